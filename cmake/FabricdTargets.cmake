@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# The few rules that all our targets share.
+add_library(fabricd_flags INTERFACE)
+target_include_directories(fabricd_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(fabricd_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+if(FABRICD_WERROR)
+  target_compile_options(fabricd_flags INTERFACE -Werror)
+endif()
+if(FABRICD_SANITIZE)
+  target_compile_options(fabricd_flags INTERFACE -fsanitize=${FABRICD_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(fabricd_flags INTERFACE -fsanitize=${FABRICD_SANITIZE})
+endif()
+
+# fabricd_library(NAME sources... [LINK libs...]): the static library of one folder.
+function(fabricd_library name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_library(fabricd_${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(fabricd_${name} PUBLIC fabricd_flags ${arg_LINK})
+endfunction()
+
+# fabricd_executable(NAME sources... [LINK libs...]): a program in bin/, installed.
+function(fabricd_executable name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|sim|golden|integration]): one
+# GoogleTest program; each of its cases is a ctest of its own.
+function(fabricd_test name)
+  cmake_parse_arguments(arg "" "LABEL" "LINK" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE FABRICD_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             FABRICD_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
+endfunction()
+
+# fabricd_fuzzer(NAME sources... [LINK libs...]): a libFuzzer program (with FABRICD_FUZZ, clang), else a
+# plain program that replays its corpus, so that gcc builds run every known input too.
+function(fabricd_fuzzer name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  if(FABRICD_FUZZ)
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+  endif()
+  target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} -runs=0 ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz)
+endfunction()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Transport seam: whole MADs out, whole MADs and time-outs in. UmadTransport is the kernel's
+// (hardware, or ibsim under its preload shim), sim::SimTransport the in-process fabric.
+//
+// Threads: Send may be called from any thread (SMPs by core, SA answers by the sa pool). The sink is
+// called on the transport's own receive threads and must only queue.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::mad {
+
+// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, GMP agents on a
+// second, so that a query storm cannot delay SMP replies.
+enum class Agent : uint8_t { kSmpDirected, kSmpLid, kSubnAdm, kPerf };
+
+struct Address {
+  Lid lid = kPermissiveLid;   // Permissive for directed routes.
+  uint32_t qpn = 0;           // 0 SMPs, 1 GMPs
+  uint32_t qkey = 0;          // 0x80010000 for GMPs
+  ServiceLevel sl;
+  uint16_t pkey_index = 0;
+  uint8_t path_bits = 0;
+};
+
+struct OutgoingMad {
+  Agent agent = Agent::kSmpDirected;
+  Address to;
+  // This attempt's time-out. Zero for responses and TrapRepress only: with 0 the kernel keeps no match
+  // and would drop a reply (DESIGN §3).
+  Duration timeout{};
+  // 256 bytes, or more for an RMPP payload that the kernel segments.
+  std::vector<uint8_t> payload;  // SMPs and single-segment GMPs: exactly wire::kMadBytes.
+};
+
+struct IncomingMad {
+  enum class Kind : uint8_t { kReceived, kTimedOut, kSendFailed };
+  Kind kind = Kind::kReceived;
+  Agent agent = Agent::kSmpDirected;
+  Address from;
+  std::vector<uint8_t> payload;  // kTimedOut, kSendFailed: the request as it was sent.
+};
+
+// The local port's asynchronous events (libibverbs on hardware).
+struct LocalPortEvent {
+  enum class Kind : uint8_t { kPortActive, kPortDown, kLidChange, kPKeyChange, kSmChange, kClientReregister, kDeviceRemoved };
+  Kind kind = Kind::kPortDown;
+};
+
+struct LocalPort {
+  std::string device;  // "mlx5_0", "sim"
+  PortNum port{1};
+  Guid port_guid;
+  Guid node_guid;
+};
+
+class Transport {
+ public:
+  using Sink = std::function<void(std::variant<IncomingMad, LocalPortEvent>)>;
+  virtual ~Transport() = default;
+
+  // Registers the agents and starts the receive threads.
+  [[nodiscard]] virtual absl::Status Start(Sink sink) = 0;
+  // Ends the receive threads; the sink is not called afterwards.
+  virtual void Stop() = 0;
+  [[nodiscard]] virtual absl::Status Send(const OutgoingMad& mad) = 0;
+  // PortInfo.CapabilityMask.IsSM of the local port, held while true.
+  [[nodiscard]] virtual absl::Status SetIsSm(bool is_sm) = 0;
+  virtual LocalPort local_port() const = 0;
+};
+
+}  // namespace fabricd::mad

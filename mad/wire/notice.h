@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notice (IBA vol 1 §13.4.8.2) and the traps of the subnet management class (§14.2.5.1).
+#pragma once
+
+#include <array>
+
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::wire {
+
+inline constexpr uint16_t kTrapLinkStateChange = 128;
+inline constexpr uint16_t kTrapLocalLinkIntegrity = 129;
+inline constexpr uint16_t kTrapExcessiveBufferOverrun = 130;
+inline constexpr uint16_t kTrapFlowControlWatchdog = 131;
+inline constexpr uint16_t kTrapCapabilityMaskChanged = 144;
+inline constexpr uint16_t kTrapSystemImageGuidChanged = 145;
+
+struct Notice {
+  static constexpr AttributeId kAttribute = AttributeId::kNotice;
+  bool generic = true;
+  uint8_t type = 0;          // 0 fatal, 1 urgent, 2 security, 3 informational
+  uint32_t producer = 0;     // 24 bits; generic: a NodeType
+  uint16_t trap = 0;
+  Lid issuer_lid;
+  bool toggle = false;
+  uint16_t count = 0;        // 15 bits
+  std::array<uint8_t, 54> details{};
+
+  // Traps 128-131, 144, 145: the LID the notice is about (details bytes 0-1; 2-3 for 129-131, whose
+  // bytes 0-1 are reserved; see the table of §14.2.5.1).
+  Lid subject_lid() const;
+  PortNum subject_port() const;  // Traps 129-131.
+
+  static Notice Decode(std::span<const uint8_t, kSmpDataBytes> data);
+  void Encode(std::span<uint8_t, kSmpDataBytes> data) const;
+  friend bool operator==(const Notice&, const Notice&) = default;
+};
+
+}  // namespace fabricd::wire
