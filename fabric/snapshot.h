@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// FabricSnapshot: what IS there, as last read from the devices. Immutable and shared between threads;
+// a change makes a new generation through SnapshotBuilder (snapshot_builder.h) that shares every
+// untouched node with the old one.
+//
+// A node keeps its NodeIndex in all later generations. A removed node leaves a tombstone (node() is
+// nullptr), and only the same GUID takes the place again, so rows and slots indexed by NodeIndex can be
+// shared between plans. There are no pointers between nodes: a link is a PortRef at both ends.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+#include "mad/wire/node_info.h"
+#include "mad/wire/port_info.h"
+#include "mad/wire/switch_info.h"
+
+namespace fabricd::fabric {
+
+struct Port {
+  Guid guid;      // CA, router: of this port. Switch: of port 0 at index 0, none at external ports.
+  bool known = false;      // False: `info` was never read (an unread port of a CA, or it did not answer).
+  wire::PortInfo info;
+  PortRef peer;            // IsNone(): nothing known beyond.
+
+  bool IsUp() const {
+    return known && info.port_state >= wire::PortState::kInit;
+  }
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+struct Node {
+  NodeIndex index;
+  wire::NodeInfo info;     // port_guid and local_port are those of the port it was first seen by.
+  std::string description; // As sent by the device, control characters replaced by '.'.
+  std::optional<wire::SwitchInfo> switch_info;  // Switches.
+  std::vector<Port> ports;  // [port number]; size num_ports + 1. A CA's [0] is never known.
+
+  bool IsSwitch() const { return info.node_type == wire::NodeType::kSwitch; }
+  Guid guid() const { return info.node_guid; }
+  // REQUIRES: port.value() < ports.size().
+  const Port& port(PortNum port) const { return ports[port.value()]; }
+  // The numbers of ports that carry a LID: 0 of a switch, 1..n of the others.
+  PortNum first_end_port() const { return PortNum(IsSwitch() ? 0 : 1); }
+  PortNum last_end_port() const { return PortNum(IsSwitch() ? 0 : info.num_ports); }
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+class FabricSnapshot {
+ public:
+  static constexpr size_t kChunkNodes = 64;
+  struct Chunk {
+    std::array<std::shared_ptr<const Node>, kChunkNodes> nodes;
+  };
+
+  Generation generation() const { return generation_; }
+  // Indices are 0 .. node_index_end()-1, tombstones included.
+  uint32_t node_index_end() const { return node_index_end_; }
+  // nullptr: a tombstone, or an index of a later generation.
+  const Node* node(NodeIndex index) const {
+    const size_t chunk = index.value() / kChunkNodes;
+    return chunk < chunks_.size() ? chunks_[chunk]->nodes[index.value() % kChunkNodes].get() : nullptr;
+  }
+  // nullptr: no such node or port.
+  const Port* port(PortRef ref) const {
+    const Node* found = node(ref.node);
+    return found && ref.port.value() < found->ports.size() ? &found->ports[ref.port.value()] : nullptr;
+  }
+  const Node* FindNode(Guid node_guid) const;
+  // The node's current or former index; none when this GUID was never seen.
+  NodeIndex FindIndex(Guid node_guid) const;
+  // Any port of a CA or router, or port 0 of a switch, by port GUID.
+  PortRef FindPort(Guid port_guid) const;
+
+  size_t node_count() const { return node_count_; }
+  size_t switch_count() const { return switch_count_; }
+
+  // Calls visit(const Node&) for each living node in index order.
+  template <typename Visit>
+  void ForEachNode(Visit&& visit) const {
+    for (const auto& chunk : chunks_)
+      for (const auto& node : chunk->nodes)
+        if (node) visit(*node);
+  }
+
+ private:
+  friend class SnapshotBuilder;
+  Generation generation_;
+  uint32_t node_index_end_ = 0;
+  size_t node_count_ = 0, switch_count_ = 0;
+  std::vector<std::shared_ptr<const Chunk>> chunks_;
+  // Grown only; shared with the previous generation while no new GUID came.
+  std::shared_ptr<const absl::flat_hash_map<Guid, NodeIndex>> index_by_guid_;
+  std::shared_ptr<const absl::flat_hash_map<Guid, PortRef>> port_by_guid_;
+};
+
+}  // namespace fabricd::fabric

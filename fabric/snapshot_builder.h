@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SnapshotBuilder: the only way to make a FabricSnapshot. Starts from an older generation (or nothing),
+// takes edits, and Build()s the next one, sharing untouched nodes. Used by one thread.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fabric/snapshot.h"
+
+namespace fabricd::fabric {
+
+class SnapshotBuilder {
+ public:
+  SnapshotBuilder();
+  explicit SnapshotBuilder(const FabricSnapshot& base);
+  ~SnapshotBuilder();
+  SnapshotBuilder(SnapshotBuilder&&) noexcept;
+  SnapshotBuilder& operator=(SnapshotBuilder&&) noexcept;
+
+  // The node with info.node_guid: made (all ports unknown, unlinked) when it is not alive, else its
+  // NodeInfo is replaced. A change of type or port count remakes it, dropping its links.
+  NodeIndex PutNode(const wire::NodeInfo& info);
+  // Tombstone; the links of its neighbours are cut.
+  void RemoveNode(NodeIndex node);
+  void SetDescription(NodeIndex node, std::string description);
+  void SetSwitchInfo(NodeIndex node, const wire::SwitchInfo& info);
+  void SetPortInfo(PortRef port, const wire::PortInfo& info);
+  void SetPortUnknown(PortRef port);
+  void SetPortGuid(PortRef port, Guid guid);
+  // Links both ends to each other; what either was linked to before is cut. A link of a port to
+  // itself is refused (ignored): the specification has no such link.
+  void Link(PortRef a, PortRef b);
+  void Unlink(PortRef port);
+
+  // The state as edited so far.
+  const Node* node(NodeIndex index) const;
+  NodeIndex FindIndex(Guid node_guid) const;
+  uint32_t node_index_end() const;
+
+  // The next generation: base + 1. An unchanged builder gives a snapshot equal to its base (same
+  // generation). The builder goes on from the result.
+  std::shared_ptr<const FabricSnapshot> Build();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// What differs between two generations, in NodeIndex order.
+struct SnapshotDiff {
+  std::vector<NodeIndex> added, removed, changed;  // changed: anything of a node living in both.
+  struct LinkChange {
+    PortRef a, b;  // a < b
+    bool up;
+  };
+  std::vector<LinkChange> links;  // Peers gained or lost, or a linked port whose IsUp() changed.
+  bool empty() const { return added.empty() && removed.empty() && changed.empty(); }
+};
+SnapshotDiff Diff(const FabricSnapshot& before, const FabricSnapshot& after);
+
+}  // namespace fabricd::fabric

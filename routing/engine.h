@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RoutingEngine seam: pure, reentrant, deterministic. The same input gives the same bytes whatever
+// the thread count and whatever order the input was discovered in (ties by GUID and port number).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "fabric/lid_table.h"
+#include "fabric/snapshot.h"
+#include "routing/plan.h"
+
+namespace fabricd::routing {
+
+struct RoutingOptions {
+  std::vector<std::string> chain = {"up_down", "min_hop"};  // Engines in the order they are tried.
+  std::vector<Guid> roots;   // up_down: given roots (node GUIDs); empty: found.
+  uint8_t lanes_max = 1;
+  int threads = 0;           // 0: all cores.
+};
+
+// What operators and health rules want of the routing; made by policy/. Empty: nothing special.
+struct RoutingIntent {};
+
+struct RoutingInput {
+  const fabric::FabricSnapshot& snapshot;
+  const fabric::LidTable& lids;
+  const RoutingIntent& intent;
+  const RoutingOptions& options;
+  const RoutingPlan* previous = nullptr;  // May be null. An engine may share its rows.
+};
+
+class RoutingEngine {
+ public:
+  virtual ~RoutingEngine() = default;
+  virtual std::string_view name() const = 0;
+  // kFailedPrecondition: the fabric does not fit this engine; the message names the nodes.
+  [[nodiscard]] virtual absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const = 0;
+};
+
+// nullptr: no engine of that name.
+std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name);
+std::vector<std::string_view> EngineNames();
+
+// One engine's turn in a chain, for `fabricctl get sm`, events and logs.
+struct ChainStep {
+  std::string engine;
+  bool chosen = false;
+  std::string reason;  // Why it was not chosen; empty when chosen.
+};
+struct ChainResult {
+  std::shared_ptr<const RoutingPlan> plan;  // Verified. Null: no engine of the chain gave a valid plan.
+  std::vector<ChainStep> steps;
+};
+// Tries options.chain in order; each plan is verified (verifier.h) before it is accepted.
+ChainResult RunChain(const RoutingInput& input);
+
+}  // namespace fabricd::routing
