@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the RPC services may ask of the daemon. Reads come from published views; mutations are posted
+// to the core and completed on another thread. Every method may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "fabric/hosts.h"
+#include "fabric/names.h"
+#include "sweep/view.h"
+
+namespace fabricd::sim {
+class Control;
+}
+
+namespace fabricd::daemon {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Never null.
+  virtual std::shared_ptr<const sweep::FabricView> view() const = 0;
+  // Hosts, HCAs and rails of that view's snapshot (cached per snapshot generation).
+  virtual std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const = 0;
+  virtual const fabric::NodeNameMap& node_name_map() const = 0;
+  // Starts a sweep; `done` is called when it has ended (OK), or at once with kUnavailable when the core
+  // is stopping or its inbox is full, kFailedPrecondition when standby and `heavy`.
+  virtual void PostSweep(bool heavy, std::function<void(absl::Status)> done) = 0;
+  // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
+  virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
+  // Null unless the fabric is simulated.
+  virtual sim::Control* sim_control() = 0;
+};
+
+}  // namespace fabricd::daemon
