@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SnapshotBuilder: the only way to make a FabricSnapshot. Starts from an older generation (or nothing),
 // takes edits, and Build()s the next one, sharing untouched nodes. Used by one thread.
+// Edits come from what devices claim, so one that names a dead node, a port that the node does not
+// have, or a link at port 0 is ignored; so is one that changes nothing.
 #pragma once
 
 #include <memory>
@@ -20,7 +22,8 @@ class SnapshotBuilder {
   SnapshotBuilder& operator=(SnapshotBuilder&&) noexcept;
 
   // The node with info.node_guid: made (all ports unknown, unlinked) when it is not alive, else its
-  // NodeInfo is replaced. A change of type or port count remakes it, dropping its links.
+  // NodeInfo is replaced. A change of type or port count remakes it, dropping its links. Sets the
+  // GUID of the port that info.port_guid names (a switch: port 0; else info.local_port).
   NodeIndex PutNode(const wire::NodeInfo& info);
   // Tombstone; the links of its neighbours are cut.
   void RemoveNode(NodeIndex node);
@@ -53,7 +56,7 @@ struct SnapshotDiff {
   std::vector<NodeIndex> added, removed, changed;  // changed: anything of a node living in both.
   struct LinkChange {
     PortRef a, b;  // a < b
-    bool up;
+    bool up;       // Linked in `after`, and both ends IsUp().
   };
   std::vector<LinkChange> links;  // Peers gained or lost, or a linked port whose IsUp() changed.
   bool empty() const { return added.empty() && removed.empty() && changed.empty(); }

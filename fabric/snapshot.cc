@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/snapshot.h"
+
+namespace fabricd::fabric {
+
+const Node* FabricSnapshot::FindNode(Guid node_guid) const {
+  const NodeIndex index = FindIndex(node_guid);
+  return index.IsNone() ? nullptr : node(index);
+}
+
+NodeIndex FabricSnapshot::FindIndex(Guid node_guid) const {
+  if (!index_by_guid_) return NodeIndex::None();
+  const auto it = index_by_guid_->find(node_guid);
+  return it == index_by_guid_->end() ? NodeIndex::None() : it->second;
+}
+
+PortRef FabricSnapshot::FindPort(Guid port_guid) const {
+  if (!port_by_guid_ || !port_guid) return {};
+  const auto it = port_by_guid_->find(port_guid);
+  if (it == port_by_guid_->end()) return {};
+  // The map is only ever added to, so it may name a port that is gone or has another GUID by now.
+  const Port* found = port(it->second);
+  return found && found->guid == port_guid ? it->second : PortRef{};
+}
+
+}  // namespace fabricd::fabric
