@@ -94,7 +94,8 @@ struct MadHeader {
   friend bool operator==(const MadHeader&, const MadHeader&) = default;
 };
 
-// Specification names, for logs and statistics: "PortInfo", or "0xFF90" for what has none here.
+// Specification names, for logs and statistics, of attributes of the subnet management class and of
+// methods: "PortInfo", "GetResp". Vendors' attributes by number ("0xFF90"), all others "unknown".
 std::string_view AttributeName(AttributeId attribute);
 std::string_view MethodName(Method method);
 

@@ -26,10 +26,10 @@ struct Notice {
   uint16_t count = 0;        // 15 bits
   std::array<uint8_t, 54> details{};
 
-  // Traps 128-131, 144, 145: the LID the notice is about (details bytes 0-1; 2-3 for 129-131, whose
-  // bytes 0-1 are reserved; see the table of §14.2.5.1).
+  // The LID that a generic trap 128-131, 144 or 145 is about, 0 for others (details bytes 0-1 of 128,
+  // 2-3 of the rest; see the tables of §14.2.5.1).
   Lid subject_lid() const;
-  PortNum subject_port() const;  // Traps 129-131.
+  PortNum subject_port() const;  // Traps 129-131, else 0.
 
   static Notice Decode(std::span<const uint8_t, kSmpDataBytes> data);
   void Encode(std::span<uint8_t, kSmpDataBytes> data) const;

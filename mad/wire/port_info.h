@@ -28,15 +28,19 @@ inline constexpr uint32_t kCapIsMulticastFdbTop = 1u << 30;
 // Bits of CapabilityMask2.
 inline constexpr uint16_t kCap2IsPortInfoExtended = 1u << 1;
 inline constexpr uint16_t kCap2IsSwitchPortStateTable = 1u << 3;
+inline constexpr uint16_t kCap2IsLinkWidth2x = 1u << 4;
+inline constexpr uint16_t kCap2IsLinkSpeedHdr = 1u << 5;
 inline constexpr uint16_t kCap2IsLinkSpeedNdr = 1u << 10;
+inline constexpr uint16_t kCap2IsExtendedSpeeds2 = 1u << 11;
 inline constexpr uint16_t kCap2IsLinkSpeedXdr = 1u << 12;
 
 // AttributeModifier of PortInfo: the port, bit 31 = SMSupportExtendedSpeeds.
 inline constexpr uint32_t kSmSupportsExtendedSpeeds = 1u << 31;
 
-// MTU codes of the specification: 1 = 256 … 5 = 4096 bytes.
+// MTU codes of the specification: 1 = 256 … 5 = 4096 bytes. 0 for an unknown code.
 int MtuBytes(uint8_t code);
-// VLCap / OperationalVLs codes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14. 0 for an unknown code.
+// VLCap / OperationalVLs codes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14, as a count of data VLs.
+// 0 for an unknown code.
 int DataVls(uint8_t code);
 
 struct PortInfo {
@@ -81,12 +85,16 @@ struct PortInfo {
   uint16_t q_key_violations = 0;
   uint8_t guid_cap = 0;
   bool client_reregister = false;
-  bool multicast_pkey_trap_suppression = false;  // bit 6 and 5 region: see port_info.cc
+  uint8_t multicast_pkey_trap_suppression = 0;  // 2 bits
   uint8_t subnet_timeout = 0;  // 4.096 us * 2^n
   uint8_t resp_time_value = 0;
   uint8_t local_phy_errors = 0;
   uint8_t overrun_errors = 0;
   uint16_t max_credit_hint = 0;
+  // XDR and faster; valid with CapabilityMask2.IsExtendedSpeeds2. 1 = XDR.
+  uint8_t link_speed_ext_active2 = 0;     // 2 bits
+  uint8_t link_speed_ext_supported2 = 0;  // 2 bits
+  uint8_t link_speed_ext_enabled2 = 0;    // 3 bits
   uint32_t link_round_trip_latency = 0;  // 24 bits
   uint16_t capability_mask2 = 0;
   uint8_t link_speed_ext_active = 0;
@@ -100,15 +108,18 @@ struct PortInfo {
   friend bool operator==(const PortInfo&, const PortInfo&) = default;
 };
 
-// What a link runs at, from the fields of one end (link_width_active, link_speed_*active and the
-// CapabilityMask2 of the port; for a switch's external ports that of its port 0).
+// What a link runs at, from the fields of one end. The fastest field that is set decides: an extended
+// speed wins over LinkSpeedActive, which devices leave at QDR or 0. No capability mask is consulted: a
+// switch's external ports have none of their own. FDR10 is a vendor's (ExtendedPortInfo, 0xFF90) and shows
+// as QDR here; kFdr10 is for those who read that attribute. Codes without a name give kUnknown.
 enum class LinkSpeed : uint8_t { kUnknown, kSdr, kDdr, kQdr, kFdr10, kFdr, kEdr, kHdr, kNdr, kXdr };
 LinkSpeed ActiveSpeed(const PortInfo& info);
 LinkSpeed BestSupportedSpeed(const PortInfo& info);
 int ActiveWidth(const PortInfo& info);         // lanes: 1, 2, 4, 8, 12; 0 unknown
 int BestSupportedWidth(const PortInfo& info);  // lanes
 std::string_view SpeedName(LinkSpeed speed);   // "SDR" … "XDR", "unknown"
-double LaneGigabits(LinkSpeed speed);          // signalling rate per lane: 2.5 … 200
+// Gb/s of one lane as PathRecord.Rate counts it (4 lanes of EDR are 100): 2.5 … 200. 0 for kUnknown.
+double LaneGigabits(LinkSpeed speed);
 std::string_view PortStateName(PortState state);                  // "INIT", or "unknown"
 std::string_view PortPhysicalStateName(PortPhysicalState state);  // "LinkUp"
 

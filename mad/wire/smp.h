@@ -22,6 +22,12 @@ class DirectedPath {
   DirectedPath(std::initializer_list<uint8_t> ports) {
     for (uint8_t port : ports) ports_[hops_++] = port;
   }
+  // REQUIRES: ports.size() <= kMaxHops.
+  static DirectedPath FromPorts(std::span<const uint8_t> ports) {
+    DirectedPath path;
+    for (uint8_t port : ports) path.ports_[path.hops_++] = port;
+    return path;
+  }
   size_t hops() const { return hops_; }
   bool CanExtend() const { return hops_ < kMaxHops; }
   uint8_t operator[](size_t hop) const { return ports_[hop]; }
@@ -45,8 +51,11 @@ class DirectedPath {
 // One SMP of either class.
 struct Smp {
   Method method = Method::kGet;
-  uint16_t status = 0;  // Without the D bit.
+  uint16_t status = 0;  // Directed route: without the D bit.
   TransactionId tid;
+  // Upper half of the TransactionID: set by the sender's kernel. 0 in requests we send; a response
+  // (TrapRepress too) repeats what its request carried, else the sender cannot match it.
+  uint32_t tid_high = 0;
   AttributeId attribute = AttributeId::kNone;
   uint32_t modifier = 0;
   MKey m_key;
@@ -57,9 +66,12 @@ struct Smp {
   bool returning = false;
   uint16_t dr_slid = 0xFFFF;
   uint16_t dr_dlid = 0xFFFF;
+  // Directed route only: the ingress ports that the nodes on the way filled in, first hop at index 1.
+  std::array<uint8_t, DirectedPath::kMaxHops + 1> return_path{};
   SmpData data{};
 
-  // nullopt when the class is not a subnet management class, or a hop count is above 63.
+  // nullopt when the class is not a subnet management class, or a hop count is above 63. What the
+  // formats reserve, and the initial path behind the hop count, is not kept: Encode writes zero there.
   static std::optional<Smp> Decode(std::span<const uint8_t, kMadBytes> bytes);
   void Encode(std::span<uint8_t, kMadBytes> bytes) const;  // Writes all 256 bytes.
 };

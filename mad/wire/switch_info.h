@@ -26,6 +26,8 @@ struct SwitchInfo {
   bool filter_raw_outbound_cap = false;
   bool enhanced_port0 = false;
   uint16_t multicast_fdb_top = 0;
+  // Bits of the 64 bytes that no field above names, in place, so that a Set returns them as read.
+  SmpData reserved{};
 
   static SwitchInfo Decode(std::span<const uint8_t, kSmpDataBytes> data);
   void Encode(std::span<uint8_t, kSmpDataBytes> data) const;

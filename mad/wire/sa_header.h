@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headers in front of an SA attribute: the RMPP header (IBA vol 1 §13.6.2.1) and the SA's own
+// (§15.2.1.1). Host-order values; the records themselves belong to sa/.
+#pragma once
+
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::wire {
+
+inline constexpr size_t kSaDataAt = 56;
+inline constexpr size_t kSaDataBytes = kMadBytes - kSaDataAt;
+
+// RMPPType (§13.6.2.1, table 143).
+enum class RmppType : uint8_t { kNone = 0, kData = 1, kAck = 2, kStop = 3, kAbort = 4 };
+
+// RMPPFlags.
+inline constexpr uint8_t kRmppActive = 1u << 0;
+inline constexpr uint8_t kRmppFirst = 1u << 1;
+inline constexpr uint8_t kRmppLast = 1u << 2;
+
+struct RmppHeader {
+  uint8_t version = 0;                // 1 where RMPP is in use.
+  RmppType type = RmppType::kNone;
+  uint8_t response_time_value = 0x1F;  // 5 bits, 4.096 us * 2^n; 0x1F: none given.
+  uint8_t flags = 0;                  // 3 bits
+  uint8_t status = 0;
+  uint32_t data1 = 0;  // SegmentNumber of DATA and ACK.
+  uint32_t data2 = 0;  // PayloadLength of DATA in bytes, NewWindowLast of ACK.
+  friend bool operator==(const RmppHeader&, const RmppHeader&) = default;
+};
+
+struct SaHeader {
+  MadHeader mad;  // mad.attribute is an SA attribute: its numbers mean other things than AttributeId's.
+  RmppHeader rmpp;
+  SmKey sm_key;
+  uint16_t attribute_offset = 0;  // Distance of two records in units of 8 bytes; 0: not a table.
+  uint64_t component_mask = 0;    // Bit 0 = first component of the record.
+
+  static SaHeader Decode(std::span<const uint8_t, kMadBytes> bytes);
+  void Encode(std::span<uint8_t, kMadBytes> bytes) const;  // Writes the first 56 bytes.
+  friend bool operator==(const SaHeader&, const SaHeader&) = default;
+};
+
+}  // namespace fabricd::wire
