@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// TransactionEngine: from queued SMP requests to MADs on the wire and back to completions. It gives out
+// transaction ids, holds the windows, repeats what timed out and matches what came back (IBA vol 1
+// §13.4.6.4 on transaction ids, §13.5.3 on time-outs, §14.2.2 on directed routes).
+//
+// Pure: no clock, no IO, no threads. Owned by the core thread. The caller feeds OnIncoming with what the
+// transport delivers, calls Pump after a batch of Submit and OnIncoming calls and at NextDeadline(),
+// and hands what Pump produced to Transport::Send, in order.
+//
+// Windows. A request goes out when four limits allow it:
+//   global    adaptive, between window_floor and window_max;
+//   device    device_limit in flight to one device, 1 while the device is suspect;
+//   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
+//             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing: the
+//             SM's CA has one port. Shorter paths and LID routed requests have no subtree;
+//   suspects  a quarter of the global window (at least 1) for all suspect devices together.
+// A device is suspect from its time-out until it answers anything, so silent devices keep probing but
+// cannot fill the window.
+//
+// Adaptation. Attempts are counted in rounds of about one window. A round without a loss that filled
+// the window adds window_growth. A round halves the window when at least two devices lost an attempt
+// freshly and these are 1/32 or more of the round. A loss is fresh if the device answered, or was
+// first addressed, since its last loss and the attempt left after the last shrink: hence one silent
+// device never shrinks the window, a silent subtree shrinks it once, and overload, which hits devices
+// that do answer, shrinks it until the losses end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "mad/transport.h"
+#include "mad/wire/smp.h"
+
+namespace fabricd::mad {
+
+// The caller's dense number of the device addressed, for the limits; below kMaxDevices.
+using DeviceId = uint32_t;
+inline constexpr DeviceId kMaxDevices = 1u << 22;
+
+// 0 first (event handling), 1 normal, 2 background.
+inline constexpr uint8_t kPriorities = 3;
+
+struct EngineOptions {
+  uint32_t first_transaction_id = 1;
+  uint32_t window_initial = 32;
+  uint32_t window_max = 128;  // The kernel's own default send queue of QP0.
+  uint32_t window_floor = 4;
+  uint32_t window_growth = 4;
+  uint32_t device_limit = 2;
+  uint32_t subtree_limit = 64;
+  // Attempt n waits first_timeout * timeout_factor^(n-1), at most timeout_cap.
+  Duration first_timeout = std::chrono::milliseconds(200);
+  double timeout_factor = 1.5;
+  Duration timeout_cap = std::chrono::seconds(1);
+  uint32_t retries = 3;            // Repeats after the first attempt.
+  uint32_t alternative_after = 2;  // Time-outs after which SmpRequest::alternative is taken.
+  // The transport reports time-outs; one that was not reported this long after its due time counts too.
+  Duration safety_margin = std::chrono::seconds(1);
+};
+
+struct SmpRequest {
+  wire::Method method = wire::Method::kGet;  // kGet or kSet.
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+  MKey m_key;
+  wire::DirectedPath path;                        // Directed route (the default).
+  std::optional<Lid> lid;                         // Set: LID routed instead.
+  std::optional<wire::DirectedPath> alternative;  // Tried after repeated time-outs.
+  wire::SmpData data{};
+  DeviceId device = 0;
+  uint64_t cookie = 0;   // Handed back in the completion.
+  uint8_t priority = 1;  // Below kPriorities. First in, first out per device and priority.
+};
+
+struct Completion {
+  enum class Outcome : uint8_t {
+    kResponse,    // `response` and `status` are valid; status may be an error.
+    kTimedOut,    // No attempt was answered.
+    kSendFailed,  // The last attempt could not be sent.
+  };
+  uint64_t cookie = 0;
+  Outcome outcome = Outcome::kTimedOut;
+  wire::Method method = wire::Method::kGet;  // Of the request.
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+  DeviceId device = 0;
+  wire::Smp response;
+  uint16_t status = 0;           // MADHeader.Status without the D bit.
+  wire::DirectedPath path_used;  // Of the attempt that was answered, or of the last one.
+};
+
+struct MethodStatistics {
+  uint64_t sent = 0;      // Attempts, repeats included.
+  uint64_t received = 0;  // Responses matched.
+  uint64_t timeouts = 0;  // Attempts that timed out.
+  uint64_t retries = 0;   // Attempts that were repeats.
+  friend bool operator==(const MethodStatistics&, const MethodStatistics&) = default;
+};
+
+struct EngineStatistics {
+  struct Attribute {
+    MethodStatistics get, set;
+  };
+  std::map<wire::AttributeId, Attribute> attributes;
+  uint64_t bad_status = 0;     // Responses with a status other than 0.
+  uint64_t unmatched = 0;      // Responses and reports that belong to no request in flight.
+  uint64_t send_failures = 0;  // Attempts the transport refused or failed to send.
+  uint64_t window_shrinks = 0;
+  uint32_t window = 0;            // Now.
+  uint32_t suspect_devices = 0;   // Now.
+  // Round-trip times of requests answered at the first attempt; the average is exponential (1/16).
+  Duration rtt_min{}, rtt_average{}, rtt_max{};
+
+  uint64_t total_sent() const;
+};
+
+class TransactionEngine {
+ public:
+  explicit TransactionEngine(const EngineOptions& options);
+  TransactionEngine(const TransactionEngine&) = delete;
+  TransactionEngine& operator=(const TransactionEngine&) = delete;
+  ~TransactionEngine();
+
+  // Queues. Each request completes exactly once, unless it is cancelled.
+  void Submit(const SmpRequest& request);
+
+  // Responses, time-outs and send failures. What belongs to no request (Gets, Sets, traps of others)
+  // is counted as unmatched: route requests elsewhere first, see IsForEngine().
+  void OnIncoming(const IncomingMad& mad, Instant now, std::vector<Completion>& done);
+  // For a Transport::Send that failed at once.
+  void OnSendFailed(const OutgoingMad& mad, Instant now);
+
+  // Appends what the windows allow to `out` and gives up what is overdue.
+  void Pump(Instant now, std::vector<OutgoingMad>& out, std::vector<Completion>& done);
+  // When Pump has work even if nothing arrives; kNever when nothing is in flight. May be early.
+  Instant NextDeadline() const { return next_deadline_; }
+
+  size_t in_flight() const { return in_flight_; }
+  size_t queued() const { return queued_; }
+  size_t size() const { return in_flight_ + queued_; }
+  const EngineStatistics& statistics() const { return statistics_; }
+
+  // Queued requests are dropped without a completion; answers to those in flight are ignored.
+  void CancelDevice(DeviceId device);
+  void CancelAll();
+
+ private:
+  using Index = uint32_t;
+  static constexpr Index kNone = 0xFFFFFFFFu;
+  static constexpr size_t kSlabSlots = 256;
+
+  struct Slot;
+  struct Device;
+  struct DeviceList {
+    DeviceId head = kNone, tail = kNone;
+  };
+  // A limit shared by several devices: those that found it full wait here.
+  struct Gate {
+    uint32_t in_flight = 0;
+    uint32_t woken = 0;  // Devices moved to ready_ for a free place and not looked at since.
+    std::array<DeviceList, kPriorities> waiting;
+  };
+
+  Slot& At(Index index);
+  Index Allocate();
+  void Free(Index index);
+  Device& Touch(DeviceId id);
+  uint32_t NewTransactionId();
+
+  void PushRequest(Device& device, Index index, bool front);
+  void UnlinkRequest(Device& device, Index index);
+  void Link(DeviceId id, DeviceList& list, bool front);
+  void Unlink(DeviceId id);
+  void MakeReady(DeviceId id, bool front);
+  void WaitAt(DeviceId id, Gate& gate);
+  void ReturnToken(DeviceId id);
+  void Balance(Gate& gate, uint32_t limit);
+  void BalanceAll(Gate* subtree);
+  DeviceId PopReady();
+  uint32_t SuspectLimit() const;
+  Gate* SubtreeOf(const Slot& slot);
+
+  bool TrySend(DeviceId id, Instant now, std::vector<OutgoingMad>& out);
+  OutgoingMad Build(Slot& slot, Instant now);
+  void Leave(Index index);
+  void Repeat(Index index, bool renew_id, std::vector<Completion>& done);
+  void Hold(Index index, Instant now);
+  void OnLost(Index index, bool renew_id, std::vector<Completion>& done);
+  void Answer(Index index, const wire::Smp& smp, Instant now, std::vector<Completion>& done);
+  void GiveUp(Index index, std::vector<Completion>& done);
+  void Expire(Instant now, std::vector<Completion>& done);
+  void Concluded(bool fresh_loss, bool answered);
+  Duration TimeoutOf(uint32_t attempt) const;
+  MethodStatistics& Count(const Slot& slot);
+
+  const EngineOptions options_;
+  EngineStatistics statistics_;
+
+  std::vector<std::unique_ptr<Slot[]>> slabs_;
+  Index free_ = kNone;
+  std::vector<Device> devices_;
+  std::array<DeviceList, kPriorities> ready_;
+  std::vector<std::unique_ptr<Gate>> subtrees_;  // By path[0] << 8 | path[1].
+  Gate suspects_;
+  absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
+  uint32_t next_id_;
+
+  std::vector<Index> flying_;  // In flight, in no order; each slot knows its place.
+  size_t in_flight_ = 0;
+  size_t queued_ = 0;
+  Instant next_deadline_ = kNever;
+
+  uint32_t window_;
+  uint32_t round_answered_ = 0;
+  uint32_t round_losses_ = 0;
+  bool round_was_full_ = false;
+  Instant last_shrink_ = Instant::min();
+};
+
+// True for what OnIncoming expects: responses to our SMPs, and reports on MADs we sent as requests.
+bool IsForEngine(const IncomingMad& mad);
+
+// The response to another SM's Get or Set (SMInfo): id, route, hop count, hop pointer, attribute and
+// modifier are the request's, method is GetResp, D is set on directed routes; M_Key, status and data are
+// taken from `response`. The hop pointer stays as received (hop count + 1 on hardware), which is
+// where the kernel's send side expects a returning SMP to start (IBA vol 1 §14.2.2.4).
+// REQUIRES: request.payload holds a whole SMP.
+OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response);
+
+// TrapRepress of a trap: LID routed to its source, same transaction id and data, M_Key 0 (§13.4.9,
+// §14.2.4). REQUIRES: trap.payload holds a whole SMP.
+OutgoingMad MakeTrapRepress(const IncomingMad& trap);
+
+}  // namespace fabricd::mad
