@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimDevice: the registers of one simulated CA, switch or router and its subnet management agent (SMA,
+// IBA vol 1 §14.2-14.4). It answers one SMP at a time as hardware would: legal transitions only, status
+// 0x1C for bad values and blocks, M_Key check. Links, time and routing belong to SimFabric.
+// Pure: no threads, no clock; used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "fabric/snapshot.h"
+#include "mad/transport.h"
+#include "mad/wire/node_info.h"
+#include "mad/wire/port_info.h"
+#include "mad/wire/port_info_extended.h"
+#include "mad/wire/sm_info.h"
+#include "mad/wire/smp.h"
+#include "mad/wire/switch_info.h"
+#include "mad/wire/tables.h"
+
+namespace fabricd::sim {
+
+// What the topology does not say about the devices.
+struct DeviceOptions {
+  bool keep_lids = true;  // LIDs and LMCs of the topology are the initial registers, as in ibsim.
+  uint16_t linear_fdb_cap = 0xC000;
+  uint16_t multicast_fdb_cap = 0x1000;
+  uint16_t ca_partition_cap = 128;       // P_Keys
+  uint16_t switch_partition_cap = 8;     // Of port 0.
+  uint16_t partition_enforcement_cap = 32;  // Of a switch's external ports.
+  uint8_t vl_cap = 4;   // VL0-7
+  uint8_t mtu_cap = 5;  // 4096 bytes
+  uint8_t guid_cap = 32;
+};
+
+// A link of this device that its SMA wants changed, after the response has left (PortInfo Set of
+// PortState DOWN or of PortPhysicalState).
+struct LinkRequest {
+  PortNum port;
+  wire::PortPhysicalState to;  // kPolling (retrain), kSleep or kDisabled
+};
+
+// What answering an SMP had for consequences outside the device's registers.
+struct SmaEffects {
+  bool reply = false;    // False: the SMP is dropped (M_Key) or needs no answer (TrapRepress).
+  bool changed = false;  // A Set that altered a register.
+  std::optional<uint64_t> repressed;  // TransactionID of an accepted TrapRepress.
+  std::vector<LinkRequest> links;
+  // Asynchronous events for a program on this port.
+  std::vector<mad::LocalPortEvent::Kind> events;
+  PortNum events_port;
+};
+
+struct SimPort {
+  Guid guid;              // CA ports, switch port 0.
+  wire::PortInfo info;    // As a Get answers it.
+  wire::LinkSpeed rated_speed = wire::LinkSpeed::kUnknown;
+  uint8_t rated_width = 0;  // lanes
+  PortRef cable;          // The socket at the other end; none: no cable.
+  bool plugged = false;
+  Instant m_key_lease_end = kNever;
+  std::optional<wire::SmInfo> scripted_sm;  // A foreign SM played by the simulator.
+  wire::PortInfoExtended extended;
+  // Empty: as after power-up.
+  std::vector<wire::PKeyTable> pkeys;
+  std::vector<wire::GuidInfo> guids;
+  std::map<uint8_t, wire::VlArbitrationTable> vl_arbitration;  // By table 1-4.
+};
+
+class SimDevice {
+ public:
+  SimDevice(const fabric::Node& node, const DeviceOptions& options);
+
+  bool IsSwitch() const { return info_.node_type == wire::NodeType::kSwitch; }
+  Guid guid() const { return info_.node_guid; }
+  const std::string& description() const { return description_; }
+  const wire::NodeInfo& node_info() const { return info_; }  // port_guid, local_port unset.
+  const wire::SwitchInfo& switch_info() const { return switch_info_; }
+  bool enhanced_port0() const { return switch_info_.enhanced_port0; }
+  PortNum last_port() const { return PortNum(info_.num_ports); }
+  bool HasPort(PortNum port) const { return port.value() < ports_.size(); }
+  // REQUIRES: HasPort(port).
+  const SimPort& port(PortNum port) const { return ports_[port.value()]; }
+  SimPort& mutable_port(PortNum port) { return ports_[port.value()]; }
+  // The port whose LID, M_Key and MasterSMLID govern `port`: itself, port 0 on a switch.
+  PortNum ManagementPort(PortNum port) const { return IsSwitch() ? PortNum(0) : port; }
+  bool OwnsLid(PortNum port, Lid lid) const;
+
+  // The egress port for a unicast LID: 255 above LinearFDBTop and where nothing was written.
+  uint8_t LftPort(Lid lid) const;
+  // A block of a table as a Get answers it.
+  wire::LinearForwardingTable LftBlock(uint16_t block) const;
+  wire::MulticastForwardingTable MftBlock(uint8_t position, uint16_t block) const;
+  wire::PKeyTable PKeyBlock(PortNum port, uint16_t block) const;
+  wire::SlToVlMappingTable SlToVl(PortNum in, PortNum out) const;
+  size_t lft_blocks_stored() const { return lft_.size() / wire::LinearForwardingTable::kEntries; }
+
+  // A link-layer transition of a port (not one that a Set asked for): sets PortStateChange.
+  void NotePortStateChange() { switch_info_.port_state_change = true; }
+  // Registers as after power-up, LIDs and tables lost; cables stay.
+  void Reset();
+
+  // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on reply it
+  // is turned into the response. REQUIRES: a request or a TrapRepress.
+  void Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+
+ private:
+  bool PassesMKey(Instant now, PortNum ingress, const wire::Smp& smp);
+  void Get(PortNum ingress, wire::Smp& smp) const;
+  void Set(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  uint16_t GetTable(PortNum ingress, wire::Smp& smp) const;
+  uint16_t SetTable(PortNum ingress, wire::Smp& smp, bool& changed);
+  uint16_t SetPKeyTable(PortNum ingress, const wire::Smp& smp, bool& changed, SmaEffects& effects);
+  uint16_t SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetSwitchInfo(wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetLft(const wire::Smp& smp, bool& changed);
+  uint16_t SetMft(const wire::Smp& smp, bool& changed);
+  uint16_t SetSlToVl(const wire::Smp& smp, bool& changed);
+  std::optional<PortNum> PortOfModifier(PortNum ingress, uint32_t modifier) const;
+  uint16_t PKeyBlocks(PortNum port) const;
+  bool MftBlockExists(uint32_t modifier) const;
+  void PowerUpPort(PortNum port);
+
+  const DeviceOptions* options_;
+  wire::NodeInfo info_;
+  std::string description_;
+  wire::SwitchInfo switch_info_;
+  bool enhanced_port0_ = false;
+  std::vector<SimPort> ports_;
+  std::vector<uint8_t> lft_;  // Grown to the last block written.
+  std::map<uint32_t, wire::MulticastForwardingTable> mft_;  // By modifier.
+  std::map<uint32_t, wire::SlToVlMappingTable> sl_to_vl_;   // By modifier (in << 8 | out; a CA's is its port).
+};
+
+}  // namespace fabricd::sim

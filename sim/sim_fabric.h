@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimFabric: an in-process InfiniBand subnet that answers MADs. Directed-route SMPs are walked hop by hop
+// (IBA vol 1 §14.2.2), LID-routed MADs go by the forwarding tables that were programmed, links follow the
+// port state machine (§7.2.7), switches send trap 128 to their MasterSMLID until it is repressed.
+//
+// Pure and deterministic: time is passed in, never read; the same calls give the same answers. With a
+// link latency of zero (the default) a MAD and its answer are carried within Send. Used by one thread at a
+// time; SimTransport adds threads and the real clock, the deterministic simulator virtual time.
+//
+//   sim::SimFabric fabric(*topology);
+//   PortRef host = fabric.DefaultHostPort();
+//   fabric.Attach(host);
+//   fabric.Send(now, host, outgoing);
+//   fabric.Advance(now, arrived);          // answers, time-outs, traps and local port events
+//   next = fabric.next_event();            // when to call Advance again
+//
+// or, one request at a time: `auto answers = fabric.Exchange(now, host, outgoing);`
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "fabric/snapshot.h"
+#include "mad/transport.h"
+#include "sim/control.h"
+#include "sim/sim_device.h"
+
+namespace fabricd::sim {
+
+struct SimOptions {
+  DeviceOptions device;
+  Duration link_latency{};                        // Of each hop, in each direction.
+  Duration training_time{};                       // From both ends Polling to LinkUp.
+  Duration reboot_time = std::chrono::seconds(1);
+  // A trap is repeated until TrapRepress, at the port's SubnetTimeOut but no oftener than this, and at
+  // most this many times.
+  Duration trap_interval_min = std::chrono::milliseconds(100);
+  int trap_repeats = 10;
+};
+
+// Something that reached a program attached to a host port.
+struct Delivery {
+  Instant at;
+  PortRef host;
+  std::variant<mad::IncomingMad, mad::LocalPortEvent> what;
+};
+
+// Counted at the devices, so a test need not believe the sender.
+struct SimStats {
+  struct Attribute {
+    uint64_t gets = 0, sets = 0;
+    uint64_t idle_sets = 0;  // Sets that changed nothing.
+    uint64_t refused = 0;    // Answered with a status other than 0.
+  };
+  std::map<wire::AttributeId, Attribute> smps;  // Those that reached a device's agent.
+  uint64_t lost_link_down = 0;      // Directed-route: no link, or not up, at an egress port.
+  uint64_t lost_bad_route = 0;      // Directed-route: hop pointer, count or port make no sense.
+  uint64_t lost_no_lft = 0;         // LID-routed: no table entry.
+  uint64_t lost_not_active = 0;     // LID-routed: the egress port's state does not carry it.
+  uint64_t lost_wrong_lid = 0;      // LID-routed: arrived at a port that does not own the DLID.
+  uint64_t lost_loop = 0;           // LID-routed: more than kMaxHops hops.
+  uint64_t lost_m_key = 0;
+  uint64_t lost_nobody = 0;         // No program for it at its destination.
+  uint64_t unmatched_responses = 0; // Responses that no waiting request matched (late, duplicate, wrong id).
+  uint64_t timed_out = 0;
+  uint64_t traps_sent = 0;
+
+  uint64_t sets() const;
+  uint64_t gets() const;
+};
+
+class SimFabric {
+ public:
+  static constexpr int kMaxHops = 64;
+
+  // NodeIndex and PortRef mean the same as in `topology`, which is copied.
+  explicit SimFabric(const fabric::FabricSnapshot& topology, SimOptions options = {});
+  ~SimFabric();
+  SimFabric(const SimFabric&) = delete;
+  SimFabric& operator=(const SimFabric&) = delete;
+
+  // ---- programs on host ports (any CA port or switch port 0)
+  // The first linked CA port by natural order of description, then GUID. None when there is no CA.
+  PortRef DefaultHostPort() const;
+  // A port by "description", "description/port", GUID or "GUID/port" (names as in control.h; the port
+  // defaults to the node's first end port).
+  absl::StatusOr<PortRef> FindHostPort(const std::string& name) const;
+  // From now on unsolicited MADs and events of this port are delivered. REQUIRES: an end port.
+  void Attach(PortRef host);
+  // PortInfo.CapabilityMask.IsSM; sends trap 144 on a change. SMInfo then goes to the program.
+  void SetIsSm(Instant now, PortRef host, bool is_sm);
+  // Plays a foreign SM on a port without a program: the device itself answers SMInfo. nullopt ends it.
+  void SetScriptedSm(Instant now, PortRef host, std::optional<wire::SmInfo> sm);
+
+  // ---- MADs
+  // As umad_send on that port: the upper half of a request's TransactionID is overwritten, a request with
+  // a time-out is answered or reported kTimedOut, a response that matches no request is dropped.
+  // kInvalidArgument: malformed, or a request with this TransactionID is waiting.
+  [[nodiscard]] absl::Status Send(Instant now, PortRef host, mad::OutgoingMad mad);
+  // Runs all that is due at or before `now` and appends what was delivered, in order.
+  void Advance(Instant now, std::vector<Delivery>& out);
+  // When Advance has something to do next; at or before the last `now` when deliveries wait; kNever.
+  Instant next_event() const;
+  // Sends one request and runs the fabric until it is answered or timed out (at now + timeout). Returns all
+  // MADs that arrived at `host` meanwhile, the answer last. Events and other hosts' MADs stay for Advance.
+  std::vector<mad::IncomingMad> Exchange(Instant now, PortRef host, mad::OutgoingMad mad);
+
+  // ---- faults (see control.h for the meaning of the status codes)
+  absl::Status Unlink(Instant now, PortRef port);
+  absl::Status Link(Instant now, PortRef port);
+  absl::Status Connect(Instant now, PortRef a, PortRef b);
+  absl::Status Reboot(Instant now, NodeIndex node);
+  absl::StatusOr<NodeIndex> FindNode(const std::string& name) const;
+  std::vector<SimCable> ListCables() const;
+  std::vector<SimNode> ListNodes() const;
+
+  // ---- for checkers: the devices' registers
+  uint32_t node_index_end() const { return static_cast<uint32_t>(nodes_.size()); }
+  // nullptr: a tombstone of the topology.
+  const SimDevice* device(NodeIndex node) const {
+    return node.value() < nodes_.size() ? nodes_[node.value()].device.get() : nullptr;
+  }
+  // The port at the other end of a link that is up, else none.
+  PortRef LinkedPeer(PortRef port) const;
+  // Where a unicast data packet from `from` (an end port) to `dlid` arrives by the tables and port states
+  // as they are; none when it is dropped.
+  PortRef TraceData(PortRef from, Lid dlid) const;
+  const SimStats& stats() const { return stats_; }
+  void ResetStats() { stats_ = SimStats(); }
+
+ private:
+  struct Packet;
+  struct Host;
+  struct Event;
+  struct LaterEvent;
+  struct Trap;
+  struct NodeState {
+    std::unique_ptr<SimDevice> device;
+    bool running = true;
+  };
+  enum class Hop : uint8_t { kConsume, kForward, kLost };
+
+  SimDevice& dev(NodeIndex node) { return *nodes_[node.value()].device; }
+  Host* FindHost(PortRef port);
+
+  void Carry(Packet packet);
+  bool Step(Packet& packet);
+  Hop DirectedHop(Packet& packet, PortNum& egress);
+  Hop RoutedHop(const Packet& packet, PortNum& egress);
+  Hop RoutedOrigin(const Packet& packet, PortNum& egress) const;
+  bool Cross(Packet& packet, PortNum egress);
+  bool Consume(Packet& packet);
+  bool ConsumeSmp(Packet& packet);
+  bool AnswerAsDevice(Packet& packet);
+  void ApplyEffects(const SmaEffects& effects, NodeIndex node);
+  void DeliverToHost(Packet packet, Host* host);
+  void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
+
+  void SetPhysical(PortRef port, wire::PortPhysicalState state);
+  void SetLinkState(PortRef port, wire::PortState state);
+  void DropLink(PortRef port);
+  void TryTrain(PortRef port);
+  void FinishTraining(PortRef port);
+  void NegotiateRate(SimPort& a, SimPort& b);
+  void FinishReboot(NodeIndex node);
+
+  void RaiseTrap(PortRef source, uint16_t number);
+  void SendTrap(PortRef source, uint16_t number, Trap& trap);
+  void RepeatTrap(PortRef source, uint16_t number, uint32_t serial);
+  void Repress(NodeIndex node, uint64_t transaction_id);
+  wire::Notice MakeNotice(PortRef source, uint16_t number) const;
+
+  void Schedule(Event event);
+  void RunEvent(const Event& event);
+  void RunDue(Instant now);
+  void TimeOut(PortRef host, uint64_t transaction_id, uint32_t serial);
+  void DiscardStaleEvents();
+
+  SimOptions options_;
+  std::vector<NodeState> nodes_;
+  absl::flat_hash_map<Guid, NodeIndex> by_guid_;
+  absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_description_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  Instant now_{};
+  std::vector<Event> events_;  // A heap, earliest first; equal times in order of scheduling.
+  uint64_t next_sequence_ = 0;
+  uint32_t next_serial_ = 0;
+  uint64_t next_trap_id_ = 1;
+  std::vector<Packet> in_flight_;      // Slots of packets that wait for their arrival event.
+  std::vector<uint32_t> free_slots_;
+  std::map<std::pair<PortRef, uint16_t>, Trap> traps_;
+  SmaEffects effects_;                 // Reused by every answer.
+  std::vector<Delivery> delivered_;
+  SimStats stats_;
+};
+
+}  // namespace fabricd::sim
