@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# fabricd_proto_library(NAME FILES a.proto... [LINK libs...] [GRPC]): the static library
-# fabricd_NAME of the code generated from .proto files below proto/. Generated code keeps its own,
-# looser warnings: it is not ours to fix.
+# fabricd_proto_library(NAME FILES a.proto... [ROOT dir] [LINK libs...] [GRPC]): the static library
+# fabricd_NAME of the code generated from .proto files below ROOT (proto/ if none is given). Generated
+# code keeps its own, looser warnings: it is not ours to fix.
 find_program(FABRICD_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
 function(fabricd_proto_library name)
-  cmake_parse_arguments(arg "GRPC" "" "FILES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "GRPC" "ROOT" "FILES;LINK" ${ARGN})
   set(root ${CMAKE_SOURCE_DIR}/proto)
+  if(arg_ROOT)
+    set(root ${arg_ROOT})
+  endif()
   set(out ${CMAKE_BINARY_DIR}/proto_gen)
   file(MAKE_DIRECTORY ${out})
   set(generated)
