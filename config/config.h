@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of fabricd as plain values: what the daemon works with once a file was accepted.
+// Immutable after loading, so any thread may read it. The schema is fabric.config.v1.FabricdConfig;
+// a member has its key's name, and its initial value is the default (fabricd.example.yaml shows all
+// of them with units, and a test holds the two together).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/time.h"
+
+namespace fabricd::config {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+struct Log {
+  LogLevel level = LogLevel::kInfo;
+  friend bool operator==(const Log&, const Log&) = default;
+};
+
+struct Sm {
+  // 0 never outranks an SM whose operator chose a number.
+  uint8_t priority = 0;
+  SmKey sm_key{1};
+  Duration polling_timeout = std::chrono::seconds(10);
+  uint32_t polling_retries = 4;
+  uint64_t subnet_prefix = 0xFE80000000000000;
+  MKey m_key;
+  // Whole seconds, up to 65535.
+  Duration m_key_lease_period{};
+  uint8_t m_key_protect = 0;
+  std::string guid2mkey_file;
+  friend bool operator==(const Sm&, const Sm&) = default;
+};
+
+struct LidRules {
+  uint8_t lmc = 0;
+  bool lmc_enhanced_port0 = false;
+  std::string guid2lid_file;
+  friend bool operator==(const LidRules&, const LidRules&) = default;
+};
+
+struct Smp {
+  uint32_t window = 128;
+  uint32_t window_initial = 16;
+  uint32_t window_per_device = 4;
+  uint32_t window_per_first_hop = 32;
+  Duration timeout = std::chrono::milliseconds(200);
+  uint32_t retries = 3;
+  friend bool operator==(const Smp&, const Smp&) = default;
+};
+
+struct Sweep {
+  Duration light_interval = std::chrono::seconds(10);
+  Duration heavy_interval{};  // 0: off.
+  bool on_trap = true;
+  friend bool operator==(const Sweep&, const Sweep&) = default;
+};
+
+// Codes as PortInfo and SwitchInfo carry them.
+struct Link {
+  uint8_t max_operational_vls = 5;
+  uint8_t subnet_timeout = 18;
+  uint8_t hoq_life = 18;
+  uint8_t leaf_hoq_life = 16;
+  uint8_t vl_stall = 7;
+  uint8_t local_phy_errors = 8;
+  uint8_t overrun_errors = 8;
+  uint8_t packet_life_time = 18;
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+struct Routing {
+  std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
+  std::vector<std::string> roots;
+  std::string roots_file;
+  uint32_t lanes_max = 1;
+  uint32_t threads = 0;  // 0: one per processor.
+  friend bool operator==(const Routing&, const Routing&) = default;
+};
+
+struct Topology {
+  std::string node_name_map;
+  // Empty patterns: the rules built into fabric/ (a trailing number, the text before the device).
+  std::string rail_pattern;
+  std::string host_pattern;
+  friend bool operator==(const Topology&, const Topology&) = default;
+};
+
+struct Config {
+  std::string fabric = "umad";
+  std::string state_dir = "/var/lib/fabricd";
+  std::vector<std::string> listen = {"unix:/run/fabricd/fabricd.sock"};
+  std::string http_listen;  // Empty: off.
+  Log log;
+  Sm sm;
+  LidRules lid;
+  Smp smp;
+  Sweep sweep;
+  Link link;
+  Routing routing;
+  Topology topology;
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+// When a changed key takes effect under SIGHUP.
+enum class ReloadClass {
+  kLive,     // At once.
+  kResweep,  // With the heavy sweep that the reload starts.
+  kRestart,  // Not before fabricd is started again.
+};
+
+struct Change {
+  std::string path;  // "sm.priority"
+  std::string from;
+  std::string to;
+  ReloadClass reload;
+};
+
+// The keys in which two configurations differ, in the order of the schema.
+std::vector<Change> Diff(const Config& from, const Config& to);
+
+}  // namespace fabricd::config

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal: the one table of all keys. Reading a file, comparing two configurations and printing
+// one all walk it, so a new key is one line here, one member in config.h, one field in config.proto
+// and one entry in fabricd.example.yaml; a test finds what was forgotten.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "common/time.h"
+#include "config/config.h"
+
+namespace fabricd::config {
+
+struct NumberRange {
+  uint32_t min;
+  uint32_t max;
+};
+// A duration of `zero_allowed` may also be 0 (off) although that is below min.
+struct TimeRange {
+  Duration min;
+  Duration max;
+  bool zero_allowed = false;
+};
+
+// Calls `visitor.METHOD(path, reload class, member[, range])` for each key, in the schema's order.
+// `C` is Config or const Config.
+template <typename Visitor, typename C>
+void VisitServiceKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  visitor.Text("fabric", kRestart, c.fabric);
+  visitor.Text("state_dir", kRestart, c.state_dir);
+  visitor.List("listen", kRestart, c.listen);
+  visitor.Text("http_listen", kRestart, c.http_listen);
+  visitor.Level("log.level", kLive, c.log.level);
+}
+
+template <typename Visitor, typename C>
+void VisitSmKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
+  visitor.Number("sm.priority", kLive, c.sm.priority, NumberRange{0, 15});
+  visitor.Hex("sm.sm_key", kRestart, c.sm.sm_key);
+  visitor.Time("sm.polling_timeout", kLive, c.sm.polling_timeout,
+               TimeRange{milliseconds(100), hours(1)});
+  visitor.Number("sm.polling_retries", kLive, c.sm.polling_retries, NumberRange{1, 100});
+  visitor.Hex("sm.subnet_prefix", kRestart, c.sm.subnet_prefix);
+  visitor.Hex("sm.m_key", kRestart, c.sm.m_key);
+  visitor.Time("sm.m_key_lease_period", kResweep, c.sm.m_key_lease_period,
+               TimeRange{seconds(0), seconds(65535)});
+  visitor.Number("sm.m_key_protect", kResweep, c.sm.m_key_protect, NumberRange{0, 3});
+  visitor.Text("sm.guid2mkey_file", kResweep, c.sm.guid2mkey_file);
+  visitor.Number("lid.lmc", kRestart, c.lid.lmc, NumberRange{0, 7});
+  visitor.Flag("lid.lmc_enhanced_port0", kRestart, c.lid.lmc_enhanced_port0);
+  visitor.Text("lid.guid2lid_file", kRestart, c.lid.guid2lid_file);
+}
+
+template <typename Visitor, typename C>
+void VisitWireKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
+  visitor.Number("smp.window", kLive, c.smp.window, NumberRange{1, 1024});
+  visitor.Number("smp.window_initial", kLive, c.smp.window_initial, NumberRange{1, 1024});
+  visitor.Number("smp.window_per_device", kLive, c.smp.window_per_device, NumberRange{1, 1024});
+  visitor.Number("smp.window_per_first_hop", kLive, c.smp.window_per_first_hop,
+                 NumberRange{1, 1024});
+  visitor.Time("smp.timeout", kLive, c.smp.timeout, TimeRange{milliseconds(1), seconds(60)});
+  visitor.Number("smp.retries", kLive, c.smp.retries, NumberRange{0, 20});
+  visitor.Time("sweep.light_interval", kLive, c.sweep.light_interval,
+               TimeRange{milliseconds(100), hours(24), true});
+  visitor.Time("sweep.heavy_interval", kLive, c.sweep.heavy_interval,
+               TimeRange{seconds(1), hours(24 * 30), true});
+  visitor.Flag("sweep.on_trap", kLive, c.sweep.on_trap);
+}
+
+template <typename Visitor, typename C>
+void VisitFabricKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  visitor.Number("link.max_operational_vls", kResweep, c.link.max_operational_vls,
+                 NumberRange{1, 5});
+  visitor.Number("link.subnet_timeout", kResweep, c.link.subnet_timeout, NumberRange{0, 31});
+  visitor.Number("link.hoq_life", kResweep, c.link.hoq_life, NumberRange{0, 31});
+  visitor.Number("link.leaf_hoq_life", kResweep, c.link.leaf_hoq_life, NumberRange{0, 31});
+  visitor.Number("link.vl_stall", kResweep, c.link.vl_stall, NumberRange{0, 7});
+  visitor.Number("link.local_phy_errors", kResweep, c.link.local_phy_errors, NumberRange{0, 15});
+  visitor.Number("link.overrun_errors", kResweep, c.link.overrun_errors, NumberRange{0, 15});
+  visitor.Number("link.packet_life_time", kResweep, c.link.packet_life_time, NumberRange{0, 31});
+  visitor.List("routing.chain", kResweep, c.routing.chain);
+  visitor.List("routing.roots", kResweep, c.routing.roots);
+  visitor.Text("routing.roots_file", kResweep, c.routing.roots_file);
+  visitor.Number("routing.lanes_max", kResweep, c.routing.lanes_max, NumberRange{1, 15});
+  visitor.Number("routing.threads", kRestart, c.routing.threads, NumberRange{0, 1024});
+  visitor.Text("topology.node_name_map", kResweep, c.topology.node_name_map);
+  visitor.Text("topology.rail_pattern", kResweep, c.topology.rail_pattern);
+  visitor.Text("topology.host_pattern", kResweep, c.topology.host_pattern);
+}
+
+template <typename Visitor, typename C>
+void VisitKeys(Visitor& visitor, C& config) {
+  VisitServiceKeys(visitor, config);
+  VisitSmKeys(visitor, config);
+  VisitWireKeys(visitor, config);
+  VisitFabricKeys(visitor, config);
+}
+
+}  // namespace fabricd::config

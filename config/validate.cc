@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/validate.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace fabricd::config {
+namespace {
+
+// DESIGN §7.
+constexpr std::array<std::string_view, 5> kEngines = {"rail", "fat_tree", "layered", "up_down",
+                                                      "min_hop"};
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// HOST:PORT with a port of 0 (any free one) to 65535; an IPv6 host stands in brackets.
+bool IsHostPort(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view host = address.substr(0, colon);
+  const std::string_view port = address.substr(colon + 1);
+  const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
+  if (host.find_first_of(":[]") != std::string_view::npos && !bracketed) return false;
+  if (host.find_first_of(" /") != std::string_view::npos) return false;
+  uint16_t number = 0;
+  const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && stop == port.data() + port.size();
+}
+
+class Validator {
+ public:
+  Validator(const Config& config, FaultList& faults) : config_(config), faults_(faults) {}
+
+  void Run() {
+    Fabric();
+    Addresses();
+    Keys();
+    Windows();
+    Routing();
+    Pattern("topology.rail_pattern", config_.topology.rail_pattern);
+    Pattern("topology.host_pattern", config_.topology.host_pattern);
+  }
+
+ private:
+  // Only when none of the keys that the judgement rests on was refused already.
+  void Require(bool holds, std::initializer_list<const char*> keys, std::string message) {
+    if (holds) return;
+    for (const char* key : keys) {
+      if (faults_.IsFaulty(key)) return;
+    }
+    faults_.Add(*keys.begin(), std::move(message));
+  }
+
+  void Fabric() {
+    const std::string& fabric = config_.fabric;
+    const bool known = fabric == "umad" || (StartsWith(fabric, "umad:") && fabric.size() > 5) ||
+                       (StartsWith(fabric, "sim:") && fabric.size() > 4);
+    Require(
+        known, {"fabric"},
+        fmt::format("expected umad[:DEVICE[:PORT]], sim:FILE or sim:GENERATOR, got '{}'", fabric));
+    Require(StartsWith(config_.state_dir, "/"), {"state_dir"},
+            fmt::format("expected an absolute path, got '{}'", config_.state_dir));
+  }
+
+  void Addresses() {
+    Require(!config_.listen.empty(), {"listen"}, "expected at least one address");
+    std::set<std::string> seen;
+    for (size_t i = 0; i < config_.listen.size(); ++i) {
+      const std::string& address = config_.listen[i];
+      const std::string path = fmt::format("listen[{}]", i);
+      const bool is_unix = StartsWith(address, "unix:/") && address.size() > 6;
+      if (!is_unix && !IsHostPort(address)) {
+        faults_.Add(path, fmt::format("expected unix:/PATH or HOST:PORT, got '{}'", address));
+      } else if (!seen.insert(address).second) {
+        faults_.Add(path, fmt::format("'{}' is listed twice", address));
+      }
+    }
+    Require(config_.http_listen.empty() || IsHostPort(config_.http_listen), {"http_listen"},
+            fmt::format("expected HOST:PORT, got '{}'", config_.http_listen));
+  }
+
+  void Keys() {
+    const Sm& sm = config_.sm;
+    // Without a key the protect bits and the lease mean nothing (IBA vol 1 §14.2.4).
+    Require(sm.m_key_protect == 0 || sm.m_key, {"sm.m_key_protect", "sm.m_key"},
+            "needs a sm.m_key other than 0");
+    Require(sm.m_key_lease_period == Duration::zero() || sm.m_key,
+            {"sm.m_key_lease_period", "sm.m_key"}, "needs a sm.m_key other than 0");
+    Require(sm.m_key_lease_period % std::chrono::seconds(1) == Duration::zero(),
+            {"sm.m_key_lease_period"}, "expected whole seconds");
+  }
+
+  void Windows() {
+    const Smp& smp = config_.smp;
+    Require(smp.window_initial <= smp.window, {"smp.window_initial", "smp.window"},
+            fmt::format("{} is more than smp.window, {}", smp.window_initial, smp.window));
+    // OperationalVLs codes (IBA vol 1 §14.2.5.6).
+    constexpr std::array<uint32_t, 6> kLanes = {0, 1, 2, 4, 8, 15};
+    const uint8_t code = std::min<uint8_t>(config_.link.max_operational_vls, 5);
+    Require(config_.routing.lanes_max <= kLanes[code],
+            {"routing.lanes_max", "link.max_operational_vls"},
+            fmt::format("{} lanes do not fit link.max_operational_vls {}, which is {} lanes",
+                        config_.routing.lanes_max, code, kLanes[code]));
+  }
+
+  void Routing() {
+    Require(!config_.routing.chain.empty(), {"routing.chain"}, "expected at least one engine");
+    std::set<std::string> seen;
+    for (size_t i = 0; i < config_.routing.chain.size(); ++i) {
+      const std::string& engine = config_.routing.chain[i];
+      const std::string path = fmt::format("routing.chain[{}]", i);
+      if (std::find(kEngines.begin(), kEngines.end(), engine) == kEngines.end()) {
+        faults_.Add(path, fmt::format("unknown engine '{}'; there are {}", engine,
+                                      fmt::join(kEngines, ", ")));
+      } else if (!seen.insert(engine).second) {
+        faults_.Add(path, fmt::format("'{}' is listed twice", engine));
+      }
+    }
+    Require(config_.routing.roots.empty() || config_.routing.roots_file.empty(),
+            {"routing.roots_file", "routing.roots"}, "cannot be used together with routing.roots");
+  }
+
+  void Pattern(const char* path, const std::string& pattern) {
+    if (pattern.empty()) return;
+    try {  // The library reports by exceptions; they end here (DESIGN §6).
+      const std::regex compiled(pattern);
+      Require(compiled.mark_count() == 1, {path},
+              fmt::format("expected one group in parentheses, got {}", compiled.mark_count()));
+    } catch (const std::regex_error& error) {
+      faults_.Add(path, fmt::format("no regular expression: {}", error.what()));
+    }
+  }
+
+  const Config& config_;
+  FaultList& faults_;
+};
+
+}  // namespace
+
+void Validate(const Config& config, FaultList& faults) { Validator(config, faults).Run(); }
+
+}  // namespace fabricd::config
