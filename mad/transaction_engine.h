@@ -144,9 +144,9 @@ class TransactionEngine {
   // When Pump has work even if nothing arrives; kNever when nothing is in flight. May be early.
   Instant NextDeadline() const { return next_deadline_; }
 
-  size_t in_flight() const { return in_flight_; }
+  size_t in_flight() const { return flying_.size(); }
   size_t queued() const { return queued_; }
-  size_t size() const { return in_flight_ + queued_; }
+  size_t size() const { return in_flight() + queued_; }
   const EngineStatistics& statistics() const { return statistics_; }
 
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
@@ -159,7 +159,9 @@ class TransactionEngine {
   static constexpr size_t kSlabSlots = 256;
 
   struct Slot;
-  struct Device;
+  struct SlotList {
+    Index head = kNone, tail = kNone;
+  };
   struct DeviceList {
     DeviceId head = kNone, tail = kNone;
   };
@@ -169,6 +171,20 @@ class TransactionEngine {
     uint32_t woken = 0;  // Devices moved to ready_ for a free place and not looked at since.
     std::array<DeviceList, kPriorities> waiting;
   };
+  struct Device {
+    std::array<SlotList, kPriorities> queue;
+    uint32_t in_flight = 0;
+    bool suspect = false;
+    // Where the device stands: in one of ready_, in one of a gate's waiting lists, or nowhere (nothing
+    // queued, or at its limit).
+    DeviceList* list = nullptr;
+    uint8_t list_priority = 0;
+    DeviceId previous = kNone, next = kNone;
+    Gate* waiting_at = nullptr;
+    Gate* woken_by = nullptr;
+
+    uint8_t TopPriority() const;  // kPriorities when nothing is queued.
+  };
 
   Slot& At(Index index);
   Index Allocate();
@@ -176,31 +192,33 @@ class TransactionEngine {
   Device& Touch(DeviceId id);
   uint32_t NewTransactionId();
 
-  void PushRequest(Device& device, Index index, bool front);
-  void UnlinkRequest(Device& device, Index index);
-  void Link(DeviceId id, DeviceList& list, bool front);
+  void Enqueue(Index index, bool front);
+  void Dequeue(Index index);
+  void Link(DeviceId id, DeviceList& list, uint8_t priority, bool front);
   void Unlink(DeviceId id);
-  void MakeReady(DeviceId id, bool front);
-  void WaitAt(DeviceId id, Gate& gate);
+  void Refresh(DeviceId id);
+  void WaitAt(DeviceId id, Gate& gate, bool front);
   void ReturnToken(DeviceId id);
-  void Balance(Gate& gate, uint32_t limit);
-  void BalanceAll(Gate* subtree);
+  void Balance(Gate& gate);
   DeviceId PopReady();
-  uint32_t SuspectLimit() const;
+  uint32_t DeviceLimit(const Device& device) const;
+  uint32_t GateLimit(const Gate& gate) const;
   Gate* SubtreeOf(const Slot& slot);
 
-  bool TrySend(DeviceId id, Instant now, std::vector<OutgoingMad>& out);
-  OutgoingMad Build(Slot& slot, Instant now);
-  void Leave(Index index);
-  void Repeat(Index index, bool renew_id, std::vector<Completion>& done);
-  void Hold(Index index, Instant now);
-  void OnLost(Index index, bool renew_id, std::vector<Completion>& done);
+  void Offer(DeviceId id, Instant now, std::vector<OutgoingMad>& out);
+  void Send(Index index, Instant now, std::vector<OutgoingMad>& out);
+  void Land(Index index);
+  Index FindReported(const std::vector<uint8_t>& payload);
+  void OnResponse(const IncomingMad& mad, Instant now, std::vector<Completion>& done);
   void Answer(Index index, const wire::Smp& smp, Instant now, std::vector<Completion>& done);
-  void GiveUp(Index index, std::vector<Completion>& done);
+  void Lose(Index index, std::vector<Completion>& done);
+  void Hold(Index index, Instant now);
+  void RepeatOrGiveUp(Index index, std::vector<Completion>& done);
   void Expire(Instant now, std::vector<Completion>& done);
-  void Concluded(bool fresh_loss, bool answered);
+  void SetSuspect(DeviceId id, bool suspect);
+  void CountRound(bool answered, bool fresh_loss);
+  void DropQueued(DeviceId id);
   Duration TimeoutOf(uint32_t attempt) const;
-  MethodStatistics& Count(const Slot& slot);
 
   const EngineOptions options_;
   EngineStatistics statistics_;
@@ -209,13 +227,13 @@ class TransactionEngine {
   Index free_ = kNone;
   std::vector<Device> devices_;
   std::array<DeviceList, kPriorities> ready_;
-  std::vector<std::unique_ptr<Gate>> subtrees_;  // By path[0] << 8 | path[1].
+  absl::flat_hash_map<uint16_t, std::unique_ptr<Gate>> subtrees_;  // By path[0] << 8 | path[1].
   Gate suspects_;
   absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
   uint32_t next_id_;
 
-  std::vector<Index> flying_;  // In flight, in no order; each slot knows its place.
-  size_t in_flight_ = 0;
+  std::vector<Index> flying_;   // In flight; each slot knows its place.
+  std::vector<Index> overdue_;  // Scratch of Expire.
   size_t queued_ = 0;
   Instant next_deadline_ = kNever;
 
@@ -223,7 +241,6 @@ class TransactionEngine {
   uint32_t round_answered_ = 0;
   uint32_t round_losses_ = 0;
   bool round_was_full_ = false;
-  Instant last_shrink_ = Instant::min();
 };
 
 // True for what OnIncoming expects: responses to our SMPs, and reports on MADs we sent as requests.

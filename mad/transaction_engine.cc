@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mad/transaction_engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "common/check.h"
+
+namespace fabricd::mad {
+namespace {
+
+constexpr size_t kMKeyOffset = 24;
+constexpr size_t kDrSlidOffset = 32;
+constexpr size_t kDataOffset = 64;
+constexpr uint16_t kDirectionBit = 0x8000;
+constexpr uint32_t kSmallestRound = 16;
+constexpr uint32_t kLossShareDivisor = 32;
+constexpr uint32_t kSuspectShareDivisor = 4;
+constexpr uint32_t kRttWeightDivisor = 16;
+
+std::span<const uint8_t, wire::kMadBytes> WholeMad(const std::vector<uint8_t>& payload) {
+  FABRICD_CHECK(payload.size() >= wire::kMadBytes, "a MAD of {} bytes", payload.size());
+  return std::span<const uint8_t, wire::kMadBytes>(payload.data(), wire::kMadBytes);
+}
+
+bool IsSmpAgent(Agent agent) { return agent == Agent::kSmpDirected || agent == Agent::kSmpLid; }
+
+bool IsRequest(wire::Method method) {
+  return method == wire::Method::kGet || method == wire::Method::kSet;
+}
+
+// An answer to `request`: its bytes with another header, addressed to where it came from.
+OutgoingMad Reply(const IncomingMad& request, const wire::MadHeader& header) {
+  OutgoingMad reply;
+  reply.agent = request.agent;
+  reply.to = request.from;
+  reply.to.qpn = 0;
+  reply.to.qkey = 0;
+  reply.payload.assign(request.payload.begin(), request.payload.begin() + wire::kMadBytes);
+  header.Encode(std::span<uint8_t, wire::kMadBytes>(reply.payload.data(), wire::kMadBytes));
+  return reply;
+}
+
+void PutMKey(std::vector<uint8_t>& payload, MKey key) {
+  for (size_t byte = 0; byte < 8; ++byte) {
+    payload[kMKeyOffset + byte] = static_cast<uint8_t>(key.value() >> (56 - 8 * byte));
+  }
+}
+
+}  // namespace
+
+struct TransactionEngine::Slot {
+  enum class State : uint8_t { kFree, kQueued, kFlying };
+  SmpRequest request;
+  MethodStatistics* counters = nullptr;
+  Gate* subtree = nullptr;  // Of the attempt in flight.
+  Instant sent_at{}, deadline{};
+  Index previous = kNone, next = kNone;  // In the device's queue; next also in the free list.
+  Index place = 0;                       // In flying_.
+  uint32_t tid = 0;                      // 0 before the first attempt.
+  uint32_t attempts = 0;
+  uint32_t timeouts = 0;
+  uint64_t shrinks = 0;  // statistics_.window_shrinks when the attempt left.
+  State state = State::kFree;
+  bool as_suspect = false;   // Counted in suspects_.
+  bool held = false;         // Refused or answered busy: waits out the attempt's time-out.
+  bool send_failed = false;  // The last attempt.
+  bool cancelled = false;
+  bool on_alternative = false;
+};
+
+uint64_t EngineStatistics::total_sent() const {
+  uint64_t total = 0;
+  for (const auto& [id, attribute] : attributes) total += attribute.get.sent + attribute.set.sent;
+  return total;
+}
+
+TransactionEngine::TransactionEngine(const EngineOptions& options)
+    : options_(options),
+      next_id_(options.first_transaction_id),
+      window_(std::clamp(options.window_initial, options.window_floor, options.window_max)) {
+  FABRICD_CHECK(options.window_floor >= 1 && options.window_floor <= options.window_max,
+                "window floor {}, max {}", options.window_floor, options.window_max);
+  FABRICD_CHECK(options.device_limit >= 1 && options.subtree_limit >= 1);
+  FABRICD_CHECK(options.first_timeout > Duration::zero() && options.timeout_factor >= 1.0);
+  statistics_.window = window_;
+}
+
+TransactionEngine::~TransactionEngine() = default;
+
+// ---- storage
+
+TransactionEngine::Slot& TransactionEngine::At(Index index) {
+  return slabs_[index / kSlabSlots][index % kSlabSlots];
+}
+
+TransactionEngine::Index TransactionEngine::Allocate() {
+  if (free_ == kNone) {
+    const Index first = static_cast<Index>(slabs_.size() * kSlabSlots);
+    slabs_.push_back(std::make_unique<Slot[]>(kSlabSlots));
+    for (Index index = first + kSlabSlots; index-- > first;) {
+      At(index).next = free_;
+      free_ = index;
+    }
+  }
+  const Index index = free_;
+  free_ = At(index).next;
+  return index;
+}
+
+void TransactionEngine::Free(Index index) {
+  Slot& slot = At(index);
+  if (slot.tid != 0) by_id_.erase(slot.tid);
+  slot.state = Slot::State::kFree;
+  slot.next = free_;
+  free_ = index;
+}
+
+TransactionEngine::Device& TransactionEngine::Touch(DeviceId id) {
+  FABRICD_CHECK(id < kMaxDevices, "device {} is not a dense number", id);
+  if (id >= devices_.size()) devices_.resize(std::max<size_t>(id + 1, devices_.size() * 2));
+  return devices_[id];
+}
+
+uint32_t TransactionEngine::NewTransactionId() {
+  uint32_t id = 0;
+  do {
+    id = next_id_++;
+  } while (id == 0 || by_id_.contains(id));
+  return id;
+}
+
+// ---- a device's queue, and where the device stands
+
+void TransactionEngine::Enqueue(Index index, bool front) {
+  Slot& slot = At(index);
+  SlotList& queue = devices_[slot.request.device].queue[slot.request.priority];
+  slot.state = Slot::State::kQueued;
+  slot.previous = front ? kNone : queue.tail;
+  slot.next = front ? queue.head : kNone;
+  (slot.previous == kNone ? queue.head : At(slot.previous).next) = index;
+  (slot.next == kNone ? queue.tail : At(slot.next).previous) = index;
+  ++queued_;
+}
+
+void TransactionEngine::Dequeue(Index index) {
+  Slot& slot = At(index);
+  SlotList& queue = devices_[slot.request.device].queue[slot.request.priority];
+  (slot.previous == kNone ? queue.head : At(slot.previous).next) = slot.next;
+  (slot.next == kNone ? queue.tail : At(slot.next).previous) = slot.previous;
+  --queued_;
+}
+
+void TransactionEngine::Link(DeviceId id, DeviceList& list, uint8_t priority, bool front) {
+  Device& device = devices_[id];
+  device.list = &list;
+  device.list_priority = priority;
+  device.previous = front ? kNone : list.tail;
+  device.next = front ? list.head : kNone;
+  (device.previous == kNone ? list.head : devices_[device.previous].next) = id;
+  (device.next == kNone ? list.tail : devices_[device.next].previous) = id;
+}
+
+void TransactionEngine::Unlink(DeviceId id) {
+  Device& device = devices_[id];
+  if (device.list == nullptr) return;
+  (device.previous == kNone ? device.list->head : devices_[device.previous].next) = device.next;
+  (device.next == kNone ? device.list->tail : devices_[device.next].previous) = device.previous;
+  device.list = nullptr;
+  device.waiting_at = nullptr;
+}
+
+void TransactionEngine::ReturnToken(DeviceId id) {
+  Gate* gate = devices_[id].woken_by;
+  if (gate == nullptr) return;
+  devices_[id].woken_by = nullptr;
+  --gate->woken;
+  Balance(*gate);
+}
+
+uint32_t TransactionEngine::DeviceLimit(const Device& device) const {
+  return device.suspect ? 1 : options_.device_limit;
+}
+
+uint32_t TransactionEngine::GateLimit(const Gate& gate) const {
+  if (&gate != &suspects_) return options_.subtree_limit;
+  return std::max<uint32_t>(1, window_ / kSuspectShareDivisor);
+}
+
+uint8_t TransactionEngine::Device::TopPriority() const {
+  uint8_t priority = 0;
+  while (priority < kPriorities && queue[priority].head == kNone) ++priority;
+  return priority;
+}
+
+// Puts the device where it belongs after its queue, its limit or its count in flight changed.
+void TransactionEngine::Refresh(DeviceId id) {
+  Device& device = devices_[id];
+  const uint8_t priority = device.TopPriority();
+  if (priority == kPriorities || device.in_flight >= DeviceLimit(device)) {
+    Unlink(id);
+    ReturnToken(id);
+  } else if (device.list == nullptr || device.list_priority != priority) {
+    // From a gate too: the request that is first now need not pass that gate.
+    Unlink(id);
+    Link(id, ready_[priority], priority, /*front=*/false);
+  }
+}
+
+void TransactionEngine::WaitAt(DeviceId id, Gate& gate, bool front) {
+  const uint8_t priority = devices_[id].TopPriority();
+  Link(id, gate.waiting[priority], priority, front);
+  devices_[id].waiting_at = &gate;
+}
+
+// Wakes one waiting device for each free place. Every change of a gate's count, tokens or limit ends
+// here, so a device never waits at a gate with room.
+void TransactionEngine::Balance(Gate& gate) {
+  const uint32_t limit = GateLimit(gate);
+  for (uint8_t priority = 0; priority < kPriorities;) {
+    if (gate.in_flight + gate.woken >= limit) return;
+    const DeviceId id = gate.waiting[priority].head;
+    if (id == kNone) {
+      ++priority;
+      continue;
+    }
+    Unlink(id);
+    devices_[id].woken_by = &gate;
+    ++gate.woken;
+    // To the front: it has waited.
+    Link(id, ready_[priority], priority, /*front=*/true);
+  }
+}
+
+DeviceId TransactionEngine::PopReady() {
+  for (DeviceList& list : ready_) {
+    const DeviceId id = list.head;
+    if (id == kNone) continue;
+    Unlink(id);
+    return id;
+  }
+  return kNone;
+}
+
+TransactionEngine::Gate* TransactionEngine::SubtreeOf(const Slot& slot) {
+  if (slot.request.lid) return nullptr;
+  const wire::DirectedPath& path =
+      slot.on_alternative ? *slot.request.alternative : slot.request.path;
+  if (path.hops() < 2) return nullptr;
+  std::unique_ptr<Gate>& gate = subtrees_[static_cast<uint16_t>(path[0] << 8 | path[1])];
+  if (gate == nullptr) gate = std::make_unique<Gate>();
+  return gate.get();
+}
+
+// ---- sending
+
+void TransactionEngine::Submit(const SmpRequest& request) {
+  FABRICD_CHECK(IsRequest(request.method), "method {:#x}", static_cast<unsigned>(request.method));
+  FABRICD_CHECK(request.priority < kPriorities, "priority {}", request.priority);
+  Touch(request.device);
+  const Index index = Allocate();
+  Slot& slot = At(index);
+  slot = Slot{};
+  slot.request = request;
+  EngineStatistics::Attribute& attribute = statistics_.attributes[request.attribute];
+  slot.counters = request.method == wire::Method::kSet ? &attribute.set : &attribute.get;
+  Enqueue(index, /*front=*/false);
+  Refresh(request.device);
+}
+
+void TransactionEngine::Pump(Instant now, std::vector<OutgoingMad>& out,
+                             std::vector<Completion>& done) {
+  if (now >= next_deadline_) Expire(now, done);
+  while (in_flight() < window_) {
+    const DeviceId id = PopReady();
+    if (id == kNone) return;
+    Offer(id, now, out);
+  }
+  round_was_full_ = true;
+}
+
+// Sends the first request of a device that was ready, or lets it wait at the gate that is full.
+void TransactionEngine::Offer(DeviceId id, Instant now, std::vector<OutgoingMad>& out) {
+  Device& device = devices_[id];
+  Gate* const woken_by = device.woken_by;
+  const Index index = device.queue[device.TopPriority()].head;
+  Slot& slot = At(index);
+  slot.on_alternative = slot.request.alternative && slot.timeouts >= options_.alternative_after;
+  slot.subtree = SubtreeOf(slot);
+  slot.as_suspect = device.suspect;
+  Gate* const gates[] = {device.suspect ? &suspects_ : nullptr, slot.subtree};
+  const auto full = std::find_if(std::begin(gates), std::end(gates), [this](const Gate* gate) {
+    return gate != nullptr && gate->in_flight >= GateLimit(*gate);
+  });
+  if (full != std::end(gates)) {
+    WaitAt(id, **full, /*front=*/*full == woken_by);
+    ReturnToken(id);
+    return;
+  }
+  Send(index, now, out);
+  ReturnToken(id);
+  Refresh(id);
+}
+
+Duration TransactionEngine::TimeoutOf(uint32_t attempt) const {
+  double timeout = static_cast<double>(options_.first_timeout.count());
+  for (uint32_t n = 1; n < attempt; ++n) timeout *= options_.timeout_factor;
+  const double cap = static_cast<double>(std::max(options_.timeout_cap, options_.first_timeout).count());
+  return Duration(static_cast<Duration::rep>(std::min(timeout, cap)));
+}
+
+void TransactionEngine::Send(Index index, Instant now, std::vector<OutgoingMad>& out) {
+  Slot& slot = At(index);
+  Dequeue(index);
+  if (slot.tid == 0) {
+    slot.tid = NewTransactionId();
+    by_id_.emplace(slot.tid, index);
+  }
+  slot.state = Slot::State::kFlying;
+  slot.held = slot.send_failed = false;
+  slot.shrinks = statistics_.window_shrinks;
+  if (slot.attempts++ > 0) ++slot.counters->retries;
+  ++slot.counters->sent;
+  const Duration timeout = TimeoutOf(slot.attempts);
+  slot.sent_at = now;
+  slot.deadline = now + timeout + options_.safety_margin;
+  next_deadline_ = std::min(next_deadline_, slot.deadline);
+  slot.place = static_cast<Index>(flying_.size());
+  flying_.push_back(index);
+  ++devices_[slot.request.device].in_flight;
+  if (slot.subtree != nullptr) ++slot.subtree->in_flight;
+  if (slot.as_suspect) ++suspects_.in_flight;
+
+  const SmpRequest& request = slot.request;
+  wire::Smp smp;
+  smp.method = request.method;
+  smp.tid = TransactionId(slot.tid);
+  smp.attribute = request.attribute;
+  smp.modifier = request.modifier;
+  smp.m_key = request.m_key;
+  if (!request.lid) smp.path = slot.on_alternative ? *request.alternative : request.path;
+  smp.data = request.data;
+  OutgoingMad& mad = out.emplace_back();
+  mad.agent = request.lid ? Agent::kSmpLid : Agent::kSmpDirected;
+  mad.to.lid = request.lid.value_or(kPermissiveLid);
+  mad.timeout = timeout;
+  mad.payload.resize(wire::kMadBytes);
+  smp.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+}
+
+// ---- what comes back
+
+// An attempt is over: its places are free again.
+void TransactionEngine::Land(Index index) {
+  Slot& slot = At(index);
+  flying_[slot.place] = flying_.back();
+  At(flying_.back()).place = slot.place;
+  flying_.pop_back();
+  if (flying_.empty()) next_deadline_ = kNever;
+  slot.state = Slot::State::kFree;
+  --devices_[slot.request.device].in_flight;
+  if (slot.subtree != nullptr) {
+    --slot.subtree->in_flight;
+    Balance(*slot.subtree);
+  }
+  if (slot.as_suspect) {
+    --suspects_.in_flight;
+    Balance(suspects_);
+  }
+  Refresh(slot.request.device);
+}
+
+void TransactionEngine::OnIncoming(const IncomingMad& mad, Instant now,
+                                   std::vector<Completion>& done) {
+  if (mad.kind == IncomingMad::Kind::kReceived) {
+    OnResponse(mad, now, done);
+    return;
+  }
+  const Index index = FindReported(mad.payload);
+  if (index == kNone) {
+    ++statistics_.unmatched;
+  } else if (mad.kind == IncomingMad::Kind::kTimedOut) {
+    Lose(index, done);
+  } else {
+    Hold(index, now);
+  }
+}
+
+void TransactionEngine::OnSendFailed(const OutgoingMad& mad, Instant now) {
+  const Index index = FindReported(mad.payload);
+  if (index == kNone) {
+    ++statistics_.unmatched;
+  } else {
+    Hold(index, now);
+  }
+}
+
+// The attempt in flight that a report about a sent MAD speaks of. A report on an attempt that was given
+// up already, or on a response we sent, finds none.
+TransactionEngine::Index TransactionEngine::FindReported(const std::vector<uint8_t>& payload) {
+  if (payload.size() < wire::kMadBytes) return kNone;
+  const wire::MadHeader header = wire::MadHeader::Decode(WholeMad(payload));
+  const auto found = by_id_.find(header.tid().value());
+  if (found == by_id_.end()) return kNone;
+  const Slot& slot = At(found->second);
+  const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
+  const bool matches = slot.state == Slot::State::kFlying && !slot.held &&
+                       header.method == slot.request.method &&
+                       header.attribute == slot.request.attribute &&
+                       header.modifier == slot.request.modifier &&
+                       directed == !slot.request.lid.has_value();
+  return matches ? found->second : kNone;
+}
+
+void TransactionEngine::OnResponse(const IncomingMad& mad, Instant now,
+                                   std::vector<Completion>& done) {
+  std::optional<wire::Smp> smp;
+  if (mad.payload.size() >= wire::kMadBytes) smp = wire::Smp::Decode(WholeMad(mad.payload));
+  const auto found = smp && smp->method == wire::Method::kGetResp ? by_id_.find(smp->tid.value())
+                                                                  : by_id_.end();
+  if (found == by_id_.end()) {
+    ++statistics_.unmatched;
+    return;
+  }
+  const SmpRequest& request = At(found->second).request;
+  if (smp->attribute != request.attribute || smp->modifier != request.modifier ||
+      smp->path.has_value() != !request.lid.has_value()) {
+    ++statistics_.unmatched;
+    return;
+  }
+  Answer(found->second, *smp, now, done);
+}
+
+void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
+                               std::vector<Completion>& done) {
+  Slot& slot = At(index);
+  ++slot.counters->received;
+  if (smp.status != wire::kStatusOk) ++statistics_.bad_status;
+  SetSuspect(slot.request.device, false);
+  const bool flying = slot.state == Slot::State::kFlying;
+  // Busy means the MAD was dropped (IBA vol 1 §13.4.7): worth a repeat, but not at once.
+  if ((smp.status & wire::kStatusBusy) != 0 && !slot.cancelled &&
+      slot.attempts <= options_.retries) {
+    if (!flying) return;  // Late, and its repeat is queued.
+    slot.held = true;
+    slot.deadline = now + TimeoutOf(slot.attempts);
+    next_deadline_ = std::min(next_deadline_, slot.deadline);
+    return;
+  }
+  if (flying) {
+    if (slot.attempts == 1) {  // Of a repeat nobody can tell which attempt was answered.
+      const Duration rtt = now - slot.sent_at;
+      const bool first = statistics_.rtt_max == Duration::zero();
+      statistics_.rtt_min = first ? rtt : std::min(statistics_.rtt_min, rtt);
+      statistics_.rtt_max = std::max(statistics_.rtt_max, rtt);
+      statistics_.rtt_average = first ? rtt : statistics_.rtt_average +
+          (rtt - statistics_.rtt_average) / kRttWeightDivisor;
+    }
+    Land(index);
+    CountRound(/*answered=*/true, /*fresh_loss=*/false);
+  } else {
+    Dequeue(index);
+    Refresh(slot.request.device);
+  }
+  if (!slot.cancelled) {
+    Completion& completion = done.emplace_back();
+    completion.cookie = slot.request.cookie;
+    completion.outcome = Completion::Outcome::kResponse;
+    completion.method = slot.request.method;
+    completion.attribute = slot.request.attribute;
+    completion.modifier = slot.request.modifier;
+    completion.device = slot.request.device;
+    completion.response = smp;
+    completion.status = smp.status;
+    if (smp.path) completion.path_used = *smp.path;
+  }
+  Free(index);
+}
+
+// The transport reported that nobody answered this attempt in time, or failed to report at all.
+void TransactionEngine::Lose(Index index, std::vector<Completion>& done) {
+  Slot& slot = At(index);
+  ++slot.counters->timeouts;
+  ++slot.timeouts;
+  const bool fresh = !devices_[slot.request.device].suspect &&
+                     slot.shrinks == statistics_.window_shrinks;
+  SetSuspect(slot.request.device, true);
+  Land(index);
+  CountRound(/*answered=*/false, fresh);
+  RepeatOrGiveUp(index, done);
+}
+
+// The attempt never left. It keeps its places until its time-out has passed, so that a transport
+// in trouble is not flooded.
+void TransactionEngine::Hold(Index index, Instant now) {
+  Slot& slot = At(index);
+  ++statistics_.send_failures;
+  slot.held = slot.send_failed = true;
+  slot.deadline = now + TimeoutOf(slot.attempts);
+  next_deadline_ = std::min(next_deadline_, slot.deadline);
+}
+
+void TransactionEngine::RepeatOrGiveUp(Index index, std::vector<Completion>& done) {
+  Slot& slot = At(index);
+  if (!slot.cancelled && slot.attempts <= options_.retries) {
+    // The same id again, like the kernel's own repeats: an answer to any attempt is an answer.
+    Enqueue(index, /*front=*/true);
+    Refresh(slot.request.device);
+    return;
+  }
+  if (!slot.cancelled) {
+    Completion& completion = done.emplace_back();
+    completion.cookie = slot.request.cookie;
+    completion.outcome = slot.send_failed ? Completion::Outcome::kSendFailed
+                                          : Completion::Outcome::kTimedOut;
+    completion.method = slot.request.method;
+    completion.attribute = slot.request.attribute;
+    completion.modifier = slot.request.modifier;
+    completion.device = slot.request.device;
+    completion.path_used = slot.on_alternative ? *slot.request.alternative : slot.request.path;
+  }
+  Free(index);
+}
+
+void TransactionEngine::Expire(Instant now, std::vector<Completion>& done) {
+  overdue_.clear();
+  next_deadline_ = kNever;
+  for (const Index index : flying_) {
+    const Instant deadline = At(index).deadline;
+    if (deadline <= now) {
+      overdue_.push_back(index);
+    } else {
+      next_deadline_ = std::min(next_deadline_, deadline);
+    }
+  }
+  for (const Index index : overdue_) {
+    Slot& slot = At(index);
+    if (slot.held) {
+      Land(index);
+      RepeatOrGiveUp(index, done);
+      continue;
+    }
+    // The transport may still hold the old id, and the kernel refuses a second MAD with it.
+    by_id_.erase(slot.tid);
+    slot.tid = 0;
+    Lose(index, done);
+  }
+}
+
+// ---- adaptation
+
+void TransactionEngine::SetSuspect(DeviceId id, bool suspect) {
+  Device& device = devices_[id];
+  if (device.suspect == suspect) return;
+  device.suspect = suspect;
+  suspect ? ++statistics_.suspect_devices : --statistics_.suspect_devices;
+  if (device.waiting_at == &suspects_) Unlink(id);
+  Refresh(id);
+}
+
+// Counts an attempt that ended; see the rules at the top of the header.
+void TransactionEngine::CountRound(bool answered, bool fresh_loss) {
+  if (answered) ++round_answered_;
+  if (fresh_loss) ++round_losses_;
+  const uint32_t ended = round_answered_ + round_losses_;
+  if (ended < std::max(window_, kSmallestRound)) return;
+  if (round_losses_ >= 2 && round_losses_ * kLossShareDivisor >= ended) {
+    window_ = std::max(options_.window_floor, window_ / 2);
+    ++statistics_.window_shrinks;
+  } else if (round_losses_ == 0 && round_was_full_) {
+    window_ = std::min(options_.window_max, window_ + options_.window_growth);
+    Balance(suspects_);
+  }
+  statistics_.window = window_;
+  round_answered_ = round_losses_ = 0;
+  round_was_full_ = false;
+}
+
+// ---- cancelling
+
+void TransactionEngine::DropQueued(DeviceId id) {
+  for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+    while (devices_[id].queue[priority].head != kNone) {
+      const Index index = devices_[id].queue[priority].head;
+      Dequeue(index);
+      Free(index);
+    }
+  }
+  Refresh(id);
+}
+
+void TransactionEngine::CancelDevice(DeviceId device) {
+  if (device >= devices_.size()) return;
+  DropQueued(device);
+  for (const Index index : flying_) {
+    if (At(index).request.device == device) At(index).cancelled = true;
+  }
+}
+
+void TransactionEngine::CancelAll() {
+  for (DeviceId id = 0; id < devices_.size(); ++id) DropQueued(id);
+  for (const Index index : flying_) At(index).cancelled = true;
+}
+
+// ---- helpers for what others ask
+
+bool IsForEngine(const IncomingMad& mad) {
+  if (!IsSmpAgent(mad.agent) || mad.payload.size() < wire::kMadBytes) return false;
+  const wire::Method method = wire::MadHeader::Decode(WholeMad(mad.payload)).method;
+  return mad.kind == IncomingMad::Kind::kReceived ? method == wire::Method::kGetResp
+                                                  : IsRequest(method);
+}
+
+OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response) {
+  wire::MadHeader header = wire::MadHeader::Decode(WholeMad(request.payload));
+  const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
+  header.method = wire::Method::kGetResp;
+  header.status = static_cast<uint16_t>((response.status & ~kDirectionBit) |
+                                        (directed ? kDirectionBit : 0));
+  OutgoingMad reply = Reply(request, header);
+  // Without a LID routed part before the directed one the way back is directed to its end.
+  if (directed && reply.payload[kDrSlidOffset] == 0xFF && reply.payload[kDrSlidOffset + 1] == 0xFF) {
+    reply.to.lid = kPermissiveLid;
+  }
+  PutMKey(reply.payload, response.m_key);
+  std::copy(response.data.begin(), response.data.end(), reply.payload.begin() + kDataOffset);
+  return reply;
+}
+
+OutgoingMad MakeTrapRepress(const IncomingMad& trap) {
+  wire::MadHeader header = wire::MadHeader::Decode(WholeMad(trap.payload));
+  header.method = wire::Method::kTrapRepress;
+  header.status = 0;
+  OutgoingMad reply = Reply(trap, header);
+  reply.agent = Agent::kSmpLid;
+  PutMKey(reply.payload, MKey{});
+  return reply;
+}
+
+}  // namespace fabricd::mad
