@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sqlite_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "common/status.h"
+
+namespace fabricd::store {
+namespace {
+
+// "fabD" in SQLite's header: another program's database is told apart from an empty one.
+constexpr int kApplicationId = 0x66616244;
+
+// Step n brings a database of user_version n to n + 1. Never change one that was released.
+// GUIDs are text so that an operator's sqlite3 shows them as everything else does.
+constexpr std::array<const char*, 1> kMigrations = {
+    "CREATE TABLE lids ("
+    "  port_guid TEXT PRIMARY KEY,"
+    "  base_lid  INTEGER NOT NULL,"
+    "  lmc       INTEGER NOT NULL,"
+    "  last_seen INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
+
+absl::StatusCode CodeOf(int error) {
+  switch (error & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_SCHEMA:
+    case SQLITE_ERROR:  // A table or a column that should be there is not.
+      return absl::StatusCode::kDataLoss;
+    default: return absl::StatusCode::kUnavailable;
+  }
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Held as long as the descriptor lives; the kernel releases it when the process dies.
+absl::StatusOr<Descriptor> Lock(const std::string& state_dir) {
+  const std::string path = state_dir + "/fabricd.lock";
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  if (file.get() < 0) return Unavailable("{}: {}", path, std::strerror(errno));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return Unavailable("{}: {}", path, std::strerror(errno));
+    char pid[16] = {};
+    if (pread(file.get(), pid, sizeof pid - 1, 0) < 0) pid[0] = '\0';
+    return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd{} uses this directory", path,
+                      pid[0] ? fmt::format(" (pid {})", std::string_view(pid)) : "");
+  }
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(file.get(), 0) != 0 ||
+      pwrite(file.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return Unavailable("{}: {}", path, std::strerror(errno));
+  }
+  return file;
+}
+
+// The name of the database survives a crash only once its directory is on disk too.
+absl::Status SyncDirectory(const std::string& path) {
+  const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || fsync(directory.get()) != 0) {
+    return Unavailable("{}: {}", path, std::strerror(errno));
+  }
+  return absl::OkStatus();
+}
+
+// One prepared statement. Bind in order, then Step until it is false or an error.
+class Statement {
+ public:
+  Statement(sqlite3* db, const char* sql) {
+    error_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& Bind(const std::string& text) {
+    if (error_ == SQLITE_OK) {
+      error_ = sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+                                 SQLITE_TRANSIENT);
+    }
+    return *this;
+  }
+  Statement& Bind(int64_t number) {
+    if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(statement_, ++bound_, number);
+    return *this;
+  }
+  // True with a row. False at the end or on an error: see error().
+  bool Step() {
+    if (error_ != SQLITE_OK) return false;
+    const int result = sqlite3_step(statement_);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) error_ = result;
+    return result == SQLITE_ROW;
+  }
+  // Runs a statement without rows and makes it ready for the next values.
+  int Run() {
+    Step();
+    if (error_ == SQLITE_OK) error_ = sqlite3_reset(statement_);
+    bound_ = 0;
+    return error_;
+  }
+  std::string Text(int column) const {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return text ? std::string(text, sqlite3_column_bytes(statement_, column)) : std::string();
+  }
+  int64_t Number(int column) const { return sqlite3_column_int64(statement_, column); }
+  int error() const { return error_; }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+  int error_ = SQLITE_OK;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  ~SqliteStore() override { sqlite3_close(db_); }
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
+
+  absl::Status Open() {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (const int error = sqlite3_open_v2(path_.c_str(), &db_, flags, nullptr)) return Fail(error);
+    sqlite3_extended_result_codes(db_, 1);
+    // Somebody's sqlite3 shell may hold the file for a moment.
+    sqlite3_busy_timeout(db_, 2000);
+    absl::StatusOr<int64_t> version = Pragma("user_version");
+    if (!version.ok()) return version.status();
+    FABRICD_RETURN_IF_ERROR(CheckOwner(*version));
+    FABRICD_RETURN_IF_ERROR(UseWriteAheadLog());
+    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=FULL"));
+    FABRICD_RETURN_IF_ERROR(CheckIntegrity());
+    return Migrate(*version);
+  }
+
+  absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
+    std::vector<LidRecord> records;
+    Statement rows(db_, "SELECT port_guid, base_lid, lmc, last_seen FROM lids ORDER BY port_guid");
+    while (rows.Step()) {
+      absl::StatusOr<LidRecord> record = RecordOf(rows);
+      if (!record.ok()) return record.status();
+      records.push_back(*record);
+    }
+    if (rows.error() != SQLITE_OK) return Fail(rows.error());
+    return records;
+  }
+
+  absl::Status PutLids(const std::vector<LidRecord>& records) override {
+    return Transaction([&]() -> absl::Status {
+      Statement put(db_, "INSERT OR REPLACE INTO lids VALUES (?, ?, ?, ?)");
+      for (const LidRecord& record : records) {
+        FABRICD_RETURN_IF_ERROR(CheckLid(record));
+        put.Bind(fmt::format("{}", record.port_guid)).Bind(record.base_lid.value());
+        if (const int error = put.Bind(record.lmc).Bind(record.last_seen).Run()) return Fail(error);
+      }
+      absl::StatusOr<std::vector<LidRecord>> all = LoadLids();
+      return all.ok() ? CheckLids(*all) : all.status();
+    });
+  }
+
+  absl::Status RemoveLids(const std::vector<Guid>& port_guids) override {
+    return Transaction([&]() -> absl::Status {
+      Statement remove(db_, "DELETE FROM lids WHERE port_guid = ?");
+      for (const Guid guid : port_guids) {
+        if (const int error = remove.Bind(fmt::format("{}", guid)).Run()) return Fail(error);
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
+    Statement row(db_, "SELECT value FROM meta WHERE key = ?");
+    if (row.Bind(key).Step()) return std::optional<std::string>(row.Text(0));
+    if (row.error() != SQLITE_OK) return Fail(row.error());
+    return std::optional<std::string>();
+  }
+
+  absl::Status PutMeta(const std::string& key, const std::string& value) override {
+    Statement put(db_, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    if (const int error = put.Bind(key).Bind(value).Run()) return Fail(error);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Fail(int error) const {
+    const char* detail = db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(error);
+    return MakeStatus(CodeOf(error), "{}: {}", path_, detail);
+  }
+
+  absl::Status Execute(const char* sql) {
+    const int error = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
+    return error ? Fail(error) : absl::OkStatus();
+  }
+
+  absl::StatusOr<int64_t> Pragma(const char* name) {
+    Statement row(db_, fmt::format("PRAGMA {}", name).c_str());
+    if (!row.Step()) return Fail(row.error());
+    return row.Number(0);
+  }
+
+  // Whether the file is ours, and not from the future.
+  absl::Status CheckOwner(int64_t version) {
+    absl::StatusOr<int64_t> owner = Pragma("application_id");
+    if (!owner.ok()) return owner.status();
+    if (*owner != kApplicationId) {
+      Statement tables(db_, "SELECT count(*) FROM sqlite_schema");
+      if (!tables.Step()) return Fail(tables.error());
+      if (*owner != 0 || version != 0 || tables.Number(0) != 0) {
+        return MakeStatus(absl::StatusCode::kDataLoss, "{}: no database of fabricd", path_);
+      }
+    }
+    if (version > static_cast<int64_t>(kMigrations.size())) {
+      return FailedPrecondition("{}: schema version {} is newer than this fabricd, which knows {}",
+                                path_, version, kMigrations.size());
+    }
+    return absl::OkStatus();
+  }
+
+  // A file system without shared memory keeps the old mode and says so only here.
+  absl::Status UseWriteAheadLog() {
+    Statement row(db_, "PRAGMA journal_mode=WAL");
+    if (!row.Step()) return Fail(row.error());
+    if (row.Text(0) == "wal") return absl::OkStatus();
+    return Unavailable("{}: journal mode {} instead of WAL", path_, row.Text(0));
+  }
+
+  // Wrong pages would come to light in the middle of a sweep otherwise. The file is small.
+  absl::Status CheckIntegrity() {
+    Statement row(db_, "PRAGMA quick_check(1)");
+    if (!row.Step()) return Fail(row.error());
+    if (row.Text(0) == "ok") return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kDataLoss, "{}: {}", path_, row.Text(0));
+  }
+
+  absl::Status Migrate(int64_t version) {
+    if (version == static_cast<int64_t>(kMigrations.size())) return absl::OkStatus();
+    return Transaction([&]() -> absl::Status {
+      for (size_t step = static_cast<size_t>(version); step < kMigrations.size(); ++step) {
+        FABRICD_RETURN_IF_ERROR(Execute(kMigrations[step]));
+      }
+      FABRICD_RETURN_IF_ERROR(
+          Execute(fmt::format("PRAGMA application_id={}", kApplicationId).c_str()));
+      return Execute(fmt::format("PRAGMA user_version={}", kMigrations.size()).c_str());
+    });
+  }
+
+  absl::StatusOr<LidRecord> RecordOf(const Statement& row) const {
+    const std::string text = row.Text(0);
+    uint64_t guid = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = text.size() == 18 && text[0] == '0' && text[1] == 'x'
+                                   ? std::from_chars(text.data() + 2, end, guid, 16)
+                                   : std::from_chars_result{end, std::errc::invalid_argument};
+    const int64_t lid = row.Number(1), lmc = row.Number(2);
+    if (error != std::errc() || stop != end || lid < 0 || lid > 0xFFFF || lmc < 0 || lmc > 7) {
+      return MakeStatus(absl::StatusCode::kDataLoss,
+                        "{}: lids: port_guid '{}', base_lid {}, lmc {}", path_, text, lid, lmc);
+    }
+    return LidRecord{Guid(guid), Lid(static_cast<uint16_t>(lid)), static_cast<uint8_t>(lmc),
+                     row.Number(3)};
+  }
+
+  // COMMIT with synchronous=FULL returns when the write-ahead log is on disk.
+  template <typename Body>
+  absl::Status Transaction(Body body) {
+    FABRICD_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+    absl::Status status = body();
+    if (status.ok()) status = Execute("COMMIT");
+    if (!status.ok() && sqlite3_get_autocommit(db_) == 0) {
+      // Should this fail too, the next BEGIN does, and says so.
+      sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+    return status;
+  }
+
+  const std::string path_;
+  const Descriptor lock_;
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& state_dir) {
+  if (mkdir(state_dir.c_str(), 0750) != 0 && errno != EEXIST) {
+    return Unavailable("{}: {}", state_dir, std::strerror(errno));
+  }
+  absl::StatusOr<Descriptor> lock = Lock(state_dir);
+  if (!lock.ok()) return lock.status();
+  auto store = std::make_unique<SqliteStore>(state_dir + "/fabricd.db", *std::move(lock));
+  FABRICD_RETURN_IF_ERROR(store->Open());
+  FABRICD_RETURN_IF_ERROR(SyncDirectory(state_dir));
+  return store;
+}
+
+}  // namespace fabricd::store

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sqlite_store.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "common/status.h"
+#include "tests/unit/store/temp_dir.h"
+
+namespace fabricd::store {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kBatch = 64;
+
+std::unique_ptr<Store> MustOpen(const std::string& dir) {
+  absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return store.ok() ? *std::move(store) : nullptr;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void Sql(const std::string& dir, const std::string& sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open((dir + "/fabricd.db").c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+// Opening must fail with a message that names the file, and leave its bytes as they are.
+void ExpectRefused(const std::string& dir, absl::StatusCode code, const std::string& message) {
+  const std::string path = dir + "/fabricd.db";
+  const std::string before = ReadAll(path);
+  const absl::Status status = OpenSqliteStore(dir).status();
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(Message(status), HasSubstr(path));
+  EXPECT_THAT(Message(status), HasSubstr(message));
+  EXPECT_EQ(ReadAll(path), before);
+}
+
+std::vector<LidRecord> Batch(int number) {
+  std::vector<LidRecord> records;
+  for (int i = 0; i < kBatch; ++i) {
+    const int lid = 1 + number * kBatch + i;
+    records.push_back(LidRecord{Guid(0x1000u + static_cast<unsigned>(lid)),
+                                Lid(static_cast<uint16_t>(lid)), 0, number});
+  }
+  return records;
+}
+
+// Runs `body` in a child process and gives it one end of a pipe; returns pid and the other end.
+struct Child {
+  pid_t pid;
+  int pipe;
+};
+Child StartChild(const std::function<void(int)>& body) {
+  int ends[2];
+  if (pipe(ends) != 0) return {-1, -1};
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    body(ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  return {pid, ends[0]};
+}
+
+TEST(SqliteStore, RemembersOverReopening) {
+  TempDir dir;
+  {
+    const auto store = MustOpen(dir.path());
+    ASSERT_TRUE(store->PutLids(Batch(0)).ok());
+    ASSERT_TRUE(store->PutMeta("epoch", "7").ok());
+  }
+  const auto store = MustOpen(dir.path());
+  EXPECT_EQ(*store->LoadLids(), Batch(0));
+  EXPECT_EQ(*store->GetMeta("epoch"), "7");
+}
+
+TEST(SqliteStore, MakesTheDirectory) {
+  TempDir dir;
+  EXPECT_NE(MustOpen(dir.path() + "/state"), nullptr);
+  const absl::Status status = OpenSqliteStore(dir.path() + "/a/b").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Message(status), HasSubstr(dir.path() + "/a/b: No such file"));
+}
+
+TEST(SqliteStore, WhatReturnedOkSurvivesKill) {
+  TempDir dir;
+  const Child child = StartChild([&](int out) {
+    absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir.path());
+    for (int number = 0; store.ok() && number < 500; ++number) {
+      if (!(*store)->PutLids(Batch(number)).ok()) break;
+      if (write(out, "x", 1) != 1) break;
+    }
+    pause();
+  });
+  ASSERT_GT(child.pid, 0);
+  // Killed in the midst of a later batch.
+  constexpr int kDurable = 20;
+  char byte;
+  for (int i = 0; i < kDurable; ++i) ASSERT_EQ(read(child.pipe, &byte, 1), 1);
+  kill(child.pid, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child.pid, &status, 0), child.pid);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  int durable = kDurable;
+  while (read(child.pipe, &byte, 1) == 1) ++durable;
+  close(child.pipe);
+
+  const auto store = MustOpen(dir.path());
+  ASSERT_NE(store, nullptr);
+  const std::vector<LidRecord> lids = *store->LoadLids();
+  EXPECT_EQ(lids.size() % kBatch, 0u) << "a batch is all or nothing";
+  const int batches = static_cast<int>(lids.size()) / kBatch;
+  EXPECT_GE(batches, durable);
+  std::vector<LidRecord> expected;
+  for (int number = 0; number < batches; ++number) {
+    for (const LidRecord& record : Batch(number)) expected.push_back(record);
+  }
+  EXPECT_EQ(lids, expected);
+}
+
+TEST(SqliteStore, ASecondProcessIsRefusedAndToldWhoIsThere) {
+  TempDir dir;
+  const Child child = StartChild([&](int out) {
+    absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir.path());
+    if (store.ok() && write(out, "x", 1) == 1) pause();
+  });
+  ASSERT_GT(child.pid, 0);
+  char byte;
+  ASSERT_EQ(read(child.pipe, &byte, 1), 1);
+  const absl::Status status = OpenSqliteStore(dir.path()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Message(status),
+            fmt::format("{}/fabricd.lock: another fabricd (pid {}) uses this directory", dir.path(),
+                        child.pid));
+  kill(child.pid, SIGKILL);
+  ASSERT_EQ(waitpid(child.pid, nullptr, 0), child.pid);
+  close(child.pipe);
+  // The lock dies with its process, whatever the file says.
+  EXPECT_NE(MustOpen(dir.path()), nullptr);
+}
+
+TEST(SqliteStore, ASecondStoreInOneProcessIsRefusedToo) {
+  TempDir dir;
+  auto store = MustOpen(dir.path());
+  EXPECT_EQ(OpenSqliteStore(dir.path()).status().code(), absl::StatusCode::kAborted);
+  store.reset();
+  EXPECT_NE(MustOpen(dir.path()), nullptr);
+}
+
+TEST(SqliteStore, IsInWalModeWithFullSync) {
+  TempDir dir;
+  const auto store = MustOpen(dir.path());
+  ASSERT_TRUE(store->PutLids(Batch(0)).ok());
+  // The mode is in the file: 2 in both version bytes of the header (SQLite file format §1.3.3).
+  const std::string header = ReadAll(dir.path() + "/fabricd.db");
+  ASSERT_GT(header.size(), 20u);
+  EXPECT_EQ(header[18], 2);
+  EXPECT_EQ(header[19], 2);
+  EXPECT_FALSE(ReadAll(dir.path() + "/fabricd.db-wal").empty());
+}
+
+TEST(SqliteStore, RefusesWhatIsNoDatabase) {
+  TempDir dir;
+  std::ofstream(dir.path() + "/fabricd.db") << std::string(8192, 'x');
+  ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "file is not a database");
+}
+
+TEST(SqliteStore, RefusesAnothersDatabase) {
+  TempDir dir;
+  Sql(dir.path(), "CREATE TABLE recipes (name TEXT)");
+  ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "no database of fabricd");
+}
+
+TEST(SqliteStore, RefusesANewerSchema) {
+  TempDir dir;
+  MustOpen(dir.path()).reset();
+  Sql(dir.path(), "PRAGMA user_version=99");
+  ExpectRefused(dir.path(), absl::StatusCode::kFailedPrecondition,
+                "schema version 99 is newer than this fabricd, which knows 1");
+}
+
+TEST(SqliteStore, RefusesADamagedFile) {
+  TempDir dir;
+  {
+    const auto store = MustOpen(dir.path());
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(store->PutLids(Batch(i)).ok());
+  }
+  std::string bytes = ReadAll(dir.path() + "/fabricd.db");
+  ASSERT_GT(bytes.size(), 16384u);
+  std::fill(bytes.begin() + 4096, bytes.begin() + 12288, '\x5A');
+  std::ofstream(dir.path() + "/fabricd.db", std::ios::binary) << bytes;
+  ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "");
+}
+
+TEST(SqliteStore, AMissingTableOrAWrongValueIsAnErrorNotAnEmptyFabric) {
+  TempDir dir;
+  MustOpen(dir.path()).reset();
+  Sql(dir.path(), "INSERT INTO lids VALUES ('0xzz', 1, 0, 0)");
+  {
+    const auto store = MustOpen(dir.path());
+    const absl::Status status = store->LoadLids().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(Message(status),
+              dir.path() + "/fabricd.db: lids: port_guid '0xzz', base_lid 1, lmc 0");
+  }
+  Sql(dir.path(), "DROP TABLE lids");
+  const auto store = MustOpen(dir.path());
+  EXPECT_EQ(store->LoadLids().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(store->PutLids(Batch(0))), HasSubstr("no such table: lids"));
+  // The failed transaction is over: the next one begins.
+  EXPECT_TRUE(store->PutMeta("a", "b").ok());
+}
+
+}  // namespace
+}  // namespace fabricd::store

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every Store keeps, on disk or in memory.
+#include "store/store.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "store/memory_store.h"
+#include "store/sqlite_store.h"
+#include "tests/unit/store/temp_dir.h"
+
+namespace fabricd::store {
+
+void PrintTo(const LidRecord& record, std::ostream* out) {
+  *out << fmt::format("{{{} {}+{} {}}}", record.port_guid, record.base_lid, record.lmc,
+                      record.last_seen);
+}
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+LidRecord Record(uint64_t guid, uint16_t lid, uint8_t lmc = 0, int64_t last_seen = 0) {
+  return LidRecord{Guid(guid), Lid(lid), lmc, last_seen};
+}
+
+class StoreTest : public testing::TestWithParam<bool> {
+ protected:
+  StoreTest() {
+    if (!GetParam()) {
+      store_ = std::make_unique<MemoryStore>();
+      return;
+    }
+    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.path());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    if (opened.ok()) store_ = *std::move(opened);
+  }
+  void SetUp() override { ASSERT_NE(store_, nullptr); }
+
+  std::vector<LidRecord> Lids() {
+    absl::StatusOr<std::vector<LidRecord>> lids = store_->LoadLids();
+    EXPECT_TRUE(lids.ok()) << lids.status();
+    return lids.ok() ? *lids : std::vector<LidRecord>{};
+  }
+  absl::StatusCode Put(const std::vector<LidRecord>& records) {
+    return store_->PutLids(records).code();
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_P(StoreTest, BeginsEmpty) { EXPECT_THAT(Lids(), IsEmpty()); }
+
+TEST_P(StoreTest, ReturnsWhatWasPutByGuid) {
+  // The highest bit set: GUIDs are unsigned.
+  const LidRecord high = Record(0xF000000000000001, 1, 0, 1'700'000'000);
+  const LidRecord low = Record(0x2, 8, 3, -5);
+  ASSERT_EQ(Put({high, low}), absl::StatusCode::kOk);
+  EXPECT_THAT(Lids(), ElementsAre(low, high));
+}
+
+TEST_P(StoreTest, PutReplaces) {
+  ASSERT_EQ(Put({Record(1, 10), Record(2, 11)}), absl::StatusCode::kOk);
+  ASSERT_EQ(Put({Record(2, 20, 2, 7)}), absl::StatusCode::kOk);
+  EXPECT_THAT(Lids(), ElementsAre(Record(1, 10), Record(2, 20, 2, 7)));
+  ASSERT_EQ(Put({}), absl::StatusCode::kOk);
+  EXPECT_EQ(Lids().size(), 2u);
+}
+
+TEST_P(StoreTest, TwoPortsMaySwapTheirLidsInOneBatch) {
+  ASSERT_EQ(Put({Record(1, 10), Record(2, 11)}), absl::StatusCode::kOk);
+  ASSERT_EQ(Put({Record(1, 11), Record(2, 10)}), absl::StatusCode::kOk);
+  EXPECT_THAT(Lids(), ElementsAre(Record(1, 11), Record(2, 10)));
+}
+
+TEST_P(StoreTest, ABatchWithOneBadRecordChangesNothing) {
+  ASSERT_EQ(Put({Record(1, 4, 2)}), absl::StatusCode::kOk);
+  using enum absl::StatusCode;
+  EXPECT_EQ(Put({Record(2, 9), Record(0, 10)}), kInvalidArgument);      // No GUID.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 0)}), kInvalidArgument);       // No LID.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 0xC000)}), kInvalidArgument);  // Multicast.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 10, 2)}), kInvalidArgument);   // Not aligned.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 256, 8)}), kInvalidArgument);  // LMC is 3 bits.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 9)}), kAlreadyExists);         // In the batch.
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 7)}), kAlreadyExists);         // Within 4-7 of port 1.
+  EXPECT_THAT(Lids(), ElementsAre(Record(1, 4, 2)));
+  EXPECT_EQ(Put({Record(2, 9), Record(3, 0xBFFF), Record(4, 8)}), kOk);
+  EXPECT_EQ(Lids().size(), 4u);
+}
+
+TEST_P(StoreTest, SharedLidNamesBothPorts) {
+  ASSERT_EQ(Put({Record(1, 4, 2)}), absl::StatusCode::kOk);
+  const absl::Status status = store_->PutLids({Record(2, 6)});
+  EXPECT_EQ(Message(status), "ports 0x0000000000000001 and 0x0000000000000002 would share LID 6");
+}
+
+TEST_P(StoreTest, RemovedLidsAreFree) {
+  ASSERT_EQ(Put({Record(1, 10), Record(2, 11)}), absl::StatusCode::kOk);
+  ASSERT_TRUE(store_->RemoveLids({Guid(1), Guid(77)}).ok());
+  EXPECT_THAT(Lids(), ElementsAre(Record(2, 11)));
+  EXPECT_EQ(Put({Record(3, 10)}), absl::StatusCode::kOk);
+}
+
+TEST_P(StoreTest, Meta) {
+  EXPECT_EQ(*store_->GetMeta("epoch"), std::nullopt);
+  ASSERT_TRUE(store_->PutMeta("epoch", "1").ok());
+  ASSERT_TRUE(store_->PutMeta("epoch", "2").ok());
+  ASSERT_TRUE(store_->PutMeta("empty", "").ok());
+  EXPECT_EQ(*store_->GetMeta("epoch"), "2");
+  EXPECT_EQ(*store_->GetMeta("empty"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::Bool(),
+                         [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
+
+TEST(MemoryStore, FailedWritesChangeNothing) {
+  MemoryStore store;
+  ASSERT_TRUE(store.PutLids({Record(1, 10)}).ok());
+  store.FailWrites(Unavailable("disk full"));
+  EXPECT_EQ(store.PutLids({Record(2, 11)}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store.RemoveLids({Guid(1)}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store.PutMeta("a", "b").code(), absl::StatusCode::kUnavailable);
+  store.FailWrites(absl::OkStatus());
+  EXPECT_THAT(*store.LoadLids(), ElementsAre(Record(1, 10)));
+  EXPECT_EQ(*store.GetMeta("a"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fabricd::store
