@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the parts of the sweep read a Completion.
+#pragma once
+
+#include <string>
+
+#include "mad/transaction_engine.h"
+
+namespace fabricd::sweep {
+
+// Answered, with status 0.
+inline bool IsOk(const mad::Completion& completion) {
+  return completion.outcome == mad::Completion::Outcome::kResponse && completion.status == 0;
+}
+// REQUIRES: !IsOk(completion). For messages: "no answer", "status 0x001c", "could not be sent".
+inline std::string WhyNot(const mad::Completion& completion) {
+  switch (completion.outcome) {
+    case mad::Completion::Outcome::kTimedOut: return "no answer";
+    case mad::Completion::Outcome::kSendFailed: return "could not be sent";
+    case mad::Completion::Outcome::kResponse: break;
+  }
+  return fmt::format("status {:#06x}", completion.status);
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status.h"
+#include "mad/wire/notice.h"
+#include "sweep/completion.h"
+
+namespace fabricd::sweep {
+
+using wire::SmState;
+
+Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records)
+    : options_(std::move(options)),
+      local_port_(std::move(local)),
+      engine_(options_.smp),
+      devices_(options_.sm),
+      snapshot_(builder_.Build()),
+      lids_(std::make_shared<fabric::LidTable>()) {
+  for (const LidRecord& record : records) records_[record.port_guid] = record;
+}
+
+Core::~Core() = default;
+
+// ---- events
+
+void Core::Step(Event event, Instant now) {
+  std::visit(
+      [&](auto&& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, StartEvent>) {
+          SetState(SmState::kDiscovering);
+          effects_.set_is_sm = true;
+          StartHeavySweep("start", now);
+        } else if constexpr (std::is_same_v<T, TimerEvent>) {
+          OnTimer(now);
+        } else if constexpr (std::is_same_v<T, mad::IncomingMad>) {
+          OnMad(value, now);
+        } else if constexpr (std::is_same_v<T, mad::LocalPortEvent>) {
+          OnLocalPort(value, now);
+        } else if constexpr (std::is_same_v<T, LidsPersisted>) {
+          OnPersisted(value, now);
+        } else if constexpr (std::is_same_v<T, PlanReady>) {
+          OnPlan(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, SweepCommand>) {
+          OnCommand(value, now);
+        }
+      },
+      std::move(event));
+  Advance(now);
+}
+
+Effects Core::TakeEffects(Instant now) {
+  completions_.clear();
+  engine_.Pump(now, effects_.send, completions_);
+  // A completion may start work that wants to be sent at once.
+  while (!completions_.empty()) {
+    const std::vector<mad::Completion> batch = std::exchange(completions_, {});
+    for (const mad::Completion& completion : batch) OnCompletion(completion, now);
+    Advance(now);
+    engine_.Pump(now, effects_.send, completions_);
+  }
+  if (std::exchange(changed_, false)) {
+    ++view_generation_;
+    effects_.publish = MakeView();
+  }
+  return std::exchange(effects_, {});
+}
+
+Instant Core::NextDeadline() const {
+  Instant next = std::min({engine_.NextDeadline(), next_poll_, next_retry_});
+  if (phase_ == Phase::kIdle) next = std::min({next, next_light_, next_heavy_});
+  return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
+}
+
+void Core::OnMad(const mad::IncomingMad& mad, Instant now) {
+  if (mad::IsForEngine(mad)) {
+    completions_.clear();
+    engine_.OnIncoming(mad, now, completions_);
+    const std::vector<mad::Completion> batch = std::exchange(completions_, {});
+    for (const mad::Completion& completion : batch) OnCompletion(completion, now);
+    return;
+  }
+  if (mad.kind != mad::IncomingMad::Kind::kReceived || mad.payload.size() < wire::kMadBytes) return;
+  const auto bytes = std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
+  const auto smp = wire::Smp::Decode(bytes);
+  if (!smp) return;
+  const bool asked = smp->method == wire::Method::kGet || smp->method == wire::Method::kSet;
+  if (smp->method == wire::Method::kTrap) OnTrap(mad, now);
+  else if (asked && smp->attribute == wire::AttributeId::kSmInfo) OnSmInfoRequest(mad, *smp, now);
+}
+
+void Core::OnCompletion(const mad::Completion& completion, Instant now) {
+  switch (static_cast<Owner>(completion.cookie >> 60)) {
+    case Owner::kDiscovery:
+      if (discovery_) discovery_->OnCompletion(completion, now);
+      break;
+    case Owner::kProgrammer:
+      if (programmer_) programmer_->OnCompletion(completion);
+      break;
+    case Owner::kLight:
+      if (light_) light_->OnCompletion(completion);
+      break;
+    case Owner::kPoll: OnPollAnswer(completion, now); break;
+    case Owner::kHandover: OnHandoverAnswer(completion, now); break;
+  }
+}
+
+void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
+  effects_.send.push_back(mad::MakeTrapRepress(mad));
+  if (sm_state_ != SmState::kMaster) return;
+  const auto smp = wire::Smp::Decode(std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  const auto notice = wire::Notice::Decode(smp->data);
+  switch (notice.generic ? notice.trap : 0) {
+    case wire::kTrapLinkStateChange:
+    case wire::kTrapCapabilityMaskChanged:
+    case wire::kTrapSystemImageGuidChanged:
+      WantSweep(fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
+      break;
+    default:
+      Log(LogLevel::kWarning, fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
+  }
+}
+
+void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
+  ++activity_count_;
+  wire::Smp response = smp;
+  OwnSmInfo().Encode(response.data);
+  if (smp.method == wire::Method::kGet) {
+    effects_.send.push_back(mad::MakeSmpResponse(mad, response));
+    return;
+  }
+  const auto sent = wire::SmInfo::Decode(smp.data);
+  const auto control = static_cast<wire::SmControl>(smp.modifier);
+  auto next = StateAfterControl(sm_state_, control);
+  if (sent.sm_key != options_.sm.sm_key) next.reset();
+  if (!next) response.status = wire::kStatusInvalidAttributeValue;
+  effects_.send.push_back(mad::MakeSmpResponse(mad, response));
+  if (!next) {
+    Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in state {}: refused", sent.guid,
+                                        smp.modifier, wire::SmStateName(sm_state_)));
+    return;
+  }
+  Log(LogLevel::kInfo, fmt::format("SM {} sent Set SMInfo {}", sent.guid, smp.modifier));
+  if (control == wire::SmControl::kHandover) {
+    handed_over_by_ = sent.guid;
+    if (sm_state_ == SmState::kMaster) return;
+    BecomeMaster();
+    // A discovery under way goes on; its end finds us master.
+    if (!discovery_) StartHeavySweep(fmt::format("handover from SM {}", sent.guid), now);
+  } else if (control == wire::SmControl::kDiscover) {
+    SetState(SmState::kDiscovering);
+    StartHeavySweep(fmt::format("SM {} asks to discover", sent.guid), now);
+  } else if (*next != sm_state_) {
+    SetState(*next);
+    next_poll_ = *next == SmState::kStandby ? now : kNever;
+  }
+}
+
+void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
+  using Kind = mad::LocalPortEvent::Kind;
+  switch (event.kind) {
+    case Kind::kPortActive:
+    case Kind::kLidChange: WantSweep("local port event"); break;
+    case Kind::kPortDown:
+      Log(LogLevel::kWarning, "the local port went down");
+      WantSweep("local port went down");
+      break;
+    case Kind::kDeviceRemoved: Log(LogLevel::kError, "the local device was removed"); break;
+    default: break;
+  }
+}
+
+void Core::OnCommand(const SweepCommand& command, Instant now) {
+  if (sm_state_ == SmState::kStandby || sm_state_ == SmState::kNotActive) {
+    effects_.finished.push_back(
+        {command.command, FailedPrecondition("this SM is {}: the master sweeps", wire::SmStateName(sm_state_))});
+    return;
+  }
+  if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
+    running_commands_.push_back(command.command);
+    if (!light_) StartLightSweep(now);
+    return;
+  }
+  waiting_commands_.push_back(command.command);
+  WantSweep("command");
+}
+
+void Core::OnTimer(Instant now) {
+  if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
+  if (now >= next_poll_) PollMaster(now);
+  if (now >= next_retry_) {
+    next_retry_ = kNever;
+    WantSweep("something was left undone");
+  }
+  if (phase_ != Phase::kIdle || sm_state_ != SmState::kMaster) return;
+  if (now >= next_heavy_) WantSweep("interval");
+  else if (now >= next_light_ && !light_) StartLightSweep(now);
+}
+
+// Goes on with whatever has become possible.
+void Core::Advance(Instant now) {
+  if (discovery_ && discovery_->done()) FinishDiscovery(now);
+  if (programmer_) {
+    programmer_->Feed();
+    using Stage = Programmer::Stage;
+    const Stage stage = programmer_->stage();
+    if (stage == Stage::kTables && awaited_plan_) SetPhase(Phase::kRouting);
+    else SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
+    if (programmer_->done()) FinishProgramming(now);
+  }
+  if (light_ && light_->done()) FinishLightSweep(now);
+  const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_;
+  if (wanted_sweep_ && idle && sm_state_ != SmState::kStandby && sm_state_ != SmState::kNotActive)
+    StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
+}
+
+// ---- heavy sweep
+
+void Core::WantSweep(std::string why) {
+  if (!wanted_sweep_) wanted_sweep_ = std::move(why);
+}
+
+void Core::StartHeavySweep(std::string why, Instant now) {
+  Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
+  engine_.CancelAll();
+  light_.reset();
+  programmer_.reset();
+  awaited_plan_.reset();
+  awaited_persist_.reset();
+  wanted_sweep_.reset();
+  watched_.reset();
+  poll_out_ = false;
+  next_poll_ = next_retry_ = kNever;
+  problems_ = ProblemList();
+  running_commands_.insert(running_commands_.end(), waiting_commands_.begin(), waiting_commands_.end());
+  waiting_commands_.clear();
+  BeginReport(SweepKind::kHeavy, now);
+  SetPhase(Phase::kDiscovering);
+  discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
+                                           local_port_.port, CookieBase(Owner::kDiscovery));
+  discovery_->Start(now);
+}
+
+void Core::FinishDiscovery(Instant now) {
+  const std::unique_ptr<Discovery> done = std::move(discovery_);
+  if (done->local_failed()) {
+    problems_.Add("Unresponsive", local_port_.device, "the SM's own node does not answer");
+    EndSweep(SweepKind::kHeavy, true, now);
+    return;
+  }
+  done->Finish();
+  local_ = done->local();
+  remote_sms_ = done->remote_sms();
+  for (RemoteSm& sm : remote_sms_)
+    if (sm.guid == handed_over_by_ && sm.state == SmState::kMaster) sm.state = SmState::kStandby;
+  handed_over_by_.reset();
+  snapshot_ = builder_.Build();
+  changed_ = true;
+  Handle(Elect({sm_state_, options_.sm.priority, local_port_.port_guid}, remote_sms_), now);
+}
+
+void Core::Handle(const ElectionVerdict& verdict, Instant now) {
+  SetPhase(Phase::kElecting);
+  switch (verdict.kind) {
+    case ElectionVerdict::Kind::kMaster:
+      if (sm_state_ != SmState::kMaster) BecomeMaster();
+      AssignLidsAndGo(now);
+      break;
+    case ElectionVerdict::Kind::kStandby: BecomeStandby(*verdict.other, now); break;
+    case ElectionVerdict::Kind::kHandover: BeginHandover(*verdict.other); break;
+    case ElectionVerdict::Kind::kWait:
+      Log(LogLevel::kWarning,
+          fmt::format("SM {} is a lower master: waiting for it to hand over", verdict.other->guid));
+      watched_ = verdict.other;
+      missed_polls_ = 0;
+      next_poll_ = now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1)));
+      EndSweep(SweepKind::kHeavy, false, now);
+      SetPhase(Phase::kElecting);
+      break;
+  }
+}
+
+void Core::BecomeMaster() {
+  SetState(SmState::kMaster);
+  // Another SM may have written since we last looked.
+  devices_.ForgetTables();
+  first_master_sweep_ = true;
+}
+
+void Core::AssignLidsAndGo(Instant now) {
+  SetPhase(Phase::kAssigningLids);
+  LidAssignment assignment =
+      AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
+  for (PortRef port : assignment.without) {
+    const fabric::Node& node = *snapshot_->node(port.node);
+    problems_.Add("NoLid", fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
+                  "no LID is left for it, or another port has its GUID: it stays without");
+  }
+  lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
+  if (assignment.changed.empty()) {
+    StartProgramming(now);
+    return;
+  }
+  awaited_persist_ = next_id_++;
+  for (const LidRecord& record : assignment.changed) records_[record.port_guid] = record;
+  effects_.persist = PersistLids{*awaited_persist_, std::move(assignment.changed)};
+}
+
+void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
+  if (awaited_persist_ != persisted.id) return;
+  awaited_persist_.reset();
+  if (persisted.status.ok()) {
+    StartProgramming(now);
+    return;
+  }
+  // What is not durable is not programmed; the records stay wanted and are written again.
+  problems_.Add("StoreFailed", "state", Message(persisted.status));
+  Log(LogLevel::kError, fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
+  EndSweep(SweepKind::kHeavy, true, now);
+}
+
+void Core::StartProgramming(Instant) {
+  awaited_plan_ = next_id_++;
+  effects_.compute = ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, plan_};
+  programmer_ = std::make_unique<Programmer>(
+      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
+      problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_->Start();
+  SetPhase(Phase::kProgramming);
+}
+
+void Core::OnPlan(PlanReady ready, Instant) {
+  if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
+  awaited_plan_.reset();
+  chain_ = std::move(ready.result.steps);
+  for (const routing::ChainStep& step : chain_) {
+    if (step.chosen) Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
+    else if (!step.reason.empty())
+      Log(LogLevel::kWarning, fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
+  }
+  if (ready.result.plan == nullptr)
+    problems_.Add("NoPlan", "subnet", "no routing engine gave a plan that can be proved: nothing is programmed");
+  else
+    plan_ = ready.result.plan;
+  programmer_->SetPlan(ready.result.plan);
+  changed_ = true;
+}
+
+void Core::FinishProgramming(Instant now) {
+  const std::unique_ptr<Programmer> done = std::move(programmer_);
+  if (plan_) {
+    for (uint32_t i = 0; i < plan_->rows.size(); ++i)
+      if (plan_->rows[i]) devices_.Lft(NodeIndex(i)).ShareIfEqual(plan_->rows[i]);
+  }
+  snapshot_ = builder_.Build();
+  first_master_sweep_ = false;
+  const bool planned = std::any_of(chain_.begin(), chain_.end(), [](const auto& step) { return step.chosen; });
+  const bool complete = done->failures() == 0 && planned;
+  const bool up = complete && AllLinksActive();
+  if (up != subnet_up_) Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
+  subnet_up_ = up;
+  EndSweep(SweepKind::kHeavy, !complete || !up, now);
+}
+
+bool Core::AllLinksActive() {
+  bool all = true;
+  const fabric::Port* local = snapshot_->port(local_);
+  if (local == nullptr || (!snapshot_->node(local_.node)->IsSwitch() && !local->IsUp())) {
+    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port has no link");
+    return false;
+  }
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const fabric::Port& port = node.ports[num];
+      const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot_->port(port.peer);
+      if (!port.IsUp() || peer == nullptr || !peer->IsUp()) continue;
+      if (port.info.port_state == wire::PortState::kActive) continue;
+      all = false;
+      problems_.Add("NotActive", fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
+                    fmt::format("is {}", wire::PortStateName(port.info.port_state)));
+    }
+  });
+  return all;
+}
+
+void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
+  last_report_ = MakeReport(now);
+  if (kind == SweepKind::kHeavy) {
+    ++sweeps_done_;
+    if (failed) subnet_up_ = false;
+    for (const Problem& problem : problems_.List())
+      Log(LogLevel::kWarning, fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
+    Log(LogLevel::kInfo,
+        fmt::format("heavy sweep ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
+                    snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
+                    last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
+  }
+  for (uint64_t command : std::exchange(running_commands_, {}))
+    effects_.finished.push_back({command, absl::OkStatus()});
+  const auto& sweep = options_.sweep;
+  next_light_ = sweep.light_interval > Duration::zero() ? now + sweep.light_interval : kNever;
+  if (kind == SweepKind::kHeavy)
+    next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
+  if (kind == SweepKind::kHeavy && sm_state_ != SmState::kStandby) {
+    retry_wait_ = !failed                            ? Duration::zero()
+                  : retry_wait_ == Duration::zero() ? sweep.retry_min
+                                                     : std::min(retry_wait_ * 2, sweep.retry_max);
+    next_retry_ = failed ? now + retry_wait_ : kNever;
+  }
+  changed_ = true;
+  SetPhase(sm_state_ == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
+}
+
+// ---- light sweep
+
+void Core::StartLightSweep(Instant now) {
+  BeginReport(SweepKind::kLight, now);
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_, CookieBase(Owner::kLight));
+  light_->Start();
+}
+
+void Core::FinishLightSweep(Instant now) {
+  const std::unique_ptr<LightSweep> done = std::move(light_);
+  remote_sms_ = done->remote_sms();
+  if (!done->reason().empty()) {
+    // A command that asked for a light sweep is answered by what it led to.
+    waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(), running_commands_.end());
+    running_commands_.clear();
+    WantSweep(done->reason());
+  }
+  EndSweep(SweepKind::kLight, false, now);
+}
+
+// ---- other subnet managers
+
+void Core::BecomeStandby(const RemoteSm& other, Instant now) {
+  Log(LogLevel::kInfo, fmt::format("SM {} (priority {}, {}) is preferred: standing by", other.guid,
+                                   other.priority, wire::SmStateName(other.state)));
+  SetState(SmState::kStandby);
+  subnet_up_ = false;
+  engine_.CancelAll();
+  programmer_.reset();
+  wanted_sweep_.reset();
+  watched_ = other;
+  missed_polls_ = 0;
+  poll_out_ = false;
+  next_poll_ = now + options_.sm.polling_timeout;
+  EndSweep(SweepKind::kHeavy, false, now);
+}
+
+void Core::PollMaster(Instant now) {
+  next_poll_ = now + options_.sm.polling_timeout;
+  if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
+  poll_out_ = true;
+  auto request = devices_.Get(watched_->port.node, wire::AttributeId::kSmInfo, 0);
+  request.cookie = CookieBase(Owner::kPoll);
+  request.priority = 0;
+  engine_.Submit(request);
+}
+
+void Core::OnPollAnswer(const mad::Completion& completion, Instant now) {
+  poll_out_ = false;
+  if (!watched_) return;
+  const bool waiting = sm_state_ == SmState::kMaster;  // For a lower master to hand over.
+  if (IsOk(completion)) {
+    const auto info = wire::SmInfo::Decode(completion.response.data);
+    const bool is_master = info.state == SmState::kMaster;
+    if (waiting ? !is_master : info.state == SmState::kNotActive) {
+      missed_polls_ = options_.sm.polling_retries;  // It has given up: no reason to wait longer.
+    } else if (is_master) {
+      missed_polls_ = 0;
+      return;
+    }
+  }
+  if (++missed_polls_ <= options_.sm.polling_retries) return;
+  if (!waiting) SetState(SmState::kDiscovering);
+  StartHeavySweep(fmt::format("SM {} is master no longer", watched_->guid), now);
+}
+
+void Core::BeginHandover(const RemoteSm& other) {
+  Log(LogLevel::kInfo, fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
+  watched_ = other;
+  auto request = devices_.Set(other.port.node, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
+  request.cookie = CookieBase(Owner::kHandover);
+  request.priority = 0;
+  engine_.Submit(request);
+}
+
+void Core::OnHandoverAnswer(const mad::Completion& completion, Instant now) {
+  if (!watched_ || sm_state_ != SmState::kMaster) return;
+  const RemoteSm other = *std::exchange(watched_, std::nullopt);
+  if (IsOk(completion)) {
+    BecomeStandby(other, now);
+    return;
+  }
+  Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master", other.guid,
+                                      WhyNot(completion)));
+  AssignLidsAndGo(now);
+}
+
+wire::SmInfo Core::OwnSmInfo() const {
+  wire::SmInfo info;
+  info.guid = local_port_.port_guid;
+  info.sm_key = options_.sm.sm_key;
+  info.activity_count = activity_count_;
+  info.priority = options_.sm.priority;
+  info.state = sm_state_;
+  return info;
+}
+
+// ---- what is shown
+
+void Core::SetPhase(Phase phase) {
+  changed_ = changed_ || phase != phase_;
+  phase_ = phase;
+}
+
+void Core::SetState(SmState state) {
+  if (state == sm_state_) return;
+  Log(LogLevel::kInfo, fmt::format("SM state {} -> {}", wire::SmStateName(sm_state_), wire::SmStateName(state)));
+  sm_state_ = state;
+  changed_ = true;
+}
+
+void Core::BeginReport(SweepKind kind, Instant now) {
+  sweep_kind_ = kind;
+  sweep_start_ = now;
+  statistics_before_ = engine_.statistics();
+}
+
+SweepReport Core::MakeReport(Instant now) const {
+  SweepReport report;
+  report.kind = sweep_kind_;
+  report.duration_ms = std::chrono::duration<double, std::milli>(now - sweep_start_).count();
+  auto add = [&](std::string_view verb, wire::AttributeId id, const mad::MethodStatistics& after,
+                 const mad::MethodStatistics& before) {
+    const uint64_t sent = after.sent - before.sent;
+    report.timeouts += after.timeouts - before.timeouts;
+    if (sent == 0) return;
+    report.smps_sent += sent;
+    if (verb == "Set") report.sets_sent += sent;
+    report.smps_by_attribute[fmt::format("{} {}", verb, wire::AttributeName(id))] = sent;
+  };
+  for (const auto& [id, now_counts] : engine_.statistics().attributes) {
+    const auto it = statistics_before_.attributes.find(id);
+    const auto before = it == statistics_before_.attributes.end() ? mad::EngineStatistics::Attribute{} : it->second;
+    add("Get", id, now_counts.get, before.get);
+    add("Set", id, now_counts.set, before.set);
+  }
+  return report;
+}
+
+Progress Core::progress() const {
+  if (discovery_) return {phase_, "nodes", discovery_->nodes_found(), 0};
+  if (programmer_)
+    return {phase_, std::string(StageName(programmer_->stage())), programmer_->stage_position(),
+            programmer_->stage_total()};
+  return {phase_, "", 0, 0};
+}
+
+std::shared_ptr<const FabricView> Core::MakeView() const {
+  auto view = std::make_shared<FabricView>();
+  view->generation = Generation(view_generation_);
+  view->snapshot = snapshot_;
+  view->lids = lids_;
+  view->plan = plan_;
+  view->chain = chain_;
+  view->sm = {sm_state_, local_port_.port_guid, lids_->Of(local_).base, options_.sm.priority,
+              activity_count_, local_, remote_sms_};
+  if (const fabric::Port* local = snapshot_->port(local_); local != nullptr && sm_state_ != SmState::kMaster)
+    view->sm.lid = local->info.lid;
+  view->phase = phase_;
+  view->subnet_up = subnet_up_;
+  view->sweeps_done = sweeps_done_;
+  view->last_sweep = last_report_;
+  view->problems = problems_.List();
+  return view;
+}
+
+}  // namespace fabricd::sweep

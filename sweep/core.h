@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Core: the subnet manager as a pure state machine (DESIGN §1). Events and the time go in, Effects come
+// out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the simulator.
+//
+// It decides what to do next and keeps the three states apart: observed (builder_ → snapshot), desired
+// (lids_, plan_), applied (devices_). The work itself is in Discovery, Elect, AssignLids, the routing
+// chain (outside, by Effects::compute), Programmer and LightSweep.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fabric/snapshot_builder.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device_table.h"
+#include "sweep/discovery.h"
+#include "sweep/election.h"
+#include "sweep/events.h"
+#include "sweep/lid_assignment.h"
+#include "sweep/light_sweep.h"
+#include "sweep/options.h"
+#include "sweep/programmer.h"
+
+namespace fabricd::sweep {
+
+// What is going on, for a progress line: `done` of `total` in this phase; total 0: unknown.
+struct Progress {
+  Phase phase = Phase::kIdle;
+  std::string step;
+  size_t done = 0, total = 0;
+};
+
+class Core {
+ public:
+  // `records` are the LIDs made durable earlier.
+  Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records);
+  ~Core();
+
+  void Step(Event event, Instant now);
+  // Pumps the engine and hands out all that has come together since the last call.
+  Effects TakeEffects(Instant now);
+  // When a TimerEvent is due at the latest.
+  Instant NextDeadline() const;
+
+  Progress progress() const;
+  Phase phase() const { return phase_; }
+  wire::SmState sm_state() const { return sm_state_; }
+  bool subnet_up() const { return subnet_up_; }
+  uint32_t sweeps_done() const { return sweeps_done_; }
+  const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
+
+ private:
+  // Which activity a completion belongs to: the top bits of its cookie.
+  enum class Owner : uint8_t { kDiscovery = 1, kProgrammer = 2, kLight = 3, kPoll = 4, kHandover = 5 };
+  static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
+
+  void OnMad(const mad::IncomingMad& mad, Instant now);
+  void OnTrap(const mad::IncomingMad& mad, Instant now);
+  void OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
+  void OnLocalPort(mad::LocalPortEvent event, Instant now);
+  void OnCompletion(const mad::Completion& completion, Instant now);
+  void OnPersisted(const LidsPersisted& persisted, Instant now);
+  void OnPlan(PlanReady ready, Instant now);
+  void OnCommand(const SweepCommand& command, Instant now);
+  void OnTimer(Instant now);
+  void Advance(Instant now);
+
+  void StartHeavySweep(std::string why, Instant now);
+  void FinishDiscovery(Instant now);
+  void BecomeMaster();
+  void BecomeStandby(const RemoteSm& other, Instant now);
+  void BeginHandover(const RemoteSm& other);
+  void AssignLidsAndGo(Instant now);
+  void StartProgramming(Instant now);
+  void FinishProgramming(Instant now);
+  void EndSweep(SweepKind kind, bool failed, Instant now);
+  void StartLightSweep(Instant now);
+  void FinishLightSweep(Instant now);
+  void WantSweep(std::string why);
+  void PollMaster(Instant now);
+  void OnPollAnswer(const mad::Completion& completion, Instant now);
+  void OnHandoverAnswer(const mad::Completion& completion, Instant now);
+  bool AllLinksActive();
+  void Handle(const ElectionVerdict& verdict, Instant now);
+
+  void SetPhase(Phase phase);
+  void SetState(wire::SmState state);
+  wire::SmInfo OwnSmInfo() const;
+  void BeginReport(SweepKind kind, Instant now);
+  SweepReport MakeReport(Instant now) const;
+  std::shared_ptr<const FabricView> MakeView() const;
+  void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
+
+  const CoreOptions options_;
+  const mad::LocalPort local_port_;
+  mad::TransactionEngine engine_;
+  DeviceTable devices_;
+  fabric::SnapshotBuilder builder_;
+  LidRecords records_;
+
+  // What is known and wanted; replaced whole.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  std::shared_ptr<const fabric::LidTable> lids_;
+  std::shared_ptr<const routing::RoutingPlan> plan_;
+  std::vector<routing::ChainStep> chain_;
+  PortRef local_;
+  std::vector<RemoteSm> remote_sms_;
+  ProblemList problems_;
+
+  // What is being done.
+  Phase phase_ = Phase::kIdle;
+  wire::SmState sm_state_ = wire::SmState::kNotActive;
+  std::unique_ptr<Discovery> discovery_;
+  std::unique_ptr<Programmer> programmer_;
+  std::unique_ptr<LightSweep> light_;
+  std::optional<RemoteSm> watched_;      // Standby: the SM we poll. Master: the lower master we wait for.
+  std::optional<Guid> handed_over_by_;  // Read as master in a discovery that ran meanwhile.
+  uint32_t missed_polls_ = 0;
+  bool poll_out_ = false;
+  uint64_t next_id_ = 1;
+  std::optional<uint64_t> awaited_persist_, awaited_plan_;
+  std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
+  bool first_master_sweep_ = true;       // Until one sweep as master has been completed.
+
+  std::vector<uint64_t> waiting_commands_;   // For the next heavy sweep.
+  std::vector<uint64_t> running_commands_;   // For the sweep under way.
+
+  bool subnet_up_ = false;
+  uint32_t sweeps_done_ = 0;
+  uint64_t view_generation_ = 0;
+  uint32_t activity_count_ = 0;
+  SweepReport last_report_;
+  SweepKind sweep_kind_ = SweepKind::kNone;
+  Instant sweep_start_{};
+  mad::EngineStatistics statistics_before_;
+  Duration retry_wait_{};
+  Instant next_light_ = kNever, next_heavy_ = kNever, next_poll_ = kNever, next_retry_ = kNever;
+
+  bool changed_ = true;  // Something that a view shows.
+  std::vector<mad::Completion> completions_;
+  Effects effects_;
+};
+
+}  // namespace fabricd::sweep

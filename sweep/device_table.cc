@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/device_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/check.h"
+
+namespace fabricd::sweep {
+
+void AppliedLft::ExpectRow(std::shared_ptr<const routing::Row> row) {
+  if (known_count_ > 0 || row == nullptr) return;
+  own_.reset();
+  row_ = std::move(row);
+  known_.assign(row_->size() / kBlock, false);
+}
+
+bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
+  if (block >= known_.size() || !known_[block]) return false;
+  if (row_.get() == &row) return true;
+  return (block + 1) * kBlock <= row.size() &&
+         std::memcmp(row_->data() + block * kBlock, row.data() + block * kBlock, kBlock) == 0;
+}
+
+void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
+  const size_t end = (block + 1) * kBlock;
+  const bool fits = row_ != nullptr && row_->size() >= end;
+  if (!fits || std::memcmp(row_->data() + block * kBlock, bytes.data(), kBlock) != 0) {
+    if (own_ == nullptr) own_ = row_ ? std::make_shared<routing::Row>(*row_) : std::make_shared<routing::Row>();
+    if (own_->size() < end) own_->resize(end, routing::kNoRoute);
+    std::copy(bytes.begin(), bytes.end(), own_->begin() + static_cast<ptrdiff_t>(block * kBlock));
+    row_ = own_;
+  }
+  if (known_.size() * kBlock < row_->size()) known_.resize(row_->size() / kBlock, false);
+  if (!known_[block]) {
+    known_[block] = true;
+    ++known_count_;
+  }
+}
+
+void AppliedLft::Doubt(size_t block) {
+  if (block < known_.size() && known_[block]) {
+    known_[block] = false;
+    --known_count_;
+  }
+}
+
+void AppliedLft::ShareIfEqual(const std::shared_ptr<const routing::Row>& row) {
+  if (row_ == nullptr || row_ == row || known_count_ * kBlock != row->size() || *row_ != *row) return;
+  row_ = row;
+  own_.reset();
+}
+
+DeviceTable::Device& DeviceTable::At(NodeIndex node) {
+  if (node.value() >= devices_.size()) devices_.resize(node.value() + 1);
+  return devices_[node.value()];
+}
+
+bool DeviceTable::Has(NodeIndex node) const {
+  return node.value() < devices_.size() && devices_[node.value()].present;
+}
+
+const wire::DirectedPath& DeviceTable::PathTo(NodeIndex node) const {
+  FABRICD_CHECK(Has(node), "node index {}", node);
+  return devices_[node.value()].path;
+}
+
+void DeviceTable::SetPath(NodeIndex node, const wire::DirectedPath& path) {
+  Device& device = At(node);
+  device.present = true;
+  device.path = path;
+  device.alternative.reset();
+}
+
+void DeviceTable::SetAlternative(NodeIndex node, const wire::DirectedPath& path) {
+  Device& device = At(node);
+  if (device.present && !device.alternative && !(device.path == path)) device.alternative = path;
+}
+
+void DeviceTable::SetMKey(PortRef port, MKey key) {
+  if (key) At(port.node).m_key = key;
+}
+
+MKey DeviceTable::ConfiguredMKey(Guid port_guid) const {
+  auto it = options_->m_key_by_guid.find(port_guid);
+  return it == options_->m_key_by_guid.end() ? options_->m_key : it->second;
+}
+
+MKey DeviceTable::MKeyOf(NodeIndex node) const {
+  const bool read = Has(node) && devices_[node.value()].m_key.has_value();
+  return read ? *devices_[node.value()].m_key : options_->m_key;
+}
+
+void DeviceTable::Remove(NodeIndex node) {
+  if (node.value() < devices_.size()) devices_[node.value()] = Device();
+  if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
+  absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
+  absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
+}
+
+mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const {
+  FABRICD_CHECK(Has(node), "node index {}", node);
+  const Device& device = devices_[node.value()];
+  mad::SmpRequest request;
+  request.method = wire::Method::kGet;
+  request.attribute = attribute;
+  request.modifier = modifier;
+  request.m_key = device.m_key.value_or(options_->m_key);
+  request.path = device.path;
+  request.alternative = device.alternative;
+  request.device = node.value();
+  return request;
+}
+
+void DeviceTable::ForgetTables() {
+  lfts_.clear();
+  settled_.clear();
+}
+
+AppliedLft& DeviceTable::Lft(NodeIndex node) {
+  if (node.value() >= lfts_.size()) lfts_.resize(node.value() + 1);
+  return lfts_[node.value()];
+}
+
+const std::vector<wire::PKeyTable>* DeviceTable::FindPKeys(PortRef port) const {
+  auto it = pkeys_.find(port);
+  return it == pkeys_.end() ? nullptr : &it->second;
+}
+
+bool DeviceTable::IsSettled(PortRef port, uint64_t fingerprint) const {
+  auto it = settled_.find(port);
+  return it != settled_.end() && it->second == fingerprint;
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceTable: how to reach each node (directed route, M_Key) and what its tables were last confirmed to
+// hold, beside what the snapshot says. Owned by the core.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+#include "mad/transaction_engine.h"
+#include "mad/wire/tables.h"
+#include "routing/plan.h"
+#include "sweep/options.h"
+
+namespace fabricd::sweep {
+
+// One switch's LinearForwardingTable as confirmed: a block is known only between the GetResp that showed
+// it and the next Set of it, so a Set whose answer was lost leaves it unknown.
+class AppliedLft {
+ public:
+  static constexpr size_t kBlock = wire::LinearForwardingTable::kEntries;
+
+  void Forget() { *this = AppliedLft(); }
+  // Nothing known yet: take the row to come as the memory that Confirm() compares with.
+  void ExpectRow(std::shared_ptr<const routing::Row> row);
+  bool Holds(size_t block, const routing::Row& row) const;
+  void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
+  void Doubt(size_t block);
+  // Shares `row` instead of an equal private copy.
+  void ShareIfEqual(const std::shared_ptr<const routing::Row>& row);
+  bool AnyKnown() const { return known_count_ > 0; }
+
+ private:
+  std::shared_ptr<const routing::Row> row_;
+  std::shared_ptr<routing::Row> own_;  // Set while row_ is a private copy that may be written.
+  std::vector<bool> known_;
+  size_t known_count_ = 0;
+};
+
+class DeviceTable {
+ public:
+  explicit DeviceTable(const SmOptions& options) : options_(&options) {}
+
+  bool Has(NodeIndex node) const;
+  const wire::DirectedPath& PathTo(NodeIndex node) const;
+  void SetPath(NodeIndex node, const wire::DirectedPath& path);
+  void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
+  // The key that the device was read to have; before that requests carry the configured one.
+  void SetMKey(PortRef port, MKey key);
+  MKey ConfiguredMKey(Guid port_guid) const;
+  MKey MKeyOf(NodeIndex node) const;
+  void Remove(NodeIndex node);
+  // Another SM may have written: nothing of the forwarding tables is known any more.
+  void ForgetTables();
+
+  mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
+  template <typename Attribute>
+  mad::SmpRequest Set(NodeIndex node, uint32_t modifier, const Attribute& value) const {
+    mad::SmpRequest request = Get(node, Attribute::kAttribute, modifier);
+    request.method = wire::Method::kSet;
+    value.Encode(request.data);
+    return request;
+  }
+
+  AppliedLft& Lft(NodeIndex node);
+  std::vector<wire::PKeyTable>& PKeys(PortRef port) { return pkeys_[port]; }
+  const std::vector<wire::PKeyTable>* FindPKeys(PortRef port) const;
+
+  // A PortInfo Set that the device answered without taking every value: not repeated while the wish and
+  // what the device shows stay the same.
+  bool IsSettled(PortRef port, uint64_t fingerprint) const;
+  void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
+
+ private:
+  struct Device {
+    bool present = false;
+    wire::DirectedPath path;
+    std::optional<wire::DirectedPath> alternative;
+    std::optional<MKey> m_key;
+  };
+  Device& At(NodeIndex node);
+
+  const SmOptions* options_;
+  std::vector<Device> devices_;   // [NodeIndex]
+  std::vector<AppliedLft> lfts_;  // [NodeIndex]
+  absl::flat_hash_map<PortRef, std::vector<wire::PKeyTable>> pkeys_;
+  absl::flat_hash_map<PortRef, uint64_t> settled_;
+};
+
+}  // namespace fabricd::sweep

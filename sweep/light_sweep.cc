@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/light_sweep.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "mad/wire/sm_info.h"
+#include "mad/wire/switch_info.h"
+#include "sweep/completion.h"
+
+namespace fabricd::sweep {
+namespace {
+constexpr int kAskShift = 56;
+}
+
+LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
+                       mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
+                       uint64_t cookie_base)
+    : snapshot_(std::move(snapshot)),
+      devices_(devices),
+      engine_(engine),
+      remote_sms_(std::move(remote_sms)),
+      cookie_base_(cookie_base) {}
+
+void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift | subject;
+  ++outstanding_;
+  engine_.Submit(request);
+}
+
+void LightSweep::Start() {
+  started_ = true;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    if (!devices_.Has(node.index)) return;
+    if (!node.IsSwitch()) return;
+    Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo, node.index.value());
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const fabric::Port& port = node.ports[num];
+      if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
+      auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
+      probe.path = probe.path.Then(PortNum(static_cast<uint8_t>(num)));
+      probe.alternative.reset();
+      Submit(std::move(probe), Ask::kProbe, node.index.value());
+    }
+  });
+  for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
+    const NodeIndex node = remote_sms_[i].port.node;
+    if (devices_.Has(node)) Submit(devices_.Get(node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
+  }
+}
+
+void LightSweep::Change(std::string reason) {
+  if (reason_.empty()) reason_ = std::move(reason);
+}
+
+void LightSweep::OnCompletion(const mad::Completion& completion) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const auto subject = static_cast<uint32_t>(completion.cookie);
+  const auto name = [&] {
+    const fabric::Node* node = snapshot_->node(NodeIndex(subject));
+    return node ? fmt::format("\"{}\" ({})", node->description, node->guid()) : std::string("a node");
+  };
+  switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
+    case Ask::kSwitchInfo:
+      if (!IsOk(completion)) Change(fmt::format("switch {}: {}", name(), WhyNot(completion)));
+      else if (wire::SwitchInfo::Decode(completion.response.data).port_state_change)
+        Change(fmt::format("switch {}: a port changed its state", name()));
+      break;
+    case Ask::kProbe:
+      if (IsOk(completion)) Change(fmt::format("switch {}: a silent neighbour answers now", name()));
+      break;
+    case Ask::kSmInfo: {
+      RemoteSm& sm = remote_sms_[subject];
+      if (!IsOk(completion)) {
+        Change(fmt::format("SM {} does not answer", sm.guid));
+        break;
+      }
+      const auto info = wire::SmInfo::Decode(completion.response.data);
+      const bool changed = info.state != sm.state || info.priority != sm.priority;
+      sm.state = info.state;
+      sm.priority = info.priority;
+      sm.activity_count = info.activity_count;
+      if (changed) Change(fmt::format("SM {} is {} now, priority {}", sm.guid,
+                                      wire::SmStateName(sm.state), sm.priority));
+      break;
+    }
+  }
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The light sweep: has anything changed since the last heavy one? One SwitchInfo Get per switch
+// (PortStateChange), a probe behind each port that is up without a known peer, and SMInfo of each other
+// SM. It writes nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/snapshot.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device_table.h"
+#include "sweep/view.h"
+
+namespace fabricd::sweep {
+
+class LightSweep {
+ public:
+  LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
+             mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms, uint64_t cookie_base);
+
+  void Start();
+  void OnCompletion(const mad::Completion& completion);
+  bool done() const { return started_ && outstanding_ == 0; }
+  // Why a heavy sweep is due; empty: nothing has changed.
+  const std::string& reason() const { return reason_; }
+  const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
+
+ private:
+  enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo };
+  void Submit(mad::SmpRequest request, Ask ask, uint32_t subject);
+  void Change(std::string reason);
+
+  const std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  const DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  std::vector<RemoteSm> remote_sms_;
+  const uint64_t cookie_base_;
+  bool started_ = false;
+  size_t outstanding_ = 0;
+  std::string reason_;
+};
+
+}  // namespace fabricd::sweep

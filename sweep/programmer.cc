@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/programmer.h"
+
+#include <algorithm>
+
+#include <absl/hash/hash.h>
+
+#include "common/check.h"
+#include "sweep/completion.h"
+
+namespace fabricd::sweep {
+namespace {
+
+// Requests handed to the engine ahead of its window: enough that it never runs dry between two calls.
+constexpr size_t kReady = 512;
+
+// Every port is a full member of the default partition (IBA vol 1 §10.9.1.1). Other keys found in a
+// table are left alone until partitions are managed: taking them away would cut tenants off.
+constexpr PKey kDefaultFull{0xFFFF};
+constexpr PKey kDefaultLimited{0x7FFF};
+
+// The block with the default key in it, or nullopt if it is there or no entry is free.
+std::optional<wire::PKeyTable> WithDefaultKey(const wire::PKeyTable& table) {
+  auto& keys = table.keys;
+  if (std::find(keys.begin(), keys.end(), kDefaultFull) != keys.end()) return std::nullopt;
+  auto slot = std::find(keys.begin(), keys.end(), kDefaultLimited);
+  if (slot == keys.end()) slot = std::find(keys.begin(), keys.end(), PKey(0));
+  if (slot == keys.end()) return std::nullopt;
+  wire::PKeyTable wanted = table;
+  wanted.keys[static_cast<size_t>(slot - keys.begin())] = kDefaultFull;
+  return wanted;
+}
+
+bool IsProgrammed(const fabric::Node& node) {
+  if (node.switch_info->linear_fdb_top == 0) return false;
+  return std::any_of(node.ports.begin() + 1, node.ports.end(), [](const fabric::Port& port) {
+    return port.known && port.info.port_state >= wire::PortState::kArmed;
+  });
+}
+
+}  // namespace
+
+std::string_view StageName(Programmer::Stage stage) {
+  switch (stage) {
+    case Programmer::Stage::kReadTables: return "reading tables";
+    case Programmer::Stage::kSwitches: return "switches";
+    case Programmer::Stage::kPorts: return "ports";
+    case Programmer::Stage::kTables: return "forwarding tables";
+    case Programmer::Stage::kArm: return "arming";
+    case Programmer::Stage::kActivate: return "activating";
+    case Programmer::Stage::kDone: return "done";
+  }
+  return "unknown";
+}
+
+Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
+                       mad::TransactionEngine& engine, ProblemList& problems,
+                       const CoreOptions& options, uint64_t cookie_base)
+    : input_(std::move(input)),
+      builder_(builder),
+      devices_(devices),
+      engine_(engine),
+      problems_(problems),
+      options_(options),
+      cookie_base_(cookie_base),
+      port_config_(options, input_.lids->Of(input_.local).base) {}
+
+void Programmer::Start() { EnterStage(Stage::kReadTables); }
+
+void Programmer::SetPlan(std::shared_ptr<const routing::RoutingPlan> plan) {
+  plan_ = std::move(plan);
+  plan_known_ = true;
+}
+
+void Programmer::EnterStage(Stage stage) {
+  stage_ = stage;
+  items_.clear();
+  next_ = 0;
+  switch (stage) {
+    case Stage::kReadTables: ListReadTables(); break;
+    case Stage::kSwitches: ListSwitches(); break;
+    case Stage::kPorts: ListPorts(); break;
+    case Stage::kTables: break;  // Listed once the plan is there.
+    case Stage::kArm: ListStates(What::kArm, wire::PortState::kInit); break;
+    case Stage::kActivate: ListStates(What::kActivate, wire::PortState::kArmed); break;
+    case Stage::kDone: break;
+  }
+}
+
+void Programmer::ListReadTables() {
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) return;
+    // A switch that shows no LinearFDBTop has lost its tables, whatever it held before.
+    if (node.switch_info->linear_fdb_top == 0) devices_.Lft(node.index).Forget();
+    if (!IsProgrammed(node) || devices_.Lft(node.index).AnyKnown()) return;
+    for (int block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
+      items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kReadBlock});
+  });
+  Stripe();
+}
+
+void Programmer::ListSwitches() {
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) return;
+    if (input_.lids->top().value() >= node.switch_info->linear_fdb_cap) {
+      problems_.Add("TableTooSmall", NameOf(node.index, PortNum(0)),
+                    fmt::format("LinearFDBCap {} does not hold LID {}", node.switch_info->linear_fdb_cap,
+                                input_.lids->top()));
+      ++failures_;
+      return;
+    }
+    items_.push_back({node.index, 0, PortNum(0), What::kSwitchInfo});
+  });
+}
+
+void Programmer::ListPorts() {
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
+      const PortNum port(static_cast<uint8_t>(num));
+      if (!node.port(port).known) continue;
+      if (!node.IsSwitch() || num == 0) items_.push_back({node.index, 0, port, What::kPKeys});
+      items_.push_back({node.index, 0, port, What::kConfigure});
+    }
+  });
+  Stripe();
+  // The SM's own LID first: answers to LID-routed MADs need it.
+  std::stable_partition(items_.begin(), items_.end(), [&](const Item& item) {
+    return PortRef{item.node, item.port} == input_.local;
+  });
+}
+
+void Programmer::ListTables() {
+  if (plan_ == nullptr) return;
+  const size_t blocks = input_.lids->top().value() / AppliedLft::kBlock + 1;
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
+    AppliedLft& applied = devices_.Lft(node.index);
+    const auto& row = plan_->rows[node.index.value()];
+    applied.ExpectRow(row);
+    for (size_t block = 0; block < blocks; ++block)
+      if (!applied.Holds(block, *row))
+        items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kBlock});
+  });
+  Stripe();
+}
+
+void Programmer::ListStates(What what, wire::PortState from) {
+  if (plan_ == nullptr) return;
+  input_.snapshot->ForEachNode([&](const fabric::Node& old) {
+    const fabric::Node& node = *builder_.node(old.index);
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const fabric::Port& port = node.ports[num];
+      if (port.known && port.info.port_state == from && IsLinkReady(node, port))
+        items_.push_back({node.index, 0, PortNum(static_cast<uint8_t>(num)), what});
+    }
+  });
+  Stripe();
+}
+
+// One device after the other would leave the window idle behind the limit per device.
+void Programmer::Stripe() {
+  std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
+    return a.block != b.block ? a.block < b.block : a.port < b.port;
+  });
+}
+
+bool Programmer::IsLinkReady(const fabric::Node& node, const fabric::Port& port) const {
+  const fabric::Node* peer_node = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+  if (peer_node == nullptr) return false;
+  const fabric::Port& peer = peer_node->port(port.peer.port);
+  const PortRef self{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
+  // A port without a LID stays INIT: nobody could send to it, and it could answer nobody.
+  auto has_lid = [&](const fabric::Node& end, PortRef ref) {
+    return end.IsSwitch() || input_.lids->Of(ref).base;
+  };
+  return port.IsUp() && peer.IsUp() && !unconfigured_.contains(self) &&
+         !unconfigured_.contains(port.peer) && has_lid(node, self) && has_lid(*peer_node, port.peer);
+}
+
+void Programmer::Feed() {
+  while (!done()) {
+    if (stage_ == Stage::kTables && next_ == 0 && items_.empty()) {
+      if (!plan_known_) return;
+      ListTables();
+    }
+    while (next_ < items_.size() && engine_.queued() < kReady) Send(items_[next_++]);
+    if (next_ < items_.size() || outstanding_ > 0) return;
+    EnterStage(static_cast<Stage>(static_cast<uint8_t>(stage_) + 1));
+  }
+}
+
+void Programmer::Submit(mad::SmpRequest request, const Item& item) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(item.what) << 56 |
+                   static_cast<uint64_t>(item.block) << 40 |
+                   static_cast<uint64_t>(item.port.value()) << 32 | item.node.value();
+  ++outstanding_;
+  engine_.Submit(std::move(request));
+}
+
+bool Programmer::Send(const Item& item) {
+  if (!devices_.Has(item.node)) return false;
+  switch (item.what) {
+    case What::kReadBlock:
+      Submit(devices_.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block), item);
+      return true;
+    case What::kSwitchInfo: {
+      const auto info = port_config_.ConfigureSwitch(*builder_.node(item.node), input_.lids->top());
+      if (info) Submit(devices_.Set(item.node, 0, *info), item);
+      return info.has_value();
+    }
+    case What::kPKeys: return SendPKeys(item);
+    case What::kConfigure: return SendConfigure(item);
+    case What::kBlock: return SendBlock(item);
+    case What::kArm: return SendState(item, wire::PortState::kArmed);
+    case What::kActivate: return SendState(item, wire::PortState::kActive);
+    case What::kReread: break;  // Never listed.
+  }
+  return false;
+}
+
+bool Programmer::SendPKeys(const Item& item) {
+  const auto* blocks = devices_.FindPKeys({item.node, item.port});
+  if (blocks == nullptr || blocks->empty()) return false;
+  for (const auto& block : *blocks)
+    if (std::find(block.keys.begin(), block.keys.end(), kDefaultFull) != block.keys.end()) return false;
+  const auto wanted = WithDefaultKey(blocks->front());
+  if (!wanted) {
+    problems_.Add("PKeyTableFull", NameOf(item.node, item.port), "no room for the default P_Key 0xffff");
+    return false;
+  }
+  Submit(devices_.Set(item.node, wire::PKeyTable::Modifier(PortNum(0), 0), *wanted), item);
+  return true;
+}
+
+bool Programmer::SendConfigure(const Item& item) {
+  const fabric::Node& node = *builder_.node(item.node);
+  const fabric::Port& port = node.port(item.port);
+  const bool came_up = port.info.port_state == wire::PortState::kInit;
+  const bool reregister = input_.reregister_all || came_up;
+  const auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister);
+  if (!wish) return false;
+  if (!wish->info.client_reregister &&
+      devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info)))
+    return false;
+  Submit(devices_.Set(item.node, wish->modifier, wish->info), item);
+  return true;
+}
+
+bool Programmer::SendBlock(const Item& item) {
+  wire::LinearForwardingTable block;
+  const routing::Row& row = *plan_->rows[item.node.value()];
+  std::copy_n(row.begin() + item.block * 64, 64, block.port.begin());
+  devices_.Lft(item.node).Doubt(item.block);
+  Submit(devices_.Set(item.node, item.block, block), item);
+  return true;
+}
+
+bool Programmer::SendState(const Item& item, wire::PortState state) {
+  const PortWish wish = PortConfig::ChangeState(*builder_.node(item.node), item.port, state);
+  Submit(devices_.Set(item.node, wish.modifier, wish.info), item);
+  return true;
+}
+
+void Programmer::OnCompletion(const mad::Completion& completion) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie)),
+                  static_cast<uint16_t>(completion.cookie >> 40),
+                  PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
+                  static_cast<What>(completion.cookie >> 56 & 0xF)};
+  if (!IsOk(completion)) {
+    NoteFailure(item, completion);
+    return;
+  }
+  switch (item.what) {
+    case What::kReadBlock:
+    case What::kBlock:
+      devices_.Lft(item.node).Confirm(item.block, completion.response.data);
+      break;
+    case What::kSwitchInfo:
+      builder_.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
+      break;
+    case What::kPKeys: {
+      auto& blocks = devices_.PKeys({item.node, item.port});
+      if (!blocks.empty()) blocks[0] = wire::PKeyTable::Decode(completion.response.data);
+      break;
+    }
+    case What::kConfigure:
+    case What::kArm:
+    case What::kActivate:
+    case What::kReread: OnPortInfo(item, completion); break;
+  }
+}
+
+void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion) {
+  const PortRef port{item.node, item.port};
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  builder_.SetPortInfo(port, info);
+  const fabric::Node& node = *builder_.node(item.node);
+  if (item.what == What::kConfigure) {
+    if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
+    // What it still does not show, it will not take: remember rather than repeat at every sweep.
+    if (auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false))
+      devices_.Settle(port, Fingerprint(*wish, info));
+    const bool lost_lid = (!node.IsSwitch() || item.port == PortNum(0)) &&
+                          info.lid != input_.lids->Of(port).base;
+    if (!lost_lid) return;
+    unconfigured_.insert(port);
+    ++failures_;
+    problems_.Add("SetRefused", NameOf(item.node, item.port), fmt::format("keeps LID {}", info.lid));
+  }
+}
+
+void Programmer::NoteFailure(const Item& item, const mad::Completion& completion) {
+  const bool state = item.what == What::kArm || item.what == What::kActivate;
+  // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it again is
+  // refused with "invalid value": read what it is now.
+  if (state && completion.status == wire::kStatusInvalidAttributeValue) {
+    Item again = item;
+    again.what = What::kReread;
+    Submit(devices_.Get(item.node, wire::AttributeId::kPortInfo, item.port.value()), again);
+    return;
+  }
+  ++failures_;
+  if (item.what == What::kConfigure || state) unconfigured_.insert({item.node, item.port});
+  problems_.Add(completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
+                NameOf(item.node, item.port),
+                fmt::format("{} {}: {}", wire::MethodName(completion.method),
+                            wire::AttributeName(completion.attribute), WhyNot(completion)));
+}
+
+std::string Programmer::NameOf(NodeIndex index, PortNum port) const {
+  const fabric::Node* node = builder_.node(index);
+  if (node == nullptr) return fmt::format("node index {}", index);
+  if (port == PortNum(0)) return fmt::format("\"{}\" ({})", node->description, node->guid());
+  return fmt::format("\"{}\" ({}) port {}", node->description, node->guid(), port);
+}
+
+uint64_t Programmer::Fingerprint(const PortWish& wish, const wire::PortInfo& seen) const {
+  auto constant_part = [](wire::PortInfo info) {  // Without states, commands and counters.
+    info.port_state = wire::PortState::kNoChange;
+    info.port_physical_state = wire::PortPhysicalState::kNoChange;
+    info.client_reregister = false;
+    info.m_key_violations = info.p_key_violations = info.q_key_violations = 0;
+    info.diag_code = 0;
+    wire::SmpData bytes{};
+    info.Encode(bytes);
+    return bytes;
+  };
+  return absl::Hash<std::pair<wire::SmpData, wire::SmpData>>{}(
+      {constant_part(wish.info), constant_part(seen)});
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programmer: makes the devices hold what is desired. It knows no history: each stage is the difference
+// between desired and last confirmed, made anew, so that running it again on a fabric that is right sends
+// nothing. A Set that was lost is simply a difference in the next run.
+//
+// Stages, each ended by the last answer of its writes:
+//   kReadTables  LFT blocks of switches that some SM has programmed and that we know nothing of
+//   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
+//   kPorts       P_Keys, PortInfo: LID, link parameters
+//   kTables      LFT blocks; waits here for the plan
+//   kArm         PortInfo: INIT → ARMED
+//   kActivate    PortInfo: ARMED → ACTIVE
+// Requests are made when there is room for them, so a stage of a million writes costs a few bytes each.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "fabric/snapshot_builder.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device_table.h"
+#include "sweep/port_config.h"
+#include "sweep/problems.h"
+
+namespace fabricd::sweep {
+
+struct ProgrammerInput {
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // As discovered.
+  std::shared_ptr<const fabric::LidTable> lids;
+  PortRef local;                    // The SM's port: its LID goes first.
+  bool reregister_all = false;      // The first sweep as master: clients must register anew.
+};
+
+class Programmer {
+ public:
+  enum class Stage : uint8_t { kReadTables, kSwitches, kPorts, kTables, kArm, kActivate, kDone };
+
+  // References must outlive this. The builder takes every confirmed value.
+  Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
+             mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options,
+             uint64_t cookie_base);
+
+  void Start();
+  // The verified plan, or null when there is none: then nothing behind kPorts is done.
+  void SetPlan(std::shared_ptr<const routing::RoutingPlan> plan);
+  void OnCompletion(const mad::Completion& completion);
+  // Hands as many requests to the engine as it should hold, and goes to the next stage when due.
+  void Feed();
+
+  Stage stage() const { return stage_; }
+  bool done() const { return stage_ == Stage::kDone; }
+  // Writes of this run that were not confirmed.
+  size_t failures() const { return failures_; }
+  size_t stage_total() const { return items_.size(); }
+  size_t stage_position() const { return next_; }
+
+ private:
+  enum class What : uint8_t { kReadBlock, kSwitchInfo, kPKeys, kConfigure, kBlock, kArm, kActivate, kReread };
+  struct Item {
+    NodeIndex node;
+    uint16_t block;
+    PortNum port;
+    What what;
+  };
+
+  void EnterStage(Stage stage);
+  void ListReadTables();
+  void ListSwitches();
+  void ListPorts();
+  void ListTables();
+  void ListStates(What what, wire::PortState from);
+  void Stripe();
+
+  // False: nothing to send for the item any more.
+  bool Send(const Item& item);
+  bool SendConfigure(const Item& item);
+  bool SendPKeys(const Item& item);
+  bool SendBlock(const Item& item);
+  bool SendState(const Item& item, wire::PortState state);
+  void Submit(mad::SmpRequest request, const Item& item);
+
+  void OnPortInfo(const Item& item, const mad::Completion& completion);
+  void NoteFailure(const Item& item, const mad::Completion& completion);
+  bool IsLinkReady(const fabric::Node& node, const fabric::Port& port) const;
+  std::string NameOf(NodeIndex node, PortNum port) const;
+  uint64_t Fingerprint(const PortWish& wish, const wire::PortInfo& seen) const;
+
+  const ProgrammerInput input_;
+  fabric::SnapshotBuilder& builder_;
+  DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  ProblemList& problems_;
+  const CoreOptions& options_;
+  const uint64_t cookie_base_;
+  const PortConfig port_config_;
+
+  std::shared_ptr<const routing::RoutingPlan> plan_;
+  bool plan_known_ = false;
+  Stage stage_ = Stage::kReadTables;
+  std::vector<Item> items_;  // Of this stage.
+  size_t next_ = 0;
+  size_t outstanding_ = 0;
+  size_t failures_ = 0;
+  absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
+};
+
+std::string_view StageName(Programmer::Stage stage);
+
+}  // namespace fabricd::sweep

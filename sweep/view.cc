@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/view.h"
+
+namespace fabricd::sweep {
+
+std::string_view PhaseName(Phase phase) {
+  switch (phase) {
+    case Phase::kIdle: return "IDLE";
+    case Phase::kDiscovering: return "DISCOVERING";
+    case Phase::kElecting: return "ELECTING";
+    case Phase::kAssigningLids: return "ASSIGNING_LIDS";
+    case Phase::kRouting: return "ROUTING";
+    case Phase::kProgramming: return "PROGRAMMING";
+    case Phase::kBringingUp: return "BRINGING_UP";
+    case Phase::kStandby: return "STANDBY";
+  }
+  return "UNKNOWN";
+}
+
+}  // namespace fabricd::sweep
