@@ -43,8 +43,12 @@ class Store {
   virtual absl::Status PutMeta(const std::string& key, const std::string& value) = 0;
 };
 
-// The rules for a set of records that both implementations keep: valid ports and LIDs, no LID
-// twice. `records` in any order; sorted by base LID on return.
+// INVALID_ARGUMENT when a record is no assignment: no port, or LIDs that are not unicast or not
+// aligned to the LMC.
+absl::Status CheckLid(const LidRecord& record);
+
+// The rules for all records together that both implementations keep: each valid, no LID twice.
+// `records` in any order; sorted by base LID on return.
 absl::Status CheckLids(std::vector<LidRecord>& records);
 
 }  // namespace fabricd::store
