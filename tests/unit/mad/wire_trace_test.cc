@@ -102,7 +102,7 @@ TEST(RecordedMads, DecodeAndEncodeToTheSameBytes) {
   for (const char* trace :
        {"a-2sw-qos.trace.gz", "a-2sw-mkey.trace.gz", "b-tree-cold.trace.gz",
         "b-tree-link-events-no-sweep.trace.gz", "c-isr-qos-partitions.trace.gz",
-        "g-election-priority-lo.trace.gz", "t-mfttop.trace.gz"}) {
+        "g-election-priority-lo.trace.gz", "h-sa-probe-sm.trace.gz"}) {
     const std::vector<MadBytes> smps = Smps(trace);
     ASSERT_GT(smps.size(), 100u) << trace;
     for (const MadBytes& bytes : smps) {
