@@ -7,9 +7,19 @@ if(FABRICD_WERROR)
   target_compile_options(fabricd_flags INTERFACE -Werror)
 endif()
 if(FABRICD_SANITIZE)
-  target_compile_options(fabricd_flags INTERFACE -fsanitize=${FABRICD_SANITIZE} -fno-omit-frame-pointer)
+  # A finding of UBSan fails the test that it is in.
+  target_compile_options(fabricd_flags INTERFACE -fsanitize=${FABRICD_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(fabricd_flags INTERFACE -fsanitize=${FABRICD_SANITIZE})
 endif()
+
+if(FABRICD_FUZZ)
+  target_compile_options(fabricd_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# What tools/build builds, and what tools/test --quick builds.
+add_custom_target(programs)
+add_custom_target(quick_tests)
 
 # fabricd_library(NAME sources... [LINK libs...]): the static library of one folder.
 function(fabricd_library name)
@@ -23,11 +33,12 @@ function(fabricd_executable name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
+  add_dependencies(programs ${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
 # fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|sim|golden|integration]): one
-# GoogleTest program; each of its cases is a ctest of its own.
+# GoogleTest program, one ctest.
 function(fabricd_test name)
   cmake_parse_arguments(arg "" "LABEL" "LINK" ${ARGN})
   if(NOT arg_LABEL)
@@ -40,6 +51,9 @@ function(fabricd_test name)
                              FABRICD_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
+  if(arg_LABEL MATCHES "^(unit|property|golden)$")
+    add_dependencies(quick_tests ${name})
+  endif()
 endfunction()
 
 # fabricd_fuzzer(NAME sources... [LINK libs...]): a libFuzzer program (with FABRICD_FUZZ, clang), else a
@@ -57,4 +71,5 @@ function(fabricd_fuzzer name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} -runs=0 ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
   set_tests_properties(${name} PROPERTIES LABELS fuzz)
+  add_dependencies(quick_tests ${name})
 endfunction()
