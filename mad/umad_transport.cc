@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mad/umad_transport.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <system_error>
+
+#include "common/check.h"
+#include "common/status.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::mad {
+namespace {
+
+constexpr unsigned kPortStateDown = 1;
+constexpr int kMaxDevices = 32;
+constexpr int kFirstGmpBytes = 4096;
+constexpr int kMaxRmppBytes = 16 << 20;  // Nothing larger is taken from a client.
+constexpr char kNoDevice[] =
+    "no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check permissions, or use "
+    "--fabric sim:...";
+
+std::string ErrorText(int error) { return std::generic_category().message(error); }
+
+struct AgentRule {
+  Agent agent;
+  wire::ManagementClass management_class;
+  int version;
+  uint8_t rmpp_version;
+  std::initializer_list<wire::Method> unsolicited;
+};
+
+// What an SM and an SA are asked without having asked (IBA vol 1 §14.2.4, §15.2.2).
+const AgentRule kRules[] = {
+    {Agent::kSmpDirected, wire::ManagementClass::kSubnDirectedRoute, 1, 0,
+     {wire::Method::kGet, wire::Method::kSet}},
+    {Agent::kSmpLid, wire::ManagementClass::kSubnLidRouted, 1, 0,
+     {wire::Method::kGet, wire::Method::kSet, wire::Method::kTrap, wire::Method::kTrapRepress}},
+    {Agent::kSubnAdm, wire::ManagementClass::kSubnAdm, 2, 1,
+     {wire::Method::kGet, wire::Method::kSet, wire::Method::kReport, wire::Method::kGetTable,
+      wire::Method::kGetTraceTable, wire::Method::kGetMulti, wire::Method::kDelete}},
+    {Agent::kPerf, wire::ManagementClass::kPerf, 1, 0, {}},
+};
+
+const AgentRule& RuleOf(Agent agent) { return kRules[static_cast<size_t>(agent)]; }
+
+// By class, not by agent id: under the shim all handles of a device share one socket, and either
+// receiver may get any MAD.
+std::optional<Agent> AgentOfClass(uint8_t management_class) {
+  for (const AgentRule& rule : kRules) {
+    if (static_cast<uint8_t>(rule.management_class) == management_class) return rule.agent;
+  }
+  return std::nullopt;
+}
+
+struct FoundPort {
+  LocalPort local;
+  bool infiniband = false;
+  unsigned state = 0;
+};
+
+std::vector<FoundPort> PortsOf(const char* device) {
+  std::vector<FoundPort> found;
+  umad_ca_t ca;
+  if (umad_get_ca(device, &ca) < 0) return found;
+  for (const umad_port_t* port : ca.ports) {
+    if (port == nullptr) continue;
+    FoundPort& entry = found.emplace_back();
+    entry.local.device = device;
+    entry.local.port = PortNum(static_cast<uint8_t>(port->portnum));
+    entry.local.port_guid = Guid(be64toh(port->port_guid));
+    entry.local.node_guid = Guid(be64toh(ca.node_guid));
+    // "IB" is what libibumad says where the kernel has no link_layer file.
+    entry.infiniband = std::strcmp(port->link_layer, "InfiniBand") == 0 ||
+                       std::strcmp(port->link_layer, "IB") == 0;
+    entry.state = port->state;
+  }
+  umad_release_ca(&ca);
+  return found;
+}
+
+std::vector<FoundPort> AllPorts() {
+  char names[kMaxDevices][UMAD_CA_NAME_LEN];
+  const int count = umad_get_cas_names(names, kMaxDevices);
+  std::vector<FoundPort> all;
+  for (int device = 0; device < count; ++device) {
+    for (FoundPort& port : PortsOf(names[device])) all.push_back(std::move(port));
+  }
+  return all;
+}
+
+absl::StatusOr<LocalPort> ChoosePort(const UmadChoice& choice) {
+  const std::vector<FoundPort> all = AllPorts();
+  if (all.empty()) return NotFound("{}", kNoDevice);
+  std::string seen;
+  const FoundPort* best = nullptr;
+  for (const FoundPort& port : all) {
+    fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
+                   port.local.device, port.local.port, port.infiniband ? "" : " (not InfiniBand)");
+    if (!choice.device.empty() && choice.device != port.local.device) continue;
+    if (choice.port && choice.port != port.local.port) continue;
+    if (!port.infiniband) continue;
+    if (best == nullptr || (best->state == kPortStateDown && port.state != kPortStateDown)) {
+      best = &port;
+    }
+  }
+  if (best != nullptr) return best->local;
+  if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
+  return NotFound("no InfiniBand port {}{} among {}", choice.device,
+                  choice.port ? fmt::format(":{}", choice.port) : "", seen);
+}
+
+uint32_t Milliseconds(Duration timeout) {
+  using std::chrono::milliseconds;
+  return static_cast<uint32_t>(std::chrono::ceil<milliseconds>(timeout).count());
+}
+
+absl::Status SendStatus(int error, const OutgoingMad& mad) {
+  const std::string facts = fmt::format("sending a MAD of {} bytes to LID {}: {}",
+                                        mad.payload.size(), mad.to.lid, ErrorText(error));
+  switch (error) {
+    case EAGAIN:
+    case ENOMEM:
+    case EINTR:
+    case EBUSY:
+      return absl::UnavailableError(facts);
+    case EINVAL:
+      return absl::InvalidArgumentError(facts);
+    case ENODEV:
+    case EIO:
+      return absl::FailedPreconditionError(facts + ": the device is gone");
+    default:
+      return absl::InternalError(facts);
+  }
+}
+
+std::optional<LocalPortEvent::Kind> KindOf(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_PORT_ACTIVE:
+      return LocalPortEvent::Kind::kPortActive;
+    case IBV_EVENT_PORT_ERR:
+      return LocalPortEvent::Kind::kPortDown;
+    case IBV_EVENT_LID_CHANGE:
+      return LocalPortEvent::Kind::kLidChange;
+    case IBV_EVENT_PKEY_CHANGE:
+      return LocalPortEvent::Kind::kPKeyChange;
+    case IBV_EVENT_SM_CHANGE:
+      return LocalPortEvent::Kind::kSmChange;
+    case IBV_EVENT_CLIENT_REREGISTER:
+      return LocalPortEvent::Kind::kClientReregister;
+    case IBV_EVENT_DEVICE_FATAL:
+      return LocalPortEvent::Kind::kDeviceRemoved;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// The device's verbs context and the event that ends its watcher.
+struct UmadTransport::VerbsContext {
+  ibv_context* context = nullptr;
+  int wake_fd = -1;
+  ~VerbsContext() {
+    if (wake_fd >= 0) close(wake_fd);
+    if (context != nullptr) ibv_close_device(context);
+  }
+};
+
+absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
+  constexpr std::string_view kPrefix = "umad";
+  UmadChoice choice;
+  const std::string_view rest = text.substr(std::min(kPrefix.size(), text.size()));
+  const bool is_umad = text.substr(0, kPrefix.size()) == kPrefix;
+  if (!is_umad || (!rest.empty() && rest.front() != ':')) {
+    return InvalidArgument("\"{}\" is not umad[:DEVICE[:PORT]]", text);
+  }
+  if (rest.empty()) return choice;
+  const size_t colon = rest.find(':', 1);
+  choice.device = std::string(rest.substr(1, colon == rest.npos ? rest.npos : colon - 1));
+  if (choice.device.empty()) return InvalidArgument("\"{}\" names no device", text);
+  if (colon == rest.npos) return choice;
+  const std::string_view digits = rest.substr(colon + 1);
+  uint8_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc{} || end != digits.data() + digits.size() || port == 0) {
+    return InvalidArgument("\"{}\": the port is a number from 1 to 255", text);
+  }
+  choice.port = PortNum(port);
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice) {
+  umad_init();
+  absl::StatusOr<LocalPort> local = ChoosePort(choice);
+  if (!local.ok()) return local.status();
+  return std::unique_ptr<UmadTransport>(new UmadTransport(*std::move(local)));
+}
+
+UmadTransport::UmadTransport(LocalPort local) : local_(std::move(local)) {}
+
+UmadTransport::~UmadTransport() { Stop(); }
+
+absl::Status UmadTransport::OpenHandle(int& handle) const {
+  errno = 0;
+  handle = umad_open_port(local_.device.c_str(), local_.port.value());
+  if (handle >= 0) return absl::OkStatus();
+  const int error = errno != 0 ? errno : -handle;
+  const std::string port = fmt::format("{} port {}", local_.device, local_.port);
+  if (error == EACCES || error == EPERM) {
+    return absl::PermissionDeniedError(
+        fmt::format("no permission to open the umad device of {}: run as root, or give the user "
+                    "access to /dev/infiniband/umad* and issm*",
+                    port));
+  }
+  if (error == ENOENT || error == ENODEV || error == ENXIO) {
+    return NotFound("the umad device of {} is missing: load ib_umad", port);
+  }
+  return Unavailable("cannot open the umad device of {}: {}", port, ErrorText(error));
+}
+
+absl::Status UmadTransport::Register(Agent agent) {
+  const AgentRule& rule = RuleOf(agent);
+  constexpr size_t kBitsPerWord = 8 * sizeof(long);
+  long methods[16 / sizeof(long)] = {};
+  for (const wire::Method method : rule.unsolicited) {
+    const size_t bit = static_cast<size_t>(method);
+    methods[bit / kBitsPerWord] |= static_cast<long>(1ul << (bit % kBitsPerWord));
+  }
+  errno = 0;
+  const int id = umad_register(HandleOf(agent), static_cast<int>(rule.management_class),
+                               rule.version, rule.rmpp_version,
+                               rule.unsolicited.size() != 0 ? methods : nullptr);
+  agent_ids_[static_cast<size_t>(agent)] = id;
+  if (id >= 0) return absl::OkStatus();
+  const int error = errno != 0 ? errno : -id;
+  return FailedPrecondition(
+      "cannot register management class {:#04x} on {} port {}: {}; either another subnet manager "
+      "(opensm, or a second fabricd) runs on this port, or the kernel offers no subnet management "
+      "there: virtual functions have none, and Linux 6.11 wrongly denies it on some mlx5 devices "
+      "(linux-rdma/opensm issue 37): update the kernel",
+      static_cast<unsigned>(rule.management_class), local_.device, local_.port, ErrorText(error));
+}
+
+int UmadTransport::HandleOf(Agent agent) const {
+  return agent == Agent::kSmpDirected || agent == Agent::kSmpLid ? smp_handle_ : gmp_handle_;
+}
+
+absl::Status UmadTransport::Start(Sink sink) {
+  FABRICD_CHECK(smp_handle_ < 0, "started twice");
+  sink_ = std::move(sink);
+  stopping_ = false;
+  lost_ = false;
+  absl::Status status = OpenHandle(smp_handle_);
+  if (status.ok()) status = OpenHandle(gmp_handle_);
+  for (const AgentRule& rule : kRules) {
+    if (status.ok()) status = Register(rule.agent);
+  }
+  if (!status.ok()) {
+    Stop();
+    return status;
+  }
+  threads_.emplace_back([this] { Receive(smp_handle_, wire::kMadBytes); });
+  pthread_setname_np(threads_.back().native_handle(), "umad-smp");
+  threads_.emplace_back([this] { Receive(gmp_handle_, kFirstGmpBytes); });
+  pthread_setname_np(threads_.back().native_handle(), "umad-gmp");
+  OpenVerbs();
+  return absl::OkStatus();
+}
+
+void UmadTransport::Stop() {
+  stopping_ = true;
+  if (verbs_ != nullptr) {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(verbs_->wake_fd, &one, sizeof(one));
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  verbs_.reset();
+  for (const AgentRule& rule : kRules) {
+    int& id = agent_ids_[static_cast<size_t>(rule.agent)];
+    if (id >= 0) umad_unregister(HandleOf(rule.agent), id);
+    id = -1;
+  }
+  for (int* handle : {&smp_handle_, &gmp_handle_}) {
+    if (*handle >= 0) umad_close_port(*handle);
+    *handle = -1;
+  }
+  std::lock_guard lock(is_sm_mutex_);
+  if (is_sm_fd_ >= 0) close(is_sm_fd_);
+  is_sm_fd_ = -1;
+}
+
+absl::Status UmadTransport::Send(const OutgoingMad& mad) {
+  const int agent = agent_ids_[static_cast<size_t>(mad.agent)];
+  if (agent < 0) return FailedPrecondition("the umad transport is not started");
+  const size_t size = umad_size() + mad.payload.size();
+  alignas(ib_user_mad) uint8_t small[512];
+  std::vector<uint8_t> large;
+  uint8_t* umad = small;
+  if (size > sizeof(small)) {
+    large.resize(size);
+    umad = large.data();
+  }
+  std::memset(umad, 0, umad_size());
+  std::memcpy(umad_get_mad(umad), mad.payload.data(), mad.payload.size());
+  umad_set_addr(umad, mad.to.lid.value(), static_cast<int>(mad.to.qpn), mad.to.sl.value(),
+                static_cast<int>(mad.to.qkey));
+  umad_set_pkey(umad, mad.to.pkey_index);
+  umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
+  errno = 0;
+  const int result = umad_send(HandleOf(mad.agent), agent, umad, static_cast<int>(mad.payload.size()),
+                               static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
+  if (result >= 0) return absl::OkStatus();
+  return SendStatus(errno != 0 ? errno : -result, mad);
+}
+
+absl::Status UmadTransport::SetIsSm(bool is_sm) {
+  std::lock_guard lock(is_sm_mutex_);
+  if (is_sm == (is_sm_fd_ >= 0)) return absl::OkStatus();
+  if (!is_sm) {
+    close(is_sm_fd_);
+    is_sm_fd_ = -1;
+    return absl::OkStatus();
+  }
+  char path[256];
+  if (umad_get_issm_path(local_.device.c_str(), local_.port.value(), path, sizeof(path)) < 0) {
+    return NotFound("{} port {} has no issm device: load ib_umad", local_.device, local_.port);
+  }
+  // Without O_NONBLOCK the kernel waits here for as long as another process holds it.
+  is_sm_fd_ = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  if (is_sm_fd_ >= 0) return absl::OkStatus();
+  const int error = errno;
+  if (error == EAGAIN || error == EBUSY) {
+    return Unavailable("{} is held by another process: a subnet manager runs on this port", path);
+  }
+  return FailedPrecondition("cannot open {}: {}", path, ErrorText(error));
+}
+
+// One receiver thread.
+void UmadTransport::Receive(int handle, size_t expected_bytes) {
+  const int header = static_cast<int>(umad_size());
+  std::vector<uint8_t> buffer(umad_size() + expected_bytes);
+  while (!stopping_) {
+    int length = static_cast<int>(buffer.size()) - header;
+    errno = 0;
+    const int result = umad_recv(handle, buffer.data(), &length, kPollInterval.count());
+    if (result >= 0) {
+      Deliver(buffer.data(), length);
+      continue;
+    }
+    const int error = errno != 0 ? errno : -result;
+    if (error == EINTR || error == ETIMEDOUT || error == EAGAIN) continue;
+    if (error == ENOSPC && length > 0 && length <= kMaxRmppBytes) {
+      // The kernel keeps a MAD that did not fit, and says in `length` what it takes.
+      buffer.resize(umad_size() + static_cast<size_t>(length));
+      continue;
+    }
+    ReportLoss();
+    return;
+  }
+}
+
+void UmadTransport::Deliver(const uint8_t* umad, int length) {
+  // libibumad's accessors are not const.
+  auto* const message = reinterpret_cast<ib_user_mad*>(const_cast<uint8_t*>(umad));
+  const auto* const mad = static_cast<const uint8_t*>(umad_get_mad(message));
+  if (length < static_cast<int>(sizeof(uint32_t))) return;
+  const std::optional<Agent> agent = AgentOfClass(mad[1]);
+  if (!agent) return;
+  IncomingMad incoming;
+  incoming.agent = *agent;
+  const int status = umad_status(message);
+  if (status == ETIMEDOUT) {
+    incoming.kind = IncomingMad::Kind::kTimedOut;
+  } else if (status != 0) {
+    incoming.kind = IncomingMad::Kind::kSendFailed;
+  }
+  const ib_mad_addr_t& address = message->addr;
+  incoming.from.lid = Lid(be16toh(address.lid));
+  incoming.from.qpn = be32toh(address.qpn);
+  incoming.from.qkey = be32toh(address.qkey);
+  incoming.from.sl = ServiceLevel(address.sl);
+  incoming.from.pkey_index = address.pkey_index;
+  incoming.from.path_bits = address.path_bits;
+  incoming.payload.assign(mad, mad + length);
+  sink_(std::move(incoming));
+}
+
+void UmadTransport::ReportLoss() {
+  if (!lost_.exchange(true)) sink_(LocalPortEvent{LocalPortEvent::Kind::kDeviceRemoved});
+}
+
+// Opens the device's verbs context and starts its watcher. ibsim has none: then the port's changes are
+// seen by sweeps and traps only.
+void UmadTransport::OpenVerbs() {
+  int count = 0;
+  ibv_device** const devices = ibv_get_device_list(&count);
+  if (devices == nullptr) return;
+  auto verbs = std::make_unique<VerbsContext>();
+  for (int index = 0; index < count && verbs->context == nullptr; ++index) {
+    if (local_.device == ibv_get_device_name(devices[index])) {
+      verbs->context = ibv_open_device(devices[index]);
+    }
+  }
+  ibv_free_device_list(devices);
+  if (verbs->context == nullptr) return;
+  const int flags = fcntl(verbs->context->async_fd, F_GETFL);
+  fcntl(verbs->context->async_fd, F_SETFL, flags | O_NONBLOCK);
+  verbs->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (verbs->wake_fd < 0) return;
+  verbs_ = std::move(verbs);
+  threads_.emplace_back([this] { WatchEvents(); });
+  pthread_setname_np(threads_.back().native_handle(), "verbs-events");
+}
+
+void UmadTransport::WatchEvents() {
+  while (!stopping_) {
+    pollfd waits[] = {{verbs_->context->async_fd, POLLIN, 0}, {verbs_->wake_fd, POLLIN, 0}};
+    if (poll(waits, std::size(waits), -1) < 0 && errno != EINTR) return;
+    ibv_async_event event;
+    while (!stopping_ && ibv_get_async_event(verbs_->context, &event) == 0) {
+      const std::optional<LocalPortEvent::Kind> kind = KindOf(event.event_type);
+      const bool of_port = event.event_type == IBV_EVENT_DEVICE_FATAL ||
+                           event.element.port_num == local_.port.value();
+      ibv_ack_async_event(&event);
+      if (kind == LocalPortEvent::Kind::kDeviceRemoved) {
+        ReportLoss();
+      } else if (kind && of_port) {
+        sink_(LocalPortEvent{*kind});
+      }
+    }
+    if ((waits[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return;
+  }
+}
+
+}  // namespace fabricd::mad

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// UmadTransport: the Transport of a real port, by libibumad (the kernel's ib_umad, or ibsim under its
+// preload shim) with libibverbs for the port's asynchronous events. Nothing else includes either library.
+//
+// Threads: one receiver per umad handle (SMPs with traps; GMPs) and, where the device has a verbs context,
+// one for its events. Each ends within kPollInterval of Stop(). Send is safe from any thread.
+//
+// Only umad_recv is waited in: under the shim the handle is no file descriptor, so poll or epoll on
+// several of them is not possible (DESIGN §3). Requests carry the attempt's time-out and retries 0;
+// the kernel keeps the match, gives back the request with ETIMEDOUT, and owns the upper half of the
+// transaction id of requests. RMPP of the SA class is the kernel's: whole payloads both ways.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "mad/transport.h"
+
+namespace fabricd::mad {
+
+// Which port to open: "umad", "umad:mlx5_0", "umad:mlx5_0:1".
+struct UmadChoice {
+  std::string device;  // Empty: the first InfiniBand port that is not DOWN, else the first.
+  PortNum port;        // 0: the same rule within the device.
+
+  static absl::StatusOr<UmadChoice> Parse(std::string_view text);
+};
+
+class UmadTransport final : public Transport {
+ public:
+  static constexpr std::chrono::milliseconds kPollInterval{100};
+
+  // Finds the port; errors say what an operator can do about it. Opens nothing yet.
+  static absl::StatusOr<std::unique_ptr<UmadTransport>> Open(const UmadChoice& choice);
+  ~UmadTransport() override;
+
+  absl::Status Start(Sink sink) override;
+  void Stop() override;
+  absl::Status Send(const OutgoingMad& mad) override;
+  absl::Status SetIsSm(bool is_sm) override;
+  LocalPort local_port() const override { return local_; }
+
+ private:
+  static constexpr size_t kAgents = 4;  // As many as Agent has values.
+  struct VerbsContext;
+
+  explicit UmadTransport(LocalPort local);
+
+  absl::Status OpenHandle(int& handle) const;
+  absl::Status Register(Agent agent);
+  int HandleOf(Agent agent) const;
+  void Receive(int handle, size_t expected_bytes);
+  void Deliver(const uint8_t* umad, int length);
+  void ReportLoss();
+  void OpenVerbs();
+  void WatchEvents();
+
+  const LocalPort local_;
+  Sink sink_;
+  int smp_handle_ = -1;
+  int gmp_handle_ = -1;
+  std::array<int, kAgents> agent_ids_{-1, -1, -1, -1};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> lost_{false};
+  std::vector<std::thread> threads_;
+  std::unique_ptr<VerbsContext> verbs_;
+  std::mutex is_sm_mutex_;
+  int is_sm_fd_ = -1;
+};
+
+}  // namespace fabricd::mad
