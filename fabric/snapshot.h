@@ -28,8 +28,13 @@ struct Port {
   Guid guid;      // CA, router: of this port. Switch: of port 0 at index 0, none at external ports.
   bool known = false;      // False: `info` was never read (an unread port of a CA, or it did not answer).
   wire::PortInfo info;
+  bool fdr10 = false;      // At FDR10, which only a vendor's attribute tells: PortInfo says QDR.
   PortRef peer;            // IsNone(): nothing known beyond.
 
+  wire::LinkSpeed Speed() const {
+    const wire::LinkSpeed speed = wire::ActiveSpeed(info);
+    return fdr10 && speed == wire::LinkSpeed::kQdr ? wire::LinkSpeed::kFdr10 : speed;
+  }
   bool IsUp() const {
     return known && info.port_state >= wire::PortState::kInit;
   }

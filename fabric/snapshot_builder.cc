@@ -213,10 +213,16 @@ void SnapshotBuilder::SetPortUnknown(PortRef port) {
   Port& edited = state_->Edit(port);
   edited.known = false;
   edited.info = wire::PortInfo{};
+  edited.fdr10 = false;
 }
 
 void SnapshotBuilder::SetPortGuid(PortRef port, Guid guid) {
   if (state_->next.port(port)) state_->SetPortGuid(port, guid);
+}
+
+void SnapshotBuilder::SetPortFdr10(PortRef port, bool fdr10) {
+  const Port* now = state_->next.port(port);
+  if (now && now->fdr10 != fdr10) state_->Edit(port).fdr10 = fdr10;
 }
 
 void SnapshotBuilder::Link(PortRef a, PortRef b) {

@@ -32,6 +32,7 @@ class SnapshotBuilder {
   void SetPortInfo(PortRef port, const wire::PortInfo& info);
   void SetPortUnknown(PortRef port);
   void SetPortGuid(PortRef port, Guid guid);
+  void SetPortFdr10(PortRef port, bool fdr10);
   // Links both ends to each other; what either was linked to before is cut. A link of a port to
   // itself is refused (ignored): the specification has no such link.
   void Link(PortRef a, PortRef b);

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/topology_line.h"
+
+#include <optional>
+
+#include "fabric/text_cursor.h"
+
+namespace fabricd::fabric {
+namespace {
+
+using wire::LinkSpeed;
+using wire::NodeType;
+
+std::optional<NodeType> NodeTypeOf(std::string_view word) {
+  if (EqualsIgnoringCase(word, "Switch")) return NodeType::kSwitch;
+  if (EqualsIgnoringCase(word, "Ca") || EqualsIgnoringCase(word, "Hca")) {
+    return NodeType::kChannelAdapter;
+  }
+  if (EqualsIgnoringCase(word, "Rt") || EqualsIgnoringCase(word, "Router")) return NodeType::kRouter;
+  return std::nullopt;
+}
+
+std::optional<NodeType> PortListTypeOf(std::string_view word) {
+  if (EqualsIgnoringCase(word, "SW")) return NodeType::kSwitch;
+  if (EqualsIgnoringCase(word, "CA")) return NodeType::kChannelAdapter;
+  if (EqualsIgnoringCase(word, "RT")) return NodeType::kRouter;
+  return std::nullopt;
+}
+
+LinkSpeed SpeedOf(std::string_view name) {
+  for (auto speed = LinkSpeed::kSdr; speed <= LinkSpeed::kXdr;
+       speed = static_cast<LinkSpeed>(static_cast<int>(speed) + 1)) {
+    if (name == wire::SpeedName(speed)) return speed;
+  }
+  return LinkSpeed::kUnknown;
+}
+
+bool IsLanes(uint8_t lanes) {
+  return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
+}
+
+// `lanes` and the speed's name; "???" is ibnetdiscover's word for a speed that it does not know.
+bool SetRate(uint8_t lanes, std::string_view name, LinkRate& rate) {
+  rate.lanes = IsLanes(lanes) ? lanes : 0;
+  rate.speed = SpeedOf(name);
+  return rate.speed != LinkSpeed::kUnknown || name == "???";
+}
+
+// ibsim's "w=": a LinkWidthEnabled mask.
+uint8_t LanesOfMask(uint8_t mask) {
+  if (mask & 8) return 12;
+  if (mask & 4) return 8;
+  if (mask & 2) return 4;
+  if (mask & 16) return 2;
+  return mask & 1 ? 1 : 0;
+}
+
+// ibsim's "s=": a LinkSpeedEnabled mask.
+LinkSpeed SpeedOfMask(uint8_t mask) {
+  if (mask & 4) return LinkSpeed::kQdr;
+  if (mask & 2) return LinkSpeed::kDdr;
+  return mask & 1 ? LinkSpeed::kSdr : LinkSpeed::kUnknown;
+}
+
+// "w=4 s=2" of ibsim, "s=4 w=2 v=4" of `ibnetdiscover -f`. What the line has said before wins.
+void ParseOptions(TextCursor& cursor, LinkRate& rate) {
+  uint8_t lanes = 0;
+  LinkSpeed speed = LinkSpeed::kUnknown;
+  while (!cursor.AtEnd() && cursor.Peek() != '#') {
+    const std::string_view word = cursor.Word();
+    uint8_t value = 0;
+    if (word.size() > 2 && word[1] == '=' && ParseNumber(word.substr(2), 10, value)) {
+      if (word[0] == 'w') lanes = LanesOfMask(value);
+      if (word[0] == 's') speed = SpeedOfMask(value);
+    }
+  }
+  if (rate.IsKnown() || (lanes == 0 && speed == LinkSpeed::kUnknown)) return;
+  rate.lanes = lanes ? lanes : 4;
+  rate.speed = speed != LinkSpeed::kUnknown ? speed : LinkSpeed::kSdr;
+}
+
+// From the first to the last quotation mark, as descriptions may hold some.
+bool EatDescription(TextCursor& cursor, std::string_view& description) {
+  if (!cursor.Eat('"')) return false;
+  const std::string_view rest = cursor.rest();
+  const size_t end = rest.rfind('"');
+  if (end == std::string_view::npos) {
+    description = rest;
+    cursor.Advance(rest.size());
+    return false;
+  }
+  description = rest.substr(0, end);
+  cursor.Advance(end + 1);
+  return true;
+}
+
+bool EatLid(TextCursor& cursor, Lid& lid) {
+  uint16_t value = 0;
+  if (!cursor.EatWord("lid") || !cursor.EatNumber(10, value)) return false;
+  lid = Lid(value);
+  return true;
+}
+
+bool EatLmc(TextCursor& cursor, uint8_t& lmc) {
+  return cursor.EatWord("lmc") && cursor.EatNumber(10, lmc) && lmc <= 7;
+}
+
+std::optional<AttributeLine::Key> AttributeKeyOf(std::string_view key) {
+  using Key = AttributeLine::Key;
+  if (key == "vendid") return Key::kVendor;
+  if (key == "devid") return Key::kDevice;
+  if (key == "sysimgguid") return Key::kSystemGuid;
+  if (key == "switchguid" || key == "caguid" || key == "rtguid") return Key::kNodeGuid;
+  return std::nullopt;
+}
+
+TopologyLine ParseAttribute(AttributeLine::Key key, TextCursor cursor) {
+  TopologyLine result;
+  AttributeLine line{.key = key};
+  if (!cursor.EatHex(line.value)) {
+    result.error = "no hexadecimal number";
+    return result;
+  }
+  uint64_t port_guid = 0;
+  if (cursor.Eat('(')) {
+    result.whole = cursor.EatHex(port_guid) && cursor.Eat(')');
+    line.port_guid = Guid(port_guid);
+  }
+  result.content = line;
+  return result;
+}
+
+TopologyLine ParseNode(NodeType type, TextCursor cursor) {
+  TopologyLine result;
+  NodeLine line{.type = type};
+  if (!cursor.EatNumber(10, line.ports) || line.ports == 0 || line.ports == 255) {
+    result.error = "no number of ports from 1 to 254";
+    return result;
+  }
+  if (!cursor.EatQuoted(line.id) || line.id.empty()) {
+    result.error = "no node id in quotation marks";
+    return result;
+  }
+  if (cursor.Eat('#')) {
+    result.has_comment = true;
+    if (cursor.Peek() == '"') {
+      result.whole = EatDescription(cursor, line.description);
+      if (type == NodeType::kSwitch && !cursor.AtEnd()) {
+        line.enhanced_port0 = cursor.EatWord("enhanced");
+        result.whole = (line.enhanced_port0 || cursor.EatWord("base")) && cursor.EatWord("port") &&
+                       cursor.EatWord("0") && EatLid(cursor, line.lid) && EatLmc(cursor, line.lmc);
+      }
+    } else {
+      line.description = cursor.rest();
+    }
+  }
+  result.content = line;
+  return result;
+}
+
+// Any "(guid)" and "[ext 5]" (ibnetdiscover -g) after a port number.
+bool EatPortSuffixes(TextCursor& cursor, Guid& guid) {
+  while (true) {
+    uint64_t value = 0;
+    if (cursor.Eat('(')) {
+      if (!cursor.EatHex(value) || !cursor.Eat(')')) return false;
+      guid = Guid(value);
+    } else if (cursor.Eat('[')) {
+      if (!cursor.SkipPast(']')) return false;
+    } else {
+      return true;
+    }
+  }
+}
+
+bool EatPortNumber(TextCursor& cursor, PortNum& port) {
+  uint8_t value = 0;
+  if (!cursor.Eat('[') || !cursor.EatNumber(10, value) || !cursor.Eat(']')) return false;
+  port = PortNum(value);
+  return true;
+}
+
+// What follows the '#' of a port line. True when it went to its usual end, the speed.
+bool ParsePortComment(TextCursor& cursor, PortLine& line) {
+  if (cursor.rest().substr(0, 4) == "lid " &&
+      !(EatLid(cursor, line.lid) && EatLmc(cursor, line.lmc))) {
+    return false;
+  }
+  if (cursor.Peek() == '"' && !EatDescription(cursor, line.peer_description)) return false;
+  if (!EatLid(cursor, line.peer_lid)) return false;
+  uint8_t lanes = 0;
+  if (!cursor.EatNumber(10, lanes) || !cursor.Eat('x')) return false;
+  const bool whole = SetRate(lanes, cursor.Word(), line.rate);
+  ParseOptions(cursor, line.rate);
+  return whole;
+}
+
+TopologyLine ParsePort(TextCursor cursor) {
+  TopologyLine result;
+  PortLine line;
+  if (!EatPortNumber(cursor, line.port) || !EatPortSuffixes(cursor, line.guid)) {
+    result.error = "bad port number";
+  } else if (!cursor.EatQuoted(line.peer_id) || line.peer_id.empty()) {
+    result.error = "no peer in quotation marks";
+  } else if (!EatPortNumber(cursor, line.peer_port) || !EatPortSuffixes(cursor, line.peer_guid)) {
+    result.error = "bad port number of the peer";
+  }
+  if (result.error) return result;
+  ParseOptions(cursor, line.rate);
+  if (cursor.Eat('#')) {
+    result.has_comment = true;
+    result.whole = ParsePortComment(cursor, line);
+  }
+  result.content = line;
+  return result;
+}
+
+bool EatPortListEnd(TextCursor& cursor, PortListLine::End& end) {
+  const auto type = PortListTypeOf(cursor.Word());
+  uint16_t lid = 0;
+  uint8_t port = 0;
+  uint64_t guid = 0;
+  if (!type || !cursor.EatNumber(10, lid) || !cursor.EatNumber(10, port) || !cursor.EatHex(guid)) {
+    return false;
+  }
+  end = {*type, Lid(lid), PortNum(port), Guid(guid), {}};
+  return guid != 0;
+}
+
+TopologyLine ParsePortList(TextCursor cursor) {
+  TopologyLine result;
+  PortListLine line;
+  uint8_t lanes = 0;
+  if (!EatPortListEnd(cursor, line.near)) {
+    result.error = "no type, LID, port and GUID";
+    return result;
+  }
+  if (cursor.Peek() == '?') {
+    cursor.Word();
+  } else if (!cursor.EatNumber(10, lanes) || !cursor.Eat('x')) {
+    result.error = "no link width";
+    return result;
+  }
+  result.whole = SetRate(lanes, cursor.Word(), line.rate);
+  std::string_view names;
+  if (cursor.Eat('-')) {
+    if (!EatPortListEnd(cursor, line.far)) {
+      result.error = "no type, LID, port and GUID of the peer";
+      return result;
+    }
+    names = cursor.rest();
+    if (!names.starts_with("( '") || !names.ends_with("' )")) {
+      result.whole = false;
+    } else {
+      names = names.substr(3, names.size() - 6);
+      const size_t middle = names.find("' - '");
+      result.whole = middle != std::string_view::npos;
+      line.near.description = names.substr(0, middle);
+      if (result.whole) line.far.description = names.substr(middle + 5);
+    }
+  } else {
+    names = cursor.rest();
+    result.whole = names.size() >= 2 && names.front() == '\'' && names.back() == '\'';
+    if (result.whole) line.near.description = names.substr(1, names.size() - 2);
+  }
+  result.content = line;
+  return result;
+}
+
+// Lines between the records that say nothing about the fabric.
+bool IsNoise(std::string_view line) {
+  return line.empty() || line.front() == '#' || line.starts_with("DR path ") ||
+         line.starts_with("Non-Chassis Nodes") || line.starts_with("Chassis ") ||
+         line.starts_with("chassisguid");
+}
+
+}  // namespace
+
+TopologyLine ParseTopologyLine(std::string_view text) {
+  const std::string_view line = TrimBlanks(text);
+  TopologyLine result;
+  if (IsNoise(line)) return result;
+  TextCursor cursor(line);
+  if (line.front() == '[') return ParsePort(cursor);
+  if (const size_t equals = line.find('='); equals != std::string_view::npos) {
+    if (const auto key = AttributeKeyOf(line.substr(0, equals))) {
+      cursor.Advance(equals + 1);
+      return ParseAttribute(*key, cursor);
+    }
+  }
+  // "CA" begins a line of the port list as "Ca" begins a node; what follows tells them apart.
+  TextCursor after = cursor;
+  const std::string_view word = after.Word();
+  const auto type = NodeTypeOf(word);
+  TextCursor ahead = after;
+  uint16_t number = 0;
+  if (PortListTypeOf(word) && ahead.EatNumber(10, number) && ahead.Peek() != '"') {
+    return ParsePortList(cursor);
+  }
+  if (type) return ParseNode(*type, after);
+  result.error = "not a line of a topology";
+  return result;
+}
+
+}  // namespace fabricd::fabric
