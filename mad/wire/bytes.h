@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Big-endian loads and stores for the codecs, and the only place where byte order is known. Internal to
-// mad/wire. The caller guarantees the room; every codec works on a span of fixed extent.
+// Big-endian loads and stores for the codecs, and the only place where byte order is known.
+// Internal to mad/wire. The caller guarantees the room; every codec works on a span of fixed
+// extent.
 #pragma once
 
 #include <cstdint>
 
 namespace fabricd::wire {
 
-inline uint16_t Load16(const uint8_t* at) {
-  return static_cast<uint16_t>(at[0] << 8 | at[1]);
-}
+inline uint16_t Load16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
 inline uint32_t Load24(const uint8_t* at) {
   return static_cast<uint32_t>(at[0]) << 16 | static_cast<uint32_t>(at[1]) << 8 | at[2];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common MAD header and its constants (IBA vol 1 §13.4.2-13.4.7). Host-order values here, network
-// bytes only inside the .cc files of mad/wire.
+// The common MAD header and its constants (IBA vol 1 §13.4.2-13.4.7). Host-order values here,
+// network bytes only inside the .cc files of mad/wire.
 #pragma once
 
 #include <array>
@@ -67,7 +67,8 @@ enum class AttributeId : uint16_t {
   kSwitchPortStateTable = 0x0034,
 };
 
-// Low byte of MADHeader.Status (IBA vol 1 §13.4.7, table 105): bit 0 busy, bit 1 redirect, bits 2-4 a code.
+// Low byte of MADHeader.Status (IBA vol 1 §13.4.7, table 105): bit 0 busy, bit 1 redirect, bits 2-4
+// a code.
 inline constexpr uint16_t kStatusOk = 0x0000;
 inline constexpr uint16_t kStatusBusy = 0x0001;
 inline constexpr uint16_t kStatusBadVersion = 0x0004;
@@ -80,13 +81,15 @@ struct MadHeader {
   ManagementClass management_class{};
   uint8_t class_version = 1;
   Method method{};
-  uint16_t status = 0;           // Bit 15 is the D bit of a directed-route SMP; see smp.h.
-  uint16_t class_specific = 0;   // Hop pointer and hop count of a directed-route SMP.
+  uint16_t status = 0;          // Bit 15 is the D bit of a directed-route SMP; see smp.h.
+  uint16_t class_specific = 0;  // Hop pointer and hop count of a directed-route SMP.
   uint64_t transaction_id = 0;
   AttributeId attribute{};
   uint32_t modifier = 0;
 
-  bool IsResponse() const { return (static_cast<uint8_t>(method) & kResponseBit) != 0 || method == Method::kTrapRepress; }
+  bool IsResponse() const {
+    return (static_cast<uint8_t>(method) & kResponseBit) != 0 || method == Method::kTrapRepress;
+  }
   TransactionId tid() const { return TransactionId(static_cast<uint32_t>(transaction_id)); }
 
   static MadHeader Decode(std::span<const uint8_t, kMadBytes> bytes);

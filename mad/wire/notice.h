@@ -18,16 +18,16 @@ inline constexpr uint16_t kTrapSystemImageGuidChanged = 145;
 struct Notice {
   static constexpr AttributeId kAttribute = AttributeId::kNotice;
   bool generic = true;
-  uint8_t type = 0;          // 0 fatal, 1 urgent, 2 security, 3 informational
-  uint32_t producer = 0;     // 24 bits; generic: a NodeType
+  uint8_t type = 0;       // 0 fatal, 1 urgent, 2 security, 3 informational
+  uint32_t producer = 0;  // 24 bits; generic: a NodeType
   uint16_t trap = 0;
   Lid issuer_lid;
   bool toggle = false;
-  uint16_t count = 0;        // 15 bits
+  uint16_t count = 0;  // 15 bits
   std::array<uint8_t, 54> details{};
 
-  // The LID that a generic trap 128-131, 144 or 145 is about, 0 for others (details bytes 0-1 of 128,
-  // 2-3 of the rest; see the tables of §14.2.5.1).
+  // The LID that a generic trap 128-131, 144 or 145 is about, 0 for others (details bytes 0-1 of
+  // 128, 2-3 of the rest; see the tables of §14.2.5.1).
   Lid subject_lid() const;
   PortNum subject_port() const;  // Traps 129-131, else 0.
 

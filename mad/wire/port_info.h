@@ -12,8 +12,14 @@ namespace fabricd::wire {
 
 enum class PortState : uint8_t { kNoChange = 0, kDown = 1, kInit = 2, kArmed = 3, kActive = 4 };
 enum class PortPhysicalState : uint8_t {
-  kNoChange = 0, kSleep = 1, kPolling = 2, kDisabled = 3, kTraining = 4, kLinkUp = 5,
-  kErrorRecovery = 6, kPhyTest = 7,
+  kNoChange = 0,
+  kSleep = 1,
+  kPolling = 2,
+  kDisabled = 3,
+  kTraining = 4,
+  kLinkUp = 5,
+  kErrorRecovery = 6,
+  kPhyTest = 7,
 };
 enum class LinkDownDefaultState : uint8_t { kNoChange = 0, kSleep = 1, kPolling = 2 };
 
@@ -86,7 +92,7 @@ struct PortInfo {
   uint8_t guid_cap = 0;
   bool client_reregister = false;
   uint8_t multicast_pkey_trap_suppression = 0;  // 2 bits
-  uint8_t subnet_timeout = 0;  // 4.096 us * 2^n
+  uint8_t subnet_timeout = 0;                   // 4.096 us * 2^n
   uint8_t resp_time_value = 0;
   uint8_t local_phy_errors = 0;
   uint8_t overrun_errors = 0;
@@ -95,7 +101,7 @@ struct PortInfo {
   uint8_t link_speed_ext_active2 = 0;     // 2 bits
   uint8_t link_speed_ext_supported2 = 0;  // 2 bits
   uint8_t link_speed_ext_enabled2 = 0;    // 3 bits
-  uint32_t link_round_trip_latency = 0;  // 24 bits
+  uint32_t link_round_trip_latency = 0;   // 24 bits
   uint16_t capability_mask2 = 0;
   uint8_t link_speed_ext_active = 0;
   uint8_t link_speed_ext_supported = 0;
@@ -108,17 +114,19 @@ struct PortInfo {
   friend bool operator==(const PortInfo&, const PortInfo&) = default;
 };
 
-// What a link runs at, from the fields of one end. The fastest field that is set decides: an extended
-// speed wins over LinkSpeedActive, which devices leave at QDR or 0. No capability mask is consulted: a
-// switch's external ports have none of their own. FDR10 is a vendor's (ExtendedPortInfo, 0xFF90) and shows
-// as QDR here; kFdr10 is for those who read that attribute. Codes without a name give kUnknown.
+// What a link runs at, from the fields of one end. The fastest field that is set decides: an
+// extended speed wins over LinkSpeedActive, which devices leave at QDR or 0. No capability mask is
+// consulted: a switch's external ports have none of their own. FDR10 is a vendor's
+// (ExtendedPortInfo, 0xFF90) and shows as QDR here; kFdr10 is for those who read that attribute.
+// Codes without a name give kUnknown.
 enum class LinkSpeed : uint8_t { kUnknown, kSdr, kDdr, kQdr, kFdr10, kFdr, kEdr, kHdr, kNdr, kXdr };
 LinkSpeed ActiveSpeed(const PortInfo& info);
 LinkSpeed BestSupportedSpeed(const PortInfo& info);
 int ActiveWidth(const PortInfo& info);         // lanes: 1, 2, 4, 8, 12; 0 unknown
 int BestSupportedWidth(const PortInfo& info);  // lanes
 std::string_view SpeedName(LinkSpeed speed);   // "SDR" … "XDR", "unknown"
-// Gb/s of one lane as PathRecord.Rate counts it (4 lanes of EDR are 100): 2.5 … 200. 0 for kUnknown.
+// Gb/s of one lane as PathRecord.Rate counts it (4 lanes of EDR are 100): 2.5 … 200. 0 for
+// kUnknown.
 double LaneGigabits(LinkSpeed speed);
 std::string_view PortStateName(PortState state);                  // "INIT", or "unknown"
 std::string_view PortPhysicalStateName(PortPhysicalState state);  // "LinkUp"

@@ -51,6 +51,7 @@ std::string_view FecModeName(FecMode mode) {
     case FecMode::kFireCode: return "FireCode";
     case FecMode::kRs: return "RS";
     case FecMode::kLowLatencyRs: return "LowLatencyRS";
+    case FecMode::kRs2: return "RS2";
   }
   return "unknown";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PortInfoExtended (IBA vol 1 §14.2.5.19): the forward error correction of a port. Present where
-// CapabilityMask2.IsPortInfoExtendedSupported is set; AttributeModifier as of PortInfo, without bit 31.
+// CapabilityMask2.IsPortInfoExtendedSupported is set. AttributeModifier: the port.
 #pragma once
 
 #include "mad/wire/mad_header.h"
@@ -11,10 +11,9 @@ namespace fabricd::wire {
 inline constexpr uint32_t kExtCapIsFecModeSupported = 1u << 0;
 
 // Codes of FECModeActive.
-enum class FecMode : uint16_t { kNone = 0, kFireCode = 1, kRs = 2, kLowLatencyRs = 3 };
+enum class FecMode : uint16_t { kNone = 0, kFireCode = 1, kRs = 2, kLowLatencyRs = 3, kRs2 = 4 };
 
-// The *_supported and *_enabled masks have one bit per mode that the speed may run with; bit 0 means
-// "no FEC", bit n the FecMode n.
+// The *_supported and *_enabled fields are masks of the modes that each speed can and may run with.
 struct PortInfoExtended {
   static constexpr AttributeId kAttribute = AttributeId::kPortInfoExtended;
   uint32_t cap_mask = 0;

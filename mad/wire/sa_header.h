@@ -10,7 +10,7 @@ namespace fabricd::wire {
 inline constexpr size_t kSaDataAt = 56;
 inline constexpr size_t kSaDataBytes = kMadBytes - kSaDataAt;
 
-// RMPPType (§13.6.2.1, table 143).
+// RMPPType.
 enum class RmppType : uint8_t { kNone = 0, kData = 1, kAck = 2, kStop = 3, kAbort = 4 };
 
 // RMPPFlags.
@@ -19,10 +19,10 @@ inline constexpr uint8_t kRmppFirst = 1u << 1;
 inline constexpr uint8_t kRmppLast = 1u << 2;
 
 struct RmppHeader {
-  uint8_t version = 0;                // 1 where RMPP is in use.
+  uint8_t version = 0;  // 1 where RMPP is in use; else the whole header is 0.
   RmppType type = RmppType::kNone;
-  uint8_t response_time_value = 0x1F;  // 5 bits, 4.096 us * 2^n; 0x1F: none given.
-  uint8_t flags = 0;                  // 3 bits
+  uint8_t response_time_value = 0;  // 5 bits, 4.096 us * 2^n; 0x1F: none given.
+  uint8_t flags = 0;                // 3 bits
   uint8_t status = 0;
   uint32_t data1 = 0;  // SegmentNumber of DATA and ACK.
   uint32_t data2 = 0;  // PayloadLength of DATA in bytes, NewWindowLast of ACK.
@@ -30,7 +30,8 @@ struct RmppHeader {
 };
 
 struct SaHeader {
-  MadHeader mad;  // mad.attribute is an SA attribute: its numbers mean other things than AttributeId's.
+  MadHeader
+      mad;  // Its attribute is one of SA: the numbers mean other things than AttributeId names.
   RmppHeader rmpp;
   SmKey sm_key;
   uint16_t attribute_offset = 0;  // Distance of two records in units of 8 bytes; 0: not a table.

@@ -9,7 +9,13 @@ namespace fabricd::wire {
 enum class SmState : uint8_t { kNotActive = 0, kDiscovering = 1, kStandby = 2, kMaster = 3 };
 
 // AttributeModifier of SubnSet(SMInfo) (§14.4.1).
-enum class SmControl : uint32_t { kHandover = 1, kAcknowledge = 2, kDisable = 3, kStandby = 4, kDiscover = 5 };
+enum class SmControl : uint32_t {
+  kHandover = 1,
+  kAcknowledge = 2,
+  kDisable = 3,
+  kStandby = 4,
+  kDiscover = 5
+};
 
 struct SmInfo {
   static constexpr AttributeId kAttribute = AttributeId::kSmInfo;

@@ -61,17 +61,20 @@ struct Smp {
   MKey m_key;
   // Set: directed route. For a response, the InitialPath of its request.
   std::optional<DirectedPath> path;
-  // Directed route only: hop pointer and direction, as they travel (§14.2.2). 0/false in requests we send.
+  // Directed route only: hop pointer and direction, as they travel (§14.2.2). 0/false in requests
+  // we send.
   uint8_t hop_pointer = 0;
   bool returning = false;
   uint16_t dr_slid = 0xFFFF;
   uint16_t dr_dlid = 0xFFFF;
-  // Directed route only: the ingress ports that the nodes on the way filled in, first hop at index 1.
+  // Directed route only: the ingress ports that the nodes on the way filled in, first hop at
+  // index 1.
   std::array<uint8_t, DirectedPath::kMaxHops + 1> return_path{};
   SmpData data{};
 
   // nullopt when the class is not a subnet management class, or a hop count is above 63. What the
-  // formats reserve, and the initial path behind the hop count, is not kept: Encode writes zero there.
+  // formats reserve, and the initial path behind the hop count, is not kept: Encode writes zero
+  // there.
   static std::optional<Smp> Decode(std::span<const uint8_t, kMadBytes> bytes);
   void Encode(std::span<uint8_t, kMadBytes> bytes) const;  // Writes all 256 bytes.
 };

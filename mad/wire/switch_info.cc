@@ -56,11 +56,10 @@ void SwitchInfo::Encode(std::span<uint8_t, kSmpDataBytes> data) const {
            PlaceBits(optimized_sl_to_vl, 0, 2);
   Store16(at + 12, lids_per_port);
   Store16(at + 14, partition_enforcement_cap);
-  at[kFlagsAt] = PlaceBits(inbound_enforcement_cap, 7, 1) |
-                 PlaceBits(outbound_enforcement_cap, 6, 1) |
-                 PlaceBits(filter_raw_inbound_cap, 5, 1) |
-                 PlaceBits(filter_raw_outbound_cap, 4, 1) | PlaceBits(enhanced_port0, 3, 1) |
-                 (reserved[kFlagsAt] & kFlagsReserved);
+  at[kFlagsAt] =
+      PlaceBits(inbound_enforcement_cap, 7, 1) | PlaceBits(outbound_enforcement_cap, 6, 1) |
+      PlaceBits(filter_raw_inbound_cap, 5, 1) | PlaceBits(filter_raw_outbound_cap, 4, 1) |
+      PlaceBits(enhanced_port0, 3, 1) | (reserved[kFlagsAt] & kFlagsReserved);
   at[kReservedByteAt] = reserved[kReservedByteAt];
   Store16(at + 18, multicast_fdb_top);
   std::copy(reserved.begin() + kEndOfFields, reserved.end(), data.begin() + kEndOfFields);

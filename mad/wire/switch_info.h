@@ -15,9 +15,9 @@ struct SwitchInfo {
   uint8_t default_port = 0;
   uint8_t default_multicast_primary_port = 0;
   uint8_t default_multicast_not_primary_port = 0;
-  uint8_t life_time_value = 0;      // 5 bits, 4.096 us * 2^n
-  bool port_state_change = false;   // Written as 1 to clear.
-  uint8_t optimized_sl_to_vl = 0;   // 2 bits
+  uint8_t life_time_value = 0;     // 5 bits, 4.096 us * 2^n
+  bool port_state_change = false;  // Written as 1 to clear.
+  uint8_t optimized_sl_to_vl = 0;  // 2 bits
   uint16_t lids_per_port = 0;
   uint16_t partition_enforcement_cap = 0;
   bool inbound_enforcement_cap = false;

@@ -19,7 +19,8 @@ struct GuidInfo {
   friend bool operator==(const GuidInfo&, const GuidInfo&) = default;
 };
 
-// P_KeyTable (§14.2.5.7). Modifier: block for a CA and switch port 0, port << 16 | block for a switch's external port.
+// P_KeyTable (§14.2.5.7). Modifier: block for a CA and switch port 0, port << 16 | block for a
+// switch's external port.
 struct PKeyTable {
   static constexpr AttributeId kAttribute = AttributeId::kPKeyTable;
   static constexpr size_t kEntries = 32;
@@ -44,7 +45,8 @@ struct SlToVlMappingTable {
   friend bool operator==(const SlToVlMappingTable&, const SlToVlMappingTable&) = default;
 };
 
-// VLArbitrationTable (§14.2.5.9). Modifier: table (1 low 0-31, 2 low 32-63, 3 high 0-31, 4 high 32-63) << 16 | port.
+// VLArbitrationTable (§14.2.5.9). Modifier: table (1 low 0-31, 2 low 32-63, 3 high 0-31, 4 high
+// 32-63) << 16 | port.
 struct VlArbitrationTable {
   static constexpr AttributeId kAttribute = AttributeId::kVlArbitrationTable;
   struct Entry {
@@ -82,7 +84,8 @@ struct MulticastForwardingTable {
   }
   static MulticastForwardingTable Decode(std::span<const uint8_t, kSmpDataBytes> data);
   void Encode(std::span<uint8_t, kSmpDataBytes> data) const;
-  friend bool operator==(const MulticastForwardingTable&, const MulticastForwardingTable&) = default;
+  friend bool operator==(const MulticastForwardingTable&,
+                         const MulticastForwardingTable&) = default;
 };
 
 // SwitchPortStateTable (0x34): states of 128 ports. Modifier: block.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzzer's entry point over corpus files, where libFuzzer is not there to do it (gcc builds).
-// Arguments: files or folders; libFuzzer's flags are ignored. Fails when there was nothing to run.
+// Runs a fuzzer's entry point over corpus files, where libFuzzer is not there to do it (gcc
+// builds). Arguments: files or folders; libFuzzer's flags are ignored. Fails when there was nothing
+// to run.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

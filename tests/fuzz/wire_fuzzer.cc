@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every decoder of mad/wire on any bytes. The first byte of the input selects the decoder, the rest is
-// what came from the wire (cut, or filled with zeros, to its length).
+// Every decoder of mad/wire on any bytes. The first byte of the input selects the decoder, the rest
+// is what came from the wire (cut, or filled with zeros, to its length).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

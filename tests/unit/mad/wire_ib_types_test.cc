@@ -49,21 +49,22 @@ void CompareBothWays(Compare compare) {
 }
 
 TEST(IbTypesOracle, NodeInfo) {
-  CompareBothWays<NodeInfo, ib_node_info_t>([](const NodeInfo& value, const ib_node_info_t& oracle) {
-    EXPECT_EQ(value.base_version, oracle.base_version);
-    EXPECT_EQ(value.class_version, oracle.class_version);
-    EXPECT_EQ(static_cast<uint8_t>(value.node_type), oracle.node_type);
-    EXPECT_EQ(value.num_ports, oracle.num_ports);
-    EXPECT_EQ(value.system_image_guid.value(), cl_ntoh64(oracle.sys_guid));
-    EXPECT_EQ(value.node_guid.value(), cl_ntoh64(oracle.node_guid));
-    EXPECT_EQ(value.port_guid.value(), cl_ntoh64(oracle.port_guid));
-    EXPECT_EQ(value.partition_cap, cl_ntoh16(oracle.partition_cap));
-    EXPECT_EQ(value.device_id, cl_ntoh16(oracle.device_id));
-    EXPECT_EQ(value.revision, cl_ntoh32(oracle.revision));
-    EXPECT_EQ(value.local_port.value(), ib_node_info_get_local_port_num(&oracle));
-    // The oracle leaves the 24 bits where they stand in the network-order word.
-    EXPECT_EQ(value.vendor_id, cl_ntoh32(ib_node_info_get_vendor_id(&oracle)));
-  });
+  CompareBothWays<NodeInfo, ib_node_info_t>(
+      [](const NodeInfo& value, const ib_node_info_t& oracle) {
+        EXPECT_EQ(value.base_version, oracle.base_version);
+        EXPECT_EQ(value.class_version, oracle.class_version);
+        EXPECT_EQ(static_cast<uint8_t>(value.node_type), oracle.node_type);
+        EXPECT_EQ(value.num_ports, oracle.num_ports);
+        EXPECT_EQ(value.system_image_guid.value(), cl_ntoh64(oracle.sys_guid));
+        EXPECT_EQ(value.node_guid.value(), cl_ntoh64(oracle.node_guid));
+        EXPECT_EQ(value.port_guid.value(), cl_ntoh64(oracle.port_guid));
+        EXPECT_EQ(value.partition_cap, cl_ntoh16(oracle.partition_cap));
+        EXPECT_EQ(value.device_id, cl_ntoh16(oracle.device_id));
+        EXPECT_EQ(value.revision, cl_ntoh32(oracle.revision));
+        EXPECT_EQ(value.local_port.value(), ib_node_info_get_local_port_num(&oracle));
+        // The oracle leaves the 24 bits where they stand in the network-order word.
+        EXPECT_EQ(value.vendor_id, cl_ntoh32(ib_node_info_get_vendor_id(&oracle)));
+      });
 }
 
 void ComparePortInfoLink(const PortInfo& value, const ib_port_info_t& oracle) {
@@ -130,11 +131,12 @@ void ComparePortInfoRest(const PortInfo& value, const ib_port_info_t& oracle) {
 }
 
 TEST(IbTypesOracle, PortInfo) {
-  CompareBothWays<PortInfo, ib_port_info_t>([](const PortInfo& value, const ib_port_info_t& oracle) {
-    ComparePortInfoLink(value, oracle);
-    ComparePortInfoLanes(value, oracle);
-    ComparePortInfoRest(value, oracle);
-  });
+  CompareBothWays<PortInfo, ib_port_info_t>(
+      [](const PortInfo& value, const ib_port_info_t& oracle) {
+        ComparePortInfoLink(value, oracle);
+        ComparePortInfoLanes(value, oracle);
+        ComparePortInfoRest(value, oracle);
+      });
 }
 
 TEST(IbTypesOracle, PortInfoCapabilityBits) {
@@ -241,7 +243,8 @@ TEST(IbTypesOracle, SmInfo) {
 }
 
 TEST(IbTypesOracle, Notice) {
-  struct Oracle : ib_mad_notice_attr_t {};  // The SA's form: 64 bytes of Notice and the issuer's GID.
+  struct Oracle : ib_mad_notice_attr_t {
+  };  // The SA's form: 64 bytes of Notice and the issuer's GID.
   Rng rng(2);
   for (int round = 0; round < kRounds; ++round) {
     auto received = testing::RandomBytes<sizeof(Oracle)>(rng);
@@ -265,12 +268,8 @@ TEST(IbTypesOracle, Notice) {
         EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_128.sw_lid));
         EXPECT_EQ(value.subject_port(), PortNum());
         break;
-      case 144:
-        EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_144.lid));
-        break;
-      case 145:
-        EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_145.lid));
-        break;
+      case 144: EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_144.lid)); break;
+      case 145: EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_145.lid)); break;
       default:
         EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_129_131.lid));
         EXPECT_EQ(value.subject_port().value(), details.ntc_129_131.port_num);
@@ -420,7 +419,8 @@ TEST(IbTypesOracle, SmpFields) {
     EXPECT_EQ(smp->dr_slid, cl_ntoh16(oracle.dr_slid));
     EXPECT_EQ(smp->dr_dlid, cl_ntoh16(oracle.dr_dlid));
     EXPECT_EQ(std::memcmp(smp->data.data(), oracle.data, sizeof(oracle.data)), 0);
-    EXPECT_EQ(std::memcmp(smp->return_path.data(), oracle.return_path, sizeof(oracle.return_path)), 0);
+    EXPECT_EQ(std::memcmp(smp->return_path.data(), oracle.return_path, sizeof(oracle.return_path)),
+              0);
     for (size_t hop = 0; hop < smp->path->hops(); ++hop) {
       EXPECT_EQ((*smp->path)[hop], oracle.initial_path[hop + 1]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codecs against libibmad as oracle, field by field with random values: what mad_set_field wrote
-// must decode, and what Encode wrote must be what mad_get_field reads. The two directions share no code
-// of ours, so an error made twice in the same way is found too.
+// The codecs against libibmad as oracle, field by field with random values: what mad_set_field
+// wrote must decode, and what Encode wrote must be what mad_get_field reads. The two directions
+// share no code of ours, so an error made twice in the same way is found too.
 #include <functional>
 #include <vector>
 
@@ -66,7 +66,8 @@ uint64_t GetOracle(uint8_t* block, MAD_FIELDS field, int bits) {
   return bits == 64 ? mad_get_field64(block, 0, field) : mad_get_field(block, 0, field);
 }
 
-// libibmad touches whole 32-bit words and 64-bit quantities: room behind the block keeps that harmless.
+// libibmad touches whole 32-bit words and 64-bit quantities: room behind the block keeps that
+// harmless.
 template <typename Value, size_t kBytes>
 void CompareBothWays(const std::vector<Field<Value>>& fields) {
   Rng rng(kBytes + fields.size());
@@ -166,9 +167,9 @@ TEST(LibibmadOracle, PortInfo) {
   });
 }
 
-// libibmad's table gives the HDR and NDR fields in the other bit order than all 16-bit fields around
-// them, so that it reads each from the wrong half of its 32-bit word (HDRFECModeSupported would be
-// EDRFECModeEnabled). Only the fields before them can be compared; the HDR ones are in
+// libibmad's table gives the HDR and NDR fields in the other bit order than all 16-bit fields
+// around them, so that it reads each from the wrong half of its 32-bit word (HDRFECModeSupported
+// would be EDRFECModeEnabled). Only the fields before them can be compared; the HDR ones are in
 // wire_ib_types_test.cc, the NDR ones follow them.
 TEST(LibibmadOracle, PortInfoExtended) {
   using P = PortInfoExtended;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no outside library can judge: that nothing of a block is lost, the directed-route layout and its
-// limits, link speeds up to XDR, and the names.
+// What no outside library can judge: that nothing of a block is lost, the directed-route layout and
+// its limits, link speeds up to XDR, and the names.
 #include <gtest/gtest.h>
 
 #include "mad/wire/node_info.h"
@@ -177,11 +177,12 @@ PortInfo PortInfoOf(std::initializer_list<std::pair<size_t, uint8_t>> bytes) {
 }
 
 // IBA vol 1 §14.2.5.6: LinkWidthActive byte 31; LinkSpeedActive bits 7-4 of byte 35;
-// LinkSpeedExtActive bits 7-4 and LinkSpeedExtSupported bits 3-0 of byte 62, LinkSpeedExtEnabled bits
-// 4-0 of byte 63; release 1.7: LinkSpeedExtActive2 bits 6-5, LinkSpeedExtSupported2 bits 4-3 and
-// LinkSpeedExtEnabled2 bits 2-0 of byte 56.
+// LinkSpeedExtActive bits 7-4 and LinkSpeedExtSupported bits 3-0 of byte 62, LinkSpeedExtEnabled
+// bits 4-0 of byte 63; release 1.7: LinkSpeedExtActive2 bits 6-5, LinkSpeedExtSupported2 bits 4-3
+// and LinkSpeedExtEnabled2 bits 2-0 of byte 56.
 TEST(PortInfoSpeed, NdrVector) {
-  const PortInfo info = PortInfoOf({{31, 2}, {35, 0x47}, {60, 0x04}, {61, 0x22}, {62, 0x8F}, {63, 0x0F}});
+  const PortInfo info =
+      PortInfoOf({{31, 2}, {35, 0x47}, {60, 0x04}, {61, 0x22}, {62, 0x8F}, {63, 0x0F}});
   EXPECT_EQ(info.capability_mask2,
             kCap2IsLinkSpeedNdr | kCap2IsLinkSpeedHdr | kCap2IsPortInfoExtended);
   EXPECT_EQ(info.link_speed_ext_active, 8);
@@ -221,17 +222,20 @@ TEST(PortInfoSpeed, FastestFieldThatIsSetDecides) {
     uint8_t speed, ext, ext2;
     LinkSpeed active;
   } cases[] = {
-      {0, 0, 0, LinkSpeed::kUnknown}, {1, 0, 0, LinkSpeed::kSdr},     {2, 0, 0, LinkSpeed::kDdr},
-      {4, 0, 0, LinkSpeed::kQdr},     {8, 0, 0, LinkSpeed::kUnknown}, {4, 1, 0, LinkSpeed::kFdr},
-      {0, 2, 0, LinkSpeed::kEdr},     {4, 4, 0, LinkSpeed::kHdr},     {4, 8, 0, LinkSpeed::kNdr},
-      {4, 8, 1, LinkSpeed::kXdr},     {4, 0, 1, LinkSpeed::kXdr},     {4, 8, 2, LinkSpeed::kUnknown},
+      {0, 0, 0, LinkSpeed::kUnknown}, {1, 0, 0, LinkSpeed::kSdr},
+      {2, 0, 0, LinkSpeed::kDdr},     {4, 0, 0, LinkSpeed::kQdr},
+      {8, 0, 0, LinkSpeed::kUnknown}, {4, 1, 0, LinkSpeed::kFdr},
+      {0, 2, 0, LinkSpeed::kEdr},     {4, 4, 0, LinkSpeed::kHdr},
+      {4, 8, 0, LinkSpeed::kNdr},     {4, 8, 1, LinkSpeed::kXdr},
+      {4, 0, 1, LinkSpeed::kXdr},     {4, 8, 2, LinkSpeed::kUnknown},
   };
   for (const auto& c : cases) {
     PortInfo info;
     info.link_speed_active = c.speed;
     info.link_speed_ext_active = c.ext;
     info.link_speed_ext_active2 = c.ext2;
-    EXPECT_EQ(ActiveSpeed(info), c.active) << int{c.speed} << ' ' << int{c.ext} << ' ' << int{c.ext2};
+    EXPECT_EQ(ActiveSpeed(info), c.active)
+        << int{c.speed} << ' ' << int{c.ext} << ' ' << int{c.ext2};
   }
   PortInfo info;
   info.link_speed_supported = 7;
@@ -241,7 +245,8 @@ TEST(PortInfoSpeed, FastestFieldThatIsSetDecides) {
 }
 
 TEST(PortInfoWidth, EveryCodeAndItsSets) {
-  const std::pair<uint8_t, int> codes[] = {{0, 0}, {1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}, {32, 0}};
+  const std::pair<uint8_t, int> codes[] = {{0, 0},  {1, 1},  {2, 4}, {4, 8},
+                                           {8, 12}, {16, 2}, {32, 0}};
   for (const auto& [code, lanes] : codes) {
     PortInfo info;
     info.link_width_active = code;
@@ -261,6 +266,19 @@ TEST(PortInfoCodes, MtuAndDataVls) {
   for (uint8_t code = 0; code < std::size(mtu); ++code) EXPECT_EQ(MtuBytes(code), mtu[code]);
   const int vls[] = {0, 1, 2, 4, 8, 15, 0};
   for (uint8_t code = 0; code < std::size(vls); ++code) EXPECT_EQ(DataVls(code), vls[code]);
+}
+
+// IBA vol 1 §14.2.5.19: the NDR masks follow the HDR ones (the oracles end before or misread them).
+TEST(PortInfoExtendedTest, NdrMasks) {
+  SmpData block{};
+  for (uint8_t i = 0; i < block.size(); ++i) block[i] = i;
+  const PortInfoExtended info = PortInfoExtended::Decode(block);
+  EXPECT_EQ(info.hdr_fec_mode_supported, 0x0E0F);
+  EXPECT_EQ(info.hdr_fec_mode_enabled, 0x1011);
+  EXPECT_EQ(info.ndr_fec_mode_supported, 0x1213);
+  EXPECT_EQ(info.ndr_fec_mode_enabled, 0x1415);
+  EXPECT_EQ(info.reserved[21], 0);
+  EXPECT_EQ(info.reserved[22], 22);
 }
 
 // Codes that the specification does not name are values of devices, not errors.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codecs on MADs that OpenSM and ibsim exchanged (../shared/wire/traces): every SMP decodes, and
-// encodes to the bytes that were on the wire.
+// The codecs on MADs that OpenSM and ibsim exchanged (../shared/wire/traces): every SMP decodes,
+// and encodes to the bytes that were on the wire.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -99,10 +99,9 @@ std::optional<SmpData> RecodeAttribute(AttributeId attribute, const SmpData& dat
 TEST(RecordedMads, DecodeAndEncodeToTheSameBytes) {
   if (!std::filesystem::exists(kTraceFolder)) GTEST_SKIP() << kTraceFolder << " is absent";
   std::map<AttributeId, int> seen;
-  for (const char* trace :
-       {"a-2sw-qos.trace.gz", "a-2sw-mkey.trace.gz", "b-tree-cold.trace.gz",
-        "b-tree-link-events-no-sweep.trace.gz", "c-isr-qos-partitions.trace.gz",
-        "g-election-priority-lo.trace.gz", "h-sa-probe-sm.trace.gz"}) {
+  for (const char* trace : {"a-2sw-qos.trace.gz", "a-2sw-mkey.trace.gz", "b-tree-cold.trace.gz",
+                            "b-tree-link-events-no-sweep.trace.gz", "c-isr-qos-partitions.trace.gz",
+                            "g-election-priority-lo.trace.gz", "h-sa-probe-sm.trace.gz"}) {
     const std::vector<MadBytes> smps = Smps(trace);
     ASSERT_GT(smps.size(), 100u) << trace;
     for (const MadBytes& bytes : smps) {
