@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// HopCosts: for each pair of switches the hops of the way that the tables will take, one byte a pair.
+// Ordered costs follow the rule of up*/down* on destination tables: a switch that has a pure down way
+// takes the shortest such way, any other goes up to a neighbour that is one hop nearer. Every
+// destination then has one consistent answer per switch, up arcs strictly raise the position and no
+// down arc is followed by an up arc, so tables made from it have neither loops nor credit loops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "routing/graph.h"
+#include "routing/parallel.h"
+
+namespace fabricd::routing {
+
+// Position of each switch of a graph, all different; an arc is up iff it raises the position.
+using Order = std::vector<uint32_t>;
+
+struct HopCosts {
+  static constexpr uint8_t kNoWay = 255;
+  static constexpr uint8_t kMostHops = 253;  // 254 is left free for "matches nothing".
+
+  uint32_t stride = 0;
+  std::vector<uint8_t> down;   // [source * stride + destination] Pure down way. Unordered: empty.
+  std::vector<uint8_t> total;  // [source * stride + destination] The way taken.
+
+  bool IsOrdered() const { return !down.empty(); }
+  const uint8_t* DownRow(uint32_t s) const { return &down[size_t{s} * stride]; }
+  const uint8_t* TotalRow(uint32_t s) const { return &total[size_t{s} * stride]; }
+};
+
+// Switches marked in `blocked` ([switch], empty: none) neither carry nor receive anything.
+HopCosts OrderedCosts(const SwitchGraph& graph, const Order& order,
+                      const std::vector<uint8_t>& blocked, Parallel& parallel);
+HopCosts ShortestCosts(const SwitchGraph& graph, const std::vector<uint8_t>& blocked,
+                       Parallel& parallel);
+
+// Pairs of distinct switches without a way.
+uint64_t UnservedPairs(const SwitchGraph& graph, const HopCosts& costs);
+
+}  // namespace fabricd::routing

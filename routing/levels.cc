@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/levels.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace fabricd::routing {
+namespace {
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kMaxDivisor = 1u << 30;  // Beyond every index; products stop growing here.
+
+// Disjoint sets whose representative is the lowest switch number, so that it can be a sort key.
+class Pieces {
+ public:
+  explicit Pieces(uint32_t count) : parent_(count) {
+    std::iota(parent_.begin(), parent_.end(), 0u);
+  }
+  uint32_t Find(uint32_t s) {
+    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
+    return s;
+  }
+  void Join(uint32_t a, uint32_t b) {
+    a = Find(a), b = Find(b);
+    if (a < b) parent_[b] = a;
+    else parent_[a] = b;
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+template <typename Visit>
+void ForEachNeighbor(const SwitchGraph& graph, uint32_t s, Visit&& visit) {
+  for (uint32_t i = graph.neighbor_begin[s]; i < graph.neighbor_begin[s + 1]; ++i)
+    visit(graph.neighbors[i]);
+}
+
+std::vector<uint32_t> Distances(const SwitchGraph& graph, const std::vector<uint32_t>& from) {
+  std::vector<uint32_t> distance(graph.size(), kNone), queue = from;
+  for (uint32_t s : from) distance[s] = 0;
+  for (size_t next = 0; next < queue.size(); ++next)
+    ForEachNeighbor(graph, queue[next], [&](const Neighbor& neighbor) {
+      if (distance[neighbor.head] != kNone) return;
+      distance[neighbor.head] = distance[queue[next]] + 1;
+      queue.push_back(neighbor.head);
+    });
+  return distance;
+}
+
+Levels FromRanks(const SwitchGraph& graph, std::vector<uint32_t> rank) {
+  Levels levels;
+  levels.rank = std::move(rank);
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    levels.top = std::max(levels.top, levels.rank[s]);
+    ForEachNeighbor(graph, s, [&](const Neighbor& neighbor) {
+      const uint32_t a = levels.rank[s], b = levels.rank[neighbor.head];
+      if (a == b && s < neighbor.head) levels.same_rank_links += neighbor.cable_count;
+      if (b > a + 1) levels.skip_links += neighbor.cable_count;
+    });
+  }
+  return levels;
+}
+
+// The leaves: switches with at least `least` hosts, less those that see more hosts on neighbouring
+// candidates than they have themselves (a spine with a few management hosts). Worst one first.
+std::vector<uint32_t> Leaves(const SwitchGraph& graph, const std::vector<uint32_t>& weight,
+                             uint32_t least) {
+  std::vector<uint8_t> candidate(graph.size());
+  for (uint32_t s = 0; s < graph.size(); ++s) candidate[s] = weight[s] >= least;
+  std::vector<uint64_t> around(graph.size(), 0);
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    ForEachNeighbor(graph, s, [&](const Neighbor& neighbor) {
+      if (candidate[neighbor.head]) around[s] += weight[neighbor.head];
+    });
+  for (;;) {
+    uint32_t worst = kNone;
+    for (uint32_t s = 0; s < graph.size(); ++s) {
+      if (!candidate[s] || around[s] <= weight[s]) continue;
+      if (worst == kNone || around[s] * weight[worst] > around[worst] * weight[s]) worst = s;
+    }
+    if (worst == kNone) break;
+    candidate[worst] = 0;
+    ForEachNeighbor(graph, worst,
+                    [&](const Neighbor& neighbor) { around[neighbor.head] -= weight[worst]; });
+  }
+  std::vector<uint32_t> leaves;
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    if (candidate[s]) leaves.push_back(s);
+  return leaves;
+}
+
+// Where no host is known, the switches with the fewest neighbours are taken for leaves.
+std::vector<uint32_t> LeafWeights(const SwitchGraph& graph) {
+  if (std::any_of(graph.hosts.begin(), graph.hosts.end(), [](uint32_t n) { return n != 0; }))
+    return graph.hosts;
+  std::vector<uint32_t> weight(graph.size(), 0);
+  uint32_t fewest = kNone;
+  for (uint32_t s = 0; s < graph.size(); ++s) fewest = std::min(fewest, graph.degree(s));
+  for (uint32_t s = 0; s < graph.size(); ++s) weight[s] = graph.degree(s) == fewest;
+  return weight;
+}
+
+}  // namespace
+
+Levels FindLevels(const SwitchGraph& graph) {
+  const std::vector<uint32_t> weight = LeafWeights(graph);
+  const uint32_t most = *std::max_element(weight.begin(), weight.end());
+  Levels best;
+  bool first = true;
+  for (uint32_t least : {1u, 2u, 3u, most / 8, most / 4, most / 2}) {
+    if (least == 0 || least > most) continue;
+    const std::vector<uint32_t> leaves = Leaves(graph, weight, least);
+    if (leaves.empty()) continue;
+    Levels levels = FromRanks(graph, Distances(graph, leaves));
+    const auto odd = [](const Levels& l) { return l.same_rank_links + l.skip_links; };
+    if (first || odd(levels) < odd(best)) best = std::move(levels);
+    first = false;
+    if (best.IsStrict()) break;
+  }
+  if (first) return FromRanks(graph, std::vector<uint32_t>(graph.size(), 0));
+  return best;
+}
+
+Levels LevelsFromRoots(const SwitchGraph& graph, const std::vector<uint32_t>& roots) {
+  std::vector<uint32_t> rank = Distances(graph, roots);
+  const uint32_t deepest = *std::max_element(rank.begin(), rank.end());
+  for (uint32_t& value : rank) value = deepest - value;
+  return FromRanks(graph, std::move(rank));
+}
+
+std::vector<Destination> TopologicalOrder(const SwitchGraph& graph, const Levels& levels) {
+  // Subtrees by the piece of the graph they form below each rank, outermost first.
+  std::vector<std::vector<uint32_t>> piece;
+  Pieces pieces(graph.size());
+  for (uint32_t below = 1; below < levels.top; ++below) {
+    for (uint32_t s = 0; s < graph.size(); ++s)
+      ForEachNeighbor(graph, s, [&](const Neighbor& neighbor) {
+        if (std::max(levels.rank[s], levels.rank[neighbor.head]) == below)
+          pieces.Join(s, neighbor.head);
+      });
+    auto& keys = piece.emplace_back(graph.size());
+    for (uint32_t s = 0; s < graph.size(); ++s) keys[s] = pieces.Find(s);
+  }
+  std::vector<uint32_t> order(graph.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    // Hosts above the leaves come last: they must not shift the leaves' windows.
+    if ((levels.rank[a] == 0) != (levels.rank[b] == 0)) return levels.rank[a] == 0;
+    for (auto keys = piece.rbegin(); keys != piece.rend(); ++keys)
+      if ((*keys)[a] != (*keys)[b]) return (*keys)[a] < (*keys)[b];
+    return a < b;
+  });
+  std::vector<Destination> destinations;
+  destinations.reserve(graph.ends.size());
+  const auto add = [&](auto&& wanted) {
+    uint32_t index = 0;
+    for (uint32_t s : order)
+      for (uint32_t end = graph.end_begin[s]; end < graph.end_begin[s + 1]; ++end)
+        if (wanted(graph.ends[end])) destinations.push_back({end, index++});
+  };
+  add([](const EndPort& end) { return end.IsHost(); });
+  add([](const EndPort& end) { return end.aggregation; });
+  add([](const EndPort& end) { return end.IsSwitch(); });
+  return destinations;
+}
+
+namespace {
+
+// The children of one rank with the parents they share (a connected piece of the links between).
+struct Group {
+  std::vector<uint32_t> children, parents;
+  uint32_t links = 0;  // Pairs child, parent.
+  uint32_t most_cables = 1;
+};
+
+std::vector<Group> GroupsOfRank(const SwitchGraph& graph, const Levels& levels, uint32_t rank) {
+  Pieces pieces(graph.size());
+  std::vector<uint8_t> is_parent(graph.size(), 0);
+  const auto for_each_up = [&](uint32_t child, auto&& visit) {
+    ForEachNeighbor(graph, child, [&](const Neighbor& neighbor) {
+      if (levels.rank[neighbor.head] > rank) visit(neighbor);
+    });
+  };
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    if (levels.rank[s] == rank)
+      for_each_up(s, [&](const Neighbor& parent) {
+        is_parent[parent.head] = 1;
+        pieces.Join(s, parent.head);
+      });
+  std::vector<uint32_t> group_at(graph.size(), kNone);
+  std::vector<Group> groups;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    if (levels.rank[s] != rank && !is_parent[s]) continue;
+    uint32_t& at = group_at[pieces.Find(s)];
+    if (at == kNone) {
+      at = static_cast<uint32_t>(groups.size());
+      groups.emplace_back();
+    }
+    Group& group = groups[at];
+    if (is_parent[s]) {
+      group.parents.push_back(s);
+      continue;
+    }
+    group.children.push_back(s);
+    for_each_up(s, [&](const Neighbor& parent) {
+      ++group.links;
+      group.most_cables = std::max<uint32_t>(group.most_cables, parent.cable_count);
+    });
+  }
+  return groups;
+}
+
+uint32_t Product(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>(std::min<uint64_t>(uint64_t{a} * std::max(b, 1u), kMaxDivisor));
+}
+
+}  // namespace
+
+Slots FindSlots(const SwitchGraph& graph, const Levels& levels) {
+  Slots slots;
+  slots.of.resize(graph.size());
+  slots.first.assign(graph.size(), 0);
+  slots.sibling.assign(graph.size(), 0);
+  std::vector<uint32_t> below(graph.size(), 1);  // Parents' choices already taken on the way up.
+  std::vector<uint32_t> place(graph.size(), kNone);
+  for (uint32_t rank = 0; rank <= levels.top; ++rank) {
+    for (const Group& group : GroupsOfRank(graph, levels, rank)) {
+      uint32_t divisor = 1, widest = 1;
+      for (uint32_t child : group.children) divisor = std::max(divisor, below[child]);
+      // With many pairs missing the design is no complete block: each child numbers its own parents.
+      const bool own = 4 * uint64_t{group.links} < 3 * uint64_t{group.parents.size()} *
+                                                       group.children.size();
+      for (uint32_t i = 0; i < group.parents.size(); ++i) place[group.parents[i]] = i;
+      for (uint32_t i = 0; i < group.children.size(); ++i) {
+        const uint32_t child = group.children[i];
+        std::vector<uint8_t> mine(own ? 0 : group.parents.size(), Slots::kHole);
+        for (uint32_t n = 0; n < graph.degree(child); ++n) {
+          const uint32_t head = graph.neighbor(child, n).head;
+          if (levels.rank[head] <= rank) continue;
+          if (own) mine.push_back(static_cast<uint8_t>(n));
+          else mine[place[head]] = static_cast<uint8_t>(n);
+        }
+        const auto width = static_cast<uint32_t>(mine.size());
+        slots.of[child] = {divisor, width, group.most_cables};
+        slots.first[child] = static_cast<uint32_t>(slots.neighbor.size());
+        slots.neighbor.insert(slots.neighbor.end(), mine.begin(), mine.end());
+        slots.sibling[child] = i;
+        widest = std::max(widest, width);
+      }
+      for (uint32_t parent : group.parents)
+        below[parent] = std::max(below[parent], Product(divisor, widest));
+    }
+  }
+  return slots;
+}
+
+}  // namespace fabricd::routing

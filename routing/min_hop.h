@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// min_hop: balanced shortest ways. Serves every connected pair with the fewest hops; whether the result
+// is free of credit loops depends on the fabric, and only the verifier can tell.
+#pragma once
+
+#include "routing/engine.h"
+
+namespace fabricd::routing {
+
+class MinHop final : public RoutingEngine {
+ public:
+  std::string_view name() const override { return "min_hop"; }
+  [[nodiscard]] absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;
+};
+
+}  // namespace fabricd::routing

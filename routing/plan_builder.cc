@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/plan_builder.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "routing/node_name.h"
+#include "routing/table_writer.h"
+
+namespace fabricd::routing {
+namespace {
+
+constexpr uint32_t kRowsPerTask = 16;
+
+// A LID belongs to the band of the switches that cannot hold it. Nearly always there is one band.
+std::vector<LidBand> Bands(const SwitchGraph& graph, uint32_t lid_end) {
+  std::set<uint32_t> limits;
+  for (uint32_t limit : graph.lid_limit)
+    if (limit < lid_end) limits.insert(limit);
+  std::vector<LidBand> bands;
+  uint32_t first = 0;
+  for (uint32_t limit : limits) {
+    if (limit > first) bands.push_back({first, limit});
+    first = limit;
+  }
+  bands.push_back({first, lid_end});
+  return bands;
+}
+
+std::vector<uint8_t> BlockedIn(const SwitchGraph& graph, LidBand band) {
+  std::vector<uint8_t> blocked;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    if (graph.lid_limit[s] > band.first) continue;
+    blocked.resize(graph.size(), 0);
+    blocked[s] = 1;
+  }
+  return blocked;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
+    : input_(input), parallel_(input.options.threads),
+      graphs_(BuildGraphs(input.snapshot, input.lids)),
+      row_size_((input.lids.top().value() / 64 + size_t{1}) * 64) {
+  plan_.engine = engine;
+  plan_.lid_top = input.lids.top();
+  plan_.rows.resize(input.snapshot.node_index_end());
+}
+
+void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
+                            const HopCosts& costs) {
+  const Slots slots = FindSlots(graph, levels);
+  const std::vector<Destination> destinations = TopologicalOrder(graph, levels);
+  std::vector<std::shared_ptr<Row>> rows(graph.size());
+  std::vector<std::vector<Lid>> unserved(graph.size());
+  for (const LidBand band : Bands(graph, plan_.lid_top.value() + 1u)) {
+    const std::vector<uint8_t> blocked = BlockedIn(graph, band);
+    HopCosts around;
+    if (!blocked.empty())
+      around = order.empty() ? ShortestCosts(graph, blocked, parallel_)
+                             : OrderedCosts(graph, order, blocked, parallel_);
+    const TableWriter writer(graph, levels, slots, destinations, order,
+                             blocked.empty() ? costs : around, band);
+    parallel_.For((graph.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
+      TableWriter::Scratch scratch;
+      const auto begin = static_cast<uint32_t>(task * kRowsPerTask);
+      for (uint32_t s = begin; s < std::min(begin + kRowsPerTask, graph.size()); ++s) {
+        if (!rows[s]) rows[s] = std::make_shared<Row>(row_size_, kNoRoute);
+        writer.WriteRow(s, scratch, *rows[s], unserved[s]);
+      }
+    });
+  }
+  const RoutingPlan* previous = input_.previous;
+  parallel_.For(graph.size(), [&](size_t s) {
+    const NodeIndex node = graph.node[s];
+    const bool same = previous && previous->HasRow(node) && *previous->rows[node.value()] == *rows[s];
+    plan_.rows[node.value()] = same ? previous->rows[node.value()] : std::move(rows[s]);
+  });
+  AddOrder(graph, order);
+  AddExempt(graph, unserved);
+}
+
+void PlanBuilder::AddOrder(const SwitchGraph& graph, const Order& order) {
+  if (order.empty()) return;
+  plan_.order.resize(plan_.rows.size(), 0);
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    plan_.order[graph.node[s].value()] = positions_ + order[s];
+  positions_ += graph.size();
+}
+
+void PlanBuilder::AddExempt(const SwitchGraph& graph,
+                            const std::vector<std::vector<Lid>>& unserved) {
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    for (Lid lid : unserved[s]) plan_.exempt.push_back({graph.node[s], lid});
+    if (graph.lid_limit[s] <= plan_.lid_top.value())
+      AddNote(fmt::format("the table of switch {} ends at LID {}: higher LIDs are led round it",
+                          NodeName(input_.snapshot, graph.node[s]), graph.lid_limit[s] - 1));
+  }
+}
+
+RoutingPlan PlanBuilder::Finish() {
+  std::sort(plan_.exempt.begin(), plan_.exempt.end(), [](const ExemptPair& a, const ExemptPair& b) {
+    return std::tie(a.source_switch, a.destination) < std::tie(b.source_switch, b.destination);
+  });
+  return std::move(plan_);
+}
+
+}  // namespace fabricd::routing

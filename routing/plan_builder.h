@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanBuilder: what all engines share between the graphs and the finished plan: rows in parallel,
+// switches with small tables, rows taken over from the previous plan. Used by one computation.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "routing/engine.h"
+#include "routing/graph.h"
+#include "routing/hop_costs.h"
+#include "routing/levels.h"
+#include "routing/parallel.h"
+
+namespace fabricd::routing {
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const RoutingInput& input, std::string_view engine);
+
+  const std::vector<SwitchGraph>& graphs() const { return graphs_; }
+  Parallel& parallel() { return parallel_; }
+  void AddNote(std::string note) { plan_.notes.push_back(std::move(note)); }
+
+  // Writes the rows of all switches of one of graphs(). `order` is empty for an engine without one;
+  // `costs` are those with nothing blocked. LIDs beyond a switch's LinearFDBCap are led round it and
+  // what only it could serve is exempt.
+  void AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
+                 const HopCosts& costs);
+  // The builder is empty afterwards.
+  RoutingPlan Finish();
+
+ private:
+  void AddOrder(const SwitchGraph& graph, const Order& order);
+  void AddExempt(const SwitchGraph& graph, const std::vector<std::vector<Lid>>& unserved);
+
+  const RoutingInput& input_;
+  Parallel parallel_;
+  std::vector<SwitchGraph> graphs_;
+  size_t row_size_;
+  uint32_t positions_ = 0;  // Given to switches so far.
+  RoutingPlan plan_;
+};
+
+}  // namespace fabricd::routing

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// TableWriter: turns hop costs into rows. For each destination any neighbour that the costs allow
+// would do; the slot of the destination decides (levels.h), and where that slot has no allowed
+// neighbour, the least loaded of the others at this switch. The LIDs of one port (LMC) go to different
+// neighbours first, to different parallel cables next. Each row depends on its own switch only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "routing/graph.h"
+#include "routing/hop_costs.h"
+#include "routing/levels.h"
+#include "routing/plan.h"
+
+namespace fabricd::routing {
+
+// LIDs that one set of costs is for.
+struct LidBand {
+  uint32_t first = 0;
+  uint32_t end = 0x10000;
+  bool Has(uint32_t lid) const { return lid >= first && lid < end; }
+};
+
+class TableWriter {
+ public:
+  // `order` is empty for unordered costs. All references must outlive the writer.
+  TableWriter(const SwitchGraph& graph, const Levels& levels, const Slots& slots,
+              const std::vector<Destination>& destinations, const Order& order,
+              const HopCosts& costs, LidBand band);
+
+  // Reused from row to row by one thread; worth it when they are of one level.
+  struct Scratch {
+    SlotClass slot_class;            // For which `slot` and `cable` hold.
+    std::vector<uint16_t> slot;      // [destination]
+    std::vector<uint8_t> cable;      // [destination]
+    std::vector<uint8_t> want[2];    // [destination switch] Neighbour's cost, for down and up arcs.
+    std::vector<uint8_t> count;      // [destination switch] Allowed neighbours.
+    std::vector<uint8_t> last;       // [destination switch] One of them.
+    std::vector<uint32_t> missed;    // Destinations whose slot has no allowed neighbour.
+    std::vector<uint32_t> load;      // [neighbour]
+  };
+  // Writes the entries of the band's LIDs and adds those without a way to `unserved`.
+  void WriteRow(uint32_t source, Scratch& scratch, Row& row, std::vector<Lid>& unserved) const;
+
+ private:
+  struct Arc {
+    uint32_t head;
+    bool up;
+    const uint8_t* costs;  // [destination switch] What is left from the head on.
+  };
+  void FillSlots(uint32_t source, Scratch& scratch) const;
+  void FillAllowed(uint32_t source, const std::vector<Arc>& arcs, Scratch& scratch) const;
+  static bool Allows(const Arc& arc, const Scratch& scratch, uint32_t d) {
+    return arc.costs[d] == scratch.want[arc.up][d];
+  }
+  uint32_t LeastLoaded(uint32_t source, const std::vector<Arc>& arcs, const Destination& destination,
+                       const Scratch& scratch) const;
+  // The neighbour to take: the slot's, or arcs.size() when it is not allowed.
+  uint32_t SlotNeighbor(uint32_t source, const std::vector<Arc>& arcs, uint32_t destination,
+                        const Scratch& scratch) const;
+  void WriteEntries(uint32_t source, const std::vector<Arc>& arcs, uint32_t destination,
+                    uint32_t neighbor, Scratch& scratch, Row& row) const;
+  template <typename Visit>
+  void ForEachLid(const EndPort& end, Visit&& visit) const;
+  uint32_t CableOf(uint32_t source, const Neighbor& neighbor, const Destination& destination,
+                   uint8_t up_cable) const;
+
+  const SwitchGraph& graph_;
+  const Levels& levels_;
+  const Slots& slots_;
+  const std::vector<Destination>& destinations_;
+  const Order& order_;
+  const HopCosts& costs_;
+  const LidBand band_;
+};
+
+}  // namespace fabricd::routing

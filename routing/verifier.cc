@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/verifier.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "routing/node_name.h"
+#include "routing/parallel.h"
+
+namespace fabricd::routing {
+namespace {
+
+using fabric::FabricSnapshot;
+using fabric::LidTable;
+using fabric::Node;
+using fabric::Port;
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kTile = 64;  // LIDs judged together: a tile of all switches stays in the L2 cache.
+constexpr size_t kMaxFaults = 16;
+constexpr size_t kMaxLoopShown = 12;
+
+// Where a port of a switch leads.
+struct Far {
+  static constexpr uint32_t kDead = kNone, kEndPort = kNone - 1;
+  uint32_t node = kDead;  // Switch number, or one of the above.
+  uint8_t port = 0;       // Of that switch.
+  bool IsSwitch() const { return node < kEndPort; }
+};
+
+// The switch and its port at which a LID leaves the switches; port 0: the switch's own.
+struct Place {
+  uint32_t at = kNone;
+  uint8_t port = 0;
+};
+
+// The fabric as this file reads it from the snapshot.
+class Wiring {
+ public:
+  Wiring(const FabricSnapshot& snapshot, const LidTable& lids) : snapshot_(snapshot), lids_(lids) {
+    snapshot.ForEachNode([&](const Node& node) {
+      if (node.IsSwitch()) switches_.push_back(&node);
+    });
+    std::sort(switches_.begin(), switches_.end(),
+              [](const Node* a, const Node* b) { return a->guid() < b->guid(); });
+    number_.assign(snapshot.node_index_end(), kNone);
+    for (uint32_t s = 0; s < size(); ++s) number_[switches_[s]->index.value()] = s;
+    far_.resize(size_t{size()} * 256);
+    for (uint32_t s = 0; s < size(); ++s) ReadPorts(s);
+    FindPieces();
+    places_.resize(lids.top().value() + size_t{1});
+    for (size_t lid = 1; lid < places_.size(); ++lid)
+      places_[lid] = FindPlace(lids.Owner(Lid(static_cast<uint16_t>(lid))));
+  }
+
+  uint32_t size() const { return static_cast<uint32_t>(switches_.size()); }
+  NodeIndex node(uint32_t s) const { return switches_[s]->index; }
+  uint32_t number(NodeIndex node) const {
+    return node.value() < number_.size() ? number_[node.value()] : kNone;
+  }
+  const Far& far(uint32_t s, uint8_t port) const { return far_[size_t{s} * 256 + port]; }
+  // kNone at: no living switch leads to this LID.
+  Place place(size_t lid) const { return lid < places_.size() ? places_[lid] : Place{}; }
+  uint32_t piece(uint32_t s) const { return piece_[s]; }
+  uint8_t last_port() const { return last_port_; }
+
+  std::string Name(uint32_t s) const { return "switch " + NodeName(*switches_[s]); }
+  std::string LidName(size_t lid) const {
+    const PortRef owner = lids_.Owner(Lid(static_cast<uint16_t>(lid)));
+    if (owner.IsNone()) return fmt::format("LID {}, which is nobody's,", lid);
+    return fmt::format("LID {} of {}", lid, NodeName(snapshot_, owner.node));
+  }
+  std::string PeerName(uint32_t s, uint8_t port) const {
+    const PortRef peer = switches_[s]->port(PortNum(port)).peer;
+    return fmt::format("{} port {}", NodeName(snapshot_, peer.node), peer.port);
+  }
+
+ private:
+  const Node* LivePeer(const Port& port) const {
+    if (!port.IsUp() || port.peer.IsNone()) return nullptr;
+    const Port* peer = snapshot_.port(port.peer);
+    return peer && peer->IsUp() ? snapshot_.node(port.peer.node) : nullptr;
+  }
+  void ReadPorts(uint32_t s) {
+    const Node& node = *switches_[s];
+    for (size_t port = 1; port < node.ports.size() && port < kNoRoute; ++port) {
+      const Node* peer = LivePeer(node.ports[port]);
+      if (!peer) continue;
+      const uint8_t peer_port = node.ports[port].peer.port.value();
+      if (peer_port == 0 || peer_port == kNoRoute) continue;  // No link of the specification ends there.
+      Far& far = far_[size_t{s} * 256 + port];
+      far.node = peer->IsSwitch() ? number_[peer->index.value()] : Far::kEndPort;
+      far.port = peer_port;
+      last_port_ = std::max({last_port_, static_cast<uint8_t>(port), far.port});
+    }
+  }
+  void FindPieces() {
+    piece_.assign(size(), kNone);
+    std::vector<uint32_t> open;
+    for (uint32_t first = 0; first < size(); ++first) {
+      if (piece_[first] != kNone) continue;
+      piece_[first] = first;
+      open.assign(1, first);
+      while (!open.empty()) {
+        const uint32_t s = open.back();
+        open.pop_back();
+        for (unsigned port = 1; port <= last_port_; ++port) {
+          const Far& next = far(s, static_cast<uint8_t>(port));
+          if (!next.IsSwitch() || piece_[next.node] != kNone) continue;
+          piece_[next.node] = first;
+          open.push_back(next.node);
+        }
+      }
+    }
+  }
+  Place FindPlace(PortRef owner) const {
+    const Node* node = owner.IsNone() ? nullptr : snapshot_.node(owner.node);
+    if (!node) return {};
+    if (node->IsSwitch()) return owner.port.value() == 0 ? Place{number(owner.node), 0} : Place{};
+    const Port* port = snapshot_.port(owner);
+    const Node* peer = port ? LivePeer(*port) : nullptr;
+    if (!peer || !peer->IsSwitch() || port->peer.port.value() == kNoRoute) return {};
+    return {number(peer->index), port->peer.port.value()};
+  }
+
+  const FabricSnapshot& snapshot_;
+  const LidTable& lids_;
+  std::vector<const Node*> switches_;  // By GUID.
+  std::vector<uint32_t> number_;       // [NodeIndex]
+  std::vector<Far> far_;               // [switch * 256 + port]
+  std::vector<uint32_t> piece_;        // [switch] Lowest switch it is connected to.
+  std::vector<Place> places_;          // [LID]
+  uint8_t last_port_ = 0;              // Highest in use on a link.
+};
+
+// Channel dependencies: a packet that came into switch s by `in` wants `out` next. A channel is named
+// by its receiving end (s, in).
+class Dependencies {
+ public:
+  explicit Dependencies(const Wiring& wiring)
+      : ports_(wiring.last_port()), words_((ports_ + 63) / 64),
+        bits_(size_t{wiring.size()} * ports_ * words_, 0) {}
+
+  // Port 64 of a radix-64 switch must not share a bit with port 0, hence port - 1. Port 0 and ports
+  // that lead nowhere are no channels.
+  void Add(uint32_t s, uint8_t in, uint8_t out) {
+    const unsigned bit = out - 1u;
+    if (bit < ports_) bits_[Index(s, in) * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
+  }
+  void Merge(const Dependencies& other) {
+    for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
+  }
+  size_t channels() const { return words_ ? bits_.size() / words_ : 0; }
+  size_t Index(uint32_t s, uint8_t in) const { return size_t{s} * ports_ + (in - 1u); }
+  uint32_t SwitchOf(size_t channel) const { return static_cast<uint32_t>(channel / ports_); }
+  uint8_t PortOf(size_t channel) const { return static_cast<uint8_t>(channel % ports_ + 1); }
+  // Calls visit(channel) for each channel that `channel` waits for.
+  template <typename Visit>
+  void ForEachNext(const Wiring& wiring, size_t channel, Visit&& visit) const {
+    for (size_t word = 0; word < words_; ++word)
+      for (uint64_t left = bits_[channel * words_ + word]; left; left &= left - 1) {
+        const auto out = static_cast<uint8_t>(word * 64 + __builtin_ctzll(left) + 1);
+        const Far& far = wiring.far(SwitchOf(channel), out);
+        if (far.IsSwitch()) visit(Index(far.node, far.port));
+      }
+  }
+
+ private:
+  size_t ports_, words_;
+  std::vector<uint64_t> bits_;  // [(switch * ports + in - 1) * words]
+};
+
+// The channels of one cycle in waiting order; empty when there is none.
+std::vector<size_t> FindCycle(const Wiring& wiring, const Dependencies& dependencies) {
+  constexpr size_t kNoChannel = std::numeric_limits<size_t>::max();
+  const size_t channels = dependencies.channels();
+  std::vector<uint32_t> waiting(channels, 0);  // Channels that wait for this one.
+  for (size_t c = 0; c < channels; ++c)
+    dependencies.ForEachNext(wiring, c, [&](size_t next) { ++waiting[next]; });
+  std::vector<size_t> free;
+  for (size_t c = 0; c < channels; ++c)
+    if (waiting[c] == 0) free.push_back(c);
+  size_t removed = 0;
+  while (!free.empty()) {
+    const size_t c = free.back();
+    free.pop_back();
+    ++removed;
+    dependencies.ForEachNext(wiring, c, [&](size_t next) {
+      if (--waiting[next] == 0) free.push_back(next);
+    });
+  }
+  if (removed == channels) return {};
+  // Every channel that is left has a waiter that is left: go back until one comes again.
+  std::vector<size_t> waiter(channels, kNoChannel);
+  size_t at = kNoChannel;
+  for (size_t c = channels; c-- > 0;) {
+    if (waiting[c] == 0) continue;
+    at = c;
+    dependencies.ForEachNext(wiring, c, [&](size_t next) {
+      if (waiting[next] != 0) waiter[next] = c;
+    });
+  }
+  std::vector<uint8_t> seen(channels, 0);
+  for (; !seen[at]; at = waiter[at]) seen[at] = 1;
+  std::vector<size_t> cycle{at};
+  for (size_t c = waiter[at]; c != at; c = waiter[c]) cycle.push_back(c);
+  std::reverse(cycle.begin(), cycle.end());
+  return cycle;
+}
+
+std::string CycleText(const Wiring& wiring, const Dependencies& dependencies,
+                      const std::vector<size_t>& cycle) {
+  std::string text = fmt::format("credit loop over {} links:", cycle.size());
+  for (size_t i = 0; i < cycle.size() && i < kMaxLoopShown; ++i)
+    text += fmt::format("{} {} port {}", i ? " ->" : "",
+                        wiring.Name(dependencies.SwitchOf(cycle[i])), dependencies.PortOf(cycle[i]));
+  return text + (cycle.size() > kMaxLoopShown ? " -> ..." : " -> back");
+}
+
+class Judge {
+ public:
+  Judge(const FabricSnapshot& snapshot, const LidTable& lids, const RoutingPlan& plan, int threads)
+      : plan_(plan), wiring_(snapshot, lids), parallel_(threads) {
+    size_t longest = lids.top().value() + size_t{1};
+    for (const auto& row : plan.rows)
+      if (row) longest = std::max(longest, row->size());
+    tiles_ = (longest + kTile - 1) / kTile;
+    for (const ExemptPair& pair : plan.exempt)
+      exempt_.emplace_back(pair.destination.value(), wiring_.number(pair.source_switch));
+    std::sort(exempt_.begin(), exempt_.end());
+  }
+
+  VerifyReport Run() {
+    CheckRows();
+    std::vector<uint64_t> suspect(tiles_, 0);  // A bit per LID of the tile.
+    Dependencies dependencies = CheckEntries(suspect);
+    const std::vector<size_t> cycle = FindCycle(wiring_, dependencies);
+    report_.deadlock_free = cycle.empty();
+    // Each entry hands over to an entry or to the owner, so without a cycle of channels every walk
+    // ends, and it can end only at the owner. Otherwise the walks themselves are looked at.
+    if (!cycle.empty()) std::fill(suspect.begin(), suspect.end(), ~uint64_t{0});
+    WalkSuspects(suspect);
+    if (!cycle.empty()) AddFault(CycleText(wiring_, dependencies, cycle));
+    report_.ok = fault_count_ == 0;
+    return std::move(report_);
+  }
+
+ private:
+  using Tile = std::vector<uint8_t>;  // [switch * kTile + LID of the tile]
+
+  void AddFault(std::string text) {
+    ++fault_count_;
+    if (report_.faults.size() < kMaxFaults) report_.faults.push_back(std::move(text));
+  }
+  bool IsExempt(uint32_t s, size_t lid) const {
+    return std::binary_search(exempt_.begin(), exempt_.end(),
+                              std::make_pair(static_cast<uint32_t>(lid), s));
+  }
+
+  void CheckRows() {
+    for (uint32_t s = 0; s < wiring_.size(); ++s) {
+      if (!plan_.HasRow(wiring_.node(s)))
+        AddFault(wiring_.Name(s) + " has no table");
+      else if (plan_.rows[wiring_.node(s).value()]->size() % kTile != 0)
+        AddFault(fmt::format("the table of {} has {} entries, which are no whole blocks",
+                             wiring_.Name(s), plan_.rows[wiring_.node(s).value()]->size()));
+    }
+    for (uint32_t i = 0; i < plan_.rows.size(); ++i)
+      if (plan_.rows[i] && wiring_.number(NodeIndex(i)) == kNone)
+        AddFault(fmt::format("there is a table for node {}, which is no living switch", i));
+  }
+
+  void CopyTile(size_t tile, Tile& out) const {
+    out.assign(size_t{wiring_.size()} * kTile, kNoRoute);
+    for (uint32_t s = 0; s < wiring_.size(); ++s) {
+      if (!plan_.HasRow(wiring_.node(s))) continue;
+      const Row& row = *plan_.rows[wiring_.node(s).value()];
+      const size_t begin = tile * kTile, end = std::min(row.size(), begin + kTile);
+      if (begin < end) std::memcpy(&out[size_t{s} * kTile], &row[begin], end - begin);
+    }
+  }
+
+  // Looks at each entry and the one it hands over to. Marks the LIDs that have a wrong one.
+  Dependencies CheckEntries(std::vector<uint64_t>& suspect) {
+    const size_t parts = std::min<size_t>(std::max<size_t>(tiles_, 1), 2 * parallel_.concurrency());
+    std::vector<Dependencies> found(parts, Dependencies(wiring_));
+    parallel_.For(parts, [&](size_t part) {
+      Tile tile;
+      for (size_t t = part * tiles_ / parts; t < (part + 1) * tiles_ / parts; ++t) {
+        CopyTile(t, tile);
+        suspect[t] = CheckTile(t, tile, found[part]);
+      }
+    });
+    for (size_t part = 1; part < parts; ++part) found[0].Merge(found[part]);
+    return std::move(found[0]);
+  }
+
+  uint64_t CheckTile(size_t t, const Tile& tile, Dependencies& dependencies) const {
+    std::array<Place, kTile> place;
+    for (uint32_t i = 0; i < kTile; ++i) place[i] = wiring_.place(t * kTile + i);
+    uint64_t suspect = 0;
+    for (uint32_t s = 0; s < wiring_.size(); ++s)
+      for (uint32_t i = 0; i < kTile; ++i) {
+        const uint8_t out = tile[size_t{s} * kTile + i];
+        const bool wanted = place[i].at != kNone && wiring_.piece(place[i].at) == wiring_.piece(s);
+        bool right;
+        if (!wanted) right = out == kNoRoute;
+        else if (out == kNoRoute) right = IsExempt(s, t * kTile + i);
+        else if (s == place[i].at) right = out == place[i].port;
+        else {
+          const Far& far = wiring_.far(s, out);
+          right = far.IsSwitch() && tile[size_t{far.node} * kTile + i] != kNoRoute;
+          if (far.IsSwitch())
+            dependencies.Add(far.node, far.port, tile[size_t{far.node} * kTile + i]);
+        }
+        suspect |= uint64_t{!right} << i;
+      }
+    return suspect;
+  }
+
+  // What following one LID's entries from everywhere shows.
+  struct Walks {
+    uint64_t unreachable = 0, loops = 0, faults = 0;
+    std::vector<std::string> texts;
+    void Add(std::string text) {
+      ++faults;
+      if (texts.size() < kMaxFaults) texts.push_back(std::move(text));
+    }
+  };
+
+  void WalkSuspects(const std::vector<uint64_t>& suspect) {
+    std::vector<Walks> walks(tiles_);
+    parallel_.For(tiles_, [&](size_t t) {
+      if (suspect[t] == 0) return;
+      Tile tile;
+      CopyTile(t, tile);
+      for (uint32_t i = 0; i < kTile; ++i)
+        if (suspect[t] >> i & 1) Walk(t * kTile + i, &tile[i], walks[t]);
+    });
+    for (Walks& part : walks) {
+      report_.unreachable_pairs += part.unreachable;
+      report_.loops += part.loops;
+      for (std::string& text : part.texts) AddFault(std::move(text));
+      fault_count_ += part.faults - part.texts.size();
+    }
+  }
+
+  enum class Fate : uint8_t { kUnknown, kOnTheWay, kArrives, kLost };
+
+  // `entries[s * kTile]` is the entry of switch s.
+  void Walk(size_t lid, const uint8_t* entries, Walks& walks) const {
+    const Place place = wiring_.place(lid);
+    std::vector<Fate> fate(wiring_.size(), Fate::kUnknown);
+    std::vector<uint32_t> path;
+    for (uint32_t source = 0; source < wiring_.size(); ++source) {
+      const bool wanted = place.at != kNone && wiring_.piece(place.at) == wiring_.piece(source);
+      if (!wanted) {
+        const uint8_t out = entries[size_t{source} * kTile];
+        if (out != kNoRoute)
+          walks.Add(fmt::format("{}: {} cannot be reached from here but has a route by port {}",
+                                wiring_.Name(source), wiring_.LidName(lid), out));
+        continue;
+      }
+      path.clear();
+      uint32_t s = source;
+      Fate end = Fate::kUnknown;
+      while (end == Fate::kUnknown) {
+        if (fate[s] == Fate::kOnTheWay) {
+          ++walks.loops;
+          walks.Add(LoopText(lid, path, s));
+          end = Fate::kLost;
+        } else if (fate[s] != Fate::kUnknown) {
+          end = fate[s];
+        } else {
+          fate[s] = Fate::kOnTheWay;
+          path.push_back(s);
+          end = Hop(lid, place, entries[size_t{s} * kTile], s, walks);
+        }
+      }
+      for (uint32_t passed : path) fate[passed] = end;
+      if (end == Fate::kLost && !IsExempt(source, lid)) ++walks.unreachable;
+    }
+  }
+
+  // Follows one entry: moves `s` on and returns kUnknown, or tells how the walk ends.
+  Fate Hop(size_t lid, Place place, uint8_t out, uint32_t& s, Walks& walks) const {
+    const auto lost = [&](const std::string& what) {
+      walks.Add(fmt::format("{}: {} {}", wiring_.Name(s), wiring_.LidName(lid), what));
+      return Fate::kLost;
+    };
+    if (s == place.at && out == place.port) return Fate::kArrives;
+    if (out == kNoRoute) return IsExempt(s, lid) ? Fate::kLost : lost("has no route");
+    if (out == 0) return lost("is delivered to this switch itself");
+    const Far& far = wiring_.far(s, out);
+    if (far.node == Far::kDead) return lost(fmt::format("leaves by port {}, which is down", out));
+    if (far.node == Far::kEndPort)
+      return lost(fmt::format("is delivered to {}", wiring_.PeerName(s, out)));
+    s = far.node;
+    return Fate::kUnknown;
+  }
+
+  std::string LoopText(size_t lid, const std::vector<uint32_t>& path, uint32_t again) const {
+    const auto first = std::find(path.begin(), path.end(), again);
+    std::string text = fmt::format("{} loops:", wiring_.LidName(lid));
+    for (auto s = first; s != path.end() && s - first < std::ptrdiff_t{kMaxLoopShown}; ++s)
+      text += fmt::format("{} {}", s == first ? "" : " ->", wiring_.Name(*s));
+    return text + " -> back";
+  }
+
+  const RoutingPlan& plan_;
+  const Wiring wiring_;
+  Parallel parallel_;
+  size_t tiles_ = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> exempt_;  // LID, switch; sorted.
+  uint64_t fault_count_ = 0;
+  VerifyReport report_;
+};
+
+}  // namespace
+
+VerifyReport Verify(const FabricSnapshot& snapshot, const LidTable& lids, const RoutingPlan& plan,
+                    int threads) {
+  return Judge(snapshot, lids, plan, threads).Run();
+}
+
+}  // namespace fabricd::routing
