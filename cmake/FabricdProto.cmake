@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # fabricd_proto_library(NAME FILES a.proto... [ROOT dir] [LINK libs...] [GRPC]): the static library
-# fabricd_NAME of the code generated from .proto files below ROOT (proto/ if none is given). Generated
-# code keeps its own, looser warnings: it is not ours to fix.
+# fabricd_NAME of the code generated from .proto files below ROOT (proto/ if none is given).
+# Generated code keeps its own, looser warnings: it is not ours to fix.
 find_program(FABRICD_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
 function(fabricd_proto_library name)

@@ -2,7 +2,8 @@
 # The few rules that all our targets share.
 add_library(fabricd_flags INTERFACE)
 target_include_directories(fabricd_flags INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(fabricd_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+target_compile_options(fabricd_flags INTERFACE -Wall -Wextra -Wshadow
+                       -Wno-missing-field-initializers)
 if(FABRICD_WERROR)
   target_compile_options(fabricd_flags INTERFACE -Werror)
 endif()
@@ -56,8 +57,8 @@ function(fabricd_test name)
   endif()
 endfunction()
 
-# fabricd_fuzzer(NAME sources... [LINK libs...]): a libFuzzer program (with FABRICD_FUZZ, clang), else a
-# plain program that replays its corpus, so that gcc builds run every known input too.
+# fabricd_fuzzer(NAME sources... [LINK libs...]): a libFuzzer program (with FABRICD_FUZZ, clang),
+# else a plain program that replays its corpus, so that gcc builds run every known input too.
 function(fabricd_fuzzer name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   if(FABRICD_FUZZ)

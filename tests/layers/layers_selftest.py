@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that tools/layers fails where it must, and only there: small trees with one fault each."""
+import importlib.machinery
+import importlib.util
+import os
+import tempfile
+import unittest
+
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "layers")
+LOADER = importlib.machinery.SourceFileLoader("layers", TOOL)
+SPEC = importlib.util.spec_from_loader("layers", LOADER)
+layers = importlib.util.module_from_spec(SPEC)
+LOADER.exec_module(layers)
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+def function(lines, head="void Long(int n) {"):
+    return head + "\n" + "  Use(n);\n" * (lines - 2) + "}\n"
+
+
+class LayersTest(unittest.TestCase):
+    def findings(self, path, text):
+        with tempfile.TemporaryDirectory() as root:
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full))
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+            found, count = layers.check_tree(root)
+            self.assertEqual(count, 1)
+            return [(number, rule) for _, number, rule, _ in found]
+
+    def check(self, path, body, *expected):
+        self.assertEqual(self.findings(path, SPDX + body), list(expected), path + "\n" + body)
+
+    def test_project_includes(self):
+        self.check("routing/a.cc", '#include "fabric/snapshot.h"\n#include "routing/b.h"\n')
+        self.check("fabric/a.cc", '#include "routing/engine.h"\n', (2, "layers"))
+        self.check("fabric/a.cc", '#include "mad/wire/smp.h"\n')
+        self.check("fabric/a.cc", '#include "mad/transport.h"\n', (2, "layers"))
+        self.check("mad/wire/a.cc", '#include "mad/transport.h"\n', (2, "layers"))
+        self.check("common/a.cc", '#include "fabric/names.h"\n', (2, "layers"))
+        self.check("sim/a.cc", '#include "daemon/app.h"\n', (2, "layers"))
+        self.check("daemon/rpc/a.cc", '#include "sim/control.h"\n#include "daemon/app.h"\n')
+        self.check("sweep/a.cc", '  #  include <sa/a.h>\n', (2, "layers"))
+        self.check("tests/unit/a.cc", '#include "daemon/app.h"\n#include "cli/a.h"\n')
+
+    def test_generated_includes(self):
+        self.check("cli/a.cc", '#include "fabric/v1/a.pb.h"\n#include "fabric/v1/a.grpc.pb.h"\n')
+        self.check("cli/a.cc", '#include "fabric/names.h"\n', (2, "layers"))
+        self.check("config/a.cc", '#include "fabric/config/v1/config.pb.h"\n')
+        self.check("config/a.cc", '#include "fabric/v1/fabric.pb.h"\n', (2, "layers"))
+        self.check("sweep/a.cc", '#include "fabric/v1/fabric.pb.h"\n', (2, "layers"))
+
+    def test_libraries(self):
+        self.check("mad/umad_transport.cc", "#include <infiniband/umad.h>\n")
+        self.check("mad/other.cc", "#include <infiniband/umad.h>\n", (2, "layers"))
+        self.check("daemon/a.cc", "#include <grpcpp/grpcpp.h>\n#include <spdlog/spdlog.h>\n")
+        self.check("store/a.cc", "#include <grpcpp/grpcpp.h>\n", (2, "layers"))
+        self.check("routing/a.cc", "#include <tbb/parallel_for.h>\n")
+        self.check("fabric/a.cc", "#include <tbb/parallel_for.h>\n", (2, "layers"))
+        self.check("sweep/a.cc", "#include <yaml-cpp/yaml.h>\n", (2, "layers"))
+
+    def test_pure_headers(self):
+        for header in ("thread", "mutex", "fstream", "filesystem", "sys/socket.h",
+                       "common/published.h"):
+            self.check("sweep/a.cc", f"#include <{header}>\n", (2, "pure"))
+            self.check("mad/transaction_engine.cc", f"#include <{header}>\n", (2, "pure"))
+            self.check("store/a.cc", f"#include <{header}>\n")
+        self.check("mad/umad_transport.cc", "#include <thread>\n")
+
+    def test_pure_code(self):
+        self.check("sa/a.cc", "auto t = std::chrono::steady_clock::now();\n", (2, "pure"))
+        self.check("sa/a.cc", "int r = rand();\n", (2, "pure"))
+        self.check("sa/a.cc", "int r = std::rand ();\n", (2, "pure"))
+        self.check("sa/a.cc", "int r = rng.rand() + operand(2) + brand();\n")
+        self.check("daemon/a.cc", "auto t = Clock::now();\n")
+        self.check("sa/a.cc", '// Clock::now() is not read.\nconst char* s = "::now()";\n')
+
+    def test_throw(self):
+        self.check("daemon/a.cc", "void F() { throw 1; }\n", (2, "throw"))
+        self.check("daemon/a.cc", "// Never throw.\nvoid F() { throw_away(); }\n")
+        self.check("tests/a.cc", "void F() { throw 1; }\n")
+
+    def test_function_length(self):
+        inside = "namespace a {\nclass B : public C<int> {\n public:\n%s};\n}  // namespace a\n"
+        self.check("common/a.cc", function(70))
+        self.check("common/a.cc", function(71), (2, "length"))
+        self.check("common/a.cc", inside % function(71), (5, "length"))
+        self.check("common/a.cc", "int before = 1;\n\n" + function(71), (4, "length"))
+        self.check("common/a.cc", function(71, "TEST(Suite, Name) {"), (2, "length"))
+        self.check("common/a.cc", function(71, "A::A(int n) : n_(n), m_{n} {"), (2, "length"))
+        self.check("common/a.cc", function(71, "auto F(int n) -> std::set<int> {"), (2, "length"))
+        self.check("common/a.cc", function(71, "struct A MakeA(int n) {"), (2, "length"))
+        # The head counts, a lambda is part of its function, data is no function.
+        self.check("common/a.cc", "template <typename T>\n" + function(70), (2, "length"))
+        self.check("common/a.cc", function(68, "void F() {\n  G([&](int n) {") + ");\n}\n",
+                   (2, "length"))
+        self.check("common/a.cc", "const int kTable[] = {\n" + "  1,\n" * 90 + "};\n")
+        self.check("common/a.cc", "struct alignas(8) S {\n" + "  int n;\n" * 90 + "};\n")
+        self.check("common/a.cc", "enum class E {\n" + "  kA,\n" * 90 + "};\n")
+        self.check("common/a.cc", "const char* kText = R\"({\n" + "(){\n" * 90 + ")\";\n")
+
+    def test_text(self):
+        self.assertEqual(self.findings("common/a.cc", "int a;\n"), [(1, "spdx")])
+        self.assertEqual(self.findings("common/a.h", SPDX), [(1, "once")])
+        self.assertEqual(self.findings("common/a.h", SPDX + "#pragma once\n"), [])
+        self.assertEqual(self.findings("tools/run", "#!/bin/sh\n" + SPDX.replace("//", "#")), [])
+        self.assertEqual(self.findings("tools/run", "#!/bin/sh\n\n"), [(2, "spdx")])
+        self.check("common/a.cc", "// " + "é" * 97 + "\n")
+        self.check("common/a.cc", "// " + "x" * 98 + "\n", (2, "columns"))
+        self.check("common/a.cc", "// https://example.org/" + "x" * 98 + "\n")
+
+    def test_every_source_folder_has_a_rule(self):
+        root = os.path.join(os.path.dirname(TOOL), "..")
+        folders = {name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name))
+                   and any(file.endswith(".cc") for file in os.listdir(os.path.join(root, name)))}
+        known = {layer.split("/")[0] for layer in layers.ALLOWED} | set(layers.FREE)
+        self.assertEqual(folders - known, set())
+
+    def test_an_empty_tree_is_no_success(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(layers.main([root]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
