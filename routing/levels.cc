@@ -157,8 +157,9 @@ std::vector<Destination> TopologicalOrder(const SwitchGraph& graph, const Levels
   const auto add = [&](auto&& wanted) {
     uint32_t index = 0;
     for (uint32_t s : order)
-      for (uint32_t end = graph.end_begin[s]; end < graph.end_begin[s + 1]; ++end)
-        if (wanted(graph.ends[end])) destinations.push_back({end, index++});
+      for (uint32_t i = graph.end_begin[s]; i < graph.end_begin[s + 1]; ++i)
+        if (const EndPort& end = graph.ends[i]; wanted(end))
+          destinations.push_back({index++, end.at, end.base_lid, end.lmc, end.port});
   };
   add([](const EndPort& end) { return end.IsHost(); });
   add([](const EndPort& end) { return end.aggregation; });

@@ -31,8 +31,11 @@ Levels LevelsFromRoots(const SwitchGraph& graph, const std::vector<uint32_t>& ro
 
 // One end port in topological order: neighbouring indices share as much of the tree as they can.
 struct Destination {
-  uint32_t end;    // Into SwitchGraph::ends.
   uint32_t index;  // Counted from 0 in each class: hosts, then aggregation nodes, then switches.
+  uint32_t at;     // As EndPort has it, here next to each other for the inner loop.
+  uint16_t base_lid;
+  uint8_t lmc;
+  uint8_t port;
 };
 std::vector<Destination> TopologicalOrder(const SwitchGraph& graph, const Levels& levels);
 

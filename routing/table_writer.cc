@@ -25,7 +25,24 @@ TableWriter::TableWriter(const SwitchGraph& graph, const Levels& levels, const S
                          const std::vector<Destination>& destinations, const Order& order,
                          const HopCosts& costs, LidBand band)
     : graph_(graph), levels_(levels), slots_(slots), destinations_(destinations), order_(order),
-      costs_(costs), band_(band) {}
+      costs_(costs), band_(band) {
+  for (uint32_t n = 0; n < destinations.size(); ++n) {
+    const Destination& to = destinations[n];
+    if (runs_.empty() || runs_.back().at != to.at) runs_.push_back({n, n, to.at, true});
+    runs_.back().end = n + 1;
+    runs_.back().plain &= to.lmc == 0 && band.Has(to.base_lid);
+  }
+}
+
+void TableWriter::FillArcs(uint32_t source, Scratch& scratch) const {
+  scratch.arcs.resize(graph_.degree(source));
+  for (uint32_t i = 0; i < scratch.arcs.size(); ++i) {
+    const Neighbor& to = graph_.neighbor(source, i);
+    const bool up = order_.empty() || order_[to.head] > order_[source];
+    scratch.arcs[i] = {up ? costs_.TotalRow(to.head) : costs_.DownRow(to.head), up,
+                       to.cable_count == 1, graph_.cables[to.first_cable].port};
+  }
+}
 
 void TableWriter::FillSlots(uint32_t source, Scratch& scratch) const {
   const SlotClass& wanted = slots_.of[source];
@@ -41,8 +58,7 @@ void TableWriter::FillSlots(uint32_t source, Scratch& scratch) const {
   }
 }
 
-void TableWriter::FillAllowed(uint32_t source, const std::vector<Arc>& arcs,
-                              Scratch& scratch) const {
+void TableWriter::FillAllowed(uint32_t source, Scratch& scratch) const {
   const uint8_t* total = costs_.TotalRow(source);
   const uint8_t* down = costs_.IsOrdered() ? costs_.DownRow(source) : nullptr;
   for (auto& want : scratch.want) want.assign(costs_.stride, kMatchesNothing);
@@ -53,33 +69,33 @@ void TableWriter::FillAllowed(uint32_t source, const std::vector<Arc>& arcs,
   }
   scratch.count.assign(costs_.stride, 0);
   scratch.last.assign(costs_.stride, 0);
-  for (size_t i = 0; i < arcs.size(); ++i)
-    CountAllowed(arcs[i].costs, scratch.want[arcs[i].up].data(), static_cast<uint8_t>(i),
-                 scratch.count.data(), scratch.last.data(), static_cast<int>(costs_.stride));
+  for (size_t i = 0; i < scratch.arcs.size(); ++i)
+    CountAllowed(scratch.arcs[i].costs, scratch.want[scratch.arcs[i].up].data(),
+                 static_cast<uint8_t>(i), scratch.count.data(), scratch.last.data(),
+                 static_cast<int>(costs_.stride));
 }
 
 // Which of parallel cables: downwards the same one that the child itself would take upwards, so that
 // both directions spread alike.
-uint32_t TableWriter::CableOf(uint32_t source, const Neighbor& neighbor,
-                              const Destination& destination, uint8_t up_cable) const {
+uint32_t TableWriter::CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
+                              uint8_t up_cable) const {
   if (neighbor.cable_count == 1) return 0;
   if (levels_.rank[neighbor.head] > levels_.rank[source]) return up_cable;
   const SlotClass& child = slots_.of[neighbor.head];
-  return destination.index / child.divisor / std::max(child.width, 1u) % child.cables;
+  return to.index / child.divisor / std::max(child.width, 1u) % child.cables;
 }
 
-uint32_t TableWriter::LeastLoaded(uint32_t source, const std::vector<Arc>& arcs,
-                                  const Destination& destination, const Scratch& scratch) const {
-  const auto count = static_cast<uint32_t>(arcs.size());
-  const uint32_t d = graph_.ends[destination.end].at;
+uint32_t TableWriter::LeastLoaded(uint32_t source, const Destination& to,
+                                  const Scratch& scratch) const {
+  const auto count = static_cast<uint32_t>(scratch.arcs.size());
   // Siblings start at different neighbours: what they all have to move from one parent must not
   // pile up at the next.
-  const uint32_t start = (destination.index + slots_.sibling[source]) % count;
+  const uint32_t start = (to.index + slots_.sibling[source]) % count;
   uint32_t best = count;
   uint64_t best_load = 0, best_cables = 1;
   for (uint32_t step = 0; step < count; ++step) {
     const uint32_t i = start + step < count ? start + step : start + step - count;
-    if (!Allows(arcs[i], scratch, d)) continue;
+    if (!Allows(scratch, i, to.at)) continue;
     const uint64_t cables = graph_.neighbor(source, i).cable_count;
     if (best != count && scratch.load[i] * best_cables >= best_load * cables) continue;
     best = i, best_load = scratch.load[i], best_cables = cables;
@@ -87,74 +103,73 @@ uint32_t TableWriter::LeastLoaded(uint32_t source, const std::vector<Arc>& arcs,
   return best;
 }
 
-uint32_t TableWriter::SlotNeighbor(uint32_t source, const std::vector<Arc>& arcs,
-                                   uint32_t destination, const Scratch& scratch) const {
-  const uint32_t d = graph_.ends[destinations_[destination].end].at;
-  if (scratch.count[d] == 1) return scratch.last[d];
-  const auto none = static_cast<uint32_t>(arcs.size());
-  if (scratch.slot_class.width == 0) return none;
-  const uint8_t neighbor = slots_.neighbor[slots_.first[source] + scratch.slot[destination]];
-  return neighbor != Slots::kHole && Allows(arcs[neighbor], scratch, d) ? neighbor : none;
+void TableWriter::WriteEntries(uint32_t source, uint32_t destination, uint32_t neighbor,
+                               Scratch& scratch, Row& row) const {
+  const Destination& to = destinations_[destination];
+  ++scratch.load[neighbor];
+  uint32_t i = neighbor, round = 0;
+  for (uint32_t offset = 0; offset < 1u << to.lmc; ++offset) {
+    const Neighbor& next = graph_.neighbor(source, i);
+    const uint32_t cable = CableOf(source, next, to, scratch.cable[destination]) + round;
+    if (band_.Has(to.base_lid + offset))
+      row[to.base_lid + offset] = graph_.cables[next.first_cable + cable % next.cable_count].port;
+    do {
+      i = i + 1 < scratch.arcs.size() ? i + 1 : 0;
+    } while (!Allows(scratch, i, to.at));
+    if (i == neighbor) ++round;
+  }
+}
+
+void TableWriter::WriteRun(uint32_t source, const Run& run, Scratch& scratch, Row& row) const {
+  const bool choice = scratch.count[run.at] > 1;
+  const uint8_t* by_slot = slots_.neighbor.data() + slots_.first[source];
+  uint32_t neighbor = scratch.last[run.at];
+  for (uint32_t n = run.begin; n < run.end; ++n) {
+    if (choice) {
+      neighbor = scratch.slot_class.width ? by_slot[scratch.slot[n]] : Slots::kHole;
+      if (neighbor == Slots::kHole || !Allows(scratch, neighbor, run.at)) {
+        scratch.missed.push_back(n);
+        continue;
+      }
+    }
+    if (run.plain && scratch.arcs[neighbor].single) {
+      row[destinations_[n].base_lid] = scratch.arcs[neighbor].port;
+      ++scratch.load[neighbor];
+    } else {
+      WriteEntries(source, n, neighbor, scratch, row);
+    }
+  }
 }
 
 template <typename Visit>
-void TableWriter::ForEachLid(const EndPort& end, Visit&& visit) const {
-  for (uint32_t offset = 0; offset < end.lid_count(); ++offset)
-    if (band_.Has(end.base_lid + offset)) visit(end.base_lid + offset);
-}
-
-void TableWriter::WriteEntries(uint32_t source, const std::vector<Arc>& arcs, uint32_t destination,
-                               uint32_t neighbor, Scratch& scratch, Row& row) const {
-  const Destination& to = destinations_[destination];
-  const EndPort& end = graph_.ends[to.end];
-  const auto port = [&](uint32_t i, uint32_t shift) {
-    const Neighbor& next = graph_.neighbor(source, i);
-    const uint32_t cable = CableOf(source, next, to, scratch.cable[destination]) + shift;
-    return graph_.cables[next.first_cable + cable % next.cable_count].port;
-  };
-  ++scratch.load[neighbor];
-  if (end.lmc == 0) {
-    row[end.base_lid] = port(neighbor, 0);
-    return;
-  }
-  uint32_t i = neighbor, round = 0;
-  for (uint32_t offset = 0; offset < end.lid_count(); ++offset) {
-    if (band_.Has(end.base_lid + offset)) row[end.base_lid + offset] = port(i, round);
-    do {
-      i = i + 1 < arcs.size() ? i + 1 : 0;
-    } while (!Allows(arcs[i], scratch, end.at));
-    if (i == neighbor) ++round;
+void TableWriter::ForEachLid(const Run& run, Visit&& visit) const {
+  for (uint32_t n = run.begin; n < run.end; ++n) {
+    const Destination& to = destinations_[n];
+    for (uint32_t lid = to.base_lid; lid < to.base_lid + (1u << to.lmc); ++lid)
+      if (band_.Has(lid)) visit(lid, to.port);
   }
 }
 
 void TableWriter::WriteRow(uint32_t source, Scratch& scratch, Row& row,
                            std::vector<Lid>& unserved) const {
-  std::vector<Arc> arcs(graph_.degree(source));
-  for (uint32_t i = 0; i < arcs.size(); ++i) {
-    const uint32_t head = graph_.neighbor(source, i).head;
-    const bool up = order_.empty() || order_[head] > order_[source];
-    arcs[i] = {head, up, up ? costs_.TotalRow(head) : costs_.DownRow(head)};
-  }
+  FillArcs(source, scratch);
   FillSlots(source, scratch);
-  FillAllowed(source, arcs, scratch);
-  scratch.load.assign(arcs.size(), 0);
+  FillAllowed(source, scratch);
+  scratch.load.assign(scratch.arcs.size(), 0);
   scratch.missed.clear();
   const bool blocked = costs_.TotalRow(source)[source] == HopCosts::kNoWay;
-  for (uint32_t n = 0; n < destinations_.size(); ++n) {
-    const EndPort& end = graph_.ends[destinations_[n].end];
-    if (end.base_lid >= band_.end || end.base_lid + end.lid_count() <= band_.first) continue;
-    if (end.at == source && !blocked) {
-      ForEachLid(end, [&](uint32_t lid) { row[lid] = end.port; });
-    } else if (scratch.count[end.at] == 0) {
-      ForEachLid(end, [&](uint32_t lid) { unserved.push_back(Lid(static_cast<uint16_t>(lid))); });
-    } else {
-      const uint32_t neighbor = SlotNeighbor(source, arcs, n, scratch);
-      if (neighbor < arcs.size()) WriteEntries(source, arcs, n, neighbor, scratch, row);
-      else scratch.missed.push_back(n);
-    }
+  for (const Run& run : runs_) {
+    if (run.at == source && !blocked)
+      ForEachLid(run, [&](uint32_t lid, uint8_t port) { row[lid] = port; });
+    else if (scratch.count[run.at] == 0)
+      ForEachLid(run, [&](uint32_t lid, uint8_t) {
+        unserved.push_back(Lid(static_cast<uint16_t>(lid)));
+      });
+    else
+      WriteRun(source, run, scratch, row);
   }
   for (uint32_t n : scratch.missed)
-    WriteEntries(source, arcs, n, LeastLoaded(source, arcs, destinations_[n], scratch), scratch, row);
+    WriteEntries(source, n, LeastLoaded(source, destinations_[n], scratch), scratch, row);
 }
 
 }  // namespace fabricd::routing

@@ -29,8 +29,51 @@ class TableWriter {
               const std::vector<Destination>& destinations, const Order& order,
               const HopCosts& costs, LidBand band);
 
+  struct Scratch;
+  // Writes the entries of the band's LIDs and adds those without a way to `unserved`.
+  void WriteRow(uint32_t source, Scratch& scratch, Row& row, std::vector<Lid>& unserved) const;
+
+ private:
+  struct Arc {
+    const uint8_t* costs;  // [destination switch] What is left from the neighbour on.
+    bool up;
+    bool single;           // One cable only, by `port`.
+    uint8_t port;
+  };
+  // Neighbouring destinations on one switch.
+  struct Run {
+    uint32_t begin, end, at;
+    bool plain;  // One LID each, all in the band.
+  };
+  void FillArcs(uint32_t source, Scratch& scratch) const;
+  void FillSlots(uint32_t source, Scratch& scratch) const;
+  void FillAllowed(uint32_t source, Scratch& scratch) const;
+  bool Allows(const Scratch& scratch, uint32_t neighbor, uint32_t d) const {
+    const Arc& arc = scratch.arcs[neighbor];
+    return arc.costs[d] == scratch.want[arc.up][d];
+  }
+  void WriteRun(uint32_t source, const Run& run, Scratch& scratch, Row& row) const;
+  void WriteEntries(uint32_t source, uint32_t destination, uint32_t neighbor, Scratch& scratch,
+                    Row& row) const;
+  uint32_t LeastLoaded(uint32_t source, const Destination& to, const Scratch& scratch) const;
+  uint32_t CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
+                   uint8_t up_cable) const;
+  template <typename Visit>
+  void ForEachLid(const Run& run, Visit&& visit) const;
+
+  const SwitchGraph& graph_;
+  const Levels& levels_;
+  const Slots& slots_;
+  const std::vector<Destination>& destinations_;
+  const Order& order_;
+  const HopCosts& costs_;
+  const LidBand band_;
+  std::vector<Run> runs_;
+
+ public:
   // Reused from row to row by one thread; worth it when they are of one level.
   struct Scratch {
+    std::vector<Arc> arcs;           // [neighbour]
     SlotClass slot_class;            // For which `slot` and `cable` hold.
     std::vector<uint16_t> slot;      // [destination]
     std::vector<uint8_t> cable;      // [destination]
@@ -40,39 +83,6 @@ class TableWriter {
     std::vector<uint32_t> missed;    // Destinations whose slot has no allowed neighbour.
     std::vector<uint32_t> load;      // [neighbour]
   };
-  // Writes the entries of the band's LIDs and adds those without a way to `unserved`.
-  void WriteRow(uint32_t source, Scratch& scratch, Row& row, std::vector<Lid>& unserved) const;
-
- private:
-  struct Arc {
-    uint32_t head;
-    bool up;
-    const uint8_t* costs;  // [destination switch] What is left from the head on.
-  };
-  void FillSlots(uint32_t source, Scratch& scratch) const;
-  void FillAllowed(uint32_t source, const std::vector<Arc>& arcs, Scratch& scratch) const;
-  static bool Allows(const Arc& arc, const Scratch& scratch, uint32_t d) {
-    return arc.costs[d] == scratch.want[arc.up][d];
-  }
-  uint32_t LeastLoaded(uint32_t source, const std::vector<Arc>& arcs, const Destination& destination,
-                       const Scratch& scratch) const;
-  // The neighbour to take: the slot's, or arcs.size() when it is not allowed.
-  uint32_t SlotNeighbor(uint32_t source, const std::vector<Arc>& arcs, uint32_t destination,
-                        const Scratch& scratch) const;
-  void WriteEntries(uint32_t source, const std::vector<Arc>& arcs, uint32_t destination,
-                    uint32_t neighbor, Scratch& scratch, Row& row) const;
-  template <typename Visit>
-  void ForEachLid(const EndPort& end, Visit&& visit) const;
-  uint32_t CableOf(uint32_t source, const Neighbor& neighbor, const Destination& destination,
-                   uint8_t up_cable) const;
-
-  const SwitchGraph& graph_;
-  const Levels& levels_;
-  const Slots& slots_;
-  const std::vector<Destination>& destinations_;
-  const Order& order_;
-  const HopCosts& costs_;
-  const LidBand band_;
 };
 
 }  // namespace fabricd::routing

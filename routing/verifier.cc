@@ -29,7 +29,7 @@ constexpr size_t kMaxLoopShown = 12;
 struct Far {
   static constexpr uint32_t kDead = kNone, kEndPort = kNone - 1;
   uint32_t node = kDead;  // Switch number, or one of the above.
-  uint8_t port = 0;       // Of that switch.
+  uint32_t channel = 0;   // Of the link in this direction, to a switch. See Dependencies.
   bool IsSwitch() const { return node < kEndPort; }
 };
 
@@ -52,6 +52,8 @@ class Wiring {
     for (uint32_t s = 0; s < size(); ++s) number_[switches_[s]->index.value()] = s;
     far_.resize(size_t{size()} * 256);
     for (uint32_t s = 0; s < size(); ++s) ReadPorts(s);
+    for (Far& far : far_)
+      if (far.IsSwitch()) far.channel += far.node * last_port_;
     FindPieces();
     places_.resize(lids.top().value() + size_t{1});
     for (size_t lid = 1; lid < places_.size(); ++lid)
@@ -95,8 +97,8 @@ class Wiring {
       if (peer_port == 0 || peer_port == kNoRoute) continue;  // No link of the specification ends there.
       Far& far = far_[size_t{s} * 256 + port];
       far.node = peer->IsSwitch() ? number_[peer->index.value()] : Far::kEndPort;
-      far.port = peer_port;
-      last_port_ = std::max({last_port_, static_cast<uint8_t>(port), far.port});
+      far.channel = peer_port - 1u;  // Of that switch; the switches before it are added at the end.
+      last_port_ = std::max({last_port_, static_cast<uint8_t>(port), peer_port});
     }
   }
   void FindPieces() {
@@ -138,8 +140,8 @@ class Wiring {
   uint8_t last_port_ = 0;              // Highest in use on a link.
 };
 
-// Channel dependencies: a packet that came into switch s by `in` wants `out` next. A channel is named
-// by its receiving end (s, in).
+// Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A channel
+// is named by its receiving end: s * ports + in - 1.
 class Dependencies {
  public:
   explicit Dependencies(const Wiring& wiring)
@@ -148,15 +150,16 @@ class Dependencies {
 
   // Port 64 of a radix-64 switch must not share a bit with port 0, hence port - 1. Port 0 and ports
   // that lead nowhere are no channels.
-  void Add(uint32_t s, uint8_t in, uint8_t out) {
+  void Add(uint32_t channel, uint8_t out) {
     const unsigned bit = out - 1u;
-    if (bit < ports_) bits_[Index(s, in) * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
+    if (bit >= ports_) return;
+    if (words_ == 1) bits_[channel] |= uint64_t{1} << bit;
+    else bits_[size_t{channel} * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
   }
   void Merge(const Dependencies& other) {
     for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
   }
   size_t channels() const { return words_ ? bits_.size() / words_ : 0; }
-  size_t Index(uint32_t s, uint8_t in) const { return size_t{s} * ports_ + (in - 1u); }
   uint32_t SwitchOf(size_t channel) const { return static_cast<uint32_t>(channel / ports_); }
   uint8_t PortOf(size_t channel) const { return static_cast<uint8_t>(channel % ports_ + 1); }
   // Calls visit(channel) for each channel that `channel` waits for.
@@ -166,13 +169,13 @@ class Dependencies {
       for (uint64_t left = bits_[channel * words_ + word]; left; left &= left - 1) {
         const auto out = static_cast<uint8_t>(word * 64 + __builtin_ctzll(left) + 1);
         const Far& far = wiring.far(SwitchOf(channel), out);
-        if (far.IsSwitch()) visit(Index(far.node, far.port));
+        if (far.IsSwitch()) visit(size_t{far.channel});
       }
   }
 
  private:
   size_t ports_, words_;
-  std::vector<uint64_t> bits_;  // [(switch * ports + in - 1) * words]
+  std::vector<uint64_t> bits_;  // [channel * words]
 };
 
 // The channels of one cycle in waiting order; empty when there is none.
@@ -301,26 +304,36 @@ class Judge {
   }
 
   uint64_t CheckTile(size_t t, const Tile& tile, Dependencies& dependencies) const {
-    std::array<Place, kTile> place;
-    for (uint32_t i = 0; i < kTile; ++i) place[i] = wiring_.place(t * kTile + i);
+    std::array<uint32_t, kTile> at, piece;
+    for (uint32_t i = 0; i < kTile; ++i) {
+      at[i] = wiring_.place(t * kTile + i).at;
+      piece[i] = at[i] == kNone ? kNone : wiring_.piece(at[i]);
+    }
     uint64_t suspect = 0;
-    for (uint32_t s = 0; s < wiring_.size(); ++s)
+    for (uint32_t s = 0; s < wiring_.size(); ++s) {
+      const uint8_t* entries = &tile[size_t{s} * kTile];
+      const uint32_t own_piece = wiring_.piece(s);
       for (uint32_t i = 0; i < kTile; ++i) {
-        const uint8_t out = tile[size_t{s} * kTile + i];
-        const bool wanted = place[i].at != kNone && wiring_.piece(place[i].at) == wiring_.piece(s);
-        bool right;
-        if (!wanted) right = out == kNoRoute;
-        else if (out == kNoRoute) right = IsExempt(s, t * kTile + i);
-        else if (s == place[i].at) right = out == place[i].port;
-        else {
-          const Far& far = wiring_.far(s, out);
-          right = far.IsSwitch() && tile[size_t{far.node} * kTile + i] != kNoRoute;
-          if (far.IsSwitch())
-            dependencies.Add(far.node, far.port, tile[size_t{far.node} * kTile + i]);
+        const Far& far = wiring_.far(s, entries[i]);
+        if (far.IsSwitch()) {
+          const uint8_t next = tile[size_t{far.node} * kTile + i];
+          dependencies.Add(far.channel, next);
+          if (piece[i] == own_piece && s != at[i] && next != kNoRoute) continue;
+          suspect |= uint64_t{1} << i;
+        } else if (!IsRightEnd(s, t * kTile + i, entries[i])) {
+          suspect |= uint64_t{1} << i;
         }
-        suspect |= uint64_t{!right} << i;
       }
+    }
     return suspect;
+  }
+
+  // Of an entry that leads to no other switch.
+  bool IsRightEnd(uint32_t s, size_t lid, uint8_t out) const {
+    const Place place = wiring_.place(lid);
+    const bool wanted = place.at != kNone && wiring_.piece(place.at) == wiring_.piece(s);
+    if (out == kNoRoute) return !wanted || IsExempt(s, lid);
+    return s == place.at && out == place.port;
   }
 
   // What following one LID's entries from everywhere shows.
