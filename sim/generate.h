@@ -37,6 +37,9 @@ struct SuperPodSpec {
   wire::LinkSpeed speed = wire::LinkSpeed::kNdr;
 };
 
+// "NDR"; kInvalidArgument lists the names.
+absl::StatusOr<wire::LinkSpeed> ParseSpeed(const std::string& name);
+
 // kInvalidArgument names the parameter that does not fit and what would.
 absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> GenerateFatTree(const FatTreeSpec& spec);
 absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> GenerateSuperPod(const SuperPodSpec& spec);

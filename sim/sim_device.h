@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -65,10 +66,11 @@ struct SimPort {
   uint8_t rated_width = 0;  // lanes
   PortRef cable;          // The socket at the other end; none: no cable.
   bool plugged = false;
+  uint32_t training = 0;  // Serial of the training under way.
   Instant m_key_lease_end = kNever;
   std::optional<wire::SmInfo> scripted_sm;  // A foreign SM played by the simulator.
-  wire::PortInfoExtended extended;
   // Empty: as after power-up.
+  std::unique_ptr<wire::PortInfoExtended> extended;
   std::vector<wire::PKeyTable> pkeys;
   std::vector<wire::GuidInfo> guids;
   std::map<uint8_t, wire::VlArbitrationTable> vl_arbitration;  // By table 1-4.
@@ -102,7 +104,7 @@ class SimDevice {
   wire::SlToVlMappingTable SlToVl(PortNum in, PortNum out) const;
   size_t lft_blocks_stored() const { return lft_.size() / wire::LinearForwardingTable::kEntries; }
 
-  // A link-layer transition of a port (not one that a Set asked for): sets PortStateChange.
+  // A transition by the link layer (not one that a Set asked for): sets PortStateChange.
   void NotePortStateChange() { switch_info_.port_state_change = true; }
   // Registers as after power-up, LIDs and tables lost; cables stay.
   void Reset();
@@ -113,22 +115,31 @@ class SimDevice {
 
  private:
   bool PassesMKey(Instant now, PortNum ingress, const wire::Smp& smp);
-  void Get(PortNum ingress, wire::Smp& smp) const;
-  void Set(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
-  uint16_t GetTable(PortNum ingress, wire::Smp& smp) const;
-  uint16_t SetTable(PortNum ingress, wire::Smp& smp, bool& changed);
-  uint16_t SetPKeyTable(PortNum ingress, const wire::Smp& smp, bool& changed, SmaEffects& effects);
+  bool Supports(wire::AttributeId attribute, wire::Method method) const;
+  uint16_t Get(PortNum ingress, wire::Smp& smp) const;
+  uint16_t Set(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  uint16_t GetBlock(PortNum ingress, wire::Smp& smp) const;
   uint16_t SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetPortInfoExtended(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   uint16_t SetSwitchInfo(wire::Smp& smp, SmaEffects& effects);
-  uint16_t SetLft(const wire::Smp& smp, bool& changed);
-  uint16_t SetMft(const wire::Smp& smp, bool& changed);
-  uint16_t SetSlToVl(const wire::Smp& smp, bool& changed);
+  uint16_t SetPKeyTable(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetGuidInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetVlArbitration(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetSlToVl(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetLft(const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetMft(const wire::Smp& smp, SmaEffects& effects);
+  // Ports and blocks that a modifier names; nullopt or false where there is none.
   std::optional<PortNum> PortOfModifier(PortNum ingress, uint32_t modifier) const;
-  uint16_t PKeyBlocks(PortNum port) const;
+  std::optional<std::pair<PortNum, uint16_t>> PKeyBlockOf(PortNum ingress, uint32_t modifier) const;
+  std::optional<PortNum> VlArbitrationPort(PortNum ingress, uint32_t modifier) const;
+  bool SlToVlExists(uint32_t modifier) const;
+  bool LftBlockExists(uint32_t modifier) const;
   bool MftBlockExists(uint32_t modifier) const;
+  wire::PortInfoExtended Extended(PortNum port) const;
   void PowerUpPort(PortNum port);
+  void PowerUpSwitch();
 
-  const DeviceOptions* options_;
+  DeviceOptions options_;
   wire::NodeInfo info_;
   std::string description_;
   wire::SwitchInfo switch_info_;

@@ -33,6 +33,7 @@
 #include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transport.h"
+#include "mad/wire/notice.h"
 #include "sim/control.h"
 #include "sim/sim_device.h"
 
@@ -110,7 +111,8 @@ class SimFabric {
   [[nodiscard]] absl::Status Send(Instant now, PortRef host, mad::OutgoingMad mad);
   // Runs all that is due at or before `now` and appends what was delivered, in order.
   void Advance(Instant now, std::vector<Delivery>& out);
-  // When Advance has something to do next; at or before the last `now` when deliveries wait; kNever.
+  // When to call Advance next: at or before the last `now` when deliveries wait, kNever when nothing is
+  // under way. May be earlier than needed.
   Instant next_event() const;
   // Sends one request and runs the fabric until it is answered or timed out (at now + timeout). Returns all
   // MADs that arrived at `host` meanwhile, the answer last. Events and other hosts' MADs stay for Advance.
@@ -140,52 +142,100 @@ class SimFabric {
   void ResetStats() { stats_ = SimStats(); }
 
  private:
-  struct Packet;
-  struct Host;
-  struct Event;
-  struct LaterEvent;
-  struct Trap;
+  // A MAD on its way. Its first hops need only the raw bytes: forwarding nodes look at no more.
+  struct Packet {
+    std::vector<uint8_t> bytes;
+    PortRef at;           // The port it arrives by; at its origin the sender's port.
+    bool origin = true;   // It has not left its sender yet.
+    bool directed = false;
+    Lid slid = kPermissiveLid, dlid = kPermissiveLid;
+    ServiceLevel sl;
+    uint16_t pkey_index = 0;
+    int hops = 0;
+    uint8_t management_class() const { return bytes[1]; }
+    uint8_t method() const { return bytes[3]; }
+    bool IsSmp() const { return directed || management_class() == 0x01; }
+  };
+  struct Waiting {  // A request that a program wants answered.
+    mad::Agent agent;
+    mad::Address to;
+    std::vector<uint8_t> request;
+    uint8_t management_class;
+    uint32_t serial;
+  };
+  struct Host {
+    PortRef port;
+    bool is_sm = false;
+    uint32_t id = 0;
+    absl::flat_hash_map<uint64_t, Waiting> waiting;  // By TransactionID.
+  };
+  struct Trap {  // Sent, and not repressed yet.
+    uint64_t transaction_id = 0;
+    int repeats_left = 0;
+    uint32_t serial = 0;
+    bool again = false;  // It happened once more since it was sent.
+  };
+  struct Event {
+    enum class Kind : uint8_t { kArrive, kTimeOut, kLinkRequest, kTrain, kRebooted, kTrap };
+    Instant at;
+    Kind kind = Kind::kArrive;
+    PortRef port;
+    uint64_t id = 0;      // Slot, TransactionID, physical state or trap number.
+    uint32_t serial = 0;  // Tells an event that something newer has replaced.
+    uint64_t sequence = 0;
+    // For a heap whose top is the earliest.
+    friend bool operator<(const Event& a, const Event& b) {
+      return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
+    }
+  };
   struct NodeState {
     std::unique_ptr<SimDevice> device;
     bool running = true;
   };
   enum class Hop : uint8_t { kConsume, kForward, kLost };
 
-  SimDevice& dev(NodeIndex node) { return *nodes_[node.value()].device; }
+  SimDevice& Device(NodeIndex node) { return *nodes_[node.value()].device; }
+  const SimDevice& Device(NodeIndex node) const { return *nodes_[node.value()].device; }
+  SimPort& Port(PortRef ref) { return Device(ref.node).mutable_port(ref.port); }
+  const SimPort& Port(PortRef ref) const { return Device(ref.node).port(ref.port); }
+  bool PortExists(PortRef ref) const { return device(ref.node) && Device(ref.node).HasPort(ref.port); }
   Host* FindHost(PortRef port);
 
+  // sim_fabric_carry.cc: the way of a MAD.
   void Carry(Packet packet);
   bool Step(Packet& packet);
   Hop DirectedHop(Packet& packet, PortNum& egress);
+  Hop DirectedReturn(Packet& packet, PortNum& egress);
   Hop RoutedHop(const Packet& packet, PortNum& egress);
-  Hop RoutedOrigin(const Packet& packet, PortNum& egress) const;
+  Hop RoutedBySwitch(const Packet& packet, PortNum& egress);
   bool Cross(Packet& packet, PortNum egress);
   bool Consume(Packet& packet);
-  bool ConsumeSmp(Packet& packet);
-  bool AnswerAsDevice(Packet& packet);
-  void ApplyEffects(const SmaEffects& effects, NodeIndex node);
+  bool AnswerAsDevice(Packet& packet, PortNum ingress);
+  void CountSmp(wire::AttributeId attribute, wire::Method method, const wire::Smp& answer);
+  void ApplyEffects(NodeIndex node);
   void DeliverToHost(Packet packet, Host* host);
   void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
 
+  // sim_fabric_links.cc: links, traps, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
-  void SetLinkState(PortRef port, wire::PortState state);
-  void DropLink(PortRef port);
-  void TryTrain(PortRef port);
+  void DropLink(PortRef port, bool asked_for);
+  void NoteStateChange(PortRef port);
+  void TryTrain(PortRef port, Duration training_time);
   void FinishTraining(PortRef port);
-  void NegotiateRate(SimPort& a, SimPort& b);
   void FinishReboot(NodeIndex node);
-
+  void SetIsSmBit(Instant now, PortRef port, bool is_sm);
   void RaiseTrap(PortRef source, uint16_t number);
   void SendTrap(PortRef source, uint16_t number, Trap& trap);
-  void RepeatTrap(PortRef source, uint16_t number, uint32_t serial);
+  void RunTrap(const Event& event);
   void Repress(NodeIndex node, uint64_t transaction_id);
   wire::Notice MakeNotice(PortRef source, uint16_t number) const;
+  absl::Status CheckSocket(PortRef port) const;
+  SimEndpoint Endpoint(PortRef port) const;
 
   void Schedule(Event event);
   void RunEvent(const Event& event);
   void RunDue(Instant now);
-  void TimeOut(PortRef host, uint64_t transaction_id, uint32_t serial);
-  void DiscardStaleEvents();
+  void TimeOut(const Event& event);
 
   SimOptions options_;
   std::vector<NodeState> nodes_;
@@ -193,14 +243,14 @@ class SimFabric {
   absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_description_;
   std::vector<std::unique_ptr<Host>> hosts_;
   Instant now_{};
-  std::vector<Event> events_;  // A heap, earliest first; equal times in order of scheduling.
+  std::vector<Event> events_;  // A heap.
   uint64_t next_sequence_ = 0;
-  uint32_t next_serial_ = 0;
-  uint64_t next_trap_id_ = 1;
-  std::vector<Packet> in_flight_;      // Slots of packets that wait for their arrival event.
+  uint32_t next_serial_ = 1;
+  uint32_t next_trap_id_ = 1;
+  std::vector<Packet> in_flight_;  // Slots of packets that wait for their arrival.
   std::vector<uint32_t> free_slots_;
   std::map<std::pair<PortRef, uint16_t>, Trap> traps_;
-  SmaEffects effects_;                 // Reused by every answer.
+  SmaEffects effects_;  // Of the answer being given; a member to reuse its storage.
   std::vector<Delivery> delivered_;
   SimStats stats_;
 };

@@ -43,6 +43,9 @@ class SimTransport final : public mad::Transport, public Control {
   std::vector<SimCable> ListCables() override;
   std::vector<SimNode> ListNodes() override;
 
+  // What the devices counted so far.
+  SimStats stats();
+
  private:
   struct Impl;
   explicit SimTransport(std::unique_ptr<Impl> impl);

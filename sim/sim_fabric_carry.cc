@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a MAD through the fabric, hop by hop.
+#include <algorithm>
+#include <span>
+
+#include "sim/sim_fabric.h"
+
+namespace fabricd::sim {
+namespace {
+
+using wire::AttributeId;
+using wire::Method;
+using wire::PortState;
+
+// Byte offsets of a directed-route SMP (IBA vol 1 §14.2.1.2).
+constexpr size_t kBaseVersionAt = 0;
+constexpr size_t kClassVersionAt = 2;
+constexpr size_t kDirectionAt = 4;  // Bit 7
+constexpr size_t kHopPointerAt = 6;
+constexpr size_t kHopCountAt = 7;
+constexpr size_t kAttributeAt = 16;
+constexpr size_t kDrSlidAt = 32;
+constexpr size_t kDrDlidAt = 34;
+constexpr size_t kInitialPathAt = 128;
+constexpr size_t kReturnPathAt = 192;
+constexpr uint8_t kDirectionBit = 0x80;
+constexpr uint16_t kFirstMulticastLid = 0xC000;
+
+uint16_t Word(const std::vector<uint8_t>& bytes, size_t at) {
+  return static_cast<uint16_t>(bytes[at] << 8 | bytes[at + 1]);
+}
+
+bool IsReturning(const std::vector<uint8_t>& bytes) {
+  return (bytes[kDirectionAt] & kDirectionBit) != 0;
+}
+
+// Data packets need ACTIVE at the sending end, SMPs (VL15) only a link (§7.2.7).
+bool Sends(PortState state, bool smp) {
+  return smp ? state >= PortState::kInit : state == PortState::kActive;
+}
+
+}  // namespace
+
+void SimFabric::Carry(Packet packet) {
+  while (Step(packet)) {
+    if (packet.origin || options_.link_latency == Duration::zero()) continue;
+    uint32_t slot = static_cast<uint32_t>(in_flight_.size());
+    if (free_slots_.empty()) {
+      in_flight_.emplace_back();
+    } else {
+      slot = free_slots_.back();
+      free_slots_.pop_back();
+    }
+    in_flight_[slot] = std::move(packet);
+    Schedule({now_ + options_.link_latency, Event::Kind::kArrive, {}, slot, 0});
+    return;
+  }
+}
+
+// True: the packet has moved over a link, or has turned into a response that is to leave here.
+bool SimFabric::Step(Packet& packet) {
+  if (!nodes_[packet.at.node.value()].running) {
+    ++stats_.lost_link_down;
+    return false;
+  }
+  PortNum egress;
+  const Hop hop = packet.directed ? DirectedHop(packet, egress) : RoutedHop(packet, egress);
+  switch (hop) {
+    case Hop::kLost: return false;
+    case Hop::kConsume: return Consume(packet);
+    case Hop::kForward: return Cross(packet, egress);
+  }
+  return false;
+}
+
+// IBA vol 1 §14.2.2.
+SimFabric::Hop SimFabric::DirectedHop(Packet& packet, PortNum& egress) {
+  std::vector<uint8_t>& bytes = packet.bytes;
+  const uint8_t count = bytes[kHopCountAt];
+  uint8_t& pointer = bytes[kHopPointerAt];
+  const bool permissive = Word(bytes, kDrSlidAt) == kPermissiveLid.value() &&
+                          Word(bytes, kDrDlidAt) == kPermissiveLid.value();
+  if (count > wire::DirectedPath::kMaxHops || !permissive) {
+    ++stats_.lost_bad_route;
+    return Hop::kLost;
+  }
+  if (IsReturning(bytes)) return DirectedReturn(packet, egress);
+  const SimDevice& node = Device(packet.at.node);
+  if (packet.origin) {
+    // A CA sends by the port that the program sits on, whatever the path says.
+    const bool wrong_port =
+        count > 0 && !node.IsSwitch() && bytes[kInitialPathAt + 1] != packet.at.port.value();
+    if (pointer != 0 || wrong_port) {
+      ++stats_.lost_bad_route;
+      return Hop::kLost;
+    }
+  } else {
+    if (pointer < 1 || pointer > count) {
+      ++stats_.lost_bad_route;
+      return Hop::kLost;
+    }
+    bytes[kReturnPathAt + pointer] = packet.at.port.value();
+  }
+  ++pointer;
+  if (pointer == count + 1) return Hop::kConsume;
+  egress = PortNum(bytes[kInitialPathAt + pointer]);
+  // Only switches forward, and never into their own port 0.
+  if ((!packet.origin && !node.IsSwitch()) || egress.value() == 0) {
+    ++stats_.lost_bad_route;
+    return Hop::kLost;
+  }
+  return Hop::kForward;
+}
+
+SimFabric::Hop SimFabric::DirectedReturn(Packet& packet, PortNum& egress) {
+  std::vector<uint8_t>& bytes = packet.bytes;
+  const uint8_t count = bytes[kHopCountAt];
+  uint8_t& pointer = bytes[kHopPointerAt];
+  const bool legal = packet.origin ? pointer == count + 1 : pointer >= 1 && pointer <= count;
+  if (!legal) {
+    ++stats_.lost_bad_route;
+    return Hop::kLost;
+  }
+  --pointer;
+  if (pointer == 0) return Hop::kConsume;
+  egress = PortNum(bytes[kReturnPathAt + pointer]);
+  if ((!packet.origin && !Device(packet.at.node).IsSwitch()) || egress.value() == 0) {
+    ++stats_.lost_bad_route;
+    return Hop::kLost;
+  }
+  return Hop::kForward;
+}
+
+SimFabric::Hop SimFabric::RoutedHop(const Packet& packet, PortNum& egress) {
+  SimDevice& node = Device(packet.at.node);
+  const bool smp = packet.IsSmp();
+  if (packet.hops > kMaxHops) {
+    ++stats_.lost_loop;
+    return Hop::kLost;
+  }
+  if (!packet.origin && !smp) {
+    // The first data packet takes an ARMED port to ACTIVE (§7.2.7, ActiveTrigger); INIT takes none.
+    wire::PortInfo& ingress = node.mutable_port(packet.at.port).info;
+    if (ingress.port_state < PortState::kArmed) {
+      ++stats_.lost_not_active;
+      return Hop::kLost;
+    }
+    ingress.port_state = PortState::kActive;
+  }
+  if (node.IsSwitch()) return RoutedBySwitch(packet, egress);
+  if (node.OwnsLid(packet.at.port, packet.dlid)) return Hop::kConsume;
+  if (!packet.origin) {
+    ++stats_.lost_wrong_lid;
+    return Hop::kLost;
+  }
+  egress = packet.at.port;
+  if (Sends(node.port(egress).info.port_state, smp)) return Hop::kForward;
+  ++stats_.lost_not_active;
+  return Hop::kLost;
+}
+
+SimFabric::Hop SimFabric::RoutedBySwitch(const Packet& packet, PortNum& egress) {
+  const SimDevice& node = Device(packet.at.node);
+  const bool unicast = packet.dlid.value() < kFirstMulticastLid;
+  egress = PortNum(unicast ? node.LftPort(packet.dlid) : wire::LinearForwardingTable::kNoPath);
+  if (!node.HasPort(egress)) {
+    ++stats_.lost_no_lft;
+    return Hop::kLost;
+  }
+  if (egress.value() == 0) {
+    if (node.OwnsLid(egress, packet.dlid)) return Hop::kConsume;
+    ++stats_.lost_wrong_lid;
+    return Hop::kLost;
+  }
+  if (Sends(node.port(egress).info.port_state, packet.IsSmp())) return Hop::kForward;
+  ++stats_.lost_not_active;
+  return Hop::kLost;
+}
+
+bool SimFabric::Cross(Packet& packet, PortNum egress) {
+  const PortRef from{packet.at.node, egress};
+  if (!PortExists(from) || Port(from).info.port_state < PortState::kInit) {
+    ++stats_.lost_link_down;
+    return false;
+  }
+  packet.at = Port(from).cable;
+  packet.origin = false;
+  ++packet.hops;
+  return true;
+}
+
+bool SimFabric::Consume(Packet& packet) {
+  const SimDevice& node = Device(packet.at.node);
+  // A switch's own program sits behind port 0, wherever the MAD came in.
+  const PortRef host_port{packet.at.node, node.ManagementPort(packet.at.port)};
+  Host* host = FindHost(host_port);
+  const Method method = static_cast<Method>(packet.method());
+  const bool request = method == Method::kGet || method == Method::kSet;
+  const bool for_sm =
+      static_cast<AttributeId>(Word(packet.bytes, kAttributeAt)) == AttributeId::kSmInfo && request &&
+      host != nullptr && host->is_sm;
+  const bool response = (packet.method() & wire::kResponseBit) != 0;
+  if (!packet.IsSmp() || response || method == Method::kTrap || for_sm) {
+    DeliverToHost(std::move(packet), host);
+    return false;
+  }
+  return AnswerAsDevice(packet, packet.origin ? host_port.port : packet.at.port);
+}
+
+bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
+  const std::span<uint8_t, wire::kMadBytes> bytes(packet.bytes.data(), wire::kMadBytes);
+  std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
+  if (!smp) return false;
+  SimDevice& node = Device(packet.at.node);
+  const AttributeId attribute = smp->attribute;
+  const Method method = smp->method;
+  const SimPort& management = node.port(node.ManagementPort(ingress));
+  effects_ = SmaEffects();
+  if (bytes[kBaseVersionAt] != 1 || bytes[kClassVersionAt] != 1) {
+    smp->status = wire::kStatusBadVersion;
+    smp->method = Method::kGetResp;
+    effects_.reply = true;
+  } else if (attribute == AttributeId::kSmInfo && management.scripted_sm && method == Method::kGet) {
+    management.scripted_sm->Encode(smp->data);
+    smp->method = Method::kGetResp;
+    smp->status = wire::kStatusOk;
+    effects_.reply = true;
+  } else {
+    node.Answer(now_, ingress, *smp, effects_);
+  }
+  CountSmp(attribute, method, *smp);
+  ApplyEffects(packet.at.node);
+  if (!effects_.reply) {
+    if (!effects_.repressed) ++stats_.lost_m_key;
+    return false;
+  }
+  smp->returning = packet.directed;
+  smp->Encode(bytes);
+  packet.origin = true;
+  packet.at.port = packet.directed ? ingress : node.ManagementPort(ingress);
+  packet.hops = 0;
+  if (!packet.directed) {
+    packet.dlid = packet.slid;
+    packet.slid = management.info.lid;
+  }
+  return true;
+}
+
+void SimFabric::CountSmp(AttributeId attribute, Method method, const wire::Smp& answer) {
+  SimStats::Attribute& counts = stats_.smps[attribute];
+  if (method == Method::kGet) ++counts.gets;
+  if (method == Method::kSet) ++counts.sets;
+  if (effects_.reply && answer.status != wire::kStatusOk) {
+    ++counts.refused;
+  } else if (method == Method::kSet && effects_.reply && !effects_.changed) {
+    ++counts.idle_sets;
+  }
+}
+
+void SimFabric::ApplyEffects(NodeIndex node) {
+  // Events of their own, so that the response leaves before the link that carries it goes down.
+  for (const LinkRequest& request : effects_.links) {
+    Schedule({now_, Event::Kind::kLinkRequest, {node, request.port},
+              static_cast<uint64_t>(request.to), 0});
+  }
+  for (mad::LocalPortEvent::Kind kind : effects_.events) {
+    DeliverEvent({node, effects_.events_port}, kind);
+  }
+  if (effects_.repressed) Repress(node, *effects_.repressed);
+}
+
+PortRef SimFabric::LinkedPeer(PortRef port) const {
+  if (!PortExists(port) || port.port.value() == 0) return {};
+  return Port(port).info.port_state >= PortState::kInit ? Port(port).cable : PortRef{};
+}
+
+PortRef SimFabric::TraceData(PortRef from, Lid dlid) const {
+  if (!PortExists(from)) return {};
+  const SimDevice& origin = Device(from.node);
+  PortRef at = from;
+  if (origin.OwnsLid(from.port, dlid)) return from;
+  PortNum egress = from.port;
+  for (int hop = 0; hop <= kMaxHops; ++hop) {
+    const SimDevice& node = Device(at.node);
+    if (node.IsSwitch()) {
+      egress = PortNum(dlid.value() < kFirstMulticastLid ? node.LftPort(dlid)
+                                                         : wire::LinearForwardingTable::kNoPath);
+      if (!node.HasPort(egress)) return {};
+      if (egress.value() == 0) {
+        return node.OwnsLid(egress, dlid) ? PortRef{at.node, egress} : PortRef{};
+      }
+    } else if (hop > 0) {
+      return node.OwnsLid(at.port, dlid) ? at : PortRef{};
+    }
+    const PortRef out{at.node, egress};
+    if (Port(out).info.port_state != PortState::kActive) return {};
+    at = Port(out).cable;
+    if (Port(at).info.port_state < PortState::kArmed) return {};
+  }
+  return {};
+}
+
+}  // namespace fabricd::sim

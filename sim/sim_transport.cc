@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_transport.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "common/status.h"
+
+namespace fabricd::sim {
+namespace {
+
+// Far above what a sender's window lets wait; a full queue means that the sender ignores its window.
+constexpr size_t kQueueCapacity = 65536;
+
+Instant Now() {
+  return Instant(std::chrono::duration_cast<Duration>(
+      std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+std::chrono::steady_clock::time_point ToSteady(Instant at) {
+  return std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(at.time_since_epoch()));
+}
+
+}  // namespace
+
+struct SimTransport::Impl {
+  Impl(const fabric::FabricSnapshot& topology, const SimOptions& options)
+      : fabric(topology, options) {}
+
+  // Callers → worker: bounded by kQueueCapacity, Send refuses when full.
+  std::mutex queue_mutex;
+  std::condition_variable wake;
+  std::vector<mad::OutgoingMad> queue;
+  bool poked = false;     // The fabric changed under the worker: its next event may be earlier.
+  bool stopping = false;
+
+  std::mutex fabric_mutex;
+  SimFabric fabric;
+
+  PortRef host;
+  mad::LocalPort local;
+  Sink sink;
+  std::thread worker;
+
+  void Run();
+  // Waits for work; false when stopping.
+  bool Wait(Instant deadline, std::vector<mad::OutgoingMad>& batch);
+  void Process(std::vector<mad::OutgoingMad>& batch, std::vector<Delivery>& arrived,
+               Instant& deadline);
+  void Poke();
+  template <typename Change>
+  absl::Status Apply(Change&& change) {
+    absl::Status status;
+    {
+      std::lock_guard lock(fabric_mutex);
+      status = change(Now());
+    }
+    Poke();
+    return status;
+  }
+};
+
+bool SimTransport::Impl::Wait(Instant deadline, std::vector<mad::OutgoingMad>& batch) {
+  std::unique_lock lock(queue_mutex);
+  const auto ready = [this] { return stopping || poked || !queue.empty(); };
+  if (deadline == kNever) {
+    wake.wait(lock, ready);
+  } else {
+    wake.wait_until(lock, ToSteady(deadline), ready);
+  }
+  poked = false;
+  batch.swap(queue);
+  return !stopping;
+}
+
+void SimTransport::Impl::Process(std::vector<mad::OutgoingMad>& batch,
+                                 std::vector<Delivery>& arrived, Instant& deadline) {
+  std::lock_guard lock(fabric_mutex);
+  const Instant now = Now();
+  for (mad::OutgoingMad& outgoing : batch) {
+    mad::IncomingMad failed;
+    failed.kind = mad::IncomingMad::Kind::kSendFailed;
+    failed.agent = outgoing.agent;
+    failed.from = outgoing.to;
+    std::vector<uint8_t> copy = outgoing.payload;
+    if (fabric.Send(now, host, std::move(outgoing)).ok()) continue;
+    failed.payload = std::move(copy);
+    arrived.push_back({now, host, std::move(failed)});
+  }
+  fabric.Advance(now, arrived);
+  deadline = fabric.next_event();
+}
+
+void SimTransport::Impl::Run() {
+  std::vector<mad::OutgoingMad> batch;
+  std::vector<Delivery> arrived;
+  Instant deadline = Now();  // What happened before the start is due at once.
+  while (Wait(deadline, batch)) {
+    Process(batch, arrived, deadline);
+    batch.clear();
+    for (Delivery& delivery : arrived) sink(std::move(delivery.what));
+    arrived.clear();
+  }
+}
+
+void SimTransport::Impl::Poke() {
+  {
+    std::lock_guard lock(queue_mutex);
+    poked = true;
+  }
+  wake.notify_one();
+}
+
+SimTransport::SimTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+SimTransport::~SimTransport() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<SimTransport>> SimTransport::Create(
+    const fabric::FabricSnapshot& topology, Options options) {
+  auto impl = std::make_unique<Impl>(topology, options.fabric);
+  if (options.host.empty()) {
+    impl->host = impl->fabric.DefaultHostPort();
+    if (impl->host.IsNone()) return NotFound("the topology has no channel adapter to run on");
+  } else {
+    const absl::StatusOr<PortRef> host = impl->fabric.FindHostPort(options.host);
+    if (!host.ok()) return host.status();
+    impl->host = *host;
+  }
+  impl->fabric.Attach(impl->host);
+  const SimDevice& device = *impl->fabric.device(impl->host.node);
+  impl->local.device = "sim";
+  impl->local.port = impl->host.port;
+  impl->local.node_guid = device.guid();
+  impl->local.port_guid = device.port(impl->host.port).guid;
+  return std::unique_ptr<SimTransport>(new SimTransport(std::move(impl)));
+}
+
+absl::Status SimTransport::Start(Sink sink) {
+  if (impl_->worker.joinable()) return FailedPrecondition("the simulated fabric is started already");
+  impl_->sink = std::move(sink);
+  impl_->stopping = false;
+  impl_->worker = std::thread([impl = impl_.get()] { impl->Run(); });
+  return absl::OkStatus();
+}
+
+void SimTransport::Stop() {
+  {
+    std::lock_guard lock(impl_->queue_mutex);
+    impl_->stopping = true;
+  }
+  impl_->wake.notify_one();
+  if (impl_->worker.joinable()) impl_->worker.join();
+}
+
+absl::Status SimTransport::Send(const mad::OutgoingMad& mad) {
+  bool was_empty = false;
+  {
+    std::lock_guard lock(impl_->queue_mutex);
+    if (impl_->queue.size() >= kQueueCapacity) {
+      return Unavailable("{} MADs wait for the simulated fabric", kQueueCapacity);
+    }
+    was_empty = impl_->queue.empty();
+    impl_->queue.push_back(mad);
+  }
+  if (was_empty) impl_->wake.notify_one();
+  return absl::OkStatus();
+}
+
+absl::Status SimTransport::SetIsSm(bool is_sm) {
+  return impl_->Apply([this, is_sm](Instant now) {
+    impl_->fabric.SetIsSm(now, impl_->host, is_sm);
+    return absl::OkStatus();
+  });
+}
+
+mad::LocalPort SimTransport::local_port() const { return impl_->local; }
+
+absl::Status SimTransport::Unlink(const std::string& node, PortNum port) {
+  return impl_->Apply([&](Instant now) {
+    const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
+    return found.ok() ? impl_->fabric.Unlink(now, {*found, port}) : found.status();
+  });
+}
+
+absl::Status SimTransport::Link(const std::string& node, PortNum port) {
+  return impl_->Apply([&](Instant now) {
+    const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
+    return found.ok() ? impl_->fabric.Link(now, {*found, port}) : found.status();
+  });
+}
+
+absl::Status SimTransport::Connect(const std::string& node_a, PortNum port_a,
+                                   const std::string& node_b, PortNum port_b) {
+  return impl_->Apply([&](Instant now) {
+    const absl::StatusOr<NodeIndex> a = impl_->fabric.FindNode(node_a);
+    if (!a.ok()) return a.status();
+    const absl::StatusOr<NodeIndex> b = impl_->fabric.FindNode(node_b);
+    if (!b.ok()) return b.status();
+    return impl_->fabric.Connect(now, {*a, port_a}, {*b, port_b});
+  });
+}
+
+absl::Status SimTransport::Reboot(const std::string& node) {
+  return impl_->Apply([&](Instant now) {
+    const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
+    return found.ok() ? impl_->fabric.Reboot(now, *found) : found.status();
+  });
+}
+
+std::vector<SimCable> SimTransport::ListCables() {
+  std::lock_guard lock(impl_->fabric_mutex);
+  return impl_->fabric.ListCables();
+}
+
+std::vector<SimNode> SimTransport::ListNodes() {
+  std::lock_guard lock(impl_->fabric_mutex);
+  return impl_->fabric.ListNodes();
+}
+
+SimStats SimTransport::stats() {
+  std::lock_guard lock(impl_->fabric_mutex);
+  return impl_->fabric.stats();
+}
+
+}  // namespace fabricd::sim
