@@ -122,7 +122,7 @@ class TopologyReader {
   void AddNode(const NodeLine& header);
   void AddPortList(const PortListLine& line);
   size_t PortListNode(const PortListLine::End& end);
-  void Skip(size_t line, std::string why);
+  void Skip(size_t line, std::string reason);
 
   void AssignGuids();
   size_t FindPeer(size_t line, const PortLine& port);
@@ -146,9 +146,9 @@ class TopologyReader {
   std::vector<SkippedLine> skipped_;
 };
 
-void TopologyReader::Skip(size_t line, std::string why) {
+void TopologyReader::Skip(size_t line, std::string reason) {
   skipped_.push_back({line, std::string(lines_[line - 1].substr(0, kMaxQuotedBytes)),
-                      std::move(why)});
+                      std::move(reason)});
 }
 
 void TopologyReader::ReadLines(std::string_view text) {
@@ -345,9 +345,9 @@ void TopologyReader::PlacePort(size_t index, size_t line, const PortLine& port) 
 void TopologyReader::CompleteLink(size_t index, PortNum number) {
   PortRecord& own = records_[index].ports[number.value()];
   NodeRecord& peer = records_[own.peer];
-  const auto cut = [&](const char* why) {
+  const auto cut = [&](const char* reason) {
     own.peer = kNoRecord;
-    Skip(own.line, why);
+    Skip(own.line, reason);
   };
   if (own.peer_port.value() > peer.header.ports) {
     return cut("port left unlinked: the peer has no port of this number");

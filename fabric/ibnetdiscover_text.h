@@ -24,11 +24,11 @@ namespace fabricd::fabric {
 
 class NodeNameMap;
 
-// A line that was left out, or that was used only in part; `why` says which.
+// A line that was left out, or that was used only in part; `reason` says which.
 struct SkippedLine {
   size_t line = 0;   // From 1.
   std::string text;  // At most 200 bytes of it.
-  std::string why;
+  std::string reason;
 };
 
 struct ReadResult {

@@ -50,16 +50,14 @@ Lid ParseLid(std::string_view text) {
 
 }  // namespace
 
-NodeNameMap NodeNameMap::Parse(std::string_view text, std::vector<SkippedEntry>* skipped) {
+NodeNameMap NodeNameMap::Parse(std::string_view text) {
   NodeNameMap map;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     const std::string_view line = TrimBlanks(text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line.front() == '#') continue;
-    const auto skip = [&](const char* why) {
-      if (skipped) skipped->push_back({number, why});
-    };
+    const auto skip = [&](const char* reason) { map.skipped.push_back({number, reason}); };
     TextCursor cursor(line);
     uint64_t guid = 0;
     std::string_view name;

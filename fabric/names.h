@@ -20,16 +20,18 @@ namespace fabricd::fabric {
 // comments. Wins over what the device calls itself.
 class NodeNameMap {
  public:
-  struct SkippedEntry {
+  struct SkippedLine {
     size_t line = 0;  // From 1.
-    std::string why;
+    std::string reason;
   };
   // Reads what it can; of two lines for one GUID the first holds.
-  static NodeNameMap Parse(std::string_view text, std::vector<SkippedEntry>* skipped = nullptr);
+  static NodeNameMap Parse(std::string_view text);
 
   // Empty: none.
   std::string_view Find(Guid node_guid) const;
   size_t size() const { return by_guid_.size(); }
+
+  std::vector<SkippedLine> skipped;  // What Parse() left out.
 
  private:
   absl::flat_hash_map<Guid, std::string> by_guid_;
