@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -46,8 +45,7 @@ class BoundedQueue {
     out.clear();
     std::unique_lock lock(mutex_);
     not_empty_.wait_until(lock, deadline, [this] { return closed_ || !items_.empty(); });
-    for (T& item : items_) out.push_back(std::move(item));
-    items_.clear();
+    out.swap(items_);  // Not moved one by one: producers wait for this lock.
     const bool open = !closed_;
     lock.unlock();
     not_full_.notify_all();
@@ -70,7 +68,7 @@ class BoundedQueue {
   const size_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable not_empty_, not_full_;
-  std::deque<T> items_;
+  std::vector<T> items_;
   bool closed_ = false;
 };
 

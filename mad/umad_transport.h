@@ -59,7 +59,7 @@ class UmadTransport final : public Transport {
   absl::Status Register(Agent agent);
   int HandleOf(Agent agent) const;
   void Receive(int handle, size_t expected_bytes);
-  void Deliver(const uint8_t* umad, int length);
+  void Append(uint8_t* umad, int length, std::vector<IncomingMad>& burst);
   void ReportLoss();
   void OpenVerbs();
   void WatchEvents();
@@ -71,6 +71,7 @@ class UmadTransport final : public Transport {
   std::array<int, kAgents> agent_ids_{-1, -1, -1, -1};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> lost_{false};
+  std::atomic<int> outstanding_{0};  // Requests sent that neither response nor report has ended.
   std::vector<std::thread> threads_;
   std::unique_ptr<VerbsContext> verbs_;
   std::mutex is_sm_mutex_;

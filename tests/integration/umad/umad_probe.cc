@@ -5,8 +5,8 @@
 //   umad_probe PORT discover               NodeInfo of the own node and of what its port is linked to
 //   umad_probe PORT serve TRAPS GETS       holds IsSM, answers SMInfo, represses traps; ends well after that
 //                                          many traps and SMInfo Gets, or ill after 20 s
-//   umad_probe PORT rate WINDOW COUNT [DEVICE_LIMIT]
-//                                          pipelined NodeInfo Gets to the node itself, and the rate
+//   umad_probe PORT rate WINDOW COUNT [HOP...]
+//                                          pipelined NodeInfo Gets along the path, and their rate
 //
 // PORT is umad[:DEVICE[:PORT]]. One line per fact on stdout, errors on stderr; exit 0 when all was answered.
 #include <chrono>
@@ -172,7 +172,7 @@ int Serve(UmadTransport& transport, Probe& probe, int traps_wanted, int gets_wan
   return 0;
 }
 
-int Rate(Probe& probe, uint64_t count) {
+int Rate(Probe& probe, uint64_t count, const wire::DirectedPath& path) {
   constexpr DeviceId kDevices = 1024;
   uint64_t submitted = 0, ended = 0, answered = 0;
   const Clock::time_point start = Clock::now();
@@ -180,7 +180,7 @@ int Rate(Probe& probe, uint64_t count) {
   while (ended < count) {
     while (submitted < count && probe.engine().size() < 4 * kDevices) {
       probe.engine().Submit(
-          NodeInfoGet({}, static_cast<DeviceId>(submitted % kDevices), submitted));
+          NodeInfoGet(path, static_cast<DeviceId>(submitted % kDevices), submitted));
       ++submitted;
     }
     done.clear();
@@ -199,7 +199,7 @@ int Rate(Probe& probe, uint64_t count) {
 }
 
 int Usage() {
-  fmt::print(stderr, "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT\n");
+  fmt::print(stderr, "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT [HOP...]\n");
   return 2;
 }
 
@@ -218,6 +218,7 @@ int Main(const std::vector<std::string>& arguments) {
     options.window_max = options.window_initial =
         static_cast<uint32_t>(std::strtoul(arguments[2].c_str(), nullptr, 10));
     options.window_floor = std::min(options.window_floor, options.window_max);
+    options.subtree_limit = options.window_max;
   }
   Probe probe(**transport, options);
   if (const absl::Status status = probe.Start(); !status.ok()) {
@@ -231,7 +232,11 @@ int Main(const std::vector<std::string>& arguments) {
   } else if (command == "serve" && arguments.size() >= 4) {
     result = Serve(**transport, probe, std::atoi(arguments[2].c_str()), std::atoi(arguments[3].c_str()));
   } else if (command == "rate" && arguments.size() >= 4) {
-    result = Rate(probe, std::strtoull(arguments[3].c_str(), nullptr, 10));
+    wire::DirectedPath path;
+    for (size_t hop = 4; hop < arguments.size() && path.CanExtend(); ++hop) {
+      path = path.Then(PortNum(static_cast<uint8_t>(std::atoi(arguments[hop].c_str()))));
+    }
+    result = Rate(probe, std::strtoull(arguments[3].c_str(), nullptr, 10), path);
   } else {
     result = Usage();
   }
