@@ -120,8 +120,8 @@ class TopologyReader {
   void Add(const TopologyLine& parsed);
   void AddAttribute(const AttributeLine& line);
   void AddNode(const NodeLine& header);
-  void AddPortList(const PortListLine& line);
-  size_t PortListNode(const PortListLine::End& end);
+  void AddLink(const LinkLine& line);
+  size_t LinkNode(const LinkLine::End& end);
   void Skip(size_t line, std::string reason);
 
   void AssignGuids();
@@ -195,8 +195,8 @@ void TopologyReader::Add(const TopologyLine& parsed) {
     } else {
       records_[current_].lines.emplace_back(line, *port);
     }
-  } else if (const auto* pair = std::get_if<PortListLine>(&parsed.content)) {
-    AddPortList(*pair);
+  } else if (const auto* pair = std::get_if<LinkLine>(&parsed.content)) {
+    AddLink(*pair);
   }
   if (!parsed.whole) Skip(line, "used without the end of it, which could not be read");
 }
@@ -226,34 +226,40 @@ void TopologyReader::AddNode(const NodeLine& header) {
   records_.push_back(std::move(record));
 }
 
-size_t TopologyReader::PortListNode(const PortListLine::End& end) {
-  const auto [found, is_new] = record_by_guid_.emplace(end.guid, records_.size());
+size_t TopologyReader::LinkNode(const LinkLine::End& end) {
+  const auto [found, is_new] = record_by_guid_.emplace(end.node_guid, records_.size());
   if (is_new) {
     NodeRecord& record = records_.emplace_back();
     record.line = lines_.size();
     record.has_header = false;
     record.header.type = end.type;
     record.header.description = end.description;
-    record.guid = end.guid;
-    if (end.type == NodeType::kSwitch) record.header.lid = end.lid;
+    record.guid = end.node_guid;
+    record.system_guid = end.system_guid;
+    record.vendor = end.vendor;
+    record.device = end.device;
+    if (end.type == NodeType::kSwitch) {
+      record.header.lid = end.lid;
+      record.port0_guid = end.port_guid;
+    }
   }
   NodeRecord& record = records_[found->second];
-  record.header.ports = std::max(record.header.ports, end.port.value());
+  record.header.ports = std::max({record.header.ports, end.ports, end.port.value()});
   PortRecord& port = record.Port(end.port);
   if (!record.IsSwitch()) {
-    port.guid = end.guid;
+    port.guid = end.port_guid;
     port.lid = end.lid;
   }
   return found->second;
 }
 
-void TopologyReader::AddPortList(const PortListLine& line) {
+void TopologyReader::AddLink(const LinkLine& line) {
   const auto is_port = [](PortNum port) { return port && port.value() <= kMaxPorts; };
-  if (!is_port(line.near.port) || (line.far.guid && !is_port(line.far.port))) {
+  if (!is_port(line.near.port) || (line.far.node_guid && !is_port(line.far.port))) {
     return Skip(lines_.size(), "no port number from 1 to 254");
   }
-  const size_t near = PortListNode(line.near);
-  const size_t far = line.far.guid ? PortListNode(line.far) : kNoRecord;
+  const size_t near = LinkNode(line.near);
+  const size_t far = line.far.node_guid ? LinkNode(line.far) : kNoRecord;
   PortRecord& port = records_[near].Port(line.near.port);
   if (port.line != 0) return Skip(lines_.size(), "a line for this port was read before");
   port.line = lines_.size();
@@ -261,7 +267,7 @@ void TopologyReader::AddPortList(const PortListLine& line) {
   port.rate = line.rate;
   port.peer = far;
   port.peer_port = line.far.port;
-  port.peer_guid = line.far.guid;
+  port.peer_guid = line.far.port_guid;
   port.peer_lid = line.far.lid;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology text in and out: what ibnetdiscover prints (with or without -f, -g), what ibsim takes, and
-// the port list of `ibnetdiscover -p` (in only). Pure functions.
+// Topology text in and out: what ibnetdiscover prints (with or without -f, -g) and what ibsim takes; in
+// only: the port list of `ibnetdiscover -p` and OpenSM's opensm-subnet.lst. Pure functions.
 //
 // What the text does not tell is filled in thus: a linked port is INIT and LinkUp, any other DOWN and
 // Polling; it supports its width and speed and all below (an unlinked port: those of its node's fastest
 // link, else 4x SDR as in ibsim); switch tables are as large as the specification allows; MTU, VL and
 // capability fields are 0. A node without a GUID line has the one that its id spells
 // ("S-0002c90100000000"), else the one that ibsim would give it; a port without a GUID has
-// node GUID + port number, as in ibsim.
+// node GUID + port number, as in ibsim. A port list knows no node GUIDs but those of switches: each
+// port of another node is a node of its own there.
 #pragma once
 
 #include <cstddef>

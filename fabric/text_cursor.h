@@ -74,6 +74,11 @@ class TextCursor {
     *this = ahead;
     return true;
   }
+  bool EatText(std::string_view text) {
+    if (!rest().starts_with(text)) return false;
+    Advance(text.size());
+    return true;
+  }
   template <typename T>
   bool EatNumber(int base, T& value) {
     SkipBlanks();

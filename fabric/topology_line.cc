@@ -215,7 +215,7 @@ TopologyLine ParsePort(TextCursor cursor) {
   return result;
 }
 
-bool EatPortListEnd(TextCursor& cursor, PortListLine::End& end) {
+bool EatPortListEnd(TextCursor& cursor, LinkLine::End& end) {
   const auto type = PortListTypeOf(cursor.Word());
   uint16_t lid = 0;
   uint8_t port = 0;
@@ -223,13 +223,16 @@ bool EatPortListEnd(TextCursor& cursor, PortListLine::End& end) {
   if (!type || !cursor.EatNumber(10, lid) || !cursor.EatNumber(10, port) || !cursor.EatHex(guid)) {
     return false;
   }
-  end = {*type, Lid(lid), PortNum(port), Guid(guid), {}};
+  end.type = *type;
+  end.lid = Lid(lid);
+  end.port = PortNum(port);
+  end.node_guid = end.port_guid = Guid(guid);
   return guid != 0;
 }
 
 TopologyLine ParsePortList(TextCursor cursor) {
   TopologyLine result;
-  PortListLine line;
+  LinkLine line;
   uint8_t lanes = 0;
   if (!EatPortListEnd(cursor, line.near)) {
     result.error = "no type, LID, port and GUID";
@@ -267,6 +270,72 @@ TopologyLine ParsePortList(TextCursor cursor) {
   return result;
 }
 
+// "Key:1A2B" in hex.
+bool EatField(TextCursor& cursor, std::string_view key, uint64_t& value) {
+  return cursor.EatText(key) && cursor.EatNumber(16, value);
+}
+
+// "{ SW-SM Ports:08 … {leaf1} LID:000D PN:01 }"
+bool EatSubnetListEnd(TextCursor& cursor, LinkLine::End& end) {
+  if (!cursor.Eat('{')) return false;
+  const std::string_view word = cursor.Word();
+  const auto type = PortListTypeOf(word.substr(0, word.find('-')));
+  uint64_t ports = 0, system = 0, node = 0, port_guid = 0, revision = 0, lid = 0, port = 0;
+  if (!type || !EatField(cursor, "Ports:", ports) || !EatField(cursor, "SystemGUID:", system) ||
+      !EatField(cursor, "NodeGUID:", node) || !EatField(cursor, "PortGUID:", port_guid) ||
+      !EatField(cursor, "VenID:", end.vendor) || !EatField(cursor, "DevID:", end.device) ||
+      !EatField(cursor, "Rev:", revision) || !cursor.Eat('{')) {
+    return false;
+  }
+  const std::string_view rest = cursor.rest();
+  const size_t close = rest.find("} LID:");
+  if (close == std::string_view::npos) return false;
+  end.description = rest.substr(0, close);
+  cursor.Advance(close + 1);
+  if (!EatField(cursor, "LID:", lid) || !EatField(cursor, "PN:", port) || !cursor.Eat('}') ||
+      ports == 0 || ports > 254 || port > ports || lid > 0xFFFF || node == 0) {
+    return false;
+  }
+  if (end.device > 0xFFFF) end.device >>= 16;  // As OpenSM writes that of the far end.
+  end.type = *type;
+  end.ports = static_cast<uint8_t>(ports);
+  end.system_guid = Guid(system);
+  end.node_guid = Guid(node);
+  end.port_guid = Guid(port_guid);
+  end.lid = Lid(static_cast<uint16_t>(lid));
+  end.port = PortNum(static_cast<uint8_t>(port));
+  return true;
+}
+
+LinkSpeed SpeedOfGigabits(std::string_view text) {
+  static constexpr std::pair<std::string_view, LinkSpeed> kSpeeds[] = {
+      {"2.5", LinkSpeed::kSdr}, {"5", LinkSpeed::kDdr},   {"10", LinkSpeed::kQdr},
+      {"14", LinkSpeed::kFdr},  {"25", LinkSpeed::kEdr},  {"50", LinkSpeed::kHdr},
+      {"100", LinkSpeed::kNdr}, {"200", LinkSpeed::kXdr}, {"FDR10", LinkSpeed::kFdr10}};
+  for (const auto& [name, speed] : kSpeeds) {
+    if (text == name) return speed;
+  }
+  return LinkSpeed::kUnknown;
+}
+
+TopologyLine ParseSubnetList(TextCursor cursor) {
+  TopologyLine result;
+  LinkLine line;
+  if (!EatSubnetListEnd(cursor, line.near) || !EatSubnetListEnd(cursor, line.far)) {
+    result.error = "not two ends of a link";
+    return result;
+  }
+  uint8_t lanes = 0;
+  if (cursor.EatText("PHY=") && cursor.EatNumber(10, lanes) && cursor.Eat('x')) {
+    cursor.Word();  // LOG=
+    if (cursor.EatText("SPD=")) line.rate.speed = SpeedOfGigabits(cursor.Word());
+  }
+  line.rate.lanes = IsLanes(lanes) ? lanes : 0;
+  result.whole = line.rate.IsKnown() && line.rate.speed != LinkSpeed::kUnknown;
+  result.content = line;
+  return result;
+}
+
 // Lines between the records that say nothing about the fabric.
 bool IsNoise(std::string_view line) {
   return line.empty() || line.front() == '#' || line.starts_with("DR path ") ||
@@ -282,6 +351,7 @@ TopologyLine ParseTopologyLine(std::string_view text) {
   if (IsNoise(line)) return result;
   TextCursor cursor(line);
   if (line.front() == '[') return ParsePort(cursor);
+  if (line.front() == '{') return ParseSubnetList(cursor);
   if (const size_t equals = line.find('='); equals != std::string_view::npos) {
     if (const auto key = AttributeKeyOf(line.substr(0, equals))) {
       cursor.Advance(equals + 1);

@@ -52,23 +52,30 @@ struct PortLine {
   LinkRate rate;
 };
 
+// Both ends of a link, as `ibnetdiscover -p` has them:
 // SW  14  5 0x0002c90100000000 4x SDR - CA  1  1 0x0000000000300001 ( 'leaf1' - 'node1 mlx5_0' )
-struct PortListLine {
+// or OpenSM's subnet list, which tells more of each end:
+// { SW Ports:24 SystemGUID:… NodeGUID:… PortGUID:… VenID:… … {leaf1} LID:000E PN:05 } { … } PHY=4x …
+struct LinkLine {
   struct End {
     wire::NodeType type = wire::NodeType::kUnknown;
     Lid lid;
     PortNum port;
-    Guid guid;  // A switch's node GUID, else the port GUID.
+    Guid node_guid;  // In a port list that of the port, for a node that is not a switch.
+    Guid port_guid;
     std::string_view description;
+    uint8_t ports = 0;  // 0: not told, and so are these:
+    Guid system_guid;
+    uint64_t vendor = 0, device = 0;
   };
-  End near, far;  // far.guid is 0 when nothing is attached.
+  End near, far;  // far.node_guid is 0 when nothing is attached.
   LinkRate rate;
 };
 
 struct BlankLine {};
 
 struct TopologyLine {
-  std::variant<BlankLine, AttributeLine, NodeLine, PortLine, PortListLine> content;
+  std::variant<BlankLine, AttributeLine, NodeLine, PortLine, LinkLine> content;
   const char* error = nullptr;  // Why it could not be read. Null: it could.
   // False: readable, but it stops where more is expected, as the last line of a cut file does.
   bool whole = true;
