@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/admin_service.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "common/status.h"
+#include "daemon/rpc/reactors.h"
+
+namespace fabricd::rpc {
+namespace {
+
+namespace pb = ::fabric::v1;
+
+constexpr size_t kPieceBytes = 256 * 1024;
+
+absl::Status SweepError(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+      return TryLater("CORE_BUSY", Message(status), std::chrono::seconds(1));
+    case absl::StatusCode::kFailedPrecondition: return WithReason(status, "NOT_MASTER");
+    default: return WithReason(status, "SWEEP_FAILED");
+  }
+}
+
+// A StartSweep call that is answered once: by the core's completion, by the acceptance when it does not
+// wait, or by the client's going away. The completion may come after the call is gone.
+class SweepCall {
+ public:
+  class Reactor final : public grpc::ServerUnaryReactor {
+   public:
+    explicit Reactor(std::shared_ptr<SweepCall> call) : call_(std::move(call)) {}
+    void OnCancel() override { call_->Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+   private:
+    const std::shared_ptr<SweepCall> call_;
+  };
+
+  SweepCall(const daemon::Backend& backend, pb::StartSweepResponse* response)
+      : backend_(backend), response_(response) {}
+
+  void Start(Reactor* reactor) { reactor_ = reactor; }
+  void Done(const absl::Status& status) {
+    if (!status.ok()) return Finish(ToGrpc(SweepError(status)));
+    Answer(true);
+  }
+  void Accepted() { Answer(false); }
+
+ private:
+  void Answer(bool done) {
+    const auto view = backend_.view();
+    std::lock_guard lock(mutex_);
+    if (!reactor_) return;
+    response_->set_done(done);
+    response_->set_generation(static_cast<uint32_t>(view->generation.value()));
+    response_->set_subnet_up(view->subnet_up);
+    std::exchange(reactor_, nullptr)->Finish(grpc::Status::OK);
+  }
+  void Finish(const grpc::Status& status) {
+    std::lock_guard lock(mutex_);
+    if (reactor_) std::exchange(reactor_, nullptr)->Finish(status);
+  }
+
+  const daemon::Backend& backend_;
+  std::mutex mutex_;
+  pb::StartSweepResponse* const response_;  // Valid while reactor_ is set.
+  Reactor* reactor_ = nullptr;              // Null once finished.
+};
+
+// The files one after the other, in pieces.
+class DumpPieces {
+ public:
+  explicit DumpPieces(std::map<std::string, std::string> files)
+      : files_(std::move(files)), file_(files_.begin()) {}
+
+  bool Next(pb::DumpResponse* piece) {
+    if (file_ == files_.end()) return false;
+    piece->set_file(file_->first);
+    *piece->mutable_chunk() = file_->second.substr(at_, kPieceBytes);
+    at_ += kPieceBytes;
+    if (at_ >= file_->second.size()) {
+      ++file_;
+      at_ = 0;
+    }
+    return true;
+  }
+
+ private:
+  const std::map<std::string, std::string> files_;
+  std::map<std::string, std::string>::const_iterator file_;
+  size_t at_ = 0;
+};
+
+absl::StatusOr<std::map<std::string, std::string>> MakeDumps(const daemon::Backend& backend,
+                                                             const std::set<std::string>& wanted) {
+  auto files = backend.MakeDumps();
+  if (!files.ok()) return WithReason(files.status(), "DUMP_FAILED");
+  for (const std::string& name : wanted) {
+    if (!files->count(name)) return NoSuch("file", name);
+  }
+  if (!wanted.empty()) {
+    for (auto it = files->begin(); it != files->end();) {
+      it = wanted.count(it->first) ? std::next(it) : files->erase(it);
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AdminService::StartSweep(grpc::CallbackServerContext*,
+                                                   const pb::StartSweepRequest* request,
+                                                   pb::StartSweepResponse* response) {
+  const auto call = std::make_shared<SweepCall>(backend_, response);
+  auto* reactor = new SweepCall::Reactor(call);
+  call->Start(reactor);
+  const bool wait = request->wait();  // The request is gone once the call is finished.
+  backend_.PostSweep(request->heavy(), [call](const absl::Status& status) { call->Done(status); });
+  if (!wait) call->Accepted();
+  return reactor;
+}
+
+grpc::ServerWriteReactor<pb::DumpResponse>* AdminService::Dump(grpc::CallbackServerContext* context,
+                                                               const pb::DumpRequest* request) {
+  const std::set<std::string> wanted(request->files().begin(), request->files().end());
+  const auto prepare = [this, wanted]() -> absl::StatusOr<NextPiece<pb::DumpResponse>> {
+    auto files = MakeDumps(backend_, wanted);
+    if (!files.ok()) return files.status();
+    auto pieces = std::make_shared<DumpPieces>(*std::move(files));
+    return [pieces](pb::DumpResponse* piece) -> absl::StatusOr<bool> { return pieces->Next(piece); };
+  };
+  return StreamReactor<pb::DumpResponse>::Start(context, worker_, prepare);
+}
+
+}  // namespace fabricd::rpc

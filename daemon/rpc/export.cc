@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/export.h"
+
+#include <ctime>
+
+#include <google/protobuf/util/json_util.h>
+
+#include "common/check.h"
+#include "daemon/rpc/convert.h"
+#include "fabric/ibnetdiscover_text.h"
+
+namespace fabricd::rpc {
+namespace {
+
+constexpr size_t kPieceBytes = 256 * 1024;
+
+std::string Json(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  FABRICD_CHECK(status.ok(), "{}", status.ToString());
+  return json;
+}
+
+// fabric.v1.Topology, element by element: the message as a whole is never in memory.
+class JsonExport {
+ public:
+  explicit JsonExport(std::shared_ptr<const ReadModel> model) : model_(std::move(model)) {}
+
+  bool Next(std::string* piece) {
+    if (step_ == kEnd) return false;
+    while (step_ != kEnd && piece->size() < kPieceBytes) Append(piece);
+    return true;
+  }
+
+ private:
+  enum Step { kBegin, kNodes, kHosts, kLinks, kEnd };
+
+  template <typename Proto, typename Source>
+  void AppendElement(const Source& source, std::string* piece) {
+    Proto proto;
+    ToProto(*model_, source, &proto);
+    *piece += at_ == 0 ? "\n" : ",\n";
+    *piece += Json(proto);
+    ++at_;
+  }
+  void Enter(Step step, const char* text, std::string* piece) {
+    step_ = step;
+    at_ = 0;
+    *piece += text;
+  }
+  void Append(std::string* piece) {
+    const FabricIndex& index = *model_->index;
+    switch (step_) {
+      case kBegin:
+        *piece += fmt::format("{{\"generation\":{},", model_->view->generation.value());
+        return Enter(kNodes, "\"nodes\":[", piece);
+      case kNodes:
+        if (at_ == index.nodes.size()) return Enter(kHosts, "],\n\"hosts\":[", piece);
+        return AppendElement<pb::Node>(*model_->snapshot().node(index.nodes[at_]), piece);
+      case kHosts:
+        if (at_ == model_->hosts->hosts().size()) return Enter(kLinks, "],\n\"links\":[", piece);
+        return AppendElement<pb::Host>(model_->hosts->hosts()[at_], piece);
+      case kLinks:
+        if (at_ == index.links.size()) return Enter(kEnd, "]}\n", piece);
+        return AppendElement<pb::Link>(index.links[at_], piece);
+      case kEnd:
+        return;
+    }
+  }
+
+  const std::shared_ptr<const ReadModel> model_;
+  Step step_ = kBegin;
+  size_t at_ = 0;  // In the list of this step.
+};
+
+std::string LocalTime() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[64];
+  const size_t length = std::strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &local);
+  return std::string(text, length);
+}
+
+std::string Ibnetdiscover(const ReadModel& model) {
+  fabric::TopologyTextOptions options;
+  options.generated_on = LocalTime();
+  const PortRef own = model.view->sm.port;
+  if (const fabric::Node* node = model.snapshot().node(own.node)) {
+    options.from_node = node->guid();
+    options.from_port = model.view->sm.guid;
+  }
+  options.names = model.name_map;
+  return fabric::WriteIbnetdiscover(model.snapshot(), options);
+}
+
+}  // namespace
+
+absl::StatusOr<NextPiece<pb::GetTopologyResponse>> ExportTopology(
+    std::shared_ptr<const ReadModel> model, pb::TopologyFormat format) {
+  switch (format) {
+    case pb::TOPOLOGY_FORMAT_UNSPECIFIED:
+    case pb::TOPOLOGY_FORMAT_JSON: {
+      auto json = std::make_shared<JsonExport>(std::move(model));
+      return [json](pb::GetTopologyResponse* response) -> absl::StatusOr<bool> {
+        return json->Next(response->mutable_chunk());
+      };
+    }
+    case pb::TOPOLOGY_FORMAT_IBNETDISCOVER: {
+      auto text = std::make_shared<const std::string>(Ibnetdiscover(*model));
+      return [text, at = size_t{0}](pb::GetTopologyResponse* response) mutable -> absl::StatusOr<bool> {
+        if (at >= text->size()) return false;
+        *response->mutable_chunk() = text->substr(at, kPieceBytes);
+        at += kPieceBytes;
+        return true;
+      };
+    }
+    default:
+      return BadField("format", fmt::format("{} is not a format", static_cast<int>(format)));
+  }
+}
+
+}  // namespace fabricd::rpc

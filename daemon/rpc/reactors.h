@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two shapes of a call: a unary one that answers at once, and a stream whose pieces are made as the
+// client takes them, so that a slow reader costs one piece of memory and no thread.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <grpcpp/grpcpp.h>
+
+#include "daemon/rpc/status.h"
+#include "daemon/worker.h"
+
+namespace fabricd::rpc {
+
+// One thread for the few answers that take long to make (dumps, whole-fabric exports), so that they never
+// hold a gRPC thread.
+using ExportWorker = daemon::Worker<std::function<void()>>;
+
+// Answers with what `handle` returns. Every unary call passes here.
+template <typename Handle>
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Handle&& handle) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(handle()));
+  return reactor;
+}
+
+// Fills in the next piece of a stream. False: there is none, the stream is over.
+template <typename Response>
+using NextPiece = std::function<absl::StatusOr<bool>(Response*)>;
+
+// A stream. `prepare` runs on the worker and gives the source of the pieces, which are then made on gRPC's
+// threads, one at a time.
+template <typename Response>
+class StreamReactor final : public grpc::ServerWriteReactor<Response> {
+ public:
+  using Prepare = std::function<absl::StatusOr<NextPiece<Response>>()>;
+
+  // REQUIRES: the worker outlives the call.
+  static grpc::ServerWriteReactor<Response>* Start(grpc::CallbackServerContext* context,
+                                                   ExportWorker& worker, Prepare prepare) {
+    auto* self = new StreamReactor(context);
+    // Nobody else may Finish before the job does, so the reactor is alive when it runs.
+    const bool taken = worker.Post([self, prepare = std::move(prepare)] { self->Begin(prepare); });
+    if (!taken) {
+      self->Finish(ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_EXPORTS",
+                                    "too many dumps and exports are being made")));
+    }
+    return self;
+  }
+
+ private:
+  explicit StreamReactor(grpc::CallbackServerContext* context) : context_(context) {}
+
+  void Begin(const Prepare& prepare) {
+    if (context_->IsCancelled()) return this->Finish(grpc::Status::CANCELLED);
+    auto next = prepare();
+    if (!next.ok()) return this->Finish(ToGrpc(next.status()));
+    next_ = *std::move(next);
+    WriteNext();
+  }
+  void WriteNext() {
+    piece_.Clear();
+    const absl::StatusOr<bool> more = next_(&piece_);
+    if (!more.ok()) return this->Finish(ToGrpc(more.status()));
+    if (!*more) return this->Finish(grpc::Status::OK);
+    this->StartWrite(&piece_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return this->Finish(grpc::Status::CANCELLED);  // The client has gone.
+    WriteNext();
+  }
+  void OnDone() override { delete this; }
+
+  grpc::CallbackServerContext* context_;
+  NextPiece<Response> next_;
+  Response piece_;
+};
+
+}  // namespace fabricd::rpc

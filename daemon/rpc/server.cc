@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/server.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include "common/status.h"
+#include "daemon/rpc/admin_service.h"
+#include "daemon/rpc/listen.h"
+#include "daemon/rpc/read_model.h"
+#include "daemon/rpc/sim_service.h"
+#include "daemon/rpc/topology_service.h"
+
+namespace fabricd::rpc {
+namespace {
+
+constexpr mode_t kSocketMode = 0660;
+constexpr std::chrono::seconds kShutdownGrace{1};
+// Requests are small; a client that sends more is broken or hostile.
+constexpr int kMaxRequestBytes = 1 << 20;
+constexpr size_t kExportQueue = 16;
+constexpr int kKeepaliveMs = 60'000;
+constexpr int kMinPingIntervalMs = 20'000;
+
+// Once for the process, before its first builder.
+void PrepareGrpc() {
+  static const bool done = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    // Explicit: the library's static initialiser is dropped by linkers (--as-needed).
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+  (void)done;
+}
+
+}  // namespace
+
+struct Server::State {
+  State(const ServerOptions& options, daemon::Backend& backend)
+      : models(backend), topology(models, worker, options.version), admin(backend, worker) {
+    if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
+  }
+  std::vector<grpc::Service*> services() {
+    std::vector<grpc::Service*> all = {&topology, &admin};
+    if (sim) all.push_back(sim.get());
+    return all;
+  }
+  std::vector<const char*> service_names() const {
+    std::vector<const char*> names = {"", pb::TopologyService::service_full_name(),
+                                      pb::AdminService::service_full_name()};
+    if (sim) names.push_back(simpb::SimService::service_full_name());
+    return names;
+  }
+  void SetServing(bool serving) {
+    auto* health = server->GetHealthCheckService();
+    for (const char* name : service_names()) health->SetServingStatus(name, serving);
+  }
+
+  Models models;
+  ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
+  TopologyService topology;
+  AdminService admin;
+  std::unique_ptr<SimService> sim;
+  std::vector<std::string> sockets;  // Paths that we made.
+  std::unique_ptr<grpc::Server> server;
+};
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                      daemon::Backend& backend) {
+  PrepareGrpc();
+  auto state = std::make_unique<State>(options, backend);
+  std::vector<std::string> paths;
+  for (const std::string& address : options.listen) {
+    auto path = UnixSocketPath(address);
+    if (!path.ok()) return path.status();
+    paths.push_back(*std::move(path));
+  }
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+  std::vector<int> bound(paths.size(), -1);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    FABRICD_RETURN_IF_ERROR(RemoveStaleSocket(paths[i]));
+    builder.AddListeningPort("unix:" + paths[i], grpc::InsecureServerCredentials(), &bound[i]);
+  }
+  for (grpc::Service* service : state->services()) builder.RegisterService(service);
+  state->server = builder.BuildAndStart();
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (!state->server || bound[i] <= 0) {
+      return Internal("cannot listen on {} (does its directory exist and is it writable?)", paths[i]);
+    }
+    state->sockets.push_back(paths[i]);
+    if (chmod(paths[i].c_str(), kSocketMode) != 0) {
+      return Internal("cannot set the mode of {}: {}", paths[i], std::strerror(errno));
+    }
+  }
+  if (!state->server) return Internal("cannot start gRPC");
+  state->SetServing(false);
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() { Shutdown(); }
+
+void Server::SetServing(bool serving) { state_->SetServing(serving); }
+
+void Server::Shutdown() {
+  if (!state_->server) return;
+  state_->server->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  state_->server->Wait();
+  state_->server.reset();
+  for (const std::string& path : state_->sockets) unlink(path.c_str());
+}
+
+}  // namespace fabricd::rpc

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/status.h"
+
+#include <google/protobuf/util/time_util.h>
+#include <grpcpp/support/status.h>
+
+#include "common/status.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace fabricd::rpc {
+namespace {
+
+constexpr char kTypePrefix[] = "type.googleapis.com/";
+
+std::string TypeUrl(const google::protobuf::Message& message) {
+  return kTypePrefix + message.GetDescriptor()->full_name();
+}
+
+void Attach(absl::Status& status, const google::protobuf::Message& detail) {
+  status.SetPayload(TypeUrl(detail), absl::Cord(detail.SerializeAsString()));
+}
+
+void AttachErrorInfo(absl::Status& status, const std::string& reason,
+                     const std::map<std::string, std::string>& metadata) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain(kErrorDomain);
+  for (const auto& [key, value] : metadata) (*info.mutable_metadata())[key] = value;
+  Attach(status, info);
+}
+
+bool HasErrorInfo(const absl::Status& status) {
+  return status.GetPayload(TypeUrl(google::rpc::ErrorInfo::default_instance())).has_value();
+}
+
+std::string UpperCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status MakeError(absl::StatusCode code, const std::string& reason, const std::string& message,
+                       const std::map<std::string, std::string>& metadata) {
+  absl::Status status(code, message);
+  AttachErrorInfo(status, reason, metadata);
+  return status;
+}
+
+absl::Status BadField(const std::string& field, const std::string& message,
+                      const std::string& reason) {
+  absl::Status status = MakeError(absl::StatusCode::kInvalidArgument, reason,
+                                  fmt::format("{}: {}", field, message), {{"field", field}});
+  google::rpc::BadRequest details;
+  auto* violation = details.add_field_violations();
+  violation->set_field(field);
+  violation->set_description(message);
+  Attach(status, details);
+  return status;
+}
+
+absl::Status NoSuch(const std::string& type, const std::string& name, const std::string& message) {
+  const std::string text = message.empty() ? fmt::format("no {} \"{}\"", type, name) : message;
+  absl::Status status = MakeError(absl::StatusCode::kNotFound, UpperCase(type) + "_NOT_FOUND", text,
+                                  {{type, name}});
+  google::rpc::ResourceInfo details;
+  details.set_resource_type(type);
+  details.set_resource_name(name);
+  details.set_description(text);
+  Attach(status, details);
+  return status;
+}
+
+absl::Status TryLater(const std::string& reason, const std::string& message,
+                      std::chrono::milliseconds delay) {
+  absl::Status status = MakeError(absl::StatusCode::kUnavailable, reason, message);
+  google::rpc::RetryInfo details;
+  *details.mutable_retry_delay() =
+      google::protobuf::util::TimeUtil::MillisecondsToDuration(delay.count());
+  Attach(status, details);
+  return status;
+}
+
+absl::Status WithReason(absl::Status status, const std::string& reason) {
+  if (!status.ok() && !HasErrorInfo(status)) AttachErrorInfo(status, reason, {});
+  return status;
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const absl::Status full = WithReason(status, absl::StatusCodeToString(status.code()));
+  google::rpc::Status details;
+  details.set_code(static_cast<int>(full.code()));
+  details.set_message(Message(full));
+  // ErrorInfo first: clients that look at one detail look at that.
+  const std::string error_info = TypeUrl(google::rpc::ErrorInfo::default_instance());
+  full.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    auto* any = details.add_details();
+    any->set_type_url(std::string(type.data(), type.size()));
+    any->set_value(std::string(payload));
+    const int last = details.details_size() - 1;
+    if (any->type_url() == error_info && last > 0) details.mutable_details()->SwapElements(0, last);
+  });
+  return grpc::Status(static_cast<grpc::StatusCode>(full.code()), Message(full),
+                      details.SerializeAsString());
+}
+
+}  // namespace fabricd::rpc

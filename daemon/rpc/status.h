@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error model of the API: what a handler makes, and the one place that turns it into gRPC.
+// An error is an absl::Status; its details (google.rpc.*) are payloads under their type URLs. Pure.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include <absl/status/status.h>
+
+namespace grpc {
+class Status;
+}
+
+namespace fabricd::rpc {
+
+inline constexpr char kErrorDomain[] = "fabric.v1";
+
+// An error with its ErrorInfo. `reason` is a constant in UPPER_SNAKE_CASE.
+absl::Status MakeError(absl::StatusCode code, const std::string& reason, const std::string& message,
+                       const std::map<std::string, std::string>& metadata = {});
+// INVALID_ARGUMENT with a BadRequest that names the field.
+absl::Status BadField(const std::string& field, const std::string& message,
+                      const std::string& reason = "INVALID_REQUEST");
+// NOT_FOUND with a ResourceInfo. `type` is "node", "port", "host", …; the reason is NODE_NOT_FOUND, ….
+absl::Status NoSuch(const std::string& type, const std::string& name, const std::string& message = "");
+// UNAVAILABLE with a RetryInfo.
+absl::Status TryLater(const std::string& reason, const std::string& message,
+                      std::chrono::milliseconds delay);
+
+// Gives `status` an ErrorInfo with this reason unless it has one. OK stays OK.
+absl::Status WithReason(absl::Status status, const std::string& reason);
+
+// What goes over the wire. An error without ErrorInfo gets one with its code's name as the reason.
+grpc::Status ToGrpc(const absl::Status& status);
+
+}  // namespace fabricd::rpc
