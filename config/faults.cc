@@ -12,7 +12,7 @@ void FaultList::Add(const std::string& path, int line, std::string message) {
 
 void FaultList::Add(const std::string& path, std::string message) {
   std::string around = path;
-  while (!around.empty() && lines_.count(around) == 0) {
+  while (!around.empty() && !lines_.contains(around)) {
     const size_t cut = around.find_last_of(".[");
     around.resize(cut == std::string::npos ? 0 : cut);
   }

@@ -13,7 +13,7 @@ namespace fabricd::config {
 class FaultList {
  public:
   void SetLine(const std::string& path, int line) { lines_[path] = line; }
-  bool HasKey(const std::string& path) const { return lines_.count(path) != 0; }
+  bool HasKey(const std::string& path) const { return lines_.contains(path); }
   void Add(const std::string& path, int line, std::string message);
   // On the line of the key, or of the nearest section around it that the file has.
   void Add(const std::string& path, std::string message);
