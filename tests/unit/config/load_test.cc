@@ -238,7 +238,14 @@ TEST(LoadYaml, BrokenYaml) {
   EXPECT_THAT(FaultsOf("sm: *nowhere\n"), ElementsAre(IsFault("", 1, "not YAML")));
   EXPECT_THAT(FaultsOf("- a\n- b\n"), ElementsAre(IsFault("", 1, "expected a section")));
   EXPECT_THAT(FaultsOf("fabric: umad\n---\nfabric: umad\n"),
+              ElementsAre(IsFault("", 2, "more than one YAML document")));
+  EXPECT_THAT(FaultsOf("fabric: umad\n...\nfabric: umad\n"),
               ElementsAre(IsFault("", 3, "more than one YAML document")));
+  EXPECT_THAT(FaultsOf("fabric: umad\nlid:\n  lmc:\x04 8\n"),
+              ElementsAre(IsFault("", 3, "not text: byte 0x04")));
+  EXPECT_EQ(Accepted("%YAML 1.2\n# first\n--- # begins\nlid: {lmc: 1}\n...\n# end\n").lid.lmc, 1);
+  EXPECT_EQ(Accepted("topology:\n  rail_pattern: |-\n    --- (.)\n").topology.rail_pattern,
+            "--- (.)");
   EXPECT_THAT(FaultsOf("? [a]\n: b\n"), ElementsAre(IsFault("", 1, "a key must be plain text")));
   EXPECT_FALSE(FaultsOf(std::string(100000, '[')).empty());
 }
