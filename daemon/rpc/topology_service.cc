@@ -137,7 +137,10 @@ void AddPath(const ReadModel& model, PortRef source, Lid lid, pb::Path* out) {
     added->set_node_guid(fmt::format("{}", node.guid()));
     added->set_node_name(model.name(hop.node));
     added->set_node_type(NodeTypeWord(node.info.node_type));
-    added->set_lid(model.LidsOf({hop.node, passed}).base.value());
+    const fabric::LidRange lids = model.LidsOf({hop.node, passed});
+    added->set_lid(lids.base.value());
+    added->set_lmc(lids.lmc);
+    added->set_port_guid(fmt::format("{}", node.port(passed).guid));
     if (hop.ingress) added->set_ingress_port(hop.ingress->value());
     if (hop.egress) added->set_egress_port(hop.egress->value());
   }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client: blocking calls to one fabricd. Listings come whole, all pages of one view.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <grpcpp/grpcpp.h>
+
+#include "cli/exit_code.h"
+#include "fabric/sim/v1/sim.grpc.pb.h"
+#include "fabric/v1/admin_service.grpc.pb.h"
+#include "fabric/v1/topology_service.grpc.pb.h"
+
+namespace fabricd::cli {
+
+namespace pb = ::fabric::v1;
+namespace simpb = ::fabric::sim::v1;
+
+using Timeout = std::chrono::milliseconds;
+inline constexpr Timeout kShortTimeout{15'000};   // Reads.
+inline constexpr Timeout kLongTimeout{600'000};   // Sweeps, exports.
+
+class Client {
+ public:
+  // `server`: unix:PATH, unix:///PATH, a path, or HOST:PORT. `timeout`: of every call, in place of its own.
+  Client(const std::string& server, std::optional<Timeout> timeout);
+
+  const std::string& server() const { return server_; }
+  pb::TopologyService::Stub& topology() { return *topology_; }
+  pb::AdminService::Stub& admin() { return *admin_; }
+  simpb::SimService::Stub& sim() { return *sim_; }
+
+  // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result Call(Stub& stub,
+              grpc::Status (Base::*method)(grpc::ClientContext*, const Request&, Response*),
+              const Request& request, Response* response, Timeout timeout = kShortTimeout) {
+    grpc::ClientContext context;
+    SetDeadline(context, timeout);
+    return ToResult((stub.*method)(&context, request, response), server_);
+  }
+
+  // All pages in one response. A view that goes while it is being listed is listed anew.
+  template <typename Request, typename Response>
+  Result List(grpc::Status (pb::TopologyService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                Response*),
+              Request request, Response* all) {
+    grpc::Status status;
+    for (int attempt = 0; attempt < kListAttempts; ++attempt) {
+      all->Clear();
+      status = ListOnce(method, request, all);
+      if (status.error_code() != grpc::StatusCode::OUT_OF_RANGE) break;
+    }
+    return ToResult(status, server_);
+  }
+
+  // Calls on_piece for each message of a stream; a failure of on_piece ends it.
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result Stream(Stub& stub,
+                std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
+                                                                              const Request&),
+                const Request& request, const std::function<Result(const Response&)>& on_piece) {
+    grpc::ClientContext context;
+    SetDeadline(context, kLongTimeout);
+    auto reader = (stub.*method)(&context, request);
+    Response piece;
+    while (reader->Read(&piece)) {
+      if (Result result = on_piece(piece); !result.ok()) {
+        context.TryCancel();
+        return result;
+      }
+    }
+    return ToResult(reader->Finish(), server_);
+  }
+
+ private:
+  static constexpr int kListAttempts = 3;
+  static constexpr int kPageSize = 5000;
+
+  void SetDeadline(grpc::ClientContext& context, Timeout timeout) const {
+    context.set_deadline(std::chrono::system_clock::now() + timeout_.value_or(timeout));
+  }
+  template <typename Method, typename Request, typename Response>
+  grpc::Status ListOnce(Method method, Request request, Response* all) {
+    request.set_page_size(kPageSize);
+    do {
+      grpc::ClientContext context;
+      SetDeadline(context, kShortTimeout);
+      Response page;
+      const grpc::Status status = (*topology_.*method)(&context, request, &page);
+      if (!status.ok()) return status;
+      request.set_page_token(page.next_page_token());
+      all->MergeFrom(page);
+    } while (!request.page_token().empty());
+    all->clear_next_page_token();
+    return grpc::Status::OK;
+  }
+
+  const std::string server_;
+  const std::optional<Timeout> timeout_;
+  std::unique_ptr<pb::TopologyService::Stub> topology_;
+  std::unique_ptr<pb::AdminService::Stub> admin_;
+  std::unique_ptr<simpb::SimService::Stub> sim_;
+};
+
+}  // namespace fabricd::cli

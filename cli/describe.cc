@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/describe.h"
+
+#include <fmt/format.h>
+
+#include "cli/tables.h"
+
+namespace fabricd::cli {
+namespace {
+
+// The lines under a heading.
+class Page {
+ public:
+  Page(const std::string& name, const Cell& status, const std::string& what, const TableStyle& style) {
+    text_ = fmt::format("{} {} — {}, {}\n", Colored({"●", status.tone}, style.color), name,
+                        Colored(status, style.color), what);
+  }
+  // An empty value is left out.
+  Page& Line(const std::string& key, const std::string& value) {
+    if (!value.empty()) text_ += fmt::format("{:>18}: {}\n", key, value);
+    return *this;
+  }
+  Page& Line(const std::string& key, uint32_t value) { return Line(key, fmt::format("{}", value)); }
+  Page& Block(const std::string& title, const Table& table, const TableStyle& style) {
+    if (table.size() > 0) text_ += fmt::format("\n{}:\n{}", title, table.Render(style));
+    return *this;
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string EndPortText(const pb::EndPort& port) {
+  std::string text = fmt::format("{} port {}, LID {}", port.guid(), port.number(), port.lid());
+  if (port.lmc() > 0) text += fmt::format("-{} (LMC {})", port.lid() + (1u << port.lmc()) - 1, port.lmc());
+  return text;
+}
+
+// Codes of time: 4.096 us * 2^n (IBA vol 1 §14.2.5.6).
+std::string TimeText(uint32_t code) {
+  return fmt::format("{} ({:.3g} ms)", code, 4.096e-3 * static_cast<double>(1u << (code & 31)));
+}
+
+}  // namespace
+
+std::string DescribeNode(const pb::Node& node, const pb::ListPortsResponse& ports,
+                         const TableStyle& style) {
+  Page page(node.name(), NodeStatus(node), node.type(), style);
+  page.Line("GUID", node.guid())
+      .Line("System GUID", node.system_guid())
+      .Line("Description", node.description())
+      .Line("Host", node.host())
+      .Line("Vendor", fmt::format("0x{:06x}", node.vendor_id()))
+      .Line("Device", fmt::format("{} revision {}", node.device_id(), node.revision()))
+      .Line("Ports", fmt::format("{} active, {} linked, {} in all", node.ports_active(),
+                                 node.ports_linked(), node.num_ports()))
+      .Line("Degraded links", node.links_degraded());
+  for (const pb::EndPort& port : node.end_ports()) page.Line("End port", EndPortText(port));
+  if (node.has_switch_details()) {
+    const pb::SwitchDetails& details = node.switch_details();
+    page.Line("Unicast table", fmt::format("top {}, of {}", details.linear_fdb_top(), details.linear_fdb_cap()))
+        .Line("Multicast table", fmt::format("of {}", details.multicast_fdb_cap()))
+        .Line("Port 0", details.enhanced_port0() ? "enhanced" : "base");
+  }
+  return page.Block("Ports", PortTable(ports, false), style).Take();
+}
+
+std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
+  Table table({"DEVICE", "STATUS", "RAIL", "LID", "GBPS", "PEER", "PORT-GUID"});
+  for (const pb::HostPort& port : host.ports()) {
+    table.AddRow({port.device(), PortStatus(port.state(), false),
+                  port.rail_known() ? fmt::format("{}", port.rail()) : "",
+                  fmt::format("{}", port.port().lid()), fmt::format("{:g}", port.rate_gbps()),
+                  PortText(port.peer()), port.port().guid()});
+  }
+  Page page(host.name(), HostStatus(host), "HOST", style);
+  page.Line("HCAs", host.hcas())
+      .Line("Ports", fmt::format("{} active of {}", host.ports_active(), host.ports_size()));
+  return page.Block("Ports", table, style).Take();
+}
+
+std::string DescribePort(const pb::Port& port, const TableStyle& style) {
+  Page page(port.name(), PortStatus(port.state(), port.degraded()), port.id().node_type() + " PORT", style);
+  page.Line("Node", fmt::format("{} ({})", port.id().node_name(), port.id().node_guid()));
+  if (port.has_end_port()) page.Line("End port", EndPortText(port.end_port()));
+  page.Line("Peer", port.has_peer() ? fmt::format("{} ({}, {})", PortText(port.peer()),
+                                                  port.peer().node_type(), port.peer().node_guid())
+                                    : "none");
+  if (!port.known()) return page.Line("PortInfo", "not read").Take();
+  page.Line("Physical state", port.physical_state())
+      .Line("Rate", port.width() ? fmt::format("{}, {:g} Gb/s", RateText(port.width(), port.speed()),
+                                               port.rate_gbps())
+                                 : "")
+      .Line("Supported", RateText(port.width_supported(), port.speed_supported()))
+      .Line("MTU", fmt::format("{} of {} bytes", port.mtu(), port.mtu_supported()))
+      .Line("Data VLs", fmt::format("{} of {}", port.vls(), port.vls_supported()))
+      .Line("HOQ life", TimeText(port.hoq_life()))
+      .Line("Subnet timeout", TimeText(port.subnet_timeout()))
+      .Line("SM LID", port.sm_lid())
+      .Line("Capability mask", fmt::format("0x{:08x}, 0x{:04x}", port.capability_mask(), port.capability_mask2()))
+      .Line("Key violations", fmt::format("{} M_Key, {} P_Key, {} Q_Key", port.m_key_violations(),
+                                          port.p_key_violations(), port.q_key_violations()));
+  return page.Take();
+}
+
+std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
+  const Cell status = sm.subnet_up() ? Cell("subnet up", Tone::kGood) : Cell("subnet not up", Tone::kBad);
+  Page page(sm.state(), status, "fabricd " + sm.version(), style);
+  page.Line("Port", fmt::format("{} LID {} {}", sm.guid(), sm.lid(), sm.node_name()))
+      .Line("Priority", sm.priority())
+      .Line("Phase", sm.phase())
+      .Line("Generation", sm.generation())
+      .Line("Nodes", fmt::format("{} ({} switches), {} hosts", sm.nodes(), sm.switches(), sm.hosts()))
+      .Line("Links", fmt::format("{}, {} degraded", sm.links(), sm.links_degraded()))
+      .Line("Ports", fmt::format("{} active, {} end ports", sm.ports_active(), sm.end_ports()))
+      .Line("Engine", sm.engine());
+  const pb::SweepSummary& sweep = sm.last_sweep();
+  page.Line("Last sweep", fmt::format("{}, {:.1f} ms, {} SMPs ({} Sets, {} timeouts)", sweep.kind(),
+                                      sweep.duration_ms(), sweep.smps_sent(), sweep.sets_sent(),
+                                      sweep.timeouts()));
+  for (const std::string& note : sm.routing_notes()) page.Line("Routing", note);
+  Table chain({"ENGINE", "CHOSEN", "REASON"}), remote({"SM", "STATE", "PRIORITY", "GUID"}),
+      problems({"PROBLEM", "SUBJECT", "MESSAGE"});
+  for (const pb::EngineStep& step : sm.chain()) {
+    chain.AddRow({step.engine(), step.chosen() ? "yes" : "no", step.reason()});
+  }
+  for (const pb::RemoteSm& other : sm.remote_sms()) {
+    remote.AddRow({PortText(other.port()), other.state(), fmt::format("{}", other.priority()), other.guid()});
+  }
+  for (const pb::Problem& problem : sm.problems()) {
+    problems.AddRow({problem.kind(), problem.subject(), problem.message()});
+  }
+  return page.Block("Engines", chain, style)
+      .Block("Other subnet managers", remote, style)
+      .Block("Problems", problems, style)
+      .Take();
+}
+
+}  // namespace fabricd::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `describe` shows of one thing: a heading with its state, then "Key: value" lines. Pure.
+#pragma once
+
+#include <string>
+
+#include "cli/table.h"
+#include "fabric/v1/topology_service.pb.h"
+
+namespace fabricd::cli {
+
+// `ports`: those of the node.
+std::string DescribeNode(const ::fabric::v1::Node& node, const ::fabric::v1::ListPortsResponse& ports,
+                         const TableStyle& style);
+std::string DescribeHost(const ::fabric::v1::Host& host, const TableStyle& style);
+std::string DescribePort(const ::fabric::v1::Port& port, const TableStyle& style);
+std::string DescribeSm(const ::fabric::v1::GetSmResponse& sm, const TableStyle& style);
+
+}  // namespace fabricd::cli

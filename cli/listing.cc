@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// `get`: one page-through, one document, one table.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/tables.h"
+
+namespace fabricd::cli {
+namespace {
+
+using Stub = pb::TopologyService::Stub;
+
+// A single thing asked for by name is shown as itself, a list as the response.
+template <typename Element, typename Response>
+void SetDocument(const GetOptions& options, const google::protobuf::RepeatedPtrField<Element>& elements,
+                 const Response& response, Listing* listing) {
+  if (options.names.size() == 1 && elements.size() == 1) {
+    listing->document = std::make_unique<Element>(elements[0]);
+  } else {
+    listing->document = std::make_unique<Response>(response);
+  }
+}
+
+Result FetchNodes(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  const bool switches = options.resource == Resource::kSwitch;
+  pb::ListNodesRequest request;
+  if (switches) request.add_types("SWITCH");
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  pb::ListNodesResponse response;
+  if (Result result = client.List(&Stub::ListNodes, request, &response); !result.ok()) return result;
+  if (static_cast<size_t>(response.nodes_size()) < options.names.size() && switches &&
+      response.nodes().empty()) {
+    return {kNotFound, fmt::format("no switch among {}", fmt::join(options.names, ", "))};
+  }
+  listing->table = switches ? SwitchTable(response, wide) : NodeTable(response, wide);
+  for (const pb::Node& node : response.nodes()) {
+    listing->names.push_back((switches ? "switch/" : "node/") + node.name());
+  }
+  SetDocument(options, response.nodes(), response, listing);
+  return {};
+}
+
+Result FetchHosts(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListHostsRequest request;
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  pb::ListHostsResponse response;
+  if (Result result = client.List(&Stub::ListHosts, request, &response); !result.ok()) return result;
+  listing->table = HostTable(response, wide);
+  for (const pb::Host& host : response.hosts()) listing->names.push_back("host/" + host.name());
+  SetDocument(options, response.hosts(), response, listing);
+  return {};
+}
+
+Result FetchPorts(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListPortsRequest request;
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  request.mutable_states()->Assign(options.states.begin(), options.states.end());
+  request.set_degraded_only(options.degraded);
+  request.set_view(wide ? pb::PORT_VIEW_FULL : pb::PORT_VIEW_BASIC);
+  pb::ListPortsResponse response;
+  if (Result result = client.List(&Stub::ListPorts, request, &response); !result.ok()) return result;
+  listing->table = PortTable(response, wide);
+  for (const pb::Port& port : response.ports()) listing->names.push_back("port/" + port.name());
+  SetDocument(options, response.ports(), response, listing);
+  return {};
+}
+
+Result FetchLinks(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListLinksRequest request;
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  request.set_degraded_only(options.degraded);
+  pb::ListLinksResponse response;
+  if (Result result = client.List(&Stub::ListLinks, request, &response); !result.ok()) return result;
+  listing->table = LinkTable(response, wide);
+  for (const pb::Link& link : response.links()) listing->names.push_back("link/" + PortText(link.a()));
+  SetDocument(options, response.links(), response, listing);
+  return {};
+}
+
+Result FetchSm(Client& client, bool wide, Listing* listing) {
+  auto response = std::make_unique<pb::GetSmResponse>();
+  Result result = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), response.get());
+  if (!result.ok()) return result;
+  listing->table = SmTable(*response, wide);
+  listing->names.push_back("sm/" + response->guid());
+  listing->document = std::move(response);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Resource> ParseResource(const std::string& word) {
+  static constexpr struct {
+    const char* words[3];
+    Resource resource;
+  } kResources[] = {
+      {{"node", "nodes", "no"}, Resource::kNode},       {{"host", "hosts", "ho"}, Resource::kHost},
+      {{"switch", "switches", "sw"}, Resource::kSwitch}, {{"port", "ports", "po"}, Resource::kPort},
+      {{"link", "links", "li"}, Resource::kLink},       {{"sm", "sms", "sm"}, Resource::kSm},
+  };
+  for (const auto& entry : kResources) {
+    for (const char* known : entry.words) {
+      if (word == known) return entry.resource;
+    }
+  }
+  return std::nullopt;
+}
+
+Result FetchListing(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  *listing = Listing();
+  switch (options.resource) {
+    case Resource::kNode:
+    case Resource::kSwitch: return FetchNodes(client, options, wide, listing);
+    case Resource::kHost: return FetchHosts(client, options, wide, listing);
+    case Resource::kPort: return FetchPorts(client, options, wide, listing);
+    case Resource::kLink: return FetchLinks(client, options, wide, listing);
+    case Resource::kSm: return FetchSm(client, wide, listing);
+  }
+  return {kUsage, "no such resource"};
+}
+
+Result Get(Client& client, const Globals& globals, const GetOptions& options) {
+  // The document of ports is whole whatever the table shows.
+  const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
+  Listing listing;
+  if (Result result = FetchListing(client, options, wide, &listing); !result.ok()) return result;
+  if (PrintDocument(globals, *listing.document)) return {};
+  switch (globals.format) {
+    case Format::kTable:
+    case Format::kWide:
+      if (listing.table.size() == 0) {
+        fmt::print(stderr, "No resources found.\n");
+      } else {
+        Print(listing.table.Render(globals.style));
+      }
+      return {};
+    case Format::kName: {
+      std::string text;
+      for (const std::string& name : listing.names) text += name + "\n";
+      Print(text);
+      return {};
+    }
+    default:
+      return NoSuchFormat("table, wide, json, yaml or name");
+  }
+}
+
+}  // namespace fabricd::cli

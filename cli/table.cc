@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/table.h"
+
+#include <algorithm>
+
+namespace fabricd::cli {
+namespace {
+
+constexpr size_t kGap = 3;
+
+// Columns on a terminal, taking each code point for one.
+size_t Width(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+const char* ColorCode(Tone tone) {
+  switch (tone) {
+    case Tone::kGood: return "\x1b[32m";
+    case Tone::kWarning: return "\x1b[33m";
+    case Tone::kBad: return "\x1b[31m";
+    case Tone::kPlain: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Colored(const Cell& cell, bool color) {
+  if (!color || cell.tone == Tone::kPlain) return cell.text;
+  return ColorCode(cell.tone) + cell.text + "\x1b[0m";
+}
+
+void Table::AddRow(std::vector<Cell> cells) {
+  for (Cell& cell : cells) {
+    if (cell.text.empty()) cell.text = "<none>";
+  }
+  cells.resize(headers_.size(), Cell("<none>"));
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::Render(const TableStyle& style) const {
+  std::vector<size_t> widths(headers_.size(), 0);
+  for (size_t column = 0; column < headers_.size(); ++column) {
+    if (style.headers) widths[column] = Width(headers_[column]);
+    for (const auto& row : rows_) widths[column] = std::max(widths[column], Width(row[column].text));
+  }
+  std::string out;
+  const auto append_line = [&](const std::vector<Cell>& cells, bool color) {
+    for (size_t column = 0; column < cells.size(); ++column) {
+      out += Colored(cells[column], color);
+      if (column + 1 == cells.size()) break;
+      out.append(widths[column] - Width(cells[column].text) + kGap, ' ');
+    }
+    out += '\n';
+  };
+  if (style.headers) append_line({headers_.begin(), headers_.end()}, false);
+  for (const auto& row : rows_) append_line(row, style.color);
+  return out;
+}
+
+}  // namespace fabricd::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Table: aligned columns in the manner of kubectl. UPPERCASE headers, three blanks between columns, no
+// borders, no blanks at the end of a line. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fabricd::cli {
+
+enum class Tone : uint8_t { kPlain, kGood, kWarning, kBad };
+
+struct Cell {
+  Cell(std::string t) : text(std::move(t)) {}  // NOLINT: cells are written as texts.
+  Cell(const char* t) : text(t) {}             // NOLINT
+  Cell(std::string t, Tone c) : text(std::move(t)), tone(c) {}
+  std::string text;
+  Tone tone = Tone::kPlain;
+};
+
+// The text in its tone's colour, or just the text.
+std::string Colored(const Cell& cell, bool color);
+
+struct TableStyle {
+  bool headers = true;
+  bool color = false;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}
+  // REQUIRES: as many cells as there are headers. An empty cell shows as "<none>".
+  void AddRow(std::vector<Cell> cells);
+  // The same columns without rows.
+  Table EmptyCopy() const { return Table(headers_); }
+  size_t size() const { return rows_.size(); }
+  const std::vector<std::vector<Cell>>& rows() const { return rows_; }
+  std::string Render(const TableStyle& style) const;
+
+ private:
+  std::vector<std::string> headers_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace fabricd::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// `get -w`: asks for the generation and lists again when it has moved.
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace fabricd::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval{500};
+
+std::string RowText(const std::vector<Cell>& row) {
+  std::string text;
+  for (const Cell& cell : row) text += cell.text + '\0';
+  return text;
+}
+
+// Prints a listing, at later turns only the rows that are new or changed.
+class WatchPrinter {
+ public:
+  explicit WatchPrinter(const Globals& globals) : globals_(globals), style_(globals.style) {}
+
+  void Print(const Listing& listing) {
+    std::map<std::string, std::string> now;
+    Table changed = listing.table.EmptyCopy();
+    std::string names;
+    for (size_t i = 0; i < listing.names.size(); ++i) {
+      const auto& row = listing.table.rows()[i];
+      const auto& text = now[listing.names[i]] = RowText(row);
+      const auto before = shown_.find(listing.names[i]);
+      if (before != shown_.end() && before->second == text) continue;
+      changed.AddRow(row);
+      names += listing.names[i] + "\n";
+    }
+    shown_ = std::move(now);
+    if (PrintDocument(globals_, *listing.document)) return;
+    if (globals_.format == Format::kName) return cli::Print(names);
+    if (changed.size() > 0) cli::Print(changed.Render(style_));
+    style_.headers = false;
+  }
+
+ private:
+  const Globals& globals_;
+  TableStyle style_;
+  std::map<std::string, std::string> shown_;
+};
+
+}  // namespace
+
+Result Watch(Client& client, const Globals& globals, const GetOptions& options) {
+  WatchPrinter printer(globals);
+  const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
+  for (std::optional<uint32_t> shown;;) {
+    pb::GetSmResponse sm;
+    Result result = client.Call(client.topology(), &pb::TopologyService::Stub::GetSm,
+                                pb::GetSmRequest(), &sm);
+    if (!result.ok()) return result;
+    if (shown != sm.generation()) {
+      Listing listing;
+      if (result = FetchListing(client, options, wide, &listing); !result.ok()) return result;
+      printer.Print(listing);
+      shown = sm.generation();
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+}  // namespace fabricd::cli
