@@ -140,8 +140,7 @@ class TopologyReader {
   NodeRecord pending_;           // Attributes seen since the last record.
   size_t pending_line_ = 0;      // Of the last of them; 0: none.
   size_t current_ = kNoRecord;   // The record that port lines belong to.
-  bool comments_seen_ = false;   // Port lines have had a comment so far.
-  bool headers_commented_ = false;
+  bool is_ibnetdiscover_ = false;  // Seen by now that ibnetdiscover has written the text.
   absl::Status status_;
   std::vector<SkippedLine> skipped_;
 };
@@ -158,15 +157,17 @@ void TopologyReader::ReadLines(std::string_view text) {
     const bool ends = end != std::string_view::npos;
     lines_.push_back(TrimBlanks(text.substr(0, end)));
     const TopologyLine parsed = ParseTopologyLine(lines_.back());
-    const bool lacks_comment =
-        !parsed.has_comment &&
-        ((std::holds_alternative<PortLine>(parsed.content) && comments_seen_) ||
-         (std::holds_alternative<NodeLine>(parsed.content) && headers_commented_));
+    const auto* node = std::get_if<NodeLine>(&parsed.content);
+    const bool is_port = std::holds_alternative<PortLine>(parsed.content);
+    // What is complete for ibsim may be the beginning of a line of ibnetdiscover.
+    const bool lacks_comment = is_ibnetdiscover_ && (node || is_port) && !parsed.is_ibnetdiscover;
     if (!ends && (parsed.error || !parsed.whole || lacks_comment)) {
       status_ = InvalidArgument("line {}: the text ends in the middle of a record: \"{}\"",
                                 lines_.size(), lines_.back().substr(0, kMaxQuotedBytes));
       return;
     }
+    // Ibsim files too describe their adapters so.
+    is_ibnetdiscover_ |= parsed.is_ibnetdiscover && !(node && node->type != NodeType::kSwitch);
     if (parsed.error) {
       Skip(lines_.size(), parsed.error);
     } else {
@@ -185,11 +186,9 @@ void TopologyReader::Add(const TopologyLine& parsed) {
   if (const auto* attribute = std::get_if<AttributeLine>(&parsed.content)) {
     AddAttribute(*attribute);
   } else if (const auto* node = std::get_if<NodeLine>(&parsed.content)) {
-    headers_commented_ |= parsed.has_comment;
     AddNode(*node);
     if (current_ == kNoRecord) Skip(line, "a node with this id was read before");
   } else if (const auto* port = std::get_if<PortLine>(&parsed.content)) {
-    comments_seen_ |= parsed.has_comment;
     if (current_ == kNoRecord) {
       Skip(line, "belongs to no node");
     } else {

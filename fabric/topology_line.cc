@@ -142,16 +142,18 @@ TopologyLine ParseNode(NodeType type, TextCursor cursor) {
     return result;
   }
   if (cursor.Eat('#')) {
-    result.has_comment = true;
     if (cursor.Peek() == '"') {
       result.whole = EatDescription(cursor, line.description);
+      result.is_ibnetdiscover = result.whole && type != NodeType::kSwitch;
       if (type == NodeType::kSwitch && !cursor.AtEnd()) {
         line.enhanced_port0 = cursor.EatWord("enhanced");
         result.whole = (line.enhanced_port0 || cursor.EatWord("base")) && cursor.EatWord("port") &&
                        cursor.EatWord("0") && EatLid(cursor, line.lid) && EatLmc(cursor, line.lmc);
+        result.is_ibnetdiscover = result.whole;
       }
     } else {
       line.description = cursor.rest();
+      result.whole = !line.description.empty();
     }
   }
   result.content = line;
@@ -208,8 +210,8 @@ TopologyLine ParsePort(TextCursor cursor) {
   if (result.error) return result;
   ParseOptions(cursor, line.rate);
   if (cursor.Eat('#')) {
-    result.has_comment = true;
     result.whole = ParsePortComment(cursor, line);
+    result.is_ibnetdiscover = result.whole;
   }
   result.content = line;
   return result;
@@ -348,7 +350,10 @@ bool IsNoise(std::string_view line) {
 TopologyLine ParseTopologyLine(std::string_view text) {
   const std::string_view line = TrimBlanks(text);
   TopologyLine result;
-  if (IsNoise(line)) return result;
+  if (IsNoise(line)) {
+    result.is_ibnetdiscover = line.starts_with("# Topology file:");
+    return result;
+  }
   TextCursor cursor(line);
   if (line.front() == '[') return ParsePort(cursor);
   if (line.front() == '{') return ParseSubnetList(cursor);

@@ -79,7 +79,7 @@ struct TopologyLine {
   const char* error = nullptr;  // Why it could not be read. Null: it could.
   // False: readable, but it stops where more is expected, as the last line of a cut file does.
   bool whole = true;
-  bool has_comment = false;
+  bool is_ibnetdiscover = false;  // With all that ibnetdiscover has on a line of its kind.
 };
 
 TopologyLine ParseTopologyLine(std::string_view line);
