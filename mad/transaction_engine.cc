@@ -437,7 +437,11 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
   Slot& slot = At(index);
   ++slot.counters->received;
   if (smp.status != wire::kStatusOk) ++statistics_.bad_status;
+  const Device& device = devices_[slot.request.device];
+  const bool revealed_loss =
+      device.suspect && device.shrinks_at_loss == statistics_.window_shrinks;
   SetSuspect(slot.request.device, false);
+  CountRound(revealed_loss);
   const bool flying = slot.state == Slot::State::kFlying;
   // Busy means the MAD was dropped (IBA vol 1 §13.4.7): worth a repeat, but not at once.
   if ((smp.status & wire::kStatusBusy) != 0 && !slot.cancelled &&
@@ -458,7 +462,6 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
           (rtt - statistics_.rtt_average) / kRttWeightDivisor;
     }
     Land(index);
-    CountRound(/*answered=*/true, /*fresh_loss=*/false);
   } else {
     Dequeue(index);
     Refresh(slot.request.device);
@@ -483,11 +486,10 @@ void TransactionEngine::Lose(Index index, std::vector<Completion>& done) {
   Slot& slot = At(index);
   ++slot.counters->timeouts;
   ++slot.timeouts;
-  const bool fresh = !devices_[slot.request.device].suspect &&
-                     slot.shrinks == statistics_.window_shrinks;
+  Device& device = devices_[slot.request.device];
+  if (!device.suspect) device.shrinks_at_loss = slot.shrinks;
   SetSuspect(slot.request.device, true);
   Land(index);
-  CountRound(/*answered=*/false, fresh);
   RepeatOrGiveUp(index, done);
 }
 
@@ -559,13 +561,12 @@ void TransactionEngine::SetSuspect(DeviceId id, bool suspect) {
   Refresh(id);
 }
 
-// Counts an attempt that ended; see the rules at the top of the header.
-void TransactionEngine::CountRound(bool answered, bool fresh_loss) {
-  if (answered) ++round_answered_;
-  if (fresh_loss) ++round_losses_;
-  const uint32_t ended = round_answered_ + round_losses_;
-  if (ended < std::max(window_, kSmallestRound)) return;
-  if (round_losses_ >= 2 && round_losses_ * kLossShareDivisor >= ended) {
+// Counts an answer; see the rules at the top of the header.
+void TransactionEngine::CountRound(bool revealed_loss) {
+  ++round_answers_;
+  if (revealed_loss) ++round_losses_;
+  if (round_answers_ < std::max(window_, kSmallestRound)) return;
+  if (round_losses_ >= 2 && round_losses_ * kLossShareDivisor >= round_answers_) {
     window_ = std::max(options_.window_floor, window_ / 2);
     ++statistics_.window_shrinks;
   } else if (round_losses_ == 0 && round_was_full_) {
@@ -573,7 +574,7 @@ void TransactionEngine::CountRound(bool answered, bool fresh_loss) {
     Balance(suspects_);
   }
   statistics_.window = window_;
-  round_answered_ = round_losses_ = 0;
+  round_answers_ = round_losses_ = 0;
   round_was_full_ = false;
 }
 

@@ -17,12 +17,12 @@
 // A device is suspect from its time-out until it answers anything, so silent devices keep probing but
 // cannot fill the window.
 //
-// Adaptation. Attempts are counted in rounds of about one window. A round without a loss that filled
-// the window adds window_growth. A round halves the window when at least two devices lost an attempt
-// freshly and these are 1/32 or more of the round. A loss is fresh if the device answered, or was
-// first addressed, since its last loss and the attempt left after the last shrink: hence one silent
-// device never shrinks the window, a silent subtree shrinks it once, and overload, which hits devices
-// that do answer, shrinks it until the losses end.
+// Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled the
+// window adds window_growth. A round halves the window when at least two devices, and 1/32 of its
+// answers, reveal a loss. A loss is revealed when a suspect device answers: then the MAD was lost, not the
+// device; and it counts only if that MAD left after the last shrink. Hence silent devices, be it
+// one or a whole subtree, never shrink the window, while overload, which hits devices that do
+// answer, halves it once per time-out until the losses end.
 #pragma once
 
 #include <array>
@@ -175,6 +175,7 @@ class TransactionEngine {
     std::array<SlotList, kPriorities> queue;
     uint32_t in_flight = 0;
     bool suspect = false;
+    uint64_t shrinks_at_loss = 0;  // EngineStatistics::window_shrinks when the first lost attempt left.
     // Where the device stands: in one of ready_, in one of a gate's waiting lists, or nowhere (nothing
     // queued, or at its limit).
     DeviceList* list = nullptr;
@@ -216,7 +217,7 @@ class TransactionEngine {
   void RepeatOrGiveUp(Index index, std::vector<Completion>& done);
   void Expire(Instant now, std::vector<Completion>& done);
   void SetSuspect(DeviceId id, bool suspect);
-  void CountRound(bool answered, bool fresh_loss);
+  void CountRound(bool revealed_loss);
   void DropQueued(DeviceId id);
   Duration TimeoutOf(uint32_t attempt) const;
 
@@ -238,7 +239,7 @@ class TransactionEngine {
   Instant next_deadline_ = kNever;
 
   uint32_t window_;
-  uint32_t round_answered_ = 0;
+  uint32_t round_answers_ = 0;
   uint32_t round_losses_ = 0;
   bool round_was_full_ = false;
 };

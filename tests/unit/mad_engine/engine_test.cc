@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching, repeats, ids and cancelling. Windows are in engine_window_test.cc.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/unit/mad_engine/fake_wire.h"
+
+namespace fabricd::mad {
+namespace {
+
+using Outcome = Completion::Outcome;
+using testing::ElementsAre;
+
+FakeWire::Reaction Lost() { return {.answer = std::nullopt}; }
+
+// IBA vol 1 §14.2.1.2, and the kernel's rules of DESIGN §3.
+TEST(EngineFraming, DirectedGet) {
+  FakeWire wire;
+  SmpRequest request = FakeWire::Get(7, 0x80000003);
+  request.path = {1, 17, 4};
+  request.m_key = MKey(0x1122334455667788);
+  wire.Submit(request);
+  wire.Pump();
+  ASSERT_EQ(wire.sent.size(), 1u);
+  const OutgoingMad& mad = wire.sent[0].mad;
+  EXPECT_EQ(mad.agent, Agent::kSmpDirected);
+  EXPECT_EQ(mad.to.lid, kPermissiveLid);
+  EXPECT_EQ(mad.to.qpn, 0u);
+  EXPECT_EQ(mad.to.qkey, 0u);
+  EXPECT_EQ(mad.timeout, Duration(200ms));
+  EXPECT_EQ(mad.payload[1], 0x81);
+  EXPECT_EQ(mad.payload[3], 0x01);
+  const wire::Smp& smp = wire.sent[0].smp;
+  EXPECT_EQ(smp.hop_pointer, 0);
+  EXPECT_FALSE(smp.returning);
+  EXPECT_EQ(smp.path, request.path);
+  EXPECT_EQ(smp.modifier, 0x80000003u);
+  EXPECT_EQ(smp.m_key, request.m_key);
+  EXPECT_EQ(smp.tid_high, 0u);
+}
+
+TEST(EngineFraming, LidRoutedSet) {
+  FakeWire wire;
+  SmpRequest request = FakeWire::Get(7, 1);
+  request.method = wire::Method::kSet;
+  request.lid = Lid(42);
+  request.data[5] = 0x5A;
+  wire.Submit(request);
+  wire.Run();
+  ASSERT_EQ(wire.sent.size(), 1u);
+  EXPECT_EQ(wire.sent[0].mad.agent, Agent::kSmpLid);
+  EXPECT_EQ(wire.sent[0].mad.to.lid, Lid(42));
+  EXPECT_EQ(wire.sent[0].mad.payload[1], 0x01);
+  EXPECT_EQ(wire.sent[0].mad.payload[3], 0x02);
+  EXPECT_FALSE(wire.sent[0].smp.path.has_value());
+  EXPECT_EQ(wire.sent[0].smp.data, request.data);
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+  EXPECT_EQ(wire.done[0].method, wire::Method::kSet);
+}
+
+TEST(EngineMatching, CompletionCarriesTheRequestAndTheResponse) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.status = 0x1C}; };
+  SmpRequest request = FakeWire::Get(9, 3);
+  request.path = {1, 2};
+  request.cookie = 0xFEDCBA9876543210;
+  wire.Submit(request);
+  wire.Run();
+  ASSERT_EQ(wire.done.size(), 1u);
+  const Completion& completion = wire.done[0];
+  EXPECT_EQ(completion.outcome, Outcome::kResponse);
+  EXPECT_EQ(completion.cookie, request.cookie);
+  EXPECT_EQ(completion.device, 9u);
+  EXPECT_EQ(completion.attribute, wire::AttributeId::kPortInfo);
+  EXPECT_EQ(completion.modifier, 3u);
+  EXPECT_EQ(completion.status, 0x1C);
+  EXPECT_EQ(completion.path_used, request.path);
+  EXPECT_EQ(completion.response.method, wire::Method::kGetResp);
+  EXPECT_EQ(wire.engine.statistics().bad_status, 1u);
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
+// Another class, attribute, modifier or id is somebody else's; the right answer still counts.
+TEST(EngineMatching, ForeignResponsesAreCountedAndDropped) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  SmpRequest request = FakeWire::Get(0, 3);
+  request.path = {1};
+  wire.Submit(request);
+  wire.Pump();
+  const wire::Smp right = AnswerTo(wire.sent.at(0).smp);
+  std::vector<wire::Smp> wrong(5, right);
+  wrong[0].tid = TransactionId(right.tid.value() + 1);
+  wrong[1].attribute = wire::AttributeId::kNodeInfo;
+  wrong[2].modifier = 4;
+  wrong[3].path.reset();
+  wrong[4].method = wire::Method::kGet;
+  for (const wire::Smp& smp : wrong) wire.engine.OnIncoming(Received(smp), wire.now, wire.done);
+  IncomingMad cut = Received(right);
+  cut.payload.resize(200);
+  wire.engine.OnIncoming(cut, wire.now, wire.done);
+  EXPECT_TRUE(wire.done.empty());
+  EXPECT_EQ(wire.engine.statistics().unmatched, 6u);
+  EXPECT_EQ(wire.engine.in_flight(), 1u);
+  wire.engine.OnIncoming(Received(right), wire.now, wire.done);
+  EXPECT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.engine.in_flight(), 0u);
+}
+
+TEST(EngineMatching, DuplicateResponsesCompleteOnce) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.copies = 3}; };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.Run();
+  EXPECT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.engine.statistics().unmatched, 2u);
+}
+
+TEST(EngineRepeats, TimeoutsGrowToTheCapAndKeepTheId) {
+  EngineOptions options;
+  options.first_timeout = 200ms;
+  options.timeout_factor = 1.5;
+  options.timeout_cap = 500ms;
+  options.retries = 3;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.Run();
+  ASSERT_EQ(wire.sent.size(), 4u);
+  std::vector<Duration> timeouts, times;
+  for (const FakeWire::Sent& sent : wire.sent) {
+    timeouts.push_back(sent.mad.timeout);
+    times.push_back(sent.at.time_since_epoch());
+    EXPECT_EQ(sent.smp.tid, wire.sent[0].smp.tid);
+  }
+  EXPECT_THAT(timeouts, ElementsAre(200ms, 300ms, 450ms, 500ms));
+  EXPECT_THAT(times, ElementsAre(0ms, 200ms, 500ms, 950ms));
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kTimedOut);
+  EXPECT_EQ(wire.now, Instant(1450ms));
+  const MethodStatistics& gets =
+      wire.engine.statistics().attributes.at(wire::AttributeId::kPortInfo).get;
+  EXPECT_EQ(gets, (MethodStatistics{.sent = 4, .received = 0, .timeouts = 4, .retries = 3}));
+}
+
+TEST(EngineRepeats, LateResponseToTheFirstAttemptEndsTheSecond) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.number == 0 ? FakeWire::Reaction{.answer = 250ms} : Lost();
+  };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.RunUntil(Instant(250ms));
+  EXPECT_EQ(wire.sent.size(), 2u);
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+  EXPECT_EQ(wire.engine.statistics().rtt_max, Duration::zero()) << "which attempt was answered is unknown";
+}
+
+TEST(EngineRepeats, LateResponseWhileTheRepeatWaitsForAPlace) {
+  EngineOptions options;
+  options.window_initial = options.window_max = options.window_floor = 1;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.smp.modifier == 2 ? FakeWire::Reaction{.answer = 100ms} : Lost();
+  };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.Pump();
+  wire.Submit(FakeWire::Get(1, 2, /*priority=*/0));
+  wire.RunUntil(Instant(250ms));
+  ASSERT_EQ(wire.sent.size(), 2u);
+  EXPECT_EQ(wire.sent[1].smp.modifier, 2u);
+  EXPECT_EQ(wire.engine.queued(), 1u);
+  wire.engine.OnIncoming(Received(AnswerTo(wire.sent[0].smp)), wire.now, wire.done);
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].cookie, 1u);
+  EXPECT_EQ(wire.engine.queued(), 0u);
+  wire.Run();
+  EXPECT_EQ(wire.sent.size(), 2u);
+  EXPECT_EQ(wire.done.size(), 2u);
+}
+
+TEST(EngineRepeats, AlternativePathAfterTwoTimeouts) {
+  FakeWire wire;
+  const wire::DirectedPath bad{1, 2, 3}, good{1, 4, 5};
+  wire.react = [&](const FakeWire::Sent& sent) {
+    return sent.smp.path == good ? FakeWire::Reaction{} : Lost();
+  };
+  SmpRequest request = FakeWire::Get(0, 1);
+  request.path = bad;
+  request.alternative = good;
+  wire.Submit(request);
+  wire.Run();
+  ASSERT_EQ(wire.sent.size(), 3u);
+  EXPECT_EQ(wire.sent[1].smp.path, bad);
+  EXPECT_EQ(wire.sent[2].smp.path, good);
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+  EXPECT_EQ(wire.done[0].path_used, good);
+}
+
+// §13.4.7: busy says that the MAD was dropped.
+TEST(EngineRepeats, BusyIsRepeatedLaterAndReportedAtLast) {
+  EngineOptions options;
+  options.retries = 1;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.status = wire::kStatusBusy}; };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.Run();
+  ASSERT_EQ(wire.sent.size(), 2u);
+  EXPECT_GE(wire.sent[1].at - wire.sent[0].at, options.first_timeout);
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+  EXPECT_EQ(wire.done[0].status, wire::kStatusBusy);
+}
+
+TEST(EngineRepeats, SilentTransportIsCaughtByTheSafetyNet) {
+  EngineOptions options;
+  options.retries = 1;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent&) {
+    return FakeWire::Reaction{.answer = std::nullopt, .report = false};
+  };
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.Pump();
+  EXPECT_EQ(wire.engine.NextDeadline(), Instant(1200ms));
+  wire.Run();
+  ASSERT_EQ(wire.sent.size(), 2u);
+  EXPECT_EQ(wire.sent[1].at, Instant(1200ms));
+  EXPECT_NE(wire.sent[1].smp.tid, wire.sent[0].smp.tid) << "the kernel may still hold the first";
+  EXPECT_EQ(wire.now, Instant(2500ms));
+  EXPECT_EQ(wire.Count(Outcome::kTimedOut), 1u);
+  // The report that never came arrives after all.
+  const IncomingMad report{IncomingMad::Kind::kTimedOut, Agent::kSmpDirected, {},
+                           wire.sent[0].mad.payload};
+  wire.engine.OnIncoming(report, wire.now, wire.done);
+  EXPECT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.engine.statistics().unmatched, 1u);
+}
+
+TEST(EngineRepeats, RefusedSendsWaitAndEndAsSendFailed) {
+  EngineOptions options;
+  options.retries = 2;
+  options.window_initial = options.window_max = 8;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.refuse = true}; };
+  for (uint32_t n = 0; n < 20; ++n) wire.Submit(FakeWire::Get(n, n));
+  wire.Pump();
+  EXPECT_EQ(wire.sent.size(), 8u) << "a refusing transport must not be flooded";
+  wire.Run();
+  EXPECT_EQ(wire.sent.size(), 60u);
+  EXPECT_EQ(wire.Count(Outcome::kSendFailed), 20u);
+  EXPECT_EQ(wire.engine.statistics().send_failures, 60u);
+  EXPECT_EQ(wire.engine.statistics().window, 8u);
+}
+
+TEST(EngineIds, WrapSkipsZero) {
+  EngineOptions options;
+  options.first_transaction_id = 0xFFFFFFFE;
+  FakeWire wire(options);
+  for (uint32_t n = 0; n < 4; ++n) wire.Submit(FakeWire::Get(n, n));
+  wire.Run();
+  std::vector<uint32_t> ids;
+  for (const FakeWire::Sent& sent : wire.sent) ids.push_back(sent.smp.tid.value());
+  EXPECT_THAT(ids, ElementsAre(0xFFFFFFFE, 0xFFFFFFFF, 1, 2));
+  EXPECT_EQ(wire.Count(Outcome::kResponse), 4u);
+}
+
+TEST(EngineCancel, DropsWhatIsQueuedAndIgnoresWhatIsInFlight) {
+  FakeWire wire;
+  for (uint32_t n = 0; n < 10; ++n) wire.Submit(FakeWire::Get(/*device=*/n % 2, n));
+  wire.Pump();
+  EXPECT_EQ(wire.engine.in_flight(), 4u);
+  wire.engine.CancelDevice(0);
+  EXPECT_EQ(wire.engine.queued(), 3u);
+  wire.Run();
+  EXPECT_EQ(wire.engine.size(), 0u);
+  std::set<uint64_t> cookies;
+  for (const Completion& completion : wire.done) cookies.insert(completion.cookie);
+  EXPECT_THAT(cookies, ElementsAre(1, 3, 5, 7, 9));
+  // The device is usable again.
+  wire.Submit(FakeWire::Get(0, 100));
+  wire.Run();
+  EXPECT_EQ(wire.done.back().cookie, 100u);
+}
+
+TEST(EngineCancel, CancelledAttemptsAreNotRepeated) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  for (uint32_t n = 0; n < 10; ++n) wire.Submit(FakeWire::Get(n, n));
+  wire.Pump();
+  wire.engine.CancelAll();
+  wire.Run();
+  EXPECT_EQ(wire.sent.size(), 10u);
+  EXPECT_TRUE(wire.done.empty());
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
+TEST(EngineStatistics, RoundTripsAndCountsByMethod) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent& sent) {
+    return FakeWire::Reaction{.answer = (sent.number + 1) * Duration(10us)};
+  };
+  for (uint32_t n = 0; n < 3; ++n) {
+    SmpRequest request = FakeWire::Get(n, n);
+    if (n == 2) request.method = wire::Method::kSet;
+    wire.Submit(request);
+  }
+  wire.Run();
+  const EngineStatistics& statistics = wire.engine.statistics();
+  EXPECT_EQ(statistics.rtt_min, Duration(10us));
+  EXPECT_EQ(statistics.rtt_max, Duration(30us));
+  EXPECT_GT(statistics.rtt_average, Duration(10us));
+  EXPECT_LT(statistics.rtt_average, Duration(30us));
+  const EngineStatistics::Attribute& port_info =
+      statistics.attributes.at(wire::AttributeId::kPortInfo);
+  EXPECT_EQ(port_info.get, (MethodStatistics{.sent = 2, .received = 2}));
+  EXPECT_EQ(port_info.set, (MethodStatistics{.sent = 1, .received = 1}));
+  EXPECT_EQ(statistics.total_sent(), 3u);
+}
+
+}  // namespace
+}  // namespace fabricd::mad
