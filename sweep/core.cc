@@ -72,7 +72,7 @@ Effects Core::TakeEffects(Instant now) {
 
 Instant Core::NextDeadline() const {
   Instant next = std::min({engine_.NextDeadline(), next_poll_, next_retry_});
-  if (phase_ == Phase::kIdle) next = std::min({next, next_light_, next_heavy_});
+  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_});
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -111,7 +111,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
 
 void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
   effects_.send.push_back(mad::MakeTrapRepress(mad));
-  if (sm_state_ != SmState::kMaster) return;
+  if (sm_state_ != SmState::kMaster || !options_.sweep.on_trap) return;
   const auto smp = wire::Smp::Decode(std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const auto notice = wire::Notice::Decode(smp->data);
   switch (notice.generic ? notice.trap : 0) {
@@ -163,8 +163,12 @@ void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, In
 void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
   using Kind = mad::LocalPortEvent::Kind;
   switch (event.kind) {
-    case Kind::kPortActive:
-    case Kind::kLidChange: WantSweep("local port event"); break;
+    case Kind::kPortActive: {
+      // Our own Set of ACTIVE tells it too; news is only a port that had no link.
+      const fabric::Port* local = snapshot_->port(local_);
+      if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp())) WantSweep("the local port came up");
+      break;
+    }
     case Kind::kPortDown:
       Log(LogLevel::kWarning, "the local port went down");
       WantSweep("local port went down");
@@ -196,9 +200,9 @@ void Core::OnTimer(Instant now) {
     next_retry_ = kNever;
     WantSweep("something was left undone");
   }
-  if (phase_ != Phase::kIdle || sm_state_ != SmState::kMaster) return;
+  if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_) WantSweep("interval");
-  else if (now >= next_light_ && !light_) StartLightSweep(now);
+  else if (now >= next_light_) StartLightSweep(now);
 }
 
 // Goes on with whatever has become possible.

@@ -76,6 +76,7 @@ class Core {
   void StartProgramming(Instant now);
   void FinishProgramming(Instant now);
   void EndSweep(SweepKind kind, bool failed, Instant now);
+  bool IsIdleMaster() const { return phase_ == Phase::kIdle && sm_state_ == wire::SmState::kMaster; }
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
   void WantSweep(std::string why);

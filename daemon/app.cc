@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <spdlog/spdlog.h>
+
+#include "common/status.h"
+#include "daemon/dumps.h"
+#include "daemon/rpc/server.h"
+#include "daemon/version.h"
+#include "mad/umad_transport.h"
+#include "routing/engine.h"
+#include "sim/sim_transport.h"
+#include "sim/topology.h"
+#include "store/guid2lid.h"
+#include "store/sqlite_store.h"
+
+namespace fabricd::daemon {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Heavy sweeps after which --once gives up: the first finds dead devices, the second goes round them.
+constexpr uint32_t kOnceSweeps = 3;
+constexpr auto kTick = std::chrono::milliseconds(200);
+
+Instant ToInstant(SteadyClock::time_point time) {
+  return Instant(std::chrono::duration_cast<Duration>(time.time_since_epoch()));
+}
+SteadyClock::time_point ToSteady(Instant instant) {
+  return SteadyClock::time_point(std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
+}
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("{}: cannot be read", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+template <typename Parsed>
+void WarnSkipped(const std::string& path, const Parsed& parsed) {
+  for (const auto& line : parsed.skipped)
+    spdlog::warn("{}:{}: {}", path, line.line, line.reason);
+}
+
+absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const std::string& path) {
+  absl::flat_hash_map<Guid, MKey> keys;
+  if (path.empty()) return keys;
+  auto text = ReadText(path);
+  if (!text.ok()) return text.status();
+  const store::Guid2MKey parsed = store::ParseGuid2MKey(*text);
+  WarnSkipped(path, parsed);
+  for (const store::PortMKey& key : parsed.keys) keys[key.port_guid] = key.m_key;
+  return keys;
+}
+
+absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
+  std::vector<std::string> words = routing.roots;
+  if (!routing.roots_file.empty()) {
+    auto text = ReadText(routing.roots_file);
+    if (!text.ok()) return text.status();
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream fields(line.substr(0, line.find('#')));
+      if (std::string word; fields >> word) words.push_back(word);
+    }
+  }
+  std::vector<Guid> roots;
+  for (const std::string& word : words) {
+    char* end = nullptr;
+    const uint64_t guid = std::strtoull(word.c_str(), &end, 16);
+    if (guid == 0 || *end != '\0') return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
+    roots.emplace_back(guid);
+  }
+  return roots;
+}
+
+}  // namespace
+
+sweep::CoreOptions ToCoreOptions(const config::Config& config, absl::flat_hash_map<Guid, MKey> m_keys) {
+  sweep::CoreOptions options;
+  options.smp.window_initial = config.smp.window_initial;
+  options.smp.window_max = config.smp.window;
+  options.smp.device_limit = config.smp.window_per_device;
+  options.smp.subtree_limit = config.smp.window_per_first_hop;
+  options.smp.first_timeout = config.smp.timeout;
+  options.smp.retries = config.smp.retries;
+  options.sm.priority = config.sm.priority;
+  options.sm.sm_key = config.sm.sm_key;
+  options.sm.polling_timeout = config.sm.polling_timeout;
+  options.sm.polling_retries = config.sm.polling_retries;
+  options.sm.gid_prefix = config.sm.subnet_prefix;
+  options.sm.m_key = config.sm.m_key;
+  options.sm.m_key_lease_period = static_cast<uint16_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(config.sm.m_key_lease_period).count());
+  options.sm.m_key_protect_bits = config.sm.m_key_protect;
+  options.sm.m_key_by_guid = std::move(m_keys);
+  options.link = {config.link.max_operational_vls, config.link.subnet_timeout,
+                  config.link.packet_life_time,    config.link.hoq_life,
+                  config.link.leaf_hoq_life,       config.link.vl_stall,
+                  config.link.local_phy_errors,    config.link.overrun_errors};
+  options.sweep.light_interval = config.sweep.light_interval;
+  options.sweep.heavy_interval = config.sweep.heavy_interval;
+  options.sweep.on_trap = config.sweep.on_trap;
+  options.lmc = config.lid.lmc;
+  options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
+  options.routing.chain = config.routing.chain;
+  options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
+  options.routing.threads = static_cast<int>(config.routing.threads);
+  return options;
+}
+
+// ---- set-up
+
+App::App(const config::Config& config, RunOptions run) : config_(config), run_(std::move(run)) {
+  view_.Set(std::make_shared<sweep::FabricView>());
+}
+
+absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config, RunOptions run) {
+  std::unique_ptr<App> app(new App(config, std::move(run)));
+  FABRICD_RETURN_IF_ERROR(app->OpenState());
+  FABRICD_RETURN_IF_ERROR(app->OpenFabric());
+  FABRICD_RETURN_IF_ERROR(app->OpenListeners());
+  return app;
+}
+
+absl::Status App::OpenState() {
+  std::error_code error;
+  std::filesystem::create_directories(config_.state_dir, error);
+  if (error) return Unavailable("state directory {}: {}", config_.state_dir, error.message());
+  auto opened = store::OpenSqliteStore(config_.state_dir);
+  if (!opened.ok()) return opened.status();
+  store_ = std::move(*opened);
+  if (!config_.lid.guid2lid_file.empty()) {
+    auto text = ReadText(config_.lid.guid2lid_file);
+    if (!text.ok()) return text.status();
+    const store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
+    WarnSkipped(config_.lid.guid2lid_file, parsed);
+    auto known = store_->LoadLids();
+    if (!known.ok()) return known.status();
+    // The file seeds an empty store; later our own records are the truth.
+    if (known->empty()) FABRICD_RETURN_IF_ERROR(store_->PutLids(parsed.records));
+  }
+  if (!config_.topology.node_name_map.empty()) {
+    auto text = ReadText(config_.topology.node_name_map);
+    if (!text.ok()) return text.status();
+    node_name_map_ = fabric::NodeNameMap::Parse(*text);
+    WarnSkipped(config_.topology.node_name_map, node_name_map_);
+  }
+  auto patterns = fabric::HostPatterns::Compile(config_.topology.host_pattern, config_.topology.rail_pattern);
+  if (!patterns.ok()) return patterns.status();
+  host_patterns_ = *std::move(patterns);
+  return absl::OkStatus();
+}
+
+absl::Status App::OpenFabric() {
+  const std::string& spec = config_.fabric;
+  if (spec.rfind("sim:", 0) == 0) {
+    auto topology = sim::MakeTopology(spec.substr(4));
+    if (!topology.ok()) return topology.status();
+    auto transport = sim::SimTransport::Create(**topology, {});
+    if (!transport.ok()) return transport.status();
+    sim_control_ = transport->get();
+    transport_ = std::move(*transport);
+  } else {
+    const auto choice = mad::UmadChoice::Parse(spec);
+    if (!choice.ok()) return choice.status();
+    auto transport = mad::UmadTransport::Open(*choice);
+    if (!transport.ok()) return transport.status();
+    transport_ = std::move(*transport);
+  }
+  auto m_keys = ReadMKeys(config_.sm.guid2mkey_file);
+  if (!m_keys.ok()) return m_keys.status();
+  auto roots = ReadRoots(config_.routing);
+  if (!roots.ok()) return roots.status();
+  auto stored = store_->LoadLids();
+  if (!stored.ok()) return stored.status();
+  std::vector<sweep::LidRecord> records;
+  for (const store::LidRecord& record : *stored)
+    records.push_back({record.port_guid, record.base_lid, record.lmc});
+  sweep::CoreOptions options = ToCoreOptions(config_, *std::move(m_keys));
+  options.routing.roots = *std::move(roots);
+  core_ = std::make_unique<sweep::Core>(std::move(options), transport_->local_port(), std::move(records));
+  return absl::OkStatus();
+}
+
+absl::Status App::OpenListeners() {
+  if (config_.listen.empty()) return absl::OkStatus();
+  auto server = rpc::Server::Start({config_.listen, kVersion}, *this);
+  if (!server.ok()) return server.status();
+  server_ = std::move(*server);
+  return absl::OkStatus();
+}
+
+App::~App() {
+  if (server_) server_->Shutdown();
+  if (transport_) transport_->Stop();
+  compute_.reset();
+  persist_.reset();
+}
+
+// ---- the core's loop
+
+int App::Run() {
+  compute_ = std::make_unique<Worker<sweep::ComputePlan>>(1, [this](auto task) { ComputeOn(std::move(task)); });
+  persist_ = std::make_unique<Worker<sweep::PersistLids>>(16, [this](auto task) { PersistOn(std::move(task)); });
+  const absl::Status started = transport_->Start([this](auto what) { OnTransport(std::move(what)); });
+  if (!started.ok()) {
+    spdlog::error("{}", Message(started));
+    return 1;
+  }
+  Instant now = ToInstant(SteadyClock::now());
+  core_->Step(sweep::StartEvent{}, now);
+  Carry(core_->TakeEffects(now), now);
+  std::vector<sweep::Event> events;
+  while (!stopping_ && !exit_code_) {
+    events.clear();
+    const auto latest = SteadyClock::now() + kTick;
+    const Instant deadline = core_->NextDeadline();
+    inbox_.Take(events, deadline == kNever ? latest : std::min(latest, ToSteady(deadline)));
+    const auto wall = SteadyClock::now();
+    now = ToInstant(wall);
+    for (sweep::Event& event : events) core_->Step(std::move(event), now);
+    if (now >= core_->NextDeadline()) core_->Step(sweep::TimerEvent{}, now);
+    Carry(core_->TakeEffects(now), now);
+    ShowProgress(wall);
+  }
+  service_manager_.Stopping();
+  progress_line_.Clear();
+  inbox_.Close();
+  if (server_) server_->Shutdown();
+  persist_->Stop();
+  compute_->Stop();
+  transport_->Stop();
+  if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
+    spdlog::warn("IsSM: {}", Message(cleared));
+  return exit_code_.value_or(0);
+}
+
+void App::Stop() {
+  stopping_ = true;
+  inbox_.Interrupt();
+}
+
+void App::Carry(sweep::Effects effects, Instant now) {
+  for (const sweep::LogRecord& record : effects.log) {
+    progress_line_.Clear();
+    Write(record);
+  }
+  if (effects.set_is_sm) {
+    const absl::Status status = transport_->SetIsSm(*effects.set_is_sm);
+    if (!status.ok()) spdlog::error("IsSM: {}", Message(status));
+  }
+  for (const mad::OutgoingMad& out : effects.send) {
+    const absl::Status status = transport_->Send(out);
+    if (status.ok()) continue;
+    spdlog::debug("send: {}", Message(status));
+    mad::IncomingMad failed{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload};
+    core_->Step(std::move(failed), now);
+  }
+  if (effects.persist && !persist_->Post(*std::move(effects.persist)))
+    spdlog::error("the store's queue is full");
+  if (effects.compute && !compute_->Post(*std::move(effects.compute)))
+    spdlog::error("the compute queue is full");
+  if (effects.publish) {
+    view_.Set(effects.publish);
+    OnPublished(*effects.publish);
+  }
+  for (const sweep::FinishedCommand& finished : effects.finished) {
+    std::function<void(absl::Status)> done;
+    {
+      std::lock_guard lock(commands_mutex_);
+      auto it = commands_.find(finished.command);
+      if (it == commands_.end()) continue;
+      done = std::move(it->second);
+      commands_.erase(it);
+    }
+    done(finished.status);
+  }
+}
+
+void App::OnPublished(const sweep::FabricView& view) {
+  const bool standby = view.sm.state == wire::SmState::kStandby;
+  const bool idle = view.phase == sweep::Phase::kIdle || view.phase == sweep::Phase::kStandby;
+  const bool ready = standby || (view.sweeps_done > 0 && idle);
+  if (server_) server_->SetServing(ready || view.sweeps_done > 0);
+  if (ready) service_manager_.Ready();
+  service_manager_.Status(fmt::format("{} {}, {} nodes, {}", wire::SmStateName(view.sm.state),
+                                      sweep::PhaseName(view.phase), view.snapshot->node_count(),
+                                      view.subnet_up ? "subnet up" : "subnet not up"));
+  if (view.sweeps_done == sweeps_seen_ || !idle) return;
+  sweeps_seen_ = view.sweeps_done;
+  if (!run_.dump_dir.empty() && view.plan) WriteDumps();
+  if (run_.once) exit_code_ = OnceVerdict(view);
+}
+
+std::optional<int> App::OnceVerdict(const sweep::FabricView& view) const {
+  if (view.subnet_up) return 0;
+  if (view.sm.state == wire::SmState::kStandby || view.sweeps_done >= kOnceSweeps) return 1;
+  return std::nullopt;
+}
+
+void App::ShowProgress(SteadyClock::time_point now) {
+  const sweep::Progress progress = core_->progress();
+  service_manager_.Tick(progress.done + core_->sweeps_done(), now);
+  if (now < next_progress_) return;
+  next_progress_ = now + kTick;
+  if (progress.phase == sweep::Phase::kIdle || progress.phase == sweep::Phase::kStandby) {
+    progress_line_.Clear();
+    return;
+  }
+  std::string text = fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
+  if (progress.total > 0) text += fmt::format("/{}", progress.total);
+  progress_line_.Show(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
+}
+
+// ---- other threads
+
+void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
+  if (auto* event = std::get_if<mad::LocalPortEvent>(&what)) {
+    if (!inbox_.PushOther(*event)) spdlog::warn("a local port event was lost: the inbox is full");
+    return;
+  }
+  auto& mad = std::get<mad::IncomingMad>(what);
+  if (mad::IsForEngine(mad)) inbox_.PushReply(std::move(mad));
+  else inbox_.PushTrap(std::move(mad));
+}
+
+void App::ComputeOn(sweep::ComputePlan task) {
+  const routing::RoutingIntent intent;
+  const auto start = SteadyClock::now();
+  routing::ChainResult result =
+      routing::RunChain({*task.snapshot, *task.lids, intent, task.options, task.previous.get()});
+  spdlog::debug("routing and proof took {:.1f} ms",
+                std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
+  if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))
+    spdlog::error("a plan was lost: the inbox is full or closed");
+}
+
+void App::PersistOn(sweep::PersistLids task) {
+  std::vector<store::LidRecord> records;
+  const int64_t seen = std::chrono::duration_cast<std::chrono::seconds>(
+                           std::chrono::system_clock::now().time_since_epoch()).count();
+  records.reserve(task.records.size());
+  for (const sweep::LidRecord& record : task.records)
+    records.push_back({record.port_guid, record.base, record.lmc, seen});
+  if (!inbox_.PushOther(sweep::LidsPersisted{task.id, store_->PutLids(records)}))
+    spdlog::error("a store answer was lost: the inbox is full or closed");
+}
+
+// ---- Backend
+
+std::shared_ptr<const sweep::FabricView> App::view() const { return view_.Get(); }
+
+std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& view) const {
+  std::lock_guard lock(hosts_mutex_);
+  if (hosts_of_ != view.snapshot) {
+    hosts_ = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*view.snapshot, host_patterns_));
+    hosts_of_ = view.snapshot;
+  }
+  return hosts_;
+}
+
+void App::PostSweep(bool heavy, std::function<void(absl::Status)> done) {
+  uint64_t command = 0;
+  {
+    std::lock_guard lock(commands_mutex_);
+    command = next_command_++;
+    commands_[command] = std::move(done);
+  }
+  if (inbox_.PushOther(sweep::SweepCommand{command, heavy})) return;
+  std::function<void(absl::Status)> refused;
+  {
+    std::lock_guard lock(commands_mutex_);
+    refused = std::move(commands_[command]);
+    commands_.erase(command);
+  }
+  refused(Unavailable("fabricd is busy or stopping"));
+}
+
+absl::StatusOr<std::map<std::string, std::string>> App::MakeDumps() const { return DumpView(*view()); }
+
+void App::WriteDumps() const {
+  auto dumps = MakeDumps();
+  if (!dumps.ok()) {
+    spdlog::error("dump: {}", Message(dumps.status()));
+    return;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(run_.dump_dir, error);
+  for (const auto& [name, text] : *dumps) {
+    std::ofstream file(std::filesystem::path(run_.dump_dir) / name, std::ios::binary);
+    file << text;
+    if (!file.flush()) spdlog::error("dump: {}/{} cannot be written", run_.dump_dir, name);
+  }
+}
+
+}  // namespace fabricd::daemon

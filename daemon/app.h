@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// App: all wiring of the daemon. It owns the threads and queues, runs the core's loop on the calling
+// thread, and carries out its Effects. No decision about the fabric is made here.
+//
+//   rx threads (transport) ── Inbox ──► core (Run's thread)
+//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core      capacity 1: the core asks one at a time
+//   core ── Worker<PersistLids> ──► store   ── Inbox ──► core      capacity 16: one outstanding per sweep
+//   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
+//   core ── Published<FabricView> ──► gRPC threads
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include "common/published.h"
+#include "config/config.h"
+#include "daemon/backend.h"
+#include "daemon/inbox.h"
+#include "daemon/logging.h"
+#include "daemon/service_manager.h"
+#include "daemon/worker.h"
+#include "mad/transport.h"
+#include "store/store.h"
+#include "sweep/core.h"
+
+namespace fabricd::rpc {
+class Server;
+}
+
+namespace fabricd::daemon {
+
+struct RunOptions {
+  bool once = false;     // End when the subnet is up, or cannot be brought up.
+  std::string dump_dir;  // Written after each heavy sweep; empty: none.
+};
+
+class App final : public Backend {
+ public:
+  // Opens the state, the fabric and the listeners. Errors say what to do.
+  static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config, RunOptions run);
+  ~App() override;
+
+  // Runs until Stop() or, with `once`, until the answer is known. 0: subnet up, or stopped by Stop().
+  // 1: not up, or standby (once only).
+  int Run();
+  // Any thread, and signal handlers' own thread.
+  void Stop();
+
+  // Backend.
+  std::shared_ptr<const sweep::FabricView> view() const override;
+  std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const override;
+  const fabric::NodeNameMap& node_name_map() const override { return node_name_map_; }
+  void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
+  absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
+  sim::Control* sim_control() override { return sim_control_; }
+
+ private:
+  App(const config::Config& config, RunOptions run);
+  absl::Status OpenState();
+  absl::Status OpenFabric();
+  absl::Status OpenListeners();
+
+  void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
+  void Carry(sweep::Effects effects, Instant now);
+  void ComputeOn(sweep::ComputePlan task);
+  void PersistOn(sweep::PersistLids task);
+  void OnPublished(const sweep::FabricView& view);
+  void ShowProgress(std::chrono::steady_clock::time_point now);
+  void WriteDumps() const;
+  std::optional<int> OnceVerdict(const sweep::FabricView& view) const;
+
+  const config::Config config_;
+  const RunOptions run_;
+  fabric::NodeNameMap node_name_map_;
+  fabric::HostPatterns host_patterns_;
+
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<mad::Transport> transport_;
+  sim::Control* sim_control_ = nullptr;  // Of transport_.
+  std::unique_ptr<sweep::Core> core_;
+  Inbox inbox_;
+  std::unique_ptr<Worker<sweep::ComputePlan>> compute_;
+  std::unique_ptr<Worker<sweep::PersistLids>> persist_;
+  std::unique_ptr<rpc::Server> server_;
+  ServiceManager service_manager_;
+  ProgressLine progress_line_;
+  std::chrono::steady_clock::time_point next_progress_{};
+  Published<sweep::FabricView> view_;
+  uint32_t sweeps_seen_ = 0;
+
+  mutable std::mutex hosts_mutex_;
+  mutable std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
+  mutable std::shared_ptr<const fabric::HostTable> hosts_;
+
+  std::mutex commands_mutex_;
+  uint64_t next_command_ = 1;
+  absl::flat_hash_map<uint64_t, std::function<void(absl::Status)>> commands_;
+
+  std::atomic<bool> stopping_ = false;
+  std::optional<int> exit_code_;
+};
+
+// The core's view of a configuration. `m_keys`: from the guid2mkey file.
+sweep::CoreOptions ToCoreOptions(const config::Config& config,
+                                 absl::flat_hash_map<Guid, MKey> m_keys);
+
+}  // namespace fabricd::daemon

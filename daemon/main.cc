@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// fabricd: command line, configuration, signals. Everything else is in App.
+#include <pthread.h>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "common/status.h"
+#include "config/load.h"
+#include "daemon/app.h"
+#include "daemon/logging.h"
+#include "daemon/version.h"
+
+namespace {
+
+using fabricd::config::Config;
+
+constexpr int kExitUsage = 2;
+
+struct Arguments {
+  std::string config_file;
+  std::string fabric, state_dir, http_listen, dump_dir;
+  std::vector<std::string> listen;
+  bool once = false, check_config = false, print_default_config = false;
+};
+
+void Declare(CLI::App& cli, Arguments& arguments) {
+  cli.add_option("--config", arguments.config_file, "Configuration file (YAML)");
+  cli.add_option("--fabric", arguments.fabric,
+                 "umad[:DEVICE[:PORT]], sim:FILE, or a generator: sim:superpod:sus=1,hosts=8,rails=4, "
+                 "sim:fat-tree:radix=8,levels=3");
+  cli.add_option("--state-dir", arguments.state_dir, "Where LIDs are kept (default /var/lib/fabricd)");
+  cli.add_option("--listen", arguments.listen, "gRPC: unix:PATH (default /run/fabricd/fabricd.sock)");
+  cli.add_option("--http-listen", arguments.http_listen, "HOST:PORT for /metrics and /healthz");
+  cli.add_option("--dump-dir", arguments.dump_dir, "Write OpenSM-format dumps here after each heavy sweep");
+  cli.add_flag("--once", arguments.once, "End when the subnet is up (0) or cannot be brought up (1)");
+  cli.add_flag("--check-config", arguments.check_config, "Check the configuration and end: 0 good, 2 bad");
+  cli.add_flag("--print-default-config", arguments.print_default_config,
+               "Print a commented configuration with every default, and end");
+  cli.set_version_flag("--version", std::string("fabricd ") + fabricd::daemon::kVersion);
+}
+
+// Command line options win over the file.
+absl::StatusOr<Config> MakeConfig(const Arguments& arguments) {
+  Config config;
+  if (!arguments.config_file.empty()) {
+    auto loaded = fabricd::config::LoadFile(arguments.config_file, nullptr);
+    if (!loaded.ok()) return loaded.status();
+    config = *std::move(loaded);
+  }
+  if (!arguments.fabric.empty()) config.fabric = arguments.fabric;
+  if (!arguments.state_dir.empty()) config.state_dir = arguments.state_dir;
+  if (!arguments.listen.empty()) config.listen = arguments.listen;
+  if (!arguments.http_listen.empty()) config.http_listen = arguments.http_listen;
+  return config;
+}
+
+// SIGTERM and SIGINT stop the daemon; a thread of its own waits for them, so nothing runs in a signal
+// handler. REQUIRES: called before any other thread is started, so that all inherit the mask.
+sigset_t BlockSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, number);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+void WaitForSignals(const sigset_t& set, fabricd::daemon::App& app) {
+  for (int number = 0; sigwait(&set, &number) == 0;) {
+    if (number == SIGUSR1) return;  // Run() has ended by itself.
+    if (number == SIGHUP) {
+      app.PostSweep(true, [](const absl::Status& status) {
+        if (!status.ok()) spdlog::warn("SIGHUP: {}", fabricd::Message(status));
+      });
+      continue;
+    }
+    app.Stop();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App cli{"InfiniBand subnet manager and fabric controller", "fabricd"};
+  Declare(cli, arguments);
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return cli.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  if (arguments.print_default_config) {
+    std::fputs(fabricd::config::ExampleYaml().c_str(), stdout);
+    return 0;
+  }
+  const auto config = MakeConfig(arguments);
+  if (!config.ok()) {
+    fmt::print(stderr, "{}\n", fabricd::Message(config.status()));
+    return kExitUsage;
+  }
+  if (arguments.check_config) return 0;
+
+  const sigset_t signals = BlockSignals();
+  fabricd::daemon::SetUpLogging(config->log.level);
+  auto app = fabricd::daemon::App::Create(*config, {arguments.once, arguments.dump_dir});
+  if (!app.ok()) {
+    fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
+    return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
+  }
+  std::thread waiter([&] { WaitForSignals(signals, **app); });
+  const int code = (*app)->Run();
+  pthread_kill(waiter.native_handle(), SIGUSR1);
+  waiter.join();
+  return code;
+}

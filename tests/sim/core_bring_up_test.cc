@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the first MAD to ACTIVE ports, judged by what the simulated devices hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/generate.h"
+#include "tests/support/core_harness.h"
+
+namespace fabricd::test {
+namespace {
+
+using testing::IsEmpty;
+
+std::shared_ptr<const fabric::FabricSnapshot> Make(const std::string& spec) {
+  auto made = sim::Generate(spec);
+  EXPECT_TRUE(made.ok()) << made.status();
+  return *made;
+}
+
+void ExpectHealthy(const CoreHarness& harness) {
+  EXPECT_THAT(harness.PortsNotActive(), IsEmpty());
+  EXPECT_THAT(harness.LidFaults(), IsEmpty());
+  EXPECT_THAT(harness.BrokenPairs(), IsEmpty());
+}
+
+class BringUp : public testing::TestWithParam<const char*> {};
+
+TEST_P(BringUp, EveryPortBecomesActiveAndEveryPairIsReached) {
+  CoreHarness harness(*Make(GetParam()));
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << testing::PrintToString(harness.sm(sm).log);
+  ExpectHealthy(harness);
+  EXPECT_EQ(harness.sm(sm).core->sweeps_done(), 1u);
+}
+
+TEST_P(BringUp, ASecondSweepSetsNothing) {
+  CoreHarness harness(*Make(GetParam()));
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  harness.fabric().ResetStats();
+  harness.sm(sm).core->Step(sweep::SweepCommand{1, true}, harness.now());
+  ASSERT_TRUE(harness.RunUntil([&] { return !harness.sm(sm).finished.empty(); }));
+  EXPECT_EQ(harness.fabric().stats().sets(), 0u);
+  EXPECT_GT(harness.fabric().stats().gets(), 0u);
+}
+
+TEST_P(BringUp, ARestartOnAProgrammedFabricKeepsLidsAndWritesNoTable) {
+  CoreHarness harness(*Make(GetParam()));
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  const auto before = harness.sm(sm).durable;
+  harness.Kill(sm);
+  harness.RunFor(std::chrono::seconds(1));
+  harness.fabric().ResetStats();
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  EXPECT_EQ(harness.sm(sm).durable, before);
+  const auto& smps = harness.fabric().stats().smps;
+  auto sets = [&](wire::AttributeId id) { return smps.contains(id) ? smps.at(id).sets : 0u; };
+  EXPECT_EQ(sets(wire::AttributeId::kLinearForwardingTable), 0u);
+  EXPECT_EQ(sets(wire::AttributeId::kPKeyTable), 0u);
+  EXPECT_EQ(sets(wire::AttributeId::kSwitchInfo), 0u);
+  ExpectHealthy(harness);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, BringUp,
+                         testing::Values("superpod:sus=1,hosts=4,rails=4",
+                                         "fat-tree:radix=4,levels=2", "fat-tree:radix=4,levels=3",
+                                         "superpod:sus=2,hosts=8,rails=2"));
+
+TEST(BringUpOptions, LmcGivesEveryPortAlignedLidsThatAllArrive) {
+  CoreHarness harness(*Make("fat-tree:radix=4,levels=3"));
+  sweep::CoreOptions options;
+  options.lmc = 2;
+  const size_t sm = harness.Add(options);
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << testing::PrintToString(harness.sm(sm).log);
+  ExpectHealthy(harness);
+}
+
+TEST(BringUpOptions, EachCableIsProbedFromOneEndOnly) {
+  const auto topology = Make("fat-tree:radix=8,levels=3");
+  CoreHarness harness(*topology);
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  size_t cables = harness.fabric().ListCables().size();
+  EXPECT_EQ(harness.fabric().stats().smps.at(wire::AttributeId::kNodeInfo).gets, cables + 1);
+}
+
+TEST(BringUpOptions, NothingIsProgrammedBeforeItsLidsAreDurable) {
+  CoreHarness harness(*Make("superpod:sus=1,hosts=4,rails=2"));
+  const size_t sm = harness.Add({});
+  harness.sm(sm).persist_fails = true;
+  harness.Start(sm);
+  harness.RunFor(std::chrono::milliseconds(500));
+  EXPECT_EQ(harness.fabric().stats().sets(), 0u);
+  EXPECT_FALSE(harness.sm(sm).core->subnet_up());
+  harness.sm(sm).persist_fails = false;
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << "the sweep is tried again by itself";
+  EXPECT_THAT(harness.LidFaults(), IsEmpty());
+}
+
+TEST(BringUpOptions, AnAloneHostIsNotUpButSurvives) {
+  CoreHarness harness(*Make("superpod:sus=1,hosts=4,rails=2"));
+  const PortRef host = harness.fabric().DefaultHostPort();
+  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), host).ok());
+  const size_t sm = harness.Add({}, host);
+  harness.Start(sm);
+  harness.RunFor(std::chrono::seconds(5));
+  EXPECT_FALSE(harness.sm(sm).core->subnet_up());
+  ASSERT_TRUE(harness.fabric().Link(harness.now(), host).ok());
+  EXPECT_TRUE(harness.RunUntilUp(sm, std::chrono::seconds(90)));
+}
+
+}  // namespace
+}  // namespace fabricd::test

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several subnet managers in one subnet: one master, and it is the right one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/generate.h"
+#include "tests/support/core_harness.h"
+
+namespace fabricd::test {
+namespace {
+
+using testing::IsEmpty;
+using wire::SmState;
+
+class CoreElection : public testing::Test {
+ protected:
+  CoreElection() : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")) {}
+
+  size_t Join(const std::string& host, uint8_t priority) {
+    sweep::CoreOptions options;
+    options.sm.priority = priority;
+    options.sm.polling_timeout = std::chrono::seconds(1);
+    const auto port = harness_.fabric().FindHostPort(host);
+    EXPECT_TRUE(port.ok()) << port.status();
+    const size_t sm = harness_.Add(options, *port);
+    harness_.Start(sm);
+    return sm;
+  }
+  SmState State(size_t sm) { return harness_.sm(sm).core->sm_state(); }
+  bool RunUntilStates(std::initializer_list<std::pair<size_t, SmState>> wanted) {
+    return harness_.RunUntil([&] {
+      for (const auto& [sm, state] : wanted)
+        if (State(sm) != state) return false;
+      return true;
+    });
+  }
+  CoreHarness harness_;
+};
+
+TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
+  const size_t master = Join("node0001 mlx5_0", 5);
+  ASSERT_TRUE(harness_.RunUntilUp(master)) << testing::PrintToString(harness_.sm(master).log);
+  harness_.RunFor(std::chrono::seconds(1));
+  harness_.fabric().ResetStats();
+  const size_t lower = Join("node0002 mlx5_0", 1);
+  ASSERT_TRUE(RunUntilStates({{lower, SmState::kStandby}}));
+  harness_.RunFor(std::chrono::seconds(20));
+  EXPECT_EQ(State(master), SmState::kMaster);
+  EXPECT_EQ(State(lower), SmState::kStandby);
+  EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
+}
+
+TEST_F(CoreElection, AHigherOneThatJoinsIsHandedTheSubnet) {
+  const size_t old_master = Join("node0001 mlx5_0", 1);
+  ASSERT_TRUE(harness_.RunUntilUp(old_master)) << testing::PrintToString(harness_.sm(old_master).log);
+  const size_t higher = Join("node0002 mlx5_0", 5);
+  ASSERT_TRUE(RunUntilStates({{old_master, SmState::kStandby}, {higher, SmState::kMaster}}));
+  ASSERT_TRUE(harness_.RunUntilUp(higher)) << testing::PrintToString(harness_.sm(higher).log);
+  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+}
+
+TEST_F(CoreElection, AStandbyTakesOverADeadMasterWithoutTouchingTheTables) {
+  const size_t master = Join("node0001 mlx5_0", 5);
+  ASSERT_TRUE(harness_.RunUntilUp(master)) << testing::PrintToString(harness_.sm(master).log);
+  const size_t standby = Join("node0002 mlx5_0", 1);
+  ASSERT_TRUE(RunUntilStates({{standby, SmState::kStandby}}));
+  harness_.RunFor(std::chrono::seconds(3));
+  harness_.Kill(master);
+  harness_.fabric().ResetStats();
+  ASSERT_TRUE(RunUntilStates({{standby, SmState::kMaster}}));
+  ASSERT_TRUE(harness_.RunUntilUp(standby)) << testing::PrintToString(harness_.sm(standby).log);
+  const auto& smps = harness_.fabric().stats().smps;
+  const auto lft = smps.find(wire::AttributeId::kLinearForwardingTable);
+  EXPECT_TRUE(lft == smps.end() || lft->second.sets == 0);
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+}
+
+TEST_F(CoreElection, OfTwoThatStartTogetherTheHigherBecomesMaster) {
+  const size_t low = Join("node0001 mlx5_0", 1);
+  const size_t high = Join("node0002 mlx5_0", 2);
+  ASSERT_TRUE(RunUntilStates({{low, SmState::kStandby}, {high, SmState::kMaster}}));
+  ASSERT_TRUE(harness_.RunUntilUp(high)) << testing::PrintToString(harness_.sm(high).log);
+  harness_.RunFor(std::chrono::seconds(20));
+  EXPECT_EQ(State(low), SmState::kStandby);
+  EXPECT_EQ(State(high), SmState::kMaster);
+}
+
+TEST_F(CoreElection, AForeignMasterIsLeftAlone) {
+  const auto port = harness_.fabric().FindHostPort("node0003 mlx5_0");
+  wire::SmInfo foreign;
+  foreign.guid = Guid(1);
+  foreign.state = SmState::kMaster;
+  foreign.priority = 0;
+  harness_.fabric().SetScriptedSm(harness_.now(), *port, foreign);
+  const size_t sm = Join("node0001 mlx5_0", 15);
+  ASSERT_TRUE(RunUntilStates({{sm, SmState::kStandby}}));
+  harness_.RunFor(std::chrono::seconds(30));
+  EXPECT_EQ(State(sm), SmState::kStandby);
+  EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
+}
+
+}  // namespace
+}  // namespace fabricd::test

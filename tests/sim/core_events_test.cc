@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fabric that changes while it is managed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/generate.h"
+#include "tests/support/core_harness.h"
+
+namespace fabricd::test {
+namespace {
+
+using testing::IsEmpty;
+
+class CoreEvents : public testing::Test {
+ protected:
+  CoreEvents() : harness_(**sim::Generate("superpod:sus=2,hosts=4,rails=2")) {
+    sm_ = harness_.Add({});
+    harness_.Start(sm_);
+    EXPECT_TRUE(harness_.RunUntilUp(sm_)) << testing::PrintToString(harness_.sm(sm_).log);
+  }
+  // A cable between two switches that is up.
+  sim::SimCable SwitchCable() {
+    for (const sim::SimCable& cable : harness_.fabric().ListCables()) {
+      const auto a = harness_.fabric().FindNode(cable.a.node), b = harness_.fabric().FindNode(cable.b.node);
+      if (harness_.fabric().device(*a)->IsSwitch() && harness_.fabric().device(*b)->IsSwitch()) return cable;
+    }
+    ADD_FAILURE();
+    return {};
+  }
+  PortRef Ref(const sim::SimEndpoint& end) { return {*harness_.fabric().FindNode(end.node), end.port}; }
+  void SettleAfter(uint32_t sweeps) {
+    EXPECT_TRUE(harness_.RunUntil([&] {
+      const auto& core = *harness_.sm(sm_).core;
+      return core.sweeps_done() > sweeps && core.phase() == sweep::Phase::kIdle && core.subnet_up();
+    })) << testing::PrintToString(harness_.sm(sm_).log);
+  }
+
+  CoreHarness harness_;
+  size_t sm_ = 0;
+};
+
+TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
+  const sim::SimCable cable = SwitchCable();
+  uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), Ref(cable.a)).ok());
+  SettleAfter(sweeps);
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  sweeps = harness_.sm(sm_).core->sweeps_done();
+  ASSERT_TRUE(harness_.fabric().Link(harness_.now(), Ref(cable.a)).ok());
+  SettleAfter(sweeps);
+  EXPECT_THAT(harness_.PortsNotActive(), IsEmpty());
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+}
+
+TEST_F(CoreEvents, ALostTrapIsFoundByTheLightSweep) {
+  sweep::CoreOptions options;
+  options.sweep.on_trap = false;
+  CoreHarness harness(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
+  const size_t sm = harness.Add(options);
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  const sim::SimCable cable = SwitchCable();
+  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), Ref(cable.a)).ok());
+  ASSERT_TRUE(harness.RunUntil([&] { return harness.sm(sm).core->sweeps_done() == 2; }));
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  EXPECT_THAT(harness.BrokenPairs(), IsEmpty());
+}
+
+TEST_F(CoreEvents, ARebootedSwitchIsProgrammedWholly) {
+  const uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  NodeIndex spine = *harness_.fabric().FindNode(SwitchCable().b.node);
+  ASSERT_TRUE(harness_.fabric().Reboot(harness_.now(), spine).ok());
+  SettleAfter(sweeps);
+  harness_.RunFor(std::chrono::seconds(5));
+  EXPECT_TRUE(harness_.RunUntilUp(sm_));
+  EXPECT_THAT(harness_.PortsNotActive(), IsEmpty());
+  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+}
+
+TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
+  harness_.fabric().ResetStats();
+  harness_.RunFor(std::chrono::seconds(25));
+  const auto& stats = harness_.fabric().stats();
+  EXPECT_EQ(stats.sets(), 0u);
+  EXPECT_EQ(stats.smps.size(), 1u);
+  EXPECT_EQ(stats.smps.begin()->first, wire::AttributeId::kSwitchInfo);
+  EXPECT_EQ(harness_.sm(sm_).core->sweeps_done(), 1u);
+}
+
+}  // namespace
+}  // namespace fabricd::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a switch is believed to hold: only what an answer showed.
+#include <gtest/gtest.h>
+
+#include "sweep/device_table.h"
+
+namespace fabricd::sweep {
+namespace {
+
+using Block = std::array<uint8_t, AppliedLft::kBlock>;
+
+std::shared_ptr<const routing::Row> MakeRow(size_t blocks, uint8_t fill) {
+  return std::make_shared<const routing::Row>(blocks * AppliedLft::kBlock, fill);
+}
+Block Filled(uint8_t value) {
+  Block block;
+  block.fill(value);
+  return block;
+}
+
+TEST(AppliedLft, HoldsNothingBeforeAnAnswer) {
+  AppliedLft lft;
+  const auto row = MakeRow(3, 7);
+  lft.ExpectRow(row);
+  EXPECT_FALSE(lft.Holds(0, *row));
+  lft.Confirm(1, Filled(7));
+  EXPECT_FALSE(lft.Holds(0, *row));
+  EXPECT_TRUE(lft.Holds(1, *row));
+}
+
+TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
+  AppliedLft lft;
+  const auto row = MakeRow(2, 7);
+  lft.ExpectRow(row);
+  lft.Confirm(0, Filled(7));
+  lft.Doubt(0);
+  EXPECT_FALSE(lft.Holds(0, *row));
+  EXPECT_FALSE(lft.AnyKnown());
+}
+
+TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
+  AppliedLft lft;
+  const auto row = MakeRow(2, 7), other = MakeRow(2, 9);
+  lft.ExpectRow(row);
+  lft.Confirm(0, Filled(7));
+  lft.Confirm(1, Filled(9));
+  EXPECT_TRUE(lft.Holds(0, *row));
+  EXPECT_FALSE(lft.Holds(1, *row));
+  EXPECT_TRUE(lft.Holds(1, *other));
+  EXPECT_EQ((*row)[64], 7) << "the plan's row must not be written";
+}
+
+TEST(AppliedLft, GrowsWithAReadBackAndComparesRowsOfOtherLength) {
+  AppliedLft lft;
+  lft.Confirm(2, Filled(5));
+  const auto row = MakeRow(4, 5), shorter = MakeRow(2, 5);
+  EXPECT_FALSE(lft.Holds(0, *row));
+  EXPECT_TRUE(lft.Holds(2, *row));
+  EXPECT_FALSE(lft.Holds(2, *shorter));
+  EXPECT_FALSE(lft.Holds(3, *row));
+}
+
+TEST(AppliedLft, SharesAnEqualRow) {
+  AppliedLft lft;
+  const auto first = MakeRow(2, 7), second = MakeRow(2, 9);
+  lft.ExpectRow(first);
+  for (size_t block : {0u, 1u}) lft.Confirm(block, Filled(7));
+  for (size_t block : {0u, 1u}) lft.Confirm(block, Filled(9));
+  const long before = second.use_count();
+  lft.ShareIfEqual(second);
+  EXPECT_EQ(second.use_count(), before + 1);
+  EXPECT_TRUE(lft.Holds(1, *second));
+}
+
+}  // namespace
+}  // namespace fabricd::sweep
