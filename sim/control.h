@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control: what an operator may do to a simulated fabric (gRPC fabric.sim.v1, `fabricctl sim …`). Pure C++;
-// SimTransport implements it. Every method may be called from any thread and returns when the fault has
-// been applied (the subnet manager then hears of it as it would on hardware: by traps and local events).
+// Control: what an operator may do to a simulated fabric (gRPC fabric.sim.v1, `fabricctl sim …`).
+// Pure C++; SimTransport implements it. Every method may be called from any thread and returns when
+// the fault has been applied (the subnet manager then hears of it as it would on hardware: by traps
+// and local events).
 //
-// A node is named by its NodeDescription ("node0001 mlx5_0"), when exactly one node has it, or by its
-// GUID: "0x0002c90300001234", "S-0002c90300001234", "H-…". kNotFound: no such node or port;
+// A node is named by its NodeDescription ("node0001 mlx5_0"), when exactly one node has it, or by
+// its GUID: "0x0002c90300001234", "S-0002c90300001234", "H-…". kNotFound: no such node or port;
 // kInvalidArgument: the description is ambiguous (the message lists the GUIDs).
 #pragma once
 
@@ -23,11 +24,12 @@ struct SimEndpoint {
   PortNum port;
 };
 
-// One cable, plugged or pulled: both ends remember their sockets, so that a pulled one can be put back.
+// One cable, plugged or pulled: both ends remember their sockets, so that a pulled one can be put
+// back.
 struct SimCable {
   SimEndpoint a, b;  // a has the lower (GUID, port).
   bool plugged = false;
-  bool up = false;   // Both ends are physically LinkUp.
+  bool up = false;  // Both ends are physically LinkUp.
 };
 
 struct SimNode {
@@ -48,8 +50,8 @@ class Control {
   // Joins two free sockets with a new cable. kFailedPrecondition: a socket has a plugged cable.
   [[nodiscard]] virtual absl::Status Connect(const std::string& node_a, PortNum port_a,
                                              const std::string& node_b, PortNum port_b) = 0;
-  // Restarts a device: its links drop, all that a subnet manager wrote is lost, links come back after
-  // the simulated boot time.
+  // Restarts a device: its links drop, all that a subnet manager wrote is lost, links come back
+  // after the simulated boot time.
   [[nodiscard]] virtual absl::Status Reboot(const std::string& node) = 0;
   // Ordered by (GUID, port) of end a.
   virtual std::vector<SimCable> ListCables() = 0;

@@ -27,8 +27,8 @@ constexpr int kMaxLevels = 8;
 constexpr int64_t kMaxNodes = 200'000;
 constexpr int kLanes = 4;
 constexpr uint32_t kVendor = 0x2C9;
-// Locally administered EUI-64s: switches by tier, group and index; HCAs by host and rail. The low byte of
-// an HCA's GUID is free for its port GUID (node GUID + port number, as ibsim makes them).
+// Locally administered EUI-64s: switches by tier, group and index; HCAs by host and rail. The low
+// byte of an HCA's GUID is free for its port GUID (node GUID + port number, as ibsim makes them).
 constexpr uint64_t kSwitchGuids = 0x02FAB0ull << 40;
 constexpr uint64_t kHostGuids = 0x02FAB1ull << 40;
 
@@ -118,8 +118,8 @@ class Builder {
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
-// Smallest divisor d ≥ least of `links` such that `switches` below need at most `ports` ports of each of d
-// switches above; 0: none.
+// Smallest divisor d ≥ least of `links` such that `switches` below need at most `ports` ports of
+// each of d switches above; 0: none.
 int SwitchesAbove(int links, int switches, int ports, int least) {
   for (int count = least; count <= links; ++count) {
     if (links % count == 0 && switches * (links / count) <= ports) return count;
@@ -179,12 +179,15 @@ absl::StatusOr<TreeShape> ShapeOf(const FatTreeSpec& spec) {
   shape.leaf_up = static_cast<int>(std::lround(spec.radix / (spec.oversubscription + 1)));
   shape.leaf_down = spec.radix - shape.leaf_up;
   if (shape.leaf_up < 1 || shape.leaf_down < 1) {
-    return InvalidArgument("oversubscription {} leaves a leaf of radix {} with {} host ports and {} "
-                           "uplinks", spec.oversubscription, spec.radix, shape.leaf_down, shape.leaf_up);
+    return InvalidArgument(
+        "oversubscription {} leaves a leaf of radix {} with {} host ports and {} "
+        "uplinks",
+        spec.oversubscription, spec.radix, shape.leaf_down, shape.leaf_up);
   }
   const int parallel = spec.parallel;
   if (shape.leaf_up % parallel != 0 || (spec.levels > 2 && shape.half % parallel != 0)) {
-    return InvalidArgument("parallel {}: must divide the {} uplinks of a leaf{}", parallel, shape.leaf_up,
+    return InvalidArgument("parallel {}: must divide the {} uplinks of a leaf{}", parallel,
+                           shape.leaf_up,
                            spec.levels > 2 ? fmt::format(" and radix/2 = {}", shape.half) : "");
   }
   const int most_pods = spec.radix / parallel;
@@ -202,7 +205,8 @@ absl::StatusOr<TreeShape> ShapeOf(const FatTreeSpec& spec) {
   }
   shape.leaves = nodes;
   if (nodes * shape.leaf_down > kMaxNodes) {
-    return InvalidArgument("radix {} with {} levels: more than {} nodes", spec.radix, spec.levels, kMaxNodes);
+    return InvalidArgument("radix {} with {} levels: more than {} nodes", spec.radix, spec.levels,
+                           kMaxNodes);
   }
   shape.planes = shape.Columns(spec.levels - 1);
   shape.cores_per_plane = CeilDiv(shape.pods * shape.top_up, spec.radix);
@@ -216,8 +220,8 @@ std::string TreeSwitchName(const TreeShape& shape, int level, int pod, int index
   return fmt::format("pod{}-tier{}-{}", pod + 1, level, index + 1);
 }
 
-// The switches of one pod, by level from 1, cabled among themselves. A switch of level l is (a, b): which
-// subtree above it, and which of the parallel columns; index = a * columns + b.
+// The switches of one pod, by level from 1, cabled among themselves. A switch of level l is (a, b):
+// which subtree above it, and which of the parallel columns; index = a * columns + b.
 std::vector<std::vector<NodeIndex>> BuildPod(const TreeShape& shape, int pod, Builder& builder) {
   std::vector<std::vector<NodeIndex>> tiers(static_cast<size_t>(shape.levels));
   for (int level = 1; level < shape.levels; ++level) {
@@ -256,9 +260,9 @@ void BuildCores(const TreeShape& shape, const std::vector<std::vector<NodeIndex>
     std::vector<NodeIndex> cores;
     for (int c = 0; c < shape.cores_per_plane; ++c) {
       const int number = plane * shape.cores_per_plane + c + 1;
-      cores.push_back(builder.AddSwitch(
-          SwitchGuid(shape.levels, plane, c), shape.radix,
-          fmt::format("{}{}", shape.levels == 2 ? "spine" : "core", number)));
+      cores.push_back(
+          builder.AddSwitch(SwitchGuid(shape.levels, plane, c), shape.radix,
+                            fmt::format("{}{}", shape.levels == 2 ? "spine" : "core", number)));
     }
     std::vector<int> used(cores.size(), 0);
     int dealt = 0;
@@ -276,14 +280,15 @@ void BuildCores(const TreeShape& shape, const std::vector<std::vector<NodeIndex>
 struct PodShape {
   int radix = 0, uplinks = 0;
   bool three_tiers = false;
-  int groups_per_rail = 0;    // Three tiers.
-  int spines = 0;             // Of the fabric (two tiers) or of each group.
+  int groups_per_rail = 0;  // Three tiers.
+  int spines = 0;           // Of the fabric (two tiers) or of each group.
   int spine_up = 0, cores_per_plane = 0;
 };
 
 absl::StatusOr<PodShape> ShapeOf(const SuperPodSpec& spec) {
-  for (const auto& [name, value] : {std::pair("sus", spec.sus), std::pair("hosts", spec.hosts_per_su),
-                                    std::pair("rails", spec.rails)}) {
+  for (const auto& [name, value] :
+       {std::pair("sus", spec.sus), std::pair("hosts", spec.hosts_per_su),
+        std::pair("rails", spec.rails)}) {
     if (value < 1) return InvalidArgument("{} {}: 1 or more", name, value);
   }
   PodShape shape;
@@ -294,10 +299,11 @@ absl::StatusOr<PodShape> ShapeOf(const SuperPodSpec& spec) {
   }
   if (spec.rails > 255) return InvalidArgument("rails {}: at most 255", spec.rails);
   if (shape.uplinks < 1 || spec.hosts_per_su + shape.uplinks > shape.radix) {
-    return InvalidArgument("{} hosts and {} uplinks do not fit a leaf of radix {}", spec.hosts_per_su,
-                           shape.uplinks, shape.radix);
+    return InvalidArgument("{} hosts and {} uplinks do not fit a leaf of radix {}",
+                           spec.hosts_per_su, shape.uplinks, shape.radix);
   }
-  if (static_cast<int64_t>(spec.sus) * spec.hosts_per_su * spec.rails > kMaxNodes || spec.sus > 65535) {
+  if (static_cast<int64_t>(spec.sus) * spec.hosts_per_su * spec.rails > kMaxNodes ||
+      spec.sus > 65535) {
     return InvalidArgument("{} SUs of {} hosts with {} rails: more than {} nodes", spec.sus,
                            spec.hosts_per_su, spec.rails, kMaxNodes);
   }
@@ -316,14 +322,16 @@ absl::StatusOr<PodShape> ShapeOf(const SuperPodSpec& spec) {
     shape.cores_per_plane = SwitchesAbove(shape.spine_up, groups, shape.radix, 1);
   }
   if (shape.cores_per_plane == 0) {
-    return InvalidArgument("{} SUs with {} rails do not fit three tiers of radix {} with {} uplinks per "
-                           "leaf; a larger radix, or a number of uplinks with more divisors, would",
-                           spec.sus, spec.rails, shape.radix, shape.uplinks);
+    return InvalidArgument(
+        "{} SUs with {} rails do not fit three tiers of radix {} with {} uplinks per "
+        "leaf; a larger radix, or a number of uplinks with more divisors, would",
+        spec.sus, spec.rails, shape.radix, shape.uplinks);
   }
   return shape;
 }
 
-// Spreads the uplinks of each leaf evenly over the spines: parallel cables to the same spine side by side.
+// Spreads the uplinks of each leaf evenly over the spines: parallel cables to the same spine side
+// by side.
 void CableTier(const std::vector<NodeIndex>& lower, int first_port, int links,
                const std::vector<NodeIndex>& upper, Builder& builder) {
   const int parallel = links / static_cast<int>(upper.size());
@@ -357,15 +365,18 @@ void BuildThreeTiers(const SuperPodSpec& spec, const PodShape& shape,
   for (int rail = 0; rail < spec.rails; ++rail) {
     for (int group = 0; group < shape.groups_per_rail; ++group) {
       const auto& of_rail = leaves[static_cast<size_t>(rail)];
-      const auto begin = of_rail.begin() + static_cast<ptrdiff_t>(group) * spec.sus / shape.groups_per_rail;
-      const auto end = of_rail.begin() + static_cast<ptrdiff_t>(group + 1) * spec.sus / shape.groups_per_rail;
+      const auto begin =
+          of_rail.begin() + static_cast<ptrdiff_t>(group) * spec.sus / shape.groups_per_rail;
+      const auto end =
+          of_rail.begin() + static_cast<ptrdiff_t>(group + 1) * spec.sus / shape.groups_per_rail;
       std::vector<NodeIndex> spines;
       for (int spine = 0; spine < shape.spines; ++spine) {
         const std::string name =
             shape.groups_per_rail == 1
                 ? fmt::format("rail{}-spine{}", rail, spine + 1)
                 : fmt::format("rail{}-group{}-spine{}", rail, group + 1, spine + 1);
-        spines.push_back(builder.AddSwitch(SwitchGuid(2, rail << 8 | group, spine), shape.radix, name));
+        spines.push_back(
+            builder.AddSwitch(SwitchGuid(2, rail << 8 | group, spine), shape.radix, name));
         planes[static_cast<size_t>(spine)].push_back(spines.back());
       }
       CableTier({begin, end}, spec.hosts_per_su + 1, shape.uplinks, spines, builder);
@@ -374,11 +385,12 @@ void BuildThreeTiers(const SuperPodSpec& spec, const PodShape& shape,
   for (int plane = 0; plane < shape.spines; ++plane) {
     std::vector<NodeIndex> cores;
     for (int core = 0; core < shape.cores_per_plane; ++core) {
-      cores.push_back(builder.AddSwitch(SwitchGuid(3, plane, core), shape.radix,
-                                        fmt::format("core{}", plane * shape.cores_per_plane + core + 1)));
+      cores.push_back(
+          builder.AddSwitch(SwitchGuid(3, plane, core), shape.radix,
+                            fmt::format("core{}", plane * shape.cores_per_plane + core + 1)));
     }
-    CableTier(planes[static_cast<size_t>(plane)], shape.radix - shape.spine_up + 1, shape.spine_up, cores,
-              builder);
+    CableTier(planes[static_cast<size_t>(plane)], shape.radix - shape.spine_up + 1, shape.spine_up,
+              cores, builder);
   }
 }
 
@@ -424,7 +436,8 @@ class Parameters {
   }
   absl::Status CheckEmpty(const char* kind, const char* keys) const {
     if (values_.empty()) return absl::OkStatus();
-    return InvalidArgument("{} has no parameter '{}' (it has {})", kind, values_.begin()->first, keys);
+    return InvalidArgument("{} has no parameter '{}' (it has {})", kind, values_.begin()->first,
+                           keys);
   }
 
  private:

@@ -24,7 +24,9 @@ struct Arguments {
 };
 
 void AddCommon(CLI::App& command, Arguments& arguments) {
-  command.add_option("--speed", arguments.speed, "Link speed: SDR, DDR, QDR, FDR, EDR, HDR, NDR or XDR")
+  command
+      .add_option("--speed", arguments.speed,
+                  "Link speed: SDR, DDR, QDR, FDR, EDR, HDR, NDR or XDR")
       ->capture_default_str();
   command
       .add_option("--format", arguments.format,
@@ -38,10 +40,12 @@ CLI::App* AddFatTree(CLI::App& generate, Arguments& arguments) {
   CLI::App* command = generate.add_subcommand("fat-tree", "A k-level folded Clos");
   command->add_option("--radix", spec.radix, "Ports of each switch")->capture_default_str();
   command->add_option("--levels", spec.levels, "Tiers of switches")->capture_default_str();
-  command->add_option("--pods", spec.pods,
-                      "Subtrees below the top tier (leaves, with 2 levels); 0: as many as fit")
+  command
+      ->add_option("--pods", spec.pods,
+                   "Subtrees below the top tier (leaves, with 2 levels); 0: as many as fit")
       ->capture_default_str();
-  command->add_option("--oversubscription", spec.oversubscription, "Host ports per uplink of a leaf")
+  command
+      ->add_option("--oversubscription", spec.oversubscription, "Host ports per uplink of a leaf")
       ->capture_default_str();
   command->add_option("--parallel", spec.parallel, "Cables between adjacent switches")
       ->capture_default_str();
@@ -55,12 +59,16 @@ CLI::App* AddSuperPod(CLI::App& generate, Arguments& arguments) {
   fabricd::sim::SuperPodSpec& spec = arguments.superpod;
   CLI::App* command = generate.add_subcommand("superpod", "Rail-optimised scalable units");
   command->add_option("--sus", spec.sus, "Scalable units")->capture_default_str();
-  command->add_option("--hosts-per-su", spec.hosts_per_su, "Hosts of each unit")->capture_default_str();
+  command->add_option("--hosts-per-su", spec.hosts_per_su, "Hosts of each unit")
+      ->capture_default_str();
   command->add_option("--rails", spec.rails, "HCAs of each host, leaves of each unit")
       ->capture_default_str();
-  command->add_option("--radix", spec.radix, "Ports of each switch; 0: 64, or more where hosts need it")
+  command
+      ->add_option("--radix", spec.radix,
+                   "Ports of each switch; 0: 64, or more where hosts need it")
       ->capture_default_str();
-  command->add_option("--uplinks", spec.uplinks, "Uplinks of each leaf; 0: one per host of the unit")
+  command
+      ->add_option("--uplinks", spec.uplinks, "Uplinks of each leaf; 0: one per host of the unit")
       ->capture_default_str();
   AddCommon(*command, arguments);
   return command;
@@ -79,9 +87,11 @@ int Generate(Arguments& arguments, bool superpod) {
     fmt::print(stderr, "fabricsim: {}\n", fabricd::Message(topology.status()));
     return kExitUsage;
   }
+  fabricd::fabric::TopologyTextOptions options;
+  options.generated_on = "no real fabric: fabricsim generate";  // No date: the same each time.
   const std::string text = arguments.format == "ibsim"
                                ? fabricd::fabric::WriteIbsim(**topology).text
-                               : fabricd::fabric::WriteIbnetdiscover(**topology, {});
+                               : fabricd::fabric::WriteIbnetdiscover(**topology, options);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     std::perror("fabricsim: standard output");
     return kExitFailure;

@@ -19,7 +19,8 @@ bool IsPort0(PortKind kind) {
   return kind == PortKind::kBasePort0 || kind == PortKind::kEnhancedPort0;
 }
 
-// An "enabled" mask: 0 leaves it, `all` means everything supported, else a part of what is supported.
+// An "enabled" mask: 0 leaves it, `all` means everything supported, else a part of what is
+// supported.
 bool TakeMask(uint8_t wanted, uint8_t all, uint8_t supported, uint8_t& enabled) {
   if (wanted == 0) return true;
   if (wanted == all) {
@@ -108,8 +109,9 @@ bool IsSettablePhysicalState(PortPhysicalState state) {
          state == PortPhysicalState::kDisabled;
 }
 
-// The state machine as far as a Set may drive it (§7.2.7): INIT → ARMED → ACTIVE, and DOWN from all.
-// Repeating the present state is allowed: a repeated Set whose first answer was lost is no error.
+// The state machine as far as a Set may drive it (§7.2.7): INIT → ARMED → ACTIVE, and DOWN from
+// all. Repeating the present state is allowed: a repeated Set whose first answer was lost is no
+// error.
 bool TakeState(const PortInfoSet& set, PortInfo& next, PortInfoOutcome& outcome) {
   const PortState state = set.wanted.port_state;
   const PortPhysicalState physical = set.wanted.port_physical_state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device does with SubnSet(PortInfo) (IBA vol 1 §14.2.5.6): which fields it takes, ignores or
-// refuses. All or nothing: a refused Set changes no register. Pure.
+// What a device does with SubnSet(PortInfo) (IBA vol 1 §14.2.5.6): which fields it takes, ignores
+// or refuses. All or nothing: a refused Set changes no register. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class PortKind : uint8_t { kCa, kBasePort0, kEnhancedPort0, kSwitchExternal
 
 struct PortInfoSet {
   PortKind kind = PortKind::kCa;
-  bool extended_speeds = false;        // AttributeModifier bit 31.
-  bool inbound_enforcement = false;    // The switch can filter by P_Key.
+  bool extended_speeds = false;      // AttributeModifier bit 31.
+  bool inbound_enforcement = false;  // The switch can filter by P_Key.
   bool outbound_enforcement = false;
   wire::PortInfo wanted;
 };

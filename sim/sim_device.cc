@@ -53,8 +53,8 @@ int RatedWidth(const fabric::Port& port) {
 }
 
 uint32_t CapabilityMask(bool is_switch, LinkSpeed fastest) {
-  uint32_t mask = wire::kCapIsTrap | kCapIsSlMapping | kCapIsSystemImageGuid |
-                  wire::kCapIsCapabilityMask2;
+  uint32_t mask =
+      wire::kCapIsTrap | kCapIsSlMapping | kCapIsSystemImageGuid | wire::kCapIsCapabilityMask2;
   if (fastest >= LinkSpeed::kFdr) mask |= wire::kCapIsExtendedSpeeds;
   if (is_switch) return mask | wire::kCapIsMulticastFdbTop;
   return mask | kCapIsCapabilityMaskNotice | wire::kCapIsClientReregister;
@@ -312,7 +312,8 @@ bool SimDevice::Supports(AttributeId attribute, Method method) const {
     case AttributeId::kMulticastForwardingTable: return IsSwitch();
     case AttributeId::kSwitchPortStateTable: return IsSwitch() && method == Method::kGet;
     case AttributeId::kPortInfoExtended:
-      return (ports_[IsSwitch() ? 0 : 1].info.capability_mask2 & wire::kCap2IsPortInfoExtended) != 0;
+      return (ports_[IsSwitch() ? 0 : 1].info.capability_mask2 & wire::kCap2IsPortInfoExtended) !=
+             0;
     default: return false;
   }
 }
@@ -581,8 +582,8 @@ uint16_t SimDevice::SetVlArbitration(PortNum ingress, const wire::Smp& smp, SmaE
 
 uint16_t SimDevice::SetSlToVl(PortNum ingress, const wire::Smp& smp, SmaEffects& effects) {
   const wire::SlToVlMappingTable wanted = wire::SlToVlMappingTable::Decode(smp.data);
-  const bool whole_switch = IsSwitch() && switch_info_.optimized_sl_to_vl != 0 &&
-                            smp.modifier == kOptimizedSlToVl;
+  const bool whole_switch =
+      IsSwitch() && switch_info_.optimized_sl_to_vl != 0 && smp.modifier == kOptimizedSlToVl;
   if (!whole_switch && !SlToVlExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
   const auto write = [&](PortNum in, PortNum out) {
     if (SlToVl(in, out) == wanted) return;
@@ -611,7 +612,8 @@ uint16_t SimDevice::SetLft(const wire::Smp& smp, SmaEffects& effects) {
   if (wanted == LftBlock(block)) return wire::kStatusOk;
   const size_t at = size_t{block} * wanted.kEntries;
   if (lft_.size() < at + wanted.kEntries) {
-    // LinearFDBTop is written first: it says how large the table becomes, so growing wastes nothing.
+    // LinearFDBTop is written first: it says how large the table becomes, so growing wastes
+    // nothing.
     const size_t top_block = switch_info_.linear_fdb_top / wire::LinearForwardingTable::kEntries;
     lft_.reserve((std::max<size_t>(block, top_block) + 1) * wanted.kEntries);
     lft_.resize(at + wanted.kEntries, kLinearForwardingNoPath);
@@ -623,8 +625,7 @@ uint16_t SimDevice::SetLft(const wire::Smp& smp, SmaEffects& effects) {
 
 uint16_t SimDevice::SetMft(const wire::Smp& smp, SmaEffects& effects) {
   if (!MftBlockExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
-  effects.changed =
-      Store(mft_[smp.modifier], wire::MulticastForwardingTable::Decode(smp.data));
+  effects.changed = Store(mft_[smp.modifier], wire::MulticastForwardingTable::Decode(smp.data));
   return wire::kStatusOk;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimDevice: the registers of one simulated CA, switch or router and its subnet management agent (SMA,
-// IBA vol 1 §14.2-14.4). It answers one SMP at a time as hardware would: legal transitions only, status
-// 0x1C for bad values and blocks, M_Key check. Links, time and routing belong to SimFabric.
-// Pure: no threads, no clock; used by one thread at a time.
+// SimDevice: the registers of one simulated CA, switch or router and its subnet management agent
+// (SMA, IBA vol 1 §14.2-14.4). It answers one SMP at a time as hardware would: legal transitions
+// only, status 0x1C for bad values and blocks, M_Key check. Links, time and routing belong to
+// SimFabric. Pure: no threads, no clock; used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -33,11 +33,11 @@ struct DeviceOptions {
   bool keep_lids = true;  // LIDs and LMCs of the topology are the initial registers, as in ibsim.
   uint16_t linear_fdb_cap = 0xC000;
   uint16_t multicast_fdb_cap = 0x1000;
-  uint16_t ca_partition_cap = 128;       // P_Keys
-  uint16_t switch_partition_cap = 8;     // Of port 0.
+  uint16_t ca_partition_cap = 128;          // P_Keys
+  uint16_t switch_partition_cap = 8;        // Of port 0.
   uint16_t partition_enforcement_cap = 32;  // Of a switch's external ports.
-  uint8_t vl_cap = 4;   // VL0-7
-  uint8_t mtu_cap = 5;  // 4096 bytes
+  uint8_t vl_cap = 4;                       // VL0-7
+  uint8_t mtu_cap = 5;                      // 4096 bytes
   uint8_t guid_cap = 32;
 };
 
@@ -60,11 +60,11 @@ struct SmaEffects {
 };
 
 struct SimPort {
-  Guid guid;              // CA ports, switch port 0.
-  wire::PortInfo info;    // As a Get answers it.
+  Guid guid;            // CA ports, switch port 0.
+  wire::PortInfo info;  // As a Get answers it.
   wire::LinkSpeed rated_speed = wire::LinkSpeed::kUnknown;
   uint8_t rated_width = 0;  // lanes
-  PortRef cable;          // The socket at the other end; none: no cable.
+  PortRef cable;            // The socket at the other end; none: no cable.
   bool plugged = false;
   uint32_t training = 0;  // Serial of the training under way.
   Instant m_key_lease_end = kNever;
@@ -109,8 +109,8 @@ class SimDevice {
   // Registers as after power-up, LIDs and tables lost; cables stay.
   void Reset();
 
-  // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on reply it
-  // is turned into the response. REQUIRES: a request or a TrapRepress.
+  // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on
+  // reply it is turned into the response. REQUIRES: a request or a TrapRepress.
   void Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
 
  private:
@@ -145,9 +145,10 @@ class SimDevice {
   wire::SwitchInfo switch_info_;
   bool enhanced_port0_ = false;
   std::vector<SimPort> ports_;
-  std::vector<uint8_t> lft_;  // Grown to the last block written.
+  std::vector<uint8_t> lft_;                                // Grown to the last block written.
   std::map<uint32_t, wire::MulticastForwardingTable> mft_;  // By modifier.
-  std::map<uint32_t, wire::SlToVlMappingTable> sl_to_vl_;   // By modifier (in << 8 | out; a CA's is its port).
+  std::map<uint32_t, wire::SlToVlMappingTable>
+      sl_to_vl_;  // By modifier (in << 8 | out; a CA's is its port).
 };
 
 }  // namespace fabricd::sim

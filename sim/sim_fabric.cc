@@ -2,8 +2,8 @@
 #include "sim/sim_fabric.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 
 #include "common/check.h"
@@ -26,7 +26,8 @@ uint64_t TransactionIdOf(const std::vector<uint8_t>& mad) {
   return id;
 }
 
-// As the kernel does for every request, so that two programs on a port cannot take each other's answers.
+// As the kernel does for every request, so that two programs on a port cannot take each other's
+// answers.
 void SetTransactionIdHigh(std::vector<uint8_t>& mad, uint32_t high) {
   for (size_t i = 0; i < 4; ++i) {
     mad[kTransactionIdAt + i] = static_cast<uint8_t>(high >> (24 - 8 * i));
@@ -40,8 +41,7 @@ bool IsResponse(const std::vector<uint8_t>& mad) {
 
 uint8_t ClassOf(mad::Agent agent) {
   switch (agent) {
-    case mad::Agent::kSmpDirected:
-      return static_cast<uint8_t>(ManagementClass::kSubnDirectedRoute);
+    case mad::Agent::kSmpDirected: return static_cast<uint8_t>(ManagementClass::kSubnDirectedRoute);
     case mad::Agent::kSmpLid: return static_cast<uint8_t>(ManagementClass::kSubnLidRouted);
     case mad::Agent::kSubnAdm: return static_cast<uint8_t>(ManagementClass::kSubnAdm);
     case mad::Agent::kPerf: return static_cast<uint8_t>(ManagementClass::kPerf);
@@ -137,9 +137,9 @@ PortRef SimFabric::DefaultHostPort() const {
       bool better = best.IsNone() || (linked && !best_linked);
       if (!better && linked == best_linked && best.node.value() != index) {
         const SimDevice& other = Device(best.node);
-        better = NaturalLess(candidate->description(), other.description()) ||
-                 (candidate->description() == other.description() &&
-                  candidate->guid() < other.guid());
+        better =
+            NaturalLess(candidate->description(), other.description()) ||
+            (candidate->description() == other.description() && candidate->guid() < other.guid());
       }
       if (better) {
         best = {NodeIndex(index), PortNum(number)};
@@ -229,7 +229,8 @@ void SimFabric::SetIsSmBit(Instant now, PortRef port, bool is_sm) {
 absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
   RunDue(now);
   Host* host = FindHost(from);
-  if (!host) return FailedPrecondition("no program is attached to node {} port {}", from.node, from.port);
+  if (!host)
+    return FailedPrecondition("no program is attached to node {} port {}", from.node, from.port);
   if (mad.payload.size() < wire::kMadBytes ||
       (IsSmpAgent(mad.agent) && mad.payload.size() != wire::kMadBytes)) {
     return InvalidArgument("a MAD of {} bytes", mad.payload.size());
@@ -291,8 +292,9 @@ std::vector<mad::IncomingMad> SimFabric::Exchange(Instant now, PortRef host, mad
   const absl::Status sent = Send(now, host, std::move(mad));
   FABRICD_CHECK(sent.ok(), "{}", Message(sent));
   std::vector<mad::IncomingMad> arrived;
-  std::vector<Delivery> others(std::make_move_iterator(delivered_.begin()),
-                               std::make_move_iterator(delivered_.begin() + static_cast<ptrdiff_t>(older)));
+  std::vector<Delivery> others(
+      std::make_move_iterator(delivered_.begin()),
+      std::make_move_iterator(delivered_.begin() + static_cast<ptrdiff_t>(older)));
   delivered_.erase(delivered_.begin(), delivered_.begin() + static_cast<ptrdiff_t>(older));
   for (bool answered = false; !answered;) {
     for (Delivery& delivery : delivered_) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimFabric: an in-process InfiniBand subnet that answers MADs. Directed-route SMPs are walked hop by hop
-// (IBA vol 1 §14.2.2), LID-routed MADs go by the forwarding tables that were programmed, links follow the
-// port state machine (§7.2.7), switches send trap 128 to their MasterSMLID until it is repressed.
+// SimFabric: an in-process InfiniBand subnet that answers MADs. Directed-route SMPs are walked hop
+// by hop (IBA vol 1 §14.2.2), LID-routed MADs go by the forwarding tables that were programmed,
+// links follow the port state machine (§7.2.7), switches send trap 128 to their MasterSMLID until
+// it is repressed.
 //
-// Pure and deterministic: time is passed in, never read; the same calls give the same answers. With a
-// link latency of zero (the default) a MAD and its answer are carried within Send. Used by one thread at a
-// time; SimTransport adds threads and the real clock, the deterministic simulator virtual time.
+// Pure and deterministic: time is passed in, never read; the same calls give the same answers. With
+// a link latency of zero (the default) a MAD and its answer are carried within Send. Used by one
+// thread at a time; SimTransport adds threads and the real clock, the deterministic simulator
+// virtual time.
 //
 //   sim::SimFabric fabric(*topology);
 //   PortRef host = fabric.DefaultHostPort();
@@ -41,11 +43,11 @@ namespace fabricd::sim {
 
 struct SimOptions {
   DeviceOptions device;
-  Duration link_latency{};                        // Of each hop, in each direction.
-  Duration training_time{};                       // From both ends Polling to LinkUp.
+  Duration link_latency{};   // Of each hop, in each direction.
+  Duration training_time{};  // From both ends Polling to LinkUp.
   Duration reboot_time = std::chrono::seconds(1);
-  // A trap is repeated until TrapRepress, at the port's SubnetTimeOut but no oftener than this, and at
-  // most this many times.
+  // A trap is repeated until TrapRepress, at the port's SubnetTimeOut but no oftener than this, and
+  // at most this many times.
   Duration trap_interval_min = std::chrono::milliseconds(100);
   int trap_repeats = 10;
 };
@@ -65,15 +67,16 @@ struct SimStats {
     uint64_t refused = 0;    // Answered with a status other than 0.
   };
   std::map<wire::AttributeId, Attribute> smps;  // Those that reached a device's agent.
-  uint64_t lost_link_down = 0;      // Directed-route: no link, or not up, at an egress port.
-  uint64_t lost_bad_route = 0;      // Directed-route: hop pointer, count or port make no sense.
-  uint64_t lost_no_lft = 0;         // LID-routed: no table entry.
-  uint64_t lost_not_active = 0;     // LID-routed: the egress port's state does not carry it.
-  uint64_t lost_wrong_lid = 0;      // LID-routed: arrived at a port that does not own the DLID.
-  uint64_t lost_loop = 0;           // LID-routed: more than kMaxHops hops.
+  uint64_t lost_link_down = 0;   // Directed-route: no link, or not up, at an egress port.
+  uint64_t lost_bad_route = 0;   // Directed-route: hop pointer, count or port make no sense.
+  uint64_t lost_no_lft = 0;      // LID-routed: no table entry.
+  uint64_t lost_not_active = 0;  // LID-routed: the egress port's state does not carry it.
+  uint64_t lost_wrong_lid = 0;   // LID-routed: arrived at a port that does not own the DLID.
+  uint64_t lost_loop = 0;        // LID-routed: more than kMaxHops hops.
   uint64_t lost_m_key = 0;
-  uint64_t lost_nobody = 0;         // No program for it at its destination.
-  uint64_t unmatched_responses = 0; // Responses that no waiting request matched (late, duplicate, wrong id).
+  uint64_t lost_nobody = 0;  // No program for it at its destination.
+  uint64_t unmatched_responses =
+      0;  // Responses that no waiting request matched (late, duplicate, wrong id).
   uint64_t timed_out = 0;
   uint64_t traps_sent = 0;
 
@@ -94,28 +97,30 @@ class SimFabric {
   // ---- programs on host ports (any CA port or switch port 0)
   // The first linked CA port by natural order of description, then GUID. None when there is no CA.
   PortRef DefaultHostPort() const;
-  // A port by "description", "description/port", GUID or "GUID/port" (names as in control.h; the port
-  // defaults to the node's first end port).
+  // A port by "description", "description/port", GUID or "GUID/port" (names as in control.h; the
+  // port defaults to the node's first end port).
   absl::StatusOr<PortRef> FindHostPort(const std::string& name) const;
   // From now on unsolicited MADs and events of this port are delivered. REQUIRES: an end port.
   void Attach(PortRef host);
   // PortInfo.CapabilityMask.IsSM; sends trap 144 on a change. SMInfo then goes to the program.
   void SetIsSm(Instant now, PortRef host, bool is_sm);
-  // Plays a foreign SM on a port without a program: the device itself answers SMInfo. nullopt ends it.
+  // Plays a foreign SM on a port without a program: the device itself answers SMInfo. nullopt ends
+  // it.
   void SetScriptedSm(Instant now, PortRef host, std::optional<wire::SmInfo> sm);
 
   // ---- MADs
-  // As umad_send on that port: the upper half of a request's TransactionID is overwritten, a request with
-  // a time-out is answered or reported kTimedOut, a response that matches no request is dropped.
-  // kInvalidArgument: malformed, or a request with this TransactionID is waiting.
+  // As umad_send on that port: the upper half of a request's TransactionID is overwritten, a
+  // request with a time-out is answered or reported kTimedOut, a response that matches no request
+  // is dropped. kInvalidArgument: malformed, or a request with this TransactionID is waiting.
   [[nodiscard]] absl::Status Send(Instant now, PortRef host, mad::OutgoingMad mad);
   // Runs all that is due at or before `now` and appends what was delivered, in order.
   void Advance(Instant now, std::vector<Delivery>& out);
-  // When to call Advance next: at or before the last `now` when deliveries wait, kNever when nothing is
-  // under way. May be earlier than needed.
+  // When to call Advance next: at or before the last `now` when deliveries wait, kNever when
+  // nothing is under way. May be earlier than needed.
   Instant next_event() const;
-  // Sends one request and runs the fabric until it is answered or timed out (at now + timeout). Returns all
-  // MADs that arrived at `host` meanwhile, the answer last. Events and other hosts' MADs stay for Advance.
+  // Sends one request and runs the fabric until it is answered or timed out (at now + timeout).
+  // Returns all MADs that arrived at `host` meanwhile, the answer last. Events and other hosts'
+  // MADs stay for Advance.
   std::vector<mad::IncomingMad> Exchange(Instant now, PortRef host, mad::OutgoingMad mad);
 
   // ---- faults (see control.h for the meaning of the status codes)
@@ -135,8 +140,8 @@ class SimFabric {
   }
   // The port at the other end of a link that is up, else none.
   PortRef LinkedPeer(PortRef port) const;
-  // Where a unicast data packet from `from` (an end port) to `dlid` arrives by the tables and port states
-  // as they are; none when it is dropped.
+  // Where a unicast data packet from `from` (an end port) to `dlid` arrives by the tables and port
+  // states as they are; none when it is dropped.
   PortRef TraceData(PortRef from, Lid dlid) const;
   const SimStats& stats() const { return stats_; }
   void ResetStats() { stats_ = SimStats(); }
@@ -145,8 +150,8 @@ class SimFabric {
   // A MAD on its way. Its first hops need only the raw bytes: forwarding nodes look at no more.
   struct Packet {
     std::vector<uint8_t> bytes;
-    PortRef at;           // The port it arrives by; at its origin the sender's port.
-    bool origin = true;   // It has not left its sender yet.
+    PortRef at;          // The port it arrives by; at its origin the sender's port.
+    bool origin = true;  // It has not left its sender yet.
     bool directed = false;
     Lid slid = kPermissiveLid, dlid = kPermissiveLid;
     ServiceLevel sl;
@@ -198,7 +203,9 @@ class SimFabric {
   const SimDevice& Device(NodeIndex node) const { return *nodes_[node.value()].device; }
   SimPort& Port(PortRef ref) { return Device(ref.node).mutable_port(ref.port); }
   const SimPort& Port(PortRef ref) const { return Device(ref.node).port(ref.port); }
-  bool PortExists(PortRef ref) const { return device(ref.node) && Device(ref.node).HasPort(ref.port); }
+  bool PortExists(PortRef ref) const {
+    return device(ref.node) && Device(ref.node).HasPort(ref.port);
+  }
   Host* FindHost(PortRef port);
 
   // sim_fabric_carry.cc: the way of a MAD.

@@ -197,8 +197,8 @@ bool SimFabric::Consume(Packet& packet) {
   const Method method = static_cast<Method>(packet.method());
   const bool request = method == Method::kGet || method == Method::kSet;
   const bool for_sm =
-      static_cast<AttributeId>(Word(packet.bytes, kAttributeAt)) == AttributeId::kSmInfo && request &&
-      host != nullptr && host->is_sm;
+      static_cast<AttributeId>(Word(packet.bytes, kAttributeAt)) == AttributeId::kSmInfo &&
+      request && host != nullptr && host->is_sm;
   const bool response = (packet.method() & wire::kResponseBit) != 0;
   if (!packet.IsSmp() || response || method == Method::kTrap || for_sm) {
     DeliverToHost(std::move(packet), host);
@@ -220,7 +220,8 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
     smp->status = wire::kStatusBadVersion;
     smp->method = Method::kGetResp;
     effects_.reply = true;
-  } else if (attribute == AttributeId::kSmInfo && management.scripted_sm && method == Method::kGet) {
+  } else if (attribute == AttributeId::kSmInfo && management.scripted_sm &&
+             method == Method::kGet) {
     management.scripted_sm->Encode(smp->data);
     smp->method = Method::kGetResp;
     smp->status = wire::kStatusOk;
@@ -260,8 +261,11 @@ void SimFabric::CountSmp(AttributeId attribute, Method method, const wire::Smp& 
 void SimFabric::ApplyEffects(NodeIndex node) {
   // Events of their own, so that the response leaves before the link that carries it goes down.
   for (const LinkRequest& request : effects_.links) {
-    Schedule({now_, Event::Kind::kLinkRequest, {node, request.port},
-              static_cast<uint64_t>(request.to), 0});
+    Schedule({now_,
+              Event::Kind::kLinkRequest,
+              {node, request.port},
+              static_cast<uint64_t>(request.to),
+              0});
   }
   for (mad::LocalPortEvent::Kind kind : effects_.events) {
     DeliverEvent({node, effects_.events_port}, kind);

@@ -35,8 +35,8 @@ void SimFabric::SetPhysical(PortRef port, PortPhysicalState state) {
   TryTrain(port, options_.training_time);
 }
 
-// Both ends lose the link before either tells: a trap must not leave by the link that is going. What a
-// Set asked for is no PortStateChange at the port that was asked (§14.2.5.4).
+// Both ends lose the link before either tells: a trap must not leave by the link that is going.
+// What a Set asked for is no PortStateChange at the port that was asked (§14.2.5.4).
 void SimFabric::DropLink(PortRef port, bool asked_for) {
   const PortRef ends[] = {port, Port(port).cable};
   bool was_up[2] = {false, false};

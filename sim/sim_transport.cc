@@ -12,12 +12,13 @@
 namespace fabricd::sim {
 namespace {
 
-// Far above what a sender's window lets wait; a full queue means that the sender ignores its window.
+// Far above what a sender's window lets wait; a full queue means that the sender ignores its
+// window.
 constexpr size_t kQueueCapacity = 65536;
 
 Instant Now() {
-  return Instant(std::chrono::duration_cast<Duration>(
-      std::chrono::steady_clock::now().time_since_epoch()));
+  return Instant(
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
 
 std::chrono::steady_clock::time_point ToSteady(Instant at) {
@@ -35,7 +36,7 @@ struct SimTransport::Impl {
   std::mutex queue_mutex;
   std::condition_variable wake;
   std::vector<mad::OutgoingMad> queue;
-  bool poked = false;     // The fabric changed under the worker: its next event may be earlier.
+  bool poked = false;  // The fabric changed under the worker: its next event may be earlier.
   bool stopping = false;
 
   std::mutex fabric_mutex;
@@ -140,7 +141,8 @@ absl::StatusOr<std::unique_ptr<SimTransport>> SimTransport::Create(
 }
 
 absl::Status SimTransport::Start(Sink sink) {
-  if (impl_->worker.joinable()) return FailedPrecondition("the simulated fabric is started already");
+  if (impl_->worker.joinable())
+    return FailedPrecondition("the simulated fabric is started already");
   impl_->sink = std::move(sink);
   impl_->stopping = false;
   impl_->worker = std::thread([impl = impl_.get()] { impl->Run(); });

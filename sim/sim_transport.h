@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimTransport: mad::Transport over a SimFabric in real time (`--fabric sim:…`). One worker thread owns the
-// fabric's clock: it takes sends in batches from a bounded queue, and the sink is called on it. Faults come
-// through sim::Control from any thread. A send that the queue has no room for is refused (kUnavailable).
+// SimTransport: mad::Transport over a SimFabric in real time (`--fabric sim:…`). One worker thread
+// owns the fabric's clock: it takes sends in batches from a bounded queue, and the sink is called
+// on it. Faults come through sim::Control from any thread. A send that the queue has no room for is
+// refused (kUnavailable).
 #pragma once
 
 #include <memory>
@@ -25,8 +26,8 @@ class SimTransport final : public mad::Transport, public Control {
     SimOptions fabric;
   };
   // kNotFound: no such host, or the topology has no CA.
-  static absl::StatusOr<std::unique_ptr<SimTransport>> Create(const fabric::FabricSnapshot& topology,
-                                                              Options options);
+  static absl::StatusOr<std::unique_ptr<SimTransport>> Create(
+      const fabric::FabricSnapshot& topology, Options options);
   ~SimTransport() override;
 
   absl::Status Start(Sink sink) override;

@@ -12,15 +12,18 @@
 
 namespace fabricd::sim {
 
-absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> MakeTopology(const std::string& spec) {
+absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> MakeTopology(
+    const std::string& spec) {
   if (IsGeneratorSpec(spec)) return Generate(spec);
   std::ifstream file(spec, std::ios::binary);
   if (!file) {
-    return NotFound("topology '{}': {}; the generators are fat-tree:KEY=VALUE,… and superpod:KEY=VALUE,…",
-                    spec, std::strerror(errno));
+    return NotFound(
+        "topology '{}': {}; the generators are fat-tree:KEY=VALUE,… and superpod:KEY=VALUE,…", spec,
+        std::strerror(errno));
   }
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || text.empty()) return InvalidArgument("topology '{}' is empty or unreadable", spec);
+  if (file.bad() || text.empty())
+    return InvalidArgument("topology '{}' is empty or unreadable", spec);
   fabric::ReadResult read = fabric::ReadTopology(text);
   if (!read.status.ok()) return InvalidArgument("topology '{}': {}", spec, Message(read.status));
   return read.snapshot;

@@ -11,9 +11,10 @@
 
 namespace fabricd::sim {
 
-// `spec` is what follows "sim:": a generator ("superpod:sus=1,hosts=8,rails=4", see generate.h) or the path of
-// an ibnetdiscover or ibsim text file ("./superpod" for a file that is named as a generator is).
-// kNotFound: no such file; kInvalidArgument: a bad parameter, or the line that cannot be read.
+// `spec` is what follows "sim:": a generator ("superpod:sus=1,hosts=8,rails=4", see generate.h) or
+// the path of an ibnetdiscover or ibsim text file ("./superpod" for a file that is named as a
+// generator is). kNotFound: no such file; kInvalidArgument: a bad parameter, or the line that
+// cannot be read.
 absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> MakeTopology(const std::string& spec);
 
 }  // namespace fabricd::sim

@@ -26,7 +26,7 @@ class DeviceTest : public ::testing::Test {
   PortRef host = fabric.DefaultHostPort();
   TestClient client{fabric, host};
   const DirectedPath self{};
-  const DirectedPath leaf{1};        // su1-rail0-leaf
+  const DirectedPath leaf{1};          // su1-rail0-leaf
   const DirectedPath neighbour{1, 2};  // node0002 mlx5_0
 };
 
@@ -93,10 +93,13 @@ TEST_F(DeviceTest, PortStateGoesOnlyInLegalOrder) {
 
 TEST_F(DeviceTest, DownRetrainsBothEnds) {
   for (PortState state : {PortState::kArmed, PortState::kActive}) {
-    ASSERT_TRUE(client.ChangePort(neighbour, 1, [&](PortInfo& info) {
-      info.lid = info.master_sm_lid = Lid(5);
-      info.port_state = state;
-    }).ok());
+    ASSERT_TRUE(client
+                    .ChangePort(neighbour, 1,
+                                [&](PortInfo& info) {
+                                  info.lid = info.master_sm_lid = Lid(5);
+                                  info.port_state = state;
+                                })
+                    .ok());
   }
   // The answer travels over the very link that goes down after it.
   const Answer answer =
@@ -119,8 +122,9 @@ TEST_F(DeviceTest, PhysicalStateDisablesAndPollsAPort) {
   EXPECT_TRUE(set_physical(PortState::kDown, PortPhysicalState::kDisabled).ok());
   EXPECT_EQ(client.PortInfoOf(leaf, 2).port_physical_state, PortPhysicalState::kDisabled);
   EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).timed_out);
-  EXPECT_EQ(client.ChangePort(leaf, 2, [](PortInfo& i) { i.port_state = PortState::kArmed; }).status,
-            kRefused);
+  EXPECT_EQ(
+      client.ChangePort(leaf, 2, [](PortInfo& i) { i.port_state = PortState::kArmed; }).status,
+      kRefused);
   EXPECT_TRUE(set_physical(PortState::kNoChange, PortPhysicalState::kPolling).ok());
   EXPECT_EQ(client.PortInfoOf(leaf, 2).port_state, PortState::kInit);
   EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).ok());
@@ -137,7 +141,8 @@ TEST_F(DeviceTest, PortInfoSetChecksItsValues) {
   EXPECT_EQ(client.ChangePort(neighbour, 1, with_lid(0, 0)).status, kRefused);
   EXPECT_EQ(client.ChangePort(neighbour, 1, with_lid(0xC000, 0)).status, kRefused);
   EXPECT_EQ(client.ChangePort(neighbour, 1, with_lid(6, 2)).status, kRefused);
-  EXPECT_EQ(client.ChangePort(leaf, 0, with_lid(8, 1)).status, kRefused);  // Base port 0 has no LMC.
+  EXPECT_EQ(client.ChangePort(leaf, 0, with_lid(8, 1)).status,
+            kRefused);  // Base port 0 has no LMC.
   ASSERT_TRUE(client.ChangePort(neighbour, 1, with_lid(8, 2)).ok());
   EXPECT_EQ(client.PortInfoOf(neighbour, 1).lid, Lid(8));
   EXPECT_EQ(client.PortInfoOf(neighbour, 1).lmc, 2);
@@ -153,23 +158,29 @@ TEST_F(DeviceTest, PortInfoSetChecksItsValues) {
 
 TEST_F(DeviceTest, PortInfoSetIsAllOrNothing) {
   const PortInfo before = client.PortInfoOf(leaf, 2);
-  EXPECT_EQ(client.ChangePort(leaf, 2, [](PortInfo& info) {
-              info.neighbor_mtu = 3;
-              info.port_state = PortState::kActive;
-            }).status,
+  EXPECT_EQ(client
+                .ChangePort(leaf, 2,
+                            [](PortInfo& info) {
+                              info.neighbor_mtu = 3;
+                              info.port_state = PortState::kActive;
+                            })
+                .status,
             kRefused);
   EXPECT_EQ(client.PortInfoOf(leaf, 2), before);
 }
 
 TEST_F(DeviceTest, PortInfoSetIgnoresReadOnlyFields) {
   const PortInfo before = client.PortInfoOf(leaf, 2);
-  ASSERT_TRUE(client.ChangePort(leaf, 2, [](PortInfo& info) {
-    info.lid = Lid(77);  // An external port has none.
-    info.mtu_cap = 1;
-    info.link_speed_supported = 0;
-    info.capability_mask = 0xFFFFFFFF;
-    info.m_key = MKey(9);
-  }).ok());
+  ASSERT_TRUE(client
+                  .ChangePort(leaf, 2,
+                              [](PortInfo& info) {
+                                info.lid = Lid(77);  // An external port has none.
+                                info.mtu_cap = 1;
+                                info.link_speed_supported = 0;
+                                info.capability_mask = 0xFFFFFFFF;
+                                info.m_key = MKey(9);
+                              })
+                  .ok());
   EXPECT_EQ(client.PortInfoOf(leaf, 2), before);
 }
 
@@ -179,9 +190,10 @@ TEST_F(DeviceTest, EnabledCodesMeanSupported) {
     info.link_speed_enabled = 15;
     info.link_speed_ext_enabled = 31;
   };
-  ASSERT_TRUE(client.ChangePort(leaf, 2 | wire::kSmSupportsExtendedSpeeds, [](PortInfo& info) {
-    info.link_speed_ext_enabled = 2;
-  }).ok());
+  ASSERT_TRUE(client
+                  .ChangePort(leaf, 2 | wire::kSmSupportsExtendedSpeeds,
+                              [](PortInfo& info) { info.link_speed_ext_enabled = 2; })
+                  .ok());
   EXPECT_EQ(client.PortInfoOf(leaf, 2).link_speed_ext_enabled, 2);
   // Without bit 31 the sender does not know extended speeds: they stay.
   ASSERT_TRUE(client.ChangePort(leaf, 2, change).ok());
@@ -194,10 +206,13 @@ TEST_F(DeviceTest, EnabledCodesMeanSupported) {
 }
 
 TEST_F(DeviceTest, ASlowerEnabledSpeedHoldsAfterRetraining) {
-  ASSERT_TRUE(client.ChangePort(leaf, 2 | wire::kSmSupportsExtendedSpeeds, [](PortInfo& info) {
-    info.link_speed_ext_enabled = 3;  // FDR and EDR
-    info.port_state = PortState::kDown;
-  }).ok());
+  ASSERT_TRUE(client
+                  .ChangePort(leaf, 2 | wire::kSmSupportsExtendedSpeeds,
+                              [](PortInfo& info) {
+                                info.link_speed_ext_enabled = 3;  // FDR and EDR
+                                info.port_state = PortState::kDown;
+                              })
+                  .ok());
   EXPECT_EQ(wire::ActiveSpeed(client.PortInfoOf(leaf, 2)), wire::LinkSpeed::kEdr);
   EXPECT_EQ(wire::ActiveSpeed(client.PortInfoOf(neighbour, 1)), wire::LinkSpeed::kEdr);
 }
@@ -226,12 +241,15 @@ TEST_F(DeviceTest, SwitchInfo) {
 }
 
 TEST_F(DeviceTest, LinearForwardingTable) {
-  auto table = client.Get(leaf, AttributeId::kLinearForwardingTable, 3).As<wire::LinearForwardingTable>();
+  auto table =
+      client.Get(leaf, AttributeId::kLinearForwardingTable, 3).As<wire::LinearForwardingTable>();
   EXPECT_EQ(table.port[5], wire::LinearForwardingTable::kNoPath);
   EXPECT_EQ(fabric.device(fabric.FindNode("su1-rail0-leaf").value())->lft_blocks_stored(), 0u);
   table.port[5] = 4;
   ASSERT_TRUE(client.Set(leaf, table, 3).ok());
-  EXPECT_EQ(client.Get(leaf, AttributeId::kLinearForwardingTable, 3).As<wire::LinearForwardingTable>(), table);
+  EXPECT_EQ(
+      client.Get(leaf, AttributeId::kLinearForwardingTable, 3).As<wire::LinearForwardingTable>(),
+      table);
   EXPECT_EQ(client.Set(leaf, table, 0xC000 / 64).status, kRefused);
   EXPECT_EQ(client.Get(leaf, AttributeId::kLinearForwardingTable, 1 << 16).status, kRefused);
 }
@@ -269,8 +287,10 @@ TEST_F(DeviceTest, SlToVlAndArbitration) {
   EXPECT_EQ(map.vl[9], 1);
   map.vl[9] = 3;
   ASSERT_TRUE(client.Set(leaf, map, Map::Modifier(PortNum(1), PortNum(2))).ok());
-  EXPECT_EQ(client.Get(leaf, Map::kAttribute, Map::Modifier(PortNum(1), PortNum(2))).As<Map>(), map);
-  EXPECT_NE(client.Get(leaf, Map::kAttribute, Map::Modifier(PortNum(2), PortNum(1))).As<Map>(), map);
+  EXPECT_EQ(client.Get(leaf, Map::kAttribute, Map::Modifier(PortNum(1), PortNum(2))).As<Map>(),
+            map);
+  EXPECT_NE(client.Get(leaf, Map::kAttribute, Map::Modifier(PortNum(2), PortNum(1))).As<Map>(),
+            map);
   EXPECT_EQ(client.Set(leaf, map, Map::Modifier(PortNum(1), PortNum(9))).status, kRefused);
   EXPECT_EQ(client.Set(leaf, map, 0x30000).status, kRefused);  // Not an optimised switch.
   ASSERT_TRUE(client.Set(neighbour, map).ok());
@@ -280,7 +300,8 @@ TEST_F(DeviceTest, SlToVlAndArbitration) {
   Arbitration table;
   table.entries[0] = {1, 4};
   ASSERT_TRUE(client.Set(leaf, table, Arbitration::Modifier(1, PortNum(2))).ok());
-  EXPECT_EQ(client.Get(leaf, Arbitration::kAttribute, Arbitration::Modifier(1, PortNum(2))).As<Arbitration>(),
+  EXPECT_EQ(client.Get(leaf, Arbitration::kAttribute, Arbitration::Modifier(1, PortNum(2)))
+                .As<Arbitration>(),
             table);
   EXPECT_EQ(client.Set(leaf, table, Arbitration::Modifier(2, PortNum(2))).status, kRefused);
   EXPECT_EQ(client.Set(leaf, table, Arbitration::Modifier(1, PortNum(9))).status, kRefused);
@@ -302,7 +323,8 @@ TEST_F(DeviceTest, GuidInfoKeepsThePortGuid) {
 }
 
 TEST_F(DeviceTest, SwitchPortStateTable) {
-  ASSERT_TRUE(client.ChangePort(leaf, 2, [](PortInfo& info) { info.port_state = PortState::kArmed; }).ok());
+  ASSERT_TRUE(
+      client.ChangePort(leaf, 2, [](PortInfo& info) { info.port_state = PortState::kArmed; }).ok());
   const auto table =
       client.Get(leaf, AttributeId::kSwitchPortStateTable).As<wire::SwitchPortStateTable>();
   EXPECT_EQ(table.state[0], 4);  // Port 0
@@ -352,7 +374,8 @@ TEST_F(DeviceTest, MKeyProtectsByItsBits) {
 
 TEST_F(DeviceTest, CountsWhatTheSendersMayNotSay) {
   fabric.ResetStats();
-  const auto table = client.Get(leaf, AttributeId::kLinearForwardingTable).As<wire::LinearForwardingTable>();
+  const auto table =
+      client.Get(leaf, AttributeId::kLinearForwardingTable).As<wire::LinearForwardingTable>();
   ASSERT_TRUE(client.Set(leaf, table).ok());
   auto other = table;
   other.port[1] = 1;

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 
 #include "common/status.h"
 #include "fabric/snapshot_builder.h"
@@ -34,7 +37,8 @@ std::vector<mad::IncomingMad> Mads(const std::vector<Delivery>& deliveries) {
 std::vector<mad::LocalPortEvent::Kind> Events(const std::vector<Delivery>& deliveries) {
   std::vector<mad::LocalPortEvent::Kind> kinds;
   for (const Delivery& delivery : deliveries) {
-    if (const auto* event = std::get_if<mad::LocalPortEvent>(&delivery.what)) kinds.push_back(event->kind);
+    if (const auto* event = std::get_if<mad::LocalPortEvent>(&delivery.what))
+      kinds.push_back(event->kind);
   }
   return kinds;
 }
@@ -207,7 +211,8 @@ TEST_F(FabricTest, CarriesDataOnlyOverActiveLinks) {
   EXPECT_EQ(mads[0].from.lid, sm.lid.at(Device("node0002 mlx5_0").guid()));
   EXPECT_EQ(mads[0].from.qpn, 1u);
   // After the link retrains it is INIT: SMPs pass, data does not.
-  ASSERT_TRUE(client.ChangePort({1, 2}, 1, [](PortInfo& i) { i.port_state = PortState::kDown; }).ok());
+  ASSERT_TRUE(
+      client.ChangePort({1, 2}, 1, [](PortInfo& i) { i.port_state = PortState::kDown; }).ok());
   encode(2);
   ASSERT_TRUE(fabric.Send(client.now, other, query).ok());
   for (const mad::IncomingMad& mad : Mads(client.Wait(client.now))) {
@@ -259,7 +264,8 @@ TEST_F(FabricTest, TellsOfAnEventThatCameWhileATrapWasPending) {
   EXPECT_TRUE(Mads(client.Wait(client.now)).empty());
   wire::Smp repress = DecodeSmp(mads[0].payload);
   repress.method = wire::Method::kTrapRepress;
-  ASSERT_TRUE(fabric.Send(client.now, host, EncodeSmp(repress, Duration::zero(), mads[0].from.lid)).ok());
+  ASSERT_TRUE(
+      fabric.Send(client.now, host, EncodeSmp(repress, Duration::zero(), mads[0].from.lid)).ok());
   mads = Mads(client.Wait(client.now));
   ASSERT_EQ(mads.size(), 1u);
   EXPECT_NE(DecodeSmp(mads[0].payload).tid, repress.tid);
@@ -277,8 +283,10 @@ TEST_F(FabricTest, RoutesTrapsByTheTablesThatRemain) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   client.Wait(client.now);
-  // The far leaf's traps go to the host by one of its two spines; both cables of that spine are pulled.
-  const uint8_t egress = Device("su1-rail1-leaf").LftPort(sm.lid.at(Device("node0001 mlx5_0").guid()));
+  // The far leaf's traps go to the host by one of its two spines; both cables of that spine are
+  // pulled.
+  const uint8_t egress =
+      Device("su1-rail1-leaf").LftPort(sm.lid.at(Device("node0001 mlx5_0").guid()));
   ASSERT_TRUE(fabric.Unlink(client.now, PortOf("su1-rail1-leaf", egress)).ok());
   std::vector<Lid> senders;
   for (const auto& mad : Mads(client.Wait(client.now))) senders.push_back(mad.from.lid);
@@ -296,7 +304,8 @@ TEST_F(FabricTest, LinkStateFollowsTheCable) {
   ASSERT_TRUE(fabric.Link(client.now, PortOf("node0002 mlx5_0", 1)).ok());
   EXPECT_EQ(client.PortInfoOf(leaf, 2).port_state, PortState::kInit);
   EXPECT_TRUE(client.Get({1, 2}, AttributeId::kNodeInfo).ok());
-  EXPECT_EQ(fabric.Unlink(client.now, PortOf("su1-rail0-leaf", 0)).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(fabric.Unlink(client.now, PortOf("su1-rail0-leaf", 0)).code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST_F(FabricTest, MovesACable) {
@@ -375,13 +384,16 @@ TEST_F(FabricTest, HandsSmInfoToTheProgramOnAnSmPort) {
   EXPECT_EQ(answer.hop_pointer, path.hops() + 1);
   answer.method = wire::Method::kGetResp;
   answer.returning = true;
-  wire::SmInfo{.guid = Guid(5), .priority = 3, .state = wire::SmState::kStandby}.Encode(answer.data);
+  wire::SmInfo{.guid = Guid(5), .priority = 3, .state = wire::SmState::kStandby}.Encode(
+      answer.data);
   ASSERT_TRUE(fabric.Send(client.now, other, EncodeSmp(answer, Duration::zero())).ok());
   out.clear();
   fabric.Advance(client.now, out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].host, host);
-  EXPECT_EQ(wire::SmInfo::Decode(DecodeSmp(std::get<mad::IncomingMad>(out[0].what).payload).data).priority, 3);
+  EXPECT_EQ(wire::SmInfo::Decode(DecodeSmp(std::get<mad::IncomingMad>(out[0].what).payload).data)
+                .priority,
+            3);
 }
 
 TEST_F(FabricTest, PlaysAForeignSm) {
@@ -392,7 +404,8 @@ TEST_F(FabricTest, PlaysAForeignSm) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer.As<wire::SmInfo>(), master);
   fabric.SetScriptedSm(client.now, other, std::nullopt);
-  EXPECT_EQ(client.Get({1, 2}, AttributeId::kSmInfo).status, wire::kStatusUnsupportedMethodAttribute);
+  EXPECT_EQ(client.Get({1, 2}, AttributeId::kSmInfo).status,
+            wire::kStatusUnsupportedMethodAttribute);
 }
 
 class LatencyTest : public FabricTest {
@@ -452,23 +465,44 @@ TEST(SimFabricNames, AreRefusedWhenAmbiguous) {
   EXPECT_THAT(Message(found.status()), HasSubstr("2 nodes are called"));
 }
 
-TEST(SimFabricScale, The11664PortTreeIsDiscoverableAndSmall) {
+size_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(SimFabricScale, The11664PortTreeIsDiscoveredAndStaysSmall) {
   const auto topology = Generate("fat-tree:radix=36,levels=3");
   ASSERT_TRUE(topology.ok());
+  const size_t before = ResidentBytes();
   SimFabric fabric(**topology);
-  const PortRef host = fabric.DefaultHostPort();
-  TestClient client(fabric, host);
+  TestClient client(fabric, fabric.DefaultHostPort());
   const Discovered found = Discover(client);
   EXPECT_EQ(found.nodes.size(), 11664u + 1620u);
+  // All tables as a subnet manager would fill them: 208 blocks for 13,284 LIDs.
+  wire::LinearForwardingTable table;
+  table.port.fill(1);
+  for (const auto& [guid, node] : found.nodes) {
+    if (node.info.node_type != wire::NodeType::kSwitch) continue;
+    for (uint32_t block = 0; block < 208; ++block) {
+      ASSERT_TRUE(client.Set(node.path, table, block).ok());
+    }
+  }
+  EXPECT_EQ(fabric.stats().sets(), 336960u);
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_LT(ResidentBytes() - before, 300u << 20);
+#endif
 }
 
 // Real fabrics: every node that is connected to the host answers, and the dumb SM brings it all up.
 TEST(SimFabricTopologies, ComeUpAsTheyAre) {
   const std::filesystem::path folder = FABRICD_SOURCE_DIR "/../shared/topologies";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared topologies here";
-  for (const char* name : {"ibtopotool-1.ibnetdiscover", "ibtopotool-2.ibnetdiscover", "ibtopotool-3.ibnetdiscover",
-                           "ibtopotool-4.ibnetdiscover", "ufm-lab-small.ibnetdiscover", "psmn-X5.ibnetdiscover",
-                           "ut-loginoff-topo.ibnetdiscover"}) {
+  for (const char* name :
+       {"ibtopotool-1.ibnetdiscover", "ibtopotool-2.ibnetdiscover", "ibtopotool-3.ibnetdiscover",
+        "ibtopotool-4.ibnetdiscover", "ufm-lab-small.ibnetdiscover", "psmn-X5.ibnetdiscover",
+        "ut-loginoff-topo.ibnetdiscover"}) {
     SCOPED_TRACE(name);
     const auto topology = MakeTopology((folder / name).string());
     ASSERT_TRUE(topology.ok()) << topology.status();

@@ -23,7 +23,8 @@ struct Counts {
   size_t hosts = 0, switches = 0, links = 0;
   friend bool operator==(const Counts&, const Counts&) = default;
   friend void PrintTo(const Counts& counts, std::ostream* out) {
-    *out << counts.hosts << " HCAs, " << counts.switches << " switches, " << counts.links << " links";
+    *out << counts.hosts << " HCAs, " << counts.switches << " switches, " << counts.links
+         << " links";
   }
 };
 
@@ -106,7 +107,9 @@ TEST(SuperPod, ConnectsASpineOfEveryGroupToTheSameCores) {
     // Plane 1 has cores 1-4, with 8 parallel cables to each of its spines.
     EXPECT_EQ(Cables(**made, fmt::format("rail{}-spine1", rail), "core4"), 8);
     EXPECT_EQ(Cables(**made, fmt::format("rail{}-spine1", rail), "core5"), 0);
-    EXPECT_EQ(Cables(**made, fmt::format("su16-rail{}-leaf", rail), fmt::format("rail{}-spine1", rail)), 2);
+    EXPECT_EQ(
+        Cables(**made, fmt::format("su16-rail{}-leaf", rail), fmt::format("rail{}-spine1", rail)),
+        2);
   }
 }
 
@@ -124,8 +127,8 @@ TEST(SuperPod, PutsEachRailOfAHostOnItsOwnLeaf) {
               fmt::format("su{}-rail{}-leaf", (host - 1) / 8 + 1, rail));
   });
   EXPECT_EQ(systems.size(), 16u);
-  EXPECT_EQ(systems.begin()->second,
-            (std::set<std::string>{"node0001 mlx5_0", "node0001 mlx5_1", "node0001 mlx5_2", "node0001 mlx5_3"}));
+  EXPECT_EQ(systems.begin()->second, (std::set<std::string>{"node0001 mlx5_0", "node0001 mlx5_1",
+                                                            "node0001 mlx5_2", "node0001 mlx5_3"}));
 }
 
 TEST(FatTree, HasTheClassicCounts) {
@@ -140,7 +143,8 @@ TEST(FatTree, HasTheClassicCounts) {
 TEST(FatTree, FollowsItsOptions) {
   EXPECT_EQ(Make("fat-tree:radix=8,levels=3,fill=0.5"), (Counts{64, 80, 320}));
   // 24 hosts and 12 uplinks a leaf; 36 leaves on 12 spines.
-  EXPECT_EQ(Make("fat-tree:radix=36,levels=2,oversubscription=2"), (Counts{864, 36 + 12, 864 + 432}));
+  EXPECT_EQ(Make("fat-tree:radix=36,levels=2,oversubscription=2"),
+            (Counts{864, 36 + 12, 864 + 432}));
   // Half the pods need half the cores, with two cables to each.
   EXPECT_EQ(Make("fat-tree:radix=8,levels=3,pods=4"), (Counts{64, 16 + 16 + 8, 192}));
   EXPECT_EQ(Make("fat-tree:radix=8,levels=3,parallel=2"), (Counts{32, 8 + 8 + 4, 96}));
@@ -159,7 +163,8 @@ TEST(FatTree, ReachesEveryCoreFromEveryPod) {
 }
 
 TEST(Generate, IsRepeatable) {
-  const auto first = Generate("superpod:sus=2,hosts=4"), second = Generate("superpod:sus=2,hosts=4");
+  const auto first = Generate("superpod:sus=2,hosts=4"),
+             second = Generate("superpod:sus=2,hosts=4");
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(fabric::WriteIbnetdiscover(**first, {}), fabric::WriteIbnetdiscover(**second, {}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program on a host port of a SimFabric, for tests: single SMPs, a breadth-first discovery, and a subnet
-// manager as dumb as can be (LIDs in order of discovery, shortest paths, one SMP at a time).
+// A program on a host port of a SimFabric, for tests: single SMPs, a breadth-first discovery, and a
+// subnet manager as dumb as can be (LIDs in order of discovery, shortest paths, one SMP at a time).
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,9 @@ struct Answer {
 
 class TestClient {
  public:
-  TestClient(SimFabric& fabric, PortRef host) : fabric_(fabric), host_(host) { fabric.Attach(host); }
+  TestClient(SimFabric& fabric, PortRef host) : fabric_(fabric), host_(host) {
+    fabric.Attach(host);
+  }
 
   Answer Exchange(wire::Smp smp, Lid to = kPermissiveLid) {
     smp.tid = TransactionId(++tid_);
@@ -207,11 +209,14 @@ class TinySm {
         if (!is_switch && port != main_port) ports.emplace(port, Lid(spare++));
       }
       for (const auto& [port, its_lid] : ports) {
-        if (!client_.ChangePort(node.path, port, [&, own = its_lid](wire::PortInfo& info) {
-              info.lid = own;
-              info.lmc = 0;
-              info.master_sm_lid = sm;
-            }).ok()) {
+        if (!client_
+                 .ChangePort(node.path, port,
+                             [&, own = its_lid](wire::PortInfo& info) {
+                               info.lid = own;
+                               info.lmc = 0;
+                               info.master_sm_lid = sm;
+                             })
+                 .ok()) {
           return false;
         }
       }
@@ -222,9 +227,10 @@ class TinySm {
     for (Guid guid : found.order) {
       const Discovered::Node& node = found.nodes.at(guid);
       for (const auto& [port, peer] : node.links) {
-        if (!client_.ChangePort(node.path, port, [&](wire::PortInfo& info) {
-              info.port_state = state;
-            }).ok()) {
+        if (!client_
+                 .ChangePort(node.path, port,
+                             [&](wire::PortInfo& info) { info.port_state = state; })
+                 .ok()) {
           return false;
         }
       }

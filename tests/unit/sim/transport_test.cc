@@ -69,7 +69,8 @@ TEST_F(TransportTest, NamesItsPort) {
 TEST_F(TransportTest, SitsWhereItIsTold) {
   auto other = SimTransport::Create(**topology, {.host = "node0003 mlx5_1", .fabric = {}});
   ASSERT_TRUE(other.ok());
-  EXPECT_EQ((*topology)->FindNode((*other)->local_port().node_guid)->description, "node0003 mlx5_1");
+  EXPECT_EQ((*topology)->FindNode((*other)->local_port().node_guid)->description,
+            "node0003 mlx5_1");
   EXPECT_EQ(SimTransport::Create(**topology, {.host = "nobody", .fabric = {}}).status().code(),
             absl::StatusCode::kNotFound);
 }
@@ -122,7 +123,8 @@ TEST_F(TransportTest, FaultsComeThroughControl) {
   auto arrivals = inbox.WaitFor(1);
   ASSERT_EQ(arrivals.size(), 1u);
   EXPECT_EQ(std::get<mad::LocalPortEvent>(arrivals[0]).kind, mad::LocalPortEvent::Kind::kPortDown);
-  EXPECT_EQ(control.Unlink("node0001 mlx5_0", PortNum(1)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(control.Unlink("node0001 mlx5_0", PortNum(1)).code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(control.Unlink("node0001 mlx5_0", PortNum(2)).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(control.Unlink("nobody", PortNum(1)).code(), absl::StatusCode::kNotFound);
   for (const SimCable& cable : control.ListCables()) {
