@@ -136,6 +136,16 @@ uint32_t LidLimit(const Node& node) {
 
 }  // namespace
 
+std::vector<uint8_t> SwitchesWithout(const SwitchGraph& graph, uint32_t lid) {
+  std::vector<uint8_t> marked;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    if (graph.lid_limit[s] > lid) continue;
+    marked.resize(graph.size(), 0);
+    marked[s] = 1;
+  }
+  return marked;
+}
+
 std::vector<SwitchGraph> BuildGraphs(const FabricSnapshot& snapshot, const LidTable& lids) {
   const Whole whole = Survey(snapshot);
   std::vector<SwitchGraph> graphs(whole.pieces);

@@ -57,6 +57,9 @@ struct SwitchGraph {
   const Neighbor& neighbor(uint32_t s, uint32_t i) const { return neighbors[neighbor_begin[s] + i]; }
 };
 
+// Marks ([switch]) those whose table cannot hold this LID; empty when all can.
+std::vector<uint8_t> SwitchesWithout(const SwitchGraph& graph, uint32_t lid);
+
 // One graph per connected component that has a switch, by lowest switch GUID.
 std::vector<SwitchGraph> BuildGraphs(const fabric::FabricSnapshot& snapshot,
                                      const fabric::LidTable& lids);

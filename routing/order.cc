@@ -173,48 +173,77 @@ double EstimatePeakLoad(const SwitchGraph& graph, const Order& order, const HopC
   return peak;
 }
 
+namespace {
+
+// Tries orders and keeps the best.
+class OrderSearch {
+ public:
+  OrderSearch(const SwitchGraph& graph, Parallel& parallel) : graph_(graph), parallel_(parallel) {
+    uint32_t highest = 0;
+    for (const EndPort& end : graph.ends) highest = std::max(highest, end.base_lid + end.lid_count() - 1);
+    short_tables_ = SwitchesWithout(graph, highest);
+  }
+
+  bool Found() const { return !best_.order.empty(); }
+  bool HasShortTables() const { return !short_tables_.empty(); }
+  // Takes the order without comparing if it serves all pairs, or if `always`.
+  bool TakeIfServing(Order order, const char* kind, bool always = false) {
+    HopCosts costs = OrderedCosts(graph_, order, {}, parallel_);
+    if (!always && UnservedPairs(graph_, costs) > 0) return false;
+    Keep(std::move(order), std::move(costs), kind);
+    return true;
+  }
+  void Consider(Order order, const char* kind) {
+    HopCosts costs = OrderedCosts(graph_, order, {}, parallel_);
+    if (UnservedPairs(graph_, costs) > 0) return;
+    // LIDs that some tables cannot hold have to go round those switches in the same order.
+    const uint64_t cut = HasShortTables()
+        ? UnservedPairs(graph_, OrderedCosts(graph_, order, short_tables_, parallel_)) : 0;
+    const double load = EstimatePeakLoad(graph_, order, costs, parallel_);
+    if (Found() && (cut > cut_ || (cut == cut_ && load >= load_ * (1 - 1e-9)))) return;
+    cut_ = cut, load_ = load;
+    Keep(std::move(order), std::move(costs), kind);
+  }
+  ChosenOrder Finish() { return std::move(best_); }
+
+ private:
+  void Keep(Order order, HopCosts costs, const char* kind) {
+    const uint32_t apex = Highest(order);
+    best_ = {std::move(order), std::move(costs), kind, apex};
+  }
+  const SwitchGraph& graph_;
+  Parallel& parallel_;
+  std::vector<uint8_t> short_tables_;
+  ChosenOrder best_;
+  uint64_t cut_ = 0;
+  double load_ = 0;
+};
+
+}  // namespace
+
 ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given,
                         Parallel& parallel) {
-  ChosenOrder best;
-  double least = 0;
-  const auto take = [&](Order order, HopCosts costs, const char* kind) {
-    const uint32_t apex = Highest(order);
-    best = {std::move(order), std::move(costs), kind, apex};
-  };
-  const auto consider = [&](Order order, const char* kind) {
-    HopCosts costs = OrderedCosts(graph, order, {}, parallel);
-    if (UnservedPairs(graph, costs) > 0) return;
-    const double load = EstimatePeakLoad(graph, order, costs, parallel);
-    if (!best.order.empty() && load >= least * (1 - 1e-9)) return;
-    least = load;
-    take(std::move(order), std::move(costs), kind);
-  };
+  OrderSearch search(graph, parallel);
   const uint32_t leaf = BestLeaf(graph, levels);
-  if (levels.IsStrict() && !ranks_given) {
+  if (ranks_given) {
+    if (search.TakeIfServing(LevelOrder(levels), "levels")) return search.Finish();
+    if (search.TakeIfServing(ConeOrder(graph, levels, leaf), "cone")) return search.Finish();
+  } else if (levels.IsStrict() && !search.HasShortTables()) {
     // A leaf on top keeps every way that rises and falls by level: no need to compare. On damaged
     // trees the cone can miss a pair, distance from the leaf never does.
-    for (const bool cone : {true, false}) {
-      Order order = cone ? ConeOrder(graph, levels, leaf) : RootOrder(graph, leaf);
-      HopCosts costs = OrderedCosts(graph, order, {}, parallel);
-      const bool served = UnservedPairs(graph, costs) == 0;
-      if (served || !cone) take(std::move(order), std::move(costs), cone ? "cone" : "root");
-      if (served) return best;
-    }
+    if (search.TakeIfServing(ConeOrder(graph, levels, leaf), "cone")) return search.Finish();
+    if (search.TakeIfServing(RootOrder(graph, leaf), "root")) return search.Finish();
   }
-  consider(ConeOrder(graph, levels, leaf), "cone");
-  consider(LevelOrder(levels), "levels");
-  if (ranks_given && !best.order.empty()) return best;
-  consider(RootOrder(graph, leaf), "root");
+  search.Consider(ConeOrder(graph, levels, leaf), "cone");
+  search.Consider(LevelOrder(levels), "levels");
+  search.Consider(RootOrder(graph, leaf), "root");
   std::vector<uint32_t> leaves, others;
   for (uint32_t s = 0; s < graph.size(); ++s) (levels.rank[s] == 0 ? leaves : others).push_back(s);
-  for (uint32_t root : Spread(leaves, kRootsTried)) consider(RootOrder(graph, root), "root");
-  for (uint32_t root : Spread(others, kRootsTried)) consider(RootOrder(graph, root), "root");
-  if (best.order.empty()) {  // Only ways longer than kMostHops can do that.
-    Order order = RootOrder(graph, leaf);
-    HopCosts costs = OrderedCosts(graph, order, {}, parallel);
-    take(std::move(order), std::move(costs), "root");
-  }
-  return best;
+  for (uint32_t root : Spread(leaves, kRootsTried)) search.Consider(RootOrder(graph, root), "root");
+  for (uint32_t root : Spread(others, kRootsTried)) search.Consider(RootOrder(graph, root), "root");
+  // Only ways longer than kMostHops leave nothing to choose from.
+  if (!search.Found()) search.TakeIfServing(RootOrder(graph, leaf), "root", true);
+  return search.Finish();
 }
 
 }  // namespace fabricd::routing

@@ -29,7 +29,8 @@ struct ChosenOrder {
   uint32_t apex = 0;  // The switch on top.
 };
 // Every pair is served unless the best way of some pair has more than HopCosts::kMostHops hops. Where
-// the operator gave the ranks, orders that do not follow them are tried only if none of those serves.
+// the operator gave the ranks, the order by them is taken if it serves, else the cone over them, and
+// only then any other.
 ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given,
                         Parallel& parallel);
 

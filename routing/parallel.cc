@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/parallel.h"
 
+#include <algorithm>
+
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 namespace fabricd::routing {
 
 struct Parallel::Arena {
-  explicit Arena(int threads) : arena(threads > 0 ? threads : tbb::task_arena::automatic) {}
+  // More threads than cores gain nothing, and oneTBB would complain on stderr.
+  explicit Arena(int threads)
+      : arena(threads > 0 ? std::min(threads, tbb::info::default_concurrency())
+                          : tbb::task_arena::automatic) {}
   tbb::task_arena arena;
 };
 

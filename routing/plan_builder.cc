@@ -30,16 +30,6 @@ std::vector<LidBand> Bands(const SwitchGraph& graph, uint32_t lid_end) {
   return bands;
 }
 
-std::vector<uint8_t> BlockedIn(const SwitchGraph& graph, LidBand band) {
-  std::vector<uint8_t> blocked;
-  for (uint32_t s = 0; s < graph.size(); ++s) {
-    if (graph.lid_limit[s] > band.first) continue;
-    blocked.resize(graph.size(), 0);
-    blocked[s] = 1;
-  }
-  return blocked;
-}
-
 }  // namespace
 
 PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
@@ -58,7 +48,7 @@ void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, cons
   std::vector<std::shared_ptr<Row>> rows(graph.size());
   std::vector<std::vector<Lid>> unserved(graph.size());
   for (const LidBand band : Bands(graph, plan_.lid_top.value() + 1u)) {
-    const std::vector<uint8_t> blocked = BlockedIn(graph, band);
+    const std::vector<uint8_t> blocked = SwitchesWithout(graph, band.first);
     HopCosts around;
     if (!blocked.empty())
       around = order.empty() ? ShortestCosts(graph, blocked, parallel_)

@@ -75,12 +75,14 @@ void TableWriter::FillAllowed(uint32_t source, Scratch& scratch) const {
                  static_cast<int>(costs_.stride));
 }
 
-// Which of parallel cables: downwards the same one that the child itself would take upwards, so that
+// Which of parallel cables, modulo their number: downwards the same one that the child itself would take upwards, so that
 // both directions spread alike.
 uint32_t TableWriter::CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
                               uint8_t up_cable) const {
   if (neighbor.cable_count == 1) return 0;
-  if (levels_.rank[neighbor.head] > levels_.rank[source]) return up_cable;
+  const uint32_t from = levels_.rank[source], to_rank = levels_.rank[neighbor.head];
+  if (to_rank > from) return up_cable;
+  if (to_rank == from) return to.index;
   const SlotClass& child = slots_.of[neighbor.head];
   return to.index / child.divisor / std::max(child.width, 1u) % child.cables;
 }

@@ -363,7 +363,7 @@ class Judge {
     }
   }
 
-  enum class Fate : uint8_t { kUnknown, kOnTheWay, kArrives, kLost };
+  enum class Fate : uint8_t { kUnknown, kOnTheWay, kArrives, kLost, kExempt };
 
   // `entries[s * kTile]` is the entry of switch s.
   void Walk(size_t lid, const uint8_t* entries, Walks& walks) const {
@@ -396,7 +396,11 @@ class Judge {
         }
       }
       for (uint32_t passed : path) fate[passed] = end;
-      if (end == Fate::kLost && !IsExempt(source, lid)) ++walks.unreachable;
+      if (end == Fate::kArrives || IsExempt(source, lid)) continue;
+      ++walks.unreachable;
+      if (end == Fate::kExempt)
+        walks.Add(fmt::format("{}: {} is led to a switch without a route to it",
+                              wiring_.Name(source), wiring_.LidName(lid)));
     }
   }
 
@@ -407,7 +411,7 @@ class Judge {
       return Fate::kLost;
     };
     if (s == place.at && out == place.port) return Fate::kArrives;
-    if (out == kNoRoute) return IsExempt(s, lid) ? Fate::kLost : lost("has no route");
+    if (out == kNoRoute) return IsExempt(s, lid) ? Fate::kExempt : lost("has no route");
     if (out == 0) return lost("is delivered to this switch itself");
     const Far& far = wiring_.far(s, out);
     if (far.node == Far::kDead) return lost(fmt::format("leaves by port {}, which is down", out));

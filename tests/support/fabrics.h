@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "common/check.h"
 #include "common/rng.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
@@ -113,7 +114,9 @@ class FabricMaker {
     nodes_.push_back({type, ports, Guid(0x0002c90000100000 + nodes_.size() * 0x100), std::move(name)});
     return nodes_.size() - 1;
   }
-  static PortRef Ref(const TestFabric& fabric, size_t handle, int port) {
+  PortRef Ref(const TestFabric& fabric, size_t handle, int port) const {
+    FABRICD_CHECK(port >= 0 && port <= nodes_[handle].ports, "{} has no port {}",
+                  nodes_[handle].name, port);
     return {fabric.node[handle], PortNum(static_cast<uint8_t>(port))};
   }
   static NodeIndex Put(fabric::SnapshotBuilder& builder, const Spec& spec) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run.h"
+
+namespace fabricd::routing {
+namespace {
+
+using namespace fabricd::testing;  // NOLINT: the test's own helpers.
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+ChainResult TryChain(const TestFabric& fabric, std::vector<std::string> chain) {
+  RoutingOptions options;
+  options.chain = std::move(chain);
+  return RunChain({*fabric.snapshot, fabric.lids, RoutingIntent{}, options});
+}
+
+TEST(Chain, TakesTheFirstEngineThatVerifies) {
+  const ChainResult result = TryChain(MakeRing(5, 1).Build(), {"min_hop", "up_down", "min_hop"});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.plan->engine, "up_down");
+  ASSERT_EQ(result.steps.size(), 2u);
+  EXPECT_FALSE(result.steps[0].chosen);
+  EXPECT_THAT(result.steps[0].reason, AllOf(HasSubstr("credit loop"), HasSubstr("switch sw")));
+  EXPECT_TRUE(result.steps[1].chosen);
+  EXPECT_EQ(result.steps[1].reason, "");
+}
+
+TEST(Chain, UnknownEngineIsAStepWithAReason) {
+  const ChainResult result = TryChain(MakeRing(3, 1).Build(), {"dfsssp", "up_down"});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.steps[0].engine, "dfsssp");
+  EXPECT_THAT(result.steps[0].reason, HasSubstr("min_hop, up_down"));
+}
+
+TEST(Chain, NoEngineLeft) {
+  const ChainResult result = TryChain(MakeRing(5, 1).Build(), {"min_hop"});
+  EXPECT_EQ(result.plan, nullptr);
+  ASSERT_EQ(result.steps.size(), 1u);
+  EXPECT_EQ(TryChain(MakeRing(5, 1).Build(), {}).plan, nullptr);
+}
+
+TEST(Chain, EveryNameMakesAnEngineOfThatName) {
+  EXPECT_FALSE(EngineNames().empty());
+  for (std::string_view name : EngineNames()) {
+    const auto engine = MakeEngine(name);
+    ASSERT_NE(engine, nullptr) << name;
+    EXPECT_EQ(engine->name(), name);
+  }
+  EXPECT_EQ(MakeEngine(""), nullptr);
+}
+
+}  // namespace
+}  // namespace fabricd::routing

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// up_down on every topology file that this project did not write: all pairs served, no credit loop.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fabric/ibnetdiscover_text.h"
+#include "oracle.h"
+#include "run.h"
+
+namespace fabricd::routing {
+namespace {
+
+using namespace fabricd::testing;  // NOLINT: the test's own helpers.
+
+std::vector<std::string> TopologyFiles() {
+  std::vector<std::string> files;
+  const std::filesystem::path folder = FABRICD_SOURCE_DIR "/../shared/topologies";
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, absent)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".net" || extension.find(".ibnetdiscover") == 0) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// As if fabricd had assigned them: ports in node order.
+fabric::LidTable AssignLids(const fabric::FabricSnapshot& snapshot, uint8_t lmc) {
+  fabric::LidTable lids;
+  uint32_t next = 1;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    for (unsigned port = node.first_end_port().value(); port <= node.last_end_port().value(); ++port) {
+      const uint8_t mask = node.IsSwitch() ? 0 : lmc;
+      next = (next + (1u << mask) - 1) >> mask << mask;
+      lids.Assign({node.index, PortNum(static_cast<uint8_t>(port))},
+                  {Lid(static_cast<uint16_t>(next)), mask});
+      next += 1u << mask;
+    }
+  });
+  return lids;
+}
+
+TEST(RealFabrics, UpDownServesAllPairsWithoutCreditLoop) {
+  const std::vector<std::string> files = TopologyFiles();
+  if (files.empty()) GTEST_SKIP() << "no ../shared/topologies";
+  size_t routed = 0;
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    const fabric::ReadResult read = fabric::ReadTopology(text.str());
+    ASSERT_TRUE(read.status.ok()) << read.status;
+    for (uint8_t lmc : {0, 2}) {
+      TestFabric fabric{read.snapshot, AssignLids(*read.snapshot, lmc), {}};
+      const RoutingPlan plan = Route(fabric, "up_down");
+      const VerifyReport report = Judge(fabric, plan);
+      EXPECT_TRUE(report.ok) << ::testing::PrintToString(report.faults);
+      EXPECT_TRUE(plan.exempt.empty());
+      // The oracle walks packet by packet: small fabrics only.
+      if (read.snapshot->node_count() < 200 && lmc == 0) {
+        EXPECT_EQ(UnreachablePairs(fabric, plan), 0u);
+        EXPECT_FALSE(HasCreditLoop(fabric, plan));
+      }
+    }
+    ++routed;
+  }
+  EXPECT_GE(routed, 10u);
+}
+
+}  // namespace
+}  // namespace fabricd::routing
