@@ -40,7 +40,7 @@ TEST_P(BringUp, ASecondSweepSetsNothing) {
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
   harness.fabric().ResetStats();
-  harness.sm(sm).core->Step(sweep::SweepCommand{1, true}, harness.now());
+  harness.Post(sm, sweep::SweepCommand{1, true});
   ASSERT_TRUE(harness.RunUntil([&] { return !harness.sm(sm).finished.empty(); }));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
   EXPECT_GT(harness.fabric().stats().gets(), 0u);

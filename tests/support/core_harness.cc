@@ -35,6 +35,11 @@ void CoreHarness::Start(size_t number) {
   Carry(sm);
 }
 
+void CoreHarness::Post(size_t number, sweep::Event event) {
+  sms_[number]->core->Step(std::move(event), now_);
+  Carry(*sms_[number]);
+}
+
 void CoreHarness::Kill(size_t number) {
   sms_[number]->core.reset();
   fabric_.SetIsSm(now_, sms_[number]->host, false);

@@ -32,6 +32,7 @@ class CoreHarness {
   // A new SM on `host` (none: the default host port). Returns its number. Start() sets it going.
   size_t Add(sweep::CoreOptions options, PortRef host = {});
   void Start(size_t sm);
+  void Post(size_t sm, sweep::Event event);
   void Kill(size_t sm);  // As kill -9: nothing is said; the durable records stay.
 
   // Runs until nothing happens before `limit` has passed, or `until` holds after some step.
