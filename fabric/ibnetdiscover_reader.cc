@@ -22,6 +22,8 @@ constexpr size_t kMaxQuotedBytes = 200;
 constexpr size_t kNoRecord = SIZE_MAX;
 constexpr uint8_t kMaxPorts = 254;  // Of a node; 255 is no port in a forwarding table.
 
+constexpr LinkRate kDefaultRate{true, 4, LinkSpeed::kSdr};
+
 struct PortRecord {
   size_t line = 0;  // 0: no line of its own.
   Guid guid;
@@ -221,7 +223,7 @@ void TopologyReader::AddNode(const NodeLine& header) {
   current_ = records_.size();
   record.line = lines_.size();
   record.header = header;
-  if (record.header.description.empty()) record.header.description = header.id;
+  if (!record.header.description.data()) record.header.description = header.id;
   records_.push_back(std::move(record));
 }
 
@@ -335,7 +337,7 @@ void TopologyReader::PlacePort(size_t index, size_t line, const PortLine& port) 
   own.guid = port.guid;
   own.lid = port.lid;
   own.lmc = port.lmc;
-  own.rate = port.rate.IsKnown() ? port.rate : LinkRate{4, LinkSpeed::kSdr};
+  own.rate = port.rate.told ? port.rate : kDefaultRate;
   own.peer = peer;
   own.peer_port = port.peer_port;
   own.peer_guid = port.peer_guid;
@@ -394,7 +396,7 @@ void TopologyReader::ResolveLinks() {
 
 void TopologyReader::PutPorts(SnapshotBuilder& builder, NodeIndex index,
                               const NodeRecord& record) const {
-  LinkRate fastest{4, LinkSpeed::kSdr};
+  LinkRate fastest = kDefaultRate;
   for (const PortRecord& port : record.ports) {
     if (port.peer != kNoRecord && port.rate.speed > fastest.speed) fastest = port.rate;
   }

@@ -49,6 +49,8 @@ class TextCursor {
     SkipBlanks();
     return rest_;
   }
+  // Blanks included: text that is kept as it is.
+  std::string_view raw_rest() const { return rest_; }
   bool AtEnd() { return rest().empty(); }
   // 0 at the end.
   char Peek() { return AtEnd() ? '\0' : rest_.front(); }

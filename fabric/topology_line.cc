@@ -39,11 +39,24 @@ bool IsLanes(uint8_t lanes) {
   return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
 }
 
-// `lanes` and the speed's name; "???" is ibnetdiscover's word for a speed that it does not know.
-bool SetRate(uint8_t lanes, std::string_view name, LinkRate& rate) {
-  rate.lanes = IsLanes(lanes) ? lanes : 0;
+// "4xHDR" or "4x HDR"; ibnetdiscover writes "?" for a width or speed that it does not know. False, with
+// what could be read, for other words.
+bool EatRate(TextCursor& cursor, LinkRate& rate) {
+  uint8_t lanes = 0;
+  bool whole = true;
+  if (cursor.Peek() == '?') {
+    while (cursor.Eat('?')) {
+    }
+    cursor.Eat('x');
+  } else {
+    if (!cursor.EatNumber(10, lanes) || !cursor.Eat('x')) return false;
+    whole = IsLanes(lanes);
+  }
+  const std::string_view name = cursor.Word();
+  rate.told = true;
+  rate.lanes = whole ? lanes : 0;
   rate.speed = SpeedOf(name);
-  return rate.speed != LinkSpeed::kUnknown || name == "???";
+  return whole && (rate.speed != LinkSpeed::kUnknown || name == "???");
 }
 
 // ibsim's "w=": a LinkWidthEnabled mask.
@@ -74,7 +87,8 @@ void ParseOptions(TextCursor& cursor, LinkRate& rate) {
       if (word[0] == 's') speed = SpeedOfMask(value);
     }
   }
-  if (rate.IsKnown() || (lanes == 0 && speed == LinkSpeed::kUnknown)) return;
+  if (rate.told || (lanes == 0 && speed == LinkSpeed::kUnknown)) return;
+  rate.told = true;
   rate.lanes = lanes ? lanes : 4;
   rate.speed = speed != LinkSpeed::kUnknown ? speed : LinkSpeed::kSdr;
 }
@@ -82,7 +96,7 @@ void ParseOptions(TextCursor& cursor, LinkRate& rate) {
 // From the first to the last quotation mark, as descriptions may hold some.
 bool EatDescription(TextCursor& cursor, std::string_view& description) {
   if (!cursor.Eat('"')) return false;
-  const std::string_view rest = cursor.rest();
+  const std::string_view rest = cursor.raw_rest();
   const size_t end = rest.rfind('"');
   if (end == std::string_view::npos) {
     description = rest;
@@ -102,7 +116,10 @@ bool EatLid(TextCursor& cursor, Lid& lid) {
 }
 
 bool EatLmc(TextCursor& cursor, uint8_t& lmc) {
-  return cursor.EatWord("lmc") && cursor.EatNumber(10, lmc) && lmc <= 7;
+  uint8_t value = 0;
+  if (!cursor.EatWord("lmc") || !cursor.EatNumber(10, value) || value > 7) return false;
+  lmc = value;
+  return true;
 }
 
 std::optional<AttributeLine::Key> AttributeKeyOf(std::string_view key) {
@@ -190,9 +207,7 @@ bool ParsePortComment(TextCursor& cursor, PortLine& line) {
   }
   if (cursor.Peek() == '"' && !EatDescription(cursor, line.peer_description)) return false;
   if (!EatLid(cursor, line.peer_lid)) return false;
-  uint8_t lanes = 0;
-  if (!cursor.EatNumber(10, lanes) || !cursor.Eat('x')) return false;
-  const bool whole = SetRate(lanes, cursor.Word(), line.rate);
+  const bool whole = EatRate(cursor, line.rate);
   ParseOptions(cursor, line.rate);
   return whole;
 }
@@ -235,18 +250,15 @@ bool EatPortListEnd(TextCursor& cursor, LinkLine::End& end) {
 TopologyLine ParsePortList(TextCursor cursor) {
   TopologyLine result;
   LinkLine line;
-  uint8_t lanes = 0;
   if (!EatPortListEnd(cursor, line.near)) {
     result.error = "no type, LID, port and GUID";
     return result;
   }
-  if (cursor.Peek() == '?') {
-    cursor.Word();
-  } else if (!cursor.EatNumber(10, lanes) || !cursor.Eat('x')) {
-    result.error = "no link width";
+  const bool rate_is_whole = EatRate(cursor, line.rate);
+  if (!line.rate.told) {
+    result.error = "no link width and speed";
     return result;
   }
-  result.whole = SetRate(lanes, cursor.Word(), line.rate);
   std::string_view names;
   if (cursor.Eat('-')) {
     if (!EatPortListEnd(cursor, line.far)) {
@@ -268,6 +280,7 @@ TopologyLine ParsePortList(TextCursor cursor) {
     result.whole = names.size() >= 2 && names.front() == '\'' && names.back() == '\'';
     if (result.whole) line.near.description = names.substr(1, names.size() - 2);
   }
+  result.whole &= rate_is_whole;
   result.content = line;
   return result;
 }
@@ -289,7 +302,7 @@ bool EatSubnetListEnd(TextCursor& cursor, LinkLine::End& end) {
       !EatField(cursor, "Rev:", revision) || !cursor.Eat('{')) {
     return false;
   }
-  const std::string_view rest = cursor.rest();
+  const std::string_view rest = cursor.raw_rest();
   const size_t close = rest.find("} LID:");
   if (close == std::string_view::npos) return false;
   end.description = rest.substr(0, close);
@@ -332,8 +345,9 @@ TopologyLine ParseSubnetList(TextCursor cursor) {
     cursor.Word();  // LOG=
     if (cursor.EatText("SPD=")) line.rate.speed = SpeedOfGigabits(cursor.Word());
   }
+  line.rate.told = true;
   line.rate.lanes = IsLanes(lanes) ? lanes : 0;
-  result.whole = line.rate.IsKnown() && line.rate.speed != LinkSpeed::kUnknown;
+  result.whole = line.rate.lanes != 0 && line.rate.speed != LinkSpeed::kUnknown;
   result.content = line;
   return result;
 }

@@ -26,16 +26,16 @@ struct NodeLine {
   wire::NodeType type = wire::NodeType::kUnknown;
   uint8_t ports = 0;
   std::string_view id;
-  std::string_view description;
+  std::string_view description;  // data() is null: not told.
   Lid lid;  // Switches.
   uint8_t lmc = 0;
   bool enhanced_port0 = false;
 };
 
 struct LinkRate {
-  uint8_t lanes = 0;  // 0: not told.
+  bool told = false;
+  uint8_t lanes = 0;  // 0: told to be unknown.
   wire::LinkSpeed speed = wire::LinkSpeed::kUnknown;
-  bool IsKnown() const { return lanes != 0; }
 };
 
 // [1](100001)  "S-0002c90100000000"[5](…)  # lid 5 lmc 0 "leaf1" lid 3 4xHDR

@@ -142,6 +142,19 @@ Ca 1 "H-000000000000000b" # "n "1" # 'x'"
   EXPECT_EQ(snapshot->FindNode(Guid(0xa))->ports[0].info.lid, Lid(1));
 }
 
+TEST(ReadTopologyTest, DescriptionsKeepTheirBlanksAndMayBeEmpty) {
+  const auto snapshot = Clean("Switch 2 \"A\" # \"  padded \" base port 0 lid 1 lmc 0\n\n"
+                              "Switch 2 \"B\" # \"\" base port 0 lid 2 lmc 0\n");
+  EXPECT_EQ(snapshot->node(NodeIndex(0))->description, "  padded ");
+  EXPECT_EQ(snapshot->node(NodeIndex(1))->description, "");
+}
+
+TEST(ReadTopologyTest, LmcAboveSevenIsNotTaken) {
+  const auto snapshot =
+      OneRemark("Switch 2 \"A\" # \"a\" base port 0 lid 1 lmc 8\n", 1, "used without the end");
+  EXPECT_EQ(snapshot->node(NodeIndex(0))->ports[0].info.lmc, 0);
+}
+
 TEST(ReadTopologyTest, RoutersChassisAndFullOutput) {
   const auto snapshot = Clean(R"(Chassis 1 (guid 0x66a)
 chassisguid=0x66a
