@@ -95,6 +95,10 @@ class CommandLine {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
+      if (const std::string verb = UnknownVerb(argc, argv); !verb.empty()) {
+        fmt::print(stderr, "error: unknown command \"{}\" (fabricctl --help lists them)\n", verb);
+        return kUsage;
+      }
       return app_.exit(error) == 0 ? kOk : kUsage;
     }
     Result result = ReadGlobals(texts_, &globals_);
@@ -104,6 +108,14 @@ class CommandLine {
   }
 
  private:
+  // The first word, when it is a command and not one of ours: CLI11 says only that one is required.
+  std::string UnknownVerb(int argc, char** argv) const {
+    if (argc < 2 || argv[1][0] == '-') return {};
+    const std::string verb = argv[1];
+    const auto known = app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == verb; });
+    return known.empty() ? verb : "";
+  }
+
   // A command that talks to the daemon.
   void OnCall(CLI::App* command, std::function<Result(Client&)> call) {
     command->callback([this, call = std::move(call)] {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/status.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/rpc/running_server.h"
+
+namespace fabricd::rpc::testing {
+namespace {
+
+TEST(StatusTest, EveryErrorHasOneErrorInfo) {
+  EXPECT_TRUE(ToGrpc(absl::OkStatus()).ok());
+  const grpc::Status plain = ToGrpc(absl::InternalError("broken"));
+  EXPECT_EQ(plain.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(plain.error_message(), "broken");
+  EXPECT_EQ(ReasonOf(plain), "INTERNAL");
+  EXPECT_EQ(ReasonOf(ToGrpc(WithReason(absl::AbortedError("x"), "MINE"))), "MINE");
+  EXPECT_EQ(ReasonOf(ToGrpc(WithReason(NoSuch("node", "n"), "MINE"))), "NODE_NOT_FOUND");
+}
+
+TEST(StatusTest, TheStatusMessageRepeatsCodeAndText) {
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(ToGrpc(BadField("page_size", "is negative")).error_details()));
+  EXPECT_EQ(details.code(), 3);
+  EXPECT_EQ(details.message(), "page_size: is negative");
+  ASSERT_EQ(details.details_size(), 2);
+  EXPECT_TRUE(details.details(0).Is<google::rpc::ErrorInfo>());
+}
+
+TEST(StatusTest, MetadataIsKept) {
+  const auto status =
+      ToGrpc(MakeError(absl::StatusCode::kOutOfRange, "PAGE_TOKEN_EXPIRED", "x", {{"generation", "7"}}));
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status).metadata().at("generation"), "7");
+}
+
+}  // namespace
+}  // namespace fabricd::rpc::testing
