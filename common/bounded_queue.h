@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundedQueue<T>: many producers, one consumer that drains in batches. What happens when it is full
-// is the caller's choice at each push: TryPush refuses, Push waits.
+// BoundedQueue<T>: many producers, one consumer that drains in batches. What happens when it is
+// full is the caller's choice at each push: TryPush refuses, Push waits.
 #pragma once
 
 #include <chrono>

@@ -14,8 +14,8 @@ namespace fabricd {
 
 }  // namespace fabricd
 
-#define FABRICD_CHECK(condition, ...)                                                      \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]]                                                         \
+#define FABRICD_CHECK(condition, ...)                                                        \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]]                                                           \
       ::fabricd::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -34,7 +34,8 @@ class StrongId {
 
 // EUI-64 of a node, a port or a system. 0 means none.
 using Guid = StrongId<struct GuidTag, uint64_t>;
-// Unicast 0x0001-0xBFFF, multicast 0xC000-0xFFFE, 0xFFFF permissive. 0 means none (IBA vol 1 §4.1.3).
+// Unicast 0x0001-0xBFFF, multicast 0xC000-0xFFFE, 0xFFFF permissive. 0 means none (IBA vol 1
+// §4.1.3).
 using Lid = StrongId<struct LidTag, uint16_t>;
 // Port of a node. 0 is a switch's management port (IBA vol 1 §14.2.5.6).
 using PortNum = StrongId<struct PortNumTag, uint8_t>;
@@ -49,7 +50,8 @@ using TransactionId = StrongId<struct TransactionIdTag, uint32_t>;
 // Number of a published fabric state; grows by one per change.
 using Generation = StrongId<struct GenerationTag, uint64_t>;
 
-// Dense index of a node in a FabricSnapshot: stable across generations, never reused for another GUID.
+// Dense index of a node in a FabricSnapshot: stable across generations, never reused for another
+// GUID.
 class NodeIndex : public StrongId<struct NodeIndexTag, uint32_t> {
  public:
   using StrongId::StrongId;

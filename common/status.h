@@ -45,7 +45,7 @@ inline std::string Message(const absl::Status& status) {
 
 }  // namespace fabricd
 
-#define FABRICD_RETURN_IF_ERROR(expression)               \
-  do {                                                    \
+#define FABRICD_RETURN_IF_ERROR(expression)                                   \
+  do {                                                                        \
     if (::absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)

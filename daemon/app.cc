@@ -24,7 +24,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Heavy sweeps after which --once gives up: the first finds dead devices, the second goes round them.
+// Heavy sweeps after which --once gives up: the first finds dead devices, the second goes round
+// them.
 constexpr uint32_t kOnceSweeps = 3;
 constexpr auto kTick = std::chrono::milliseconds(200);
 
@@ -32,7 +33,8 @@ Instant ToInstant(SteadyClock::time_point time) {
   return Instant(std::chrono::duration_cast<Duration>(time.time_since_epoch()));
 }
 SteadyClock::time_point ToSteady(Instant instant) {
-  return SteadyClock::time_point(std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
+  return SteadyClock::time_point(
+      std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
 }
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
@@ -45,8 +47,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 
 template <typename Parsed>
 void WarnSkipped(const std::string& path, const Parsed& parsed) {
-  for (const auto& line : parsed.skipped)
-    spdlog::warn("{}:{}: {}", path, line.line, line.reason);
+  for (const auto& line : parsed.skipped) spdlog::warn("{}:{}: {}", path, line.line, line.reason);
 }
 
 absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const std::string& path) {
@@ -83,7 +84,8 @@ absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
 
 }  // namespace
 
-sweep::CoreOptions ToCoreOptions(const config::Config& config, absl::flat_hash_map<Guid, MKey> m_keys) {
+sweep::CoreOptions ToCoreOptions(const config::Config& config,
+                                 absl::flat_hash_map<Guid, MKey> m_keys) {
   sweep::CoreOptions options;
   options.smp.window_initial = config.smp.window_initial;
   options.smp.window_max = config.smp.window;
@@ -153,7 +155,8 @@ absl::Status App::OpenState() {
     node_name_map_ = fabric::NodeNameMap::Parse(*text);
     WarnSkipped(config_.topology.node_name_map, node_name_map_);
   }
-  auto patterns = fabric::HostPatterns::Compile(config_.topology.host_pattern, config_.topology.rail_pattern);
+  auto patterns =
+      fabric::HostPatterns::Compile(config_.topology.host_pattern, config_.topology.rail_pattern);
   if (!patterns.ok()) return patterns.status();
   host_patterns_ = *std::move(patterns);
   return absl::OkStatus();
@@ -186,7 +189,8 @@ absl::Status App::OpenFabric() {
     records.push_back({record.port_guid, record.base_lid, record.lmc});
   sweep::CoreOptions options = ToCoreOptions(config_, *std::move(m_keys));
   options.routing.roots = *std::move(roots);
-  core_ = std::make_unique<sweep::Core>(std::move(options), transport_->local_port(), std::move(records));
+  core_ = std::make_unique<sweep::Core>(std::move(options), transport_->local_port(),
+                                        std::move(records));
   return absl::OkStatus();
 }
 
@@ -208,9 +212,12 @@ App::~App() {
 // ---- the core's loop
 
 int App::Run() {
-  compute_ = std::make_unique<Worker<sweep::ComputePlan>>(1, [this](auto task) { ComputeOn(std::move(task)); });
-  persist_ = std::make_unique<Worker<sweep::PersistLids>>(16, [this](auto task) { PersistOn(std::move(task)); });
-  const absl::Status started = transport_->Start([this](auto what) { OnTransport(std::move(what)); });
+  compute_ = std::make_unique<Worker<sweep::ComputePlan>>(
+      1, [this](auto task) { ComputeOn(std::move(task)); });
+  persist_ = std::make_unique<Worker<sweep::PersistLids>>(
+      16, [this](auto task) { PersistOn(std::move(task)); });
+  const absl::Status started =
+      transport_->Start([this](auto what) { OnTransport(std::move(what)); });
   if (!started.ok()) {
     spdlog::error("{}", Message(started));
     return 1;
@@ -315,7 +322,8 @@ void App::ShowProgress(SteadyClock::time_point now) {
     progress_line_.Clear();
     return;
   }
-  std::string text = fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
+  std::string text =
+      fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
   if (progress.total > 0) text += fmt::format("/{}", progress.total);
   progress_line_.Show(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
 }
@@ -328,8 +336,10 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
     return;
   }
   auto& mad = std::get<mad::IncomingMad>(what);
-  if (mad::IsForEngine(mad)) inbox_.PushReply(std::move(mad));
-  else inbox_.PushTrap(std::move(mad));
+  if (mad::IsForEngine(mad))
+    inbox_.PushReply(std::move(mad));
+  else
+    inbox_.PushTrap(std::move(mad));
 }
 
 void App::ComputeOn(sweep::ComputePlan task) {
@@ -346,7 +356,8 @@ void App::ComputeOn(sweep::ComputePlan task) {
 void App::PersistOn(sweep::PersistLids task) {
   std::vector<store::LidRecord> records;
   const int64_t seen = std::chrono::duration_cast<std::chrono::seconds>(
-                           std::chrono::system_clock::now().time_since_epoch()).count();
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
   records.reserve(task.records.size());
   for (const sweep::LidRecord& record : task.records)
     records.push_back({record.port_guid, record.base, record.lmc, seen});
@@ -361,7 +372,8 @@ std::shared_ptr<const sweep::FabricView> App::view() const { return view_.Get();
 std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& view) const {
   std::lock_guard lock(hosts_mutex_);
   if (hosts_of_ != view.snapshot) {
-    hosts_ = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*view.snapshot, host_patterns_));
+    hosts_ = std::make_shared<const fabric::HostTable>(
+        fabric::FindHosts(*view.snapshot, host_patterns_));
     hosts_of_ = view.snapshot;
   }
   return hosts_;
@@ -384,7 +396,9 @@ void App::PostSweep(bool heavy, std::function<void(absl::Status)> done) {
   refused(Unavailable("fabricd is busy or stopping"));
 }
 
-absl::StatusOr<std::map<std::string, std::string>> App::MakeDumps() const { return DumpView(*view()); }
+absl::StatusOr<std::map<std::string, std::string>> App::MakeDumps() const {
+  return DumpView(*view());
+}
 
 void App::WriteDumps() const {
   auto dumps = MakeDumps();

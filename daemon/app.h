@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// App: all wiring of the daemon. It owns the threads and queues, runs the core's loop on the calling
-// thread, and carries out its Effects. No decision about the fabric is made here.
+// App: all wiring of the daemon. It owns the threads and queues, runs the core's loop on the
+// calling thread, and carries out its Effects. No decision about the fabric is made here.
 //
 //   rx threads (transport) ── Inbox ──► core (Run's thread)
-//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core      capacity 1: the core asks one at a time
-//   core ── Worker<PersistLids> ──► store   ── Inbox ──► core      capacity 16: one outstanding per sweep
-//   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
-//   core ── Published<FabricView> ──► gRPC threads
+//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core      capacity 1: the core asks one at
+//   a time core ── Worker<PersistLids> ──► store   ── Inbox ──► core      capacity 16: one
+//   outstanding per sweep gRPC threads ── Inbox (others) ──► core ── completion on the core's
+//   thread ──► gRPC core ── Published<FabricView> ──► gRPC threads
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class App final : public Backend {
   static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config, RunOptions run);
   ~App() override;
 
-  // Runs until Stop() or, with `once`, until the answer is known. 0: subnet up, or stopped by Stop().
-  // 1: not up, or standby (once only).
+  // Runs until Stop() or, with `once`, until the answer is known. 0: subnet up, or stopped by
+  // Stop(). 1: not up, or standby (once only).
   int Run();
   // Any thread, and signal handlers' own thread.
   void Stop();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the RPC services may ask of the daemon. Reads come from published views; mutations are posted
-// to the core and completed on another thread. Every method may be called from any thread.
+// What the RPC services may ask of the daemon. Reads come from published views; mutations are
+// posted to the core and completed on another thread. Every method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class Backend {
   // Hosts, HCAs and rails of that view's snapshot (cached per snapshot generation).
   virtual std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const = 0;
   virtual const fabric::NodeNameMap& node_name_map() const = 0;
-  // Starts a sweep; `done` is called when it has ended (OK), or at once with kUnavailable when the core
-  // is stopping or its inbox is full, kFailedPrecondition when standby and `heavy`.
+  // Starts a sweep; `done` is called when it has ended (OK), or at once with kUnavailable when the
+  // core is stopping or its inbox is full, kFailedPrecondition when standby and `heavy`.
   virtual void PostSweep(bool heavy, std::function<void(absl::Status)> done) = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;

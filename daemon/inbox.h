@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core's inbox: many producers, one consumer that takes everything in one go. Three lanes, so that a
-// storm of one kind cannot crowd out the others; each is bounded:
+// The core's inbox: many producers, one consumer that takes everything in one go. Three lanes, so
+// that a storm of one kind cannot crowd out the others; each is bounded:
 //   replies   rx → core      full: the receive thread waits (the window bounds what can come)
 //   traps     rx → core      full: dropped and counted; the light sweep finds what they told
 //   others    any → core     full: refused to the caller
 #pragma once
 
-#include <condition_variable>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -46,8 +46,8 @@ class Inbox {
     return true;
   }
 
-  // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all of it:
-  // traps first, then commands and results, then replies.
+  // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all
+  // of it: traps first, then commands and results, then replies.
   void Take(std::vector<sweep::Event>& out, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     waiting_ = true;

@@ -40,10 +40,12 @@ spdlog::level::level_enum ToSpdlog(config::LogLevel level) {
 void SetUpLogging(config::LogLevel level) {
   std::shared_ptr<spdlog::logger> logger;
   if (StderrIsJournal()) {
-    logger = std::make_shared<spdlog::logger>("fabricd", std::make_shared<spdlog::sinks::systemd_sink_mt>());
+    logger = std::make_shared<spdlog::logger>("fabricd",
+                                              std::make_shared<spdlog::sinks::systemd_sink_mt>());
     logger->set_pattern("%v");
   } else {
-    logger = std::make_shared<spdlog::logger>("fabricd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    logger = std::make_shared<spdlog::logger>(
+        "fabricd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
   }
   logger->set_level(ToSpdlog(level));

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
 
 #include "common/status.h"
 #include "config/load.h"
@@ -30,15 +30,21 @@ struct Arguments {
 
 void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option("--config", arguments.config_file, "Configuration file (YAML)");
-  cli.add_option("--fabric", arguments.fabric,
-                 "umad[:DEVICE[:PORT]], sim:FILE, or a generator: sim:superpod:sus=1,hosts=8,rails=4, "
-                 "sim:fat-tree:radix=8,levels=3");
-  cli.add_option("--state-dir", arguments.state_dir, "Where LIDs are kept (default /var/lib/fabricd)");
-  cli.add_option("--listen", arguments.listen, "gRPC: unix:PATH (default /run/fabricd/fabricd.sock)");
+  cli.add_option(
+      "--fabric", arguments.fabric,
+      "umad[:DEVICE[:PORT]], sim:FILE, or a generator: sim:superpod:sus=1,hosts=8,rails=4, "
+      "sim:fat-tree:radix=8,levels=3");
+  cli.add_option("--state-dir", arguments.state_dir,
+                 "Where LIDs are kept (default /var/lib/fabricd)");
+  cli.add_option("--listen", arguments.listen,
+                 "gRPC: unix:PATH (default /run/fabricd/fabricd.sock)");
   cli.add_option("--http-listen", arguments.http_listen, "HOST:PORT for /metrics and /healthz");
-  cli.add_option("--dump-dir", arguments.dump_dir, "Write OpenSM-format dumps here after each heavy sweep");
-  cli.add_flag("--once", arguments.once, "End when the subnet is up (0) or cannot be brought up (1)");
-  cli.add_flag("--check-config", arguments.check_config, "Check the configuration and end: 0 good, 2 bad");
+  cli.add_option("--dump-dir", arguments.dump_dir,
+                 "Write OpenSM-format dumps here after each heavy sweep");
+  cli.add_flag("--once", arguments.once,
+               "End when the subnet is up (0) or cannot be brought up (1)");
+  cli.add_flag("--check-config", arguments.check_config,
+               "Check the configuration and end: 0 good, 2 bad");
   cli.add_flag("--print-default-config", arguments.print_default_config,
                "Print a commented configuration with every default, and end");
   cli.set_version_flag("--version", std::string("fabricd ") + fabricd::daemon::kVersion);
@@ -59,8 +65,9 @@ absl::StatusOr<Config> MakeConfig(const Arguments& arguments) {
   return config;
 }
 
-// SIGTERM and SIGINT stop the daemon; a thread of its own waits for them, so nothing runs in a signal
-// handler. REQUIRES: called before any other thread is started, so that all inherit the mask.
+// SIGTERM and SIGINT stop the daemon; a thread of its own waits for them, so nothing runs in a
+// signal handler. REQUIRES: called before any other thread is started, so that all inherit the
+// mask.
 sigset_t BlockSignals() {
   sigset_t set;
   sigemptyset(&set);

@@ -11,7 +11,8 @@ namespace fabricd::daemon {
 
 ServiceManager::ServiceManager() : active_(std::getenv("NOTIFY_SOCKET") != nullptr) {
   uint64_t usec = 0;
-  if (active_ && sd_watchdog_enabled(0, &usec) > 0) watchdog_period_ = std::chrono::microseconds(usec / 3);
+  if (active_ && sd_watchdog_enabled(0, &usec) > 0)
+    watchdog_period_ = std::chrono::microseconds(usec / 3);
 }
 
 void ServiceManager::Ready() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker<Task>: one thread that runs a handler on each queued task, in order. Stopping finishes what is
-// queued: a durable write that was asked for is done.
+// Worker<Task>: one thread that runs a handler on each queued task, in order. Stopping finishes
+// what is queued: a durable write that was asked for is done.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// FabricSnapshot: what IS there, as last read from the devices. Immutable and shared between threads;
-// a change makes a new generation through SnapshotBuilder (snapshot_builder.h) that shares every
-// untouched node with the old one.
+// FabricSnapshot: what IS there, as last read from the devices. Immutable and shared between
+// threads; a change makes a new generation through SnapshotBuilder (snapshot_builder.h) that shares
+// every untouched node with the old one.
 //
 // A node keeps its NodeIndex in all later generations. A removed node leaves a tombstone (node() is
-// nullptr), and only the same GUID takes the place again, so rows and slots indexed by NodeIndex can be
-// shared between plans. There are no pointers between nodes: a link is a PortRef at both ends.
+// nullptr), and only the same GUID takes the place again, so rows and slots indexed by NodeIndex
+// can be shared between plans. There are no pointers between nodes: a link is a PortRef at both
+// ends.
 #pragma once
 
 #include <array>
@@ -25,26 +26,25 @@
 namespace fabricd::fabric {
 
 struct Port {
-  Guid guid;      // CA, router: of this port. Switch: of port 0 at index 0, none at external ports.
-  bool known = false;      // False: `info` was never read (an unread port of a CA, or it did not answer).
+  Guid guid;  // CA, router: of this port. Switch: of port 0 at index 0, none at external ports.
+  bool known =
+      false;  // False: `info` was never read (an unread port of a CA, or it did not answer).
   wire::PortInfo info;
-  bool fdr10 = false;      // At FDR10, which only a vendor's attribute tells: PortInfo says QDR.
-  PortRef peer;            // IsNone(): nothing known beyond.
+  bool fdr10 = false;  // At FDR10, which only a vendor's attribute tells: PortInfo says QDR.
+  PortRef peer;        // IsNone(): nothing known beyond.
 
   wire::LinkSpeed Speed() const {
     const wire::LinkSpeed speed = wire::ActiveSpeed(info);
     return fdr10 && speed == wire::LinkSpeed::kQdr ? wire::LinkSpeed::kFdr10 : speed;
   }
-  bool IsUp() const {
-    return known && info.port_state >= wire::PortState::kInit;
-  }
+  bool IsUp() const { return known && info.port_state >= wire::PortState::kInit; }
   friend bool operator==(const Port&, const Port&) = default;
 };
 
 struct Node {
   NodeIndex index;
-  wire::NodeInfo info;     // port_guid and local_port are those of the port it was first seen by.
-  std::string description; // As sent by the device, control characters replaced by '.'.
+  wire::NodeInfo info;      // port_guid and local_port are those of the port it was first seen by.
+  std::string description;  // As sent by the device, control characters replaced by '.'.
   std::optional<wire::SwitchInfo> switch_info;  // Switches.
   std::vector<Port> ports;  // [port number]; size num_ports + 1. A CA's [0] is never known.
 
@@ -71,12 +71,14 @@ class FabricSnapshot {
   // nullptr: a tombstone, or an index of a later generation.
   const Node* node(NodeIndex index) const {
     const size_t chunk = index.value() / kChunkNodes;
-    return chunk < chunks_.size() ? chunks_[chunk]->nodes[index.value() % kChunkNodes].get() : nullptr;
+    return chunk < chunks_.size() ? chunks_[chunk]->nodes[index.value() % kChunkNodes].get()
+                                  : nullptr;
   }
   // nullptr: no such node or port.
   const Port* port(PortRef ref) const {
     const Node* found = node(ref.node);
-    return found && ref.port.value() < found->ports.size() ? &found->ports[ref.port.value()] : nullptr;
+    return found && ref.port.value() < found->ports.size() ? &found->ports[ref.port.value()]
+                                                           : nullptr;
   }
   const Node* FindNode(Guid node_guid) const;
   // The node's current or former index; none when this GUID was never seen.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoutingEngine seam: pure, reentrant, deterministic. The same input gives the same bytes whatever
-// the thread count and whatever order the input was discovered in (ties by GUID and port number).
+// The RoutingEngine seam: pure, reentrant, deterministic. The same input gives the same bytes
+// whatever the thread count and whatever order the input was discovered in (ties by GUID and port
+// number).
 #pragma once
 
 #include <memory>
@@ -18,9 +19,9 @@ namespace fabricd::routing {
 
 struct RoutingOptions {
   std::vector<std::string> chain = {"up_down", "min_hop"};  // Engines in the order they are tried.
-  std::vector<Guid> roots;   // up_down: given roots (node GUIDs); empty: found.
+  std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
   uint8_t lanes_max = 1;
-  int threads = 0;           // 0: all cores.
+  int threads = 0;  // 0: all cores.
 };
 
 // What operators and health rules want of the routing; made by policy/. Empty: nothing special.
@@ -53,7 +54,8 @@ struct ChainStep {
   std::string reason;  // Why it was not chosen; empty when chosen.
 };
 struct ChainResult {
-  std::shared_ptr<const RoutingPlan> plan;  // Verified. Null: no engine of the chain gave a valid plan.
+  std::shared_ptr<const RoutingPlan>
+      plan;  // Verified. Null: no engine of the chain gave a valid plan.
   std::vector<ChainStep> steps;
 };
 // Tries options.chain in order; each plan is verified (verifier.h) before it is accepted.

@@ -17,8 +17,8 @@ inline constexpr uint8_t kNoRoute = 255;  // As LinearForwardingTable has it.
 // Egress port by LID; size is a multiple of 64 (whole LFT blocks) and > LidTable::top().
 using Row = std::vector<uint8_t>;
 
-// A (switch, destination) that the plan leaves at kNoRoute on purpose, with the reason in the engine's
-// notes. The verifier accepts these pairs and no others.
+// A (switch, destination) that the plan leaves at kNoRoute on purpose, with the reason in the
+// engine's notes. The verifier accepts these pairs and no others.
 struct ExemptPair {
   NodeIndex source_switch;
   Lid destination;
@@ -26,15 +26,16 @@ struct ExemptPair {
 };
 
 struct RoutingPlan {
-  std::string engine;                            // "up_down", "min_hop"
-  std::vector<std::shared_ptr<const Row>> rows;  // [NodeIndex]; null for what is not a living switch.
-  Lid lid_top;                                   // Highest LID of the tables.
+  std::string engine;  // "up_down", "min_hop"
+  std::vector<std::shared_ptr<const Row>>
+      rows;     // [NodeIndex]; null for what is not a living switch.
+  Lid lid_top;  // Highest LID of the tables.
   // Position of each switch in the engine's order ([NodeIndex]; a link is up iff it raises the
   // position). Empty: the engine has no order (min_hop).
   std::vector<uint32_t> order;
   std::vector<ExemptPair> exempt;
-  uint8_t lanes = 1;                             // Data VLs the proof needs; > 1 programs SL2VL.
-  std::vector<std::string> notes;                // For operators: what was found, what is not ideal.
+  uint8_t lanes = 1;               // Data VLs the proof needs; > 1 programs SL2VL.
+  std::vector<std::string> notes;  // For operators: what was found, what is not ideal.
 
   // REQUIRES: node has a row.
   uint8_t EgressPort(NodeIndex node, Lid lid) const {

@@ -89,8 +89,10 @@ void Core::OnMad(const mad::IncomingMad& mad, Instant now) {
   const auto smp = wire::Smp::Decode(bytes);
   if (!smp) return;
   const bool asked = smp->method == wire::Method::kGet || smp->method == wire::Method::kSet;
-  if (smp->method == wire::Method::kTrap) OnTrap(mad, now);
-  else if (asked && smp->attribute == wire::AttributeId::kSmInfo) OnSmInfoRequest(mad, *smp, now);
+  if (smp->method == wire::Method::kTrap)
+    OnTrap(mad, now);
+  else if (asked && smp->attribute == wire::AttributeId::kSmInfo)
+    OnSmInfoRequest(mad, *smp, now);
 }
 
 void Core::OnCompletion(const mad::Completion& completion, Instant now) {
@@ -112,7 +114,8 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
 void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
   effects_.send.push_back(mad::MakeTrapRepress(mad));
   if (sm_state_ != SmState::kMaster || !options_.sweep.on_trap) return;
-  const auto smp = wire::Smp::Decode(std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const auto notice = wire::Notice::Decode(smp->data);
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
@@ -166,7 +169,8 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
     case Kind::kPortActive: {
       // Our own Set of ACTIVE tells it too; news is only a port that had no link.
       const fabric::Port* local = snapshot_->port(local_);
-      if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp())) WantSweep("the local port came up");
+      if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp()))
+        WantSweep("the local port came up");
       break;
     }
     case Kind::kPortDown:
@@ -181,7 +185,8 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
 void Core::OnCommand(const SweepCommand& command, Instant now) {
   if (sm_state_ == SmState::kStandby || sm_state_ == SmState::kNotActive) {
     effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master sweeps", wire::SmStateName(sm_state_))});
+        {command.command,
+         FailedPrecondition("this SM is {}: the master sweeps", wire::SmStateName(sm_state_))});
     return;
   }
   if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
@@ -201,8 +206,10 @@ void Core::OnTimer(Instant now) {
     WantSweep("something was left undone");
   }
   if (!IsIdleMaster() || light_) return;
-  if (now >= next_heavy_) WantSweep("interval");
-  else if (now >= next_light_) StartLightSweep(now);
+  if (now >= next_heavy_)
+    WantSweep("interval");
+  else if (now >= next_light_)
+    StartLightSweep(now);
 }
 
 // Goes on with whatever has become possible.
@@ -212,8 +219,10 @@ void Core::Advance(Instant now) {
     programmer_->Feed();
     using Stage = Programmer::Stage;
     const Stage stage = programmer_->stage();
-    if (stage == Stage::kTables && awaited_plan_) SetPhase(Phase::kRouting);
-    else SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
+    if (stage == Stage::kTables && awaited_plan_)
+      SetPhase(Phase::kRouting);
+    else
+      SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
     if (programmer_->done()) FinishProgramming(now);
   }
   if (light_ && light_->done()) FinishLightSweep(now);
@@ -240,7 +249,8 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   poll_out_ = false;
   next_poll_ = next_retry_ = kNever;
   problems_ = ProblemList();
-  running_commands_.insert(running_commands_.end(), waiting_commands_.begin(), waiting_commands_.end());
+  running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
+                           waiting_commands_.end());
   waiting_commands_.clear();
   BeginReport(SweepKind::kHeavy, now);
   SetPhase(Phase::kDiscovering);
@@ -301,7 +311,8 @@ void Core::AssignLidsAndGo(Instant now) {
       AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
   for (PortRef port : assignment.without) {
     const fabric::Node& node = *snapshot_->node(port.node);
-    problems_.Add("NoLid", fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
+    problems_.Add("NoLid",
+                  fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
                   "no LID is left for it, or another port has its GUID: it stays without");
   }
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
@@ -342,12 +353,15 @@ void Core::OnPlan(PlanReady ready, Instant) {
   awaited_plan_.reset();
   chain_ = std::move(ready.result.steps);
   for (const routing::ChainStep& step : chain_) {
-    if (step.chosen) Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
+    if (step.chosen)
+      Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
     else if (!step.reason.empty())
-      Log(LogLevel::kWarning, fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
+      Log(LogLevel::kWarning,
+          fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
   }
   if (ready.result.plan == nullptr)
-    problems_.Add("NoPlan", "subnet", "no routing engine gave a plan that can be proved: nothing is programmed");
+    problems_.Add("NoPlan", "subnet",
+                  "no routing engine gave a plan that can be proved: nothing is programmed");
   else
     plan_ = ready.result.plan;
   programmer_->SetPlan(ready.result.plan);
@@ -362,10 +376,13 @@ void Core::FinishProgramming(Instant now) {
   }
   snapshot_ = builder_.Build();
   first_master_sweep_ = false;
-  const bool planned = std::any_of(chain_.begin(), chain_.end(), [](const auto& step) { return step.chosen; });
+  if (done->changed_meanwhile()) WantSweep("a port changed its state during the sweep");
+  const bool planned =
+      std::any_of(chain_.begin(), chain_.end(), [](const auto& step) { return step.chosen; });
   const bool complete = done->failures() == 0 && planned;
   const bool up = complete && AllLinksActive();
-  if (up != subnet_up_) Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
+  if (up != subnet_up_)
+    Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
   EndSweep(SweepKind::kHeavy, !complete || !up, now);
 }
@@ -384,7 +401,8 @@ bool Core::AllLinksActive() {
       if (!port.IsUp() || peer == nullptr || !peer->IsUp()) continue;
       if (port.info.port_state == wire::PortState::kActive) continue;
       all = false;
-      problems_.Add("NotActive", fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
+      problems_.Add("NotActive",
+                    fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
                     fmt::format("is {}", wire::PortStateName(port.info.port_state)));
     }
   });
@@ -397,11 +415,13 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
     ++sweeps_done_;
     if (failed) subnet_up_ = false;
     for (const Problem& problem : problems_.List())
-      Log(LogLevel::kWarning, fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
+      Log(LogLevel::kWarning,
+          fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
     Log(LogLevel::kInfo,
-        fmt::format("heavy sweep ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
-                    snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
-                    last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
+        fmt::format(
+            "heavy sweep ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
+            snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
+            last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
   }
   for (uint64_t command : std::exchange(running_commands_, {}))
     effects_.finished.push_back({command, absl::OkStatus()});
@@ -410,9 +430,9 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (kind == SweepKind::kHeavy && sm_state_ != SmState::kStandby) {
-    retry_wait_ = !failed                            ? Duration::zero()
+    retry_wait_ = !failed                           ? Duration::zero()
                   : retry_wait_ == Duration::zero() ? sweep.retry_min
-                                                     : std::min(retry_wait_ * 2, sweep.retry_max);
+                                                    : std::min(retry_wait_ * 2, sweep.retry_max);
     next_retry_ = failed ? now + retry_wait_ : kNever;
   }
   changed_ = true;
@@ -423,7 +443,8 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
 
 void Core::StartLightSweep(Instant now) {
   BeginReport(SweepKind::kLight, now);
-  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_, CookieBase(Owner::kLight));
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_,
+                                        CookieBase(Owner::kLight));
   light_->Start();
 }
 
@@ -432,7 +453,8 @@ void Core::FinishLightSweep(Instant now) {
   remote_sms_ = done->remote_sms();
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
-    waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(), running_commands_.end());
+    waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(),
+                             running_commands_.end());
     running_commands_.clear();
     WantSweep(done->reason());
   }
@@ -486,9 +508,11 @@ void Core::OnPollAnswer(const mad::Completion& completion, Instant now) {
 }
 
 void Core::BeginHandover(const RemoteSm& other) {
-  Log(LogLevel::kInfo, fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
+  Log(LogLevel::kInfo,
+      fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
   watched_ = other;
-  auto request = devices_.Set(other.port.node, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
+  auto request =
+      devices_.Set(other.port.node, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
   request.cookie = CookieBase(Owner::kHandover);
   request.priority = 0;
   engine_.Submit(request);
@@ -501,8 +525,8 @@ void Core::OnHandoverAnswer(const mad::Completion& completion, Instant now) {
     BecomeStandby(other, now);
     return;
   }
-  Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master", other.guid,
-                                      WhyNot(completion)));
+  Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
+                                      other.guid, WhyNot(completion)));
   AssignLidsAndGo(now);
 }
 
@@ -525,7 +549,8 @@ void Core::SetPhase(Phase phase) {
 
 void Core::SetState(SmState state) {
   if (state == sm_state_) return;
-  Log(LogLevel::kInfo, fmt::format("SM state {} -> {}", wire::SmStateName(sm_state_), wire::SmStateName(state)));
+  Log(LogLevel::kInfo,
+      fmt::format("SM state {} -> {}", wire::SmStateName(sm_state_), wire::SmStateName(state)));
   sm_state_ = state;
   changed_ = true;
 }
@@ -551,7 +576,8 @@ SweepReport Core::MakeReport(Instant now) const {
   };
   for (const auto& [id, now_counts] : engine_.statistics().attributes) {
     const auto it = statistics_before_.attributes.find(id);
-    const auto before = it == statistics_before_.attributes.end() ? mad::EngineStatistics::Attribute{} : it->second;
+    const auto before =
+        it == statistics_before_.attributes.end() ? mad::EngineStatistics::Attribute{} : it->second;
     add("Get", id, now_counts.get, before.get);
     add("Set", id, now_counts.set, before.set);
   }
@@ -573,9 +599,15 @@ std::shared_ptr<const FabricView> Core::MakeView() const {
   view->lids = lids_;
   view->plan = plan_;
   view->chain = chain_;
-  view->sm = {sm_state_, local_port_.port_guid, lids_->Of(local_).base, options_.sm.priority,
-              activity_count_, local_, remote_sms_};
-  if (const fabric::Port* local = snapshot_->port(local_); local != nullptr && sm_state_ != SmState::kMaster)
+  view->sm = {sm_state_,
+              local_port_.port_guid,
+              lids_->Of(local_).base,
+              options_.sm.priority,
+              activity_count_,
+              local_,
+              remote_sms_};
+  if (const fabric::Port* local = snapshot_->port(local_);
+      local != nullptr && sm_state_ != SmState::kMaster)
     view->sm.lid = local->info.lid;
   view->phase = phase_;
   view->subnet_up = subnet_up_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: the subnet manager as a pure state machine (DESIGN §1). Events and the time go in, Effects come
-// out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the simulator.
+// Core: the subnet manager as a pure state machine (DESIGN §1). Events and the time go in, Effects
+// come out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the
+// simulator.
 //
-// It decides what to do next and keeps the three states apart: observed (builder_ → snapshot), desired
-// (lids_, plan_), applied (devices_). The work itself is in Discovery, Elect, AssignLids, the routing
-// chain (outside, by Effects::compute), Programmer and LightSweep.
+// It decides what to do next and keeps the three states apart: observed (builder_ → snapshot),
+// desired (lids_, plan_), applied (devices_). The work itself is in Discovery, Elect, AssignLids,
+// the routing chain (outside, by Effects::compute), Programmer and LightSweep.
 #pragma once
 
 #include <deque>
@@ -53,7 +54,13 @@ class Core {
 
  private:
   // Which activity a completion belongs to: the top bits of its cookie.
-  enum class Owner : uint8_t { kDiscovery = 1, kProgrammer = 2, kLight = 3, kPoll = 4, kHandover = 5 };
+  enum class Owner : uint8_t {
+    kDiscovery = 1,
+    kProgrammer = 2,
+    kLight = 3,
+    kPoll = 4,
+    kHandover = 5
+  };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
   void OnMad(const mad::IncomingMad& mad, Instant now);
@@ -76,7 +83,9 @@ class Core {
   void StartProgramming(Instant now);
   void FinishProgramming(Instant now);
   void EndSweep(SweepKind kind, bool failed, Instant now);
-  bool IsIdleMaster() const { return phase_ == Phase::kIdle && sm_state_ == wire::SmState::kMaster; }
+  bool IsIdleMaster() const {
+    return phase_ == Phase::kIdle && sm_state_ == wire::SmState::kMaster;
+  }
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
   void WantSweep(std::string why);
@@ -116,17 +125,18 @@ class Core {
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
   std::unique_ptr<LightSweep> light_;
-  std::optional<RemoteSm> watched_;      // Standby: the SM we poll. Master: the lower master we wait for.
+  std::optional<RemoteSm>
+      watched_;  // Standby: the SM we poll. Master: the lower master we wait for.
   std::optional<Guid> handed_over_by_;  // Read as master in a discovery that ran meanwhile.
   uint32_t missed_polls_ = 0;
   bool poll_out_ = false;
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_plan_;
   std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
-  bool first_master_sweep_ = true;       // Until one sweep as master has been completed.
+  bool first_master_sweep_ = true;           // Until one sweep as master has been completed.
 
-  std::vector<uint64_t> waiting_commands_;   // For the next heavy sweep.
-  std::vector<uint64_t> running_commands_;   // For the sweep under way.
+  std::vector<uint64_t> waiting_commands_;  // For the next heavy sweep.
+  std::vector<uint64_t> running_commands_;  // For the sweep under way.
 
   bool subnet_up_ = false;
   uint32_t sweeps_done_ = 0;

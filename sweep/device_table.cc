@@ -26,7 +26,8 @@ void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes)
   const size_t end = (block + 1) * kBlock;
   const bool fits = row_ != nullptr && row_->size() >= end;
   if (!fits || std::memcmp(row_->data() + block * kBlock, bytes.data(), kBlock) != 0) {
-    if (own_ == nullptr) own_ = row_ ? std::make_shared<routing::Row>(*row_) : std::make_shared<routing::Row>();
+    if (own_ == nullptr)
+      own_ = row_ ? std::make_shared<routing::Row>(*row_) : std::make_shared<routing::Row>();
     if (own_->size() < end) own_->resize(end, routing::kNoRoute);
     std::copy(bytes.begin(), bytes.end(), own_->begin() + static_cast<ptrdiff_t>(block * kBlock));
     row_ = own_;
@@ -46,7 +47,8 @@ void AppliedLft::Doubt(size_t block) {
 }
 
 void AppliedLft::ShareIfEqual(const std::shared_ptr<const routing::Row>& row) {
-  if (row_ == nullptr || row_ == row || known_count_ * kBlock != row->size() || *row_ != *row) return;
+  if (row_ == nullptr || row_ == row || known_count_ * kBlock != row->size() || *row_ != *row)
+    return;
   row_ = row;
   own_.reset();
 }
@@ -98,7 +100,8 @@ void DeviceTable::Remove(NodeIndex node) {
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
 }
 
-mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const {
+mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
+                                 uint32_t modifier) const {
   FABRICD_CHECK(Has(node), "node index {}", node);
   const Device& device = devices_[node.value()];
   mad::SmpRequest request;

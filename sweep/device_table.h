@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceTable: how to reach each node (directed route, M_Key) and what its tables were last confirmed to
-// hold, beside what the snapshot says. Owned by the core.
+// DeviceTable: how to reach each node (directed route, M_Key) and what its tables were last
+// confirmed to hold, beside what the snapshot says. Owned by the core.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace fabricd::sweep {
 
-// One switch's LinearForwardingTable as confirmed: a block is known only between the GetResp that showed
-// it and the next Set of it, so a Set whose answer was lost leaves it unknown.
+// One switch's LinearForwardingTable as confirmed: a block is known only between the GetResp that
+// showed it and the next Set of it, so a Set whose answer was lost leaves it unknown.
 class AppliedLft {
  public:
   static constexpr size_t kBlock = wire::LinearForwardingTable::kEntries;
@@ -68,8 +68,8 @@ class DeviceTable {
   std::vector<wire::PKeyTable>& PKeys(PortRef port) { return pkeys_[port]; }
   const std::vector<wire::PKeyTable>* FindPKeys(PortRef port) const;
 
-  // A PortInfo Set that the device answered without taking every value: not repeated while the wish and
-  // what the device shows stay the same.
+  // A PortInfo Set that the device answered without taking every value: not repeated while the wish
+  // and what the device shows stay the same.
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
 

@@ -17,8 +17,8 @@ constexpr int kAskShift = 52, kExtraShift = 40, kPortShift = 32;
 constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
 constexpr uint8_t kDetail = 2;
 
-// A probe goes to a device without an index yet. These ids only spread the engine's limits; a node index
-// that large would share one, which is harmless.
+// A probe goes to a device without an index yet. These ids only spread the engine's limits; a node
+// index that large would share one, which is harmless.
 constexpr mad::DeviceId kProbeDevices = 60'000, kProbeDeviceCount = 4'096;
 
 std::string Printable(const std::string& text) {
@@ -31,8 +31,8 @@ std::string Printable(const std::string& text) {
 }  // namespace
 
 Discovery::Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices,
-                     mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options,
-                     PortNum local_port, uint64_t cookie_base)
+                     mad::TransactionEngine& engine, ProblemList& problems,
+                     const CoreOptions& options, PortNum local_port, uint64_t cookie_base)
     : builder_(builder),
       devices_(devices),
       engine_(engine),
@@ -41,7 +41,8 @@ Discovery::Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices,
       local_port_(local_port),
       cookie_base_(cookie_base) {}
 
-void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t extra, uint8_t priority) {
+void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t extra,
+                       uint8_t priority) {
   request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
                    static_cast<uint64_t>(extra) << kExtraShift |
                    static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
@@ -108,14 +109,19 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
 bool Discovery::CheckNodeInfo(const wire::NodeInfo& info, PortRef from) {
   std::string fault;
   const auto type = static_cast<uint8_t>(info.node_type);
-  if (!info.node_guid) fault = "NodeGUID is 0";
-  else if (type < 1 || type > 3) fault = fmt::format("NodeType {} does not exist", type);
-  else if (info.num_ports == 0 || info.num_ports == 255) fault = fmt::format("NumPorts is {}", info.num_ports);
+  if (!info.node_guid)
+    fault = "NodeGUID is 0";
+  else if (type < 1 || type > 3)
+    fault = fmt::format("NodeType {} does not exist", type);
+  else if (info.num_ports == 0 || info.num_ports == 255)
+    fault = fmt::format("NumPorts is {}", info.num_ports);
   else if (info.local_port.value() > info.num_ports)
     fault = fmt::format("LocalPortNum {} is above NumPorts {}", info.local_port, info.num_ports);
-  else if (type != 2 && !info.port_guid) fault = "PortGUID is 0";
+  else if (type != 2 && !info.port_guid)
+    fault = "PortGUID is 0";
   if (fault.empty()) return true;
-  problems_.Add("IllegalNodeInfo", NameOf(from), fmt::format("the node behind answers nonsense: {}", fault));
+  problems_.Add("IllegalNodeInfo", NameOf(from),
+                fmt::format("the node behind answers nonsense: {}", fault));
   return false;
 }
 
@@ -161,11 +167,13 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
 
 void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion) {
   const bool still_there =
-      IsOk(completion) && wire::NodeInfo::Decode(completion.response.data).node_guid == probe.rival.node_guid;
+      IsOk(completion) &&
+      wire::NodeInfo::Decode(completion.response.data).node_guid == probe.rival.node_guid;
   if (still_there) {
     problems_.Add("DuplicateGuid", NameOf(probe.rival_from),
                   fmt::format("the node behind has GUID {}, which {} has too; it is left out",
-                              probe.rival.node_guid, NameOf(PortRef{builder_.FindIndex(probe.rival.node_guid)})));
+                              probe.rival.node_guid,
+                              NameOf(PortRef{builder_.FindIndex(probe.rival.node_guid)})));
     return;
   }
   Probe moved;
@@ -182,8 +190,10 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
 void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   const NodeIndex node = builder_.PutNode(info);
   const bool is_new = seen_.emplace(node, probe.hops).second;
-  if (is_new) devices_.SetPath(node, probe.path);
-  else devices_.SetAlternative(node, probe.path);
+  if (is_new)
+    devices_.SetPath(node, probe.path);
+  else
+    devices_.SetAlternative(node, probe.path);
   const PortRef there{node, info.local_port};
   if (probe.from.IsNone()) {
     // A CA is asked by the port that the transport opened; a switch by its port 0.
@@ -209,8 +219,8 @@ void Discovery::AskNode(NodeIndex node) {
   Submit(devices_.Get(node, wire::AttributeId::kNodeDescription, 0), Ask::kDescription,
          {node, PortNum(0)}, 0, kDetail);
   if (!found.IsSwitch()) return;
-  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo, {node, PortNum(0)}, 0,
-         kFrontier);
+  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+         {node, PortNum(0)}, 0, kFrontier);
   AskEndPort({node, PortNum(0)}, false);
 }
 
@@ -223,16 +233,18 @@ void Discovery::AskEndPort(PortRef port, bool extended_speeds) {
 void Discovery::AskPortInfo(PortRef port, bool extended_speeds) {
   const uint32_t modifier =
       port.port.value() | (extended_speeds ? wire::kSmSupportsExtendedSpeeds : 0u);
-  Submit(devices_.Get(port.node, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port, 0, kFrontier);
+  Submit(devices_.Get(port.node, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port, 0,
+         kFrontier);
 }
 
 void Discovery::AskPKeys(PortRef port, uint16_t cap) {
-  const uint16_t blocks = static_cast<uint16_t>(
-      std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
-                      static_cast<int>(wire::PKeyTable::kEntries)));
+  const uint16_t blocks =
+      static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
+                                            static_cast<int>(wire::PKeyTable::kEntries)));
   devices_.PKeys(port).clear();
   for (uint16_t block = 0; block < blocks; ++block)
-    Submit(devices_.Get(port.node, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0, kDetail);
+    Submit(devices_.Get(port.node, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
+           kDetail);
 }
 
 void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
@@ -272,7 +284,8 @@ void Discovery::AfterPortInfo(PortRef port) {
   if (end_port) {
     devices_.SetMKey(port, info.m_key);
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(devices_.Get(port.node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0, kDetail);
+      Submit(devices_.Get(port.node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0,
+             kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) {
     const bool extended = PortConfig::KnowsExtendedSpeeds(node, port.port);
@@ -354,7 +367,8 @@ void Discovery::RemoveUnusable(NodeIndex index) {
 }
 
 void Discovery::Finish() {
-  for (uint32_t index = 0; index < builder_.node_index_end(); ++index) RemoveUnusable(NodeIndex(index));
+  for (uint32_t index = 0; index < builder_.node_index_end(); ++index)
+    RemoveUnusable(NodeIndex(index));
   std::sort(remote_sms_.begin(), remote_sms_.end(),
             [](const RemoteSm& a, const RemoteSm& b) { return a.guid < b.guid; });
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discovery by directed route (IBA vol 1 §14.4.2 calls it the discovering state): reads a whole subnet
-// into a SnapshotBuilder. Only Gets leave here, so a subnet that belongs to another SM is not disturbed.
+// Discovery by directed route (IBA vol 1 §14.4.2 calls it the discovering state): reads a whole
+// subnet into a SnapshotBuilder. Only Gets leave here, so a subnet that belongs to another SM is
+// not disturbed.
 //
-// Hop count by hop count: the ports of a switch found with n hops are probed once every probe of n hops
-// has been answered (or patience has ended), so each cable is asked over from one end only. Everything
-// of one hop count is pipelined; NodeInfo and PortInfo, which the next hop waits for, go first.
+// Hop count by hop count: the ports of a switch found with n hops are probed once every probe of n
+// hops has been answered (or patience has ended), so each cable is asked over from one end only.
+// Everything of one hop count is pipelined; NodeInfo and PortInfo, which the next hop waits for, go
+// first.
 #pragma once
 
 #include <map>
@@ -26,7 +28,8 @@ class Discovery {
  public:
   // All references must outlive this. `local` is the port the SM sits on.
   Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
-            ProblemList& problems, const CoreOptions& options, PortNum local_port, uint64_t cookie_base);
+            ProblemList& problems, const CoreOptions& options, PortNum local_port,
+            uint64_t cookie_base);
 
   void Start(Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
@@ -45,7 +48,15 @@ class Discovery {
   size_t nodes_found() const { return seen_.size(); }
 
  private:
-  enum class Ask : uint8_t { kProbe, kDescription, kSwitchInfo, kPortInfo, kPKeyTable, kSmInfo, kRecheck };
+  enum class Ask : uint8_t {
+    kProbe,
+    kDescription,
+    kSwitchInfo,
+    kPortInfo,
+    kPKeyTable,
+    kSmInfo,
+    kRecheck
+  };
   struct Probe {
     PortRef from;  // None: the SM's own node.
     uint16_t hops = 0;
@@ -86,14 +97,14 @@ class Discovery {
   bool local_failed_ = false;
   PortRef local_;
   size_t outstanding_ = 0;
-  std::vector<Probe> probes_;                        // By the cookie's number.
-  std::map<uint16_t, size_t> probes_out_;            // Hops → unanswered probes.
-  std::map<uint16_t, std::vector<PortRef>> waiting_; // Hops of the switch → its ports to probe.
+  std::vector<Probe> probes_;                         // By the cookie's number.
+  std::map<uint16_t, size_t> probes_out_;             // Hops → unanswered probes.
+  std::map<uint16_t, std::vector<PortRef>> waiting_;  // Hops of the switch → its ports to probe.
   Instant next_hop_deadline_ = kNever;
-  absl::flat_hash_map<NodeIndex, uint16_t> seen_;    // In this discovery, with the hops.
-  absl::flat_hash_map<PortRef, PortRef> linked_;     // In this discovery, both ways.
-  absl::flat_hash_set<PortRef> asked_;               // End ports.
-  absl::flat_hash_set<NodeIndex> failed_;            // Switches without SwitchInfo.
+  absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
+  absl::flat_hash_map<PortRef, PortRef> linked_;   // In this discovery, both ways.
+  absl::flat_hash_set<PortRef> asked_;             // End ports.
+  absl::flat_hash_set<NodeIndex> failed_;          // Switches without SwitchInfo.
   std::vector<RemoteSm> remote_sms_;
 };
 

@@ -11,7 +11,7 @@ bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b) 
 }
 
 ElectionVerdict Elect(const OwnSm& own, const std::vector<RemoteSm>& remote) {
-  const RemoteSm* highest = nullptr;         // Of all that may become master.
+  const RemoteSm* highest = nullptr;  // Of all that may become master.
   const RemoteSm* highest_master = nullptr;
   for (const RemoteSm& sm : remote) {
     if (sm.guid == own.guid || sm.state == SmState::kNotActive) continue;
@@ -41,7 +41,8 @@ std::optional<SmState> StateAfterControl(SmState own, SmControl control) {
         return SmState::kMaster;
       return std::nullopt;
     case SmControl::kAcknowledge:
-      return own == SmState::kMaster || own == SmState::kStandby ? std::optional(own) : std::nullopt;
+      return own == SmState::kMaster || own == SmState::kStandby ? std::optional(own)
+                                                                 : std::nullopt;
     case SmControl::kDisable:
       return own == SmState::kStandby ? std::optional(SmState::kNotActive) : std::nullopt;
     case SmControl::kStandby:

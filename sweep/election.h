@@ -21,8 +21,8 @@ struct ElectionVerdict {
     kMaster,    // Become or stay master.
     kStandby,   // Program nothing, watch `other`.
     kHandover,  // We are master and `other` is higher: hand over to it.
-    kWait,      // We are master and meet `other`, a lower master: it has to hand over to us. Program
-                // nothing until it has, or has gone.
+    kWait,  // We are master and meet `other`, a lower master: it has to hand over to us. Program
+            // nothing until it has, or has gone.
   };
   Kind kind = Kind::kMaster;
   std::optional<RemoteSm> other;

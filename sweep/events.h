@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the core and what comes out: values only (DESIGN §1). The core never calls anybody.
+// What goes into the core and what comes out: values only (DESIGN §1). The core never calls
+// anybody.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct SweepCommand {
   bool heavy = true;
 };
 // New options by a validated reload; the next sweep uses them.
-using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
-                           PlanReady, SweepCommand>;
+using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
+                           LidsPersisted, PlanReady, SweepCommand>;
 
 // ---- out
 
@@ -69,8 +70,9 @@ struct FinishedCommand {
   absl::Status status;
 };
 
-// Everything Step asks of the shell. There is no order to keep between `persist` and `send` within one
-// batch: the core itself sends nothing that needs a record before LidsPersisted has come back for it.
+// Everything Step asks of the shell. There is no order to keep between `persist` and `send` within
+// one batch: the core itself sends nothing that needs a record before LidsPersisted has come back
+// for it.
 struct Effects {
   std::vector<mad::OutgoingMad> send;
   std::optional<PersistLids> persist;

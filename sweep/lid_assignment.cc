@@ -17,10 +17,11 @@ struct Wanted {
   Lid held;  // What the device holds now; 0 none.
 };
 
-// End ports leaf switch by leaf switch in GUID order, each switch's in port order, then what hangs on no
-// switch, then the switches: hosts of one leaf get neighbouring LIDs, so that one path change touches
-// few table blocks.
-std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint8_t lmc, bool lmc_ep0) {
+// End ports leaf switch by leaf switch in GUID order, each switch's in port order, then what hangs
+// on no switch, then the switches: hosts of one leaf get neighbouring LIDs, so that one path change
+// touches few table blocks.
+std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint8_t lmc,
+                                    bool lmc_ep0) {
   std::vector<const fabric::Node*> nodes;
   snapshot.ForEachNode([&](const fabric::Node& node) { nodes.push_back(&node); });
   std::sort(nodes.begin(), nodes.end(),
@@ -28,7 +29,8 @@ std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint
   std::vector<Wanted> wanted;
   auto add = [&](const fabric::Node& node, PortNum num, uint8_t port_lmc) {
     const fabric::Port& port = node.port(num);
-    if (port.known && port.guid) wanted.push_back({{node.index, num}, port.guid, port_lmc, port.info.lid});
+    if (port.known && port.guid)
+      wanted.push_back({{node.index, num}, port.guid, port_lmc, port.info.lid});
   };
   auto hangs_on_switch = [&](const fabric::Port& port) {
     const fabric::Node* peer = port.peer.IsNone() ? nullptr : snapshot.node(port.peer.node);
@@ -82,13 +84,14 @@ class LidSpace {
 
  private:
   std::vector<bool> used_;
-  uint32_t next_[8] = {};  // Where the search of each size goes on: used LIDs never become free in a run.
+  uint32_t next_[8] =
+      {};  // Where the search of each size goes on: used LIDs never become free in a run.
 };
 
 }  // namespace
 
-LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records, uint8_t lmc,
-                         bool lmc_enhanced_port0) {
+LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records,
+                         uint8_t lmc, bool lmc_enhanced_port0) {
   FABRICD_CHECK(lmc <= 7, "lmc {}", lmc);
   LidAssignment result;
   const std::vector<Wanted> wanted = EndPortsInOrder(snapshot, lmc, lmc_enhanced_port0);
@@ -108,8 +111,10 @@ LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecord
     auto record = records.find(want.guid);
     const bool fits = record != records.end() && record->second.lmc >= want.lmc &&
                       LidSpace::IsValid(record->second.base, want.lmc);
-    if (fits) assign(want, record->second.base);
-    else rest.push_back(&want);
+    if (fits)
+      assign(want, record->second.base);
+    else
+      rest.push_back(&want);
   }
   for (const Wanted* want : rest) {
     if (!space.IsFree(want->held, want->lmc)) {

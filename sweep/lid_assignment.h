@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LID assignment (IBA vol 1 §14.4.3 leaves the policy to the SM). Pure: snapshot and records in, table and
-// new records out. Rules, in this order, for each end port that was read:
+// LID assignment (IBA vol 1 §14.4.3 leaves the policy to the SM). Pure: snapshot and records in,
+// table and new records out. Rules, in this order, for each end port that was read:
 //   1. the LIDs of its record, if they still fit the wanted LMC: stable over restarts;
 //   2. the LID the device holds, if valid and nobody's: a running fabric is taken over as it is;
-//   3. the lowest free aligned range that no record claims. A record is kept while its owner is away,
+//   3. the lowest free aligned range that no record claims. A record is kept while its owner is
+//   away,
 //      because it may return; a subnet that runs out says so instead of reusing one.
 #pragma once
 
@@ -26,7 +27,7 @@ struct LidAssignment {
 };
 
 // `lmc` is that of CA and router ports; switches have 0, enhanced port 0s `lmc` too if asked.
-LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records, uint8_t lmc,
-                         bool lmc_enhanced_port0);
+LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records,
+                         uint8_t lmc, bool lmc_enhanced_port0);
 
 }  // namespace fabricd::sweep

@@ -13,9 +13,9 @@ namespace {
 constexpr int kAskShift = 56;
 }
 
-LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
-                       mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
-                       uint64_t cookie_base)
+LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                       const DeviceTable& devices, mad::TransactionEngine& engine,
+                       std::vector<RemoteSm> remote_sms, uint64_t cookie_base)
     : snapshot_(std::move(snapshot)),
       devices_(devices),
       engine_(engine),
@@ -33,7 +33,8 @@ void LightSweep::Start() {
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     if (!devices_.Has(node.index)) return;
     if (!node.IsSwitch()) return;
-    Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo, node.index.value());
+    Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+           node.index.value());
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
       if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
@@ -45,7 +46,8 @@ void LightSweep::Start() {
   });
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
     const NodeIndex node = remote_sms_[i].port.node;
-    if (devices_.Has(node)) Submit(devices_.Get(node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
+    if (devices_.Has(node))
+      Submit(devices_.Get(node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
   }
 }
 
@@ -59,16 +61,19 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   const auto subject = static_cast<uint32_t>(completion.cookie);
   const auto name = [&] {
     const fabric::Node* node = snapshot_->node(NodeIndex(subject));
-    return node ? fmt::format("\"{}\" ({})", node->description, node->guid()) : std::string("a node");
+    return node ? fmt::format("\"{}\" ({})", node->description, node->guid())
+                : std::string("a node");
   };
   switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
     case Ask::kSwitchInfo:
-      if (!IsOk(completion)) Change(fmt::format("switch {}: {}", name(), WhyNot(completion)));
+      if (!IsOk(completion))
+        Change(fmt::format("switch {}: {}", name(), WhyNot(completion)));
       else if (wire::SwitchInfo::Decode(completion.response.data).port_state_change)
         Change(fmt::format("switch {}: a port changed its state", name()));
       break;
     case Ask::kProbe:
-      if (IsOk(completion)) Change(fmt::format("switch {}: a silent neighbour answers now", name()));
+      if (IsOk(completion))
+        Change(fmt::format("switch {}: a silent neighbour answers now", name()));
       break;
     case Ask::kSmInfo: {
       RemoteSm& sm = remote_sms_[subject];
@@ -81,8 +86,9 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
       sm.state = info.state;
       sm.priority = info.priority;
       sm.activity_count = info.activity_count;
-      if (changed) Change(fmt::format("SM {} is {} now, priority {}", sm.guid,
-                                      wire::SmStateName(sm.state), sm.priority));
+      if (changed)
+        Change(fmt::format("SM {} is {} now, priority {}", sm.guid, wire::SmStateName(sm.state),
+                           sm.priority));
       break;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The light sweep: has anything changed since the last heavy one? One SwitchInfo Get per switch
-// (PortStateChange), a probe behind each port that is up without a known peer, and SMInfo of each other
-// SM. It writes nothing.
+// (PortStateChange), a probe behind each port that is up without a known peer, and SMInfo of each
+// other SM. It writes nothing.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ namespace fabricd::sweep {
 class LightSweep {
  public:
   LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
-             mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms, uint64_t cookie_base);
+             mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
+             uint64_t cookie_base);
 
   void Start();
   void OnCompletion(const mad::Completion& completion);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core is told by the configuration. Plain values; the meaning of each key is documented in
-// config/fabricd.example.yaml.
+// What the core is told by the configuration. Plain values; the meaning of each key is documented
+// in config/fabricd.example.yaml.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct SmOptions {
   uint8_t priority = 0;  // 0-15
   SmKey sm_key{1};
   Duration polling_timeout = std::chrono::seconds(10);  // Between a standby's polls of the master.
-  uint32_t polling_retries = 3;      // Unanswered polls in a row, after the first, before the master counts as dead.
+  uint32_t polling_retries =
+      3;  // Unanswered polls in a row, after the first, before the master counts as dead.
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds
@@ -31,9 +32,9 @@ struct SmOptions {
 struct LinkOptions {
   uint8_t max_operational_vls = 5;  // Code: VL0-14.
   uint8_t subnet_timeout = 18;
-  uint8_t packet_life_time = 18;    // SwitchInfo.LifeTimeValue
-  uint8_t hoq_life = 18;            // Switch port facing a switch.
-  uint8_t leaf_hoq_life = 16;       // Switch port facing an end port.
+  uint8_t packet_life_time = 18;  // SwitchInfo.LifeTimeValue
+  uint8_t hoq_life = 18;          // Switch port facing a switch.
+  uint8_t leaf_hoq_life = 16;     // Switch port facing an end port.
   uint8_t vl_stall_count = 7;
   uint8_t local_phy_errors = 8;
   uint8_t overrun_errors = 8;
@@ -43,8 +44,8 @@ struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
   bool on_trap = true;  // A trap of a changed link or node starts a heavy sweep.
-  // Quiet time after the last NodeInfo of one hop count before the next hop starts anyway: a dead device
-  // may not hold up the others.
+  // Quiet time after the last NodeInfo of one hop count before the next hop starts anyway: a dead
+  // device may not hold up the others.
   Duration hop_patience = std::chrono::milliseconds(50);
   // After a sweep that left something undone: first wait of an exponential backoff, and its cap.
   Duration retry_min = std::chrono::seconds(1);

@@ -70,8 +70,9 @@ void PortConfig::ConfigureLink(const fabric::Node& node, const fabric::Port& por
 }
 
 std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snapshot,
-                                              const fabric::LidTable& lids, const fabric::Node& node,
-                                              PortNum num, bool reregister_clients) const {
+                                              const fabric::LidTable& lids,
+                                              const fabric::Node& node, PortNum num,
+                                              bool reregister_clients) const {
   const fabric::Port& port = node.port(num);
   if (!port.known) return std::nullopt;
   PortWish wish{port.info, ModifierFor(node, num)};
@@ -95,8 +96,10 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
   const fabric::Node* peer_node = port.peer.IsNone() ? nullptr : snapshot.node(port.peer.node);
   const fabric::Port* peer = peer_node ? snapshot.port(port.peer) : nullptr;
   const bool linked = port.IsUp() && peer != nullptr && peer->IsUp();
-  if (linked) ConfigureLink(node, port, *peer_node, *peer, info);
-  else if (!end_port) return std::nullopt;
+  if (linked)
+    ConfigureLink(node, port, *peer_node, *peer, info);
+  else if (!end_port)
+    return std::nullopt;
 
   PortInfo same = info;  // Commands are not differences of value.
   same.port_physical_state = port.info.port_physical_state;
@@ -121,7 +124,8 @@ PortWish PortConfig::ChangeState(const fabric::Node& node, PortNum num, PortStat
   return wish;
 }
 
-std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& node, Lid lid_top) const {
+std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& node,
+                                                            Lid lid_top) const {
   wire::SwitchInfo info = *node.switch_info;
   info.linear_fdb_top = lid_top.value();
   info.life_time_value = options_.link.packet_life_time;
@@ -129,13 +133,16 @@ std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& 
   return info;  // PortStateChange as read: 1 clears what was read, 0 changes nothing.
 }
 
-std::optional<std::string> FindPortInfoFault(const PortInfo& info, const fabric::Node& node, PortNum port) {
+std::optional<std::string> FindPortInfoFault(const PortInfo& info, const fabric::Node& node,
+                                             PortNum port) {
   if (info.port_state > PortState::kActive)
     return fmt::format("PortState {} does not exist", static_cast<int>(info.port_state));
   if (node.IsSwitch() && port == PortNum(0)) return std::nullopt;
   if (info.port_state <= PortState::kDown) return std::nullopt;
-  if (info.mtu_cap < 1 || info.mtu_cap > 5) return fmt::format("MTUCap {} is out of range", info.mtu_cap);
-  if (info.vl_cap < 1 || info.vl_cap > 5) return fmt::format("VLCap {} is out of range", info.vl_cap);
+  if (info.mtu_cap < 1 || info.mtu_cap > 5)
+    return fmt::format("MTUCap {} is out of range", info.mtu_cap);
+  if (info.vl_cap < 1 || info.vl_cap > 5)
+    return fmt::format("VLCap {} is out of range", info.vl_cap);
   return std::nullopt;
 }
 

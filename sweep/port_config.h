@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each device's PortInfo and SwitchInfo should say: pure functions of what was read, the LIDs and the
-// options. A Set repeats the value last read with only our fields changed (IBA vol 1 §14.2.5.6; the
-// rules are those of reference WIRE.md §3-4, differences are argued in docs/WIRE.md).
+// What each device's PortInfo and SwitchInfo should say: pure functions of what was read, the LIDs
+// and the options. A Set repeats the value last read with only our fields changed (IBA vol 1
+// §14.2.5.6; the rules are those of reference WIRE.md §3-4, differences are argued in
+// docs/WIRE.md).
 #pragma once
 
 #include <optional>
@@ -19,35 +20,40 @@ struct PortWish {
 
 class PortConfig {
  public:
-  PortConfig(const CoreOptions& options, Lid master_sm_lid) : options_(options), sm_lid_(master_sm_lid) {}
+  PortConfig(const CoreOptions& options, Lid master_sm_lid)
+      : options_(options), sm_lid_(master_sm_lid) {}
 
   // The configuration of an end port or of a switch's linked external port, with PortState NoChange
   // (DOWN where an active link runs outside of its abilities and must retrain). nullopt: nothing to
   // configure, or equal to what was read.
-  std::optional<PortWish> Configure(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
-                                    const fabric::Node& node, PortNum port, bool reregister_clients) const;
+  std::optional<PortWish> Configure(const fabric::FabricSnapshot& snapshot,
+                                    const fabric::LidTable& lids, const fabric::Node& node,
+                                    PortNum port, bool reregister_clients) const;
 
   // The last PortInfo read, with only the port's state changed.
-  static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port, wire::PortState state);
+  static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port,
+                              wire::PortState state);
 
   // nullopt: equal to what was read.
   std::optional<wire::SwitchInfo> ConfigureSwitch(const fabric::Node& node, Lid lid_top) const;
 
-  // SMSupportExtendedSpeeds belongs into the modifier only if the port (a switch: its port 0) says that
-  // it understands it.
+  // SMSupportExtendedSpeeds belongs into the modifier only if the port (a switch: its port 0) says
+  // that it understands it.
   static bool KnowsExtendedSpeeds(const fabric::Node& node, PortNum port);
 
  private:
-  void ConfigureEndPort(const fabric::Node& node, PortNum num, fabric::LidRange lids, bool reregister,
-                        wire::PortInfo& info) const;
-  void ConfigureLink(const fabric::Node& node, const fabric::Port& port, const fabric::Node& peer_node,
-                     const fabric::Port& peer, wire::PortInfo& info) const;
+  void ConfigureEndPort(const fabric::Node& node, PortNum num, fabric::LidRange lids,
+                        bool reregister, wire::PortInfo& info) const;
+  void ConfigureLink(const fabric::Node& node, const fabric::Port& port,
+                     const fabric::Node& peer_node, const fabric::Port& peer,
+                     wire::PortInfo& info) const;
 
   const CoreOptions& options_;
   Lid sm_lid_;
 };
 
 // Faults of a PortInfo that make the port unusable: what is wrong, or nullopt.
-std::optional<std::string> FindPortInfoFault(const wire::PortInfo& info, const fabric::Node& node, PortNum port);
+std::optional<std::string> FindPortInfoFault(const wire::PortInfo& info, const fabric::Node& node,
+                                             PortNum port);
 
 }  // namespace fabricd::sweep

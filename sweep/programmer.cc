@@ -11,7 +11,8 @@
 namespace fabricd::sweep {
 namespace {
 
-// Requests handed to the engine ahead of its window: enough that it never runs dry between two calls.
+// Requests handed to the engine ahead of its window: enough that it never runs dry between two
+// calls.
 constexpr size_t kReady = 512;
 
 // Every port is a full member of the default partition (IBA vol 1 §10.9.1.1). Other keys found in a
@@ -53,8 +54,8 @@ std::string_view StageName(Programmer::Stage stage) {
   return "unknown";
 }
 
-Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
-                       mad::TransactionEngine& engine, ProblemList& problems,
+Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
+                       DeviceTable& devices, mad::TransactionEngine& engine, ProblemList& problems,
                        const CoreOptions& options, uint64_t cookie_base)
     : input_(std::move(input)),
       builder_(builder),
@@ -104,8 +105,8 @@ void Programmer::ListSwitches() {
     if (!node.IsSwitch()) return;
     if (input_.lids->top().value() >= node.switch_info->linear_fdb_cap) {
       problems_.Add("TableTooSmall", NameOf(node.index, PortNum(0)),
-                    fmt::format("LinearFDBCap {} does not hold LID {}", node.switch_info->linear_fdb_cap,
-                                input_.lids->top()));
+                    fmt::format("LinearFDBCap {} does not hold LID {}",
+                                node.switch_info->linear_fdb_cap, input_.lids->top()));
       ++failures_;
       return;
     }
@@ -174,7 +175,8 @@ bool Programmer::IsLinkReady(const fabric::Node& node, const fabric::Port& port)
     return end.IsSwitch() || input_.lids->Of(ref).base;
   };
   return port.IsUp() && peer.IsUp() && !unconfigured_.contains(self) &&
-         !unconfigured_.contains(port.peer) && has_lid(node, self) && has_lid(*peer_node, port.peer);
+         !unconfigured_.contains(port.peer) && has_lid(node, self) &&
+         has_lid(*peer_node, port.peer);
 }
 
 void Programmer::Feed() {
@@ -222,10 +224,12 @@ bool Programmer::SendPKeys(const Item& item) {
   const auto* blocks = devices_.FindPKeys({item.node, item.port});
   if (blocks == nullptr || blocks->empty()) return false;
   for (const auto& block : *blocks)
-    if (std::find(block.keys.begin(), block.keys.end(), kDefaultFull) != block.keys.end()) return false;
+    if (std::find(block.keys.begin(), block.keys.end(), kDefaultFull) != block.keys.end())
+      return false;
   const auto wanted = WithDefaultKey(blocks->front());
   if (!wanted) {
-    problems_.Add("PKeyTableFull", NameOf(item.node, item.port), "no room for the default P_Key 0xffff");
+    problems_.Add("PKeyTableFull", NameOf(item.node, item.port),
+                  "no room for the default P_Key 0xffff");
     return false;
   }
   Submit(devices_.Set(item.node, wire::PKeyTable::Modifier(PortNum(0), 0), *wanted), item);
@@ -237,7 +241,8 @@ bool Programmer::SendConfigure(const Item& item) {
   const fabric::Port& port = node.port(item.port);
   const bool came_up = port.info.port_state == wire::PortState::kInit;
   const bool reregister = input_.reregister_all || came_up;
-  const auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister);
+  const auto wish =
+      port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister);
   if (!wish) return false;
   if (!wish->info.client_reregister &&
       devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info)))
@@ -274,12 +279,8 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   }
   switch (item.what) {
     case What::kReadBlock:
-    case What::kBlock:
-      devices_.Lft(item.node).Confirm(item.block, completion.response.data);
-      break;
-    case What::kSwitchInfo:
-      builder_.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
-      break;
+    case What::kBlock: devices_.Lft(item.node).Confirm(item.block, completion.response.data); break;
+    case What::kSwitchInfo: OnSwitchInfo(item, completion); break;
     case What::kPKeys: {
       auto& blocks = devices_.PKeys({item.node, item.port});
       if (!blocks.empty()) blocks[0] = wire::PKeyTable::Decode(completion.response.data);
@@ -292,29 +293,48 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   }
 }
 
+void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completion) {
+  const bool cleared = builder_.node(item.node)->switch_info->port_state_change;
+  builder_.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
+  if (!cleared) return;
+  // A port that came up after it was read and before PortStateChange was cleared would never be
+  // seen again: look at those that were down. (One that went down shows when it is armed.)
+  const size_t end = builder_.node(item.node)->ports.size();
+  for (size_t num = 1; num < end; ++num) {
+    const fabric::Port& port = builder_.node(item.node)->ports[num];
+    if (!port.known || port.IsUp()) continue;
+    const Item again{item.node, 0, PortNum(static_cast<uint8_t>(num)), What::kReread};
+    Submit(devices_.Get(item.node, wire::AttributeId::kPortInfo, static_cast<uint32_t>(num)),
+           again);
+  }
+}
+
 void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion) {
   const PortRef port{item.node, item.port};
   const auto info = wire::PortInfo::Decode(completion.response.data);
+  const bool was_up = builder_.node(item.node)->port(item.port).IsUp();
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
+  changed_meanwhile_ |= was_up != node.port(item.port).IsUp();
   if (item.what == What::kConfigure) {
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
     // What it still does not show, it will not take: remember rather than repeat at every sweep.
     if (auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false))
       devices_.Settle(port, Fingerprint(*wish, info));
-    const bool lost_lid = (!node.IsSwitch() || item.port == PortNum(0)) &&
-                          info.lid != input_.lids->Of(port).base;
+    const bool lost_lid =
+        (!node.IsSwitch() || item.port == PortNum(0)) && info.lid != input_.lids->Of(port).base;
     if (!lost_lid) return;
     unconfigured_.insert(port);
     ++failures_;
-    problems_.Add("SetRefused", NameOf(item.node, item.port), fmt::format("keeps LID {}", info.lid));
+    problems_.Add("SetRefused", NameOf(item.node, item.port),
+                  fmt::format("keeps LID {}", info.lid));
   }
 }
 
 void Programmer::NoteFailure(const Item& item, const mad::Completion& completion) {
   const bool state = item.what == What::kArm || item.what == What::kActivate;
-  // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it again is
-  // refused with "invalid value": read what it is now.
+  // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it
+  // again is refused with "invalid value": read what it is now.
   if (state && completion.status == wire::kStatusInvalidAttributeValue) {
     Item again = item;
     again.what = What::kReread;
@@ -323,10 +343,11 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
   }
   ++failures_;
   if (item.what == What::kConfigure || state) unconfigured_.insert({item.node, item.port});
-  problems_.Add(completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
-                NameOf(item.node, item.port),
-                fmt::format("{} {}: {}", wire::MethodName(completion.method),
-                            wire::AttributeName(completion.attribute), WhyNot(completion)));
+  problems_.Add(
+      completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
+      NameOf(item.node, item.port),
+      fmt::format("{} {}: {}", wire::MethodName(completion.method),
+                  wire::AttributeName(completion.attribute), WhyNot(completion)));
 }
 
 std::string Programmer::NameOf(NodeIndex index, PortNum port) const {

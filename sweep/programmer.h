@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programmer: makes the devices hold what is desired. It knows no history: each stage is the difference
-// between desired and last confirmed, made anew, so that running it again on a fabric that is right sends
-// nothing. A Set that was lost is simply a difference in the next run.
+// Programmer: makes the devices hold what is desired. It knows no history: each stage is the
+// difference between desired and last confirmed, made anew, so that running it again on a fabric
+// that is right sends nothing. A Set that was lost is simply a difference in the next run.
 //
 // Stages, each ended by the last answer of its writes:
 //   kReadTables  LFT blocks of switches that some SM has programmed and that we know nothing of
@@ -10,7 +10,8 @@
 //   kTables      LFT blocks; waits here for the plan
 //   kArm         PortInfo: INIT → ARMED
 //   kActivate    PortInfo: ARMED → ACTIVE
-// Requests are made when there is room for them, so a stage of a million writes costs a few bytes each.
+// Requests are made when there is room for them, so a stage of a million writes costs a few bytes
+// each.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,8 @@ namespace fabricd::sweep {
 struct ProgrammerInput {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // As discovered.
   std::shared_ptr<const fabric::LidTable> lids;
-  PortRef local;                    // The SM's port: its LID goes first.
-  bool reregister_all = false;      // The first sweep as master: clients must register anew.
+  PortRef local;                // The SM's port: its LID goes first.
+  bool reregister_all = false;  // The first sweep as master: clients must register anew.
 };
 
 class Programmer {
@@ -53,11 +54,22 @@ class Programmer {
   bool done() const { return stage_ == Stage::kDone; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
+  // A port came up or went down behind the discovery's back: another sweep is due.
+  bool changed_meanwhile() const { return changed_meanwhile_; }
   size_t stage_total() const { return items_.size(); }
   size_t stage_position() const { return next_; }
 
  private:
-  enum class What : uint8_t { kReadBlock, kSwitchInfo, kPKeys, kConfigure, kBlock, kArm, kActivate, kReread };
+  enum class What : uint8_t {
+    kReadBlock,
+    kSwitchInfo,
+    kPKeys,
+    kConfigure,
+    kBlock,
+    kArm,
+    kActivate,
+    kReread
+  };
   struct Item {
     NodeIndex node;
     uint16_t block;
@@ -81,6 +93,7 @@ class Programmer {
   bool SendState(const Item& item, wire::PortState state);
   void Submit(mad::SmpRequest request, const Item& item);
 
+  void OnSwitchInfo(const Item& item, const mad::Completion& completion);
   void OnPortInfo(const Item& item, const mad::Completion& completion);
   void NoteFailure(const Item& item, const mad::Completion& completion);
   bool IsLinkReady(const fabric::Node& node, const fabric::Port& port) const;
@@ -103,6 +116,7 @@ class Programmer {
   size_t next_ = 0;
   size_t outstanding_ = 0;
   size_t failures_ = 0;
+  bool changed_meanwhile_ = false;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
 };
 

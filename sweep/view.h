@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FabricView: what the core publishes after each change, for readers on any thread (rpc, sa, metrics).
-// Immutable; its parts are shared with the core and with earlier views.
+// FabricView: what the core publishes after each change, for readers on any thread (rpc, sa,
+// metrics). Immutable; its parts are shared with the core and with earlier views.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class SweepKind : uint8_t { kNone, kHeavy, kLight };
 struct SweepReport {
   SweepKind kind = SweepKind::kNone;
   double duration_ms = 0;
-  uint64_t smps_sent = 0;     // Every attempt, repeats included.
-  uint64_t timeouts = 0;      // Attempts without an answer.
+  uint64_t smps_sent = 0;  // Every attempt, repeats included.
+  uint64_t timeouts = 0;   // Attempts without an answer.
   // "Get PortInfo" → attempts sent.
   std::map<std::string, uint64_t> smps_by_attribute;
   uint64_t sets_sent = 0;
@@ -39,35 +39,45 @@ struct RemoteSm {
   uint32_t activity_count = 0;
 };
 
-// Something an operator should know of a node, port or the subnet: it stands until a sweep no longer finds it.
+// Something an operator should know of a node, port or the subnet: it stands until a sweep no
+// longer finds it.
 struct Problem {
-  std::string kind;     // "DuplicateGuid", "Unresponsive", "MKeyMismatch", "IllegalPortInfo", "LidsExhausted", …
+  std::string kind;     // "DuplicateGuid", "Unresponsive", "MKeyMismatch", "IllegalPortInfo",
+                        // "LidsExhausted", …
   std::string subject;  // "node0001 mlx5_3/1 (0x…)"
   std::string message;
 };
 
 struct SmStatus {
   wire::SmState state = wire::SmState::kNotActive;
-  Guid guid;            // Our port GUID.
+  Guid guid;  // Our port GUID.
   Lid lid;
   uint8_t priority = 0;
   uint32_t activity_count = 0;
-  PortRef port;         // Our port in the snapshot.
+  PortRef port;  // Our port in the snapshot.
   std::vector<RemoteSm> remote;
 };
 
 // What the core is doing now, for progress lines, sd_notify and `get sm`.
 enum class Phase : uint8_t {
-  kIdle, kDiscovering, kElecting, kAssigningLids, kRouting, kProgramming, kBringingUp, kStandby,
+  kIdle,
+  kDiscovering,
+  kElecting,
+  kAssigningLids,
+  kRouting,
+  kProgramming,
+  kBringingUp,
+  kStandby,
 };
 std::string_view PhaseName(Phase phase);  // "DISCOVERING"
 
 struct FabricView {
-  Generation generation;     // Grows with every published view.
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Never null; empty before the first sweep.
-  std::shared_ptr<const fabric::LidTable> lids;            // Never null.
-  std::shared_ptr<const routing::RoutingPlan> plan;        // Null before the first plan.
-  std::vector<routing::ChainStep> chain;                   // How the plan's engine was chosen.
+  Generation generation;  // Grows with every published view.
+  std::shared_ptr<const fabric::FabricSnapshot>
+      snapshot;                                      // Never null; empty before the first sweep.
+  std::shared_ptr<const fabric::LidTable> lids;      // Never null.
+  std::shared_ptr<const routing::RoutingPlan> plan;  // Null before the first plan.
+  std::vector<routing::ChainStep> chain;             // How the plan's engine was chosen.
   SmStatus sm;
   Phase phase = Phase::kIdle;
   bool subnet_up = false;    // Master, every reachable link ACTIVE, tables applied.

@@ -52,7 +52,8 @@ TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
 
 TEST_F(CoreElection, AHigherOneThatJoinsIsHandedTheSubnet) {
   const size_t old_master = Join("node0001 mlx5_0", 1);
-  ASSERT_TRUE(harness_.RunUntilUp(old_master)) << testing::PrintToString(harness_.sm(old_master).log);
+  ASSERT_TRUE(harness_.RunUntilUp(old_master))
+      << testing::PrintToString(harness_.sm(old_master).log);
   const size_t higher = Join("node0002 mlx5_0", 5);
   ASSERT_TRUE(RunUntilStates({{old_master, SmState::kStandby}, {higher, SmState::kMaster}}));
   ASSERT_TRUE(harness_.RunUntilUp(higher)) << testing::PrintToString(harness_.sm(higher).log);

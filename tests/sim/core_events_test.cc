@@ -21,13 +21,17 @@ class CoreEvents : public testing::Test {
   // A cable between two switches that is up.
   sim::SimCable SwitchCable() {
     for (const sim::SimCable& cable : harness_.fabric().ListCables()) {
-      const auto a = harness_.fabric().FindNode(cable.a.node), b = harness_.fabric().FindNode(cable.b.node);
-      if (harness_.fabric().device(*a)->IsSwitch() && harness_.fabric().device(*b)->IsSwitch()) return cable;
+      const auto a = harness_.fabric().FindNode(cable.a.node),
+                 b = harness_.fabric().FindNode(cable.b.node);
+      if (harness_.fabric().device(*a)->IsSwitch() && harness_.fabric().device(*b)->IsSwitch())
+        return cable;
     }
     ADD_FAILURE();
     return {};
   }
-  PortRef Ref(const sim::SimEndpoint& end) { return {*harness_.fabric().FindNode(end.node), end.port}; }
+  PortRef Ref(const sim::SimEndpoint& end) {
+    return {*harness_.fabric().FindNode(end.node), end.port};
+  }
   void SettleAfter(uint32_t sweeps) {
     EXPECT_TRUE(harness_.RunUntil([&] {
       const auto& core = *harness_.sm(sm_).core;

@@ -71,7 +71,8 @@ void CoreHarness::CarryEffects(Sm& sm, sweep::Effects effects) {
       answer.status = absl::InternalError("disk full");
     } else {
       for (const auto& record : effects.persist->records) {
-        std::erase_if(sm.durable, [&](const auto& old) { return old.port_guid == record.port_guid; });
+        std::erase_if(sm.durable,
+                      [&](const auto& old) { return old.port_guid == record.port_guid; });
         sm.durable.push_back(record);
       }
     }
@@ -80,7 +81,8 @@ void CoreHarness::CarryEffects(Sm& sm, sweep::Effects effects) {
   if (effects.compute) {
     const routing::RoutingIntent intent;
     const auto& task = *effects.compute;
-    auto result = routing::RunChain({*task.snapshot, *task.lids, intent, task.options, task.previous.get()});
+    auto result =
+        routing::RunChain({*task.snapshot, *task.lids, intent, task.options, task.previous.get()});
     sm.core->Step(sweep::PlanReady{task.id, std::move(result)}, now_);
   }
 }
@@ -113,7 +115,8 @@ bool CoreHarness::StepOnce(Instant end) {
 bool CoreHarness::RunUntilUp(size_t number, Duration limit) {
   Sm& sm = *sms_[number];
   return RunUntil(
-      [&] { return sm.core && sm.core->subnet_up() && sm.core->phase() == sweep::Phase::kIdle; }, limit);
+      [&] { return sm.core && sm.core->subnet_up() && sm.core->phase() == sweep::Phase::kIdle; },
+      limit);
 }
 
 std::vector<std::string> CoreHarness::PortsNotActive() const {
@@ -145,7 +148,8 @@ std::vector<EndPort> EndPorts(const sim::SimFabric& fabric) {
     const sim::SimDevice* device = fabric.device(NodeIndex(i));
     if (device == nullptr) continue;
     const bool is_switch = device->node_info().node_type == wire::NodeType::kSwitch;
-    for (int num = is_switch ? 0 : 1; num <= (is_switch ? 0 : device->node_info().num_ports); ++num) {
+    for (int num = is_switch ? 0 : 1; num <= (is_switch ? 0 : device->node_info().num_ports);
+         ++num) {
       const PortRef ref{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
       if (!is_switch && fabric.LinkedPeer(ref).IsNone()) continue;
       const wire::PortInfo& info = device->port(ref.port).info;
@@ -166,8 +170,9 @@ std::vector<std::string> CoreHarness::BrokenPairs(size_t limit) const {
       for (int path = 0; path < to.count; ++path) {
         const Lid dlid(static_cast<uint16_t>(to.base.value() + path));
         if (fabric_.TraceData(from.ref, dlid) == to.ref) continue;
-        broken.push_back(fmt::format("{} -> LID {} of {}", fabric_.device(from.ref.node)->description(),
-                                     dlid, fabric_.device(to.ref.node)->description()));
+        broken.push_back(fmt::format("{} -> LID {} of {}",
+                                     fabric_.device(from.ref.node)->description(), dlid,
+                                     fabric_.device(to.ref.node)->description()));
         if (broken.size() >= limit) return broken;
       }
     }

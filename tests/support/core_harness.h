@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHarness: whole sweep::Cores on one SimFabric in virtual time. Routing and storage are done inline;
-// what a Core asked to be durable is kept here and survives Restart(), as SQLite would keep it.
+// CoreHarness: whole sweep::Cores on one SimFabric in virtual time. Routing and storage are done
+// inline; what a Core asked to be durable is kept here and survives Restart(), as SQLite would keep
+// it.
 #pragma once
 
 #include <memory>
@@ -57,7 +58,8 @@ class CoreHarness {
   // ---- checkers: what the devices hold, never what the Core says
   // Names of ports with a link whose state is not ACTIVE.
   std::vector<std::string> PortsNotActive() const;
-  // (source, destination) pairs of end ports with LIDs, of one connected subnet, that data does not reach.
+  // (source, destination) pairs of end ports with LIDs, of one connected subnet, that data does not
+  // reach.
   std::vector<std::string> BrokenPairs(size_t limit = 10) const;
   // LIDs held by two ports, or end ports of linked nodes without one.
   std::vector<std::string> LidFaults() const;

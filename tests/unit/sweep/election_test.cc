@@ -35,20 +35,22 @@ TEST(Election, DiscoveringComparesWithOthersThatAreNoMaster) {
     EXPECT_EQ(Elect(Own(SmState::kDiscovering, 5), {Remote(99, 5, state)}).kind, Kind::kStandby);
     EXPECT_EQ(Elect(Own(SmState::kDiscovering, 5), {Remote(101, 5, state)}).kind, Kind::kMaster);
   }
-  EXPECT_EQ(Elect(Own(SmState::kDiscovering), {Remote(1, 15, SmState::kNotActive)}).kind, Kind::kMaster);
+  EXPECT_EQ(Elect(Own(SmState::kDiscovering), {Remote(1, 15, SmState::kNotActive)}).kind,
+            Kind::kMaster);
 }
 
 TEST(Election, MasterHandsOverToAHigherOneAndWaitsForALowerMaster) {
   for (SmState state : {SmState::kDiscovering, SmState::kStandby, SmState::kMaster})
     EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 6, state)}).kind, Kind::kHandover);
   EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 4, SmState::kMaster)}).kind, Kind::kWait);
-  EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 4, SmState::kStandby)}).kind, Kind::kMaster);
+  EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 4, SmState::kStandby)}).kind,
+            Kind::kMaster);
 }
 
 TEST(Election, PicksTheHighestOfSeveral) {
-  const auto verdict =
-      Elect(Own(SmState::kMaster, 5), {Remote(300, 7, SmState::kStandby), Remote(200, 9, SmState::kStandby),
-                                       Remote(150, 9, SmState::kStandby)});
+  const auto verdict = Elect(Own(SmState::kMaster, 5),
+                             {Remote(300, 7, SmState::kStandby), Remote(200, 9, SmState::kStandby),
+                              Remote(150, 9, SmState::kStandby)});
   EXPECT_EQ(verdict.other->guid, Guid(150));
 }
 

@@ -35,7 +35,8 @@ TEST(LidAssignment, KeepsRecordsAndNeverReusesThatOfAnAbsentOwner) {
     EXPECT_EQ(result.table.Of(after.Host(i)).base, records.at(Guid(0x1000 + i)).base);
   std::set<uint16_t> old;
   for (const auto& [guid, record] : records) old.insert(record.base.value());
-  for (size_t i : {4u, 5u}) EXPECT_FALSE(old.contains(result.table.Of(after.Host(i)).base.value())) << i;
+  for (size_t i : {4u, 5u})
+    EXPECT_FALSE(old.contains(result.table.Of(after.Host(i)).base.value())) << i;
   EXPECT_EQ(result.changed.size(), 2u);
 }
 

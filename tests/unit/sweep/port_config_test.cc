@@ -16,8 +16,8 @@ class PortConfigTest : public testing::Test {
   }
   std::optional<PortWish> Wish(PortRef port, bool reregister = false) {
     const auto snapshot = small_.builder.Build();
-    return PortConfig(options_, Lid(77)).Configure(*snapshot, lids_, *snapshot->node(port.node), port.port,
-                                                   reregister);
+    return PortConfig(options_, Lid(77))
+        .Configure(*snapshot, lids_, *snapshot->node(port.node), port.port, reregister);
   }
   void Edit(PortRef port, auto&& edit) {
     wire::PortInfo info = small_.builder.node(port.node)->port(port.port).info;
@@ -106,7 +106,8 @@ TEST_F(PortConfigTest, ReregisterAndExtendedSpeedsOnlyWhereThePortKnowsThem) {
 
 TEST_F(PortConfigTest, PortsThatAreDownOrUnlinkedAreLeftAlone) {
   EXPECT_FALSE(Wish({small_.switches[0], PortNum(20)}));
-  Edit({small_.switches[0], PortNum(36)}, [](auto& info) { info.port_state = wire::PortState::kDown; });
+  Edit({small_.switches[0], PortNum(36)},
+       [](auto& info) { info.port_state = wire::PortState::kDown; });
   EXPECT_FALSE(Wish({small_.switches[0], PortNum(36)}));
   EXPECT_FALSE(Wish({small_.switches[1], PortNum(36)}));
 }
@@ -125,7 +126,8 @@ TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
   EXPECT_FALSE(config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(12)));
   want->port_state_change = true;
   small_.builder.SetSwitchInfo(small_.switches[0], *want);
-  EXPECT_TRUE(config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(12))->port_state_change);
+  EXPECT_TRUE(
+      config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(12))->port_state_change);
 }
 
 }  // namespace

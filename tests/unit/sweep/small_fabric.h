@@ -42,7 +42,8 @@ struct SmallFabric {
       info.local_port = PortNum(1);
       hosts.push_back(builder.PutNode(info));
       builder.SetPortGuid({hosts.back(), PortNum(1)}, info.port_guid);
-      Cable({hosts.back(), PortNum(1)}, {switches[i % 2], PortNum(static_cast<uint8_t>(i / 2 + 1))});
+      Cable({hosts.back(), PortNum(1)},
+            {switches[i % 2], PortNum(static_cast<uint8_t>(i / 2 + 1))});
     }
   }
   void Cable(PortRef a, PortRef b) {
