@@ -17,8 +17,8 @@ Client::Client(const std::string& server, std::optional<Timeout> timeout)
   // Pages of 5000 hosts are larger than gRPC's 4 MB.
   arguments.SetMaxReceiveMessageSize(-1);
   // `fabricctl wait` is there before the daemon is.
+  // (MIN_RECONNECT_BACKOFF stays at its 20 s: it is the time that a connection attempt is given.)
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   const auto channel =
       grpc::CreateCustomChannel(server_, grpc::InsecureChannelCredentials(), arguments);
