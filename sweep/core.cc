@@ -252,7 +252,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
                            waiting_commands_.end());
   waiting_commands_.clear();
-  BeginReport(SweepKind::kHeavy, now);
+  report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
   discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
                                            local_port_.port, CookieBase(Owner::kDiscovery));
@@ -410,7 +410,7 @@ bool Core::AllLinksActive() {
 }
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
-  last_report_ = MakeReport(now);
+  last_report_ = report_.Finish(now, engine_.statistics());
   if (kind == SweepKind::kHeavy) {
     ++sweeps_done_;
     if (failed) subnet_up_ = false;
@@ -442,7 +442,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
 // ---- light sweep
 
 void Core::StartLightSweep(Instant now) {
-  BeginReport(SweepKind::kLight, now);
+  report_.Begin(SweepKind::kLight, now, engine_.statistics());
   light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_,
                                         CookieBase(Owner::kLight));
   light_->Start();
@@ -482,7 +482,7 @@ void Core::PollMaster(Instant now) {
   next_poll_ = now + options_.sm.polling_timeout;
   if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
   poll_out_ = true;
-  auto request = devices_.Get(watched_->port.node, wire::AttributeId::kSmInfo, 0);
+  auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
   request.cookie = CookieBase(Owner::kPoll);
   request.priority = 0;
   engine_.Submit(request);
@@ -512,7 +512,7 @@ void Core::BeginHandover(const RemoteSm& other) {
       fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
   watched_ = other;
   auto request =
-      devices_.Set(other.port.node, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
+      devices_.Set(other.port, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
   request.cookie = CookieBase(Owner::kHandover);
   request.priority = 0;
   engine_.Submit(request);
@@ -553,35 +553,6 @@ void Core::SetState(SmState state) {
       fmt::format("SM state {} -> {}", wire::SmStateName(sm_state_), wire::SmStateName(state)));
   sm_state_ = state;
   changed_ = true;
-}
-
-void Core::BeginReport(SweepKind kind, Instant now) {
-  sweep_kind_ = kind;
-  sweep_start_ = now;
-  statistics_before_ = engine_.statistics();
-}
-
-SweepReport Core::MakeReport(Instant now) const {
-  SweepReport report;
-  report.kind = sweep_kind_;
-  report.duration_ms = std::chrono::duration<double, std::milli>(now - sweep_start_).count();
-  auto add = [&](std::string_view verb, wire::AttributeId id, const mad::MethodStatistics& after,
-                 const mad::MethodStatistics& before) {
-    const uint64_t sent = after.sent - before.sent;
-    report.timeouts += after.timeouts - before.timeouts;
-    if (sent == 0) return;
-    report.smps_sent += sent;
-    if (verb == "Set") report.sets_sent += sent;
-    report.smps_by_attribute[fmt::format("{} {}", verb, wire::AttributeName(id))] = sent;
-  };
-  for (const auto& [id, now_counts] : engine_.statistics().attributes) {
-    const auto it = statistics_before_.attributes.find(id);
-    const auto before =
-        it == statistics_before_.attributes.end() ? mad::EngineStatistics::Attribute{} : it->second;
-    add("Get", id, now_counts.get, before.get);
-    add("Set", id, now_counts.set, before.set);
-  }
-  return report;
 }
 
 Progress Core::progress() const {

@@ -23,6 +23,7 @@
 #include "sweep/light_sweep.h"
 #include "sweep/options.h"
 #include "sweep/programmer.h"
+#include "sweep/report.h"
 
 namespace fabricd::sweep {
 
@@ -98,8 +99,6 @@ class Core {
   void SetPhase(Phase phase);
   void SetState(wire::SmState state);
   wire::SmInfo OwnSmInfo() const;
-  void BeginReport(SweepKind kind, Instant now);
-  SweepReport MakeReport(Instant now) const;
   std::shared_ptr<const FabricView> MakeView() const;
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
@@ -143,9 +142,7 @@ class Core {
   uint64_t view_generation_ = 0;
   uint32_t activity_count_ = 0;
   SweepReport last_report_;
-  SweepKind sweep_kind_ = SweepKind::kNone;
-  Instant sweep_start_{};
-  mad::EngineStatistics statistics_before_;
+  ReportMaker report_;
   Duration retry_wait_{};
   Instant next_light_ = kNever, next_heavy_ = kNever, next_poll_ = kNever, next_retry_ = kNever;
 

@@ -79,8 +79,26 @@ void DeviceTable::SetAlternative(NodeIndex node, const wire::DirectedPath& path)
   if (device.present && !device.alternative && !(device.path == path)) device.alternative = path;
 }
 
+DeviceTable::FurtherPort* DeviceTable::FindFurther(PortRef port) {
+  for (FurtherPort& further : At(port.node).further_ports)
+    if (further.port == port.port) return &further;
+  return nullptr;
+}
+
+void DeviceTable::SetPortPath(PortRef port, const wire::DirectedPath& path) {
+  Device& device = At(port.node);
+  if (FurtherPort* further = FindFurther(port))
+    further->path = path;
+  else if (!(device.path == path))
+    device.further_ports.push_back({port.port, path, std::nullopt});
+}
+
 void DeviceTable::SetMKey(PortRef port, MKey key) {
-  if (key) At(port.node).m_key = key;
+  if (!key) return;
+  if (FurtherPort* further = FindFurther(port))
+    further->m_key = key;
+  else
+    At(port.node).m_key = key;
 }
 
 MKey DeviceTable::ConfiguredMKey(Guid port_guid) const {
@@ -112,6 +130,18 @@ mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
   request.path = device.path;
   request.alternative = device.alternative;
   request.device = node.value();
+  return request;
+}
+
+mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
+                                 uint32_t modifier) const {
+  mad::SmpRequest request = Get(port.node, attribute, modifier);
+  for (const FurtherPort& further : devices_[port.node.value()].further_ports) {
+    if (further.port != port.port) continue;
+    request.path = further.path;
+    request.m_key = further.m_key.value_or(options_->m_key);
+    request.alternative.reset();
+  }
   return request;
 }
 

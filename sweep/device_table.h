@@ -47,6 +47,10 @@ class DeviceTable {
   const wire::DirectedPath& PathTo(NodeIndex node) const;
   void SetPath(NodeIndex node, const wire::DirectedPath& path);
   void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
+  // A CA's port. A CA's ports are end ports of their own: each has its M_Key, P_KeyTable
+  // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
+  // neighbour.
+  void SetPortPath(PortRef port, const wire::DirectedPath& path);
   // The key that the device was read to have; before that requests carry the configured one.
   void SetMKey(PortRef port, MKey key);
   MKey ConfiguredMKey(Guid port_guid) const;
@@ -63,6 +67,15 @@ class DeviceTable {
     value.Encode(request.data);
     return request;
   }
+  // The same for what belongs to one port: through that port where the node is a CA.
+  mad::SmpRequest Get(PortRef port, wire::AttributeId attribute, uint32_t modifier) const;
+  template <typename Attribute>
+  mad::SmpRequest Set(PortRef port, uint32_t modifier, const Attribute& value) const {
+    mad::SmpRequest request = Get(port, Attribute::kAttribute, modifier);
+    request.method = wire::Method::kSet;
+    value.Encode(request.data);
+    return request;
+  }
 
   AppliedLft& Lft(NodeIndex node);
   std::vector<wire::PKeyTable>& PKeys(PortRef port) { return pkeys_[port]; }
@@ -74,13 +87,20 @@ class DeviceTable {
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
 
  private:
+  struct FurtherPort {
+    PortNum port;
+    wire::DirectedPath path;
+    std::optional<MKey> m_key;
+  };
   struct Device {
     bool present = false;
     wire::DirectedPath path;
     std::optional<wire::DirectedPath> alternative;
     std::optional<MKey> m_key;
+    std::vector<FurtherPort> further_ports;  // Of a CA: those that `path` does not lead through.
   };
   Device& At(NodeIndex node);
+  FurtherPort* FindFurther(PortRef port);
 
   const SmOptions* options_;
   std::vector<Device> devices_;   // [NodeIndex]

@@ -192,8 +192,10 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   const bool is_new = seen_.emplace(node, probe.hops).second;
   if (is_new)
     devices_.SetPath(node, probe.path);
-  else
+  else if (info.node_type == wire::NodeType::kSwitch)
     devices_.SetAlternative(node, probe.path);
+  if (info.node_type != wire::NodeType::kSwitch)
+    devices_.SetPortPath({node, info.local_port}, probe.path);
   const PortRef there{node, info.local_port};
   if (probe.from.IsNone()) {
     // A CA is asked by the port that the transport opened; a switch by its port 0.
@@ -233,7 +235,7 @@ void Discovery::AskEndPort(PortRef port, bool extended_speeds) {
 void Discovery::AskPortInfo(PortRef port, bool extended_speeds) {
   const uint32_t modifier =
       port.port.value() | (extended_speeds ? wire::kSmSupportsExtendedSpeeds : 0u);
-  Submit(devices_.Get(port.node, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port, 0,
+  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port, 0,
          kFrontier);
 }
 
@@ -243,7 +245,7 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
                                             static_cast<int>(wire::PKeyTable::kEntries)));
   devices_.PKeys(port).clear();
   for (uint16_t block = 0; block < blocks; ++block)
-    Submit(devices_.Get(port.node, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
+    Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
            kDetail);
 }
 
@@ -284,7 +286,7 @@ void Discovery::AfterPortInfo(PortRef port) {
   if (end_port) {
     devices_.SetMKey(port, info.m_key);
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(devices_.Get(port.node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0,
+      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0,
              kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) {

@@ -47,7 +47,7 @@ void LightSweep::Start() {
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
     const NodeIndex node = remote_sms_[i].port.node;
     if (devices_.Has(node))
-      Submit(devices_.Get(node, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
+      Submit(devices_.Get(remote_sms_[i].port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
   }
 }
 

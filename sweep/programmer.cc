@@ -232,7 +232,8 @@ bool Programmer::SendPKeys(const Item& item) {
                   "no room for the default P_Key 0xffff");
     return false;
   }
-  Submit(devices_.Set(item.node, wire::PKeyTable::Modifier(PortNum(0), 0), *wanted), item);
+  Submit(devices_.Set({item.node, item.port}, wire::PKeyTable::Modifier(PortNum(0), 0), *wanted),
+         item);
   return true;
 }
 
@@ -247,7 +248,7 @@ bool Programmer::SendConfigure(const Item& item) {
   if (!wish->info.client_reregister &&
       devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info)))
     return false;
-  Submit(devices_.Set(item.node, wish->modifier, wish->info), item);
+  Submit(devices_.Set({item.node, item.port}, wish->modifier, wish->info), item);
   return true;
 }
 
@@ -262,7 +263,7 @@ bool Programmer::SendBlock(const Item& item) {
 
 bool Programmer::SendState(const Item& item, wire::PortState state) {
   const PortWish wish = PortConfig::ChangeState(*builder_.node(item.node), item.port, state);
-  Submit(devices_.Set(item.node, wish.modifier, wish.info), item);
+  Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
 }
 
@@ -338,7 +339,8 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
   if (state && completion.status == wire::kStatusInvalidAttributeValue) {
     Item again = item;
     again.what = What::kReread;
-    Submit(devices_.Get(item.node, wire::AttributeId::kPortInfo, item.port.value()), again);
+    Submit(devices_.Get({item.node, item.port}, wire::AttributeId::kPortInfo, item.port.value()),
+           again);
     return;
   }
   ++failures_;

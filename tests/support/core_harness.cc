@@ -101,6 +101,8 @@ bool CoreHarness::StepOnce(Instant end) {
   for (sim::Delivery& delivery : arrived) {
     for (auto& sm : sms_) {
       if (!sm->core || sm->host != delivery.host) continue;
+      auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+      if (mad != nullptr && sm->tamper && !sm->tamper(*mad)) continue;
       std::visit([&](auto& what) { sm->core->Step(std::move(what), now_); }, delivery.what);
     }
   }

@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class CoreHarness {
     std::vector<std::string> log;
     std::vector<sweep::FinishedCommand> finished;
     uint64_t mads_sent = 0;
+    // Sees each MAD that arrives, and may change it; false: it is lost.
+    std::function<bool(mad::IncomingMad&)> tamper;
     bool persist_fails = false;
   };
 

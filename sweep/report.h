@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReportMaker: what one sweep cost, as the difference of the engine's counts at its two ends.
+#pragma once
+
+#include "common/time.h"
+#include "mad/transaction_engine.h"
+#include "sweep/view.h"
+
+namespace fabricd::sweep {
+
+class ReportMaker {
+ public:
+  void Begin(SweepKind kind, Instant now, const mad::EngineStatistics& statistics);
+  // REQUIRES: Begin() was called.
+  SweepReport Finish(Instant now, const mad::EngineStatistics& statistics) const;
+
+ private:
+  SweepKind kind_ = SweepKind::kNone;
+  Instant start_{};
+  mad::EngineStatistics before_;
+};
+
+}  // namespace fabricd::sweep
