@@ -39,7 +39,12 @@ std::string EndPortText(const pb::EndPort& port) {
 
 // Codes of time: 4.096 us * 2^n (IBA vol 1 §14.2.5.6).
 std::string TimeText(uint32_t code) {
-  return fmt::format("{} ({:.3g} ms)", code, 4.096e-3 * static_cast<double>(1u << (code & 31)));
+  const double ms = 4.096e-3 * static_cast<double>(1u << (code & 31));
+  return ms < 1000 ? fmt::format("{} ({:.3g} ms)", code, ms) : fmt::format("{} ({:.3g} s)", code, ms / 1000);
+}
+// Codes above 19 let packets wait for ever.
+std::string HoqText(uint32_t code) {
+  return code > 19 ? fmt::format("{} (infinite)", code) : TimeText(code);
 }
 
 }  // namespace
@@ -95,7 +100,7 @@ std::string DescribePort(const pb::Port& port, const TableStyle& style) {
       .Line("Supported", RateText(port.width_supported(), port.speed_supported()))
       .Line("MTU", fmt::format("{} of {} bytes", port.mtu(), port.mtu_supported()))
       .Line("Data VLs", fmt::format("{} of {}", port.vls(), port.vls_supported()))
-      .Line("HOQ life", TimeText(port.hoq_life()))
+      .Line("HOQ life", HoqText(port.hoq_life()))
       .Line("Subnet timeout", TimeText(port.subnet_timeout()))
       .Line("SM LID", port.sm_lid())
       .Line("Capability mask", fmt::format("0x{:08x}, 0x{:04x}", port.capability_mask(), port.capability_mask2()))

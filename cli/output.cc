@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
 #include <yaml-cpp/yaml.h>
 
 namespace fabricd::cli {
@@ -111,6 +116,17 @@ void EmitMessage(YAML::Emitter& out, const Message& message) {
   out << YAML::EndMap;
 }
 
+// With the entries of maps by key, so that equal answers print alike.
+std::string SerializeByKey(const Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&out);
+  out.Trim();
+  return bytes;
+}
+
 }  // namespace
 
 std::string ToJson(const Message& message) {
@@ -118,9 +134,14 @@ std::string ToJson(const Message& message) {
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
+  const std::unique_ptr<google::protobuf::util::TypeResolver> types(
+      google::protobuf::util::NewTypeResolverForDescriptorPool(
+          "type.googleapis.com", message.GetDescriptor()->file()->pool()));
   std::string json;
   // Fails for Any of unknown types only, which the API does not have.
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      types.get(), "type.googleapis.com/" + message.GetDescriptor()->full_name(),
+      SerializeByKey(message), &json, options);
   return status.ok() ? json : fmt::format("{{\"error\": \"{}\"}}\n", status.ToString());
 }
 

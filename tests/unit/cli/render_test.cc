@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators see, word for word (tests/golden/cli).
+#include "cli/describe.h"
+#include "cli/infiniband_text.h"
+#include "cli/tables.h"
+#include "tests/unit/cli/golden.h"
+#include "tests/unit/cli/sample.h"
+
+namespace fabricd::cli::testing {
+namespace {
+
+std::string Both(const Table& narrow, const Table& wide) {
+  return narrow.Render({}) + "\n" + wide.Render({});
+}
+
+TEST(RenderTest, Nodes) {
+  ExpectGolden("nodes", Both(NodeTable(SampleNodes(), false), NodeTable(SampleNodes(), true)));
+}
+TEST(RenderTest, Switches) {
+  pb::ListNodesResponse switches = SampleNodes();
+  switches.mutable_nodes()->DeleteSubrange(2, 2);
+  ExpectGolden("switches", Both(SwitchTable(switches, false), SwitchTable(switches, true)));
+}
+TEST(RenderTest, Hosts) {
+  ExpectGolden("hosts", Both(HostTable(SampleHosts(), false), HostTable(SampleHosts(), true)));
+}
+TEST(RenderTest, Ports) {
+  ExpectGolden("ports", Both(PortTable(SamplePorts(), false), PortTable(SamplePorts(), true)));
+}
+TEST(RenderTest, Links) {
+  ExpectGolden("links", Both(LinkTable(SampleLinks(), false), LinkTable(SampleLinks(), true)));
+}
+TEST(RenderTest, Sm) { ExpectGolden("sm", Both(SmTable(SampleSm(), false), SmTable(SampleSm(), true))); }
+TEST(RenderTest, Routes) {
+  ExpectGolden("routes", Both(RouteTable(SampleRoutes(), false), RouteTable(SampleRoutes(), true)));
+}
+TEST(RenderTest, Trace) {
+  ExpectGolden("trace", Both(PathTable(SampleTrace(), false), PathTable(SampleTrace(), true)));
+}
+TEST(RenderTest, DescribeSwitch) {
+  ExpectGolden("describe_switch", DescribeNode(SampleNodes().nodes(0), SamplePorts(), {}));
+}
+TEST(RenderTest, DescribeCa) { ExpectGolden("describe_ca", DescribeNode(SampleNodes().nodes(2), {}, {})); }
+TEST(RenderTest, DescribeHost) { ExpectGolden("describe_host", DescribeHost(SampleHosts().hosts(0), {})); }
+TEST(RenderTest, DescribePort) { ExpectGolden("describe_port", DescribePort(SamplePorts().ports(3), {})); }
+TEST(RenderTest, DescribeUnreadPort) {
+  ExpectGolden("describe_port_unread", DescribePort(SamplePorts().ports(4), {}));
+}
+TEST(RenderTest, DescribeSm) { ExpectGolden("describe_sm", DescribeSm(SampleSm(), {})); }
+
+// The golden files of these two are what ibroute and ibtracert of infiniband-diags 44 print for this
+// fabric on ibsim under opensm (LID 1076, which the sample leaves without a route, apart).
+TEST(RenderTest, Ibroute) { ExpectGolden("ibroute", ToIbroute(SampleRoutes())); }
+TEST(RenderTest, Ibtracert) { ExpectGolden("ibtracert", ToIbtracert(SampleTrace())); }
+
+TEST(RenderTest, IbtracertOfAPathThatStops) {
+  pb::TracePathResponse trace = SampleTrace();
+  trace.mutable_paths(0)->set_reachable(false);
+  trace.mutable_paths(0)->mutable_hops()->RemoveLast();
+  const std::string text = ToIbtracert(trace);
+  EXPECT_EQ(text.find("\nTo "), std::string::npos) << text;
+  EXPECT_NE(text.find("\"leaf2\"\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace fabricd::cli::testing
