@@ -86,8 +86,8 @@ Whole Survey(const FabricSnapshot& snapshot) {
       if (!peer || !peer->IsSwitch() || peer == &node) continue;
       const uint8_t head_port = node.ports[port].peer.port.value();
       if (head_port == 0 || head_port == 255) continue;
-      whole.links.push_back({s, whole.number[peer->index.value()],
-                             {static_cast<uint8_t>(port), head_port}});
+      whole.links.push_back(
+          {s, whole.number[peer->index.value()], {static_cast<uint8_t>(port), head_port}});
     }
   }
   std::stable_sort(whole.links.begin(), whole.links.end(), [](const Link& a, const Link& b) {

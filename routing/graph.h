@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SwitchGraph: one connected piece of the fabric as the engines see it, made once per computation.
-// Switches are numbered by GUID and neighbours sorted by that number, so the order in which a fabric
-// was discovered cannot show in the tables. Immutable once built.
+// Switches are numbered by GUID and neighbours sorted by that number, so the order in which a
+// fabric was discovered cannot show in the tables. Immutable once built.
 //
 // Only links whose both ends are up count. A switch cabled to itself gives no arc, CAs and routers
-// cabled back to back belong to no graph, ports above 254 cannot stand in a table (255 is "no route",
-// IBA vol 1 §14.2.5.10).
+// cabled back to back belong to no graph, ports above 254 cannot stand in a table (255 is "no
+// route", IBA vol 1 §14.2.5.10).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Neighbor {
 // A port with LIDs: of a CA or router, or port 0 of a switch.
 struct EndPort {
   PortRef owner;
-  uint32_t at;  // The switch it hangs on (or is).
-  uint8_t port; // That switch's port towards it; 0: the switch itself.
+  uint32_t at;   // The switch it hangs on (or is).
+  uint8_t port;  // That switch's port towards it; 0: the switch itself.
   uint16_t base_lid;
   uint8_t lmc;
   bool aggregation;  // A switch's in-network computing unit (SHARP), which is no host.
@@ -43,18 +43,20 @@ struct EndPort {
 };
 
 struct SwitchGraph {
-  std::vector<NodeIndex> node;            // [switch]
-  std::vector<uint32_t> neighbor_begin;   // [switch], one more at the end
-  std::vector<Neighbor> neighbors;        // By switch, then head.
+  std::vector<NodeIndex> node;           // [switch]
+  std::vector<uint32_t> neighbor_begin;  // [switch], one more at the end
+  std::vector<Neighbor> neighbors;       // By switch, then head.
   std::vector<Cable> cables;
-  std::vector<uint32_t> end_begin;        // [switch], one more at the end
-  std::vector<EndPort> ends;              // By switch, then port.
-  std::vector<uint32_t> lid_limit;        // [switch] First LID its table cannot hold (LinearFDBCap).
-  std::vector<uint32_t> hosts;            // [switch] End ports of hosts on it.
+  std::vector<uint32_t> end_begin;  // [switch], one more at the end
+  std::vector<EndPort> ends;        // By switch, then port.
+  std::vector<uint32_t> lid_limit;  // [switch] First LID its table cannot hold (LinearFDBCap).
+  std::vector<uint32_t> hosts;      // [switch] End ports of hosts on it.
 
   uint32_t size() const { return static_cast<uint32_t>(node.size()); }
   uint32_t degree(uint32_t s) const { return neighbor_begin[s + 1] - neighbor_begin[s]; }
-  const Neighbor& neighbor(uint32_t s, uint32_t i) const { return neighbors[neighbor_begin[s] + i]; }
+  const Neighbor& neighbor(uint32_t s, uint32_t i) const {
+    return neighbors[neighbor_begin[s] + i];
+  }
 };
 
 // Marks ([switch]) those whose table cannot hold this LID; empty when all can.

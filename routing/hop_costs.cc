@@ -28,8 +28,9 @@ bool IsBlocked(const std::vector<uint8_t>& blocked, uint32_t s) {
   return !blocked.empty() && blocked[s];
 }
 
-void FillTile(const SwitchGraph& graph, const Order& order, const std::vector<uint32_t>& by_position,
-              const std::vector<uint8_t>& blocked, uint32_t begin, uint32_t width, HopCosts& costs) {
+void FillTile(const SwitchGraph& graph, const Order& order,
+              const std::vector<uint32_t>& by_position, const std::vector<uint8_t>& blocked,
+              uint32_t begin, uint32_t width, HopCosts& costs) {
   const auto row = [&](std::vector<uint8_t>& matrix, uint32_t s) {
     return &matrix[size_t{s} * costs.stride + begin];
   };
@@ -98,7 +99,8 @@ HopCosts OrderedCosts(const SwitchGraph& graph, const Order& order,
   }
   parallel.For((costs.stride + kTile - 1) / kTile, [&](size_t tile) {
     const auto begin = static_cast<uint32_t>(tile * kTile);
-    FillTile(graph, order, by_position, blocked, begin, std::min(kTile, costs.stride - begin), costs);
+    FillTile(graph, order, by_position, blocked, begin, std::min(kTile, costs.stride - begin),
+             costs);
   });
   return costs;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// HopCosts: for each pair of switches the hops of the way that the tables will take, one byte a pair.
-// Ordered costs follow the rule of up*/down* on destination tables: a switch that has a pure down way
-// takes the shortest such way, any other goes up to a neighbour that is one hop nearer. Every
-// destination then has one consistent answer per switch, up arcs strictly raise the position and no
-// down arc is followed by an up arc, so tables made from it have neither loops nor credit loops.
+// HopCosts: for each pair of switches the hops of the way that the tables will take, one byte a
+// pair. Ordered costs follow the rule of up*/down* on destination tables: a switch that has a pure
+// down way takes the shortest such way, any other goes up to a neighbour that is one hop nearer.
+// Every destination then has one consistent answer per switch, up arcs strictly raise the position
+// and no down arc is followed by an up arc, so tables made from it have neither loops nor credit
+// loops.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,10 @@ class Pieces {
   }
   void Join(uint32_t a, uint32_t b) {
     a = Find(a), b = Find(b);
-    if (a < b) parent_[b] = a;
-    else parent_[a] = b;
+    if (a < b)
+      parent_[b] = a;
+    else
+      parent_[a] = b;
   }
 
  private:
@@ -230,9 +232,10 @@ Slots FindSlots(const SwitchGraph& graph, const Levels& levels) {
     for (const Group& group : GroupsOfRank(graph, levels, rank)) {
       uint32_t divisor = 1, widest = 1;
       for (uint32_t child : group.children) divisor = std::max(divisor, below[child]);
-      // With many pairs missing the design is no complete block: each child numbers its own parents.
-      const bool own = 4 * uint64_t{group.links} < 3 * uint64_t{group.parents.size()} *
-                                                       group.children.size();
+      // With many pairs missing the design is no complete block: each child numbers its own
+      // parents.
+      const bool own =
+          4 * uint64_t{group.links} < 3 * uint64_t{group.parents.size()} * group.children.size();
       for (uint32_t i = 0; i < group.parents.size(); ++i) place[group.parents[i]] = i;
       for (uint32_t i = 0; i < group.children.size(); ++i) {
         const uint32_t child = group.children[i];
@@ -240,8 +243,10 @@ Slots FindSlots(const SwitchGraph& graph, const Levels& levels) {
         for (uint32_t n = 0; n < graph.degree(child); ++n) {
           const uint32_t head = graph.neighbor(child, n).head;
           if (levels.rank[head] <= rank) continue;
-          if (own) mine.push_back(static_cast<uint8_t>(n));
-          else mine[place[head]] = static_cast<uint8_t>(n);
+          if (own)
+            mine.push_back(static_cast<uint8_t>(n));
+          else
+            mine[place[head]] = static_cast<uint8_t>(n);
         }
         const auto width = static_cast<uint32_t>(mine.size());
         slots.of[child] = {divisor, width, group.most_cables};

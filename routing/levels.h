@@ -4,8 +4,8 @@
 // destination index modulo the number of parents, level by level, so that on an intact tree each
 // destination has one way down and any shift of the index uses every up link once).
 //
-// All of it is only a preference among shortest legal ways. On a graph that is no tree it still gives
-// valid values, just no special quality.
+// All of it is only a preference among shortest legal ways. On a graph that is no tree it still
+// gives valid values, just no special quality.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Levels {
   std::vector<uint32_t> rank;  // [switch] 0: leaf.
   uint32_t top = 0;            // Highest rank.
   uint32_t same_rank_links = 0;
-  uint32_t skip_links = 0;     // Between ranks that are not neighbours.
+  uint32_t skip_links = 0;  // Between ranks that are not neighbours.
   // A tree in the wide sense: any number of missing links, uneven switches, parallel cables.
   bool IsStrict() const { return same_rank_links == 0 && skip_links == 0; }
 };
@@ -50,10 +50,10 @@ struct SlotClass {
 
 struct Slots {
   static constexpr uint8_t kHole = 255;  // This switch lacks the cable to that parent.
-  std::vector<SlotClass> of;          // [switch]
-  std::vector<uint32_t> first;        // [switch] Into `neighbor`.
-  std::vector<uint8_t> neighbor;      // [first + slot] Which of the switch's neighbours, or kHole.
-  std::vector<uint32_t> sibling;      // [switch] Its place among the children of the same parents.
+  std::vector<SlotClass> of;             // [switch]
+  std::vector<uint32_t> first;           // [switch] Into `neighbor`.
+  std::vector<uint8_t> neighbor;  // [first + slot] Which of the switch's neighbours, or kHole.
+  std::vector<uint32_t> sibling;  // [switch] Its place among the children of the same parents.
 };
 Slots FindSlots(const SwitchGraph& graph, const Levels& levels);
 

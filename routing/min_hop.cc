@@ -14,9 +14,9 @@ absl::StatusOr<RoutingPlan> MinHop::Compute(const RoutingInput& input) const {
   for (const SwitchGraph& graph : builder.graphs()) {
     const HopCosts costs = ShortestCosts(graph, {}, builder.parallel());
     if (UnservedPairs(graph, costs) > 0)
-      return FailedPrecondition("some ways from switch {} and its {} neighbours take more than {} hops",
-                                NodeName(input.snapshot, graph.node[0]), graph.size() - 1,
-                                HopCosts::kMostHops);
+      return FailedPrecondition(
+          "some ways between switch {} and the {} connected to it take more than {} hops",
+          NodeName(input.snapshot, graph.node[0]), graph.size() - 1, HopCosts::kMostHops);
     builder.AddTables(graph, FindLevels(graph), {}, costs);
   }
   return builder.Finish();

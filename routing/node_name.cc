@@ -6,7 +6,8 @@
 namespace fabricd::routing {
 
 std::string NodeName(const fabric::Node& node) {
-  return fmt::format("{} ({})", node.description.empty() ? "unnamed" : node.description, node.guid());
+  return fmt::format("{} ({})", node.description.empty() ? "unnamed" : node.description,
+                     node.guid());
 }
 std::string NodeName(const fabric::FabricSnapshot& snapshot, NodeIndex index) {
   const fabric::Node* node = snapshot.node(index);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kSampledDestinations = 128;
-constexpr uint32_t kLoadParts = 8;  // Fixed: sums of doubles must not depend on the thread count.
-constexpr uint32_t kRootsTried = 4; // Of leaves, and again of other switches.
+constexpr uint32_t kLoadParts = 8;   // Fixed: sums of doubles must not depend on the thread count.
+constexpr uint32_t kRootsTried = 4;  // Of leaves, and again of other switches.
 
 // Positions by ascending key, ties by switch number.
 template <typename Key>
@@ -180,7 +180,8 @@ class OrderSearch {
  public:
   OrderSearch(const SwitchGraph& graph, Parallel& parallel) : graph_(graph), parallel_(parallel) {
     uint32_t highest = 0;
-    for (const EndPort& end : graph.ends) highest = std::max(highest, end.base_lid + end.lid_count() - 1);
+    for (const EndPort& end : graph.ends)
+      highest = std::max(highest, end.base_lid + end.lid_count() - 1);
     short_tables_ = SwitchesWithout(graph, highest);
   }
 
@@ -197,8 +198,10 @@ class OrderSearch {
     HopCosts costs = OrderedCosts(graph_, order, {}, parallel_);
     if (UnservedPairs(graph_, costs) > 0) return;
     // LIDs that some tables cannot hold have to go round those switches in the same order.
-    const uint64_t cut = HasShortTables()
-        ? UnservedPairs(graph_, OrderedCosts(graph_, order, short_tables_, parallel_)) : 0;
+    const uint64_t cut =
+        HasShortTables()
+            ? UnservedPairs(graph_, OrderedCosts(graph_, order, short_tables_, parallel_))
+            : 0;
     const double load = EstimatePeakLoad(graph_, order, costs, parallel_);
     if (Found() && (cut > cut_ || (cut == cut_ && load >= load_ * (1 - 1e-9)))) return;
     cut_ = cut, load_ = load;

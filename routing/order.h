@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of up_down. Only orders that serve every pair of switches of the connected graph are
-// taken; among them the one with the lowest estimated peak load. For trees the apex is a leaf ("cone"
-// order): each way that rises and falls by level stays legal, and ways between cores, between spines
-// and to hosts on a spine become legal too, which no order with the cores on top allows.
+// taken; among them the one with the lowest estimated peak load. For trees the apex is a leaf
+// ("cone" order): each way that rises and falls by level stays legal, and ways between cores,
+// between spines and to hosts on a spine become legal too, which no order with the cores on top
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,14 @@ struct ChosenOrder {
   std::string kind;   // "levels", "cone", "root"
   uint32_t apex = 0;  // The switch on top.
 };
-// Every pair is served unless the best way of some pair has more than HopCosts::kMostHops hops. Where
-// the operator gave the ranks, the order by them is taken if it serves, else the cone over them, and
-// only then any other.
+// Every pair is served unless the best way of some pair has more than HopCosts::kMostHops hops.
+// Where the operator gave the ranks, the order by them is taken if it serves, else the cone over
+// them, and only then any other.
 ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given,
                         Parallel& parallel);
 
-// Highest load of a cable when each host sends one unit to each host of a sample of switches and flow
-// divides evenly over legal ways.
+// Highest load of a cable when each host sends one unit to each host of a sample of switches and
+// flow divides evenly over legal ways.
 double EstimatePeakLoad(const SwitchGraph& graph, const Order& order, const HopCosts& costs,
                         Parallel& parallel);
 

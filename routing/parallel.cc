@@ -24,8 +24,8 @@ int Parallel::concurrency() const { return arena_->arena.max_concurrency(); }
 
 void Parallel::For(size_t count, const std::function<void(size_t)>& body) {
   arena_->arena.execute([&] {
-    tbb::parallel_for(size_t{0}, count, [&](size_t index) { body(index); },
-                      tbb::simple_partitioner());
+    tbb::parallel_for(
+        size_t{0}, count, [&](size_t index) { body(index); }, tbb::simple_partitioner());
   });
 }
 

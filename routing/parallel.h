@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel: a loop over independent indices on a bounded number of cores. Each index may write only
-// what belongs to it, so the result is the same whatever the number of threads. The only place of this
-// library that knows oneTBB.
+// what belongs to it, so the result is the same whatever the number of threads. The only place of
+// this library that knows oneTBB.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,8 @@ std::vector<LidBand> Bands(const SwitchGraph& graph, uint32_t lid_end) {
 }  // namespace
 
 PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
-    : input_(input), parallel_(input.options.threads),
+    : input_(input),
+      parallel_(input.options.threads),
       graphs_(BuildGraphs(input.snapshot, input.lids)),
       row_size_((input.lids.top().value() / 64 + size_t{1}) * 64) {
   plan_.engine = engine;
@@ -67,7 +68,8 @@ void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, cons
   const RoutingPlan* previous = input_.previous;
   parallel_.For(graph.size(), [&](size_t s) {
     const NodeIndex node = graph.node[s];
-    const bool same = previous && previous->HasRow(node) && *previous->rows[node.value()] == *rows[s];
+    const bool same =
+        previous && previous->HasRow(node) && *previous->rows[node.value()] == *rows[s];
     plan_.rows[node.value()] = same ? previous->rows[node.value()] : std::move(rows[s]);
   });
   AddOrder(graph, order);

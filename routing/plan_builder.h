@@ -24,8 +24,8 @@ class PlanBuilder {
   void AddNote(std::string note) { plan_.notes.push_back(std::move(note)); }
 
   // Writes the rows of all switches of one of graphs(). `order` is empty for an engine without one;
-  // `costs` are those with nothing blocked. LIDs beyond a switch's LinearFDBCap are led round it and
-  // what only it could serve is exempt.
+  // `costs` are those with nothing blocked. LIDs beyond a switch's LinearFDBCap are led round it
+  // and what only it could serve is exempt.
   void AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
                  const HopCosts& costs);
   // The builder is empty afterwards.

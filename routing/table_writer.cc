@@ -24,8 +24,13 @@ constexpr uint8_t kMatchesNothing = 254;  // HopCosts never has it.
 TableWriter::TableWriter(const SwitchGraph& graph, const Levels& levels, const Slots& slots,
                          const std::vector<Destination>& destinations, const Order& order,
                          const HopCosts& costs, LidBand band)
-    : graph_(graph), levels_(levels), slots_(slots), destinations_(destinations), order_(order),
-      costs_(costs), band_(band) {
+    : graph_(graph),
+      levels_(levels),
+      slots_(slots),
+      destinations_(destinations),
+      order_(order),
+      costs_(costs),
+      band_(band) {
   for (uint32_t n = 0; n < destinations.size(); ++n) {
     const Destination& to = destinations[n];
     if (runs_.empty() || runs_.back().at != to.at) runs_.push_back({n, n, to.at, true});
@@ -75,8 +80,8 @@ void TableWriter::FillAllowed(uint32_t source, Scratch& scratch) const {
                  static_cast<int>(costs_.stride));
 }
 
-// Which of parallel cables, modulo their number: downwards the same one that the child itself would take upwards, so that
-// both directions spread alike.
+// Which of parallel cables, modulo their number: downwards the same one that the child itself would
+// take upwards, so that both directions spread alike.
 uint32_t TableWriter::CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
                               uint8_t up_cable) const {
   if (neighbor.cable_count == 1) return 0;
@@ -110,11 +115,12 @@ void TableWriter::WriteEntries(uint32_t source, uint32_t destination, uint32_t n
   const Destination& to = destinations_[destination];
   ++scratch.load[neighbor];
   uint32_t i = neighbor, round = 0;
-  for (uint32_t offset = 0; offset < 1u << to.lmc; ++offset) {
+  for (uint32_t offset = 0;;) {
     const Neighbor& next = graph_.neighbor(source, i);
     const uint32_t cable = CableOf(source, next, to, scratch.cable[destination]) + round;
     if (band_.Has(to.base_lid + offset))
       row[to.base_lid + offset] = graph_.cables[next.first_cable + cable % next.cable_count].port;
+    if (++offset == 1u << to.lmc) break;
     do {
       i = i + 1 < scratch.arcs.size() ? i + 1 : 0;
     } while (!Allows(scratch, i, to.at));
@@ -164,9 +170,8 @@ void TableWriter::WriteRow(uint32_t source, Scratch& scratch, Row& row,
     if (run.at == source && !blocked)
       ForEachLid(run, [&](uint32_t lid, uint8_t port) { row[lid] = port; });
     else if (scratch.count[run.at] == 0)
-      ForEachLid(run, [&](uint32_t lid, uint8_t) {
-        unserved.push_back(Lid(static_cast<uint16_t>(lid)));
-      });
+      ForEachLid(
+          run, [&](uint32_t lid, uint8_t) { unserved.push_back(Lid(static_cast<uint16_t>(lid))); });
     else
       WriteRun(source, run, scratch, row);
   }

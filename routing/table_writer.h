@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TableWriter: turns hop costs into rows. For each destination any neighbour that the costs allow
 // would do; the slot of the destination decides (levels.h), and where that slot has no allowed
-// neighbour, the least loaded of the others at this switch. The LIDs of one port (LMC) go to different
-// neighbours first, to different parallel cables next. Each row depends on its own switch only.
+// neighbour, the least loaded of the others at this switch. The LIDs of one port (LMC) go to
+// different neighbours first, to different parallel cables next. Each row depends on its own switch
+// only.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class TableWriter {
   struct Arc {
     const uint8_t* costs;  // [destination switch] What is left from the neighbour on.
     bool up;
-    bool single;           // One cable only, by `port`.
+    bool single;  // One cable only, by `port`.
     uint8_t port;
   };
   // Neighbouring destinations on one switch.
@@ -73,15 +74,15 @@ class TableWriter {
  public:
   // Reused from row to row by one thread; worth it when they are of one level.
   struct Scratch {
-    std::vector<Arc> arcs;           // [neighbour]
-    SlotClass slot_class;            // For which `slot` and `cable` hold.
-    std::vector<uint16_t> slot;      // [destination]
-    std::vector<uint8_t> cable;      // [destination]
-    std::vector<uint8_t> want[2];    // [destination switch] Neighbour's cost, for down and up arcs.
-    std::vector<uint8_t> count;      // [destination switch] Allowed neighbours.
-    std::vector<uint8_t> last;       // [destination switch] One of them.
-    std::vector<uint32_t> missed;    // Destinations whose slot has no allowed neighbour.
-    std::vector<uint32_t> load;      // [neighbour]
+    std::vector<Arc> arcs;         // [neighbour]
+    SlotClass slot_class;          // For which `slot` and `cable` hold.
+    std::vector<uint16_t> slot;    // [destination]
+    std::vector<uint8_t> cable;    // [destination]
+    std::vector<uint8_t> want[2];  // [destination switch] Neighbour's cost, for down and up arcs.
+    std::vector<uint8_t> count;    // [destination switch] Allowed neighbours.
+    std::vector<uint8_t> last;     // [destination switch] One of them.
+    std::vector<uint32_t> missed;  // Destinations whose slot has no allowed neighbour.
+    std::vector<uint32_t> load;    // [neighbour]
   };
 };
 

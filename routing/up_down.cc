@@ -17,7 +17,8 @@ std::vector<uint32_t> RootsIn(const SwitchGraph& graph, const fabric::FabricSnap
                               const std::vector<Guid>& wanted) {
   std::vector<uint32_t> roots;
   for (uint32_t s = 0; s < graph.size(); ++s)
-    if (std::find(wanted.begin(), wanted.end(), snapshot.node(graph.node[s])->guid()) != wanted.end())
+    if (std::find(wanted.begin(), wanted.end(), snapshot.node(graph.node[s])->guid()) !=
+        wanted.end())
       roots.push_back(s);
   return roots;
 }
@@ -44,8 +45,8 @@ absl::StatusOr<RoutingPlan> UpDown::Compute(const RoutingInput& input) const {
       return FailedPrecondition("some ways up to switch {} and down again take more than {} hops",
                                 apex, HopCosts::kMostHops);
     if (graph.size() > 1)
-      builder.AddNote(fmt::format("{} switches in {} order, {} on top", graph.size(), chosen.kind,
-                                  apex));
+      builder.AddNote(
+          fmt::format("{} switches in {} order, {} on top", graph.size(), chosen.kind, apex));
     builder.AddTables(graph, levels, chosen.order, chosen.costs);
   }
   return builder.Finish();

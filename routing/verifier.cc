@@ -21,7 +21,8 @@ using fabric::Node;
 using fabric::Port;
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr uint32_t kTile = 64;  // LIDs judged together: a tile of all switches stays in the L2 cache.
+constexpr uint32_t kTile =
+    64;  // LIDs judged together: a tile of all switches stays in the L2 cache.
 constexpr size_t kMaxFaults = 16;
 constexpr size_t kMaxLoopShown = 12;
 
@@ -94,7 +95,8 @@ class Wiring {
       const Node* peer = LivePeer(node.ports[port]);
       if (!peer) continue;
       const uint8_t peer_port = node.ports[port].peer.port.value();
-      if (peer_port == 0 || peer_port == kNoRoute) continue;  // No link of the specification ends there.
+      if (peer_port == 0 || peer_port == kNoRoute)
+        continue;  // No link of the specification ends there.
       Far& far = far_[size_t{s} * 256 + port];
       far.node = peer->IsSwitch() ? number_[peer->index.value()] : Far::kEndPort;
       far.channel = peer_port - 1u;  // Of that switch; the switches before it are added at the end.
@@ -140,12 +142,13 @@ class Wiring {
   uint8_t last_port_ = 0;              // Highest in use on a link.
 };
 
-// Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A channel
-// is named by its receiving end: s * ports + in - 1.
+// Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A
+// channel is named by its receiving end: s * ports + in - 1.
 class Dependencies {
  public:
   explicit Dependencies(const Wiring& wiring)
-      : ports_(wiring.last_port()), words_((ports_ + 63) / 64),
+      : ports_(wiring.last_port()),
+        words_((ports_ + 63) / 64),
         bits_(size_t{wiring.size()} * ports_ * words_, 0) {}
 
   // Port 64 of a radix-64 switch must not share a bit with port 0, hence port - 1. Port 0 and ports
@@ -153,8 +156,10 @@ class Dependencies {
   void Add(uint32_t channel, uint8_t out) {
     const unsigned bit = out - 1u;
     if (bit >= ports_) return;
-    if (words_ == 1) bits_[channel] |= uint64_t{1} << bit;
-    else bits_[size_t{channel} * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
+    if (words_ == 1)
+      bits_[channel] |= uint64_t{1} << bit;
+    else
+      bits_[size_t{channel} * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
   }
   void Merge(const Dependencies& other) {
     for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
@@ -220,8 +225,9 @@ std::string CycleText(const Wiring& wiring, const Dependencies& dependencies,
                       const std::vector<size_t>& cycle) {
   std::string text = fmt::format("credit loop over {} links:", cycle.size());
   for (size_t i = 0; i < cycle.size() && i < kMaxLoopShown; ++i)
-    text += fmt::format("{} {} port {}", i ? " ->" : "",
-                        wiring.Name(dependencies.SwitchOf(cycle[i])), dependencies.PortOf(cycle[i]));
+    text +=
+        fmt::format("{} {} port {}", i ? " ->" : "", wiring.Name(dependencies.SwitchOf(cycle[i])),
+                    dependencies.PortOf(cycle[i]));
   return text + (cycle.size() > kMaxLoopShown ? " -> ..." : " -> back");
 }
 

@@ -15,15 +15,17 @@ namespace fabricd::routing {
 
 struct VerifyReport {
   bool ok = false;
-  uint64_t unreachable_pairs = 0;  // (source switch, LID) pairs not exempt, source with a live end port or port 0.
+  uint64_t unreachable_pairs =
+      0;  // (source switch, LID) pairs not exempt, source with a live end port or port 0.
   uint64_t loops = 0;
-  bool deadlock_free = false;      // Channel-dependency graph acyclic on each lane.
-  std::vector<std::string> faults; // The first few, by name: "switch A (0x…): LID 7 of node B has no route".
+  bool deadlock_free = false;  // Channel-dependency graph acyclic on each lane.
+  std::vector<std::string>
+      faults;  // The first few, by name: "switch A (0x…): LID 7 of node B has no route".
 };
 
 // Checks that every LID in `lids` is reached from every switch (and so from every end port) of its
-// connected component unless exempt, that no walk loops, that it ends at the owner's own port, and that
-// the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is acyclic.
+// connected component unless exempt, that no walk loops, that it ends at the owner's own port, and
+// that the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is acyclic.
 VerifyReport Verify(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
                     const RoutingPlan& plan, int threads = 0);
 

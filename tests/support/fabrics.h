@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small and large fabrics for tests: a list of nodes and cables that becomes a FabricSnapshot and a
-// LidTable. A node is known by its handle (the order in which it was added); GUIDs and LIDs follow the
-// handles, whatever the order in which the snapshot is told of them.
+// LidTable. A node is known by its handle (the order in which it was added); GUIDs and LIDs follow
+// the handles, whatever the order in which the snapshot is told of them.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class FabricMaker {
     std::vector<size_t> sequence(size());
     std::iota(sequence.begin(), sequence.end(), size_t{0});
     Rng rng(shuffle);
-    for (size_t i = size(); shuffle && i > 1; --i) std::swap(sequence[i - 1], sequence[rng.Below(i)]);
+    for (size_t i = size(); shuffle && i > 1; --i)
+      std::swap(sequence[i - 1], sequence[rng.Below(i)]);
     TestFabric fabric;
     fabric.node.resize(size());
     fabric::SnapshotBuilder builder;
@@ -111,7 +112,8 @@ class FabricMaker {
   };
 
   size_t Add(wire::NodeType type, int ports, std::string name) {
-    nodes_.push_back({type, ports, Guid(0x0002c90000100000 + nodes_.size() * 0x100), std::move(name)});
+    nodes_.push_back(
+        {type, ports, Guid(0x0002c90000100000 + nodes_.size() * 0x100), std::move(name)});
     return nodes_.size() - 1;
   }
   PortRef Ref(const TestFabric& fabric, size_t handle, int port) const {
@@ -169,8 +171,8 @@ inline FabricMaker MakeTree(const std::vector<TreeLevel>& levels) {
     spread.push_back(parents);
     const int up = l + 1 < levels.size() ? levels[l + 1].parents * levels[l + 1].cables : 0;
     for (size_t i = 0; i < subtrees * parents; ++i)
-      made[l + 1].push_back(maker.AddSwitch(levels[l].children * levels[l].cables + up,
-                                            fmt::format("L{}-{}", l, i)));
+      made[l + 1].push_back(
+          maker.AddSwitch(levels[l].children * levels[l].cables + up, fmt::format("L{}-{}", l, i)));
   }
   for (size_t i = 0; i < hosts; ++i) made[0].push_back(maker.AddHost(levels[0].parents));
   for (size_t l = 0; l < levels.size(); ++l)
@@ -214,8 +216,8 @@ inline FabricMaker MakeTorus(const std::vector<int>& dimensions, int hosts) {
 }
 inline FabricMaker MakeRing(int switches, int hosts) { return MakeTorus({switches}, hosts); }
 
-// Any graph: may have parallel cables, cables from a switch to itself, CAs with several ports, CAs back
-// to back, several pieces.
+// Any graph: may have parallel cables, cables from a switch to itself, CAs with several ports, CAs
+// back to back, several pieces.
 inline FabricMaker MakeRandom(int switches, int cables, int hosts, uint64_t seed) {
   FabricMaker maker;
   Rng rng(seed);

@@ -17,9 +17,9 @@ namespace fabricd::routing {
 namespace {
 
 using namespace fabricd::testing;  // NOLINT: the test's own helpers.
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing::Contains;
 
 class BothEngines : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Engines, BothEngines, ::testing::Values("min_hop", "up_down"));
@@ -131,7 +131,8 @@ TEST_P(BothEngines, LmcTakesOtherNeighborsThenOtherCables) {
 }
 
 // The most flows on any cable when every host sends to the host `shift` places on, over all shifts.
-int WorstShift(const TestFabric& fabric, const RoutingPlan& plan, const std::vector<size_t>& hosts) {
+int WorstShift(const TestFabric& fabric, const RoutingPlan& plan,
+               const std::vector<size_t>& hosts) {
   int worst = 0;
   for (size_t shift = 1; shift < hosts.size(); ++shift) {
     std::map<Channel, int> flows;
@@ -147,9 +148,9 @@ int WorstShift(const TestFabric& fabric, const RoutingPlan& plan, const std::vec
 
 TEST_P(BothEngines, EveryShiftIsContentionFreeOnIntactTrees) {
   const std::vector<std::vector<TreeLevel>> shapes = {
-      {{4, 1}, {8, 4}},               // Two levels.
-      {{3, 1}, {3, 3}, {6, 3}},       // Three.
-      {{8, 1}, {4, 4, 2}},            // Parallel cables.
+      {{4, 1}, {8, 4}},             // Two levels.
+      {{3, 1}, {3, 3}, {6, 3}},     // Three.
+      {{8, 1}, {4, 4, 2}},          // Parallel cables.
       {{6, 1}, {3, 2, 3}, {4, 9}},  // Both.
       {{2, 1}, {2, 2}, {2, 2}, {4, 2}},
   };

@@ -124,7 +124,8 @@ TEST(Order, LevelsCutCorePairsAndAConeServesThem) {
   const Levels levels = FindLevels(graph);
   Parallel parallel(1);
   EXPECT_GT(UnservedPairs(graph, OrderedCosts(graph, LevelOrder(levels), {}, parallel)), 0u);
-  EXPECT_EQ(UnservedPairs(graph, OrderedCosts(graph, ConeOrder(graph, levels, 0), {}, parallel)), 0u);
+  EXPECT_EQ(UnservedPairs(graph, OrderedCosts(graph, ConeOrder(graph, levels, 0), {}, parallel)),
+            0u);
   EXPECT_EQ(UnservedPairs(graph, OrderedCosts(graph, RootOrder(graph, 17), {}, parallel)), 0u);
 }
 

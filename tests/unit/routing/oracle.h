@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumb oracles: they follow the tables one packet at a time and search for cycles by plain recursion,
-// with nothing in common with routing/.
+// Dumb oracles: they follow the tables one packet at a time and search for cycles by plain
+// recursion, with nothing in common with routing/.
 #pragma once
 
 #include <map>
@@ -79,9 +79,9 @@ inline uint64_t UnreachablePairs(const TestFabric& fabric, const routing::Routin
       if (owner.IsNone() || !reached.count(owner.node)) continue;
       // A CA may hang on two pieces of the fabric: this port must be on ours.
       const fabric::Port* port = fabric.snapshot->port(owner);
-      const bool here = owner.port == PortNum(0)
-                            ? true
-                            : port->IsUp() && !port->peer.IsNone() && reached.count(port->peer.node);
+      const bool here = owner.port == PortNum(0) ? true
+                                                 : port->IsUp() && !port->peer.IsNone() &&
+                                                       reached.count(port->peer.node);
       if (here && Follow(*fabric.snapshot, plan, node.index, lid).end != owner) ++pairs;
     }
   });

@@ -26,7 +26,8 @@ FabricMaker DrawMaker() {
   const auto seed = *rc::gen::arbitrary<uint64_t>();
   switch (*rc::gen::inRange(0, 4)) {
     case 0: {
-      FabricMaker maker = MakeTree({{2, 1}, {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4)},
+      FabricMaker maker = MakeTree({{2, 1},
+                                    {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4)},
                                     {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 3), 2}});
       Rng rng(seed);
       for (size_t cable = maker.cable_count(); cable-- > 0;)
@@ -36,8 +37,8 @@ FabricMaker DrawMaker() {
     case 1:
       return MakeTorus({*rc::gen::inRange(1, 5), *rc::gen::inRange(1, 5)}, *rc::gen::inRange(0, 3));
     default:
-      return MakeRandom(*rc::gen::inRange(1, 14), *rc::gen::inRange(0, 30), *rc::gen::inRange(0, 16),
-                        seed);
+      return MakeRandom(*rc::gen::inRange(1, 14), *rc::gen::inRange(0, 30),
+                        *rc::gen::inRange(0, 16), seed);
   }
 }
 
@@ -80,8 +81,8 @@ TEST(RandomFabrics, UpDownWaysNeverRiseAfterFalling) {
       if (!node.IsSwitch()) return;
       for (uint32_t lid = 1; lid <= fabric.lids.top().value(); ++lid) {
         bool fell = false;
-        for (Channel c : Follow(*fabric.snapshot, plan, node.index, Lid(static_cast<uint16_t>(lid)))
-                             .channels) {
+        for (Channel c :
+             Follow(*fabric.snapshot, plan, node.index, Lid(static_cast<uint16_t>(lid))).channels) {
           const NodeIndex head = fabric.snapshot->port(c)->peer.node;
           if (!fabric.snapshot->node(head)->IsSwitch()) continue;
           const bool rises = plan.order[head.value()] > plan.order[c.node.value()];
@@ -154,9 +155,9 @@ uint64_t StrayEntries(const TestFabric& fabric, const RoutingPlan& plan) {
     for (uint32_t lid = 1; lid <= fabric.lids.top().value(); ++lid) {
       const PortRef owner = fabric.lids.Owner(Lid(static_cast<uint16_t>(lid)));
       const fabric::Port* port = fabric.snapshot->port(owner);
-      const NodeIndex at = !port                           ? NodeIndex::None()
-                           : owner.port == PortNum(0)      ? owner.node
-                                                           : port->peer.node;
+      const NodeIndex at = !port                      ? NodeIndex::None()
+                           : owner.port == PortNum(0) ? owner.node
+                                                      : port->peer.node;
       const bool here = !at.IsNone() && reached.count(at) && fabric.snapshot->node(at)->IsSwitch();
       stray += !here && plan.EgressPort(node.index, Lid(static_cast<uint16_t>(lid))) != kNoRoute;
     }

@@ -35,7 +35,8 @@ fabric::LidTable AssignLids(const fabric::FabricSnapshot& snapshot, uint8_t lmc)
   fabric::LidTable lids;
   uint32_t next = 1;
   snapshot.ForEachNode([&](const fabric::Node& node) {
-    for (unsigned port = node.first_end_port().value(); port <= node.last_end_port().value(); ++port) {
+    for (unsigned port = node.first_end_port().value(); port <= node.last_end_port().value();
+         ++port) {
       const uint8_t mask = node.IsSwitch() ? 0 : lmc;
       next = (next + (1u << mask) - 1) >> mask << mask;
       lids.Assign({node.index, PortNum(static_cast<uint8_t>(port))},

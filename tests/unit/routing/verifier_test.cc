@@ -64,8 +64,8 @@ TEST_F(Verifier, Loop) {
   EXPECT_EQ(report.loops, 1u);
   EXPECT_EQ(report.unreachable_pairs, 2u);
   ASSERT_FALSE(report.faults.empty());
-  EXPECT_THAT(report.faults[0],
-              AllOf(HasSubstr("LID 6"), HasSubstr("loops"), HasSubstr("left"), HasSubstr("middle")));
+  EXPECT_THAT(report.faults[0], AllOf(HasSubstr("LID 6"), HasSubstr("loops"), HasSubstr("left"),
+                                      HasSubstr("middle")));
 }
 
 TEST_F(Verifier, WrongHost) {
@@ -73,7 +73,8 @@ TEST_F(Verifier, WrongHost) {
   const VerifyReport report = Verdict();
   EXPECT_FALSE(report.ok);
   EXPECT_EQ(report.unreachable_pairs, 2u);
-  EXPECT_THAT(report.faults, ElementsAre(AllOf(HasSubstr("LID 6"), HasSubstr("delivered to host4"))));
+  EXPECT_THAT(report.faults,
+              ElementsAre(AllOf(HasSubstr("LID 6"), HasSubstr("delivered to host4"))));
 }
 
 TEST_F(Verifier, OtherPortOfTheSameCa) {
@@ -86,7 +87,8 @@ TEST_F(Verifier, OtherPortOfTheSameCa) {
   Set(sw, fabric_.LidOf(ca, 2).value(), 1);
   const VerifyReport report = Verdict();
   EXPECT_EQ(report.unreachable_pairs, 1u);
-  EXPECT_THAT(report.faults, ElementsAre(HasSubstr("delivered to host1 (0x0002c90000100100) port 1")));
+  EXPECT_THAT(report.faults,
+              ElementsAre(HasSubstr("delivered to host1 (0x0002c90000100100) port 1")));
 }
 
 TEST_F(Verifier, DeliveredToTheWrongSwitch) {
@@ -133,7 +135,8 @@ TEST_F(Verifier, EntryForALidOfAnotherPiece) {
   plan_ = Route(fabric_, "up_down");
   ASSERT_TRUE(Verdict().ok);
   Set(0, fabric_.LidOf(island, 0).value(), 1);
-  EXPECT_THAT(Verdict().faults, ElementsAre(HasSubstr("cannot be reached from here but has a route")));
+  EXPECT_THAT(Verdict().faults,
+              ElementsAre(HasSubstr("cannot be reached from here but has a route")));
 }
 
 TEST_F(Verifier, MissingTable) {
