@@ -107,11 +107,11 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-// When a changed key takes effect under SIGHUP.
+// What the change of a key asks for.
 enum class ReloadClass {
-  kLive,     // At once.
-  kResweep,  // With the heavy sweep that the reload starts.
-  kRestart,  // Not before fabricd is started again.
+  kLive,     // Nothing else.
+  kResweep,  // A heavy sweep.
+  kRestart,  // That fabricd is started again.
 };
 
 struct Change {
