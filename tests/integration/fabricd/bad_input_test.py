@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What fabricd and fabricsim say and return when what they are given is wrong.
+
+usage: bad_input_test.py BIN_DIR [TEST...]
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import ibsim  # noqa: E402
+
+THREE_FAULTS = """\
+fabric: sim:superpod:sus=1,hosts=2,rails=2
+sm:
+  priority: 16
+  colour: red
+lid: {lmc: 9}
+"""
+EVERY_FAULT = ["bad.yaml:3: sm.priority: expected 0-15, got 16",
+               "bad.yaml:4: sm.colour: unknown key",
+               "bad.yaml:5: lid.lmc: expected 0-7, got 9"]
+
+SWITCH_AND_HOST = """\
+Switch\t4 "S-1"\t\t# "leaf"
+[1]\t"H-1"[1]\t\t# lid 0 4xHDR
+
+Ca\t1 "H-1"\t\t# "host1 mlx5_0"
+[1]\t"S-1"[1]\t\t# lid 0 4xHDR
+"""
+
+
+class BadInputTest(ibsim.Case):
+    def fabricd(self, *arguments, code):
+        return self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"), "--state-dir",
+                                 self.path("state"), *arguments], code=code)
+
+    def on_fabric(self, fabric, code):
+        return self.fabricd("--listen", "unix:" + self.path("sock"), "--once", "--fabric", fabric,
+                            code=code)
+
+    def test_lists_every_fault_of_a_config(self):
+        bad = self.write("bad.yaml", THREE_FAULTS)
+        for mode in ("--check-config", "--once"):
+            output = self.fabricd("--config", bad, mode, code=2)
+            faults = [line.replace(self.folder + os.sep, "") for line in output.splitlines()]
+            self.assertEqual(sorted(faults), EVERY_FAULT, output)
+        self.assertFalse(os.path.exists(self.path("state")), "a refused config left traces")
+
+    def test_takes_the_config_that_it_prints(self):
+        example = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"),
+                                    "--print-default-config"])
+        self.fabricd("--config", self.write("example.yaml", example), "--check-config", code=0)
+
+    def test_names_the_line_where_a_topology_is_cut(self):
+        whole = self.write("whole.net", SWITCH_AND_HOST)
+        self.on_fabric("sim:" + whole, code=0)
+        cut = self.write("cut.net", SWITCH_AND_HOST[:-20])  # In the last line's peer.
+        output = self.on_fabric("sim:" + cut, code=2)
+        self.assertIn("cut.net': line 5: ", output)
+
+    def test_says_what_to_do_without_an_adapter(self):
+        if os.path.exists("/dev/infiniband"):
+            self.skipTest("this machine has InfiniBand devices")
+        output = self.on_fabric("umad", code=1)
+        self.assertIn("no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check "
+                      "permissions, or use --fabric sim:", output)
+
+    def test_names_the_generators_and_their_parameters(self):
+        output = self.on_fabric("sim:dragonfly:groups=4", code=2)
+        self.assertRegex(output, "'dragonfly:groups=4'.*fat-tree.*superpod")
+        output = self.on_fabric("sim:superpod:sus=1,colour=3", code=2)
+        self.assertRegex(output, r"superpod has no parameter 'colour' \(it has sus, hosts, rails")
+        output = self.on_fabric("sim:superpod:hosts=0", code=2)
+        self.assertIn("hosts 0: 1 or more", output)
+        output = self.on_fabric("ethernet", code=2)
+        self.assertIn('"ethernet" is not umad', output)
+        generate = [os.path.join(ibsim.Fabricd.bin, "fabricsim"), "generate"]
+        self.assertIn("--rails", self.run_program(generate + ["superpod", "--help"]))
+        output = self.run_program(generate + ["superpod", "--colour", "3"], code=2)
+        self.assertIn("--colour", output)
+        output = self.run_program(generate + ["superpod", "--rails", "0"], code=2)
+        self.assertIn("rails 0: 1 or more", output)
+
+    def test_does_not_take_another_daemons_socket_or_state(self):
+        first = ibsim.Fabricd(self)
+        first.start(fabric="sim:superpod:sus=1,hosts=2,rails=2")
+        first.log.wait_for("subnet up")
+        second = ibsim.Fabricd(self, name="second")
+        second.socket = first.socket
+        output = second.once(code=1, fabric="sim:superpod:sus=1,hosts=2,rails=2")
+        self.assertIn("cannot listen on %s: another process does" % first.socket, output)
+        third = ibsim.Fabricd(self, name="third")
+        third.state = first.state
+        output = third.once(code=1, fabric="sim:superpod:sus=1,hosts=2,rails=2")
+        self.assertIn("another fabricd (pid %d) uses this directory" % first.process.pid, output)
+        self.assertTrue(first.ask("get", "sm")["subnet_up"], "the first one did not go on")
+        self.assertEqual(first.stop(), 0)
+        self.assertFalse(os.path.exists(first.socket), "the socket outlived fabricd")
+
+    def test_takes_over_the_socket_of_a_daemon_that_was_killed(self):
+        killed = ibsim.Fabricd(self)
+        killed.start(fabric="sim:superpod:sus=1,hosts=2,rails=2")
+        killed.log.wait_for("subnet up")
+        killed.kill()
+        self.assertTrue(os.path.exists(killed.socket))
+        killed.once(fabric="sim:superpod:sus=1,hosts=2,rails=2")
+
+
+if __name__ == "__main__":
+    ibsim.main([])
