@@ -84,8 +84,11 @@ absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
 
 }  // namespace
 
-sweep::CoreOptions ToCoreOptions(const config::Config& config,
-                                 absl::flat_hash_map<Guid, MKey> m_keys) {
+absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
+  auto m_keys = ReadMKeys(config.sm.guid2mkey_file);
+  if (!m_keys.ok()) return m_keys.status();
+  auto roots = ReadRoots(config.routing);
+  if (!roots.ok()) return roots.status();
   sweep::CoreOptions options;
   options.smp.window_initial = config.smp.window_initial;
   options.smp.window_max = config.smp.window;
@@ -102,7 +105,7 @@ sweep::CoreOptions ToCoreOptions(const config::Config& config,
   options.sm.m_key_lease_period = static_cast<uint16_t>(
       std::chrono::duration_cast<std::chrono::seconds>(config.sm.m_key_lease_period).count());
   options.sm.m_key_protect_bits = config.sm.m_key_protect;
-  options.sm.m_key_by_guid = std::move(m_keys);
+  options.sm.m_key_by_guid = *std::move(m_keys);
   options.link = {config.link.max_operational_vls, config.link.subnet_timeout,
                   config.link.packet_life_time,    config.link.hoq_life,
                   config.link.leaf_hoq_life,       config.link.vl_stall,
@@ -113,6 +116,7 @@ sweep::CoreOptions ToCoreOptions(const config::Config& config,
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;
+  options.routing.roots = *std::move(roots);
   options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
   options.routing.threads = static_cast<int>(config.routing.threads);
   return options;
@@ -120,7 +124,8 @@ sweep::CoreOptions ToCoreOptions(const config::Config& config,
 
 // ---- set-up
 
-App::App(const config::Config& config, RunOptions run) : config_(config), run_(std::move(run)) {
+App::App(const config::Config& config, RunOptions run)
+    : config_(config), reloaded_(config), run_(std::move(run)) {
   view_.Set(std::make_shared<sweep::FabricView>());
 }
 
@@ -166,7 +171,8 @@ absl::Status App::OpenFabric() {
   const std::string& spec = config_.fabric;
   if (spec.rfind("sim:", 0) == 0) {
     auto topology = sim::MakeTopology(spec.substr(4));
-    if (!topology.ok()) return topology.status();
+    // What --fabric names is the operator's word, also where no such file exists.
+    if (!topology.ok()) return InvalidArgument("{}", Message(topology.status()));
     auto transport = sim::SimTransport::Create(**topology, {});
     if (!transport.ok()) return transport.status();
     sim_control_ = transport->get();
@@ -178,23 +184,20 @@ absl::Status App::OpenFabric() {
     if (!transport.ok()) return transport.status();
     transport_ = std::move(*transport);
   }
-  auto m_keys = ReadMKeys(config_.sm.guid2mkey_file);
-  if (!m_keys.ok()) return m_keys.status();
-  auto roots = ReadRoots(config_.routing);
-  if (!roots.ok()) return roots.status();
+  auto options = ToCoreOptions(config_);
+  if (!options.ok()) return options.status();
   auto stored = store_->LoadLids();
   if (!stored.ok()) return stored.status();
   std::vector<sweep::LidRecord> records;
   for (const store::LidRecord& record : *stored)
     records.push_back({record.port_guid, record.base_lid, record.lmc});
-  sweep::CoreOptions options = ToCoreOptions(config_, *std::move(m_keys));
-  options.routing.roots = *std::move(roots);
-  core_ = std::make_unique<sweep::Core>(std::move(options), transport_->local_port(),
+  core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
                                         std::move(records));
   return absl::OkStatus();
 }
 
 absl::Status App::OpenListeners() {
+  if (!config_.http_listen.empty()) spdlog::warn("http_listen: nothing is served there yet");
   if (config_.listen.empty()) return absl::OkStatus();
   auto server = rpc::Server::Start({config_.listen, kVersion}, *this);
   if (!server.ok()) return server.status();
@@ -253,6 +256,21 @@ int App::Run() {
 void App::Stop() {
   stopping_ = true;
   inbox_.Interrupt();
+}
+
+absl::Status App::Reload(const config::Config& config) {
+  auto options = ToCoreOptions(config);
+  if (!options.ok()) return options.status();
+  for (const config::Change& change : config::Diff(reloaded_, config)) {
+    const bool restart = change.reload == config::ReloadClass::kRestart;
+    spdlog::info("{}: {} -> {}{}", change.path, change.from, change.to,
+                 restart ? ", after a restart" : "");
+  }
+  if (!inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
+    return Unavailable("fabricd is busy or stopping");
+  SetLogLevel(config.log.level);
+  reloaded_ = config;
+  return absl::OkStatus();
 }
 
 void App::Carry(sweep::Effects effects, Instant now) {

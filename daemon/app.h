@@ -53,6 +53,10 @@ class App final : public Backend {
   int Run();
   // Any thread, and signal handlers' own thread.
   void Stop();
+  // Takes a new configuration: each changed key is logged with when it takes effect, and a heavy
+  // sweep follows. An error (a side file that cannot be read) changes nothing. One thread at a
+  // time.
+  absl::Status Reload(const config::Config& config);
 
   // Backend.
   std::shared_ptr<const sweep::FabricView> view() const override;
@@ -77,7 +81,8 @@ class App final : public Backend {
   void WriteDumps() const;
   std::optional<int> OnceVerdict(const sweep::FabricView& view) const;
 
-  const config::Config config_;
+  const config::Config config_;  // As started.
+  config::Config reloaded_;      // As last accepted; of the thread that calls Reload().
   const RunOptions run_;
   fabric::NodeNameMap node_name_map_;
   fabric::HostPatterns host_patterns_;
@@ -108,8 +113,7 @@ class App final : public Backend {
   std::optional<int> exit_code_;
 };
 
-// The core's view of a configuration. `m_keys`: from the guid2mkey file.
-sweep::CoreOptions ToCoreOptions(const config::Config& config,
-                                 absl::flat_hash_map<Guid, MKey> m_keys);
+// The core's view of a configuration, with the files that it names read.
+absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config);
 
 }  // namespace fabricd::daemon

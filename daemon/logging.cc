@@ -53,6 +53,8 @@ void SetUpLogging(config::LogLevel level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void SetLogLevel(config::LogLevel level) { spdlog::set_level(ToSpdlog(level)); }
+
 void Write(const sweep::LogRecord& record) {
   switch (record.level) {
     case sweep::LogLevel::kDebug: spdlog::debug("{}", record.text); break;

@@ -8,6 +8,7 @@
 namespace fabricd::daemon {
 
 void SetUpLogging(config::LogLevel level);
+void SetLogLevel(config::LogLevel level);
 void Write(const sweep::LogRecord& record);
 
 // One line on a terminal that is rewritten while a big sweep runs; nothing where stderr is no

@@ -76,13 +76,18 @@ sigset_t BlockSignals() {
   return set;
 }
 
-void WaitForSignals(const sigset_t& set, fabricd::daemon::App& app) {
+// A faulty file changes nothing: its faults are listed and the old configuration stands.
+void Reload(const Arguments& arguments, fabricd::daemon::App& app) {
+  const auto config = MakeConfig(arguments);
+  const absl::Status status = config.ok() ? app.Reload(*config) : config.status();
+  if (!status.ok()) spdlog::error("reload refused: {}", fabricd::Message(status));
+}
+
+void WaitForSignals(const sigset_t& set, const Arguments& arguments, fabricd::daemon::App& app) {
   for (int number = 0; sigwait(&set, &number) == 0;) {
     if (number == SIGUSR1) return;  // Run() has ended by itself.
     if (number == SIGHUP) {
-      app.PostSweep(true, [](const absl::Status& status) {
-        if (!status.ok()) spdlog::warn("SIGHUP: {}", fabricd::Message(status));
-      });
+      Reload(arguments, app);
       continue;
     }
     app.Stop();
@@ -118,7 +123,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
     return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
   }
-  std::thread waiter([&] { WaitForSignals(signals, **app); });
+  std::thread waiter([&] { WaitForSignals(signals, arguments, **app); });
   const int code = (*app)->Run();
   pthread_kill(waiter.native_handle(), SIGUSR1);
   waiter.join();

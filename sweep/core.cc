@@ -47,6 +47,9 @@ void Core::Step(Event event, Instant now) {
           OnPlan(std::move(value), now);
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
+        } else if constexpr (std::is_same_v<T, OptionsChanged>) {
+          new_options_ = std::move(value.options);
+          WantSweep("the configuration was changed");
         }
       },
       std::move(event));
@@ -242,6 +245,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   engine_.CancelAll();
   light_.reset();
   programmer_.reset();
+  if (new_options_) options_ = *std::exchange(new_options_, std::nullopt);
   awaited_plan_.reset();
   awaited_persist_.reset();
   wanted_sweep_.reset();

@@ -102,7 +102,8 @@ class Core {
   std::shared_ptr<const FabricView> MakeView() const;
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
-  const CoreOptions options_;
+  CoreOptions options_;  // Replaced only where a heavy sweep starts.
+  std::optional<CoreOptions> new_options_;
   const mad::LocalPort local_port_;
   mad::TransactionEngine engine_;
   DeviceTable devices_;

@@ -286,8 +286,7 @@ void Discovery::AfterPortInfo(PortRef port) {
   if (end_port) {
     devices_.SetMKey(port, info.m_key);
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0,
-             kDetail);
+      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0, kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) {
     const bool extended = PortConfig::KnowsExtendedSpeeds(node, port.port);

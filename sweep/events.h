@@ -15,6 +15,7 @@
 #include "common/ids.h"
 #include "mad/transport.h"
 #include "routing/engine.h"
+#include "sweep/options.h"
 #include "sweep/view.h"
 
 namespace fabricd::sweep {
@@ -35,9 +36,14 @@ struct SweepCommand {
   uint64_t command = 0;  // Handed back in Effects::finished.
   bool heavy = true;
 };
-// New options by a validated reload; the next sweep uses them.
+// A validated reload: a heavy sweep follows and works with these. The windows of the transaction
+// engine
+// (`smp`) keep their values until a restart.
+struct OptionsChanged {
+  CoreOptions options;
+};
 using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                           LidsPersisted, PlanReady, SweepCommand>;
+                           LidsPersisted, PlanReady, SweepCommand, OptionsChanged>;
 
 // ---- out
 

@@ -92,5 +92,20 @@ TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
   EXPECT_EQ(harness_.sm(sm_).core->sweeps_done(), 1u);
 }
 
+TEST_F(CoreEvents, AChangedConfigurationIsCarriedOutByASweep) {
+  sweep::CoreOptions options = harness_.sm(sm_).options;
+  options.lmc = 1;
+  options.link.subnet_timeout = 17;
+  const uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  harness_.Post(sm_, sweep::OptionsChanged{options});
+  SettleAfter(sweeps);
+  const auto host = harness_.fabric().FindHostPort("node0005 mlx5_1");
+  const auto& info = harness_.fabric().device(host->node)->port(host->port).info;
+  EXPECT_EQ(info.lmc, 1);
+  EXPECT_EQ(info.subnet_timeout, 17);
+  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
+  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace fabricd::test
