@@ -32,7 +32,8 @@ std::string_view EatDigits(std::string_view& text) {
 
 std::string_view FirstWord(std::string_view text) { return TextCursor(text).Word(); }
 
-// "mlx5_3" of "node12 mlx5_3"; empty when the last word is the only one or does not end with a digit.
+// "mlx5_3" of "node12 mlx5_3"; empty when the last word is the only one or does not end with a
+// digit.
 std::string LastWordWithNumber(std::string_view text) {
   size_t begin = text.size();
   while (begin > 0 && !IsBlank(text[begin - 1])) --begin;
@@ -77,7 +78,8 @@ int CompareNatural(std::string_view a, std::string_view b) {
       if (const int order = digits_a.compare(digits_b)) return order < 0 ? -1 : 1;
     } else {
       if (a.front() != b.front()) {
-        return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front()) ? -1 : 1;
+        return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front()) ? -1
+                                                                                             : 1;
       }
       a.remove_prefix(1);
       b.remove_prefix(1);
@@ -194,23 +196,25 @@ HostTable FindHosts(const FabricSnapshot& snapshot, const HostPatterns& patterns
     for (const Adapter& adapter : adapters) {
       for (size_t port = 1; port < adapter.node->ports.size(); ++port) {
         host.ports.push_back({{adapter.node->index, PortNum(static_cast<uint8_t>(port))},
-                              adapter.reading.device, adapter.reading.rail});
+                              adapter.reading.device,
+                              adapter.reading.rail});
       }
     }
   }
-  std::sort(table.hosts_.begin(), table.hosts_.end(), [](const Host& a, const Host& b) {
-    return CompareNatural(a.name, b.name) < 0;
-  });
+  std::sort(table.hosts_.begin(), table.hosts_.end(),
+            [](const Host& a, const Host& b) { return CompareNatural(a.name, b.name) < 0; });
   for (size_t i = 0; i < table.hosts_.size(); ++i) {
-    for (const HostPort& port : table.hosts_[i].ports) table.host_by_node_.emplace(port.port.node, i);
+    for (const HostPort& port : table.hosts_[i].ports)
+      table.host_by_node_.emplace(port.port.node, i);
   }
   return table;
 }
 
 const Host* HostTable::Find(std::string_view name) const {
-  const auto found = std::lower_bound(
-      hosts_.begin(), hosts_.end(), name,
-      [](const Host& host, std::string_view other) { return CompareNatural(host.name, other) < 0; });
+  const auto found = std::lower_bound(hosts_.begin(), hosts_.end(), name,
+                                      [](const Host& host, std::string_view other) {
+                                        return CompareNatural(host.name, other) < 0;
+                                      });
   return found != hosts_.end() && found->name == name ? &*found : nullptr;
 }
 

@@ -23,8 +23,8 @@ int CompareNatural(std::string_view a, std::string_view b);
 // How descriptions are read: ECMAScript expressions, searched for in their first 128 bytes.
 class HostPatterns {
  public:
-  // The built-in rules: "node12 mlx5_3" is device mlx5_3 of host node12 on rail 3, the number that the
-  // device's name ends with.
+  // The built-in rules: "node12 mlx5_3" is device mlx5_3 of host node12 on rail 3, the number that
+  // the device's name ends with.
   HostPatterns();
   // Empty: the built-in rule. `host`: group 1 is the host, group 2 the device (if there is no such
   // group: the last word where it ends with a digit). `rail`: group 1 is the rail number.
@@ -51,8 +51,9 @@ struct HostPort {
 };
 
 struct Host {
-  std::string name;             // Unique in the table.
-  std::vector<HostPort> ports;  // All of each adapter together: by device in natural order, then GUID.
+  std::string name;  // Unique in the table.
+  // All of each adapter together: by device in natural order, then GUID.
+  std::vector<HostPort> ports;
 };
 
 class HostTable {

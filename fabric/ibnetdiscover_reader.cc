@@ -139,17 +139,17 @@ class TopologyReader {
   std::vector<NodeRecord> records_;
   absl::flat_hash_map<std::string_view, size_t, std::hash<std::string_view>> record_by_id_;
   absl::flat_hash_map<Guid, size_t> record_by_guid_;
-  NodeRecord pending_;           // Attributes seen since the last record.
-  size_t pending_line_ = 0;      // Of the last of them; 0: none.
-  size_t current_ = kNoRecord;   // The record that port lines belong to.
+  NodeRecord pending_;             // Attributes seen since the last record.
+  size_t pending_line_ = 0;        // Of the last of them; 0: none.
+  size_t current_ = kNoRecord;     // The record that port lines belong to.
   bool is_ibnetdiscover_ = false;  // Seen by now that ibnetdiscover has written the text.
   absl::Status status_;
   std::vector<SkippedLine> skipped_;
 };
 
 void TopologyReader::Skip(size_t line, std::string reason) {
-  skipped_.push_back({line, std::string(lines_[line - 1].substr(0, kMaxQuotedBytes)),
-                      std::move(reason)});
+  skipped_.push_back(
+      {line, std::string(lines_[line - 1].substr(0, kMaxQuotedBytes)), std::move(reason)});
 }
 
 void TopologyReader::ReadLines(std::string_view text) {
@@ -273,12 +273,12 @@ void TopologyReader::AddLink(const LinkLine& line) {
 }
 
 void TopologyReader::AssignGuids() {
-  // ibsim counts on from the last GUID of a node of the same kind; these are its beginnings, but for
-  // routers, which all get 0 there.
+  // ibsim counts on from the last GUID of a node of the same kind; these are its beginnings, but
+  // for routers, which all get 0 there.
   uint64_t next_adapter = 0x100000, next_switch = 0x200000, next_router = 0x300000;
   for (size_t i = 0; i < records_.size(); ++i) {
     NodeRecord& record = records_[i];
-    uint64_t& next = record.IsSwitch()                             ? next_switch
+    uint64_t& next = record.IsSwitch()                         ? next_switch
                      : record.header.type == NodeType::kRouter ? next_router
                                                                : next_adapter;
     if (record.has_header) {
@@ -288,8 +288,9 @@ void TopologyReader::AssignGuids() {
       }
       if (!record_by_guid_.emplace(record.guid, i).second) {
         record.dropped = true;
-        Skip(record.line, fmt::format("left out with its ports: a node with its GUID {} was read before",
-                                      record.guid));
+        Skip(record.line,
+             fmt::format("left out with its ports: a node with its GUID {} was read before",
+                         record.guid));
       }
     }
     next = record.guid.value() + (record.IsSwitch() ? 1 : uint64_t{record.header.ports} + 1);

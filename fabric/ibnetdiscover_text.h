@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology text in and out: what ibnetdiscover prints (with or without -f, -g) and what ibsim takes; in
-// only: the port list of `ibnetdiscover -p` and OpenSM's opensm-subnet.lst. Pure functions.
+// Topology text in and out: what ibnetdiscover prints (with or without -f, -g) and what ibsim
+// takes; in only: the port list of `ibnetdiscover -p` and OpenSM's opensm-subnet.lst. Pure
+// functions.
 //
-// What the text does not tell is filled in thus: a linked port is INIT and LinkUp, any other DOWN and
-// Polling; it supports its width and speed and all below (an unlinked port: those of its node's fastest
-// link, else 4x SDR as in ibsim); switch tables are as large as the specification allows; MTU, VL and
-// capability fields are 0. A node without a GUID line has the one that its id spells
+// What the text does not tell is filled in thus: a linked port is INIT and LinkUp, any other DOWN
+// and Polling; it supports its width and speed and all below (an unlinked port: those of its node's
+// fastest link, else 4x SDR as in ibsim); switch tables are as large as the specification allows;
+// MTU, VL and capability fields are 0. A node without a GUID line has the one that its id spells
 // ("S-0002c90100000000"), else the one that ibsim would give it; a port without a GUID has
 // node GUID + port number, as in ibsim. A port list knows no node GUIDs but those of switches: each
 // port of another node is a node of its own there.
@@ -41,15 +42,15 @@ struct ReadResult {
 [[nodiscard]] ReadResult ReadTopology(std::string_view text);
 
 struct TopologyTextOptions {
-  std::string generated_on;            // For "# Topology file: generated on …"; local time as ctime().
-  Guid from_node, from_port;           // "# Initiated from node …"; left out when 0.
+  std::string generated_on;   // For "# Topology file: generated on …"; local time as ctime().
+  Guid from_node, from_port;  // "# Initiated from node …"; left out when 0.
   const NodeNameMap* names = nullptr;  // Names in place of descriptions; may be null.
 };
 // As ibnetdiscover prints it; switches, CAs, then routers, each by GUID.
 std::string WriteIbnetdiscover(const FabricSnapshot& snapshot, const TopologyTextOptions& options);
 
-// The same text within the limits of ibsim 0.10, which refuses speeds above HDR and makes port GUIDs
-// itself.
+// The same text within the limits of ibsim 0.10, which refuses speeds above HDR and makes port
+// GUIDs itself.
 struct IbsimText {
   std::string text;
   std::vector<std::string> changes;  // What it says otherwise than the snapshot; also in the text.

@@ -14,7 +14,8 @@ void LidTable::Assign(PortRef end_port, LidRange range) {
   if (range.base) {
     const uint32_t base = range.base.value();
     const uint32_t end = base + range.count();
-    FABRICD_CHECK(range.lmc <= 7 && base % range.count() == 0, "LID {} with LMC {}", base, range.lmc);
+    FABRICD_CHECK(range.lmc <= 7 && base % range.count() == 0, "LID {} with LMC {}", base,
+                  range.lmc);
     FABRICD_CHECK(end - 1 <= kMaxUnicastLid.value(), "LID {} with LMC {}", base, range.lmc);
     if (owner_.size() < end) owner_.resize(end);
     for (uint32_t lid = base; lid < end; ++lid) {

@@ -33,7 +33,9 @@ class LidTable {
     return lid.value() < owner_.size() ? owner_[lid.value()] : PortRef{};
   }
   // Highest LID in use, 0 when empty.
-  Lid top() const { return owner_.empty() ? Lid(0) : Lid(static_cast<uint16_t>(owner_.size() - 1)); }
+  Lid top() const {
+    return owner_.empty() ? Lid(0) : Lid(static_cast<uint16_t>(owner_.size() - 1));
+  }
   size_t port_count() const { return by_port_.size(); }
 
  private:

@@ -119,7 +119,8 @@ class SubnetLstWriter {
     Append(text, "{{ {}{} Ports:{:02X} SystemGUID:{:016x} NodeGUID:{:016x} PortGUID:{:016x} ",
            TypeText(node), node.index == sm_node_ ? "-SM" : "", node.info.num_ports,
            node.info.system_image_guid.value(), node.guid().value(), own.guid.value());
-    // OpenSM writes the far end's ids in other widths, the device id shifted; its readers expect so.
+    // OpenSM writes the far end's ids in other widths, the device id shifted; its readers expect
+    // so.
     if (far) {
       Append(text, "VenID:{:08X} DevID:{:04X}0000", node.info.vendor_id, node.info.device_id);
     } else {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSM's dump files: opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs as OpenSM 3.3
-// writes them, so that ibdmchk and people's scripts can judge a fabric, and readers for the tables.
-// Pure functions. (ReadTopology() of ibnetdiscover_text.h reads opensm-subnet.lst.)
+// OpenSM's dump files: opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs as
+// OpenSM 3.3 writes them, so that ibdmchk and people's scripts can judge a fabric, and readers for
+// the tables. Pure functions. (ReadTopology() of ibnetdiscover_text.h reads opensm-subnet.lst.)
 //
-// Switches and ports come by GUID and number; a table of 10,000 LIDs and 1,000 switches makes hundreds
-// of megabytes of text, so the writers hand it to a sink in pieces.
+// Switches and ports come by GUID and number; a table of 10,000 LIDs and 1,000 switches makes
+// hundreds of megabytes of text, so the writers hand it to a sink in pieces.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ inline TextSink AppendTo(std::string& text) {
 // Egress port of a switch for a LID; 255: no route.
 using EgressPortOf = std::function<uint8_t(NodeIndex, Lid)>;
 
-// Links with both ends at least INIT, once from each end. `sm_node` is marked as OpenSM marks its own;
-// None(): nobody is. LIDs are those of `lids`, where it has one, else those that the ports report.
+// Links with both ends at least INIT, once from each end. `sm_node` is marked as OpenSM marks its
+// own; None(): nobody is. LIDs are those of `lids`, where it has one, else those that the ports
+// report.
 void WriteSubnetLst(const FabricSnapshot& snapshot, const LidTable& lids, NodeIndex sm_node,
                     const TextSink& sink);
 // LIDs 1 … lids.top(). Hops are those of the walk along the tables; not optimal: the fabric has a

@@ -20,8 +20,8 @@ std::string WithoutControlCharacters(std::string text) {
 
 }  // namespace
 
-// `next` is edited in place. Whatever it shares with `base` is const; a chunk or node is copied at its
-// first edit, and the own_ vectors say which ones have been (and so may be written to).
+// `next` is edited in place. Whatever it shares with `base` is const; a chunk or node is copied at
+// its first edit, and the own_ vectors say which ones have been (and so may be written to).
 struct SnapshotBuilder::State {
   std::shared_ptr<const FabricSnapshot> base = std::make_shared<FabricSnapshot>();
   FabricSnapshot next;
@@ -90,8 +90,8 @@ struct SnapshotBuilder::State {
     if (!guid || !next.FindPort(guid).IsNone()) return;
     if (!own_port_by_guid) {
       using Map = absl::flat_hash_map<Guid, PortRef>;
-      own_port_by_guid = next.port_by_guid_ ? std::make_shared<Map>(*next.port_by_guid_)
-                                            : std::make_shared<Map>();
+      own_port_by_guid =
+          next.port_by_guid_ ? std::make_shared<Map>(*next.port_by_guid_) : std::make_shared<Map>();
       next.port_by_guid_ = own_port_by_guid;
     }
     (*own_port_by_guid)[guid] = ref;
@@ -125,8 +125,8 @@ struct SnapshotBuilder::State {
       Slot(index) = base->chunks_[index.value() / kChunkNodes]->nodes[index.value() % kChunkNodes];
       own_nodes[index.value()] = nullptr;
     }
-    bool changed = next.index_by_guid_ != base->index_by_guid_ ||
-                   next.port_by_guid_ != base->port_by_guid_;
+    bool changed =
+        next.index_by_guid_ != base->index_by_guid_ || next.port_by_guid_ != base->port_by_guid_;
     for (size_t i = 0; i < own_chunks.size(); ++i) {
       if (!own_chunks[i]) continue;
       if (i < base->chunks_.size() && own_chunks[i]->nodes == base->chunks_[i]->nodes) {
@@ -151,8 +151,8 @@ NodeIndex SnapshotBuilder::PutNode(const wire::NodeInfo& info) {
   State& state = *state_;
   const NodeIndex index = state.IndexFor(info.node_guid);
   const Node* living = state.next.node(index);
-  if (living && (living->info.node_type != info.node_type ||
-                 living->info.num_ports != info.num_ports)) {
+  if (living &&
+      (living->info.node_type != info.node_type || living->info.num_ports != info.num_ports)) {
     RemoveNode(index);
     living = nullptr;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SnapshotBuilder: the only way to make a FabricSnapshot. Starts from an older generation (or nothing),
-// takes edits, and Build()s the next one, sharing untouched nodes. Used by one thread.
+// SnapshotBuilder: the only way to make a FabricSnapshot. Starts from an older generation (or
+// nothing), takes edits, and Build()s the next one, sharing untouched nodes. Used by one thread.
 // Edits come from what devices claim, so one that names a dead node, a port that the node does not
 // have, or a link at port 0 is ignored; so is one that changes nothing.
 #pragma once

@@ -16,7 +16,8 @@ std::optional<NodeType> NodeTypeOf(std::string_view word) {
   if (EqualsIgnoringCase(word, "Ca") || EqualsIgnoringCase(word, "Hca")) {
     return NodeType::kChannelAdapter;
   }
-  if (EqualsIgnoringCase(word, "Rt") || EqualsIgnoringCase(word, "Router")) return NodeType::kRouter;
+  if (EqualsIgnoringCase(word, "Rt") || EqualsIgnoringCase(word, "Router"))
+    return NodeType::kRouter;
   return std::nullopt;
 }
 
@@ -39,8 +40,8 @@ bool IsLanes(uint8_t lanes) {
   return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
 }
 
-// "4xHDR" or "4x HDR"; ibnetdiscover writes "?" for a width or speed that it does not know. False, with
-// what could be read, for other words.
+// "4xHDR" or "4x HDR"; ibnetdiscover writes "?" for a width or speed that it does not know. False,
+// with what could be read, for other words.
 bool EatRate(TextCursor& cursor, LinkRate& rate) {
   uint8_t lanes = 0;
   bool whole = true;

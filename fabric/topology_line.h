@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of topology text (ibnetdiscover_text.h) taken apart. Internal to fabric/. The views point
-// into the line.
+// One line of topology text (ibnetdiscover_text.h) taken apart. Internal to fabric/. The views
+// point into the line.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct NodeLine {
   uint8_t ports = 0;
   std::string_view id;
   std::string_view description;  // data() is null: not told.
-  Lid lid;  // Switches.
+  Lid lid;                       // Switches.
   uint8_t lmc = 0;
   bool enhanced_port0 = false;
 };
@@ -55,7 +55,8 @@ struct PortLine {
 // Both ends of a link, as `ibnetdiscover -p` has them:
 // SW  14  5 0x0002c90100000000 4x SDR - CA  1  1 0x0000000000300001 ( 'leaf1' - 'node1 mlx5_0' )
 // or OpenSM's subnet list, which tells more of each end:
-// { SW Ports:24 SystemGUID:… NodeGUID:… PortGUID:… VenID:… … {leaf1} LID:000E PN:05 } { … } PHY=4x …
+// { SW Ports:24 SystemGUID:… NodeGUID:… PortGUID:… VenID:… … {leaf1} LID:000E PN:05 } { … } PHY=4x
+// …
 struct LinkLine {
   struct End {
     wire::NodeType type = wire::NodeType::kUnknown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reader of text in fabric/ on any bytes. A topology that can be read makes sense, and comes back
-// the same from what is written of it.
+// Every reader of text in fabric/ on any bytes. A topology that can be read makes sense, and comes
+// back the same from what is written of it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -45,7 +45,8 @@ LidTable LidsOf(const FabricSnapshot& snapshot) {
   snapshot.ForEachNode([&](const Node& node) {
     for (size_t i = node.first_end_port().value(); i <= node.last_end_port().value(); ++i) {
       const wire::PortInfo& info = node.ports[i].info;
-      if (info.lid) lids.Assign({node.index, PortNum(static_cast<uint8_t>(i))}, {info.lid, info.lmc});
+      if (info.lid)
+        lids.Assign({node.index, PortNum(static_cast<uint8_t>(i))}, {info.lid, info.lmc});
     }
   });
   return lids;

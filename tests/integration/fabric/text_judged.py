@@ -143,7 +143,8 @@ class Ibsim:
                    timeout=240).decode("latin-1")
 
     def opensm(self):
-        self.run("opensm", "-o", "-f", os.path.join(self.folder, "osm.log"), "-D", "0x43", "-L", "3")
+        log = os.path.join(self.folder, "osm.log")
+        self.run("opensm", "-o", "-f", log, "-D", "0x43", "-L", "3")
 
 
 class TextJudged(unittest.TestCase):
@@ -166,7 +167,7 @@ class TextJudged(unittest.TestCase):
             return file.read()
 
     def bring_up(self, topology):
-        """ibnetdiscover's output once opensm has brought the topology up; its dumps are in folder."""
+        """ibnetdiscover's output once opensm has brought it up, whose dumps are in folder."""
         with Ibsim(self.folder, topology) as sim:
             sim.opensm()
             return sim.run("ibnetdiscover")
@@ -188,11 +189,11 @@ class TextJudged(unittest.TestCase):
             """The lines without what ibnetdiscover's text does not tell: revision and state."""
             return sorted(re.sub(" (Rev:[0-9A-F]{8}|LOG=[A-Z]+)", "", text).splitlines())
         self.assertEqual(told(ours), told(self.load("opensm-subnet.lst")))
-        fdbs = fabric_text("fdbs", real_path, self.path("opensm.fdbs"))
-        self.save("ours.fdbs", fdbs)
-        self.assertEqual(by_switch(fdbs, "dump_ucast"), by_switch(self.load("opensm.fdbs"), "dump_ucast"))
-        lfts = fabric_text("lfts", real_path, self.path("opensm-lfts.dump"))
-        self.assertEqual(by_switch(lfts, "Unicast"), by_switch(self.load("opensm-lfts.dump"), "Unicast"))
+        for kind, theirs, heading in (("fdbs", "opensm.fdbs", "dump_ucast"),
+                                      ("lfts", "opensm-lfts.dump", "Unicast")):
+            text = fabric_text(kind, real_path, self.path(theirs))
+            self.save("ours." + kind, text)
+            self.assertEqual(by_switch(text, heading), by_switch(self.load(theirs), heading))
 
     def judge_paths(self, multicast=""):
         mcfdbs = self.save("ours.mcfdbs", multicast)
@@ -234,8 +235,10 @@ class TextJudged(unittest.TestCase):
         real = self.bring_up(self.save("odd.net", ODD))
         self.save("real", real)
         # As OpenSM 3.3.23 wrote it with three members of one group.
-        theirs = ("\nSwitch 0xb8599f0300fc6d00\nLID    : Out Port(s)\n0xC000 : 0x003  0x014 \n"
-                  "\nSwitch 0xb8599f0300fc6de4\nLID    : Out Port(s)\n0xC000 : 0x001  0x002  0x003 \n")
+        theirs = ("\nSwitch 0xb8599f0300fc6d00\nLID    : Out Port(s)\n"
+                  "0xC000 : 0x003  0x014 \n"
+                  "\nSwitch 0xb8599f0300fc6de4\nLID    : Out Port(s)\n"
+                  "0xC000 : 0x001  0x002  0x003 \n")
         ours = fabric_text("mcfdbs", self.path("real"), self.save("theirs", theirs))
         self.assertEqual(ours, theirs)
         self.save("ours.lst", fabric_text("subnet-lst", self.path("real"), "0x0"))

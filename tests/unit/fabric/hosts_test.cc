@@ -13,9 +13,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CompareNaturalTest, DigitsAreNumbers) {
-  const std::vector<std::string> sorted = {"",       "10",      "a",     "a1b2", "a1b10", "a10b1",
-                                           "node",   "node1",   "node01", "node2", "node10",
-                                           "node10a", "node10b", "node99999999999999999999"};
+  const std::vector<std::string> sorted = {
+      "",      "10",     "a",     "a1b2",   "a1b10",   "a10b1",   "node",
+      "node1", "node01", "node2", "node10", "node10a", "node10b", "node99999999999999999999"};
   for (size_t i = 0; i < sorted.size(); ++i) {
     for (size_t k = 0; k < sorted.size(); ++k) {
       const bool less = CompareNatural(sorted[i], sorted[k]) < 0;
@@ -31,7 +31,8 @@ TEST(CompareNaturalTest, DigitsAreNumbers) {
 
 TEST(HostPatternsTest, BuiltInRule) {
   const HostPatterns patterns;
-  const auto is = [&](std::string_view text, std::string_view host, std::string_view device, int rail) {
+  const auto is = [&](std::string_view text, std::string_view host, std::string_view device,
+                      int rail) {
     const HostPatterns::Reading reading = patterns.Read(text);
     EXPECT_EQ(reading.host, host) << text;
     EXPECT_EQ(reading.device, device) << text;

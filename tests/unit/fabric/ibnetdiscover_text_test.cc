@@ -2,7 +2,7 @@
 // Topology text, written for the oddity it shows; real files are read in shared_topologies_test.cc.
 #include "fabric/ibnetdiscover_text.h"
 
-#include <chrono>
+#include <ctime>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -112,18 +112,19 @@ TEST(ReadTopologyTest, EverySpeedAndWidth) {
   for (const int lanes : {1, 2, 4, 8, 12}) {
     for (int i = static_cast<int>(LinkSpeed::kSdr); i <= static_cast<int>(LinkSpeed::kXdr); ++i) {
       const auto speed = static_cast<LinkSpeed>(i);
-      const std::string text =
-          fmt::format("Switch 2 \"S-000000000000000a\" # \"a\" base port 0 lid 1 lmc 0\n"
-                      "[1] \"S-000000000000000a\"[2] # \"a\" lid 1 {0}x{1}\n"
-                      "[2] \"S-000000000000000a\"[1] # \"a\" lid 1 {0}x{1}\n",
-                      lanes, wire::SpeedName(speed));
+      const std::string text = fmt::format(
+          "Switch 2 \"S-000000000000000a\" # \"a\" base port 0 lid 1 lmc 0\n"
+          "[1] \"S-000000000000000a\"[2] # \"a\" lid 1 {0}x{1}\n"
+          "[2] \"S-000000000000000a\"[1] # \"a\" lid 1 {0}x{1}\n",
+          lanes, wire::SpeedName(speed));
       const auto snapshot = Clean(text);
       const Port& port = snapshot->node(NodeIndex(0))->ports[1];
       EXPECT_EQ(port.Speed(), speed) << text;
       EXPECT_EQ(wire::ActiveWidth(port.info), lanes) << text;
       EXPECT_EQ(wire::BestSupportedWidth(port.info), lanes) << text;
-      EXPECT_THAT(WriteIbnetdiscover(*snapshot, {}),
-                  HasSubstr(fmt::format("[2]\t\t# \"a\" lid 1 {}x{}\n", lanes, wire::SpeedName(speed))));
+      EXPECT_THAT(
+          WriteIbnetdiscover(*snapshot, {}),
+          HasSubstr(fmt::format("[2]\t\t# \"a\" lid 1 {}x{}\n", lanes, wire::SpeedName(speed))));
     }
   }
 }
@@ -143,8 +144,9 @@ Ca 1 "H-000000000000000b" # "n "1" # 'x'"
 }
 
 TEST(ReadTopologyTest, DescriptionsKeepTheirBlanksAndMayBeEmpty) {
-  const auto snapshot = Clean("Switch 2 \"A\" # \"  padded \" base port 0 lid 1 lmc 0\n\n"
-                              "Switch 2 \"B\" # \"\" base port 0 lid 2 lmc 0\n");
+  const auto snapshot = Clean(
+      "Switch 2 \"A\" # \"  padded \" base port 0 lid 1 lmc 0\n\n"
+      "Switch 2 \"B\" # \"\" base port 0 lid 2 lmc 0\n");
   EXPECT_EQ(snapshot->node(NodeIndex(0))->description, "  padded ");
   EXPECT_EQ(snapshot->node(NodeIndex(1))->description, "");
 }
@@ -222,7 +224,8 @@ TEST(ReadTopologyTest, MissingPeerIsMadeFromTheLine) {
   const auto snapshot = OneRemark(R"(switchguid=0xa
 Switch 2 "S-000000000000000a" # "s" base port 0 lid 1 lmc 0
 [2] "H-000000000000000b"[2](c) # "node1 mlx5_0" lid 9 4xNDR
-)", 3, "no record: made from");
+)",
+                                  3, "no record: made from");
   const Node* made = snapshot->FindNode(Guid(0xb));
   ASSERT_TRUE(made);
   EXPECT_EQ(made->description, "node1 mlx5_0");
@@ -248,14 +251,21 @@ TEST(ReadTopologyTest, ContradictionsAreReportedAndSurvived) {
   // Two ports that claim one peer: the peer decides.
   EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[1] \"B\"[1]\n[2] \"B\"[1]\n\n"
                                  "Switch 2 \"B\"\n[1] \"A\"[2]\n",
-                                 2, "linked elsewhere")), 1u);
+                                 2, "linked elsewhere")),
+            1u);
   EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[1] \"A\"[1]\n", 2, "itself")), 0u);
-  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[1] \"A\"[3]\n", 2, "no port of this number")), 0u);
-  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[3] \"A\"[1]\n", 2, "no port of this number")), 0u);
-  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[0] \"A\"[1]\n", 2, "no port of this number")), 0u);
-  EXPECT_EQ(OneRemark("Switch 2 \"A\"\n\nSwitch 3 \"A\"\n", 3, "id was read before")->node_count(), 1u);
+  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[1] \"A\"[3]\n", 2, "no port of this number")),
+            0u);
+  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[3] \"A\"[1]\n", 2, "no port of this number")),
+            0u);
+  EXPECT_EQ(LinkCount(*OneRemark("Switch 2 \"A\"\n[0] \"A\"[1]\n", 2, "no port of this number")),
+            0u);
+  EXPECT_EQ(OneRemark("Switch 2 \"A\"\n\nSwitch 3 \"A\"\n", 3, "id was read before")->node_count(),
+            1u);
   EXPECT_EQ(OneRemark("switchguid=0x5\nSwitch 2 \"A\"\n\nswitchguid=0x5\nSwitch 3 \"B\"\n", 5,
-                      "GUID 0x0000000000000005 was read before")->node_count(), 1u);
+                      "GUID 0x0000000000000005 was read before")
+                ->node_count(),
+            1u);
   OneRemark("oops: umad timeout\nSwitch 2 \"A\"\n", 1, "not a line of a topology");
   OneRemark("[1] \"A\"[1]\nSwitch 2 \"A\"\n", 1, "belongs to no node");
   OneRemark("Switch 255 \"B\"\nSwitch 2 \"A\"\n", 1, "number of ports");
@@ -273,8 +283,10 @@ TEST(ReadTopologyTest, UnknownSpeedIsKeptAsUnknown) {
 TEST(ReadTopologyTest, PortList) {
   const auto snapshot = Clean(
       "DR path slid 0; dlid 0; 0,1 -> new Switch {b} portnum 0 lid 0-0 \"\"\n"
-      "CA   134  2 0x00000000000000c2 4x EDR - SW  1719 10 0x00000000000000b0 ( 'o1 HCA-1' - 'it's' )\n"
-      "SW  1719 10 0x00000000000000b0 4x EDR - CA   134  2 0x00000000000000c2 ( 'it's' - 'o1 HCA-1' )\n"
+      "CA   134  2 0x00000000000000c2 4x EDR - SW  1719 10 0x00000000000000b0 ( 'o1 HCA-1' - "
+      "'it's' )\n"
+      "SW  1719 10 0x00000000000000b0 4x EDR - CA   134  2 0x00000000000000c2 ( 'it's' - 'o1 "
+      "HCA-1' )\n"
       "SW  1719  1 0x00000000000000b0 4x FDR10 - SW  1516 36 0x00000000000000b1 ( 'it's' - 's2' )\n"
       "SW  1719 37 0x00000000000000b0 4x ???                                    'it's'\n");
   EXPECT_EQ(snapshot->node_count(), 3u);
@@ -348,15 +360,18 @@ caguid=0xb
 Ca 2 "H-000000000000000b" # "n"
 [1](b) "S-000000000000000a"[1] # lid 2 lmc 0 "s" lid 1 4xNDR
 [2](d) "S-000000000000000a"[2] # lid 2 lmc 0 "s" lid 1 4xHDR
-)", 8, "no line for this link");
+)",
+                                  8, "no line for this link");
   const IbsimText ibsim = WriteIbsim(*snapshot);
-  EXPECT_THAT(ibsim.changes,
-              testing::ElementsAre("port speeds above HDR, written as HDR: 2",
-                                   "descriptions with quotation marks or more than 63 bytes, changed: 1",
-                                   "port GUIDs that will be node GUID + port number: 1"));
+  EXPECT_THAT(
+      ibsim.changes,
+      testing::ElementsAre("port speeds above HDR, written as HDR: 2",
+                           "descriptions with quotation marks or more than 63 bytes, changed: 1",
+                           "port GUIDs that will be node GUID + port number: 1"));
   EXPECT_THAT(ibsim.text, HasSubstr("\"a 'quoted' name\""));
-  EXPECT_THAT(ibsim.text, HasSubstr("[1](c) \t\"S-000000000000000a\"[1]\t\t# lid 2 lmc 0 \"a 'quoted' "
-                                    "name\" lid 1 4xHDR\n"));
+  EXPECT_THAT(ibsim.text,
+              HasSubstr("[1](c) \t\"S-000000000000000a\"[1]\t\t# lid 2 lmc 0 \"a 'quoted' "
+                        "name\" lid 1 4xHDR\n"));
   EXPECT_THAT(Clean(ibsim.text), testing::NotNull());
   EXPECT_THAT(WriteIbsim(*Clean(ibsim.text)).changes, IsEmpty());
 }
@@ -375,17 +390,18 @@ TEST(ReadTopologyTest, FifteenThousandNodesInWellUnderASecond) {
       leaves.push_back(node);
     } else {
       const uint64_t slot = guid - 501;
-      builder.Link({node, PortNum(1)}, {leaves[slot % 500], PortNum(static_cast<uint8_t>(slot / 500 + 1))});
+      builder.Link({node, PortNum(1)},
+                   {leaves[slot % 500], PortNum(static_cast<uint8_t>(slot / 500 + 1))});
     }
   }
   const std::string text = WriteIbnetdiscover(*builder.Build(), {});
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const ReadResult result = ReadTopology(text);
-  const auto took = std::chrono::steady_clock::now() - begin;
+  const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_TRUE(result.status.ok());
   EXPECT_EQ(result.snapshot->node_count(), 15000u);
   EXPECT_EQ(LinkCount(*result.snapshot), 14500u);
-  EXPECT_LT(took, std::chrono::milliseconds(500));
+  EXPECT_LT(took, 0.5);
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ TEST(ParseGuidTest, TakesTheWaysGuidsAreWritten) {
   EXPECT_EQ(ParseGuid("0002:c901:0000:0a0b"), Guid(0x2c90100000a0b));
   EXPECT_EQ(ParseGuid("2:c901:0:a0b"), Guid(0x2c90100000a0b));
   EXPECT_EQ(ParseGuid("00:02:c9:01:00:00:0a:0b"), Guid(0x2c90100000a0b));
-  for (const char* other : {"", "0x", "0x12", "12", "leaf1", "0x12345678901234567", "a:b:c", "a:b:c:d:e",
-                            "1:2:3:", "12345:2:3:4", "0x2c90100000a0g"}) {
+  for (const char* other : {"", "0x", "0x12", "12", "leaf1", "0x12345678901234567", "a:b:c",
+                            "a:b:c:d:e", "1:2:3:", "12345:2:3:4", "0x2c90100000a0g"}) {
     EXPECT_EQ(ParseGuid(other), Guid(0)) << other;
   }
 }

@@ -145,8 +145,10 @@ LID    : Port : Hops : Optimal
 TEST_F(OpensmDumpsTest, LftsDump) {
   std::string text;
   WriteLftsDump(*snapshot_, lids_, Tables(), AppendTo(text));
-  EXPECT_THAT(text, testing::EndsWith(
-                        R"(Unicast lids [0-6] of switch Lid 4 guid 0xb8599f0300fc6de4 ('MF0;leaf1:MQM8700/U1'):
+  EXPECT_THAT(
+      text,
+      testing::EndsWith(
+          R"(Unicast lids [0-6] of switch Lid 4 guid 0xb8599f0300fc6de4 ('MF0;leaf1:MQM8700/U1'):
 0x0002 003 # Switch portguid 0xb8599f0300fc6d00: 'leaf {2}'
 0x0004 000 # Switch portguid 0xb8599f0300fc6de4: 'MF0;leaf1:MQM8700/U1'
 0x0005 001 # Channel Adapter portguid 0x0000000000100001: 'node1 mlx5_0'
@@ -190,13 +192,15 @@ TEST(ReadUnicastTablesTest, ReadsIbrouteAndReportsTheRest) {
 
 TEST_F(OpensmDumpsTest, Mcfdbs) {
   const auto entries = [&](NodeIndex node) -> std::vector<MulticastEntry> {
-    if (node == leaf1_) return {{Lid(0xC000), {PortNum(1), PortNum(3)}}, {Lid(0xC001), {PortNum(24)}}};
+    if (node == leaf1_)
+      return {{Lid(0xC000), {PortNum(1), PortNum(3)}}, {Lid(0xC001), {PortNum(24)}}};
     return {};
   };
   std::string text;
   WriteMcfdbs(*snapshot_, entries, AppendTo(text));
-  EXPECT_EQ(text, "\nSwitch 0xb8599f0300fc6de4\nLID    : Out Port(s)\n0xC000 : 0x001  0x003 \n"
-                  "0xC001 : 0x018 \n");
+  EXPECT_EQ(text,
+            "\nSwitch 0xb8599f0300fc6de4\nLID    : Out Port(s)\n0xC000 : 0x001  0x003 \n"
+            "0xC001 : 0x018 \n");
   const MulticastTables read = ReadMcfdbs(text);
   EXPECT_THAT(read.skipped, IsEmpty());
   ASSERT_EQ(read.tables.size(), 1u);

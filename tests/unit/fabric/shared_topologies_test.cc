@@ -48,8 +48,8 @@ std::string Load(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Node GUIDs to all that is known of a node, links by GUID: equal for equal fabrics in whatever order
-// they were read.
+// Node GUIDs to all that is known of a node, links by GUID: equal for equal fabrics in whatever
+// order they were read.
 std::map<Guid, std::string> Picture(const FabricSnapshot& snapshot) {
   std::map<Guid, std::string> picture;
   snapshot.ForEachNode([&](const Node& node) {
@@ -98,9 +98,12 @@ TEST_P(SharedTopologyTest, CutInTheMiddleNamesALine) {
   // In the middle of the last line that is longer than a few bytes.
   const size_t end = text_.find_last_not_of(" \t\r\n");
   const size_t begin = text_.rfind('\n', end);
-  const ReadResult result = ReadTopology(std::string_view(text_).substr(0, begin + (end - begin) / 2));
+  const ReadResult result =
+      ReadTopology(std::string_view(text_).substr(0, begin + (end - begin) / 2));
   ASSERT_FALSE(result.status.ok());
-  const size_t line = static_cast<size_t>(std::count(text_.begin(), text_.begin() + static_cast<long>(begin) + 1, '\n')) + 1;
+  const size_t line = static_cast<size_t>(std::count(
+                          text_.begin(), text_.begin() + static_cast<long>(begin) + 1, '\n')) +
+                      1;
   EXPECT_THAT(Message(result.status), testing::HasSubstr(fmt::format("line {}:", line)));
 }
 
@@ -128,8 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         File{"trees/4-ary-2-tree.net", {8, 16, 32}},
         File{"trees/4-ary-2-tree-links-at-same-rank-1.net", {8, 16, 35}},
         File{"trees/4-ary-2-tree-missing-sw-link.net", {8, 14, 29}},
-        File{"trees/4-ary-3-tree.net", {48, 64, 192}},
-        File{"trees/IS3-loop.net", {11, 36, 84}},
+        File{"trees/4-ary-3-tree.net", {48, 64, 192}}, File{"trees/IS3-loop.net", {11, 36, 84}},
         File{"trees/RhinoReindeer1100.net", {116, 1100, 1904}},
         File{"trees/credit-loops.net", {20, 16, 48}},
         File{"trees/half-4-ary-3-tree.net", {24, 32, 96}},
@@ -145,7 +147,8 @@ TEST(SharedTopologiesTest, TheTopographExampleHasItsHosts) {
     if (host.ports.size() != 4) continue;
     ++of_four;
     EXPECT_GE(host.ports.front().rail, 0) << host.name;
-    for (size_t i = 1; i < 4; ++i) EXPECT_LT(host.ports[i - 1].rail, host.ports[i].rail) << host.name;
+    for (size_t i = 1; i < 4; ++i)
+      EXPECT_LT(host.ports[i - 1].rail, host.ports[i].rail) << host.name;
   }
   EXPECT_EQ(of_four, 109u);
   ASSERT_TRUE(hosts.Find("a08-p1-dgx-04-c17"));

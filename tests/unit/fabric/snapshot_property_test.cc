@@ -192,21 +192,21 @@ void CheckDiff(const FabricSnapshot& before, const FabricSnapshot& after) {
   }
   // Ports never come up in this test, so no link changes its state alone.
   RC_ASSERT(diff.links.size() == expected_links);
-  RC_ASSERT(diff.empty() == (before.generation() == after.generation() ||
-                             (added + removed + changed) == 0));
+  RC_ASSERT(diff.empty() ==
+            (before.generation() == after.generation() || (added + removed + changed) == 0));
 }
 
 rc::Gen<Edit> AnyEdit() {
   // Port counts follow the GUID mostly, so that links live long enough to matter.
   return rc::gen::map(
       rc::gen::tuple(rc::gen::weightedElement<int>({{4, Edit::kPut},
-                                                     {1, Edit::kRemove},
-                                                     {1, Edit::kDescribe},
-                                                     {3, Edit::kSetPort},
-                                                     {1, Edit::kForgetPort},
-                                                     {6, Edit::kLink},
-                                                     {1, Edit::kUnlink},
-                                                     {2, Edit::kBuild}}),
+                                                    {1, Edit::kRemove},
+                                                    {1, Edit::kDescribe},
+                                                    {3, Edit::kSetPort},
+                                                    {1, Edit::kForgetPort},
+                                                    {6, Edit::kLink},
+                                                    {1, Edit::kUnlink},
+                                                    {2, Edit::kBuild}}),
                      rc::gen::inRange<uint64_t>(1, 100), rc::gen::inRange<uint64_t>(1, 100),
                      rc::gen::inRange<uint8_t>(0, 6), rc::gen::inRange<uint8_t>(0, 6),
                      rc::gen::inRange(0, 20)),

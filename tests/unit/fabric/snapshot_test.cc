@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FabricSnapshot and SnapshotBuilder: what is shared between generations, tombstones, diffs, and how
-// long a large fabric takes.
-#include <chrono>
+// FabricSnapshot and SnapshotBuilder: what is shared between generations, tombstones, diffs, and
+// how long a large fabric takes.
+#include <ctime>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -212,8 +212,7 @@ TEST(DiffTest, TellsNodesAndLinks) {
   EXPECT_THAT(Diff(*after, *after).links, IsEmpty());
 }
 
-// The promise of DESIGN: publishing a discovered fabric is no pause. Bounds are ten times what an idle
-// machine needs.
+// Publishing a discovered fabric is no pause. CPU time, so that a busy machine does not matter.
 TEST(SnapshotBuilderTest, FifteenThousandNodesBuildInMilliseconds) {
   SnapshotBuilder builder;
   constexpr uint64_t kNodes = 15000;
@@ -222,13 +221,14 @@ TEST(SnapshotBuilderTest, FifteenThousandNodesBuildInMilliseconds) {
     info.port_guid = Guid(guid);
     info.local_port = PortNum(1);
     const NodeIndex node = builder.PutNode(info);
-    for (int port = 1; port <= info.num_ports; ++port) builder.SetPortInfo(At(node, port), UpPort());
+    for (int port = 1; port <= info.num_ports; ++port)
+      builder.SetPortInfo(At(node, port), UpPort());
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const auto snapshot = builder.Build();
-  const auto took = std::chrono::steady_clock::now() - begin;
+  const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(snapshot->node_count(), kNodes);
-  EXPECT_LT(took, std::chrono::milliseconds(50));
+  EXPECT_LT(took, 0.050);
 }
 
 }  // namespace
