@@ -145,7 +145,10 @@ SimFabric::Hop SimFabric::RoutedHop(const Packet& packet, PortNum& egress) {
       ++stats_.lost_not_active;
       return Hop::kLost;
     }
-    ingress.port_state = PortState::kActive;
+    if (ingress.port_state == PortState::kArmed) {
+      ingress.port_state = PortState::kActive;
+      DeliverEvent(packet.at, mad::LocalPortEvent::Kind::kPortActive);
+    }
   }
   if (node.IsSwitch()) return RoutedBySwitch(packet, egress);
   if (node.OwnsLid(packet.at.port, packet.dlid)) return Hop::kConsume;
