@@ -21,12 +21,13 @@ namespace pb = ::fabric::v1;
 namespace simpb = ::fabric::sim::v1;
 
 using Timeout = std::chrono::milliseconds;
-inline constexpr Timeout kShortTimeout{15'000};   // Reads.
-inline constexpr Timeout kLongTimeout{600'000};   // Sweeps, exports.
+inline constexpr Timeout kShortTimeout{15'000};  // Reads.
+inline constexpr Timeout kLongTimeout{600'000};  // Sweeps, exports.
 
 class Client {
  public:
-  // `server`: unix:PATH, unix:///PATH, a path, or HOST:PORT. `timeout`: of every call, in place of its own.
+  // `server`: unix:PATH, unix:///PATH, a path, or HOST:PORT. `timeout`: of every call, in place of
+  // its own.
   Client(const std::string& server, std::optional<Timeout> timeout);
 
   const std::string& server() const { return server_; }
@@ -46,8 +47,8 @@ class Client {
 
   // All pages in one response. A view that goes while it is being listed is listed anew.
   template <typename Request, typename Response>
-  Result List(grpc::Status (pb::TopologyService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                Response*),
+  Result List(grpc::Status (pb::TopologyService::Stub::*method)(grpc::ClientContext*,
+                                                                const Request&, Response*),
               Request request, Response* all) {
     grpc::Status status;
     for (int attempt = 0; attempt < kListAttempts; ++attempt) {

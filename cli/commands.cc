@@ -32,7 +32,8 @@ Table BalanceTable(const pb::GetForwardingTableResponse& routes) {
     if (entry.routed()) ++lids[entry.port()];
   }
   Table table({"PORT", "LIDS"});
-  for (const auto& [port, count] : lids) table.AddRow({fmt::format("{}", port), fmt::format("{}", count)});
+  for (const auto& [port, count] : lids)
+    table.AddRow({fmt::format("{}", port), fmt::format("{}", count)});
   return table;
 }
 
@@ -78,7 +79,8 @@ class DumpFiles {
   size_t count_ = 0;
 };
 
-Result DescribeOne(Client& client, const Globals& globals, Resource resource, const std::string& name) {
+Result DescribeOne(Client& client, const Globals& globals, Resource resource,
+                   const std::string& name) {
   switch (resource) {
     case Resource::kNode:
     case Resource::kSwitch: {
@@ -101,7 +103,8 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource, co
       pb::ListHostsResponse hosts;
       const Result result = client.List(&Stub::ListHosts, request, &hosts);
       if (!result.ok() || hosts.hosts().empty()) return result;
-      if (!PrintDocument(globals, hosts.hosts(0))) Print(DescribeHost(hosts.hosts(0), globals.style));
+      if (!PrintDocument(globals, hosts.hosts(0)))
+        Print(DescribeHost(hosts.hosts(0), globals.style));
       return {};
     }
     case Resource::kPort: {
@@ -126,7 +129,10 @@ Result SaySim(const Result& result, const std::string& what) {
 
 }  // namespace
 
-void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); std::fflush(stdout); }
+void Print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 bool PrintDocument(const Globals& globals, const google::protobuf::Message& message) {
   if (globals.format == Format::kJson) Print(ToJson(message));
@@ -174,7 +180,8 @@ Result Trace(Client& client, const Globals& globals, const TraceOptions& options
   }
   for (const pb::Path& path : trace.paths()) {
     if (!path.reachable()) {
-      return {kFailure, fmt::format("LID {} is not reached: {}", path.destination_lid(), path.stopped())};
+      return {kFailure,
+              fmt::format("LID {} is not reached: {}", path.destination_lid(), path.stopped())};
     }
   }
   return {};
@@ -209,7 +216,8 @@ Result Topology(Client& client, const Globals& globals) {
     return NoSuchFormat("ibnetdiscover or json");
   }
   return client.Stream<Stub, Stub, pb::GetTopologyRequest, pb::GetTopologyResponse>(
-      client.topology(), &Stub::GetTopology, request, [](const pb::GetTopologyResponse& piece) -> Result {
+      client.topology(), &Stub::GetTopology, request,
+      [](const pb::GetTopologyResponse& piece) -> Result {
         std::fwrite(piece.chunk().data(), 1, piece.chunk().size(), stdout);
         if (std::ferror(stdout)) return {kFailure, "cannot write the topology"};
         return {};
@@ -252,7 +260,8 @@ Result Dump(Client& client, const std::string& directory, const std::vector<std:
 
 Result WaitSm(Client& client, const std::string& condition, Timeout timeout) {
   std::string error;
-  const auto wanted = FieldCondition::Parse(condition, pb::GetSmResponse::default_instance(), &error);
+  const auto wanted =
+      FieldCondition::Parse(condition, pb::GetSmResponse::default_instance(), &error);
   if (!wanted) return {kUsage, "--for: " + error};
   const auto end = std::chrono::steady_clock::now() + timeout;
   Result last;
@@ -325,7 +334,9 @@ Result SimLinks(Client& client, const Globals& globals) {
   const Result result = client.Call(client.sim(), &simpb::SimService::Stub::ListLinks,
                                     simpb::ListLinksRequest(), &links);
   if (!result.ok() || PrintDocument(globals, links)) return result;
-  const auto end = [](const simpb::SimEndpoint& e) { return fmt::format("{}[{}]", e.node(), e.port()); };
+  const auto end = [](const simpb::SimEndpoint& e) {
+    return fmt::format("{}[{}]", e.node(), e.port());
+  };
   Table table({"A", "B", "STATUS"});
   for (const simpb::SimLink& link : links.links()) {
     const Cell status = link.up()        ? Cell("Up", Tone::kGood)

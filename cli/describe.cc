@@ -11,7 +11,8 @@ namespace {
 // The lines under a heading.
 class Page {
  public:
-  Page(const std::string& name, const Cell& status, const std::string& what, const TableStyle& style) {
+  Page(const std::string& name, const Cell& status, const std::string& what,
+       const TableStyle& style) {
     text_ = fmt::format("{} {} — {}, {}\n", Colored({"●", status.tone}, style.color), name,
                         Colored(status, style.color), what);
   }
@@ -33,14 +34,16 @@ class Page {
 
 std::string EndPortText(const pb::EndPort& port) {
   std::string text = fmt::format("{} port {}, LID {}", port.guid(), port.number(), port.lid());
-  if (port.lmc() > 0) text += fmt::format("-{} (LMC {})", port.lid() + (1u << port.lmc()) - 1, port.lmc());
+  if (port.lmc() > 0)
+    text += fmt::format("-{} (LMC {})", port.lid() + (1u << port.lmc()) - 1, port.lmc());
   return text;
 }
 
 // Codes of time: 4.096 us * 2^n (IBA vol 1 §14.2.5.6).
 std::string TimeText(uint32_t code) {
   const double ms = 4.096e-3 * static_cast<double>(1u << (code & 31));
-  return ms < 1000 ? fmt::format("{} ({:.3g} ms)", code, ms) : fmt::format("{} ({:.3g} s)", code, ms / 1000);
+  return ms < 1000 ? fmt::format("{} ({:.3g} ms)", code, ms)
+                   : fmt::format("{} ({:.3g} s)", code, ms / 1000);
 }
 // Codes above 19 let packets wait for ever.
 std::string HoqText(uint32_t code) {
@@ -64,7 +67,8 @@ std::string DescribeNode(const pb::Node& node, const pb::ListPortsResponse& port
   for (const pb::EndPort& port : node.end_ports()) page.Line("End port", EndPortText(port));
   if (node.has_switch_details()) {
     const pb::SwitchDetails& details = node.switch_details();
-    page.Line("Unicast table", fmt::format("top {}, of {}", details.linear_fdb_top(), details.linear_fdb_cap()))
+    page.Line("Unicast table",
+              fmt::format("top {}, of {}", details.linear_fdb_top(), details.linear_fdb_cap()))
         .Line("Multicast table", fmt::format("of {}", details.multicast_fdb_cap()))
         .Line("Port 0", details.enhanced_port0() ? "enhanced" : "base");
   }
@@ -86,7 +90,8 @@ std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
 }
 
 std::string DescribePort(const pb::Port& port, const TableStyle& style) {
-  Page page(port.name(), PortStatus(port.state(), port.degraded()), port.id().node_type() + " PORT", style);
+  Page page(port.name(), PortStatus(port.state(), port.degraded()), port.id().node_type() + " PORT",
+            style);
   page.Line("Node", fmt::format("{} ({})", port.id().node_name(), port.id().node_guid()));
   if (port.has_end_port()) page.Line("End port", EndPortText(port.end_port()));
   page.Line("Peer", port.has_peer() ? fmt::format("{} ({}, {})", PortText(port.peer()),
@@ -94,29 +99,36 @@ std::string DescribePort(const pb::Port& port, const TableStyle& style) {
                                     : "none");
   if (!port.known()) return page.Line("PortInfo", "not read").Take();
   page.Line("Physical state", port.physical_state())
-      .Line("Rate", port.width() ? fmt::format("{}, {:g} Gb/s", RateText(port.width(), port.speed()),
-                                               port.rate_gbps())
-                                 : "")
+      .Line("Rate", port.width()
+                        ? fmt::format("{}, {:g} Gb/s", RateText(port.width(), port.speed()),
+                                      port.rate_gbps())
+                        : "")
       .Line("Supported", RateText(port.width_supported(), port.speed_supported()))
       .Line("MTU", fmt::format("{} of {} bytes", port.mtu(), port.mtu_supported()))
       .Line("Data VLs", fmt::format("{} of {}", port.vls(), port.vls_supported()))
-      .Line("HOQ life", HoqText(port.hoq_life()))
-      .Line("Subnet timeout", TimeText(port.subnet_timeout()))
-      .Line("SM LID", port.sm_lid())
-      .Line("Capability mask", fmt::format("0x{:08x}, 0x{:04x}", port.capability_mask(), port.capability_mask2()))
-      .Line("Key violations", fmt::format("{} M_Key, {} P_Key, {} Q_Key", port.m_key_violations(),
+      .Line("HOQ life", HoqText(port.hoq_life()));
+  // A switch has these at port 0 only.
+  if (port.has_end_port()) {
+    page.Line("Subnet timeout", TimeText(port.subnet_timeout()))
+        .Line("SM LID", port.sm_lid())
+        .Line("Capability mask",
+              fmt::format("0x{:08x}, 0x{:04x}", port.capability_mask(), port.capability_mask2()));
+  }
+  page.Line("Key violations", fmt::format("{} M_Key, {} P_Key, {} Q_Key", port.m_key_violations(),
                                           port.p_key_violations(), port.q_key_violations()));
   return page.Take();
 }
 
 std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
-  const Cell status = sm.subnet_up() ? Cell("subnet up", Tone::kGood) : Cell("subnet not up", Tone::kBad);
+  const Cell status =
+      sm.subnet_up() ? Cell("subnet up", Tone::kGood) : Cell("subnet not up", Tone::kBad);
   Page page(sm.state(), status, "fabricd " + sm.version(), style);
   page.Line("Port", fmt::format("{} LID {} {}", sm.guid(), sm.lid(), sm.node_name()))
       .Line("Priority", sm.priority())
       .Line("Phase", sm.phase())
       .Line("Generation", sm.generation())
-      .Line("Nodes", fmt::format("{} ({} switches), {} hosts", sm.nodes(), sm.switches(), sm.hosts()))
+      .Line("Nodes",
+            fmt::format("{} ({} switches), {} hosts", sm.nodes(), sm.switches(), sm.hosts()))
       .Line("Links", fmt::format("{}, {} degraded", sm.links(), sm.links_degraded()))
       .Line("Ports", fmt::format("{} active, {} end ports", sm.ports_active(), sm.end_ports()))
       .Line("Engine", sm.engine());
@@ -131,7 +143,8 @@ std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
     chain.AddRow({step.engine(), step.chosen() ? "yes" : "no", step.reason()});
   }
   for (const pb::RemoteSm& other : sm.remote_sms()) {
-    remote.AddRow({PortText(other.port()), other.state(), fmt::format("{}", other.priority()), other.guid()});
+    remote.AddRow(
+        {PortText(other.port()), other.state(), fmt::format("{}", other.priority()), other.guid()});
   }
   for (const pb::Problem& problem : sm.problems()) {
     problems.AddRow({problem.kind(), problem.subject(), problem.message()});

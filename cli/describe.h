@@ -10,8 +10,8 @@
 namespace fabricd::cli {
 
 // `ports`: those of the node.
-std::string DescribeNode(const ::fabric::v1::Node& node, const ::fabric::v1::ListPortsResponse& ports,
-                         const TableStyle& style);
+std::string DescribeNode(const ::fabric::v1::Node& node,
+                         const ::fabric::v1::ListPortsResponse& ports, const TableStyle& style);
 std::string DescribeHost(const ::fabric::v1::Host& host, const TableStyle& style);
 std::string DescribePort(const ::fabric::v1::Port& port, const TableStyle& style);
 std::string DescribeSm(const ::fabric::v1::GetSmResponse& sm, const TableStyle& style);

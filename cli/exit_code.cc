@@ -44,7 +44,8 @@ Result ToResult(const grpc::Status& status, const std::string& server) {
     return {kUnavailable, fmt::format("no answer from {} in time (--timeout)", server)};
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && reason.empty()) {
-    return {kUnavailable, fmt::format("cannot reach fabricd at {}: {}", server, status.error_message())};
+    return {kUnavailable,
+            fmt::format("cannot reach fabricd at {}: {}", server, status.error_message())};
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && reason.empty()) {
     return {kFailure, "this fabricd does not serve that call (faults need --fabric sim:…)"};

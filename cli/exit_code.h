@@ -10,12 +10,12 @@ namespace fabricd::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kFailure = 1,      // Findings, or a failure that is none of the others.
+  kFailure = 1,  // Findings, or a failure that is none of the others.
   kUsage = 2,
   kNotFound = 3,
   kUnavailable = 4,  // No daemon, not ready, or no answer in time.
   kPermission = 5,
-  kRefused = 6,      // A precondition or a guard.
+  kRefused = 6,  // A precondition or a guard.
 };
 
 // How a command ended. Not OK: `message` is for people.

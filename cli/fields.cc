@@ -16,9 +16,12 @@ using google::protobuf::Message;
 std::string TextOf(const Message& message, const FieldDescriptor* field) {
   const auto* reflection = message.GetReflection();
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL: return reflection->GetBool(message, field) ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_UINT32: return fmt::format("{}", reflection->GetUInt32(message, field));
-    case FieldDescriptor::CPPTYPE_DOUBLE: return fmt::format("{}", reflection->GetDouble(message, field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->GetBool(message, field) ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return fmt::format("{}", reflection->GetUInt32(message, field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return fmt::format("{}", reflection->GetDouble(message, field));
     case FieldDescriptor::CPPTYPE_STRING: return reflection->GetString(message, field);
     default: return {};
   }
@@ -36,8 +39,8 @@ bool ReadNumber(const std::string& text, double* number) {
 
 }  // namespace
 
-std::optional<FieldCondition> FieldCondition::Parse(const std::string& text, const Message& prototype,
-                                                    std::string* error) {
+std::optional<FieldCondition> FieldCondition::Parse(const std::string& text,
+                                                    const Message& prototype, std::string* error) {
   FieldCondition condition;
   std::string name = text;
   if (const size_t at_least = text.find(">="); at_least != std::string::npos) {

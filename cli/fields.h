@@ -9,11 +9,12 @@
 
 namespace fabricd::cli {
 
-// "FIELD" (a bool that is to be true, a number not to be 0, a text not to be empty), "FIELD=VALUE" or
-// "FIELD>=NUMBER".
+// "FIELD" (a bool that is to be true, a number not to be 0, a text not to be empty), "FIELD=VALUE"
+// or "FIELD>=NUMBER".
 class FieldCondition {
  public:
-  // Nothing, and a reason in *error, when `text` is none of these or the message has no such scalar field.
+  // Nothing, and a reason in *error, when `text` is none of these or the message has no such scalar
+  // field.
   static std::optional<FieldCondition> Parse(const std::string& text,
                                              const google::protobuf::Message& prototype,
                                              std::string* error);

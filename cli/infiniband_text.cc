@@ -10,7 +10,10 @@ namespace pb = ::fabric::v1;
 
 // "ca", "switch", "router"
 std::string ShortType(const std::string& type) {
-  return type == "CA" ? "ca" : type == "SWITCH" ? "switch" : type == "ROUTER" ? "router" : "unknown";
+  return type == "CA"       ? "ca"
+         : type == "SWITCH" ? "switch"
+         : type == "ROUTER" ? "router"
+                            : "unknown";
 }
 
 std::string LongType(const std::string& type) {
@@ -36,8 +39,8 @@ std::string PathText(const pb::Path& path, const pb::TracePathResponse& trace) {
   for (int i = 1; i < path.hops_size(); ++i) {
     const pb::PathHop& hop = path.hops(i);
     out += fmt::format("[{}] -> {} port {{{}}}[{}] lid {} \"{}\"\n", path.hops(i - 1).egress_port(),
-                       ShortType(hop.node_type()), hop.port_guid(), hop.ingress_port(), LidRange(hop),
-                       hop.node_name());
+                       ShortType(hop.node_type()), hop.port_guid(), hop.ingress_port(),
+                       LidRange(hop), hop.node_name());
   }
   if (path.reachable()) {
     out += EndLine("To", path.hops(path.hops_size() - 1), trace.destination().number());

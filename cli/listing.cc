@@ -13,7 +13,8 @@ using Stub = pb::TopologyService::Stub;
 
 // A single thing asked for by name is shown as itself, a list as the response.
 template <typename Element, typename Response>
-void SetDocument(const GetOptions& options, const google::protobuf::RepeatedPtrField<Element>& elements,
+void SetDocument(const GetOptions& options,
+                 const google::protobuf::RepeatedPtrField<Element>& elements,
                  const Response& response, Listing* listing) {
   if (options.names.size() == 1 && elements.size() == 1) {
     listing->document = std::make_unique<Element>(elements[0]);
@@ -28,7 +29,8 @@ Result FetchNodes(Client& client, const GetOptions& options, bool wide, Listing*
   if (switches) request.add_types("SWITCH");
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   pb::ListNodesResponse response;
-  if (Result result = client.List(&Stub::ListNodes, request, &response); !result.ok()) return result;
+  if (Result result = client.List(&Stub::ListNodes, request, &response); !result.ok())
+    return result;
   if (static_cast<size_t>(response.nodes_size()) < options.names.size() && switches &&
       response.nodes().empty()) {
     return {kNotFound, fmt::format("no switch among {}", fmt::join(options.names, ", "))};
@@ -45,7 +47,8 @@ Result FetchHosts(Client& client, const GetOptions& options, bool wide, Listing*
   pb::ListHostsRequest request;
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   pb::ListHostsResponse response;
-  if (Result result = client.List(&Stub::ListHosts, request, &response); !result.ok()) return result;
+  if (Result result = client.List(&Stub::ListHosts, request, &response); !result.ok())
+    return result;
   listing->table = HostTable(response, wide);
   for (const pb::Host& host : response.hosts()) listing->names.push_back("host/" + host.name());
   SetDocument(options, response.hosts(), response, listing);
@@ -59,7 +62,8 @@ Result FetchPorts(Client& client, const GetOptions& options, bool wide, Listing*
   request.set_degraded_only(options.degraded);
   request.set_view(wide ? pb::PORT_VIEW_FULL : pb::PORT_VIEW_BASIC);
   pb::ListPortsResponse response;
-  if (Result result = client.List(&Stub::ListPorts, request, &response); !result.ok()) return result;
+  if (Result result = client.List(&Stub::ListPorts, request, &response); !result.ok())
+    return result;
   listing->table = PortTable(response, wide);
   for (const pb::Port& port : response.ports()) listing->names.push_back("port/" + port.name());
   SetDocument(options, response.ports(), response, listing);
@@ -71,9 +75,11 @@ Result FetchLinks(Client& client, const GetOptions& options, bool wide, Listing*
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   request.set_degraded_only(options.degraded);
   pb::ListLinksResponse response;
-  if (Result result = client.List(&Stub::ListLinks, request, &response); !result.ok()) return result;
+  if (Result result = client.List(&Stub::ListLinks, request, &response); !result.ok())
+    return result;
   listing->table = LinkTable(response, wide);
-  for (const pb::Link& link : response.links()) listing->names.push_back("link/" + PortText(link.a()));
+  for (const pb::Link& link : response.links())
+    listing->names.push_back("link/" + PortText(link.a()));
   SetDocument(options, response.links(), response, listing);
   return {};
 }
@@ -95,9 +101,9 @@ std::optional<Resource> ParseResource(const std::string& word) {
     const char* words[3];
     Resource resource;
   } kResources[] = {
-      {{"node", "nodes", "no"}, Resource::kNode},       {{"host", "hosts", "ho"}, Resource::kHost},
+      {{"node", "nodes", "no"}, Resource::kNode},        {{"host", "hosts", "ho"}, Resource::kHost},
       {{"switch", "switches", "sw"}, Resource::kSwitch}, {{"port", "ports", "po"}, Resource::kPort},
-      {{"link", "links", "li"}, Resource::kLink},       {{"sm", "sms", "sm"}, Resource::kSm},
+      {{"link", "links", "li"}, Resource::kLink},        {{"sm", "sms", "sm"}, Resource::kSm},
   };
   for (const auto& entry : kResources) {
     for (const char* known : entry.words) {
@@ -141,8 +147,7 @@ Result Get(Client& client, const Globals& globals, const GetOptions& options) {
       Print(text);
       return {};
     }
-    default:
-      return NoSuchFormat("table, wide, json, yaml or name");
+    default: return NoSuchFormat("table, wide, json, yaml or name");
   }
 }
 

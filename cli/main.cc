@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabricctl: the command line of fabricd. Grammar and exit codes are those of kubectl as far as both have them.
+// fabricctl: the command line of fabricd. Grammar and exit codes are those of kubectl as far as
+// both have them.
 #include <unistd.h>
 
 #include <charconv>
@@ -7,8 +8,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
 
@@ -20,8 +21,9 @@ constexpr char kDefaultServer[] = "unix:/run/fabricd/fabricd.sock";
 constexpr Timeout kWaitTimeout{60'000};
 
 const std::map<std::string, Format> kFormats = {
-    {"table", Format::kTable}, {"wide", Format::kWide}, {"json", Format::kJson},
-    {"yaml", Format::kYaml},   {"name", Format::kName}, {"ibnetdiscover", Format::kIbnetdiscover},
+    {"table", Format::kTable},     {"wide", Format::kWide},
+    {"json", Format::kJson},       {"yaml", Format::kYaml},
+    {"name", Format::kName},       {"ibnetdiscover", Format::kIbnetdiscover},
     {"ibroute", Format::kIbroute}, {"ibtracert", Format::kIbtracert}};
 
 // "500ms", "15s", "2m", "1h"; a number alone is seconds.
@@ -29,9 +31,11 @@ std::optional<Timeout> ParseTimeout(const std::string& text) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(result.ptr, text.data() + text.size());
-  const std::map<std::string, double> units = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
+  const std::map<std::string, double> units = {
+      {"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
   const auto known = units.find(unit);
-  if (result.ec != std::errc() || known == units.end() || !(value > 0) || value * known->second > 1e10) {
+  if (result.ec != std::errc() || known == units.end() || !(value > 0) ||
+      value * known->second > 1e10) {
     return std::nullopt;
   }
   return Timeout(static_cast<int64_t>(value * known->second));
@@ -47,11 +51,14 @@ Result ReadGlobals(const Texts& texts, Globals* globals) {
   globals->style.headers = !texts.no_headers;
   if (!texts.timeout.empty()) {
     globals->timeout = ParseTimeout(texts.timeout);
-    if (!globals->timeout) return {kUsage, fmt::format("--timeout: \"{}\" is not a duration such as 15s", texts.timeout)};
+    if (!globals->timeout)
+      return {kUsage,
+              fmt::format("--timeout: \"{}\" is not a duration such as 15s", texts.timeout)};
   }
   if (!texts.format.empty()) {
     const auto known = kFormats.find(texts.format);
-    if (known == kFormats.end()) return {kUsage, fmt::format("-o: unknown format \"{}\"", texts.format)};
+    if (known == kFormats.end())
+      return {kUsage, fmt::format("-o: unknown format \"{}\"", texts.format)};
     globals->format = known->second;
     globals->format_given = true;
   }
@@ -80,7 +87,8 @@ Result ReadResource(std::string word, std::vector<std::string> names, Resource* 
 // The commands. Each sets `run`, which is called once all options are read.
 class CommandLine {
  public:
-  CommandLine() : app_("fabricctl shows and controls an InfiniBand fabric managed by fabricd.", "fabricctl") {
+  CommandLine()
+      : app_("fabricctl shows and controls an InfiniBand fabric managed by fabricd.", "fabricctl") {
     app_.require_subcommand(1);
     app_.fallthrough();
     AddGlobals();
@@ -112,7 +120,8 @@ class CommandLine {
   std::string UnknownVerb(int argc, char** argv) const {
     if (argc < 2 || argv[1][0] == '-') return {};
     const std::string verb = argv[1];
-    const auto known = app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == verb; });
+    const auto known =
+        app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == verb; });
     return known.empty() ? verb : "";
   }
 
@@ -128,23 +137,31 @@ class CommandLine {
 
   void AddGlobals() {
     app_.add_option("--server", texts_.server, "unix:PATH or HOST:PORT of fabricd")
-        ->envname("FABRICCTL_SERVER")->capture_default_str();
-    app_.add_option("--timeout", texts_.timeout, "longest wait for an answer (15s; sweeps, dumps, exports 10m)");
+        ->envname("FABRICCTL_SERVER")
+        ->capture_default_str();
+    app_.add_option("--timeout", texts_.timeout,
+                    "longest wait for an answer (15s; sweeps, dumps, exports 10m)");
     app_.add_option("-o,--output", texts_.format,
-                    "table, wide, json, yaml, name; ibroute (routes), ibtracert (trace), ibnetdiscover (topology)");
+                    "table, wide, json, yaml, name; ibroute (routes), ibtracert (trace), "
+                    "ibnetdiscover (topology)");
     app_.add_flag("--no-headers,--no-legend", texts_.no_headers, "no header line above tables");
     app_.add_option("--color", texts_.color, "auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
   }
 
   void AddGet() {
-    CLI::App* get = app_.add_subcommand("get", "List nodes, hosts, switches, ports, links or the sm");
-    get->add_option("resource", resource_, "node(s), host(s), switch(es), port(s), link(s), sm; no ho sw po li")
+    CLI::App* get =
+        app_.add_subcommand("get", "List nodes, hosts, switches, ports, links or the sm");
+    get->add_option("resource", resource_,
+                    "node(s), host(s), switch(es), port(s), link(s), sm; no ho sw po li")
         ->required();
     get->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
     get->add_flag("-w,--watch", watch_, "go on printing what changes");
-    get->add_flag("--degraded", get_.degraded, "ports, links: only those below what both ends support");
-    get->add_option("--state", get_.states, "ports: only in these states (ACTIVE,INIT,…)")->delimiter(',');
+    get->add_flag("--degraded", get_.degraded,
+                  "ports, links: only those below what both ends support");
+    get->add_option("--state", get_.states, "ports: only in these states (ACTIVE,INIT,…)")
+        ->delimiter(',');
     OnCall(get, [this](Client& client) {
       Result result = ReadResource(resource_, names_, &get_.resource, &get_.names);
       if (!result.ok()) return result;
@@ -153,7 +170,8 @@ class CommandLine {
   }
 
   void AddDescribe() {
-    CLI::App* describe = app_.add_subcommand("describe", "Show all of a node, switch, host, port or the sm");
+    CLI::App* describe =
+        app_.add_subcommand("describe", "Show all of a node, switch, host, port or the sm");
     describe->add_option("resource", resource_, "node, switch, host, port, sm")->required();
     describe->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
     OnCall(describe, [this](Client& client) {
@@ -165,7 +183,8 @@ class CommandLine {
   }
 
   void AddRouting() {
-    CLI::App* trace = app_.add_subcommand("trace", "Follow the forwarding tables; exit 1 when they do not arrive");
+    CLI::App* trace = app_.add_subcommand(
+        "trace", "Follow the forwarding tables; exit 1 when they do not arrive");
     trace->add_option("source", trace_.source, "node, port, GUID or LID")->required();
     trace->add_option("destination", trace_.destination, "node, port, GUID or LID")->required();
     trace->add_flag("--all-lids", trace_.all_lids, "the paths of all LIDs of the destination");
@@ -177,7 +196,8 @@ class CommandLine {
     routes->add_flag("--balance", routes_.balance, "LIDs for each egress port");
     OnCall(routes, [this](Client& client) { return Routes(client, globals_, routes_); });
 
-    CLI::App* topology = app_.add_subcommand("topology", "Write the whole fabric (-o ibnetdiscover or json)");
+    CLI::App* topology =
+        app_.add_subcommand("topology", "Write the whole fabric (-o ibnetdiscover or json)");
     OnCall(topology, [this](Client& client) { return Topology(client, globals_); });
   }
 
@@ -192,14 +212,17 @@ class CommandLine {
     dump->add_option("file", names_, "only these files");
     OnCall(dump, [this](Client& client) { return Dump(client, directory_, names_); });
 
-    CLI::App* wait = app_.add_subcommand("wait", "Wait until the sm is in a state; exit 4 when it does not come");
+    CLI::App* wait = app_.add_subcommand(
+        "wait", "Wait until the sm is in a state; exit 4 when it does not come");
     wait->add_option("resource", resource_, "sm")->required()->check(CLI::IsMember({"sm"}));
-    wait->add_option("--for", condition_, "FIELD, FIELD=VALUE or FIELD>=NUMBER of `get sm -o json`")->required();
+    wait->add_option("--for", condition_, "FIELD, FIELD=VALUE or FIELD>=NUMBER of `get sm -o json`")
+        ->required();
     OnCall(wait, [this](Client& client) {
       return WaitSm(client, condition_, globals_.timeout.value_or(kWaitTimeout));
     });
 
-    CLI::App* version = app_.add_subcommand("version", "Show the versions of fabricctl and fabricd");
+    CLI::App* version =
+        app_.add_subcommand("version", "Show the versions of fabricctl and fabricd");
     OnCall(version, [](Client& client) { return Version(client, FABRICD_VERSION); });
   }
 
@@ -209,7 +232,9 @@ class CommandLine {
     sim->fallthrough();
     const auto add = [&](const char* name, const char* help, const char* what, auto call) {
       CLI::App* command = sim->add_subcommand(name, help);
-      command->add_option(what, names_, "NODE[PORT], NODE/PORT or NODE:PORT")->required()->expected(1);
+      command->add_option(what, names_, "NODE[PORT], NODE/PORT or NODE:PORT")
+          ->required()
+          ->expected(1);
       OnCall(command, [this, call](Client& client) { return call(client, names_.front()); });
     };
     add("unlink", "Pull the cable at a port", "port", &SimUnlink);

@@ -26,7 +26,8 @@ bool NeedsQuotes(const std::string& text) {
   std::string lower = text;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  static constexpr const char* kWords[] = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
+  static constexpr const char* kWords[] = {"true", "false", "yes", "no", "on",
+                                           "off",  "null",  "y",   "n"};
   return std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords);
 }
 
@@ -38,7 +39,8 @@ void EmitText(YAML::Emitter& out, const std::string& text) {
 void EmitMessage(YAML::Emitter& out, const Message& message);
 
 // The element `index` of a repeated field, or the field itself with index -1.
-void EmitValue(YAML::Emitter& out, const Message& message, const FieldDescriptor* field, int index) {
+void EmitValue(YAML::Emitter& out, const Message& message, const FieldDescriptor* field,
+               int index) {
   const auto* reflection = message.GetReflection();
   const bool one = index < 0;
   switch (field->cpp_type()) {
@@ -66,7 +68,8 @@ void EmitValue(YAML::Emitter& out, const Message& message, const FieldDescriptor
       return;
     case FieldDescriptor::CPPTYPE_ENUM:
       EmitText(out, (one ? reflection->GetEnum(message, field)
-                         : reflection->GetRepeatedEnum(message, field, index))->name());
+                         : reflection->GetRepeatedEnum(message, field, index))
+                        ->name());
       return;
     default:  // The API has no other types (fabric.proto).
       EmitText(out, fmt::format("<{}>", field->cpp_type_name()));
@@ -82,7 +85,9 @@ void EmitMap(YAML::Emitter& out, const Message& message, const FieldDescriptor* 
   for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
     entries.push_back(&reflection->GetRepeatedMessage(message, field, i));
   }
-  const auto key_of = [&](const Message* entry) { return entry->GetReflection()->GetString(*entry, key); };
+  const auto key_of = [&](const Message* entry) {
+    return entry->GetReflection()->GetString(*entry, key);
+  };
   std::sort(entries.begin(), entries.end(),
             [&](const Message* a, const Message* b) { return key_of(a) < key_of(b); });
   if (entries.empty()) out << YAML::Flow;

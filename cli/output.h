@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages as JSON and YAML, with the field names of the .proto, fields at their default included. Pure.
+// Messages as JSON and YAML, with the field names of the .proto, fields at their default included.
+// Pure.
 #pragma once
 
 #include <string>

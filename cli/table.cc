@@ -43,7 +43,8 @@ std::string Table::Render(const TableStyle& style) const {
   std::vector<size_t> widths(headers_.size(), 0);
   for (size_t column = 0; column < headers_.size(); ++column) {
     if (style.headers) widths[column] = Width(headers_[column]);
-    for (const auto& row : rows_) widths[column] = std::max(widths[column], Width(row[column].text));
+    for (const auto& row : rows_)
+      widths[column] = std::max(widths[column], Width(row[column].text));
   }
   std::string out;
   const auto append_line = [&](const std::vector<Cell>& cells, bool color) {

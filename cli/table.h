@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table: aligned columns in the manner of kubectl. UPPERCASE headers, three blanks between columns, no
-// borders, no blanks at the end of a line. Pure.
+// Table: aligned columns in the manner of kubectl. UPPERCASE headers, three blanks between columns,
+// no borders, no blanks at the end of a line. Pure.
 #pragma once
 
 #include <cstdint>

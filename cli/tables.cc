@@ -59,7 +59,8 @@ Cell NodeStatus(const pb::Node& node) {
 
 Cell HostStatus(const pb::Host& host) {
   if (host.ports_active() == 0) return {"Down", Tone::kBad};
-  if (host.ports_active() < static_cast<uint32_t>(host.ports_size())) return {"Partial", Tone::kWarning};
+  if (host.ports_active() < static_cast<uint32_t>(host.ports_size()))
+    return {"Partial", Tone::kWarning};
   return {"Active", Tone::kGood};
 }
 
@@ -76,8 +77,12 @@ Table NodeTable(const pb::ListNodesResponse& nodes, bool wide) {
   if (wide) AddColumns(headers, {"HOST", "DEGRADED", "VENDOR", "DEVICE", "DESCRIPTION"});
   Table table(headers);
   for (const pb::Node& node : nodes.nodes()) {
-    std::vector<Cell> row = {node.name(), node.type(), NodeStatus(node), Lids(node.end_ports()),
-                             OutOf(node.ports_active(), node.num_ports()), node.guid()};
+    std::vector<Cell> row = {node.name(),
+                             node.type(),
+                             NodeStatus(node),
+                             Lids(node.end_ports()),
+                             OutOf(node.ports_active(), node.num_ports()),
+                             node.guid()};
     if (wide) {
       row.insert(row.end(), {node.host(), fmt::format("{}", node.links_degraded()),
                              fmt::format("0x{:06x}", node.vendor_id()),
@@ -90,7 +95,8 @@ Table NodeTable(const pb::ListNodesResponse& nodes, bool wide) {
 
 Table SwitchTable(const pb::ListNodesResponse& nodes, bool wide) {
   std::vector<std::string> headers = {"NAME", "STATUS", "LID", "PORTS", "GUID"};
-  if (wide) AddColumns(headers, {"DEGRADED", "FDB-TOP", "FDB-CAP", "VENDOR", "DEVICE", "DESCRIPTION"});
+  if (wide)
+    AddColumns(headers, {"DEGRADED", "FDB-TOP", "FDB-CAP", "VENDOR", "DEVICE", "DESCRIPTION"});
   Table table(headers);
   for (const pb::Node& node : nodes.nodes()) {
     std::vector<Cell> row = {node.name(), NodeStatus(node), Lids(node.end_ports()),
@@ -120,8 +126,10 @@ Table HostTable(const pb::ListHostsResponse& hosts, bool wide) {
                              OutOf(host.ports_active(), host.ports_size()), Ranges(rails)};
     if (wide) {
       const auto& ports = host.ports();
-      row.emplace_back(Join(ports, [](const auto& p) { return fmt::format("{}", p.port().lid()); }));
-      row.emplace_back(Join(ports, [](const auto& p) { return p.device().empty() ? "?" : p.device(); }));
+      row.emplace_back(
+          Join(ports, [](const auto& p) { return fmt::format("{}", p.port().lid()); }));
+      row.emplace_back(
+          Join(ports, [](const auto& p) { return p.device().empty() ? "?" : p.device(); }));
       row.emplace_back(Join(ports, [](const auto& p) {
         return p.has_peer() ? PortText(p.peer()) : std::string("-");
       }));
@@ -133,18 +141,23 @@ Table HostTable(const pb::ListHostsResponse& hosts, bool wide) {
 
 Table PortTable(const pb::ListPortsResponse& ports, bool wide) {
   std::vector<std::string> headers = {"NAME", "STATUS", "PHYSICAL", "RATE", "LID", "PEER"};
-  if (wide) AddColumns(headers, {"GBPS", "SUPPORTED", "MTU", "VLS", "GUID", "NODE-GUID", "PEER-GUID"});
+  if (wide)
+    AddColumns(headers, {"GBPS", "SUPPORTED", "MTU", "VLS", "GUID", "NODE-GUID", "PEER-GUID"});
   Table table(headers);
   for (const pb::Port& port : ports.ports()) {
     const std::string lid = port.has_end_port() ? fmt::format("{}", port.end_port().lid()) : "";
-    std::vector<Cell> row = {port.name(), PortStatus(port.state(), port.degraded()),
-                             port.physical_state(), RateText(port.width(), port.speed()), lid,
+    std::vector<Cell> row = {port.name(),
+                             PortStatus(port.state(), port.degraded()),
+                             port.physical_state(),
+                             RateText(port.width(), port.speed()),
+                             lid,
                              PortText(port.peer())};
     if (wide) {
-      row.insert(row.end(), {Number(port.rate_gbps()),
-                             RateText(port.width_supported(), port.speed_supported()),
-                             fmt::format("{}", port.mtu()), fmt::format("{}", port.vls()),
-                             port.end_port().guid(), port.id().node_guid(), port.peer().node_guid()});
+      row.insert(
+          row.end(),
+          {Number(port.rate_gbps()), RateText(port.width_supported(), port.speed_supported()),
+           fmt::format("{}", port.mtu()), fmt::format("{}", port.vls()), port.end_port().guid(),
+           port.id().node_guid(), port.peer().node_guid()});
     }
     table.AddRow(std::move(row));
   }
@@ -169,21 +182,30 @@ Table LinkTable(const pb::ListLinksResponse& links, bool wide) {
 }
 
 Table SmTable(const pb::GetSmResponse& sm, bool wide) {
-  std::vector<std::string> headers = {"STATE", "STATUS", "PRIORITY", "LID", "GUID", "NODES",
-                                      "SWITCHES", "HOSTS", "LINKS", "ENGINE", "GENERATION"};
-  if (wide) AddColumns(headers, {"PHASE", "DEGRADED", "PORTS-ACTIVE", "SWEEPS", "LAST-SWEEP", "PROBLEMS"});
+  std::vector<std::string> headers = {"STATE", "STATUS", "PRIORITY",  "LID",
+                                      "GUID",  "NODES",  "SWITCHES",  "HOSTS",
+                                      "LINKS", "ENGINE", "GENERATION"};
+  if (wide)
+    AddColumns(headers, {"PHASE", "DEGRADED", "PORTS-ACTIVE", "SWEEPS", "LAST-SWEEP", "PROBLEMS"});
   Table table(headers);
   const Cell status = sm.subnet_up() ? Cell("Up", Tone::kGood) : Cell("NotUp", Tone::kBad);
-  std::vector<Cell> row = {sm.state(), status, fmt::format("{}", sm.priority()),
-                           fmt::format("{}", sm.lid()), sm.guid(), fmt::format("{}", sm.nodes()),
-                           fmt::format("{}", sm.switches()), fmt::format("{}", sm.hosts()),
-                           fmt::format("{}", sm.links()), sm.engine(),
+  std::vector<Cell> row = {sm.state(),
+                           status,
+                           fmt::format("{}", sm.priority()),
+                           fmt::format("{}", sm.lid()),
+                           sm.guid(),
+                           fmt::format("{}", sm.nodes()),
+                           fmt::format("{}", sm.switches()),
+                           fmt::format("{}", sm.hosts()),
+                           fmt::format("{}", sm.links()),
+                           sm.engine(),
                            fmt::format("{}", sm.generation())};
   if (wide) {
-    row.insert(row.end(), {sm.phase(), fmt::format("{}", sm.links_degraded()),
-                           fmt::format("{}", sm.ports_active()), fmt::format("{}", sm.sweeps_done()),
-                           fmt::format("{} {:.1f}ms", sm.last_sweep().kind(), sm.last_sweep().duration_ms()),
-                           fmt::format("{}", sm.problems_size())});
+    row.insert(row.end(),
+               {sm.phase(), fmt::format("{}", sm.links_degraded()),
+                fmt::format("{}", sm.ports_active()), fmt::format("{}", sm.sweeps_done()),
+                fmt::format("{} {:.1f}ms", sm.last_sweep().kind(), sm.last_sweep().duration_ms()),
+                fmt::format("{}", sm.problems_size())});
   }
   table.AddRow(std::move(row));
   return table;
@@ -211,11 +233,10 @@ Table PathTable(const pb::TracePathResponse& trace, bool wide) {
   for (const pb::Path& path : trace.paths()) {
     for (int i = 0; i < path.hops_size(); ++i) {
       const pb::PathHop& hop = path.hops(i);
-      std::vector<Cell> row = {
-          fmt::format("{}", i), hop.node_name(),
-          hop.has_ingress_port() ? fmt::format("{}", hop.ingress_port()) : "-",
-          hop.has_egress_port() ? fmt::format("{}", hop.egress_port()) : "-",
-          fmt::format("{}", hop.lid())};
+      std::vector<Cell> row = {fmt::format("{}", i), hop.node_name(),
+                               hop.has_ingress_port() ? fmt::format("{}", hop.ingress_port()) : "-",
+                               hop.has_egress_port() ? fmt::format("{}", hop.egress_port()) : "-",
+                               fmt::format("{}", hop.lid())};
       if (many) row.insert(row.begin(), fmt::format("{}", path.destination_lid()));
       if (wide) row.insert(row.end(), {hop.node_type(), hop.node_guid()});
       table.AddRow(std::move(row));

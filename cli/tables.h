@@ -11,9 +11,11 @@ namespace fabricd::cli {
 
 namespace pb = ::fabric::v1;
 
-// State words, coloured: "ACTIVE", "ACTIVE,Degraded", "INIT", "DOWN", "Unknown" for a port that was not read.
+// State words, coloured: "ACTIVE", "ACTIVE,Degraded", "INIT", "DOWN", "Unknown" for a port that was
+// not read.
 Cell PortStatus(const std::string& state, bool degraded);
-// "Active", "Partial" (linked ports that are not ACTIVE), "Degraded" (a link below its ability), "Down".
+// "Active", "Partial" (linked ports that are not ACTIVE), "Degraded" (a link below its ability),
+// "Down".
 Cell NodeStatus(const pb::Node& node);
 Cell HostStatus(const pb::Host& host);
 // "leaf1/3"; empty when the port is not set.

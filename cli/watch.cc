@@ -56,8 +56,8 @@ Result Watch(Client& client, const Globals& globals, const GetOptions& options) 
   const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
   for (std::optional<uint32_t> shown;;) {
     pb::GetSmResponse sm;
-    Result result = client.Call(client.topology(), &pb::TopologyService::Stub::GetSm,
-                                pb::GetSmRequest(), &sm);
+    Result result =
+        client.Call(client.topology(), &pb::TopologyService::Stub::GetSm, pb::GetSmRequest(), &sm);
     if (!result.ok()) return result;
     if (shown != sm.generation()) {
       Listing listing;

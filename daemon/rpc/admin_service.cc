@@ -26,8 +26,8 @@ absl::Status SweepError(const absl::Status& status) {
   }
 }
 
-// A StartSweep call that is answered once: by the core's completion, by the acceptance when it does not
-// wait, or by the client's going away. The completion may come after the call is gone.
+// A StartSweep call that is answered once: by the core's completion, by the acceptance when it does
+// not wait, or by the client's going away. The completion may come after the call is gone.
 class SweepCall {
  public:
   class Reactor final : public grpc::ServerUnaryReactor {
@@ -131,7 +131,8 @@ grpc::ServerWriteReactor<pb::DumpResponse>* AdminService::Dump(grpc::CallbackSer
     auto files = MakeDumps(backend_, wanted);
     if (!files.ok()) return files.status();
     auto pieces = std::make_shared<DumpPieces>(*std::move(files));
-    return [pieces](pb::DumpResponse* piece) -> absl::StatusOr<bool> { return pieces->Next(piece); };
+    return
+        [pieces](pb::DumpResponse* piece) -> absl::StatusOr<bool> { return pieces->Next(piece); };
   };
   return StreamReactor<pb::DumpResponse>::Start(context, worker_, prepare);
 }

@@ -10,7 +10,8 @@ namespace fabricd::rpc {
 
 class AdminService final : public ::fabric::v1::AdminService::CallbackService {
  public:
-  AdminService(daemon::Backend& backend, ExportWorker& worker) : backend_(backend), worker_(worker) {}
+  AdminService(daemon::Backend& backend, ExportWorker& worker)
+      : backend_(backend), worker_(worker) {}
 
   grpc::ServerUnaryReactor* StartSweep(grpc::CallbackServerContext* context,
                                        const ::fabric::v1::StartSweepRequest* request,

@@ -159,8 +159,10 @@ void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
   }
   out->set_ports_active(active);
   out->set_ports_linked(linked);
-  for (int number = node.first_end_port().value(); number <= node.last_end_port().value(); ++number) {
-    ToProto(model, PortRef{node.index, PortNum(static_cast<uint8_t>(number))}, out->add_end_ports());
+  for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
+       ++number) {
+    ToProto(model, PortRef{node.index, PortNum(static_cast<uint8_t>(number))},
+            out->add_end_ports());
   }
   if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(host->name);
   if (node.switch_info) FillSwitch(*node.switch_info, out->mutable_switch_details());

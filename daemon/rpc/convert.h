@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model → messages of fabric.v1: the only place that does this. Nothing secret (M_Key, SM_Key) is copied.
+// Model → messages of fabric.v1: the only place that does this. Nothing secret (M_Key, SM_Key) is
+// copied.
 #pragma once
 
 #include <string>

@@ -66,8 +66,7 @@ class JsonExport {
       case kLinks:
         if (at_ == index.links.size()) return Enter(kEnd, "]}\n", piece);
         return AppendElement<pb::Link>(index.links[at_], piece);
-      case kEnd:
-        return;
+      case kEnd: return;
     }
   }
 
@@ -111,15 +110,15 @@ absl::StatusOr<NextPiece<pb::GetTopologyResponse>> ExportTopology(
     }
     case pb::TOPOLOGY_FORMAT_IBNETDISCOVER: {
       auto text = std::make_shared<const std::string>(Ibnetdiscover(*model));
-      return [text, at = size_t{0}](pb::GetTopologyResponse* response) mutable -> absl::StatusOr<bool> {
+      return [text,
+              at = size_t{0}](pb::GetTopologyResponse* response) mutable -> absl::StatusOr<bool> {
         if (at >= text->size()) return false;
         *response->mutable_chunk() = text->substr(at, kPieceBytes);
         at += kPieceBytes;
         return true;
       };
     }
-    default:
-      return BadField("format", fmt::format("{} is not a format", static_cast<int>(format)));
+    default: return BadField("format", fmt::format("{} is not a format", static_cast<int>(format)));
   }
 }
 

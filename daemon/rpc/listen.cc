@@ -32,8 +32,10 @@ bool SomebodyListens(const sockaddr_un& address) {
 absl::StatusOr<std::string> UnixSocketPath(const std::string& address) {
   if (address.rfind(kUnix, 0) != 0) {
     return InvalidArgument(
-        "cannot listen on \"{}\": TCP needs mutual TLS, for which this version has no configuration; "
-        "use unix:PATH", address);
+        "cannot listen on \"{}\": TCP needs mutual TLS, for which this version has no "
+        "configuration; "
+        "use unix:PATH",
+        address);
   }
   std::string path = address.substr(sizeof(kUnix) - 1);
   if (path.rfind("//", 0) == 0) path.erase(0, 2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listening addresses of the daemon, and what must be true of a unix socket's path before gRPC binds it.
+// Listening addresses of the daemon, and what must be true of a unix socket's path before gRPC
+// binds it.
 #pragma once
 
 #include <string>

@@ -104,7 +104,8 @@ void Page::Close(Models& models, Message* response) {
                           Print({models.epoch(), generation, start_ + size_, listing_}));
   }
   reflection->SetUInt32(response, Field(*response, "total_size"), total_);
-  reflection->SetUInt32(response, Field(*response, "generation"), static_cast<uint32_t>(generation));
+  reflection->SetUInt32(response, Field(*response, "generation"),
+                        static_cast<uint32_t>(generation));
 }
 
 }  // namespace fabricd::rpc

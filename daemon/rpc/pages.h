@@ -22,8 +22,9 @@ inline constexpr uint32_t kMaxPageSize = 5000;
 // Counts the items of a listing and says which of them belong to this page.
 class Page {
  public:
-  // `request` has page_size and page_token; its other fields are what is listed and are the same for all
-  // pages, or the token is refused (INVALID_ARGUMENT). OUT_OF_RANGE, PAGE_TOKEN_EXPIRED: the view is gone.
+  // `request` has page_size and page_token; its other fields are what is listed and are the same
+  // for all pages, or the token is refused (INVALID_ARGUMENT). OUT_OF_RANGE, PAGE_TOKEN_EXPIRED:
+  // the view is gone.
   static absl::StatusOr<Page> Open(Models& models, const google::protobuf::Message& request);
 
   const ReadModel& model() const { return *model_; }

@@ -13,7 +13,8 @@ struct PortText {
   std::string node;
   PortNum port;
 };
-// NODE[PORT], NODE/PORT or NODE:PORT; the last separator counts. Nothing when the text is none of these.
+// NODE[PORT], NODE/PORT or NODE:PORT; the last separator counts. Nothing when the text is none of
+// these.
 std::optional<PortText> SplitPortText(const std::string& text);
 
 // `text` with every byte that is not UTF-8 replaced by '?': protobuf refuses such strings, and node

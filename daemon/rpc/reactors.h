@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two shapes of a call: a unary one that answers at once, and a stream whose pieces are made as the
-// client takes them, so that a slow reader costs one piece of memory and no thread.
+// The two shapes of a call: a unary one that answers at once, and a stream whose pieces are made as
+// the client takes them, so that a slow reader costs one piece of memory and no thread.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace fabricd::rpc {
 
-// One thread for the few answers that take long to make (dumps, whole-fabric exports), so that they never
-// hold a gRPC thread.
+// One thread for the few answers that take long to make (dumps, whole-fabric exports), so that they
+// never hold a gRPC thread.
 using ExportWorker = daemon::Worker<std::function<void()>>;
 
 // Answers with what `handle` returns. Every unary call passes here.
@@ -31,8 +31,8 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Handle&& 
 template <typename Response>
 using NextPiece = std::function<absl::StatusOr<bool>(Response*)>;
 
-// A stream. `prepare` runs on the worker and gives the source of the pieces, which are then made on gRPC's
-// threads, one at a time.
+// A stream. `prepare` runs on the worker and gives the source of the pieces, which are then made on
+// gRPC's threads, one at a time.
 template <typename Response>
 class StreamReactor final : public grpc::ServerWriteReactor<Response> {
  public:

@@ -37,8 +37,9 @@ absl::StatusOr<NodeIndex> OnlyNodeOf(const ReadModel& model, const fabric::Host&
     names.push_back(fmt::format("\"{}\"", model.name(only)));
   }
   if (names.size() == 1) return only;
-  return BadField("name", fmt::format("host {} has {} HCAs; name one: {}", host.name, names.size(),
-                                      fmt::join(names, ", ")),
+  return BadField("name",
+                  fmt::format("host {} has {} HCAs; name one: {}", host.name, names.size(),
+                              fmt::join(names, ", ")),
                   "AMBIGUOUS_NAME");
 }
 
@@ -116,6 +117,12 @@ absl::StatusOr<NameTable::Address> ReadModel::Resolve(const std::string& text) c
   if (address.status().code() == absl::StatusCode::kInvalidArgument) {
     return BadField("name", Message(address.status()), "AMBIGUOUS_NAME");
   }
+  // "node12/mlx5_3" for "node12 mlx5_3".
+  if (const size_t slash = text.find('/'); slash != std::string::npos) {
+    std::string spaced = WithSlash(text);
+    spaced[slash] = ' ';
+    if (const auto device = names->Resolve(spaced); device.ok()) return device;
+  }
   if (const fabric::Host* host = hosts->Find(text)) {
     const auto only = OnlyNodeOf(*this, *host);
     if (!only.ok()) return only.status();
@@ -147,8 +154,10 @@ absl::StatusOr<ReadModel::End> ReadModel::FindEnd(const std::string& text) const
   const Node& node = *snapshot().node(address->node);
   PortRef port{address->node, address->has_port ? address->port : node.first_end_port()};
   if (port.port > node.last_end_port()) {
-    return BadField("name", fmt::format("{} is no end port: a path begins and ends at a switch or at "
-                                        "a port of an HCA", text));
+    return BadField("name",
+                    fmt::format("{} is no end port: a path begins and ends at a switch or at "
+                                "a port of an HCA",
+                                text));
   }
   for (size_t number = node.ports.size() - 1; !address->has_port && number > 0; --number) {
     const bool linked = !node.IsSwitch() && !node.ports[number].peer.IsNone();
@@ -183,8 +192,9 @@ std::shared_ptr<const ReadModel> Models::Current() {
                      : std::make_shared<const FabricIndex>(*view->snapshot, *model->name_map);
   // Without an assignment of our own (standby, before the first), LIDs are what the ports say.
   const fabric::LidTable* lids = view->lids->port_count() > 0 ? view->lids.get() : nullptr;
-  model->names = same_lids ? current_->names
-                           : std::make_shared<const NameTable>(*view->snapshot, model->name_map, lids);
+  model->names = same_lids
+                     ? current_->names
+                     : std::make_shared<const NameTable>(*view->snapshot, model->name_map, lids);
   model->hosts = backend_.hosts(*view);
   model->view = std::move(view);
   current_ = std::move(model);
@@ -194,8 +204,9 @@ std::shared_ptr<const ReadModel> Models::Current() {
 absl::StatusOr<std::shared_ptr<const ReadModel>> Models::Ready() {
   auto model = Current();
   if (model->ready()) return model;
-  return TryLater("NOT_READY", fmt::format("the first sweep has not ended ({})",
-                                           std::string(sweep::PhaseName(model->view->phase))),
+  return TryLater("NOT_READY",
+                  fmt::format("the first sweep has not ended ({})",
+                              std::string(sweep::PhaseName(model->view->phase))),
                   std::chrono::seconds(1));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadModel: a published view with the names, orders and look-ups that answers need. Immutable, shared
-// between calls. Models makes them, one index per snapshot, and keeps those that page tokens point to.
+// ReadModel: a published view with the names, orders and look-ups that answers need. Immutable,
+// shared between calls. Models makes them, one index per snapshot, and keeps those that page tokens
+// point to.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ struct LinkEnds {
 struct LinkQuality {
   int width_supported = 0;  // Lanes that both ends support; 0 unknown.
   wire::LinkSpeed speed_supported = wire::LinkSpeed::kUnknown;  // That both ends support.
-  bool degraded = false;    // Up, and below one of these.
+  bool degraded = false;                                        // Up, and below one of these.
 };
 // REQUIRES: both ends exist in `snapshot`.
 LinkQuality QualityOf(const fabric::FabricSnapshot& snapshot, PortRef a, PortRef b);
@@ -34,12 +35,12 @@ struct FabricIndex {
 
   std::vector<std::string> names;  // [NodeIndex], empty for tombstones.
   std::vector<NodeIndex> nodes;    // By name (numbers in it as numbers), then GUID.
-  // End a of a switch and another node is the switch, else the lower (GUID, port). By the place of a in `nodes`,
-  // then port number.
+  // End a of a switch and another node is the switch, else the lower (GUID, port). By the place of
+  // a in `nodes`, then port number.
   std::vector<LinkEnds> links;
   std::vector<uint8_t> links_degraded;  // [NodeIndex]
   uint32_t links_degraded_total = 0;
-  uint32_t ports_active = 0;            // Physical ports.
+  uint32_t ports_active = 0;  // Physical ports.
 };
 
 struct ReadModel {
@@ -54,8 +55,8 @@ struct ReadModel {
   // False before the first sweep: there is nothing to answer from.
   bool ready() const { return view->sweeps_done > 0 || snapshot().node_count() > 0; }
 
-  // What operators write (topology_service.proto). Errors carry their ErrorInfo. A node may also be named by
-  // one of its ports, or by a host with one HCA.
+  // What operators write (topology_service.proto). Errors carry their ErrorInfo. A node may also be
+  // named by one of its ports, or by a host with one HCA.
   absl::StatusOr<fabric::NameTable::Address> Resolve(const std::string& text) const;
   absl::StatusOr<const fabric::Node*> FindNode(const std::string& text) const;
   absl::StatusOr<PortRef> FindPort(const std::string& text) const;
@@ -65,10 +66,12 @@ struct ReadModel {
     PortRef port;
     Lid lid;  // 0: the port has none.
   };
-  // A node (its first linked end port), one of its end ports, or a LID, which is then the one meant.
+  // A node (its first linked end port), one of its end ports, or a LID, which is then the one
+  // meant.
   absl::StatusOr<End> FindEnd(const std::string& text) const;
 
-  // From the LID table, or what the port says where that has none (standby, before the first assignment).
+  // From the LID table, or what the port says where that has none (standby, before the first
+  // assignment).
   fabric::LidRange LidsOf(PortRef end_port) const;
 };
 

@@ -85,7 +85,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kMinPingIntervalMs);
   std::vector<int> bound(paths.size(), -1);
   for (size_t i = 0; i < paths.size(); ++i) {
     FABRICD_RETURN_IF_ERROR(RemoveStaleSocket(paths[i]));
@@ -95,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   state->server = builder.BuildAndStart();
   for (size_t i = 0; i < paths.size(); ++i) {
     if (!state->server || bound[i] <= 0) {
-      return Internal("cannot listen on {} (does its directory exist and is it writable?)", paths[i]);
+      return Internal("cannot listen on {} (does its directory exist and is it writable?)",
+                      paths[i]);
     }
     state->sockets.push_back(paths[i]);
     if (chmod(paths[i].c_str(), kSocketMode) != 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC server: listeners, services, health and reflection. Handlers run on gRPC's own threads, read
-// published views and never wait. No gRPC type is named here, so that app.cc compiles without gRPC.
+// The gRPC server: listeners, services, health and reflection. Handlers run on gRPC's own threads,
+// read published views and never wait. No gRPC type is named here, so that app.cc compiles without
+// gRPC.
 #pragma once
 
 #include <memory>
@@ -22,10 +23,10 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Listens on every address, or on none. `backend` outlives the server. Health says NOT_SERVING until
-  // SetServing(true); SimService is registered when backend.sim_control() is not null.
+  // Listens on every address, or on none. `backend` outlives the server. Health says NOT_SERVING
+  // until SetServing(true); SimService is registered when backend.sim_control() is not null.
   //   kInvalidArgument     an address that is not one, or TCP, which needs mutual TLS
-  //   kFailedPrecondition  another process listens there, or the path is something else than a socket
+  //   kFailedPrecondition  another process listens there, or the path is not a socket's
   //   kInternal            gRPC cannot listen
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        daemon::Backend& backend);
@@ -33,8 +34,8 @@ class Server {
 
   // Health of "" and of every service. True from the first complete sweep, or on becoming standby.
   void SetServing(bool serving);
-  // Refuses new calls, gives running ones a second, cuts the rest off. The sockets are removed. Idempotent.
-  // The backend must still be able to complete or refuse sweeps.
+  // Refuses new calls, gives running ones a second, cuts the rest off. The sockets are removed.
+  // Idempotent. The backend must still be able to complete or refuse sweeps.
   void Shutdown();
 
  private:

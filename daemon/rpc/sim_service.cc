@@ -9,7 +9,8 @@ namespace fabricd::rpc {
 namespace {
 
 // What Control knows the node by: a name that only fabricd gives (node-name-map, first word, LID)
-// becomes the GUID. A node that fabricd does not see (rebooting, cut off) keeps the name it was called.
+// becomes the GUID. A node that fabricd does not see (rebooting, cut off) keeps the name it was
+// called.
 std::string ControlName(Models& models, const std::string& node) {
   const auto model = models.Current();
   const auto found = model->FindNode(node);
@@ -53,13 +54,13 @@ grpc::ServerUnaryReactor* SimService::Unlink(Context* context, const simpb::Unli
 grpc::ServerUnaryReactor* SimService::Link(Context* context, const simpb::LinkRequest* request,
                                            simpb::LinkResponse*) {
   return Answer(context, [&] {
-    return AtPort(models_, request->port(), [&](const std::string& node, PortNum port) {
-      return control_.Link(node, port);
-    });
+    return AtPort(models_, request->port(),
+                  [&](const std::string& node, PortNum port) { return control_.Link(node, port); });
   });
 }
 
-grpc::ServerUnaryReactor* SimService::Connect(Context* context, const simpb::ConnectRequest* request,
+grpc::ServerUnaryReactor* SimService::Connect(Context* context,
+                                              const simpb::ConnectRequest* request,
                                               simpb::ConnectResponse*) {
   return Answer(context, [&] {
     return AtPort(models_, request->a(), [&](const std::string& node_a, PortNum port_a) {

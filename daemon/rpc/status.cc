@@ -64,8 +64,8 @@ absl::Status BadField(const std::string& field, const std::string& message,
 
 absl::Status NoSuch(const std::string& type, const std::string& name, const std::string& message) {
   const std::string text = message.empty() ? fmt::format("no {} \"{}\"", type, name) : message;
-  absl::Status status = MakeError(absl::StatusCode::kNotFound, UpperCase(type) + "_NOT_FOUND", text,
-                                  {{type, name}});
+  absl::Status status =
+      MakeError(absl::StatusCode::kNotFound, UpperCase(type) + "_NOT_FOUND", text, {{type, name}});
   google::rpc::ResourceInfo details;
   details.set_resource_type(type);
   details.set_resource_name(name);

@@ -23,8 +23,10 @@ absl::Status MakeError(absl::StatusCode code, const std::string& reason, const s
 // INVALID_ARGUMENT with a BadRequest that names the field.
 absl::Status BadField(const std::string& field, const std::string& message,
                       const std::string& reason = "INVALID_REQUEST");
-// NOT_FOUND with a ResourceInfo. `type` is "node", "port", "host", …; the reason is NODE_NOT_FOUND, ….
-absl::Status NoSuch(const std::string& type, const std::string& name, const std::string& message = "");
+// NOT_FOUND with a ResourceInfo. `type` is "node", "port", "host", …; the reason is NODE_NOT_FOUND,
+// ….
+absl::Status NoSuch(const std::string& type, const std::string& name,
+                    const std::string& message = "");
 // UNAVAILABLE with a RetryInfo.
 absl::Status TryLater(const std::string& reason, const std::string& message,
                       std::chrono::milliseconds delay);

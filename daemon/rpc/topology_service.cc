@@ -19,8 +19,8 @@ namespace {
 // The ports and whole nodes that a request names; nothing named means all.
 class NameFilter {
  public:
-  static absl::StatusOr<NameFilter> Read(const ReadModel& model,
-                                         const google::protobuf::RepeatedPtrField<std::string>& names) {
+  static absl::StatusOr<NameFilter> Read(
+      const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& names) {
     NameFilter filter;
     filter.all_ = names.empty();
     for (const std::string& name : names) {
@@ -46,7 +46,8 @@ class NameFilter {
 
 // INVALID_ARGUMENT unless each word is one of `known`.
 template <size_t N>
-absl::Status CheckWords(const char* field, const google::protobuf::RepeatedPtrField<std::string>& words,
+absl::Status CheckWords(const char* field,
+                        const google::protobuf::RepeatedPtrField<std::string>& words,
                         const std::array<std::string_view, N>& known) {
   for (const std::string& word : words) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
@@ -55,7 +56,8 @@ absl::Status CheckWords(const char* field, const google::protobuf::RepeatedPtrFi
   return absl::OkStatus();
 }
 
-bool Contains(const google::protobuf::RepeatedPtrField<std::string>& words, const std::string& word) {
+bool Contains(const google::protobuf::RepeatedPtrField<std::string>& words,
+              const std::string& word) {
   return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -129,10 +131,9 @@ void AddPath(const ReadModel& model, PortRef source, Lid lid, pb::Path* out) {
   out->set_stopped(trace.stopped);
   for (const TraceHop& hop : trace.hops) {
     const fabric::Node& node = *model.snapshot().node(hop.node);
-    // The LID of a CA is that of the port passed: the one it came in by, at the source the one it leaves by.
-    const PortNum passed = node.IsSwitch() ? PortNum(0)
-                           : hop.ingress   ? *hop.ingress
-                                           : source.port;
+    // The LID of a CA is that of the port passed: the one it came in by, at the source the one it
+    // leaves by.
+    const PortNum passed = node.IsSwitch() ? PortNum(0) : hop.ingress ? *hop.ingress : source.port;
     pb::PathHop* added = out->add_hops();
     added->set_node_guid(fmt::format("{}", node.guid()));
     added->set_node_name(model.name(hop.node));
@@ -255,7 +256,8 @@ grpc::ServerUnaryReactor* TopologyService::ListLinks(Context* context,
     if (!names.ok()) return names.status();
     for (const LinkEnds& link : model.index->links) {
       if (!names->Passes(link.a) && !names->Passes(link.b)) continue;
-      if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded) continue;
+      if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded)
+        continue;
       if (page->Take()) ToProto(model, link, response->add_links());
     }
     page->Close(models_, response);
@@ -327,8 +329,8 @@ grpc::ServerUnaryReactor* TopologyService::TracePath(Context* context,
 
 grpc::ServerWriteReactor<pb::GetTopologyResponse>* TopologyService::GetTopology(
     Context* context, const pb::GetTopologyRequest* request) {
-  const auto prepare = [this, format = request->format()]()
-      -> absl::StatusOr<NextPiece<pb::GetTopologyResponse>> {
+  const auto prepare =
+      [this, format = request->format()]() -> absl::StatusOr<NextPiece<pb::GetTopologyResponse>> {
     auto model = models_.Ready();
     if (!model.ok()) return model.status();
     return ExportTopology(*std::move(model), format);

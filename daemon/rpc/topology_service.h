@@ -5,8 +5,8 @@
 #include <string>
 
 #include "daemon/rpc/convert.h"
-#include "daemon/rpc/read_model.h"
 #include "daemon/rpc/reactors.h"
+#include "daemon/rpc/read_model.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 
 namespace fabricd::rpc {

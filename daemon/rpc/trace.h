@@ -20,7 +20,7 @@ struct TraceHop {
 struct Trace {
   std::vector<TraceHop> hops;  // Begins with the source's node.
   bool reachable = false;
-  std::string stopped;         // Why it is not; empty when it is.
+  std::string stopped;  // Why it is not; empty when it is.
 };
 
 // REQUIRES: the model has a plan; `source` is an end port of its snapshot.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DESIGN §4: 0 ok, 1 failure, 2 usage, 3 not found, 4 unavailable or timeout, 5 permission, 6 refused.
+// DESIGN §4: 0 ok, 1 failure, 2 usage, 3 not found, 4 unavailable or timeout, 5 permission, 6
+// refused.
 #include "cli/exit_code.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,8 @@ namespace {
 
 bool Holds(const std::string& condition, const pb::GetSmResponse& sm = SampleSm()) {
   std::string error;
-  const auto parsed = FieldCondition::Parse(condition, pb::GetSmResponse::default_instance(), &error);
+  const auto parsed =
+      FieldCondition::Parse(condition, pb::GetSmResponse::default_instance(), &error);
   EXPECT_TRUE(parsed) << error;
   return parsed && parsed->Holds(sm);
 }
@@ -17,7 +18,8 @@ TEST(FieldsTest, Set) {
   EXPECT_TRUE(Holds("subnet_up"));
   EXPECT_TRUE(Holds("nodes"));
   EXPECT_TRUE(Holds("engine"));
-  for (const char* field : {"subnet_up", "nodes", "engine"}) EXPECT_FALSE(Holds(field, {})) << field;
+  for (const char* field : {"subnet_up", "nodes", "engine"})
+    EXPECT_FALSE(Holds(field, {})) << field;
 }
 
 TEST(FieldsTest, Equal) {
@@ -35,9 +37,11 @@ TEST(FieldsTest, AtLeast) {
 }
 
 TEST(FieldsTest, WhatIsNoCondition) {
-  for (const char* text : {"", "nothing", "last_sweep", "problems", "=x", "generation>=x", "generation>="}) {
+  for (const char* text :
+       {"", "nothing", "last_sweep", "problems", "=x", "generation>=x", "generation>="}) {
     std::string error;
-    EXPECT_FALSE(FieldCondition::Parse(text, pb::GetSmResponse::default_instance(), &error)) << text;
+    EXPECT_FALSE(FieldCondition::Parse(text, pb::GetSmResponse::default_instance(), &error))
+        << text;
     EXPECT_FALSE(error.empty()) << text;
   }
 }

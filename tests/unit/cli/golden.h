@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares text with tests/golden/cli/NAME.txt; UPDATE_GOLDEN=1 in the environment rewrites the file.
+// Compares text with tests/golden/cli/NAME.txt; UPDATE_GOLDEN=1 in the environment rewrites the
+// file.
 #pragma once
 
 #include <cstdlib>

@@ -21,24 +21,28 @@ TEST(OutputTest, JsonReadsBackTheSame) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(read, SamplePorts()));
 }
 
-// JSON prints counts as numbers and fields at their default too, or scripts would have to know them.
+// JSON prints counts as numbers and fields at their default too, or scripts would have to know
+// them.
 TEST(OutputTest, DefaultsArePrinted) {
   const std::string json = ToJson(pb::GetSmResponse());
-  for (const char* field : {"\"state\": \"\"", "\"subnet_up\": false", "\"generation\": 0", "\"problems\": []"}) {
+  for (const char* field :
+       {"\"state\": \"\"", "\"subnet_up\": false", "\"generation\": 0", "\"problems\": []"}) {
     EXPECT_NE(json.find(field), std::string::npos) << field << " in\n" << json;
   }
 }
 
 TEST(OutputTest, YamlKeepsTexts) {
   pb::Node node;
-  for (const char* text : {"0x0000000000000010", "12", "1e3", "no", "Null", "", "true", "a: b", "- x", "#c",
-                           "'q'", "\"q\"", " blank ", "tab\tand\nline", "ä", "[x]", "~", "plain"}) {
+  for (const char* text :
+       {"0x0000000000000010", "12", "1e3", "no", "Null", "", "true", "a: b", "- x", "#c", "'q'",
+        "\"q\"", " blank ", "tab\tand\nline", "ä", "[x]", "~", "plain"}) {
     node.set_name(text);
     const YAML::Node name = YAML::Load(ToYaml(node))["name"];
     EXPECT_EQ(name.as<std::string>(), text);
     // Quoted or not a word of another type: readers must not take it for a number, a bool or null.
     const bool quoted = name.Tag() == "!";
-    EXPECT_TRUE(quoted || std::string(text) == "plain" || std::string(text) == "a: b") << ToYaml(node);
+    EXPECT_TRUE(quoted || std::string(text) == "plain" || std::string(text) == "a: b")
+        << ToYaml(node);
   }
 }
 

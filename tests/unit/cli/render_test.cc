@@ -30,7 +30,9 @@ TEST(RenderTest, Ports) {
 TEST(RenderTest, Links) {
   ExpectGolden("links", Both(LinkTable(SampleLinks(), false), LinkTable(SampleLinks(), true)));
 }
-TEST(RenderTest, Sm) { ExpectGolden("sm", Both(SmTable(SampleSm(), false), SmTable(SampleSm(), true))); }
+TEST(RenderTest, Sm) {
+  ExpectGolden("sm", Both(SmTable(SampleSm(), false), SmTable(SampleSm(), true)));
+}
 TEST(RenderTest, Routes) {
   ExpectGolden("routes", Both(RouteTable(SampleRoutes(), false), RouteTable(SampleRoutes(), true)));
 }
@@ -40,16 +42,22 @@ TEST(RenderTest, Trace) {
 TEST(RenderTest, DescribeSwitch) {
   ExpectGolden("describe_switch", DescribeNode(SampleNodes().nodes(0), SamplePorts(), {}));
 }
-TEST(RenderTest, DescribeCa) { ExpectGolden("describe_ca", DescribeNode(SampleNodes().nodes(2), {}, {})); }
-TEST(RenderTest, DescribeHost) { ExpectGolden("describe_host", DescribeHost(SampleHosts().hosts(0), {})); }
-TEST(RenderTest, DescribePort) { ExpectGolden("describe_port", DescribePort(SamplePorts().ports(3), {})); }
+TEST(RenderTest, DescribeCa) {
+  ExpectGolden("describe_ca", DescribeNode(SampleNodes().nodes(2), {}, {}));
+}
+TEST(RenderTest, DescribeHost) {
+  ExpectGolden("describe_host", DescribeHost(SampleHosts().hosts(0), {}));
+}
+TEST(RenderTest, DescribePort) {
+  ExpectGolden("describe_port", DescribePort(SamplePorts().ports(3), {}));
+}
 TEST(RenderTest, DescribeUnreadPort) {
   ExpectGolden("describe_port_unread", DescribePort(SamplePorts().ports(4), {}));
 }
 TEST(RenderTest, DescribeSm) { ExpectGolden("describe_sm", DescribeSm(SampleSm(), {})); }
 
-// The golden files of these two are what ibroute and ibtracert of infiniband-diags 44 print for this
-// fabric on ibsim under opensm (LID 1076, which the sample leaves without a route, apart).
+// The golden files of these two are what ibroute and ibtracert of infiniband-diags 44 print for
+// this fabric on ibsim under opensm (LID 1076, which the sample leaves without a route, apart).
 TEST(RenderTest, Ibroute) { ExpectGolden("ibroute", ToIbroute(SampleRoutes())); }
 TEST(RenderTest, Ibtracert) { ExpectGolden("ibtracert", ToIbtracert(SampleTrace())); }
 

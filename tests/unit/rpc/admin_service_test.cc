@@ -13,7 +13,8 @@ using Stub = pb::AdminService::Stub;
 
 class AdminServiceTest : public ::testing::Test {
  protected:
-  grpc::Status Sweep(bool heavy, bool wait, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
+  grpc::Status Sweep(bool heavy, bool wait,
+                     std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
     pb::StartSweepRequest request;
     request.set_heavy(heavy);
     request.set_wait(wait);
@@ -64,14 +65,18 @@ TEST_F(AdminServiceTest, SweepThatIsNotWaitedForAnswersAtOnce) {
 }
 
 TEST_F(AdminServiceTest, RefusalsAreToldAtOnceEvenWithoutWaiting) {
-  backend_.on_sweep = [](bool, const auto& done) { done(absl::FailedPreconditionError("standby")); };
+  backend_.on_sweep = [](bool, const auto& done) {
+    done(absl::FailedPreconditionError("standby"));
+  };
   for (const bool wait : {false, true}) {
     const auto status = Sweep(true, wait);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
     EXPECT_EQ(ReasonOf(status), "NOT_MASTER");
     EXPECT_EQ(status.error_message(), "standby");
   }
-  backend_.on_sweep = [](bool, const auto& done) { done(absl::UnavailableError("the inbox is full")); };
+  backend_.on_sweep = [](bool, const auto& done) {
+    done(absl::UnavailableError("the inbox is full"));
+  };
   const auto status = Sweep(true, true);
   EXPECT_EQ(ReasonOf(status), "CORE_BUSY");
   EXPECT_EQ(DetailOf<google::rpc::RetryInfo>(status).retry_delay().seconds(), 1);

@@ -30,13 +30,13 @@ TEST_F(ListenTest, SeveralSocketsForOwnerAndGroupOnly) {
   const std::string a = directory_ / "a", b = directory_ / "b";
   ASSERT_TRUE(Start({"unix:" + a, "unix://" + b}).ok());
   for (const std::string& path : {a, b}) {
-    struct stat info{};
+    struct stat info {};
     ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
     EXPECT_TRUE(S_ISSOCK(info.st_mode));
     EXPECT_EQ(info.st_mode & 07777, 0660u);
   }
   servers_.clear();
-  struct stat info{};
+  struct stat info {};
   EXPECT_NE(stat(a.c_str(), &info), 0);
 }
 

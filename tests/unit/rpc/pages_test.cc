@@ -94,8 +94,9 @@ TEST_F(PagesTest, BadRequestsAreRefused) {
   request_.set_page_size(-1);
   EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument);
   request_.set_page_size(2);
-  for (const char* token : {"x", "0000000000000000000000000000000000000000zz",
-                            "-000000000000000000000000000000000000001", "………………………………………………………………"}) {
+  for (const char* token :
+       {"x", "0000000000000000000000000000000000000000zz",
+        "-000000000000000000000000000000000000001", "………………………………………………………………"}) {
     request_.set_page_token(token);
     EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument) << token;
   }

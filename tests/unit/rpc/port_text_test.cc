@@ -21,8 +21,8 @@ TEST(PortTextTest, ThreeForms) {
 }
 
 TEST(PortTextTest, WhatIsNoPort) {
-  for (const char* text : {"", "leaf1", "leaf1/", "leaf1/x", "/3", "[3]", "leaf1]", "leaf1/256", "leaf1/-1",
-                           "leaf1[3", "leaf1[]", "leaf1/3 ", "MF0;leaf:MQM8700/U1"}) {
+  for (const char* text : {"", "leaf1", "leaf1/", "leaf1/x", "/3", "[3]", "leaf1]", "leaf1/256",
+                           "leaf1/-1", "leaf1[3", "leaf1[]", "leaf1/3 ", "MF0;leaf:MQM8700/U1"}) {
     EXPECT_EQ(Split(text), "none") << text;
   }
 }
@@ -31,10 +31,12 @@ TEST(PortTextTest, WhatIsNoPort) {
 TEST(PortTextTest, Utf8IsKeptAndAllElseReplaced) {
   EXPECT_EQ(Utf8("plain"), "plain");
   EXPECT_EQ(Utf8("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
-  EXPECT_EQ(Utf8("a\xFF" "b"), "a?b");
-  EXPECT_EQ(Utf8("\xC0\x80"), "??");              // Overlong.
-  EXPECT_EQ(Utf8("\xED\xA0\x80"), "???");         // A surrogate.
-  EXPECT_EQ(Utf8("\xF4\x90\x80\x80"), "????");    // Beyond U+10FFFF.
+  EXPECT_EQ(Utf8("a\xFF"
+                 "b"),
+            "a?b");
+  EXPECT_EQ(Utf8("\xC0\x80"), "??");            // Overlong.
+  EXPECT_EQ(Utf8("\xED\xA0\x80"), "???");       // A surrogate.
+  EXPECT_EQ(Utf8("\xF4\x90\x80\x80"), "????");  // Beyond U+10FFFF.
   EXPECT_EQ(Utf8("cut \xE2\x82"), "cut ??");
 }
 

@@ -20,7 +20,8 @@ std::string Text(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   (void)buffer.Dump(&slices);
   std::string text;
-  for (const auto& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  for (const auto& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return text;
 }
 
@@ -38,8 +39,8 @@ class ServerTest : public ::testing::Test {
     const grpc::ByteBuffer request = Bytes(service.empty() ? "" : Field(1, service));
     grpc::ByteBuffer response;
     std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::StubOptions(), &request, &response,
-                   [&](const grpc::Status& status) { done.set_value(status); });
+    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::StubOptions(), &request,
+                   &response, [&](const grpc::Status& status) { done.set_value(status); });
     if (!done.get_future().get().ok()) return 0;
     const std::string text = Text(response);
     return text.size() == 2 && text[0] == 0x08 ? text[1] : 0;
@@ -50,7 +51,8 @@ class ServerTest : public ::testing::Test {
 };
 
 TEST_F(ServerTest, HealthFollowsServing) {
-  const std::vector<std::string> services = {"", "fabric.v1.TopologyService", "fabric.v1.AdminService"};
+  const std::vector<std::string> services = {"", "fabric.v1.TopologyService",
+                                             "fabric.v1.AdminService"};
   for (const auto& service : services) EXPECT_EQ(Health(service), 2) << service;
   running_.server->SetServing(true);
   for (const auto& service : services) EXPECT_EQ(Health(service), 1) << service;
@@ -92,7 +94,8 @@ TEST_F(ServerTest, ReflectionListsTheServices) {
   OneExchange exchange(stub, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                        Bytes(Field(7, "*")));
   const std::string services = exchange.Await();
-  for (const char* service : {"fabric.v1.TopologyService", "fabric.v1.AdminService", "grpc.health.v1.Health"}) {
+  for (const char* service :
+       {"fabric.v1.TopologyService", "fabric.v1.AdminService", "grpc.health.v1.Health"}) {
     EXPECT_THAT(services, HasSubstr(service));
   }
 }

@@ -20,12 +20,14 @@ class RecordingControl final : public sim::Control {
   absl::Status Link(const std::string& node, PortNum port) override {
     return Record(fmt::format("link {} {}", node, port));
   }
-  absl::Status Connect(const std::string& a, PortNum port_a, const std::string& b, PortNum port_b) override {
+  absl::Status Connect(const std::string& a, PortNum port_a, const std::string& b,
+                       PortNum port_b) override {
     return Record(fmt::format("connect {} {} {} {}", a, port_a, b, port_b));
   }
   absl::Status Reboot(const std::string& node) override { return Record("reboot " + node); }
   std::vector<sim::SimCable> ListCables() override {
-    return {{{"leaf1", kLeaf1, PortNum(1)}, {"node1 mlx5_0", kNode1Rail0, PortNum(1)}, true, false}};
+    return {
+        {{"leaf1", kLeaf1, PortNum(1)}, {"node1 mlx5_0", kNode1Rail0, PortNum(1)}, true, false}};
   }
   std::vector<sim::SimNode> ListNodes() override { return {}; }
 
@@ -62,7 +64,8 @@ class SimServiceTest : public ::testing::Test {
 TEST_F(SimServiceTest, NamesOfTheViewBecomeGuids) {
   EXPECT_TRUE(Unlink("leaf1[3]").ok());
   EXPECT_TRUE(Unlink("spine/2").ok());
-  EXPECT_TRUE(Unlink("no such node:1").ok());  // The simulator may know nodes that the view does not.
+  EXPECT_TRUE(
+      Unlink("no such node:1").ok());  // The simulator may know nodes that the view does not.
   simpb::RebootRequest reboot;
   reboot.set_node("node2");
   simpb::RebootResponse rebooted;
@@ -76,11 +79,10 @@ TEST_F(SimServiceTest, NamesOfTheViewBecomeGuids) {
   connect.set_b("leaf2/4");
   simpb::ConnectResponse connected;
   EXPECT_TRUE(running_->Call(*sim_, &Stub::Connect, connect, &connected).ok());
-  EXPECT_THAT(control_.asked,
-              ElementsAre("unlink 0x0000000000200000 3", "unlink 0x0000000000200200 2",
-                          "unlink no such node 1", "reboot 0x0000000000100200",
-                          "link 0x0000000000200000 3",
-                          "connect 0x0000000000200000 4 0x0000000000200100 4"));
+  EXPECT_THAT(control_.asked, ElementsAre("unlink 0x0000000000200000 3",
+                                          "unlink 0x0000000000200200 2", "unlink no such node 1",
+                                          "reboot 0x0000000000100200", "link 0x0000000000200000 3",
+                                          "connect 0x0000000000200000 4 0x0000000000200100 4"));
 }
 
 TEST_F(SimServiceTest, FailuresAreToldApart) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fabric small enough to know by heart, as the daemon would publish it:
 //
-//   node1 mlx5_0 (LID 4) ── 1 leaf1 (LID 1) 3 ── 1 spine (LID 3) 2 ── 3 leaf2 (LID 2) 1 ── node2 mlx5_0 (LID 6)
-//   node1 mlx5_1 (LID 8, LMC 1) ── 1 leaf2 …  see MakeSnapshot
+//   node1 mlx5_0 (LID 4) ── 1 leaf1 (LID 1) 3 ── 1 spine (LID 3) 2 ── 3 leaf2 (LID 2) 1 ── node2
+//   mlx5_0 (LID 6) node1 mlx5_1 (LID 8, LMC 1) ── 1 leaf2 …  see MakeSnapshot
 #pragma once
 
 #include <map>
@@ -23,11 +23,12 @@ inline wire::PortInfo MakePortInfo(wire::PortState state, uint8_t active_width) 
   wire::PortInfo info;
   const bool up = state >= wire::PortState::kInit;
   info.port_state = state;
-  info.port_physical_state = up ? wire::PortPhysicalState::kLinkUp : wire::PortPhysicalState::kPolling;
+  info.port_physical_state =
+      up ? wire::PortPhysicalState::kLinkUp : wire::PortPhysicalState::kPolling;
   info.link_width_supported = 0x3;  // 1x, 4x
   info.link_width_active = active_width;
-  info.link_speed_supported = 0x7;  // SDR, DDR, QDR
-  info.link_speed_active = 0x4;     // QDR
+  info.link_speed_supported = 0x7;      // SDR, DDR, QDR
+  info.link_speed_active = 0x4;         // QDR
   info.link_speed_ext_supported = 0x2;  // EDR
   info.link_speed_ext_active = up ? 0x2 : 0;
   info.mtu_cap = info.neighbor_mtu = 5;
@@ -71,8 +72,8 @@ class FabricMaker {
   fabric::SnapshotBuilder builder;
 };
 
-// The whole view. leaf1: 1 node1 mlx5_0, 3 spine 1. leaf2: 1 node2 mlx5_0, 2 node1 mlx5_1, 3 spine 2 (1x
-// only: degraded). Port 4 of each switch is DOWN and unlinked.
+// The whole view. leaf1: 1 node1 mlx5_0, 3 spine 1. leaf2: 1 node2 mlx5_0, 2 node1 mlx5_1, 3 spine
+// 2 (1x only: degraded). Port 4 of each switch is DOWN and unlinked.
 struct SmallFabric {
   FabricMaker maker;
   NodeIndex leaf1 = maker.Add(wire::NodeType::kSwitch, kLeaf1, 4, "leaf1");
@@ -122,7 +123,8 @@ struct SmallFabric {
     view->sm.lid = Lid(4);
     view->sm.priority = 5;
     view->sm.port = {node1_0, PortNum(1)};
-    view->sm.remote = {{{node2, PortNum(1)}, Guid(kNode2.value() + 1), 3, wire::SmState::kStandby, 42}};
+    view->sm.remote = {
+        {{node2, PortNum(1)}, Guid(kNode2.value() + 1), 3, wire::SmState::kStandby, 42}};
     view->subnet_up = true;
     view->sweeps_done = 2;
     view->last_sweep = {sweep::SweepKind::kHeavy, 12.5, 120, 1, {{"Get PortInfo", 30}}, 40};

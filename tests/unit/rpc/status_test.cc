@@ -20,7 +20,8 @@ TEST(StatusTest, EveryErrorHasOneErrorInfo) {
 
 TEST(StatusTest, TheStatusMessageRepeatsCodeAndText) {
   google::rpc::Status details;
-  ASSERT_TRUE(details.ParseFromString(ToGrpc(BadField("page_size", "is negative")).error_details()));
+  ASSERT_TRUE(
+      details.ParseFromString(ToGrpc(BadField("page_size", "is negative")).error_details()));
   EXPECT_EQ(details.code(), 3);
   EXPECT_EQ(details.message(), "page_size: is negative");
   ASSERT_EQ(details.details_size(), 2);
@@ -28,8 +29,8 @@ TEST(StatusTest, TheStatusMessageRepeatsCodeAndText) {
 }
 
 TEST(StatusTest, MetadataIsKept) {
-  const auto status =
-      ToGrpc(MakeError(absl::StatusCode::kOutOfRange, "PAGE_TOKEN_EXPIRED", "x", {{"generation", "7"}}));
+  const auto status = ToGrpc(
+      MakeError(absl::StatusCode::kOutOfRange, "PAGE_TOKEN_EXPIRED", "x", {{"generation", "7"}}));
   EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status).metadata().at("generation"), "7");
 }
 

@@ -32,7 +32,8 @@ class TopologyServiceTest : public ::testing::Test {
     request.set_node(name);
     return Call(&Stub::GetNode, request, response);
   }
-  pb::TracePathResponse Trace(const std::string& from, const std::string& to, bool all_lids = false) {
+  pb::TracePathResponse Trace(const std::string& from, const std::string& to,
+                              bool all_lids = false) {
     pb::TracePathRequest request;
     request.set_source(from);
     request.set_destination(to);
@@ -134,8 +135,8 @@ TEST_F(TopologyServiceTest, BeforeTheFirstSweepOnlyGetSmAnswers) {
 
 TEST_F(TopologyServiceTest, NodesAreListedByName) {
   const auto nodes = Nodes({});
-  EXPECT_THAT(Names(nodes.nodes()), ElementsAre("MF0;spine:MQM8700/U1", "leaf1", "leaf2", "node1 mlx5_0",
-                                                "node1 mlx5_1", "node2 mlx5_0"));
+  EXPECT_THAT(Names(nodes.nodes()), ElementsAre("MF0;spine:MQM8700/U1", "leaf1", "leaf2",
+                                                "node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0"));
   EXPECT_EQ(nodes.total_size(), 6u);
   EXPECT_EQ(nodes.generation(), 7u);
   const pb::Node& leaf2 = nodes.nodes(2);
@@ -180,6 +181,8 @@ TEST_F(TopologyServiceTest, NodeIsFoundByEveryForm) {
   EXPECT_EQ(response.node().name(), "node2 mlx5_0");
   ASSERT_TRUE(GetNode("9", &response).ok());
   EXPECT_EQ(response.node().name(), "node1 mlx5_1");
+  ASSERT_TRUE(GetNode("node1/mlx5_1", &response).ok());
+  EXPECT_EQ(response.node().name(), "node1 mlx5_1");
 }
 
 TEST_F(TopologyServiceTest, UnknownNodeIsNotFound) {
@@ -219,7 +222,9 @@ TEST_F(TopologyServiceTest, TheNameMapWins) {
 
 // Protobuf refuses strings that are not UTF-8; devices do not promise it.
 TEST_F(TopologyServiceTest, DescriptionsNeedNotBeUtf8) {
-  fabric_.maker.builder.SetDescription(fabric_.leaf1, "l\xE4" "af \xC3\xA4");
+  fabric_.maker.builder.SetDescription(fabric_.leaf1,
+                                       "l\xE4"
+                                       "af \xC3\xA4");
   backend_.Publish(fabric_.View(8));
   pb::GetNodeResponse response;
   ASSERT_TRUE(GetNode("1", &response).ok());
@@ -292,6 +297,9 @@ TEST_F(TopologyServiceTest, PortIsToldInFull) {
   ASSERT_TRUE(Call(&Stub::GetPort, request, &response).ok());
   EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
   EXPECT_EQ(response.port().end_port().lid(), 6u);
+  request.set_port("node2/mlx5_0[1]");
+  ASSERT_TRUE(Call(&Stub::GetPort, request, &response).ok());
+  EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
 }
 
 TEST_F(TopologyServiceTest, PortsThatAreNoneAreRefused) {
@@ -356,10 +364,12 @@ TEST_F(TopologyServiceTest, ForwardingTableByLid) {
   EXPECT_EQ(table.lid_top(), 9u);
   std::vector<std::string> texts;
   for (const auto& entry : table.entries()) {
-    texts.push_back(fmt::format("{}>{} {}", entry.lid(), entry.port(), entry.destination().node_name()));
+    texts.push_back(
+        fmt::format("{}>{} {}", entry.lid(), entry.port(), entry.destination().node_name()));
   }
-  EXPECT_THAT(texts, ElementsAre("1>3 leaf1", "2>0 leaf2", "3>3 MF0;spine:MQM8700/U1", "4>3 node1 mlx5_0",
-                                 "6>1 node2 mlx5_0", "8>2 node1 mlx5_1", "9>2 node1 mlx5_1"));
+  EXPECT_THAT(texts,
+              ElementsAre("1>3 leaf1", "2>0 leaf2", "3>3 MF0;spine:MQM8700/U1", "4>3 node1 mlx5_0",
+                          "6>1 node2 mlx5_0", "8>2 node1 mlx5_1", "9>2 node1 mlx5_1"));
   request.set_destination("node1 mlx5_1");
   ASSERT_TRUE(Call(&Stub::GetForwardingTable, request, &table).ok());
   EXPECT_EQ(table.total_size(), 2u);
