@@ -48,7 +48,9 @@ struct IncomingMad {
   Kind kind = Kind::kReceived;
   Agent agent = Agent::kSmpDirected;
   Address from;
-  std::vector<uint8_t> payload;  // kTimedOut, kSendFailed: the request as it was sent.
+  // kTimedOut, kSendFailed: the request as it was sent, of which the 24 header bytes are sure; behind them
+  // the kernel gives back nothing, and there are zeros. Never shorter than wire::kMadBytes.
+  std::vector<uint8_t> payload;
 };
 
 // The local port's asynchronous events (libibverbs on hardware).

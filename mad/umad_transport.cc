@@ -28,6 +28,7 @@ namespace {
 
 constexpr unsigned kPortStateDown = 1;
 constexpr int kMaxDevices = 32;
+constexpr int kMadHeaderBytes = 24;
 constexpr int kFirstGmpBytes = 4096;
 constexpr size_t kMaxBurst = 32;
 constexpr int kBusyOutstanding = 16;
@@ -390,7 +391,7 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
 
 void UmadTransport::Append(uint8_t* umad, int length, std::vector<IncomingMad>& burst) {
   const auto* const mad = static_cast<const uint8_t*>(umad_get_mad(umad));
-  if (length < static_cast<int>(sizeof(uint32_t))) return;
+  if (length < kMadHeaderBytes) return;
   const std::optional<Agent> agent = AgentOfClass(mad[1]);
   if (!agent) return;
   IncomingMad& incoming = burst.emplace_back();
@@ -411,7 +412,10 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<IncomingMad>& 
   incoming.from.sl = ServiceLevel(address.sl);
   incoming.from.pkey_index = address.pkey_index;
   incoming.from.path_bits = address.path_bits;
+  // ib_umad reports a time-out with the MAD header alone.
+  incoming.payload.reserve(std::max<size_t>(length, wire::kMadBytes));
   incoming.payload.assign(mad, mad + length);
+  if (incoming.payload.size() < wire::kMadBytes) incoming.payload.resize(wire::kMadBytes);
 }
 
 void UmadTransport::ReportLoss() {

@@ -3,7 +3,7 @@
 """UmadTransport and TransactionEngine on ibsim, by umad_probe: discovery, answers to infiniband-diags,
 traps, pipelining, errors. Judged by sminfo and by ibsim's own log, not by our reader.
 
-usage: umad_on_ibsim.py UMAD_PROBE [TEST...]
+usage: umad_on_ibsim.py UMAD_PROBE KERNEL_REPORTS [TEST...]
 """
 import glob
 import os
@@ -17,7 +17,7 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROBE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+PROBE, KERNEL_REPORTS = [os.path.abspath(sys.argv.pop(1)) for _ in range(2)]
 SHIMS = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
 PROGRAMS = ["ibsim", "opensm", "sminfo"]
 PATIENCE = 20  # seconds
@@ -64,10 +64,10 @@ class OnIbsim(unittest.TestCase):
         self.sim_log = Lines(self.sim.stdout)
         self.sim_log.wait_for("simulator ready")
 
-    def start(self, command, host, **options):
+    def start(self, command, host, preload="", **options):
         environment = dict(self.environment)
         if host:
-            environment.update(SIM_HOST=host, LD_PRELOAD=SHIMS[0])
+            environment.update(SIM_HOST=host, LD_PRELOAD=f"{preload} {SHIMS[0]}")
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True,
                                    stderr=subprocess.STDOUT, **options)
         self.addCleanup(self.stop, process)
@@ -81,8 +81,8 @@ class OnIbsim(unittest.TestCase):
             if stream:
                 stream.close()
 
-    def run_on(self, host, command):
-        process = self.start(command, host, stdin=subprocess.DEVNULL)
+    def run_on(self, host, command, preload=""):
+        process = self.start(command, host, preload, stdin=subprocess.DEVNULL)
         output, _ = process.communicate(timeout=PATIENCE)
         return process.returncode, output
 
@@ -117,19 +117,22 @@ class OnIbsim(unittest.TestCase):
 
     def test_keeps_the_pipe_full_in_every_window(self):
         for window in (1, 4, 32, 128):
-            code, output = self.run_on("H-1", [PROBE, "umad", "rate", str(window), "20000", "1", "2"])
+            code, output = self.run_on("H-1", [PROBE, "umad", "rate", str(window), "5000", "1", "2"])
             self.assertEqual(code, 0, output)
-            self.assertIn("answered 20000 of 20000", output)
+            self.assertIn("answered 5000 of 5000", output)
             print(output.strip(), file=sys.stderr)
 
     def test_unlinked_peer_times_out_and_the_node_itself_answers(self):
         self.console('Unlink "H-1"[1]')
         self.console('Dump "H-1"')  # Commands are done in order: its answer follows the unlinking.
         self.sim_log.wait_for("dumped 1 nodes")
-        code, output = self.run_on("H-1", [PROBE, "umad", "discover"])
-        self.assertEqual(code, 1, output)
-        self.assertIn("own path 0", output)
-        self.assertNotIn("peer", output)
+        for preload in ("", KERNEL_REPORTS):
+            code, output = self.run_on("H-1", [PROBE, "umad", "discover"], preload)
+            self.assertEqual(code, 1, output)
+            self.assertIn("own path 0", output)
+            self.assertNotIn("peer path", output)
+            # Reported by the transport, not found out by the engine's safety net.
+            self.assertIn("ended 2 timeouts 4 unmatched 0", output)
 
     def test_names_what_is_missing(self):
         code, output = self.run_on("H-1", [PROBE, "umad:mlx5_7:1", "discover"])

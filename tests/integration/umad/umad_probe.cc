@@ -121,6 +121,10 @@ int Discover(Probe& probe, PortNum port) {
                  static_cast<unsigned>(info.node_type), info.num_ports);
     }
   }
+  const EngineStatistics& statistics = probe.engine().statistics();
+  fmt::print("ended {} timeouts {} unmatched {}\n", ended,
+             statistics.attributes.at(wire::AttributeId::kNodeInfo).get.timeouts,
+             statistics.unmatched);
   return answered == 2 ? 0 : 1;
 }
 
