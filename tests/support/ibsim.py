@@ -21,7 +21,7 @@ SHIMS = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 TOPOLOGIES = os.path.join(SHARED, "topologies")
-PATIENCE = 120  # Seconds; only a failing test, or a very busy machine, comes near.
+PATIENCE = 180  # Seconds; only a failing test, or a very busy machine, comes near.
 SKIPPED = 77    # ctest's SKIP_RETURN_CODE
 
 _numbers = itertools.count(1)
@@ -147,7 +147,7 @@ class Ibsim:
         # Commands are done in order: the dump of a node that does not exist ends this one.
         self.process.stdin.write(command + "\nDump \"no such node\"\n")
         self.process.stdin.flush()
-        self.log.wait_for("dumped 0 nodes|no such node", since=before)
+        self.log.wait_for("nodeid .no such node. not found", since=before)
 
     def environment(self, host, preload="", **more):
         return dict({"IBSIM_SOCKNAME": self.name, "SIM_HOST": host,
