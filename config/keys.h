@@ -39,11 +39,11 @@ template <typename Visitor, typename C>
 void VisitSmKeys(Visitor& visitor, C& c) {
   using enum ReloadClass;
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
-  visitor.Number("sm.priority", kLive, c.sm.priority, NumberRange{0, 15});
+  visitor.Number("sm.priority", kResweep, c.sm.priority, NumberRange{0, 15});
   visitor.Hex("sm.sm_key", kRestart, c.sm.sm_key);
-  visitor.Time("sm.polling_timeout", kLive, c.sm.polling_timeout,
+  visitor.Time("sm.polling_timeout", kResweep, c.sm.polling_timeout,
                TimeRange{milliseconds(100), hours(1)});
-  visitor.Number("sm.polling_retries", kLive, c.sm.polling_retries, NumberRange{1, 100});
+  visitor.Number("sm.polling_retries", kResweep, c.sm.polling_retries, NumberRange{1, 100});
   visitor.Hex("sm.subnet_prefix", kRestart, c.sm.subnet_prefix);
   visitor.Hex("sm.m_key", kRestart, c.sm.m_key);
   visitor.Time("sm.m_key_lease_period", kResweep, c.sm.m_key_lease_period,
@@ -59,18 +59,18 @@ template <typename Visitor, typename C>
 void VisitWireKeys(Visitor& visitor, C& c) {
   using enum ReloadClass;
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
-  visitor.Number("smp.window", kLive, c.smp.window, NumberRange{1, 1024});
-  visitor.Number("smp.window_initial", kLive, c.smp.window_initial, NumberRange{1, 1024});
-  visitor.Number("smp.window_per_device", kLive, c.smp.window_per_device, NumberRange{1, 1024});
-  visitor.Number("smp.window_per_first_hop", kLive, c.smp.window_per_first_hop,
+  visitor.Number("smp.window", kRestart, c.smp.window, NumberRange{1, 1024});
+  visitor.Number("smp.window_initial", kRestart, c.smp.window_initial, NumberRange{1, 1024});
+  visitor.Number("smp.window_per_device", kRestart, c.smp.window_per_device, NumberRange{1, 1024});
+  visitor.Number("smp.window_per_first_hop", kRestart, c.smp.window_per_first_hop,
                  NumberRange{1, 1024});
-  visitor.Time("smp.timeout", kLive, c.smp.timeout, TimeRange{milliseconds(1), seconds(60)});
-  visitor.Number("smp.retries", kLive, c.smp.retries, NumberRange{0, 20});
-  visitor.Time("sweep.light_interval", kLive, c.sweep.light_interval,
+  visitor.Time("smp.timeout", kRestart, c.smp.timeout, TimeRange{milliseconds(1), seconds(60)});
+  visitor.Number("smp.retries", kRestart, c.smp.retries, NumberRange{0, 20});
+  visitor.Time("sweep.light_interval", kResweep, c.sweep.light_interval,
                TimeRange{milliseconds(100), hours(24), true});
-  visitor.Time("sweep.heavy_interval", kLive, c.sweep.heavy_interval,
+  visitor.Time("sweep.heavy_interval", kResweep, c.sweep.heavy_interval,
                TimeRange{seconds(1), hours(24 * 30), true});
-  visitor.Flag("sweep.on_trap", kLive, c.sweep.on_trap);
+  visitor.Flag("sweep.on_trap", kResweep, c.sweep.on_trap);
 }
 
 template <typename Visitor, typename C>
@@ -90,9 +90,9 @@ void VisitFabricKeys(Visitor& visitor, C& c) {
   visitor.Text("routing.roots_file", kResweep, c.routing.roots_file);
   visitor.Number("routing.lanes_max", kResweep, c.routing.lanes_max, NumberRange{1, 15});
   visitor.Number("routing.threads", kRestart, c.routing.threads, NumberRange{0, 1024});
-  visitor.Text("topology.node_name_map", kResweep, c.topology.node_name_map);
-  visitor.Text("topology.rail_pattern", kResweep, c.topology.rail_pattern);
-  visitor.Text("topology.host_pattern", kResweep, c.topology.host_pattern);
+  visitor.Text("topology.node_name_map", kRestart, c.topology.node_name_map);
+  visitor.Text("topology.rail_pattern", kRestart, c.topology.rail_pattern);
+  visitor.Text("topology.host_pattern", kRestart, c.topology.host_pattern);
 }
 
 template <typename Visitor, typename C>

@@ -14,9 +14,7 @@
 namespace fabricd::config {
 namespace {
 
-// DESIGN §7.
-constexpr std::array<std::string_view, 5> kEngines = {"rail", "fat_tree", "layered", "up_down",
-                                                      "min_hop"};
+constexpr std::array<std::string_view, 2> kEngines = {"up_down", "min_hop"};
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;

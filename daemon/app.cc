@@ -84,6 +84,21 @@ absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
 
 }  // namespace
 
+namespace {
+
+// What a reload may work with: the keys that wait for a restart (config/keys.h) keep their values.
+config::Config WithoutRestartKeys(config::Config wanted, const config::Config& running) {
+  wanted.sm.sm_key = running.sm.sm_key;
+  wanted.sm.subnet_prefix = running.sm.subnet_prefix;
+  wanted.sm.m_key = running.sm.m_key;
+  wanted.lid = running.lid;
+  wanted.smp = running.smp;
+  wanted.routing.threads = running.routing.threads;
+  return wanted;
+}
+
+}  // namespace
+
 absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   auto m_keys = ReadMKeys(config.sm.guid2mkey_file);
   if (!m_keys.ok()) return m_keys.status();
@@ -259,11 +274,13 @@ void App::Stop() {
 }
 
 absl::Status App::Reload(const config::Config& config) {
-  auto options = ToCoreOptions(config);
+  auto options = ToCoreOptions(WithoutRestartKeys(config, config_));
   if (!options.ok()) return options.status();
   for (const config::Change& change : config::Diff(reloaded_, config)) {
     const bool restart = change.reload == config::ReloadClass::kRestart;
-    spdlog::info("{}: {} -> {}{}", change.path, change.from, change.to,
+    const bool secret = change.path == "sm.m_key" || change.path == "sm.sm_key";
+    spdlog::info("{}: {}{}", change.path,
+                 secret ? "changed" : fmt::format("{} -> {}", change.from, change.to),
                  restart ? ", after a restart" : "");
   }
   if (!inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))

@@ -111,7 +111,7 @@ TEST(LoadYaml, ThreeFaultsGiveThreeLines) {
 TEST(LoadYaml, FaultsOfEveryPassComeTogetherInFileOrder) {
   EXPECT_THAT(
       FaultsOf("routing:\n"
-               "  chain: [rail, magic]\n"
+               "  chain: [up_down, magic]\n"
                "  lanes_max: 16\n"
                "nonsense: 1\n"
                "fabric: ethernet\n"),
@@ -199,7 +199,7 @@ TEST(LoadYaml, ContradictionsNameTheKeyThatLoses) {
               ElementsAre(IsFault("routing.lanes_max", 2, "which is 2 lanes")));
   EXPECT_THAT(FaultsOf("routing:\n  roots: [a]\n  roots_file: /r\n"),
               ElementsAre(IsFault("routing.roots_file", 3, "together with routing.roots")));
-  EXPECT_THAT(FaultsOf("routing: {chain: [rail, rail]}\nlisten: []\n"),
+  EXPECT_THAT(FaultsOf("routing: {chain: [min_hop, min_hop]}\nlisten: []\n"),
               ElementsAre(IsFault("routing.chain[1]", 1, "listed twice"),
                           IsFault("listen", 2, "at least one address")));
   // A refused value is not judged a second time through its default.
@@ -281,7 +281,7 @@ TEST(Diff, NamesChangesAndWhenTheyTakeEffect) {
   EXPECT_EQ(changes[0].path, "sm.priority");
   EXPECT_EQ(changes[0].from, "0");
   EXPECT_EQ(changes[0].to, "5");
-  EXPECT_EQ(changes[0].reload, ReloadClass::kLive);
+  EXPECT_EQ(changes[0].reload, ReloadClass::kResweep);
   EXPECT_EQ(changes[1].path, "sm.m_key");
   EXPECT_EQ(changes[1].to, "0x0000000000000010");
   EXPECT_EQ(changes[1].reload, ReloadClass::kRestart);
