@@ -170,6 +170,7 @@ void TopologyReader::ReadLines(std::string_view text) {
     }
     // Ibsim files too describe their adapters so.
     is_ibnetdiscover_ |= parsed.is_ibnetdiscover && !(node && node->type != NodeType::kSwitch);
+    if (parsed.ends_record) current_ = kNoRecord;
     if (parsed.error) {
       Skip(lines_.size(), parsed.error);
     } else {
@@ -218,7 +219,6 @@ void TopologyReader::AddAttribute(const AttributeLine& line) {
 void TopologyReader::AddNode(const NodeLine& header) {
   NodeRecord record = std::exchange(pending_, NodeRecord{});
   pending_line_ = 0;
-  current_ = kNoRecord;
   if (!record_by_id_.emplace(header.id, records_.size()).second) return;
   current_ = records_.size();
   record.line = lines_.size();

@@ -134,6 +134,7 @@ std::optional<AttributeLine::Key> AttributeKeyOf(std::string_view key) {
 
 TopologyLine ParseAttribute(AttributeLine::Key key, TextCursor cursor) {
   TopologyLine result;
+  result.ends_record = true;
   AttributeLine line{.key = key};
   if (!cursor.EatHex(line.value)) {
     result.error = "no hexadecimal number";
@@ -150,6 +151,7 @@ TopologyLine ParseAttribute(AttributeLine::Key key, TextCursor cursor) {
 
 TopologyLine ParseNode(NodeType type, TextCursor cursor) {
   TopologyLine result;
+  result.ends_record = true;
   NodeLine line{.type = type};
   if (!cursor.EatNumber(10, line.ports) || line.ports == 0 || line.ports == 255) {
     result.error = "no number of ports from 1 to 254";
@@ -366,6 +368,7 @@ TopologyLine ParseTopologyLine(std::string_view text) {
   const std::string_view line = TrimBlanks(text);
   TopologyLine result;
   if (IsNoise(line)) {
+    result.ends_record = line.empty();
     result.is_ibnetdiscover = line.starts_with("# Topology file:");
     return result;
   }

@@ -73,6 +73,7 @@ struct LinkLine {
   LinkRate rate;
 };
 
+// Also a comment, and what says nothing about the fabric.
 struct BlankLine {};
 
 struct TopologyLine {
@@ -80,6 +81,7 @@ struct TopologyLine {
   const char* error = nullptr;  // Why it could not be read. Null: it could.
   // False: readable, but it stops where more is expected, as the last line of a cut file does.
   bool whole = true;
+  bool ends_record = false;       // No port line after this belongs to the node before.
   bool is_ibnetdiscover = false;  // With all that ibnetdiscover has on a line of its kind.
 };
 

@@ -272,6 +272,20 @@ TEST(ReadTopologyTest, ContradictionsAreReportedAndSurvived) {
   OneRemark("Switch 2 A\nSwitch 2 \"A\"\n", 1, "node id");
 }
 
+// The ports of a record whose heading cannot be read are nobody's, least of all those of the node
+// before.
+TEST(ReadTopologyTest, PortsOfUnreadableHeadingsAreLeftOut) {
+  for (const char* heading : {"Switch 255 \"C\"\n", "\nSwtch 4 \"C\"\n", "vendid=0x2\nSwi\n"}) {
+    const ReadResult result =
+        ReadTopology(fmt::format("Switch 4 \"A\"\n[1] \"B\"[1]\n{}[2] \"B\"[2]\n[3] \"B\"[3]\n\n"
+                                 "Switch 4 \"B\"\n# a comment ends no record\n[1] \"A\"[1]\n",
+                                 heading));
+    ASSERT_TRUE(result.status.ok()) << heading;
+    EXPECT_EQ(result.skipped.size(), 3u) << heading;
+    EXPECT_EQ(LinkCount(*result.snapshot), 1u) << heading;
+  }
+}
+
 TEST(ReadTopologyTest, UnknownSpeedIsKeptAsUnknown) {
   const auto snapshot = OneRemark(
       "Switch 2 \"A\"\n[1] \"A\"[2] # \"a\" lid 1 4xYDR\n[2] \"A\"[1] # \"a\" lid 1 4x???\n", 2,
