@@ -42,6 +42,9 @@ void PortConfig::ConfigureEndPort(const fabric::Node& node, PortNum num, fabric:
   info.m_key_lease_period = options_.sm.m_key_lease_period;
   info.m_key_protect_bits = options_.sm.m_key_protect_bits;
   info.subnet_timeout = options_.link.subnet_timeout;
+  // An enhanced port 0 has no neighbour to agree with: what it woke up with may be 256 bytes.
+  if (node.IsSwitch() && node.switch_info && node.switch_info->enhanced_port0)
+    info.neighbor_mtu = info.mtu_cap;
   info.client_reregister =
       reregister && (info.capability_mask & wire::kCapIsClientReregister) != 0 && !node.IsSwitch();
 }
