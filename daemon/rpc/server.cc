@@ -2,7 +2,6 @@
 #include "daemon/rpc/server.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -68,7 +67,6 @@ struct Server::State {
   TopologyService topology;
   AdminService admin;
   std::unique_ptr<SimService> sim;
-  std::vector<std::string> sockets;  // Paths that we made.
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -99,7 +97,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
       return Internal("cannot listen on {} (does its directory exist and is it writable?)",
                       paths[i]);
     }
-    state->sockets.push_back(paths[i]);
     if (chmod(paths[i].c_str(), kSocketMode) != 0) {
       return Internal("cannot set the mode of {}: {}", paths[i], std::strerror(errno));
     }
@@ -117,9 +114,8 @@ void Server::SetServing(bool serving) { state_->SetServing(serving); }
 void Server::Shutdown() {
   if (!state_->server) return;
   state_->server->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-  state_->server->Wait();
+  state_->server->Wait();  // By now gRPC has removed the sockets.
   state_->server.reset();
-  for (const std::string& path : state_->sockets) unlink(path.c_str());
 }
 
 }  // namespace fabricd::rpc

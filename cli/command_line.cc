@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+
+namespace fabricd::cli {
+namespace {
+
+constexpr char kDefaultServer[] = "unix:/run/fabricd/fabricd.sock";
+constexpr Timeout kWaitTimeout{60'000};
+
+const std::map<std::string, Format> kFormats = {
+    {"table", Format::kTable},     {"wide", Format::kWide},
+    {"json", Format::kJson},       {"yaml", Format::kYaml},
+    {"name", Format::kName},       {"ibnetdiscover", Format::kIbnetdiscover},
+    {"ibroute", Format::kIbroute}, {"ibtracert", Format::kIbtracert}};
+
+// "500ms", "15s", "2m", "1h"; a number alone is seconds.
+std::optional<Timeout> ParseTimeout(const std::string& text) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(result.ptr, text.data() + text.size());
+  const std::map<std::string, double> units = {
+      {"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
+  const auto known = units.find(unit);
+  if (result.ec != std::errc() || known == units.end() || !(value > 0) ||
+      value * known->second > 1e10) {
+    return std::nullopt;
+  }
+  return Timeout(static_cast<int64_t>(value * known->second));
+}
+
+struct Texts {  // Global options as typed.
+  std::string server = kDefaultServer, timeout, format, color = "auto";
+  bool no_headers = false;
+};
+
+Result ReadGlobals(const Texts& texts, Globals* globals) {
+  globals->server = texts.server;
+  globals->style.headers = !texts.no_headers;
+  if (!texts.timeout.empty()) {
+    globals->timeout = ParseTimeout(texts.timeout);
+    if (!globals->timeout)
+      return {kUsage,
+              fmt::format("--timeout: \"{}\" is not a duration such as 15s", texts.timeout)};
+  }
+  if (!texts.format.empty()) {
+    const auto known = kFormats.find(texts.format);
+    if (known == kFormats.end())
+      return {kUsage, fmt::format("-o: unknown format \"{}\"", texts.format)};
+    globals->format = known->second;
+    globals->format_given = true;
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool wanted = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  globals->style.color = texts.color == "always" || (texts.color == "auto" && wanted);
+  return {};
+}
+
+// "TYPE NAME…" or "TYPE/NAME…", as `-o name` prints it.
+Result ReadResource(std::string word, std::vector<std::string> names, Resource* resource,
+                    std::vector<std::string>* all_names) {
+  if (const size_t slash = word.find('/'); slash != std::string::npos) {
+    names.insert(names.begin(), word.substr(slash + 1));
+    word.resize(slash);
+  }
+  const auto parsed = ParseResource(word);
+  if (!parsed) {
+    return {kUsage, fmt::format("no resource \"{}\" (node, host, switch, port, link, sm)", word)};
+  }
+  *resource = *parsed;
+  *all_names = std::move(names);
+  return {};
+}
+
+// The commands. Each sets `run`, which is called once all options are read.
+class CommandLine {
+ public:
+  CommandLine()
+      : app_("fabricctl shows and controls an InfiniBand fabric managed by fabricd.", "fabricctl") {
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    AddGlobals();
+    AddGet();
+    AddDescribe();
+    AddRouting();
+    AddAdmin();
+    AddSim();
+  }
+
+  int Main(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (const std::string verb = UnknownVerb(argc, argv); !verb.empty()) {
+        fmt::print(stderr, "error: unknown command \"{}\" (fabricctl --help lists them)\n", verb);
+        return kUsage;
+      }
+      return app_.exit(error) == 0 ? kOk : kUsage;
+    }
+    Result result = ReadGlobals(texts_, &globals_);
+    if (result.ok()) result = run_();
+    if (!result.ok()) fmt::print(stderr, "error: {}\n", result.message);
+    return result.code;
+  }
+
+ private:
+  // The first word, when it is a command and not one of ours: CLI11 says only that one is required.
+  std::string UnknownVerb(int argc, const char* const* argv) const {
+    if (argc < 2 || argv[1][0] == '-') return {};
+    const std::string verb = argv[1];
+    const auto known =
+        app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == verb; });
+    return known.empty() ? verb : "";
+  }
+
+  // A command that talks to the daemon.
+  void OnCall(CLI::App* command, std::function<Result(Client&)> call) {
+    command->callback([this, call = std::move(call)] {
+      run_ = [this, call] {
+        Client client(globals_.server, globals_.timeout);
+        return call(client);
+      };
+    });
+  }
+
+  void AddGlobals() {
+    app_.add_option("--server", texts_.server, "unix:PATH or HOST:PORT of fabricd")
+        ->envname("FABRICCTL_SERVER")
+        ->capture_default_str();
+    app_.add_option("--timeout", texts_.timeout,
+                    "longest wait for an answer (15s; sweeps, dumps, exports 10m)");
+    app_.add_option("-o,--output", texts_.format,
+                    "table, wide, json, yaml, name; ibroute (routes), ibtracert (trace), "
+                    "ibnetdiscover (topology)");
+    app_.add_flag("--no-headers,--no-legend", texts_.no_headers, "no header line above tables");
+    app_.add_option("--color", texts_.color, "auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+  }
+
+  void AddGet() {
+    CLI::App* get =
+        app_.add_subcommand("get", "List nodes, hosts, switches, ports, links or the sm");
+    get->add_option("resource", resource_,
+                    "node(s), host(s), switch(es), port(s), link(s), sm; no ho sw po li")
+        ->required();
+    get->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
+    get->add_flag("-w,--watch", watch_, "go on printing what changes");
+    get->add_flag("--degraded", get_.degraded,
+                  "ports, links: only those below what both ends support");
+    get->add_option("--state", get_.states, "ports: only in these states (ACTIVE,INIT,…)")
+        ->delimiter(',');
+    OnCall(get, [this](Client& client) {
+      Result result = ReadResource(resource_, names_, &get_.resource, &get_.names);
+      if (!result.ok()) return result;
+      return watch_ ? Watch(client, globals_, get_) : Get(client, globals_, get_);
+    });
+  }
+
+  void AddDescribe() {
+    CLI::App* describe =
+        app_.add_subcommand("describe", "Show all of a node, switch, host, port or the sm");
+    describe->add_option("resource", resource_, "node, switch, host, port, sm")->required();
+    describe->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
+    OnCall(describe, [this](Client& client) {
+      Resource resource{};
+      std::vector<std::string> names;
+      const Result result = ReadResource(resource_, names_, &resource, &names);
+      return result.ok() ? Describe(client, globals_, resource, names) : result;
+    });
+  }
+
+  void AddRouting() {
+    CLI::App* trace = app_.add_subcommand(
+        "trace", "Follow the forwarding tables; exit 1 when they do not arrive");
+    trace->add_option("source", trace_.source, "node, port, GUID or LID")->required();
+    trace->add_option("destination", trace_.destination, "node, port, GUID or LID")->required();
+    trace->add_flag("--all-lids", trace_.all_lids, "the paths of all LIDs of the destination");
+    OnCall(trace, [this](Client& client) { return Trace(client, globals_, trace_); });
+
+    CLI::App* routes = app_.add_subcommand("routes", "Show the forwarding table of a switch");
+    routes->add_option("switch", routes_.node, "name, GUID or LID")->required();
+    routes->add_option("--to", routes_.destination, "only to this node or port");
+    routes->add_flag("--balance", routes_.balance, "LIDs for each egress port");
+    OnCall(routes, [this](Client& client) { return Routes(client, globals_, routes_); });
+
+    CLI::App* topology =
+        app_.add_subcommand("topology", "Write the whole fabric (-o ibnetdiscover or json)");
+    OnCall(topology, [this](Client& client) { return Topology(client, globals_); });
+  }
+
+  void AddAdmin() {
+    CLI::App* sweep = app_.add_subcommand("sweep", "Start a sweep");
+    sweep->add_flag("--heavy", heavy_, "read every device again");
+    sweep->add_flag("--wait", wait_, "until it has ended");
+    OnCall(sweep, [this](Client& client) { return Sweep(client, heavy_, wait_); });
+
+    CLI::App* dump = app_.add_subcommand("dump", "Write OpenSM's dump files");
+    dump->add_option("--dir", directory_, "directory, made if need be")->required();
+    dump->add_option("file", names_, "only these files");
+    OnCall(dump, [this](Client& client) { return Dump(client, directory_, names_); });
+
+    CLI::App* wait = app_.add_subcommand(
+        "wait", "Wait until the sm is in a state; exit 4 when it does not come");
+    wait->add_option("resource", resource_, "sm")->required()->check(CLI::IsMember({"sm"}));
+    wait->add_option("--for", condition_, "FIELD, FIELD=VALUE or FIELD>=NUMBER of `get sm -o json`")
+        ->required();
+    OnCall(wait, [this](Client& client) {
+      return WaitSm(client, condition_, globals_.timeout.value_or(kWaitTimeout));
+    });
+
+    CLI::App* version =
+        app_.add_subcommand("version", "Show the versions of fabricctl and fabricd");
+    OnCall(version, [](Client& client) { return Version(client, FABRICD_VERSION); });
+  }
+
+  void AddSim() {
+    CLI::App* sim = app_.add_subcommand("sim", "Pull and plug cables of a simulated fabric");
+    sim->require_subcommand(1);
+    sim->fallthrough();
+    const auto add = [&](const char* name, const char* help, const char* what, auto call) {
+      CLI::App* command = sim->add_subcommand(name, help);
+      command->add_option(what, names_, "NODE[PORT], NODE/PORT or NODE:PORT")
+          ->required()
+          ->expected(1);
+      OnCall(command, [this, call](Client& client) { return call(client, names_.front()); });
+    };
+    add("unlink", "Pull the cable at a port", "port", &SimUnlink);
+    add("link", "Plug the cable of a port in again", "port", &SimLink);
+    add("reboot", "Restart a node", "node", &SimReboot);
+    CLI::App* connect = sim->add_subcommand("connect", "Join two free ports by a new cable");
+    connect->add_option("ports", names_, "NODE[PORT] of both ends")->required()->expected(2);
+    OnCall(connect, [this](Client& client) { return SimConnect(client, names_[0], names_[1]); });
+    CLI::App* links = sim->add_subcommand("links", "List all cables");
+    OnCall(links, [this](Client& client) { return SimLinks(client, globals_); });
+  }
+
+  CLI::App app_;
+  Texts texts_;
+  Globals globals_;
+  std::function<Result()> run_;
+  std::string resource_, directory_, condition_;
+  std::vector<std::string> names_;
+  bool watch_ = false, heavy_ = false, wait_ = false;
+  GetOptions get_;
+  TraceOptions trace_;
+  RoutesOptions routes_;
+};
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv) {
+  CommandLine command_line;
+  return command_line.Main(argc, argv);
+}
+
+}  // namespace fabricd::cli

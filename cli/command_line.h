@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grammar of fabricctl: that of kubectl, as far as both have the same things.
+#pragma once
+
+namespace fabricd::cli {
+
+// Runs one command, as main() is called: prints to stdout, errors to stderr, and returns the exit
+// code (exit_code.h). Reads FABRICCTL_SERVER and NO_COLOR from the environment.
+int RunCommandLine(int argc, const char* const* argv);
+
+}  // namespace fabricd::cli

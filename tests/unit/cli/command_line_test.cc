@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole commands against a server in this process: what they print and their exit codes (DESIGN
+// §4).
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <google/protobuf/util/json_util.h>
+
+#include "tests/unit/rpc/running_server.h"
+
+namespace fabricd::cli {
+namespace {
+
+using rpc::testing::FakeBackend;
+using rpc::testing::RunningServer;
+using rpc::testing::SmallFabric;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  // Runs "fabricctl --server … WORDS"; words with blanks are given in one piece.
+  int Run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"fabricctl", "--server", "unix:" + running_.socket()});
+    return RunBare(words);
+  }
+  int RunBare(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = RunCommandLine(static_cast<int>(arguments.size()), arguments.data());
+    out_ = ::testing::internal::GetCapturedStdout();
+    error_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  SmallFabric fabric_;
+  FakeBackend backend_{fabric_.View()};
+  RunningServer running_{backend_};
+  std::string out_, error_;
+};
+
+TEST_F(CommandLineTest, GetInEveryForm) {
+  for (const char* resource : {"nodes", "no", "hosts", "ho", "switches", "sw", "ports", "po",
+                               "links", "li", "sm", "node", "port"}) {
+    for (const char* format : {"table", "wide", "json", "yaml", "name"}) {
+      EXPECT_EQ(Run({"get", resource, "-o", format}), 0) << resource << " " << format << error_;
+      EXPECT_THAT(out_, Not(IsEmpty())) << resource << " " << format;
+    }
+  }
+  EXPECT_EQ(Run({"get", "switches"}), 0);
+  EXPECT_EQ(out_,
+            "NAME                   STATUS     LID   PORTS   GUID\n"
+            "MF0;spine:MQM8700/U1   Degraded   3     2/4     0x0000000000200200\n"
+            "leaf1                  Active     1     2/4     0x0000000000200000\n"
+            "leaf2                  Degraded   2     3/4     0x0000000000200100\n");
+  EXPECT_EQ(Run({"get", "switches", "leaf1", "--no-headers", "-o", "name"}), 0);
+  EXPECT_EQ(out_, "switch/leaf1\n");
+  EXPECT_EQ(Run({"get", "port/leaf1/3", "--no-headers"}), 0);
+  EXPECT_THAT(out_, StartsWith("leaf1/3   ACTIVE"));
+}
+
+// Acceptance of the API's first cut: scripts read these.
+TEST_F(CommandLineTest, GetSmAsJson) {
+  ASSERT_EQ(Run({"get", "sm", "-o", "json"}), 0);
+  for (const char* field :
+       {"\"state\": \"MASTER\"", "\"guid\": \"0x", "\"lid\": 4", "\"priority\": 5",
+        "\"subnet_up\": true", "\"generation\": 7", "\"engine\": \"up_down\"", "\"nodes\": 6",
+        "\"switches\": 3", "\"hosts\": 2", "\"links\": 5", "\"ports_active\": 10",
+        "\"kind\": \"HEAVY\"", "\"duration_ms\": 12.5", "\"smps_sent\": 120",
+        "\"smps_by_attribute\": {"}) {
+    EXPECT_THAT(out_, HasSubstr(field));
+  }
+}
+
+TEST_F(CommandLineTest, OneNameGivesTheThingItself) {
+  ASSERT_EQ(Run({"get", "node", "leaf1", "-o", "json"}), 0);
+  rpc::testing::pb::Node node;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(out_, &node).ok()) << out_;
+  EXPECT_EQ(node.name(), "leaf1");
+  ASSERT_EQ(Run({"get", "node", "leaf1", "leaf2", "-o", "json"}), 0);
+  rpc::testing::pb::ListNodesResponse nodes;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(out_, &nodes).ok()) << out_;
+  EXPECT_EQ(nodes.nodes_size(), 2);
+}
+
+TEST_F(CommandLineTest, DegradedAndState) {
+  ASSERT_EQ(Run({"get", "links", "--degraded", "--no-headers"}), 0);
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 1);
+  EXPECT_THAT(out_, HasSubstr("ACTIVE,Degraded"));
+  ASSERT_EQ(Run({"get", "ports", "leaf1", "--state", "DOWN,INIT", "--no-headers"}), 0);
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 2);
+  EXPECT_EQ(Run({"get", "ports", "--state", "UP"}), 2);
+}
+
+TEST_F(CommandLineTest, DescribeTraceRoutes) {
+  EXPECT_EQ(Run({"describe", "node", "leaf2"}), 0);
+  EXPECT_THAT(out_, HasSubstr("leaf2/3"));
+  EXPECT_EQ(Run({"describe", "host", "node1"}), 0);
+  EXPECT_EQ(Run({"describe", "port", "leaf2/3"}), 0);
+  EXPECT_EQ(Run({"describe", "sm"}), 0);
+  EXPECT_THAT(out_, HasSubstr("Unresponsive"));
+  EXPECT_EQ(Run({"trace", "node1 mlx5_0", "node2", "-o", "ibtracert"}), 0);
+  EXPECT_THAT(out_,
+              StartsWith("From ca {0x0000000000100000} portnum 1 lid 4-4 \"node1 mlx5_0\"\n"));
+  EXPECT_EQ(Run({"routes", "leaf1", "-o", "ibroute"}), 0);
+  EXPECT_THAT(
+      out_,
+      HasSubstr("0x0006 003 : (Channel Adapter portguid 0x0000000000100201: 'node2 mlx5_0')\n"));
+  EXPECT_EQ(Run({"routes", "leaf1", "--to", "node2", "--no-headers"}), 0);
+  EXPECT_EQ(out_, "6   3   node2 mlx5_0\n");
+  EXPECT_EQ(Run({"routes", "leaf1", "--balance", "--no-headers"}), 0);
+  EXPECT_EQ(out_, "0   1\n1   1\n3   5\n");
+}
+
+TEST_F(CommandLineTest, ATraceThatDoesNotArriveIsAFinding) {
+  fabric_.rows[fabric_.leaf1][6] = routing::kNoRoute;
+  backend_.Publish(fabric_.View(8));
+  EXPECT_EQ(Run({"trace", "node1 mlx5_0", "node2"}), 1);
+  EXPECT_THAT(error_, HasSubstr("leaf1 has no route to LID 6"));
+}
+
+TEST_F(CommandLineTest, Topology) {
+  EXPECT_EQ(Run({"topology", "-o", "ibnetdiscover"}), 0);
+  EXPECT_THAT(out_, HasSubstr("\"S-0000000000200100\""));
+  EXPECT_EQ(Run({"topology", "-o", "json"}), 0);
+  EXPECT_THAT(out_, StartsWith("{\"generation\":7,"));
+  EXPECT_EQ(Run({"topology"}), 2);
+}
+
+TEST_F(CommandLineTest, SweepDumpWait) {
+  backend_.on_sweep = [](bool, const auto& done) { done(absl::OkStatus()); };
+  EXPECT_EQ(Run({"sweep", "--heavy", "--wait"}), 0);
+  EXPECT_EQ(out_, "heavy sweep done, subnet up (generation 7)\n");
+  backend_.on_sweep = [](bool, const auto& done) {
+    done(absl::FailedPreconditionError("standby"));
+  };
+  EXPECT_EQ(Run({"sweep", "--heavy"}), 6);
+
+  backend_.dumps = std::map<std::string, std::string>{{"opensm.fdbs", "text"}};
+  rpc::testing::TempDir directory;
+  EXPECT_EQ(Run({"dump", "--dir", directory / "new/deep"}), 0);
+  std::ifstream in(directory / "new/deep/opensm.fdbs");
+  EXPECT_EQ((std::stringstream() << in.rdbuf()).str(), "text");
+  backend_.dumps = std::map<std::string, std::string>{{"../evil", "text"}};
+  EXPECT_EQ(Run({"dump", "--dir", directory / "new/deep"}), 1);
+  EXPECT_FALSE(std::filesystem::exists(directory / "new/evil"));
+
+  EXPECT_EQ(Run({"wait", "sm", "--for=subnet_up"}), 0);
+  EXPECT_EQ(Run({"wait", "sm", "--for=nodes=7", "--timeout", "150ms"}), 4);
+  EXPECT_EQ(Run({"wait", "sm", "--for=nonsense"}), 2);
+}
+
+TEST_F(CommandLineTest, WaitSeesTheChange) {
+  std::thread change([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    backend_.Publish(fabric_.View(99));
+  });
+  EXPECT_EQ(Run({"wait", "sm", "--for=generation>=99", "--timeout", "20s"}), 0);
+  change.join();
+}
+
+TEST_F(CommandLineTest, ExitCodes) {
+  EXPECT_EQ(Run({"get", "node", "leaf9"}), 3);
+  EXPECT_THAT(error_, HasSubstr("leaf9"));
+  EXPECT_EQ(Run({"get", "switches", "node2"}), 3);
+  EXPECT_EQ(Run({"get", "things"}), 2);
+  EXPECT_EQ(Run({"get"}), 2);
+  EXPECT_EQ(Run({"get", "nodes", "-o", "xml"}), 2);
+  EXPECT_EQ(Run({"get", "nodes", "-o", "ibroute"}), 2);
+  EXPECT_EQ(Run({"get", "nodes", "--timeout", "soon"}), 2);
+  EXPECT_EQ(Run({"trace", "leaf1"}), 2);
+  EXPECT_EQ(RunBare({"fabricctl", "frobnicate"}), 2);
+  EXPECT_THAT(error_, HasSubstr("frobnicate"));
+  EXPECT_EQ(RunBare({"fabricctl", "--help"}), 0);
+  EXPECT_EQ(RunBare({"fabricctl", "--server", "unix:/nonexistent/s", "get", "nodes"}), 4);
+  EXPECT_THAT(error_, HasSubstr("/nonexistent/s"));
+  EXPECT_EQ(Run({"sim", "unlink", "leaf1[3]"}), 1);  // No simulator: the call is not there.
+  EXPECT_THAT(error_, HasSubstr("--fabric sim"));
+}
+
+TEST_F(CommandLineTest, ColorOnlyWhenAsked) {
+  ASSERT_EQ(Run({"get", "nodes"}), 0);  // Not a terminal.
+  EXPECT_THAT(out_, Not(HasSubstr("\x1b")));
+  ASSERT_EQ(Run({"get", "nodes", "--color", "always"}), 0);
+  EXPECT_THAT(out_, HasSubstr("\x1b[32mActive\x1b[0m"));
+}
+
+}  // namespace
+}  // namespace fabricd::cli
