@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a test on a private ibsim: the simulator, fabricd, infiniband-diags, opensm, recordings.
+"""Programs of a test on a private ibsim: the simulator, fabricd, infiniband-diags, opensm,
+recordings.
 
 Every process is started by its full command, waited for by what it says, and stopped by its own id.
 """
@@ -99,7 +100,8 @@ class Case(unittest.TestCase):
             output, _ = process.communicate()
             self.fail("%s does not end:\n%s" % (" ".join(command), output[-2000:]))
         if code is not None:
-            self.assertEqual(process.returncode, code, "%s:\n%s" % (" ".join(command), output[-4000:]))
+            self.assertEqual(process.returncode, code, "%s:\n%s" %
+                             (" ".join(command), output[-4000:]))
         return output
 
 
@@ -162,7 +164,8 @@ class Ibsim:
 
 
 class Fabricd:
-    """fabricd's command line and its gRPC client, with a state directory and socket of their own."""
+    """fabricd's command line and its gRPC client, with a state directory and socket of
+    their own."""
 
     bin = ""  # The folder of fabricd, fabricctl and fabricsim, set by main().
 
@@ -209,7 +212,8 @@ class Fabricd:
 
 class Topology:
     """The nodes and cables of an ibsim or ibnetdiscover file, as far as a test must know them to
-    choose where the SM sits and how much must come up. Read leniently, with no code of fabricd's."""
+    choose where the SM sits and how much must come up. Read leniently, with no code
+    of fabricd's."""
 
     def __init__(self, path):
         self.kinds, self.cables = {}, {}  # id -> kind; (id, port) -> (id, port)
@@ -270,7 +274,8 @@ def shared(case, *parts):
 
 
 def main(programs):
-    """usage: THE_TEST.py BIN_DIR [TEST...]; exit 77 where a program that it needs is not installed."""
+    """usage: THE_TEST.py BIN_DIR [TEST...]; exit 77 where a program that it needs is not
+    installed."""
     if len(sys.argv) < 2:
         print("usage: %s BIN_DIR [TEST...]" % sys.argv[0], file=sys.stderr)
         sys.exit(2)

@@ -25,7 +25,8 @@ SPEEDS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125
           "53.125": "HDR"}
 LINK = re.compile(
     r'^(?P<guid>0x\w+) ".*?"\s+(?P<lid>\d+)\s+(?P<port>\d+)\[..\] ==\(\s*'
-    r'(?:(?P<width>\d+)X\s+(?P<speed>[\d.]+) Gbps\s+(?:\(FDR10\) )?)?(?P<state>\w+)/\s*(?P<physical>\w+)\)==>'
+    r'(?:(?P<width>\d+)X\s+(?P<speed>[\d.]+) Gbps\s+(?:\(FDR10\) )?)?(?P<state>\w+)/'
+    r'\s*(?P<physical>\w+)\)==>'
     r'\s+(?:(?P<peer_guid>0x\w+)\s+(?P<peer_lid>\d+)\s+(?P<peer_port>\d+)\[)?')
 
 
@@ -92,7 +93,8 @@ class Agreement(OnIbsim):
         self.agree()
 
     def test_rail_optimised_unit(self):
-        text = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricsim"), "generate", "superpod",
+        text = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricsim"), "generate",
+                                 "superpod",
                                  "--hosts-per-su", "4", "--rails", "4", "--format", "ibsim"])
         self.bring_up(self.write("superpod.net", text))
         self.assertEqual(self.fabricd.ask("get", "sm")["hosts"], 4)
@@ -113,7 +115,8 @@ class Agreement(OnIbsim):
         theirs = re.search(r"sm lid (\d+) sm guid (0x\w+), activity count \d+ priority (\d+) "
                            r"state \d SMINFO_(\w+)", self.diag("sminfo"))
         self.assertTrue(theirs)
-        self.assertEqual((str(ours["lid"]), int(ours["guid"], 16), str(ours["priority"]), ours["state"]),
+        self.assertEqual((str(ours["lid"]), int(ours["guid"], 16), str(ours["priority"]),
+                          ours["state"]),
                          (theirs[1], int(theirs[2], 16), theirs[3], theirs[4]))
 
     def agree_on_links(self):
@@ -145,7 +148,8 @@ class Agreement(OnIbsim):
         self.assertTrue(switches)
         for switch in switches:
             lid = str(switch["end_ports"][0]["lid"])
-            self.assertEqual(self.fabricd.ctl("routes", switch["guid"], "-o", "ibroute").split("\n"),
+            self.assertEqual(self.fabricd.ctl("routes", switch["guid"], "-o",
+                                              "ibroute").split("\n"),
                              self.diag("ibroute", lid).split("\n"))
 
     def agree_on_paths(self):
@@ -164,7 +168,8 @@ class Agreement(OnIbsim):
         for node in switches[:2] + [node for node in nodes if node["type"] == "CA"][:3]:
             end = next(end for end in node["end_ports"] if end["lid"])
             info = told(self.diag("smpquery", "nodeinfo", str(end["lid"])))
-            self.assertEqual((int(info["Guid"], 16), int(info["PortGuid"], 16), int(info["NumPorts"]),
+            self.assertEqual((int(info["Guid"], 16), int(info["PortGuid"], 16),
+                              int(info["NumPorts"]),
                               int(info["DevId"], 16), int(info["SystemGuid"], 16)),
                              (int(node["guid"], 16), int(end["guid"], 16), node["num_ports"],
                               node["device_id"], int(node["system_guid"], 16)))
@@ -187,11 +192,13 @@ class Agreement(OnIbsim):
                          (str(port["mtu"]), str(port["mtu_supported"])))
         lanes = re.match(r"VL0(?:-(\d+))?$", info["OperVLs"])
         self.assertEqual(int(lanes[1] or 0) + 1, port["vls"])
-        self.assertEqual((int(info["HoqLife"]), int(info["SMLid"])), (port["hoq_life"], port["sm_lid"]))
+        self.assertEqual((int(info["HoqLife"]), int(info["SMLid"])),
+                         (port["hoq_life"], port["sm_lid"]))
 
 
 class Cables(OnIbsim):
-    """On 4-ary-2-tree.net: leaves SW-1-0..3 (S-…0, …5, …6, …7) under spines SW-0-0..3 (…1 to …4)."""
+    """On 4-ary-2-tree.net: leaves SW-1-0..3 (S-…0, …5, …6, …7) under spines SW-0-0..3
+    (…1 to …4)."""
 
     LEAF, SPINE = "S-0002c90100000000", "S-0002c90100000100"
 
@@ -200,7 +207,7 @@ class Cables(OnIbsim):
         self.tree = ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net")
 
     def change(self, command, why):
-        """Types it on ibsim's console and waits until a sweep that began for this cause has ended."""
+        """Types it on ibsim's console and waits until a sweep that began for it has ended."""
         log = self.fabricd.log
         before = len(log.lines)
         self.sim.console(command)
@@ -281,7 +288,8 @@ class Cables(OnIbsim):
         self.fabricd.wait_for("ports_active=64")
         links = self.links()
         self.assertEqual(sorted(links), whole)
-        self.assertEqual({link["state"] for link in links.values() if link["peer_guid"]}, {"Active"})
+        self.assertEqual({link["state"]
+                         for link in links.values() if link["peer_guid"]}, {"Active"})
         self.judge_paths()
 
     def test_a_light_sweep_finds_what_no_trap_told(self):
@@ -304,5 +312,6 @@ class Cables(OnIbsim):
 
 
 if __name__ == "__main__":
-    ibsim.main(["ibsim", "iblinkinfo", "ibnetdiscover", "ibroute", "ibtracert", "sminfo", "smpquery",
+    ibsim.main(["ibsim", "iblinkinfo", "ibnetdiscover", "ibroute", "ibtracert", "sminfo",
+                "smpquery",
                 "ibdmchk"])

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fabricd --once on every topology of ../shared/topologies, one test a file, on ibsim where it loads
-the file. Judged by iblinkinfo and ibnetdiscover, run on the same ibsim afterwards, and by ibdmchk on
+"""fabricd --once on every topology of ../shared/topologies, one test a file, on ibsim where it
+loads the file. Judged by iblinkinfo and ibnetdiscover, run on the same ibsim afterwards, and by
+ibdmchk on
 the dumps.
 
-usage: topologies_test.py BIN_DIR [TEST...]; a TEST such as TopologiesTest.test_trees_4_ary_2_tree_net
+usage: topologies_test.py BIN_DIR [TEST...]; a TEST is such as
+TopologiesTest.test_trees_4_ary_2_tree_net
 """
 import collections
 import os
@@ -55,7 +57,8 @@ class TopologiesTest(ibsim.Case):
                 peer = re.match(r"\d+\s+\d+\[", port[3])
                 states[port[1], "linked" if peer else "free"] += 1
         self.assertEqual(states["Active", "linked"], cabled, states)
-        self.assertEqual({state for state, where in states if where == "linked"}, {"Active"}, states)
+        self.assertEqual({state for state, where in states if where ==
+                         "linked"}, {"Active"}, states)
         seen = sim.run(host, "ibnetdiscover")
         self.assertEqual(len(re.findall(r"(?m)^(?:Switch|Ca|Rt)\t", seen)), len(piece))
         # An end port without a LID, or two with one.
