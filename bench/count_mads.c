@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preload shim that counts the SMPs a program sends, for bench/versus_opensm: one referee for both subnet
-// managers, so that neither is believed about itself. The counters live in the file that COUNT_MADS_FILE
-// names (made by the caller, kCells 64-bit numbers in host order) and can be read while the program runs.
+// Preload shim that counts the SMPs a program sends, for bench/versus_opensm: one referee for both
+// subnet managers, so that neither is believed about itself. The counters live in the file that
+// COUNT_MADS_FILE names (made by the caller: kCells 64-bit numbers in host order) and can be read
+// while the program runs.
 //
-// Cell = (method * kAttributes + attribute); method 0 Get, 1 Set, 2 all others; attributes above 0xFE
-// share cell 0xFF. Counted are accepted umad_send calls of the two subnet management classes: repeats
+// Cell = method * kAttributes + attribute; method 0 Get, 1 Set, 2 all others; attributes above 0xFE
+// share 0xFF. Counted are accepted umad_send calls of the two subnet management classes: repeats
 // count, GMPs do not.
 //
 // Threads: umad_send may be called from any; the counters are atomic.
