@@ -33,6 +33,7 @@ constexpr std::array<const char*, 1> kMigrations = {
     "  lmc       INTEGER NOT NULL,"
     "  last_seen INTEGER NOT NULL"
     ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
 
 absl::StatusCode CodeOf(int error) {
@@ -117,12 +118,16 @@ class Statement {
     if (result != SQLITE_ROW && result != SQLITE_DONE) error_ = result;
     return result == SQLITE_ROW;
   }
-  // Runs a statement without rows and makes it ready for the next values.
-  int Run() {
-    Step();
+  // Makes it ready for the next values.
+  int Reset() {
     if (error_ == SQLITE_OK) error_ = sqlite3_reset(statement_);
     bound_ = 0;
     return error_;
+  }
+  // Runs a statement that has no rows.
+  int Run() {
+    Step();
+    return Reset();
   }
   std::string Text(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
@@ -179,8 +184,13 @@ class SqliteStore final : public Store {
         put.Bind(fmt::format("{}", record.port_guid)).Bind(record.base_lid.value());
         if (const int error = put.Bind(record.lmc).Bind(record.last_seen).Run()) return Fail(error);
       }
-      absl::StatusOr<std::vector<LidRecord>> all = LoadLids();
-      return all.ok() ? CheckLids(*all) : all.status();
+      Statement below(db_,
+                      "SELECT port_guid, base_lid, lmc, last_seen FROM lids "
+                      "WHERE base_lid <= ? AND port_guid != ? ORDER BY base_lid DESC LIMIT 1");
+      for (const LidRecord& record : records) {
+        FABRICD_RETURN_IF_ERROR(CheckNeighbour(record, below));
+      }
+      return absl::OkStatus();
     });
   }
 
@@ -284,6 +294,21 @@ class SqliteStore final : public Store {
     }
     return LidRecord{Guid(guid), Lid(static_cast<uint16_t>(lid)), static_cast<uint8_t>(lmc),
                      row.Number(3)};
+  }
+
+  // What was on disk before shares no LID, so a new record that does shares one with the port whose
+  // base is the next one below its last LID, or that one in turn is new and shares one.
+  absl::Status CheckNeighbour(const LidRecord& record, Statement& below) const {
+    const int64_t last = record.base_lid.value() + (1 << record.lmc) - 1;
+    absl::Status status;
+    if (below.Bind(last).Bind(fmt::format("{}", record.port_guid)).Step()) {
+      absl::StatusOr<LidRecord> neighbour = RecordOf(below);
+      if (!neighbour.ok()) return neighbour.status();
+      std::vector<LidRecord> both = {record, *neighbour};
+      status = CheckLids(both);
+    }
+    if (const int error = below.Reset()) return Fail(error);
+    return status;
   }
 
   // COMMIT with synchronous=FULL returns when the write-ahead log is on disk.

@@ -97,6 +97,18 @@ TEST_P(StoreTest, ABatchWithOneBadRecordChangesNothing) {
   EXPECT_EQ(Lids().size(), 4u);
 }
 
+TEST_P(StoreTest, FindsTheOneSharedLidAmongMany) {
+  ASSERT_EQ(Put({Record(1, 8, 3), Record(2, 16, 2), Record(3, 20, 0)}), absl::StatusCode::kOk);
+  using enum absl::StatusCode;
+  EXPECT_EQ(Put({Record(9, 15)}), kAlreadyExists);     // Last of port 1.
+  EXPECT_EQ(Put({Record(9, 16)}), kAlreadyExists);     // First of port 2.
+  EXPECT_EQ(Put({Record(9, 16, 4)}), kAlreadyExists);  // Around ports 2 and 3.
+  EXPECT_EQ(Put({Record(9, 0x40, 6), Record(8, 0x7F)}), kAlreadyExists);
+  EXPECT_EQ(Put({Record(9, 0x50), Record(8, 0x51), Record(7, 0x50, 1)}), kAlreadyExists);
+  EXPECT_EQ(Put({Record(2, 8)}), kAlreadyExists);  // Moved onto port 1.
+  EXPECT_EQ(Put({Record(1, 32, 3), Record(9, 8, 3), Record(8, 21), Record(7, 7)}), kOk);
+}
+
 TEST_P(StoreTest, SharedLidNamesBothPorts) {
   ASSERT_EQ(Put({Record(1, 4, 2)}), absl::StatusCode::kOk);
   const absl::Status status = store_->PutLids({Record(2, 6)});
