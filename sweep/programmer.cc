@@ -366,6 +366,7 @@ uint64_t Programmer::Fingerprint(const PortWish& wish, const wire::PortInfo& see
     info.client_reregister = false;
     info.m_key_violations = info.p_key_violations = info.q_key_violations = 0;
     info.diag_code = 0;
+    info.local_port = PortNum(0);  // The way by which it was asked.
     wire::SmpData bytes{};
     info.Encode(bytes);
     return bytes;
