@@ -133,7 +133,7 @@ class Ibsim:
         self.case = case
         self.name = "fabricd.%d.%d" % (os.getpid(), next(_numbers))
         self.process = case.start(
-            ["ibsim", "-s", "-N", "4000", "-S", "400", "-P", "60000", "-L", "48000", topology],
+            ["ibsim", "-s", "-N", "4000", "-S", "400", "-P", "60000", "-L", "30720", topology],
             {"IBSIM_SOCKNAME": self.name}, stdin=subprocess.PIPE)
         self.log = Lines(self.process)
         try:
