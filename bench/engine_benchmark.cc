@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transaction engine's own cost per SMP: submit, send, match, complete, with the wire answering at once.
-// Arguments: requests queued, devices.
+// The transaction engine's own cost per SMP: submit, send, match, complete, with the wire answering
+// at once. Arguments: requests queued, devices.
 #include <benchmark/benchmark.h>
 
 #include "mad/transaction_engine.h"
@@ -75,8 +75,9 @@ void BM_WithSilentDevices(benchmark::State& state) {
       for (OutgoingMad& mad : out) {
         // Bytes 130 and 131 of a directed SMP: the second and third hop.
         if (mad.payload[130] == 7 && mad.payload[131] < 40) {
-          reports.emplace_back(now + mad.timeout, IncomingMad{IncomingMad::Kind::kTimedOut, mad.agent,
-                                                              mad.to, std::move(mad.payload)});
+          reports.emplace_back(
+              now + mad.timeout,
+              IncomingMad{IncomingMad::Kind::kTimedOut, mad.agent, mad.to, std::move(mad.payload)});
         } else {
           engine.OnIncoming(AnswerTo(mad), now, done);
         }

@@ -29,6 +29,12 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint32_t kOnceSweeps = 3;
 constexpr auto kTick = std::chrono::milliseconds(200);
 
+// During a sweep answers come one by one, each with a wake-up of its own, although what they allow
+// could leave together. Waiting a moment for more of them takes a quarter off the processor time of
+// a bring-up on ibsim and costs less than a round trip.
+constexpr auto kGatherTime = std::chrono::microseconds(200);
+constexpr size_t kEnoughEvents = 64;
+
 Instant ToInstant(SteadyClock::time_point time) {
   return Instant(std::chrono::duration_cast<Duration>(time.time_since_epoch()));
 }
@@ -249,6 +255,11 @@ int App::Run() {
     const auto latest = SteadyClock::now() + kTick;
     const Instant deadline = core_->NextDeadline();
     inbox_.Take(events, deadline == kNever ? latest : std::min(latest, ToSteady(deadline)));
+    const bool sweeping = core_->phase() != sweep::Phase::kIdle;
+    if (sweeping && !events.empty() && events.size() < kEnoughEvents) {
+      std::this_thread::sleep_for(kGatherTime);
+      inbox_.Take(events, SteadyClock::now());
+    }
     const auto wall = SteadyClock::now();
     now = ToInstant(wall);
     for (sweep::Event& event : events) core_->Step(std::move(event), now);

@@ -214,8 +214,8 @@ void TransactionEngine::WaitAt(DeviceId id, Gate& gate, bool front) {
   devices_[id].waiting_at = &gate;
 }
 
-// Wakes one waiting device for each free place. Every change of a gate's count, tokens or limit ends
-// here, so a device never waits at a gate with room.
+// Wakes one waiting device for each free place. Every change of a gate's count, tokens or limit
+// ends here, so a device never waits at a gate with room.
 void TransactionEngine::Balance(Gate& gate) {
   const uint32_t limit = GateLimit(gate);
   for (uint8_t priority = 0; priority < kPriorities;) {
@@ -248,9 +248,9 @@ TransactionEngine::Gate* TransactionEngine::SubtreeOf(const Slot& slot) {
   const wire::DirectedPath& path =
       slot.on_alternative ? *slot.request.alternative : slot.request.path;
   if (path.hops() < 2) return nullptr;
-  std::unique_ptr<Gate>& gate = subtrees_[static_cast<uint16_t>(path[0] << 8 | path[1])];
-  if (gate == nullptr) gate = std::make_unique<Gate>();
-  return gate.get();
+  std::unique_ptr<std::array<Gate, 256>>& by_second_hop = subtrees_[path[0]];
+  if (by_second_hop == nullptr) by_second_hop = std::make_unique<std::array<Gate, 256>>();
+  return &(*by_second_hop)[path[1]];
 }
 
 // ---- sending
@@ -306,7 +306,8 @@ void TransactionEngine::Offer(DeviceId id, Instant now, std::vector<OutgoingMad>
 Duration TransactionEngine::TimeoutOf(uint32_t attempt) const {
   double timeout = static_cast<double>(options_.first_timeout.count());
   for (uint32_t n = 1; n < attempt; ++n) timeout *= options_.timeout_factor;
-  const double cap = static_cast<double>(std::max(options_.timeout_cap, options_.first_timeout).count());
+  const double cap =
+      static_cast<double>(std::max(options_.timeout_cap, options_.first_timeout).count());
   return Duration(static_cast<Duration::rep>(std::min(timeout, cap)));
 }
 
@@ -396,8 +397,8 @@ void TransactionEngine::OnSendFailed(const OutgoingMad& mad, Instant now) {
   }
 }
 
-// The attempt in flight that a report about a sent MAD speaks of. A report on an attempt that was given
-// up already, or on a response we sent, finds none.
+// The attempt in flight that a report about a sent MAD speaks of. A report on an attempt that was
+// given up already, or on a response we sent, finds none.
 TransactionEngine::Index TransactionEngine::FindReported(const std::vector<uint8_t>& payload) {
   if (payload.size() < wire::kMadBytes) return kNone;
   const wire::MadHeader header = wire::MadHeader::Decode(WholeMad(payload));
@@ -405,11 +406,10 @@ TransactionEngine::Index TransactionEngine::FindReported(const std::vector<uint8
   if (found == by_id_.end()) return kNone;
   const Slot& slot = At(found->second);
   const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
-  const bool matches = slot.state == Slot::State::kFlying && !slot.held &&
-                       header.method == slot.request.method &&
-                       header.attribute == slot.request.attribute &&
-                       header.modifier == slot.request.modifier &&
-                       directed == !slot.request.lid.has_value();
+  const bool matches =
+      slot.state == Slot::State::kFlying && !slot.held && header.method == slot.request.method &&
+      header.attribute == slot.request.attribute && header.modifier == slot.request.modifier &&
+      directed == !slot.request.lid.has_value();
   return matches ? found->second : kNone;
 }
 
@@ -417,8 +417,8 @@ void TransactionEngine::OnResponse(const IncomingMad& mad, Instant now,
                                    std::vector<Completion>& done) {
   std::optional<wire::Smp> smp;
   if (mad.payload.size() >= wire::kMadBytes) smp = wire::Smp::Decode(WholeMad(mad.payload));
-  const auto found = smp && smp->method == wire::Method::kGetResp ? by_id_.find(smp->tid.value())
-                                                                  : by_id_.end();
+  const auto found =
+      smp && smp->method == wire::Method::kGetResp ? by_id_.find(smp->tid.value()) : by_id_.end();
   if (found == by_id_.end()) {
     ++statistics_.unmatched;
     return;
@@ -438,8 +438,7 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
   ++slot.counters->received;
   if (smp.status != wire::kStatusOk) ++statistics_.bad_status;
   const Device& device = devices_[slot.request.device];
-  const bool revealed_loss =
-      device.suspect && device.shrinks_at_loss == statistics_.window_shrinks;
+  const bool revealed_loss = device.suspect && device.shrinks_at_loss == statistics_.window_shrinks;
   SetSuspect(slot.request.device, false);
   CountRound(revealed_loss);
   const bool flying = slot.state == Slot::State::kFlying;
@@ -458,8 +457,9 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
       const bool first = statistics_.rtt_max == Duration::zero();
       statistics_.rtt_min = first ? rtt : std::min(statistics_.rtt_min, rtt);
       statistics_.rtt_max = std::max(statistics_.rtt_max, rtt);
-      statistics_.rtt_average = first ? rtt : statistics_.rtt_average +
-          (rtt - statistics_.rtt_average) / kRttWeightDivisor;
+      statistics_.rtt_average =
+          first ? rtt
+                : statistics_.rtt_average + (rtt - statistics_.rtt_average) / kRttWeightDivisor;
     }
     Land(index);
   } else {
@@ -514,8 +514,8 @@ void TransactionEngine::RepeatOrGiveUp(Index index, std::vector<Completion>& don
   if (!slot.cancelled) {
     Completion& completion = done.emplace_back();
     completion.cookie = slot.request.cookie;
-    completion.outcome = slot.send_failed ? Completion::Outcome::kSendFailed
-                                          : Completion::Outcome::kTimedOut;
+    completion.outcome =
+        slot.send_failed ? Completion::Outcome::kSendFailed : Completion::Outcome::kTimedOut;
     completion.method = slot.request.method;
     completion.attribute = slot.request.attribute;
     completion.modifier = slot.request.modifier;
@@ -617,11 +617,12 @@ OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& respons
   wire::MadHeader header = wire::MadHeader::Decode(WholeMad(request.payload));
   const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
   header.method = wire::Method::kGetResp;
-  header.status = static_cast<uint16_t>((response.status & ~kDirectionBit) |
-                                        (directed ? kDirectionBit : 0));
+  header.status =
+      static_cast<uint16_t>((response.status & ~kDirectionBit) | (directed ? kDirectionBit : 0));
   OutgoingMad reply = Reply(request, header);
   // Without a LID routed part before the directed one the way back is directed to its end.
-  if (directed && reply.payload[kDrSlidOffset] == 0xFF && reply.payload[kDrSlidOffset + 1] == 0xFF) {
+  if (directed && reply.payload[kDrSlidOffset] == 0xFF &&
+      reply.payload[kDrSlidOffset + 1] == 0xFF) {
     reply.to.lid = kPermissiveLid;
   }
   PutMKey(reply.payload, response.m_key);

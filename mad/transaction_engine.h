@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// TransactionEngine: from queued SMP requests to MADs on the wire and back to completions. It gives out
-// transaction ids, holds the windows, repeats what timed out and matches what came back (IBA vol 1
-// §13.4.6.4 on transaction ids, §13.5.3 on time-outs, §14.2.2 on directed routes).
+// TransactionEngine: from queued SMP requests to MADs on the wire and back to completions. It gives
+// out transaction ids, holds the windows, repeats what timed out and matches what came back (IBA
+// vol 1 §13.4.6.4 on transaction ids, §13.5.3 on time-outs, §14.2.2 on directed routes).
 //
-// Pure: no clock, no IO, no threads. Owned by the core thread. The caller feeds OnIncoming with what the
-// transport delivers, calls Pump after a batch of Submit and OnIncoming calls and at NextDeadline(),
-// and hands what Pump produced to Transport::Send, in order.
+// Pure: no clock, no IO, no threads. Owned by the core thread. The caller feeds OnIncoming with
+// what the transport delivers, calls Pump after a batch of Submit and OnIncoming calls and at
+// NextDeadline(), and hands what Pump produced to Transport::Send, in order.
 //
 // Windows. A request goes out when four limits allow it:
 //   global    adaptive, between window_floor and window_max;
 //   device    device_limit in flight to one device, 1 while the device is suspect;
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
-//             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing: the
-//             SM's CA has one port. Shorter paths and LID routed requests have no subtree;
+//             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
+//             the SM's CA has one port. Shorter paths and LID routed requests have no subtree;
 //   suspects  a quarter of the global window (at least 1) for all suspect devices together.
-// A device is suspect from its time-out until it answers anything, so silent devices keep probing but
-// cannot fill the window.
+// A device is suspect from its time-out until it answers anything, so silent devices keep probing
+// but cannot fill the window.
 //
-// Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled the
-// window adds window_growth. A round halves the window when at least two devices, and 1/32 of its
-// answers, reveal a loss. A loss is revealed when a suspect device answers: then the MAD was lost, not the
-// device; and it counts only if that MAD left after the last shrink. Hence silent devices, be it
-// one or a whole subtree, never shrink the window, while overload, which hits devices that do
-// answer, halves it once per time-out until the losses end.
+// Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled
+// the window adds window_growth. A round halves the window when at least two devices, and 1/32 of
+// its answers, reveal a loss. A loss is revealed when a suspect device answers: then the MAD was
+// lost, not the device; and it counts only if that MAD left after the last shrink. Hence silent
+// devices, be it one or a whole subtree, never shrink the window, while overload, which hits
+// devices that do answer, halves it once per time-out until the losses end.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ inline constexpr uint8_t kPriorities = 3;
 struct EngineOptions {
   uint32_t first_transaction_id = 1;
   uint32_t window_initial = 32;
-  uint32_t window_max = 128;  // The kernel's own default send queue of QP0.
+  uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
   uint32_t window_floor = 4;
   uint32_t window_growth = 4;
   uint32_t device_limit = 2;
@@ -63,7 +63,8 @@ struct EngineOptions {
   Duration timeout_cap = std::chrono::seconds(1);
   uint32_t retries = 3;            // Repeats after the first attempt.
   uint32_t alternative_after = 2;  // Time-outs after which SmpRequest::alternative is taken.
-  // The transport reports time-outs; one that was not reported this long after its due time counts too.
+  // The transport reports time-outs; one that was not reported this long after its due time counts
+  // too.
   Duration safety_margin = std::chrono::seconds(1);
 };
 
@@ -115,8 +116,8 @@ struct EngineStatistics {
   uint64_t unmatched = 0;      // Responses and reports that belong to no request in flight.
   uint64_t send_failures = 0;  // Attempts the transport refused or failed to send.
   uint64_t window_shrinks = 0;
-  uint32_t window = 0;            // Now.
-  uint32_t suspect_devices = 0;   // Now.
+  uint32_t window = 0;           // Now.
+  uint32_t suspect_devices = 0;  // Now.
   // Round-trip times of requests answered at the first attempt; the average is exponential (1/16).
   Duration rtt_min{}, rtt_average{}, rtt_max{};
 
@@ -133,8 +134,8 @@ class TransactionEngine {
   // Queues. Each request completes exactly once, unless it is cancelled.
   void Submit(const SmpRequest& request);
 
-  // Responses, time-outs and send failures. What belongs to no request (Gets, Sets, traps of others)
-  // is counted as unmatched: route requests elsewhere first, see IsForEngine().
+  // Responses, time-outs and send failures. What belongs to no request (Gets, Sets, traps of
+  // others) is counted as unmatched: route requests elsewhere first, see IsForEngine().
   void OnIncoming(const IncomingMad& mad, Instant now, std::vector<Completion>& done);
   // For a Transport::Send that failed at once.
   void OnSendFailed(const OutgoingMad& mad, Instant now);
@@ -175,9 +176,10 @@ class TransactionEngine {
     std::array<SlotList, kPriorities> queue;
     uint32_t in_flight = 0;
     bool suspect = false;
-    uint64_t shrinks_at_loss = 0;  // EngineStatistics::window_shrinks when the first lost attempt left.
-    // Where the device stands: in one of ready_, in one of a gate's waiting lists, or nowhere (nothing
-    // queued, or at its limit).
+    uint64_t shrinks_at_loss =
+        0;  // EngineStatistics::window_shrinks when the first lost attempt left.
+    // Where the device stands: in one of ready_, in one of a gate's waiting lists, or nowhere
+    // (nothing queued, or at its limit).
     DeviceList* list = nullptr;
     uint8_t list_priority = 0;
     DeviceId previous = kNone, next = kNone;
@@ -228,7 +230,8 @@ class TransactionEngine {
   Index free_ = kNone;
   std::vector<Device> devices_;
   std::array<DeviceList, kPriorities> ready_;
-  absl::flat_hash_map<uint16_t, std::unique_ptr<Gate>> subtrees_;  // By path[0] << 8 | path[1].
+  // By the first hop, of which a CA has one, then the second.
+  std::array<std::unique_ptr<std::array<Gate, 256>>, 256> subtrees_;
   Gate suspects_;
   absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
   uint32_t next_id_;
@@ -247,10 +250,10 @@ class TransactionEngine {
 // True for what OnIncoming expects: responses to our SMPs, and reports on MADs we sent as requests.
 bool IsForEngine(const IncomingMad& mad);
 
-// The response to another SM's Get or Set (SMInfo): id, route, hop count, hop pointer, attribute and
-// modifier are the request's, method is GetResp, D is set on directed routes; M_Key, status and data are
-// taken from `response`. The hop pointer stays as received (hop count + 1 on hardware), which is
-// where the kernel's send side expects a returning SMP to start (IBA vol 1 §14.2.2.4).
+// The response to another SM's Get or Set (SMInfo): id, route, hop count, hop pointer, attribute
+// and modifier are the request's, method is GetResp, D is set on directed routes; M_Key, status and
+// data are taken from `response`. The hop pointer stays as received (hop count + 1 on hardware),
+// which is where the kernel's send side expects a returning SMP to start (IBA vol 1 §14.2.2.4).
 // REQUIRES: request.payload holds a whole SMP.
 OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response);
 

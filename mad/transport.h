@@ -2,8 +2,8 @@
 // The Transport seam: whole MADs out, whole MADs and time-outs in. UmadTransport is the kernel's
 // (hardware, or ibsim under its preload shim), sim::SimTransport the in-process fabric.
 //
-// Threads: Send may be called from any thread (SMPs by core, SA answers by the sa pool). The sink is
-// called on the transport's own receive threads and must only queue.
+// Threads: Send may be called from any thread (SMPs by core, SA answers by the sa pool). The sink
+// is called on the transport's own receive threads and must only queue.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@
 
 namespace fabricd::mad {
 
-// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, GMP agents on a
-// second, so that a query storm cannot delay SMP replies.
+// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, GMP agents on
+// a second, so that a query storm cannot delay SMP replies.
 enum class Agent : uint8_t { kSmpDirected, kSmpLid, kSubnAdm, kPerf };
 
 struct Address {
-  Lid lid = kPermissiveLid;   // Permissive for directed routes.
-  uint32_t qpn = 0;           // 0 SMPs, 1 GMPs
-  uint32_t qkey = 0;          // 0x80010000 for GMPs
+  Lid lid = kPermissiveLid;  // Permissive for directed routes.
+  uint32_t qpn = 0;          // 0 SMPs, 1 GMPs
+  uint32_t qkey = 0;         // 0x80010000 for GMPs
   ServiceLevel sl;
   uint16_t pkey_index = 0;
   uint8_t path_bits = 0;
@@ -36,8 +36,8 @@ struct Address {
 struct OutgoingMad {
   Agent agent = Agent::kSmpDirected;
   Address to;
-  // This attempt's time-out. Zero for responses and TrapRepress only: with 0 the kernel keeps no match
-  // and would drop a reply (DESIGN §3).
+  // This attempt's time-out. Zero for responses and TrapRepress only: with 0 the kernel keeps no
+  // match and would drop a reply (DESIGN §3).
   Duration timeout{};
   // 256 bytes, or more for an RMPP payload that the kernel segments.
   std::vector<uint8_t> payload;  // SMPs and single-segment GMPs: exactly wire::kMadBytes.
@@ -48,14 +48,22 @@ struct IncomingMad {
   Kind kind = Kind::kReceived;
   Agent agent = Agent::kSmpDirected;
   Address from;
-  // kTimedOut, kSendFailed: the request as it was sent, of which the 24 header bytes are sure; behind them
-  // the kernel gives back nothing, and there are zeros. Never shorter than wire::kMadBytes.
+  // kTimedOut, kSendFailed: the request as it was sent, of which the 24 header bytes are sure;
+  // behind them the kernel gives back nothing, and there are zeros. Never below wire::kMadBytes.
   std::vector<uint8_t> payload;
 };
 
 // The local port's asynchronous events (libibverbs on hardware).
 struct LocalPortEvent {
-  enum class Kind : uint8_t { kPortActive, kPortDown, kLidChange, kPKeyChange, kSmChange, kClientReregister, kDeviceRemoved };
+  enum class Kind : uint8_t {
+    kPortActive,
+    kPortDown,
+    kLidChange,
+    kPKeyChange,
+    kSmChange,
+    kClientReregister,
+    kDeviceRemoved
+  };
   Kind kind = Kind::kPortDown;
 };
 

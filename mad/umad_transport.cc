@@ -30,10 +30,10 @@ constexpr unsigned kPortStateDown = 1;
 constexpr int kMaxDevices = 32;
 constexpr int kMadHeaderBytes = 24;
 constexpr int kFirstGmpBytes = 4096;
-constexpr size_t kMaxBurst = 32;
-constexpr int kBusyOutstanding = 16;
-constexpr std::chrono::microseconds kPause{40};  // Far below what so many outstanding MADs take.
-constexpr int kMaxRmppBytes = 16 << 20;  // Nothing larger is taken from a client.
+constexpr size_t kMaxBurst = 128;
+constexpr int kBusyInFlight = 16;
+// So long that a burst comes together, far shorter than what so many MADs take to be answered.
+constexpr std::chrono::nanoseconds kPausePerMad{1500};
 constexpr char kNoDevice[] =
     "no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check permissions, or use "
     "--fabric sim:...";
@@ -43,21 +43,28 @@ std::string ErrorText(int error) { return std::generic_category().message(error)
 struct AgentRule {
   Agent agent;
   wire::ManagementClass management_class;
-  int version;
-  uint8_t rmpp_version;
+  int version = 1;
+  uint8_t rmpp_version = 0;
   std::initializer_list<wire::Method> unsolicited;
 };
 
-// What an SM and an SA are asked without having asked (IBA vol 1 §14.2.4, §15.2.2).
+// What an SM and an SA are asked without having asked (IBA vol 1 §14.2.4, §15.2.2). No more: the
+// kernel gives each method of a class to one agent, and srp_daemon wants the SA class's Reports.
 const AgentRule kRules[] = {
-    {Agent::kSmpDirected, wire::ManagementClass::kSubnDirectedRoute, 1, 0,
-     {wire::Method::kGet, wire::Method::kSet}},
-    {Agent::kSmpLid, wire::ManagementClass::kSubnLidRouted, 1, 0,
-     {wire::Method::kGet, wire::Method::kSet, wire::Method::kTrap, wire::Method::kTrapRepress}},
-    {Agent::kSubnAdm, wire::ManagementClass::kSubnAdm, 2, 1,
-     {wire::Method::kGet, wire::Method::kSet, wire::Method::kReport, wire::Method::kGetTable,
-      wire::Method::kGetTraceTable, wire::Method::kGetMulti, wire::Method::kDelete}},
-    {Agent::kPerf, wire::ManagementClass::kPerf, 1, 0, {}},
+    {.agent = Agent::kSmpDirected,
+     .management_class = wire::ManagementClass::kSubnDirectedRoute,
+     .unsolicited = {wire::Method::kGet, wire::Method::kSet}},
+    {.agent = Agent::kSmpLid,
+     .management_class = wire::ManagementClass::kSubnLidRouted,
+     .unsolicited = {wire::Method::kGet, wire::Method::kSet, wire::Method::kTrap,
+                     wire::Method::kTrapRepress}},
+    {.agent = Agent::kSubnAdm,
+     .management_class = wire::ManagementClass::kSubnAdm,
+     .version = 2,
+     .rmpp_version = 1,
+     .unsolicited = {wire::Method::kGet, wire::Method::kSet, wire::Method::kGetTable,
+                     wire::Method::kGetTraceTable, wire::Method::kGetMulti, wire::Method::kDelete}},
+    {.agent = Agent::kPerf, .management_class = wire::ManagementClass::kPerf, .unsolicited = {}},
 };
 
 const AgentRule& RuleOf(Agent agent) { return kRules[static_cast<size_t>(agent)]; }
@@ -140,36 +147,24 @@ absl::Status SendStatus(int error, const OutgoingMad& mad) {
     case EAGAIN:
     case ENOMEM:
     case EINTR:
-    case EBUSY:
-      return absl::UnavailableError(facts);
-    case EINVAL:
-      return absl::InvalidArgumentError(facts);
+    case EBUSY: return absl::UnavailableError(facts);
+    case EINVAL: return absl::InvalidArgumentError(facts);
     case ENODEV:
-    case EIO:
-      return absl::FailedPreconditionError(facts + ": the device is gone");
-    default:
-      return absl::InternalError(facts);
+    case EIO: return absl::FailedPreconditionError(facts + ": the device is gone");
+    default: return absl::InternalError(facts);
   }
 }
 
 std::optional<LocalPortEvent::Kind> KindOf(ibv_event_type type) {
   switch (type) {
-    case IBV_EVENT_PORT_ACTIVE:
-      return LocalPortEvent::Kind::kPortActive;
-    case IBV_EVENT_PORT_ERR:
-      return LocalPortEvent::Kind::kPortDown;
-    case IBV_EVENT_LID_CHANGE:
-      return LocalPortEvent::Kind::kLidChange;
-    case IBV_EVENT_PKEY_CHANGE:
-      return LocalPortEvent::Kind::kPKeyChange;
-    case IBV_EVENT_SM_CHANGE:
-      return LocalPortEvent::Kind::kSmChange;
-    case IBV_EVENT_CLIENT_REREGISTER:
-      return LocalPortEvent::Kind::kClientReregister;
-    case IBV_EVENT_DEVICE_FATAL:
-      return LocalPortEvent::Kind::kDeviceRemoved;
-    default:
-      return std::nullopt;
+    case IBV_EVENT_PORT_ACTIVE: return LocalPortEvent::Kind::kPortActive;
+    case IBV_EVENT_PORT_ERR: return LocalPortEvent::Kind::kPortDown;
+    case IBV_EVENT_LID_CHANGE: return LocalPortEvent::Kind::kLidChange;
+    case IBV_EVENT_PKEY_CHANGE: return LocalPortEvent::Kind::kPKeyChange;
+    case IBV_EVENT_SM_CHANGE: return LocalPortEvent::Kind::kSmChange;
+    case IBV_EVENT_CLIENT_REREGISTER: return LocalPortEvent::Kind::kClientReregister;
+    case IBV_EVENT_DEVICE_FATAL: return LocalPortEvent::Kind::kDeviceRemoved;
+    default: return std::nullopt;
   }
 }
 
@@ -246,9 +241,9 @@ absl::Status UmadTransport::Register(Agent agent) {
     methods[bit / kBitsPerWord] |= static_cast<long>(1ul << (bit % kBitsPerWord));
   }
   errno = 0;
-  const int id = umad_register(HandleOf(agent), static_cast<int>(rule.management_class),
-                               rule.version, rule.rmpp_version,
-                               rule.unsolicited.size() != 0 ? methods : nullptr);
+  const int id =
+      umad_register(HandleOf(agent), static_cast<int>(rule.management_class), rule.version,
+                    rule.rmpp_version, rule.unsolicited.size() != 0 ? methods : nullptr);
   agent_ids_[static_cast<size_t>(agent)] = id;
   if (id >= 0) return absl::OkStatus();
   const int error = errno != 0 ? errno : -id;
@@ -328,8 +323,9 @@ absl::Status UmadTransport::Send(const OutgoingMad& mad) {
   umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
   if (mad.timeout > Duration::zero()) outstanding_.fetch_add(1, std::memory_order_relaxed);
   errno = 0;
-  const int result = umad_send(HandleOf(mad.agent), agent, umad, static_cast<int>(mad.payload.size()),
-                               static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
+  const int result =
+      umad_send(HandleOf(mad.agent), agent, umad, static_cast<int>(mad.payload.size()),
+                static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
   if (result >= 0) return absl::OkStatus();
   if (mad.timeout > Duration::zero()) outstanding_.fetch_sub(1, std::memory_order_relaxed);
   return SendStatus(errno != 0 ? errno : -result, mad);
@@ -357,8 +353,8 @@ absl::Status UmadTransport::SetIsSm(bool is_sm) {
   return FailedPrecondition("cannot open {}: {}", path, ErrorText(error));
 }
 
-// One receiver thread. What is there already is read before any of it is delivered, and under load a
-// short pause lets more arrive: the consumer then wakes once for many MADs, not once for each.
+// One receiver thread. What is there already is read before any of it is delivered, and under load
+// a short pause lets more arrive: the consumer then wakes once for many MADs, not once for each.
 void UmadTransport::Receive(int handle, size_t expected_bytes) {
   prctl(PR_SET_TIMERSLACK, 1000ul);  // Nanoseconds: the pause is shorter than the default slack.
   const int header = static_cast<int>(umad_size());
@@ -368,13 +364,14 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
   while (!stopping_) {
     int length = static_cast<int>(buffer.size()) - header;
     errno = 0;
-    const int result =
-        umad_recv(handle, buffer.data(), &length, more ? 0 : static_cast<int>(kPollInterval.count()));
+    const int result = umad_recv(handle, buffer.data(), &length,
+                                 more ? 0 : static_cast<int>(kPollInterval.count()));
     const int error = errno != 0 ? errno : -result;
     if (result >= 0) {
       Append(buffer.data(), length, burst);
-    } else if (error == ENOSPC && length > 0 && length <= kMaxRmppBytes) {
-      // The kernel keeps a MAD that did not fit, and says in `length` what it takes.
+      buffer.resize(umad_size() + expected_bytes);
+    } else if (error == ENOSPC && length > 0) {
+      // The kernel keeps an RMPP message that did not fit, and says in `length` what it takes.
       buffer.resize(umad_size() + static_cast<size_t>(length));
     } else if (error != EINTR && error != ETIMEDOUT && error != EAGAIN) {
       ReportLoss();
@@ -382,10 +379,12 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     }
     more = !burst.empty() && burst.size() < kMaxBurst && umad_poll(handle, 0) == 0;
     if (more) continue;
-    const bool busy = !burst.empty() && outstanding_ >= kBusyOutstanding;
+    if (burst.empty()) continue;
+    // The consumer refills what it takes.
+    const int in_flight = outstanding_ + static_cast<int>(burst.size());
     for (IncomingMad& mad : burst) sink_(std::move(mad));
     burst.clear();
-    if (busy) std::this_thread::sleep_for(kPause);
+    if (in_flight >= kBusyInFlight) std::this_thread::sleep_for(in_flight * kPausePerMad);
   }
 }
 
@@ -422,8 +421,8 @@ void UmadTransport::ReportLoss() {
   if (!lost_.exchange(true)) sink_(LocalPortEvent{LocalPortEvent::Kind::kDeviceRemoved});
 }
 
-// Opens the device's verbs context and starts its watcher. ibsim has none: then the port's changes are
-// seen by sweeps and traps only.
+// Opens the device's verbs context and starts its watcher. ibsim has none: then the port's changes
+// are seen by sweeps and traps only.
 void UmadTransport::OpenVerbs() {
   int count = 0;
   ibv_device** const devices = ibv_get_device_list(&count);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// UmadTransport: the Transport of a real port, by libibumad (the kernel's ib_umad, or ibsim under its
-// preload shim) with libibverbs for the port's asynchronous events. Nothing else includes either library.
+// UmadTransport: the Transport of a real port, by libibumad (the kernel's ib_umad, or ibsim under
+// its preload shim) with libibverbs for the port's asynchronous events. Nothing else includes
+// either library.
 //
-// Threads: one receiver per umad handle (SMPs with traps; GMPs) and, where the device has a verbs context,
-// one for its events. Each ends within kPollInterval of Stop(). Send is safe from any thread.
+// Threads: one receiver per umad handle (SMPs with traps; GMPs) and, where the device has a verbs
+// context, one for its events. Each ends within kPollInterval of Stop(). Between Start and Stop,
+// Send is safe from any thread.
 //
 // Only umad_recv is waited in: under the shim the handle is no file descriptor, so poll or epoll on
-// several of them is not possible (DESIGN §3). Requests carry the attempt's time-out and retries 0;
-// the kernel keeps the match, gives back the request with ETIMEDOUT, and owns the upper half of the
-// transaction id of requests. RMPP of the SA class is the kernel's: whole payloads both ways.
+// several of them is not possible (DESIGN §3). Requests carry the attempt's time-out and retries
+// 0; the kernel keeps the match, gives back the request with ETIMEDOUT, and owns the upper half of
+// the transaction id of requests. RMPP of the SA class is the kernel's: whole payloads both ways.
 #pragma once
 
 #include <array>

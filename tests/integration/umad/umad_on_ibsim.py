@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""UmadTransport and TransactionEngine on ibsim, by umad_probe: discovery, answers to infiniband-diags,
-traps, pipelining, errors. Judged by sminfo and by ibsim's own log, not by our reader.
+"""UmadTransport and TransactionEngine on ibsim, by umad_probe: discovery, answers to
+infiniband-diags, traps, pipelining, errors. Judged by sminfo and ibsim's log, not by our reader.
 
 usage: umad_on_ibsim.py UMAD_PROBE KERNEL_REPORTS [TEST...]
 """
@@ -117,14 +117,15 @@ class OnIbsim(unittest.TestCase):
 
     def test_keeps_the_pipe_full_in_every_window(self):
         for window in (1, 4, 32, 128):
-            code, output = self.run_on("H-1", [PROBE, "umad", "rate", str(window), "5000", "1", "2"])
+            command = [PROBE, "umad", "rate", str(window), "5000", "1", "2"]
+            code, output = self.run_on("H-1", command)
             self.assertEqual(code, 0, output)
             self.assertIn("answered 5000 of 5000", output)
             print(output.strip(), file=sys.stderr)
 
     def test_unlinked_peer_times_out_and_the_node_itself_answers(self):
         self.console('Unlink "H-1"[1]')
-        self.console('Dump "H-1"')  # Commands are done in order: its answer follows the unlinking.
+        self.console('Dump "H-1"')  # Done in order: its answer follows the unlinking.
         self.sim_log.wait_for("dumped 1 nodes")
         for preload in ("", KERNEL_REPORTS):
             code, output = self.run_on("H-1", [PROBE, "umad", "discover"], preload)
@@ -141,11 +142,13 @@ class OnIbsim(unittest.TestCase):
         if not os.path.exists("/dev/infiniband"):
             code, output = self.run_on(None, [PROBE, "umad", "discover"])
             self.assertEqual(code, 2, output)
-            self.assertIn("no InfiniBand device found (/dev/infiniband/umad*): load ib_umad", output)
+            self.assertIn("no InfiniBand device found (/dev/infiniband/umad*): load ib_umad",
+                          output)
 
 
 if __name__ == "__main__":
     if not SHIMS or not all(shutil.which(program) for program in PROGRAMS):
-        print("ibsim, its preload shim, opensm or infiniband-diags is not installed", file=sys.stderr)
+        print("ibsim, its preload shim, opensm or infiniband-diags is not installed",
+              file=sys.stderr)
         sys.exit(77)
     unittest.main(verbosity=2)

@@ -2,13 +2,15 @@
 // umad_probe: UmadTransport and TransactionEngine on a real umad port (hardware, or ibsim under its
 // preload shim), without the rest of fabricd.
 //
-//   umad_probe PORT discover               NodeInfo of the own node and of what its port is linked to
-//   umad_probe PORT serve TRAPS GETS       holds IsSM, answers SMInfo, represses traps; ends well after that
+//   umad_probe PORT discover               NodeInfo of the own node and of what its port is linked
+//   to umad_probe PORT serve TRAPS GETS       holds IsSM, answers SMInfo, represses traps; ends
+//   well after that
 //                                          many traps and SMInfo Gets, or ill after 20 s
 //   umad_probe PORT rate WINDOW COUNT [HOP...]
 //                                          pipelined NodeInfo Gets along the path, and their rate
 //
-// PORT is umad[:DEVICE[:PORT]]. One line per fact on stdout, errors on stderr; exit 0 when all was answered.
+// PORT is umad[:DEVICE[:PORT]]. One line per fact on stdout, errors on stderr; exit 0 when all was
+// answered.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -131,7 +133,8 @@ int Discover(Probe& probe, PortNum port) {
 int Serve(UmadTransport& transport, Probe& probe, int traps_wanted, int gets_wanted) {
   int traps = 0, gets = 0;
   probe.OnOther([&](const IncomingMad& mad) {
-    const auto bytes = std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
+    const auto bytes =
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
     const std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
     if (!smp) return;
     OutgoingMad answer;
@@ -203,7 +206,8 @@ int Rate(Probe& probe, uint64_t count, const wire::DirectedPath& path) {
 }
 
 int Usage() {
-  fmt::print(stderr, "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT [HOP...]\n");
+  fmt::print(stderr,
+             "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT [HOP...]\n");
   return 2;
 }
 
@@ -234,7 +238,8 @@ int Main(const std::vector<std::string>& arguments) {
   if (command == "discover") {
     result = Discover(probe, port);
   } else if (command == "serve" && arguments.size() >= 4) {
-    result = Serve(**transport, probe, std::atoi(arguments[2].c_str()), std::atoi(arguments[3].c_str()));
+    result =
+        Serve(**transport, probe, std::atoi(arguments[2].c_str()), std::atoi(arguments[3].c_str()));
   } else if (command == "rate" && arguments.size() >= 4) {
     wire::DirectedPath path;
     for (size_t hop = 4; hop < arguments.size() && path.CanExtend(); ++hop) {

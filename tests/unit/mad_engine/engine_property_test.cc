@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traffic over a random wire: losses, duplicates, reordering, late and busy answers, refused sends,
-// unreported time-outs, cancelling. FakeWire is the oracle of the windows and of transaction ids.
+// Random traffic over a random wire: losses, duplicates, reordering, late and busy answers, refused
+// sends, unreported time-outs, cancelling. FakeWire is the oracle of the windows and of transaction
+// ids.
 #include <rapidcheck.h>
 
 #include <map>
@@ -24,8 +25,8 @@ EngineOptions RandomOptions(Rng& rng) {
 }
 
 SmpRequest RandomRequest(Rng& rng, uint32_t cookie, uint64_t devices) {
-  SmpRequest request =
-      FakeWire::Get(static_cast<DeviceId>(rng.Below(devices)), cookie, static_cast<uint8_t>(rng.Below(3)));
+  SmpRequest request = FakeWire::Get(static_cast<DeviceId>(rng.Below(devices)), cookie,
+                                     static_cast<uint8_t>(rng.Below(3)));
   if (rng.Chance(0.3)) request.method = wire::Method::kSet;
   if (rng.Chance(0.1)) request.lid = Lid(static_cast<uint16_t>(1 + request.device));
   for (uint64_t hops = rng.Below(5); hops > 0; --hops) {
@@ -40,18 +41,12 @@ FakeWire::Reaction RandomReaction(Rng& rng, double trouble) {
   reaction.answer = std::chrono::microseconds(1 + rng.Below(500));
   if (!rng.Chance(trouble)) return reaction;
   switch (rng.Below(6)) {
-    case 0:
-      reaction.answer.reset();
-      break;
+    case 0: reaction.answer.reset(); break;
     case 1:
       reaction.answer = std::chrono::milliseconds(150 + rng.Below(400));  // Often too late.
       break;
-    case 2:
-      reaction.copies = 3;
-      break;
-    case 3:
-      reaction.refuse = true;
-      break;
+    case 2: reaction.copies = 3; break;
+    case 3: reaction.refuse = true; break;
     case 4:
       reaction.answer.reset();
       reaction.report = false;
@@ -128,7 +123,8 @@ TEST(EngineProperty, FirstInFirstOutPerDeviceAndPriority) {
   EXPECT_TRUE(rc::check("first in, first out per device and priority", OrderIsKept));
 }
 
-// Cancelling at any moment: nothing cancelled completes, everything else does, nothing is left over.
+// Cancelling at any moment: nothing cancelled completes, everything else does, nothing is left
+// over.
 bool CancelLeavesNothing(uint64_t seed) {
   Rng rng(seed);
   FakeWire wire(RandomOptions(rng));

@@ -155,7 +155,8 @@ TEST(EngineRepeats, LateResponseToTheFirstAttemptEndsTheSecond) {
   EXPECT_EQ(wire.sent.size(), 2u);
   ASSERT_EQ(wire.done.size(), 1u);
   EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
-  EXPECT_EQ(wire.engine.statistics().rtt_max, Duration::zero()) << "which attempt was answered is unknown";
+  EXPECT_EQ(wire.engine.statistics().rtt_max, Duration::zero())
+      << "which attempt was answered is unknown";
 }
 
 TEST(EngineRepeats, LateResponseWhileTheRepeatWaitsForAPlace) {
@@ -205,7 +206,9 @@ TEST(EngineRepeats, BusyIsRepeatedLaterAndReportedAtLast) {
   EngineOptions options;
   options.retries = 1;
   FakeWire wire(options);
-  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.status = wire::kStatusBusy}; };
+  wire.react = [](const FakeWire::Sent&) {
+    return FakeWire::Reaction{.status = wire::kStatusBusy};
+  };
   wire.Submit(FakeWire::Get(0, 1));
   wire.Run();
   ASSERT_EQ(wire.sent.size(), 2u);
@@ -232,8 +235,8 @@ TEST(EngineRepeats, SilentTransportIsCaughtByTheSafetyNet) {
   EXPECT_EQ(wire.now, Instant(2500ms));
   EXPECT_EQ(wire.Count(Outcome::kTimedOut), 1u);
   // The report that never came arrives after all.
-  const IncomingMad report{IncomingMad::Kind::kTimedOut, Agent::kSmpDirected, {},
-                           wire.sent[0].mad.payload};
+  const IncomingMad report{
+      IncomingMad::Kind::kTimedOut, Agent::kSmpDirected, {}, wire.sent[0].mad.payload};
   wire.engine.OnIncoming(report, wire.now, wire.done);
   EXPECT_EQ(wire.done.size(), 1u);
   EXPECT_EQ(wire.engine.statistics().unmatched, 1u);

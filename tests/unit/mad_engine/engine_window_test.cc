@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows, priorities and adaptation. FakeWire checks on every send that no limit is exceeded; here is
-// what the limits are for.
+// Windows, priorities and adaptation. FakeWire checks on every send that no limit is exceeded; here
+// is what the limits are for.
 #include <gmock/gmock.h>
 
 #include <algorithm>

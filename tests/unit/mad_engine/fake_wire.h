@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeWire: a transport and devices in virtual time around one TransactionEngine. `react` decides what
-// becomes of each MAD sent; the wire keeps its own count of what is outstanding, as the oracle for the
-// windows.
+// FakeWire: a transport and devices in virtual time around one TransactionEngine. `react` decides
+// what becomes of each MAD sent; the wire keeps its own count of what is outstanding, as the oracle
+// for the windows.
 #pragma once
 
 #include <functional>
@@ -61,8 +61,8 @@ class FakeWire {
     std::optional<Duration> answer = Duration(10us);  // nullopt: lost.
     uint16_t status = 0;
     int copies = 1;
-    bool refuse = false;        // Transport::Send fails.
-    bool report = true;         // The time-out is reported when due, unless answered before.
+    bool refuse = false;  // Transport::Send fails.
+    bool report = true;   // The time-out is reported when due, unless answered before.
   };
 
   explicit FakeWire(const EngineOptions& options = {}) : engine(options), options_(options) {}
@@ -186,7 +186,8 @@ class FakeWire {
     const uint32_t tid = numbers_.at(event.number);
     if (event.mad.kind == IncomingMad::Kind::kReceived) {
       outstanding_.erase(tid);
-    } else if (auto it = outstanding_.find(tid); it != outstanding_.end() && it->second == event.number) {
+    } else if (auto it = outstanding_.find(tid);
+               it != outstanding_.end() && it->second == event.number) {
       outstanding_.erase(it);
     } else {
       return;  // Answered meanwhile: the kernel has forgotten the attempt.
@@ -196,8 +197,8 @@ class FakeWire {
 
   const EngineOptions options_;
   std::multimap<Instant, Event> events_;
-  std::map<uint32_t, SmpRequest> requests_;    // By modifier.
-  std::map<uint32_t, size_t> outstanding_;     // Transaction id to attempt.
+  std::map<uint32_t, SmpRequest> requests_;  // By modifier.
+  std::map<uint32_t, size_t> outstanding_;   // Transaction id to attempt.
   std::map<size_t, uint32_t> numbers_;
 };
 
