@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fabricd beside opensm on one ibsim: who becomes master, handover both ways, takeover, and what is
+left alone. Judged by sminfo, by opensm's own words, by ibnetdiscover's LIDs, and by recordings.
+
+usage: opensm_test.py BIN_DIR [TEST...]
+"""
+import os
+import re
+import shutil
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import ibsim  # noqa: E402
+import wire  # noqa: E402
+
+OURS, THEIRS = "H-0002c90200000000", "H-0002c90200000400"  # H-1 and H-5 of 4-ary-2-tree.net
+OUR_GUID, THEIR_GUID = "0x2c90200000001", "0x2c90200000401"
+
+
+def config(priority):
+    return ("routing: {chain: [up_down, min_hop]}\n"
+            "sm: {priority: %d, polling_timeout: 500ms, polling_retries: 1}\n"
+            "sweep: {light_interval: 1s}\n" % priority)
+
+
+class OpenSm(ibsim.Case):
+    def setUp(self):
+        super().setUp()
+        topology = ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net")
+        self.sim = ibsim.Ibsim(self, topology)
+
+    def opensm(self, priority, *arguments):
+        """opensm on its host, until it has said that it is MASTER or STANDBY."""
+        options = self.write("opensm.conf", "sminfo_polling_timeout 500\npolling_retry_number 2\n"
+                             "sweep_interval 1\nforce_log_flush TRUE\n")
+        self.theirs = self.sim.start(THEIRS, "opensm", "-F", options, "-f", "stdout", "-p",
+                                     str(priority), *arguments)
+        self.their_log = ibsim.Lines(self.theirs)
+
+    def fabricd(self, priority, name="fabricd"):
+        return ibsim.Fabricd(self, config(priority), name)
+
+    def sminfo(self):
+        """Who the subnet's ports say is SM, and its state by its own word."""
+        found = re.search(r"sm guid (0x\w+), .* SMINFO_(\w+)", self.sim.run("H-0002c90200000800", "sminfo"))
+        self.assertTrue(found)
+        return found[1], found[2]
+
+    def lids(self):
+        """{GUID of the port: LID} by ibnetdiscover."""
+        seen = self.sim.run("H-0002c90200000800", "ibnetdiscover")
+        ports = dict(re.findall(r"(?m)^\[\d+\]\((\w+)\) .*\t# lid (\d+) lmc", seen))
+        ports.update(re.findall(r"(?m)^switchguid=\w+\((\w+)\)\nSwitch.* lid (\d+) lmc", seen))
+        self.assertEqual(len(ports), 24)
+        return ports
+
+    def tables(self):
+        tables = {}
+        for guid, lid in self.lids().items():
+            if guid.startswith("2c901"):
+                text = self.sim.run("H-0002c90200000800", "ibroute", lid)
+                tables[guid] = re.findall(r"(?m)^(0x\w+) (\d+) :", text)
+        return tables
+
+
+class Election(OpenSm):
+    @classmethod
+    def setUpClass(cls):
+        cls.oracle = wire.Oracle() if os.path.isdir(wire.WIRE) else None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.oracle:
+            cls.oracle.remove()
+
+    def recorded(self):
+        if not self.oracle:
+            self.skipTest("%s is absent" % wire.WIRE)
+        return self.oracle.environment(self.sim, OURS, self.path("trace"))
+
+    def test_stands_by_below_a_master_and_sets_nothing(self):
+        self.opensm(8)
+        self.their_log.wait_for("SUBNET UP")
+        output = self.fabricd(3).once(self.recorded(), code=1)
+        self.assertIn("is preferred: standing by", output)
+        self.assertEqual(self.oracle.sets(self.path("trace")), [])
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
+
+    def test_takes_over_when_the_master_dies(self):
+        self.opensm(8)
+        self.their_log.wait_for("SUBNET UP")
+        before = self.lids()
+        fabricd = self.fabricd(3).start(self.recorded())
+        fabricd.wait_for("state=STANDBY")
+        self.assertEqual(self.oracle.sets(self.path("trace")), [])
+        ibsim.stop(self.theirs)
+        fabricd.wait_for("state=MASTER")
+        fabricd.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+        self.assertEqual(self.lids(), before)
+        self.assertEqual(fabricd.stop(), 0)
+
+    def test_hands_over_to_a_higher_sm(self):
+        fabricd = self.fabricd(3).start(self.recorded())
+        fabricd.wait_for("subnet_up")
+        before = self.lids()
+        self.opensm(8)
+        fabricd.wait_for("state=STANDBY")
+        self.their_log.wait_for("MASTER")
+        self.their_log.wait_for("SUBNET UP")
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
+        self.assertEqual(self.lids(), before)
+        handovers = [mad for attribute, _, _, mad in self.oracle.sets(self.path("trace"))
+                     if attribute == "SMInfo"]
+        self.assertEqual([(mad.mod, mad.fields()["SMState"]) for mad in handovers], [(1, "MASTER")])
+        self.assertEqual(fabricd.stop(), 0)
+
+    def test_gets_the_mastership_from_a_lower_master(self):
+        self.opensm(3)
+        self.their_log.wait_for("SUBNET UP")
+        before = self.lids()
+        fabricd = self.fabricd(8).start(self.sim.environment(OURS))
+        fabricd.wait_for("state=MASTER")
+        fabricd.wait_for("subnet_up")
+        self.their_log.wait_for("STANDBY")
+        self.assertIn("sent Set SMInfo 1", fabricd.log.text())
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+        self.assertEqual(self.lids(), before)
+        # And back, when we end: opensm polls, and takes its subnet again.
+        since = len(self.their_log.lines)
+        self.assertEqual(fabricd.stop(), 0)
+        self.their_log.wait_for("SUBNET UP", since=since)
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
+
+    def test_the_lower_guid_wins_between_equals(self):
+        self.opensm(5)
+        self.their_log.wait_for("SUBNET UP")
+        fabricd = self.fabricd(5).start(self.sim.environment(OURS))
+        fabricd.wait_for("state=MASTER")  # OUR_GUID is the lower one.
+        self.their_log.wait_for("STANDBY")
+        fabricd.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+
+    def test_takes_over_what_opensm_left(self):
+        """LIDs stay; of the forwarding tables only what the other routing wants is written."""
+        self.opensm(0, "-o")
+        self.assertEqual(self.theirs.wait(ibsim.PATIENCE), 0)
+        before, tables = self.lids(), self.tables()
+        fabricd = self.fabricd(0)
+        fabricd.once(self.recorded())
+        self.assertEqual(self.lids(), before)
+        written = {(node, mad.mod): mad.data
+                   for attribute, node, _, mad in self.oracle.sets(self.path("trace"))
+                   if attribute == "LFT"}
+        changed = {guid.rjust(16, "0") for guid, table in self.tables().items()
+                   if table != tables[guid]}
+        self.assertEqual({node for node, _ in written}, changed)
+        states = {mad.fields()["PortState"] for attribute, _, _, mad in
+                  self.oracle.sets(self.path("trace")) if attribute == "PortInfo"}
+        self.assertEqual(states, {"nochange"}, "no port of a running fabric is taken down or armed")
+
+    def test_keeps_what_it_finds_after_its_own_restart(self):
+        fabricd = self.fabricd(0)
+        fabricd.once(self.sim.environment(OURS))
+        before, tables = self.lids(), self.tables()
+        fabricd.once(self.recorded())
+        self.assertEqual({attribute for attribute, *_ in self.oracle.sets(self.path("trace"))}
+                         - {"PortInfo"}, set())
+        # Without its own records it takes the fabric's word.
+        shutil.rmtree(fabricd.state)
+        os.remove(self.path("trace"))
+        fabricd.once(self.recorded())
+        self.assertEqual({attribute for attribute, *_ in self.oracle.sets(self.path("trace"))}
+                         - {"PortInfo"}, set())
+        self.assertEqual((self.lids(), self.tables()), (before, tables))
+
+
+if __name__ == "__main__":
+    ibsim.main(["ibsim", "opensm", "sminfo", "ibnetdiscover", "ibroute"] +
+               (["cc"] if os.path.isdir(wire.WIRE) else []))
