@@ -172,30 +172,42 @@ class TinySm {
     return AssignLids() && WriteTables() && SetStates(wire::PortState::kArmed) &&
            SetStates(wire::PortState::kActive);
   }
-  // Repeats the tables for the links that are up now.
+
+ private:
+  // The LID of a node is its place in `found.order`, from 1.
   bool WriteTables() {
+    std::map<Guid, size_t> place;
+    for (Guid guid : found.order) place.emplace(guid, place.size());
+    std::vector<Neighbours> graph;
     for (Guid guid : found.order) {
       const Discovered::Node& node = found.nodes.at(guid);
-      if (node.info.node_type != wire::NodeType::kSwitch) continue;
-      const std::map<Guid, uint8_t> hop = NextHops(guid);
-      auto info = client_.Get(node.path, wire::AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
-      info.linear_fdb_top = static_cast<uint16_t>(found.order.size());
-      info.port_state_change = true;
-      if (!client_.Set(node.path, info).ok()) return false;
-      for (size_t block = 0; block <= found.order.size() / 64; ++block) {
-        wire::LinearForwardingTable table;
-        table.port.fill(wire::LinearForwardingTable::kNoPath);
-        for (const auto& [target, port] : hop) {
-          const size_t at = lid.at(target).value();
-          if (at / 64 == block) table.port[at % 64] = port;
-        }
-        if (!client_.Set(node.path, table, static_cast<uint32_t>(block)).ok()) return false;
-      }
+      Neighbours& here = graph.emplace_back();
+      here.is_switch = node.info.node_type == wire::NodeType::kSwitch;
+      for (const auto& [port, peer] : node.links)
+        here.links.emplace_back(port, place.at(peer.first));
+    }
+    for (size_t at = 0; at < graph.size(); ++at) {
+      if (graph[at].is_switch && !WriteTable(at, NextHops(graph, at))) return false;
     }
     return true;
   }
-
- private:
+  bool WriteTable(size_t at, const std::vector<uint8_t>& hops) {
+    const wire::DirectedPath& path = found.nodes.at(found.order[at]).path;
+    auto info = client_.Get(path, wire::AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
+    info.linear_fdb_top = static_cast<uint16_t>(hops.size());
+    info.port_state_change = true;
+    if (!client_.Set(path, info).ok()) return false;
+    for (size_t block = 0; block <= hops.size() / 64; ++block) {
+      wire::LinearForwardingTable table;
+      table.port.fill(wire::LinearForwardingTable::kNoPath);
+      for (size_t i = 0; i < table.port.size(); ++i) {
+        const size_t its_lid = block * 64 + i;
+        if (its_lid >= 1 && its_lid <= hops.size()) table.port[i] = hops[its_lid - 1];
+      }
+      if (!client_.Set(path, table, static_cast<uint32_t>(block)).ok()) return false;
+    }
+    return true;
+  }
   bool AssignLids() {
     const Lid sm = lid.at(found.order.front());
     // The second port of an HCA gets a LID that no table knows: its own link needs one to be armed.
@@ -237,18 +249,22 @@ class TinySm {
     }
     return true;
   }
-  // Egress port per reachable node, by breadth-first search from `from`.
-  std::map<Guid, uint8_t> NextHops(Guid from) const {
-    std::map<Guid, uint8_t> hop{{from, 0}};
-    std::deque<Guid> queue{from};
-    while (!queue.empty()) {
-      const Guid at = queue.front();
-      queue.pop_front();
-      const Discovered::Node& node = found.nodes.at(at);
-      if (at != from && node.info.node_type != wire::NodeType::kSwitch) continue;
-      for (const auto& [port, peer] : node.links) {
-        if (!hop.emplace(peer.first, at == from ? port : hop.at(at)).second) continue;
-        queue.push_back(peer.first);
+  struct Neighbours {
+    bool is_switch = false;
+    std::vector<std::pair<uint8_t, size_t>> links;  // Port and the place of the peer.
+  };
+  // Egress port towards each node, by breadth-first search over the switches.
+  static std::vector<uint8_t> NextHops(const std::vector<Neighbours>& graph, size_t from) {
+    std::vector<uint8_t> hop(graph.size(), wire::LinearForwardingTable::kNoPath);
+    hop[from] = 0;
+    std::vector<size_t> queue{from};
+    for (size_t next = 0; next < queue.size(); ++next) {
+      const size_t at = queue[next];
+      if (!graph[at].is_switch) continue;
+      for (const auto& [port, peer] : graph[at].links) {
+        if (hop[peer] != wire::LinearForwardingTable::kNoPath) continue;
+        hop[peer] = at == from ? port : hop[at];
+        queue.push_back(peer);
       }
     }
     return hop;
