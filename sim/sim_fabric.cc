@@ -2,9 +2,7 @@
 #include "sim/sim_fabric.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <cstring>
 
 #include "common/check.h"
 #include "common/status.h"
