@@ -58,6 +58,8 @@ class LayersTest(unittest.TestCase):
         self.check("mad/other.cc", "#include <infiniband/umad.h>\n", (2, "layers"))
         self.check("daemon/a.cc", "#include <grpcpp/grpcpp.h>\n#include <spdlog/spdlog.h>\n")
         self.check("store/a.cc", "#include <grpcpp/grpcpp.h>\n", (2, "layers"))
+        self.check("sim/cli/a.cc", "#include <CLI/CLI.hpp>\n")
+        self.check("sim/a.cc", "#include <CLI/CLI.hpp>\n", (2, "layers"))
         self.check("routing/a.cc", "#include <tbb/parallel_for.h>\n")
         self.check("fabric/a.cc", "#include <tbb/parallel_for.h>\n", (2, "layers"))
         self.check("sweep/a.cc", "#include <yaml-cpp/yaml.h>\n", (2, "layers"))

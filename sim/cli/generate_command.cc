@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabricsim: makes fabrics. `fabricsim generate KIND … > FILE` writes topology text that ibsim,
-// `fabricd --fabric sim:FILE` and fabricplan read.
-#include <cstdio>
-#include <string>
+#include "sim/cli/generate_command.h"
 
-#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
 
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "sim/generate.h"
 
+namespace fabricd::sim {
 namespace {
 
-constexpr int kExitOk = 0;
-constexpr int kExitFailure = 1;
-constexpr int kExitUsage = 2;
-
 struct Arguments {
-  fabricd::sim::FatTreeSpec fat_tree;
-  fabricd::sim::SuperPodSpec superpod;
+  FatTreeSpec fat_tree;
+  SuperPodSpec superpod;
   std::string speed = "NDR";
   std::string format = "ibnetdiscover";
 };
@@ -36,7 +32,7 @@ void AddCommon(CLI::App& command, Arguments& arguments) {
 }
 
 CLI::App* AddFatTree(CLI::App& generate, Arguments& arguments) {
-  fabricd::sim::FatTreeSpec& spec = arguments.fat_tree;
+  FatTreeSpec& spec = arguments.fat_tree;
   CLI::App* command = generate.add_subcommand("fat-tree", "A k-level folded Clos");
   command->add_option("--radix", spec.radix, "Ports of each switch")->capture_default_str();
   command->add_option("--levels", spec.levels, "Tiers of switches")->capture_default_str();
@@ -56,7 +52,7 @@ CLI::App* AddFatTree(CLI::App& generate, Arguments& arguments) {
 }
 
 CLI::App* AddSuperPod(CLI::App& generate, Arguments& arguments) {
-  fabricd::sim::SuperPodSpec& spec = arguments.superpod;
+  SuperPodSpec& spec = arguments.superpod;
   CLI::App* command = generate.add_subcommand("superpod", "Rail-optimised scalable units");
   command->add_option("--sus", spec.sus, "Scalable units")->capture_default_str();
   command->add_option("--hosts-per-su", spec.hosts_per_su, "Hosts of each unit")
@@ -74,24 +70,24 @@ CLI::App* AddSuperPod(CLI::App& generate, Arguments& arguments) {
   return command;
 }
 
-int Generate(Arguments& arguments, bool superpod) {
-  const auto speed = fabricd::sim::ParseSpeed(arguments.speed);
+int Write(Arguments& arguments, bool superpod) {
+  const auto speed = ParseSpeed(arguments.speed);
   if (!speed.ok()) {
-    fmt::print(stderr, "fabricsim: {}\n", fabricd::Message(speed.status()));
+    fmt::print(stderr, "fabricsim: {}\n", Message(speed.status()));
     return kExitUsage;
   }
   arguments.fat_tree.speed = arguments.superpod.speed = *speed;
-  const auto topology = superpod ? fabricd::sim::GenerateSuperPod(arguments.superpod)
-                                 : fabricd::sim::GenerateFatTree(arguments.fat_tree);
+  const auto topology =
+      superpod ? GenerateSuperPod(arguments.superpod) : GenerateFatTree(arguments.fat_tree);
   if (!topology.ok()) {
-    fmt::print(stderr, "fabricsim: {}\n", fabricd::Message(topology.status()));
+    fmt::print(stderr, "fabricsim: {}\n", Message(topology.status()));
     return kExitUsage;
   }
-  fabricd::fabric::TopologyTextOptions options;
+  fabric::TopologyTextOptions options;
   options.generated_on = "no real fabric: fabricsim generate";  // No date: the same each time.
   const std::string text = arguments.format == "ibsim"
-                               ? fabricd::fabric::WriteIbsim(**topology).text
-                               : fabricd::fabric::WriteIbnetdiscover(**topology, options);
+                               ? fabric::WriteIbsim(**topology).text
+                               : fabric::WriteIbnetdiscover(**topology, options);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     std::perror("fabricsim: standard output");
     return kExitFailure;
@@ -101,18 +97,16 @@ int Generate(Arguments& arguments, bool superpod) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App app("Makes simulated InfiniBand fabrics", "fabricsim");
-  app.require_subcommand(1);
+void AddGenerate(CLI::App& app, Run& run) {
   CLI::App* generate = app.add_subcommand("generate", "Write a topology to standard output");
   generate->require_subcommand(1);
-  Arguments arguments;
-  AddFatTree(*generate, arguments);
-  const CLI::App* superpod = AddSuperPod(*generate, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  const auto arguments = std::make_shared<Arguments>();
+  for (const bool superpod : {false, true}) {
+    CLI::App* kind =
+        superpod ? AddSuperPod(*generate, *arguments) : AddFatTree(*generate, *arguments);
+    kind->final_callback(
+        [&run, arguments, superpod] { run = [=] { return Write(*arguments, superpod); }; });
   }
-  return Generate(arguments, superpod->parsed());
 }
+
+}  // namespace fabricd::sim
