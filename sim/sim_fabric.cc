@@ -105,7 +105,7 @@ uint64_t SimStats::gets() const {
 }
 
 SimFabric::SimFabric(const fabric::FabricSnapshot& topology, SimOptions options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), rng_(options_.seed) {
   nodes_.resize(topology.node_index_end());
   topology.ForEachNode([this](const fabric::Node& node) {
     nodes_[node.index.value()].device = std::make_unique<SimDevice>(node, options_.device);
@@ -200,8 +200,27 @@ void SimFabric::Attach(PortRef port) {
   if (FindHost(port)) return;
   auto host = std::make_unique<Host>();
   host->port = port;
-  host->id = static_cast<uint32_t>(hosts_.size() + 1);
+  host->id = next_host_id_++;
   hosts_.push_back(std::move(host));
+}
+
+void SimFabric::Detach(Instant now, PortRef port) {
+  Host* host = FindHost(port);
+  if (host == nullptr) return;
+  RunDue(now);
+  if (host->is_sm) SetIsSm(now, port, false);
+  std::erase_if(hosts_, [&](const auto& each) { return each->port == port; });
+  std::erase_if(delivered_, [&](const Delivery& delivery) { return delivery.host == port; });
+}
+
+void SimFabric::SetLinkLoss(PortRef port, double loss) {
+  for (PortRef end : {port, Port(port).cable}) {
+    if (end.IsNone()) continue;
+    if (loss > 0)
+      link_loss_[end] = loss;
+    else
+      link_loss_.erase(end);
+  }
 }
 
 void SimFabric::SetIsSm(Instant now, PortRef port, bool is_sm) {
@@ -258,6 +277,7 @@ absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
     packet.sl = mad.to.sl;
     packet.pkey_index = mad.to.pkey_index;
   }
+  if (observer_ != nullptr) observer_->OnSend(now_, from, mad);
   packet.bytes = std::move(mad.payload);
   Carry(std::move(packet));
   RunDue(now_);
@@ -354,6 +374,7 @@ void SimFabric::RunEvent(const Event& event) {
 
 void SimFabric::TimeOut(const Event& event) {
   Host* host = FindHost(event.port);
+  if (host == nullptr) return;  // Its program has ended.
   const auto found = host->waiting.find(event.id);
   if (found == host->waiting.end() || found->second.serial != event.serial) return;
   mad::IncomingMad incoming;
@@ -363,11 +384,16 @@ void SimFabric::TimeOut(const Event& event) {
   incoming.payload = std::move(found->second.request);
   host->waiting.erase(found);
   ++stats_.timed_out;
-  delivered_.push_back({now_, event.port, std::move(incoming)});
+  Deliver({now_, event.port, std::move(incoming)});
+}
+
+void SimFabric::Deliver(Delivery delivery) {
+  if (observer_ != nullptr) observer_->OnDelivery(delivery);
+  delivered_.push_back(std::move(delivery));
 }
 
 void SimFabric::DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind) {
-  if (FindHost(port)) delivered_.push_back({now_, port, mad::LocalPortEvent{kind}});
+  if (FindHost(port)) Deliver({now_, port, mad::LocalPortEvent{kind}});
 }
 
 void SimFabric::DeliverToHost(Packet packet, Host* host) {
@@ -399,7 +425,7 @@ void SimFabric::DeliverToHost(Packet packet, Host* host) {
   incoming.from.sl = packet.sl;
   incoming.from.pkey_index = packet.pkey_index;
   incoming.payload = std::move(packet.bytes);
-  delivered_.push_back({now_, host->port, std::move(incoming)});
+  Deliver({now_, host->port, std::move(incoming)});
 }
 
 }  // namespace fabricd::sim

@@ -32,11 +32,13 @@
 #include <absl/status/statusor.h>
 
 #include "common/ids.h"
+#include "common/rng.h"
 #include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transport.h"
 #include "mad/wire/notice.h"
 #include "sim/control.h"
+#include "sim/mad_faults.h"
 #include "sim/sim_device.h"
 
 namespace fabricd::sim {
@@ -50,6 +52,7 @@ struct SimOptions {
   // at most this many times.
   Duration trap_interval_min = std::chrono::milliseconds(100);
   int trap_repeats = 10;
+  uint64_t seed = 1;  // Of the faults that are drawn.
 };
 
 // Something that reached a program attached to a host port.
@@ -67,6 +70,8 @@ struct SimStats {
     uint64_t refused = 0;    // Answered with a status other than 0.
   };
   std::map<wire::AttributeId, Attribute> smps;  // Those that reached a device's agent.
+  uint64_t lost_by_fault = 0;                   // MadFaults::loss and the links' own loss.
+  uint64_t duplicated = 0;                      // Second copies made by MadFaults::duplicate.
   uint64_t lost_link_down = 0;   // Directed-route: no link, or not up, at an egress port.
   uint64_t lost_bad_route = 0;   // Directed-route: hop pointer, count or port make no sense.
   uint64_t lost_no_lft = 0;      // LID-routed: no table entry.
@@ -102,6 +107,9 @@ class SimFabric {
   absl::StatusOr<PortRef> FindHostPort(const std::string& name) const;
   // From now on unsolicited MADs and events of this port are delivered. REQUIRES: an end port.
   void Attach(PortRef host);
+  // The program has ended, as by kill -9: what it waits for is forgotten, late answers to it match
+  // nothing, and IsSM is cleared as the kernel clears it. No effect without a program.
+  void Detach(Instant now, PortRef host);
   // PortInfo.CapabilityMask.IsSM; sends trap 144 on a change. SMInfo then goes to the program.
   void SetIsSm(Instant now, PortRef host, bool is_sm);
   // Plays a foreign SM on a port without a program: the device itself answers SMInfo. nullopt ends
@@ -124,6 +132,10 @@ class SimFabric {
   std::vector<mad::IncomingMad> Exchange(Instant now, PortRef host, mad::OutgoingMad mad);
 
   // ---- faults (see control.h for the meaning of the status codes)
+  void SetMadFaults(const MadFaults& faults) { mad_faults_ = faults; }
+  // Every MAD over this cable is lost with this probability, in both directions; 0 ends it. With 1
+  // the link is silent although both its ends say that it is up.
+  void SetLinkLoss(PortRef port, double loss);
   absl::Status Unlink(Instant now, PortRef port);
   absl::Status Link(Instant now, PortRef port);
   absl::Status Connect(Instant now, PortRef a, PortRef b);
@@ -145,11 +157,14 @@ class SimFabric {
   PortRef TraceData(PortRef from, Lid dlid) const;
   const SimStats& stats() const { return stats_; }
   void ResetStats() { stats_ = SimStats(); }
+  // At most one; null ends it. Must outlive its time here.
+  void SetObserver(SimObserver* observer) { observer_ = observer; }
 
  private:
   // A MAD on its way. Its first hops need only the raw bytes: forwarding nodes look at no more.
   struct Packet {
     std::vector<uint8_t> bytes;
+    PortRef from;        // The port it was sent from.
     PortRef at;          // The port it arrives by; at its origin the sender's port.
     bool origin = true;  // It has not left its sender yet.
     bool directed = false;
@@ -216,12 +231,15 @@ class SimFabric {
   Hop RoutedHop(const Packet& packet, PortNum& egress);
   Hop RoutedBySwitch(const Packet& packet, PortNum& egress);
   bool Cross(Packet& packet, PortNum egress);
+  bool MeetsFate(const Packet& packet, Duration& wait);
+  void Hold(Packet packet, Duration wait);
   bool Consume(Packet& packet);
   bool AnswerAsDevice(Packet& packet, PortNum ingress);
   void CountSmp(wire::AttributeId attribute, wire::Method method, const wire::Smp& answer);
   void ApplyEffects(NodeIndex node);
   void DeliverToHost(Packet packet, Host* host);
   void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
+  void Deliver(Delivery delivery);
 
   // sim_fabric_links.cc: links, traps, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
@@ -254,6 +272,11 @@ class SimFabric {
   uint64_t next_sequence_ = 0;
   uint32_t next_serial_ = 1;
   uint32_t next_trap_id_ = 1;
+  uint32_t next_host_id_ = 1;
+  Rng rng_;
+  MadFaults mad_faults_;
+  absl::flat_hash_map<PortRef, double> link_loss_;  // Both ends of each cable.
+  SimObserver* observer_ = nullptr;
   std::vector<Packet> in_flight_;  // Slots of packets that wait for their arrival.
   std::vector<uint32_t> free_slots_;
   std::map<std::pair<PortRef, uint16_t>, Trap> traps_;

@@ -43,18 +43,46 @@ bool Sends(PortState state, bool smp) {
 
 void SimFabric::Carry(Packet packet) {
   while (Step(packet)) {
-    if (packet.origin || options_.link_latency == Duration::zero()) continue;
-    uint32_t slot = static_cast<uint32_t>(in_flight_.size());
-    if (free_slots_.empty()) {
-      in_flight_.emplace_back();
-    } else {
-      slot = free_slots_.back();
-      free_slots_.pop_back();
-    }
-    in_flight_[slot] = std::move(packet);
-    Schedule({now_ + options_.link_latency, Event::Kind::kArrive, {}, slot, 0});
+    if (packet.origin) continue;
+    Duration wait = options_.link_latency;
+    if (packet.hops == 1 && !MeetsFate(packet, wait)) return;
+    if (wait == Duration::zero()) continue;
+    Hold(std::move(packet), wait);
     return;
   }
+}
+
+// Draws what becomes of a MAD that has just left its node; false: it is lost.
+bool SimFabric::MeetsFate(const Packet& packet, Duration& wait) {
+  const MadFaults& faults = mad_faults_;
+  const auto up_to = [this](Duration limit) {
+    return limit > Duration::zero() ? Duration(rng_.Below(static_cast<uint64_t>(limit.count()) + 1))
+                                    : Duration::zero();
+  };
+  if (faults.loss > 0 && rng_.Chance(faults.loss)) {
+    ++stats_.lost_by_fault;
+    return false;
+  }
+  wait += faults.delay + up_to(faults.jitter);
+  if (faults.reorder > 0 && rng_.Chance(faults.reorder)) wait += up_to(faults.hold);
+  if (faults.duplicate > 0 && rng_.Chance(faults.duplicate)) {
+    ++stats_.duplicated;
+    Hold(packet, wait + up_to(faults.jitter));
+  }
+  return true;
+}
+
+// It goes on from where it is after `wait`.
+void SimFabric::Hold(Packet packet, Duration wait) {
+  uint32_t slot = static_cast<uint32_t>(in_flight_.size());
+  if (free_slots_.empty()) {
+    in_flight_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  in_flight_[slot] = std::move(packet);
+  Schedule({now_ + wait, Event::Kind::kArrive, {}, slot, 0});
 }
 
 // True: the packet has moved over a link, or has turned into a response that is to leave here.
@@ -186,6 +214,14 @@ bool SimFabric::Cross(Packet& packet, PortNum egress) {
     ++stats_.lost_link_down;
     return false;
   }
+  if (!link_loss_.empty()) {
+    const auto loss = link_loss_.find(from);
+    if (loss != link_loss_.end() && rng_.Chance(loss->second)) {
+      ++stats_.lost_by_fault;
+      return false;
+    }
+  }
+  if (packet.origin) packet.from = from;
   packet.at = Port(from).cable;
   packet.origin = false;
   ++packet.hops;
@@ -215,6 +251,8 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
   std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
   if (!smp) return false;
   SimDevice& node = Device(packet.at.node);
+  std::optional<wire::Smp> request;
+  if (observer_ != nullptr) request = *smp;
   const AttributeId attribute = smp->attribute;
   const Method method = smp->method;
   const SimPort& management = node.port(node.ManagementPort(ingress));
@@ -237,6 +275,11 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
   if (!effects_.reply) {
     if (!effects_.repressed) ++stats_.lost_m_key;
     return false;
+  }
+  if (observer_ != nullptr) {
+    const PortRef sender = packet.origin ? packet.at : packet.from;
+    observer_->OnServed(
+        {now_, sender, {packet.at.node, ingress}, *request, *smp, effects_.changed});
   }
   smp->returning = packet.directed;
   smp->Encode(bytes);
