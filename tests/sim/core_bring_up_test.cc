@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/generate.h"
-#include "tests/support/core_harness.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
 
 namespace fabricd::test {
 namespace {
@@ -17,47 +19,47 @@ std::shared_ptr<const fabric::FabricSnapshot> Make(const std::string& spec) {
   return *made;
 }
 
-void ExpectHealthy(const CoreHarness& harness) {
-  EXPECT_THAT(harness.PortsNotActive(), IsEmpty());
-  EXPECT_THAT(harness.LidFaults(), IsEmpty());
-  EXPECT_THAT(harness.BrokenPairs(), IsEmpty());
+void ExpectHealthy(const sim::Simulation& harness) {
+  EXPECT_THAT(sim::PortsNotActive(harness.fabric()), IsEmpty());
+  EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
 }
 
 class BringUp : public testing::TestWithParam<const char*> {};
 
 TEST_P(BringUp, EveryPortBecomesActiveAndEveryPairIsReached) {
-  CoreHarness harness(*Make(GetParam()));
+  sim::Simulation harness(*Make(GetParam()));
   const size_t sm = harness.Add({});
   harness.Start(sm);
-  ASSERT_TRUE(harness.RunUntilUp(sm)) << testing::PrintToString(harness.sm(sm).log);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
   ExpectHealthy(harness);
-  EXPECT_EQ(harness.sm(sm).core->sweeps_done(), 1u);
+  EXPECT_EQ(harness.manager(sm).core->sweeps_done(), 1u);
 }
 
 TEST_P(BringUp, ASecondSweepSetsNothing) {
-  CoreHarness harness(*Make(GetParam()));
+  sim::Simulation harness(*Make(GetParam()));
   const size_t sm = harness.Add({});
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
   harness.fabric().ResetStats();
   harness.Post(sm, sweep::SweepCommand{1, true});
-  ASSERT_TRUE(harness.RunUntil([&] { return !harness.sm(sm).finished.empty(); }));
+  ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
   EXPECT_GT(harness.fabric().stats().gets(), 0u);
 }
 
 TEST_P(BringUp, ARestartOnAProgrammedFabricKeepsLidsAndWritesNoTable) {
-  CoreHarness harness(*Make(GetParam()));
+  sim::Simulation harness(*Make(GetParam()));
   const size_t sm = harness.Add({});
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  const auto before = harness.sm(sm).durable;
+  const auto before = harness.manager(sm).durable;
   harness.Kill(sm);
   harness.RunFor(std::chrono::seconds(1));
   harness.fabric().ResetStats();
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  EXPECT_EQ(harness.sm(sm).durable, before);
+  EXPECT_EQ(harness.manager(sm).durable, before);
   const auto& smps = harness.fabric().stats().smps;
   auto sets = [&](wire::AttributeId id) { return smps.contains(id) ? smps.at(id).sets : 0u; };
   EXPECT_EQ(sets(wire::AttributeId::kLinearForwardingTable), 0u);
@@ -72,18 +74,18 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, BringUp,
                                          "superpod:sus=2,hosts=8,rails=2"));
 
 TEST(BringUpOptions, LmcGivesEveryPortAlignedLidsThatAllArrive) {
-  CoreHarness harness(*Make("fat-tree:radix=4,levels=3"));
+  sim::Simulation harness(*Make("fat-tree:radix=4,levels=3"));
   sweep::CoreOptions options;
   options.lmc = 2;
   const size_t sm = harness.Add(options);
   harness.Start(sm);
-  ASSERT_TRUE(harness.RunUntilUp(sm)) << testing::PrintToString(harness.sm(sm).log);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
   ExpectHealthy(harness);
 }
 
 TEST(BringUpOptions, EachCableIsProbedFromOneEndOnly) {
   const auto topology = Make("fat-tree:radix=8,levels=3");
-  CoreHarness harness(*topology);
+  sim::Simulation harness(*topology);
   const size_t sm = harness.Add({});
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
@@ -92,26 +94,26 @@ TEST(BringUpOptions, EachCableIsProbedFromOneEndOnly) {
 }
 
 TEST(BringUpOptions, NothingIsProgrammedBeforeItsLidsAreDurable) {
-  CoreHarness harness(*Make("superpod:sus=1,hosts=4,rails=2"));
+  sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
   const size_t sm = harness.Add({});
-  harness.sm(sm).persist_fails = true;
+  harness.manager(sm).persist_fails = true;
   harness.Start(sm);
   harness.RunFor(std::chrono::milliseconds(500));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
-  EXPECT_FALSE(harness.sm(sm).core->subnet_up());
-  harness.sm(sm).persist_fails = false;
+  EXPECT_FALSE(harness.manager(sm).core->subnet_up());
+  harness.manager(sm).persist_fails = false;
   ASSERT_TRUE(harness.RunUntilUp(sm)) << "the sweep is tried again by itself";
-  EXPECT_THAT(harness.LidFaults(), IsEmpty());
+  EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
 }
 
 TEST(BringUpOptions, AnAloneHostIsNotUpButSurvives) {
-  CoreHarness harness(*Make("superpod:sus=1,hosts=4,rails=2"));
+  sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
   const PortRef host = harness.fabric().DefaultHostPort();
   ASSERT_TRUE(harness.fabric().Unlink(harness.now(), host).ok());
   const size_t sm = harness.Add({}, host);
   harness.Start(sm);
   harness.RunFor(std::chrono::seconds(5));
-  EXPECT_FALSE(harness.sm(sm).core->subnet_up());
+  EXPECT_FALSE(harness.manager(sm).core->subnet_up());
   ASSERT_TRUE(harness.fabric().Link(harness.now(), host).ok());
   EXPECT_TRUE(harness.RunUntilUp(sm, std::chrono::seconds(90)));
 }

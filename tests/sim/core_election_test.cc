@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/generate.h"
-#include "tests/support/core_harness.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
 
 namespace fabricd::test {
 namespace {
@@ -26,7 +28,7 @@ class CoreElection : public testing::Test {
     harness_.Start(sm);
     return sm;
   }
-  SmState State(size_t sm) { return harness_.sm(sm).core->sm_state(); }
+  SmState State(size_t sm) { return harness_.manager(sm).core->sm_state(); }
   bool RunUntilStates(std::initializer_list<std::pair<size_t, SmState>> wanted) {
     return harness_.RunUntil([&] {
       for (const auto& [sm, state] : wanted)
@@ -34,12 +36,12 @@ class CoreElection : public testing::Test {
       return true;
     });
   }
-  CoreHarness harness_;
+  sim::Simulation harness_;
 };
 
 TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
   const size_t master = Join("node0001 mlx5_0", 5);
-  ASSERT_TRUE(harness_.RunUntilUp(master)) << testing::PrintToString(harness_.sm(master).log);
+  ASSERT_TRUE(harness_.RunUntilUp(master)) << LogOf(harness_.manager(master));
   harness_.RunFor(std::chrono::seconds(1));
   harness_.fabric().ResetStats();
   const size_t lower = Join("node0002 mlx5_0", 1);
@@ -52,36 +54,35 @@ TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
 
 TEST_F(CoreElection, AHigherOneThatJoinsIsHandedTheSubnet) {
   const size_t old_master = Join("node0001 mlx5_0", 1);
-  ASSERT_TRUE(harness_.RunUntilUp(old_master))
-      << testing::PrintToString(harness_.sm(old_master).log);
+  ASSERT_TRUE(harness_.RunUntilUp(old_master)) << LogOf(harness_.manager(old_master));
   const size_t higher = Join("node0002 mlx5_0", 5);
   ASSERT_TRUE(RunUntilStates({{old_master, SmState::kStandby}, {higher, SmState::kMaster}}));
-  ASSERT_TRUE(harness_.RunUntilUp(higher)) << testing::PrintToString(harness_.sm(higher).log);
-  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  ASSERT_TRUE(harness_.RunUntilUp(higher)) << LogOf(harness_.manager(higher));
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 TEST_F(CoreElection, AStandbyTakesOverADeadMasterWithoutTouchingTheTables) {
   const size_t master = Join("node0001 mlx5_0", 5);
-  ASSERT_TRUE(harness_.RunUntilUp(master)) << testing::PrintToString(harness_.sm(master).log);
+  ASSERT_TRUE(harness_.RunUntilUp(master)) << LogOf(harness_.manager(master));
   const size_t standby = Join("node0002 mlx5_0", 1);
   ASSERT_TRUE(RunUntilStates({{standby, SmState::kStandby}}));
   harness_.RunFor(std::chrono::seconds(3));
   harness_.Kill(master);
   harness_.fabric().ResetStats();
   ASSERT_TRUE(RunUntilStates({{standby, SmState::kMaster}}));
-  ASSERT_TRUE(harness_.RunUntilUp(standby)) << testing::PrintToString(harness_.sm(standby).log);
+  ASSERT_TRUE(harness_.RunUntilUp(standby)) << LogOf(harness_.manager(standby));
   const auto& smps = harness_.fabric().stats().smps;
   const auto lft = smps.find(wire::AttributeId::kLinearForwardingTable);
   EXPECT_TRUE(lft == smps.end() || lft->second.sets == 0);
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 TEST_F(CoreElection, OfTwoThatStartTogetherTheHigherBecomesMaster) {
   const size_t low = Join("node0001 mlx5_0", 1);
   const size_t high = Join("node0002 mlx5_0", 2);
   ASSERT_TRUE(RunUntilStates({{low, SmState::kStandby}, {high, SmState::kMaster}}));
-  ASSERT_TRUE(harness_.RunUntilUp(high)) << testing::PrintToString(harness_.sm(high).log);
+  ASSERT_TRUE(harness_.RunUntilUp(high)) << LogOf(harness_.manager(high));
   harness_.RunFor(std::chrono::seconds(20));
   EXPECT_EQ(State(low), SmState::kStandby);
   EXPECT_EQ(State(high), SmState::kMaster);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/generate.h"
-#include "tests/support/core_harness.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
 
 namespace fabricd::test {
 namespace {
@@ -16,7 +18,7 @@ class CoreEvents : public testing::Test {
   CoreEvents() : harness_(**sim::Generate("superpod:sus=2,hosts=4,rails=2")) {
     sm_ = harness_.Add({});
     harness_.Start(sm_);
-    EXPECT_TRUE(harness_.RunUntilUp(sm_)) << testing::PrintToString(harness_.sm(sm_).log);
+    EXPECT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
   }
   // A cable between two switches that is up.
   sim::SimCable SwitchCable() {
@@ -34,52 +36,52 @@ class CoreEvents : public testing::Test {
   }
   void SettleAfter(uint32_t sweeps) {
     EXPECT_TRUE(harness_.RunUntil([&] {
-      const auto& core = *harness_.sm(sm_).core;
+      const auto& core = *harness_.manager(sm_).core;
       return core.sweeps_done() > sweeps && core.phase() == sweep::Phase::kIdle && core.subnet_up();
-    })) << testing::PrintToString(harness_.sm(sm_).log);
+    })) << LogOf(harness_.manager(sm_));
   }
 
-  CoreHarness harness_;
+  sim::Simulation harness_;
   size_t sm_ = 0;
 };
 
 TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
   const sim::SimCable cable = SwitchCable();
-  uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  uint32_t sweeps = harness_.manager(sm_).core->sweeps_done();
   ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), Ref(cable.a)).ok());
   SettleAfter(sweeps);
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
-  sweeps = harness_.sm(sm_).core->sweeps_done();
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+  sweeps = harness_.manager(sm_).core->sweeps_done();
   ASSERT_TRUE(harness_.fabric().Link(harness_.now(), Ref(cable.a)).ok());
   SettleAfter(sweeps);
-  EXPECT_THAT(harness_.PortsNotActive(), IsEmpty());
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 TEST_F(CoreEvents, ALostTrapIsFoundByTheLightSweep) {
   sweep::CoreOptions options;
   options.sweep.on_trap = false;
-  CoreHarness harness(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
+  sim::Simulation harness(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
   const size_t sm = harness.Add(options);
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
   const sim::SimCable cable = SwitchCable();
   ASSERT_TRUE(harness.fabric().Unlink(harness.now(), Ref(cable.a)).ok());
-  ASSERT_TRUE(harness.RunUntil([&] { return harness.sm(sm).core->sweeps_done() == 2; }));
+  ASSERT_TRUE(harness.RunUntil([&] { return harness.manager(sm).core->sweeps_done() == 2; }));
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  EXPECT_THAT(harness.BrokenPairs(), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
 }
 
 TEST_F(CoreEvents, ARebootedSwitchIsProgrammedWholly) {
-  const uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  const uint32_t sweeps = harness_.manager(sm_).core->sweeps_done();
   NodeIndex spine = *harness_.fabric().FindNode(SwitchCable().b.node);
   ASSERT_TRUE(harness_.fabric().Reboot(harness_.now(), spine).ok());
   SettleAfter(sweeps);
   harness_.RunFor(std::chrono::seconds(5));
   EXPECT_TRUE(harness_.RunUntilUp(sm_));
-  EXPECT_THAT(harness_.PortsNotActive(), IsEmpty());
-  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
@@ -89,22 +91,22 @@ TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
   EXPECT_EQ(stats.sets(), 0u);
   EXPECT_EQ(stats.smps.size(), 1u);
   EXPECT_EQ(stats.smps.begin()->first, wire::AttributeId::kSwitchInfo);
-  EXPECT_EQ(harness_.sm(sm_).core->sweeps_done(), 1u);
+  EXPECT_EQ(harness_.manager(sm_).core->sweeps_done(), 1u);
 }
 
 TEST_F(CoreEvents, AChangedConfigurationIsCarriedOutByASweep) {
-  sweep::CoreOptions options = harness_.sm(sm_).options;
+  sweep::CoreOptions options = harness_.manager(sm_).options;
   options.lmc = 1;
   options.link.subnet_timeout = 17;
-  const uint32_t sweeps = harness_.sm(sm_).core->sweeps_done();
+  const uint32_t sweeps = harness_.manager(sm_).core->sweeps_done();
   harness_.Post(sm_, sweep::OptionsChanged{options});
   SettleAfter(sweeps);
   const auto host = harness_.fabric().FindHostPort("node0005 mlx5_1");
   const auto& info = harness_.fabric().device(host->node)->port(host->port).info;
   EXPECT_EQ(info.lmc, 1);
   EXPECT_EQ(info.subnet_timeout, 17);
-  EXPECT_THAT(harness_.LidFaults(), IsEmpty());
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include "mad/wire/smp.h"
 #include "sim/generate.h"
-#include "tests/support/core_harness.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
 
 namespace fabricd::test {
 namespace {
@@ -29,7 +31,7 @@ class CoreHostile : public testing::Test {
   // Calls edit(smp) on each response of `attribute`; it returns false to lose the response.
   template <typename Edit>
   void Tamper(wire::AttributeId attribute, Edit edit) {
-    harness_.sm(sm_).tamper = [attribute, edit](mad::IncomingMad& mad) {
+    harness_.manager(sm_).tamper = [attribute, edit](mad::IncomingMad& mad) {
       if (mad.kind != mad::IncomingMad::Kind::kReceived) return true;
       const auto bytes = std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
       auto smp = wire::Smp::Decode(bytes);
@@ -42,9 +44,9 @@ class CoreHostile : public testing::Test {
 
   void RunSweeps(uint32_t count) {
     ASSERT_TRUE(harness_.RunUntil([&] {
-      const auto& core = *harness_.sm(sm_).core;
+      const auto& core = *harness_.manager(sm_).core;
       return core.sweeps_done() >= count && core.phase() == sweep::Phase::kIdle;
-    })) << testing::PrintToString(harness_.sm(sm_).log);
+    })) << LogOf(harness_.manager(sm_));
   }
 
   auto HasProblem(const std::string& kind, const std::string& text) {
@@ -54,7 +56,7 @@ class CoreHostile : public testing::Test {
                                       Field(&sweep::Problem::message, HasSubstr(text)))));
   }
 
-  CoreHarness harness_;
+  sim::Simulation harness_;
   size_t sm_ = 0;
 };
 
@@ -70,11 +72,11 @@ TEST_F(CoreHostile, TwoNodesWithOneGuidAreReportedAndTheSecondIsLeftOut) {
   });
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.sm(sm_).view->problems,
+  EXPECT_THAT(harness_.manager(sm_).view->problems,
               HasProblem("DuplicateGuid", fmt::format("{}", first)));
   // Both ends of the cable that leads to the impostor stay as they were; all else is up.
-  EXPECT_THAT(harness_.PortsNotActive(), testing::SizeIs(2));
-  EXPECT_EQ(harness_.sm(sm_).view->snapshot->FindNode(second), nullptr);
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2));
+  EXPECT_EQ(harness_.manager(sm_).view->snapshot->FindNode(second), nullptr);
 }
 
 TEST_F(CoreHostile, ANodeThatFallsSilentAfterNodeInfoDoesNotHoldTheOthersUp) {
@@ -82,7 +84,7 @@ TEST_F(CoreHostile, ANodeThatFallsSilentAfterNodeInfoDoesNotHoldTheOthersUp) {
   const Guid port = harness_.fabric().device(leaf)->port(PortNum(1)).guid;
   const Guid node = GuidOf("node0003 mlx5_1");
   auto path = std::make_shared<std::optional<wire::DirectedPath>>();
-  harness_.sm(sm_).tamper = [=](mad::IncomingMad& mad) {
+  harness_.manager(sm_).tamper = [=](mad::IncomingMad& mad) {
     const auto bytes = std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
     const auto smp = wire::Smp::Decode(bytes);
     if (!smp || mad.kind != mad::IncomingMad::Kind::kReceived || !smp->path) return true;
@@ -94,9 +96,10 @@ TEST_F(CoreHostile, ANodeThatFallsSilentAfterNodeInfoDoesNotHoldTheOthersUp) {
   };
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.sm(sm_).view->problems, HasProblem("Unreadable", fmt::format("{}", node)));
-  EXPECT_THAT(harness_.PortsNotActive(), testing::SizeIs(2)) << port.value();
-  EXPECT_TRUE(harness_.sm(sm_).core->subnet_up()) << "a dead node is reported, the rest is up";
+  EXPECT_THAT(harness_.manager(sm_).view->problems,
+              HasProblem("Unreadable", fmt::format("{}", node)));
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2)) << port.value();
+  EXPECT_TRUE(harness_.manager(sm_).core->subnet_up()) << "a dead node is reported, the rest is up";
 }
 
 TEST_F(CoreHostile, ASilentSwitchIsLeftOutAndTheFabricRoutedAroundIt) {
@@ -105,9 +108,9 @@ TEST_F(CoreHostile, ASilentSwitchIsLeftOutAndTheFabricRoutedAroundIt) {
          [=](wire::Smp& smp) { return wire::NodeInfo::Decode(smp.data).node_guid != spine; });
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.sm(sm_).view->problems, HasProblem("Unresponsive", "leaf"));
-  EXPECT_TRUE(harness_.sm(sm_).core->subnet_up());
-  EXPECT_THAT(harness_.PortsNotActive(), Not(Contains(HasSubstr("node"))));
+  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("Unresponsive", "leaf"));
+  EXPECT_TRUE(harness_.manager(sm_).core->subnet_up());
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), Not(Contains(HasSubstr("node"))));
 }
 
 TEST_F(CoreHostile, NonsenseInPortInfoIsReportedAndThePortTakesNoPart) {
@@ -123,8 +126,8 @@ TEST_F(CoreHostile, NonsenseInPortInfoIsReportedAndThePortTakesNoPart) {
   harness_.Start(sm_);
   RunSweeps(1);
   EXPECT_GT(*bad, 0);
-  EXPECT_THAT(harness_.sm(sm_).view->problems, HasProblem("IllegalPortInfo", "MTUCap"));
-  EXPECT_THAT(harness_.PortsNotActive(), testing::SizeIs(2));
+  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("IllegalPortInfo", "MTUCap"));
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2));
 }
 
 TEST_F(CoreHostile, NonsenseInNodeInfoIsReported) {
@@ -139,8 +142,8 @@ TEST_F(CoreHostile, NonsenseInNodeInfoIsReported) {
   });
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.sm(sm_).view->problems, HasProblem("IllegalNodeInfo", "NumPorts"));
-  EXPECT_TRUE(harness_.sm(sm_).core->subnet_up());
+  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("IllegalNodeInfo", "NumPorts"));
+  EXPECT_TRUE(harness_.manager(sm_).core->subnet_up());
 }
 
 TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryEndRight) {
@@ -149,7 +152,7 @@ TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryEndRight) {
   };
   const PortRef a = port("node0002 mlx5_0"), b = port("node0006 mlx5_0");
   const auto moved = std::make_shared<bool>(false);
-  harness_.sm(sm_).tamper = [this, a, b, moved](mad::IncomingMad& mad) {
+  harness_.manager(sm_).tamper = [this, a, b, moved](mad::IncomingMad& mad) {
     const auto bytes = std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
     const auto smp = wire::Smp::Decode(bytes);
     const bool far = smp && smp->path && smp->path->hops() >= 3;
@@ -164,9 +167,9 @@ TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryEndRight) {
   harness_.Start(sm_);
   harness_.RunFor(std::chrono::seconds(40));
   EXPECT_TRUE(*moved);
-  EXPECT_TRUE(harness_.sm(sm_).core->subnet_up()) << testing::PrintToString(harness_.sm(sm_).log);
-  EXPECT_THAT(harness_.PortsNotActive(), IsEmpty());
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  EXPECT_TRUE(harness_.manager(sm_).core->subnet_up()) << LogOf(harness_.manager(sm_));
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
 TEST_F(CoreHostile, AnMKeyIsSetAndAStrangerWithoutItReportsWhatItCannotRead) {
@@ -176,8 +179,8 @@ TEST_F(CoreHostile, AnMKeyIsSetAndAStrangerWithoutItReportsWhatItCannotRead) {
   options.sm.m_key_lease_period = 0;
   const size_t owner = harness_.Add(options);
   harness_.Start(owner);
-  ASSERT_TRUE(harness_.RunUntilUp(owner)) << testing::PrintToString(harness_.sm(owner).log);
-  EXPECT_THAT(harness_.BrokenPairs(), IsEmpty());
+  ASSERT_TRUE(harness_.RunUntilUp(owner)) << LogOf(harness_.manager(owner));
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
   harness_.Kill(owner);
   harness_.RunFor(std::chrono::seconds(1));
   harness_.Start(owner);
@@ -186,8 +189,8 @@ TEST_F(CoreHostile, AnMKeyIsSetAndAStrangerWithoutItReportsWhatItCannotRead) {
   harness_.fabric().ResetStats();
   harness_.Start(sm_);
   harness_.RunFor(std::chrono::seconds(20));
-  EXPECT_FALSE(harness_.sm(sm_).core->subnet_up());
-  EXPECT_THAT(harness_.sm(sm_).view->problems, Not(IsEmpty()));
+  EXPECT_FALSE(harness_.manager(sm_).core->subnet_up());
+  EXPECT_THAT(harness_.manager(sm_).view->problems, Not(IsEmpty()));
 }
 
 }  // namespace

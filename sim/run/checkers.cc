@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/checkers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/check.h"
+
+namespace fabricd::sim {
+namespace {
+
+constexpr PKey kDefaultFull{0xFFFF};
+constexpr uint16_t kPKeyBase = 0x7FFF;  // Without the membership bit (IBA vol 1 §10.9.1.1).
+
+struct EndPort {
+  PortRef ref;
+  Guid guid;
+  Lid base;
+  int lids = 1;
+};
+
+std::string NameOf(const SimFabric& fabric, PortRef port) {
+  return fmt::format("{}/{}", fabric.device(port.node)->description(), port.port);
+}
+
+// Switch port 0s, and CA and router ports with a link.
+std::vector<EndPort> EndPorts(const SimFabric& fabric) {
+  std::vector<EndPort> ports;
+  for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+    const SimDevice* device = fabric.device(NodeIndex(i));
+    if (device == nullptr) continue;
+    const int first = device->IsSwitch() ? 0 : 1;
+    const int last = device->IsSwitch() ? 0 : device->last_port().value();
+    for (int num = first; num <= last; ++num) {
+      const PortRef ref{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
+      if (!device->IsSwitch() && fabric.LinkedPeer(ref).IsNone()) continue;
+      const SimPort& port = device->port(ref.port);
+      ports.push_back({ref, port.guid, port.info.lid, 1 << port.info.lmc});
+    }
+  }
+  return ports;
+}
+
+// What each switch does with one LID, found once per switch: all ways of a LID end alike.
+class Walk {
+ public:
+  enum class End : uint8_t { kUnknown, kUnderWay, kArrives, kDropped, kCircle };
+
+  explicit Walk(const SimFabric& fabric) : fabric_(fabric), ends_(fabric.node_index_end()) {}
+
+  void Begin(Lid lid) {
+    lid_ = lid;
+    std::fill(ends_.begin(), ends_.end(), End::kUnknown);
+  }
+  // From a switch onwards, to whatever owns the LID.
+  End From(NodeIndex node) {
+    way_.clear();
+    End end = End::kUnknown;
+    PortRef at{node, PortNum(0)};
+    while (end == End::kUnknown) {
+      const SimDevice& device = *fabric_.device(at.node);
+      if (!device.IsSwitch()) {
+        end = device.OwnsLid(at.port, lid_) ? End::kArrives : End::kDropped;
+        break;
+      }
+      End& known = ends_[at.node.value()];
+      if (known != End::kUnknown) {
+        end = known == End::kUnderWay ? End::kCircle : known;
+        break;
+      }
+      known = End::kUnderWay;
+      way_.push_back(at.node);
+      const PortNum egress(device.LftPort(lid_));
+      if (egress == PortNum(0))
+        end = device.OwnsLid(egress, lid_) ? End::kArrives : End::kDropped;
+      else
+        end = Cross({at.node, egress}, at);
+    }
+    for (NodeIndex passed : way_) ends_[passed.value()] = end;
+    return end;
+  }
+
+ private:
+  // kUnknown: `at` is the far end now.
+  End Cross(PortRef egress, PortRef& at) const {
+    const SimDevice& device = *fabric_.device(egress.node);
+    if (!device.HasPort(egress.port)) return End::kDropped;
+    if (device.port(egress.port).info.port_state != wire::PortState::kActive) return End::kDropped;
+    at = fabric_.LinkedPeer(egress);
+    const wire::PortInfo& ingress = fabric_.device(at.node)->port(at.port).info;
+    return ingress.port_state < wire::PortState::kArmed ? End::kDropped : End::kUnknown;
+  }
+
+  const SimFabric& fabric_;
+  std::vector<End> ends_;  // [NodeIndex], of switches.
+  std::vector<NodeIndex> way_;
+  Lid lid_;
+};
+
+// Number of each node's part of the fabric: nodes that links which are up connect. A CA forwards
+// nothing, so it joins no parts; each of its ports belongs to the part of its neighbour.
+std::vector<uint32_t> SwitchParts(const SimFabric& fabric) {
+  std::vector<uint32_t> part(fabric.node_index_end(), 0);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < part.size(); ++i) {
+    const SimDevice* start = fabric.device(NodeIndex(i));
+    if (start == nullptr || !start->IsSwitch() || part[i] != 0) continue;
+    std::vector<NodeIndex> open{NodeIndex(i)};
+    part[i] = ++count;
+    while (!open.empty()) {
+      const NodeIndex node = open.back();
+      open.pop_back();
+      for (int num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
+        const PortRef peer = fabric.LinkedPeer({node, PortNum(static_cast<uint8_t>(num))});
+        if (peer.IsNone() || !fabric.device(peer.node)->IsSwitch()) continue;
+        if (std::exchange(part[peer.node.value()], count) == 0) open.push_back(peer.node);
+      }
+    }
+  }
+  return part;
+}
+
+NodeIndex SwitchOf(const SimFabric& fabric, const EndPort& port) {
+  if (fabric.device(port.ref.node)->IsSwitch()) return port.ref.node;
+  const NodeIndex peer = fabric.LinkedPeer(port.ref).node;
+  return fabric.device(peer)->IsSwitch() ? peer : NodeIndex::None();
+}
+
+uint64_t Mix(uint64_t digest, uint64_t value) {
+  digest = (digest ^ value) * 0x9E3779B97F4A7C15u;
+  return digest ^ (digest >> 29);
+}
+
+}  // namespace
+
+std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+    const SimDevice* device = fabric.device(NodeIndex(i));
+    if (device == nullptr) continue;
+    for (int num = 1; num <= device->last_port().value() && names.size() < limit; ++num) {
+      const PortRef port{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
+      if (fabric.LinkedPeer(port).IsNone()) continue;
+      if (device->port(port.port).info.port_state != wire::PortState::kActive)
+        names.push_back(NameOf(fabric, port));
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit) {
+  std::vector<std::string> broken;
+  const std::vector<EndPort> ports = EndPorts(fabric);
+  const std::vector<uint32_t> part = SwitchParts(fabric);
+  Walk walk(fabric);
+  for (const EndPort& to : ports) {
+    const NodeIndex to_switch = SwitchOf(fabric, to);
+    for (int path = 0; to.base && path < to.lids; ++path) {
+      const Lid lid(static_cast<uint16_t>(to.base.value() + path));
+      walk.Begin(lid);
+      for (const EndPort& from : ports) {
+        const NodeIndex start = SwitchOf(fabric, from);
+        if (from.ref == to.ref || !from.base || start.IsNone()) continue;
+        if (to_switch.IsNone() || part[start.value()] != part[to_switch.value()]) continue;
+        const bool leaves = fabric.device(from.ref.node)->IsSwitch() ||
+                            fabric.device(from.ref.node)->port(from.ref.port).info.port_state ==
+                                wire::PortState::kActive;
+        if (leaves && walk.From(start) == Walk::End::kArrives) continue;
+        broken.push_back(fmt::format("{} -> LID {} of {}", NameOf(fabric, from.ref), lid,
+                                     NameOf(fabric, to.ref)));
+        if (broken.size() >= limit) return broken;
+      }
+    }
+  }
+  return broken;
+}
+
+std::vector<std::string> Loops(const SimFabric& fabric, size_t limit) {
+  std::vector<std::string> loops;
+  Walk walk(fabric);
+  for (uint32_t lid = 1; lid <= kMaxUnicastLid.value(); ++lid) {
+    bool known = false;
+    for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+      const SimDevice* device = fabric.device(NodeIndex(i));
+      if (device == nullptr || !device->IsSwitch()) continue;
+      if (lid > device->switch_info().linear_fdb_top) continue;
+      if (!std::exchange(known, true)) walk.Begin(Lid(static_cast<uint16_t>(lid)));
+      if (walk.From(NodeIndex(i)) != Walk::End::kCircle) continue;
+      loops.push_back(fmt::format("LID {} at {}", lid, device->description()));
+      if (loops.size() >= limit) return loops;
+      break;
+    }
+    if (!known) break;  // Above every LinearFDBTop.
+  }
+  return loops;
+}
+
+std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit) {
+  std::vector<std::string> faults;
+  std::map<int, PortRef> owner;
+  for (const EndPort& port : EndPorts(fabric)) {
+    if (faults.size() >= limit) break;
+    if (!port.base) {
+      const bool alone =
+          fabric.device(port.ref.node)->IsSwitch() && SwitchOf(fabric, port).IsNone();
+      if (!alone) faults.push_back(NameOf(fabric, port.ref) + " has no LID");
+      continue;
+    }
+    for (int path = 0; path < port.lids; ++path)
+      if (!owner.emplace(port.base.value() + path, port.ref).second)
+        faults.push_back(fmt::format("LID {} of {} is held twice", port.base.value() + path,
+                                     NameOf(fabric, port.ref)));
+  }
+  return faults;
+}
+
+std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric, const routing::RoutingPlan& plan,
+                                          size_t limit) {
+  std::vector<std::string> unlike;
+  for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+    const SimDevice* device = fabric.device(NodeIndex(i));
+    if (device == nullptr || !device->IsSwitch() || !plan.HasRow(NodeIndex(i))) continue;
+    for (uint32_t lid = 1; lid <= plan.lid_top.value() && unlike.size() < limit; ++lid) {
+      const uint8_t wanted = plan.EgressPort(NodeIndex(i), Lid(static_cast<uint16_t>(lid)));
+      const uint8_t held = device->LftPort(Lid(static_cast<uint16_t>(lid)));
+      if (wanted == held) continue;
+      unlike.push_back(fmt::format("{} block {}: LID {} leaves by {}, the plan says {}",
+                                   device->description(), lid / 64, lid, held, wanted));
+      lid |= 63;  // One finding of each block.
+    }
+  }
+  return unlike;
+}
+
+std::vector<std::string> PKeyFaults(const SimFabric& fabric, size_t limit) {
+  std::vector<std::string> faults;
+  for (const EndPort& end : EndPorts(fabric)) {
+    if (faults.size() >= limit) break;
+    const SimDevice& device = *fabric.device(end.ref.node);
+    const int cap = device.IsSwitch() ? 1 : device.node_info().partition_cap;
+    int full = 0, strange = 0;
+    for (int block = 0; block * 32 < cap; ++block) {
+      for (PKey key : device.PKeyBlock(end.ref.port, static_cast<uint16_t>(block)).keys) {
+        if (key == kDefaultFull)
+          ++full;
+        else if ((key.value() & kPKeyBase) != 0)
+          ++strange;
+      }
+    }
+    if (full != 1 || strange != 0)
+      faults.push_back(fmt::format("{} holds 0xffff {} times and {} other keys",
+                                   NameOf(fabric, end.ref), full, strange));
+  }
+  return faults;
+}
+
+// ---- Watch
+
+void Watch::Fault(std::string text) {
+  constexpr size_t kMost = 100;
+  if (faults_.size() < kMost) faults_.push_back(std::move(text));
+}
+
+void Watch::OnRestart(PortRef host) { programs_[host] = Program(); }
+
+void Watch::SetApart(Instant now, bool apart) {
+  if (apart_ && !apart) together_since_ = now;
+  apart_ = apart;
+}
+
+NodeIndex Watch::DestinationOf(PortRef host, const wire::Smp& smp) const {
+  NodeIndex node = host.node;
+  for (size_t hop = 0; smp.path && hop < smp.path->hops(); ++hop) {
+    const PortRef peer = fabric_.LinkedPeer({node, PortNum((*smp.path)[hop])});
+    if (peer.IsNone()) return NodeIndex::None();
+    node = peer.node;
+  }
+  return node;
+}
+
+void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
+  ++mads_;
+  digest_ = Mix(Mix(digest_, static_cast<uint64_t>(now.time_since_epoch().count())),
+                host.node.value() << 8 | host.port.value());
+  for (size_t at = 0; at + 8 <= mad.payload.size(); at += 8) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < 8; ++i) word = word << 8 | mad.payload[at + i];
+    digest_ = Mix(digest_, word);
+  }
+  if (mad.agent != mad::Agent::kSmpDirected || mad.timeout == Duration::zero()) return;
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  if (!smp) return;
+  if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
+    CheckMasters(now, host);
+  Program& program = programs_[host];
+  const Flying flying{DestinationOf(host, *smp), smp->attribute == wire::AttributeId::kNodeInfo};
+  program.flying[static_cast<uint64_t>(smp->tid_high) << 32 | smp->tid.value()] = flying;
+  if (program.flying.size() > options_.window_max)
+    Fault(fmt::format("window: {} requests in flight", program.flying.size()));
+  if (flying.device.IsNone()) return;
+  // A probe goes over a cable whose far end is not known yet: each cable may carry one.
+  if (flying.probe) return;
+  const uint32_t at_device = ++program.at_device[flying.device];
+  if (at_device > options_.device_limit)
+    Fault(fmt::format("window: {} requests in flight to {}", at_device,
+                      fabric_.device(flying.device)->description()));
+}
+
+void Watch::OnDelivery(const Delivery& delivery) {
+  const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+  if (mad == nullptr || mad->agent != mad::Agent::kSmpDirected) return;
+  Program& program = programs_[delivery.host];
+  uint64_t id = 0;
+  for (size_t i = 0; i < 8; ++i) id = id << 8 | mad->payload[8 + i];
+  const auto flying = program.flying.find(id);
+  if (flying == program.flying.end()) return;  // No answer to a request.
+  if (!flying->second.probe && !flying->second.device.IsNone())
+    --program.at_device[flying->second.device];
+  program.flying.erase(flying);
+  const auto asked = program.answers.find(id);
+  if (asked == program.answers.end()) return;
+  if (mad->kind == mad::IncomingMad::Kind::kReceived) {
+    const auto [key, data] = asked->second;
+    program.told[key] = data;
+  }
+  program.answers.erase(asked);
+}
+
+void Watch::OnServed(const Served& served) {
+  const bool set = served.request.method == wire::Method::kSet;
+  if (set) ++sets_;
+  if (served.answer.status != wire::kStatusOk) return;
+  PortNum port = served.ingress.port;
+  if (served.request.attribute == wire::AttributeId::kPortInfo) {
+    const PortNum named(static_cast<uint8_t>(served.request.modifier));
+    const bool is_switch = fabric_.device(served.ingress.node)->IsSwitch();
+    if (is_switch || named != PortNum(0)) port = named;
+  }
+  const Key key{served.ingress.node, port, served.request.attribute, served.request.modifier};
+  Program& program = programs_[served.sender];
+  if (set) {
+    CheckIdle(served, key, program);
+    if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
+  }
+  const uint64_t id =
+      static_cast<uint64_t>(served.request.tid_high) << 32 | served.request.tid.value();
+  program.answers[id] = {key, served.answer.data};
+}
+
+// A Set that left every register as it was, from a program that had been told exactly what it got
+// back now. (A repeat of a Set whose answer was lost was told something older.)
+void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
+  if (served.changed) return;
+  const auto told = program.told.find(key);
+  if (told == program.told.end() || told->second != served.answer.data) return;
+  Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing",
+                    wire::AttributeName(key.attribute), key.modifier,
+                    fabric_.device(key.node)->description(), key.port));
+}
+
+void Watch::CheckLids(const Served& served, PortNum number) {
+  if (!options_.lids_are_stable) return;
+  const SimDevice& device = *fabric_.device(served.ingress.node);
+  if (device.ManagementPort(number) != number) return;
+  const SimPort& port = device.port(number);
+  if (!port.info.lid) return;
+  const auto [of, fresh] = lid_of_.try_emplace(port.guid, port.info.lid);
+  if (!fresh && of->second != port.info.lid) {
+    Fault(fmt::format("LIDs: {}/{} had LID {} and gets {}", device.description(), number,
+                      of->second, port.info.lid));
+    of->second = port.info.lid;
+  }
+  for (int path = 0; path < 1 << port.info.lmc; ++path) {
+    const Lid lid(static_cast<uint16_t>(port.info.lid.value() + path));
+    const auto [owner, first] = owner_of_.try_emplace(lid, port.guid);
+    if (first || owner->second == port.guid) continue;
+    Fault(fmt::format("LIDs: {} was that of port {} and is given to {}/{}", lid, owner->second,
+                      device.description(), number));
+  }
+}
+
+// One that wrote, then another, then the first again, in less time than any takeover needs: two
+// masters at work.
+void Watch::CheckMasters(Instant now, PortRef host) {
+  Program& program = programs_[host];
+  const bool turn = last_setter_ != host;
+  const bool aware =
+      !apart_ && (together_since_ == Instant::min() || now - together_since_ > options_.awareness);
+  if (turn && program.last_set != Instant::min() && aware &&
+      now - program.last_set < options_.takeover_min)
+    Fault(fmt::format("masters: {} and {} write at the same time",
+                      fabric_.device(last_setter_.node)->description(),
+                      fabric_.device(host.node)->description()));
+  last_setter_ = host;
+  program.last_set = now;
+}
+
+}  // namespace fabricd::sim
