@@ -94,6 +94,7 @@ bool TakeLinkParameters(const PortInfoSet& set, PortInfo& next) {
   next.overrun_errors = wanted.overrun_errors;
   next.init_type = wanted.init_type;
   if (set.kind == PortKind::kSwitchExternal) {
+    if (wanted.p_key_violations == 0) next.p_key_violations = 0;
     next.partition_enforcement_inbound =
         wanted.partition_enforcement_inbound && set.inbound_enforcement;
     next.partition_enforcement_outbound =

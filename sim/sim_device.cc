@@ -17,7 +17,6 @@ using wire::PortInfo;
 using wire::PortPhysicalState;
 using wire::PortState;
 
-constexpr uint16_t kDefaultPKey = 0xFFFF;
 constexpr uint8_t kVlArbitrationEntries = 8;
 constexpr uint8_t kPowerUpHoqLife = 20;
 constexpr uint8_t kPowerUpVlStall = 7;
@@ -29,16 +28,18 @@ constexpr uint32_t kCapIsCapabilityMaskNotice = 1u << 22;
 constexpr uint16_t kNoMulticast = 0xBFFF;
 constexpr uint16_t kFirstMulticastLid = 0xC000;
 constexpr uint8_t kLinearForwardingNoPath = wire::LinearForwardingTable::kNoPath;
-// AttributeModifier bits 16 and 17 of SLtoVLMappingTable: all outputs, all inputs at once.
-constexpr uint32_t kOptimizedSlToVl = 0x00030000;
-
-size_t Blocks(size_t entries, size_t per_block) { return (entries + per_block - 1) / per_block; }
 
 template <typename Table>
 bool Store(Table& stored, const Table& wanted) {
   if (stored == wanted) return false;
   stored = wanted;
   return true;
+}
+
+// The whole attribute is one block: any other modifier names nothing (§14.2.5).
+bool TakesNoModifier(AttributeId attribute) {
+  return attribute == AttributeId::kNodeInfo || attribute == AttributeId::kNodeDescription ||
+         attribute == AttributeId::kSwitchInfo;
 }
 
 // What a port can do is not in a topology text; what its link runs at is.
@@ -177,41 +178,6 @@ uint8_t SimDevice::LftPort(Lid lid) const {
   return lft_[lid.value()];
 }
 
-wire::LinearForwardingTable SimDevice::LftBlock(uint16_t block) const {
-  wire::LinearForwardingTable table;
-  const size_t at = size_t{block} * table.kEntries;
-  if (at + table.kEntries <= lft_.size()) {
-    std::copy_n(lft_.begin() + static_cast<ptrdiff_t>(at), table.kEntries, table.port.begin());
-  } else {
-    table.port.fill(kLinearForwardingNoPath);
-  }
-  return table;
-}
-
-wire::MulticastForwardingTable SimDevice::MftBlock(uint8_t position, uint16_t block) const {
-  const auto found = mft_.find(wire::MulticastForwardingTable::Modifier(position, block));
-  return found == mft_.end() ? wire::MulticastForwardingTable() : found->second;
-}
-
-wire::PKeyTable SimDevice::PKeyBlock(PortNum port, uint16_t block) const {
-  const std::vector<wire::PKeyTable>& stored = ports_[port.value()].pkeys;
-  if (block < stored.size()) return stored[block];
-  wire::PKeyTable table;
-  if (block == 0) table.keys[0] = PKey(kDefaultPKey);
-  return table;
-}
-
-wire::SlToVlMappingTable SimDevice::SlToVl(PortNum in, PortNum out) const {
-  const auto found = sl_to_vl_.find(wire::SlToVlMappingTable::Modifier(in, out));
-  if (found != sl_to_vl_.end()) return found->second;
-  wire::SlToVlMappingTable table;
-  const int lanes = std::max(1, wire::DataVls(options_.vl_cap));
-  for (size_t sl = 0; sl < table.vl.size(); ++sl) {
-    table.vl[sl] = static_cast<uint8_t>(sl % static_cast<size_t>(lanes));
-  }
-  return table;
-}
-
 wire::PortInfoExtended SimDevice::Extended(PortNum number) const {
   const SimPort& port = ports_[number.value()];
   if (port.extended) return *port.extended;
@@ -240,42 +206,6 @@ std::optional<PortNum> SimDevice::PortOfModifier(PortNum ingress, uint32_t modif
   if (!IsSwitch() && port.value() == 0) return ingress;
   if (!HasPort(port)) return std::nullopt;
   return port;
-}
-
-std::optional<std::pair<PortNum, uint16_t>> SimDevice::PKeyBlockOf(PortNum ingress,
-                                                                   uint32_t modifier) const {
-  const uint16_t block = static_cast<uint16_t>(modifier);
-  const uint32_t named = IsSwitch() ? modifier >> 16 : ingress.value();
-  if (named >= ports_.size()) return std::nullopt;
-  const bool external = IsSwitch() && named != 0;
-  const size_t keys = external ? switch_info_.partition_enforcement_cap : info_.partition_cap;
-  if (block >= Blocks(keys, wire::PKeyTable::kEntries)) return std::nullopt;
-  return std::pair(PortNum(static_cast<uint8_t>(named)), block);
-}
-
-std::optional<PortNum> SimDevice::VlArbitrationPort(PortNum ingress, uint32_t modifier) const {
-  const uint32_t table = modifier >> 16;
-  // Tables 2 and 4 hold the entries above 32, which a cap of 8 does not reach.
-  if (table != 1 && table != 3) return std::nullopt;
-  const uint32_t named = IsSwitch() ? modifier & 0xFFFF : ingress.value();
-  if (named >= ports_.size()) return std::nullopt;
-  return PortNum(static_cast<uint8_t>(named));
-}
-
-bool SimDevice::SlToVlExists(uint32_t modifier) const {
-  if (!IsSwitch()) return true;
-  return (modifier >> 8) < ports_.size() && (modifier & 0xFF) < ports_.size();
-}
-
-bool SimDevice::LftBlockExists(uint32_t modifier) const {
-  return modifier < Blocks(switch_info_.linear_fdb_cap, wire::LinearForwardingTable::kEntries);
-}
-
-bool SimDevice::MftBlockExists(uint32_t modifier) const {
-  const uint32_t block = modifier & 0x0FFFFFFF;
-  const uint32_t position = modifier >> 28;
-  return block < Blocks(switch_info_.multicast_fdb_cap, wire::MulticastForwardingTable::kEntries) &&
-         position <= info_.num_ports / 16u;
 }
 
 // IBA vol 1 §14.2.4: Sets and TrapRepress need the port's M_Key; Gets by the protect bits.
@@ -319,12 +249,14 @@ bool SimDevice::Supports(AttributeId attribute, Method method) const {
 }
 
 void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects) {
-  effects.reply = effects.changed = false;
+  effects.reply = effects.changed = effects.m_key_violation = false;
   effects.repressed.reset();
   effects.links.clear();
   effects.events.clear();
-  if (!PassesMKey(now, ingress, smp)) return;
+  effects.m_key_violation = !PassesMKey(now, ingress, smp);
+  if (effects.m_key_violation) return;
   if (smp.method == Method::kTrapRepress) {
+    if (smp.attribute != AttributeId::kNotice) return;
     effects.repressed = static_cast<uint64_t>(smp.tid_high) << 32 | smp.tid.value();
     return;
   }
@@ -340,6 +272,9 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
 }
 
 uint16_t SimDevice::Get(PortNum ingress, wire::Smp& smp) const {
+  if (smp.modifier != 0 && TakesNoModifier(smp.attribute)) {
+    return wire::kStatusInvalidAttributeValue;
+  }
   const PortNum management = ManagementPort(ingress);
   switch (smp.attribute) {
     case AttributeId::kNodeInfo: {
@@ -369,63 +304,6 @@ uint16_t SimDevice::Get(PortNum ingress, wire::Smp& smp) const {
     }
     case AttributeId::kSwitchInfo: switch_info_.Encode(smp.data); return wire::kStatusOk;
     default: return GetBlock(ingress, smp);
-  }
-}
-
-uint16_t SimDevice::GetBlock(PortNum ingress, wire::Smp& smp) const {
-  constexpr uint16_t kRefused = wire::kStatusInvalidAttributeValue;
-  const uint32_t modifier = smp.modifier;
-  switch (smp.attribute) {
-    case AttributeId::kPKeyTable: {
-      const auto named = PKeyBlockOf(ingress, modifier);
-      if (!named) return kRefused;
-      PKeyBlock(named->first, named->second).Encode(smp.data);
-      return wire::kStatusOk;
-    }
-    case AttributeId::kGuidInfo: {
-      const SimPort& port = ports_[ManagementPort(ingress).value()];
-      if (modifier >= Blocks(port.info.guid_cap, wire::GuidInfo::kEntries)) return kRefused;
-      wire::GuidInfo info = modifier < port.guids.size() ? port.guids[modifier] : wire::GuidInfo();
-      if (modifier == 0) info.guids[0] = port.guid;
-      info.Encode(smp.data);
-      return wire::kStatusOk;
-    }
-    case AttributeId::kVlArbitrationTable: {
-      const auto port = VlArbitrationPort(ingress, modifier);
-      if (!port) return kRefused;
-      const auto& stored = ports_[port->value()].vl_arbitration;
-      const auto found = stored.find(static_cast<uint8_t>(modifier >> 16));
-      (found == stored.end() ? wire::VlArbitrationTable() : found->second).Encode(smp.data);
-      return wire::kStatusOk;
-    }
-    case AttributeId::kSlToVlMappingTable:
-      if (!SlToVlExists(modifier)) return kRefused;
-      (IsSwitch() ? SlToVl(PortNum(static_cast<uint8_t>(modifier >> 8)),
-                           PortNum(static_cast<uint8_t>(modifier)))
-                  : SlToVl(PortNum(0), ingress))
-          .Encode(smp.data);
-      return wire::kStatusOk;
-    case AttributeId::kLinearForwardingTable:
-      if (!LftBlockExists(modifier)) return kRefused;
-      LftBlock(static_cast<uint16_t>(modifier)).Encode(smp.data);
-      return wire::kStatusOk;
-    case AttributeId::kMulticastForwardingTable:
-      if (!MftBlockExists(modifier)) return kRefused;
-      MftBlock(static_cast<uint8_t>(modifier >> 28), static_cast<uint16_t>(modifier))
-          .Encode(smp.data);
-      return wire::kStatusOk;
-    case AttributeId::kSwitchPortStateTable: {
-      wire::SwitchPortStateTable table;
-      const size_t first = size_t{modifier} * table.kEntries;
-      if (modifier > 1 || first >= ports_.size()) return kRefused;
-      const size_t end = std::min(ports_.size(), first + table.kEntries);
-      for (size_t port = first; port < end; ++port) {
-        table.state[port - first] = static_cast<uint8_t>(ports_[port].info.port_state);
-      }
-      table.Encode(smp.data);
-      return wire::kStatusOk;
-    }
-    default: return wire::kStatusUnsupportedMethodAttribute;
   }
 }
 
@@ -514,6 +392,7 @@ uint16_t SimDevice::SetPortInfoExtended(PortNum ingress, wire::Smp& smp, SmaEffe
 }
 
 uint16_t SimDevice::SetSwitchInfo(wire::Smp& smp, SmaEffects& effects) {
+  if (smp.modifier != 0) return wire::kStatusInvalidAttributeValue;
   const wire::SwitchInfo wanted = wire::SwitchInfo::Decode(smp.data);
   wire::SwitchInfo next = switch_info_;
   const auto is_port = [this](uint8_t port) {
@@ -538,94 +417,6 @@ uint16_t SimDevice::SetSwitchInfo(wire::Smp& smp, SmaEffects& effects) {
   if (wanted.port_state_change) next.port_state_change = false;
   effects.changed = Store(switch_info_, next);
   next.Encode(smp.data);
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetPKeyTable(PortNum ingress, const wire::Smp& smp, SmaEffects& effects) {
-  const auto named = PKeyBlockOf(ingress, smp.modifier);
-  if (!named) return wire::kStatusInvalidAttributeValue;
-  const auto [number, block] = *named;
-  const wire::PKeyTable wanted = wire::PKeyTable::Decode(smp.data);
-  if (wanted == PKeyBlock(number, block)) return wire::kStatusOk;
-  std::vector<wire::PKeyTable>& stored = ports_[number.value()].pkeys;
-  for (size_t missing = stored.size(); missing <= block; ++missing) {
-    stored.push_back(PKeyBlock(number, static_cast<uint16_t>(missing)));
-  }
-  stored[block] = wanted;
-  effects.changed = true;
-  effects.events_port = number;
-  effects.events.push_back(mad::LocalPortEvent::Kind::kPKeyChange);
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetGuidInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects) {
-  SimPort& port = ports_[ManagementPort(ingress).value()];
-  if (smp.modifier >= Blocks(port.info.guid_cap, wire::GuidInfo::kEntries)) {
-    return wire::kStatusInvalidAttributeValue;
-  }
-  wire::GuidInfo wanted = wire::GuidInfo::Decode(smp.data);
-  if (smp.modifier == 0) wanted.guids[0] = Guid();  // The port GUID is read-only; Get fills it in.
-  if (port.guids.size() <= smp.modifier) port.guids.resize(smp.modifier + 1);
-  effects.changed = Store(port.guids[smp.modifier], wanted);
-  if (smp.modifier == 0) wanted.guids[0] = port.guid;
-  wanted.Encode(smp.data);
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetVlArbitration(PortNum ingress, const wire::Smp& smp, SmaEffects& effects) {
-  const auto number = VlArbitrationPort(ingress, smp.modifier);
-  if (!number) return wire::kStatusInvalidAttributeValue;
-  auto& stored = ports_[number->value()].vl_arbitration[static_cast<uint8_t>(smp.modifier >> 16)];
-  effects.changed = Store(stored, wire::VlArbitrationTable::Decode(smp.data));
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetSlToVl(PortNum ingress, const wire::Smp& smp, SmaEffects& effects) {
-  const wire::SlToVlMappingTable wanted = wire::SlToVlMappingTable::Decode(smp.data);
-  const bool whole_switch =
-      IsSwitch() && switch_info_.optimized_sl_to_vl != 0 && smp.modifier == kOptimizedSlToVl;
-  if (!whole_switch && !SlToVlExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
-  const auto write = [&](PortNum in, PortNum out) {
-    if (SlToVl(in, out) == wanted) return;
-    sl_to_vl_[wire::SlToVlMappingTable::Modifier(in, out)] = wanted;
-    effects.changed = true;
-  };
-  if (!IsSwitch()) {
-    write(PortNum(0), ingress);
-  } else if (!whole_switch) {
-    write(PortNum(static_cast<uint8_t>(smp.modifier >> 8)),
-          PortNum(static_cast<uint8_t>(smp.modifier)));
-  } else {
-    for (size_t in = 0; in < ports_.size(); ++in) {
-      for (size_t out = 0; out < ports_.size(); ++out) {
-        write(PortNum(static_cast<uint8_t>(in)), PortNum(static_cast<uint8_t>(out)));
-      }
-    }
-  }
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetLft(const wire::Smp& smp, SmaEffects& effects) {
-  if (!LftBlockExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
-  const uint16_t block = static_cast<uint16_t>(smp.modifier);
-  const wire::LinearForwardingTable wanted = wire::LinearForwardingTable::Decode(smp.data);
-  if (wanted == LftBlock(block)) return wire::kStatusOk;
-  const size_t at = size_t{block} * wanted.kEntries;
-  if (lft_.size() < at + wanted.kEntries) {
-    // LinearFDBTop is written first: it says how large the table becomes, so growing wastes
-    // nothing.
-    const size_t top_block = switch_info_.linear_fdb_top / wire::LinearForwardingTable::kEntries;
-    lft_.reserve((std::max<size_t>(block, top_block) + 1) * wanted.kEntries);
-    lft_.resize(at + wanted.kEntries, kLinearForwardingNoPath);
-  }
-  std::copy_n(wanted.port.begin(), wanted.kEntries, lft_.begin() + static_cast<ptrdiff_t>(at));
-  effects.changed = true;
-  return wire::kStatusOk;
-}
-
-uint16_t SimDevice::SetMft(const wire::Smp& smp, SmaEffects& effects) {
-  if (!MftBlockExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
-  effects.changed = Store(mft_[smp.modifier], wire::MulticastForwardingTable::Decode(smp.data));
   return wire::kStatusOk;
 }
 

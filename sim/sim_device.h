@@ -52,6 +52,7 @@ struct LinkRequest {
 struct SmaEffects {
   bool reply = false;    // False: the SMP is dropped (M_Key) or needs no answer (TrapRepress).
   bool changed = false;  // A Set that altered a register.
+  bool m_key_violation = false;       // The SMP was dropped for its M_Key: trap 256 is due.
   std::optional<uint64_t> repressed;  // TransactionID of an accepted TrapRepress.
   std::vector<LinkRequest> links;
   // Asynchronous events for a program on this port.
@@ -122,14 +123,15 @@ class SimDevice {
   uint16_t SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   uint16_t SetPortInfoExtended(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   uint16_t SetSwitchInfo(wire::Smp& smp, SmaEffects& effects);
-  uint16_t SetPKeyTable(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetPKeyTable(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   uint16_t SetGuidInfo(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
-  uint16_t SetVlArbitration(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
+  uint16_t SetVlArbitration(PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   uint16_t SetSlToVl(PortNum ingress, const wire::Smp& smp, SmaEffects& effects);
   uint16_t SetLft(const wire::Smp& smp, SmaEffects& effects);
   uint16_t SetMft(const wire::Smp& smp, SmaEffects& effects);
   // Ports and blocks that a modifier names; nullopt or false where there is none.
   std::optional<PortNum> PortOfModifier(PortNum ingress, uint32_t modifier) const;
+  size_t PKeyCap(PortNum port) const;
   std::optional<std::pair<PortNum, uint16_t>> PKeyBlockOf(PortNum ingress, uint32_t modifier) const;
   std::optional<PortNum> VlArbitrationPort(PortNum ingress, uint32_t modifier) const;
   bool SlToVlExists(uint32_t modifier) const;

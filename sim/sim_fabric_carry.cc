@@ -273,7 +273,7 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
   CountSmp(attribute, method, *smp);
   ApplyEffects(packet.at.node);
   if (!effects_.reply) {
-    if (!effects_.repressed) ++stats_.lost_m_key;
+    if (effects_.m_key_violation) ++stats_.lost_m_key;
     return false;
   }
   if (observer_ != nullptr) {

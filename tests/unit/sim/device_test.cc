@@ -61,6 +61,47 @@ TEST_F(DeviceTest, RefusesWhatItDoesNotHave) {
   EXPECT_EQ(client.Exchange(odd).status, wire::kStatusUnsupportedMethod);
 }
 
+TEST_F(DeviceTest, RefusesModifiersThatNameNothing) {
+  EXPECT_EQ(client.Get(leaf, AttributeId::kNodeInfo, 1).status, kRefused);
+  EXPECT_EQ(client.Get(leaf, AttributeId::kNodeDescription, 1).status, kRefused);
+  EXPECT_EQ(client.Get(leaf, AttributeId::kSwitchInfo, 1).status, kRefused);
+  auto info = client.Get(leaf, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
+  info.linear_fdb_top = 9;
+  EXPECT_EQ(client.Set(leaf, info, 1).status, kRefused);
+  EXPECT_EQ(client.Get(leaf, AttributeId::kSwitchInfo).As<wire::SwitchInfo>().linear_fdb_top, 0);
+  EXPECT_EQ(client.Get(leaf, AttributeId::kLinearForwardingTable, 768).status, kRefused);
+  EXPECT_EQ(client.Get(leaf, AttributeId::kPKeyTable, 9u << 16).status, kRefused);
+}
+
+TEST_F(DeviceTest, RefusesVendorsAttributesAndThoseOfOtherManagers) {
+  // ExtendedPortInfo, GeneralInfo, ClassPortInfo (of GMPs), LedInfo (no such capability bit).
+  for (uint16_t attribute : {0xFF90, 0xFF17, 0x0001, 0x0031}) {
+    EXPECT_EQ(client.Get(leaf, static_cast<AttributeId>(attribute)).status, kUnsupported);
+    EXPECT_EQ(client.Get(neighbour, static_cast<AttributeId>(attribute)).status, kUnsupported);
+  }
+  EXPECT_EQ(client.Get(neighbour, AttributeId::kNotice).status, kUnsupported);
+  EXPECT_EQ(client.Set(neighbour, wire::SmInfo{}).status, kUnsupported);
+}
+
+TEST_F(DeviceTest, IgnoresATrapRepressOfNoNotice) {
+  wire::Smp repress;
+  repress.method = wire::Method::kTrapRepress;
+  repress.attribute = AttributeId::kPortInfo;
+  repress.path = leaf;
+  ASSERT_TRUE(fabric.Send(client.now, host, EncodeSmp(repress, Duration::zero())).ok());
+  EXPECT_EQ(fabric.next_event(), kNever);
+  EXPECT_EQ(fabric.stats().lost_m_key, 0u);
+}
+
+TEST_F(DeviceTest, ClearsViolationCountersButNeverSetsThem) {
+  const auto write = [&](uint16_t value) {
+    return client.ChangePort(leaf, 2, [&](PortInfo& info) { info.p_key_violations = value; });
+  };
+  const PortRef port{fabric.FindNode("su1-rail0-leaf").value(), PortNum(2)};
+  ASSERT_TRUE(write(7).ok());
+  EXPECT_EQ(fabric.device(port.node)->port(port.port).info.p_key_violations, 0);
+}
+
 TEST_F(DeviceTest, PortInfoShowsTheLink) {
   const PortInfo info = client.PortInfoOf(leaf, 1);
   EXPECT_EQ(info.port_state, PortState::kInit);
@@ -273,6 +314,12 @@ TEST_F(DeviceTest, PKeyTable) {
   ASSERT_TRUE(client.Set(neighbour, table, 3).ok());
   EXPECT_EQ(client.Get(neighbour, AttributeId::kPKeyTable, 3).As<Table>(), table);
   EXPECT_EQ(client.Get(neighbour, AttributeId::kPKeyTable, 2).As<Table>(), Table());
+  // Port 0 of a switch holds 8 keys here: what is written behind them is not kept.
+  table.keys[7] = PKey(0x8007);
+  table.keys[8] = PKey(0x8008);
+  EXPECT_EQ(client.Set(leaf, table, 0).As<Table>().keys[8], PKey());
+  EXPECT_EQ(client.Get(leaf, AttributeId::kPKeyTable, 0).As<Table>().keys[7], PKey(0x8007));
+  EXPECT_EQ(client.Get(leaf, AttributeId::kPKeyTable, 0).As<Table>().keys[8], PKey());
   EXPECT_EQ(client.Set(neighbour, table, 4).status, kRefused);  // 128 keys are 4 blocks.
   ASSERT_TRUE(client.Set(leaf, table, Table::Modifier(PortNum(2), 0)).ok());
   EXPECT_EQ(client.Get(leaf, Table::kAttribute, Table::Modifier(PortNum(2), 0)).As<Table>(), table);
@@ -299,7 +346,10 @@ TEST_F(DeviceTest, SlToVlAndArbitration) {
   using Arbitration = wire::VlArbitrationTable;
   Arbitration table;
   table.entries[0] = {1, 4};
-  ASSERT_TRUE(client.Set(leaf, table, Arbitration::Modifier(1, PortNum(2))).ok());
+  Arbitration longer = table;
+  longer.entries[8] = {2, 4};  // VLArbLowCap is 8.
+  ASSERT_EQ(client.Set(leaf, longer, Arbitration::Modifier(1, PortNum(2))).As<Arbitration>(),
+            table);
   EXPECT_EQ(client.Get(leaf, Arbitration::kAttribute, Arbitration::Modifier(1, PortNum(2)))
                 .As<Arbitration>(),
             table);
@@ -318,6 +368,10 @@ TEST_F(DeviceTest, GuidInfoKeepsThePortGuid) {
   const auto read = client.Get(neighbour, AttributeId::kGuidInfo).As<wire::GuidInfo>();
   EXPECT_EQ(read.guids[0], port);
   EXPECT_EQ(read.guids[1], Guid(2));
+  auto alias = client.Get(leaf, AttributeId::kGuidInfo).As<wire::GuidInfo>();
+  alias.guids[1] = Guid(2);  // GUIDCap of port 0 is 1.
+  EXPECT_EQ(client.Set(leaf, alias).As<wire::GuidInfo>().guids[1], Guid());
+  EXPECT_EQ(client.Get(leaf, AttributeId::kGuidInfo).As<wire::GuidInfo>().guids[1], Guid());
   EXPECT_EQ(client.Get(neighbour, AttributeId::kGuidInfo, 4).status, kRefused);
   EXPECT_EQ(client.Get(leaf, AttributeId::kGuidInfo, 1).status, kRefused);
 }
