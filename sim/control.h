@@ -37,7 +37,7 @@ struct SimNode {
   Guid guid;
   bool is_switch = false;
   int ports = 0;
-  bool running = true;  // False while it reboots.
+  bool running = true;  // False while it is off or reboots.
 };
 
 class Control {

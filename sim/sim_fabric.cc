@@ -240,7 +240,7 @@ void SimFabric::SetIsSmBit(Instant now, PortRef port, bool is_sm) {
   wire::PortInfo& info = Port(port).info;
   const uint32_t before = info.capability_mask;
   info.capability_mask = is_sm ? before | wire::kCapIsSm : before & ~wire::kCapIsSm;
-  if (info.capability_mask != before) RaiseTrap(port, wire::kTrapCapabilityMaskChanged);
+  if (info.capability_mask != before) RaiseTrap({port, wire::kTrapCapabilityMaskChanged});
 }
 
 absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
@@ -367,7 +367,7 @@ void SimFabric::RunEvent(const Event& event) {
     case Event::Kind::kTrain:
       if (Port(event.port).training == event.serial) FinishTraining(event.port);
       return;
-    case Event::Kind::kRebooted: FinishReboot(event.port.node); return;
+    case Event::Kind::kRebooted: FinishBoot(event.port.node); return;
     case Event::Kind::kTrap: RunTrap(event); return;
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimFabric: an in-process InfiniBand subnet that answers MADs. Directed-route SMPs are walked hop
 // by hop (IBA vol 1 §14.2.2), LID-routed MADs go by the forwarding tables that were programmed,
-// links follow the port state machine (§7.2.7), switches send trap 128 to their MasterSMLID until
-// it is repressed.
+// links follow the port state machine (§7.2.7), devices send their traps to their MasterSMLID until
+// they are repressed.
 //
 // Pure and deterministic: time is passed in, never read; the same calls give the same answers. With
 // a link latency of zero (the default) a MAD and its answer are carried within Send. Used by one
@@ -19,6 +19,7 @@
 // or, one request at a time: `auto answers = fabric.Exchange(now, host, outgoing);`
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -139,7 +140,15 @@ class SimFabric {
   absl::Status Unlink(Instant now, PortRef port);
   absl::Status Link(Instant now, PortRef port);
   absl::Status Connect(Instant now, PortRef a, PortRef b);
+  // The node is away, its links down, all that was written to it lost, until PowerOn.
+  absl::Status PowerOff(Instant now, NodeIndex node);
+  absl::Status PowerOn(Instant now, NodeIndex node);
+  // Off, and on after reboot_time.
   absl::Status Reboot(Instant now, NodeIndex node);
+  // The device reports a threshold of that port: trap 129 local link integrity, 130 excessive
+  // buffer overrun, 131 flow control update watchdog; repeated until repressed as all traps.
+  // kInvalidArgument: another number; kFailedPrecondition: the device is off or has no SM to tell.
+  absl::Status RaisePortTrap(Instant now, PortRef port, uint16_t number);
   absl::StatusOr<NodeIndex> FindNode(const std::string& name) const;
   std::vector<SimCable> ListCables() const;
   std::vector<SimNode> ListNodes() const;
@@ -189,18 +198,27 @@ class SimFabric {
     uint32_t id = 0;
     absl::flat_hash_map<uint64_t, Waiting> waiting;  // By TransactionID.
   };
+  struct TrapKey {
+    PortRef source;  // The end port that sends it.
+    uint16_t number = 0;
+    PortNum subject;  // Traps 129-131: the port that it is about.
+    friend auto operator<=>(const TrapKey&, const TrapKey&) = default;
+  };
+  using TrapDetails = std::array<uint8_t, 54>;
   struct Trap {  // Sent, and not repressed yet.
     uint64_t transaction_id = 0;
     int repeats_left = 0;
     uint32_t serial = 0;
     bool again = false;  // It happened once more since it was sent.
+    // Of what happened, where the registers of the port do not say it; of what happened last.
+    std::optional<TrapDetails> details, later;
   };
   struct Event {
     enum class Kind : uint8_t { kArrive, kTimeOut, kLinkRequest, kTrain, kRebooted, kTrap };
     Instant at;
     Kind kind = Kind::kArrive;
     PortRef port;
-    uint64_t id = 0;      // Slot, TransactionID, physical state or trap number.
+    uint64_t id = 0;      // Slot, TransactionID, physical state, or subject << 16 | trap number.
     uint32_t serial = 0;  // Tells an event that something newer has replaced.
     uint64_t sequence = 0;
     // For a heap whose top is the earliest.
@@ -211,6 +229,7 @@ class SimFabric {
   struct NodeState {
     std::unique_ptr<SimDevice> device;
     bool running = true;
+    bool boots = false;  // Off, but not for long.
   };
   enum class Hop : uint8_t { kConsume, kForward, kLost };
 
@@ -241,21 +260,26 @@ class SimFabric {
   void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
   void Deliver(Delivery delivery);
 
-  // sim_fabric_links.cc: links, traps, faults.
+  // sim_fabric_links.cc: links, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
   void DropLink(PortRef port, bool asked_for);
   void NoteStateChange(PortRef port);
   void TryTrain(PortRef port, Duration training_time);
   void FinishTraining(PortRef port);
-  void FinishReboot(NodeIndex node);
+  void FinishBoot(NodeIndex node);
   void SetIsSmBit(Instant now, PortRef port, bool is_sm);
-  void RaiseTrap(PortRef source, uint16_t number);
-  void SendTrap(PortRef source, uint16_t number, Trap& trap);
-  void RunTrap(const Event& event);
-  void Repress(NodeIndex node, uint64_t transaction_id);
-  wire::Notice MakeNotice(PortRef source, uint16_t number) const;
   absl::Status CheckSocket(PortRef port) const;
   SimEndpoint Endpoint(PortRef port) const;
+
+  // sim_fabric_traps.cc
+  void RaiseTrap(const TrapKey& key, std::optional<TrapDetails> details = std::nullopt);
+  void ScheduleTrap(Instant at, const TrapKey& key, uint32_t serial);
+  void SendTrap(const TrapKey& key, const Trap& trap);
+  void RunTrap(const Event& event);
+  void Repress(NodeIndex node, uint64_t transaction_id);
+  void ForgetTraps(NodeIndex node);
+  wire::Notice MakeNotice(const TrapKey& key, const Trap& trap) const;
+  static TrapDetails BadMKeyDetails(const Packet& packet, const wire::Smp& smp);
 
   void Schedule(Event event);
   void RunEvent(const Event& event);
@@ -279,7 +303,7 @@ class SimFabric {
   SimObserver* observer_ = nullptr;
   std::vector<Packet> in_flight_;  // Slots of packets that wait for their arrival.
   std::vector<uint32_t> free_slots_;
-  std::map<std::pair<PortRef, uint16_t>, Trap> traps_;
+  std::map<TrapKey, Trap> traps_;
   SmaEffects effects_;  // Of the answer being given; a member to reuse its storage.
   std::vector<Delivery> delivered_;
   SimStats stats_;

@@ -273,7 +273,11 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
   CountSmp(attribute, method, *smp);
   ApplyEffects(packet.at.node);
   if (!effects_.reply) {
-    if (effects_.m_key_violation) ++stats_.lost_m_key;
+    if (effects_.m_key_violation) {
+      ++stats_.lost_m_key;
+      RaiseTrap({{packet.at.node, node.ManagementPort(ingress)}, wire::kTrapBadMKey},
+                BadMKeyDetails(packet, *smp));
+    }
     return false;
   }
   if (observer_ != nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links and their state machine, traps, and the faults that an operator injects.
+// Links and their state machine, and the faults that an operator injects.
 #include <algorithm>
 
 #include "common/status.h"
@@ -20,11 +20,6 @@ PortPhysicalState StateAfterLoss(const wire::PortInfo& info) {
   return info.link_down_default_state == wire::LinkDownDefaultState::kSleep
              ? PortPhysicalState::kSleep
              : PortPhysicalState::kPolling;
-}
-
-void Put16(std::array<uint8_t, 54>& details, size_t at, uint32_t value) {
-  details[at] = static_cast<uint8_t>(value >> 8);
-  details[at + 1] = static_cast<uint8_t>(value);
 }
 
 }  // namespace
@@ -61,7 +56,7 @@ void SimFabric::NoteStateChange(PortRef port) {
   SimDevice& node = Device(port.node);
   if (!node.IsSwitch()) return;
   node.NotePortStateChange();
-  RaiseTrap({port.node, PortNum(0)}, wire::kTrapLinkStateChange);
+  RaiseTrap({{port.node, PortNum(0)}, wire::kTrapLinkStateChange});
 }
 
 void SimFabric::TryTrain(PortRef port, Duration training_time) {
@@ -149,20 +144,20 @@ absl::Status SimFabric::Connect(Instant now, PortRef a, PortRef b) {
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::Reboot(Instant now, NodeIndex index) {
+absl::Status SimFabric::PowerOff(Instant now, NodeIndex index) {
   if (!device(index)) return NotFound("no node {} in the simulated fabric", index);
   RunDue(now);
-  if (!nodes_[index.value()].running) {
-    return FailedPrecondition("'{}' is rebooting already", Device(index).description());
+  NodeState& state = nodes_[index.value()];
+  if (!state.running) {
+    return FailedPrecondition("'{}' is {} already", Device(index).description(),
+                              state.boots ? "rebooting" : "off");
   }
   SimDevice& node = Device(index);
-  nodes_[index.value()].running = false;
-  for (auto trap = traps_.begin(); trap != traps_.end();) {
-    trap = trap->first.first.node == index ? traps_.erase(trap) : std::next(trap);
-  }
+  state.running = false;
   for (uint8_t port = 1; port <= node.last_port().value(); ++port) {
     DropLink({index, PortNum(port)}, /*asked_for=*/false);
   }
+  ForgetTraps(index);
   node.Reset();
   for (const auto& host : hosts_) {
     // The program on this port outlives its adapter's restart and its driver sets the bit again.
@@ -170,95 +165,36 @@ absl::Status SimFabric::Reboot(Instant now, NodeIndex index) {
       Port(host->port).info.capability_mask |= wire::kCapIsSm;
     }
   }
+  RunDue(now_);
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::PowerOn(Instant now, NodeIndex index) {
+  if (!device(index)) return NotFound("no node {} in the simulated fabric", index);
+  RunDue(now);
+  NodeState& state = nodes_[index.value()];
+  if (state.running || state.boots) {
+    return FailedPrecondition("'{}' is {} already", Device(index).description(),
+                              state.boots ? "rebooting" : "on");
+  }
+  FinishBoot(index);
+  RunDue(now_);
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::Reboot(Instant now, NodeIndex index) {
+  FABRICD_RETURN_IF_ERROR(PowerOff(now, index));
+  nodes_[index.value()].boots = true;
   Schedule({now_ + options_.reboot_time, Event::Kind::kRebooted, {index, PortNum(0)}, 0, 0});
   RunDue(now_);
   return absl::OkStatus();
 }
 
-void SimFabric::FinishReboot(NodeIndex index) {
+void SimFabric::FinishBoot(NodeIndex index) {
   nodes_[index.value()].running = true;
+  nodes_[index.value()].boots = false;
   for (uint8_t port = 1; port <= Device(index).last_port().value(); ++port) {
     TryTrain({index, PortNum(port)}, options_.training_time);
-  }
-}
-
-wire::Notice SimFabric::MakeNotice(PortRef source, uint16_t number) const {
-  const wire::PortInfo& info = Port(source).info;
-  wire::Notice notice;
-  notice.trap = number;
-  notice.producer = static_cast<uint32_t>(Device(source.node).node_info().node_type);
-  notice.issuer_lid = info.lid;
-  if (number == wire::kTrapLinkStateChange) {
-    notice.type = 1;  // Urgent
-    Put16(notice.details, 0, info.lid.value());
-    return notice;
-  }
-  notice.type = 3;  // Informational; trap 144 (§14.2.5.1): LID, then the new CapabilityMask.
-  Put16(notice.details, 2, info.lid.value());
-  Put16(notice.details, 6, info.capability_mask >> 16);
-  Put16(notice.details, 8, info.capability_mask & 0xFFFF);
-  return notice;
-}
-
-void SimFabric::RaiseTrap(PortRef source, uint16_t number) {
-  const wire::PortInfo& info = Port(source).info;
-  if (!info.lid || !info.master_sm_lid) return;  // Nobody has configured this port: nobody to tell.
-  const auto [at, fresh] = traps_.try_emplace({source, number});
-  if (!fresh) {
-    at->second.again = true;
-    return;
-  }
-  Trap& trap = at->second;
-  trap.repeats_left = options_.trap_repeats;
-  trap.transaction_id = static_cast<uint64_t>(source.node.value() + 1) << 32 | next_trap_id_++;
-  // As an event: link changes come in pairs, and the tables are those after both.
-  trap.serial = next_serial_++;
-  Schedule({now_, Event::Kind::kTrap, source, number, trap.serial});
-}
-
-void SimFabric::RunTrap(const Event& event) {
-  const auto found = traps_.find({event.port, static_cast<uint16_t>(event.id)});
-  if (found == traps_.end() || found->second.serial != event.serial) return;
-  Trap& trap = found->second;
-  if (trap.repeats_left-- < 0) {
-    traps_.erase(found);
-    return;
-  }
-  const wire::PortInfo& info = Port(event.port).info;
-  const Duration period(int64_t{4096} << info.subnet_timeout);
-  trap.serial = next_serial_++;
-  Schedule({now_ + std::max(options_.trap_interval_min, period), Event::Kind::kTrap, event.port,
-            event.id, trap.serial});
-  SendTrap(event.port, static_cast<uint16_t>(event.id), trap);
-}
-
-void SimFabric::SendTrap(PortRef source, uint16_t number, Trap& trap) {
-  const wire::PortInfo& info = Port(source).info;
-  wire::Smp smp;
-  smp.method = wire::Method::kTrap;
-  smp.attribute = wire::AttributeId::kNotice;
-  smp.tid = TransactionId(static_cast<uint32_t>(trap.transaction_id));
-  smp.tid_high = static_cast<uint32_t>(trap.transaction_id >> 32);
-  MakeNotice(source, number).Encode(smp.data);
-  Packet packet;
-  packet.bytes.resize(wire::kMadBytes);
-  smp.Encode(std::span<uint8_t, wire::kMadBytes>(packet.bytes.data(), wire::kMadBytes));
-  packet.at = source;
-  packet.slid = info.lid;
-  packet.dlid = info.master_sm_lid;
-  packet.sl = ServiceLevel(info.master_sm_sl);
-  ++stats_.traps_sent;
-  Carry(std::move(packet));
-}
-
-void SimFabric::Repress(NodeIndex node, uint64_t transaction_id) {
-  for (auto at = traps_.begin(); at != traps_.end(); ++at) {
-    if (at->first.first.node != node || at->second.transaction_id != transaction_id) continue;
-    const auto [source, number] = at->first;
-    const bool again = at->second.again;
-    traps_.erase(at);
-    if (again) RaiseTrap(source, number);
-    return;
   }
 }
 

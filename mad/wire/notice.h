@@ -14,6 +14,10 @@ inline constexpr uint16_t kTrapExcessiveBufferOverrun = 130;
 inline constexpr uint16_t kTrapFlowControlWatchdog = 131;
 inline constexpr uint16_t kTrapCapabilityMaskChanged = 144;
 inline constexpr uint16_t kTrapSystemImageGuidChanged = 145;
+inline constexpr uint16_t kTrapBadMKey = 256;
+inline constexpr uint16_t kTrapBadPKey = 257;
+inline constexpr uint16_t kTrapBadQKey = 258;
+inline constexpr uint16_t kTrapSwitchBadPKey = 259;
 
 struct Notice {
   static constexpr AttributeId kAttribute = AttributeId::kNotice;

@@ -356,6 +356,129 @@ TEST_F(FabricTest, RebootLosesWhatWasWritten) {
   EXPECT_EQ(client.PortInfoOf(leaf, 7).port_state, PortState::kActive);  // The other spine's.
 }
 
+TEST_F(FabricTest, ANodeThatIsOffIsAwayUntilItIsOn) {
+  TinySm sm(client);
+  ASSERT_TRUE(sm.BringUp());
+  client.Wait(client.now);
+  const NodeIndex spine = fabric.FindNode("spine1").value();
+  EXPECT_EQ(fabric.PowerOn(client.now, spine).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(fabric.PowerOff(client.now, spine).ok());
+  EXPECT_EQ(fabric.PowerOff(client.now, spine).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(fabric.Reboot(client.now, spine).code(), absl::StatusCode::kFailedPrecondition);
+  size_t from_neighbours = 0;
+  for (const auto& mad : Mads(client.Wait(client.now + std::chrono::hours(1)))) {
+    ++from_neighbours;
+    EXPECT_NE(mad.from.lid, sm.lid.at(Device("spine1").guid()));  // It says no more.
+  }
+  EXPECT_GT(from_neighbours, 0u);
+  EXPECT_TRUE(client.Get({1, 5}, AttributeId::kNodeInfo).timed_out);
+  EXPECT_EQ(client.PortInfoOf(leaf, 5).port_state, PortState::kDown);
+  size_t off = 0;
+  for (const SimNode& node : fabric.ListNodes()) off += node.running ? 0 : 1;
+  EXPECT_EQ(off, 1u);
+  // A cable that is plugged meanwhile trains when both ends have power.
+  const PortRef socket = PortOf("su1-rail0-leaf", 6);
+  ASSERT_TRUE(fabric.Unlink(client.now, socket).ok());
+  ASSERT_TRUE(fabric.Link(client.now, socket).ok());
+  EXPECT_TRUE(fabric.LinkedPeer(socket).IsNone());
+  ASSERT_TRUE(fabric.PowerOn(client.now, spine).ok());
+  EXPECT_FALSE(fabric.LinkedPeer(socket).IsNone());
+  EXPECT_TRUE(client.Get({1, 5}, AttributeId::kNodeInfo).ok());
+  EXPECT_EQ(client.PortInfoOf({1, 5}, 0).lid, Lid());
+  EXPECT_EQ(fabric.device(spine)->lft_blocks_stored(), 0u);
+}
+
+// Traps 129-131: of each port its own, repressed one by one.
+TEST_F(FabricTest, ReportsTheThresholdsOfAPort) {
+  EXPECT_EQ(fabric.RaisePortTrap(client.now, PortOf("su1-rail0-leaf", 4), 129).code(),
+            absl::StatusCode::kFailedPrecondition);  // No subnet manager yet.
+  TinySm sm(client);
+  ASSERT_TRUE(sm.BringUp());
+  client.Wait(client.now);
+  ASSERT_TRUE(fabric.RaisePortTrap(client.now, PortOf("su1-rail0-leaf", 4), 129).ok());
+  ASSERT_TRUE(fabric.RaisePortTrap(client.now, PortOf("su1-rail0-leaf", 3), 129).ok());
+  ASSERT_TRUE(fabric.RaisePortTrap(client.now, PortOf("node0003 mlx5_1", 1), 131).ok());
+  EXPECT_EQ(fabric.RaisePortTrap(client.now, PortOf("spine1", 1), 128).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(fabric.RaisePortTrap(client.now, PortOf("spine1", 9), 130).code(),
+            absl::StatusCode::kNotFound);
+  const auto mads = Mads(client.Wait(client.now));
+  ASSERT_EQ(mads.size(), 3u);
+  const Lid leaf_lid = sm.lid.at(Device("su1-rail0-leaf").guid());
+  const Lid host_lid = sm.lid.at(Device("node0003 mlx5_1").guid());
+  const auto expect = [&](size_t at, uint16_t trap, Lid lid, uint8_t port, uint32_t producer) {
+    const auto notice = wire::Notice::Decode(DecodeSmp(mads[at].payload).data);
+    EXPECT_EQ(notice.trap, trap);
+    EXPECT_EQ(notice.type, 1);
+    EXPECT_EQ(notice.producer, producer);
+    EXPECT_EQ(notice.issuer_lid, lid);
+    EXPECT_EQ(notice.subject_lid(), lid);
+    EXPECT_EQ(notice.subject_port(), PortNum(port));
+  };
+  expect(0, 129, leaf_lid, 4, 2);
+  expect(1, 129, leaf_lid, 3, 2);
+  expect(2, 131, host_lid, 1, 1);
+  // Repressed by its transaction: the other two go on.
+  wire::Smp repress = DecodeSmp(mads[0].payload);
+  repress.method = wire::Method::kTrapRepress;
+  ASSERT_TRUE(fabric.Send(client.now, host, EncodeSmp(repress, Duration::zero(), leaf_lid)).ok());
+  const auto repeats = Mads(client.Wait(client.now + std::chrono::milliseconds(100)));
+  ASSERT_EQ(repeats.size(), 2u);
+  for (const auto& mad : repeats) EXPECT_NE(DecodeSmp(mad.payload).tid, repress.tid);
+}
+
+// Trap 256 tells who tried what, once more after the repress when it was tried again.
+TEST_F(FabricTest, ReportsABadMKey) {
+  TinySm sm(client);
+  ASSERT_TRUE(sm.BringUp());
+  ASSERT_TRUE(client
+                  .ChangePort({1, 2}, 1,
+                              [](PortInfo& info) {
+                                info.m_key = MKey(0x1234);
+                                info.m_key_protect_bits = 1;
+                              })
+                  .ok());
+  client.Wait(client.now);
+  const Lid lid = sm.lid.at(Device("node0002 mlx5_0").guid());
+  client.m_key = MKey(7);
+  EXPECT_TRUE(client.Set({1, 2}, wire::PKeyTable(), 2).timed_out);
+  wire::Smp routed;
+  routed.method = wire::Method::kSet;
+  routed.attribute = AttributeId::kGuidInfo;
+  EXPECT_TRUE(client.Exchange(routed, lid).timed_out);
+  client.m_key = MKey();
+  ASSERT_FALSE(client.unsolicited.empty());
+  const wire::Smp trap = DecodeSmp(client.unsolicited.front().payload);
+  auto notice = wire::Notice::Decode(trap.data);
+  EXPECT_EQ(notice.trap, wire::kTrapBadMKey);
+  EXPECT_EQ(notice.type, 2);
+  EXPECT_EQ(notice.issuer_lid, lid);
+  const auto& details = notice.details;
+  EXPECT_EQ(details[2] << 8 | details[3], 0xFFFF);  // Directed: it has no source LID.
+  EXPECT_EQ(details[4] << 8 | details[5], 0xFFFF);
+  EXPECT_EQ(details[6], 0x02);
+  EXPECT_EQ(details[8] << 8 | details[9], 0x0016);
+  EXPECT_EQ(details[13], 2);  // AttributeModifier
+  EXPECT_EQ(details[21], 7);  // M_Key
+  EXPECT_EQ(details[23], 0x80 | 2);
+  EXPECT_EQ(details[25], 1);  // Return path: into the leaf by port 1, into the node by port 1.
+  EXPECT_EQ(details[26], 1);
+
+  wire::Smp repress = trap;
+  repress.method = wire::Method::kTrapRepress;
+  repress.m_key = MKey(0x1234);
+  client.Wait(client.now);
+  ASSERT_TRUE(fabric.Send(client.now, host, EncodeSmp(repress, Duration::zero(), lid)).ok());
+  const auto later = Mads(client.Wait(client.now));
+  ASSERT_EQ(later.size(), 1u);
+  notice = wire::Notice::Decode(DecodeSmp(later[0].payload).data);
+  EXPECT_EQ(notice.details[2] << 8 | notice.details[3],
+            sm.lid.at(Device("node0001 mlx5_0").guid()).value());
+  EXPECT_EQ(notice.details[9], 0x14);
+  EXPECT_EQ(notice.details[23], 0);
+  EXPECT_EQ(Device("node0002 mlx5_0").port(PortNum(1)).info.m_key_violations, 2);
+}
+
 TEST_F(FabricTest, LocalPortEvents) {
   using Event = mad::LocalPortEvent::Kind;
   TinySm sm(client);
