@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabricsim: makes simulated fabrics. Each command is a file beside this one.
+// fabricsim: makes simulated fabrics, and runs the deterministic simulation on them. Each command
+// is a file beside this one.
 #include <CLI/CLI.hpp>
 
 #include "sim/cli/command.h"
 #include "sim/cli/generate_command.h"
+#include "sim/cli/run_command.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Makes simulated InfiniBand fabrics", "fabricsim");
+  CLI::App app("Makes simulated InfiniBand fabrics, and tries fabricd on them", "fabricsim");
   app.require_subcommand(1);
   fabricd::sim::Run run;
   fabricd::sim::AddGenerate(app, run);
+  fabricd::sim::AddRun(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -214,14 +214,17 @@ std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit) {
   return faults;
 }
 
-std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric, const routing::RoutingPlan& plan,
-                                          size_t limit) {
+std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric,
+                                          const fabric::FabricSnapshot& snapshot,
+                                          const routing::RoutingPlan& plan, size_t limit) {
   std::vector<std::string> unlike;
   for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
     const SimDevice* device = fabric.device(NodeIndex(i));
-    if (device == nullptr || !device->IsSwitch() || !plan.HasRow(NodeIndex(i))) continue;
+    if (device == nullptr || !device->IsSwitch()) continue;
+    const fabric::Node* node = snapshot.FindNode(device->guid());
+    if (node == nullptr || !plan.HasRow(node->index)) continue;
     for (uint32_t lid = 1; lid <= plan.lid_top.value() && unlike.size() < limit; ++lid) {
-      const uint8_t wanted = plan.EgressPort(NodeIndex(i), Lid(static_cast<uint16_t>(lid)));
+      const uint8_t wanted = plan.EgressPort(node->index, Lid(static_cast<uint16_t>(lid)));
       const uint8_t held = device->LftPort(Lid(static_cast<uint16_t>(lid)));
       if (wanted == held) continue;
       unlike.push_back(fmt::format("{} block {}: LID {} leaves by {}, the plan says {}",
@@ -339,12 +342,12 @@ void Watch::OnServed(const Served& served) {
   }
   const Key key{served.ingress.node, port, served.request.attribute, served.request.modifier};
   Program& program = programs_[served.sender];
-  if (set) {
-    CheckIdle(served, key, program);
-    if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
-  }
   const uint64_t id =
       static_cast<uint64_t>(served.request.tid_high) << 32 | served.request.tid.value();
+  if (set) {
+    if (program.served_sets.insert(id).second) CheckIdle(served, key, program);
+    if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
+  }
   program.answers[id] = {key, served.answer.data};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include "routing/plan.h"
 #include "sim/mad_faults.h"
@@ -30,9 +31,11 @@ std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit = 10)
 std::vector<std::string> Loops(const SimFabric& fabric, size_t limit = 10);
 // LIDs held by two ports, or end ports of linked nodes without one.
 std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit = 10);
-// Table entries below the LID top that differ from the plan, by switch and block.
-std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric, const routing::RoutingPlan& plan,
-                                          size_t limit = 10);
+// Table entries up to the LID top that differ from the plan, one for each block. The plan's node
+// indices are those of `snapshot`.
+std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric,
+                                          const fabric::FabricSnapshot& snapshot,
+                                          const routing::RoutingPlan& plan, size_t limit = 10);
 // End ports with a link whose P_Key table does not hold the default full key exactly once, or holds
 // a key that nobody wants there.
 std::vector<std::string> PKeyFaults(const SimFabric& fabric, size_t limit = 10);
@@ -92,6 +95,7 @@ class Watch : public SimObserver {
     // Given and not delivered yet, by TransactionID; then what the program was last told.
     absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
     absl::flat_hash_map<Key, wire::SmpData> told;
+    absl::flat_hash_set<uint64_t> served_sets;  // TransactionIDs: a second copy is the network's.
     Instant last_set = Instant::min();
   };
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/foreign_sm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status.h"
+#include "mad/transaction_engine.h"
+#include "mad/wire/tables.h"
+#include "sweep/election.h"
+
+namespace fabricd::sim {
+namespace {
+
+using wire::SmControl;
+using wire::SmState;
+
+constexpr Duration kLook = std::chrono::seconds(1);
+constexpr Duration kTimeout = std::chrono::milliseconds(200);
+constexpr int kMasterlessLooks = 5;
+
+}  // namespace
+
+ForeignSm::ForeignSm(SimFabric& fabric, PortRef host, uint8_t priority, uint64_t seed, Peers peers)
+    : fabric_(fabric), host_(host), peers_(std::move(peers)), rng_(seed) {
+  info_.guid = fabric.device(host.node)->port(host.port).guid;
+  info_.sm_key = SmKey(1);
+  info_.priority = priority;
+  info_.state = SmState::kNotActive;
+}
+
+void ForeignSm::Appear(Instant now) {
+  info_.state = SmState::kDiscovering;
+  fabric_.SetIsSm(now, host_, true);
+  next_ = now + kLook;
+}
+
+void ForeignSm::Leave(Instant now) {
+  info_.state = SmState::kNotActive;
+  fabric_.SetIsSm(now, host_, false);
+  next_ = kNever;
+}
+
+void ForeignSm::OnTimer(Instant now) {
+  next_ = now + kLook;
+  Act(now);
+}
+
+void ForeignSm::Act(Instant now) {
+  ++info_.activity_count;
+  handing_over_ = false;
+  const std::vector<Peer> peers = peers_();
+  const Peer* master = nullptr;
+  const Peer* higher = nullptr;
+  for (const Peer& peer : peers) {
+    if (peer.state == SmState::kNotActive) continue;
+    if (peer.state == SmState::kMaster) master = &peer;
+    if (sweep::IsHigher(peer.priority, peer.guid, info_.priority, info_.guid)) higher = &peer;
+  }
+  if (info_.state == SmState::kMaster) {
+    if (higher != nullptr)
+      HandOver(now, *higher);
+    else
+      WriteSomeTable(now);
+    return;
+  }
+  masterless_ = master != nullptr ? 0 : masterless_ + 1;
+  if (master != nullptr || (higher != nullptr && info_.state == SmState::kDiscovering)) {
+    info_.state = SmState::kStandby;
+  } else if (info_.state == SmState::kDiscovering || masterless_ > kMasterlessLooks) {
+    info_.state = SmState::kMaster;
+  }
+}
+
+void ForeignSm::OnDelivery(Instant now, const Delivery& delivery) {
+  const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+  if (mad == nullptr || mad->payload.size() < wire::kMadBytes) return;
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(mad->payload.data(), wire::kMadBytes));
+  if (!smp || mad->kind != mad::IncomingMad::Kind::kReceived) return;
+  if (smp->attribute != wire::AttributeId::kSmInfo) return;
+  if (smp->method == wire::Method::kGet || smp->method == wire::Method::kSet) {
+    Answer(now, *mad, *smp);
+  } else if (smp->method == wire::Method::kGetResp && smp->status == wire::kStatusOk &&
+             std::exchange(handing_over_, false)) {
+    info_.state = SmState::kStandby;
+  }
+}
+
+void ForeignSm::Answer(Instant now, const mad::IncomingMad& request, wire::Smp smp) {
+  if (info_.state == SmState::kNotActive) return;
+  if (smp.method == wire::Method::kSet) {
+    const auto next = sweep::StateAfterControl(info_.state, static_cast<SmControl>(smp.modifier));
+    if (next)
+      info_.state = *next;
+    else
+      smp.status = wire::kStatusInvalidAttributeValue;
+  }
+  info_.Encode(smp.data);
+  const absl::Status sent = fabric_.Send(now, host_, mad::MakeSmpResponse(request, smp));
+  FABRICD_CHECK(sent.ok(), "{}", Message(sent));
+}
+
+void ForeignSm::HandOver(Instant now, const Peer& to) {
+  const auto path = PathTo(to.host.node);
+  if (!path) return;
+  wire::Smp smp;
+  smp.method = wire::Method::kSet;
+  smp.attribute = wire::AttributeId::kSmInfo;
+  smp.modifier = static_cast<uint32_t>(SmControl::kHandover);
+  info_.Encode(smp.data);
+  handing_over_ = true;
+  Send(now, std::move(smp), *path);
+}
+
+// A block of some switch, with every LID to its port 1.
+void ForeignSm::WriteSomeTable(Instant now) {
+  const NodeIndex node(static_cast<uint32_t>(rng_.Below(fabric_.node_index_end())));
+  const SimDevice* device = fabric_.device(node);
+  const auto path = device != nullptr && device->IsSwitch() ? PathTo(node) : std::nullopt;
+  if (!path) return;
+  wire::LinearForwardingTable block;
+  block.port.fill(1);
+  wire::Smp smp;
+  smp.method = wire::Method::kSet;
+  smp.attribute = wire::AttributeId::kLinearForwardingTable;
+  block.Encode(smp.data);
+  Send(now, std::move(smp), *path);
+}
+
+void ForeignSm::Send(Instant now, wire::Smp smp, const wire::DirectedPath& path) {
+  smp.tid = TransactionId(next_id_++);
+  smp.path = path;
+  mad::OutgoingMad mad;
+  mad.timeout = kTimeout;
+  mad.payload.resize(wire::kMadBytes);
+  smp.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  const absl::Status sent = fabric_.Send(now, host_, std::move(mad));
+  FABRICD_CHECK(sent.ok(), "{}", Message(sent));
+}
+
+std::optional<wire::DirectedPath> ForeignSm::PathTo(NodeIndex target) const {
+  struct Place {
+    NodeIndex node;
+    wire::DirectedPath path;
+  };
+  std::vector<Place> open{{host_.node, {}}};
+  std::vector<bool> seen(fabric_.node_index_end(), false);
+  seen[host_.node.value()] = true;
+  for (size_t next = 0; next < open.size(); ++next) {
+    const Place place = open[next];
+    if (place.node == target) return place.path;
+    const bool first = next == 0;
+    if (!first && !fabric_.device(place.node)->IsSwitch()) continue;
+    for (int num = 1; num <= fabric_.device(place.node)->last_port().value(); ++num) {
+      const PortNum port(static_cast<uint8_t>(num));
+      if (first && !fabric_.device(place.node)->IsSwitch() && port != host_.port) continue;
+      const PortRef peer = fabric_.LinkedPeer({place.node, port});
+      if (peer.IsNone() || seen[peer.node.value()] || !place.path.CanExtend()) continue;
+      seen[peer.node.value()] = true;
+      open.push_back({peer.node, place.path.Then(port)});
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace fabricd::sim

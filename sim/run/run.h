@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunSeed: one run of the deterministic simulation. A safety phase, in which faults drawn from the
+// seed hit a fabric and its managers while the Watch looks at every MAD; then all faults stop, and
+// within a bounded time one manager must have brought the subnet up, fall quiet, and leave devices
+// that every checker accepts. One seed, topology and fault specification give one run, whatever
+// the thread count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fabric/snapshot.h"
+#include "sim/mad_faults.h"
+#include "sim/run/fault_spec.h"
+#include "sweep/options.h"
+
+namespace fabricd::sim {
+
+struct RunOptions {
+  FaultSpec faults = StandardFaults();
+  uint64_t seed = 1;
+  sweep::CoreOptions core;
+  // Given the lines of each manager's trace (trace.h), by the manager's number; may be empty.
+  std::function<void(size_t manager, const std::string& line)> trace;
+};
+
+struct RunResult {
+  Faults drawn{};
+  std::vector<std::string> failures;  // "checker: what"; empty: passed.
+  std::vector<std::string> story;     // What happened when, and what the managers logged.
+  uint64_t digest = 0;                // Of all MADs sent.
+  uint64_t mads = 0;                  // Sent by managers and their rivals.
+  uint64_t sets = 0;                  // That reached a device.
+  Duration up_after{};                // Virtual time from the start until the subnet first was up.
+  Duration settled_after{};           // From the end of the faults until all was quiet.
+  bool passed() const { return failures.empty(); }
+};
+
+RunResult RunSeed(const fabric::FabricSnapshot& topology, const RunOptions& options);
+
+}  // namespace fabricd::sim
