@@ -273,6 +273,8 @@ void Core::FinishDiscovery(Instant now) {
   done->Finish();
   local_ = done->local();
   remote_sms_ = done->remote_sms();
+  unread_ = done->unread();
+  unread_wait_ = Duration::zero();
   for (RemoteSm& sm : remote_sms_)
     if (sm.guid == handed_over_by_ && sm.state == SmState::kMaster) sm.state = SmState::kStandby;
   handed_over_by_.reset();
@@ -398,6 +400,11 @@ bool Core::AllLinksActive() {
     problems_.Add("LocalPortDown", local_port_.device, "the SM's own port has no link");
     return false;
   }
+  if (!snapshot_->node(local_.node)->IsSwitch() && local->peer.IsNone()) {
+    problems_.Add("LocalPortAlone", local_port_.device,
+                  "what the SM's own port is linked to does not answer");
+    return false;
+  }
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
@@ -430,7 +437,8 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   for (uint64_t command : std::exchange(running_commands_, {}))
     effects_.finished.push_back({command, absl::OkStatus()});
   const auto& sweep = options_.sweep;
-  next_light_ = sweep.light_interval > Duration::zero() ? now + sweep.light_interval : kNever;
+  const Duration until_light = UntilLightSweep();
+  next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (kind == SweepKind::kHeavy && sm_state_ != SmState::kStandby) {
@@ -445,9 +453,19 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
 
 // ---- light sweep
 
+// What was not read is asked for again soon, then ever more seldom, down to the usual pace.
+Duration Core::UntilLightSweep() {
+  const auto& sweep = options_.sweep;
+  if (unread_.empty()) return sweep.light_interval;
+  const Duration cap =
+      sweep.light_interval > Duration::zero() ? sweep.light_interval : sweep.retry_max;
+  unread_wait_ = std::min(std::max(unread_wait_ * 2, sweep.retry_min), cap);
+  return unread_wait_;
+}
+
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_,
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_, unread_,
                                         CookieBase(Owner::kLight));
   light_->Start();
 }

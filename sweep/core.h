@@ -94,6 +94,7 @@ class Core {
   void OnPollAnswer(const mad::Completion& completion, Instant now);
   void OnHandoverAnswer(const mad::Completion& completion, Instant now);
   bool AllLinksActive();
+  Duration UntilLightSweep();
   void Handle(const ElectionVerdict& verdict, Instant now);
 
   void SetPhase(Phase phase);
@@ -117,6 +118,7 @@ class Core {
   std::vector<routing::ChainStep> chain_;
   PortRef local_;
   std::vector<RemoteSm> remote_sms_;
+  std::vector<Unread> unread_;
   ProblemList problems_;
 
   // What is being done.
@@ -144,7 +146,7 @@ class Core {
   uint32_t activity_count_ = 0;
   SweepReport last_report_;
   ReportMaker report_;
-  Duration retry_wait_{};
+  Duration retry_wait_{}, unread_wait_{};
   Instant next_light_ = kNever, next_heavy_ = kNever, next_poll_ = kNever, next_retry_ = kNever;
 
   bool changed_ = true;  // Something that a view shows.

@@ -155,7 +155,7 @@ AppliedLft& DeviceTable::Lft(NodeIndex node) {
   return lfts_[node.value()];
 }
 
-const std::vector<wire::PKeyTable>* DeviceTable::FindPKeys(PortRef port) const {
+const DeviceTable::PKeyBlocks* DeviceTable::FindPKeys(PortRef port) const {
   auto it = pkeys_.find(port);
   return it == pkeys_.end() ? nullptr : &it->second;
 }

@@ -78,8 +78,11 @@ class DeviceTable {
   }
 
   AppliedLft& Lft(NodeIndex node);
-  std::vector<wire::PKeyTable>& PKeys(PortRef port) { return pkeys_[port]; }
-  const std::vector<wire::PKeyTable>* FindPKeys(PortRef port) const;
+  // A port's P_Key table as last read, block by block; nullopt: that block did not answer. Writing
+  // beside a block that is not known could take somebody's key away.
+  using PKeyBlocks = std::vector<std::optional<wire::PKeyTable>>;
+  PKeyBlocks& PKeys(PortRef port) { return pkeys_[port]; }
+  const PKeyBlocks* FindPKeys(PortRef port) const;
 
   // A PortInfo Set that the device answered without taking every value: not repeated while the wish
   // and what the device shows stay the same.
@@ -105,7 +108,7 @@ class DeviceTable {
   const SmOptions* options_;
   std::vector<Device> devices_;   // [NodeIndex]
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
-  absl::flat_hash_map<PortRef, std::vector<wire::PKeyTable>> pkeys_;
+  absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
   absl::flat_hash_map<PortRef, uint64_t> settled_;
 };
 

@@ -14,6 +14,9 @@ namespace {
 // A cookie is base | ask << 52 | extra << 40 | port << 32 | node (or probe number).
 constexpr int kAskShift = 52, kExtraShift = 40, kPortShift = 32;
 
+// Any one of them that answers later leads to a sweep that reads them all.
+constexpr size_t kMaxUnread = 1024;
+
 constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
 constexpr uint8_t kDetail = 2;
 
@@ -75,6 +78,9 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
   const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
                         PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  if (ask != Ask::kProbe && ask != Ask::kRecheck &&
+      completion.outcome != mad::Completion::Outcome::kResponse && unread_.size() < kMaxUnread)
+    unread_.push_back({subject, completion.attribute, completion.modifier});
   switch (ask) {
     case Ask::kProbe: {
       const Probe probe = probes_[subject.node.value()];
@@ -95,10 +101,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kPortInfo: OnPortInfo(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        auto& blocks = devices_.PKeys(subject);
-        const size_t block = completion.modifier & 0xFFFF;
-        if (blocks.size() <= block) blocks.resize(block + 1);
-        blocks[block] = wire::PKeyTable::Decode(completion.response.data);
+        devices_.PKeys(subject).at(completion.modifier & 0xFFFF) =
+            wire::PKeyTable::Decode(completion.response.data);
       }
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
@@ -243,7 +247,7 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
   const uint16_t blocks =
       static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
                                             static_cast<int>(wire::PKeyTable::kEntries)));
-  devices_.PKeys(port).clear();
+  devices_.PKeys(port).assign(blocks, std::nullopt);
   for (uint16_t block = 0; block < blocks; ++block)
     Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
            kDetail);

@@ -24,6 +24,13 @@
 
 namespace fabricd::sweep {
 
+// Something that a device which answers other things did not tell.
+struct Unread {
+  PortRef port;
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+};
+
 class Discovery {
  public:
   // All references must outlive this. `local` is the port the SM sits on.
@@ -45,6 +52,8 @@ class Discovery {
   bool local_failed() const { return local_failed_; }
   PortRef local() const { return local_; }
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
+  // To be asked for again: their devices live. Silent neighbours show in the snapshot instead.
+  const std::vector<Unread>& unread() const { return unread_; }
   size_t nodes_found() const { return seen_.size(); }
 
  private:
@@ -106,6 +115,7 @@ class Discovery {
   absl::flat_hash_set<PortRef> asked_;             // End ports.
   absl::flat_hash_set<NodeIndex> failed_;          // Switches without SwitchInfo.
   std::vector<RemoteSm> remote_sms_;
+  std::vector<Unread> unread_;
 };
 
 }  // namespace fabricd::sweep

@@ -15,11 +15,13 @@ constexpr int kAskShift = 56;
 
 LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                        const DeviceTable& devices, mad::TransactionEngine& engine,
-                       std::vector<RemoteSm> remote_sms, uint64_t cookie_base)
+                       std::vector<RemoteSm> remote_sms, std::vector<Unread> unread,
+                       uint64_t cookie_base)
     : snapshot_(std::move(snapshot)),
       devices_(devices),
       engine_(engine),
       remote_sms_(std::move(remote_sms)),
+      unread_(std::move(unread)),
       cookie_base_(cookie_base) {}
 
 void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject) {
@@ -49,6 +51,10 @@ void LightSweep::Start() {
     if (devices_.Has(node))
       Submit(devices_.Get(remote_sms_[i].port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
   }
+  for (uint32_t i = 0; i < unread_.size(); ++i)
+    if (devices_.Has(unread_[i].port.node))
+      Submit(devices_.Get(unread_[i].port, unread_[i].attribute, unread_[i].modifier), Ask::kUnread,
+             i);
 }
 
 void LightSweep::Change(std::string reason) {
@@ -74,6 +80,11 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
     case Ask::kProbe:
       if (IsOk(completion))
         Change(fmt::format("switch {}: a silent neighbour answers now", name()));
+      break;
+    case Ask::kUnread:
+      if (IsOk(completion))
+        Change(fmt::format("{} that did not answer can be read now",
+                           wire::AttributeName(completion.attribute)));
       break;
     case Ask::kSmInfo: {
       RemoteSm& sm = remote_sms_[subject];

@@ -11,6 +11,7 @@
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device_table.h"
+#include "sweep/discovery.h"
 #include "sweep/view.h"
 
 namespace fabricd::sweep {
@@ -19,7 +20,7 @@ class LightSweep {
  public:
   LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
              mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
-             uint64_t cookie_base);
+             std::vector<Unread> unread, uint64_t cookie_base);
 
   void Start();
   void OnCompletion(const mad::Completion& completion);
@@ -29,7 +30,7 @@ class LightSweep {
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
 
  private:
-  enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo };
+  enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
   void Submit(mad::SmpRequest request, Ask ask, uint32_t subject);
   void Change(std::string reason);
 
@@ -37,6 +38,7 @@ class LightSweep {
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   std::vector<RemoteSm> remote_sms_;
+  const std::vector<Unread> unread_;
   const uint64_t cookie_base_;
   bool started_ = false;
   size_t outstanding_ = 0;

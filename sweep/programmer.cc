@@ -223,10 +223,12 @@ bool Programmer::Send(const Item& item) {
 bool Programmer::SendPKeys(const Item& item) {
   const auto* blocks = devices_.FindPKeys({item.node, item.port});
   if (blocks == nullptr || blocks->empty()) return false;
-  for (const auto& block : *blocks)
-    if (std::find(block.keys.begin(), block.keys.end(), kDefaultFull) != block.keys.end())
+  for (const auto& block : *blocks) {
+    if (!block) return false;
+    if (std::find(block->keys.begin(), block->keys.end(), kDefaultFull) != block->keys.end())
       return false;
-  const auto wanted = WithDefaultKey(blocks->front());
+  }
+  const auto wanted = WithDefaultKey(*blocks->front());
   if (!wanted) {
     problems_.Add("PKeyTableFull", NameOf(item.node, item.port),
                   "no room for the default P_Key 0xffff");
