@@ -17,9 +17,9 @@ absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> MakeTopology(
   if (IsGeneratorSpec(spec)) return Generate(spec);
   std::ifstream file(spec, std::ios::binary);
   if (!file) {
-    return NotFound(
-        "topology '{}': {}; the generators are fat-tree:KEY=VALUE,… and superpod:KEY=VALUE,…", spec,
-        std::strerror(errno));
+    const char* reason = std::strerror(errno);
+    return NotFound("topology '{}': {}; the generators, each KIND:KEY=VALUE,…, are {}", spec,
+                    reason, GeneratorNames());
   }
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (file.bad() || text.empty())

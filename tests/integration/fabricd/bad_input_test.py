@@ -70,7 +70,7 @@ class BadInputTest(ibsim.Case):
         output = self.on_fabric("sim:dragonfly:groups=4", code=2)
         self.assertRegex(output, "'dragonfly:groups=4'.*fat-tree.*superpod")
         output = self.on_fabric("sim:superpod:sus=1,colour=3", code=2)
-        self.assertRegex(output, r"superpod has no parameter 'colour' \(it has sus, hosts, rails")
+        self.assertRegex(output, r"superpod: no parameter 'colour' \(it has sus, hosts, rails")
         output = self.on_fabric("sim:superpod:hosts=0", code=2)
         self.assertIn("hosts 0: 1 or more", output)
         output = self.on_fabric("ethernet", code=2)

@@ -8,72 +8,19 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
+#include "sim/generate/fat_tree.h"
+#include "sim/generate/kinds.h"
+#include "sim/generate/superpod.h"
 #include "sim/topology.h"
+#include "tests/unit/sim/generated.h"
 
 namespace fabricd::sim {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct Counts {
-  size_t hosts = 0, switches = 0, links = 0;
-  friend bool operator==(const Counts&, const Counts&) = default;
-  friend void PrintTo(const Counts& counts, std::ostream* out) {
-    *out << counts.hosts << " HCAs, " << counts.switches << " switches, " << counts.links
-         << " links";
-  }
-};
-
-// Counts the fabric and checks what every fabric must keep: unique GUIDs, links symmetric.
-Counts Check(const fabric::FabricSnapshot& snapshot) {
-  Counts counts;
-  std::set<Guid> node_guids, port_guids;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
-    EXPECT_TRUE(node_guids.insert(node.guid()).second) << fmt::format("{}", node.guid());
-    ++(node.IsSwitch() ? counts.switches : counts.hosts);
-    for (size_t number = 0; number < node.ports.size(); ++number) {
-      const fabric::Port& port = node.ports[number];
-      if (port.guid) {
-        EXPECT_TRUE(port_guids.insert(port.guid).second);
-      }
-      if (port.peer.IsNone()) continue;
-      ++counts.links;
-      const PortRef self{node.index, PortNum(static_cast<uint8_t>(number))};
-      EXPECT_EQ(snapshot.port(port.peer)->peer, self);
-      EXPECT_TRUE(port.IsUp());
-    }
-  });
-  counts.links /= 2;
-  return counts;
-}
-
-Counts Make(const std::string& spec) {
-  const auto made = Generate(spec);
-  EXPECT_TRUE(made.ok()) << spec << ": " << made.status();
-  return made.ok() ? Check(**made) : Counts();
-}
-
-std::string Refusal(const std::string& spec) {
-  const auto made = Generate(spec);
-  EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument) << spec;
-  return Message(made.status());
-}
-
-// Port counts between each pair of named switches.
-int Cables(const fabric::FabricSnapshot& snapshot, const std::string& a, const std::string& b) {
-  int cables = 0;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
-    if (node.description != a) return;
-    for (const fabric::Port& port : node.ports) {
-      if (!port.peer.IsNone() && snapshot.node(port.peer.node)->description == b) ++cables;
-    }
-  });
-  return cables;
-}
 
 TEST(SuperPod, HasTheReferenceCounts) {
   EXPECT_EQ(Make("superpod:sus=1"), (Counts{256, 8 + 4, 512}));
@@ -152,6 +99,15 @@ TEST(FatTree, FollowsItsOptions) {
   EXPECT_EQ(Make("fat-tree:radix=64,levels=3,pods=44"), (Counts{45056, 3520, 3 * 45056}));
 }
 
+TEST(FatTree, LeavesOnePortOfAnOddRadixFree) {
+  const auto odd = Made("fat-tree:radix=9"), even = Made("fat-tree:radix=8");
+  ASSERT_TRUE(odd && even);
+  EXPECT_EQ(Check(*odd), Check(*even));
+  EXPECT_EQ(CablesOf(*odd, Numbers::kWith), CablesOf(*even, Numbers::kWith));
+  odd->ForEachNode(
+      [&](const fabric::Node& node) { EXPECT_EQ(node.info.num_ports, node.IsSwitch() ? 9 : 1); });
+}
+
 TEST(FatTree, ReachesEveryCoreFromEveryPod) {
   const auto made = GenerateFatTree({.radix = 8, .levels = 3, .pods = 4});
   ASSERT_TRUE(made.ok());
@@ -187,12 +143,57 @@ TEST(Generate, NamesWhatDoesNotFit) {
   EXPECT_THAT(Refusal("superpod:sus=1,sus=2"), HasSubstr("given twice"));
   EXPECT_THAT(Refusal("superpod:8"), HasSubstr("'8' is not KEY=VALUE"));
   EXPECT_THAT(Refusal("superpod:speed=fast"), HasSubstr("speed 'fast'"));
-  EXPECT_THAT(Refusal("fat-tree:radix=7"), HasSubstr("radix 7"));
+  EXPECT_THAT(Refusal("superpod:,rails=2"), HasSubstr("'' is not KEY=VALUE"));
+  EXPECT_THAT(Refusal("superpod:rails"), HasSubstr("'rails' is not KEY=VALUE"));
+  EXPECT_THAT(Refusal("superpod:rails="), HasSubstr("rails= is not a number"));
+  EXPECT_THAT(Refusal("superpod:rails=99999999999"), HasSubstr("is not a number"));
+  EXPECT_THAT(Refusal("superpod:permute-ports=maybe"), HasSubstr("is not true or false"));
+  EXPECT_THAT(Refusal("superpod:seed=-1"), HasSubstr("seed=-1 is not a number"));
+  EXPECT_THAT(Refusal("fat-tree:radix=1"), HasSubstr("radix 1: from 2 to 254"));
+  EXPECT_THAT(Refusal("fat-tree:radix=255"), HasSubstr("radix 255"));
+  EXPECT_THAT(Refusal("fat-tree:levels=1"), HasSubstr("levels 1: from 2 to 8"));
+  EXPECT_THAT(Refusal("fat-tree:oversubscription=0"), HasSubstr("oversubscription 0: above 0"));
+  EXPECT_THAT(Refusal("fat-tree:oversubscription=99"), HasSubstr("oversubscription 99"));
   EXPECT_THAT(Refusal("fat-tree:radix=36,parallel=5"), HasSubstr("parallel 5"));
   EXPECT_THAT(Refusal("fat-tree:radix=8,pods=9"), HasSubstr("pods 9: from 1 to 8"));
   EXPECT_THAT(Refusal("fat-tree:radix=64,levels=4"), HasSubstr("more than"));
+  EXPECT_THAT(Refusal("fat-tree:radix=100,levels=5,pods=1,oversubscription=0.01"),
+              HasSubstr("switches in one tier"));
   EXPECT_THAT(Refusal("fat-tree:fill=0"), HasSubstr("fill 0"));
-  EXPECT_THAT(Refusal("hypercube:n=3"), HasSubstr("no generator 'hypercube'"));
+  EXPECT_THAT(Refusal("klein-bottle:n=3"),
+              HasSubstr("no generator 'klein-bottle' (there are fat-tree"));
+}
+
+// A key or option that sets nothing, or another field, is found here.
+TEST(Kinds, EachParameterIsSetByItsKey) {
+  for (const Kind& kind : Kinds()) {
+    const auto generator = kind.make();
+    std::set<std::string> keys;
+    for (const Parameter& parameter : generator->Parameters()) {
+      EXPECT_TRUE(keys.insert(parameter.key).second) << kind.name << " " << parameter.key;
+      EXPECT_FALSE(parameter.help.empty());
+      std::string value = parameter.key == "speed" ? "EDR" : parameter.IsFlag() ? "true" : "7";
+      ASSERT_NE(parameter.Value(), value);
+      ASSERT_TRUE(generator->Set(parameter.key, value).ok());
+      EXPECT_EQ(parameter.Value(), value);
+    }
+    EXPECT_TRUE(keys.contains("fail-links") && keys.contains("seed"));
+    EXPECT_TRUE(IsGeneratorSpec(kind.name));
+    EXPECT_THAT(GeneratorNames(), HasSubstr(kind.name));
+  }
+}
+
+TEST(Generate, MakesEveryKindWithoutParameters) {
+  for (const Kind& kind : Kinds()) {
+    const auto made = Made(kind.name);
+    ASSERT_TRUE(made);
+    Check(*made);
+    EXPECT_TRUE(IsConnected(*made)) << kind.name;
+  }
+}
+
+TEST(Generate, TakesTheOldNameOfAKey) {
+  EXPECT_EQ(Make("superpod:hosts-per-su=4,rails=2"), Make("superpod:hosts=4,rails=2"));
 }
 
 TEST(MakeTopology, TakesAGeneratorOrAFile) {
