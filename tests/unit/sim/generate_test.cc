@@ -11,9 +11,11 @@
 
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
+#include "fabric/snapshot_builder.h"
 #include "sim/generate/fat_tree.h"
 #include "sim/generate/kinds.h"
 #include "sim/generate/superpod.h"
+#include "sim/link_rate.h"
 #include "sim/topology.h"
 #include "tests/unit/sim/generated.h"
 
@@ -190,6 +192,44 @@ TEST(Generate, MakesEveryKindWithoutParameters) {
     Check(*made);
     EXPECT_TRUE(IsConnected(*made)) << kind.name;
   }
+}
+
+// The checks of these tests see what they are for.
+TEST(Check, FindsFaults) {
+  const auto whole = Made("torus:dims=2x2");
+  ASSERT_TRUE(whole);
+  const PortRef leaf_port{whole->FindIndex(Guid(0x02FAB00000000000)), PortNum(1)};
+  ASSERT_NE(whole->port(leaf_port), nullptr);
+  const PortRef hca_port = whole->port(leaf_port)->peer;
+  const auto with = [&](auto&& edit) {
+    fabric::SnapshotBuilder builder(*whole);
+    wire::PortInfo info = whole->port(leaf_port)->info;
+    edit(builder, info);
+    builder.SetPortInfo(leaf_port, info);
+    return Fault(*builder.Build());
+  };
+  using Builder = fabric::SnapshotBuilder;
+  EXPECT_EQ(with([](Builder&, wire::PortInfo&) {}), "");
+  EXPECT_THAT(with([](Builder&, wire::PortInfo& info) { info.lid = Lid(1); }), HasSubstr("a LID"));
+  EXPECT_THAT(
+      with([](Builder&, wire::PortInfo& info) { SetActiveRate(info, wire::LinkSpeed::kSdr, 4); }),
+      HasSubstr("at one speed"));
+  EXPECT_THAT(
+      with([](Builder&, wire::PortInfo& info) { info.port_state = wire::PortState::kDown; }),
+      HasSubstr("not INIT"));
+  EXPECT_THAT(with([&](Builder& builder, wire::PortInfo&) { builder.Unlink(hca_port); }),
+              HasSubstr("up without a cable"));
+  EXPECT_THAT(with([&](Builder& builder, wire::PortInfo& info) {
+                builder.Unlink(hca_port);
+                info.port_state = wire::PortState::kDown;
+              }),
+              HasSubstr("node0001 mlx5_0: no cable"));
+  EXPECT_THAT(with([&](Builder& builder, wire::PortInfo&) {
+                builder.SetPortGuid(hca_port, Guid(0x02FAB00000000000));
+              }),
+              HasSubstr("a port GUID used before"));
+  EXPECT_TRUE(IsConnected(*whole));
+  EXPECT_FALSE(IsConnected(*Made("torus:dims=2x2,fail-links=4")));
 }
 
 TEST(Generate, TakesTheOldNameOfAKey) {
