@@ -98,6 +98,17 @@ class SimDevice {
 
   // The egress port for a unicast LID: 255 above LinearFDBTop and where nothing was written.
   uint8_t LftPort(Lid lid) const;
+  // Where a packet for `mlid` that came in by `ingress` goes, never back there: the MFT's ports, or
+  // the default multicast port where the table does not reach so far. Ports that exist, in order.
+  std::vector<PortNum> MulticastPorts(Lid mlid, PortNum ingress) const;
+  // The entry at this index; 0 where there is none.
+  PKey PKeyAt(PortNum port, uint16_t index) const;
+  // The first entry that lets an end port take a packet of this P_Key: the same partition, and not
+  // both limited members (IBA vol 1 §10.9.3).
+  std::optional<uint16_t> PKeyIndexFor(PortNum port, PKey packet) const;
+  // Whether a switch port that enforces partitions lets the P_Key pass. Membership is not regarded:
+  // the table is that of the end port behind it, which judges by its own.
+  bool PartitionPasses(PortNum port, PKey packet) const;
   // A block of a table as a Get answers it.
   wire::LinearForwardingTable LftBlock(uint16_t block) const;
   wire::MulticastForwardingTable MftBlock(uint8_t position, uint16_t block) const;
@@ -132,6 +143,7 @@ class SimDevice {
   // Ports and blocks that a modifier names; nullopt or false where there is none.
   std::optional<PortNum> PortOfModifier(PortNum ingress, uint32_t modifier) const;
   size_t PKeyCap(PortNum port) const;
+  size_t PKeysStored(PortNum port) const;
   std::optional<std::pair<PortNum, uint16_t>> PKeyBlockOf(PortNum ingress, uint32_t modifier) const;
   std::optional<PortNum> VlArbitrationPort(PortNum ingress, uint32_t modifier) const;
   bool SlToVlExists(uint32_t modifier) const;

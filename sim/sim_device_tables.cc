@@ -11,6 +11,9 @@ using wire::AttributeId;
 using wire::PortInfo;
 
 constexpr uint16_t kDefaultPKey = 0xFFFF;
+constexpr uint16_t kPartition = 0x7FFF;
+constexpr uint16_t kFullMember = 0x8000;
+constexpr uint16_t kFirstMulticastLid = 0xC000;
 constexpr uint8_t kLinearForwardingNoPath = wire::LinearForwardingTable::kNoPath;
 // AttributeModifier bits 16 and 17 of SLtoVLMappingTable: all outputs, all inputs at once.
 constexpr uint32_t kOptimizedSlToVl = 0x00030000;
@@ -56,6 +59,61 @@ wire::PKeyTable SimDevice::PKeyBlock(PortNum port, uint16_t block) const {
   wire::PKeyTable table;
   if (block == 0) table.keys[0] = PKey(kDefaultPKey);
   return table;
+}
+
+std::vector<PortNum> SimDevice::MulticastPorts(Lid mlid, PortNum ingress) const {
+  const uint16_t top = switch_info_.multicast_fdb_top;
+  const uint32_t entry = mlid.value() - kFirstMulticastLid;
+  // MulticastFDBTop is 0 until a subnet manager that knows it writes it.
+  const bool in_table = entry < switch_info_.multicast_fdb_cap && (top == 0 || mlid.value() <= top);
+  std::vector<PortNum> ports;
+  if (!in_table) {
+    PortNum port(switch_info_.default_multicast_primary_port);
+    if (port == ingress) port = PortNum(switch_info_.default_multicast_not_primary_port);
+    if (HasPort(port) && port != ingress) ports.push_back(port);
+    return ports;
+  }
+  using Table = wire::MulticastForwardingTable;
+  const uint16_t block = static_cast<uint16_t>(entry / Table::kEntries);
+  for (size_t port = 0; port < ports_.size(); ++port) {
+    const auto found = mft_.find(Table::Modifier(static_cast<uint8_t>(port / 16), block));
+    if (found == mft_.end()) continue;
+    const uint16_t mask = found->second.port_mask[entry % Table::kEntries];
+    if ((mask >> port % 16 & 1) != 0 && port != ingress.value()) {
+      ports.emplace_back(static_cast<uint8_t>(port));
+    }
+  }
+  return ports;
+}
+
+PKey SimDevice::PKeyAt(PortNum port, uint16_t index) const {
+  constexpr uint16_t kEntries = wire::PKeyTable::kEntries;
+  if (index >= PKeyCap(port)) return PKey();
+  return PKeyBlock(port, index / kEntries).keys[index % kEntries];
+}
+
+std::optional<uint16_t> SimDevice::PKeyIndexFor(PortNum port, PKey packet) const {
+  if ((packet.value() & kPartition) == 0) return std::nullopt;
+  for (size_t index = 0; index < PKeysStored(port); ++index) {
+    const uint16_t key = PKeyAt(port, static_cast<uint16_t>(index)).value();
+    const bool same = ((key ^ packet.value()) & kPartition) == 0;
+    if (same && ((key | packet.value()) & kFullMember) != 0) return static_cast<uint16_t>(index);
+  }
+  return std::nullopt;
+}
+
+bool SimDevice::PartitionPasses(PortNum port, PKey packet) const {
+  if ((packet.value() & kPartition) == 0) return false;
+  for (size_t index = 0; index < PKeysStored(port); ++index) {
+    const uint16_t key = PKeyAt(port, static_cast<uint16_t>(index)).value();
+    if (((key ^ packet.value()) & kPartition) == 0) return true;
+  }
+  return false;
+}
+
+// How far a search of the table has to go: power-up's entry 0, or what was written.
+size_t SimDevice::PKeysStored(PortNum port) const {
+  return std::max<size_t>(1, ports_[port.value()].pkeys.size() * wire::PKeyTable::kEntries);
 }
 
 wire::SlToVlMappingTable SimDevice::SlToVl(PortNum in, PortNum out) const {

@@ -275,7 +275,7 @@ absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
     packet.slid = Lid(static_cast<uint16_t>(info.lid.value() | mad.to.path_bits));
     packet.dlid = mad.to.lid;
     packet.sl = mad.to.sl;
-    packet.pkey_index = mad.to.pkey_index;
+    packet.pkey = Device(from.node).PKeyAt(from.port, mad.to.pkey_index);
   }
   if (observer_ != nullptr) observer_->OnSend(now_, from, mad);
   packet.bytes = std::move(mad.payload);
@@ -397,6 +397,7 @@ void SimFabric::DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind) {
 }
 
 void SimFabric::DeliverToHost(Packet packet, Host* host) {
+  if (!IsAdmitted(packet)) return;
   if (!host) {
     ++stats_.lost_nobody;
     return;

@@ -79,6 +79,8 @@ struct SimStats {
   uint64_t lost_not_active = 0;  // LID-routed: the egress port's state does not carry it.
   uint64_t lost_wrong_lid = 0;   // LID-routed: arrived at a port that does not own the DLID.
   uint64_t lost_loop = 0;        // LID-routed: more than kMaxHops hops.
+  uint64_t lost_no_mft = 0;      // Multicast: at a switch that has no port for it.
+  uint64_t lost_p_key = 0;       // At a switch or its receiver, or the sender has no such key.
   uint64_t lost_m_key = 0;
   uint64_t lost_nobody = 0;  // No program for it at its destination.
   uint64_t unmatched_responses =
@@ -88,6 +90,13 @@ struct SimStats {
 
   uint64_t sets() const;
   uint64_t gets() const;
+};
+
+// Where the copies of one multicast packet arrive.
+struct MulticastReach {
+  std::vector<PortRef> ports;  // End ports, each once, in order; the sender when a copy comes back.
+  std::vector<PortRef> twice;  // Those of them that get it more than once.
+  bool loops = false;          // The tables lead a copy to where it has been.
 };
 
 class SimFabric {
@@ -162,8 +171,12 @@ class SimFabric {
   // The port at the other end of a link that is up, else none.
   PortRef LinkedPeer(PortRef port) const;
   // Where a unicast data packet from `from` (an end port) to `dlid` arrives by the tables and port
-  // states as they are; none when it is dropped.
-  PortRef TraceData(PortRef from, Lid dlid) const;
+  // states as they are; none when it is dropped. With a P_Key also by the partitions, those of the
+  // switches and of the receiver; the sender's own table is not asked.
+  PortRef TraceData(PortRef from, Lid dlid, std::optional<PKey> key = std::nullopt) const;
+  // The same for a multicast packet.
+  MulticastReach TraceMulticast(PortRef from, Lid mlid,
+                                std::optional<PKey> key = std::nullopt) const;
   const SimStats& stats() const { return stats_; }
   void ResetStats() { stats_ = SimStats(); }
   // At most one; null ends it. Must outlive its time here.
@@ -179,11 +192,15 @@ class SimFabric {
     bool directed = false;
     Lid slid = kPermissiveLid, dlid = kPermissiveLid;
     ServiceLevel sl;
-    uint16_t pkey_index = 0;
+    PKey pkey;                // Data (QP1) only: of the sender's table.
+    uint16_t pkey_index = 0;  // In the table of its receiver.
     int hops = 0;
+    // Multicast: arrivals at each port of a switch, shared by the copies of a packet.
+    std::shared_ptr<absl::flat_hash_map<PortRef, int>> copies;
     uint8_t management_class() const { return bytes[1]; }
     uint8_t method() const { return bytes[3]; }
     bool IsSmp() const { return directed || management_class() == 0x01; }
+    bool IsMulticast() const { return !directed && SimFabric::IsMulticast(dlid); }
   };
   struct Waiting {  // A request that a program wants answered.
     mad::Agent agent;
@@ -201,7 +218,7 @@ class SimFabric {
   struct TrapKey {
     PortRef source;  // The end port that sends it.
     uint16_t number = 0;
-    PortNum subject;  // Traps 129-131: the port that it is about.
+    PortNum subject;  // Traps 129-131 and 259: the port that it is about.
     friend auto operator<=>(const TrapKey&, const TrapKey&) = default;
   };
   using TrapDetails = std::array<uint8_t, 54>;
@@ -247,8 +264,7 @@ class SimFabric {
   bool Step(Packet& packet);
   Hop DirectedHop(Packet& packet, PortNum& egress);
   Hop DirectedReturn(Packet& packet, PortNum& egress);
-  Hop RoutedHop(const Packet& packet, PortNum& egress);
-  Hop RoutedBySwitch(const Packet& packet, PortNum& egress);
+  bool Continues(Packet& packet);
   bool Cross(Packet& packet, PortNum egress);
   bool MeetsFate(const Packet& packet, Duration& wait);
   void Hold(Packet packet, Duration wait);
@@ -259,6 +275,20 @@ class SimFabric {
   void DeliverToHost(Packet packet, Host* host);
   void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
   void Deliver(Delivery delivery);
+
+  // sim_fabric_routed.cc: forwarding tables and partitions.
+  static bool IsMulticast(Lid lid) { return lid > kMaxUnicastLid && lid != kPermissiveLid; }
+  bool Enters(const Packet& packet);
+  bool Leaves(const Packet& packet, PortNum egress);
+  bool PassesPartition(const Packet& packet, PortNum port);
+  bool IsAdmitted(Packet& packet);
+  void CountBadPKey(PortRef at, const Packet& packet);
+  Hop RoutedHop(const Packet& packet, PortNum& egress);
+  Hop RoutedBySwitch(const Packet& packet, PortNum& egress);
+  void Replicate(Packet& packet);
+  PortRef TraceLink(PortRef out, std::optional<PKey> key) const;
+  struct MulticastWalk;
+  void WalkMulticast(PortRef at, bool origin, MulticastWalk& walk) const;
 
   // sim_fabric_links.cc: links, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
@@ -280,6 +310,8 @@ class SimFabric {
   void ForgetTraps(NodeIndex node);
   wire::Notice MakeNotice(const TrapKey& key, const Trap& trap) const;
   static TrapDetails BadMKeyDetails(const Packet& packet, const wire::Smp& smp);
+  static TrapDetails BadPKeyDetails(const Packet& packet);
+  TrapDetails SwitchBadPKeyDetails(const Packet& packet, PortRef at) const;
 
   void Schedule(Event event);
   void RunEvent(const Event& event);

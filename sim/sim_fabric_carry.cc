@@ -24,7 +24,6 @@ constexpr size_t kDrDlidAt = 34;
 constexpr size_t kInitialPathAt = 128;
 constexpr size_t kReturnPathAt = 192;
 constexpr uint8_t kDirectionBit = 0x80;
-constexpr uint16_t kFirstMulticastLid = 0xC000;
 
 uint16_t Word(const std::vector<uint8_t>& bytes, size_t at) {
   return static_cast<uint16_t>(bytes[at] << 8 | bytes[at + 1]);
@@ -34,22 +33,22 @@ bool IsReturning(const std::vector<uint8_t>& bytes) {
   return (bytes[kDirectionAt] & kDirectionBit) != 0;
 }
 
-// Data packets need ACTIVE at the sending end, SMPs (VL15) only a link (§7.2.7).
-bool Sends(PortState state, bool smp) {
-  return smp ? state >= PortState::kInit : state == PortState::kActive;
-}
-
 }  // namespace
 
 void SimFabric::Carry(Packet packet) {
   while (Step(packet)) {
-    if (packet.origin) continue;
-    Duration wait = options_.link_latency;
-    if (packet.hops == 1 && !MeetsFate(packet, wait)) return;
-    if (wait == Duration::zero()) continue;
-    Hold(std::move(packet), wait);
-    return;
+    if (!packet.origin && !Continues(packet)) return;
   }
+}
+
+// A packet that has crossed a link: true when it is at the other end now, else it is on its way or
+// lost.
+bool SimFabric::Continues(Packet& packet) {
+  Duration wait = options_.link_latency;
+  if (packet.hops == 1 && !MeetsFate(packet, wait)) return false;
+  if (wait == Duration::zero()) return true;
+  Hold(std::move(packet), wait);
+  return false;
 }
 
 // Draws what becomes of a MAD that has just left its node; false: it is lost.
@@ -89,6 +88,10 @@ void SimFabric::Hold(Packet packet, Duration wait) {
 bool SimFabric::Step(Packet& packet) {
   if (!nodes_[packet.at.node.value()].running) {
     ++stats_.lost_link_down;
+    return false;
+  }
+  if (packet.IsMulticast()) {
+    Replicate(packet);
     return false;
   }
   PortNum egress;
@@ -157,55 +160,6 @@ SimFabric::Hop SimFabric::DirectedReturn(Packet& packet, PortNum& egress) {
     return Hop::kLost;
   }
   return Hop::kForward;
-}
-
-SimFabric::Hop SimFabric::RoutedHop(const Packet& packet, PortNum& egress) {
-  SimDevice& node = Device(packet.at.node);
-  const bool smp = packet.IsSmp();
-  if (packet.hops > kMaxHops) {
-    ++stats_.lost_loop;
-    return Hop::kLost;
-  }
-  if (!packet.origin && !smp) {
-    // The first data packet takes an ARMED port to ACTIVE (§7.2.7, ActiveTrigger); INIT takes none.
-    wire::PortInfo& ingress = node.mutable_port(packet.at.port).info;
-    if (ingress.port_state < PortState::kArmed) {
-      ++stats_.lost_not_active;
-      return Hop::kLost;
-    }
-    if (ingress.port_state == PortState::kArmed) {
-      ingress.port_state = PortState::kActive;
-      DeliverEvent(packet.at, mad::LocalPortEvent::Kind::kPortActive);
-    }
-  }
-  if (node.IsSwitch()) return RoutedBySwitch(packet, egress);
-  if (node.OwnsLid(packet.at.port, packet.dlid)) return Hop::kConsume;
-  if (!packet.origin) {
-    ++stats_.lost_wrong_lid;
-    return Hop::kLost;
-  }
-  egress = packet.at.port;
-  if (Sends(node.port(egress).info.port_state, smp)) return Hop::kForward;
-  ++stats_.lost_not_active;
-  return Hop::kLost;
-}
-
-SimFabric::Hop SimFabric::RoutedBySwitch(const Packet& packet, PortNum& egress) {
-  const SimDevice& node = Device(packet.at.node);
-  const bool unicast = packet.dlid.value() < kFirstMulticastLid;
-  egress = PortNum(unicast ? node.LftPort(packet.dlid) : wire::LinearForwardingTable::kNoPath);
-  if (!node.HasPort(egress)) {
-    ++stats_.lost_no_lft;
-    return Hop::kLost;
-  }
-  if (egress.value() == 0) {
-    if (node.OwnsLid(egress, packet.dlid)) return Hop::kConsume;
-    ++stats_.lost_wrong_lid;
-    return Hop::kLost;
-  }
-  if (Sends(node.port(egress).info.port_state, packet.IsSmp())) return Hop::kForward;
-  ++stats_.lost_not_active;
-  return Hop::kLost;
 }
 
 bool SimFabric::Cross(Packet& packet, PortNum egress) {
@@ -321,37 +275,6 @@ void SimFabric::ApplyEffects(NodeIndex node) {
     DeliverEvent({node, effects_.events_port}, kind);
   }
   if (effects_.repressed) Repress(node, *effects_.repressed);
-}
-
-PortRef SimFabric::LinkedPeer(PortRef port) const {
-  if (!PortExists(port) || port.port.value() == 0) return {};
-  return Port(port).info.port_state >= PortState::kInit ? Port(port).cable : PortRef{};
-}
-
-PortRef SimFabric::TraceData(PortRef from, Lid dlid) const {
-  if (!PortExists(from)) return {};
-  const SimDevice& origin = Device(from.node);
-  PortRef at = from;
-  if (origin.OwnsLid(from.port, dlid)) return from;
-  PortNum egress = from.port;
-  for (int hop = 0; hop <= kMaxHops; ++hop) {
-    const SimDevice& node = Device(at.node);
-    if (node.IsSwitch()) {
-      egress = PortNum(dlid.value() < kFirstMulticastLid ? node.LftPort(dlid)
-                                                         : wire::LinearForwardingTable::kNoPath);
-      if (!node.HasPort(egress)) return {};
-      if (egress.value() == 0) {
-        return node.OwnsLid(egress, dlid) ? PortRef{at.node, egress} : PortRef{};
-      }
-    } else if (hop > 0) {
-      return node.OwnsLid(at.port, dlid) ? at : PortRef{};
-    }
-    const PortRef out{at.node, egress};
-    if (Port(out).info.port_state != PortState::kActive) return {};
-    at = Port(out).cable;
-    if (Port(at).info.port_state < PortState::kArmed) return {};
-  }
-  return {};
 }
 
 }  // namespace fabricd::sim

@@ -14,6 +14,8 @@ using Details = std::array<uint8_t, 54>;
 constexpr uint8_t kUrgent = 1, kSecurity = 2, kInformational = 3;
 constexpr size_t kDirectedNoticeAt = 23;
 constexpr uint8_t kDirectedNotice = 0x80, kDirectedTruncated = 0x40;
+// DataValid, a bit for each field in their order: all but the two GIDs, as there is no GRH.
+constexpr uint32_t kSwitchBadPKeyValid = 0x3F;
 constexpr size_t kReturnPathAt = 24, kReturnPathBytes = 30;
 
 void Put16(Details& details, size_t at, uint32_t value) {
@@ -54,6 +56,31 @@ Details SimFabric::BadMKeyDetails(const Packet& packet, const wire::Smp& smp) {
   details[kDirectedNoticeAt] = static_cast<uint8_t>(
       kDirectedNotice | (kept < hops + 1 ? kDirectedTruncated : 0) | (hops & 0x3F));
   std::copy_n(smp.return_path.begin(), kept, details.begin() + kReturnPathAt);
+  return details;
+}
+
+// Trap 257: which key of which end tried to reach which; QP1 is the only one here.
+Details SimFabric::BadPKeyDetails(const Packet& packet) {
+  Details details{};
+  Put16(details, 2, packet.slid.value());
+  Put16(details, 4, packet.dlid.value());
+  Put32(details, 6, packet.pkey.value());
+  Put32(details, 10, static_cast<uint32_t>(packet.sl.value()) << 28 | 1);
+  Put32(details, 14, 1);
+  return details;
+}
+
+// Trap 259: the same, seen at a port of a switch.
+Details SimFabric::SwitchBadPKeyDetails(const Packet& packet, PortRef at) const {
+  Details details{};
+  Put16(details, 0, kSwitchBadPKeyValid);
+  Put16(details, 2, packet.slid.value());
+  Put16(details, 4, packet.dlid.value());
+  Put16(details, 6, packet.pkey.value());
+  Put32(details, 8, static_cast<uint32_t>(packet.sl.value()) << 28 | 1);
+  Put32(details, 12, 1);
+  Put16(details, 48, Port({at.node, PortNum(0)}).info.lid.value());
+  details[50] = at.port.value();
   return details;
 }
 

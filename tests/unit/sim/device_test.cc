@@ -93,15 +93,6 @@ TEST_F(DeviceTest, IgnoresATrapRepressOfNoNotice) {
   EXPECT_EQ(fabric.stats().lost_m_key, 0u);
 }
 
-TEST_F(DeviceTest, ClearsViolationCountersButNeverSetsThem) {
-  const auto write = [&](uint16_t value) {
-    return client.ChangePort(leaf, 2, [&](PortInfo& info) { info.p_key_violations = value; });
-  };
-  const PortRef port{fabric.FindNode("su1-rail0-leaf").value(), PortNum(2)};
-  ASSERT_TRUE(write(7).ok());
-  EXPECT_EQ(fabric.device(port.node)->port(port.port).info.p_key_violations, 0);
-}
-
 TEST_F(DeviceTest, PortInfoShowsTheLink) {
   const PortInfo info = client.PortInfoOf(leaf, 1);
   EXPECT_EQ(info.port_state, PortState::kInit);
