@@ -114,6 +114,7 @@ void SimDevice::Reset() {
   lft_.clear();
   mft_.clear();
   sl_to_vl_.clear();
+  if (odd_) odd_->stale.clear();
   if (IsSwitch()) PowerUpSwitch();
   for (size_t number = IsSwitch() ? 0 : 1; number < ports_.size(); ++number) {
     PowerUpPort(PortNum(static_cast<uint8_t>(number)));
@@ -263,12 +264,21 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
   effects.reply = true;
   if (smp.method != Method::kGet && smp.method != Method::kSet) {
     smp.status = wire::kStatusUnsupportedMethod;
+  } else if (const auto odd = odd_ ? OddStatus(smp) : std::nullopt) {
+    smp.status = *odd;
   } else if (!Supports(smp.attribute, smp.method)) {
     smp.status = wire::kStatusUnsupportedMethodAttribute;
   } else {
-    smp.status = smp.method == Method::kGet ? Get(ingress, smp) : Set(ingress, smp, effects);
+    smp.status = Serve(now, ingress, smp, effects);
   }
   smp.method = Method::kGetResp;
+}
+
+uint16_t SimDevice::Serve(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects) {
+  if (odd_ && odd_->how.stale_reads > Duration::zero()) {
+    return ServeStale(now, ingress, smp, effects);
+  }
+  return smp.method == Method::kGet ? Get(ingress, smp) : Set(ingress, smp, effects);
 }
 
 uint16_t SimDevice::Get(PortNum ingress, wire::Smp& smp) const {
@@ -336,6 +346,7 @@ uint16_t SimDevice::SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& eff
   set.inbound_enforcement = switch_info_.inbound_enforcement_cap;
   set.outbound_enforcement = switch_info_.outbound_enforcement_cap;
   set.wanted = PortInfo::Decode(smp.data);
+  if (odd_) RestoreIgnored(registers, set.wanted);
 
   const PortInfo before = registers;
   const PortInfoOutcome outcome = ApplyPortInfoSet(set, registers);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "mad/wire/smp.h"
 #include "mad/wire/switch_info.h"
 #include "mad/wire/tables.h"
+#include "sim/oddities.h"
 
 namespace fabricd::sim {
 
@@ -121,11 +123,31 @@ class SimDevice {
   // Registers as after power-up, LIDs and tables lost; cables stay.
   void Reset();
 
+  void SetOddities(Oddities oddities);
+  // How much later than it comes an SMP is to be given to Answer.
+  Duration answer_delay() const { return odd_ ? odd_->how.answer_delay : Duration::zero(); }
+
   // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on
   // reply it is turned into the response. REQUIRES: a request or a TrapRepress.
   void Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
 
  private:
+  // By attribute, block and, on a CA, port.
+  using BlockKey = std::tuple<wire::AttributeId, uint32_t, PortNum>;
+  struct Stale {
+    wire::SmpData data;
+    Instant until;
+  };
+  struct Odd {
+    Oddities how;
+    uint32_t served = 0;  // Of those that busy_every counts.
+    std::map<BlockKey, Stale> stale;
+  };
+  uint16_t Serve(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  // sim_device_oddities.cc. REQUIRES: odd_.
+  std::optional<uint16_t> OddStatus(const wire::Smp& smp);
+  uint16_t ServeStale(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  void RestoreIgnored(const wire::PortInfo& registers, wire::PortInfo& wanted) const;
   bool PassesMKey(Instant now, PortNum ingress, const wire::Smp& smp);
   bool Supports(wire::AttributeId attribute, wire::Method method) const;
   uint16_t Get(PortNum ingress, wire::Smp& smp) const;
@@ -159,6 +181,7 @@ class SimDevice {
   wire::SwitchInfo switch_info_;
   bool enhanced_port0_ = false;
   std::vector<SimPort> ports_;
+  std::unique_ptr<Odd> odd_;                                // Null: none.
   std::vector<uint8_t> lft_;                                // Grown to the last block written.
   std::map<uint32_t, wire::MulticastForwardingTable> mft_;  // By modifier.
   std::map<uint32_t, wire::SlToVlMappingTable>

@@ -158,6 +158,8 @@ class SimFabric {
   // buffer overrun, 131 flow control update watchdog; repeated until repressed as all traps.
   // kInvalidArgument: another number; kFailedPrecondition: the device is off or has no SM to tell.
   absl::Status RaisePortTrap(Instant now, PortRef port, uint16_t number);
+  // Replaces those it had; Oddities() ends them. REQUIRES: the node exists.
+  void SetOddities(NodeIndex node, Oddities oddities);
   absl::StatusOr<NodeIndex> FindNode(const std::string& name) const;
   std::vector<SimCable> ListCables() const;
   std::vector<SimNode> ListNodes() const;
@@ -190,6 +192,7 @@ class SimFabric {
     PortRef at;          // The port it arrives by; at its origin the sender's port.
     bool origin = true;  // It has not left its sender yet.
     bool directed = false;
+    bool deferred = false;  // It has reached an agent that answers late.
     Lid slid = kPermissiveLid, dlid = kPermissiveLid;
     ServiceLevel sl;
     PKey pkey;                // Data (QP1) only: of the sender's table.

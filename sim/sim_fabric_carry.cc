@@ -90,6 +90,7 @@ bool SimFabric::Step(Packet& packet) {
     ++stats_.lost_link_down;
     return false;
   }
+  if (packet.deferred) return Consume(packet);
   if (packet.IsMulticast()) {
     Replicate(packet);
     return false;
@@ -197,6 +198,12 @@ bool SimFabric::Consume(Packet& packet) {
     DeliverToHost(std::move(packet), host);
     return false;
   }
+  if (const Duration delay = node.answer_delay(); delay > Duration::zero() && !packet.deferred) {
+    packet.deferred = true;
+    Hold(std::move(packet), delay);
+    return false;
+  }
+  packet.deferred = false;
   return AnswerAsDevice(packet, packet.origin ? host_port.port : packet.at.port);
 }
 

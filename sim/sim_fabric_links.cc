@@ -2,6 +2,7 @@
 // Links and their state machine, and the faults that an operator injects.
 #include <algorithm>
 
+#include "common/check.h"
 #include "common/status.h"
 #include "sim/link_rate.h"
 #include "sim/sim_fabric.h"
@@ -188,6 +189,11 @@ absl::Status SimFabric::Reboot(Instant now, NodeIndex index) {
   Schedule({now_ + options_.reboot_time, Event::Kind::kRebooted, {index, PortNum(0)}, 0, 0});
   RunDue(now_);
   return absl::OkStatus();
+}
+
+void SimFabric::SetOddities(NodeIndex index, Oddities oddities) {
+  FABRICD_CHECK(device(index) != nullptr, "no node {} in the simulated fabric", index);
+  Device(index).SetOddities(std::move(oddities));
 }
 
 void SimFabric::FinishBoot(NodeIndex index) {

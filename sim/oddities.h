@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the firmware of one simulated device departs from the specification. Each is a thing that
+// devices in the field have done; the default is none. They outlive a reboot, as firmware does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "common/time.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::sim {
+
+// PortInfo fields that a Set leaves as they are although the answer's status is 0.
+struct IgnoredPortInfoFields {
+  bool subnet_timeout = false;
+  bool m_key_lease_period = false;
+  bool partition_enforcement = false;  // Both directions.
+  bool error_thresholds = false;       // LocalPhyErrors, OverrunErrors
+  bool link_speed_enabled = false;     // The extended ones too.
+  bool hoq_life = false;
+  bool vl_stall_count = false;
+  bool operational_vls = false;
+  bool neighbor_mtu = false;
+  // Those that ibsim never stores.
+  static IgnoredPortInfoFields OfIbsim() {
+    return {.subnet_timeout = true,
+            .m_key_lease_period = true,
+            .partition_enforcement = true,
+            .error_thresholds = true,
+            .link_speed_enabled = true};
+  }
+};
+
+struct Oddities {
+  // Each SMP is carried out and answered this much later; may exceed the sender's time-out.
+  Duration answer_delay{};
+  // Answered with this status instead of being carried out, e.g. wire::kStatusUnsupportedMethod.
+  std::map<wire::AttributeId, uint16_t> refused_gets;
+  std::map<wire::AttributeId, uint16_t> refused_sets;
+  // For so long after a Set its GetResp and all Gets of that block show the registers as they read
+  // before it. Other consequences of the Set come at once.
+  Duration stale_reads{};
+  IgnoredPortInfoFields ignored;
+  // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
+  uint32_t busy_every = 0;
+};
+
+}  // namespace fabricd::sim
