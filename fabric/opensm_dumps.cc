@@ -264,16 +264,22 @@ namespace {
 
 constexpr size_t kMaxQuotedBytes = 200;
 
-// The switch's GUID in a heading of a table; 0: not a heading.
+// The switch's GUID in a heading of a table; 0: not a heading. What comes first counts: a
+// description may say anything behind it.
 Guid SwitchOfHeading(std::string_view line) {
+  if (line.starts_with("0x")) return Guid(0);
+  size_t first = std::string_view::npos;
+  Guid found;
   for (const std::string_view before : {"Switch 0x", "guid 0x"}) {
     const size_t at = line.find(before);
-    if (at == std::string_view::npos || line.starts_with("0x")) continue;
+    if (at >= first) continue;
     TextCursor cursor(line.substr(at + before.size()));
     uint64_t guid = 0;
-    if (cursor.EatNumber(16, guid)) return Guid(guid);
+    if (!cursor.EatNumber(16, guid)) continue;
+    first = at;
+    found = Guid(guid);
   }
-  return Guid(0);
+  return found;
 }
 
 // Calls visit(number, line) for each line that is not blank.

@@ -33,12 +33,27 @@ bool IsRequest(wire::Method method) {
 // An answer to `request`: its bytes with another header, addressed to where it came from.
 OutgoingMad Reply(const IncomingMad& request, const wire::MadHeader& header) {
   OutgoingMad reply;
-  reply.agent = request.agent;
   reply.to = request.from;
   reply.to.qpn = 0;
   reply.to.qkey = 0;
   reply.payload.assign(request.payload.begin(), request.payload.begin() + wire::kMadBytes);
   header.Encode(std::span<uint8_t, wire::kMadBytes>(reply.payload.data(), wire::kMadBytes));
+  return reply;
+}
+
+// The same, with its status, on the way that the request came: D set on a directed route.
+OutgoingMad ReplyAlongItsRoute(const IncomingMad& request, wire::Method method, uint16_t status) {
+  wire::MadHeader header = wire::MadHeader::Decode(WholeMad(request.payload));
+  const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
+  header.method = method;
+  header.status = static_cast<uint16_t>((status & ~kDirectionBit) | (directed ? kDirectionBit : 0));
+  OutgoingMad reply = Reply(request, header);
+  reply.agent = directed ? Agent::kSmpDirected : Agent::kSmpLid;
+  // Without a LID routed part before the directed one the way back is directed to its end.
+  if (directed && reply.payload[kDrSlidOffset] == 0xFF &&
+      reply.payload[kDrSlidOffset + 1] == 0xFF) {
+    reply.to.lid = kPermissiveLid;
+  }
   return reply;
 }
 
@@ -614,28 +629,14 @@ bool IsForEngine(const IncomingMad& mad) {
 }
 
 OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response) {
-  wire::MadHeader header = wire::MadHeader::Decode(WholeMad(request.payload));
-  const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
-  header.method = wire::Method::kGetResp;
-  header.status =
-      static_cast<uint16_t>((response.status & ~kDirectionBit) | (directed ? kDirectionBit : 0));
-  OutgoingMad reply = Reply(request, header);
-  // Without a LID routed part before the directed one the way back is directed to its end.
-  if (directed && reply.payload[kDrSlidOffset] == 0xFF &&
-      reply.payload[kDrSlidOffset + 1] == 0xFF) {
-    reply.to.lid = kPermissiveLid;
-  }
+  OutgoingMad reply = ReplyAlongItsRoute(request, wire::Method::kGetResp, response.status);
   PutMKey(reply.payload, response.m_key);
   std::copy(response.data.begin(), response.data.end(), reply.payload.begin() + kDataOffset);
   return reply;
 }
 
 OutgoingMad MakeTrapRepress(const IncomingMad& trap) {
-  wire::MadHeader header = wire::MadHeader::Decode(WholeMad(trap.payload));
-  header.method = wire::Method::kTrapRepress;
-  header.status = 0;
-  OutgoingMad reply = Reply(trap, header);
-  reply.agent = Agent::kSmpLid;
+  OutgoingMad reply = ReplyAlongItsRoute(trap, wire::Method::kTrapRepress, wire::kStatusOk);
   PutMKey(reply.payload, MKey{});
   return reply;
 }

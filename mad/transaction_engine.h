@@ -258,7 +258,8 @@ bool IsForEngine(const IncomingMad& mad);
 OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response);
 
 // TrapRepress of a trap: LID routed to its source, same transaction id and data, M_Key 0 (§13.4.9,
-// §14.2.4). REQUIRES: trap.payload holds a whole SMP.
+// §14.2.4); of a trap that came by directed route, which nobody should send, the way back that a
+// response would take. REQUIRES: trap.payload holds a whole SMP.
 OutgoingMad MakeTrapRepress(const IncomingMad& trap);
 
 }  // namespace fabricd::mad

@@ -190,6 +190,13 @@ TEST(ReadUnicastTablesTest, ReadsIbrouteAndReportsTheRest) {
   EXPECT_THAT(lines, ElementsAre(1, 6, 7, 8));
 }
 
+TEST(ReadUnicastTablesTest, ADescriptionThatLooksLikeAHeadingIsNone) {
+  const UnicastTables read = ReadUnicastTables(
+      "Unicast lids [0-1] of switch Lid 1 guid 0x5 ('Switch 0x6 guid 0x7'):\n0x0001 002 # x\n");
+  ASSERT_EQ(read.tables.size(), 1u);
+  EXPECT_EQ(read.tables[0].switch_guid, Guid(5));
+}
+
 TEST_F(OpensmDumpsTest, Mcfdbs) {
   const auto entries = [&](NodeIndex node) -> std::vector<MulticastEntry> {
     if (node == leaf1_)

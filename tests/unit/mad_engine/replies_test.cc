@@ -91,6 +91,20 @@ TEST(TrapRepress, SameIdAndDataToTheSource) {
   EXPECT_EQ(repress.payload, expected);
 }
 
+TEST(TrapRepress, GoesBackTheWayOfADirectedRouteTrap) {
+  wire::Smp smp;
+  smp.method = wire::Method::kTrap;
+  smp.attribute = wire::AttributeId::kNotice;
+  smp.path = wire::DirectedPath{1, 2};
+  IncomingMad trap = Received(smp);
+  trap.from.lid = Lid(9);
+  const OutgoingMad repress = MakeTrapRepress(trap);
+  EXPECT_EQ(repress.agent, Agent::kSmpDirected) << "the agent of its class";
+  EXPECT_EQ(repress.to.lid, kPermissiveLid);
+  EXPECT_EQ(repress.payload[3], 0x07);
+  EXPECT_EQ(repress.payload[4], 0x80) << "the direction bit";
+}
+
 TEST(ForEngine, ResponsesAndReportsOnOurRequestsOnly) {
   const wire::Smp get = SmInfoGet();
   EXPECT_FALSE(IsForEngine(Received(get)));
