@@ -59,20 +59,26 @@ function(fabricd_test name)
   endif()
 endfunction()
 
-# fabricd_fuzzer(NAME sources... [LINK libs...]): a libFuzzer program (with FABRICD_FUZZ, clang),
-# else a plain program that replays its corpus, so that gcc builds run every known input too.
+# fabricd_fuzzer(NAME sources... [LINK libs...] [MUTATIONS n]): a libFuzzer program (with
+# FABRICD_FUZZ, clang), else a plain program that replays its corpus and n mutations of it (the same
+# ones each time, 5000 by default), so that gcc builds try them all too.
 function(fabricd_fuzzer name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "MUTATIONS" "LINK" ${ARGN})
   if(FABRICD_FUZZ)
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set(arguments -runs=0)
   else()
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+    if(NOT arg_MUTATIONS)
+      set(arg_MUTATIONS 5000)
+    endif()
+    set(arguments -mutations=${arg_MUTATIONS})
   endif()
   target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} -runs=0 ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  add_test(NAME ${name} COMMAND ${name} ${arguments} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
   set_tests_properties(${name} PROPERTIES LABELS fuzz)
   add_dependencies(quick_tests ${name})
 endfunction()

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "common/check.h"
 #include "mad/wire/node_info.h"
@@ -24,6 +25,14 @@ std::array<uint8_t, kBytes> Fit(std::span<const uint8_t> input) {
   std::array<uint8_t, kBytes> bytes{};
   std::copy_n(input.begin(), std::min(input.size(), kBytes), bytes.begin());
   return bytes;
+}
+
+// The first `kept` bytes come back as they were sent; what is behind is reserved, and sent as zero.
+// (Stable() below has shown that nothing more is lost the second time.)
+void KeepsFirst(size_t kept, const SmpData& sent, std::span<const uint8_t> input) {
+  const SmpData received = Fit<kSmpDataBytes>(input);
+  FABRICD_CHECK(std::equal(sent.begin(), sent.begin() + kept, received.begin()));
+  FABRICD_CHECK(std::all_of(sent.begin() + kept, sent.end(), [](uint8_t b) { return b == 0; }));
 }
 
 // Decoding what was encoded gives the value back, whatever a device sent.
@@ -60,19 +69,54 @@ void NoticeIdentity(std::span<const uint8_t> input) {
   FABRICD_CHECK(notice.generic || (!notice.subject_lid() && !notice.subject_port()));
 }
 
+template <typename Attribute, size_t kBytes>
+void IdentityOfFirst(std::span<const uint8_t> input) {
+  KeepsFirst(kBytes, Stable<Attribute>(input), input);
+}
+
+// Up to its first 0 the text is what was sent; behind it there is nothing but zeros.
+void NodeDescriptionStable(std::span<const uint8_t> input) {
+  const SmpData sent = Stable<NodeDescription>(input);
+  const std::string text = NodeDescription::Decode(Fit<kSmpDataBytes>(input)).text;
+  FABRICD_CHECK(text.find('\0') == std::string::npos);
+  KeepsFirst(text.size(), sent, input);
+}
+
+// The VL of an entry is 4 bits of its byte; the other 4 are reserved.
+void VlArbitrationStable(std::span<const uint8_t> input) {
+  const SmpData sent = Stable<VlArbitrationTable>(input);
+  const SmpData received = Fit<kSmpDataBytes>(input);
+  for (size_t at = 0; at < sent.size(); ++at) {
+    FABRICD_CHECK(sent[at] == (at % 2 == 0 ? received[at] & 0xF : received[at]), "byte {}", at);
+  }
+}
+
+// The bytes of [begin, end) come back as they were received.
+void KeepsRange(size_t begin, size_t end, const MadBytes& sent, const MadBytes& received) {
+  FABRICD_CHECK(std::equal(sent.begin() + begin, sent.begin() + end, received.begin() + begin));
+}
+
+// All but the reserved bytes.
 void HeaderStable(std::span<const uint8_t> input) {
-  const MadHeader header = MadHeader::Decode(Fit<kMadBytes>(input));
+  const MadBytes received = Fit<kMadBytes>(input);
+  const MadHeader header = MadHeader::Decode(received);
   MadBytes sent{};
   header.Encode(sent);
   FABRICD_CHECK(MadHeader::Decode(sent) == header);
+  KeepsRange(0, 18, sent, received);
+  KeepsRange(20, 24, sent, received);
   FABRICD_CHECK(!AttributeName(header.attribute).empty() && !MethodName(header.method).empty());
 }
 
 void SaHeaderStable(std::span<const uint8_t> input) {
-  const SaHeader header = SaHeader::Decode(Fit<kMadBytes>(input));
+  const MadBytes received = Fit<kMadBytes>(input);
+  const SaHeader header = SaHeader::Decode(received);
   MadBytes sent{};
   header.Encode(sent);
   FABRICD_CHECK(SaHeader::Decode(sent) == header);
+  KeepsRange(0, 18, sent, received);
+  KeepsRange(20, 46, sent, received);
+  KeepsRange(48, kSaDataAt, sent, received);
 }
 
 // Encoding is canonical: it may drop reserved bytes once, and never anything more.
@@ -100,17 +144,17 @@ constexpr void (*kDecoders[])(std::span<const uint8_t>) = {
     HeaderStable,
     SmpStable,
     SaHeaderStable,
-    [](std::span<const uint8_t> input) { Stable<NodeInfo>(input); },
-    [](std::span<const uint8_t> input) { Stable<NodeDescription>(input); },
+    IdentityOfFirst<NodeInfo, 40>,
+    NodeDescriptionStable,
     PortInfoIdentity,
     Identity<PortInfoExtended>,
     Identity<SwitchInfo>,
-    [](std::span<const uint8_t> input) { Stable<SmInfo>(input); },
+    IdentityOfFirst<SmInfo, 21>,
     NoticeIdentity,
     Identity<GuidInfo>,
     Identity<PKeyTable>,
-    [](std::span<const uint8_t> input) { Stable<SlToVlMappingTable>(input); },
-    [](std::span<const uint8_t> input) { Stable<VlArbitrationTable>(input); },
+    IdentityOfFirst<SlToVlMappingTable, 8>,
+    VlArbitrationStable,
     Identity<LinearForwardingTable>,
     Identity<MulticastForwardingTable>,
     Identity<SwitchPortStateTable>,
