@@ -13,6 +13,13 @@ import ibsim
 
 WIRE = os.path.join(ibsim.SHARED, "wire")
 
+# PortInfo fields that plain ibsim answers as it likes, whatever was set (WIRE.md §3): every SM sets
+# them again at every start.
+NOT_STORED = {"SubnetTimeOut", "M_KeyLeasePeriod", "PartEnfIn", "PartEnfOut", "LocalPhyErrors",
+              "OverrunErrors", "LinkSpeedEnabled"}
+# Of madtweak: CA ports say IsClientReregistrationSupported, which those of ibsim do not.
+REREGISTER = "0x15:160:32:|0x02000000:c"
+
 
 class Oracle:
     """madtrace and madtweak, built in a folder of their own: ../shared is read-only."""
@@ -72,3 +79,21 @@ class Oracle:
         """[(attribute, node GUID, port, the MAD)] of the Sets from MAD number `since` on."""
         return [(mad.attr_name, mad.node, mad.port(), mad) for mad in self.read(trace).sets()
                 if mad.n > since]
+
+    def port_changes(self, trace):
+        """[(node GUID, port, {field: (as last read, as set)})] of the PortInfo Sets, without the fields
+        that are set to "no change" and those that ibsim does not store. Empty where no other differs."""
+        read, changes = {}, []
+        for mad in self.read(trace).mads:
+            if mad.attr_name != "PortInfo" or mad.node is None:
+                continue
+            key = mad.node, mad.port()
+            if mad.dir == "R" and mad.is_response and not mad.status and not mad.timed_out:
+                read[key] = mad.fields()
+            elif mad.dir == "S" and mad.method_name == "Set":
+                same = {"PortState": "nochange", "PortPhysicalState": "0"}
+                assert same.keys() <= mad.fields().keys() and NOT_STORED <= mad.fields().keys()
+                changes.append((*key, {
+                    field: (read[key][field], value) for field, value in mad.fields().items()
+                    if value not in (read[key][field], same.get(field)) and field not in NOT_STORED}))
+        return changes

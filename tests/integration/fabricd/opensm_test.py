@@ -75,10 +75,10 @@ class Election(OpenSm):
         if cls.oracle:
             cls.oracle.remove()
 
-    def recorded(self):
+    def recorded(self, tweak=""):
         if not self.oracle:
             self.skipTest("%s is absent" % wire.WIRE)
-        return self.oracle.environment(self.sim, OURS, self.path("trace"))
+        return self.oracle.environment(self.sim, OURS, self.path("trace"), tweak)
 
     def test_stands_by_below_a_master_and_sets_nothing(self):
         self.opensm(8)
@@ -144,23 +144,47 @@ class Election(OpenSm):
         fabricd.wait_for("subnet_up")
         self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
 
-    def test_takes_over_what_opensm_left(self):
-        """LIDs stay; of the forwarding tables only what the other routing wants is written."""
+    def take_over(self, tweak=""):
+        """opensm brings the fabric up and ends, fabricd starts: the Sets and the port changes. LIDs
+        stay, and of the forwarding tables only what the other routing wants is written."""
         self.opensm(0, "-o")
         self.assertEqual(self.theirs.wait(ibsim.PATIENCE), 0)
         before, tables = self.lids(), self.tables()
-        fabricd = self.fabricd(0)
-        fabricd.once(self.recorded())
+        self.fabricd(0).once(self.recorded(tweak))
         self.assertEqual(self.lids(), before)
-        written = {(node, mad.mod): mad.data
-                   for attribute, node, _, mad in self.oracle.sets(self.path("trace"))
-                   if attribute == "LFT"}
-        changed = {guid.rjust(16, "0") for guid, table in self.tables().items()
-                   if table != tables[guid]}
-        self.assertEqual({node for node, _ in written}, changed)
-        states = {mad.fields()["PortState"] for attribute, _, _, mad in
-                  self.oracle.sets(self.path("trace")) if attribute == "PortInfo"}
+        sets = self.oracle.sets(self.path("trace"))
+        self.assertEqual({attribute for attribute, *_ in sets} - {"PortInfo", "LFT"}, set())
+        changed = {(guid.rjust(16, "0"), int(lid, 16) // 64) for guid, table in self.tables().items()
+                   for lid, _ in set(table) ^ set(tables[guid])}
+        written = [(node, mad.mod) for attribute, node, _, mad in sets if attribute == "LFT"]
+        self.assertEqual(sorted(written), sorted(changed), "each block that differs, once")
+        states = {mad.fields()["PortState"] for attribute, _, _, mad in sets
+                  if attribute == "PortInfo"}
         self.assertEqual(states, {"nochange"}, "no port of a running fabric is taken down or armed")
+        return sets, self.oracle.port_changes(self.path("trace"))
+
+    def new_master(self):
+        """What an end port must be told when the mastership goes from their host to ours."""
+        lids = self.lids()
+        return {"MasterSMLID": (lids[THEIR_GUID[2:]], lids[OUR_GUID[2:]])}
+
+    def test_takes_over_what_opensm_left(self):
+        sets, changes = self.take_over()
+        changes = [change for change in changes if change[2]]
+        self.assertEqual(len({change[:2] for change in changes}), 24)
+        self.assertEqual([change for _, _, change in changes], [self.new_master()] * 24)
+        print("takeover: %d PortInfo Sets, of these %d change what ibsim stores; %d LFT Sets" % (
+            sum(attribute == "PortInfo" for attribute, *_ in sets), len(changes),
+            sum(attribute == "LFT" for attribute, *_ in sets)))
+
+    def test_clients_of_opensm_register_again_once(self):
+        _, changes = self.take_over(wire.REREGISTER)
+        asked = dict(self.new_master(), ClientReregister=("0", "1"))
+        self.assertEqual(sorted(node for node, port, change in changes if change == asked),
+                         sorted("0002c902%08x" % (0x100 * host) for host in range(16)))
+        self.assertEqual([change for node, _, change in changes if change and
+                          node.startswith("0002c901")], [self.new_master()] * 8)
+        self.assertEqual(sum("ClientReregister" in change for _, _, change in changes), 16)
 
     def test_keeps_what_it_finds_after_its_own_restart(self):
         fabricd = self.fabricd(0)

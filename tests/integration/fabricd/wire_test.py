@@ -283,15 +283,33 @@ class Running(WireCase):
         self.assertEqual(fabricd.stop(), 0)
         self.keeps_the_rules(self.trace, "sweeps")
 
-    def test_a_restart_writes_nothing_again(self):
+    def restart(self, tweak):
+        """The port changes of a fabricd that starts on what another has programmed."""
         fabricd = ibsim.Fabricd(self, ENGINES)
         fabricd.once(self.sim.environment("H-0002c90200000000"))
-        fabricd.once(self.recorded)
-        self.assertEqual({attribute for attribute, *_ in self.oracle.sets(self.trace)} - {"PortInfo"},
-                         set())
-        for _, _, _, mad in self.oracle.sets(self.trace):
+        trace = self.path("restart")
+        fabricd.once(self.oracle.environment(self.sim, "H-0002c90200000000", trace, tweak))
+        sets = self.oracle.sets(trace)
+        self.assertEqual({attribute for attribute, *_ in sets}, {"PortInfo"})
+        for _, _, _, mad in sets:
             self.assertEqual(mad.fields()["PortState"], "nochange")
-        self.keeps_the_rules(self.trace, "restart")
+        # Those for what ibsim does not store come once to each port, not again and again.
+        ports = [(node, port) for _, node, port, _ in sets]
+        self.assertEqual(len(ports), len(set(ports)))
+        self.keeps_the_rules(trace, "restart")
+        return self.oracle.port_changes(trace)
+
+    def test_a_restart_writes_nothing_again(self):
+        changes = self.restart("")
+        self.assertEqual(len(changes), 72, "16 CA ports, 8 ports 0, 48 of cables: all were seen")
+        self.assertEqual([change for change in changes if change[2]], [])
+
+    def test_a_restart_asks_each_client_once_to_register_again(self):
+        changes = [change for change in self.restart(wire.REREGISTER) if change[2]]
+        ports = [(node, 1) for node, kind in ibsim.Topology(self.topology).kinds.items()
+                 if kind == "CA"]
+        self.assertEqual(sorted(changes), sorted((node[2:], port, {"ClientReregister": ("0", "1")})
+                                                 for node, port in ports))
 
     def test_lost_mads(self):
         self.sim.console('Error "S-0002c90100000500" 15')
