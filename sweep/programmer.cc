@@ -32,13 +32,6 @@ std::optional<wire::PKeyTable> WithDefaultKey(const wire::PKeyTable& table) {
   return wanted;
 }
 
-bool IsProgrammed(const fabric::Node& node) {
-  if (node.switch_info->linear_fdb_top == 0) return false;
-  return std::any_of(node.ports.begin() + 1, node.ports.end(), [](const fabric::Port& port) {
-    return port.known && port.info.port_state >= wire::PortState::kArmed;
-  });
-}
-
 }  // namespace
 
 std::string_view StageName(Programmer::Stage stage) {
@@ -91,9 +84,11 @@ void Programmer::EnterStage(Stage stage) {
 void Programmer::ListReadTables() {
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
-    // A switch that shows no LinearFDBTop has lost its tables, whatever it held before.
-    if (node.switch_info->linear_fdb_top == 0) devices_.Lft(node.index).Forget();
-    if (!IsProgrammed(node) || devices_.Lft(node.index).AnyKnown()) return;
+    // A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that
+    // shows it may hold what is wanted: it was away, or this SM was.
+    AppliedLft& applied = devices_.Lft(node.index);
+    if (node.switch_info->linear_fdb_top == 0) applied.Forget();
+    if (node.switch_info->linear_fdb_top == 0 || applied.AnyKnown()) return;
     for (int block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
       items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kReadBlock});
   });
@@ -135,6 +130,9 @@ void Programmer::ListTables() {
   const size_t blocks = input_.lids->top().value() / AppliedLft::kBlock + 1;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
+    // Without its LinearFDBTop a switch drops what its table would carry, and is written anew
+    // later: a top of 0 reads as tables lost.
+    if (builder_.node(node.index)->switch_info->linear_fdb_top < input_.lids->top().value()) return;
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = plan_->rows[node.index.value()];
     applied.ExpectRow(row);
@@ -298,7 +296,13 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
 
 void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completion) {
   const bool cleared = builder_.node(item.node)->switch_info->port_state_change;
-  builder_.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
+  const auto info = wire::SwitchInfo::Decode(completion.response.data);
+  builder_.SetSwitchInfo(item.node, info);
+  if (info.linear_fdb_top < input_.lids->top().value()) {
+    ++failures_;
+    problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),
+                  fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));
+  }
   if (!cleared) return;
   // A port that came up after it was read and before PortStateChange was cleared would never be
   // seen again: look at those that were down. (One that went down shows when it is armed.)

@@ -326,6 +326,13 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (mad->kind == mad::IncomingMad::Kind::kReceived) {
     const auto [key, data] = asked->second;
     program.told[key] = data;
+    // A switch without a LinearFDBTop says that it has lost its tables, whatever it told before.
+    if (key.attribute == wire::AttributeId::kSwitchInfo &&
+        wire::SwitchInfo::Decode(data).linear_fdb_top == 0)
+      absl::erase_if(program.told, [node = key.node](const auto& told) {
+        return told.first.node == node &&
+               told.first.attribute == wire::AttributeId::kLinearForwardingTable;
+      });
   }
   program.answers.erase(asked);
 }
@@ -334,17 +341,21 @@ void Watch::OnServed(const Served& served) {
   const bool set = served.request.method == wire::Method::kSet;
   if (set) ++sets_;
   if (served.answer.status != wire::kStatusOk) return;
-  PortNum port = served.ingress.port;
-  if (served.request.attribute == wire::AttributeId::kPortInfo) {
-    const PortNum named(static_cast<uint8_t>(served.request.modifier));
-    const bool is_switch = fabric_.device(served.ingress.node)->IsSwitch();
-    if (is_switch || named != PortNum(0)) port = named;
-  }
+  // A CA's attributes are those of the port that was asked, a switch's are the node's; PortInfo
+  // names its port, and 0 is the port asked at a CA.
+  const bool is_switch = fabric_.device(served.ingress.node)->IsSwitch();
+  const PortNum named(static_cast<uint8_t>(served.request.modifier));
+  PortNum port = is_switch ? PortNum(0) : served.ingress.port;
+  if (served.request.attribute == wire::AttributeId::kPortInfo &&
+      (is_switch || named != PortNum(0)))
+    port = named;
   const Key key{served.ingress.node, port, served.request.attribute, served.request.modifier};
   Program& program = programs_[served.sender];
   const uint64_t id =
       static_cast<uint64_t>(served.request.tid_high) << 32 | served.request.tid.value();
   if (set) {
+    if (served.changed)  // Whatever anybody was told before holds no longer.
+      for (auto& [host, each] : programs_) each.told.erase(key);
     if (program.served_sets.insert(id).second) CheckIdle(served, key, program);
     if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
   }
@@ -357,9 +368,10 @@ void Watch::CheckIdle(const Served& served, const Key& key, const Program& progr
   if (served.changed) return;
   const auto told = program.told.find(key);
   if (told == program.told.end() || told->second != served.answer.data) return;
-  Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing",
+  const auto at = std::chrono::duration<double>(served.at.time_since_epoch()).count();
+  Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing, at {:.6f} s",
                     wire::AttributeName(key.attribute), key.modifier,
-                    fabric_.device(key.node)->description(), key.port));
+                    fabric_.device(key.node)->description(), key.port, at));
 }
 
 void Watch::CheckLids(const Served& served, PortNum number) {

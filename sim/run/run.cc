@@ -49,7 +49,7 @@ class Run {
  public:
   Run(const fabric::FabricSnapshot& topology, const RunOptions& options)
       : options_(options),
-        rng_(options.seed * 0x9E3779B97F4A7C15u + 1),
+        rng_(Rng(options.seed).Next()),  // Neighbouring seeds must not share a stream.
         drawn_(DrawFaults(options.faults, rng_)),
         simulation_(topology, DrawSimOptions()),
         watch_(simulation_.fabric(), DrawWatchOptions()) {
@@ -153,6 +153,9 @@ class Run {
       taken_.push_back(manager.host);
       manager.store_time = Microseconds(drawn_.store_ms * 1000);
       manager.plan_time = Microseconds(drawn_.plan_ms * 1000);
+      manager.on_log = [this, number](const sweep::LogRecord& record) {
+        Note(fmt::format("[{}] {}", number, record.text));
+      };
       if (options_.trace) {
         traces_.push_back(std::make_unique<Trace>(
             manager.host,

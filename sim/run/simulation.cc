@@ -72,7 +72,10 @@ void Simulation::Carry(Manager& manager) {
 }
 
 bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
-  for (auto& record : effects.log) manager.log.push_back(std::move(record));
+  for (auto& record : effects.log) {
+    if (manager.on_log) manager.on_log(record);
+    manager.log.push_back(std::move(record));
+  }
   for (auto& finished : effects.finished) manager.finished.push_back(std::move(finished));
   if (effects.set_is_sm) fabric_.SetIsSm(now_, manager.host, *effects.set_is_sm);
   if (effects.publish) manager.view = std::move(effects.publish);

@@ -47,6 +47,7 @@ struct Manager {
   std::optional<uint64_t> kill_at;  // It dies after sending this many.
   // Sees each MAD that arrives, and may change it; false: it is lost.
   std::function<bool(mad::IncomingMad&)> tamper;
+  std::function<void(const sweep::LogRecord&)> on_log;
   bool persist_fails = false;
   Duration store_time{}, plan_time{};  // How long a write and a plan take.
 
