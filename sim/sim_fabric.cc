@@ -47,10 +47,6 @@ uint8_t ClassOf(mad::Agent agent) {
   return 0;
 }
 
-bool IsSmpAgent(mad::Agent agent) {
-  return agent == mad::Agent::kSmpDirected || agent == mad::Agent::kSmpLid;
-}
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // "node2" before "node10": runs of digits compare as numbers.
@@ -248,10 +244,7 @@ absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
   Host* host = FindHost(from);
   if (!host)
     return FailedPrecondition("no program is attached to node {} port {}", from.node, from.port);
-  if (mad.payload.size() < wire::kMadBytes ||
-      (IsSmpAgent(mad.agent) && mad.payload.size() != wire::kMadBytes)) {
-    return InvalidArgument("a MAD of {} bytes", mad.payload.size());
-  }
+  FABRICD_RETURN_IF_ERROR(CheckPayload(mad));
   if (mad.payload[kClassAt] != ClassOf(mad.agent)) {
     return InvalidArgument("management class 0x{:02x} sent through another class's agent",
                            mad.payload[kClassAt]);
@@ -277,6 +270,8 @@ absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
     packet.sl = mad.to.sl;
     packet.pkey = Device(from.node).PKeyAt(from.port, mad.to.pkey_index);
   }
+  Segment(mad, packet);
+  if (packet.segments > 0 && !wants_answer) AwaitAcknowledge(*host, mad, packet);
   if (observer_ != nullptr) observer_->OnSend(now_, from, mad);
   packet.bytes = std::move(mad.payload);
   Carry(std::move(packet));
@@ -369,6 +364,7 @@ void SimFabric::RunEvent(const Event& event) {
       return;
     case Event::Kind::kRebooted: FinishBoot(event.port.node); return;
     case Event::Kind::kTrap: RunTrap(event); return;
+    case Event::Kind::kNoAcknowledge: ReportUnacknowledged(event); return;
   }
 }
 
@@ -402,6 +398,7 @@ void SimFabric::DeliverToHost(Packet packet, Host* host) {
     ++stats_.lost_nobody;
     return;
   }
+  Acknowledge(packet);
   const bool response = (packet.method() & wire::kResponseBit) != 0;
   if (response) {
     const auto found = host->waiting.find(TransactionIdOf(packet.bytes));

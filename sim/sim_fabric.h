@@ -86,6 +86,8 @@ struct SimStats {
   uint64_t unmatched_responses =
       0;  // Responses that no waiting request matched (late, duplicate, wrong id).
   uint64_t timed_out = 0;
+  uint64_t rmpp_segments = 0;   // Sent; a payload under RMPP has one at least.
+  uint64_t unacknowledged = 0;  // Payloads reported because a segment was lost.
   uint64_t traps_sent = 0;
 
   uint64_t sets() const;
@@ -129,7 +131,9 @@ class SimFabric {
   // ---- MADs
   // As umad_send on that port: the upper half of a request's TransactionID is overwritten, a
   // request with a time-out is answered or reported kTimedOut, a response that matches no request
-  // is dropped. kInvalidArgument: malformed, or a request with this TransactionID is waiting.
+  // is dropped. An SA payload with RMPPFlags.Active may have any size from the SA header on; lost,
+  // it is reported kTimedOut too, after 2 s where it has no time-out. kInvalidArgument: malformed,
+  // or a request with this TransactionID is waiting.
   [[nodiscard]] absl::Status Send(Instant now, PortRef host, mad::OutgoingMad mad);
   // Runs all that is due at or before `now` and appends what was delivered, in order.
   void Advance(Instant now, std::vector<Delivery>& out);
@@ -195,8 +199,10 @@ class SimFabric {
     bool deferred = false;  // It has reached an agent that answers late.
     Lid slid = kPermissiveLid, dlid = kPermissiveLid;
     ServiceLevel sl;
-    PKey pkey;                // Data (QP1) only: of the sender's table.
-    uint16_t pkey_index = 0;  // In the table of its receiver.
+    PKey pkey;                    // Data (QP1) only: of the sender's table.
+    uint16_t pkey_index = 0;      // In the table of its receiver.
+    uint32_t segments = 0;        // 0: not under RMPP.
+    uint64_t unacknowledged = 0;  // Of its sender's host; 0: nobody waits for it.
     int hops = 0;
     // Multicast: arrivals at each port of a switch, shared by the copies of a packet.
     std::shared_ptr<absl::flat_hash_map<PortRef, int>> copies;
@@ -212,11 +218,17 @@ class SimFabric {
     uint8_t management_class;
     uint32_t serial;
   };
+  struct Unacknowledged {  // A payload under RMPP that is no request.
+    mad::Agent agent;
+    mad::Address to;
+    std::vector<uint8_t> header;
+  };
   struct Host {
     PortRef port;
     bool is_sm = false;
     uint32_t id = 0;
     absl::flat_hash_map<uint64_t, Waiting> waiting;  // By TransactionID.
+    absl::flat_hash_map<uint64_t, Unacknowledged> unacknowledged;
   };
   struct TrapKey {
     PortRef source;  // The end port that sends it.
@@ -234,7 +246,15 @@ class SimFabric {
     std::optional<TrapDetails> details, later;
   };
   struct Event {
-    enum class Kind : uint8_t { kArrive, kTimeOut, kLinkRequest, kTrain, kRebooted, kTrap };
+    enum class Kind : uint8_t {
+      kArrive,
+      kTimeOut,
+      kLinkRequest,
+      kTrain,
+      kRebooted,
+      kTrap,
+      kNoAcknowledge
+    };
     Instant at;
     Kind kind = Kind::kArrive;
     PortRef port;
@@ -292,6 +312,14 @@ class SimFabric {
   PortRef TraceLink(PortRef out, std::optional<PKey> key) const;
   struct MulticastWalk;
   void WalkMulticast(PortRef at, bool origin, MulticastWalk& walk) const;
+
+  // sim_fabric_rmpp.cc
+  static absl::Status CheckPayload(const mad::OutgoingMad& mad);
+  void Segment(mad::OutgoingMad& mad, Packet& packet);
+  static double LossOf(const Packet& packet, double loss);
+  void AwaitAcknowledge(Host& host, const mad::OutgoingMad& mad, Packet& packet);
+  void Acknowledge(const Packet& packet);
+  void ReportUnacknowledged(const Event& event);
 
   // sim_fabric_links.cc: links, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);

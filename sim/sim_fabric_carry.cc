@@ -58,13 +58,13 @@ bool SimFabric::MeetsFate(const Packet& packet, Duration& wait) {
     return limit > Duration::zero() ? Duration(rng_.Below(static_cast<uint64_t>(limit.count()) + 1))
                                     : Duration::zero();
   };
-  if (faults.loss > 0 && rng_.Chance(faults.loss)) {
+  if (faults.loss > 0 && rng_.Chance(LossOf(packet, faults.loss))) {
     ++stats_.lost_by_fault;
     return false;
   }
   wait += faults.delay + up_to(faults.jitter);
   if (faults.reorder > 0 && rng_.Chance(faults.reorder)) wait += up_to(faults.hold);
-  if (faults.duplicate > 0 && rng_.Chance(faults.duplicate)) {
+  if (faults.duplicate > 0 && packet.segments == 0 && rng_.Chance(faults.duplicate)) {
     ++stats_.duplicated;
     Hold(packet, wait + up_to(faults.jitter));
   }
@@ -171,7 +171,7 @@ bool SimFabric::Cross(Packet& packet, PortNum egress) {
   }
   if (!link_loss_.empty()) {
     const auto loss = link_loss_.find(from);
-    if (loss != link_loss_.end() && rng_.Chance(loss->second)) {
+    if (loss != link_loss_.end() && rng_.Chance(LossOf(packet, loss->second))) {
       ++stats_.lost_by_fault;
       return false;
     }

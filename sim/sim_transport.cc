@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_transport.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -87,9 +88,13 @@ void SimTransport::Impl::Process(std::vector<mad::OutgoingMad>& batch,
     failed.kind = mad::IncomingMad::Kind::kSendFailed;
     failed.agent = outgoing.agent;
     failed.from = outgoing.to;
-    std::vector<uint8_t> copy = outgoing.payload;
+    // The first MAD is enough to know it by; the rest may be a megabyte.
+    failed.payload.assign(
+        outgoing.payload.begin(),
+        outgoing.payload.begin() +
+            static_cast<ptrdiff_t>(std::min(outgoing.payload.size(), wire::kMadBytes)));
+    failed.payload.resize(wire::kMadBytes);
     if (fabric.Send(now, host, std::move(outgoing)).ok()) continue;
-    failed.payload = std::move(copy);
     arrived.push_back({now, host, std::move(failed)});
   }
   fabric.Advance(now, arrived);

@@ -207,7 +207,7 @@ TEST_F(FabricTest, CarriesDataOnlyOverActiveLinks) {
   query.to.lid = sm.lid.at(Device("node0001 mlx5_0").guid());
   query.to.qpn = 1;
   query.timeout = kTestTimeout;
-  query.payload.resize(3000);  // What the kernel would send in segments.
+  query.payload.resize(wire::kMadBytes);
   wire::MadHeader header;
   header.management_class = wire::ManagementClass::kSubnAdm;
   header.class_version = 2;
@@ -220,7 +220,7 @@ TEST_F(FabricTest, CarriesDataOnlyOverActiveLinks) {
   ASSERT_TRUE(fabric.Send(client.now, other, query).ok());
   auto mads = Mads(client.Wait(client.now));
   ASSERT_EQ(mads.size(), 1u);
-  EXPECT_EQ(mads[0].payload.size(), 3000u);
+  EXPECT_EQ(mads[0].payload.size(), wire::kMadBytes);
   EXPECT_EQ(mads[0].from.lid, sm.lid.at(Device("node0002 mlx5_0").guid()));
   EXPECT_EQ(mads[0].from.qpn, 1u);
   // After the link retrains it is INIT: SMPs pass, data does not.

@@ -306,5 +306,122 @@ TEST_F(MulticastTest, ALoopEnds) {
   EXPECT_EQ(reach.twice, std::vector<PortRef>{peer});
 }
 
+// The peer asks, the client answers with payloads under RMPP.
+class RmppTest : public RoutedTest {
+ protected:
+  // A GetTableResp of `records` PathRecords to the request `asked`, each byte its own.
+  static mad::OutgoingMad Table(const mad::IncomingMad& asked, size_t records) {
+    mad::OutgoingMad answer;
+    answer.agent = mad::Agent::kSubnAdm;
+    answer.to = asked.from;
+    answer.payload.assign(asked.payload.begin(), asked.payload.begin() + wire::kSaDataAt);
+    answer.payload[3] = static_cast<uint8_t>(wire::Method::kGetTableResp);
+    answer.payload[26] = wire::kRmppActive;
+    for (size_t i = 0; i < records * 64; ++i) {
+      answer.payload.push_back(static_cast<uint8_t>(i * 31 >> 3));
+    }
+    return answer;
+  }
+  // A request of the peer as the client gets it.
+  mad::IncomingMad Ask() {
+    mad::OutgoingMad query = Query(LidOf("node0001 mlx5_0"));
+    query.payload[3] = static_cast<uint8_t>(wire::Method::kGetTable);
+    query.timeout = std::chrono::seconds(10);
+    EXPECT_TRUE(fabric.Send(client.now, peer, query).ok());
+    std::vector<mad::IncomingMad> asked = Arrived(host);
+    EXPECT_EQ(asked.size(), 1u);
+    return asked.at(0);
+  }
+  static wire::SaHeader HeaderOf(const mad::IncomingMad& mad) {
+    return wire::SaHeader::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  }
+};
+
+TEST_F(RmppTest, CarriesALargeTableWhole) {
+  const mad::OutgoingMad answer = Table(Ask(), 20000);
+  ASSERT_EQ(answer.payload.size(), 1280056u);
+  ASSERT_TRUE(fabric.Send(client.now, host, answer).ok());
+  const auto mads = Arrived(peer);
+  ASSERT_EQ(mads.size(), 1u);
+  EXPECT_EQ(fabric.stats().rmpp_segments, 6400u);  // Of 200 bytes of records each.
+  ASSERT_EQ(mads[0].payload.size(), answer.payload.size());
+  EXPECT_TRUE(std::equal(answer.payload.begin() + wire::kSaDataAt, answer.payload.end(),
+                         mads[0].payload.begin() + wire::kSaDataAt));
+  const wire::SaHeader header = HeaderOf(mads[0]);
+  EXPECT_EQ(header.mad.method, wire::Method::kGetTableResp);
+  EXPECT_EQ(header.rmpp.version, 1);
+  EXPECT_EQ(header.rmpp.type, wire::RmppType::kData);
+  EXPECT_EQ(header.rmpp.flags, wire::kRmppActive | wire::kRmppFirst);
+  EXPECT_EQ(header.rmpp.data1, 1u);
+  EXPECT_EQ(header.rmpp.data2, 6400u * 20 + 1280000);
+  EXPECT_TRUE(client.Wait(client.now + std::chrono::minutes(1)).empty());  // All is settled.
+}
+
+TEST_F(RmppTest, OneSegmentTellsItsLength) {
+  for (size_t records : {0u, 1u, 3u}) {
+    ASSERT_TRUE(fabric.Send(client.now, host, Table(Ask(), records)).ok());
+    const auto mads = Arrived(peer);
+    ASSERT_EQ(mads.size(), 1u);
+    EXPECT_EQ(mads[0].payload.size(), wire::kMadBytes);
+    EXPECT_EQ(HeaderOf(mads[0]).rmpp.flags, wire::kRmppActive | wire::kRmppFirst | wire::kRmppLast);
+    EXPECT_EQ(HeaderOf(mads[0]).rmpp.data2, 20 + records * 64);
+  }
+  EXPECT_EQ(fabric.stats().rmpp_segments, 3u);
+}
+
+TEST_F(RmppTest, TakesMoreThanOneMadUnderRmppOnly) {
+  mad::OutgoingMad plain = Query(LidOf("node0002 mlx5_0"), 0, 3000);
+  EXPECT_EQ(fabric.Send(client.now, host, plain).code(), absl::StatusCode::kInvalidArgument);
+  plain.agent = mad::Agent::kPerf;
+  plain.payload[1] = 4;
+  plain.payload[26] = wire::kRmppActive;
+  EXPECT_EQ(fabric.Send(client.now, host, plain).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RmppTest, APayloadThatIsLostIsReportedToItsSender) {
+  const mad::IncomingMad asked = Ask();
+  ASSERT_TRUE(
+      client.ChangePort(leaf, 2, [](PortInfo& i) { i.port_state = wire::PortState::kDown; }).ok());
+  client.Wait(client.now);
+  const Instant sent = client.now;
+  ASSERT_TRUE(fabric.Send(sent, host, Table(asked, 100)).ok());
+  std::vector<mad::IncomingMad> reports;
+  for (const Delivery& delivery : client.Wait(sent + std::chrono::seconds(5))) {
+    const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+    if (mad == nullptr || mad->agent != mad::Agent::kSubnAdm || delivery.host != host) continue;
+    EXPECT_EQ(delivery.at, sent + std::chrono::seconds(2));
+    reports.push_back(*mad);
+  }
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kind, Kind::kTimedOut);
+  EXPECT_EQ(HeaderOf(reports[0]).mad.transaction_id, HeaderOf(asked).mad.transaction_id);
+  EXPECT_EQ(reports[0].payload.size(), wire::kMadBytes);
+  EXPECT_EQ(fabric.stats().unacknowledged, 1u);
+}
+
+TEST_F(RmppTest, OneLostSegmentLosesThePayload) {
+  fabric.SetLinkLoss(peer, 0.005);
+  const mad::IncomingMad small = Ask();
+  ASSERT_TRUE(fabric.Send(client.now, host, Table(small, 1)).ok());
+  EXPECT_EQ(Arrived(peer).size(), 1u);
+  // All of 6400 segments pass with a probability of 1e-14.
+  const mad::IncomingMad large = Ask();
+  ASSERT_TRUE(fabric.Send(client.now, host, Table(large, 20000)).ok());
+  EXPECT_TRUE(Arrived(peer).empty());
+  EXPECT_EQ(fabric.stats().lost_by_fault, 1u);
+}
+
+TEST_F(RmppTest, AnEndedProgramHearsOfNothing) {
+  const mad::IncomingMad asked = Ask();
+  ASSERT_TRUE(
+      client.ChangePort(leaf, 2, [](PortInfo& i) { i.port_state = wire::PortState::kDown; }).ok());
+  ASSERT_TRUE(fabric.Send(client.now, host, Table(asked, 100)).ok());
+  fabric.Detach(client.now, host);
+  fabric.Attach(host);
+  client.Wait(client.now + std::chrono::seconds(5));
+  EXPECT_EQ(fabric.stats().unacknowledged, 0u);
+}
+
 }  // namespace
 }  // namespace fabricd::sim
