@@ -196,7 +196,8 @@ class SimFabric {
     PortRef at;          // The port it arrives by; at its origin the sender's port.
     bool origin = true;  // It has not left its sender yet.
     bool directed = false;
-    bool deferred = false;  // It has reached an agent that answers late.
+    bool deferred = false;     // It has reached an agent that answers late,
+    uint32_t power_cycle = 0;  // and is lost when that loses power.
     Lid slid = kPermissiveLid, dlid = kPermissiveLid;
     ServiceLevel sl;
     PKey pkey;                    // Data (QP1) only: of the sender's table.
@@ -270,6 +271,7 @@ class SimFabric {
     std::unique_ptr<SimDevice> device;
     bool running = true;
     bool boots = false;  // Off, but not for long.
+    uint32_t power_cycles = 0;
   };
   enum class Hop : uint8_t { kConsume, kForward, kLost };
 

@@ -86,7 +86,8 @@ void SimFabric::Hold(Packet packet, Duration wait) {
 
 // True: the packet has moved over a link, or has turned into a response that is to leave here.
 bool SimFabric::Step(Packet& packet) {
-  if (!nodes_[packet.at.node.value()].running) {
+  const NodeState& state = nodes_[packet.at.node.value()];
+  if (!state.running || (packet.deferred && packet.power_cycle != state.power_cycles)) {
     ++stats_.lost_link_down;
     return false;
   }
@@ -200,6 +201,7 @@ bool SimFabric::Consume(Packet& packet) {
   }
   if (const Duration delay = node.answer_delay(); delay > Duration::zero() && !packet.deferred) {
     packet.deferred = true;
+    packet.power_cycle = nodes_[packet.at.node.value()].power_cycles;
     Hold(std::move(packet), delay);
     return false;
   }

@@ -155,6 +155,7 @@ absl::Status SimFabric::PowerOff(Instant now, NodeIndex index) {
   }
   SimDevice& node = Device(index);
   state.running = false;
+  ++state.power_cycles;
   for (uint8_t port = 1; port <= node.last_port().value(); ++port) {
     DropLink({index, PortNum(port)}, /*asked_for=*/false);
   }

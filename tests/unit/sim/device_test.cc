@@ -417,6 +417,63 @@ TEST_F(DeviceTest, MKeyProtectsByItsBits) {
   EXPECT_EQ(fabric.stats().lost_m_key, 2u);
 }
 
+TEST_F(DeviceTest, MKeyOfASwitchGuardsAllItsPorts) {
+  ASSERT_TRUE(client
+                  .ChangePort(leaf, 0,
+                              [](PortInfo& info) {
+                                info.lid = Lid(5);
+                                info.master_sm_lid = Lid(1);
+                                info.m_key = MKey(0x1234);
+                                info.m_key_protect_bits = 3;
+                              })
+                  .ok());
+  const auto violations = [&] {
+    const NodeIndex node = fabric.FindNode("su1-rail0-leaf").value();
+    return fabric.device(node)->port(PortNum(0)).info.m_key_violations;
+  };
+  EXPECT_TRUE(client.Get(leaf, AttributeId::kPortInfo, 2).timed_out);
+  EXPECT_TRUE(client.Set(leaf, wire::LinearForwardingTable()).timed_out);
+  EXPECT_EQ(violations(), 2);
+  EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).ok());  // It forwards as ever.
+  // Without a lease it stays so.
+  client.now += std::chrono::hours(24);
+  EXPECT_TRUE(client.Get(leaf, AttributeId::kPortInfo, 2).timed_out);
+  client.m_key = MKey(0x1234);
+  EXPECT_TRUE(client.Get(leaf, AttributeId::kPortInfo, 2).ok());
+}
+
+TEST_F(DeviceTest, AGoodMKeyEndsTheLeaseAViolationBegan) {
+  ASSERT_TRUE(client
+                  .ChangePort(neighbour, 1,
+                              [](PortInfo& info) {
+                                info.lid = Lid(5);
+                                info.master_sm_lid = Lid(1);
+                                info.m_key = MKey(0x1234);
+                                info.m_key_protect_bits = 2;
+                                info.m_key_lease_period = 10;
+                              })
+                  .ok());
+  const auto readable = [&](uint64_t key) {
+    client.m_key = MKey(key);
+    return client.Get(neighbour, AttributeId::kPortInfo, 1).ok();
+  };
+  EXPECT_FALSE(readable(7));
+  client.now += std::chrono::seconds(8);
+  EXPECT_TRUE(readable(0x1234));
+  client.now += std::chrono::seconds(8);
+  EXPECT_FALSE(readable(7));  // Begins a new one.
+  client.now += std::chrono::seconds(8);
+  EXPECT_FALSE(readable(7));  // Prolongs nothing.
+  client.now += std::chrono::seconds(2);
+  EXPECT_TRUE(readable(7));
+  // The key can be read now; it is still needed to write.
+  const PortInfo info = client.PortInfoOf(neighbour, 1);
+  EXPECT_EQ(info.m_key, MKey(0x1234));
+  EXPECT_TRUE(client.Set(neighbour, info, 1).timed_out);
+  client.m_key = info.m_key;
+  EXPECT_TRUE(client.Set(neighbour, wire::GuidInfo()).ok());
+}
+
 TEST_F(DeviceTest, CountsWhatTheSendersMayNotSay) {
   fabric.ResetStats();
   const auto table =

@@ -76,6 +76,28 @@ TEST_F(OdditiesTest, ALateAnswerStillLeavesBeforeTheLinkGoesDown) {
   EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).ok());
 }
 
+TEST_F(OdditiesTest, WhatWaitsInADeviceIsLostWithItsPower) {
+  const NodeIndex node = fabric.FindNode("su1-rail0-leaf").value();
+  SetLeaf({.answer_delay = milliseconds(50)});
+  wire::Smp get;
+  get.attribute = AttributeId::kNodeInfo;
+  get.tid = TransactionId(1);
+  get.path = leaf;
+  ASSERT_TRUE(fabric.Send(client.now, host, EncodeSmp(get, kTestTimeout)).ok());
+  client.Wait(client.now + milliseconds(10));
+  ASSERT_TRUE(fabric.PowerOff(client.now, node).ok());
+  ASSERT_TRUE(fabric.PowerOn(client.now, node).ok());
+  size_t timed_out = 0;
+  for (const Delivery& delivery : client.Wait(client.now + kTestTimeout)) {
+    const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+    if (mad == nullptr) continue;
+    EXPECT_EQ(mad->kind, mad::IncomingMad::Kind::kTimedOut);
+    ++timed_out;
+  }
+  EXPECT_EQ(timed_out, 1u);
+  EXPECT_TRUE(client.Get(leaf, AttributeId::kNodeInfo).ok());
+}
+
 TEST_F(OdditiesTest, RefusesAttributes) {
   SetLeaf({.refused_gets = {{AttributeId::kSwitchPortStateTable,
                              wire::kStatusUnsupportedMethodAttribute}},
