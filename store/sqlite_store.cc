@@ -173,6 +173,11 @@ class SqliteStore final : public Store {
       records.push_back(*record);
     }
     if (rows.error() != SQLITE_OK) return Fail(rows.error());
+    // No write of ours leaves such records, and two ports with one LID would break the fabric.
+    std::vector<LidRecord> sorted = records;
+    if (const absl::Status rules = CheckLids(sorted); !rules.ok()) {
+      return MakeStatus(absl::StatusCode::kDataLoss, "{}: lids: {}", path_, Message(rules));
+    }
     return records;
   }
 
@@ -244,6 +249,9 @@ class SqliteStore final : public Store {
       if (*owner != 0 || version != 0 || tables.Number(0) != 0) {
         return MakeStatus(absl::StatusCode::kDataLoss, "{}: no database of fabricd", path_);
       }
+    }
+    if (version < 0) {
+      return MakeStatus(absl::StatusCode::kDataLoss, "{}: schema version {}", path_, version);
     }
     if (version > static_cast<int64_t>(kMigrations.size())) {
       return FailedPrecondition("{}: schema version {} is newer than this fabricd, which knows {}",

@@ -29,7 +29,7 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // All assignments, by port GUID.
+  // All assignments, by port GUID. DATA_LOSS when what is kept breaks the rules of CheckLids.
   virtual absl::StatusOr<std::vector<LidRecord>> LoadLids() = 0;
   // Writes all records or none; a port that is already known gets the new values. INVALID_ARGUMENT
   // for a record that is no valid assignment, ALREADY_EXISTS when two ports would share a LID

@@ -214,6 +214,21 @@ TEST(SqliteStore, RefusesADamagedFile) {
   ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "");
 }
 
+TEST(SqliteStore, RefusesRecordsThatNoWriteLeaves) {
+  TempDir dir;
+  MustOpen(dir.path()).reset();
+  Sql(dir.path(),
+      "INSERT INTO lids VALUES ('0x0000000000000001', 4, 2, 0), ('0x0000000000000002', 7, 0, 0)");
+  {
+    const auto store = MustOpen(dir.path());
+    const absl::Status status = store->LoadLids().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(Message(status), testing::EndsWith("0x0000000000000002 would share LID 7"));
+  }
+  Sql(dir.path(), "PRAGMA user_version=-1");
+  ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "schema version -1");
+}
+
 TEST(SqliteStore, AMissingTableOrAWrongValueIsAnErrorNotAnEmptyFabric) {
   TempDir dir;
   MustOpen(dir.path()).reset();
