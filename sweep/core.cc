@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/breakage.h"
 #include "common/check.h"
 #include "common/status.h"
 #include "mad/wire/notice.h"
 #include "sweep/completion.h"
+#include "sweep/spoil.h"
 
 namespace fabricd::sweep {
 
@@ -16,7 +18,7 @@ using wire::SmState;
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records)
     : options_(std::move(options)),
       local_port_(std::move(local)),
-      engine_(options_.smp),
+      engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()) {
@@ -357,6 +359,8 @@ void Core::StartProgramming(Instant) {
 void Core::OnPlan(PlanReady ready, Instant) {
   if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
   awaited_plan_.reset();
+  if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(ready.result.plan);
+  if (IsBroken(Breakage::kCircleInPlan)) SpoilWithCircle(ready.result.plan, *snapshot_);
   chain_ = std::move(ready.result.steps);
   for (const routing::ChainStep& step : chain_) {
     if (step.chosen)
@@ -386,7 +390,8 @@ void Core::FinishProgramming(Instant now) {
   const bool planned =
       std::any_of(chain_.begin(), chain_.end(), [](const auto& step) { return step.chosen; });
   const bool complete = done->failures() == 0 && planned;
-  const bool up = complete && AllLinksActive();
+  const bool up = complete && AllLinksActive() && !IsBroken(Breakage::kNeverUp);
+  if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
   if (up != subnet_up_)
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
@@ -435,7 +440,8 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
             last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
   }
   for (uint64_t command : std::exchange(running_commands_, {}))
-    effects_.finished.push_back({command, absl::OkStatus()});
+    if (!IsBroken(Breakage::kSweepCommandNotEnded))
+      effects_.finished.push_back({command, absl::OkStatus()});
   const auto& sweep = options_.sweep;
   const Duration until_light = UntilLightSweep();
   next_light_ = until_light > Duration::zero() ? now + until_light : kNever;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/election.h"
 
+#include "common/breakage.h"
+
 namespace fabricd::sweep {
 
 using wire::SmControl;
@@ -11,6 +13,7 @@ bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b) 
 }
 
 ElectionVerdict Elect(const OwnSm& own, const std::vector<RemoteSm>& remote) {
+  if (IsBroken(Breakage::kAlwaysMaster)) return {};
   const RemoteSm* highest = nullptr;  // Of all that may become master.
   const RemoteSm* highest_master = nullptr;
   for (const RemoteSm& sm : remote) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/breakage.h"
 #include "common/check.h"
 
 namespace fabricd::sweep {
@@ -29,6 +30,7 @@ std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint
   std::vector<Wanted> wanted;
   auto add = [&](const fabric::Node& node, PortNum num, uint8_t port_lmc) {
     const fabric::Port& port = node.port(num);
+    if (IsBroken(Breakage::kLidNotGiven) && node.IsSwitch()) return;
     if (port.known && port.guid)
       wanted.push_back({{node.index, num}, port.guid, port_lmc, port.info.lid});
   };
@@ -111,7 +113,7 @@ LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecord
     auto record = records.find(want.guid);
     const bool fits = record != records.end() && record->second.lmc >= want.lmc &&
                       LidSpace::IsValid(record->second.base, want.lmc);
-    if (fits)
+    if (fits && !IsBroken(Breakage::kLidRecordsIgnored))
       assign(want, record->second.base);
     else
       rest.push_back(&want);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/breakage.h"
+
 namespace fabricd::sweep {
 
 using wire::PortInfo;
@@ -33,6 +35,7 @@ bool RunsWithin(const PortInfo& here, const PortInfo& there, uint8_t mtu_max, ui
 void PortConfig::ConfigureEndPort(const fabric::Node& node, PortNum num, fabric::LidRange lids,
                                   bool reregister, PortInfo& info) const {
   info.lid = lids.base;
+  if (IsBroken(Breakage::kLidGivenTwice) && lids.base == Lid(2)) info.lid = Lid(1);
   info.lmc = lids.lmc;
   info.master_sm_lid = sm_lid_;
   info.master_sm_sl = 0;
@@ -132,7 +135,8 @@ std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& 
   wire::SwitchInfo info = *node.switch_info;
   info.linear_fdb_top = lid_top.value();
   info.life_time_value = options_.link.packet_life_time;
-  if (info == *node.switch_info && !info.port_state_change) return std::nullopt;
+  const bool idle = info == *node.switch_info && !info.port_state_change;
+  if (idle && !IsBroken(Breakage::kSwitchInfoAlwaysSet)) return std::nullopt;
   return info;  // PortStateChange as read: 1 clears what was read, 0 changes nothing.
 }
 

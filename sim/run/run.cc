@@ -25,6 +25,11 @@ constexpr Duration kUpLimit = seconds(300);
 constexpr Duration kSettleLimit = seconds(300);
 constexpr Duration kQuiet = seconds(25);  // Longer than two light sweeps.
 
+constexpr const char* kCheckers[] = {
+    "up",          "settle", "second sweep", "not ACTIVE", "LIDs",    "tables",           "loops",
+    "unreachable", "P_Keys", "window",       "idle Set",   "masters", "ERROR in the log",
+};
+
 Duration Microseconds(double count) { return microseconds(static_cast<int64_t>(count)); }
 
 // Hands everything on to several.
@@ -107,6 +112,9 @@ class Run {
     for (auto& trace : traces_) trace->Mark(text);
   }
   void Fail(std::string text) {
+    FABRICD_CHECK(std::find(std::begin(kCheckers), std::end(kCheckers),
+                            text.substr(0, text.find(':'))) != std::end(kCheckers),
+                  "{}", text);
     Note("FAILED " + text);
     result_.failures.push_back(std::move(text));
   }
@@ -491,6 +499,8 @@ class Run {
 };
 
 }  // namespace
+
+std::span<const char* const> CheckerNames() { return kCheckers; }
 
 RunResult RunSeed(const fabric::FabricSnapshot& topology, const RunOptions& options) {
   return Run(topology, options).Go();

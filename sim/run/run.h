@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct RunResult {
   Duration settled_after{};           // From the end of the faults until all was quiet.
   bool passed() const { return failures.empty(); }
 };
+
+// What comes before the colon of failures, all of it.
+std::span<const char* const> CheckerNames();
 
 RunResult RunSeed(const fabric::FabricSnapshot& topology, const RunOptions& options);
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every checker of a simulated run finds the breakage that is meant for it. This program has
+// sweep/ compiled with FABRICD_BREAKABLE (see common/breakage.h): the same runs pass while nothing
+// is broken.
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/breakage.h"
+#include "sim/generate.h"
+#include "sim/run/run.h"
+
+namespace fabricd::test {
+namespace {
+
+using testing::Contains;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+struct FaultValue {
+  double sim::Faults::*of;
+  double value;
+};
+
+struct Case {
+  const char* name;
+  Breakage breakage;
+  const char* checker;        // As sim::CheckerNames has it.
+  const char* finding;        // A regular expression of what it says.
+  FaultValue faults[2] = {};  // In every seed; all others are zero.
+  uint32_t window_max = 128;  // Requests in flight.
+  friend void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+};
+
+constexpr Case kCases[] = {
+    {"Tables", Breakage::kBlockNotSent, "tables", "block 0: LID [0-9]+ leaves by 255, the plan"},
+    {"Reachability", Breakage::kHoleInPlan, "unreachable", "-> LID 1 of "},
+    {"Loops", Breakage::kCircleInPlan, "loops", "LID 1 at "},
+    {"LidsUnchanged",
+     Breakage::kLidRecordsIgnored,
+     "LIDs",
+     "had LID [0-9]+ and gets",
+     {{&sim::Faults::kills, 1}, {&sim::Faults::flaps, 2}}},
+    {"LidsUniqueWhenGiven", Breakage::kLidGivenTwice, "LIDs", "1 was that of port .* is given to"},
+    {"LidsUniqueAtRest", Breakage::kLidGivenTwice, "LIDs", "LID 1 of .* is held twice"},
+    {"LidsThere", Breakage::kLidNotGiven, "LIDs", " has no LID"},
+    {"PortsActive", Breakage::kPortNotArmed, "not ACTIVE", "/1$"},
+    {"PKeys", Breakage::kWrongPKey, "P_Keys", "holds 0xffff 1 times and 1 other keys"},
+    {"IdleSet", Breakage::kSwitchInfoAlwaysSet, "idle Set", "SwitchInfo 0 of .* changes nothing"},
+    {"SecondSweepQuiet", Breakage::kSwitchInfoAlwaysSet, "second sweep", "sends [1-9][0-9]* Sets"},
+    {"SecondSweepEnds", Breakage::kSweepCommandNotEnded, "second sweep", "does not end"},
+    {"WindowOfADevice", Breakage::kWindowsTooWide, "window", "[0-9]+ requests in flight to "},
+    {"WindowOfAll", Breakage::kWindowsTooWide, "window", "[0-9]+ requests in flight$", {}, 8},
+    {"Log", Breakage::kErrorLogged, "ERROR in the log", "logged deliberately"},
+    {"OneMaster",
+     Breakage::kAlwaysMaster,
+     "masters",
+     "write at the same time",
+     {{&sim::Faults::managers, 3}, {&sim::Faults::plan_ms, 1500}}},
+    {"Settles", Breakage::kNeverUp, "settle", "no quiet subnet with one master"},
+    {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
+};
+
+sim::RunResult RunWith(const Case& of, Breakage which, uint64_t seed) {
+  sim::RunOptions options;
+  options.seed = seed;
+  options.core.smp.window_max = of.window_max;
+  for (size_t i = 0; i < options.faults.size(); ++i) {
+    const auto value = sim::FaultClasses()[i].value;
+    double of_every_seed = 0;
+    if (value == &sim::Faults::managers || value == &sim::Faults::phase_s) of_every_seed = 1;
+    if (value == &sim::Faults::delay_us) of_every_seed = 10;
+    for (const FaultValue& fault : of.faults)
+      if (fault.of == value) of_every_seed = fault.value;
+    options.faults[i] = {of_every_seed, of_every_seed, of_every_seed};
+  }
+  breakage = which;
+  sim::RunResult result = sim::RunSeed(**sim::Generate("superpod:sus=1,hosts=4,rails=2"), options);
+  breakage = Breakage::kNone;
+  return result;
+}
+
+class Checkers : public testing::TestWithParam<Case> {};
+
+TEST_P(Checkers, FindTheirBreakage) {
+  const Case& of = GetParam();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(seed);
+    EXPECT_THAT(RunWith(of, Breakage::kNone, seed).failures, IsEmpty());
+    EXPECT_THAT(RunWith(of, of.breakage, seed).failures,
+                Contains(ContainsRegex(std::string("^") + of.checker + ": .*" + of.finding)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Checkers, testing::ValuesIn(kCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(CheckersTable, EveryCheckerHasItsBreakage) {
+  std::set<std::string> covered;
+  for (const Case& each : kCases) covered.insert(each.checker);
+  const auto names = sim::CheckerNames();
+  EXPECT_EQ(covered, std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST(CheckersTable, EveryBreakageIsFound) {
+  std::set<Breakage> covered;
+  for (const Case& each : kCases) covered.insert(each.breakage);
+  EXPECT_EQ(covered.size() + 1, static_cast<size_t>(Breakage::kCount));
+  EXPECT_FALSE(covered.contains(Breakage::kNone));
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(BreakagesTest, NothingOfThemIsInANormalBuild) {
+  const std::string message = "logged deliberately";
+  std::string breakable;
+  std::istringstream objects(BREAKABLE_OBJECTS);
+  for (std::string object; std::getline(objects, object, '|');) breakable += BytesOf(object);
+  EXPECT_THAT(breakable, HasSubstr(message));
+  EXPECT_THAT(BytesOf(NORMAL_LIBRARY), Not(HasSubstr(message)));
+}
+
+}  // namespace
+}  // namespace fabricd::test
