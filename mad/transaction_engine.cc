@@ -70,7 +70,7 @@ struct TransactionEngine::Slot {
   SmpRequest request;
   MethodStatistics* counters = nullptr;
   Gate* subtree = nullptr;  // Of the attempt in flight.
-  Instant sent_at{}, deadline{};
+  Instant first_sent_at{}, sent_at{}, deadline{};
   Index previous = kNone, next = kNone;  // In the device's queue; next also in the free list.
   Index place = 0;                       // In flying_.
   uint32_t tid = 0;                      // 0 before the first attempt.
@@ -336,6 +336,7 @@ void TransactionEngine::Send(Index index, Instant now, std::vector<OutgoingMad>&
   slot.state = Slot::State::kFlying;
   slot.held = slot.send_failed = false;
   slot.shrinks = statistics_.window_shrinks;
+  if (slot.attempts == 0) slot.first_sent_at = now;
   if (slot.attempts++ > 0) ++slot.counters->retries;
   ++slot.counters->sent;
   const Duration timeout = TimeoutOf(slot.attempts);
@@ -452,7 +453,8 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
   Slot& slot = At(index);
   ++slot.counters->received;
   if (smp.status != wire::kStatusOk) ++statistics_.bad_status;
-  const Device& device = devices_[slot.request.device];
+  Device& device = devices_[slot.request.device];
+  device.answered_at = now;
   const bool revealed_loss = device.suspect && device.shrinks_at_loss == statistics_.window_shrinks;
   SetSuspect(slot.request.device, false);
   CountRound(revealed_loss);
@@ -482,13 +484,8 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
     Refresh(slot.request.device);
   }
   if (!slot.cancelled) {
-    Completion& completion = done.emplace_back();
-    completion.cookie = slot.request.cookie;
-    completion.outcome = Completion::Outcome::kResponse;
-    completion.method = slot.request.method;
-    completion.attribute = slot.request.attribute;
-    completion.modifier = slot.request.modifier;
-    completion.device = slot.request.device;
+    Complete(slot, Completion::Outcome::kResponse, done);
+    Completion& completion = done.back();
     completion.response = smp;
     completion.status = smp.status;
     if (smp.path) completion.path_used = *smp.path;
@@ -526,18 +523,43 @@ void TransactionEngine::RepeatOrGiveUp(Index index, std::vector<Completion>& don
     Refresh(slot.request.device);
     return;
   }
+  using Outcome = Completion::Outcome;
   if (!slot.cancelled) {
-    Completion& completion = done.emplace_back();
-    completion.cookie = slot.request.cookie;
-    completion.outcome =
-        slot.send_failed ? Completion::Outcome::kSendFailed : Completion::Outcome::kTimedOut;
-    completion.method = slot.request.method;
-    completion.attribute = slot.request.attribute;
-    completion.modifier = slot.request.modifier;
-    completion.device = slot.request.device;
-    completion.path_used = slot.on_alternative ? *slot.request.alternative : slot.request.path;
+    Complete(slot, slot.send_failed ? Outcome::kSendFailed : Outcome::kTimedOut, done);
+    if (!slot.send_failed) GiveUpAlike(index, done);
   }
   Free(index);
+}
+
+void TransactionEngine::Complete(const Slot& slot, Completion::Outcome outcome,
+                                 std::vector<Completion>& done) {
+  Completion& completion = done.emplace_back();
+  completion.cookie = slot.request.cookie;
+  completion.outcome = outcome;
+  completion.method = slot.request.method;
+  completion.attribute = slot.request.attribute;
+  completion.modifier = slot.request.modifier;
+  completion.device = slot.request.device;
+  completion.path_used = slot.on_alternative ? *slot.request.alternative : slot.request.path;
+}
+
+void TransactionEngine::GiveUpAlike(Index given_up, std::vector<Completion>& done) {
+  const Slot& dead = At(given_up);
+  Device& device = devices_[dead.request.device];
+  if (device.answered_at >= dead.first_sent_at) return;
+  for (SlotList& queue : device.queue) {
+    for (Index index = queue.head; index != kNone;) {
+      const Slot& slot = At(index);
+      const Index next = slot.next;
+      if (slot.request.path == dead.request.path && slot.request.lid == dead.request.lid) {
+        Complete(slot, Completion::Outcome::kTimedOut, done);
+        Dequeue(index);
+        Free(index);
+      }
+      index = next;
+    }
+  }
+  Refresh(dead.request.device);
 }
 
 void TransactionEngine::Expire(Instant now, std::vector<Completion>& done) {

@@ -17,6 +17,10 @@
 // A device is suspect from its time-out until it answers anything, so silent devices keep probing
 // but cannot fill the window.
 //
+// Dead devices. When a request is given up and its device has answered nothing since it was first
+// sent, what waits for the same device by the same route is given up with it, unsent: a switch that
+// dies with a table of Sets ahead of it costs one round of time-outs, not one for each.
+//
 // Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled
 // the window adds window_growth. A round halves the window when at least two devices, and 1/32 of
 // its answers, reveal a loss. A loss is revealed when a suspect device answers: then the MAD was
@@ -85,7 +89,7 @@ struct SmpRequest {
 struct Completion {
   enum class Outcome : uint8_t {
     kResponse,    // `response` and `status` are valid; status may be an error.
-    kTimedOut,    // No attempt was answered.
+    kTimedOut,    // No attempt was answered, or none was made at a device found dead meanwhile.
     kSendFailed,  // The last attempt could not be sent.
   };
   uint64_t cookie = 0;
@@ -176,6 +180,7 @@ class TransactionEngine {
     std::array<SlotList, kPriorities> queue;
     uint32_t in_flight = 0;
     bool suspect = false;
+    Instant answered_at = Instant::min();  // The last time.
     uint64_t shrinks_at_loss =
         0;  // EngineStatistics::window_shrinks when the first lost attempt left.
     // Where the device stands: in one of ready_, in one of a gate's waiting lists, or nowhere
@@ -217,6 +222,8 @@ class TransactionEngine {
   void Lose(Index index, std::vector<Completion>& done);
   void Hold(Index index, Instant now);
   void RepeatOrGiveUp(Index index, std::vector<Completion>& done);
+  void Complete(const Slot& slot, Completion::Outcome outcome, std::vector<Completion>& done);
+  void GiveUpAlike(Index index, std::vector<Completion>& done);
   void Expire(Instant now, std::vector<Completion>& done);
   void SetSuspect(DeviceId id, bool suspect);
   void CountRound(bool revealed_loss);

@@ -30,7 +30,7 @@ class AppliedLft {
   void Doubt(size_t block);
   // Shares `row` instead of an equal private copy.
   void ShareIfEqual(const std::shared_ptr<const routing::Row>& row);
-  bool AnyKnown() const { return known_count_ > 0; }
+  bool Knows(size_t block) const { return block < known_.size() && known_[block]; }
 
  private:
   std::shared_ptr<const routing::Row> row_;

@@ -89,9 +89,10 @@ void Programmer::ListReadTables() {
     // shows it may hold what is wanted: it was away, or this SM was.
     AppliedLft& applied = devices_.Lft(node.index);
     if (node.switch_info->linear_fdb_top == 0) applied.Forget();
-    if (node.switch_info->linear_fdb_top == 0 || applied.AnyKnown()) return;
-    for (int block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
-      items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kReadBlock});
+    if (node.switch_info->linear_fdb_top == 0) return;
+    for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
+      if (!applied.Knows(block))
+        items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
   });
   Stripe();
 }
@@ -200,7 +201,7 @@ void Programmer::Submit(mad::SmpRequest request, const Item& item) {
 }
 
 bool Programmer::Send(const Item& item) {
-  if (!devices_.Has(item.node)) return false;
+  if (!devices_.Has(item.node) || silent_.contains(item.node)) return false;
   switch (item.what) {
     case What::kReadBlock:
       Submit(devices_.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block), item);
@@ -281,6 +282,8 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
                   PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
                   static_cast<What>(completion.cookie >> 56 & 0xF)};
   if (!IsOk(completion)) {
+    // The engine has tried for long, with whatever else it had for this device.
+    if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(item.node);
     NoteFailure(item, completion);
     return;
   }

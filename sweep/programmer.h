@@ -4,7 +4,9 @@
 // that is right sends nothing. A Set that was lost is simply a difference in the next run.
 //
 // Stages, each ended by the last answer of its writes:
-//   kReadTables  LFT blocks of switches that some SM has programmed and that we know nothing of
+//   kReadTables  LFT blocks below a switch's LinearFDBTop that are not known: another SM's, or
+//   those
+//                of a Set whose answer was lost
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
 //   kPorts       P_Keys, PortInfo: LID, link parameters
 //   kTables      LFT blocks; waits here for the plan
@@ -118,6 +120,7 @@ class Programmer {
   size_t failures_ = 0;
   bool changed_meanwhile_ = false;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
+  absl::flat_hash_set<NodeIndex> silent_;      // Left alone until the next run.
 };
 
 std::string_view StageName(Programmer::Stage stage);

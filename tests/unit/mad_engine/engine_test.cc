@@ -258,6 +258,39 @@ TEST(EngineRepeats, RefusedSendsWaitAndEndAsSendFailed) {
   EXPECT_EQ(wire.engine.statistics().window, 8u);
 }
 
+TEST(EngineDeadDevice, CostsOneRoundOfTimeOutsHoweverMuchWaitsForIt) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.smp.path == wire::DirectedPath{1, 3} ? Lost() : FakeWire::Reaction{};
+  };
+  for (uint32_t cookie = 1; cookie <= 64; ++cookie) {
+    SmpRequest request = FakeWire::Get(7, cookie);
+    request.path = {1, 3};
+    wire.Submit(request);
+  }
+  SmpRequest elsewhere = FakeWire::Get(7, 65);  // Shares the device's number, not its route.
+  elsewhere.path = {1, 4};
+  wire.Submit(elsewhere);
+  wire.Run();
+  ASSERT_EQ(wire.done.size(), 65u);
+  for (const Completion& completion : wire.done)
+    EXPECT_EQ(completion.outcome,
+              completion.cookie == 65 ? Outcome::kResponse : Outcome::kTimedOut);
+  EXPECT_LE(wire.sent.size(), 2u * 4 + 1) << "two in flight, four attempts each";
+}
+
+TEST(EngineDeadDevice, OneThatAnswersOtherRequestsKeepsItsQueue) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.smp.modifier == 1 ? Lost() : FakeWire::Reaction{};
+  };
+  for (uint32_t cookie = 1; cookie <= 8; ++cookie) wire.Submit(FakeWire::Get(7, cookie));
+  wire.Run();
+  ASSERT_EQ(wire.done.size(), 8u);
+  for (const Completion& completion : wire.done)
+    EXPECT_EQ(completion.outcome, completion.cookie == 1 ? Outcome::kTimedOut : Outcome::kResponse);
+}
+
 TEST(EngineIds, WrapSkipsZero) {
   EngineOptions options;
   options.first_transaction_id = 0xFFFFFFFE;
