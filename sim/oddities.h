@@ -42,6 +42,9 @@ struct Oddities {
   // before it. Other consequences of the Set come at once.
   Duration stale_reads{};
   IgnoredPortInfoFields ignored;
+  // A PortInfo Set that is refused for a bad value in one group of fields (the port's identity, its
+  // link, its state) takes the other groups all the same.
+  bool takes_parts = false;
   // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
   uint32_t busy_every = 0;
 };

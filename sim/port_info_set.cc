@@ -151,10 +151,13 @@ bool TakeState(const PortInfoSet& set, PortInfo& next, PortInfoOutcome& outcome)
 PortInfoOutcome ApplyPortInfoSet(const PortInfoSet& set, PortInfo& registers) {
   PortInfoOutcome outcome;
   PortInfo next = registers;
-  const bool taken = (set.kind == PortKind::kSwitchExternal || TakeIdentity(set, next)) &&
-                     (set.kind == PortKind::kBasePort0 || TakeLinkParameters(set, next)) &&
-                     TakeState(set, next, outcome);
-  if (!taken) return {wire::kStatusInvalidAttributeValue, std::nullopt};
+  const bool identity = set.kind == PortKind::kSwitchExternal || TakeIdentity(set, next);
+  const bool parameters = set.kind == PortKind::kBasePort0 || TakeLinkParameters(set, next);
+  const bool state = TakeState(set, next, outcome);
+  if (!identity || !parameters || !state) outcome.status = wire::kStatusInvalidAttributeValue;
+  if (outcome.status != wire::kStatusOk && !set.takes_parts) {
+    return {outcome.status, std::nullopt};
+  }
   registers = next;
   return outcome;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a device does with SubnSet(PortInfo) (IBA vol 1 §14.2.5.6): which fields it takes, ignores
-// or refuses. All or nothing: a refused Set changes no register. Pure.
+// or refuses. All or nothing: a refused Set changes no register, unless the device is odd. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct PortInfoSet {
   bool extended_speeds = false;      // AttributeModifier bit 31.
   bool inbound_enforcement = false;  // The switch can filter by P_Key.
   bool outbound_enforcement = false;
+  bool takes_parts = false;  // Oddities::takes_parts
   wire::PortInfo wanted;
 };
 

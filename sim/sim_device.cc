@@ -346,11 +346,14 @@ uint16_t SimDevice::SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& eff
   set.inbound_enforcement = switch_info_.inbound_enforcement_cap;
   set.outbound_enforcement = switch_info_.outbound_enforcement_cap;
   set.wanted = PortInfo::Decode(smp.data);
-  if (odd_) RestoreIgnored(registers, set.wanted);
+  if (odd_) {
+    RestoreIgnored(registers, set.wanted);
+    set.takes_parts = odd_->how.takes_parts;
+  }
 
   const PortInfo before = registers;
   const PortInfoOutcome outcome = ApplyPortInfoSet(set, registers);
-  if (outcome.status != wire::kStatusOk) return outcome.status;
+  if (outcome.status != wire::kStatusOk && !set.takes_parts) return outcome.status;
   const bool reregister = set.wanted.client_reregister && set.kind != PortKind::kSwitchExternal &&
                           (registers.capability_mask & wire::kCapIsClientReregister) != 0;
   effects.changed = registers != before || outcome.link.has_value() || reregister;
@@ -375,7 +378,7 @@ uint16_t SimDevice::SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& eff
     answer.port_physical_state = *outcome.link;
   }
   answer.Encode(smp.data);
-  return wire::kStatusOk;
+  return outcome.status;
 }
 
 uint16_t SimDevice::SetPortInfoExtended(PortNum ingress, wire::Smp& smp, SmaEffects& effects) {

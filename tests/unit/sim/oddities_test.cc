@@ -176,6 +176,30 @@ TEST_F(OdditiesTest, LeavesFieldsOutSilently) {
   EXPECT_EQ(Leaf().port(PortNum(0)).info.subnet_timeout, 0);
 }
 
+TEST_F(OdditiesTest, TakesPartsOfARefusedSet) {
+  const auto set = [&](bool takes_parts) {
+    fabric.SetOddities(fabric.FindNode("node0002 mlx5_0").value(), {.takes_parts = takes_parts});
+    return client.ChangePort(neighbour, 1, [](PortInfo& info) {
+      info.lid = info.master_sm_lid = Lid(5);
+      info.neighbor_mtu = 9;
+      info.vl_high_limit = 3;
+      info.port_state = wire::PortState::kArmed;
+    });
+  };
+  const NodeIndex node = fabric.FindNode("node0002 mlx5_0").value();
+  const auto registers = [&] { return fabric.device(node)->port(PortNum(1)).info; };
+  const PortInfo before = registers();
+  EXPECT_EQ(set(false).status, wire::kStatusInvalidAttributeValue);
+  EXPECT_EQ(registers(), before);
+  const Answer answer = set(true);
+  EXPECT_EQ(answer.status, wire::kStatusInvalidAttributeValue);
+  EXPECT_EQ(registers().lid, Lid(5));
+  EXPECT_EQ(registers().port_state, wire::PortState::kArmed);
+  EXPECT_EQ(registers().neighbor_mtu, before.neighbor_mtu);
+  EXPECT_EQ(registers().vl_high_limit, before.vl_high_limit);
+  EXPECT_EQ(answer.As<PortInfo>().lid, Lid(5));  // It shows the registers.
+}
+
 TEST_F(OdditiesTest, IsBusyNowAndThenAndStaysOddOverAReboot) {
   SetLeaf({.busy_every = 3});
   const auto statuses = [&] {
