@@ -34,6 +34,10 @@ absl::StatusOr<PodShape> ShapeOf(const SuperPodSpec& spec) {
         std::pair("rails", spec.rails)}) {
     if (value < 1) return InvalidArgument("{} {}: 1 or more", name, value);
   }
+  if (spec.hosts_per_su > kMaxRadix) {
+    return InvalidArgument("hosts {}: at most {}, a leaf has one port for each", spec.hosts_per_su,
+                           kMaxRadix);
+  }
   PodShape shape;
   shape.radix = spec.radix != 0 ? spec.radix : std::max(64, 2 * spec.hosts_per_su);
   shape.uplinks = spec.uplinks != 0 ? spec.uplinks : spec.hosts_per_su;
@@ -41,7 +45,7 @@ absl::StatusOr<PodShape> ShapeOf(const SuperPodSpec& spec) {
     return InvalidArgument("radix {}: from 2 to {}", shape.radix, kMaxRadix);
   }
   if (spec.rails > 255) return InvalidArgument("rails {}: at most 255", spec.rails);
-  if (shape.uplinks < 1 || spec.hosts_per_su + shape.uplinks > shape.radix) {
+  if (shape.uplinks < 1 || shape.uplinks > shape.radix - spec.hosts_per_su) {
     return InvalidArgument("{} hosts and {} uplinks do not fit a leaf of radix {}",
                            spec.hosts_per_su, shape.uplinks, shape.radix);
   }

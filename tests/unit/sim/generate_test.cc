@@ -139,6 +139,8 @@ TEST(Generate, KeepsTheGuidsOfNodesWhenTheFabricGrows) {
 
 TEST(Generate, NamesWhatDoesNotFit) {
   EXPECT_THAT(Refusal("superpod:hosts=40,radix=64"), HasSubstr("40 hosts and 40 uplinks"));
+  EXPECT_THAT(Refusal("superpod:hosts=2147483647"), HasSubstr("hosts 2147483647: at most 254"));
+  EXPECT_THAT(Refusal("superpod:hosts=1,uplinks=2147483647"), HasSubstr("2147483647 uplinks"));
   EXPECT_THAT(Refusal("superpod:sus=0"), HasSubstr("sus 0"));
   EXPECT_THAT(Refusal("superpod:hots=8"), HasSubstr("'hots' (it has sus, hosts, rails"));
   EXPECT_THAT(Refusal("superpod:sus=two"), HasSubstr("sus=two is not a number"));
