@@ -250,10 +250,7 @@ bool SimDevice::Supports(AttributeId attribute, Method method) const {
 }
 
 void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects) {
-  effects.reply = effects.changed = effects.m_key_violation = false;
-  effects.repressed.reset();
-  effects.links.clear();
-  effects.events.clear();
+  effects.Clear();
   effects.m_key_violation = !PassesMKey(now, ingress, smp);
   if (effects.m_key_violation) return;
   if (smp.method == Method::kTrapRepress) {

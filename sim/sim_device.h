@@ -60,6 +60,14 @@ struct SmaEffects {
   // Asynchronous events for a program on this port.
   std::vector<mad::LocalPortEvent::Kind> events;
   PortNum events_port;
+
+  // As made anew, but the vectors keep their storage.
+  void Clear() {
+    reply = changed = m_key_violation = false;
+    repressed.reset();
+    links.clear();
+    events.clear();
+  }
 };
 
 struct SimPort {

@@ -258,7 +258,8 @@ absl::Status SimFabric::Send(Instant now, PortRef from, mad::OutgoingMad mad) {
   if (wants_answer) {
     const auto [at, inserted] = host->waiting.try_emplace(id);
     if (!inserted) return InvalidArgument("transaction id 0x{:x} is waiting already", id);
-    at->second = Waiting{mad.agent, mad.to, mad.payload, mad.payload[kClassAt], serial};
+    at->second = Waiting{mad.agent, mad.to, {}, mad.payload[kClassAt], serial};
+    std::copy_n(mad.payload.begin(), at->second.header.size(), at->second.header.begin());
   }
   const wire::PortInfo& info = Port(from).info;
   Packet packet;
@@ -294,7 +295,8 @@ void SimFabric::Advance(Instant now, std::vector<Delivery>& out) {
 
 Instant SimFabric::next_event() const {
   if (!delivered_.empty()) return delivered_.front().at;
-  return events_.empty() ? kNever : events_.front().at;
+  const Event* next = NextEvent();
+  return next == nullptr ? kNever : next->at;
 }
 
 std::vector<mad::IncomingMad> SimFabric::Exchange(Instant now, PortRef host, mad::OutgoingMad mad) {
@@ -323,24 +325,33 @@ std::vector<mad::IncomingMad> SimFabric::Exchange(Instant now, PortRef host, mad
     }
     delivered_.clear();
     if (answered) break;
-    FABRICD_CHECK(!events_.empty(), "a waiting request has no time-out event");
-    RunDue(events_.front().at);
+    const Event* next = NextEvent();
+    FABRICD_CHECK(next != nullptr, "a waiting request has no time-out event");
+    RunDue(next->at);
   }
   delivered_ = std::move(others);
   return arrived;
 }
 
 void SimFabric::Schedule(Event event) {
+  std::vector<Event>& heap = event.kind == Event::Kind::kTimeOut ? time_outs_ : events_;
   event.sequence = next_sequence_++;
-  events_.push_back(event);
-  std::push_heap(events_.begin(), events_.end());
+  heap.push_back(event);
+  std::push_heap(heap.begin(), heap.end());
+}
+
+const SimFabric::Event* SimFabric::NextEvent() const {
+  if (time_outs_.empty()) return events_.empty() ? nullptr : &events_.front();
+  const bool event = !events_.empty() && time_outs_.front() < events_.front();
+  return event ? &events_.front() : &time_outs_.front();
 }
 
 void SimFabric::RunDue(Instant now) {
-  while (!events_.empty() && events_.front().at <= now) {
-    std::pop_heap(events_.begin(), events_.end());
-    const Event event = events_.back();
-    events_.pop_back();
+  for (const Event* next = NextEvent(); next != nullptr && next->at <= now; next = NextEvent()) {
+    const Event event = *next;
+    std::vector<Event>& heap = event.kind == Event::Kind::kTimeOut ? time_outs_ : events_;
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
     now_ = std::max(now_, event.at);
     RunEvent(event);
   }
@@ -377,7 +388,9 @@ void SimFabric::TimeOut(const Event& event) {
   incoming.kind = mad::IncomingMad::Kind::kTimedOut;
   incoming.agent = found->second.agent;
   incoming.from = found->second.to;
-  incoming.payload = std::move(found->second.request);
+  const auto& header = found->second.header;
+  incoming.payload.resize(wire::kMadBytes);
+  std::copy(header.begin(), header.end(), incoming.payload.begin());
   host->waiting.erase(found);
   ++stats_.timed_out;
   Deliver({now_, event.port, std::move(incoming)});

@@ -215,7 +215,7 @@ class SimFabric {
   struct Waiting {  // A request that a program wants answered.
     mad::Agent agent;
     mad::Address to;
-    std::vector<uint8_t> request;
+    std::array<uint8_t, 24> header;  // All that a time-out gives back (IBA vol 1 §13.4.2).
     uint8_t management_class;
     uint32_t serial;
   };
@@ -347,6 +347,7 @@ class SimFabric {
   TrapDetails SwitchBadPKeyDetails(const Packet& packet, PortRef at) const;
 
   void Schedule(Event event);
+  const Event* NextEvent() const;  // nullptr: none.
   void RunEvent(const Event& event);
   void RunDue(Instant now);
   void TimeOut(const Event& event);
@@ -357,7 +358,9 @@ class SimFabric {
   absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_description_;
   std::vector<std::unique_ptr<Host>> hosts_;
   Instant now_{};
-  std::vector<Event> events_;  // A heap.
+  // Heaps. Time-outs are apart because nearly all are of requests answered long before: the heap
+  // that every MAD passes through stays small.
+  std::vector<Event> events_, time_outs_;
   uint64_t next_sequence_ = 0;
   uint32_t next_serial_ = 1;
   uint32_t next_trap_id_ = 1;

@@ -219,7 +219,7 @@ bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
   const AttributeId attribute = smp->attribute;
   const Method method = smp->method;
   const SimPort& management = node.port(node.ManagementPort(ingress));
-  effects_ = SmaEffects();
+  effects_.Clear();
   if (bytes[kBaseVersionAt] != 1 || bytes[kClassVersionAt] != 1) {
     smp->status = wire::kStatusBadVersion;
     smp->method = Method::kGetResp;

@@ -79,6 +79,7 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
   for (auto& finished : effects.finished) manager.finished.push_back(std::move(finished));
   if (effects.set_is_sm) fabric_.SetIsSm(now_, manager.host, *effects.set_is_sm);
   if (effects.publish) manager.view = std::move(effects.publish);
+  Enter(Part::kFabric);
   for (mad::OutgoingMad& mad : effects.send) {
     ++manager.mads_sent;
     const absl::Status status = fabric_.Send(now_, manager.host, std::move(mad));
@@ -91,12 +92,14 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
   if (effects.persist)
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist)});
   if (effects.compute) {
+    Enter(Part::kRouting);
     const routing::RoutingIntent intent;
     const sweep::ComputePlan& task = *effects.compute;
     auto result =
         routing::RunChain({*task.snapshot, *task.lids, intent, task.options, task.previous.get()});
     manager.plans.push_back({now_ + manager.plan_time, {task.id, std::move(result)}});
   }
+  Enter(Part::kCore);
   return true;
 }
 
@@ -136,8 +139,10 @@ Instant Simulation::NextInstant() const {
 }
 
 void Simulation::Deliver() {
+  Enter(Part::kFabric);
   std::vector<Delivery> arrived;
   fabric_.Advance(now_, arrived);
+  Enter(Part::kCore);
   for (Delivery& delivery : arrived) {
     for (auto& actor : actors_)
       if (actor->host() == delivery.host) actor->OnDelivery(now_, delivery);

@@ -67,6 +67,9 @@ struct Manager {
   std::deque<Plan> plans;
 };
 
+// Whose work a run is doing at the moment.
+enum class Part : uint8_t { kFabric, kCore, kRouting };
+
 class Simulation {
  public:
   explicit Simulation(const fabric::FabricSnapshot& topology, SimOptions options = {});
@@ -97,6 +100,9 @@ class Simulation {
   // Runs until this manager says that the subnet is up, with no sweep under way.
   bool RunUntilUp(size_t manager, Duration limit = std::chrono::seconds(60));
 
+  // Told whenever another part takes over: a benchmark reads its clock there, this has none.
+  void SetMeter(std::function<void(Part)> meter) { meter_ = std::move(meter); }
+
   Manager& manager(size_t number) { return *managers_[number]; }
   const Manager& manager(size_t number) const { return *managers_[number]; }
   size_t manager_count() const { return managers_.size(); }
@@ -115,12 +121,16 @@ class Simulation {
   bool FinishDue(Manager& manager);
   void MakeDurable(Manager& manager, const sweep::PersistLids& lids);
   void Kill(Manager& manager, bool write_survives);
+  void Enter(Part part) const {
+    if (meter_) meter_(part);
+  }
 
   SimFabric fabric_;
   Instant now_{std::chrono::seconds(1)};
   std::vector<std::unique_ptr<Manager>> managers_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::multimap<Instant, std::function<void()>> agenda_;  // In order of insertion where equal.
+  std::function<void(Part)> meter_;
 };
 
 }  // namespace fabricd::sim
