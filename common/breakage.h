@@ -4,9 +4,9 @@
 //
 //   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "deliberately");
 //
-// Normal builds: IsBroken is evaluated by the compiler and is false, so that nothing of such a line
-// is left: no code, no data, no branch. Files compiled with FABRICD_BREAKABLE, which only
-// tests/sim/checkers_test does, ask `breakage`, which the test sets. Include this in .cc files
+// Normal builds: IsBroken is evaluated by the compiler and is false, so that optimized code has
+// nothing of such a line: no code, no data, no branch. Files compiled with FABRICD_BREAKABLE, which
+// only tests/sim/checkers_test does, ask `breakage`, which the test sets. Include this in .cc files
 // alone: what a header defines must be the same in both builds.
 #pragma once
 

@@ -17,6 +17,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using wire::AttributeId;
 using wire::DirectedPath;
@@ -112,6 +113,32 @@ TEST_F(RestCheckers, APortThatIsNotActiveIsNamedAndCarriesNothing) {
   EXPECT_THAT(PortsNotActive(fabric_), SizeIs(2));  // Both ends.
   EXPECT_THAT(PortsNotActive(fabric_), Contains("node0002 mlx5_0/1"));
   EXPECT_THAT(BrokenPairs(fabric_, 1000), Contains(ContainsRegex("^node0002 mlx5_0/1 -> ")));
+}
+
+TEST_F(RestCheckers, DataTakesAnActiveEgressAndAnArmedIngress) {
+  const PortRef peer = fabric_.LinkedPeer(client_host());
+  const auto relink = [&] {
+    ASSERT_TRUE(fabric_.Unlink(client_.now, client_host()).ok());
+    ASSERT_TRUE(fabric_.Link(client_.now, client_host()).ok());
+    client_.Wait(client_.now + std::chrono::seconds(1));
+  };
+  const auto set = [&](const DirectedPath& path, PortNum port, wire::PortState state) {
+    ASSERT_TRUE(
+        client_
+            .ChangePort(path, port.value(), [=](wire::PortInfo& info) { info.port_state = state; })
+            .ok());
+  };
+  const auto to_host = Contains(HasSubstr(fmt::format("-> LID {} of", LidOf("node0002 mlx5_0"))));
+  relink();
+  set({1}, peer.port, wire::PortState::kArmed);
+  set({}, PortNum(1), wire::PortState::kArmed);
+  EXPECT_THAT(BrokenPairs(fabric_, 1000), to_host);  // By an egress that is ARMED.
+  set({1}, peer.port, wire::PortState::kActive);
+  EXPECT_THAT(BrokenPairs(fabric_, 1000), Not(to_host));
+  relink();
+  set({1}, peer.port, wire::PortState::kArmed);
+  set({1}, peer.port, wire::PortState::kActive);
+  EXPECT_THAT(BrokenPairs(fabric_, 1000), to_host);  // Into an ingress that is INIT.
 }
 
 TEST_F(RestCheckers, APulledCableTakesItsPairsAlong) {

@@ -190,6 +190,17 @@ TEST_F(WatchIdle, WhatAnotherProgramChangedMeanwhileMayBeSet) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+TEST_F(WatchIdle, WhatChangedByItselfMayBeSet) {
+  const PortNum port = fabric_.LinkedPeer(host_b_).port;
+  auto info = a_.PortInfoOf(to_switch_, port.value());
+  ASSERT_TRUE(fabric_.Unlink(a_.now, host_b_).ok());
+  info.port_state = wire::PortState::kNoChange;
+  info.port_physical_state = wire::PortPhysicalState::kNoChange;
+  EXPECT_TRUE(a_.Set(to_switch_, info, port.value()).ok());
+  EXPECT_EQ(fabric_.stats().smps.at(AttributeId::kPortInfo).idle_sets, 1u);
+  EXPECT_THAT(faults(), IsEmpty());
+}
+
 TEST_F(WatchIdle, ASwitchWithoutATableTopMayBeWrittenAnew) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   const auto info = a_.Get(to_switch_, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
