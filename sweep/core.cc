@@ -155,7 +155,12 @@ void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, In
   Log(LogLevel::kInfo, fmt::format("SM {} sent Set SMInfo {}", sent.guid, smp.modifier));
   if (control == wire::SmControl::kHandover) {
     handed_over_by_ = sent.guid;
-    if (sm_state_ == SmState::kMaster) return;
+    if (sm_state_ == SmState::kMaster) {
+      // Two parts of a fabric have met, and the other's was programmed by the sender.
+      devices_.ForgetTables();
+      WantSweep(fmt::format("handover from SM {}", sent.guid));
+      return;
+    }
     BecomeMaster();
     // A discovery under way goes on; its end finds us master.
     if (!discovery_) StartHeavySweep(fmt::format("handover from SM {}", sent.guid), now);

@@ -83,12 +83,15 @@ void Programmer::EnterStage(Stage stage) {
 }
 
 void Programmer::ListReadTables() {
+  const Lid sm_lid = input_.lids->Of(input_.local).base;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     // A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that
-    // shows it may hold what is wanted: it was away, or this SM was.
+    // names another SM as its master had them written by that one. One that shows a LinearFDBTop may
+    // hold what is wanted: it was away, or this SM was.
     AppliedLft& applied = devices_.Lft(node.index);
-    if (node.switch_info->linear_fdb_top == 0) applied.Forget();
+    const bool anothers = node.port(PortNum(0)).info.master_sm_lid != sm_lid;
+    if (node.switch_info->linear_fdb_top == 0 || anothers) applied.Forget();
     if (node.switch_info->linear_fdb_top == 0) return;
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
       if (!applied.Knows(block))

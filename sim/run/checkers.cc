@@ -165,6 +165,10 @@ NodeIndex SwitchOf(const SimFabric& fabric, const EndPort& port) {
   return fabric.device(peer)->IsSwitch() ? peer : NodeIndex::None();
 }
 
+double Seconds(Instant at) {
+  return std::chrono::duration<double>(at.time_since_epoch()).count();
+}
+
 uint64_t Mix(uint64_t digest, uint64_t value) {
   digest = (digest ^ value) * 0x9E3779B97F4A7C15u;
   return digest ^ (digest >> 29);
@@ -327,7 +331,10 @@ void Watch::Fault(std::string text) {
   if (faults_.size() < kMost) faults_.push_back(std::move(text));
 }
 
-void Watch::OnRestart(PortRef host) { programs_[host] = Program(); }
+void Watch::OnRestart(PortRef host) {
+  programs_[host] = Program();
+  programs_[host].judged = true;
+}
 
 void Watch::SetApart(Instant now, bool apart) {
   if (apart_ && !apart) together_since_ = now;
@@ -428,13 +435,12 @@ void Watch::OnServed(const Served& served) {
 // A Set that left every register as it was, from a program that had been told exactly what it got
 // back now. (A repeat of a Set whose answer was lost was told something older.)
 void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
-  if (served.changed) return;
+  if (served.changed || !program.judged) return;
   const auto told = program.told.find(key);
   if (told == program.told.end() || told->second != served.answer.data) return;
-  const auto at = std::chrono::duration<double>(served.at.time_since_epoch()).count();
   Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing, at {:.6f} s",
                     wire::AttributeName(key.attribute), key.modifier,
-                    fabric_.device(key.node)->description(), key.port, at));
+                    fabric_.device(key.node)->description(), key.port, Seconds(served.at)));
 }
 
 void Watch::CheckLids(const Served& served, PortNum number) {
@@ -465,11 +471,11 @@ void Watch::CheckMasters(Instant now, PortRef host) {
   const bool turn = last_setter_ != host;
   const bool aware =
       !apart_ && (together_since_ == Instant::min() || now - together_since_ > options_.awareness);
-  if (turn && program.last_set != Instant::min() && aware &&
+  if (turn && program.judged && program.last_set != Instant::min() && aware &&
       now - program.last_set < options_.takeover_min)
-    Fault(fmt::format("masters: {} and {} write at the same time",
+    Fault(fmt::format("masters: {} and {} write at the same time, at {:.6f} s",
                       fabric_.device(last_setter_.node)->description(),
-                      fabric_.device(host.node)->description()));
+                      fabric_.device(host.node)->description(), Seconds(now)));
   last_setter_ = host;
   program.last_set = now;
 }

@@ -61,7 +61,8 @@ class Watch : public SimObserver {
   void OnServed(const Served& served) override;
   void OnDelivery(const Delivery& delivery) override;
 
-  // A new program runs on this port from now on: it knows nothing, and nothing is in flight.
+  // A new fabricd runs on this port from now on: it knows nothing, and nothing is in flight. Others
+  // are watched, but not judged.
   void OnRestart(PortRef host);
   // From now on these two can, or cannot, reach each other's SM.
   void SetApart(Instant now, bool apart);
@@ -90,6 +91,7 @@ class Watch : public SimObserver {
     bool probe = false;
   };
   struct Program {
+    bool judged = false;
     absl::flat_hash_map<uint64_t, Flying> flying;  // By TransactionID.
     absl::flat_hash_map<NodeIndex, uint32_t> at_device;
     // Given and not delivered yet, by TransactionID; then what the program was last told.

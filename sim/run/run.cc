@@ -65,9 +65,9 @@ class Run {
   }
 
   RunResult Go() {
+    StartFaults();
     AddManagers();
     AddForeignSms();
-    StartFaults();
     PlanFaults();
     const Instant start = simulation_.now();
     if (drawn_.up_under_faults > 0 && !simulation_.RunUntil([&] { return IsUp(); }, kUpLimit))
@@ -182,8 +182,7 @@ class Run {
     Note(fmt::format("manager {} starts on {}, priority {}", number, NameOf(manager.host),
                      manager.options.sm.priority));
     simulation_.Start(number);
-    // A kill that was planned while it was down waits for its next life.
-    if (kills_wanted_ > 0) PlanKill(number);
+    if (rng_.Chance(0.7)) PlanKill(number);
   }
 
   void AddForeignSms() {
@@ -226,6 +225,7 @@ class Run {
   // ---- faults
 
   void StartFaults() {
+    kills_left_ = Count(drawn_.kills);
     Note(fmt::format("faults: {}", Describe(drawn_)));
     MadFaults faults;
     faults.loss = drawn_.loss;
@@ -295,13 +295,9 @@ class Run {
   // At a MAD that lies within what a bring-up of this fabric takes.
   void PlanKill(size_t number) {
     Manager& manager = simulation_.manager(number);
-    if (stopped_) return;
-    if (!manager.core) {
-      ++kills_wanted_;
-      return;
-    }
-    kills_wanted_ = std::max(0, kills_wanted_ - 1);
-    manager.kill_at = manager.mads_sent + 1 + rng_.Below(20 * nodes_.size());
+    if (stopped_ || kills_left_ == 0 || !manager.core || manager.kill_at) return;
+    --kills_left_;
+    manager.kill_at = manager.mads_sent + 1 + rng_.Below(40 * nodes_.size());
     const Instant back = simulation_.now() + UpTo(seconds(5));
     simulation_.At(back, [this, number] { Resurrect(number); });
   }
@@ -495,7 +491,7 @@ class Run {
   std::vector<PortRef> host_ports_;
   std::vector<PortRef> taken_;  // By managers and foreign SMs.
   bool stopped_ = false, apart_ = false;
-  int kills_wanted_ = 0;
+  int kills_left_ = 0;
 };
 
 }  // namespace
