@@ -150,6 +150,10 @@ class SimFabric {
   // Every MAD over this cable is lost with this probability, in both directions; 0 ends it. With 1
   // the link is silent although both its ends say that it is up.
   void SetLinkLoss(PortRef port, double loss);
+  double link_loss(PortRef port) const {
+    const auto found = link_loss_.find(port);
+    return found == link_loss_.end() ? 0 : found->second;
+  }
   absl::Status Unlink(Instant now, PortRef port);
   absl::Status Link(Instant now, PortRef port);
   absl::Status Connect(Instant now, PortRef a, PortRef b);

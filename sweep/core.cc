@@ -15,6 +15,11 @@ namespace fabricd::sweep {
 
 using wire::SmState;
 
+namespace {
+// After so many an SM that reads well but takes no handover is passed over.
+constexpr uint32_t kMostLostHandovers = 3;
+}  // namespace
+
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records)
     : options_(std::move(options)),
       local_port_(std::move(local)),
@@ -111,6 +116,9 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
     case Owner::kLight:
       if (light_) light_->OnCompletion(completion);
       break;
+    case Owner::kLastLook:
+      if (last_look_) last_look_->OnCompletion(completion);
+      break;
     case Owner::kPoll: OnPollAnswer(completion, now); break;
     case Owner::kHandover: OnHandoverAnswer(completion, now); break;
   }
@@ -139,6 +147,7 @@ void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, In
   OwnSmInfo().Encode(response.data);
   if (smp.method == wire::Method::kGet) {
     effects_.send.push_back(mad::MakeSmpResponse(mad, response));
+    if (sm_state_ == SmState::kDiscovering) NoteAsker(smp);
     return;
   }
   const auto sent = wire::SmInfo::Decode(smp.data);
@@ -158,7 +167,7 @@ void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, In
     if (sm_state_ == SmState::kMaster) {
       // Two parts of a fabric have met, and the other's was programmed by the sender.
       devices_.ForgetTables();
-      WantSweep(fmt::format("handover from SM {}", sent.guid));
+      StartHeavySweep(fmt::format("handover from SM {}", sent.guid), now);
       return;
     }
     BecomeMaster();
@@ -171,6 +180,16 @@ void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, In
     SetState(*next);
     next_poll_ = *next == SmState::kStandby ? now : kNever;
   }
+}
+
+// Another SM is about, perhaps one that started behind the discovery's back.
+void Core::NoteAsker(const wire::Smp& request) {
+  constexpr size_t kMostAskers = 16;  // Who asks later than so many is found by the next sweep.
+  if (!request.path || askers_.size() >= kMostAskers) return;
+  wire::DirectedPath back;
+  for (size_t hop = request.path->hops(); hop > 0; --hop)
+    back = back.Then(PortNum(request.return_path[hop]));
+  if (std::find(askers_.begin(), askers_.end(), back) == askers_.end()) askers_.push_back(back);
 }
 
 void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
@@ -225,6 +244,7 @@ void Core::OnTimer(Instant now) {
 // Goes on with whatever has become possible.
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
+  if (last_look_ && last_look_->done()) FinishLastLook(now);
   if (programmer_) {
     programmer_->Feed();
     using Stage = Programmer::Stage;
@@ -251,6 +271,8 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
   light_.reset();
+  last_look_.reset();
+  askers_.clear();
   programmer_.reset();
   if (new_options_) options_ = *std::exchange(new_options_, std::nullopt);
   awaited_plan_.reset();
@@ -287,7 +309,73 @@ void Core::FinishDiscovery(Instant now) {
   handed_over_by_.reset();
   snapshot_ = builder_.Build();
   changed_ = true;
+  if (IsAlone()) {
+    EndSweep(SweepKind::kHeavy, true, now);
+    return;
+  }
+  const ElectionVerdict verdict =
+      Elect({sm_state_, options_.sm.priority, local_port_.port_guid}, remote_sms_);
+  const bool to_rise =
+      verdict.kind == ElectionVerdict::Kind::kMaster && sm_state_ != SmState::kMaster;
+  if (!to_rise || !StartLastLook()) Handle(verdict, now);
+}
+
+// What the SM's own link leads to does not answer, or there is no link: nothing to be master of,
+// and perhaps another is master behind it.
+bool Core::IsAlone() {
+  const fabric::Port* local = snapshot_->port(local_);
+  if (local == nullptr) {
+    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port cannot be read");
+    return true;
+  }
+  if (snapshot_->node(local_.node)->IsSwitch()) return false;
+  if (!local->IsUp()) {
+    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port has no link");
+    return true;
+  }
+  if (local->peer.IsNone())
+    problems_.Add("LocalPortAlone", local_port_.device,
+                  "what the SM's own port is linked to does not answer");
+  return local->peer.IsNone();
+}
+
+// False: there is nobody to ask.
+bool Core::StartLastLook() {
+  std::vector<LastLook::Question> questions;
+  for (const RemoteSm& sm : remote_sms_)
+    if (sm.guid != local_port_.port_guid) questions.push_back({sm.port, {}});
+  for (const Unread& unread : unread_)
+    if (unread.attribute == wire::AttributeId::kSmInfo) questions.push_back({unread.port, {}});
+  for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
+  if (questions.empty()) return false;
+  SetPhase(Phase::kElecting);
+  last_look_ = std::make_unique<LastLook>(remote_sms_, std::move(questions), devices_, engine_,
+                                          CookieBase(Owner::kLastLook));
+  last_look_->Start();
+  return true;
+}
+
+void Core::FinishLastLook(Instant now) {
+  const std::unique_ptr<LastLook> done = std::move(last_look_);
+  if (!askers_.empty() && StartLastLook()) return;  // Somebody asked while we asked.
+  remote_sms_ = done->sms();
+  for (RemoteSm& sm : remote_sms_) {
+    if (sm.port.IsNone()) sm.port = FindPort(sm.guid);
+    if (!sm.port.IsNone()) continue;
+    StartHeavySweep(fmt::format("SM {} is on a port that was not found", sm.guid), now);
+    return;
+  }
   Handle(Elect({sm_state_, options_.sm.priority, local_port_.port_guid}, remote_sms_), now);
+}
+
+PortRef Core::FindPort(Guid port_guid) const {
+  PortRef found;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (size_t num = 0; num < node.ports.size(); ++num)
+      if (node.ports[num].guid == port_guid && port_guid)
+        found = {node.index, PortNum(static_cast<uint8_t>(num))};
+  });
+  return found;
 }
 
 void Core::Handle(const ElectionVerdict& verdict, Instant now) {
@@ -404,17 +492,8 @@ void Core::FinishProgramming(Instant now) {
 }
 
 bool Core::AllLinksActive() {
+  if (IsAlone()) return false;
   bool all = true;
-  const fabric::Port* local = snapshot_->port(local_);
-  if (local == nullptr || (!snapshot_->node(local_.node)->IsSwitch() && !local->IsUp())) {
-    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port has no link");
-    return false;
-  }
-  if (!snapshot_->node(local_.node)->IsSwitch() && local->peer.IsNone()) {
-    problems_.Add("LocalPortAlone", local_port_.device,
-                  "what the SM's own port is linked to does not answer");
-    return false;
-  }
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
@@ -503,7 +582,9 @@ void Core::BecomeStandby(const RemoteSm& other, Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
   programmer_.reset();
+  last_look_.reset();
   wanted_sweep_.reset();
+  lost_handovers_ = 0;
   watched_ = other;
   missed_polls_ = 0;
   poll_out_ = false;
@@ -558,6 +639,13 @@ void Core::OnHandoverAnswer(const mad::Completion& completion, Instant now) {
     BecomeStandby(other, now);
     return;
   }
+  // One that got it and whose answer was lost is master now: look again before going on as one.
+  const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
+  if (lost && ++lost_handovers_ <= kMostLostHandovers) {
+    StartHeavySweep(fmt::format("SM {} did not answer the handover", other.guid), now);
+    return;
+  }
+  lost_handovers_ = 0;
   Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
                                       other.guid, WhyNot(completion)));
   AssignLidsAndGo(now);

@@ -19,6 +19,7 @@
 #include "sweep/discovery.h"
 #include "sweep/election.h"
 #include "sweep/events.h"
+#include "sweep/last_look.h"
 #include "sweep/lid_assignment.h"
 #include "sweep/light_sweep.h"
 #include "sweep/options.h"
@@ -60,13 +61,15 @@ class Core {
     kProgrammer = 2,
     kLight = 3,
     kPoll = 4,
-    kHandover = 5
+    kHandover = 5,
+    kLastLook = 6
   };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
   void OnMad(const mad::IncomingMad& mad, Instant now);
   void OnTrap(const mad::IncomingMad& mad, Instant now);
   void OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
+  void NoteAsker(const wire::Smp& request);
   void OnLocalPort(mad::LocalPortEvent event, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnPersisted(const LidsPersisted& persisted, Instant now);
@@ -77,6 +80,10 @@ class Core {
 
   void StartHeavySweep(std::string why, Instant now);
   void FinishDiscovery(Instant now);
+  bool IsAlone();
+  bool StartLastLook();
+  void FinishLastLook(Instant now);
+  PortRef FindPort(Guid port_guid) const;
   void BecomeMaster();
   void BecomeStandby(const RemoteSm& other, Instant now);
   void BeginHandover(const RemoteSm& other);
@@ -126,10 +133,13 @@ class Core {
   wire::SmState sm_state_ = wire::SmState::kNotActive;
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
+  std::unique_ptr<LastLook> last_look_;
   std::unique_ptr<LightSweep> light_;
   std::optional<RemoteSm>
       watched_;  // Standby: the SM we poll. Master: the lower master we wait for.
-  std::optional<Guid> handed_over_by_;  // Read as master in a discovery that ran meanwhile.
+  std::optional<Guid> handed_over_by_;      // Read as master in a discovery that ran meanwhile.
+  std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
+  uint32_t lost_handovers_ = 0;             // In a row, unanswered.
   uint32_t missed_polls_ = 0;
   bool poll_out_ = false;
   uint64_t next_id_ = 1;

@@ -56,7 +56,6 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
       devices_(devices),
       engine_(engine),
       problems_(problems),
-      options_(options),
       cookie_base_(cookie_base),
       port_config_(options, input_.lids->Of(input_.local).base) {}
 
@@ -87,8 +86,8 @@ void Programmer::ListReadTables() {
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     // A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that
-    // names another SM as its master had them written by that one. One that shows a LinearFDBTop may
-    // hold what is wanted: it was away, or this SM was.
+    // names another SM as its master had them written by that one. One that shows a LinearFDBTop
+    // may hold what is wanted: it was away, or this SM was.
     AppliedLft& applied = devices_.Lft(node.index);
     const bool anothers = node.port(PortNum(0)).info.master_sm_lid != sm_lid;
     if (node.switch_info->linear_fdb_top == 0 || anothers) applied.Forget();

@@ -107,7 +107,6 @@ class Programmer {
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   ProblemList& problems_;
-  const CoreOptions& options_;
   const uint64_t cookie_base_;
   const PortConfig port_config_;
 

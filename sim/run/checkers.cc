@@ -165,9 +165,7 @@ NodeIndex SwitchOf(const SimFabric& fabric, const EndPort& port) {
   return fabric.device(peer)->IsSwitch() ? peer : NodeIndex::None();
 }
 
-double Seconds(Instant at) {
-  return std::chrono::duration<double>(at.time_since_epoch()).count();
-}
+double Seconds(Instant at) { return std::chrono::duration<double>(at.time_since_epoch()).count(); }
 
 uint64_t Mix(uint64_t digest, uint64_t value) {
   digest = (digest ^ value) * 0x9E3779B97F4A7C15u;

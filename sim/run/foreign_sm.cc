@@ -61,7 +61,7 @@ void ForeignSm::Act(Instant now) {
   if (info_.state == SmState::kMaster) {
     if (higher != nullptr)
       HandOver(now, *higher);
-    else
+    else if (master == nullptr)  // Of a lower master it waits for the handover.
       WriteSomeTable(now);
     return;
   }

@@ -68,6 +68,7 @@ class Run {
     StartFaults();
     AddManagers();
     AddForeignSms();
+    if (IsCrowd()) LookWhoIsApart();
     PlanFaults();
     const Instant start = simulation_.now();
     if (drawn_.up_under_faults > 0 && !simulation_.RunUntil([&] { return IsUp(); }, kUpLimit))
@@ -148,6 +149,44 @@ class Run {
                        [&](PortRef other) { return other.node == port.node; }))
         return port;
     }
+  }
+
+  // Whether all that sit on the fabric can reach each other over cables that carry MADs; looked at
+  // so often that no takeover falls in between.
+  void LookWhoIsApart() {
+    const SimFabric& fabric = simulation_.fabric();
+    std::vector<bool> reached(fabric.node_index_end(), false);
+    std::vector<NodeIndex> open{taken_.front().node};
+    reached[open.front().value()] = true;
+    for (size_t next = 0; next < open.size(); ++next) {
+      for (int num = 1; num <= fabric.device(open[next])->last_port().value(); ++num) {
+        const PortRef port{open[next], PortNum(static_cast<uint8_t>(num))};
+        const PortRef peer = fabric.LinkedPeer(port);
+        if (peer.IsNone() || fabric.link_loss(port) > 0 || reached[peer.node.value()]) continue;
+        reached[peer.node.value()] = true;
+        if (fabric.device(peer.node)->IsSwitch()) open.push_back(peer.node);
+      }
+    }
+    const bool together = std::all_of(taken_.begin(), taken_.end(),
+                                      [&](PortRef port) { return reached[port.node.value()]; });
+    watch_.SetApart(simulation_.now(), !together);
+    LookForTwoMasters(together);
+    simulation_.At(simulation_.now() + milliseconds(50), [this] { LookWhoIsApart(); });
+  }
+
+  // What SMInfo would answer at each: two that can reach each other do not stay masters for long.
+  void LookForTwoMasters(bool together) {
+    size_t masters = 0;
+    for (const ForeignSm::Peer& peer : PeersOf(PortRef()))
+      masters += peer.state == SmState::kMaster ? 1 : 0;
+    if (!together || masters < 2) {
+      two_masters_since_ = kNever;
+      return;
+    }
+    two_masters_since_ = std::min(two_masters_since_, simulation_.now());
+    if (simulation_.now() - two_masters_since_ < WatchOptions().awareness) return;
+    Fail(fmt::format("masters: {} of them can reach each other and stay masters", masters));
+    two_masters_since_ = kNever;
   }
 
   void AddManagers() {
@@ -330,7 +369,6 @@ class Run {
       if (apart_ || stopped_ || taken_.size() < 2) return;
       const std::vector<PortRef> cut = Cut();
       apart_ = true;
-      watch_.SetApart(simulation_.now(), true);
       Note(fmt::format("partition: {} cables {}", cut.size(), silent ? "silent" : "pulled"));
       for (PortRef cable : cut) silent ? Mute(cable, 1) : Unplug(cable);
       simulation_.At(simulation_.now() + length, [this, cut, silent] { Join(cut, silent); });
@@ -340,7 +378,6 @@ class Run {
     if (!apart_) return;
     for (PortRef cable : cut) silent ? Mute(cable, 0) : Plug(cable);
     apart_ = false;
-    watch_.SetApart(simulation_.now(), false);
     Note("the partition is over");
   }
   // Cables between a part of the fabric grown from one manager's port and the part of another.
@@ -382,7 +419,7 @@ class Run {
       simulation_.fabric().SetLinkLoss(cable, 0);
       Plug(cable);
     }
-    if (std::exchange(apart_, false)) watch_.SetApart(simulation_.now(), false);
+    apart_ = false;
     for (size_t i = 0; i < simulation_.manager_count(); ++i) {
       simulation_.manager(i).kill_at.reset();
       Start(i);
@@ -492,6 +529,7 @@ class Run {
   std::vector<PortRef> taken_;  // By managers and foreign SMs.
   bool stopped_ = false, apart_ = false;
   int kills_left_ = 0;
+  Instant two_masters_since_ = kNever;
 };
 
 }  // namespace
