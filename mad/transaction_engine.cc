@@ -200,7 +200,7 @@ uint32_t TransactionEngine::DeviceLimit(const Device& device) const {
 
 uint32_t TransactionEngine::GateLimit(const Gate& gate) const {
   if (&gate != &suspects_) return options_.subtree_limit;
-  return std::max<uint32_t>(1, window_ / kSuspectShareDivisor);
+  return std::max({1u, window_ / kSuspectShareDivisor, options_.window_floor / 2});
 }
 
 uint8_t TransactionEngine::Device::TopPriority() const {

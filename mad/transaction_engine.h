@@ -13,7 +13,8 @@
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
 //             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
 //             the SM's CA has one port. Shorter paths and LID routed requests have no subtree;
-//   suspects  a quarter of the global window (at least 1) for all suspect devices together.
+//   suspects  a quarter of the global window for all suspect devices together, at least half of
+//             window_floor (and 1): where MADs are lost at random, every other device is suspect.
 // A device is suspect from its time-out until it answers anything, so silent devices keep probing
 // but cannot fill the window.
 //
@@ -57,7 +58,7 @@ struct EngineOptions {
   uint32_t first_transaction_id = 1;
   uint32_t window_initial = 32;
   uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
-  uint32_t window_floor = 4;
+  uint32_t window_floor = 8;
   uint32_t window_growth = 4;
   uint32_t device_limit = 2;
   uint32_t subtree_limit = 64;

@@ -35,8 +35,9 @@ struct DeviceOptions {
   bool keep_lids = true;  // LIDs and LMCs of the topology are the initial registers, as in ibsim.
   uint16_t linear_fdb_cap = 0xC000;
   uint16_t multicast_fdb_cap = 0x1000;
-  uint16_t ca_partition_cap = 128;          // P_Keys
-  uint16_t switch_partition_cap = 8;        // Of port 0.
+  uint16_t ca_partition_cap = 128;    // P_Keys
+  bool limited_default_key = false;   // The P_Key that ports wake up with: 0x7FFF, not 0xFFFF.
+  uint16_t switch_partition_cap = 8;  // Of port 0.
   uint16_t partition_enforcement_cap = 32;  // Of a switch's external ports.
   uint8_t vl_cap = 4;                       // VL0-7
   uint8_t mtu_cap = 5;                      // 4096 bytes
@@ -133,6 +134,7 @@ class SimDevice {
 
   void SetOddities(Oddities oddities);
   // How much later than it comes an SMP is to be given to Answer.
+  const Oddities* oddities() const { return odd_ ? &odd_->how : nullptr; }
   Duration answer_delay() const { return odd_ ? odd_->how.answer_delay : Duration::zero(); }
 
   // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on

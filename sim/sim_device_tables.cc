@@ -57,7 +57,7 @@ wire::PKeyTable SimDevice::PKeyBlock(PortNum port, uint16_t block) const {
   const std::vector<wire::PKeyTable>& stored = ports_[port.value()].pkeys;
   if (block < stored.size()) return stored[block];
   wire::PKeyTable table;
-  if (block == 0) table.keys[0] = PKey(kDefaultPKey);
+  if (block == 0) table.keys[0] = PKey(options_.limited_default_key ? kPartition : kDefaultPKey);
   return table;
 }
 

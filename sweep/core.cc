@@ -532,9 +532,11 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (kind == SweepKind::kHeavy && sm_state_ != SmState::kStandby) {
-    retry_wait_ = !failed                           ? Duration::zero()
-                  : retry_wait_ == Duration::zero() ? sweep.retry_min
-                                                    : std::min(retry_wait_ * 2, sweep.retry_max);
+    // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
+    const bool alone = snapshot_->node_count() <= 1 && sweep.light_interval > Duration::zero();
+    const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
+    retry_wait_ =
+        failed ? std::min(std::max(retry_wait_ * 2, sweep.retry_min), cap) : Duration::zero();
     next_retry_ = failed ? now + retry_wait_ : kNever;
   }
   changed_ = true;

@@ -291,11 +291,15 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   }
   switch (item.what) {
     case What::kReadBlock:
-    case What::kBlock: devices_.Lft(item.node).Confirm(item.block, completion.response.data); break;
+      devices_.Lft(item.node).Confirm(item.block, completion.response.data);
+      break;
+    case What::kBlock: OnBlock(item, completion); break;
     case What::kSwitchInfo: OnSwitchInfo(item, completion); break;
     case What::kPKeys: {
       auto& blocks = devices_.PKeys({item.node, item.port});
-      if (!blocks.empty()) blocks[0] = wire::PKeyTable::Decode(completion.response.data);
+      if (blocks.empty()) break;
+      blocks[0] = wire::PKeyTable::Decode(completion.response.data);
+      if (WithDefaultKey(*blocks[0])) NoteContradiction(item, completion);
       break;
     }
     case What::kConfigure:
@@ -303,6 +307,24 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     case What::kActivate:
     case What::kReread: OnPortInfo(item, completion); break;
   }
+}
+
+// A device that answers a Set with other values than those it was given may show old ones for a
+// while, or may not have taken them: what it holds is not known, and read again in the next run.
+void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
+  const routing::Row& row = *plan_->rows[item.node.value()];
+  const auto wanted = row.begin() + item.block * static_cast<ptrdiff_t>(AppliedLft::kBlock);
+  if (std::equal(completion.response.data.begin(), completion.response.data.end(), wanted))
+    devices_.Lft(item.node).Confirm(item.block, completion.response.data);
+  else
+    NoteContradiction(item, completion);
+}
+
+void Programmer::NoteContradiction(const Item& item, const mad::Completion& completion) {
+  ++failures_;
+  problems_.Add("SetRefused", NameOf(item.node, item.port),
+                fmt::format("answers Set {} {} with other values",
+                            wire::AttributeName(completion.attribute), completion.modifier));
 }
 
 void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completion) {

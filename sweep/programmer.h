@@ -95,6 +95,8 @@ class Programmer {
   bool SendState(const Item& item, wire::PortState state);
   void Submit(mad::SmpRequest request, const Item& item);
 
+  void OnBlock(const Item& item, const mad::Completion& completion);
+  void NoteContradiction(const Item& item, const mad::Completion& completion);
   void OnSwitchInfo(const Item& item, const mad::Completion& completion);
   void OnPortInfo(const Item& item, const mad::Completion& completion);
   void NoteFailure(const Item& item, const mad::Completion& completion);

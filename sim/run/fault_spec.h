@@ -23,7 +23,8 @@ struct Faults {
   double loss, duplicate, reorder, delay_us, jitter_us, hold_us;
   double sick_links, sick_loss;
   // In the safety phase.
-  double phase_s, flaps, reboots, mutes, departures, odd_devices;
+  double phase_s, flaps, reboots, mutes, departures, outages, port_traps;
+  double odd_devices, limited_keys;
   // Of the managers.
   double managers, foreign_sms, kills, moves, partitions, store_ms, plan_ms;
   double up_under_faults;

@@ -56,7 +56,9 @@ void ForeignSm::Act(Instant now) {
   for (const Peer& peer : peers) {
     if (peer.state == SmState::kNotActive) continue;
     if (peer.state == SmState::kMaster) master = &peer;
-    if (sweep::IsHigher(peer.priority, peer.guid, info_.priority, info_.guid)) higher = &peer;
+    const uint8_t priority = higher != nullptr ? higher->priority : info_.priority;
+    const Guid guid = higher != nullptr ? higher->guid : info_.guid;
+    if (sweep::IsHigher(peer.priority, peer.guid, priority, guid)) higher = &peer;
   }
   if (info_.state == SmState::kMaster) {
     if (higher != nullptr)
@@ -157,7 +159,9 @@ std::optional<wire::DirectedPath> ForeignSm::PathTo(NodeIndex target) const {
       const PortNum port(static_cast<uint8_t>(num));
       if (first && !fabric_.device(place.node)->IsSwitch() && port != host_.port) continue;
       const PortRef peer = fabric_.LinkedPeer({place.node, port});
-      if (peer.IsNone() || seen[peer.node.value()] || !place.path.CanExtend()) continue;
+      if (peer.IsNone() || fabric_.link_loss({place.node, port}) > 0 || seen[peer.node.value()] ||
+          !place.path.CanExtend())
+        continue;
       seen[peer.node.value()] = true;
       open.push_back({peer.node, place.path.Then(port)});
     }

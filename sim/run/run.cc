@@ -2,6 +2,7 @@
 #include "sim/run/run.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -97,12 +98,15 @@ class Run {
     options.seed = rng_.Next();
     options.training_time = milliseconds(1 + rng_.Below(200));
     options.reboot_time = milliseconds(100 + rng_.Below(5000));
+    options.device.limited_default_key = drawn_.limited_keys >= 0.5;
     return options;
   }
   WatchOptions DrawWatchOptions() const {
     WatchOptions options;
     options.device_limit = options_.core.smp.device_limit;
     options.window_max = options_.core.smp.window_max;
+    // Where every fifth MAD is lost, a sweep takes a dozen seconds, and may miss a port.
+    options.awareness = seconds(30) + Seconds(drawn_.loss * 200);
     options.lids_are_stable = !IsCrowd();
     return options;
   }
@@ -184,7 +188,7 @@ class Run {
       return;
     }
     two_masters_since_ = std::min(two_masters_since_, simulation_.now());
-    if (simulation_.now() - two_masters_since_ < WatchOptions().awareness) return;
+    if (simulation_.now() - two_masters_since_ < DrawWatchOptions().awareness) return;
     Fail(fmt::format("masters: {} of them can reach each other and stay masters", masters));
     two_masters_since_ = kNever;
   }
@@ -300,6 +304,10 @@ class Run {
       });
     }
     for (int i = 0; i < Count(drawn_.departures); ++i) PlanDeparture();
+    for (int i = 0; i < Count(drawn_.outages); ++i) PlanOutage();
+    for (int i = 0; i < Count(drawn_.port_traps); ++i)
+      simulation_.At(SomeTime(), [this] { TrapSomePort(); });
+    for (int i = 0; i < Count(drawn_.odd_devices); ++i) MakeSomeDeviceOdd();
     for (int i = 0; i < Count(drawn_.kills); ++i)
       simulation_.At(SomeTime(), [this] { PlanKill(rng_.Below(simulation_.manager_count())); });
     for (int i = 0; i < Count(drawn_.partitions); ++i) PlanPartition();
@@ -329,6 +337,71 @@ class Run {
     for (PortRef cable : own) simulation_.At(from, [this, cable] { Unplug(cable); });
     const Instant back = from + UpTo(seconds(10));
     for (PortRef cable : own) simulation_.At(back, [this, cable] { Plug(cable); });
+  }
+
+  void PlanOutage() {
+    const NodeIndex node = nodes_[rng_.Below(nodes_.size())];
+    const Instant from = SomeTime();
+    simulation_.At(from, [this, node] {
+      if (stopped_ || !simulation_.fabric().PowerOff(simulation_.now(), node).ok()) return;
+      Note(fmt::format("{} loses power", simulation_.fabric().device(node)->description()));
+    });
+    simulation_.At(from + UpTo(seconds(10)), [this, node] { Power(node); });
+  }
+  void Power(NodeIndex node) {
+    if (simulation_.fabric().PowerOn(simulation_.now(), node).ok())
+      Note(fmt::format("{} has power", simulation_.fabric().device(node)->description()));
+  }
+  void TrapSomePort() {
+    const PortRef port = SomeCable();
+    const uint16_t number = static_cast<uint16_t>(129 + rng_.Below(3));
+    // A port that no manager has configured has nobody to tell.
+    if (simulation_.fabric().RaisePortTrap(simulation_.now(), port, number).ok())
+      Note(fmt::format("trap {} at {}", number, NameOf(port)));
+  }
+  // What firmware in the field has done. All but the fields that it never takes ends with the
+  // faults.
+  void MakeSomeDeviceOdd() {
+    const NodeIndex node = nodes_[rng_.Below(nodes_.size())];
+    Oddities odd;
+    std::string what;
+    switch (rng_.Below(6)) {
+      case 0:
+        odd.answer_delay = UpTo(milliseconds(600));
+        what = "answers slowly";
+        break;
+      case 1:
+        // For less than a manager waits before it tries again: longer, nobody can tell what is so.
+        odd.stale_reads = UpTo(milliseconds(900));
+        what = "shows old values";
+        break;
+      case 2:
+        odd.ignored = IgnoredPortInfoFields::OfIbsim();
+        what = "does not take some fields of PortInfo";
+        break;
+      case 3:
+        odd.busy_every = static_cast<uint32_t>(2 + rng_.Below(5));
+        what = "is often busy";
+        break;
+      case 4:
+        odd.refused_gets[wire::AttributeId::kNodeDescription] =
+            wire::kStatusUnsupportedMethodAttribute;
+        what = "has no NodeDescription";
+        break;
+      default: odd.takes_parts = true; what = "takes parts of a PortInfo that it refuses";
+    }
+    Note(fmt::format("{} {}", simulation_.fabric().device(node)->description(), what));
+    simulation_.fabric().SetOddities(node, odd);
+    odd_[node] = odd;
+  }
+  void EndOddities() {
+    for (const auto& [node, odd] : odd_) {
+      Oddities stays;
+      stays.ignored = odd.ignored;
+      stays.takes_parts = odd.takes_parts;
+      stays.refused_gets = odd.refused_gets;
+      simulation_.fabric().SetOddities(node, stays);
+    }
   }
 
   // At a MAD that lies within what a bring-up of this fabric takes.
@@ -419,6 +492,8 @@ class Run {
       simulation_.fabric().SetLinkLoss(cable, 0);
       Plug(cable);
     }
+    for (NodeIndex node : nodes_) Power(node);
+    EndOddities();
     apart_ = false;
     for (size_t i = 0; i < simulation_.manager_count(); ++i) {
       simulation_.manager(i).kill_at.reset();
@@ -524,6 +599,7 @@ class Run {
   std::vector<std::unique_ptr<Trace>> traces_;
   std::vector<ForeignSm*> foreign_;
   std::vector<NodeIndex> nodes_;
+  std::map<NodeIndex, Oddities> odd_;
   std::vector<PortRef> cables_;  // One end of each cable that was linked at first.
   std::vector<PortRef> host_ports_;
   std::vector<PortRef> taken_;  // By managers and foreign SMs.
