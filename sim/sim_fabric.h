@@ -276,6 +276,7 @@ class SimFabric {
     bool running = true;
     bool boots = false;  // Off, but not for long.
     uint32_t power_cycles = 0;
+    Instant busy_until{};  // The last SMP that Oddities::answer_delay holds; later ones queue.
   };
   enum class Hop : uint8_t { kConsume, kForward, kLost };
 

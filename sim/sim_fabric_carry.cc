@@ -199,10 +199,13 @@ bool SimFabric::Consume(Packet& packet) {
     DeliverToHost(std::move(packet), host);
     return false;
   }
-  if (const Duration delay = node.answer_delay(); delay > Duration::zero() && !packet.deferred) {
+  NodeState& state = nodes_[packet.at.node.value()];
+  const Instant ready = std::max(now_ + node.answer_delay(), state.busy_until);
+  if (ready > now_ && !packet.deferred) {
+    state.busy_until = ready;
     packet.deferred = true;
-    packet.power_cycle = nodes_[packet.at.node.value()].power_cycles;
-    Hold(std::move(packet), delay);
+    packet.power_cycle = state.power_cycles;
+    Hold(std::move(packet), ready - now_);
     return false;
   }
   packet.deferred = false;

@@ -23,6 +23,7 @@ bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
 }
 
 void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
+  distrusted_.erase(block);
   const size_t end = (block + 1) * kBlock;
   const bool fits = row_ != nullptr && row_->size() >= end;
   if (!fits || std::memcmp(row_->data() + block * kBlock, bytes.data(), kBlock) != 0) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -28,6 +29,10 @@ class AppliedLft {
   bool Holds(size_t block, const routing::Row& row) const;
   void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
   void Doubt(size_t block);
+  // The device answered a Set of this block with something else: what it shows is no proof, so it
+  // is written until it agrees. Until Confirm().
+  void Distrust(size_t block) { distrusted_.insert(block); }
+  bool IsDistrusted(size_t block) const { return distrusted_.contains(block); }
   // Shares `row` instead of an equal private copy.
   void ShareIfEqual(const std::shared_ptr<const routing::Row>& row);
   bool Knows(size_t block) const { return block < known_.size() && known_[block]; }
@@ -37,6 +42,7 @@ class AppliedLft {
   std::shared_ptr<routing::Row> own_;  // Set while row_ is a private copy that may be written.
   std::vector<bool> known_;
   size_t known_count_ = 0;
+  std::set<size_t> distrusted_;
 };
 
 class DeviceTable {

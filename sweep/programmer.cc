@@ -93,7 +93,7 @@ void Programmer::ListReadTables() {
     if (node.switch_info->linear_fdb_top == 0 || anothers) applied.Forget();
     if (node.switch_info->linear_fdb_top == 0) return;
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
-      if (!applied.Knows(block))
+      if (!applied.Knows(block) && !applied.IsDistrusted(block))
         items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
   });
   Stripe();
@@ -250,7 +250,8 @@ bool Programmer::SendConfigure(const Item& item) {
   const auto wish =
       port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister);
   if (!wish) return false;
-  if (!wish->info.client_reregister &&
+  // A link that has just come up is asked once more: its device may have started anew.
+  if (!wish->info.client_reregister && !came_up &&
       devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info)))
     return false;
   Submit(devices_.Set({item.node, item.port}, wish->modifier, wish->info), item);
@@ -310,14 +311,16 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
 }
 
 // A device that answers a Set with other values than those it was given may show old ones for a
-// while, or may not have taken them: what it holds is not known, and read again in the next run.
+// while, or may not have taken them: what it holds is not known.
 void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
   const routing::Row& row = *plan_->rows[item.node.value()];
   const auto wanted = row.begin() + item.block * static_cast<ptrdiff_t>(AppliedLft::kBlock);
-  if (std::equal(completion.response.data.begin(), completion.response.data.end(), wanted))
+  if (std::equal(completion.response.data.begin(), completion.response.data.end(), wanted)) {
     devices_.Lft(item.node).Confirm(item.block, completion.response.data);
-  else
-    NoteContradiction(item, completion);
+    return;
+  }
+  devices_.Lft(item.node).Distrust(item.block);
+  NoteContradiction(item, completion);
 }
 
 void Programmer::NoteContradiction(const Item& item, const mad::Completion& completion) {
@@ -358,11 +361,11 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
   changed_meanwhile_ |= was_up != node.port(item.port).IsUp();
   if (item.what == What::kConfigure) {
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
-    // What it still does not show, it will not take: remember rather than repeat at every sweep.
-    if (auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false))
-      devices_.Settle(port, Fingerprint(*wish, info));
     const bool lost_lid =
         (!node.IsSwitch() || item.port == PortNum(0)) && info.lid != input_.lids->Of(port).base;
+    // What else it does not show, it will not take: remember rather than repeat at every sweep.
+    auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false);
+    if (wish && !lost_lid) devices_.Settle(port, Fingerprint(*wish, info));
     if (!lost_lid) return;
     unconfigured_.insert(port);
     ++failures_;

@@ -436,6 +436,9 @@ void Watch::CheckIdle(const Served& served, const Key& key, Program& program) {
   if (served.changed || !program.judged) return;
   if (const Oddities* odd = fabric_.device(key.node)->oddities()) {
     if (odd->stale_reads > Duration::zero()) return;  // Nobody can know what it holds.
+    // A link that came up may lead to a device that started anew: it is asked once more.
+    const SimPort& port = fabric_.device(key.node)->port(key.port);
+    if (port.info.port_state == wire::PortState::kInit) return;
     wire::SmpData& before = program.ignored[key];
     if (std::exchange(before, served.request.data) != served.request.data) return;
   }
