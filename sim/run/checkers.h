@@ -97,15 +97,13 @@ class Watch : public SimObserver {
     // Given and not delivered yet, by TransactionID; then what the program was last told.
     absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
     absl::flat_hash_map<Key, wire::SmpData> told;
-    // Sets that a device with ignored fields left without effect: asked once, not twice.
-    absl::flat_hash_map<Key, wire::SmpData> ignored;
     absl::flat_hash_set<uint64_t> served_sets;  // TransactionIDs: a second copy is the network's.
     Instant last_set = Instant::min();
   };
 
   void Fault(std::string text);
   void CheckLids(const Served& served, PortNum number);
-  void CheckIdle(const Served& served, const Key& key, Program& program);
+  void CheckIdle(const Served& served, const Key& key, const Program& program);
   void CheckMasters(Instant now, PortRef host);
   NodeIndex DestinationOf(PortRef host, const wire::Smp& smp) const;
 
