@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "common/rng.h"
 #include "common/status.h"
 #include "sim/run/run.h"
 #include "sim/topology.h"
@@ -86,8 +87,8 @@ class Seeds {
     std::vector<std::thread> threads;
     for (uint64_t job = 0; job < jobs; ++job) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
-    fmt::print("{} seeds: {} passed, {} failed; {} MADs, {} Sets\n", arguments_.seeds,
-               arguments_.seeds - failed_, failed_, mads_, sets_);
+    fmt::print("{} seeds: {} passed, {} failed; {} MADs, {} Sets, digest {:016x}\n",
+               arguments_.seeds, arguments_.seeds - failed_, failed_, mads_, sets_, digest_);
     return failed_ == 0 ? kExitOk : kExitFailure;
   }
 
@@ -112,15 +113,22 @@ class Seeds {
     for (uint64_t i = next_++; i < arguments_.seeds; i = next_++) {
       const uint64_t seed = arguments_.seed + i;
       const bool single = arguments_.seeds == 1;
-      const RunResult result = RunOne(seed, single ? arguments_.trace : std::string());
+      RunResult result = RunOne(seed, single ? arguments_.trace : std::string());
       const std::lock_guard lock(mutex_);
-      Report(seed, result);
+      finished_.emplace(seed, std::move(result));
+      // In the order of the seeds, whichever ends first.
+      while (!finished_.empty() && finished_.begin()->first == arguments_.seed + reported_) {
+        Report(finished_.begin()->first, finished_.begin()->second);
+        finished_.erase(finished_.begin());
+        ++reported_;
+      }
     }
   }
 
   void Report(uint64_t seed, const RunResult& result) {
     mads_ += result.mads;
     sets_ += result.sets;
+    digest_ = Rng(digest_ ^ result.digest).Next();
     if (arguments_.verbose)
       for (const std::string& line : result.story) fmt::print("{}\n", line);
     if (arguments_.verbose || arguments_.seeds == 1)
@@ -130,9 +138,11 @@ class Seeds {
     ++failed_;
     fmt::print("seed {} failed ({})\n", seed, Describe(result.drawn));
     for (const std::string& failure : result.failures) fmt::print("  {}\n", failure);
-    const std::string trace =
-        arguments_.trace.empty() ? fmt::format("fabricsim-seed-{}.trace", seed) : arguments_.trace;
-    if (arguments_.seeds > 1 || arguments_.trace.empty()) RunOne(seed, trace);
+    std::string trace = arguments_.trace;
+    if (arguments_.seeds > 1 || trace.empty()) {
+      trace = fmt::format("{}-seed-{}.trace", trace.empty() ? "fabricsim" : trace, seed);
+      RunOne(seed, trace);
+    }
     fmt::print("  trace: {}\n  again: {} --verbose\n", trace, ReplayCommand(arguments_, seed));
     std::fflush(stdout);
   }
@@ -141,8 +151,10 @@ class Seeds {
   const fabric::FabricSnapshot& topology_;
   const FaultSpec faults_;
   std::atomic<uint64_t> next_{0};
-  std::mutex mutex_;  // Of what follows, and of standard output.
-  uint64_t failed_ = 0, mads_ = 0, sets_ = 0;
+  std::mutex mutex_;                        // Of what follows, and of standard output.
+  std::map<uint64_t, RunResult> finished_;  // By seed; waiting for one before them.
+  uint64_t reported_ = 0;
+  uint64_t failed_ = 0, mads_ = 0, sets_ = 0, digest_ = 0;
 };
 
 int RunAll(const Arguments& arguments) {
