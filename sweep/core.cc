@@ -15,18 +15,15 @@ namespace fabricd::sweep {
 
 using wire::SmState;
 
-namespace {
-// After so many an SM that reads well but takes no handover is passed over.
-constexpr uint32_t kMostLostHandovers = 3;
-}  // namespace
-
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm),
       snapshot_(builder_.Build()),
-      lids_(std::make_shared<fabric::LidTable>()) {
+      lids_(std::make_shared<fabric::LidTable>()),
+      mastership_(options_, local_port_, devices_, engine_, effects_.log,
+                  CookieBase(Owner::kMastership)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
@@ -39,7 +36,7 @@ void Core::Step(Event event, Instant now) {
       [&](auto&& value) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, StartEvent>) {
-          SetState(SmState::kDiscovering);
+          mastership_.Start();
           effects_.set_is_sm = true;
           StartHeavySweep("start", now);
         } else if constexpr (std::is_same_v<T, TimerEvent>) {
@@ -81,7 +78,7 @@ Effects Core::TakeEffects(Instant now) {
 }
 
 Instant Core::NextDeadline() const {
-  Instant next = std::min({engine_.NextDeadline(), next_poll_, next_retry_});
+  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_});
   if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_});
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
@@ -102,7 +99,7 @@ void Core::OnMad(const mad::IncomingMad& mad, Instant now) {
   if (smp->method == wire::Method::kTrap)
     OnTrap(mad, now);
   else if (asked && smp->attribute == wire::AttributeId::kSmInfo)
-    OnSmInfoRequest(mad, *smp, now);
+    Obey(mastership_.OnRequest(mad, *smp, now, effects_.send), now);
 }
 
 void Core::OnCompletion(const mad::Completion& completion, Instant now) {
@@ -116,17 +113,13 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
     case Owner::kLight:
       if (light_) light_->OnCompletion(completion);
       break;
-    case Owner::kLastLook:
-      if (last_look_) last_look_->OnCompletion(completion);
-      break;
-    case Owner::kPoll: OnPollAnswer(completion, now); break;
-    case Owner::kHandover: OnHandoverAnswer(completion, now); break;
+    case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
 }
 
 void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
   effects_.send.push_back(mad::MakeTrapRepress(mad));
-  if (sm_state_ != SmState::kMaster || !options_.sweep.on_trap) return;
+  if (!mastership_.IsMaster() || !options_.sweep.on_trap) return;
   const auto smp = wire::Smp::Decode(
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const auto notice = wire::Notice::Decode(smp->data);
@@ -139,57 +132,6 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
     default:
       Log(LogLevel::kWarning, fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
   }
-}
-
-void Core::OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
-  ++activity_count_;
-  wire::Smp response = smp;
-  OwnSmInfo().Encode(response.data);
-  if (smp.method == wire::Method::kGet) {
-    effects_.send.push_back(mad::MakeSmpResponse(mad, response));
-    if (sm_state_ == SmState::kDiscovering) NoteAsker(smp);
-    return;
-  }
-  const auto sent = wire::SmInfo::Decode(smp.data);
-  const auto control = static_cast<wire::SmControl>(smp.modifier);
-  auto next = StateAfterControl(sm_state_, control);
-  if (sent.sm_key != options_.sm.sm_key) next.reset();
-  if (!next) response.status = wire::kStatusInvalidAttributeValue;
-  effects_.send.push_back(mad::MakeSmpResponse(mad, response));
-  if (!next) {
-    Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in state {}: refused", sent.guid,
-                                        smp.modifier, wire::SmStateName(sm_state_)));
-    return;
-  }
-  Log(LogLevel::kInfo, fmt::format("SM {} sent Set SMInfo {}", sent.guid, smp.modifier));
-  if (control == wire::SmControl::kHandover) {
-    handed_over_by_ = sent.guid;
-    if (sm_state_ == SmState::kMaster) {
-      // Two parts of a fabric have met, and the other's was programmed by the sender.
-      devices_.ForgetTables();
-      StartHeavySweep(fmt::format("handover from SM {}", sent.guid), now);
-      return;
-    }
-    BecomeMaster();
-    // A discovery under way goes on; its end finds us master.
-    if (!discovery_) StartHeavySweep(fmt::format("handover from SM {}", sent.guid), now);
-  } else if (control == wire::SmControl::kDiscover) {
-    SetState(SmState::kDiscovering);
-    StartHeavySweep(fmt::format("SM {} asks to discover", sent.guid), now);
-  } else if (*next != sm_state_) {
-    SetState(*next);
-    next_poll_ = *next == SmState::kStandby ? now : kNever;
-  }
-}
-
-// Another SM is about, perhaps one that started behind the discovery's back.
-void Core::NoteAsker(const wire::Smp& request) {
-  constexpr size_t kMostAskers = 16;  // Who asks later than so many is found by the next sweep.
-  if (!request.path || askers_.size() >= kMostAskers) return;
-  wire::DirectedPath back;
-  for (size_t hop = request.path->hops(); hop > 0; --hop)
-    back = back.Then(PortNum(request.return_path[hop]));
-  if (std::find(askers_.begin(), askers_.end(), back) == askers_.end()) askers_.push_back(back);
 }
 
 void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
@@ -212,10 +154,10 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
 }
 
 void Core::OnCommand(const SweepCommand& command, Instant now) {
-  if (sm_state_ == SmState::kStandby || sm_state_ == SmState::kNotActive) {
+  if (!mastership_.MaySweep()) {
     effects_.finished.push_back(
-        {command.command,
-         FailedPrecondition("this SM is {}: the master sweeps", wire::SmStateName(sm_state_))});
+        {command.command, FailedPrecondition("this SM is {}: the master sweeps",
+                                             wire::SmStateName(mastership_.state()))});
     return;
   }
   if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
@@ -229,7 +171,7 @@ void Core::OnCommand(const SweepCommand& command, Instant now) {
 
 void Core::OnTimer(Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
-  if (now >= next_poll_) PollMaster(now);
+  if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
   if (now >= next_retry_) {
     next_retry_ = kNever;
     WantSweep("something was left undone");
@@ -244,7 +186,6 @@ void Core::OnTimer(Instant now) {
 // Goes on with whatever has become possible.
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
-  if (last_look_ && last_look_->done()) FinishLastLook(now);
   if (programmer_) {
     programmer_->Feed();
     using Stage = Programmer::Stage;
@@ -257,7 +198,7 @@ void Core::Advance(Instant now) {
   }
   if (light_ && light_->done()) FinishLightSweep(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_;
-  if (wanted_sweep_ && idle && sm_state_ != SmState::kStandby && sm_state_ != SmState::kNotActive)
+  if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
 }
 
@@ -271,16 +212,13 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
   light_.reset();
-  last_look_.reset();
-  askers_.clear();
   programmer_.reset();
+  mastership_.OnSweepStart();
   if (new_options_) options_ = *std::exchange(new_options_, std::nullopt);
   awaited_plan_.reset();
   awaited_persist_.reset();
   wanted_sweep_.reset();
-  watched_.reset();
-  poll_out_ = false;
-  next_poll_ = next_retry_ = kNever;
+  next_retry_ = kNever;
   problems_ = ProblemList();
   running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
                            waiting_commands_.end());
@@ -301,23 +239,42 @@ void Core::FinishDiscovery(Instant now) {
   }
   done->Finish();
   local_ = done->local();
-  remote_sms_ = done->remote_sms();
   unread_ = done->unread();
   unread_wait_ = Duration::zero();
-  for (RemoteSm& sm : remote_sms_)
-    if (sm.guid == handed_over_by_ && sm.state == SmState::kMaster) sm.state = SmState::kStandby;
-  handed_over_by_.reset();
   snapshot_ = builder_.Build();
   changed_ = true;
   if (IsAlone()) {
     EndSweep(SweepKind::kHeavy, true, now);
     return;
   }
-  const ElectionVerdict verdict =
-      Elect({sm_state_, options_.sm.priority, local_port_.port_guid}, remote_sms_);
-  const bool to_rise =
-      verdict.kind == ElectionVerdict::Kind::kMaster && sm_state_ != SmState::kMaster;
-  if (!to_rise || !StartLastLook()) Handle(verdict, now);
+  SetPhase(Phase::kElecting);
+  Obey(mastership_.OnDiscovered(snapshot_, done->remote_sms(), unread_, now), now);
+}
+
+void Core::Obey(Mastership::Order order, Instant now) {
+  const SmState state = mastership_.state();
+  changed_ = changed_ || state != std::exchange(shown_state_, state);
+  if (order.tables_unknown) devices_.ForgetTables();
+  if (order.rose) first_master_sweep_ = true;
+  using Kind = Mastership::Order::Kind;
+  switch (order.kind) {
+    case Kind::kNothing: break;
+    case Kind::kProgram: AssignLidsAndGo(now); break;
+    case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
+    case Kind::kStandBy: StandBy(now); break;
+    case Kind::kWait:
+      EndSweep(SweepKind::kHeavy, false, now);
+      SetPhase(Phase::kElecting);
+      break;
+  }
+}
+
+void Core::StandBy(Instant now) {
+  subnet_up_ = false;
+  engine_.CancelAll();
+  programmer_.reset();
+  wanted_sweep_.reset();
+  EndSweep(SweepKind::kHeavy, false, now);
 }
 
 // What the SM's own link leads to does not answer, or there is no link: nothing to be master of,
@@ -337,73 +294,6 @@ bool Core::IsAlone() {
     problems_.Add("LocalPortAlone", local_port_.device,
                   "what the SM's own port is linked to does not answer");
   return local->peer.IsNone();
-}
-
-// False: there is nobody to ask.
-bool Core::StartLastLook() {
-  std::vector<LastLook::Question> questions;
-  for (const RemoteSm& sm : remote_sms_)
-    if (sm.guid != local_port_.port_guid) questions.push_back({sm.port, {}});
-  for (const Unread& unread : unread_)
-    if (unread.attribute == wire::AttributeId::kSmInfo) questions.push_back({unread.port, {}});
-  for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
-  if (questions.empty()) return false;
-  SetPhase(Phase::kElecting);
-  last_look_ = std::make_unique<LastLook>(remote_sms_, std::move(questions), devices_, engine_,
-                                          CookieBase(Owner::kLastLook));
-  last_look_->Start();
-  return true;
-}
-
-void Core::FinishLastLook(Instant now) {
-  const std::unique_ptr<LastLook> done = std::move(last_look_);
-  if (!askers_.empty() && StartLastLook()) return;  // Somebody asked while we asked.
-  remote_sms_ = done->sms();
-  for (RemoteSm& sm : remote_sms_) {
-    if (sm.port.IsNone()) sm.port = FindPort(sm.guid);
-    if (!sm.port.IsNone()) continue;
-    StartHeavySweep(fmt::format("SM {} is on a port that was not found", sm.guid), now);
-    return;
-  }
-  Handle(Elect({sm_state_, options_.sm.priority, local_port_.port_guid}, remote_sms_), now);
-}
-
-PortRef Core::FindPort(Guid port_guid) const {
-  PortRef found;
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t num = 0; num < node.ports.size(); ++num)
-      if (node.ports[num].guid == port_guid && port_guid)
-        found = {node.index, PortNum(static_cast<uint8_t>(num))};
-  });
-  return found;
-}
-
-void Core::Handle(const ElectionVerdict& verdict, Instant now) {
-  SetPhase(Phase::kElecting);
-  switch (verdict.kind) {
-    case ElectionVerdict::Kind::kMaster:
-      if (sm_state_ != SmState::kMaster) BecomeMaster();
-      AssignLidsAndGo(now);
-      break;
-    case ElectionVerdict::Kind::kStandby: BecomeStandby(*verdict.other, now); break;
-    case ElectionVerdict::Kind::kHandover: BeginHandover(*verdict.other); break;
-    case ElectionVerdict::Kind::kWait:
-      Log(LogLevel::kWarning,
-          fmt::format("SM {} is a lower master: waiting for it to hand over", verdict.other->guid));
-      watched_ = verdict.other;
-      missed_polls_ = 0;
-      next_poll_ = now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1)));
-      EndSweep(SweepKind::kHeavy, false, now);
-      SetPhase(Phase::kElecting);
-      break;
-  }
-}
-
-void Core::BecomeMaster() {
-  SetState(SmState::kMaster);
-  // Another SM may have written since we last looked.
-  devices_.ForgetTables();
-  first_master_sweep_ = true;
 }
 
 void Core::AssignLidsAndGo(Instant now) {
@@ -531,7 +421,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
-  if (kind == SweepKind::kHeavy && sm_state_ != SmState::kStandby) {
+  if (kind == SweepKind::kHeavy && mastership_.state() != SmState::kStandby) {
     // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
     const bool alone = snapshot_->node_count() <= 1 && sweep.light_interval > Duration::zero();
     const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
@@ -540,7 +430,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
     next_retry_ = failed ? now + retry_wait_ : kNever;
   }
   changed_ = true;
-  SetPhase(sm_state_ == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
+  SetPhase(mastership_.state() == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
 }
 
 // ---- light sweep
@@ -557,14 +447,14 @@ Duration Core::UntilLightSweep() {
 
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, remote_sms_, unread_,
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
                                         CookieBase(Owner::kLight));
   light_->Start();
 }
 
 void Core::FinishLightSweep(Instant now) {
   const std::unique_ptr<LightSweep> done = std::move(light_);
-  remote_sms_ = done->remote_sms();
+  mastership_.OnLightSweep(done->remote_sms());
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
     waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(),
@@ -575,107 +465,11 @@ void Core::FinishLightSweep(Instant now) {
   EndSweep(SweepKind::kLight, false, now);
 }
 
-// ---- other subnet managers
-
-void Core::BecomeStandby(const RemoteSm& other, Instant now) {
-  Log(LogLevel::kInfo, fmt::format("SM {} (priority {}, {}) is preferred: standing by", other.guid,
-                                   other.priority, wire::SmStateName(other.state)));
-  SetState(SmState::kStandby);
-  subnet_up_ = false;
-  engine_.CancelAll();
-  programmer_.reset();
-  last_look_.reset();
-  wanted_sweep_.reset();
-  lost_handovers_ = 0;
-  watched_ = other;
-  missed_polls_ = 0;
-  poll_out_ = false;
-  next_poll_ = now + options_.sm.polling_timeout;
-  EndSweep(SweepKind::kHeavy, false, now);
-}
-
-void Core::PollMaster(Instant now) {
-  next_poll_ = now + options_.sm.polling_timeout;
-  if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
-  poll_out_ = true;
-  auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
-  request.cookie = CookieBase(Owner::kPoll);
-  request.priority = 0;
-  engine_.Submit(request);
-}
-
-void Core::OnPollAnswer(const mad::Completion& completion, Instant now) {
-  poll_out_ = false;
-  if (!watched_) return;
-  const bool waiting = sm_state_ == SmState::kMaster;  // For a lower master to hand over.
-  if (IsOk(completion)) {
-    const auto info = wire::SmInfo::Decode(completion.response.data);
-    const bool is_master = info.state == SmState::kMaster;
-    if (waiting ? !is_master : info.state == SmState::kNotActive) {
-      missed_polls_ = options_.sm.polling_retries;  // It has given up: no reason to wait longer.
-    } else if (is_master) {
-      missed_polls_ = 0;
-      return;
-    }
-  }
-  if (++missed_polls_ <= options_.sm.polling_retries) return;
-  if (!waiting) SetState(SmState::kDiscovering);
-  StartHeavySweep(fmt::format("SM {} is master no longer", watched_->guid), now);
-}
-
-void Core::BeginHandover(const RemoteSm& other) {
-  Log(LogLevel::kInfo,
-      fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
-  watched_ = other;
-  auto request =
-      devices_.Set(other.port, static_cast<uint32_t>(wire::SmControl::kHandover), OwnSmInfo());
-  request.cookie = CookieBase(Owner::kHandover);
-  request.priority = 0;
-  engine_.Submit(request);
-}
-
-void Core::OnHandoverAnswer(const mad::Completion& completion, Instant now) {
-  if (!watched_ || sm_state_ != SmState::kMaster) return;
-  const RemoteSm other = *std::exchange(watched_, std::nullopt);
-  if (IsOk(completion)) {
-    BecomeStandby(other, now);
-    return;
-  }
-  // One that got it and whose answer was lost is master now: look again before going on as one.
-  const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
-  if (lost && ++lost_handovers_ <= kMostLostHandovers) {
-    StartHeavySweep(fmt::format("SM {} did not answer the handover", other.guid), now);
-    return;
-  }
-  lost_handovers_ = 0;
-  Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
-                                      other.guid, WhyNot(completion)));
-  AssignLidsAndGo(now);
-}
-
-wire::SmInfo Core::OwnSmInfo() const {
-  wire::SmInfo info;
-  info.guid = local_port_.port_guid;
-  info.sm_key = options_.sm.sm_key;
-  info.activity_count = activity_count_;
-  info.priority = options_.sm.priority;
-  info.state = sm_state_;
-  return info;
-}
-
 // ---- what is shown
 
 void Core::SetPhase(Phase phase) {
   changed_ = changed_ || phase != phase_;
   phase_ = phase;
-}
-
-void Core::SetState(SmState state) {
-  if (state == sm_state_) return;
-  Log(LogLevel::kInfo,
-      fmt::format("SM state {} -> {}", wire::SmStateName(sm_state_), wire::SmStateName(state)));
-  sm_state_ = state;
-  changed_ = true;
 }
 
 Progress Core::progress() const {
@@ -693,15 +487,15 @@ std::shared_ptr<const FabricView> Core::MakeView() const {
   view->lids = lids_;
   view->plan = plan_;
   view->chain = chain_;
-  view->sm = {sm_state_,
+  view->sm = {mastership_.state(),
               local_port_.port_guid,
               lids_->Of(local_).base,
               options_.sm.priority,
-              activity_count_,
+              mastership_.Own().activity_count,
               local_,
-              remote_sms_};
+              mastership_.others()};
   if (const fabric::Port* local = snapshot_->port(local_);
-      local != nullptr && sm_state_ != SmState::kMaster)
+      local != nullptr && !mastership_.IsMaster())
     view->sm.lid = local->info.lid;
   view->phase = phase_;
   view->subnet_up = subnet_up_;

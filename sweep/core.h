@@ -17,11 +17,10 @@
 #include "mad/transaction_engine.h"
 #include "sweep/device_table.h"
 #include "sweep/discovery.h"
-#include "sweep/election.h"
 #include "sweep/events.h"
-#include "sweep/last_look.h"
 #include "sweep/lid_assignment.h"
 #include "sweep/light_sweep.h"
+#include "sweep/mastership.h"
 #include "sweep/options.h"
 #include "sweep/programmer.h"
 #include "sweep/report.h"
@@ -49,27 +48,18 @@ class Core {
 
   Progress progress() const;
   Phase phase() const { return phase_; }
-  wire::SmState sm_state() const { return sm_state_; }
+  wire::SmState sm_state() const { return mastership_.state(); }
   bool subnet_up() const { return subnet_up_; }
   uint32_t sweeps_done() const { return sweeps_done_; }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
 
  private:
   // Which activity a completion belongs to: the top bits of its cookie.
-  enum class Owner : uint8_t {
-    kDiscovery = 1,
-    kProgrammer = 2,
-    kLight = 3,
-    kPoll = 4,
-    kHandover = 5,
-    kLastLook = 6
-  };
+  enum class Owner : uint8_t { kDiscovery = 1, kProgrammer = 2, kLight = 3, kMastership = 4 };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
   void OnMad(const mad::IncomingMad& mad, Instant now);
   void OnTrap(const mad::IncomingMad& mad, Instant now);
-  void OnSmInfoRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
-  void NoteAsker(const wire::Smp& request);
   void OnLocalPort(mad::LocalPortEvent event, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnPersisted(const LidsPersisted& persisted, Instant now);
@@ -81,32 +71,20 @@ class Core {
   void StartHeavySweep(std::string why, Instant now);
   void FinishDiscovery(Instant now);
   bool IsAlone();
-  bool StartLastLook();
-  void FinishLastLook(Instant now);
-  PortRef FindPort(Guid port_guid) const;
-  void BecomeMaster();
-  void BecomeStandby(const RemoteSm& other, Instant now);
-  void BeginHandover(const RemoteSm& other);
+  void Obey(Mastership::Order order, Instant now);
+  void StandBy(Instant now);
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
   void FinishProgramming(Instant now);
   void EndSweep(SweepKind kind, bool failed, Instant now);
-  bool IsIdleMaster() const {
-    return phase_ == Phase::kIdle && sm_state_ == wire::SmState::kMaster;
-  }
+  bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
   void WantSweep(std::string why);
-  void PollMaster(Instant now);
-  void OnPollAnswer(const mad::Completion& completion, Instant now);
-  void OnHandoverAnswer(const mad::Completion& completion, Instant now);
   bool AllLinksActive();
   Duration UntilLightSweep();
-  void Handle(const ElectionVerdict& verdict, Instant now);
 
   void SetPhase(Phase phase);
-  void SetState(wire::SmState state);
-  wire::SmInfo OwnSmInfo() const;
   std::shared_ptr<const FabricView> MakeView() const;
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
@@ -124,24 +102,14 @@ class Core {
   std::shared_ptr<const routing::RoutingPlan> plan_;
   std::vector<routing::ChainStep> chain_;
   PortRef local_;
-  std::vector<RemoteSm> remote_sms_;
   std::vector<Unread> unread_;
   ProblemList problems_;
 
   // What is being done.
   Phase phase_ = Phase::kIdle;
-  wire::SmState sm_state_ = wire::SmState::kNotActive;
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
-  std::unique_ptr<LastLook> last_look_;
   std::unique_ptr<LightSweep> light_;
-  std::optional<RemoteSm>
-      watched_;  // Standby: the SM we poll. Master: the lower master we wait for.
-  std::optional<Guid> handed_over_by_;      // Read as master in a discovery that ran meanwhile.
-  std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
-  uint32_t lost_handovers_ = 0;             // In a row, unanswered.
-  uint32_t missed_polls_ = 0;
-  bool poll_out_ = false;
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_plan_;
   std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
@@ -153,15 +121,16 @@ class Core {
   bool subnet_up_ = false;
   uint32_t sweeps_done_ = 0;
   uint64_t view_generation_ = 0;
-  uint32_t activity_count_ = 0;
   SweepReport last_report_;
   ReportMaker report_;
   Duration retry_wait_{}, unread_wait_{};
-  Instant next_light_ = kNever, next_heavy_ = kNever, next_poll_ = kNever, next_retry_ = kNever;
+  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
 
   bool changed_ = true;  // Something that a view shows.
+  wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
+  Mastership mastership_;  // Writes into effects_.log.
 };
 
 }  // namespace fabricd::sweep

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/mastership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sweep/completion.h"
+
+namespace fabricd::sweep {
+namespace {
+
+using wire::SmState;
+using Order = Mastership::Order;
+
+constexpr int kAskShift = 56;
+// After so many an SM that reads well but takes no handover is passed over.
+constexpr uint32_t kMostLostHandovers = 3;
+// Who asks later than so many is found by the next sweep.
+constexpr size_t kMostAskers = 16;
+
+Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
+
+}  // namespace
+
+Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
+                       const DeviceTable& devices, mad::TransactionEngine& engine,
+                       std::vector<LogRecord>& log, uint64_t cookie_base)
+    : options_(options),
+      local_port_(local),
+      devices_(devices),
+      engine_(engine),
+      log_(log),
+      cookie_base_(cookie_base) {}
+
+uint64_t Mastership::CookieOf(Ask ask) const {
+  return cookie_base_ | static_cast<uint64_t>(ask) << kAskShift;
+}
+
+void Mastership::Start() { SetState(SmState::kDiscovering); }
+
+void Mastership::SetState(SmState state) {
+  if (state == state_) return;
+  Log(LogLevel::kInfo,
+      fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
+  state_ = state;
+}
+
+wire::SmInfo Mastership::Own() const {
+  wire::SmInfo info;
+  info.guid = local_port_.port_guid;
+  info.sm_key = options_.sm.sm_key;
+  info.activity_count = activity_count_;
+  info.priority = options_.sm.priority;
+  info.state = state_;
+  return info;
+}
+
+// ---- asked by others
+
+Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
+                            std::vector<mad::OutgoingMad>& send) {
+  ++activity_count_;
+  wire::Smp response = smp;
+  Own().Encode(response.data);
+  if (smp.method == wire::Method::kGet) {
+    send.push_back(mad::MakeSmpResponse(mad, response));
+    if (state_ == SmState::kDiscovering) NoteAsker(smp);
+    return {};
+  }
+  const auto sent = wire::SmInfo::Decode(smp.data);
+  const auto control = static_cast<wire::SmControl>(smp.modifier);
+  auto next = StateAfterControl(state_, control);
+  if (sent.sm_key != options_.sm.sm_key) next.reset();
+  if (!next) response.status = wire::kStatusInvalidAttributeValue;
+  send.push_back(mad::MakeSmpResponse(mad, response));
+  if (!next) {
+    Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in state {}: refused", sent.guid,
+                                        smp.modifier, wire::SmStateName(state_)));
+    return {};
+  }
+  Log(LogLevel::kInfo, fmt::format("SM {} sent Set SMInfo {}", sent.guid, smp.modifier));
+  if (control == wire::SmControl::kHandover) return OnHandoverRequest(sent.guid);
+  if (control == wire::SmControl::kDiscover) {
+    SetState(SmState::kDiscovering);
+    return Sweep(fmt::format("SM {} asks to discover", sent.guid));
+  }
+  if (*next != state_) {
+    SetState(*next);
+    next_poll_ = *next == SmState::kStandby ? now : kNever;
+  }
+  return {};
+}
+
+// A discovery under way starts again: it may have read the sender as master.
+Order Mastership::OnHandoverRequest(Guid from) {
+  Order order = Sweep(fmt::format("handover from SM {}", from));
+  // To a master: two parts of a fabric have met, and the sender programmed the other.
+  order.tables_unknown = true;
+  order.rose = !IsMaster();
+  SetState(SmState::kMaster);
+  return order;
+}
+
+// Another SM is about, perhaps one that started behind the discovery's back.
+void Mastership::NoteAsker(const wire::Smp& request) {
+  if (!request.path || askers_.size() >= kMostAskers) return;
+  wire::DirectedPath back;
+  for (size_t hop = request.path->hops(); hop > 0; --hop)
+    back = back.Then(PortNum(request.return_path[hop]));
+  if (std::find(askers_.begin(), askers_.end(), back) == askers_.end()) askers_.push_back(back);
+}
+
+// ---- after a discovery
+
+void Mastership::OnSweepStart() {
+  look_.reset();
+  askers_.clear();
+  watched_.reset();
+  poll_out_ = false;
+  next_poll_ = kNever;
+}
+
+ElectionVerdict Mastership::ElectNow() const {
+  return Elect({state_, options_.sm.priority, local_port_.port_guid}, others_);
+}
+
+Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                               std::vector<RemoteSm> found, const std::vector<Unread>& unread,
+                               Instant now) {
+  snapshot_ = std::move(snapshot);
+  others_ = std::move(found);
+  const ElectionVerdict verdict = ElectNow();
+  const bool to_rise = verdict.kind == ElectionVerdict::Kind::kMaster && !IsMaster();
+  if (!to_rise || !StartLook(unread)) return Follow(verdict, now);
+  return look_->done() ? FinishLook(now) : Order();
+}
+
+// False: there is nobody to ask.
+bool Mastership::StartLook(const std::vector<Unread>& unread) {
+  std::vector<LastLook::Question> questions;
+  for (const RemoteSm& sm : others_)
+    if (sm.guid != local_port_.port_guid) questions.push_back({sm.port, {}});
+  for (const Unread& each : unread)
+    if (each.attribute == wire::AttributeId::kSmInfo) questions.push_back({each.port, {}});
+  for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
+  if (questions.empty()) return false;
+  look_ = std::make_unique<LastLook>(others_, std::move(questions), devices_, engine_,
+                                     CookieOf(Ask::kLook));
+  look_->Start();
+  return true;
+}
+
+Order Mastership::FinishLook(Instant now) {
+  others_ = std::exchange(look_, nullptr)->sms();
+  for (RemoteSm& sm : others_) {
+    if (sm.port.IsNone()) sm.port = FindPort(sm.guid);
+    if (sm.port.IsNone())
+      return Sweep(fmt::format("SM {} is on a port that was not found", sm.guid));
+  }
+  if (!askers_.empty() && StartLook({})) return {};  // Somebody asked while we asked.
+  return Follow(ElectNow(), now);
+}
+
+PortRef Mastership::FindPort(Guid port_guid) const {
+  PortRef found;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (size_t num = 0; num < node.ports.size(); ++num)
+      if (node.ports[num].guid == port_guid && port_guid)
+        found = {node.index, PortNum(static_cast<uint8_t>(num))};
+  });
+  return found;
+}
+
+Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
+  Order order;
+  switch (verdict.kind) {
+    case ElectionVerdict::Kind::kMaster:
+      order.kind = Order::Kind::kProgram;
+      order.rose = order.tables_unknown = !IsMaster();
+      SetState(SmState::kMaster);
+      break;
+    case ElectionVerdict::Kind::kStandby: return StandBy(*verdict.other, now);
+    case ElectionVerdict::Kind::kHandover: HandOver(*verdict.other); break;
+    case ElectionVerdict::Kind::kWait:
+      Log(LogLevel::kWarning,
+          fmt::format("SM {} is a lower master: waiting for it to hand over", verdict.other->guid));
+      watched_ = verdict.other;
+      missed_polls_ = 0;
+      next_poll_ = now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1)));
+      order.kind = Order::Kind::kWait;
+      break;
+  }
+  return order;
+}
+
+Order Mastership::StandBy(const RemoteSm& other, Instant now) {
+  Log(LogLevel::kInfo, fmt::format("SM {} (priority {}, {}) is preferred: standing by", other.guid,
+                                   other.priority, wire::SmStateName(other.state)));
+  SetState(SmState::kStandby);
+  look_.reset();
+  lost_handovers_ = 0;
+  watched_ = other;
+  missed_polls_ = 0;
+  poll_out_ = false;
+  next_poll_ = now + options_.sm.polling_timeout;
+  return {Order::Kind::kStandBy};
+}
+
+// ---- asking others
+
+Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
+  switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
+    case Ask::kPoll: return OnPollAnswer(completion);
+    case Ask::kHandover: return OnHandoverAnswer(completion, now);
+    case Ask::kLook:
+      if (!look_) break;
+      look_->OnCompletion(completion);
+      if (look_->done()) return FinishLook(now);
+      break;
+  }
+  return {};
+}
+
+void Mastership::OnTimer(Instant now) {
+  next_poll_ = now + options_.sm.polling_timeout;
+  if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
+  poll_out_ = true;
+  auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
+  request.cookie = CookieOf(Ask::kPoll);
+  request.priority = 0;
+  engine_.Submit(request);
+}
+
+Order Mastership::OnPollAnswer(const mad::Completion& completion) {
+  poll_out_ = false;
+  if (!watched_) return {};
+  const bool waiting = IsMaster();  // For a lower master to hand over.
+  if (IsOk(completion)) {
+    const auto info = wire::SmInfo::Decode(completion.response.data);
+    const bool is_master = info.state == SmState::kMaster;
+    if (waiting ? !is_master : info.state == SmState::kNotActive) {
+      missed_polls_ = options_.sm.polling_retries;  // It has given up: no reason to wait longer.
+    } else if (is_master) {
+      missed_polls_ = 0;
+      return {};
+    }
+  }
+  if (++missed_polls_ <= options_.sm.polling_retries) return {};
+  if (!waiting) SetState(SmState::kDiscovering);
+  return Sweep(fmt::format("SM {} is master no longer", watched_->guid));
+}
+
+void Mastership::HandOver(const RemoteSm& other) {
+  Log(LogLevel::kInfo,
+      fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
+  watched_ = other;
+  auto request = devices_.Set(other.port, static_cast<uint32_t>(wire::SmControl::kHandover), Own());
+  request.cookie = CookieOf(Ask::kHandover);
+  request.priority = 0;
+  engine_.Submit(request);
+}
+
+Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant now) {
+  if (!watched_ || !IsMaster()) return {};
+  const RemoteSm other = *std::exchange(watched_, std::nullopt);
+  if (IsOk(completion)) return StandBy(other, now);
+  // One that got it and whose answer was lost is master now: look again before going on as one.
+  const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
+  if (lost && ++lost_handovers_ <= kMostLostHandovers)
+    return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
+  lost_handovers_ = 0;
+  Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
+                                      other.guid, WhyNot(completion)));
+  return {Order::Kind::kProgram};
+}
+
+}  // namespace fabricd::sweep

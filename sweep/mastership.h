@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mastership: which state this SM is in (IBA vol 1 §14.4.1) and all it has to do with other SMs:
+// answers their SMInfo requests, elects after each discovery, looks once more before it rises,
+// polls the master it stands by for, hands over and takes over. It decides; the core carries out
+// the Orders that come back.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/snapshot.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device_table.h"
+#include "sweep/discovery.h"
+#include "sweep/election.h"
+#include "sweep/events.h"
+#include "sweep/last_look.h"
+
+namespace fabricd::sweep {
+
+class Mastership {
+ public:
+  struct Order {
+    enum class Kind : uint8_t {
+      kNothing,
+      kProgram,  // Master: assign LIDs, route, program.
+      kSweep,    // Discover anew; `why`.
+      kStandBy,  // Stop everything: another is master, or will be.
+      kWait,     // Master, but program nothing: a lower master has to hand over first.
+    };
+    Kind kind = Kind::kNothing;
+    std::string why;
+    bool rose = false;            // This SM has just become master.
+    bool tables_unknown = false;  // Another master may have written since they were read.
+  };
+
+  // All references must outlive this; `options` may change where a sweep starts.
+  Mastership(const CoreOptions& options, const mad::LocalPort& local, const DeviceTable& devices,
+             mad::TransactionEngine& engine, std::vector<LogRecord>& log, uint64_t cookie_base);
+
+  wire::SmState state() const { return state_; }
+  bool IsMaster() const { return state_ == wire::SmState::kMaster; }
+  // Discovering or master: the fabric is this SM's to read.
+  bool MaySweep() const { return IsMaster() || state_ == wire::SmState::kDiscovering; }
+  wire::SmInfo Own() const;  // As SMInfo answers it.
+  const std::vector<RemoteSm>& others() const { return others_; }
+
+  void Start();  // NOT-ACTIVE to DISCOVERING.
+  // Another SM's Get or Set of SMInfo; its answer is appended to `send`.
+  [[nodiscard]] Order OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
+                                std::vector<mad::OutgoingMad>& send);
+  // A heavy sweep starts: what was asked and watched before is void.
+  void OnSweepStart();
+  // It has ended in this snapshot; `unread` may name SMs that did not answer.
+  [[nodiscard]] Order OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                                   std::vector<RemoteSm> found, const std::vector<Unread>& unread,
+                                   Instant now);
+  void OnLightSweep(std::vector<RemoteSm> others) { others_ = std::move(others); }
+  [[nodiscard]] Order OnCompletion(const mad::Completion& completion, Instant now);
+  // At NextDeadline(): polls.
+  void OnTimer(Instant now);
+  Instant NextDeadline() const { return next_poll_; }
+
+ private:
+  enum class Ask : uint8_t { kPoll, kHandover, kLook };
+  uint64_t CookieOf(Ask ask) const;
+
+  Order OnHandoverRequest(Guid from);
+  void NoteAsker(const wire::Smp& request);
+  Order StandBy(const RemoteSm& other, Instant now);
+  bool StartLook(const std::vector<Unread>& unread);
+  Order FinishLook(Instant now);
+  Order Follow(const ElectionVerdict& verdict, Instant now);
+  void HandOver(const RemoteSm& other);
+  Order OnHandoverAnswer(const mad::Completion& completion, Instant now);
+  Order OnPollAnswer(const mad::Completion& completion);
+  PortRef FindPort(Guid port_guid) const;
+  ElectionVerdict ElectNow() const;
+  void SetState(wire::SmState state);
+  void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
+
+  const CoreOptions& options_;
+  const mad::LocalPort& local_port_;
+  const DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  std::vector<LogRecord>& log_;
+  const uint64_t cookie_base_;
+
+  wire::SmState state_ = wire::SmState::kNotActive;
+  uint32_t activity_count_ = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  std::vector<RemoteSm> others_;
+  // Standby: the SM that is polled. Master: the lower master that is waited for, or the higher SM
+  // that was asked to take over.
+  std::optional<RemoteSm> watched_;
+  std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
+  std::unique_ptr<LastLook> look_;
+  uint32_t lost_handovers_ = 0;  // In a row, unanswered.
+  uint32_t missed_polls_ = 0;
+  bool poll_out_ = false;
+  Instant next_poll_ = kNever;
+};
+
+}  // namespace fabricd::sweep
