@@ -35,7 +35,23 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   lft.Confirm(0, Filled(7));
   lft.Doubt(0);
   EXPECT_FALSE(lft.Holds(0, *row));
-  EXPECT_FALSE(lft.AnyKnown());
+  EXPECT_FALSE(lft.Knows(0));
+}
+
+TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
+  AppliedLft lft;
+  const auto row = MakeRow(2, 7);
+  lft.ExpectRow(row);
+  lft.Distrust(1);
+  EXPECT_TRUE(lft.IsDistrusted(1));
+  EXPECT_FALSE(lft.IsDistrusted(0));
+  EXPECT_FALSE(lft.Knows(1));
+  lft.Confirm(1, Filled(7));
+  EXPECT_FALSE(lft.IsDistrusted(1));
+  EXPECT_TRUE(lft.Knows(1));
+  lft.Distrust(0);
+  lft.Forget();
+  EXPECT_FALSE(lft.IsDistrusted(0));
 }
 
 TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
