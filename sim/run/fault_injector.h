@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// FaultInjector: what goes wrong with the fabric in a run, by the values that its seed has drawn:
+// MADs lost, doubled and held back; cables that flap, fall silent or lose much; nodes that reboot,
+// leave, lose power or answer oddly; traps of ports; partitions. What befalls the managers
+// themselves is the Cast's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/rng.h"
+#include "sim/oddities.h"
+#include "sim/run/fault_spec.h"
+#include "sim/run/places.h"
+#include "sim/run/simulation.h"
+
+namespace fabricd::sim {
+
+class FaultInjector {
+ public:
+  // Told what happens, when it happens.
+  using Note = std::function<void(const std::string& text)>;
+
+  // All that it is given by reference outlives it, and it outlives the simulation's last step.
+  FaultInjector(Simulation& simulation, const Places& places, const Faults& faults, Rng& rng,
+                Note note)
+      : simulation_(simulation),
+        places_(places),
+        faults_(faults),
+        rng_(rng),
+        note_(std::move(note)) {}
+  FaultInjector(const FaultInjector&) = delete;
+  FaultInjector& operator=(const FaultInjector&) = delete;
+
+  // From now on MADs suffer, and some cables are sick.
+  void Start();
+  // Draws all but the partitions, which then happen within the next `Faults::phase_s`.
+  void Plan();
+  // Two that sit on the fabric then are cut off from each other.
+  void PlanPartitions();
+  // Ends everything: all cables and nodes are there and speak. What remains is firmware that never
+  // takes or has some fields, and the time that MADs take.
+  void Stop();
+
+  // Whether some of the nodes are cut off from the others.
+  bool partitioned() const { return partitioned_; }
+
+ private:
+  void Repeat(double times, void (FaultInjector::*plan)());
+  void PlanFlap();
+  void PlanMute();
+  void PlanReboot();
+  void PlanDeparture();
+  void PlanOutage();
+  void PlanPortTrap();
+  void PlanPartition();
+  void MakeSomeDeviceOdd();
+  std::pair<Oddities, const char*> DrawOddity();
+  void EndOddities();
+
+  void Unplug(PortRef cable);
+  void Plug(PortRef cable);
+  void SetSilent(PortRef cable, bool silent);
+  void PowerOff(NodeIndex node);
+  void PowerOn(NodeIndex node);
+  void TrapSomePort();
+  void Part(bool silently, Duration length);
+  void Join(const std::vector<PortRef>& cut, bool silently);
+
+  std::vector<PortRef> DrawCut();
+  Instant SomeTime();
+
+  Simulation& simulation_;
+  const Places& places_;
+  const Faults& faults_;
+  Rng& rng_;
+  const Note note_;
+  std::map<NodeIndex, Oddities> odd_;
+  bool stopped_ = false;
+  bool partitioned_ = false;
+};
+
+}  // namespace fabricd::sim
