@@ -317,10 +317,19 @@ void App::Carry(sweep::Effects effects, Instant now) {
     mad::IncomingMad failed{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload};
     core_->Step(std::move(failed), now);
   }
-  if (effects.persist && !persist_->Post(*std::move(effects.persist)))
-    spdlog::error("the store's queue is full");
-  if (effects.compute && !compute_->Post(*std::move(effects.compute)))
-    spdlog::error("the compute queue is full");
+  if (effects.persist) {
+    const uint64_t id = effects.persist->id;
+    if (!persist_->Post(*std::move(effects.persist)))
+      core_->Step(
+          sweep::LidsPersisted{id, absl::ResourceExhaustedError("the store's queue is full")}, now);
+  }
+  if (effects.compute) {
+    const uint64_t id = effects.compute->id;
+    if (!compute_->Post(*std::move(effects.compute))) {
+      spdlog::error("the compute queue is full");
+      core_->Step(sweep::PlanReady{id, {}}, now);
+    }
+  }
   if (effects.publish) {
     view_.Set(effects.publish);
     OnPublished(*effects.publish);

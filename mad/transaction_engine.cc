@@ -551,7 +551,9 @@ void TransactionEngine::GiveUpAlike(Index given_up, std::vector<Completion>& don
     for (Index index = queue.head; index != kNone;) {
       const Slot& slot = At(index);
       const Index next = slot.next;
-      if (slot.request.path == dead.request.path && slot.request.lid == dead.request.lid) {
+      const bool other_way = slot.request.alternative != dead.request.alternative;
+      if (slot.request.path == dead.request.path && slot.request.lid == dead.request.lid &&
+          !other_way) {
         Complete(slot, Completion::Outcome::kTimedOut, done);
         Dequeue(index);
         Free(index);

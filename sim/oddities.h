@@ -22,6 +22,7 @@ struct IgnoredPortInfoFields {
   bool vl_stall_count = false;
   bool operational_vls = false;
   bool neighbor_mtu = false;
+  friend bool operator==(const IgnoredPortInfoFields&, const IgnoredPortInfoFields&) = default;
   // Those that ibsim never stores.
   static IgnoredPortInfoFields OfIbsim() {
     return {.subnet_timeout = true,
@@ -47,6 +48,7 @@ struct Oddities {
   bool takes_parts = false;
   // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
   uint32_t busy_every = 0;
+  friend bool operator==(const Oddities&, const Oddities&) = default;
 };
 
 }  // namespace fabricd::sim

@@ -8,6 +8,10 @@ using wire::Method;
 using wire::PortInfo;
 
 void SimDevice::SetOddities(Oddities oddities) {
+  if (oddities == Oddities()) {
+    odd_.reset();
+    return;
+  }
   odd_ = std::make_unique<Odd>();
   odd_->how = std::move(oddities);
 }

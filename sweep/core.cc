@@ -243,7 +243,7 @@ void Core::FinishDiscovery(Instant now) {
   unread_wait_ = Duration::zero();
   snapshot_ = builder_.Build();
   changed_ = true;
-  if (IsAlone()) {
+  if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
     return;
   }
@@ -266,6 +266,10 @@ void Core::Obey(Mastership::Order order, Instant now) {
       EndSweep(SweepKind::kHeavy, false, now);
       SetPhase(Phase::kElecting);
       break;
+    case Kind::kGiveUp:
+      problems_.Add("UnknownSm", "subnet", std::move(order.why));
+      EndSweep(SweepKind::kHeavy, true, now);
+      break;
   }
 }
 
@@ -274,26 +278,26 @@ void Core::StandBy(Instant now) {
   engine_.CancelAll();
   programmer_.reset();
   wanted_sweep_.reset();
+  for (uint64_t command : std::exchange(waiting_commands_, {}))
+    effects_.finished.push_back({command, FailedPrecondition("another SM has become master")});
   EndSweep(SweepKind::kHeavy, false, now);
 }
 
-// What the SM's own link leads to does not answer, or there is no link: nothing to be master of,
-// and perhaps another is master behind it.
-bool Core::IsAlone() {
+// False, and a problem added: the SM's own link is down or leads to nothing that answers. There is
+// nothing to be master of, and perhaps another is master behind it.
+bool Core::HasNeighbour() {
   const fabric::Port* local = snapshot_->port(local_);
-  if (local == nullptr) {
-    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port cannot be read");
+  const char* fault = nullptr;
+  if (local == nullptr)
+    fault = "the SM's own port cannot be read";
+  else if (snapshot_->node(local_.node)->IsSwitch())
     return true;
-  }
-  if (snapshot_->node(local_.node)->IsSwitch()) return false;
-  if (!local->IsUp()) {
-    problems_.Add("LocalPortDown", local_port_.device, "the SM's own port has no link");
-    return true;
-  }
-  if (local->peer.IsNone())
-    problems_.Add("LocalPortAlone", local_port_.device,
-                  "what the SM's own port is linked to does not answer");
-  return local->peer.IsNone();
+  else if (!local->IsUp())
+    fault = "the SM's own port has no link";
+  else if (local->peer.IsNone())
+    fault = "what the SM's own port is linked to does not answer";
+  if (fault != nullptr) problems_.Add("LocalPortDown", local_port_.device, fault);
+  return fault == nullptr;
 }
 
 void Core::AssignLidsAndGo(Instant now) {
@@ -307,23 +311,29 @@ void Core::AssignLidsAndGo(Instant now) {
                   "no LID is left for it, or another port has its GUID: it stays without");
   }
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
-  if (assignment.changed.empty()) {
+  for (const LidRecord& record : assignment.changed)
+    records_[record.port_guid] = undurable_[record.port_guid] = record;
+  if (undurable_.empty()) {
     StartProgramming(now);
     return;
   }
   awaited_persist_ = next_id_++;
-  for (const LidRecord& record : assignment.changed) records_[record.port_guid] = record;
-  effects_.persist = PersistLids{*awaited_persist_, std::move(assignment.changed)};
+  PersistLids write{*awaited_persist_, {}};
+  for (const auto& [guid, record] : undurable_) write.records.push_back(record);
+  std::sort(write.records.begin(), write.records.end(),
+            [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
+  effects_.persist = std::move(write);
 }
 
 void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   if (awaited_persist_ != persisted.id) return;
   awaited_persist_.reset();
   if (persisted.status.ok()) {
+    undurable_.clear();  // The write held all of them, and none came since.
     StartProgramming(now);
     return;
   }
-  // What is not durable is not programmed; the records stay wanted and are written again.
+  // What is not durable is not programmed; it is written again with the next sweep.
   problems_.Add("StoreFailed", "state", Message(persisted.status));
   Log(LogLevel::kError, fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
   EndSweep(SweepKind::kHeavy, true, now);
@@ -382,7 +392,7 @@ void Core::FinishProgramming(Instant now) {
 }
 
 bool Core::AllLinksActive() {
-  if (IsAlone()) return false;
+  if (!HasNeighbour()) return false;
   bool all = true;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (size_t num = 1; num < node.ports.size(); ++num) {

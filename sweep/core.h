@@ -70,7 +70,7 @@ class Core {
 
   void StartHeavySweep(std::string why, Instant now);
   void FinishDiscovery(Instant now);
-  bool IsAlone();
+  bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
   void AssignLidsAndGo(Instant now);
@@ -94,7 +94,8 @@ class Core {
   mad::TransactionEngine engine_;
   DeviceTable devices_;
   fabric::SnapshotBuilder builder_;
-  LidRecords records_;
+  LidRecords records_;    // Given out, whether durable yet or not.
+  LidRecords undurable_;  // Of those, what no write has confirmed; empty before anything is set.
 
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;

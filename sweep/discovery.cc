@@ -78,8 +78,9 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
   const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
                         PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
-  if (ask != Ask::kProbe && ask != Ask::kRecheck &&
-      completion.outcome != mad::Completion::Outcome::kResponse && unread_.size() < kMaxUnread)
+  const bool told = completion.outcome == mad::Completion::Outcome::kResponse &&
+                    (completion.status & wire::kStatusBusy) == 0;
+  if (ask != Ask::kProbe && ask != Ask::kRecheck && !told && unread_.size() < kMaxUnread)
     unread_.push_back({subject, completion.attribute, completion.modifier});
   switch (ask) {
     case Ask::kProbe: {
@@ -101,7 +102,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kPortInfo: OnPortInfo(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        devices_.PKeys(subject).at(completion.modifier & 0xFFFF) =
+        devices_.PKeys(subject)[completion.modifier & 0xFFFF] =
             wire::PKeyTable::Decode(completion.response.data);
       }
       break;

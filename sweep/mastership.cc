@@ -17,6 +17,10 @@ constexpr int kAskShift = 56;
 constexpr uint32_t kMostLostHandovers = 3;
 // Who asks later than so many is found by the next sweep.
 constexpr size_t kMostAskers = 16;
+// Who still asks after so many looks has been answered MASTER, or will be.
+constexpr int kMostLooks = 4;
+// Then the lower master is looked for anew: other things may have changed meanwhile.
+constexpr uint32_t kMostVainPolls = 10;
 
 Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
 
@@ -103,7 +107,8 @@ Order Mastership::OnHandoverRequest(Guid from) {
 
 // Another SM is about, perhaps one that started behind the discovery's back.
 void Mastership::NoteAsker(const wire::Smp& request) {
-  if (!request.path || askers_.size() >= kMostAskers) return;
+  const bool local = request.path && request.path->hops() == 0;  // A tool on this very node.
+  if (!request.path || local || askers_.size() >= kMostAskers) return;
   wire::DirectedPath back;
   for (size_t hop = request.path->hops(); hop > 0; --hop)
     back = back.Then(PortNum(request.return_path[hop]));
@@ -114,6 +119,7 @@ void Mastership::NoteAsker(const wire::Smp& request) {
 
 void Mastership::OnSweepStart() {
   look_.reset();
+  looks_ = 0;
   askers_.clear();
   watched_.reset();
   poll_out_ = false;
@@ -139,7 +145,7 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
 bool Mastership::StartLook(const std::vector<Unread>& unread) {
   std::vector<LastLook::Question> questions;
   for (const RemoteSm& sm : others_)
-    if (sm.guid != local_port_.port_guid) questions.push_back({sm.port, {}});
+    if (sm.guid != local_port_.port_guid && !sm.port.IsNone()) questions.push_back({sm.port, {}});
   for (const Unread& each : unread)
     if (each.attribute == wire::AttributeId::kSmInfo) questions.push_back({each.port, {}});
   for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
@@ -152,13 +158,18 @@ bool Mastership::StartLook(const std::vector<Unread>& unread) {
 
 Order Mastership::FinishLook(Instant now) {
   others_ = std::exchange(look_, nullptr)->sms();
+  std::erase_if(others_, [&](const RemoteSm& sm) { return sm.guid == local_port_.port_guid; });
   for (RemoteSm& sm : others_) {
     if (sm.port.IsNone()) sm.port = FindPort(sm.guid);
     if (sm.port.IsNone())
-      return Sweep(fmt::format("SM {} is on a port that was not found", sm.guid));
+      return {Order::Kind::kGiveUp, fmt::format("SM {} is on a port that was not found", sm.guid)};
   }
-  if (!askers_.empty() && StartLook({})) return {};  // Somebody asked while we asked.
-  return Follow(ElectNow(), now);
+  const ElectionVerdict verdict = ElectNow();
+  // Somebody asked while we asked: whom that concerns only who is about to rise has to know.
+  const bool again = verdict.kind == ElectionVerdict::Kind::kMaster && !askers_.empty();
+  if (again && ++looks_ < kMostLooks && StartLook({}))
+    return look_->done() ? FinishLook(now) : Order();
+  return Follow(verdict, now);
 }
 
 PortRef Mastership::FindPort(Guid port_guid) const {
@@ -185,7 +196,7 @@ Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
       Log(LogLevel::kWarning,
           fmt::format("SM {} is a lower master: waiting for it to hand over", verdict.other->guid));
       watched_ = verdict.other;
-      missed_polls_ = 0;
+      missed_polls_ = vain_polls_ = 0;
       next_poll_ = now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1)));
       order.kind = Order::Kind::kWait;
       break;
@@ -242,6 +253,8 @@ Order Mastership::OnPollAnswer(const mad::Completion& completion) {
       missed_polls_ = options_.sm.polling_retries;  // It has given up: no reason to wait longer.
     } else if (is_master) {
       missed_polls_ = 0;
+      if (waiting && ++vain_polls_ >= kMostVainPolls)
+        return Sweep(fmt::format("SM {} does not hand over", watched_->guid));
       return {};
     }
   }

@@ -29,6 +29,7 @@ class Mastership {
       kSweep,    // Discover anew; `why`.
       kStandBy,  // Stop everything: another is master, or will be.
       kWait,     // Master, but program nothing: a lower master has to hand over first.
+      kGiveUp,   // It cannot be decided now; `why`. Try again later.
     };
     Kind kind = Kind::kNothing;
     std::string why;
@@ -97,8 +98,10 @@ class Mastership {
   std::optional<RemoteSm> watched_;
   std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
   std::unique_ptr<LastLook> look_;
+  int looks_ = 0;                // Of this sweep.
   uint32_t lost_handovers_ = 0;  // In a row, unanswered.
   uint32_t missed_polls_ = 0;
+  uint32_t vain_polls_ = 0;  // Of a lower master that stays master.
   bool poll_out_ = false;
   Instant next_poll_ = kNever;
 };

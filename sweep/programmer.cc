@@ -21,10 +21,14 @@ constexpr size_t kReady = 512;
 PKey DefaultFull() { return PKey(IsBroken(Breakage::kWrongPKey) ? 0xFFFE : 0xFFFF); }
 constexpr PKey kDefaultLimited{0x7FFF};
 
+bool HasDefaultKey(const wire::PKeyTable& table) {
+  return std::find(table.keys.begin(), table.keys.end(), DefaultFull()) != table.keys.end();
+}
+
 // The block with the default key in it, or nullopt if it is there or no entry is free.
 std::optional<wire::PKeyTable> WithDefaultKey(const wire::PKeyTable& table) {
   auto& keys = table.keys;
-  if (std::find(keys.begin(), keys.end(), DefaultFull()) != keys.end()) return std::nullopt;
+  if (HasDefaultKey(table)) return std::nullopt;
   auto slot = std::find(keys.begin(), keys.end(), kDefaultLimited);
   if (slot == keys.end()) slot = std::find(keys.begin(), keys.end(), PKey(0));
   if (slot == keys.end()) return std::nullopt;
@@ -202,8 +206,15 @@ void Programmer::Submit(mad::SmpRequest request, const Item& item) {
   engine_.Submit(std::move(request));
 }
 
+// A switch is reached by one route, a CA by one for each port.
+PortRef Programmer::RouteOf(const Item& item) const {
+  const fabric::Node* node = builder_.node(item.node);
+  const bool is_switch = node == nullptr || node->IsSwitch();
+  return {item.node, is_switch ? PortNum(0) : item.port};
+}
+
 bool Programmer::Send(const Item& item) {
-  if (!devices_.Has(item.node) || silent_.contains(item.node)) return false;
+  if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) return false;
   switch (item.what) {
     case What::kReadBlock:
       Submit(devices_.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block), item);
@@ -227,9 +238,12 @@ bool Programmer::SendPKeys(const Item& item) {
   const auto* blocks = devices_.FindPKeys({item.node, item.port});
   if (blocks == nullptr || blocks->empty()) return false;
   for (const auto& block : *blocks) {
-    if (!block) return false;
-    if (std::find(block->keys.begin(), block->keys.end(), DefaultFull()) != block->keys.end())
+    if (!block) {
+      problems_.Add("Unreadable", NameOf(item.node, item.port),
+                    "a block of its P_Key table did not come: it is left alone until it does");
       return false;
+    }
+    if (HasDefaultKey(*block)) return false;
   }
   const auto wanted = WithDefaultKey(*blocks->front());
   if (!wanted) {
@@ -284,9 +298,10 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
                   static_cast<uint16_t>(completion.cookie >> 40),
                   PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
                   static_cast<What>(completion.cookie >> 56 & 0xF)};
+  if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
   if (!IsOk(completion)) {
     // The engine has tried for long, with whatever else it had for this device.
-    if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(item.node);
+    if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(RouteOf(item));
     NoteFailure(item, completion);
     return;
   }
@@ -300,7 +315,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
       auto& blocks = devices_.PKeys({item.node, item.port});
       if (blocks.empty()) break;
       blocks[0] = wire::PKeyTable::Decode(completion.response.data);
-      if (WithDefaultKey(*blocks[0])) NoteContradiction(item, completion);
+      if (!HasDefaultKey(*blocks[0])) NoteContradiction(item, completion);
       break;
     }
     case What::kConfigure:

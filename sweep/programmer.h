@@ -4,9 +4,8 @@
 // that is right sends nothing. A Set that was lost is simply a difference in the next run.
 //
 // Stages, each ended by the last answer of its writes:
-//   kReadTables  LFT blocks below a switch's LinearFDBTop that are not known: another SM's, or
-//   those
-//                of a Set whose answer was lost
+//   kReadTables  LFT blocks up to LinearFDBTop that are not known: another SM's, or written by a
+//                Set whose answer was lost
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
 //   kPorts       P_Keys, PortInfo: LID, link parameters
 //   kTables      LFT blocks; waits here for the plan
@@ -87,6 +86,7 @@ class Programmer {
   void ListStates(What what, wire::PortState from);
   void Stripe();
 
+  PortRef RouteOf(const Item& item) const;
   // False: nothing to send for the item any more.
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
@@ -121,7 +121,8 @@ class Programmer {
   size_t failures_ = 0;
   bool changed_meanwhile_ = false;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
-  absl::flat_hash_set<NodeIndex> silent_;      // Left alone until the next run.
+  // Routes whose last request was given up: left alone until an answer comes, or the next run.
+  absl::flat_hash_set<PortRef> silent_;
 };
 
 std::string_view StageName(Programmer::Stage stage);

@@ -188,6 +188,7 @@ void AddRun(CLI::App& app, Run& run) {
                       "A generator (superpod:sus=1,hosts=8,rails=4) or a topology file");
   command->add_option("--seed", arguments->seed, "The first seed")->capture_default_str();
   command->add_option("--seeds", arguments->seeds, "How many seeds, from the first on")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--faults", arguments->faults,
                       "Fault classes and rates; without it the standard ones");

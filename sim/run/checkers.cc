@@ -266,9 +266,7 @@ std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit) {
   for (const EndPort& port : EndPorts(fabric)) {
     if (faults.size() >= limit) break;
     if (!port.base) {
-      const bool alone =
-          fabric.device(port.ref.node)->IsSwitch() && SwitchOf(fabric, port).IsNone();
-      if (!alone) faults.push_back(NameOf(fabric, port.ref) + " has no LID");
+      faults.push_back(NameOf(fabric, port.ref) + " has no LID");
       continue;
     }
     for (int path = 0; path < port.lids; ++path)

@@ -124,12 +124,27 @@ TEST(BringUpOptions, NothingIsProgrammedBeforeItsLidsAreDurable) {
   const size_t sm = harness.Add({});
   harness.manager(sm).persist_fails = true;
   harness.Start(sm);
-  harness.RunFor(std::chrono::milliseconds(500));
+  harness.RunFor(std::chrono::seconds(60));  // Many sweeps are tried.
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
   EXPECT_FALSE(harness.manager(sm).core->subnet_up());
   harness.manager(sm).persist_fails = false;
-  ASSERT_TRUE(harness.RunUntilUp(sm)) << "the sweep is tried again by itself";
+  ASSERT_TRUE(harness.RunUntilUp(sm, std::chrono::seconds(120))) << "it is tried again by itself";
   EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
+  EXPECT_EQ(harness.manager(sm).durable.size(), harness.manager(sm).view->lids->port_count());
+}
+
+TEST(BringUpOptions, ASweepThatStartsDuringAWriteWaitsForOneOfItsOwn) {
+  sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
+  const size_t sm = harness.Add({});
+  harness.manager(sm).store_time = std::chrono::seconds(2);
+  harness.Start(sm);
+  harness.RunFor(std::chrono::seconds(1));
+  harness.Post(sm, sweep::OptionsChanged{harness.manager(sm).options});
+  harness.RunFor(std::chrono::milliseconds(500));
+  EXPECT_EQ(harness.fabric().stats().sets(), 0u);
+  EXPECT_TRUE(harness.manager(sm).durable.empty());
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  EXPECT_EQ(harness.manager(sm).durable.size(), harness.manager(sm).view->lids->port_count());
 }
 
 TEST(BringUpOptions, AnAloneHostIsNotUpButSurvives) {

@@ -102,5 +102,53 @@ TEST_F(CoreElection, AForeignMasterIsLeftAlone) {
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
 }
 
+TEST_F(CoreElection, TwoThatDiscoverAtOnceAgreeHoweverLateTheyHearOfEachOther) {
+  for (int offset = 0; offset < 20; ++offset) {
+    SCOPED_TRACE(offset);
+    sim::Simulation simulation(**sim::Generate("superpod:sus=1,hosts=4,rails=2"));
+    simulation.fabric().SetMadFaults({.delay = std::chrono::microseconds(5)});
+    // SMInfo is lost as long as both discover; only the last look hears of the other.
+    const auto deaf = [&](mad::IncomingMad& mad) {
+      const auto smp = wire::Smp::Decode(
+          std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+      const bool answer = smp && smp->attribute == wire::AttributeId::kSmInfo &&
+                          smp->method == wire::Method::kGetResp;
+      return !answer || simulation.now() > Instant(std::chrono::seconds(2));
+    };
+    size_t sms[2];
+    for (int i = 0; i < 2; ++i) {
+      sweep::CoreOptions options;
+      options.sm.priority = static_cast<uint8_t>(i);
+      sms[i] = simulation.Add(options, *simulation.fabric().FindHostPort(
+                                           i == 0 ? "node0001 mlx5_0" : "node0002 mlx5_0"));
+      simulation.manager(sms[i]).tamper = deaf;
+      simulation.Start(sms[i]);
+      simulation.RunFor(std::chrono::microseconds(10 * offset));
+    }
+    simulation.RunFor(std::chrono::seconds(30));
+    int masters = 0;
+    for (size_t sm : sms) {
+      masters += simulation.manager(sm).core->sm_state() == SmState::kMaster ? 1 : 0;
+      EXPECT_LT(simulation.manager(sm).mads_sent, 3000u);
+    }
+    EXPECT_EQ(masters, 1);
+    EXPECT_THAT(sim::BrokenPairs(simulation.fabric()), IsEmpty());
+  }
+}
+
+TEST_F(CoreElection, AToolOnTheOwnNodeIsNoRival) {
+  const size_t sm = harness_.Add({});
+  harness_.Start(sm);
+  wire::Smp ask;
+  ask.attribute = wire::AttributeId::kSmInfo;
+  ask.path = wire::DirectedPath();
+  mad::IncomingMad mad;
+  mad.payload.resize(wire::kMadBytes);
+  ask.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  harness_.Post(sm, mad);
+  ASSERT_TRUE(harness_.RunUntilUp(sm)) << LogOf(harness_.manager(sm));
+  EXPECT_THAT(harness_.manager(sm).view->sm.remote, IsEmpty());
+}
+
 }  // namespace
 }  // namespace fabricd::test
