@@ -17,6 +17,8 @@ constexpr int kAskShift = 56;
 constexpr uint32_t kMostLostHandovers = 3;
 // Who asks later than so many is found by the next sweep.
 constexpr size_t kMostAskers = 16;
+// Each that is silent costs a round of time-outs before this SM may rise.
+constexpr size_t kMostQuestions = 32;
 // Who still asks after so many looks has been answered MASTER, or will be.
 constexpr int kMostLooks = 4;
 // Then the lower master is looked for anew: other things may have changed meanwhile.
@@ -141,13 +143,21 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
   return look_->done() ? FinishLook(now) : Order();
 }
 
+// Its SMInfo did not come, or the PortInfo that would have said IsSM.
+bool Mastership::MayHideAnSm(const Unread& unread) const {
+  if (unread.attribute == wire::AttributeId::kSmInfo) return true;
+  const fabric::Node* node = snapshot_->node(unread.port.node);
+  return unread.attribute == wire::AttributeId::kPortInfo && node != nullptr && !node->IsSwitch();
+}
+
 // False: there is nobody to ask.
 bool Mastership::StartLook(const std::vector<Unread>& unread) {
   std::vector<LastLook::Question> questions;
   for (const RemoteSm& sm : others_)
     if (sm.guid != local_port_.port_guid && !sm.port.IsNone()) questions.push_back({sm.port, {}});
   for (const Unread& each : unread)
-    if (each.attribute == wire::AttributeId::kSmInfo) questions.push_back({each.port, {}});
+    if (MayHideAnSm(each) && questions.size() < kMostQuestions)
+      questions.push_back({each.port, {}});
   for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
   if (questions.empty()) return false;
   look_ = std::make_unique<LastLook>(others_, std::move(questions), devices_, engine_,

@@ -71,6 +71,7 @@ class Mastership {
   Order OnHandoverRequest(Guid from);
   void NoteAsker(const wire::Smp& request);
   Order StandBy(const RemoteSm& other, Instant now);
+  bool MayHideAnSm(const Unread& unread) const;
   bool StartLook(const std::vector<Unread>& unread);
   Order FinishLook(Instant now);
   Order Follow(const ElectionVerdict& verdict, Instant now);

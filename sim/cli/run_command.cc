@@ -176,6 +176,10 @@ int RunAll(const Arguments& arguments) {
     fmt::print(stderr, "fabricsim: {}\n", Message(topology.status()));
     return kExitUsage;
   }
+  if (const absl::Status runnable = CheckRunnable(**topology, *faults); !runnable.ok()) {
+    fmt::print(stderr, "fabricsim: {}\n", Message(runnable));
+    return kExitUsage;
+  }
   return Seeds(arguments, **topology, *faults).Go();
 }
 

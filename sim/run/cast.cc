@@ -159,6 +159,14 @@ size_t Cast::MasterCount() const {
   return masters;
 }
 
+void Cast::SendForeignSmsAway() {
+  for (ForeignSm* foreign : foreign_) {
+    if (foreign->state() == wire::SmState::kNotActive) continue;
+    callbacks_.note(fmt::format("the foreign SM on {} goes", places_.NameOf(foreign->host())));
+    foreign->Leave(simulation_.now());
+  }
+}
+
 bool Cast::HasForeignMaster() const {
   return std::any_of(foreign_.begin(), foreign_.end(),
                      [](const ForeignSm* each) { return each->state() == SmState::kMaster; });

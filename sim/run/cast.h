@@ -50,6 +50,7 @@ class Cast {
   // SMs of either make that would answer SMInfo as master.
   size_t MasterCount() const;
   bool HasForeignMaster() const;
+  void SendForeignSmsAway();
   // The fabricd that is master, null: none.
   const Manager* Master() const;
 

@@ -472,7 +472,7 @@ void Watch::CheckMasters(Instant now, PortRef host) {
       !apart_ && (together_since_ == Instant::min() || now - together_since_ > options_.awareness);
   if (turn && program.judged && program.last_set != Instant::min() && aware &&
       now - program.last_set < options_.takeover_min)
-    Fault(fmt::format("masters: {} and {} write at the same time, at {:.6f} s",
+    Fault(fmt::format("two writers: {} and {} write at the same time, at {:.6f} s",
                       fabric_.device(last_setter_.node)->description(),
                       fabric_.device(host.node)->description(), Seconds(now)));
   last_setter_ = host;

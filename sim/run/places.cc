@@ -81,7 +81,7 @@ bool Places::AllTogether() const {
   reached[open.front().value()] = true;
   for (size_t next = 0; next < open.size(); ++next) {
     for (const auto& [port, peer] : CablesAt(fabric_, open[next])) {
-      if (fabric_.link_loss(port) > 0 || reached[peer.node.value()]) continue;
+      if (fabric_.link_loss(port) > 0.5 || reached[peer.node.value()]) continue;
       reached[peer.node.value()] = true;
       if (fabric_.device(peer.node)->IsSwitch()) open.push_back(peer.node);
     }

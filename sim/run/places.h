@@ -35,8 +35,8 @@ class Places {
   // Who sits on `from` sits on a free host from now on. REQUIRES: there is one.
   PortRef MoveToSomeHost(PortRef from, Rng& rng);
 
-  // Whether all that sit somewhere reach each other now over cables that lose nothing.
-  // REQUIRES: someone does.
+  // Whether all that sit somewhere reach each other now over cables that carry most of what they
+  // are given. REQUIRES: someone does.
   bool AllTogether() const;
   // Cables that, pulled, cut `here` off from `there`: those around a part of about `size` nodes
   // that is grown from `here` and leaves out `there` and the switch next to it.

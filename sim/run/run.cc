@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/check.h"
+#include "common/status.h"
 #include "sim/run/cast.h"
 #include "sim/run/checkers.h"
 #include "sim/run/draw.h"
@@ -30,8 +31,9 @@ constexpr Duration kSettleLimit = seconds(300);
 constexpr Duration kQuiet = seconds(25);  // Longer than two light sweeps.
 
 constexpr const char* kCheckers[] = {
-    "up",          "settle", "second sweep", "not ACTIVE", "LIDs",    "tables",           "loops",
-    "unreachable", "P_Keys", "window",       "idle Set",   "masters", "ERROR in the log",
+    "up",       "settle",  "second sweep", "not ACTIVE",       "LIDs",
+    "tables",   "loops",   "unreachable",  "P_Keys",           "window",
+    "idle Set", "masters", "two writers",  "ERROR in the log",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -86,6 +88,12 @@ class Run {
     injector_.Stop();
     cast_.StopKills();
     Settle();
+    if (cast_.HasForeignMaster()) {
+      // What it has written shows nothing of ours; once it goes, a standby has to rise and put it
+      // right.
+      cast_.SendForeignSmsAway();
+      Settle();
+    }
     JudgeAtRest();
     Finish();
     return std::move(result_);
@@ -182,12 +190,17 @@ class Run {
 
   void JudgeAtRest() {
     const Manager* master = cast_.Master();
-    if (master == nullptr) return;  // A foreign SM's fabric is that SM's affair.
+    if (master == nullptr) {
+      Fail("settle: nobody is master");
+      return;
+    }
     SecondSweep();
     const SimFabric& fabric = simulation_.fabric();
     FailAll("not ACTIVE", PortsNotActive(fabric));
     FailAll("LIDs", LidFaults(fabric));
-    if (master->view->plan)
+    if (master->view->plan == nullptr)
+      Fail("tables: the master has no plan");
+    else
       FailAll("tables", TablesUnlikePlan(fabric, *master->view->snapshot, *master->view->plan));
     FailAll("loops", Loops(fabric));
     FailAll("unreachable", BrokenPairs(fabric));
@@ -235,6 +248,26 @@ class Run {
 };
 
 }  // namespace
+
+absl::Status CheckRunnable(const fabric::FabricSnapshot& topology, const FaultSpec& faults) {
+  size_t cables = 0, hosts = 0;
+  topology.ForEachNode([&](const fabric::Node& node) {
+    const bool linked = std::any_of(node.ports.begin(), node.ports.end(),
+                                    [](const fabric::Port& port) { return !port.peer.IsNone(); });
+    cables += linked ? 1 : 0;
+    hosts += linked && !node.IsSwitch() ? 1 : 0;
+  });
+  double wanted = 1;  // For whoever moves.
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const auto value = FaultClasses()[i].value;
+    if (value == &Faults::managers || value == &Faults::foreign_sms)
+      wanted += std::max(faults[i].high, faults[i].extreme);
+  }
+  if (cables == 0) return InvalidArgument("the topology has no cable");
+  if (static_cast<double>(hosts) < wanted)
+    return InvalidArgument("{} hosts with a cable are too few: {} are wanted", hosts, wanted);
+  return absl::OkStatus();
+}
 
 std::span<const char* const> CheckerNames() { return kCheckers; }
 

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <absl/status/status.h>
+
 #include "fabric/snapshot.h"
 #include "sim/mad_faults.h"
 #include "sim/run/fault_spec.h"
@@ -42,6 +44,10 @@ struct RunResult {
 // What comes before the colon of failures, all of it.
 std::span<const char* const> CheckerNames();
 
+// kInvalidArgument: too few hosts for all who may want one, or no cable at all.
+absl::Status CheckRunnable(const fabric::FabricSnapshot& topology, const FaultSpec& faults);
+
+// REQUIRES: CheckRunnable(topology, options.faults).ok().
 RunResult RunSeed(const fabric::FabricSnapshot& topology, const RunOptions& options);
 
 }  // namespace fabricd::sim

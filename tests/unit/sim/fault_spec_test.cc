@@ -3,6 +3,10 @@
 #include "sim/run/fault_spec.h"
 
 #include <gmock/gmock.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -113,6 +117,23 @@ TEST(FaultSpecTest, DescribeNamesWhatIsNotZero) {
   faults.loss = 0.05;
   faults.flaps = 3;
   EXPECT_EQ(Describe(faults), "loss 0.05, flaps 3");
+}
+
+// A class that is added later must not slip into runs that are about something else.
+TEST(FaultFiles, NameEveryClass) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(FABRICD_SOURCE_DIR) + "/tests/sim/faults")) {
+    ++files;
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_TRUE(ReadFaults(text.str()).ok()) << entry.path();
+    for (const FaultClass& each : FaultClasses())
+      EXPECT_NE(text.str().find(fmt::format("\n{} ", each.name)), std::string::npos)
+          << entry.path() << " " << each.name;
+  }
+  EXPECT_GE(files, 3);
 }
 
 }  // namespace

@@ -285,7 +285,7 @@ TEST_F(WatchMasters, TwoThatWriteByTurns) {
   Write(b_, At(1100));
   EXPECT_THAT(faults(), IsEmpty());  // A takeover may look so.
   Write(a_, At(1200));
-  EXPECT_THAT(faults(), ElementsAre(ContainsRegex("^masters: .* write at the same time, at ")));
+  EXPECT_THAT(faults(), ElementsAre(ContainsRegex("^two writers: .* write at the same time, at ")));
 }
 
 TEST_F(WatchMasters, OneThatTakesTheSubnetBackLater) {
