@@ -468,8 +468,9 @@ void Watch::CheckLids(const Served& served, PortNum number) {
 void Watch::CheckMasters(Instant now, PortRef host) {
   Program& program = programs_[host];
   const bool turn = last_setter_ != host;
-  const bool aware =
-      !apart_ && (together_since_ == Instant::min() || now - together_since_ > options_.awareness);
+  const bool from_the_start = together_since_ == Instant::min();
+  const bool aware = !apart_ && (from_the_start ? now.time_since_epoch() > options_.first_awareness
+                                                : now - together_since_ > options_.awareness);
   if (turn && program.judged && program.last_set != Instant::min() && aware &&
       now - program.last_set < options_.takeover_min)
     Fault(fmt::format("two writers: {} and {} write at the same time, at {:.6f} s",

@@ -48,6 +48,8 @@ struct WatchOptions {
   bool lids_are_stable = true;  // False: managers with stores of their own may disagree.
   // Two masters may be unaware of each other for this long after they can talk again.
   Duration awareness = std::chrono::seconds(30);
+  // The same from the very start; where few MADs are lost they have no excuse.
+  Duration first_awareness{};
   // Less than any standby needs to find its master dead.
   Duration takeover_min = std::chrono::seconds(2);
 };

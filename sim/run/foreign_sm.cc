@@ -116,16 +116,25 @@ void ForeignSm::HandOver(Instant now, const Peer& to) {
   Send(now, std::move(smp), *path);
 }
 
-// A block of some switch, with every LID to its port 1.
+// Makes itself the master of some switch, then writes a block there, with every LID to its port 1.
 void ForeignSm::WriteSomeTable(Instant now) {
   const NodeIndex node(static_cast<uint32_t>(rng_.Below(fabric_.node_index_end())));
   const SimDevice* device = fabric_.device(node);
   const auto path = device != nullptr && device->IsSwitch() ? PathTo(node) : std::nullopt;
-  if (!path) return;
-  wire::LinearForwardingTable block;
-  block.port.fill(1);
+  const Lid own = fabric_.device(host_.node)->port(host_.port).info.lid;
+  if (!path || !own) return;
   wire::Smp smp;
   smp.method = wire::Method::kSet;
+  smp.attribute = wire::AttributeId::kPortInfo;
+  wire::PortInfo info = device->port(PortNum(0)).info;
+  info.master_sm_lid = own;
+  info.port_state = wire::PortState::kNoChange;
+  info.port_physical_state = wire::PortPhysicalState::kNoChange;
+  info.client_reregister = false;
+  info.Encode(smp.data);
+  Send(now, smp, *path);
+  wire::LinearForwardingTable block;
+  block.port.fill(1);
   smp.attribute = wire::AttributeId::kLinearForwardingTable;
   block.Encode(smp.data);
   Send(now, std::move(smp), *path);

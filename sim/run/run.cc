@@ -51,6 +51,7 @@ WatchOptions MakeWatchOptions(const Faults& faults, const sweep::CoreOptions& co
   options.window_max = core.smp.window_max;
   // Where every fifth MAD is lost, a sweep takes a dozen seconds, and may miss a port.
   options.awareness = seconds(30) + Seconds(faults.loss * 200);
+  if (faults.loss >= 0.1) options.first_awareness = options.awareness;
   options.lids_are_stable = !IsCrowd(faults);
   return options;
 }
