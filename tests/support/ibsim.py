@@ -207,7 +207,12 @@ class Fabricd:
 
     def wait_for(self, condition):
         """Waits until `get sm -o json` fulfils the condition, for example state=MASTER."""
-        self.ctl("--timeout", "%ds" % PATIENCE, "wait", "sm", "--for", condition)
+        try:
+            self.ctl("--timeout", "%ds" % PATIENCE, "wait", "sm", "--for", condition)
+        except AssertionError as error:
+            # What the daemon said last tells more than what its client waited for.
+            raise AssertionError("%s\nfabricd (exit code %s):\n%s" % (
+                error, self.process.poll(), "\n".join(self.log.lines[-40:]))) from error
 
 
 class Topology:
