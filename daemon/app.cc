@@ -147,7 +147,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
 
 App::App(const config::Config& config, RunOptions run)
     : config_(config), reloaded_(config), run_(std::move(run)) {
-  view_.Set(std::make_shared<sweep::FabricView>());
+  view_.Set(sweep::EmptyView());  // A client may come before the core has anything to show.
 }
 
 absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config, RunOptions run) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/view.h"
 
+#include "fabric/snapshot_builder.h"
+
 namespace fabricd::sweep {
 
 std::string_view PhaseName(Phase phase) {
@@ -15,6 +17,13 @@ std::string_view PhaseName(Phase phase) {
     case Phase::kStandby: return "STANDBY";
   }
   return "UNKNOWN";
+}
+
+std::shared_ptr<const FabricView> EmptyView() {
+  auto view = std::make_shared<FabricView>();
+  view->snapshot = fabric::SnapshotBuilder().Build();
+  view->lids = std::make_shared<fabric::LidTable>();
+  return view;
 }
 
 }  // namespace fabricd::sweep

@@ -71,6 +71,10 @@ enum class Phase : uint8_t {
 };
 std::string_view PhaseName(Phase phase);  // "DISCOVERING"
 
+// Before the first sweep: an empty snapshot, no LIDs.
+struct FabricView;
+std::shared_ptr<const FabricView> EmptyView();
+
 struct FabricView {
   Generation generation;  // Grows with every published view.
   std::shared_ptr<const fabric::FabricSnapshot>

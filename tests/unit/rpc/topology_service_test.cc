@@ -117,9 +117,11 @@ TEST_F(TopologyServiceTest, CountsAreNumbersInJson) {
 }
 
 TEST_F(TopologyServiceTest, BeforeTheFirstSweepOnlyGetSmAnswers) {
-  auto view = std::make_shared<sweep::FabricView>();
-  view->snapshot = fabric::SnapshotBuilder().Build();
-  view->lids = std::make_shared<const fabric::LidTable>();
+  backend_.Publish(sweep::EmptyView());  // A client may come before anything else is published.
+  pb::GetSmResponse first;
+  ASSERT_TRUE(Call(&Stub::GetSm, pb::GetSmRequest(), &first).ok());
+  EXPECT_EQ(first.phase(), "IDLE");
+  auto view = std::make_shared<sweep::FabricView>(*sweep::EmptyView());
   view->phase = sweep::Phase::kDiscovering;
   backend_.Publish(view);
   pb::GetSmResponse sm;
