@@ -26,15 +26,7 @@ constexpr uint32_t kCapIsSlMapping = 1u << 6;
 constexpr uint32_t kCapIsSystemImageGuid = 1u << 11;
 constexpr uint32_t kCapIsCapabilityMaskNotice = 1u << 22;
 constexpr uint16_t kNoMulticast = 0xBFFF;
-constexpr uint16_t kFirstMulticastLid = 0xC000;
 constexpr uint8_t kLinearForwardingNoPath = wire::LinearForwardingTable::kNoPath;
-
-template <typename Table>
-bool Store(Table& stored, const Table& wanted) {
-  if (stored == wanted) return false;
-  stored = wanted;
-  return true;
-}
 
 // The whole attribute is one block: any other modifier names nothing (§14.2.5).
 bool TakesNoModifier(AttributeId attribute) {
@@ -255,7 +247,7 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
   if (effects.m_key_violation) return;
   if (smp.method == Method::kTrapRepress) {
     if (smp.attribute != AttributeId::kNotice) return;
-    effects.repressed = static_cast<uint64_t>(smp.tid_high) << 32 | smp.tid.value();
+    effects.repressed = smp.transaction_id();
     return;
   }
   effects.reply = true;
@@ -426,7 +418,8 @@ uint16_t SimDevice::SetSwitchInfo(wire::Smp& smp, SmaEffects& effects) {
   next.default_multicast_primary_port = wanted.default_multicast_primary_port;
   next.default_multicast_not_primary_port = wanted.default_multicast_not_primary_port;
   if (wanted.port_state_change) next.port_state_change = false;
-  effects.changed = Store(switch_info_, next);
+  effects.changed = switch_info_ != next;
+  switch_info_ = next;
   next.Encode(smp.data);
   return wire::kStatusOk;
 }

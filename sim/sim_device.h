@@ -44,6 +44,8 @@ struct DeviceOptions {
   uint8_t guid_cap = 32;
 };
 
+inline constexpr uint16_t kFirstMulticastLid = kMaxUnicastLid.value() + 1;
+
 // A link of this device that its SMA wants changed, after the response has left (PortInfo Set of
 // PortState DOWN or of PortPhysicalState).
 struct LinkRequest {

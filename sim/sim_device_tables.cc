@@ -2,6 +2,7 @@
 // The table attributes of a simulated device: P_Keys, GUIDs, virtual lanes, forwarding tables.
 #include <algorithm>
 
+#include "common/p_key.h"
 #include "sim/sim_device.h"
 
 namespace fabricd::sim {
@@ -10,11 +11,6 @@ namespace {
 using wire::AttributeId;
 using wire::PortInfo;
 
-constexpr uint16_t kDefaultPKey = 0xFFFF;
-constexpr uint16_t kPartition = 0x7FFF;
-constexpr uint16_t kFullMember = 0x8000;
-constexpr uint16_t kFirstMulticastLid = 0xC000;
-constexpr uint8_t kLinearForwardingNoPath = wire::LinearForwardingTable::kNoPath;
 // AttributeModifier bits 16 and 17 of SLtoVLMappingTable: all outputs, all inputs at once.
 constexpr uint32_t kOptimizedSlToVl = 0x00030000;
 
@@ -43,7 +39,7 @@ wire::LinearForwardingTable SimDevice::LftBlock(uint16_t block) const {
   if (at + table.kEntries <= lft_.size()) {
     std::copy_n(lft_.begin() + static_cast<ptrdiff_t>(at), table.kEntries, table.port.begin());
   } else {
-    table.port.fill(kLinearForwardingNoPath);
+    table.port.fill(wire::LinearForwardingTable::kNoPath);
   }
   return table;
 }
@@ -57,7 +53,8 @@ wire::PKeyTable SimDevice::PKeyBlock(PortNum port, uint16_t block) const {
   const std::vector<wire::PKeyTable>& stored = ports_[port.value()].pkeys;
   if (block < stored.size()) return stored[block];
   wire::PKeyTable table;
-  if (block == 0) table.keys[0] = PKey(options_.limited_default_key ? kPartition : kDefaultPKey);
+  if (block == 0)
+    table.keys[0] = options_.limited_default_key ? kDefaultLimitedPKey : kDefaultFullPKey;
   return table;
 }
 
@@ -93,20 +90,19 @@ PKey SimDevice::PKeyAt(PortNum port, uint16_t index) const {
 }
 
 std::optional<uint16_t> SimDevice::PKeyIndexFor(PortNum port, PKey packet) const {
-  if ((packet.value() & kPartition) == 0) return std::nullopt;
+  if (PartitionOf(packet) == 0) return std::nullopt;
   for (size_t index = 0; index < PKeysStored(port); ++index) {
-    const uint16_t key = PKeyAt(port, static_cast<uint16_t>(index)).value();
-    const bool same = ((key ^ packet.value()) & kPartition) == 0;
-    if (same && ((key | packet.value()) & kFullMember) != 0) return static_cast<uint16_t>(index);
+    const PKey key = PKeyAt(port, static_cast<uint16_t>(index));
+    const bool same = PartitionOf(key) == PartitionOf(packet);
+    if (same && (IsFullMember(key) || IsFullMember(packet))) return static_cast<uint16_t>(index);
   }
   return std::nullopt;
 }
 
 bool SimDevice::PartitionPasses(PortNum port, PKey packet) const {
-  if ((packet.value() & kPartition) == 0) return false;
+  if (PartitionOf(packet) == 0) return false;
   for (size_t index = 0; index < PKeysStored(port); ++index) {
-    const uint16_t key = PKeyAt(port, static_cast<uint16_t>(index)).value();
-    if (((key ^ packet.value()) & kPartition) == 0) return true;
+    if (PartitionOf(PKeyAt(port, static_cast<uint16_t>(index))) == PartitionOf(packet)) return true;
   }
   return false;
 }
@@ -306,7 +302,7 @@ uint16_t SimDevice::SetLft(const wire::Smp& smp, SmaEffects& effects) {
     // nothing.
     const size_t top_block = switch_info_.linear_fdb_top / wire::LinearForwardingTable::kEntries;
     lft_.reserve((std::max<size_t>(block, top_block) + 1) * wanted.kEntries);
-    lft_.resize(at + wanted.kEntries, kLinearForwardingNoPath);
+    lft_.resize(at + wanted.kEntries, wire::LinearForwardingTable::kNoPath);
   }
   std::copy_n(wanted.port.begin(), wanted.kEntries, lft_.begin() + static_cast<ptrdiff_t>(at));
   effects.changed = true;

@@ -3,6 +3,7 @@
 // checkers, who send nothing.
 #include <algorithm>
 
+#include "common/p_key.h"
 #include "sim/sim_fabric.h"
 
 namespace fabricd::sim {
@@ -31,7 +32,7 @@ bool SimFabric::Enters(const Packet& packet) {
   if (packet.IsSmp()) return true;
   if (packet.origin) {
     // The adapter has no queue pair for an entry without a partition: it sends nothing.
-    const bool has_key = (packet.pkey.value() & 0x7FFF) != 0;
+    const bool has_key = PartitionOf(packet.pkey) != 0;
     if (!has_key) ++stats_.lost_p_key;
     return has_key;
   }

@@ -17,6 +17,12 @@
 
 namespace fabricd::sweep {
 
+// The engine's numbers for devices that have no node index: behind a cable that is being probed,
+// and whoever asked this SM. They only spread the engine's limits; a node index that large would
+// share one, which is harmless.
+inline constexpr mad::DeviceId kAskerDevice = 59'999;
+inline constexpr mad::DeviceId kProbeDevices = 60'000, kProbeDeviceCount = 4'096;
+
 // One switch's LinearForwardingTable as confirmed: a block is known only between the GetResp that
 // showed it and the next Set of it, so a Set whose answer was lost leaves it unknown.
 class AppliedLft {

@@ -20,10 +20,6 @@ constexpr size_t kMaxUnread = 1024;
 constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
 constexpr uint8_t kDetail = 2;
 
-// A probe goes to a device without an index yet. These ids only spread the engine's limits; a node
-// index that large would share one, which is harmless.
-constexpr mad::DeviceId kProbeDevices = 60'000, kProbeDeviceCount = 4'096;
-
 std::string Printable(const std::string& text) {
   std::string clean = text;
   for (char& c : clean)

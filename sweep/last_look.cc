@@ -9,13 +9,6 @@
 #include "sweep/completion.h"
 
 namespace fabricd::sweep {
-namespace {
-
-// The engine's number for an asker, whose node is not known: beside those of discovery's probes.
-constexpr mad::DeviceId kAsker = 59'999;
-
-}  // namespace
-
 LastLook::LastLook(std::vector<RemoteSm> known, std::vector<Question> questions,
                    const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base)
     : sms_(std::move(known)),
@@ -31,7 +24,7 @@ void LastLook::AskNext() {
     if (question.port.IsNone()) {
       request.attribute = wire::AttributeId::kSmInfo;
       request.path = question.path;
-      request.device = kAsker;
+      request.device = kAskerDevice;
     } else if (devices_.Has(question.port.node)) {
       request = devices_.Get(question.port, wire::AttributeId::kSmInfo, 0);
     } else {

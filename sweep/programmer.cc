@@ -7,6 +7,7 @@
 
 #include "common/breakage.h"
 #include "common/check.h"
+#include "common/p_key.h"
 #include "sweep/completion.h"
 
 namespace fabricd::sweep {
@@ -18,8 +19,7 @@ constexpr size_t kReady = 512;
 
 // Every port is a full member of the default partition (IBA vol 1 §10.9.1.1). Other keys found in a
 // table are left alone until partitions are managed: taking them away would cut tenants off.
-PKey DefaultFull() { return PKey(IsBroken(Breakage::kWrongPKey) ? 0xFFFE : 0xFFFF); }
-constexpr PKey kDefaultLimited{0x7FFF};
+PKey DefaultFull() { return IsBroken(Breakage::kWrongPKey) ? PKey(0xFFFE) : kDefaultFullPKey; }
 
 bool HasDefaultKey(const wire::PKeyTable& table) {
   return std::find(table.keys.begin(), table.keys.end(), DefaultFull()) != table.keys.end();
@@ -29,7 +29,7 @@ bool HasDefaultKey(const wire::PKeyTable& table) {
 std::optional<wire::PKeyTable> WithDefaultKey(const wire::PKeyTable& table) {
   auto& keys = table.keys;
   if (HasDefaultKey(table)) return std::nullopt;
-  auto slot = std::find(keys.begin(), keys.end(), kDefaultLimited);
+  auto slot = std::find(keys.begin(), keys.end(), kDefaultLimitedPKey);
   if (slot == keys.end()) slot = std::find(keys.begin(), keys.end(), PKey(0));
   if (slot == keys.end()) return std::nullopt;
   wire::PKeyTable wanted = table;

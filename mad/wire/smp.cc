@@ -65,7 +65,7 @@ void Smp::Encode(std::span<uint8_t, kMadBytes> bytes) const {
       path ? ManagementClass::kSubnDirectedRoute : ManagementClass::kSubnLidRouted;
   header.method = method;
   header.status = status;
-  header.transaction_id = static_cast<uint64_t>(tid_high) << 32 | tid.value();
+  header.transaction_id = transaction_id();
   header.attribute = attribute;
   header.modifier = modifier;
 

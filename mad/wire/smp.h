@@ -56,6 +56,7 @@ struct Smp {
   // Upper half of the TransactionID: set by the sender's kernel. 0 in requests we send; a response
   // (TrapRepress too) repeats what its request carried, else the sender cannot match it.
   uint32_t tid_high = 0;
+  uint64_t transaction_id() const { return static_cast<uint64_t>(tid_high) << 32 | tid.value(); }
   AttributeId attribute = AttributeId::kNone;
   uint32_t modifier = 0;
   MKey m_key;

@@ -5,13 +5,10 @@
 #include <array>
 #include <optional>
 
-#include "common/check.h"
+#include "common/p_key.h"
 
 namespace fabricd::sim {
 namespace {
-
-constexpr PKey kDefaultFull{0xFFFF};
-constexpr uint16_t kPKeyBase = 0x7FFF;  // Without the membership bit (IBA vol 1 §10.9.1.1).
 
 struct EndPort {
   PortRef ref;
@@ -307,9 +304,9 @@ std::vector<std::string> PKeyFaults(const SimFabric& fabric, size_t limit) {
     int full = 0, strange = 0;
     for (int block = 0; block * 32 < cap; ++block) {
       for (PKey key : device.PKeyBlock(end.ref.port, static_cast<uint16_t>(block)).keys) {
-        if (key == kDefaultFull)
+        if (key == kDefaultFullPKey)
           ++full;
-        else if ((key.value() & kPKeyBase) != 0)
+        else if (PartitionOf(key) != 0)
           ++strange;
       }
     }
@@ -361,10 +358,10 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   if (!smp) return;
   if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
-    CheckMasters(now, host);
+    CheckWriters(now, host);
   Program& program = programs_[host];
   const Flying flying{DestinationOf(host, *smp), smp->attribute == wire::AttributeId::kNodeInfo};
-  program.flying[static_cast<uint64_t>(smp->tid_high) << 32 | smp->tid.value()] = flying;
+  program.flying[smp->transaction_id()] = flying;
   if (program.flying.size() > options_.window_max)
     Fault(fmt::format("window: {} requests in flight", program.flying.size()));
   if (flying.device.IsNone()) return;
@@ -380,8 +377,9 @@ void Watch::OnDelivery(const Delivery& delivery) {
   const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
   if (mad == nullptr || mad->agent != mad::Agent::kSmpDirected) return;
   Program& program = programs_[delivery.host];
-  uint64_t id = 0;
-  for (size_t i = 0; i < 8; ++i) id = id << 8 | mad->payload[8 + i];
+  const uint64_t id = wire::MadHeader::Decode(std::span<const uint8_t, wire::kMadBytes>(
+                                                  mad->payload.data(), wire::kMadBytes))
+                          .transaction_id;
   const auto flying = program.flying.find(id);
   if (flying == program.flying.end()) return;  // No answer to a request.
   if (!flying->second.probe && !flying->second.device.IsNone())
@@ -417,8 +415,7 @@ void Watch::OnServed(const Served& served) {
     port = named;
   const Key key{served.ingress.node, port, served.request.attribute, served.request.modifier};
   Program& program = programs_[served.sender];
-  const uint64_t id =
-      static_cast<uint64_t>(served.request.tid_high) << 32 | served.request.tid.value();
+  const uint64_t id = served.request.transaction_id();
   if (set) {
     if (served.changed)  // Whatever anybody was told before holds no longer.
       for (auto& [host, each] : programs_) each.told.erase(key);
@@ -465,7 +462,7 @@ void Watch::CheckLids(const Served& served, PortNum number) {
 
 // One that wrote, then another, then the first again, in less time than any takeover needs: two
 // masters at work.
-void Watch::CheckMasters(Instant now, PortRef host) {
+void Watch::CheckWriters(Instant now, PortRef host) {
   Program& program = programs_[host];
   const bool turn = last_setter_ != host;
   const bool from_the_start = together_since_ == Instant::min();

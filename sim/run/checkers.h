@@ -106,7 +106,7 @@ class Watch : public SimObserver {
   void Fault(std::string text);
   void CheckLids(const Served& served, PortNum number);
   void CheckIdle(const Served& served, const Key& key, const Program& program);
-  void CheckMasters(Instant now, PortRef host);
+  void CheckWriters(Instant now, PortRef host);
   NodeIndex DestinationOf(PortRef host, const wire::Smp& smp) const;
 
   const SimFabric& fabric_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "mad/wire/mad_header.h"
+#include "mad/wire/notice.h"
 #include "sim/mad_faults.h"
 #include "sim/run/draw.h"
 
@@ -137,7 +138,7 @@ void FaultInjector::PlanPortTrap() {
 void FaultInjector::TrapSomePort() {
   if (stopped_) return;
   const PortRef port = OneOf(places_.cables(), rng_);
-  const uint16_t number = static_cast<uint16_t>(129 + rng_.Below(3));
+  const uint16_t number = static_cast<uint16_t>(wire::kTrapLocalLinkIntegrity + rng_.Below(3));
   // A port that no manager has configured has nobody to tell.
   if (simulation_.fabric().RaisePortTrap(simulation_.now(), port, number).ok())
     note_(fmt::format("trap {} at {}", number, places_.NameOf(port)));
