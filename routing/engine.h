@@ -17,10 +17,15 @@
 
 namespace fabricd::routing {
 
+// What a plan on a damaged tree is balanced for: the most loaded link when all send to all, or the
+// worst number of flows on a link when each sends to the one k places further.
+enum class BalancePolicy { kAllToAll, kShift };
+
 struct RoutingOptions {
   std::vector<std::string> chain = {"up_down", "min_hop"};  // Engines in the order they are tried.
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
-  uint8_t lanes_max = 1;
+  uint8_t lanes_max = 1;      // Data VLs that an engine may use.
+  BalancePolicy balance = BalancePolicy::kAllToAll;
   int threads = 0;  // 0: all cores.
 };
 

@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "routing/row.h"
 
 namespace fabricd::routing {
 
 inline constexpr uint8_t kNoRoute = 255;  // As LinearForwardingTable has it.
-
-// Egress port by LID; size is a multiple of 64 (whole LFT blocks) and > LidTable::top().
-using Row = std::vector<uint8_t>;
 
 // A (switch, destination) that the plan leaves at kNoRoute on purpose, with the reason in the
 // engine's notes. The verifier accepts these pairs and no others.
@@ -27,14 +25,20 @@ struct ExemptPair {
 
 struct RoutingPlan {
   std::string engine;  // "up_down", "min_hop"
-  std::vector<std::shared_ptr<const Row>>
-      rows;     // [NodeIndex]; null for what is not a living switch.
+  // [NodeIndex] Egress port by LID; null for what is not a living switch. The size is a multiple of
+  // 64 (whole LFT blocks) and > LidTable::top().
+  std::vector<std::shared_ptr<const Row>> rows;
   Lid lid_top;  // Highest LID of the tables.
   // Position of each switch in the engine's order ([NodeIndex]; a link is up iff it raises the
   // position). Empty: the engine has no order (min_hop).
   std::vector<uint32_t> order;
   std::vector<ExemptPair> exempt;
-  uint8_t lanes = 1;               // Data VLs the proof needs; > 1 programs SL2VL.
+  // Data VLs the proof needs; with more than one SL2VL is programmed so that SL n takes VL n %
+  // lanes.
+  uint8_t lanes = 1;
+  // [NodeIndex] With more than one lane: the SL by destination LID of packets that start at this
+  // switch or at an end port on it. Null, and beyond the vector's end: SL 0.
+  std::vector<std::shared_ptr<const Row>> service_levels;
   std::vector<std::string> notes;  // For operators: what was found, what is not ideal.
 
   // REQUIRES: node has a row.
@@ -44,6 +48,12 @@ struct RoutingPlan {
   }
   bool HasRow(NodeIndex node) const {
     return node.value() < rows.size() && rows[node.value()] != nullptr;
+  }
+  uint8_t ServiceLevel(NodeIndex source_switch, Lid destination) const {
+    const size_t i = source_switch.value();
+    return i < service_levels.size() && service_levels[i]
+               ? (*service_levels[i])[destination.value()]
+               : 0;
   }
 };
 

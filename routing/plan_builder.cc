@@ -44,8 +44,13 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
 
 void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
                             const HopCosts& costs) {
+  AddTables(graph, levels, TopologicalOrder(graph, levels), order, costs);
+}
+
+void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
+                            const std::vector<Destination>& destinations, const Order& order,
+                            const HopCosts& costs) {
   const Slots slots = FindSlots(graph, levels);
-  const std::vector<Destination> destinations = TopologicalOrder(graph, levels);
   std::vector<std::shared_ptr<Row>> rows(graph.size());
   std::vector<std::vector<Lid>> unserved(graph.size());
   for (const LidBand band : Bands(graph, plan_.lid_top.value() + 1u)) {
@@ -68,8 +73,9 @@ void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, cons
   const RoutingPlan* previous = input_.previous;
   parallel_.For(graph.size(), [&](size_t s) {
     const NodeIndex node = graph.node[s];
-    const bool same =
-        previous && previous->HasRow(node) && *previous->rows[node.value()] == *rows[s];
+    const bool known = previous && previous->HasRow(node);
+    if (known) rows[s]->ShareEqualPages(*previous->rows[node.value()]);
+    const bool same = known && *previous->rows[node.value()] == *rows[s];
     plan_.rows[node.value()] = same ? previous->rows[node.value()] : std::move(rows[s]);
   });
   AddOrder(graph, order);

@@ -28,6 +28,10 @@ class PlanBuilder {
   // and what only it could serve is exempt.
   void AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
                  const HopCosts& costs);
+  // The same with an index of the engine's own for each destination.
+  void AddTables(const SwitchGraph& graph, const Levels& levels,
+                 const std::vector<Destination>& destinations, const Order& order,
+                 const HopCosts& costs);
   // The builder is empty afterwards.
   RoutingPlan Finish();
 

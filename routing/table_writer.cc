@@ -119,7 +119,8 @@ void TableWriter::WriteEntries(uint32_t source, uint32_t destination, uint32_t n
     const Neighbor& next = graph_.neighbor(source, i);
     const uint32_t cable = CableOf(source, next, to, scratch.cable[destination]) + round;
     if (band_.Has(to.base_lid + offset))
-      row[to.base_lid + offset] = graph_.cables[next.first_cable + cable % next.cable_count].port;
+      row.Set(to.base_lid + offset,
+              graph_.cables[next.first_cable + cable % next.cable_count].port);
     if (++offset == 1u << to.lmc) break;
     do {
       i = i + 1 < scratch.arcs.size() ? i + 1 : 0;
@@ -141,7 +142,7 @@ void TableWriter::WriteRun(uint32_t source, const Run& run, Scratch& scratch, Ro
       }
     }
     if (run.plain && scratch.arcs[neighbor].single) {
-      row[destinations_[n].base_lid] = scratch.arcs[neighbor].port;
+      row.Set(destinations_[n].base_lid, scratch.arcs[neighbor].port);
       ++scratch.load[neighbor];
     } else {
       WriteEntries(source, n, neighbor, scratch, row);
@@ -168,7 +169,7 @@ void TableWriter::WriteRow(uint32_t source, Scratch& scratch, Row& row,
   const bool blocked = costs_.TotalRow(source)[source] == HopCosts::kNoWay;
   for (const Run& run : runs_) {
     if (run.at == source && !blocked)
-      ForEachLid(run, [&](uint32_t lid, uint8_t port) { row[lid] = port; });
+      ForEachLid(run, [&](uint32_t lid, uint8_t port) { row.Set(lid, port); });
     else if (scratch.count[run.at] == 0)
       ForEachLid(
           run, [&](uint32_t lid, uint8_t) { unserved.push_back(Lid(static_cast<uint16_t>(lid))); });

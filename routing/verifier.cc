@@ -21,8 +21,8 @@ using fabric::Node;
 using fabric::Port;
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr uint32_t kTile =
-    64;  // LIDs judged together: a tile of all switches stays in the L2 cache.
+// LIDs judged together: a tile of all switches stays in the L2 cache.
+constexpr uint32_t kTile = Row::kBlock;
 constexpr size_t kMaxFaults = 16;
 constexpr size_t kMaxLoopShown = 12;
 
@@ -290,7 +290,7 @@ class Judge {
       if (!plan_.HasRow(wiring_.node(s))) continue;
       const Row& row = *plan_.rows[wiring_.node(s).value()];
       const size_t begin = tile * kTile, end = std::min(row.size(), begin + kTile);
-      if (begin < end) std::memcpy(&out[size_t{s} * kTile], &row[begin], end - begin);
+      if (begin < end) std::memcpy(&out[size_t{s} * kTile], row.block(tile), end - begin);
     }
   }
 

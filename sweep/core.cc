@@ -375,7 +375,7 @@ void Core::FinishProgramming(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
   if (plan_) {
     for (uint32_t i = 0; i < plan_->rows.size(); ++i)
-      if (plan_->rows[i]) devices_.Lft(NodeIndex(i)).ShareIfEqual(plan_->rows[i]);
+      if (plan_->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan_->rows[i]);
   }
   snapshot_ = builder_.Build();
   first_master_sweep_ = false;

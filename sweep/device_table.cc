@@ -8,32 +8,24 @@
 
 namespace fabricd::sweep {
 
-void AppliedLft::ExpectRow(std::shared_ptr<const routing::Row> row) {
-  if (known_count_ > 0 || row == nullptr) return;
-  own_.reset();
-  row_ = std::move(row);
-  known_.assign(row_->size() / kBlock, false);
+void AppliedLft::ExpectRow(const routing::Row& row) {
+  if (known_count_ > 0) return;
+  row_ = row;
+  known_.assign(row_.blocks(), false);
 }
 
 bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
-  if (block >= known_.size() || !known_[block]) return false;
-  if (row_.get() == &row) return true;
-  return (block + 1) * kBlock <= row.size() &&
-         std::memcmp(row_->data() + block * kBlock, row.data() + block * kBlock, kBlock) == 0;
+  if (!Knows(block)) return false;
+  return block < row.blocks() && (row_.SharesPage(row, block * kBlock / routing::Row::kPage) ||
+                                  std::memcmp(row_.block(block), row.block(block), kBlock) == 0);
 }
 
 void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
   distrusted_.erase(block);
-  const size_t end = (block + 1) * kBlock;
-  const bool fits = row_ != nullptr && row_->size() >= end;
-  if (!fits || std::memcmp(row_->data() + block * kBlock, bytes.data(), kBlock) != 0) {
-    if (own_ == nullptr)
-      own_ = row_ ? std::make_shared<routing::Row>(*row_) : std::make_shared<routing::Row>();
-    if (own_->size() < end) own_->resize(end, routing::kNoRoute);
-    std::copy(bytes.begin(), bytes.end(), own_->begin() + static_cast<ptrdiff_t>(block * kBlock));
-    row_ = own_;
-  }
-  if (known_.size() * kBlock < row_->size()) known_.resize(row_->size() / kBlock, false);
+  if (row_.blocks() <= block) row_.Resize((block + 1) * kBlock, routing::kNoRoute);
+  if (std::memcmp(row_.block(block), bytes.data(), kBlock) != 0)
+    row_.WriteBlock(block, bytes.data());
+  if (known_.size() < row_.blocks()) known_.resize(row_.blocks(), false);
   if (!known_[block]) {
     known_[block] = true;
     ++known_count_;
@@ -45,13 +37,6 @@ void AppliedLft::Doubt(size_t block) {
     known_[block] = false;
     --known_count_;
   }
-}
-
-void AppliedLft::ShareIfEqual(const std::shared_ptr<const routing::Row>& row) {
-  if (row_ == nullptr || row_ == row || known_count_ * kBlock != row->size() || *row_ != *row)
-    return;
-  row_ = row;
-  own_.reset();
 }
 
 DeviceTable::Device& DeviceTable::At(NodeIndex node) {

@@ -31,7 +31,7 @@ class AppliedLft {
 
   void Forget() { *this = AppliedLft(); }
   // Nothing known yet: take the row to come as the memory that Confirm() compares with.
-  void ExpectRow(std::shared_ptr<const routing::Row> row);
+  void ExpectRow(const routing::Row& row);
   bool Holds(size_t block, const routing::Row& row) const;
   void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
   void Doubt(size_t block);
@@ -39,13 +39,13 @@ class AppliedLft {
   // is written until it agrees. Until Confirm().
   void Distrust(size_t block) { distrusted_.insert(block); }
   bool IsDistrusted(size_t block) const { return distrusted_.contains(block); }
-  // Shares `row` instead of an equal private copy.
-  void ShareIfEqual(const std::shared_ptr<const routing::Row>& row);
+  // Takes the memory of `row` where it is equal.
+  void ShareMemory(const routing::Row& row) { row_.ShareEqualPages(row); }
+  const routing::Row& row() const { return row_; }
   bool Knows(size_t block) const { return block < known_.size() && known_[block]; }
 
  private:
-  std::shared_ptr<const routing::Row> row_;
-  std::shared_ptr<routing::Row> own_;  // Set while row_ is a private copy that may be written.
+  routing::Row row_;
   std::vector<bool> known_;
   size_t known_count_ = 0;
   std::set<size_t> distrusted_;

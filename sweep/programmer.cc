@@ -143,7 +143,7 @@ void Programmer::ListTables() {
     if (builder_.node(node.index)->switch_info->linear_fdb_top < input_.lids->top().value()) return;
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = plan_->rows[node.index.value()];
-    applied.ExpectRow(row);
+    applied.ExpectRow(*row);
     for (size_t block = 0; block < blocks; ++block)
       if (!applied.Holds(block, *row))
         items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kBlock});
@@ -275,7 +275,7 @@ bool Programmer::SendConfigure(const Item& item) {
 bool Programmer::SendBlock(const Item& item) {
   wire::LinearForwardingTable block;
   const routing::Row& row = *plan_->rows[item.node.value()];
-  std::copy_n(row.begin() + item.block * 64, 64, block.port.begin());
+  std::copy_n(row.block(item.block), routing::Row::kBlock, block.port.begin());
   devices_.Lft(item.node).Doubt(item.block);
   if (IsBroken(Breakage::kBlockNotSent) && item.block == 0) {
     devices_.Lft(item.node).Confirm(item.block, block.port);
@@ -328,8 +328,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
 // A device that answers a Set with other values than those it was given may show old ones for a
 // while, or may not have taken them: what it holds is not known.
 void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
-  const routing::Row& row = *plan_->rows[item.node.value()];
-  const auto wanted = row.begin() + item.block * static_cast<ptrdiff_t>(AppliedLft::kBlock);
+  const uint8_t* wanted = plan_->rows[item.node.value()]->block(item.block);
   if (std::equal(completion.response.data.begin(), completion.response.data.end(), wanted)) {
     devices_.Lft(item.node).Confirm(item.block, completion.response.data);
     return;

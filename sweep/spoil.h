@@ -17,7 +17,7 @@ using SharedPlan = std::shared_ptr<const routing::RoutingPlan>;
 inline void SpoilEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egress) {
   auto spoiled = std::make_shared<routing::RoutingPlan>(*plan);
   auto row = std::make_shared<routing::Row>(*spoiled->rows[node.value()]);
-  row->at(lid.value()) = egress.value();
+  row->Set(lid.value(), egress.value());
   spoiled->rows[node.value()] = std::move(row);
   plan = std::move(spoiled);
 }

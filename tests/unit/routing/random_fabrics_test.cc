@@ -176,7 +176,7 @@ TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnSpoiltTables) {
       const uint32_t at = *rc::gen::elementOf(switches);
       auto row = std::make_shared<Row>(*plan.rows[at]);
       const auto lid = *rc::gen::inRange<uint32_t>(1, fabric.lids.top().value() + 1u);
-      (*row)[lid] = *rc::gen::oneOf(rc::gen::inRange<uint8_t>(0, 8), rc::gen::just(kNoRoute));
+      row->Set(lid, *rc::gen::oneOf(rc::gen::inRange<uint8_t>(0, 8), rc::gen::just(kNoRoute)));
       plan.rows[at] = row;
     }
     const VerifyReport report = Judge(fabric, plan);

@@ -30,7 +30,7 @@ class Verifier : public ::testing::Test {
   }
   void Set(size_t handle, uint16_t lid, uint8_t port) {
     auto row = std::make_shared<Row>(*plan_.rows[fabric_.node[handle].value()]);
-    (*row)[lid] = port;
+    row->Set(lid, port);
     plan_.rows[fabric_.node[handle].value()] = row;
   }
   VerifyReport Verdict() const { return Judge(fabric_, plan_); }

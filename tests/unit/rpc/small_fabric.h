@@ -135,8 +135,8 @@ struct SmallFabric {
   void Assign(NodeIndex node, uint8_t port, uint16_t lid, uint8_t lmc = 0) {
     lids->Assign({node, PortNum(port)}, {Lid(lid), lmc});
   }
-  static routing::Row Row(std::vector<uint8_t> ports) {
-    ports.resize(64, routing::kNoRoute);
+  static routing::Row Row(routing::Row ports) {
+    ports.Resize(64, routing::kNoRoute);
     return ports;
   }
 };

@@ -21,7 +21,7 @@ Block Filled(uint8_t value) {
 TEST(AppliedLft, HoldsNothingBeforeAnAnswer) {
   AppliedLft lft;
   const auto row = MakeRow(3, 7);
-  lft.ExpectRow(row);
+  lft.ExpectRow(*row);
   EXPECT_FALSE(lft.Holds(0, *row));
   lft.Confirm(1, Filled(7));
   EXPECT_FALSE(lft.Holds(0, *row));
@@ -31,7 +31,7 @@ TEST(AppliedLft, HoldsNothingBeforeAnAnswer) {
 TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
-  lft.ExpectRow(row);
+  lft.ExpectRow(*row);
   lft.Confirm(0, Filled(7));
   lft.Doubt(0);
   EXPECT_FALSE(lft.Holds(0, *row));
@@ -41,7 +41,7 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
 TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
-  lft.ExpectRow(row);
+  lft.ExpectRow(*row);
   lft.Distrust(1);
   EXPECT_TRUE(lft.IsDistrusted(1));
   EXPECT_FALSE(lft.IsDistrusted(0));
@@ -57,7 +57,7 @@ TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
 TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7), other = MakeRow(2, 9);
-  lft.ExpectRow(row);
+  lft.ExpectRow(*row);
   lft.Confirm(0, Filled(7));
   lft.Confirm(1, Filled(9));
   EXPECT_TRUE(lft.Holds(0, *row));
@@ -79,12 +79,12 @@ TEST(AppliedLft, GrowsWithAReadBackAndComparesRowsOfOtherLength) {
 TEST(AppliedLft, SharesAnEqualRow) {
   AppliedLft lft;
   const auto first = MakeRow(2, 7), second = MakeRow(2, 9);
-  lft.ExpectRow(first);
+  lft.ExpectRow(*first);
   for (size_t block : {0u, 1u}) lft.Confirm(block, Filled(7));
   for (size_t block : {0u, 1u}) lft.Confirm(block, Filled(9));
-  const long before = second.use_count();
-  lft.ShareIfEqual(second);
-  EXPECT_EQ(second.use_count(), before + 1);
+  EXPECT_FALSE(lft.row().SharesPage(*second, 0));
+  lft.ShareMemory(*second);
+  EXPECT_TRUE(lft.row().SharesPage(*second, 0));
   EXPECT_TRUE(lft.Holds(1, *second));
 }
 
