@@ -37,7 +37,7 @@ TEST_F(TraceTest, ToItselfIsOneHop) {
 }
 
 TEST_F(TraceTest, NoRoute) {
-  fabric_.rows[fabric_.spine][6] = routing::kNoRoute;
+  fabric_.rows[fabric_.spine].Set(6, routing::kNoRoute);
   const Trace trace = FromNode1(6);
   EXPECT_FALSE(trace.reachable);
   EXPECT_EQ(trace.stopped, "MF0;spine:MQM8700/U1 has no route to LID 6");
@@ -47,8 +47,8 @@ TEST_F(TraceTest, NoRoute) {
 TEST_F(TraceTest, NobodysLid) { EXPECT_EQ(FromNode1(5).stopped, "leaf1 has no route to LID 5"); }
 
 TEST_F(TraceTest, Loop) {
-  fabric_.rows[fabric_.leaf2][6] = 3;
-  fabric_.rows[fabric_.spine][6] = 2;
+  fabric_.rows[fabric_.leaf2].Set(6, 3);
+  fabric_.rows[fabric_.spine].Set(6, 2);
   EXPECT_EQ(FromNode1(6).stopped, "the tables loop");
 }
 
@@ -64,15 +64,15 @@ TEST_F(TraceTest, DownPort) {
 }
 
 TEST_F(TraceTest, WrongEnd) {
-  fabric_.rows[fabric_.leaf2][6] = 2;
+  fabric_.rows[fabric_.leaf2].Set(6, 2);
   EXPECT_EQ(FromNode1(6).stopped, "node1 mlx5_1/1 does not own LID 6");
-  fabric_.rows[fabric_.leaf2][6] = 0;
+  fabric_.rows[fabric_.leaf2].Set(6, 0);
   EXPECT_EQ(FromNode1(6).stopped, "leaf2 takes LID 6 for its own");
 }
 
 // A table may name a port that the switch does not have.
 TEST_F(TraceTest, PortBeyondTheSwitch) {
-  fabric_.rows[fabric_.leaf1][6] = 200;
+  fabric_.rows[fabric_.leaf1].Set(6, 200);
   EXPECT_EQ(FromNode1(6).stopped, "leaf1/200 is not linked");
 }
 
