@@ -15,12 +15,14 @@ constexpr size_t kFaultsInReason = 2;
 
 // Why the engine's plan cannot be used; empty when it can.
 std::string TryEngine(const std::string& name, const RoutingInput& input,
-                      std::shared_ptr<const RoutingPlan>& result) {
+                      const ChainObserver& observer, std::shared_ptr<const RoutingPlan>& result) {
   const std::unique_ptr<RoutingEngine> engine = MakeEngine(name);
   if (!engine)
     return fmt::format("no engine has this name (known: {})", fmt::join(EngineNames(), ", "));
+  if (observer) observer(name, ChainPhase::kCompute);
   absl::StatusOr<RoutingPlan> plan = engine->Compute(input);
   if (!plan.ok()) return Message(plan.status());
+  if (observer) observer(name, ChainPhase::kVerify);
   const VerifyReport report = Verify(input.snapshot, input.lids, *plan, input.options.threads);
   if (!report.ok) {
     const size_t shown = std::min(report.faults.size(), kFaultsInReason);
@@ -41,10 +43,10 @@ std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
 
 std::vector<std::string_view> EngineNames() { return {"min_hop", "up_down"}; }
 
-ChainResult RunChain(const RoutingInput& input) {
+ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {
   ChainResult result;
   for (const std::string& name : input.options.chain) {
-    std::string reason = TryEngine(name, input, result.plan);
+    std::string reason = TryEngine(name, input, observer, result.plan);
     result.steps.push_back({name, result.plan != nullptr, std::move(reason)});
     if (result.plan) break;
   }

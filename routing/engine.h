@@ -4,6 +4,7 @@
 // number).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ enum class BalancePolicy { kAllToAll, kShift };
 struct RoutingOptions {
   std::vector<std::string> chain = {"up_down", "min_hop"};  // Engines in the order they are tried.
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
-  uint8_t lanes_max = 1;      // Data VLs that an engine may use.
+  uint8_t lanes_max = 1;    // Data VLs that an engine may use.
   BalancePolicy balance = BalancePolicy::kAllToAll;
   int threads = 0;  // 0: all cores.
 };
@@ -63,7 +64,12 @@ struct ChainResult {
       plan;  // Verified. Null: no engine of the chain gave a valid plan.
   std::vector<ChainStep> steps;
 };
+// What a chain does with an engine, for callers that have a clock.
+enum class ChainPhase { kCompute, kVerify };
+// Called as each phase begins.
+using ChainObserver = std::function<void(std::string_view engine, ChainPhase phase)>;
+
 // Tries options.chain in order; each plan is verified (verifier.h) before it is accepted.
-ChainResult RunChain(const RoutingInput& input);
+ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer = {});
 
 }  // namespace fabricd::routing

@@ -9,6 +9,7 @@ namespace {
 
 using namespace fabricd::testing;  // NOLINT: the test's own helpers.
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 ChainResult TryChain(const TestFabric& fabric, std::vector<std::string> chain) {
@@ -40,6 +41,20 @@ TEST(Chain, NoEngineLeft) {
   EXPECT_EQ(result.plan, nullptr);
   ASSERT_EQ(result.steps.size(), 1u);
   EXPECT_EQ(TryChain(MakeRing(5, 1).Build(), {}).plan, nullptr);
+}
+
+TEST(Chain, TellsWhenEachPhaseBegins) {
+  const TestFabric fabric = MakeRing(5, 1).Build();
+  RoutingOptions options;
+  options.chain = {"dfsssp", "min_hop", "up_down"};
+  std::vector<std::string> told;
+  RunChain({*fabric.snapshot, fabric.lids, RoutingIntent{}, options},
+           [&told](std::string_view engine, ChainPhase phase) {
+             told.push_back((phase == ChainPhase::kCompute ? "compute " : "verify ") +
+                            std::string(engine));
+           });
+  EXPECT_THAT(
+      told, ElementsAre("compute min_hop", "verify min_hop", "compute up_down", "verify up_down"));
 }
 
 TEST(Chain, EveryNameMakesAnEngineOfThatName) {
