@@ -79,6 +79,8 @@ struct Routing {
   std::vector<std::string> roots;
   std::string roots_file;
   uint32_t lanes_max = 1;
+  std::string balance = "all-to-all";
+  Duration settle_after = std::chrono::seconds(10);
   uint32_t threads = 0;  // 0: one per processor.
   friend bool operator==(const Routing&, const Routing&) = default;
 };

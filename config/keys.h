@@ -89,6 +89,9 @@ void VisitFabricKeys(Visitor& visitor, C& c) {
   visitor.List("routing.roots", kResweep, c.routing.roots);
   visitor.Text("routing.roots_file", kResweep, c.routing.roots_file);
   visitor.Number("routing.lanes_max", kResweep, c.routing.lanes_max, NumberRange{1, 15});
+  visitor.Text("routing.balance", kResweep, c.routing.balance);
+  visitor.Time("routing.settle_after", kResweep, c.routing.settle_after,
+               TimeRange{std::chrono::seconds(0), std::chrono::hours(24)});
   visitor.Number("routing.threads", kRestart, c.routing.threads, NumberRange{0, 1024});
   visitor.Text("topology.node_name_map", kRestart, c.topology.node_name_map);
   visitor.Text("topology.rail_pattern", kRestart, c.topology.rail_pattern);

@@ -123,6 +123,8 @@ class Validator {
         faults_.Add(path, fmt::format("'{}' is listed twice", engine));
       }
     }
+    Require(config_.routing.balance == "all-to-all" || config_.routing.balance == "shift",
+            {"routing.balance"}, "expected all-to-all or shift");
     Require(config_.routing.roots.empty() || config_.routing.roots_file.empty(),
             {"routing.roots_file", "routing.roots"}, "cannot be used together with routing.roots");
   }

@@ -139,6 +139,9 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.routing.chain = config.routing.chain;
   options.routing.roots = *std::move(roots);
   options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
+  options.routing.balance = config.routing.balance == "shift" ? routing::BalancePolicy::kShift
+                                                              : routing::BalancePolicy::kAllToAll;
+  options.sweep.settle_after = config.routing.settle_after;
   options.routing.threads = static_cast<int>(config.routing.threads);
   return options;
 }
@@ -400,8 +403,8 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
 void App::ComputeOn(sweep::ComputePlan task) {
   const routing::RoutingIntent intent;
   const auto start = SteadyClock::now();
-  routing::ChainResult result =
-      routing::RunChain({*task.snapshot, *task.lids, intent, task.options, task.previous.get()});
+  routing::ChainResult result = routing::RunChain(
+      {*task.snapshot, *task.lids, intent, task.options, task.previous.get(), task.settle});
   spdlog::debug("routing and proof took {:.1f} ms",
                 std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
   if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))

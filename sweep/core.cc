@@ -79,7 +79,7 @@ Effects Core::TakeEffects(Instant now) {
 
 Instant Core::NextDeadline() const {
   Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_});
-  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_});
+  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_, settle_at_});
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -179,6 +179,8 @@ void Core::OnTimer(Instant now) {
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
     WantSweep("interval");
+  else if (now >= settle_at_)
+    StartSettling(now);
   else if (now >= next_light_)
     StartLightSweep(now);
 }
@@ -259,7 +261,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
-    case Kind::kProgram: AssignLidsAndGo(now); break;
+    case Kind::kProgram: AssignLidsAndGo(); break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
     case Kind::kStandBy: StandBy(now); break;
     case Kind::kWait:
@@ -300,7 +302,7 @@ bool Core::HasNeighbour() {
   return fault == nullptr;
 }
 
-void Core::AssignLidsAndGo(Instant now) {
+void Core::AssignLidsAndGo() {
   SetPhase(Phase::kAssigningLids);
   LidAssignment assignment =
       AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
@@ -314,7 +316,7 @@ void Core::AssignLidsAndGo(Instant now) {
   for (const LidRecord& record : assignment.changed)
     records_[record.port_guid] = undurable_[record.port_guid] = record;
   if (undurable_.empty()) {
-    StartProgramming(now);
+    StartProgramming(options_.sweep.settle_after == Duration::zero());
     return;
   }
   awaited_persist_ = next_id_++;
@@ -330,7 +332,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   awaited_persist_.reset();
   if (persisted.status.ok()) {
     undurable_.clear();  // The write held all of them, and none came since.
-    StartProgramming(now);
+    StartProgramming(options_.sweep.settle_after == Duration::zero());
     return;
   }
   // What is not durable is not programmed; it is written again with the next sweep.
@@ -339,9 +341,9 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   EndSweep(SweepKind::kHeavy, true, now);
 }
 
-void Core::StartProgramming(Instant) {
+void Core::StartProgramming(bool settle) {
   awaited_plan_ = next_id_++;
-  effects_.compute = ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, plan_};
+  effects_.compute = ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, plan_, settle};
   programmer_ = std::make_unique<Programmer>(
       ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
       problems_, options_, CookieBase(Owner::kProgrammer));
@@ -349,7 +351,14 @@ void Core::StartProgramming(Instant) {
   SetPhase(Phase::kProgramming);
 }
 
-void Core::OnPlan(PlanReady ready, Instant) {
+// What is known stays as it is; only the plan is made anew, and what differs is written.
+void Core::StartSettling(Instant now) {
+  Log(LogLevel::kInfo, "the least change has stood long enough: the ideal plan is computed");
+  report_.Begin(SweepKind::kSettle, now, engine_.statistics());
+  StartProgramming(true);
+}
+
+void Core::OnPlan(PlanReady ready, Instant now) {
   if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
   awaited_plan_.reset();
   if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(ready.result.plan);
@@ -367,6 +376,10 @@ void Core::OnPlan(PlanReady ready, Instant) {
                   "no routing engine gave a plan that can be proved: nothing is programmed");
   else
     plan_ = ready.result.plan;
+  if (ready.result.settled)
+    settle_at_ = kNever;
+  else if (settle_at_ == kNever)  // Another fault does not put it off.
+    settle_at_ = now + options_.sweep.settle_after;
   programmer_->SetPlan(ready.result.plan);
   changed_ = true;
 }
@@ -388,7 +401,7 @@ void Core::FinishProgramming(Instant now) {
   if (up != subnet_up_)
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
-  EndSweep(SweepKind::kHeavy, !complete || !up, now);
+  EndSweep(report_.kind(), !complete || !up, now);
 }
 
 bool Core::AllLinksActive() {
@@ -411,17 +424,17 @@ bool Core::AllLinksActive() {
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   last_report_ = report_.Finish(now, engine_.statistics());
-  if (kind == SweepKind::kHeavy) {
-    ++sweeps_done_;
+  sweeps_done_ += kind == SweepKind::kHeavy;
+  if (kind != SweepKind::kLight) {
     if (failed) subnet_up_ = false;
     for (const Problem& problem : problems_.List())
       Log(LogLevel::kWarning,
           fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
     Log(LogLevel::kInfo,
-        fmt::format(
-            "heavy sweep ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
-            snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
-            last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
+        fmt::format("{} ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
+                    kind == SweepKind::kHeavy ? "heavy sweep" : "settling", snapshot_->node_count(),
+                    snapshot_->switch_count(), last_report_.duration_ms, last_report_.smps_sent,
+                    last_report_.sets_sent, last_report_.timeouts));
   }
   for (uint64_t command : std::exchange(running_commands_, {}))
     if (!IsBroken(Breakage::kSweepCommandNotEnded))
@@ -431,7 +444,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
-  if (kind == SweepKind::kHeavy && mastership_.state() != SmState::kStandby) {
+  if (kind != SweepKind::kLight && mastership_.state() != SmState::kStandby) {
     // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
     const bool alone = snapshot_->node_count() <= 1 && sweep.light_interval > Duration::zero();
     const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;

@@ -73,8 +73,9 @@ class Core {
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
-  void AssignLidsAndGo(Instant now);
-  void StartProgramming(Instant now);
+  void AssignLidsAndGo();
+  void StartProgramming(bool settle);
+  void StartSettling(Instant now);
   void FinishProgramming(Instant now);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
@@ -125,7 +126,8 @@ class Core {
   SweepReport last_report_;
   ReportMaker report_;
   Duration retry_wait_{}, unread_wait_{};
-  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
+  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever,
+          settle_at_ = kNever;  // When a plan of least change has stood long enough.
 
   bool changed_ = true;  // Something that a view shows.
   wire::SmState shown_state_ = wire::SmState::kNotActive;

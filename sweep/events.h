@@ -70,6 +70,7 @@ struct ComputePlan {
   std::shared_ptr<const fabric::LidTable> lids;
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RoutingPlan> previous;  // May be null.
+  bool settle = true;  // False: the least change of `previous` will do for now.
 };
 struct FinishedCommand {
   uint64_t command = 0;

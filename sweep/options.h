@@ -44,6 +44,8 @@ struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
   bool on_trap = true;  // A trap of a changed link or node starts a heavy sweep.
+  // How long a plan of least change may stand before the ideal one is computed. Zero: not at all.
+  Duration settle_after = std::chrono::seconds(10);
   // Quiet time after the last NodeInfo of one hop count before the next hop starts anyway: a dead
   // device may not hold up the others.
   Duration hop_patience = std::chrono::milliseconds(50);

@@ -11,6 +11,7 @@ namespace fabricd::sweep {
 class ReportMaker {
  public:
   void Begin(SweepKind kind, Instant now, const mad::EngineStatistics& statistics);
+  SweepKind kind() const { return kind_; }  // Of the last Begin().
   // REQUIRES: Begin() was called.
   SweepReport Finish(Instant now, const mad::EngineStatistics& statistics) const;
 

@@ -18,7 +18,8 @@
 
 namespace fabricd::sweep {
 
-enum class SweepKind : uint8_t { kNone, kHeavy, kLight };
+// kSettle: no discovery, only the ideal plan in place of one of least change.
+enum class SweepKind : uint8_t { kNone, kHeavy, kLight, kSettle };
 
 struct SweepReport {
   SweepKind kind = SweepKind::kNone;

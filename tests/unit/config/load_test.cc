@@ -113,11 +113,13 @@ TEST(LoadYaml, FaultsOfEveryPassComeTogetherInFileOrder) {
       FaultsOf("routing:\n"
                "  chain: [up_down, magic]\n"
                "  lanes_max: 16\n"
+               "  balance: best\n"
                "nonsense: 1\n"
                "fabric: ethernet\n"),
       ElementsAre(IsFault("routing.chain[1]", 2, "unknown engine 'magic'"),
                   IsFault("routing.lanes_max", 3, "expected 1-15"),
-                  IsFault("nonsense", 4, "unknown key"), IsFault("fabric", 5, "got 'ethernet'")));
+                  IsFault("routing.balance", 4, "expected all-to-all or shift"),
+                  IsFault("nonsense", 5, "unknown key"), IsFault("fabric", 6, "got 'ethernet'")));
 }
 
 TEST(LoadYaml, RepeatedKeys) {
