@@ -9,138 +9,19 @@
 
 #include <fmt/format.h>
 
-#include "routing/node_name.h"
 #include "routing/parallel.h"
+#include "routing/wiring.h"
 
 namespace fabricd::routing {
 namespace {
 
 using fabric::FabricSnapshot;
 using fabric::LidTable;
-using fabric::Node;
-using fabric::Port;
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 // LIDs judged together: a tile of all switches stays in the L2 cache.
 constexpr uint32_t kTile = Row::kBlock;
 constexpr size_t kMaxFaults = 16;
 constexpr size_t kMaxLoopShown = 12;
-
-// Where a port of a switch leads.
-struct Far {
-  static constexpr uint32_t kDead = kNone, kEndPort = kNone - 1;
-  uint32_t node = kDead;  // Switch number, or one of the above.
-  uint32_t channel = 0;   // Of the link in this direction, to a switch. See Dependencies.
-  bool IsSwitch() const { return node < kEndPort; }
-};
-
-// The switch and its port at which a LID leaves the switches; port 0: the switch's own.
-struct Place {
-  uint32_t at = kNone;
-  uint8_t port = 0;
-};
-
-// The fabric as this file reads it from the snapshot.
-class Wiring {
- public:
-  Wiring(const FabricSnapshot& snapshot, const LidTable& lids) : snapshot_(snapshot), lids_(lids) {
-    snapshot.ForEachNode([&](const Node& node) {
-      if (node.IsSwitch()) switches_.push_back(&node);
-    });
-    std::sort(switches_.begin(), switches_.end(),
-              [](const Node* a, const Node* b) { return a->guid() < b->guid(); });
-    number_.assign(snapshot.node_index_end(), kNone);
-    for (uint32_t s = 0; s < size(); ++s) number_[switches_[s]->index.value()] = s;
-    far_.resize(size_t{size()} * 256);
-    for (uint32_t s = 0; s < size(); ++s) ReadPorts(s);
-    for (Far& far : far_)
-      if (far.IsSwitch()) far.channel += far.node * last_port_;
-    FindPieces();
-    places_.resize(lids.top().value() + size_t{1});
-    for (size_t lid = 1; lid < places_.size(); ++lid)
-      places_[lid] = FindPlace(lids.Owner(Lid(static_cast<uint16_t>(lid))));
-  }
-
-  uint32_t size() const { return static_cast<uint32_t>(switches_.size()); }
-  NodeIndex node(uint32_t s) const { return switches_[s]->index; }
-  uint32_t number(NodeIndex node) const {
-    return node.value() < number_.size() ? number_[node.value()] : kNone;
-  }
-  const Far& far(uint32_t s, uint8_t port) const { return far_[size_t{s} * 256 + port]; }
-  // kNone at: no living switch leads to this LID.
-  Place place(size_t lid) const { return lid < places_.size() ? places_[lid] : Place{}; }
-  uint32_t piece(uint32_t s) const { return piece_[s]; }
-  uint8_t last_port() const { return last_port_; }
-
-  std::string Name(uint32_t s) const { return "switch " + NodeName(*switches_[s]); }
-  std::string LidName(size_t lid) const {
-    const PortRef owner = lids_.Owner(Lid(static_cast<uint16_t>(lid)));
-    if (owner.IsNone()) return fmt::format("LID {}, which is nobody's,", lid);
-    return fmt::format("LID {} of {}", lid, NodeName(snapshot_, owner.node));
-  }
-  std::string PeerName(uint32_t s, uint8_t port) const {
-    const PortRef peer = switches_[s]->port(PortNum(port)).peer;
-    return fmt::format("{} port {}", NodeName(snapshot_, peer.node), peer.port);
-  }
-
- private:
-  const Node* LivePeer(const Port& port) const {
-    if (!port.IsUp() || port.peer.IsNone()) return nullptr;
-    const Port* peer = snapshot_.port(port.peer);
-    return peer && peer->IsUp() ? snapshot_.node(port.peer.node) : nullptr;
-  }
-  void ReadPorts(uint32_t s) {
-    const Node& node = *switches_[s];
-    for (size_t port = 1; port < node.ports.size() && port < kNoRoute; ++port) {
-      const Node* peer = LivePeer(node.ports[port]);
-      if (!peer) continue;
-      const uint8_t peer_port = node.ports[port].peer.port.value();
-      if (peer_port == 0 || peer_port == kNoRoute)
-        continue;  // No link of the specification ends there.
-      Far& far = far_[size_t{s} * 256 + port];
-      far.node = peer->IsSwitch() ? number_[peer->index.value()] : Far::kEndPort;
-      far.channel = peer_port - 1u;  // Of that switch; the switches before it are added at the end.
-      last_port_ = std::max({last_port_, static_cast<uint8_t>(port), peer_port});
-    }
-  }
-  void FindPieces() {
-    piece_.assign(size(), kNone);
-    std::vector<uint32_t> open;
-    for (uint32_t first = 0; first < size(); ++first) {
-      if (piece_[first] != kNone) continue;
-      piece_[first] = first;
-      open.assign(1, first);
-      while (!open.empty()) {
-        const uint32_t s = open.back();
-        open.pop_back();
-        for (unsigned port = 1; port <= last_port_; ++port) {
-          const Far& next = far(s, static_cast<uint8_t>(port));
-          if (!next.IsSwitch() || piece_[next.node] != kNone) continue;
-          piece_[next.node] = first;
-          open.push_back(next.node);
-        }
-      }
-    }
-  }
-  Place FindPlace(PortRef owner) const {
-    const Node* node = owner.IsNone() ? nullptr : snapshot_.node(owner.node);
-    if (!node) return {};
-    if (node->IsSwitch()) return owner.port.value() == 0 ? Place{number(owner.node), 0} : Place{};
-    const Port* port = snapshot_.port(owner);
-    const Node* peer = port ? LivePeer(*port) : nullptr;
-    if (!peer || !peer->IsSwitch() || port->peer.port.value() == kNoRoute) return {};
-    return {number(peer->index), port->peer.port.value()};
-  }
-
-  const FabricSnapshot& snapshot_;
-  const LidTable& lids_;
-  std::vector<const Node*> switches_;  // By GUID.
-  std::vector<uint32_t> number_;       // [NodeIndex]
-  std::vector<Far> far_;               // [switch * 256 + port]
-  std::vector<uint32_t> piece_;        // [switch] Lowest switch it is connected to.
-  std::vector<Place> places_;          // [LID]
-  uint8_t last_port_ = 0;              // Highest in use on a link.
-};
 
 // Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A
 // channel is named by its receiving end: s * ports + in - 1.
@@ -280,7 +161,7 @@ class Judge {
                              wiring_.Name(s), plan_.rows[wiring_.node(s).value()]->size()));
     }
     for (uint32_t i = 0; i < plan_.rows.size(); ++i)
-      if (plan_.rows[i] && wiring_.number(NodeIndex(i)) == kNone)
+      if (plan_.rows[i] && wiring_.number(NodeIndex(i)) == Wiring::kNone)
         AddFault(fmt::format("there is a table for node {}, which is no living switch", i));
   }
 
@@ -313,7 +194,7 @@ class Judge {
     std::array<uint32_t, kTile> at, piece;
     for (uint32_t i = 0; i < kTile; ++i) {
       at[i] = wiring_.place(t * kTile + i).at;
-      piece[i] = at[i] == kNone ? kNone : wiring_.piece(at[i]);
+      piece[i] = at[i] == Place::kNowhere ? Wiring::kNone : wiring_.piece(at[i]);
     }
     uint64_t suspect = 0;
     for (uint32_t s = 0; s < wiring_.size(); ++s) {
@@ -337,7 +218,7 @@ class Judge {
   // Of an entry that leads to no other switch.
   bool IsRightEnd(uint32_t s, size_t lid, uint8_t out) const {
     const Place place = wiring_.place(lid);
-    const bool wanted = place.at != kNone && wiring_.piece(place.at) == wiring_.piece(s);
+    const bool wanted = place.at != Place::kNowhere && wiring_.piece(place.at) == wiring_.piece(s);
     if (out == kNoRoute) return !wanted || IsExempt(s, lid);
     return s == place.at && out == place.port;
   }
@@ -377,7 +258,8 @@ class Judge {
     std::vector<Fate> fate(wiring_.size(), Fate::kUnknown);
     std::vector<uint32_t> path;
     for (uint32_t source = 0; source < wiring_.size(); ++source) {
-      const bool wanted = place.at != kNone && wiring_.piece(place.at) == wiring_.piece(source);
+      const bool wanted =
+          place.at != Place::kNowhere && wiring_.piece(place.at) == wiring_.piece(source);
       if (!wanted) {
         const uint8_t out = entries[size_t{source} * kTile];
         if (out != kNoRoute)
