@@ -4,23 +4,28 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <numeric>
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kBlock = Row::kBlock;
 constexpr uint32_t kPartsPerThread = 4;
+constexpr size_t kAhead = 12;  // Switches whose entries are fetched before their turn.
 
 enum class Turn : uint8_t { kUp, kDown, kDeliver, kLost };
 
-// Where a port of a switch leads. Twelve bytes, so that one lookup answers all.
-struct Way {
-  uint32_t cable = kNone;  // Into SwitchGraph::cables.
-  uint32_t head = kNone;
-  Turn turn = Turn::kLost;
+// Where a port of a switch leads. Four bytes, for the table of all ports should stay in cache.
+class Way {
+ public:
+  Way() = default;
+  Way(uint32_t head, Turn turn) : value_(head << 2 | static_cast<uint32_t>(turn)) {}
+  uint32_t head() const { return value_ >> 2; }
+  Turn turn() const { return static_cast<Turn>(value_ & 3); }
+  bool Moves() const { return turn() == Turn::kUp || turn() == Turn::kDown; }
+
+ private:
+  uint32_t value_ = static_cast<uint32_t>(Turn::kLost);
 };
 
 // The base LIDs of hosts in one block of 64.
@@ -40,9 +45,10 @@ struct Tables {
   std::vector<Block> blocks;
   uint32_t others = 0;  // Hosts that send to each host.
 
-  Way At(uint32_t s, uint8_t port) const {
+  // Index into ways; the last one is lost and stands for every port a switch does not use.
+  uint32_t WayOf(uint32_t s, uint8_t port) const {
     const uint32_t i = way_begin[s] + port;
-    return i < way_begin[s + 1] ? ways[i] : Way{};
+    return i < way_begin[s + 1] ? i : static_cast<uint32_t>(ways.size() - 1);
   }
   const uint8_t* Entries(uint32_t s, const Block& block) const {
     const bool has = row[s] && block.index < row[s]->blocks();
@@ -64,15 +70,16 @@ void AddWays(const SwitchGraph& graph, const std::vector<uint32_t>& order, Table
       tables.ways[begin + port] = way;
     };
     for (uint32_t i = graph.end_begin[s]; i < graph.end_begin[s + 1]; ++i)
-      add(graph.ends[i].port, {kNone, kNone, Turn::kDeliver});
+      add(graph.ends[i].port, {0, Turn::kDeliver});
     for (uint32_t i = graph.neighbor_begin[s]; i < graph.neighbor_begin[s + 1]; ++i) {
       const Neighbor& to = graph.neighbors[i];
       const bool up = order.empty() || order[to.head] > order[s];
       for (uint32_t c = to.first_cable; c < to.first_cable + to.cable_count; ++c)
-        add(graph.cables[c].port, {c, to.head, up ? Turn::kUp : Turn::kDown});
+        add(graph.cables[c].port, {to.head, up ? Turn::kUp : Turn::kDown});
     }
   }
   tables.way_begin.push_back(static_cast<uint32_t>(tables.ways.size()));
+  tables.ways.push_back({});
 }
 
 void AddBlocks(const SwitchGraph& graph, Tables& tables) {
@@ -116,15 +123,19 @@ Tables ReadTables(const SwitchGraph& graph, const RoutingPlan& plan) {
 
 // Sums of one part of the blocks.
 struct Sums {
-  std::vector<uint32_t> cable;
+  std::vector<uint32_t> pairs;  // [way]
   uint64_t unreached = 0;
+  uint32_t walked = 0;
 };
 
 // What reaches each switch of one block's destinations; scratch of one part.
 class Pass {
  public:
   Pass(const Tables& tables, Sums& sums)
-      : tables_(tables), sums_(sums), flow_(size_t{tables.graph.size()} * kBlock) {}
+      : tables_(tables),
+        sums_(sums),
+        flow_(size_t{tables.graph.size()} * kBlock),
+        standing_(tables.graph.size()) {}
 
   void Add(const Block& block) {
     if (!tables_.by_position.empty() && AddInOrder(block)) return;
@@ -138,35 +149,43 @@ class Pass {
 
   void Start(const Block& block) {
     for (uint32_t s = 0; s < tables_.graph.size(); ++s) {
-      const auto hosts = static_cast<Flow>(tables_.graph.hosts[s]);
-      for (uint32_t i = 0; i < kBlock; ++i) FlowAt(s)[i] = block.hosts >> i & 1 ? hosts : Flow{0};
+      const uint32_t hosts = tables_.graph.hosts[s];
+      std::fill_n(FlowAt(s), kBlock, static_cast<Flow>(hosts));
+      standing_[s] = hosts ? block.hosts : 0;
     }
-  }
-  static uint64_t Moving(const Flow* flow) {
-    uint64_t moving = 0;
-    for (uint32_t i = 0; i < kBlock; ++i) moving |= uint64_t{flow[i] != 0} << i;
-    return moving;
+    for (uint64_t left = block.hosts; left; left &= left - 1) {
+      const auto bit = static_cast<uint32_t>(std::countr_zero(left));
+      --FlowAt(block.at[bit])[bit];  // None sends to itself.
+    }
   }
   // Takes what stands at the switch over its entries of this turn; `sign` -1 takes it back.
   template <Turn turn>
   void Move(uint32_t s, const Block& block, uint32_t sign) {
-    Flow* flow = FlowAt(s);
-    uint64_t left = Moving(flow);
+    uint64_t left = standing_[s];
     if (!left) return;
     const uint8_t* entries = tables_.Entries(s, block);
+    Flow* flow = FlowAt(s);
     for (; left; left &= left - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(left));
-      const Way way = tables_.At(s, entries[i]);
-      if (way.turn != turn) continue;
-      Flow& next = FlowAt(way.head)[i];
+      const uint32_t port = tables_.WayOf(s, entries[i]);
+      const Way way = tables_.ways[port];
+      if (way.turn() != turn) continue;
+      Flow& next = FlowAt(way.head())[i];
       next = static_cast<Flow>(next + flow[i]);
-      sums_.cable[way.cable] += sign * flow[i];
+      sums_.pairs[port] += sign * flow[i];
       flow[i] = 0;
+      standing_[s] ^= uint64_t{1} << i;
+      standing_[way.head()] |= uint64_t{1} << i;
     }
   }
   void MoveInOrder(const Block& block, uint32_t sign) {
     Start(block);
-    for (uint32_t s : tables_.by_position) Move<Turn::kUp>(s, block, sign);
+    const std::vector<uint32_t>& order = tables_.by_position;
+    for (size_t i = 0; i < order.size(); ++i) {
+      // Rows lie far apart: nothing but us knows which comes next.
+      if (i + kAhead < order.size()) __builtin_prefetch(tables_.Entries(order[i + kAhead], block));
+      Move<Turn::kUp>(order[i], block, sign);
+    }
     for (auto s = tables_.by_position.rbegin(); s != tables_.by_position.rend(); ++s)
       Move<Turn::kDown>(*s, block, sign);
   }
@@ -190,8 +209,9 @@ class Pass {
   const Tables& tables_;
   Sums& sums_;
   std::vector<Flow> flow_;                          // [switch * 64 + bit]
+  std::vector<uint64_t> standing_;                  // [switch] Bits whose flow is not 0, or may be.
   std::vector<uint32_t> feeders_, ready_, amount_;  // [switch]
-  std::vector<Way> way_;                            // [switch]
+  std::vector<uint32_t> way_;                       // [switch]
 };
 
 // The next hops towards one destination are a forest but for loops: the ends of its branches first.
@@ -200,8 +220,8 @@ void Pass::AddByWalk(const Block& block, uint32_t bit) {
   feeders_.assign(size, 0);
   way_.resize(size);
   for (uint32_t s = 0; s < size; ++s) {
-    way_[s] = tables_.At(s, tables_.Entries(s, block)[bit]);
-    if (way_[s].head != kNone) ++feeders_[way_[s].head];
+    way_[s] = tables_.WayOf(s, tables_.Entries(s, block)[bit]);
+    if (const Way way = tables_.ways[way_[s]]; way.Moves()) ++feeders_[way.head()];
   }
   amount_.assign(tables_.graph.hosts.begin(), tables_.graph.hosts.end());
   --amount_[block.at[bit]];
@@ -212,13 +232,23 @@ void Pass::AddByWalk(const Block& block, uint32_t bit) {
   for (size_t next = 0; next < ready_.size(); ++next) {
     const uint32_t s = ready_[next];
     if (Arrives(s, bit, block)) arrived = amount_[s];
-    const Way& way = way_[s];
-    if (way.head == kNone) continue;
-    sums_.cable[way.cable] += amount_[s];
-    amount_[way.head] += amount_[s];
-    if (--feeders_[way.head] == 0) ready_.push_back(way.head);
+    const Way way = tables_.ways[way_[s]];
+    if (!way.Moves()) continue;
+    sums_.pairs[way_[s]] += amount_[s];
+    amount_[way.head()] += amount_[s];
+    if (--feeders_[way.head()] == 0) ready_.push_back(way.head());
   }
+  ++sums_.walked;
   sums_.unreached += tables_.others - arrived;
+}
+
+// All cables of a switch lie together.
+template <typename Visit>
+void ForEachCable(const SwitchGraph& graph, uint32_t s, Visit&& visit) {
+  if (graph.degree(s) == 0) return;
+  const Neighbor& first = graph.neighbor(s, 0);
+  const Neighbor& last = graph.neighbor(s, graph.degree(s) - 1);
+  for (uint32_t c = first.first_cable; c < last.first_cable + last.cable_count; ++c) visit(c);
 }
 
 }  // namespace
@@ -229,7 +259,7 @@ LinkLoad AllToAllLoad(const SwitchGraph& graph, const RoutingPlan& plan, Paralle
       tables.blocks.size(), kPartsPerThread * static_cast<size_t>(parallel.concurrency()));
   std::vector<Sums> sums(parts);
   parallel.For(parts, [&](size_t part) {
-    sums[part].cable.assign(graph.cables.size(), 0);
+    sums[part].pairs.assign(tables.ways.size(), 0);
     Pass pass(tables, sums[part]);
     for (size_t b = part * tables.blocks.size() / parts;
          b < (part + 1) * tables.blocks.size() / parts; ++b)
@@ -238,8 +268,12 @@ LinkLoad AllToAllLoad(const SwitchGraph& graph, const RoutingPlan& plan, Paralle
   LinkLoad load;
   load.cable.assign(graph.cables.size(), 0);
   for (const Sums& part : sums) {
-    for (size_t i = 0; i < load.cable.size(); ++i) load.cable[i] += part.cable[i];
+    for (uint32_t s = 0; s < graph.size(); ++s)
+      ForEachCable(graph, s, [&](uint32_t c) {
+        load.cable[c] += part.pairs[tables.way_begin[s] + graph.cables[c].port];
+      });
     load.unreached_pairs += part.unreached;
+    load.walked_destinations += part.walked;
   }
   for (uint32_t value : load.cable) load.max = std::max(load.max, value);
   return load;

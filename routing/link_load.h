@@ -25,6 +25,8 @@ struct LinkLoad {
   // Ordered pairs of host end ports of this graph whose walk meets kNoRoute, a port that leads
   // nowhere, or itself; or ends at a port that is not the owner's.
   uint64_t unreached_pairs = 0;
+  // Hosts to which the passes in order did not deliver all, so that each was walked by itself.
+  uint32_t walked_destinations = 0;
 };
 
 // The same for any thread count. Nothing is assumed of the plan but that its rows belong to the

@@ -153,6 +153,16 @@ TEST(LinkLoad, IsOneValueForAnyThreadCount) {
   EXPECT_EQ(a.dual, b.dual);
 }
 
+TEST(LinkLoad, NeedsNoWalkWhereTheTablesFollowTheirOrder) {
+  EXPECT_TRUE(rc::check([] {
+    const TestFabric fabric = DrawMaker().Build();
+    const RoutingPlan plan = Route(fabric, "up_down");
+    Parallel parallel(1);
+    for (const SwitchGraph& graph : BuildGraphs(*fabric.snapshot, fabric.lids))
+      RC_ASSERT(AllToAllLoad(graph, plan, parallel).walked_destinations == 0u);
+  }));
+}
+
 TEST(LoadBound, IsTheLoadOfAnIntactTree) {
   const TestFabric fabric = MakeFatTree(8, 3).Build();
   const RoutingPlan plan = Route(fabric, "up_down");
