@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/check.h"
+
 namespace fabricd::routing {
-namespace {
-
-size_t PagesFor(size_t size) { return (size + Row::kPage - 1) / Row::kPage; }
-
-}  // namespace
 
 Row::Row(size_t size, uint8_t fill) { Resize(size, fill); }
 
@@ -20,17 +17,68 @@ Row::Row(std::initializer_list<uint8_t> entries) : Row(Unwritten(entries.size())
 
 Row Row::Unwritten(size_t size) {
   Row row;
-  row.size_ = size;
-  row.pages_.resize(PagesFor(size));
-  for (auto& page : row.pages_) page = std::make_shared_for_overwrite<Page>();
+  row.SetSize(size);
   return row;
 }
 
+void Row::SetSize(size_t size) {
+  FABRICD_CHECK(size <= kMaxPages * kPage, "a row of {} entries", size);
+  Pages& pages = WritableBase();
+  const size_t had = pages.size();
+  size_ = size;
+  pages.resize(this->pages());
+  for (size_t page = had; page < pages.size(); ++page) {
+    pages[page] = std::make_shared_for_overwrite<Page>();
+    at_[page] = pages[page]->data();
+  }
+}
+
+// A base that no other row has, with all pages of this row.
+Row::Pages& Row::WritableBase() {
+  if (!base_)
+    base_ = std::make_shared<Pages>();
+  else if (base_.use_count() > 1)
+    base_ = std::make_shared<Pages>(*base_);
+  for (Own& own : own_) (*base_)[own.page] = std::move(own.data);
+  own_.clear();
+  return *base_;
+}
+
+std::shared_ptr<Row::Page>* Row::FindOwn(size_t page) {
+  for (Own& own : own_)
+    if (own.page == page) return &own.data;
+  return nullptr;
+}
+
+const std::shared_ptr<Row::Page>& Row::Holder(size_t page) const {
+  for (const Own& own : own_)
+    if (own.page == page) return own.data;
+  return (*base_)[page];
+}
+
+void Row::SetPage(size_t page, std::shared_ptr<Page> data) {
+  at_[page] = data->data();
+  if (std::shared_ptr<Page>* own = FindOwn(page)) {
+    *own = std::move(data);
+  } else if (base_.use_count() == 1) {
+    (*base_)[page] = std::move(data);
+  } else {
+    own_.push_back({page, std::move(data)});
+    if (own_.size() > kMostOwn) WritableBase();
+  }
+}
+
 uint8_t* Row::WritablePage(size_t page) {
-  std::shared_ptr<Page>& own = pages_[page];
+  const std::shared_ptr<Page>* own = FindOwn(page);
   // Nobody else can come to share a page of which this row holds the only pointer.
-  if (own.use_count() > 1) own = std::make_shared<Page>(*own);
-  return own->data();
+  const bool alone =
+      own ? own->use_count() == 1 : base_.use_count() == 1 && (*base_)[page].use_count() == 1;
+  if (!alone) {
+    auto copy = std::make_shared_for_overwrite<Page>();
+    std::memcpy(copy->data(), at_[page], kPage);
+    SetPage(page, std::move(copy));
+  }
+  return at_[page];
 }
 
 void Row::WriteBlock(size_t block, const uint8_t* entries) {
@@ -39,10 +87,8 @@ void Row::WriteBlock(size_t block, const uint8_t* entries) {
 
 void Row::Resize(size_t size, uint8_t fill) {
   const size_t old = size_;
-  pages_.resize(PagesFor(size));
-  size_ = size;
+  SetSize(size);
   for (size_t page = old / kPage; page < pages(); ++page) {
-    if (!pages_[page]) pages_[page] = std::make_shared_for_overwrite<Page>();
     const size_t begin = page * kPage < old ? old - page * kPage : 0, end = PageSize(page);
     if (begin < end) std::memset(WritablePage(page) + begin, fill, end - begin);
   }
@@ -50,9 +96,9 @@ void Row::Resize(size_t size, uint8_t fill) {
 
 void Row::ShareEqualPages(const Row& other) {
   for (size_t page = 0; page < std::min(pages(), other.pages()); ++page)
-    if (PageSize(page) == other.PageSize(page) && pages_[page] != other.pages_[page] &&
+    if (PageSize(page) == other.PageSize(page) && at_[page] != other.at_[page] &&
         std::memcmp(this->page(page), other.page(page), PageSize(page)) == 0)
-      pages_[page] = other.pages_[page];
+      SetPage(page, other.Holder(page));
 }
 
 bool operator==(const Row& a, const Row& b) {

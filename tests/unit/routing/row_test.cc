@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/row.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace fabricd::routing {
@@ -26,6 +28,33 @@ TEST(Row, WritesInPlaceWhatNobodyShares) {
   const uint8_t* before = row.page(1);
   row.Set(Row::kPage, 1);
   EXPECT_EQ(row.page(1), before);
+}
+
+TEST(Row, CopiesOfCopiesKeepWhatEachWrote) {
+  constexpr size_t kPages = 12;  // More than a copy keeps of its own.
+  std::vector<Row> generations{Row(kPages * Row::kPage, 0)};
+  for (uint8_t page = 0; page < kPages; ++page) {
+    Row next = generations.back();
+    next.Set(page * Row::kPage + page, static_cast<uint8_t>(page + 1));
+    generations.push_back(std::move(next));
+  }
+  for (size_t g = 0; g < generations.size(); ++g)
+    for (size_t page = 0; page < kPages; ++page) {
+      EXPECT_EQ(generations[g][page * Row::kPage + page], page < g ? page + 1 : 0);
+      EXPECT_EQ(generations[g].SharesPage(generations.back(), page), page < g || g == kPages);
+    }
+}
+
+TEST(Row, WritesInPlaceThePageItCopied) {
+  const Row original(kSize, 7);
+  Row copy = original;
+  copy.Set(5, 1);
+  const uint8_t* own = copy.page(0);
+  copy.Set(6, 1);
+  EXPECT_EQ(copy.page(0), own);
+  const Row third = copy;
+  copy.Set(6, 2);
+  EXPECT_EQ(third[6], 1);
 }
 
 TEST(Row, FindsEqualPagesAgain) {
