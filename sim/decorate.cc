@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/decorate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -20,7 +21,13 @@ using fabric::Node;
 using fabric::Port;
 using wire::LinkSpeed;
 
-enum Stream : uint64_t { kFailLinks = 1, kMixedSpeeds = 2, kPermutePorts = 3 };
+enum Stream : uint64_t {
+  kFailLinks = 1,
+  kMixedSpeeds = 2,
+  kPermutePorts = 3,
+  kMissingHcas = 4,
+  kSwapCables = 5
+};
 
 // The stream of one purpose; `of` tells apart the streams of one purpose.
 Rng MakeStream(uint64_t seed, Stream purpose, Guid of = Guid()) {
@@ -58,6 +65,8 @@ class Decorator {
   }
 
   absl::Status Fill(double fraction);
+  absl::Status TakeHcas(double fraction, Rng rng);
+  absl::Status SwapCables(int pairs, Rng rng);
   absl::Status FailLinks(int count, Rng rng);
   absl::Status MixSpeeds(double fraction, Rng rng);
   void PermutePorts(uint64_t seed);
@@ -149,6 +158,53 @@ absl::Status Decorator::Fill(double fraction) {
       for (NodeIndex adapter : group[host]) TakeAway(adapter);
     }
     before = after;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Decorator::TakeHcas(double fraction, Rng rng) {
+  if (!(fraction >= 0 && fraction <= 1)) {
+    return InvalidArgument("missing-hcas {}: from 0 to 1", fraction);
+  }
+  std::vector<NodeIndex> adapters;
+  for (const std::optional<Node>& node : nodes_) {
+    if (node && node->info.node_type == wire::NodeType::kChannelAdapter)
+      adapters.push_back(node->index);
+  }
+  const auto count =
+      static_cast<size_t>(std::llround(fraction * static_cast<double>(adapters.size())));
+  for (size_t i : Draw(count, adapters.size(), rng)) TakeAway(adapters[i]);
+  return absl::OkStatus();
+}
+
+absl::Status Decorator::SwapCables(int pairs, Rng rng) {
+  std::vector<PortRef> ends;  // At the HCAs.
+  for (const std::optional<Node>& node : nodes_) {
+    if (!node || node->IsSwitch()) continue;
+    for (size_t number = 1; number < node->ports.size(); ++number) {
+      if (const PortRef peer = node->ports[number].peer;
+          !peer.IsNone() && nodes_[peer.node.value()]->IsSwitch())
+        ends.push_back({node->index, PortNum(static_cast<uint8_t>(number))});
+    }
+  }
+  std::vector<size_t> left = Draw(ends.size(), ends.size(), rng);
+  int swapped = 0;
+  for (; swapped < pairs && !left.empty(); ++swapped) {
+    const PortRef a = ends[left.front()];
+    const auto other = std::find_if(left.begin(), left.end(), [&](size_t i) {
+      return At(ends[i]).peer.node != At(a).peer.node;
+    });
+    if (other == left.end()) break;
+    const PortRef b = ends[*other];
+    left.erase(other);
+    left.erase(left.begin());
+    std::swap(At(At(a).peer), At(At(b).peer));
+    std::swap(At(At(a).peer).info.local_port, At(At(b).peer).info.local_port);
+    std::swap(At(a).peer, At(b).peer);
+  }
+  if (pairs < 0 || swapped < pairs) {
+    return InvalidArgument("swap-cables {}: from 0 to {}, the pairs of HCAs on different switches",
+                           pairs, swapped);
   }
   return absl::OkStatus();
 }
@@ -250,13 +306,16 @@ std::shared_ptr<const FabricSnapshot> Decorator::Build() const {
 }  // namespace
 
 std::vector<Parameter> DecorationParameters(Decoration& decoration) {
-  return {{"fill", "Fraction of the hosts that are there, spread evenly", &decoration.fill},
-          {"fail-links", "Cables between switches that are gone, by seed", &decoration.fail_links},
-          {"mixed-speeds", "Fraction of the cables between switches one generation slower, by seed",
-           &decoration.mixed_speeds},
-          {"permute-ports", "Number the ports of every switch anew, by seed",
-           &decoration.permute_ports},
-          {"seed", "Seed of what is drawn by chance", &decoration.seed}};
+  return {
+      {"fill", "Fraction of the hosts that are there, spread evenly", &decoration.fill},
+      {"missing-hcas", "Fraction of the HCAs that are gone, by seed", &decoration.missing_hcas},
+      {"swap-cables", "Pairs of HCAs whose cables are exchanged, by seed", &decoration.swap_cables},
+      {"fail-links", "Cables between switches that are gone, by seed", &decoration.fail_links},
+      {"mixed-speeds", "Fraction of the cables between switches one generation slower, by seed",
+       &decoration.mixed_speeds},
+      {"permute-ports", "Number the ports of every switch anew, by seed",
+       &decoration.permute_ports},
+      {"seed", "Seed of what is drawn by chance", &decoration.seed}};
 }
 
 absl::StatusOr<std::shared_ptr<const FabricSnapshot>> Decorate(
@@ -266,6 +325,10 @@ absl::StatusOr<std::shared_ptr<const FabricSnapshot>> Decorate(
   if (decoration == plain) return fabric;
   Decorator decorator(*fabric);
   FABRICD_RETURN_IF_ERROR(decorator.Fill(decoration.fill));
+  FABRICD_RETURN_IF_ERROR(
+      decorator.TakeHcas(decoration.missing_hcas, MakeStream(decoration.seed, kMissingHcas)));
+  FABRICD_RETURN_IF_ERROR(
+      decorator.SwapCables(decoration.swap_cables, MakeStream(decoration.seed, kSwapCables)));
   FABRICD_RETURN_IF_ERROR(
       decorator.FailLinks(decoration.fail_links, MakeStream(decoration.seed, kFailLinks)));
   FABRICD_RETURN_IF_ERROR(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a generated fabric less ideal, drawn by seed: hosts left out, cables that failed, slow
-// cables, switches cabled in no order. Applied to a whole snapshot, so every kind of fabric has it.
-// Pure.
+// What makes a generated fabric less ideal, drawn by seed: hosts and HCAs left out, misplaced
+// and failed cables, slow cables, switches cabled in no order. Applied to a whole snapshot, so
+// every kind of fabric has it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ namespace fabricd::sim {
 // applied in this order.
 struct Decoration {
   double fill = 1;          // Fraction of the hosts that are there, spread evenly over the leaves.
+  double missing_hcas = 0;  // Fraction of the HCAs that are gone, their hosts' others stay.
+  int swap_cables = 0;      // Pairs of HCAs on different switches whose cables are exchanged.
   int fail_links = 0;       // Cables between switches that are gone. The fabric may fall apart.
   double mixed_speeds = 0;  // Fraction of the cables between switches one generation slower.
   bool permute_ports = false;  // Of every switch, ports 1 and up are numbered anew.

@@ -182,6 +182,39 @@ TEST(Decorate, LeavesOutAHostWithAllOfItsAdapters) {
   for (const auto& [system, count] : adapters) EXPECT_EQ(count, 3);
 }
 
+TEST_P(EachKind, ExchangesCablesOfHcas) {
+  const auto plain = With(",seed=4"), swapped = With(",swap-cables=2,seed=4");
+  ASSERT_TRUE(plain && swapped);
+  EXPECT_EQ(Check(*swapped), Check(*plain));
+  EXPECT_EQ(SwitchCablesOf(*swapped, Numbers::kWith), SwitchCablesOf(*plain, Numbers::kWith));
+  size_t moved = 0;
+  std::multiset<NodeIndex> leaves_before, leaves_after;
+  plain->ForEachNode([&](const fabric::Node& node) {
+    if (node.IsSwitch()) return;
+    const NodeIndex before = node.ports[1].peer.node;
+    const NodeIndex after = swapped->FindNode(node.guid())->ports[1].peer.node;
+    moved += before != after;
+    leaves_before.insert(before);
+    leaves_after.insert(after);
+  });
+  EXPECT_EQ(moved, 4u);
+  EXPECT_EQ(leaves_after, leaves_before);
+  EXPECT_THAT(Refusal(Small().at(GetParam()) + ",swap-cables=-1"), HasSubstr("swap-cables -1"));
+  EXPECT_THAT(Refusal(Small().at(GetParam()) + ",swap-cables=1000"), HasSubstr("from 0 to "));
+}
+
+TEST(Decorate, TakesHcasAwayOneByOne) {
+  const auto made = Made("superpod:sus=2,hosts=4,rails=2,missing-hcas=0.25");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(Check(*made).hosts, 12u);
+  std::map<Guid, int> adapters;
+  made->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) ++adapters[node.info.system_image_guid];
+  });
+  EXPECT_GT(adapters.size(), 6u);  // Not whole hosts.
+  EXPECT_THAT(Refusal("superpod:missing-hcas=1.5"), HasSubstr("missing-hcas 1.5: from 0 to 1"));
+}
+
 TEST(Decorate, ReturnsTheSameFabricWhenThereIsNothingToDo) {
   const auto made = Made("hypercube");
   ASSERT_TRUE(made);
