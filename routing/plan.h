@@ -51,9 +51,9 @@ struct RoutingPlan {
   }
   uint8_t ServiceLevel(NodeIndex source_switch, Lid destination) const {
     const size_t i = source_switch.value();
-    return i < service_levels.size() && service_levels[i]
-               ? (*service_levels[i])[destination.value()]
-               : 0;
+    if (i >= service_levels.size() || !service_levels[i]) return 0;
+    const Row& row = *service_levels[i];
+    return destination.value() < row.size() ? row[destination.value()] : 0;
   }
 };
 

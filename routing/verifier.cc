@@ -22,6 +22,8 @@ using fabric::LidTable;
 constexpr uint32_t kTile = Row::kBlock;
 constexpr size_t kMaxFaults = 16;
 constexpr size_t kMaxLoopShown = 12;
+constexpr uint8_t kMostLanes = 15;  // VL15 is for management.
+constexpr uint8_t kMostLevel = 15;
 
 // Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A
 // channel is named by its receiving end: s * ports + in - 1.
@@ -127,6 +129,7 @@ class Judge {
 
   VerifyReport Run() {
     CheckRows();
+    CheckLevels();
     std::vector<uint64_t> suspect(tiles_, 0);  // A bit per LID of the tile.
     Dependencies dependencies = CheckEntries(suspect);
     const std::vector<size_t> cycle = FindCycle(wiring_, dependencies);
@@ -135,7 +138,10 @@ class Judge {
     // ends, and it can end only at the owner. Otherwise the walks themselves are looked at.
     if (!cycle.empty()) std::fill(suspect.begin(), suspect.end(), ~uint64_t{0});
     WalkSuspects(suspect);
-    if (!cycle.empty()) AddFault(CycleText(wiring_, dependencies, cycle));
+    if (!cycle.empty() && plan_.lanes > 1 && plan_.lanes <= kMostLanes)
+      CheckLanes();
+    else if (!cycle.empty())
+      AddFault(CycleText(wiring_, dependencies, cycle));
     report_.ok = fault_count_ == 0;
     return std::move(report_);
   }
@@ -163,6 +169,25 @@ class Judge {
     for (uint32_t i = 0; i < plan_.rows.size(); ++i)
       if (plan_.rows[i] && wiring_.number(NodeIndex(i)) == Wiring::kNone)
         AddFault(fmt::format("there is a table for node {}, which is no living switch", i));
+  }
+
+  // More lanes than there are data VLs, and levels that no packet can carry, are no lanes at all.
+  void CheckLevels() {
+    if (plan_.lanes < 1 || plan_.lanes > kMostLanes) {
+      AddFault(fmt::format("the plan has {} lanes, not 1 to {}", plan_.lanes, kMostLanes));
+      return;
+    }
+    for (uint32_t s = 0; s < wiring_.size() && plan_.lanes > 1; ++s) {
+      const size_t node = wiring_.node(s).value();
+      if (node >= plan_.service_levels.size() || !plan_.service_levels[node]) continue;
+      const Row& levels = *plan_.service_levels[node];
+      for (size_t lid = 0; lid < levels.size(); ++lid)
+        if (levels[lid] > kMostLevel) {
+          AddFault(fmt::format("{}: {} has service level {}", wiring_.Name(s), wiring_.LidName(lid),
+                               levels[lid]));
+          break;
+        }
+    }
   }
 
   void CopyTile(size_t tile, Tile& out) const {
@@ -213,6 +238,46 @@ class Judge {
       }
     }
     return suspect;
+  }
+
+  // All lanes together can wait in a circle: looks at each with the ways that take it.
+  void CheckLanes() {
+    using LaneParts = std::vector<Dependencies>;  // [lane]
+    const size_t parts = std::min<size_t>(std::max<size_t>(tiles_, 1), 2 * parallel_.concurrency());
+    std::vector<LaneParts> found(parts, LaneParts(plan_.lanes, Dependencies(wiring_)));
+    parallel_.For(parts, [&](size_t part) {
+      Tile tile;
+      for (size_t t = part * tiles_ / parts; t < (part + 1) * tiles_ / parts; ++t) {
+        CopyTile(t, tile);
+        for (uint32_t i = 0; i < kTile; ++i) FollowLanes(t * kTile + i, &tile[i], found[part]);
+      }
+    });
+    report_.deadlock_free = true;
+    for (uint8_t lane = 0; lane < plan_.lanes; ++lane) {
+      for (size_t part = 1; part < parts; ++part) found[0][lane].Merge(found[part][lane]);
+      const std::vector<size_t> cycle = FindCycle(wiring_, found[0][lane]);
+      if (cycle.empty()) continue;
+      report_.deadlock_free = false;
+      AddFault(fmt::format("lane {}: {}", lane, CycleText(wiring_, found[0][lane], cycle)));
+    }
+  }
+  // The ways from all switches to one LID, each on the lane of its service level.
+  void FollowLanes(size_t lid, const uint8_t* entries, std::vector<Dependencies>& lanes) const {
+    if (wiring_.place(lid).at == Place::kNowhere) return;
+    std::vector<uint16_t> passed(wiring_.size(), 0);  // Lanes on which a way was here before.
+    for (uint32_t source = 0; source < wiring_.size(); ++source) {
+      const uint8_t level =
+          plan_.ServiceLevel(wiring_.node(source), Lid(static_cast<uint16_t>(lid)));
+      const auto lane = static_cast<uint8_t>(level % plan_.lanes);
+      uint32_t s = source;
+      while (!(passed[s] >> lane & 1)) {
+        passed[s] = static_cast<uint16_t>(passed[s] | 1u << lane);
+        const Far& far = wiring_.far(s, entries[size_t{s} * kTile]);
+        if (!far.IsSwitch()) break;
+        lanes[lane].Add(far.channel, entries[size_t{far.node} * kTile]);
+        s = far.node;
+      }
+    }
   }
 
   // Of an entry that leads to no other switch.

@@ -25,7 +25,8 @@ struct VerifyReport {
 
 // Checks that every LID in `lids` is reached from every switch (and so from every end port) of its
 // connected component unless exempt, that no walk loops, that it ends at the owner's own port, and
-// that the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is acyclic.
+// that the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is acyclic, on
+// each lane of the plan with the paths whose service level takes it.
 VerifyReport Verify(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
                     const RoutingPlan& plan, int threads = 0);
 

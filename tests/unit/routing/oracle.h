@@ -88,38 +88,41 @@ inline uint64_t UnreachablePairs(const TestFabric& fabric, const routing::Routin
   return pairs;
 }
 
-// Whether packets of all (switch, LID) pairs together can wait for each other in a circle.
+// Whether packets of all (switch, LID) pairs together can wait for each other in a circle on one
+// lane.
 class CycleSearch {
  public:
   CycleSearch(const TestFabric& fabric, const routing::RoutingPlan& plan) {
     fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
       if (!node.IsSwitch()) return;
-      for (uint32_t lid = 1; lid <= fabric.lids.top().value(); ++lid) {
-        const Walk walk =
-            Follow(*fabric.snapshot, plan, node.index, Lid(static_cast<uint16_t>(lid)));
+      for (uint32_t value = 1; value <= fabric.lids.top().value(); ++value) {
+        const Lid lid(static_cast<uint16_t>(value));
+        const Walk walk = Follow(*fabric.snapshot, plan, node.index, lid);
+        const int lane = plan.ServiceLevel(node.index, lid) % plan.lanes;
         for (size_t i = 1; i < walk.channels.size(); ++i)
-          waits_[walk.channels[i - 1]].insert(walk.channels[i]);
+          waits_[{lane, walk.channels[i - 1]}].insert({lane, walk.channels[i]});
       }
     });
   }
   bool HasCycle() {
-    for (const auto& [channel, next] : waits_)
-      if (Visit(channel)) return true;
+    for (const auto& [place, next] : waits_)
+      if (Visit(place)) return true;
     return false;
   }
 
  private:
-  bool Visit(Channel channel) {
-    int& state = state_[channel];
+  using LaneOfChannel = std::pair<int, Channel>;
+  bool Visit(LaneOfChannel place) {
+    int& state = state_[place];
     if (state != 0) return state == 1;
     state = 1;
-    for (Channel next : waits_[channel])
+    for (const LaneOfChannel& next : waits_[place])
       if (Visit(next)) return true;
-    state_[channel] = 2;
+    state_[place] = 2;
     return false;
   }
-  std::map<Channel, std::set<Channel>> waits_;
-  std::map<Channel, int> state_;
+  std::map<LaneOfChannel, std::set<LaneOfChannel>> waits_;
+  std::map<LaneOfChannel, int> state_;
 };
 
 inline bool HasCreditLoop(const TestFabric& fabric, const routing::RoutingPlan& plan) {
