@@ -4,6 +4,7 @@
 
 #include "common/status.h"
 #include "routing/engine.h"
+#include "routing/layered.h"
 #include "routing/min_hop.h"
 #include "routing/up_down.h"
 #include "routing/verifier.h"
@@ -36,12 +37,13 @@ std::string TryEngine(const std::string& name, const RoutingInput& input,
 }  // namespace
 
 std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
+  if (name == "layered") return std::make_unique<Layered>();
   if (name == "min_hop") return std::make_unique<MinHop>();
   if (name == "up_down") return std::make_unique<UpDown>();
   return nullptr;
 }
 
-std::vector<std::string_view> EngineNames() { return {"min_hop", "up_down"}; }
+std::vector<std::string_view> EngineNames() { return {"layered", "min_hop", "up_down"}; }
 
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {
   ChainResult result;

@@ -70,6 +70,12 @@ void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
       }
     });
   }
+  AddRows(graph, order, std::move(rows), unserved);
+}
+
+void PlanBuilder::AddRows(const SwitchGraph& graph, const Order& order,
+                          std::vector<std::shared_ptr<Row>> rows,
+                          const std::vector<std::vector<Lid>>& unserved) {
   const RoutingPlan* previous = input_.previous;
   parallel_.For(graph.size(), [&](size_t s) {
     const NodeIndex node = graph.node[s];
@@ -82,8 +88,23 @@ void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
   AddExempt(graph, unserved);
 }
 
+void PlanBuilder::AddServiceLevels(const SwitchGraph& graph, uint8_t lanes,
+                                   std::vector<std::shared_ptr<Row>> rows) {
+  const RoutingPlan* previous = input_.previous;
+  plan_.lanes = std::max(plan_.lanes, lanes);
+  plan_.service_levels.resize(plan_.rows.size());
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    const size_t node = graph.node[s].value();
+    if (previous && node < previous->service_levels.size() && previous->service_levels[node])
+      rows[s]->ShareEqualPages(*previous->service_levels[node]);
+    plan_.service_levels[node] = std::move(rows[s]);
+  }
+}
+
 void PlanBuilder::AddOrder(const SwitchGraph& graph, const Order& order) {
-  if (order.empty()) return;
+  // A plan that has an order has it for all its switches.
+  if (order.empty()) ordered_ = false;
+  if (!ordered_) return plan_.order.clear();
   plan_.order.resize(plan_.rows.size(), 0);
   for (uint32_t s = 0; s < graph.size(); ++s)
     plan_.order[graph.node[s].value()] = positions_ + order[s];

@@ -32,6 +32,14 @@ class PlanBuilder {
   void AddTables(const SwitchGraph& graph, const Levels& levels,
                  const std::vector<Destination>& destinations, const Order& order,
                  const HopCosts& costs);
+  // Rows that the engine wrote, [switch], of row_size() entries, and what is not in them on
+  // purpose. `order` is empty where the ways follow none.
+  void AddRows(const SwitchGraph& graph, const Order& order, std::vector<std::shared_ptr<Row>> rows,
+               const std::vector<std::vector<Lid>>& unserved);
+  // Service levels that the engine wrote, [switch], of row_size() entries, all below `lanes`.
+  void AddServiceLevels(const SwitchGraph& graph, uint8_t lanes,
+                        std::vector<std::shared_ptr<Row>> rows);
+  size_t row_size() const { return row_size_; }
   // The builder is empty afterwards.
   RoutingPlan Finish();
 
@@ -44,6 +52,7 @@ class PlanBuilder {
   std::vector<SwitchGraph> graphs_;
   size_t row_size_;
   uint32_t positions_ = 0;  // Given to switches so far.
+  bool ordered_ = true;     // All graphs so far.
   RoutingPlan plan_;
 };
 

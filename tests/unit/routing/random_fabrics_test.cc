@@ -117,7 +117,7 @@ TEST(RandomFabrics, OrderOfInputChangesNothing) {
     const auto lmc = static_cast<uint8_t>(*rc::gen::inRange(0, 3));
     const TestFabric plain = maker.Build(lmc);
     const TestFabric shuffled = maker.Build(lmc, *rc::gen::inRange<uint64_t>(1, 1'000'000));
-    for (const char* engine : {"up_down", "min_hop"})
+    for (const char* engine : {"up_down", "min_hop", "layered"})
       RC_ASSERT(ByGuid(plain, Route(plain, engine)) == ByGuid(shuffled, Route(shuffled, engine)));
   }));
 }
@@ -129,7 +129,7 @@ TEST(RandomFabrics, SmallTablesAreRespected) {
       if (maker.IsSwitch(handle) && *rc::gen::inRange(0, 5) == 0)
         maker.SetLinearFdbCap(handle, static_cast<uint16_t>(*rc::gen::inRange(1, 40)));
     const TestFabric fabric = maker.Build();
-    for (const char* engine : {"up_down", "min_hop"}) {
+    for (const char* engine : {"up_down", "min_hop", "layered"}) {
       const RoutingPlan plan = Route(fabric, engine);
       fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
         if (!node.IsSwitch()) return;
@@ -143,6 +143,47 @@ TEST(RandomFabrics, SmallTablesAreRespected) {
       RC_ASSERT(UnreachablePairs(fabric, plan) <= plan.exempt.size());
       RC_ASSERT(report.ok || std::string(engine) == "min_hop");
     }
+  }));
+}
+
+RoutingOptions Lanes(uint8_t most) {
+  RoutingOptions options;
+  options.lanes_max = most;
+  return options;
+}
+
+TEST(RandomFabrics, LayeredServesEveryPairWithoutCreditLoopOnItsLanes) {
+  EXPECT_TRUE(rc::check([] {
+    const TestFabric fabric = DrawMaker().Build(static_cast<uint8_t>(*rc::gen::inRange(0, 3)));
+    const auto most = *rc::gen::element<uint8_t>(1, 2, 4, 15);
+    const RoutingPlan plan = Route(fabric, "layered", Lanes(most));
+    RC_ASSERT(plan.lanes >= 1);
+    RC_ASSERT(plan.lanes <= most);
+    RC_ASSERT(plan.exempt.empty());
+    RC_ASSERT(UnreachablePairs(fabric, plan) == 0u);
+    RC_ASSERT(!HasCreditLoop(fabric, plan));
+    const VerifyReport report = Judge(fabric, plan);
+    RC_ASSERT(report.faults == std::vector<std::string>{});
+    RC_ASSERT(report.ok);
+  }));
+}
+
+TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnSpoiltServiceLevels) {
+  EXPECT_TRUE(rc::check([] {
+    const TestFabric fabric =
+        MakeTorus({*rc::gen::inRange(3, 6), *rc::gen::inRange(3, 6)}, 1).Build();
+    RoutingPlan plan = Route(fabric, "layered", Lanes(15));
+    for (int changes = *rc::gen::inRange(0, 8); changes > 0; --changes) {
+      if (plan.service_levels.empty()) break;
+      auto& row = plan.service_levels[fabric.node[*rc::gen::inRange<size_t>(0, 9)].value()];
+      auto levels = std::make_shared<Row>(*row);
+      levels->Set(*rc::gen::inRange<uint32_t>(1, fabric.lids.top().value() + 1u),
+                  *rc::gen::inRange<uint8_t>(0, 16));
+      row = levels;
+    }
+    const VerifyReport report = Judge(fabric, plan);
+    RC_ASSERT(report.deadlock_free == !HasCreditLoop(fabric, plan));
+    RC_ASSERT(report.ok == report.deadlock_free);
   }));
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// LanePaths: a way from every switch to every LID of one graph, and the lane each takes so that no
+// lane can deadlock. Ways are shortest ones, each destination's chosen so that the sum of the loads
+// along it is least (the weights of DFSSSP: Domke, Hoefler, Nagel, IPDPS 2011), one after another.
+// A pair of source switch and LID takes the first lane whose channel order (channel_order.h) still
+// accepts all its dependencies.
+//
+// Entries that no host's traffic takes (of switches beside all ways to a destination, and towards
+// switches without hosts) are made last, so that they use dependencies that are there already.
+// Sequential, and so the same whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "routing/channel_order.h"
+#include "routing/graph.h"
+#include "routing/hop_costs.h"
+#include "routing/levels.h"
+
+namespace fabricd::routing {
+
+// One LID and where it leaves the switches.
+struct Target {
+  uint32_t at;
+  uint16_t lid;
+  uint8_t port;   // 0: the switch itself.
+  uint32_t twin;  // An earlier target on the same switch whose ways it shares; kNoTwin: its own.
+  bool carries;   // Hosts send to it.
+  static constexpr uint32_t kNoTwin = UINT32_MAX;
+};
+
+struct TargetList {
+  std::vector<Target> targets;  // Those that carry first, in the order in which they are spread.
+  // For LMC: the same port's earlier LIDs, whose first hops are avoided. [target], may be empty.
+  std::vector<uint32_t> sibling;
+};
+// `round_robin`: one host of each switch, then the next of each. Otherwise in topological order.
+TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels, bool round_robin);
+
+enum class Preference { kLoad, kClass, kExisting };
+
+struct LaneSettings {
+  // Only ways that rise and then fall in the order (the rule of hop_costs.h) instead of shortest
+  // ones: needs one lane whatever the graph, and on a tree they are the shortest as well.
+  bool up_down = false;
+  Preference preference = Preference::kLoad;
+  // [neighbour of SwitchGraph::neighbors] kClass: ways by a lower class come before load.
+  std::vector<uint32_t> arc_class;
+  uint8_t lanes = 1;  // At most, 1-15.
+};
+
+// Ways and lanes as bytes, [target * switches + source switch].
+struct LaneWays {
+  static constexpr uint8_t kDeliver = 254;  // This is the destination's switch.
+  static constexpr uint8_t kNone = 255;     // No way.
+
+  uint32_t switches = 0;
+  uint8_t lanes = 1;
+  std::vector<uint8_t> out;    // Place of the next channel among those of the source.
+  std::vector<uint8_t> lane;   // Empty with one lane.
+  std::vector<uint32_t> load;  // [channel] Pairs of host and carrying LID.
+  bool ordered = false;        // One lane, and every way follows the order given.
+
+  uint8_t& Out(size_t target, uint32_t s) { return out[target * switches + s]; }
+  uint8_t Out(size_t target, uint32_t s) const { return out[target * switches + s]; }
+  uint8_t Lane(size_t target, uint32_t s) const {
+    return lane.empty() ? 0 : lane[target * switches + s];
+  }
+  uint32_t MostLoad() const;
+};
+
+// `order` must serve all pairs of switches. Empty `out`: more lanes than allowed would be needed.
+LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
+                      const TargetList& targets, const LaneSettings& settings);
+
+}  // namespace fabricd::routing

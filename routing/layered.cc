@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/layered.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "routing/channel_order.h"
+#include "routing/lane_paths.h"
+#include "routing/levels.h"
+#include "routing/node_name.h"
+#include "routing/order.h"
+#include "routing/plan_builder.h"
+
+namespace fabricd::routing {
+namespace {
+
+constexpr uint8_t kMostLanes = 15;         // VL15 is for management.
+constexpr uint32_t kSwitchesPerTask = 64;  // A cache line of LaneWays.
+constexpr uint64_t kLeafShare = 4;         // Hosts on leaves of a tree for each host above them.
+constexpr double kLaneCost = 0.05;         // A lane more must lower the highest load by as much.
+
+// The fewest data VLs that a link between switches has, and where.
+struct FabricLanes {
+  uint8_t lanes = kMostLanes;
+  PortRef at;
+};
+FabricLanes FindFabricLanes(const fabric::FabricSnapshot& snapshot, const SwitchGraph& graph) {
+  FabricLanes fewest;
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    for (uint32_t n = graph.neighbor_begin[s]; n < graph.neighbor_begin[s + 1]; ++n)
+      for (uint32_t i = 0; i < graph.neighbors[n].cable_count; ++i) {
+        const PortRef port{graph.node[s],
+                           PortNum(graph.cables[graph.neighbors[n].first_cable + i].port)};
+        // Both ends are looked at in turn. A cap of 0 was not read: nothing is known against it.
+        const uint8_t cap = snapshot.port(port)->info.vl_cap;
+        if (cap == 0) continue;
+        const int lanes = std::max(1, wire::DataVls(cap));
+        if (lanes < fewest.lanes) fewest = {static_cast<uint8_t>(lanes), port};
+      }
+  return fewest;
+}
+
+// Lowest port of each bundle: cables of one direction of a grid usually have one port number.
+std::vector<uint32_t> PortClasses(const SwitchGraph& graph) {
+  std::vector<uint32_t> classes(graph.neighbors.size());
+  for (size_t n = 0; n < classes.size(); ++n)
+    classes[n] = graph.cables[graph.neighbors[n].first_cable].port;
+  return classes;
+}
+
+struct Variant {
+  LaneSettings settings;
+  const TargetList* targets;
+  LaneWays ways;
+  const char* name;
+};
+
+// One graph's turn.
+class GraphRouter {
+ public:
+  GraphRouter(const RoutingInput& input, PlanBuilder& builder, const SwitchGraph& graph)
+      : input_(input),
+        builder_(builder),
+        graph_(graph),
+        channels_(graph),
+        levels_(FindLevels(graph)),
+        chosen_(ChooseOrder(graph, levels_, false, builder.parallel())) {}
+
+  absl::Status Run() {
+    const FabricLanes fabric = FindFabricLanes(input_.snapshot, graph_);
+    limit_ = std::clamp<uint8_t>(std::min(fabric.lanes, input_.options.lanes_max), 1, kMostLanes);
+    const Variant best = IsTree() ? TreeVariant() : GraphVariant();
+    if (graph_.size() > 1) Note(best, fabric);
+    Write(best);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Grids of even length pass for two levels too, but with as many hosts above as below.
+  bool IsTree() const {
+    uint64_t below = 0, above = 0;
+    for (uint32_t s = 0; s < graph_.size(); ++s)
+      (levels_.rank[s] == 0 ? below : above) += graph_.hosts[s];
+    return levels_.IsStrict() && above * kLeafShare <= below;
+  }
+  Variant TreeVariant() {
+    by_tree_ = MakeTargets(graph_, levels_, false);
+    Variant variant{{}, &by_tree_, {}, "up and down the tree"};
+    variant.settings.up_down = true;
+    Find(variant);
+    return variant;
+  }
+  Variant GraphVariant() {
+    by_round_ = MakeTargets(graph_, levels_, true);
+    std::vector<Variant> variants;
+    const auto add = [&](LaneSettings settings, const char* name) {
+      variants.push_back({std::move(settings), &by_round_, {}, name});
+    };
+    add({true, Preference::kLoad, {}, 1}, "up and down in one order");
+    add({false, Preference::kLoad, {}, kMostLanes}, "shortest by load");
+    add({false, Preference::kClass, PortClasses(graph_), kMostLanes},
+        "shortest by port, then load");
+    add({false, Preference::kExisting, {}, kMostLanes}, "shortest by dependencies, then load");
+    builder_.parallel().For(variants.size(), [&](size_t i) { Find(variants[i]); });
+    const Variant* best = &variants[0];
+    for (const Variant& variant : variants) {
+      if (variant.ways.out.empty()) continue;
+      if (!variant.settings.up_down) needed_ = std::min(needed_, variant.ways.lanes);
+      if (variant.ways.lanes <= limit_ && Cost(variant) < Cost(*best)) best = &variant;
+    }
+    return *best;
+  }
+  static double Cost(const Variant& variant) {
+    return variant.ways.MostLoad() * (1 + kLaneCost * (variant.ways.lanes - 1));
+  }
+  void Note(const Variant& best, const FabricLanes& fabric) {
+    builder_.AddNote(fmt::format("{} switches on {} lane{}: {}", graph_.size(), best.ways.lanes,
+                                 best.ways.lanes == 1 ? "" : "s", best.name));
+    if (needed_ <= limit_ || IsTree()) return;
+    const std::string needed =
+        needed_ > kMostLanes ? fmt::format("more than {}", kMostLanes) : std::to_string(needed_);
+    if (fabric.lanes < input_.options.lanes_max)
+      builder_.AddNote(fmt::format("shortest ways would need {} lanes; switch {} port {} has {}",
+                                   needed, NodeName(input_.snapshot, fabric.at.node),
+                                   fabric.at.port, fabric.lanes));
+    else
+      builder_.AddNote(fmt::format("shortest ways would need {} lanes; lanes_max is {}", needed,
+                                   input_.options.lanes_max));
+  }
+  void Find(Variant& variant) const {
+    variant.ways =
+        FindLaneWays(graph_, channels_, chosen_.order, *variant.targets, variant.settings);
+  }
+
+  void Write(const Variant& variant) {
+    const std::vector<Target>& targets = variant.targets->targets;
+    std::vector<uint32_t> by_lid(targets.size());
+    std::iota(by_lid.begin(), by_lid.end(), 0u);
+    std::sort(by_lid.begin(), by_lid.end(),
+              [&](uint32_t a, uint32_t b) { return targets[a].lid < targets[b].lid; });
+    const bool has_lanes = variant.ways.lanes > 1;
+    std::vector<std::shared_ptr<Row>> rows(graph_.size()), levels(has_lanes ? graph_.size() : 0);
+    std::vector<std::vector<Lid>> unserved(graph_.size());
+    const size_t tasks = (graph_.size() + kSwitchesPerTask - 1) / kSwitchesPerTask;
+    builder_.parallel().For(tasks, [&](size_t task) {
+      const auto begin = static_cast<uint32_t>(task * kSwitchesPerTask);
+      const uint32_t end = std::min(begin + kSwitchesPerTask, graph_.size());
+      WriteRows(variant, by_lid, begin, end, rows, unserved);
+      if (has_lanes) WriteLevels(variant, by_lid, begin, end, levels);
+    });
+    builder_.AddRows(graph_, variant.ways.ordered ? chosen_.order : Order{}, std::move(rows),
+                     unserved);
+    if (has_lanes) builder_.AddServiceLevels(graph_, variant.ways.lanes, std::move(levels));
+  }
+  // Switches are written together because their bytes of one target are neighbours.
+  void WriteRows(const Variant& variant, const std::vector<uint32_t>& by_lid, uint32_t begin,
+                 uint32_t end, std::vector<std::shared_ptr<Row>>& rows,
+                 std::vector<std::vector<Lid>>& unserved) const {
+    std::vector<std::array<uint8_t, 256>> ports(end - begin);
+    for (uint32_t s = begin; s < end; ++s) {
+      rows[s] = std::make_shared<Row>(builder_.row_size(), kNoRoute);
+      ports[s - begin].fill(kNoRoute);
+      for (uint32_t i = 0; i < channels_.out_count(s); ++i)
+        ports[s - begin][i] = graph_.cables[channels_.begin[s] + i].port;
+    }
+    Scatter(by_lid, variant, begin, end, rows, [&](uint32_t s, uint32_t t) {
+      const uint8_t out = variant.ways.Out(t, s);
+      if (out == LaneWays::kNone) unserved[s].push_back(Lid(variant.targets->targets[t].lid));
+      return out == LaneWays::kDeliver ? variant.targets->targets[t].port : ports[s - begin][out];
+    });
+  }
+  void WriteLevels(const Variant& variant, const std::vector<uint32_t>& by_lid, uint32_t begin,
+                   uint32_t end, std::vector<std::shared_ptr<Row>>& rows) const {
+    for (uint32_t s = begin; s < end; ++s) rows[s] = std::make_shared<Row>(builder_.row_size(), 0);
+    Scatter(by_lid, variant, begin, end, rows,
+            [&](uint32_t s, uint32_t t) { return variant.ways.Lane(t, s); });
+  }
+  template <typename ValueOf>
+  static void Scatter(const std::vector<uint32_t>& by_lid, const Variant& variant, uint32_t begin,
+                      uint32_t end, std::vector<std::shared_ptr<Row>>& rows, ValueOf&& value_of) {
+    std::vector<uint8_t*> page(end - begin);
+    size_t open = SIZE_MAX;
+    for (uint32_t t : by_lid) {
+      const size_t lid = variant.targets->targets[t].lid;
+      if (open != lid / Row::kPage) {
+        open = lid / Row::kPage;
+        for (uint32_t s = begin; s < end; ++s) page[s - begin] = rows[s]->WritablePage(open);
+      }
+      for (uint32_t s = begin; s < end; ++s) page[s - begin][lid % Row::kPage] = value_of(s, t);
+    }
+  }
+
+  const RoutingInput& input_;
+  PlanBuilder& builder_;
+  const SwitchGraph& graph_;
+  const ChannelGraph channels_;
+  const Levels levels_;
+  const ChosenOrder chosen_;
+  TargetList by_tree_, by_round_;
+  uint8_t limit_ = 1;                // Lanes that may be used.
+  uint8_t needed_ = kMostLanes + 1;  // Fewest lanes for shortest ways.
+};
+
+}  // namespace
+
+absl::StatusOr<RoutingPlan> Layered::Compute(const RoutingInput& input) const {
+  PlanBuilder builder(input, name());
+  for (const SwitchGraph& graph : builder.graphs())
+    FABRICD_RETURN_IF_ERROR(GraphRouter(input, builder, graph).Run());
+  return builder.Finish();
+}
+
+}  // namespace fabricd::routing
