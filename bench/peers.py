@@ -35,11 +35,11 @@ def tool(directory, name):
     return path
 
 
-def generate(fabricsim, preset, path, more=()):
-    """Writes a preset's topology as ibsim reads it."""
+def generate(fabricsim, arguments, path):
+    """Writes the topology that fabricsim generate makes of the arguments, as ibsim reads it."""
     with open(path, "wb") as file:
-        subprocess.run([fabricsim, "generate", *PRESETS[preset], *more, "--speed", "HDR",
-                        "--format", "ibsim"], stdout=file, check=True)
+        subprocess.run([fabricsim, "generate", *arguments, "--speed", "HDR", "--format", "ibsim"],
+                       stdout=file, check=True)
     return path
 
 
