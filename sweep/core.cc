@@ -363,14 +363,7 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   awaited_plan_.reset();
   if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(ready.result.plan);
   if (IsBroken(Breakage::kCircleInPlan)) SpoilWithCircle(ready.result.plan, *snapshot_);
-  chain_ = std::move(ready.result.steps);
-  for (const routing::ChainStep& step : chain_) {
-    if (step.chosen)
-      Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
-    else if (!step.reason.empty())
-      Log(LogLevel::kWarning,
-          fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
-  }
+  if (chain_ != ready.result.steps) NoteChoice(std::move(ready.result.steps));
   if (ready.result.plan == nullptr)
     problems_.Add("NoPlan", "subnet",
                   "no routing engine gave a plan that can be proved: nothing is programmed");
@@ -382,6 +375,18 @@ void Core::OnPlan(PlanReady ready, Instant now) {
     settle_at_ = now + options_.sweep.settle_after;
   programmer_->SetPlan(ready.result.plan);
   changed_ = true;
+}
+
+// Said once, not again with each sweep.
+void Core::NoteChoice(std::vector<routing::ChainStep> steps) {
+  chain_ = std::move(steps);
+  for (const routing::ChainStep& step : chain_) {
+    if (step.chosen)
+      Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
+    else if (!step.reason.empty())
+      Log(LogLevel::kWarning,
+          fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
+  }
 }
 
 void Core::FinishProgramming(Instant now) {

@@ -76,6 +76,7 @@ class Core {
   void AssignLidsAndGo();
   void StartProgramming(bool settle);
   void StartSettling(Instant now);
+  void NoteChoice(std::vector<routing::ChainStep> steps);
   void FinishProgramming(Instant now);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
