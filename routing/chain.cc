@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "common/status.h"
 #include "routing/engine.h"
+#include "routing/graph.h"
 #include "routing/layered.h"
+#include "routing/levels.h"
+#include "routing/link_load.h"
+#include "routing/load_bound.h"
 #include "routing/min_hop.h"
+#include "routing/node_name.h"
+#include "routing/parallel.h"
 #include "routing/up_down.h"
 #include "routing/verifier.h"
 
@@ -13,26 +23,148 @@ namespace fabricd::routing {
 namespace {
 
 constexpr size_t kFaultsInReason = 2;
+// A plan whose most loaded link carries no more than this many times what no plan can beat is taken
+// without a look at the next engine's.
+constexpr double kGoodLoad = 1.5;
+// How many times lower the next engine's load must be for its plan to be taken instead.
+constexpr double kFarLower = 1.5;
 
-// Why the engine's plan cannot be used; empty when it can.
-std::string TryEngine(const std::string& name, const RoutingInput& input,
-                      const ChainObserver& observer, std::shared_ptr<const RoutingPlan>& result) {
-  const std::unique_ptr<RoutingEngine> engine = MakeEngine(name);
-  if (!engine)
-    return fmt::format("no engine has this name (known: {})", fmt::join(EngineNames(), ", "));
-  if (observer) observer(name, ChainPhase::kCompute);
-  absl::StatusOr<RoutingPlan> plan = engine->Compute(input);
-  if (!plan.ok()) return Message(plan.status());
-  if (observer) observer(name, ChainPhase::kVerify);
-  const VerifyReport report = Verify(input.snapshot, input.lids, *plan, input.options.threads);
-  if (!report.ok) {
-    const size_t shown = std::min(report.faults.size(), kFaultsInReason);
-    return fmt::format("the plan does not verify: {}",
-                       fmt::join(report.faults.begin(), report.faults.begin() + shown, "; "));
+using SharedPlan = std::shared_ptr<const RoutingPlan>;
+
+// The link that is loaded most, measured by the bound of its piece of the fabric, when all hosts
+// send to all.
+struct Peak {
+  double times_bound = 0;
+  uint32_t pairs = 0;  // Pairs of host end ports on it.
+  PortRef egress;
+};
+
+class LoadJudge {
+ public:
+  explicit LoadJudge(const RoutingInput& input)
+      : parallel_(input.options.threads), graphs_(BuildGraphs(input.snapshot, input.lids)) {
+    for (const SwitchGraph& graph : graphs_) bounds_.push_back(CutBound(graph, FindLevels(graph)));
   }
-  result = std::make_shared<const RoutingPlan>(*std::move(plan));
-  return {};
-}
+
+  Peak Of(const RoutingPlan& plan) {
+    Peak peak;
+    for (size_t i = 0; i < graphs_.size(); ++i) {
+      const LinkLoad load = AllToAllLoad(graphs_[i], plan, parallel_);
+      if (load.max == 0 || bounds_[i] <= 0 || load.max <= peak.times_bound * bounds_[i]) continue;
+      peak = {load.max / bounds_[i], load.max, EgressOf(graphs_[i], load)};
+    }
+    return peak;
+  }
+
+ private:
+  static PortRef EgressOf(const SwitchGraph& graph, const LinkLoad& load) {
+    const auto cable = static_cast<uint32_t>(
+        std::max_element(load.cable.begin(), load.cable.end()) - load.cable.begin());
+    const auto neighbor = std::upper_bound(
+        graph.neighbors.begin(), graph.neighbors.end(), cable,
+        [](uint32_t value, const Neighbor& other) { return value < other.first_cable; });
+    const auto index = static_cast<uint32_t>(neighbor - graph.neighbors.begin()) - 1;
+    const auto tail =
+        std::upper_bound(graph.neighbor_begin.begin(), graph.neighbor_begin.end(), index) -
+        graph.neighbor_begin.begin() - 1;
+    return {graph.node[static_cast<size_t>(tail)], PortNum(graph.cables[cable].port)};
+  }
+
+  Parallel parallel_;
+  const std::vector<SwitchGraph> graphs_;
+  std::vector<double> bounds_;  // [graph]
+};
+
+class Chain {
+ public:
+  Chain(const RoutingInput& input, const ChainObserver& observer)
+      : input_(input), observer_(observer) {}
+
+  ChainResult Run() {
+    for (size_t turn = 0; turn < input_.options.chain.size(); ++turn) {
+      const std::string& name = input_.options.chain[turn];
+      SharedPlan plan;
+      result_.steps.push_back({name, false, TryEngine(name, plan)});
+      if (!plan) continue;
+      const bool first = result_.plan == nullptr;
+      if (first)
+        Take(turn, std::move(plan));
+      else
+        Compare(turn, std::move(plan));
+      const bool last = turn + 1 == input_.options.chain.size();
+      if (!first || last || PeakOfChosen().times_bound <= kGoodLoad) break;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void Tell(std::string_view engine, ChainPhase phase) const {
+    if (observer_) observer_(engine, phase);
+  }
+
+  // Why the engine's plan cannot be used; empty when it can.
+  std::string TryEngine(const std::string& name, SharedPlan& result) const {
+    const std::unique_ptr<RoutingEngine> engine = MakeEngine(name);
+    if (!engine)
+      return fmt::format("no engine has this name (known: {})", fmt::join(EngineNames(), ", "));
+    Tell(name, ChainPhase::kCompute);
+    absl::StatusOr<RoutingPlan> plan = engine->Compute(input_);
+    if (!plan.ok()) return Message(plan.status());
+    Tell(name, ChainPhase::kVerify);
+    const VerifyReport report = Verify(input_.snapshot, input_.lids, *plan, input_.options.threads);
+    if (!report.ok) {
+      const size_t shown = std::min(report.faults.size(), kFaultsInReason);
+      return fmt::format("the plan does not verify: {}",
+                         fmt::join(report.faults.begin(), report.faults.begin() + shown, "; "));
+    }
+    result = std::make_shared<const RoutingPlan>(*std::move(plan));
+    return {};
+  }
+
+  void Take(size_t turn, SharedPlan plan) {
+    if (result_.plan) result_.steps[chosen_].chosen = false;
+    result_.plan = std::move(plan);
+    result_.steps[turn].chosen = true;
+    chosen_ = turn;
+  }
+
+  Peak PeakOfChosen() {
+    Tell(input_.options.chain[chosen_], ChainPhase::kCompare);
+    if (!judge_) judge_.emplace(input_);
+    if (!peak_) peak_ = judge_->Of(*result_.plan);
+    return *peak_;
+  }
+
+  // The plan at hand is loaded far above the bound: is this one much better?
+  void Compare(size_t turn, SharedPlan plan) {
+    const Peak ours = PeakOfChosen(), other = judge_->Of(*plan);
+    const std::string& name = input_.options.chain[turn];
+    if (other.times_bound * kFarLower > ours.times_bound) {
+      result_.steps[turn].reason = fmt::format("{}, while {} stays at {:.2f}", LoadText(other),
+                                               input_.options.chain[chosen_], ours.times_bound);
+      return;
+    }
+    result_.steps[chosen_].reason =
+        fmt::format("{}, where {} needs {:.2f}", LoadText(ours), name, other.times_bound);
+    Take(turn, std::move(plan));
+    peak_ = other;
+  }
+
+  std::string LoadText(const Peak& peak) const {
+    return fmt::format(
+        "all-to-all load: switch {} port {} carries {} pairs of hosts, {:.2f} times "
+        "the lower bound",
+        NodeName(input_.snapshot, peak.egress.node), peak.egress.port, peak.pairs,
+        peak.times_bound);
+  }
+
+  const RoutingInput& input_;
+  const ChainObserver& observer_;
+  ChainResult result_;
+  size_t chosen_ = 0;  // Index of the step whose plan is in result_, if there is one.
+  std::optional<LoadJudge> judge_;
+  std::optional<Peak> peak_;  // Of the plan in result_.
+};
 
 }  // namespace
 
@@ -46,13 +178,7 @@ std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
 std::vector<std::string_view> EngineNames() { return {"layered", "min_hop", "up_down"}; }
 
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {
-  ChainResult result;
-  for (const std::string& name : input.options.chain) {
-    std::string reason = TryEngine(name, input, observer, result.plan);
-    result.steps.push_back({name, result.plan != nullptr, std::move(reason)});
-    if (result.plan) break;
-  }
-  return result;
+  return Chain(input, observer).Run();
 }
 
 }  // namespace fabricd::routing

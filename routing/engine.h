@@ -60,6 +60,7 @@ struct ChainStep {
   std::string engine;
   bool chosen = false;
   std::string reason;  // Why it was not chosen; empty when chosen.
+  friend bool operator==(const ChainStep&, const ChainStep&) = default;
 };
 struct ChainResult {
   std::shared_ptr<const RoutingPlan>
@@ -68,7 +69,7 @@ struct ChainResult {
   bool settled = true;  // False: the least change of the previous plan; the ideal one may differ.
 };
 // What a chain does with an engine, for callers that have a clock.
-enum class ChainPhase { kCompute, kVerify };
+enum class ChainPhase { kCompute, kVerify, kCompare };
 // Called as each phase begins.
 using ChainObserver = std::function<void(std::string_view engine, ChainPhase phase)>;
 

@@ -36,6 +36,38 @@ TEST(Chain, UnknownEngineIsAStepWithAReason) {
   EXPECT_THAT(result.steps[0].reason, HasSubstr("min_hop, up_down"));
 }
 
+// With one core for a root all ways between pods go over that core.
+TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
+  const TestFabric fabric = MakeFatTree(6, 3).Build();
+  RoutingOptions options;
+  options.chain = {"up_down", "layered", "min_hop"};
+  fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (node.IsSwitch()) options.roots = {node.guid()};  // The last one made is a core.
+  });
+  const RoutingIntent intent;
+  ChainResult result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.plan->engine, "layered");
+  ASSERT_EQ(result.steps.size(), 2u);
+  EXPECT_THAT(result.steps[0].reason, AllOf(HasSubstr("times the lower bound"),
+                                            HasSubstr("switch "), HasSubstr("layered needs 1.0")));
+  EXPECT_FALSE(result.steps[0].chosen);
+  EXPECT_TRUE(result.steps[1].chosen);
+
+  // Nothing is left to compare with.
+  options.chain = {"up_down"};
+  result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.steps.size(), 1u);
+
+  // The next one is compared, and is no better.
+  options.chain = {"up_down", "up_down"};
+  result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  ASSERT_EQ(result.steps.size(), 2u);
+  EXPECT_TRUE(result.steps[0].chosen);
+  EXPECT_THAT(result.steps[1].reason, HasSubstr("while up_down stays at"));
+}
+
 TEST(Chain, NoEngineLeft) {
   const ChainResult result = TryChain(MakeRing(5, 1).Build(), {"min_hop"});
   EXPECT_EQ(result.plan, nullptr);
