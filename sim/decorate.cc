@@ -70,6 +70,8 @@ class Decorator {
   absl::Status FailLinks(int count, Rng rng);
   absl::Status MixSpeeds(double fraction, Rng rng);
   void PermutePorts(uint64_t seed);
+  void TakeAway(NodeIndex node);
+  void CutCable(PortRef end);
   std::shared_ptr<const FabricSnapshot> Build() const;
 
  private:
@@ -80,7 +82,6 @@ class Decorator {
   std::vector<Cable> SwitchCables() const;
   // The adapters of each host, hosts by the switch of their first cable.
   std::vector<std::vector<std::vector<NodeIndex>>> HostsBySwitch() const;
-  void TakeAway(NodeIndex node);
   void Disconnect(PortRef end);
 
   std::vector<std::optional<Node>> nodes_;  // [index]
@@ -96,7 +97,13 @@ void Decorator::Disconnect(PortRef end) {
   port.info.link_speed_ext_active = port.info.link_speed_ext_active2 = 0;
 }
 
+void Decorator::CutCable(PortRef end) {
+  if (const PortRef peer = At(end).peer; !peer.IsNone()) Disconnect(peer);
+  Disconnect(end);
+}
+
 void Decorator::TakeAway(NodeIndex node) {
+  if (!nodes_[node.value()]) return;
   for (const Port& port : nodes_[node.value()]->ports) {
     if (!port.peer.IsNone()) Disconnect(port.peer);
   }
@@ -334,6 +341,15 @@ absl::StatusOr<std::shared_ptr<const FabricSnapshot>> Decorate(
   FABRICD_RETURN_IF_ERROR(
       decorator.MixSpeeds(decoration.mixed_speeds, MakeStream(decoration.seed, kMixedSpeeds)));
   if (decoration.permute_ports) decorator.PermutePorts(decoration.seed);
+  return decorator.Build();
+}
+
+std::shared_ptr<const FabricSnapshot> Remove(const FabricSnapshot& fabric,
+                                             const std::vector<PortRef>& cables,
+                                             const std::vector<NodeIndex>& nodes) {
+  Decorator decorator(fabric);
+  for (PortRef end : cables) decorator.CutCable(end);
+  for (NodeIndex node : nodes) decorator.TakeAway(node);
   return decorator.Build();
 }
 

@@ -37,4 +37,10 @@ std::vector<Parameter> DecorationParameters(Decoration& decoration);
 absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> Decorate(
     std::shared_ptr<const fabric::FabricSnapshot> fabric, const Decoration& decoration);
 
+// The fabric without these cables, each named by either of its ends, and without these nodes; a
+// first generation.
+std::shared_ptr<const fabric::FabricSnapshot> Remove(const fabric::FabricSnapshot& fabric,
+                                                     const std::vector<PortRef>& cables,
+                                                     const std::vector<NodeIndex>& nodes);
+
 }  // namespace fabricd::sim

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/fabric_input.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "common/status.h"
+#include "fabric/ibnetdiscover_text.h"
+#include "fabric/names.h"
+#include "fabric/snapshot_builder.h"
+#include "sim/decorate.h"
+#include "sweep/lid_assignment.h"
+
+namespace fabricd::plan {
+namespace {
+
+using fabric::FabricSnapshot;
+using fabric::Node;
+using fabric::Port;
+
+// Every cable between two switches once.
+int CountSwitchCables(const FabricSnapshot& fabric) {
+  int ends = 0;
+  fabric.ForEachNode([&](const Node& node) {
+    for (const Port& port : node.ports)
+      ends += node.IsSwitch() && !port.peer.IsNone() && fabric.node(port.peer.node)->IsSwitch();
+  });
+  return ends / 2;
+}
+
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+absl::StatusOr<int> LinksToFail(const FabricSnapshot& fabric, const std::string& text) {
+  if (text.empty()) return 0;
+  const int cables = CountSwitchCables(fabric);
+  if (text.back() == '%') {
+    const auto percent = ParseNumber<double>(std::string_view(text).substr(0, text.size() - 1));
+    if (percent && *percent >= 0 && *percent <= 100)
+      return static_cast<int>(std::llround(*percent / 100 * cables));
+  } else if (const auto count = ParseNumber<int>(text); count && *count >= 0 && *count <= cables) {
+    return *count;
+  }
+  return InvalidArgument(
+      "--fail-links {}: a number from 0 to {}, the cables between switches, or "
+      "a percentage of them",
+      text, cables);
+}
+
+// "leaf1[3]" in the form that names.h knows: "leaf1/3".
+std::string WithSlash(const std::string& name) {
+  const size_t open = name.rfind('[');
+  if (open == std::string::npos || name.back() != ']') return name;
+  return name.substr(0, open) + "/" + name.substr(open + 1, name.size() - open - 2);
+}
+
+absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std::string>& named) {
+  if (named.empty()) return fabric;
+  const fabric::NameTable names(*fabric, nullptr, nullptr);
+  std::vector<PortRef> cables;
+  std::vector<NodeIndex> nodes;
+  for (const std::string& name : named) {
+    const auto address = names.Resolve(WithSlash(name));
+    if (!address.ok())
+      return MakeStatus(address.status().code(), "--fail {}: {}", name, Message(address.status()));
+    if (!address->has_port) {
+      nodes.push_back(address->node);
+      continue;
+    }
+    const PortRef end{address->node, address->port};
+    if (fabric->port(end)->peer.IsNone())
+      return InvalidArgument("--fail {}: no cable is on this port", name);
+    cables.push_back(end);
+  }
+  return sim::Remove(*fabric, cables, nodes);
+}
+
+}  // namespace
+
+absl::StatusOr<TopologyFile> ReadTopologyFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("{}: {}", path, std::strerror(errno));
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad() || text.empty()) return InvalidArgument("{}: empty or unreadable", path);
+  fabric::ReadResult read = fabric::ReadTopology(text);
+  if (!read.status.ok()) return InvalidArgument("{}: {}", path, Message(read.status));
+  TopologyFile result{read.snapshot, ""};
+  if (!read.skipped.empty())
+    result.remark =
+        fmt::format("{}: {} lines were not understood or used in part; the first, line {}: {}",
+                    path, read.skipped.size(), read.skipped[0].line, read.skipped[0].reason);
+  return result;
+}
+
+absl::StatusOr<Snapshot> Fail(const Snapshot& fabric, const Damage& damage) {
+  absl::StatusOr<Snapshot> named = FailNamed(fabric, damage.named);
+  if (!named.ok()) return named;
+  const absl::StatusOr<int> links = LinksToFail(**named, damage.links);
+  if (!links.ok()) return links.status();
+  sim::Decoration decoration;
+  decoration.fail_links = *links;
+  decoration.seed = damage.seed;
+  return sim::Decorate(*std::move(named), decoration);
+}
+
+Snapshot ContinueFrom(const FabricSnapshot& before, const FabricSnapshot& now) {
+  fabric::SnapshotBuilder builder(before);
+  before.ForEachNode([&](const Node& node) {
+    if (now.FindNode(node.guid()) == nullptr) builder.RemoveNode(node.index);
+  });
+  now.ForEachNode([&](const Node& node) {
+    const NodeIndex index = builder.PutNode(node.info);
+    builder.SetDescription(index, node.description);
+    if (node.switch_info) builder.SetSwitchInfo(index, *node.switch_info);
+    for (size_t number = 0; number < node.ports.size(); ++number) {
+      const PortRef self{index, PortNum(static_cast<uint8_t>(number))};
+      const Port& port = node.ports[number];
+      if (port.known)
+        builder.SetPortInfo(self, port.info);
+      else
+        builder.SetPortUnknown(self);
+      builder.SetPortGuid(self, port.guid);
+      builder.SetPortFdr10(self, port.fdr10);
+      if (port.peer.IsNone()) builder.Unlink(self);
+    }
+  });
+  now.ForEachNode([&](const Node& node) {
+    for (size_t number = 0; number < node.ports.size(); ++number) {
+      const PortRef peer = node.ports[number].peer;
+      if (peer.IsNone()) continue;
+      builder.Link({builder.FindIndex(node.guid()), PortNum(static_cast<uint8_t>(number))},
+                   {builder.FindIndex(now.node(peer.node)->guid()), peer.port});
+    }
+  });
+  return builder.Build();
+}
+
+absl::StatusOr<fabric::LidTable> GiveLids(const FabricSnapshot& snapshot, uint8_t lmc,
+                                          const FabricSnapshot* before,
+                                          const fabric::LidTable* earlier) {
+  sweep::LidRecords records;
+  if (earlier != nullptr)
+    before->ForEachNode([&](const Node& node) {
+      for (size_t p = 0; p < node.ports.size(); ++p) {
+        const PortRef port{node.index, PortNum(static_cast<uint8_t>(p))};
+        const fabric::LidRange range = earlier->Of(port);
+        const Guid guid = node.ports[p].guid;
+        if (range.base) records[guid] = {guid, range.base, range.lmc};
+      }
+    });
+  sweep::LidAssignment assignment = sweep::AssignLids(snapshot, records, lmc, false);
+  if (assignment.without.empty()) return std::move(assignment.table);
+  const PortRef first = assignment.without.front();
+  return InvalidArgument(
+      "{} end ports get no LID, {} first: the subnet has only {} of them, or "
+      "port GUIDs are not unique",
+      assignment.without.size(), fabric::PortName(*snapshot.node(first.node), first.port),
+      kMaxUnicastLid);
+}
+
+}  // namespace fabricd::plan

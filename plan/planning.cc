@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/planning.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "common/status.h"
+#include "routing/graph.h"
+#include "routing/link_load.h"
+#include "routing/parallel.h"
+
+namespace fabricd::plan {
+namespace {
+
+using routing::ChainPhase;
+using routing::ChainResult;
+using routing::RoutingInput;
+using routing::RoutingPlan;
+using routing::SwitchGraph;
+
+class Stopwatch {
+ public:
+  // Since it was made or last read.
+  double Milliseconds() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double, std::milli> passed = now - start_;
+    start_ = now;
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Runs a chain and keeps the times of the last engine tried, which is the chosen one if any is.
+struct TimedChain {
+  explicit TimedChain(const RoutingInput& input) {
+    Stopwatch watch;
+    ChainPhase phase = ChainPhase::kCompute;
+    result = routing::RunChain(input, [&](std::string_view, ChainPhase next) {
+      Add(phase, watch.Milliseconds());
+      if (next == ChainPhase::kCompute) route_ms = verify_ms = 0;
+      phase = next;
+    });
+    Add(phase, watch.Milliseconds());
+  }
+  void Add(ChainPhase phase, double ms) {
+    (phase == ChainPhase::kCompute ? route_ms : verify_ms) += ms;
+  }
+
+  ChainResult result;
+  double route_ms = 0, verify_ms = 0;
+};
+
+uint64_t TableBytes(const RoutingPlan& plan) {
+  uint64_t bytes = 0;
+  for (const auto& row : plan.rows) bytes += row ? row->size() : 0;
+  for (const auto& row : plan.service_levels) bytes += row ? row->size() : 0;
+  return bytes;
+}
+
+const SwitchGraph* LargestPiece(const std::vector<SwitchGraph>& pieces) {
+  const SwitchGraph* largest = nullptr;
+  uint64_t most = 0;
+  for (const SwitchGraph& piece : pieces) {
+    uint64_t hosts = 0;
+    for (uint32_t count : piece.hosts) hosts += count;
+    if (largest == nullptr || hosts > most) largest = &piece, most = hosts;
+  }
+  return largest;
+}
+
+class Planner {
+ public:
+  Planner(const Fabric& fabric, const PlanningOptions& options)
+      : fabric_(fabric),
+        options_(options),
+        parallel_(options.routing.threads),
+        pieces_(routing::BuildGraphs(*fabric.snapshot, fabric.lids)) {}
+
+  uint32_t pieces() const { return static_cast<uint32_t>(pieces_.size()); }
+
+  ChainResult RunChain(EngineReport& chosen) {
+    TimedChain chain(Input(options_.routing));
+    if (chain.result.plan == nullptr) return std::move(chain.result);
+    chosen.engine = chain.result.plan->engine;
+    chosen.plan = chain.result.plan;
+    chosen.verify.ok = chosen.verify.deadlock_free = true;
+    chosen.route_ms = chain.route_ms;
+    chosen.verify_ms = chain.verify_ms;
+    Measure(chosen);
+    return std::move(chain.result);
+  }
+
+  // The engine alone, whether its plan verifies or not.
+  EngineReport RunEngine(const std::string& name) {
+    EngineReport report;
+    report.engine = name;
+    const auto engine = routing::MakeEngine(name);
+    if (engine == nullptr) {
+      report.reason = "no engine has this name";
+      return report;
+    }
+    Stopwatch watch;
+    absl::StatusOr<RoutingPlan> plan = engine->Compute(Input(options_.routing));
+    report.route_ms = watch.Milliseconds();
+    if (!plan.ok()) {
+      report.reason = Message(plan.status());
+      return report;
+    }
+    report.plan = std::make_shared<const RoutingPlan>(*std::move(plan));
+    watch.Milliseconds();
+    report.verify =
+        routing::Verify(*fabric_.snapshot, fabric_.lids, *report.plan, options_.routing.threads);
+    report.verify_ms = watch.Milliseconds();
+    if (!report.verify.ok)
+      report.reason =
+          report.verify.faults.empty() ? "the plan does not verify" : report.verify.faults.front();
+    Measure(report);
+    return report;
+  }
+
+ private:
+  RoutingInput Input(const routing::RoutingOptions& options) const {
+    return {*fabric_.snapshot, fabric_.lids, intent_, options};
+  }
+  void Measure(EngineReport& report) {
+    Stopwatch watch;
+    report.table_bytes = TableBytes(*report.plan);
+    report.unserved_pairs = report.verify.unreachable_pairs + report.plan->exempt.size();
+    if (const SwitchGraph* piece = LargestPiece(pieces_))
+      report.quality =
+          routing::MeasureQuality(*piece, *report.plan, nullptr, options_.quality, parallel_);
+    report.metrics_ms = watch.Milliseconds();
+  }
+
+  const Fabric& fabric_;
+  const PlanningOptions& options_;
+  const routing::RoutingIntent intent_{};
+  routing::Parallel parallel_;
+  const std::vector<SwitchGraph> pieces_;
+};
+
+void CountChanges(const RoutingPlan& before, const RoutingPlan& now, ChangeReport& report) {
+  std::vector<uint8_t> moved;  // [LID]
+  for (uint32_t node = 0; node < now.rows.size(); ++node) {
+    if (now.rows[node] == nullptr) continue;
+    const routing::Row& row = *now.rows[node];
+    const routing::Row* old = before.HasRow(NodeIndex(node)) ? before.rows[node].get() : nullptr;
+    moved.resize(std::max(moved.size(), row.size()), 0);
+    uint64_t blocks = 0;
+    for (size_t block = 0; block < row.blocks(); ++block) {
+      constexpr size_t kBlock = routing::Row::kBlock;
+      const bool had = old != nullptr && block < old->blocks();
+      if (had && std::memcmp(row.block(block), old->block(block), kBlock) == 0) continue;
+      ++blocks;
+      for (size_t i = 0; had && i < kBlock; ++i)
+        moved[block * kBlock + i] |= row.block(block)[i] != old->block(block)[i];
+    }
+    report.blocks_changed += blocks;
+    report.switches_changed += blocks > 0;
+  }
+  report.destinations_changed = static_cast<uint64_t>(std::count(moved.begin(), moved.end(), 1));
+}
+
+std::string ReasonsOf(const std::vector<routing::ChainStep>& steps) {
+  std::string reasons;
+  for (const routing::ChainStep& step : steps)
+    reasons += (reasons.empty() ? "" : "; ") + step.engine + ": " + step.reason;
+  return reasons;
+}
+
+}  // namespace
+
+Planning MakePlan(const Fabric& fabric, const PlanningOptions& options) {
+  Planner planner(fabric, options);
+  Planning planning;
+  planning.pieces = planner.pieces();
+  ChainResult chain = planner.RunChain(planning.best);
+  planning.chain = std::move(chain.steps);
+  const auto& names = options.routing.chain;
+  if (!options.compare && (chain.plan != nullptr || names.size() != 1)) return planning;
+  for (const std::string& name : names) {
+    const bool chosen = chain.plan != nullptr && name == planning.best.engine;
+    planning.compared.push_back(chosen ? planning.best : planner.RunEngine(name));
+    if (planning.best.plan == nullptr) planning.best = planning.compared.back();
+  }
+  if (!options.compare) planning.compared.clear();
+  return planning;
+}
+
+ChangeReport PlanChange(const Fabric& before, const Fabric& now, const PlanningOptions& options) {
+  const routing::RoutingIntent intent{};
+  ChangeReport report;
+  const ChainResult earlier =
+      routing::RunChain({*before.snapshot, before.lids, intent, options.routing});
+  if (earlier.plan == nullptr) {
+    report.reason = "the baseline has no plan: " + ReasonsOf(earlier.steps);
+    return report;
+  }
+  Stopwatch watch;
+  const ChainResult later =
+      routing::RunChain({*now.snapshot, now.lids, intent, options.routing, earlier.plan.get()});
+  report.ms = watch.Milliseconds();
+  if (later.plan == nullptr) {
+    report.reason = ReasonsOf(later.steps);
+    return report;
+  }
+  report.engine = later.plan->engine;
+  CountChanges(*earlier.plan, *later.plan, report);
+  const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
+  routing::Parallel parallel(options.routing.threads);
+  if (const SwitchGraph* piece = LargestPiece(pieces))
+    report.max_load = routing::AllToAllLoad(*piece, *later.plan, parallel).max;
+  return report;
+}
+
+}  // namespace fabricd::plan

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/rail_patterns.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <absl/container/flat_hash_map.h>
+
+namespace fabricd::routing {
+namespace {
+
+using HostSet = std::vector<uint32_t>;  // By rank; indices into RailedHosts::ports.
+
+// The host ports of this piece of the fabric, by host and rail.
+class RailEnds {
+ public:
+  RailEnds(const SwitchGraph& graph, const RailedHosts& rails)
+      : rails_(rails.rails), ends_(rails.ports.size() * rails.rails, kNone) {
+    absl::flat_hash_map<PortRef, uint32_t> end_of;
+    for (uint32_t e = 0; e < graph.ends.size(); ++e) end_of.emplace(graph.ends[e].owner, e);
+    for (size_t host = 0; host < rails.ports.size(); ++host)
+      for (uint32_t rail = 0; rail < rails_; ++rail)
+        if (const auto end = end_of.find(rails.ports[host][rail]); end != end_of.end())
+          ends_[host * rails_ + rail] = end->second;
+  }
+
+  // Adds the flow on each rail on which both hosts have a port.
+  void AddFlows(uint32_t from, uint32_t to, Flows& flows) const {
+    for (uint32_t rail = 0; rail < rails_; ++rail)
+      if (Has(from, rail) && Has(to, rail)) flows.push_back({At(from, rail), At(to, rail)});
+  }
+  void AddRing(const HostSet& hosts, uint32_t rail, Flows& flows) const {
+    Flows ring;
+    for (uint32_t host : hosts)
+      if (Has(host, rail)) ring.push_back({At(host, rail), 0});
+    for (size_t i = 0; i < ring.size(); ++i) ring[i].to = ring[(i + 1) % ring.size()].from;
+    if (ring.size() > 1) flows.insert(flows.end(), ring.begin(), ring.end());
+  }
+  uint32_t rails() const { return rails_; }
+
+ private:
+  static constexpr uint32_t kNone = 0xFFFFFFFF;
+  bool Has(uint32_t host, uint32_t rail) const { return At(host, rail) != kNone; }
+  uint32_t At(uint32_t host, uint32_t rail) const { return ends_[host * rails_ + rail]; }
+
+  const uint32_t rails_;
+  std::vector<uint32_t> ends_;  // [host * rails + rail]
+};
+
+HostSet Range(uint32_t from, uint32_t count) {
+  HostSet hosts(count);
+  std::iota(hosts.begin(), hosts.end(), from);
+  return hosts;
+}
+
+// Half of the numbers below `count`, at least one; ascending.
+HostSet DrawHalf(uint32_t count, Rng& rng) {
+  HostSet drawn = Range(0, count);
+  Shuffle(drawn, rng);
+  drawn.resize((count + 1) / 2);
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
+}
+
+// [unit] Hosts, in order.
+std::vector<HostSet> ByUnit(const RailedHosts& rails) {
+  std::vector<HostSet> units;
+  for (uint32_t host = 0; host < rails.ports.size(); ++host) {
+    if (host == 0 || rails.unit[host] != rails.unit[host - 1]) units.emplace_back();
+    units.back().push_back(host);
+  }
+  return units;
+}
+
+HostSet DrawContiguous(uint32_t count, Rng& rng) {
+  const auto size = static_cast<uint32_t>(2 + rng.Below(count - 1));
+  return Range(static_cast<uint32_t>(rng.Below(count - size + 1)), size);
+}
+
+HostSet DrawUnits(const std::vector<HostSet>& units, Rng& rng) {
+  HostSet hosts;
+  for (uint32_t unit : DrawHalf(static_cast<uint32_t>(units.size()), rng))
+    hosts.insert(hosts.end(), units[unit].begin(), units[unit].end());
+  return hosts;
+}
+
+// The same places in every unit.
+HostSet DrawSlots(const std::vector<HostSet>& units, Rng& rng) {
+  size_t most = 0;
+  for (const HostSet& unit : units) most = std::max(most, unit.size());
+  const size_t size = 1 + rng.Below(most), from = rng.Below(most - size + 1);
+  HostSet hosts;
+  for (const HostSet& unit : units)
+    for (size_t slot = from; slot < std::min(from + size, unit.size()); ++slot)
+      hosts.push_back(unit[slot]);
+  return hosts;
+}
+
+Congestion MeasureRings(const PathWalker& walker, const RailEnds& ends,
+                        const std::vector<HostSet>& sets, Parallel& parallel) {
+  return MeasureFamily(
+      walker, sets.size(),
+      [&](size_t set) {
+        Flows flows;
+        for (uint32_t rail = 0; rail < ends.rails(); ++rail) ends.AddRing(sets[set], rail, flows);
+        return flows;
+      },
+      parallel);
+}
+
+// One exchange of all ranks of one set: with rank xor number, or with rank + number.
+struct Exchange {
+  uint32_t set, number;
+};
+
+Congestion MeasureExchanges(const PathWalker& walker, const RailEnds& ends,
+                            const std::vector<HostSet>& sets,
+                            const std::vector<Exchange>& exchanges, bool shift,
+                            Parallel& parallel) {
+  Congestion result = MeasureFamily(
+      walker, exchanges.size(),
+      [&](size_t i) {
+        const HostSet& hosts = sets[exchanges[i].set];
+        Flows flows;
+        for (size_t rank = 0; rank < hosts.size(); ++rank) {
+          const size_t to =
+              shift ? (rank + exchanges[i].number) % hosts.size() : rank ^ exchanges[i].number;
+          if (to < hosts.size()) ends.AddFlows(hosts[rank], hosts[to], flows);
+        }
+        return flows;
+      },
+      parallel);
+  if (!exchanges.empty()) result.worst = exchanges[result.worst].number;
+  return result;
+}
+
+RailPatterns MeasureSets(const PathWalker& walker, const RailEnds& ends, std::string name,
+                         const std::vector<HostSet>& sets, const QualityOptions& options,
+                         Parallel& parallel) {
+  RailPatterns result;
+  result.sets = std::move(name);
+  result.samples = static_cast<uint32_t>(sets.size());
+  result.ring = MeasureRings(walker, ends, sets, parallel);
+  std::vector<Exchange> doubling, shifts;
+  bool all = true;
+  for (uint32_t set = 0; set < sets.size(); ++set) {
+    const auto size = static_cast<uint32_t>(sets[set].size());
+    if (size < 2) continue;
+    for (uint32_t bit = 1; bit < size; bit *= 2) doubling.push_back({set, bit});
+    const uint64_t affordable =
+        std::max<uint64_t>(options.most_flows / (uint64_t{size} * ends.rails() * sets.size()),
+                           options.least_patterns / sets.size());
+    all = all && affordable >= size - 1;
+    const Rng rng = MakeStream(options.seed, Stream::kHostSets, size);
+    for (uint32_t shift : SampleNumbers(size - 1, affordable, rng)) shifts.push_back({set, shift});
+  }
+  result.recursive_doubling = MeasureExchanges(walker, ends, sets, doubling, false, parallel);
+  result.all_to_all = MeasureExchanges(walker, ends, sets, shifts, true, parallel);
+  result.all_to_all.all = all;
+  return result;
+}
+
+}  // namespace
+
+std::vector<RailPatterns> MeasureRails(const PathWalker& walker, const RailedHosts& rails,
+                                       const QualityOptions& options, Parallel& parallel) {
+  const auto count = static_cast<uint32_t>(rails.ports.size());
+  if (count < 2 || rails.rails == 0) return {};
+  const RailEnds ends(walker.graph(), rails);
+  const std::vector<HostSet> units = ByUnit(rails);
+  std::vector<RailPatterns> measured;
+  uint64_t kind = 0;
+  const auto measure = [&](const char* name, auto&& draw) {
+    Rng rng = MakeStream(options.seed, Stream::kHostSets, ++kind << 32);
+    std::vector<HostSet> sets(options.rail_samples);
+    for (HostSet& set : sets) set = draw(rng);
+    measured.push_back(MeasureSets(walker, ends, name, sets, options, parallel));
+  };
+  measured.push_back(MeasureSets(walker, ends, "all", {Range(0, count)}, options, parallel));
+  measure("contiguous", [&](Rng& rng) { return DrawContiguous(count, rng); });
+  measure("units", [&](Rng& rng) { return DrawUnits(units, rng); });
+  measure("slots", [&](Rng& rng) { return DrawSlots(units, rng); });
+  measure("random", [&](Rng& rng) { return DrawHalf(count, rng); });
+  return measured;
+}
+
+}  // namespace fabricd::routing
