@@ -33,6 +33,13 @@ struct RoutingPlan {
   // position). Empty: the engine has no order (min_hop).
   std::vector<uint32_t> order;
   std::vector<ExemptPair> exempt;
+  // Left behind by a plan of least change (repair.h), both sorted; other plans have none.
+  // LIDs that some switch cannot reach: there their entries may still be those of an earlier plan
+  // and end at a dead port, so that nothing is written when the owner goes and comes.
+  std::vector<Lid> stale;
+  // By source, then destination: pairs without a route that works although there is a way. Nothing
+  // that one host sends to another crosses them; the settled plan serves them.
+  std::vector<ExemptPair> pending;
   // Data VLs the proof needs; with more than one SL2VL is programmed so that SL n takes VL n %
   // lanes.
   uint8_t lanes = 1;

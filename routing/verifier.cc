@@ -122,9 +122,8 @@ class Judge {
     for (const auto& row : plan.rows)
       if (row) longest = std::max(longest, row->size());
     tiles_ = (longest + kTile - 1) / kTile;
-    for (const ExemptPair& pair : plan.exempt)
-      exempt_.emplace_back(pair.destination.value(), wiring_.number(pair.source_switch));
-    std::sort(exempt_.begin(), exempt_.end());
+    exempt_ = ByLid(plan.exempt);
+    pending_ = ByLid(plan.pending);
   }
 
   VerifyReport Run() {
@@ -153,9 +152,23 @@ class Judge {
     ++fault_count_;
     if (report_.faults.size() < kMaxFaults) report_.faults.push_back(std::move(text));
   }
-  bool IsExempt(uint32_t s, size_t lid) const {
-    return std::binary_search(exempt_.begin(), exempt_.end(),
-                              std::make_pair(static_cast<uint32_t>(lid), s));
+  using LidAndSwitch = std::pair<uint32_t, uint32_t>;
+  std::vector<LidAndSwitch> ByLid(const std::vector<ExemptPair>& pairs) const {
+    std::vector<LidAndSwitch> sorted;
+    for (const ExemptPair& pair : pairs)
+      sorted.emplace_back(pair.destination.value(), wiring_.number(pair.source_switch));
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }
+  static bool Has(const std::vector<LidAndSwitch>& sorted, uint32_t s, size_t lid) {
+    return !sorted.empty() && std::binary_search(sorted.begin(), sorted.end(),
+                                                 LidAndSwitch(static_cast<uint32_t>(lid), s));
+  }
+  bool IsExempt(uint32_t s, size_t lid) const { return Has(exempt_, s, lid); }
+  bool IsPending(uint32_t s, size_t lid) const { return Has(pending_, s, lid); }
+  bool IsStale(size_t lid) const {
+    return std::binary_search(plan_.stale.begin(), plan_.stale.end(),
+                              Lid(static_cast<uint16_t>(lid)));
   }
 
   void CheckRows() {
@@ -315,7 +328,7 @@ class Judge {
     }
   }
 
-  enum class Fate : uint8_t { kUnknown, kOnTheWay, kArrives, kLost, kExempt };
+  enum class Fate : uint8_t { kUnknown, kOnTheWay, kArrives, kLost, kLeftOut };
 
   // `entries[s * kTile]` is the entry of switch s.
   void Walk(size_t lid, const uint8_t* entries, Walks& walks) const {
@@ -327,7 +340,10 @@ class Judge {
           place.at != Place::kNowhere && wiring_.piece(place.at) == wiring_.piece(source);
       if (!wanted) {
         const uint8_t out = entries[size_t{source} * kTile];
-        if (out != kNoRoute)
+        const Far& far = wiring_.far(source, out);
+        // What is left of an earlier plan may end nowhere, but not in somebody else's hands.
+        const bool harmless = IsStale(lid) && out != 0 && far.node != Far::kEndPort;
+        if (out != kNoRoute && !harmless)
           walks.Add(fmt::format("{}: {} cannot be reached from here but has a route by port {}",
                                 wiring_.Name(source), wiring_.LidName(lid), out));
         continue;
@@ -349,9 +365,9 @@ class Judge {
         }
       }
       for (uint32_t passed : path) fate[passed] = end;
-      if (end == Fate::kArrives || IsExempt(source, lid)) continue;
+      if (end == Fate::kArrives || IsExempt(source, lid) || IsPending(source, lid)) continue;
       ++walks.unreachable;
-      if (end == Fate::kExempt)
+      if (end == Fate::kLeftOut)
         walks.Add(fmt::format("{}: {} is led to a switch without a route to it",
                               wiring_.Name(source), wiring_.LidName(lid)));
     }
@@ -364,10 +380,13 @@ class Judge {
       return Fate::kLost;
     };
     if (s == place.at && out == place.port) return Fate::kArrives;
-    if (out == kNoRoute) return IsExempt(s, lid) ? Fate::kExempt : lost("has no route");
+    if (out == kNoRoute)
+      return IsExempt(s, lid) || IsPending(s, lid) ? Fate::kLeftOut : lost("has no route");
     if (out == 0) return lost("is delivered to this switch itself");
     const Far& far = wiring_.far(s, out);
-    if (far.node == Far::kDead) return lost(fmt::format("leaves by port {}, which is down", out));
+    if (far.node == Far::kDead)
+      return IsPending(s, lid) ? Fate::kLeftOut
+                               : lost(fmt::format("leaves by port {}, which is down", out));
     if (far.node == Far::kEndPort)
       return lost(fmt::format("is delivered to {}", wiring_.PeerName(s, out)));
     s = far.node;
@@ -386,7 +405,7 @@ class Judge {
   const Wiring wiring_;
   Parallel parallel_;
   size_t tiles_ = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> exempt_;  // LID, switch; sorted.
+  std::vector<LidAndSwitch> exempt_, pending_;  // Sorted.
   uint64_t fault_count_ = 0;
   VerifyReport report_;
 };

@@ -15,8 +15,7 @@ namespace fabricd::routing {
 
 struct VerifyReport {
   bool ok = false;
-  uint64_t unreachable_pairs =
-      0;  // (source switch, LID) pairs not exempt, source with a live end port or port 0.
+  uint64_t unreachable_pairs = 0;  // (source switch, LID) pairs neither exempt nor pending.
   uint64_t loops = 0;
   bool deadlock_free = false;  // Channel-dependency graph acyclic on each lane.
   std::vector<std::string>
@@ -24,9 +23,9 @@ struct VerifyReport {
 };
 
 // Checks that every LID in `lids` is reached from every switch (and so from every end port) of its
-// connected component unless exempt, that no walk loops, that it ends at the owner's own port, and
-// that the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is acyclic, on
-// each lane of the plan with the paths whose service level takes it.
+// connected component unless exempt or pending, that no walk loops, that it ends at the owner's own
+// port, and that the channel-dependency graph of all end-port-to-LID and switch-to-LID paths is
+// acyclic, on each lane of the plan with the paths whose service level takes it.
 VerifyReport Verify(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
                     const RoutingPlan& plan, int threads = 0);
 

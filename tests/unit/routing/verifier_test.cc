@@ -166,6 +166,33 @@ TEST_F(Verifier, ExemptPairIsAcceptedAndNoOther) {
   EXPECT_TRUE(Verdict().ok);
 }
 
+TEST_F(Verifier, PendingPairMayEndAtADeadPortButNoOtherMayLeadThere) {
+  Set(1, 6, 4);  // Nothing hangs there.
+  plan_.pending = {{fabric_.node[1], Lid(6)}};
+  EXPECT_EQ(Verdict().unreachable_pairs, 1u);
+  EXPECT_THAT(Verdict().faults, ElementsAre(HasSubstr("led to a switch without a route")));
+  plan_.pending.insert(plan_.pending.begin(), {fabric_.node[0], Lid(6)});
+  EXPECT_TRUE(Verdict().ok);
+  Set(1, 6, 3);  // The middle one's own host.
+  EXPECT_FALSE(Verdict().ok);
+  Set(1, 6, 1);  // Back to the left.
+  EXPECT_EQ(Verdict().loops, 1u);
+}
+
+TEST_F(Verifier, StaleLidMayKeepItsRoutesWhereItCannotBeReached) {
+  maker_.RemoveCable(4);  // Of the host on the right, LID 6.
+  fabric_ = maker_.Build();
+  EXPECT_FALSE(Verdict().ok);
+  plan_.stale = {Lid(6)};
+  EXPECT_TRUE(Verdict().ok);
+  Set(1, 6, 3);  // Into the hands of the middle one's host.
+  EXPECT_FALSE(Verdict().ok);
+  Set(1, 6, 2);
+  Set(1, 5, 2);  // LID 5 is there, so it is no excuse for this one.
+  plan_.stale = {Lid(5), Lid(6)};
+  EXPECT_FALSE(Verdict().ok);
+}
+
 TEST_F(Verifier, CreditLoopOnARingNamesTheSwitches) {
   fabric_ = MakeRing(4, 1).Build();
   plan_ = Route(fabric_, "up_down");
