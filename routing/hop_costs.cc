@@ -3,54 +3,73 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "common/check.h"
+#include "routing/byte_kernels.h"
 
 namespace fabricd::routing {
 namespace {
 
 constexpr uint32_t kTile = 256;  // Columns of one piece of work: a row of it stays in cache.
 
-// The two inner loops stand alone with restricted pointers, else byte stores may alias everything
-// and nothing is vectorised.
-[[gnu::noinline]] void TakeLower(uint8_t* __restrict best, const uint8_t* __restrict other, int n) {
-  for (int i = 0; i < n; ++i) best[i] = best[i] < other[i] ? best[i] : other[i];
-}
-[[gnu::noinline]] void AddHop(uint8_t* __restrict row, int n) {
-  for (int i = 0; i < n; ++i)
-    row[i] = row[i] < HopCosts::kMostHops ? static_cast<uint8_t>(row[i] + 1) : HopCosts::kNoWay;
-}
-[[gnu::noinline]] void PreferDown(uint8_t* __restrict row, const uint8_t* __restrict down, int n) {
-  for (int i = 0; i < n; ++i) row[i] = down[i] != HopCosts::kNoWay ? down[i] : row[i];
-}
-
 bool IsBlocked(const std::vector<uint8_t>& blocked, uint32_t s) {
   return !blocked.empty() && blocked[s];
 }
 
-void FillTile(const SwitchGraph& graph, const Order& order,
-              const std::vector<uint32_t>& by_position, const std::vector<uint8_t>& blocked,
-              uint32_t begin, uint32_t width, HopCosts& costs) {
-  const auto row = [&](std::vector<uint8_t>& matrix, uint32_t s) {
-    return &matrix[size_t{s} * costs.stride + begin];
-  };
-  const auto take_neighbors = [&](std::vector<uint8_t>& matrix, uint32_t s, bool up) {
-    for (uint32_t i = 0; i < graph.degree(s); ++i) {
-      const uint32_t head = graph.neighbor(s, i).head;
-      if ((order[head] > order[s]) == up)
-        TakeLower(row(matrix, s), row(matrix, head), static_cast<int>(width));
+// The neighbours above and below each switch, so that the inner loop has no branch.
+struct ArcLists {
+  std::vector<uint32_t> by_position;           // Switch numbers, lowest first.
+  std::vector<uint32_t> begin, middle, heads;  // [switch] Down arcs, then up arcs.
+};
+
+ArcLists SortArcs(const SwitchGraph& graph, const Order& order) {
+  ArcLists arcs;
+  arcs.by_position.resize(graph.size());
+  arcs.heads.reserve(graph.neighbors.size());
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    FABRICD_CHECK(order[s] < graph.size(), "position {} of switch {}", order[s], s);
+    arcs.by_position[order[s]] = s;
+    arcs.begin.push_back(static_cast<uint32_t>(arcs.heads.size()));
+    for (const bool up : {false, true}) {
+      if (up) arcs.middle.push_back(static_cast<uint32_t>(arcs.heads.size()));
+      for (uint32_t i = 0; i < graph.degree(s); ++i) {
+        const uint32_t head = graph.neighbor(s, i).head;
+        if ((order[head] > order[s]) == up) arcs.heads.push_back(head);
+      }
     }
-    AddHop(row(matrix, s), static_cast<int>(width));
-  };
-  for (uint32_t s : by_position) {
-    if (IsBlocked(blocked, s)) continue;
-    take_neighbors(costs.down, s, false);
-    if (s >= begin && s < begin + width) costs.down[size_t{s} * costs.stride + s] = 0;
   }
-  for (auto s = by_position.rbegin(); s != by_position.rend(); ++s) {
-    if (IsBlocked(blocked, *s)) continue;
-    take_neighbors(costs.total, *s, true);
-    PreferDown(row(costs.total, *s), row(costs.down, *s), static_cast<int>(width));
+  arcs.begin.push_back(static_cast<uint32_t>(arcs.heads.size()));
+  return arcs;
+}
+
+void FillTile(const ArcLists& arcs, const std::vector<uint8_t>& blocked, uint32_t first,
+              uint32_t width, HopCosts& costs) {
+  const ByteKernels& kernels = Kernels();
+  const auto at = [&](CostMatrix& matrix, uint32_t s) {
+    return &matrix[size_t{s} * costs.stride + first];
+  };
+  std::vector<const uint8_t*> rows;
+  const auto add_hop = [&](CostMatrix& matrix, uint32_t s, uint32_t begin, uint32_t end) {
+    rows.clear();
+    for (uint32_t i = begin; i < end; ++i) rows.push_back(at(matrix, arcs.heads[i]));
+    kernels.add_hop(rows.data(), rows.size(), width, at(matrix, s));
+  };
+  for (uint32_t s : arcs.by_position) {
+    if (IsBlocked(blocked, s)) {
+      std::memset(at(costs.down, s), HopCosts::kNoWay, width);
+      continue;
+    }
+    add_hop(costs.down, s, arcs.begin[s], arcs.middle[s]);
+    if (s >= first && s < first + width) costs.down[size_t{s} * costs.stride + s] = 0;
+  }
+  for (auto s = arcs.by_position.rbegin(); s != arcs.by_position.rend(); ++s) {
+    if (IsBlocked(blocked, *s)) {
+      std::memset(at(costs.total, *s), HopCosts::kNoWay, width);
+      continue;
+    }
+    add_hop(costs.total, *s, arcs.middle[*s], arcs.begin[*s + 1]);
+    kernels.prefer_down(at(costs.down, *s), width, at(costs.total, *s));
   }
 }
 
@@ -90,17 +109,12 @@ HopCosts OrderedCosts(const SwitchGraph& graph, const Order& order,
   FABRICD_CHECK(order.size() == graph.size());
   HopCosts costs;
   costs.stride = Stride(graph);
-  costs.down.assign(size_t{graph.size()} * costs.stride, HopCosts::kNoWay);
-  costs.total = costs.down;
-  std::vector<uint32_t> by_position(graph.size());
-  for (uint32_t s = 0; s < graph.size(); ++s) {
-    FABRICD_CHECK(order[s] < graph.size(), "position {} of switch {}", order[s], s);
-    by_position[order[s]] = s;
-  }
+  costs.down.resize(size_t{graph.size()} * costs.stride);
+  costs.total.resize(size_t{graph.size()} * costs.stride);
+  const ArcLists arcs = SortArcs(graph, order);
   parallel.For((costs.stride + kTile - 1) / kTile, [&](size_t tile) {
-    const auto begin = static_cast<uint32_t>(tile * kTile);
-    FillTile(graph, order, by_position, blocked, begin, std::min(kTile, costs.stride - begin),
-             costs);
+    const auto first = static_cast<uint32_t>(tile * kTile);
+    FillTile(arcs, blocked, first, std::min(kTile, costs.stride - first), costs);
   });
   return costs;
 }
@@ -119,8 +133,7 @@ HopCosts ShortestCosts(const SwitchGraph& graph, const std::vector<uint8_t>& blo
 uint64_t UnservedPairs(const SwitchGraph& graph, const HopCosts& costs) {
   uint64_t pairs = 0;
   for (uint32_t s = 0; s < graph.size(); ++s)
-    pairs += static_cast<uint64_t>(
-        std::count(costs.TotalRow(s), costs.TotalRow(s) + graph.size(), HopCosts::kNoWay));
+    pairs += Kernels().count(costs.TotalRow(s), HopCosts::kNoWay, graph.size());
   return pairs;
 }
 

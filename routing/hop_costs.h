@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "routing/graph.h"
@@ -18,13 +19,25 @@ namespace fabricd::routing {
 // Position of each switch of a graph, all different; an arc is up iff it raises the position.
 using Order = std::vector<uint32_t>;
 
+// Leaves new bytes as they are: the matrices are written by many threads, page by page, and zeroing
+// them first would take as long as the work itself.
+struct UninitializedBytes : std::allocator<uint8_t> {
+  template <typename>
+  struct rebind {
+    using other = UninitializedBytes;
+  };
+  void construct(uint8_t*) {}
+  void construct(uint8_t* at, uint8_t value) { *at = value; }
+};
+using CostMatrix = std::vector<uint8_t, UninitializedBytes>;
+
 struct HopCosts {
   static constexpr uint8_t kNoWay = 255;
   static constexpr uint8_t kMostHops = 253;  // 254 is left free for "matches nothing".
 
-  uint32_t stride = 0;
-  std::vector<uint8_t> down;   // [source * stride + destination] Pure down way. Unordered: empty.
-  std::vector<uint8_t> total;  // [source * stride + destination] The way taken.
+  uint32_t stride = 0;  // A multiple of 64; columns beyond the switches are kNoWay.
+  CostMatrix down;      // [source * stride + destination] Pure down way. Unordered: empty.
+  CostMatrix total;     // [source * stride + destination] The way taken.
 
   bool IsOrdered() const { return !down.empty(); }
   const uint8_t* DownRow(uint32_t s) const { return &down[size_t{s} * stride]; }

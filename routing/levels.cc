@@ -5,33 +5,12 @@
 #include <limits>
 #include <numeric>
 
+#include "routing/pieces.h"
+
 namespace fabricd::routing {
 namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr uint32_t kMaxDivisor = 1u << 30;  // Beyond every index; products stop growing here.
-
-// Disjoint sets whose representative is the lowest switch number, so that it can be a sort key.
-class Pieces {
- public:
-  explicit Pieces(uint32_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), 0u);
-  }
-  uint32_t Find(uint32_t s) {
-    while (parent_[s] != s) s = parent_[s] = parent_[parent_[s]];
-    return s;
-  }
-  void Join(uint32_t a, uint32_t b) {
-    a = Find(a), b = Find(b);
-    if (a < b)
-      parent_[b] = a;
-    else
-      parent_[a] = b;
-  }
-
- private:
-  std::vector<uint32_t> parent_;
-};
 
 template <typename Visit>
 void ForEachNeighbor(const SwitchGraph& graph, uint32_t s, Visit&& visit) {
@@ -167,99 +146,6 @@ std::vector<Destination> TopologicalOrder(const SwitchGraph& graph, const Levels
   add([](const EndPort& end) { return end.aggregation; });
   add([](const EndPort& end) { return end.IsSwitch(); });
   return destinations;
-}
-
-namespace {
-
-// The children of one rank with the parents they share (a connected piece of the links between).
-struct Group {
-  std::vector<uint32_t> children, parents;
-  uint32_t links = 0;  // Pairs child, parent.
-  uint32_t most_cables = 1;
-};
-
-std::vector<Group> GroupsOfRank(const SwitchGraph& graph, const Levels& levels, uint32_t rank) {
-  Pieces pieces(graph.size());
-  std::vector<uint8_t> is_parent(graph.size(), 0);
-  const auto for_each_up = [&](uint32_t child, auto&& visit) {
-    ForEachNeighbor(graph, child, [&](const Neighbor& neighbor) {
-      if (levels.rank[neighbor.head] > rank) visit(neighbor);
-    });
-  };
-  for (uint32_t s = 0; s < graph.size(); ++s)
-    if (levels.rank[s] == rank)
-      for_each_up(s, [&](const Neighbor& parent) {
-        is_parent[parent.head] = 1;
-        pieces.Join(s, parent.head);
-      });
-  std::vector<uint32_t> group_at(graph.size(), kNone);
-  std::vector<Group> groups;
-  for (uint32_t s = 0; s < graph.size(); ++s) {
-    if (levels.rank[s] != rank && !is_parent[s]) continue;
-    uint32_t& at = group_at[pieces.Find(s)];
-    if (at == kNone) {
-      at = static_cast<uint32_t>(groups.size());
-      groups.emplace_back();
-    }
-    Group& group = groups[at];
-    if (is_parent[s]) {
-      group.parents.push_back(s);
-      continue;
-    }
-    group.children.push_back(s);
-    for_each_up(s, [&](const Neighbor& parent) {
-      ++group.links;
-      group.most_cables = std::max<uint32_t>(group.most_cables, parent.cable_count);
-    });
-  }
-  return groups;
-}
-
-uint32_t Product(uint32_t a, uint32_t b) {
-  return static_cast<uint32_t>(std::min<uint64_t>(uint64_t{a} * std::max(b, 1u), kMaxDivisor));
-}
-
-}  // namespace
-
-Slots FindSlots(const SwitchGraph& graph, const Levels& levels) {
-  Slots slots;
-  slots.of.resize(graph.size());
-  slots.first.assign(graph.size(), 0);
-  slots.sibling.assign(graph.size(), 0);
-  std::vector<uint32_t> below(graph.size(), 1);  // Parents' choices already taken on the way up.
-  std::vector<uint32_t> place(graph.size(), kNone);
-  for (uint32_t rank = 0; rank <= levels.top; ++rank) {
-    for (const Group& group : GroupsOfRank(graph, levels, rank)) {
-      uint32_t divisor = 1, widest = 1;
-      for (uint32_t child : group.children) divisor = std::max(divisor, below[child]);
-      // With many pairs missing the design is no complete block: each child numbers its own
-      // parents.
-      const bool own =
-          4 * uint64_t{group.links} < 3 * uint64_t{group.parents.size()} * group.children.size();
-      for (uint32_t i = 0; i < group.parents.size(); ++i) place[group.parents[i]] = i;
-      for (uint32_t i = 0; i < group.children.size(); ++i) {
-        const uint32_t child = group.children[i];
-        std::vector<uint8_t> mine(own ? 0 : group.parents.size(), Slots::kHole);
-        for (uint32_t n = 0; n < graph.degree(child); ++n) {
-          const uint32_t head = graph.neighbor(child, n).head;
-          if (levels.rank[head] <= rank) continue;
-          if (own)
-            mine.push_back(static_cast<uint8_t>(n));
-          else
-            mine[place[head]] = static_cast<uint8_t>(n);
-        }
-        const auto width = static_cast<uint32_t>(mine.size());
-        slots.of[child] = {divisor, width, group.most_cables};
-        slots.first[child] = static_cast<uint32_t>(slots.neighbor.size());
-        slots.neighbor.insert(slots.neighbor.end(), mine.begin(), mine.end());
-        slots.sibling[child] = i;
-        widest = std::max(widest, width);
-      }
-      for (uint32_t parent : group.parents)
-        below[parent] = std::max(below[parent], Product(divisor, widest));
-    }
-  }
-  return slots;
 }
 
 }  // namespace fabricd::routing

@@ -42,35 +42,32 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
   plan_.rows.resize(input.snapshot.node_index_end());
 }
 
-void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
-                            const HopCosts& costs) {
-  AddTables(graph, levels, TopologicalOrder(graph, levels), order, costs);
+WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
+                                      const Order& order, const HopCosts& costs) {
+  return AddTables(graph, levels, TopologicalOrder(graph, levels), order, costs);
 }
 
-void PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
-                            const std::vector<Destination>& destinations, const Order& order,
-                            const HopCosts& costs) {
-  const Slots slots = FindSlots(graph, levels);
-  std::vector<std::shared_ptr<Row>> rows(graph.size());
-  std::vector<std::vector<Lid>> unserved(graph.size());
-  for (const LidBand band : Bands(graph, plan_.lid_top.value() + 1u)) {
+WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
+                                      const std::vector<Destination>& destinations,
+                                      const Order& order, const HopCosts& costs) {
+  WrittenTables& tables = written_.emplace_back();
+  tables.graph = &graph;
+  tables.slots = SlotsOf(graph, FindGroups(graph, levels, nullptr));
+  std::deque<HopCosts> around;
+  std::deque<TableWriter> bands;
+  const uint32_t lid_end = plan_.lid_top.value() + 1u;
+  for (const LidBand band : Bands(graph, lid_end)) {
     const std::vector<uint8_t> blocked = SwitchesWithout(graph, band.first);
-    HopCosts around;
     if (!blocked.empty())
-      around = order.empty() ? ShortestCosts(graph, blocked, parallel_)
-                             : OrderedCosts(graph, order, blocked, parallel_);
-    const TableWriter writer(graph, levels, slots, destinations, order,
-                             blocked.empty() ? costs : around, band);
-    parallel_.For((graph.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
-      TableWriter::Scratch scratch;
-      const auto begin = static_cast<uint32_t>(task * kRowsPerTask);
-      for (uint32_t s = begin; s < std::min(begin + kRowsPerTask, graph.size()); ++s) {
-        if (!rows[s]) rows[s] = std::make_shared<Row>(row_size_, kNoRoute);
-        writer.WriteRow(s, scratch, *rows[s], unserved[s]);
-      }
-    });
+      around.push_back(order.empty() ? ShortestCosts(graph, blocked, parallel_)
+                                     : OrderedCosts(graph, order, blocked, parallel_));
+    bands.emplace_back(graph, levels, tables.slots, destinations, order,
+                       blocked.empty() ? costs : around.back(), band, lid_end, parallel_);
   }
-  AddRows(graph, order, std::move(rows), unserved);
+  WriteRows(bands, tables);
+  AddOrder(graph, order);
+  AddExempt(graph, tables.unserved);
+  return tables;
 }
 
 void PlanBuilder::AddRows(const SwitchGraph& graph, const Order& order,
@@ -79,13 +76,46 @@ void PlanBuilder::AddRows(const SwitchGraph& graph, const Order& order,
   const RoutingPlan* previous = input_.previous;
   parallel_.For(graph.size(), [&](size_t s) {
     const NodeIndex node = graph.node[s];
-    const bool known = previous && previous->HasRow(node);
-    if (known) rows[s]->ShareEqualPages(*previous->rows[node.value()]);
-    const bool same = known && *previous->rows[node.value()] == *rows[s];
-    plan_.rows[node.value()] = same ? previous->rows[node.value()] : std::move(rows[s]);
+    if (previous && previous->HasRow(node)) rows[s]->ShareEqualPages(*previous->rows[node.value()]);
   });
+  KeepRows(graph, rows);
   AddOrder(graph, order);
   AddExempt(graph, unserved);
+}
+
+void PlanBuilder::WriteRows(const std::deque<TableWriter>& bands, WrittenTables& tables) {
+  const SwitchGraph& graph = *tables.graph;
+  tables.rows.resize(graph.size());
+  tables.unserved.resize(graph.size());
+  tables.moved.resize(graph.size());
+  const RoutingPlan* previous = input_.previous;
+  parallel_.For((graph.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
+    // A row is made in one piece that stays in the cache, and its pages are written once.
+    std::vector<uint8_t> entries(row_size_, kNoRoute);
+    std::deque<RowWriter> writers(bands.begin(), bands.end());
+    const auto begin = static_cast<uint32_t>(task * kRowsPerTask);
+    for (uint32_t s = begin; s < std::min(begin + kRowsPerTask, graph.size()); ++s) {
+      RowLosses losses;
+      for (RowWriter& writer : writers) writer.Write(s, entries.data(), losses);
+      tables.unserved[s] = std::move(losses.unserved);
+      tables.moved[s] = std::move(losses.moved);
+      const NodeIndex node = graph.node[s];
+      const Row* old =
+          previous && previous->HasRow(node) ? previous->rows[node.value()].get() : nullptr;
+      tables.rows[s] = std::make_shared<Row>(Row::Of(entries.data(), row_size_, old));
+    }
+  });
+}
+
+// A row that is as before stays the same object.
+void PlanBuilder::KeepRows(const SwitchGraph& graph, std::vector<std::shared_ptr<Row>>& rows) {
+  const RoutingPlan* previous = input_.previous;
+  parallel_.For(graph.size(), [&](size_t s) {
+    const NodeIndex node = graph.node[s];
+    const bool same =
+        previous && previous->HasRow(node) && *previous->rows[node.value()] == *rows[s];
+    plan_.rows[node.value()] = same ? previous->rows[node.value()] : std::move(rows[s]);
+  });
 }
 
 void PlanBuilder::AddServiceLevels(const SwitchGraph& graph, uint8_t lanes,
@@ -122,6 +152,8 @@ void PlanBuilder::AddExempt(const SwitchGraph& graph,
 }
 
 RoutingPlan PlanBuilder::Finish() {
+  for (WrittenTables& tables : written_) KeepRows(*tables.graph, tables.rows);
+  written_.clear();
   std::sort(plan_.exempt.begin(), plan_.exempt.end(), [](const ExemptPair& a, const ExemptPair& b) {
     return std::tie(a.source_switch, a.destination) < std::tie(b.source_switch, b.destination);
   });

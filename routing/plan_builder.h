@@ -3,6 +3,7 @@
 // switches with small tables, rows taken over from the previous plan. Used by one computation.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,18 @@
 #include "routing/hop_costs.h"
 #include "routing/levels.h"
 #include "routing/parallel.h"
+#include "routing/row_writer.h"
+#include "routing/slots.h"
 
 namespace fabricd::routing {
+
+// The tables of one graph, by switch number.
+struct WrittenTables {
+  const SwitchGraph* graph;
+  Slots slots;
+  std::vector<std::shared_ptr<Row>> rows;         // May share pages with the previous plan's.
+  std::vector<std::vector<Lid>> unserved, moved;  // As RowLosses has them.
+};
 
 class PlanBuilder {
  public:
@@ -25,13 +36,15 @@ class PlanBuilder {
 
   // Writes the rows of all switches of one of graphs(). `order` is empty for an engine without one;
   // `costs` are those with nothing blocked. LIDs beyond a switch's LinearFDBCap are led round it
-  // and what only it could serve is exempt.
-  void AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
-                 const HopCosts& costs);
-  // The same with an index of the engine's own for each destination.
-  void AddTables(const SwitchGraph& graph, const Levels& levels,
-                 const std::vector<Destination>& destinations, const Order& order,
-                 const HopCosts& costs);
+  // and what only it could serve is exempt. The engine may change the rows of the result before
+  // Finish(), above all where `moved` says that they are open to choice.
+  WrittenTables& AddTables(const SwitchGraph& graph, const Levels& levels, const Order& order,
+                           const HopCosts& costs);
+  // The same with an index of the engine's own for each destination: any numbers, not necessarily
+  // without gaps or all different.
+  WrittenTables& AddTables(const SwitchGraph& graph, const Levels& levels,
+                           const std::vector<Destination>& destinations, const Order& order,
+                           const HopCosts& costs);
   // Rows that the engine wrote, [switch], of row_size() entries, and what is not in them on
   // purpose. `order` is empty where the ways follow none.
   void AddRows(const SwitchGraph& graph, const Order& order, std::vector<std::shared_ptr<Row>> rows,
@@ -46,6 +59,8 @@ class PlanBuilder {
  private:
   void AddOrder(const SwitchGraph& graph, const Order& order);
   void AddExempt(const SwitchGraph& graph, const std::vector<std::vector<Lid>>& unserved);
+  void WriteRows(const std::deque<TableWriter>& bands, WrittenTables& tables);
+  void KeepRows(const SwitchGraph& graph, std::vector<std::shared_ptr<Row>>& rows);
 
   const RoutingInput& input_;
   Parallel parallel_;
@@ -53,6 +68,7 @@ class PlanBuilder {
   size_t row_size_;
   uint32_t positions_ = 0;  // Given to switches so far.
   bool ordered_ = true;     // All graphs so far.
+  std::deque<WrittenTables> written_;
   RoutingPlan plan_;
 };
 

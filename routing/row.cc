@@ -21,6 +21,25 @@ Row Row::Unwritten(size_t size) {
   return row;
 }
 
+Row Row::Of(const uint8_t* entries, size_t size, const Row* like) {
+  FABRICD_CHECK(size <= kMaxPages * kPage, "a row of {} entries", size);
+  Row row;
+  row.size_ = size;
+  row.base_ = std::make_shared<Pages>(row.pages());
+  bool changed = !like || like->size_ != size;
+  for (size_t page = 0; page < row.pages(); ++page, entries += kPage) {
+    const size_t count = row.PageSize(page);
+    const bool same = like && page < like->pages() && like->PageSize(page) == count &&
+                      std::memcmp(entries, like->page(page), count) == 0;
+    std::shared_ptr<Page>& own = (*row.base_)[page];
+    own = same ? like->Holder(page) : std::make_shared_for_overwrite<Page>();
+    row.at_[page] = own->data();
+    if (!same) std::memcpy(row.at_[page], entries, count);
+    changed |= !same;
+  }
+  return changed ? row : *like;
+}
+
 void Row::SetSize(size_t size) {
   FABRICD_CHECK(size <= kMaxPages * kPage, "a row of {} entries", size);
   Pages& pages = WritableBase();

@@ -27,6 +27,8 @@ class Row {
   Row(std::initializer_list<uint8_t> entries);
   // The caller writes every entry before anyone reads it.
   static Row Unwritten(size_t size);
+  // A copy of `entries`, sharing the pages of `like` (may be null) that are equal.
+  static Row Of(const uint8_t* entries, size_t size, const Row* like);
 
   size_t size() const { return size_; }
   size_t blocks() const { return size_ / kBlock; }

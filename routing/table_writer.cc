@@ -4,180 +4,84 @@
 #include <algorithm>
 
 namespace fabricd::routing {
-namespace {
-
-constexpr uint8_t kMatchesNothing = 254;  // HopCosts never has it.
-
-// Alone and restricted for the same reason as the loops of hop_costs.cc.
-[[gnu::noinline]] void CountAllowed(const uint8_t* __restrict costs, const uint8_t* __restrict want,
-                                    uint8_t neighbor, uint8_t* __restrict count,
-                                    uint8_t* __restrict last, int n) {
-  for (int i = 0; i < n; ++i) {
-    const bool allowed = costs[i] == want[i];
-    count[i] = static_cast<uint8_t>(count[i] + allowed);
-    last[i] = allowed ? neighbor : last[i];
-  }
-}
-
-}  // namespace
 
 TableWriter::TableWriter(const SwitchGraph& graph, const Levels& levels, const Slots& slots,
                          const std::vector<Destination>& destinations, const Order& order,
-                         const HopCosts& costs, LidBand band)
+                         const HopCosts& costs, LidBand band, uint32_t lid_end, Parallel& parallel)
     : graph_(graph),
       levels_(levels),
       slots_(slots),
       destinations_(destinations),
       order_(order),
       costs_(costs),
-      band_(band) {
-  for (uint32_t n = 0; n < destinations.size(); ++n) {
-    const Destination& to = destinations[n];
-    if (runs_.empty() || runs_.back().at != to.at) runs_.push_back({n, n, to.at, true});
-    runs_.back().end = n + 1;
-    runs_.back().plain &= to.lmc == 0 && band.Has(to.base_lid);
-  }
+      lid_begin_(band.first),
+      lid_end_(std::min(band.end, lid_end)),
+      rows_(slots, destinations, band, lid_end, parallel),
+      blocks_(costs.stride / 64),
+      destination_of_(lid_end, kNobody) {
+  SortBySwitch();
+  FindOwnLids();
+  for (uint32_t s = 0; s < graph.size(); ++s) AddRuns(s);
+  run_begin_.push_back(static_cast<uint32_t>(runs_.size()));
 }
 
-void TableWriter::FillArcs(uint32_t source, Scratch& scratch) const {
-  scratch.arcs.resize(graph_.degree(source));
-  for (uint32_t i = 0; i < scratch.arcs.size(); ++i) {
-    const Neighbor& to = graph_.neighbor(source, i);
-    const bool up = order_.empty() || order_[to.head] > order_[source];
-    scratch.arcs[i] = {up ? costs_.TotalRow(to.head) : costs_.DownRow(to.head), up,
-                       to.cable_count == 1, graph_.cables[to.first_cable].port};
-  }
-}
-
-void TableWriter::FillSlots(uint32_t source, Scratch& scratch) const {
-  const SlotClass& wanted = slots_.of[source];
-  if (scratch.slot.size() == destinations_.size() && scratch.slot_class == wanted) return;
-  scratch.slot_class = wanted;
-  scratch.slot.assign(destinations_.size(), 0);
-  scratch.cable.assign(destinations_.size(), 0);
-  if (wanted.width == 0) return;
-  for (size_t i = 0; i < destinations_.size(); ++i) {
-    const uint32_t shared = destinations_[i].index / wanted.divisor;
-    scratch.slot[i] = static_cast<uint16_t>(shared % wanted.width);
-    scratch.cable[i] = static_cast<uint8_t>(shared / wanted.width % wanted.cables);
-  }
-}
-
-void TableWriter::FillAllowed(uint32_t source, Scratch& scratch) const {
-  const uint8_t* total = costs_.TotalRow(source);
-  const uint8_t* down = costs_.IsOrdered() ? costs_.DownRow(source) : nullptr;
-  for (auto& want : scratch.want) want.assign(costs_.stride, kMatchesNothing);
-  for (uint32_t d = 0; d < graph_.size(); ++d) {
-    if (d == source || total[d] == HopCosts::kNoWay) continue;
-    const bool goes_up = !down || down[d] == HopCosts::kNoWay;
-    scratch.want[goes_up][d] = static_cast<uint8_t>(total[d] - 1);
-  }
-  scratch.count.assign(costs_.stride, 0);
-  scratch.last.assign(costs_.stride, 0);
-  for (size_t i = 0; i < scratch.arcs.size(); ++i)
-    CountAllowed(scratch.arcs[i].costs, scratch.want[scratch.arcs[i].up].data(),
-                 static_cast<uint8_t>(i), scratch.count.data(), scratch.last.data(),
-                 static_cast<int>(costs_.stride));
-}
-
-// Which of parallel cables, modulo their number: downwards the same one that the child itself would
-// take upwards, so that both directions spread alike.
-uint32_t TableWriter::CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
-                              uint8_t up_cable) const {
-  if (neighbor.cable_count == 1) return 0;
-  const uint32_t from = levels_.rank[source], to_rank = levels_.rank[neighbor.head];
-  if (to_rank > from) return up_cable;
-  if (to_rank == from) return to.index;
-  const SlotClass& child = slots_.of[neighbor.head];
-  return to.index / child.divisor / std::max(child.width, 1u) % child.cables;
-}
-
-uint32_t TableWriter::LeastLoaded(uint32_t source, const Destination& to,
-                                  const Scratch& scratch) const {
-  const auto count = static_cast<uint32_t>(scratch.arcs.size());
-  // Siblings start at different neighbours: what they all have to move from one parent must not
-  // pile up at the next.
-  const uint32_t start = (to.index + slots_.sibling[source]) % count;
-  uint32_t best = count;
-  uint64_t best_load = 0, best_cables = 1;
-  for (uint32_t step = 0; step < count; ++step) {
-    const uint32_t i = start + step < count ? start + step : start + step - count;
-    if (!Allows(scratch, i, to.at)) continue;
-    const uint64_t cables = graph_.neighbor(source, i).cable_count;
-    if (best != count && scratch.load[i] * best_cables >= best_load * cables) continue;
-    best = i, best_load = scratch.load[i], best_cables = cables;
-  }
-  return best;
-}
-
-void TableWriter::WriteEntries(uint32_t source, uint32_t destination, uint32_t neighbor,
-                               Scratch& scratch, Row& row) const {
-  const Destination& to = destinations_[destination];
-  ++scratch.load[neighbor];
-  uint32_t i = neighbor, round = 0;
-  for (uint32_t offset = 0;;) {
-    const Neighbor& next = graph_.neighbor(source, i);
-    const uint32_t cable = CableOf(source, next, to, scratch.cable[destination]) + round;
-    if (band_.Has(to.base_lid + offset))
-      row.Set(to.base_lid + offset,
-              graph_.cables[next.first_cable + cable % next.cable_count].port);
-    if (++offset == 1u << to.lmc) break;
-    do {
-      i = i + 1 < scratch.arcs.size() ? i + 1 : 0;
-    } while (!Allows(scratch, i, to.at));
-    if (i == neighbor) ++round;
-  }
-}
-
-void TableWriter::WriteRun(uint32_t source, const Run& run, Scratch& scratch, Row& row) const {
-  const bool choice = scratch.count[run.at] > 1;
-  const uint8_t* by_slot = slots_.neighbor.data() + slots_.first[source];
-  uint32_t neighbor = scratch.last[run.at];
-  for (uint32_t n = run.begin; n < run.end; ++n) {
-    if (choice) {
-      neighbor = scratch.slot_class.width ? by_slot[scratch.slot[n]] : Slots::kHole;
-      if (neighbor == Slots::kHole || !Allows(scratch, neighbor, run.at)) {
-        scratch.missed.push_back(n);
-        continue;
-      }
-    }
-    if (run.plain && scratch.arcs[neighbor].single) {
-      row.Set(destinations_[n].base_lid, scratch.arcs[neighbor].port);
-      ++scratch.load[neighbor];
-    } else {
-      WriteEntries(source, n, neighbor, scratch, row);
-    }
-  }
-}
-
-template <typename Visit>
-void TableWriter::ForEachLid(const Run& run, Visit&& visit) const {
-  for (uint32_t n = run.begin; n < run.end; ++n) {
+void TableWriter::SortBySwitch() {
+  begin_.assign(graph_.size() + 1, 0);
+  for (const Destination& to : destinations_) ++begin_[to.at + 1];
+  for (uint32_t s = 0; s < graph_.size(); ++s) begin_[s + 1] += begin_[s];
+  by_switch_.resize(destinations_.size());
+  std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
+  for (uint32_t n = 0; n < destinations_.size(); ++n) {
     const Destination& to = destinations_[n];
+    by_switch_[next[to.at]++] = n;
+    if (to.lmc > 0) blocks_[to.at / 64].with_lmc |= uint64_t{1} << (to.at % 64);
     for (uint32_t lid = to.base_lid; lid < to.base_lid + (1u << to.lmc); ++lid)
-      if (band_.Has(lid)) visit(lid, to.port);
+      if (lid >= lid_begin_ && lid < lid_end_) destination_of_[lid] = n;
+  }
+  for (uint32_t s = 0; s < graph_.size(); ++s)
+    std::sort(by_switch_.begin() + begin_[s], by_switch_.begin() + begin_[s + 1],
+              [&](uint32_t a, uint32_t b) {
+                return destinations_[a].base_lid < destinations_[b].base_lid;
+              });
+}
+
+// Switches mostly have their own LIDs in the order of their numbers: then the entries for 64 of
+// them are one look-up.
+void TableWriter::FindOwnLids() {
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    const uint32_t end = std::min<uint32_t>(static_cast<uint32_t>(b + 1) * 64, graph_.size());
+    for (uint32_t s = static_cast<uint32_t>(b * 64); s < end; ++s)
+      for (uint32_t i = begin_[s]; i < begin_[s + 1]; ++i) {
+        const Destination& to = destinations_[by_switch_[i]];
+        const uint32_t c = s % 64;
+        if (to.port != 0 || to.lmc != 0 || to.base_lid < c + lid_begin_ || to.base_lid >= lid_end_)
+          continue;
+        if (block.own == 0) block.own_lid = to.base_lid - c;
+        // All 64 entries must lie within the row, whichever are written.
+        if (to.base_lid - c == block.own_lid && block.own_lid + 64 <= lid_end_)
+          block.own |= uint64_t{1} << c;
+      }
   }
 }
 
-void TableWriter::WriteRow(uint32_t source, Scratch& scratch, Row& row,
-                           std::vector<Lid>& unserved) const {
-  FillArcs(source, scratch);
-  FillSlots(source, scratch);
-  FillAllowed(source, scratch);
-  scratch.load.assign(scratch.arcs.size(), 0);
-  scratch.missed.clear();
-  const bool blocked = costs_.TotalRow(source)[source] == HopCosts::kNoWay;
-  for (const Run& run : runs_) {
-    if (run.at == source && !blocked)
-      ForEachLid(run, [&](uint32_t lid, uint8_t port) { row.Set(lid, port); });
-    else if (scratch.count[run.at] == 0)
-      ForEachLid(
-          run, [&](uint32_t lid, uint8_t) { unserved.push_back(Lid(static_cast<uint16_t>(lid))); });
-    else
-      WriteRun(source, run, scratch, row);
+void TableWriter::AddRuns(uint32_t s) {
+  run_begin_.push_back(static_cast<uint32_t>(runs_.size()));
+  Block& block = blocks_[s / 64];
+  const uint64_t bit = uint64_t{1} << (s % 64);
+  const size_t before = runs_.size();
+  for (uint32_t i = begin_[s]; i < begin_[s + 1]; ++i) {
+    const Destination& to = destinations_[by_switch_[i]];
+    if ((block.own & bit) && to.port == 0 && to.base_lid == block.own_lid + s % 64) continue;
+    for (uint32_t lid = to.base_lid; lid < to.base_lid + (1u << to.lmc); ++lid) {
+      if (lid < lid_begin_ || lid >= lid_end_) continue;
+      if (runs_.size() > before && runs_.back().first + runs_.back().count == lid)
+        ++runs_.back().count;
+      else
+        runs_.push_back({lid, 1});
+    }
   }
-  for (uint32_t n : scratch.missed)
-    WriteEntries(source, n, LeastLoaded(source, destinations_[n], scratch), scratch, row);
+  if (runs_.size() > before) block.ends |= bit;
 }
 
 }  // namespace fabricd::routing

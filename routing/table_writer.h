@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// TableWriter: turns hop costs into rows. For each destination any neighbour that the costs allow
-// would do; the slot of the destination decides (levels.h), and where that slot has no allowed
-// neighbour, the least loaded of the others at this switch. The LIDs of one port (LMC) go to
-// different neighbours first, to different parallel cables next. Each row depends on its own switch
-// only.
+// TableWriter: turns hop costs into table entries. For each destination any neighbour that the
+// costs allow would do; the slot of the destination decides (slots.h). Where that slot has no
+// allowed neighbour the destination moves: to another cable to the same parent, else to one of the
+// other allowed neighbours, a different one at each switch so that what all have to move does not
+// meet again. Only such entries differ from those of the intact tree. Where no slot is allowed at
+// all (graphs that are no trees) the least loaded neighbour of this switch is taken. The LIDs of
+// one port (LMC) go to different neighbours first, to different parallel cables next. Each row
+// depends on its own switch only.
+//
+// The TableWriter holds what all rows have in common; it is immutable. A RowWriter (row_writer.h)
+// writes them.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +18,37 @@
 #include "routing/graph.h"
 #include "routing/hop_costs.h"
 #include "routing/levels.h"
-#include "routing/plan.h"
+#include "routing/parallel.h"
+#include "routing/slot_rows.h"
+#include "routing/slots.h"
 
 namespace fabricd::routing {
 
-// LIDs that one set of costs is for.
-struct LidBand {
-  uint32_t first = 0;
-  uint32_t end = 0x10000;
-  bool Has(uint32_t lid) const { return lid >= first && lid < end; }
-};
-
 class TableWriter {
  public:
-  // `order` is empty for unordered costs. All references must outlive the writer.
+  // `order` is empty for unordered costs. `lid_end`: one more than the highest LID. All references
+  // must outlive the writer.
   TableWriter(const SwitchGraph& graph, const Levels& levels, const Slots& slots,
               const std::vector<Destination>& destinations, const Order& order,
-              const HopCosts& costs, LidBand band);
-
-  struct Scratch;
-  // Writes the entries of the band's LIDs and adds those without a way to `unserved`.
-  void WriteRow(uint32_t source, Scratch& scratch, Row& row, std::vector<Lid>& unserved) const;
+              const HopCosts& costs, LidBand band, uint32_t lid_end, Parallel& parallel);
 
  private:
-  struct Arc {
-    const uint8_t* costs;  // [destination switch] What is left from the neighbour on.
-    bool up;
-    bool single;  // One cable only, by `port`.
-    uint8_t port;
-  };
-  // Neighbouring destinations on one switch.
+  friend class RowWriter;
+  // LIDs of one switch without a gap between them.
   struct Run {
-    uint32_t begin, end, at;
-    bool plain;  // One LID each, all in the band.
+    uint32_t first;  // LID
+    uint32_t count;
   };
-  void FillArcs(uint32_t source, Scratch& scratch) const;
-  void FillSlots(uint32_t source, Scratch& scratch) const;
-  void FillAllowed(uint32_t source, Scratch& scratch) const;
-  bool Allows(const Scratch& scratch, uint32_t neighbor, uint32_t d) const {
-    const Arc& arc = scratch.arcs[neighbor];
-    return arc.costs[d] == scratch.want[arc.up][d];
-  }
-  void WriteRun(uint32_t source, const Run& run, Scratch& scratch, Row& row) const;
-  void WriteEntries(uint32_t source, uint32_t destination, uint32_t neighbor, Scratch& scratch,
-                    Row& row) const;
-  uint32_t LeastLoaded(uint32_t source, const Destination& to, const Scratch& scratch) const;
-  uint32_t CableOf(uint32_t source, const Neighbor& neighbor, const Destination& to,
-                   uint8_t up_cable) const;
-  template <typename Visit>
-  void ForEachLid(const Run& run, Visit&& visit) const;
+  // 64 columns of the cost matrix, a bit each.
+  struct Block {
+    uint64_t ends = 0;      // Switches with LIDs in runs_.
+    uint64_t with_lmc = 0;  // Switches with a port of several LIDs.
+    uint64_t own = 0;       // Switch of bit c has the LID own_lid + c for itself, not in runs_.
+    uint32_t own_lid = 0;
+  };
+  void SortBySwitch();
+  void FindOwnLids();
+  void AddRuns(uint32_t s);
 
   const SwitchGraph& graph_;
   const Levels& levels_;
@@ -68,22 +56,15 @@ class TableWriter {
   const std::vector<Destination>& destinations_;
   const Order& order_;
   const HopCosts& costs_;
-  const LidBand band_;
-  std::vector<Run> runs_;
-
- public:
-  // Reused from row to row by one thread; worth it when they are of one level.
-  struct Scratch {
-    std::vector<Arc> arcs;         // [neighbour]
-    SlotClass slot_class;          // For which `slot` and `cable` hold.
-    std::vector<uint16_t> slot;    // [destination]
-    std::vector<uint8_t> cable;    // [destination]
-    std::vector<uint8_t> want[2];  // [destination switch] Neighbour's cost, for down and up arcs.
-    std::vector<uint8_t> count;    // [destination switch] Allowed neighbours.
-    std::vector<uint8_t> last;     // [destination switch] One of them.
-    std::vector<uint32_t> missed;  // Destinations whose slot has no allowed neighbour.
-    std::vector<uint32_t> load;    // [neighbour]
-  };
+  const uint32_t lid_begin_, lid_end_;  // The LIDs to be written.
+  const SlotRows rows_;
+  std::vector<uint32_t> by_switch_;       // Numbers of destinations, by switch, then LID.
+  std::vector<uint32_t> begin_;           // [switch] Into by_switch_, one more at the end.
+  std::vector<Run> runs_;                 // By switch, then LID.
+  std::vector<uint32_t> run_begin_;       // [switch], one more at the end
+  std::vector<Block> blocks_;             // [switch / 64]
+  std::vector<uint32_t> destination_of_;  // [LID] Number; kNobody.
+  static constexpr uint32_t kNobody = 0xFFFFFFFF;
 };
 
 }  // namespace fabricd::routing

@@ -8,6 +8,7 @@
 
 #include "routing/hop_costs.h"
 #include "routing/order.h"
+#include "routing/slots.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::routing {
@@ -96,7 +97,7 @@ TEST(Levels, TopologicalOrderKeepsSubtreesTogether) {
 TEST(Slots, DivisorsMultiplyUpTheTree) {
   const SwitchGraph graph = OnlyGraph(MakeTree({{4, 1}, {4, 2, 2}, {3, 4}}));
   const Levels levels = FindLevels(graph);
-  const Slots slots = FindSlots(graph, levels);
+  const Slots slots = SlotsOf(graph, FindGroups(graph, levels, nullptr));
   EXPECT_EQ(slots.of[0], (SlotClass{1, 2, 2}));  // A leaf: two parents by two cables each.
   uint32_t middle = 0;
   while (levels.rank[middle] != 1) ++middle;
@@ -112,7 +113,7 @@ TEST(Slots, MissingCableIsAHole) {
       break;
     }
   const SwitchGraph graph = OnlyGraph(maker);
-  const Slots slots = FindSlots(graph, FindLevels(graph));
+  const Slots slots = SlotsOf(graph, FindGroups(graph, FindLevels(graph), nullptr));
   ASSERT_EQ(slots.of[0].width, 4u);
   EXPECT_EQ(slots.neighbor[slots.first[0]], Slots::kHole);
   EXPECT_NE(slots.neighbor[slots.first[0] + 1], Slots::kHole);
