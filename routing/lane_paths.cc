@@ -136,8 +136,8 @@ class Finder {
 
   LaneWays Run() {
     if (settings_.up_down) return RunUpDown();
-    const auto count = static_cast<uint32_t>(targets_.targets.size());
-    for (uint32_t t = 0; t < count && !failed_; ++t) {
+    for (uint32_t t : Sequence()) {
+      if (failed_) break;
       const Target& target = targets_.targets[t];
       if (!target.carries || target.twin != Target::kNoTwin) continue;
       MakeFan(target);
@@ -167,6 +167,19 @@ class Finder {
   }
 
  private:
+  // By class, loads do not depend on the sequence but lanes do: destinations far from each other
+  // take turns, so that no lane fills up with the ways of one corner.
+  std::vector<uint32_t> Sequence() const {
+    const auto count = static_cast<uint32_t>(targets_.targets.size());
+    std::vector<uint32_t> sequence(count);
+    std::iota(sequence.begin(), sequence.end(), 0u);
+    if (settings_.preference != Preference::kClass) return sequence;
+    uint32_t step = std::max<uint32_t>(1, static_cast<uint32_t>(count * 0.618));
+    while (std::gcd(step, count) > 1) ++step;
+    for (uint32_t i = 0; i < count; ++i)
+      sequence[i] = static_cast<uint32_t>(uint64_t{i} * step % count);
+    return sequence;
+  }
   void MakeFan(const Target& target) {
     std::vector<uint8_t> blocked;
     if (target.lid >= lowest_limit_) blocked = SwitchesWithout(graph_, target.lid);

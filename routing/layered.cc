@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "routing/channel_order.h"
+#include "routing/grid_classes.h"
 #include "routing/lane_paths.h"
 #include "routing/levels.h"
 #include "routing/node_name.h"
@@ -42,14 +43,6 @@ FabricLanes FindFabricLanes(const fabric::FabricSnapshot& snapshot, const Switch
         if (lanes < fewest.lanes) fewest = {static_cast<uint8_t>(lanes), port};
       }
   return fewest;
-}
-
-// Lowest port of each bundle: cables of one direction of a grid usually have one port number.
-std::vector<uint32_t> PortClasses(const SwitchGraph& graph) {
-  std::vector<uint32_t> classes(graph.neighbors.size());
-  for (size_t n = 0; n < classes.size(); ++n)
-    classes[n] = graph.cables[graph.neighbors[n].first_cable].port;
-  return classes;
 }
 
 struct Variant {
@@ -96,23 +89,32 @@ class GraphRouter {
   }
   Variant GraphVariant() {
     by_round_ = MakeTargets(graph_, levels_, true);
+    std::vector<uint32_t> grid = GridClasses(graph_);
+    const bool is_grid = std::any_of(grid.begin(), grid.end(), [](uint32_t c) { return c > 0; });
     std::vector<Variant> variants;
     const auto add = [&](LaneSettings settings, const char* name) {
       variants.push_back({std::move(settings), &by_round_, {}, name});
     };
     add({true, Preference::kLoad, {}, 1}, "up and down in one order");
-    add({false, Preference::kLoad, {}, kMostLanes}, "shortest by load");
-    add({false, Preference::kClass, PortClasses(graph_), kMostLanes},
-        "shortest by port, then load");
-    add({false, Preference::kExisting, {}, kMostLanes}, "shortest by dependencies, then load");
-    builder_.parallel().For(variants.size(), [&](size_t i) { Find(variants[i]); });
-    const Variant* best = &variants[0];
-    for (const Variant& variant : variants) {
+    if (is_grid)
+      add({false, Preference::kClass, std::move(grid), kMostLanes}, "shortest by dimension");
+    else
+      add({false, Preference::kLoad, {}, kMostLanes}, "shortest by load");
+    FindAll(variants, 0);
+    if (limit_ > 1 && variants[1].ways.lanes > limit_ / 2) {
+      add({false, Preference::kExisting, {}, limit_}, "shortest by dependencies");
+      FindAll(variants, 2);
+    }
+    Variant* best = &variants[0];
+    for (Variant& variant : variants) {
       if (variant.ways.out.empty()) continue;
       if (!variant.settings.up_down) needed_ = std::min(needed_, variant.ways.lanes);
       if (variant.ways.lanes <= limit_ && Cost(variant) < Cost(*best)) best = &variant;
     }
-    return *best;
+    return std::move(*best);
+  }
+  void FindAll(std::vector<Variant>& variants, size_t first) {
+    builder_.parallel().For(variants.size() - first, [&](size_t i) { Find(variants[first + i]); });
   }
   static double Cost(const Variant& variant) {
     return variant.ways.MostLoad() * (1 + kLaneCost * (variant.ways.lanes - 1));
