@@ -16,6 +16,7 @@
 #include "routing/min_hop.h"
 #include "routing/node_name.h"
 #include "routing/parallel.h"
+#include "routing/rail.h"
 #include "routing/up_down.h"
 #include "routing/verifier.h"
 
@@ -171,11 +172,12 @@ class Chain {
 std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
   if (name == "layered") return std::make_unique<Layered>();
   if (name == "min_hop") return std::make_unique<MinHop>();
+  if (name == "rail") return std::make_unique<Rail>();
   if (name == "up_down") return std::make_unique<UpDown>();
   return nullptr;
 }
 
-std::vector<std::string_view> EngineNames() { return {"layered", "min_hop", "up_down"}; }
+std::vector<std::string_view> EngineNames() { return {"layered", "min_hop", "rail", "up_down"}; }
 
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {
   return Chain(input, observer).Run();

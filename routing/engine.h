@@ -12,6 +12,7 @@
 
 #include <absl/status/statusor.h>
 
+#include "fabric/hosts.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "routing/plan.h"
@@ -27,7 +28,8 @@ struct RoutingOptions {
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
   uint8_t lanes_max = 1;    // Data VLs that an engine may use.
   BalancePolicy balance = BalancePolicy::kAllToAll;
-  int threads = 0;  // 0: all cores.
+  fabric::HostPatterns host_patterns;  // rail: how descriptions are read.
+  int threads = 0;                     // 0: all cores.
 };
 
 // What operators and health rules want of the routing; made by policy/. Empty: nothing special.

@@ -33,7 +33,7 @@ TEST(Chain, UnknownEngineIsAStepWithAReason) {
   const ChainResult result = TryChain(MakeRing(3, 1).Build(), {"dfsssp", "up_down"});
   ASSERT_NE(result.plan, nullptr);
   EXPECT_EQ(result.steps[0].engine, "dfsssp");
-  EXPECT_THAT(result.steps[0].reason, HasSubstr("min_hop, up_down"));
+  EXPECT_THAT(result.steps[0].reason, HasSubstr("min_hop, rail, up_down"));
 }
 
 // With one core for a root all ways between pods go over that core.
