@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "common/status.h"
+#include "fabric/hosts.h"
+#include "fabric/rails.h"
 #include "routing/graph.h"
 #include "routing/link_load.h"
 #include "routing/parallel.h"
@@ -33,24 +36,28 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Runs a chain and keeps the times of the last engine tried, which is the chosen one if any is.
+// Runs a chain and keeps each engine's times.
 struct TimedChain {
+  struct Times {
+    double route_ms = 0, verify_ms = 0;
+  };
+
   explicit TimedChain(const RoutingInput& input) {
     Stopwatch watch;
-    ChainPhase phase = ChainPhase::kCompute;
-    result = routing::RunChain(input, [&](std::string_view, ChainPhase next) {
-      Add(phase, watch.Milliseconds());
-      if (next == ChainPhase::kCompute) route_ms = verify_ms = 0;
-      phase = next;
+    double unused = 0;
+    double* running = &unused;
+    result = routing::RunChain(input, [&](std::string_view engine, ChainPhase phase) {
+      *running += watch.Milliseconds();
+      Times& of_engine = times[std::string(engine)];
+      running = phase == ChainPhase::kCompute  ? &of_engine.route_ms
+                : phase == ChainPhase::kVerify ? &of_engine.verify_ms
+                                               : &unused;
     });
-    Add(phase, watch.Milliseconds());
-  }
-  void Add(ChainPhase phase, double ms) {
-    (phase == ChainPhase::kCompute ? route_ms : verify_ms) += ms;
+    *running += watch.Milliseconds();
   }
 
   ChainResult result;
-  double route_ms = 0, verify_ms = 0;
+  std::map<std::string, Times> times;
 };
 
 uint64_t TableBytes(const RoutingPlan& plan) {
@@ -77,7 +84,13 @@ class Planner {
       : fabric_(fabric),
         options_(options),
         parallel_(options.routing.threads),
-        pieces_(routing::BuildGraphs(*fabric.snapshot, fabric.lids)) {}
+        pieces_(routing::BuildGraphs(*fabric.snapshot, fabric.lids)),
+        largest_(LargestPiece(pieces_)) {
+    if (largest_ == nullptr) return;
+    const fabric::HostTable hosts = fabric::FindHosts(*fabric.snapshot, fabric::HostPatterns());
+    rails_ = routing::OrderHosts(*fabric.snapshot, fabric::FindRails(*fabric.snapshot, hosts),
+                                 *largest_);
+  }
 
   uint32_t pieces() const { return static_cast<uint32_t>(pieces_.size()); }
 
@@ -87,8 +100,8 @@ class Planner {
     chosen.engine = chain.result.plan->engine;
     chosen.plan = chain.result.plan;
     chosen.verify.ok = chosen.verify.deadlock_free = true;
-    chosen.route_ms = chain.route_ms;
-    chosen.verify_ms = chain.verify_ms;
+    chosen.route_ms = chain.times[chosen.engine].route_ms;
+    chosen.verify_ms = chain.times[chosen.engine].verify_ms;
     Measure(chosen);
     return std::move(chain.result);
   }
@@ -129,9 +142,9 @@ class Planner {
     Stopwatch watch;
     report.table_bytes = TableBytes(*report.plan);
     report.unserved_pairs = report.verify.unreachable_pairs + report.plan->exempt.size();
-    if (const SwitchGraph* piece = LargestPiece(pieces_))
+    if (largest_ != nullptr)
       report.quality =
-          routing::MeasureQuality(*piece, *report.plan, nullptr, options_.quality, parallel_);
+          routing::MeasureQuality(*largest_, *report.plan, &rails_, options_.quality, parallel_);
     report.metrics_ms = watch.Milliseconds();
   }
 
@@ -140,6 +153,8 @@ class Planner {
   const routing::RoutingIntent intent_{};
   routing::Parallel parallel_;
   const std::vector<SwitchGraph> pieces_;
+  const SwitchGraph* const largest_;  // Of pieces_; null: there is none.
+  routing::RailedHosts rails_;
 };
 
 void CountChanges(const RoutingPlan& before, const RoutingPlan& now, ChangeReport& report) {

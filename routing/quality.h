@@ -25,7 +25,14 @@
 //   all-to-all shifts   of an ordered set of n hosts: for each 0 < k < n, from rank r to
 //                       (r + k) mod n.
 // The last three are measured with all rails at once, each rail within itself; a host without a
-// port on a rail keeps its rank there and takes no part.
+// port on a rail keeps its rank there and takes no part. The sets, ranks in topological order:
+//
+//   all         every host
+//   contiguous  neighbours, from any host on, as many as fill one or more of the largest unit
+//   any length  neighbours, from any host on, two or more
+//   units       all hosts of half of the units, drawn
+//   slots       of each unit the same places: a power of two of them from a multiple of it on
+//   random      half of the hosts, drawn
 #pragma once
 
 #include <cstdint>
@@ -33,7 +40,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "fabric/lid_table.h"
+#include "fabric/rails.h"
 #include "fabric/snapshot.h"
 #include "routing/congestion.h"
 #include "routing/parallel.h"
@@ -68,7 +75,7 @@ struct Hops {
 };
 
 struct RailPatterns {
-  std::string sets;  // "all", "contiguous", "units", "slots", "random"
+  std::string sets;  // "all", "contiguous", …
   uint32_t samples = 0;
   Congestion ring, recursive_doubling, all_to_all;
 };
@@ -92,6 +99,11 @@ struct RailedHosts {
   std::vector<std::vector<PortRef>> ports;  // [host][rail] None(): missing.
   std::vector<uint32_t> unit;               // [host] Scalable unit, ascending.
 };
+
+// `rails` in topological order: units by their first leaf, the hosts of a unit by the port that
+// they have on most of its leaves.
+RailedHosts OrderHosts(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
+                       const SwitchGraph& graph);
 
 struct QualityOptions {
   uint64_t seed = 1;

@@ -2,11 +2,15 @@
 #include "routing/rail_patterns.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <absl/container/flat_hash_map.h>
+
+#include "routing/levels.h"
 
 namespace fabricd::routing {
 namespace {
@@ -40,8 +44,9 @@ class RailEnds {
   }
   uint32_t rails() const { return rails_; }
 
- private:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
+
+ private:
   bool Has(uint32_t host, uint32_t rail) const { return At(host, rail) != kNone; }
   uint32_t At(uint32_t host, uint32_t rail) const { return ends_[host * rails_ + rail]; }
 
@@ -74,9 +79,19 @@ std::vector<HostSet> ByUnit(const RailedHosts& rails) {
   return units;
 }
 
-HostSet DrawContiguous(uint32_t count, Rng& rng) {
-  const auto size = static_cast<uint32_t>(2 + rng.Below(count - 1));
+HostSet DrawNeighbors(uint32_t size, uint32_t count, Rng& rng) {
   return Range(static_cast<uint32_t>(rng.Below(count - size + 1)), size);
+}
+
+size_t LargestOf(const std::vector<HostSet>& units) {
+  size_t most = 0;
+  for (const HostSet& unit : units) most = std::max(most, unit.size());
+  return most;
+}
+
+HostSet DrawContiguous(const std::vector<HostSet>& units, uint32_t count, Rng& rng) {
+  const auto unit = static_cast<uint32_t>(LargestOf(units));
+  return DrawNeighbors(unit * static_cast<uint32_t>(1 + rng.Below(count / unit)), count, rng);
 }
 
 HostSet DrawUnits(const std::vector<HostSet>& units, Rng& rng) {
@@ -86,11 +101,11 @@ HostSet DrawUnits(const std::vector<HostSet>& units, Rng& rng) {
   return hosts;
 }
 
-// The same places in every unit.
 HostSet DrawSlots(const std::vector<HostSet>& units, Rng& rng) {
-  size_t most = 0;
-  for (const HostSet& unit : units) most = std::max(most, unit.size());
-  const size_t size = 1 + rng.Below(most), from = rng.Below(most - size + 1);
+  const size_t most = LargestOf(units);
+  size_t sizes = 1;
+  while (size_t{1} << sizes <= most) ++sizes;
+  const size_t size = size_t{1} << rng.Below(sizes), from = rng.Below(most / size) * size;
   HostSet hosts;
   for (const HostSet& unit : units)
     for (size_t slot = from; slot < std::min(from + size, unit.size()); ++slot)
@@ -162,7 +177,44 @@ RailPatterns MeasureSets(const PathWalker& walker, const RailEnds& ends, std::st
   return result;
 }
 
+// The port that the host has on most of its leaves; the lowest such.
+uint8_t CommonPort(const fabric::FabricSnapshot& snapshot, const std::vector<PortRef>& ends) {
+  std::array<uint16_t, 256> count{};
+  for (PortRef end : ends)
+    if (const fabric::Port* port = snapshot.port(end)) ++count[port->peer.port.value()];
+  return static_cast<uint8_t>(std::max_element(count.begin(), count.end()) - count.begin());
+}
+
 }  // namespace
+
+RailedHosts OrderHosts(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
+                       const SwitchGraph& graph) {
+  std::vector<uint32_t> place(snapshot.node_index_end(), RailEnds::kNone);  // [NodeIndex]
+  uint32_t next = 0;
+  for (const Destination& destination : TopologicalOrder(graph, FindLevels(graph)))
+    if (uint32_t& of = place[graph.node[destination.at].value()]; of == RailEnds::kNone)
+      of = next++;
+  using Key = std::tuple<uint32_t, uint32_t, uint8_t, uint32_t>;  // Unit's place, unit, port, host.
+  std::vector<Key> keys;
+  for (uint32_t unit = 0; unit < rails.units.size(); ++unit) {
+    uint32_t first = RailEnds::kNone;
+    for (NodeIndex leaf : rails.units[unit].leaf)
+      if (!leaf.IsNone()) first = std::min(first, place[leaf.value()]);
+    for (uint32_t host : rails.units[unit].hosts)
+      keys.emplace_back(first, unit, CommonPort(snapshot, rails.hosts[host].ends), host);
+  }
+  std::sort(keys.begin(), keys.end());
+  RailedHosts ordered;
+  ordered.rails = static_cast<uint32_t>(rails.names.size());
+  uint32_t last = RailEnds::kNone;
+  for (const auto& [first, unit, port, host] : keys) {
+    const bool same = !ordered.unit.empty() && unit == last;
+    ordered.unit.push_back(ordered.unit.empty() ? 0 : ordered.unit.back() + !same);
+    ordered.ports.push_back(rails.hosts[host].ends);
+    last = unit;
+  }
+  return ordered;
+}
 
 std::vector<RailPatterns> MeasureRails(const PathWalker& walker, const RailedHosts& rails,
                                        const QualityOptions& options, Parallel& parallel) {
@@ -179,7 +231,10 @@ std::vector<RailPatterns> MeasureRails(const PathWalker& walker, const RailedHos
     measured.push_back(MeasureSets(walker, ends, name, sets, options, parallel));
   };
   measured.push_back(MeasureSets(walker, ends, "all", {Range(0, count)}, options, parallel));
-  measure("contiguous", [&](Rng& rng) { return DrawContiguous(count, rng); });
+  measure("contiguous", [&](Rng& rng) { return DrawContiguous(units, count, rng); });
+  measure("any length", [&](Rng& rng) {
+    return DrawNeighbors(static_cast<uint32_t>(2 + rng.Below(count - 1)), count, rng);
+  });
   measure("units", [&](Rng& rng) { return DrawUnits(units, rng); });
   measure("slots", [&](Rng& rng) { return DrawSlots(units, rng); });
   measure("random", [&](Rng& rng) { return DrawHalf(count, rng); });

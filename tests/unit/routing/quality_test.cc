@@ -240,12 +240,11 @@ TEST(Quality, RailsAreMeasuredTogether) {
       rails.ports.back().push_back({fabric.node[adapter], PortNum(1)});
   }
   const Measured measured = Measure(fabric, "up_down", &rails);
-  ASSERT_EQ(measured.quality.rails.size(), 5u);
+  ASSERT_EQ(measured.quality.rails.size(), 6u);
   for (const RailPatterns& sets : measured.quality.rails) {
     // Half of the units is one of them: nothing leaves its leaves.
-    const bool inside = sets.sets == "units";
-    EXPECT_EQ(sets.ring.max, inside ? 0u : 1u) << sets.sets;
-    EXPECT_EQ(sets.recursive_doubling.max > 0, !inside) << sets.sets;
+    EXPECT_EQ(sets.ring.max, sets.sets == "units" ? 0u : 1u) << sets.sets;
+    EXPECT_EQ(sets.samples, sets.sets == "all" ? 1u : 10u);
   }
   const RailPatterns& all = measured.quality.rails[0];
   EXPECT_EQ(all.sets, "all");
