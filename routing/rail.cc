@@ -12,6 +12,7 @@
 #include "routing/order.h"
 #include "routing/plan_builder.h"
 #include "routing/rail_numbers.h"
+#include "routing/slots.h"
 
 namespace fabricd::routing {
 namespace {
@@ -48,9 +49,9 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
   std::vector<RailNumbers::Piece> pieces;
   for (const SwitchGraph& graph : builder.graphs()) {
     levels.push_back(FindLevels(graph));
-    const Slots slots = FindSlots(graph, levels.back());
+    const Slots slots = SlotsOf(graph, FindGroups(graph, levels.back(), nullptr));
     std::vector<uint32_t> up_links;
-    for (const SlotClass& of : slots.of) up_links.push_back(of.width * of.cables);
+    for (const SlotClass& of : slots.of) up_links.push_back(of.places());
     pieces.push_back({&graph, std::move(up_links), TopologicalOrder(graph, levels.back())});
   }
   const RailNumbers numbers(input.snapshot, rails, pieces);
