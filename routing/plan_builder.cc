@@ -42,6 +42,10 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
   plan_.rows.resize(input.snapshot.node_index_end());
 }
 
+Slots PlanBuilder::FindSlots(const SwitchGraph& graph, const Levels& levels) const {
+  return SlotsOf(graph, FindGroups(graph, levels, nullptr));
+}
+
 WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
                                       const Order& order, const HopCosts& costs) {
   return AddTables(graph, levels, TopologicalOrder(graph, levels), order, costs);
@@ -52,7 +56,7 @@ WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& le
                                       const Order& order, const HopCosts& costs) {
   WrittenTables& tables = written_.emplace_back();
   tables.graph = &graph;
-  tables.slots = SlotsOf(graph, FindGroups(graph, levels, nullptr));
+  tables.slots = FindSlots(graph, levels);
   std::deque<HopCosts> around;
   std::deque<TableWriter> bands;
   const uint32_t lid_end = plan_.lid_top.value() + 1u;

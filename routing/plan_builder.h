@@ -34,6 +34,9 @@ class PlanBuilder {
   Parallel& parallel() { return parallel_; }
   void AddNote(std::string note) { plan_.notes.push_back(std::move(note)); }
 
+  // The slots that AddTables will go by.
+  Slots FindSlots(const SwitchGraph& graph, const Levels& levels) const;
+
   // Writes the rows of all switches of one of graphs(). `order` is empty for an engine without one;
   // `costs` are those with nothing blocked. LIDs beyond a switch's LinearFDBCap are led round it
   // and what only it could serve is exempt. The engine may change the rows of the result before
