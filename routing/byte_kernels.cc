@@ -75,15 +75,28 @@ uint64_t Find(const uint8_t* bytes, uint8_t value) {
   return found;
 }
 
+void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n, uint64_t* high,
+              uint64_t* low) {
+  for (size_t piece = 0; piece < n / 64; ++piece) {
+    high[piece] = low[piece] = 0;
+    for (size_t i = 0; i < 64; ++i) {
+      const uint8_t code = codes[piece * 64 + i];
+      const uint8_t entry = code < used ? table[code] : 0;
+      high[piece] |= uint64_t{entry} >> 7 << i;
+      low[piece] |= (uint64_t{entry} >> 6 & 1) << i;
+    }
+  }
+}
+
 size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
   return static_cast<size_t>(std::count(bytes, bytes + n, value));
 }
 
 }  // namespace plain
 
-constexpr ByteKernels kPlain = {"plain",           plain::AddHop, plain::PreferDown,
-                                plain::SplitWants, plain::Match,  plain::LookUp,
-                                plain::LookUpSome, plain::Find,   plain::Count};
+constexpr ByteKernels kPlain = {
+    "plain",       plain::AddHop,     plain::PreferDown, plain::SplitWants, plain::Match,
+    plain::LookUp, plain::LookUpSome, plain::Find,       plain::Classify,   plain::Count};
 
 #if defined(__x86_64__)
 
@@ -159,24 +172,42 @@ FABRICD_AVX2 void Match(const CostMatch* arcs, size_t count, size_t column, uint
   Store(last + 32, last_b);
 }
 
+// 0 for codes that are not used. Sixteen entries at a time: a code of another sixteen gets its high
+// bit set, which makes the shuffle give 0.
+FABRICD_AVX2 inline __m256i LookUp32(const uint8_t* table, size_t used, __m256i code) {
+  __m256i found = _mm256_setzero_si256();
+  for (size_t first = 0; first < used; first += 16) {
+    const __m256i part = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
+    const __m256i index =
+        _mm256_adds_epu8(_mm256_sub_epi8(code, All(static_cast<uint8_t>(first))), All(0x70));
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(part, index));
+  }
+  return found;
+}
+
 FABRICD_AVX2 void LookUp(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
                          uint8_t* out) {
   const size_t whole = n / 32 * 32;
   for (size_t i = 0; i < whole; i += 32) {
     const __m256i code = Load(codes + i);
-    __m256i found = _mm256_cmpeq_epi8(code, All(kUnused));
-    // Sixteen entries at a time: a code of another sixteen gets its high bit set, which makes the
-    // shuffle give 0.
-    for (size_t first = 0; first < used; first += 16) {
-      const __m256i part = _mm256_broadcastsi128_si256(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
-      const __m256i index =
-          _mm256_adds_epu8(_mm256_sub_epi8(code, All(static_cast<uint8_t>(first))), All(0x70));
-      found = _mm256_or_si256(found, _mm256_shuffle_epi8(part, index));
-    }
-    Store(out + i, found);
+    const __m256i unused = _mm256_cmpeq_epi8(code, All(kUnused));
+    Store(out + i, _mm256_or_si256(LookUp32(table, used, code), unused));
   }
   plain::LookUp(table, used, codes + whole, n - whole, out + whole);
+}
+
+FABRICD_AVX2 void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
+                           uint64_t* high, uint64_t* low) {
+  // The last sixteen entries may be used in part.
+  uint8_t whole[256] = {};
+  std::memcpy(whole, table, used);
+  for (size_t piece = 0; piece < n / 64; ++piece) {
+    const __m256i a = LookUp32(whole, used, Load(codes + piece * 64));
+    const __m256i b = LookUp32(whole, used, Load(codes + piece * 64 + 32));
+    high[piece] = Mask(a) | uint64_t{Mask(b)} << 32;
+    low[piece] = Mask(_mm256_add_epi8(a, a)) | uint64_t{Mask(_mm256_add_epi8(b, b))} << 32;
+  }
 }
 
 FABRICD_AVX2 uint64_t Find(const uint8_t* bytes, uint8_t value) {
@@ -198,9 +229,9 @@ FABRICD_AVX2 size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
 }  // namespace avx2
 
 // A scattered store gains nothing from these vectors.
-constexpr ByteKernels kAvx2 = {"avx2",      avx2::AddHop, avx2::PreferDown,  avx2::SplitWants,
-                               avx2::Match, avx2::LookUp, plain::LookUpSome, avx2::Find,
-                               avx2::Count};
+constexpr ByteKernels kAvx2 = {"avx2",         avx2::AddHop, avx2::PreferDown,  avx2::SplitWants,
+                               avx2::Match,    avx2::LookUp, plain::LookUpSome, avx2::Find,
+                               avx2::Classify, avx2::Count};
 
 namespace avx512 {
 
@@ -301,6 +332,37 @@ FABRICD_AVX512 void LookUpSome(const uint8_t* table, size_t used, const uint8_t*
   _mm512_mask_storeu_epi8(out, wanted, Load(found));
 }
 
+template <int kTables>
+FABRICD_AVX512 inline void ClassifyBy(const uint8_t* table, size_t used, const uint8_t* codes,
+                                      size_t n, uint64_t* high, uint64_t* low) {
+  // Whatever is not used has class 0.
+  uint8_t whole[256] = {};
+  std::memcpy(whole, table, used);
+  __m512i tables[kTables];
+  for (int i = 0; i < kTables; ++i) tables[i] = Load(whole + 64 * i);
+  for (size_t piece = 0; piece < n / 64; ++piece) {
+    const __m512i code = Load(codes + piece * 64);
+    __m512i entry;
+    if constexpr (kTables == 1) {
+      entry = _mm512_maskz_permutexvar_epi8(_mm512_cmplt_epu8_mask(code, All(64)), code, tables[0]);
+    } else {
+      entry = _mm512_mask_mov_epi8(_mm512_permutex2var_epi8(tables[0], code, tables[1]),
+                                   _mm512_movepi8_mask(code),
+                                   _mm512_permutex2var_epi8(tables[2], code, tables[3]));
+    }
+    high[piece] = _mm512_movepi8_mask(entry);
+    low[piece] = _mm512_movepi8_mask(_mm512_add_epi8(entry, entry));
+  }
+}
+
+FABRICD_AVX512 void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
+                             uint64_t* high, uint64_t* low) {
+  if (used <= 64)
+    ClassifyBy<1>(table, used, codes, n, high, low);
+  else
+    ClassifyBy<4>(table, used, codes, n, high, low);
+}
+
 FABRICD_AVX512 uint64_t Find(const uint8_t* bytes, uint8_t value) {
   return _mm512_cmpeq_epi8_mask(Load(bytes), All(value));
 }
@@ -317,9 +379,9 @@ FABRICD_AVX512 size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
 
 }  // namespace avx512
 
-constexpr ByteKernels kAvx512 = {"avx512vbmi",       avx512::AddHop, avx512::PreferDown,
-                                 avx512::SplitWants, avx512::Match,  avx512::LookUp,
-                                 avx512::LookUpSome, avx512::Find,   avx512::Count};
+constexpr ByteKernels kAvx512 = {
+    "avx512vbmi",   avx512::AddHop,     avx512::PreferDown, avx512::SplitWants, avx512::Match,
+    avx512::LookUp, avx512::LookUpSome, avx512::Find,       avx512::Classify,   avx512::Count};
 
 #endif  // __x86_64__
 

@@ -39,6 +39,10 @@ struct ByteKernels {
                        uint8_t* out);
   // A bit for each of 64 bytes that equals `value`.
   uint64_t (*find)(const uint8_t* bytes, uint8_t value);
+  // For each of n / 64 pieces: a bit for each byte whose table entry has bit 7 (`high`), and bit 6
+  // (`low`). Codes from `used` on have neither.
+  void (*classify)(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
+                   uint64_t* high, uint64_t* low);
   // How many of n bytes equal `value`. Any n.
   size_t (*count)(const uint8_t* bytes, uint8_t value, size_t n);
 };

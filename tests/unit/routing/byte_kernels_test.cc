@@ -136,6 +136,19 @@ TEST_P(EveryUnit, FindAndCount) {
   }
 }
 
+TEST_P(EveryUnit, Classify) {
+  const Bytes table = Random(256, {0x00, 0x40, 0x80, 0xc0, 0xff, 0x3f}), codes = Random(192);
+  for (size_t used : {1u, 40u, 64u, 65u, 200u, 256u}) {
+    std::vector<uint64_t> high(3), low(3);
+    kernels_.classify(table.data(), used, codes.data(), 192, high.data(), low.data());
+    for (size_t i = 0; i < 192; ++i) {
+      const uint8_t entry = codes[i] < used ? table[codes[i]] : 0;
+      EXPECT_EQ(high[i / 64] >> i % 64 & 1, entry >> 7);
+      EXPECT_EQ(low[i / 64] >> i % 64 & 1, entry >> 6 & 1);
+    }
+  }
+}
+
 class ForcedUnit {
  public:
   explicit ForcedUnit(VectorUnit unit) { UseVectorUnit(unit); }
