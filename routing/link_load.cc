@@ -99,22 +99,16 @@ void AddBlocks(const SwitchGraph& graph, Tables& tables) {
   }
 }
 
-Tables ReadTables(const SwitchGraph& graph, const RoutingPlan& plan) {
-  Tables tables{graph, {}, {}, {}, {}, {}};
+// `order` may be of any numbers that all differ.
+Tables ReadTables(const SwitchGraph& graph, const std::vector<const Row*>& rows,
+                  const std::vector<uint32_t>& order) {
+  Tables tables{graph, rows, {}, {}, {}, {}};
   tables.others = std::accumulate(graph.hosts.begin(), graph.hosts.end(), 0u) - 1;
-  std::vector<uint32_t> order;
-  for (uint32_t s = 0; s < graph.size(); ++s) {
-    const NodeIndex node = graph.node[s];
-    tables.row.push_back(plan.HasRow(node) ? plan.rows[node.value()].get() : nullptr);
-    if (node.value() < plan.order.size()) order.push_back(plan.order[node.value()]);
-  }
-  if (order.size() == graph.size()) {
+  if (!order.empty()) {
     tables.by_position.resize(graph.size());
     std::iota(tables.by_position.begin(), tables.by_position.end(), 0u);
     std::sort(tables.by_position.begin(), tables.by_position.end(),
               [&](uint32_t a, uint32_t b) { return order[a] < order[b]; });
-  } else {
-    order.clear();
   }
   AddWays(graph, order, tables);
   AddBlocks(graph, tables);
@@ -254,7 +248,19 @@ void ForEachCable(const SwitchGraph& graph, uint32_t s, Visit&& visit) {
 }  // namespace
 
 LinkLoad AllToAllLoad(const SwitchGraph& graph, const RoutingPlan& plan, Parallel& parallel) {
-  const Tables tables = ReadTables(graph, plan);
+  std::vector<const Row*> rows;
+  std::vector<uint32_t> order;
+  for (const NodeIndex node : graph.node) {
+    rows.push_back(plan.HasRow(node) ? plan.rows[node.value()].get() : nullptr);
+    if (node.value() < plan.order.size()) order.push_back(plan.order[node.value()]);
+  }
+  if (order.size() != graph.size()) order.clear();
+  return AllToAllLoad(graph, rows, order, parallel);
+}
+
+LinkLoad AllToAllLoad(const SwitchGraph& graph, const std::vector<const Row*>& rows,
+                      const std::vector<uint32_t>& order, Parallel& parallel) {
+  const Tables tables = ReadTables(graph, rows, order);
   const size_t parts = std::min<size_t>(
       tables.blocks.size(), kPartsPerThread * static_cast<size_t>(parallel.concurrency()));
   std::vector<Sums> sums(parts);

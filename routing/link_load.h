@@ -32,5 +32,8 @@ struct LinkLoad {
 // The same for any thread count. Nothing is assumed of the plan but that its rows belong to the
 // graph's switches; a null row serves nothing.
 LinkLoad AllToAllLoad(const SwitchGraph& graph, const RoutingPlan& plan, Parallel& parallel);
+// Of tables that are no plan yet: rows by switch, null ones allowed; `order` empty: none.
+LinkLoad AllToAllLoad(const SwitchGraph& graph, const std::vector<const Row*>& rows,
+                      const std::vector<uint32_t>& order, Parallel& parallel);
 
 }  // namespace fabricd::routing

@@ -27,11 +27,12 @@ double Demand(uint64_t inside, uint64_t all, uint64_t cables) {
                            static_cast<double>(cables);
 }
 
-// The pieces that switches of rank < below form: the most that must cross one cable of a border.
-double WorstPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below, uint64_t all) {
+}  // namespace
+
+void ForEachPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below,
+                  const std::function<void(uint64_t hosts, uint64_t cables)>& visit) {
   std::vector<uint8_t> seen(graph.size(), 0);
   std::vector<uint32_t> stack;
-  double worst = 0;
   for (uint32_t first = 0; first < graph.size(); ++first) {
     if (seen[first] || levels.rank[first] >= below) continue;
     uint64_t hosts = 0, cables = 0;
@@ -51,12 +52,9 @@ double WorstPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below
         }
       }
     }
-    worst = std::max(worst, Demand(hosts, all, cables));
+    visit(hosts, cables);
   }
-  return worst;
 }
-
-}  // namespace
 
 double CutBound(const SwitchGraph& graph, const Levels& levels) {
   const uint64_t all = std::accumulate(graph.hosts.begin(), graph.hosts.end(), uint64_t{0});
@@ -67,7 +65,9 @@ double CutBound(const SwitchGraph& graph, const Levels& levels) {
     bound = std::max(bound, Demand(graph.hosts[s], all, cables));
   }
   for (uint32_t below = 1; below <= levels.top; ++below)
-    bound = std::max(bound, WorstPiece(graph, levels, below, all));
+    ForEachPiece(graph, levels, below, [&](uint64_t hosts, uint64_t cables) {
+      bound = std::max(bound, Demand(hosts, all, cables));
+    });
   return bound;
 }
 

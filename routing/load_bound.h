@@ -10,6 +10,9 @@
 //   over shortest ways is high; each round gives a valid bound and the best is kept.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "routing/graph.h"
 #include "routing/hop_costs.h"
 #include "routing/levels.h"
@@ -21,6 +24,11 @@ struct LoadBound {
   double cut = 0, dual = 0;  // Host pairs on one cable direction.
   double value() const { return cut > dual ? cut : dual; }
 };
+
+// The pieces that the switches of rank < `below` form among themselves: hosts on them, and cables
+// from them to switches above.
+void ForEachPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below,
+                  const std::function<void(uint64_t hosts, uint64_t cables)>& visit);
 
 // The cut alone, which is quick and nearly always the higher one.
 double CutBound(const SwitchGraph& graph, const Levels& levels);

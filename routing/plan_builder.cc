@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "routing/balance.h"
 #include "routing/node_name.h"
 #include "routing/table_writer.h"
 
@@ -72,6 +73,24 @@ WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& le
   AddOrder(graph, order);
   AddExempt(graph, tables.unserved);
   return tables;
+}
+
+void PlanBuilder::BalanceTables(WrittenTables& tables, const Levels& levels, const Order& order,
+                                const HopCosts& costs) {
+  const SwitchGraph& graph = *tables.graph;
+  const BalanceReport report =
+      Balance(graph, levels, order, costs, input_.options.balance, tables.rows, parallel_);
+  if (report.moved == 0) return;
+  const RoutingPlan* previous = input_.previous;
+  parallel_.For(graph.size(), [&](size_t s) {
+    const NodeIndex node = graph.node[s];
+    if (previous && previous->HasRow(node))
+      tables.rows[s]->ShareEqualPages(*previous->rows[node.value()]);
+  });
+  AddNote(
+      fmt::format("all-to-all load balanced: {} pairs of hosts on the most loaded cable, not "
+                  "{}, by moving {} table entries; the lower bound is {:.0f}",
+                  report.after, report.before, report.moved, report.bound));
 }
 
 void PlanBuilder::AddRows(const SwitchGraph& graph, const Order& order,

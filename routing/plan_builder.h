@@ -48,6 +48,9 @@ class PlanBuilder {
   WrittenTables& AddTables(const SwitchGraph& graph, const Levels& levels,
                            const std::vector<Destination>& destinations, const Order& order,
                            const HopCosts& costs);
+  // Moves entries of tables that AddTables() made, by the policy of the options (balance.h).
+  void BalanceTables(WrittenTables& tables, const Levels& levels, const Order& order,
+                     const HopCosts& costs);
   // Rows that the engine wrote, [switch], of row_size() entries, and what is not in them on
   // purpose. `order` is empty where the ways follow none.
   void AddRows(const SwitchGraph& graph, const Order& order, std::vector<std::shared_ptr<Row>> rows,

@@ -47,7 +47,8 @@ absl::StatusOr<RoutingPlan> UpDown::Compute(const RoutingInput& input) const {
     if (graph.size() > 1)
       builder.AddNote(
           fmt::format("{} switches in {} order, {} on top", graph.size(), chosen.kind, apex));
-    builder.AddTables(graph, levels, chosen.order, chosen.costs);
+    WrittenTables& tables = builder.AddTables(graph, levels, chosen.order, chosen.costs);
+    builder.BalanceTables(tables, levels, chosen.order, chosen.costs);
   }
   return builder.Finish();
 }
