@@ -49,11 +49,7 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
   std::vector<RailNumbers::Piece> pieces;
   for (const SwitchGraph& graph : builder.graphs()) {
     levels.push_back(FindLevels(graph));
-<<<<<<< Updated upstream
     const Slots slots = builder.FindSlots(graph, levels.back());
-=======
-    const Slots slots = SlotsOf(graph, FindGroups(graph, levels.back(), nullptr));
->>>>>>> Stashed changes
     std::vector<uint32_t> up_links;
     for (const SlotClass& of : slots.of) up_links.push_back(of.places());
     pieces.push_back({&graph, std::move(up_links), TopologicalOrder(graph, levels.back())});
