@@ -121,6 +121,7 @@ void SimDevice::PowerUpSwitch() {
   switch_info_.inbound_enforcement_cap = options_.partition_enforcement_cap != 0;
   switch_info_.outbound_enforcement_cap = options_.partition_enforcement_cap != 0;
   switch_info_.enhanced_port0 = enhanced_port0_;
+  switch_info_.optimized_sl_to_vl = options_.optimized_sl_to_vl ? 1 : 0;
   switch_info_.default_port = kLinearForwardingNoPath;
   switch_info_.default_multicast_primary_port = kLinearForwardingNoPath;
   switch_info_.default_multicast_not_primary_port = kLinearForwardingNoPath;

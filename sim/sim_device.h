@@ -42,6 +42,8 @@ struct DeviceOptions {
   uint8_t vl_cap = 4;                       // VL0-7
   uint8_t mtu_cap = 5;                      // 4096 bytes
   uint8_t guid_cap = 32;
+  // Switches take a whole SL to VL mapping in one Set.
+  bool optimized_sl_to_vl = false;
 };
 
 inline constexpr uint16_t kFirstMulticastLid = kMaxUnicastLid.value() + 1;

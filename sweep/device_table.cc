@@ -100,6 +100,7 @@ MKey DeviceTable::MKeyOf(NodeIndex node) const {
 void DeviceTable::Remove(NodeIndex node) {
   if (node.value() < devices_.size()) devices_[node.value()] = Device();
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
+  lanes_.Forget(node);
   absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
 }
@@ -133,6 +134,7 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
 
 void DeviceTable::ForgetTables() {
   lfts_.clear();
+  lanes_.Clear();
   settled_.clear();
 }
 

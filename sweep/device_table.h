@@ -13,6 +13,7 @@
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
 #include "routing/plan.h"
+#include "sweep/lane_tables.h"
 #include "sweep/options.h"
 
 namespace fabricd::sweep {
@@ -90,6 +91,7 @@ class DeviceTable {
   }
 
   AppliedLft& Lft(NodeIndex node);
+  AppliedLanes& lanes() { return lanes_; }
   // A port's P_Key table as last read, block by block; nullopt: that block did not answer. Writing
   // beside a block that is not known could take somebody's key away.
   using PKeyBlocks = std::vector<std::optional<wire::PKeyTable>>;
@@ -120,6 +122,7 @@ class DeviceTable {
   const SmOptions* options_;
   std::vector<Device> devices_;   // [NodeIndex]
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
+  AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
   absl::flat_hash_map<PortRef, uint64_t> settled_;
 };

@@ -24,9 +24,11 @@ uint32_t ModifierFor(const fabric::Node& node, PortNum port) {
 }
 
 // A running link keeps what it runs with while that is legal at both ends: jobs come first.
-bool RunsWithin(const PortInfo& here, const PortInfo& there, uint8_t mtu_max, uint8_t vls_max) {
+// Between switches, with as many lanes as routes may take.
+bool RunsWithin(const PortInfo& here, const PortInfo& there, uint8_t mtu_max, uint8_t vls_min,
+                uint8_t vls_max) {
   return here.port_state >= PortState::kArmed && here.neighbor_mtu >= 1 &&
-         here.neighbor_mtu <= mtu_max && here.operational_vls >= 1 &&
+         here.neighbor_mtu <= mtu_max && here.operational_vls >= vls_min &&
          here.operational_vls <= vls_max && here.operational_vls == there.operational_vls;
 }
 
@@ -59,7 +61,10 @@ void PortConfig::ConfigureLink(const fabric::Node& node, const fabric::Port& por
   const uint8_t vls =
       std::min({port.info.vl_cap, peer.info.vl_cap, options_.link.max_operational_vls});
   const uint8_t vls_max = std::min(port.info.vl_cap, peer.info.vl_cap);
-  if (!RunsWithin(port.info, peer.info, mtu, vls_max)) {
+  uint8_t vls_min = 1;
+  if (node.IsSwitch() && peer_node.IsSwitch())
+    while (vls_min < vls && wire::DataVls(vls_min) < options_.routing.lanes_max) ++vls_min;
+  if (!RunsWithin(port.info, peer.info, mtu, vls_min, vls_max)) {
     // An active link outside of its abilities has to retrain before the values may change.
     if (port.info.port_state >= PortState::kArmed) info.port_state = PortState::kDown;
     info.neighbor_mtu = mtu;

@@ -45,6 +45,8 @@ std::string_view StageName(Programmer::Stage stage) {
     case Programmer::Stage::kSwitches: return "switches";
     case Programmer::Stage::kPorts: return "ports";
     case Programmer::Stage::kTables: return "forwarding tables";
+    case Programmer::Stage::kReadLanes: return "reading lanes";
+    case Programmer::Stage::kLanes: return "lanes";
     case Programmer::Stage::kArm: return "arming";
     case Programmer::Stage::kActivate: return "activating";
     case Programmer::Stage::kDone: return "done";
@@ -79,6 +81,8 @@ void Programmer::EnterStage(Stage stage) {
     case Stage::kSwitches: ListSwitches(); break;
     case Stage::kPorts: ListPorts(); break;
     case Stage::kTables: break;  // Listed once the plan is there.
+    case Stage::kReadLanes: ListReadLanes(); break;
+    case Stage::kLanes: ListLanes(); break;
     case Stage::kArm: ListStates(What::kArm, wire::PortState::kInit); break;
     case Stage::kActivate: ListStates(What::kActivate, wire::PortState::kArmed); break;
     case Stage::kDone: break;
@@ -94,7 +98,10 @@ void Programmer::ListReadTables() {
     // may hold what is wanted: it was away, or this SM was.
     AppliedLft& applied = devices_.Lft(node.index);
     const bool anothers = node.port(PortNum(0)).info.master_sm_lid != sm_lid;
-    if (node.switch_info->linear_fdb_top == 0 || anothers) applied.Forget();
+    if (node.switch_info->linear_fdb_top == 0 || anothers) {
+      applied.Forget();
+      devices_.lanes().Forget(node.index);
+    }
     if (node.switch_info->linear_fdb_top == 0) return;
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
       if (!applied.Knows(block) && !applied.IsDistrusted(block))
@@ -149,6 +156,88 @@ void Programmer::ListTables() {
         items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kBlock});
   });
   Stripe();
+}
+
+void Programmer::ListReadLanes() {
+  if (plan_ == nullptr || plan_->lanes == 1) return;
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!devices_.Has(node.index)) return;
+    for (const LaneTable& table : LaneTablesOf(*input_.snapshot, node)) {
+      // A CA whose link has just come up may have started anew.
+      const bool new_link =
+          !node.IsSwitch() && node.port(table.port.port).info.port_state == wire::PortState::kInit;
+      if (new_link) devices_.lanes().Doubt(table);
+      if (devices_.lanes().Find(table) != nullptr) continue;
+      items_.push_back(
+          {node.index, table.in_out, table.port.port,
+           table.kind == LaneTable::Kind::kMap ? What::kReadMap : What::kReadArbitration});
+    }
+  });
+  Stripe();
+}
+
+void Programmer::ListLanes() {
+  if (plan_ == nullptr || plan_->lanes == 1) return;
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (devices_.Has(node.index)) ListLanesOf(node);
+  });
+  Stripe();
+}
+
+void Programmer::ListLanesOf(const fabric::Node& node) {
+  const size_t first = items_.size();
+  std::optional<wire::SmpData> map;
+  bool one_map = node.IsSwitch() && node.switch_info->optimized_sl_to_vl != 0;
+  size_t maps = 0;
+  for (const LaneTable& table : LaneTablesOf(*input_.snapshot, node)) {
+    const auto wanted = WantedOf(table);
+    if (!wanted) continue;
+    const bool is_map = table.kind == LaneTable::Kind::kMap;
+    if (is_map) {
+      ++maps;
+      one_map &= !map || *map == *wanted;
+      map = wanted;
+    }
+    const wire::SmpData* held = devices_.lanes().Find(table);
+    if (held != nullptr && *held == *wanted) continue;
+    items_.push_back(
+        {node.index, table.in_out, table.port.port, is_map ? What::kMap : What::kArbitration});
+  }
+  const auto is_map = [](const Item& item) { return item.what == What::kMap; };
+  const auto begin = items_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto differing = std::count_if(begin, items_.end(), is_map);
+  if (!one_map || maps < 2 || differing < 2) return;
+  const Item representative = *std::find_if(begin, items_.end(), is_map);
+  items_.erase(std::remove_if(begin, items_.end(), is_map), items_.end());
+  items_.push_back({node.index, representative.block, PortNum(0), What::kWholeMap});
+}
+
+LaneTable Programmer::LaneTableOf(const Item& item) {
+  const bool is_arbitration =
+      item.what == What::kReadArbitration || item.what == What::kArbitration;
+  return {{item.node, item.port},
+          is_arbitration ? LaneTable::Kind::kArbitration : LaneTable::Kind::kMap,
+          item.block};
+}
+
+std::optional<wire::SmpData> Programmer::WantedOf(const LaneTable& table) const {
+  const fabric::Node& node = *builder_.node(table.port.node);
+  wire::SmpData bytes{};
+  if (table.kind == LaneTable::Kind::kMap) {
+    const PortNum out =
+        node.IsSwitch() ? PortNum(static_cast<uint8_t>(table.in_out & 0xFF)) : table.port.port;
+    LaneMap(plan_->lanes, node.port(out).info).Encode(bytes);
+    return bytes;
+  }
+  const wire::SmpData* held = devices_.lanes().Find(table);
+  if (held == nullptr) return std::nullopt;  // It did not answer: the next run asks again.
+  const wire::PortInfo& info = node.port(table.port.port).info;
+  const auto wanted =
+      ServeLanes(wire::VlArbitrationTable::Decode(*held), info.vl_arb_low_cap,
+                 std::min<int>(plan_->lanes, std::max(1, wire::DataVls(info.operational_vls))));
+  if (!wanted) return std::nullopt;
+  wanted->Encode(bytes);
+  return bytes;
 }
 
 void Programmer::ListStates(What what, wire::PortState from) {
@@ -229,6 +318,11 @@ bool Programmer::Send(const Item& item) {
     case What::kBlock: return SendBlock(item);
     case What::kArm: return SendState(item, wire::PortState::kArmed);
     case What::kActivate: return SendState(item, wire::PortState::kActive);
+    case What::kReadMap:
+    case What::kMap:
+    case What::kWholeMap:
+    case What::kReadArbitration:
+    case What::kArbitration: return SendLaneTable(item);
     case What::kReread: break;  // Never listed.
   }
   return false;
@@ -285,6 +379,31 @@ bool Programmer::SendBlock(const Item& item) {
   return true;
 }
 
+bool Programmer::SendLaneTable(const Item& item) {
+  LaneTable table = LaneTableOf(item);
+  const bool is_switch = builder_.node(item.node)->IsSwitch();
+  const PortRef route = RouteOf(item);
+  if (item.what == What::kReadMap || item.what == What::kReadArbitration) {
+    Submit(devices_.Get(route, table.attribute(), table.Modifier(is_switch)), item);
+    return true;
+  }
+  const auto wanted = WantedOf(table);
+  if (!wanted) return false;
+  // Confirmed by the answer alone.
+  if (item.what == What::kWholeMap) {
+    for (const LaneTable& one : LaneTablesOf(*input_.snapshot, *builder_.node(item.node)))
+      if (one.kind == LaneTable::Kind::kMap) devices_.lanes().Doubt(one);
+    table.kind = LaneTable::Kind::kWholeMap;
+  } else {
+    devices_.lanes().Doubt(table);
+  }
+  mad::SmpRequest request = devices_.Get(route, table.attribute(), table.Modifier(is_switch));
+  request.method = wire::Method::kSet;
+  request.data = *wanted;
+  Submit(std::move(request), item);
+  return true;
+}
+
 bool Programmer::SendState(const Item& item, wire::PortState state) {
   const PortWish wish = PortConfig::ChangeState(*builder_.node(item.node), item.port, state);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
@@ -318,6 +437,13 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
       if (!HasDefaultKey(*blocks[0])) NoteContradiction(item, completion);
       break;
     }
+    case What::kReadMap:
+    case What::kReadArbitration:
+      devices_.lanes().Confirm(LaneTableOf(item), LaneBytes(item, completion.response.data));
+      break;
+    case What::kMap:
+    case What::kWholeMap:
+    case What::kArbitration: OnLaneTable(item, completion); break;
     case What::kConfigure:
     case What::kArm:
     case What::kActivate:
@@ -335,6 +461,32 @@ void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
   }
   devices_.Lft(item.node).Distrust(item.block);
   NoteContradiction(item, completion);
+}
+
+// What was read or written, as far as the table goes.
+wire::SmpData Programmer::LaneBytes(const Item& item, const wire::SmpData& data) {
+  wire::SmpData bytes{};
+  if (LaneTableOf(item).kind == LaneTable::Kind::kMap)
+    wire::SlToVlMappingTable::Decode(data).Encode(bytes);
+  else
+    wire::VlArbitrationTable::Decode(data).Encode(bytes);
+  return bytes;
+}
+
+// The next run reads a table again whose device answers a Set with anything else than was wanted.
+void Programmer::OnLaneTable(const Item& item, const mad::Completion& completion) {
+  const LaneTable table = LaneTableOf(item);
+  const wire::SmpData bytes = LaneBytes(item, completion.response.data);
+  devices_.lanes().Confirm(table, bytes);
+  const auto wanted = WantedOf(table);  // Of an arbitration table: what it lacks even now.
+  if (wanted && *wanted != bytes) {
+    devices_.lanes().Doubt(table);
+    NoteContradiction(item, completion);
+    return;
+  }
+  if (item.what != What::kWholeMap) return;
+  for (const LaneTable& one : LaneTablesOf(*input_.snapshot, *builder_.node(item.node)))
+    if (one.kind == LaneTable::Kind::kMap) devices_.lanes().Confirm(one, bytes);
 }
 
 void Programmer::NoteContradiction(const Item& item, const mad::Completion& completion) {

@@ -9,6 +9,8 @@
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
 //   kPorts       P_Keys, PortInfo: LID, link parameters
 //   kTables      LFT blocks; waits here for the plan
+//   kReadLanes   a plan of several lanes: mappings and arbitration that are not known
+//   kLanes       the same: SLtoVLMappingTables, VLArbitrationTables
 //   kArm         PortInfo: INIT → ARMED
 //   kActivate    PortInfo: ARMED → ACTIVE
 // Requests are made when there is room for them, so a stage of a million writes costs a few bytes
@@ -37,7 +39,17 @@ struct ProgrammerInput {
 
 class Programmer {
  public:
-  enum class Stage : uint8_t { kReadTables, kSwitches, kPorts, kTables, kArm, kActivate, kDone };
+  enum class Stage : uint8_t {
+    kReadTables,
+    kSwitches,
+    kPorts,
+    kTables,
+    kReadLanes,
+    kLanes,
+    kArm,
+    kActivate,
+    kDone
+  };
 
   // References must outlive this. The builder takes every confirmed value.
   Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
@@ -69,7 +81,12 @@ class Programmer {
     kBlock,
     kArm,
     kActivate,
-    kReread
+    kReread,
+    kReadMap,  // `block`: in << 8 | out of a switch.
+    kMap,
+    kWholeMap,  // All of a switch at once.
+    kReadArbitration,
+    kArbitration
   };
   struct Item {
     NodeIndex node;
@@ -83,6 +100,9 @@ class Programmer {
   void ListSwitches();
   void ListPorts();
   void ListTables();
+  void ListReadLanes();
+  void ListLanes();
+  void ListLanesOf(const fabric::Node& node);
   void ListStates(What what, wire::PortState from);
   void Stripe();
 
@@ -92,15 +112,21 @@ class Programmer {
   bool SendConfigure(const Item& item);
   bool SendPKeys(const Item& item);
   bool SendBlock(const Item& item);
+  bool SendLaneTable(const Item& item);
   bool SendState(const Item& item, wire::PortState state);
   void Submit(mad::SmpRequest request, const Item& item);
 
   void OnBlock(const Item& item, const mad::Completion& completion);
   void NoteContradiction(const Item& item, const mad::Completion& completion);
+  void OnLaneTable(const Item& item, const mad::Completion& completion);
   void OnSwitchInfo(const Item& item, const mad::Completion& completion);
   void OnPortInfo(const Item& item, const mad::Completion& completion);
   void NoteFailure(const Item& item, const mad::Completion& completion);
   bool IsLinkReady(const fabric::Node& node, const fabric::Port& port) const;
+  static LaneTable LaneTableOf(const Item& item);
+  static wire::SmpData LaneBytes(const Item& item, const wire::SmpData& data);
+  // What the table is to hold; nullopt: what it holds.
+  std::optional<wire::SmpData> WantedOf(const LaneTable& table) const;
   std::string NameOf(NodeIndex node, PortNum port) const;
   uint64_t Fingerprint(const PortWish& wish, const wire::PortInfo& seen) const;
 

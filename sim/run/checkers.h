@@ -29,6 +29,12 @@ std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit = 10)
 // Switches that send a LID in a circle. (BrokenPairs names the pairs that suffer; here also LIDs
 // that nobody holds count.)
 std::vector<std::string> Loops(const SimFabric& fabric, size_t limit = 10);
+// Virtual lanes on which the devices' own tables (forwarding and SL to VL) let packets wait for
+// each other in a circle, when each source takes the plan's service levels. The plan's node indices
+// are those of `snapshot`.
+std::vector<std::string> CreditLoops(const SimFabric& fabric,
+                                     const fabric::FabricSnapshot& snapshot,
+                                     const routing::RoutingPlan& plan);
 // LIDs held by two ports, or end ports of linked nodes without one.
 std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit = 10);
 // Table entries up to the LID top that differ from the plan, one for each block. The plan's node

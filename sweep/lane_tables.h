@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan of several lanes wants of the devices' SLtoVLMappingTables (IBA vol 1 §14.2.5.8) and
+// VLArbitrationTables (§14.2.5.9), and what they were last confirmed to hold. A plan of one lane
+// wants nothing: packets of service level 0 take VL 0 under every mapping that was ever written
+// here, and tables whose dependencies make no circle at all make none on any lane, so the mappings
+// of an earlier plan may stay.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "common/ids.h"
+#include "fabric/snapshot.h"
+#include "mad/wire/tables.h"
+
+namespace fabricd::sweep {
+
+// Service level n on lane n % lanes; on a link with fewer VLs (towards an end port, where no
+// dependency goes on) modulo those.
+wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out);
+
+// The low-priority table with the lanes added that no entry serves; nullopt: all are served, or
+// `cap` (VLArbLowCap) leaves no entry for them.
+std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
+                                                   int lanes);
+
+// One table of one device.
+struct LaneTable {
+  PortRef port;  // Of a switch: port 0 for mappings, the port itself for arbitration.
+  enum class Kind : uint8_t { kMap, kWholeMap, kArbitration } kind;
+  uint16_t in_out = 0;  // kMap of a switch: in << 8 | out.
+
+  wire::AttributeId attribute() const {
+    return kind == Kind::kArbitration ? wire::AttributeId::kVlArbitrationTable
+                                      : wire::AttributeId::kSlToVlMappingTable;
+  }
+  uint32_t Modifier(bool is_switch) const;
+  friend bool operator<(const LaneTable& a, const LaneTable& b) {
+    return std::tie(a.port, a.kind, a.in_out) < std::tie(b.port, b.kind, b.in_out);
+  }
+};
+// All that `lanes` concern at a node whose links are up.
+std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
+                                    const fabric::Node& node);
+
+// Confirmed contents: known between the GetResp that showed them and the next Set.
+class AppliedLanes {
+ public:
+  const wire::SmpData* Find(const LaneTable& table) const {
+    const auto found = tables_.find(table);
+    return found == tables_.end() ? nullptr : &found->second;
+  }
+  void Confirm(const LaneTable& table, const wire::SmpData& bytes) { tables_[table] = bytes; }
+  void Doubt(const LaneTable& table) { tables_.erase(table); }
+  void Forget(NodeIndex node);
+  void Clear() { tables_.clear(); }
+
+ private:
+  std::map<LaneTable, wire::SmpData> tables_;
+};
+
+}  // namespace fabricd::sweep

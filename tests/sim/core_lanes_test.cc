@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of several lanes on simulated devices: mappings, arbitration and VLs of links.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/generate.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
+
+namespace fabricd::test {
+namespace {
+
+using testing::IsEmpty;
+
+std::shared_ptr<const fabric::FabricSnapshot> Make(const std::string& spec) {
+  auto made = sim::Generate(spec);
+  EXPECT_TRUE(made.ok()) << made.status();
+  return *made;
+}
+
+sweep::CoreOptions Lanes(uint8_t most) {
+  sweep::CoreOptions options;
+  options.routing.chain = {"layered"};
+  options.routing.lanes_max = most;
+  return options;
+}
+
+const routing::RoutingPlan& PlanOf(const sim::Simulation& harness, size_t sm) {
+  return *harness.manager(sm).view->plan;
+}
+
+std::vector<std::string> LoopsOf(const sim::Simulation& harness, size_t sm) {
+  const auto& view = *harness.manager(sm).view;
+  return sim::CreditLoops(harness.fabric(), *view.snapshot, *view.plan);
+}
+
+// Every way through every switch maps level n to lane n % lanes, and every lane is served.
+void ExpectLanes(const sim::SimFabric& fabric, uint8_t lanes) {
+  size_t maps = 0;
+  for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+    const sim::SimDevice& device = *fabric.device(NodeIndex(i));
+    const int last = device.IsSwitch() ? device.last_port().value() : 0;
+    for (int out = 1; out <= last; ++out) {
+      const PortNum to(static_cast<uint8_t>(out));
+      if (!device.port(to).plugged) continue;
+      EXPECT_GE(wire::DataVls(device.port(to).info.operational_vls), lanes);
+      const auto low = device.port(to).vl_arbitration.find(1);
+      ASSERT_NE(low, device.port(to).vl_arbitration.end());
+      for (uint8_t lane = 0; lane < lanes; ++lane)
+        EXPECT_TRUE(std::any_of(low->second.entries.begin(), low->second.entries.end(),
+                                [&](const auto& e) { return e.vl == lane && e.weight > 0; }));
+      for (int in = 0; in <= last; ++in) {
+        const PortNum from(static_cast<uint8_t>(in));
+        if (in == out || (in != 0 && !device.port(from).plugged)) continue;
+        ++maps;
+        for (uint8_t level = 0; level < 16; ++level)
+          ASSERT_EQ(device.SlToVl(from, to).vl[level], level % lanes)
+              << device.description() << " " << in << " to " << out;
+      }
+    }
+  }
+  EXPECT_GT(maps, 0u);
+}
+
+class LanesOnATorus : public testing::TestWithParam<bool> {};
+
+TEST_P(LanesOnATorus, AreProgrammedOnceAndCannotDeadlock) {
+  sim::SimOptions devices;
+  devices.device.optimized_sl_to_vl = GetParam();
+  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"), devices);
+  const size_t sm = harness.Add(Lanes(8));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
+  const uint8_t lanes = PlanOf(harness, sm).lanes;
+  ASSERT_GT(lanes, 1);
+  ExpectLanes(harness.fabric(), lanes);
+  EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
+
+  harness.fabric().ResetStats();
+  harness.Post(sm, sweep::SweepCommand{1, true});
+  ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
+  EXPECT_EQ(harness.fabric().stats().sets(), 0u);
+  EXPECT_FALSE(harness.fabric().stats().smps.count(wire::AttributeId::kSlToVlMappingTable));
+
+  // A manager that starts anew reads what the devices have, and finds it right.
+  harness.Kill(sm);
+  harness.RunFor(std::chrono::seconds(1));
+  harness.fabric().ResetStats();
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm));
+  const auto& again = harness.fabric().stats().smps.at(wire::AttributeId::kSlToVlMappingTable);
+  EXPECT_GT(again.gets, 0u);
+  EXPECT_EQ(again.sets, 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Switches, LanesOnATorus, testing::Bool(), [](const auto& switches) {
+  return std::string(switches.param ? "Optimized" : "Plain");
+});
+
+// The checker sees what the service levels prevent.
+TEST(Lanes, TheSameTablesCanDeadlockOnOneLane) {
+  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  const size_t sm = harness.Add(Lanes(8));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  ASSERT_GT(PlanOf(harness, sm).lanes, 1);
+  routing::RoutingPlan flat = PlanOf(harness, sm);
+  flat.service_levels.clear();
+  const auto& view = *harness.manager(sm).view;
+  EXPECT_FALSE(sim::CreditLoops(harness.fabric(), *view.snapshot, flat).empty());
+}
+
+TEST(Lanes, AreNoMoreThanTheSwitchesHave) {
+  sim::SimOptions devices;
+  devices.device.vl_cap = 1;  // VL0 alone.
+  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"), devices);
+  const size_t sm = harness.Add(Lanes(8));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  EXPECT_EQ(PlanOf(harness, sm).lanes, 1);
+  EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
+  EXPECT_THAT(PlanOf(harness, sm).notes, testing::Contains(testing::HasSubstr("port")));
+}
+
+TEST(Lanes, OneLaneLeavesTheMappingsAlone) {
+  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  const size_t sm = harness.Add(Lanes(1));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  EXPECT_EQ(PlanOf(harness, sm).lanes, 1);
+  EXPECT_FALSE(harness.fabric().stats().smps.count(wire::AttributeId::kSlToVlMappingTable));
+  EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
+}
+
+// A switch that was restarted has lost its mappings, whatever was confirmed before.
+TEST(Lanes, ComeBackAfterARestartOfASwitch) {
+  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  const size_t sm = harness.Add(Lanes(8));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  const uint8_t lanes = PlanOf(harness, sm).lanes;
+  uint32_t index = 0;
+  while (!harness.fabric().device(NodeIndex(index))->IsSwitch()) ++index;
+  ASSERT_TRUE(harness.fabric().Reboot(harness.now(), NodeIndex(index)).ok());
+  ASSERT_TRUE(harness.RunUntil([&] {
+    return harness.manager(sm).core->sweeps_done() > 1 && harness.manager(sm).core->subnet_up() &&
+           sim::PortsNotActive(harness.fabric()).empty();
+  }));
+  harness.RunFor(std::chrono::seconds(30));
+  ASSERT_EQ(PlanOf(harness, sm).lanes, lanes);
+  ExpectLanes(harness.fabric(), lanes);
+}
+
+}  // namespace
+}  // namespace fabricd::test
