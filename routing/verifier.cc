@@ -342,7 +342,8 @@ class Judge {
         const uint8_t out = entries[size_t{source} * kTile];
         const Far& far = wiring_.far(source, out);
         // What is left of an earlier plan may end nowhere, but not in somebody else's hands.
-        const bool harmless = IsStale(lid) && out != 0 && far.node != Far::kEndPort;
+        const bool left = IsStale(lid) || IsPending(source, lid);
+        const bool harmless = left && out != 0 && far.node != Far::kEndPort;
         if (out != kNoRoute && !harmless)
           walks.Add(fmt::format("{}: {} cannot be reached from here but has a route by port {}",
                                 wiring_.Name(source), wiring_.LidName(lid), out));

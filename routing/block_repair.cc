@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/block_repair.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "common/check.h"
+
+namespace fabricd::routing {
+namespace {
+
+constexpr uint32_t kNone = LinkMap::kNone;
+constexpr uint32_t kMostHops = 254;
+
+constexpr BlockResult::Entries MakeEmpty() {
+  BlockResult::Entries entries{};
+  for (uint8_t& entry : entries) entry = kNoRoute;
+  return entries;
+}
+constexpr BlockResult::Entries kEmpty = MakeEmpty();
+
+constexpr uint64_t Bit(uint32_t lid) { return uint64_t{1} << lid; }
+
+}  // namespace
+
+BlockRepair::BlockRepair(const RepairView& view)
+    : view_(view),
+      links_(*view.links),
+      own_(links_.size(), kNone),
+      seen_(links_.size(), 0),
+      is_member_(links_.size(), 0),
+      used_(links_.size(), 0),
+      down_(links_.size(), kNoHops),
+      hops_(links_.size(), kNoHops) {}
+
+BlockResult BlockRepair::Run(const BlockTask& task) {
+  Start(task);
+  FindUpstream();
+  FindUsed();
+  MendUsed();
+  uint64_t unsolved = task.anywhere & placed_;
+  for (const Record& record : records_) {
+    const uint64_t left = record.lids & ~record.mended;
+    const bool all = record.must || !view_.urgent;
+    unsolved |= all ? left : links_.end_ports(record.at) ? left & hosts_ : 0;
+  }
+  ForEachBit(unsolved, [&](uint32_t lid) {
+    if (!result_.needs_pieces) Solve(lid);
+  });
+  MendFree();
+  LeavePending();
+  Finish();
+  return std::move(result_);
+}
+
+void BlockRepair::Start(const BlockTask& task) {
+  task_ = &task;
+  result_ = {};
+  first_lid_ = task.block * static_cast<uint32_t>(Row::kBlock);
+  hosts_ = placed_ = 0;
+  for (uint32_t lid = 0; lid < Row::kBlock; ++lid) {
+    const LidPlace at = place(lid);
+    if (at.IsNowhere()) continue;
+    placed_ |= Bit(lid);
+    if (!at.IsSwitch()) hosts_ |= Bit(lid);
+  }
+  for (const BlockTask::Write& write : task.writes) Set(write.at, write.lid, write.value);
+  for (const BlockTask::Broken& broken : task.broken) {
+    uint64_t lids = broken.lids & placed_ & ~task.anywhere;
+    if (!view_.pieces.empty())
+      ForEachBit(lids, [&](uint32_t lid) {
+        if (IsWanted(broken.at, lid)) return;
+        lids &= ~Bit(lid);
+        result_.stale |= Bit(lid);
+      });
+    AddRecord(broken.at, kNone, lids, broken.ordinal, broken.must);
+  }
+}
+
+void BlockRepair::Finish() {
+  for (uint32_t s : touched_) seen_[s] = 0;
+  touched_.clear();
+  records_.clear();
+  for (const auto& [s, entries] : result_.changed) own_[s] = kNone;
+  std::sort(result_.changed.begin(), result_.changed.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+const uint8_t* BlockRepair::OldEntries(uint32_t s) const {
+  const Row* row = s < view_.rows.size() ? view_.rows[s] : nullptr;
+  return row && task_->block < row->blocks() ? row->block(task_->block) : kEmpty.data();
+}
+
+const uint8_t* BlockRepair::Entries(uint32_t s) const {
+  return own_[s] == kNone ? OldEntries(s) : result_.changed[own_[s]].second.data();
+}
+
+void BlockRepair::Set(uint32_t s, uint32_t lid, uint8_t value) {
+  if (own_[s] == kNone) {
+    BlockResult::Entries entries;
+    std::copy_n(OldEntries(s), Row::kBlock, entries.begin());
+    own_[s] = static_cast<uint32_t>(result_.changed.size());
+    result_.changed.emplace_back(s, entries);
+  }
+  result_.changed[own_[s]].second[lid] = value;
+}
+
+bool BlockRepair::IsWanted(uint32_t s, uint32_t lid) const {
+  return view_.pieces.empty() || view_.pieces[s] == view_.pieces[place(lid).at];
+}
+
+void BlockRepair::AddRecord(uint32_t at, uint32_t parent, uint64_t lids, uint32_t ordinal,
+                            bool must) {
+  lids &= ~seen_[at];
+  if (lids == 0) return;
+  if (seen_[at] == 0) touched_.push_back(at);
+  seen_[at] |= lids;
+  records_.push_back({at, parent, lids, 0, 0, ordinal, must});
+}
+
+// What leads to a broken entry is broken. Behind a switch with hosts nobody needs to look: it is
+// the first to choose anew, and then all behind it arrive again.
+void BlockRepair::FindUpstream() {
+  for (uint32_t r = 0; r < records_.size(); ++r) {
+    const Record& record = records_[r];
+    const uint64_t stop = record.must || links_.end_ports(record.at) ? hosts_ : 0;
+    if (record.lids & ~stop) FindUpstreamOf(r, record.lids & ~stop);
+  }
+}
+
+void BlockRepair::FindUpstreamOf(uint32_t record, uint64_t lids) {
+  const uint32_t s = records_[record].at;
+  const FarEnd* far = links_.Ports(s);
+  const uint32_t end = links_.ports(s);
+  for (uint32_t port = 1; port < end; ++port)
+    if (far[port].IsSwitch()) __builtin_prefetch(Entries(far[port].head));
+  for (uint32_t port = 1; port < end; ++port) {
+    if (!far[port].IsSwitch() || far[port].head == s) continue;
+    const uint64_t found = EqualMask(Entries(far[port].head), far[port].port) & lids;
+    if (found) AddRecord(far[port].head, record, found, 0, false);
+  }
+}
+
+void BlockRepair::FindUsed() {
+  for (auto record = records_.rbegin(); record != records_.rend(); ++record) {
+    if (links_.end_ports(record->at)) record->used |= record->lids & hosts_;
+    if (record->parent != kNone) records_[record->parent].used |= record->used;
+  }
+}
+
+void BlockRepair::PassOn(Record& record) const {
+  if (record.parent != kNone) record.mended |= record.lids & records_[record.parent].mended;
+}
+
+// Nearest to the break first: what is mended there need not be mended further up.
+void BlockRepair::MendUsed() {
+  for (Record& record : records_) {
+    PassOn(record);
+    ForEachBit(record.used & ~record.mended, [&](uint32_t lid) {
+      if (MendLikeBefore(record, lid)) record.mended |= Bit(lid);
+    });
+  }
+}
+
+// What stands in a block that is written anyway costs nothing.
+void BlockRepair::MendFree() {
+  for (Record& record : records_) {
+    PassOn(record);
+    if (own_[record.at] == kNone) continue;
+    ForEachBit(record.lids & ~record.mended, [&](uint32_t lid) {
+      if (MendLikeBefore(record, lid)) record.mended |= Bit(lid);
+    });
+  }
+}
+
+void BlockRepair::LeavePending() {
+  for (const Record& record : records_)
+    if (record.lids & ~record.mended)
+      result_.pending.emplace_back(record.at, record.lids & ~record.mended);
+  std::sort(result_.pending.begin(), result_.pending.end());
+}
+
+// Hops from a switch to where the LID hangs; kNoHops: does not arrive (or not downwards only).
+uint32_t BlockRepair::Walk(uint32_t from, uint32_t lid, bool down_only) const {
+  const LidPlace to = place(lid);
+  uint32_t s = from;
+  for (uint32_t hops = 0; hops <= kMostHops; ++hops) {
+    if (s == to.at) {
+      // Nearly always right, and then not worth a look at one more table.
+      const bool sure = hops > 0 && !((seen_[s] | task_->anywhere) & Bit(lid));
+      return sure || Entries(s)[lid] == to.port ? hops : kNoHops;
+    }
+    const FarEnd far = links_.far(s, Entries(s)[lid]);
+    if (!far.IsSwitch() || (down_only && !IsUp(far.head, s))) return kNoHops;
+    s = far.head;
+  }
+  return kNoHops;
+}
+
+uint32_t BlockRepair::OldWalk(uint32_t from, uint32_t lid) const {
+  const LidPlace to = view_.old_links->place(first_lid_ + lid);
+  uint32_t s = from;
+  for (uint32_t hops = 0; hops <= kMostHops; ++hops) {
+    if (s == to.at) return hops;
+    const FarEnd far = view_.old_links->far(s, OldEntries(s)[lid]);
+    if (!far.IsSwitch()) return kNoHops;
+    s = far.head;
+  }
+  return kNoHops;
+}
+
+// Another port for one entry, so that the way is as long as before and rises or falls as before:
+// nobody else has to know. First the other cables to the same switch.
+bool BlockRepair::MendLikeBefore(Record& record, uint32_t lid) {
+  const uint32_t s = record.at;
+  if (s >= view_.old_links->size()) return false;
+  const FarEnd old = view_.old_links->far(s, OldEntries(s)[lid]);
+  const uint32_t hops = old.IsSwitch() ? OldWalk(s, lid) : kNoHops;
+  if (hops == kNoHops || old.head == s) return false;
+  const bool up = IsUp(s, old.head);
+  const uint32_t ordinal =
+      record.ordinal + static_cast<uint32_t>(std::popcount(record.lids & (Bit(lid) - 1)));
+  const FarEnd* far = links_.Ports(s);
+  if (record.parent == kNone) {
+    ports_.clear();
+    for (uint32_t port = 1; port < links_.ports(s); ++port)
+      if (far[port].head == old.head) ports_.push_back(static_cast<uint8_t>(port));
+    if (TakePort(s, lid, ordinal, hops, !up)) return true;
+  }
+  ports_.clear();
+  for (uint32_t port = 1; port < links_.ports(s); ++port)
+    if (far[port].IsSwitch() && far[port].head != s && IsUp(s, far[port].head) == up)
+      ports_.push_back(static_cast<uint8_t>(port));
+  // Sources start at different ports: what they all have to move must not pile up at the next.
+  return TakePort(s, lid, ordinal + view_.position[s], hops, !up);
+}
+
+// The first of ports_ from `start` on that brings the LID home; of several LIDs of one end port
+// each goes by another neighbour, or else by another cable, as far as there are any.
+bool BlockRepair::TakePort(uint32_t s, uint32_t lid, uint32_t start, uint32_t most_hops,
+                           bool down_only) {
+  const auto count = static_cast<uint32_t>(ports_.size());
+  const bool alone = place(lid ^ 1) != place(lid);
+  for (uint32_t crowding = 0; crowding < (alone ? 1 : 4); ++crowding)
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint8_t port = ports_[(start + i) % count];
+      if (!alone && Crowding(s, lid, port) != crowding) continue;
+      if (Walk(links_.far(s, port).head, lid, down_only) >= most_hops) continue;
+      Set(s, lid, port);
+      return true;
+    }
+  return false;
+}
+
+// 0: no other LID of the same end port goes by this neighbour. 1: by another cable to it. 3: by the
+// same cable.
+uint32_t BlockRepair::Crowding(uint32_t s, uint32_t lid, uint8_t port) const {
+  const LidPlace to = place(lid);
+  const uint32_t head = links_.far(s, port).head;
+  const uint8_t* entries = Entries(s);
+  uint32_t crowding = 0;
+  for (uint32_t other = 0; other < Row::kBlock; ++other) {
+    if (other == lid || place(other) != to) continue;
+    if (links_.far(s, entries[other]).head == head) crowding |= 1;
+    if (entries[other] == port) crowding |= 2;
+  }
+  return crowding;
+}
+
+// All that fails for one LID, whatever it takes: shorter or longer ways, other classes.
+void BlockRepair::Solve(uint32_t lid) {
+  if (!SolveAmong(lid, false) && !result_.needs_pieces) SolveAmong(lid, true);
+  for (Record& record : records_) record.mended |= record.lids & Bit(lid);
+}
+
+// False: some switch has no way as long as those that still arrive keep theirs.
+bool BlockRepair::SolveAmong(uint32_t lid, bool all) {
+  members_.clear();
+  all ? CollectAll(lid) : CollectBroken(lid);
+  std::sort(members_.begin(), members_.end(),
+            [&](uint32_t a, uint32_t b) { return view_.position[a] < view_.position[b]; });
+  FindHops(lid);
+  bool served = true;
+  for (uint32_t s : members_) {
+    if (hops_[s] != kNoHops || !IsWanted(s, lid)) continue;
+    served = false;
+    result_.needs_pieces = view_.pieces.empty();
+    if (all) result_.unserved_at = s, result_.unserved_lid = first_lid_ + lid;
+  }
+  if (served || (all && !result_.needs_pieces)) {
+    // Whoever sends comes before what it sends to.
+    for (uint32_t s : members_)
+      if (down_[s] == kNoHops) Choose(s, lid, all);
+    for (auto s = members_.rbegin(); s != members_.rend(); ++s)
+      if (down_[*s] != kNoHops) Choose(*s, lid, all);
+    served = true;
+  }
+  for (uint32_t s : members_) {
+    is_member_[s] = used_[s] = 0;
+    down_[s] = hops_[s] = kNoHops;
+  }
+  return served;
+}
+
+void BlockRepair::CollectAll(uint32_t lid) {
+  for (uint32_t s = 0; s < links_.size(); ++s)
+    if (links_.IsAlive(s) && IsWanted(s, lid)) members_.push_back(s), is_member_[s] = 1;
+}
+
+void BlockRepair::CollectBroken(uint32_t lid) {
+  const auto add = [&](uint32_t s) {
+    if (is_member_[s]) return;
+    is_member_[s] = 1;
+    members_.push_back(s);
+  };
+  if (task_->anywhere & Bit(lid)) {
+    for (uint32_t s = 0; s < links_.size(); ++s)
+      if (links_.IsAlive(s) && Walk(s, lid, false) == kNoHops) add(s);
+    return;
+  }
+  for (const Record& record : records_)
+    if (record.lids & ~record.mended & Bit(lid)) add(record.at);
+  for (size_t next = 0; next < members_.size(); ++next) {
+    const uint32_t s = members_[next];
+    for (uint32_t port = 1; port < links_.ports(s); ++port) {
+      const FarEnd far = links_.Ports(s)[port];
+      if (far.IsSwitch() && far.head != s && Entries(far.head)[lid] == far.port) add(far.head);
+    }
+  }
+}
+
+// The best that the order allows each member, the others staying as they are.
+void BlockRepair::FindHops(uint32_t lid) {
+  const LidPlace to = place(lid);
+  const bool host = hosts_ & Bit(lid);
+  const auto best = [&](uint32_t s, bool up) {
+    uint32_t hops = kNoHops;
+    for (uint32_t port = 1; port < links_.ports(s); ++port) {
+      const FarEnd far = links_.Ports(s)[port];
+      if (!far.IsSwitch() || far.head == s || IsUp(s, far.head) != up) continue;
+      hops = std::min(hops, HopsFrom(far.head, lid, !up) + 1);
+    }
+    return hops > kMostHops ? kNoHops : hops;
+  };
+  for (uint32_t s : members_) {
+    down_[s] = s == to.at ? 0 : best(s, false);
+    used_[s] = host && links_.end_ports(s) > 0;
+  }
+  for (auto s = members_.rbegin(); s != members_.rend(); ++s)
+    hops_[*s] = down_[*s] != kNoHops ? down_[*s] : best(*s, true);
+}
+
+uint32_t BlockRepair::HopsFrom(uint32_t x, uint32_t lid, bool down_only) const {
+  if (is_member_[x]) return down_only ? down_[x] : hops_[x];
+  return Walk(x, lid, down_only);
+}
+
+// Of the way by one port, if it rises or falls as this switch has to; kNoHops otherwise.
+uint32_t BlockRepair::HopsBy(uint32_t s, uint8_t port, uint32_t lid) const {
+  const FarEnd far = links_.far(s, port);
+  const bool down = down_[s] != kNoHops;
+  if (!far.IsSwitch() || far.head == s || IsUp(s, far.head) == down) return kNoHops;
+  const uint32_t hops = HopsFrom(far.head, lid, down);
+  return hops >= kMostHops ? kNoHops : hops + 1;
+}
+
+void BlockRepair::Choose(uint32_t s, uint32_t lid, bool all) {
+  const uint8_t now = Entries(s)[lid];
+  if (s == place(lid).at) {
+    if (now != place(lid).port) Set(s, lid, place(lid).port);
+    return;
+  }
+  if (hops_[s] == kNoHops) {
+    // A packet that goes on by an old entry could now rise again after it fell.
+    if (links_.far(s, now).head != FarEnd::kDead) Set(s, lid, kNoRoute);
+    result_.stale |= Bit(lid);
+    return;
+  }
+  const auto pass_use = [&](uint8_t port) {
+    const uint32_t head = links_.far(s, port).head;
+    used_[head] |= is_member_[head] & used_[s];
+  };
+  const uint32_t kept = HopsBy(s, now, lid);
+  if (kept != kNoHops && (all || !used_[s] || kept == hops_[s])) return pass_use(now);
+  ports_.clear();
+  for (uint32_t port = 1; port < links_.ports(s); ++port)
+    if (HopsBy(s, static_cast<uint8_t>(port), lid) == hops_[s])
+      ports_.push_back(static_cast<uint8_t>(port));
+  uint32_t start = first_lid_ + lid;
+  for (const BlockTask::Broken& broken : task_->broken)
+    if (broken.at == s && (broken.lids & Bit(lid)) && !broken.must)
+      start = broken.ordinal + view_.position[s] +
+              static_cast<uint32_t>(std::popcount(broken.lids & (Bit(lid) - 1)));
+  const auto count = static_cast<uint32_t>(ports_.size());
+  const bool alone = place(lid ^ 1) != place(lid);
+  FABRICD_CHECK(count > 0, "no port of switch {} gives the hops found", s);
+  for (uint32_t crowding = 0;; ++crowding)
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint8_t port = ports_[(start + i) % count];
+      if (!alone && Crowding(s, lid, port) != crowding) continue;
+      Set(s, lid, port);
+      return pass_use(port);
+    }
+}
+
+}  // namespace fabricd::routing

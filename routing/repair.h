@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of least change: given a plan that was proved, what it was made for and what is there
+// now, the same plan with only those entries changed that have to. It takes microseconds to
+// milliseconds where a full computation takes a hundred, and writes tens of blocks where that may
+// write thousands.
+//
+// An entry is broken when its port no longer leads where it did, or when it leads to a broken
+// entry. The order of the old plan (RoutingPlan::order) is kept, and with it the proof that nothing
+// loops: a switch that has a pure way down goes down, any other goes up. The broken entry nearest
+// to the break chooses anew among ports that give a way of the same length and kind, each switch
+// starting at another one so that what moved spreads; where there is none, those that led to it
+// choose, and where nobody has any, all broken entries of that destination get the best ways that
+// the order allows. Parallel cables to the same switch come first.
+//
+// Links and switches that come back change nothing but what was broken; the ideal plan, which uses
+// them, is the engine's own (PlanBuilder shares what is equal with the previous plan).
+//
+// Pure. The same input gives the same bytes whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <absl/status/statusor.h>
+
+#include "fabric/lid_table.h"
+#include "fabric/snapshot.h"
+#include "routing/link_map.h"
+#include "routing/plan.h"
+#include "routing/plan_diff.h"
+#include "routing/verifier.h"
+
+namespace fabricd::routing {
+
+// A plan with the fabric it was made for, kept from one plan to the next. Copies share.
+struct RouteState {
+  LinkMap links;
+  std::shared_ptr<const RoutingPlan> plan;
+};
+// Looks at the whole fabric: for the plans of engines. REQUIRES: the plan was made for this
+// snapshot and these LIDs, and proved.
+RouteState MakeRouteState(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
+                          std::shared_ptr<const RoutingPlan> plan);
+
+struct RepairOptions {
+  // True: only what carries traffic between hosts is mended, and what stands in blocks that are
+  // written for it; the rest is left in RoutingPlan::pending. False: all that the order can serve.
+  bool urgent = true;
+  int threads = 0;  // 0: all cores.
+};
+
+struct Repair {
+  RouteState after;    // Its plan shares all rows and pages that did not change.
+  PlanDiff diff;       // From the old plan.
+  VerifyReport proof;  // By change_proof.h.
+};
+
+// The plan for `snapshot` and `lids`, later generations of those of `before`.
+// kFailedPrecondition: a full plan is needed: the old one has no order or several lanes, a way
+// exists but not in its order, parts of the fabric were joined, a table has another size; the
+// message names the nodes. kInternal: the result did not pass the proof, which it names.
+absl::StatusOr<Repair> RepairPlan(const RouteState& before, const fabric::FabricSnapshot& snapshot,
+                                  const fabric::LidTable& lids, const RepairOptions& options = {});
+
+}  // namespace fabricd::routing
