@@ -222,6 +222,43 @@ void WriteFdbs(const FabricSnapshot& snapshot, const LidTable& lids, const Egres
   }
 }
 
+void WritePathSlDump(const FabricSnapshot& snapshot, const LidTable& lids,
+                     const ServiceLevelOf& level, const TextSink& sink) {
+  for (const Node* node : NodesByGuid(snapshot, false)) {
+    for (size_t number = node->IsSwitch() ? 0 : 1; number < node->ports.size(); ++number) {
+      const Port& port = node->ports[number];
+      const Node* at = number == 0 ? node : snapshot.node(port.peer.node);
+      if (at == nullptr || !at->IsSwitch() || (number > 0 && (node->IsSwitch() || !port.IsUp())))
+        continue;
+      std::string text;
+      for (uint32_t value = 1; value <= lids.top().value(); ++value) {
+        const Lid lid(static_cast<uint16_t>(value));
+        if (lids.Owner(lid).IsNone()) continue;
+        Append(text, "0x{:016x} {} {}\n", node->guid().value(), value, level(at->index, lid));
+      }
+      sink(text);
+    }
+  }
+}
+
+void WriteSl2vlDump(const FabricSnapshot& snapshot, uint8_t lanes, const TextSink& sink) {
+  constexpr int kLevels = 16;
+  for (const Node* node : NodesByGuid(snapshot, true)) {
+    std::string text;
+    for (size_t in = 0; in < node->ports.size(); ++in)
+      for (size_t out = 1; out < node->ports.size(); ++out) {
+        const int vls = wire::DataVls(node->ports[out].info.operational_vls);
+        Append(text, "0x{:016x} {} {}", node->guid().value(), in, out);
+        for (int sl = 0; sl < kLevels; ++sl) {
+          const int lane = sl % lanes;
+          Append(text, "{}{:x}", sl % 2 == 0 ? " 0x" : "", vls > 0 ? lane % vls : lane);
+        }
+        text += '\n';
+      }
+    sink(text);
+  }
+}
+
 void WriteLftsDump(const FabricSnapshot& snapshot, const LidTable& lids, const EgressPortOf& egress,
                    const TextSink& sink) {
   const uint32_t top = lids.top().value();

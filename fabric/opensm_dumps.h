@@ -41,6 +41,16 @@ void WriteFdbs(const FabricSnapshot& snapshot, const LidTable& lids, const Egres
 void WriteLftsDump(const FabricSnapshot& snapshot, const LidTable& lids, const EgressPortOf& egress,
                    const TextSink& sink);
 
+// SL of packets that start at a switch or at an end port on it.
+using ServiceLevelOf = std::function<uint8_t(NodeIndex source_switch, Lid)>;
+// In the form of `ibdmchk -c`: a line "0x<node GUID> <LID> <SL>" for each node and LID in use. A
+// node whose ports hang on several switches has the lines of each, by port.
+void WritePathSlDump(const FabricSnapshot& snapshot, const LidTable& lids,
+                     const ServiceLevelOf& level, const TextSink& sink);
+// In the form of `ibdmchk -d`: a line "0x<switch GUID> <in> <out> 0x<VL><VL> …" (SL 0-15) for each
+// pair of a switch's ports, when SL n takes lane n % lanes, modulo the VLs of `out` where known.
+void WriteSl2vlDump(const FabricSnapshot& snapshot, uint8_t lanes, const TextSink& sink);
+
 struct MulticastEntry {
   Lid mlid;
   std::vector<PortNum> ports;  // Ascending.

@@ -65,7 +65,7 @@ void Declare(CLI::App& cli, Arguments& arguments) {
       ->check(CLI::IsMember({"all-to-all", "shift"}))
       ->capture_default_str();
   cli.add_option("--lanes-max", arguments.lanes_max, "Data VLs that an engine may use")
-      ->check(CLI::Range(1, 8))
+      ->check(CLI::Range(1, 15))
       ->capture_default_str();
   cli.add_option("--lmc", arguments.lmc, "Each adapter port gets 2^LMC LIDs")
       ->check(CLI::Range(0, 7))

@@ -17,6 +17,12 @@ void WriteDumps(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& 
   fabric::WriteFdbs(snapshot, lids, egress, open("opensm.fdbs"));
   fabric::WriteLftsDump(snapshot, lids, egress, open("opensm-lfts.dump"));
   fabric::WriteMcfdbs(snapshot, no_multicast, open("opensm.mcfdbs"));
+  if (plan.lanes == 1) return;
+  const fabric::ServiceLevelOf level = [&plan](NodeIndex node, Lid lid) {
+    return plan.ServiceLevel(node, lid);
+  };
+  fabric::WritePathSlDump(snapshot, lids, level, open("opensm-path-sl.dump"));
+  fabric::WriteSl2vlDump(snapshot, plan.lanes, open("opensm-sl2vl.dump"));
 }
 
 }  // namespace fabricd::routing

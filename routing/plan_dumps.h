@@ -17,7 +17,8 @@ namespace fabricd::routing {
 // asked for.
 using OpenDump = std::function<fabric::TextSink(std::string_view name)>;
 
-// `sm_node` is marked as OpenSM marks its own; None(): nobody is.
+// With more than one lane also opensm-path-sl.dump and opensm-sl2vl.dump. `sm_node` is marked as
+// OpenSM marks its own; None(): nobody is.
 void WriteDumps(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
                 const RoutingPlan& plan, NodeIndex sm_node, const OpenDump& open);
 

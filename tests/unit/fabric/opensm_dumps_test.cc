@@ -2,6 +2,8 @@
 // OpenSM's dumps, against what Debian's OpenSM 3.3.23 printed for the same fabric on ibsim.
 #include "fabric/opensm_dumps.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -195,6 +197,29 @@ TEST(ReadUnicastTablesTest, ADescriptionThatLooksLikeAHeadingIsNone) {
       "Unicast lids [0-1] of switch Lid 1 guid 0x5 ('Switch 0x6 guid 0x7'):\n0x0001 002 # x\n");
   ASSERT_EQ(read.tables.size(), 1u);
   EXPECT_EQ(read.tables[0].switch_guid, Guid(5));
+}
+
+TEST_F(OpensmDumpsTest, PathSl) {
+  std::string text;
+  const auto level = [&](NodeIndex at, Lid lid) {
+    return static_cast<uint8_t>((at == leaf1_ ? 10 : 0) + lid.value() % 2);
+  };
+  WritePathSlDump(*snapshot_, lids_, level, AppendTo(text));
+  EXPECT_EQ(text,
+            "0x0000000000100000 2 10\n0x0000000000100000 4 10\n0x0000000000100000 5 11\n"
+            "0x0000000000100000 6 10\n0x0000000000300000 2 0\n0x0000000000300000 4 0\n"
+            "0x0000000000300000 5 1\n0x0000000000300000 6 0\n0xb8599f0300fc6d00 2 0\n"
+            "0xb8599f0300fc6d00 4 0\n0xb8599f0300fc6d00 5 1\n0xb8599f0300fc6d00 6 0\n"
+            "0xb8599f0300fc6de4 2 10\n0xb8599f0300fc6de4 4 10\n0xb8599f0300fc6de4 5 11\n"
+            "0xb8599f0300fc6de4 6 10\n");
+}
+
+TEST_F(OpensmDumpsTest, Sl2vl) {
+  std::string text;
+  WriteSl2vlDump(*snapshot_, 3, AppendTo(text));
+  EXPECT_THAT(text, HasSubstr("0xb8599f0300fc6de4 0 8 0x01 0x20 0x12 0x01 0x20 0x12 0x01 0x20\n"));
+  // Each in-port with each out-port.
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 9 * 8 + 25 * 24);
 }
 
 TEST_F(OpensmDumpsTest, Mcfdbs) {
