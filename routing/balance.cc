@@ -418,7 +418,8 @@ BalanceReport Balance(const SwitchGraph& graph, const Levels& levels, const Orde
                       const HopCosts& costs, BalancePolicy policy,
                       const std::vector<std::shared_ptr<Row>>& rows, Parallel& parallel) {
   BalanceReport report;
-  if (policy == BalancePolicy::kShift || ClosedFormSuffices(graph, levels)) return report;
+  report.closed_form = ClosedFormSuffices(graph, levels);
+  if (policy == BalancePolicy::kShift || report.closed_form) return report;
   std::vector<const Row*> read;
   for (const auto& row : rows) read.push_back(row.get());
   LinkLoad load = AllToAllLoad(graph, read, order, parallel);

@@ -30,11 +30,12 @@ namespace fabricd::routing {
 bool ClosedFormSuffices(const SwitchGraph& graph, const Levels& levels);
 
 struct BalanceReport {
-  double bound = 0;     // Cut bound (load_bound.h), in host pairs on one cable direction.
-  uint32_t before = 0;  // Highest all-to-all load (link_load.h) of the plan that came.
-  uint32_t after = 0;   // Of the plan that went; never higher.
-  uint64_t tried = 0;   // Ways.
-  uint32_t moved = 0;   // Table entries written, some more than once.
+  double bound = 0;          // Cut bound (load_bound.h), in host pairs on one cable direction.
+  bool closed_form = false;  // ClosedFormSuffices(): nothing was looked at, the load is the bound.
+  uint32_t before = 0;       // Highest all-to-all load (link_load.h) of the plan that came.
+  uint32_t after = 0;        // Of the plan that went; never higher.
+  uint64_t tried = 0;        // Ways.
+  uint32_t moved = 0;        // Table entries written, some more than once.
 };
 
 // An all-to-all load of so many times the bound is good enough: less costs more entries than it

@@ -15,10 +15,10 @@
 #include "routing/load_bound.h"
 #include "routing/min_hop.h"
 #include "routing/node_name.h"
+#include "routing/order_proof.h"
 #include "routing/parallel.h"
 #include "routing/rail.h"
 #include "routing/up_down.h"
-#include "routing/verifier.h"
 
 namespace fabricd::routing {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kFaultsInReason = 2;
 // A plan whose most loaded link carries no more than this many times what no plan can beat is taken
 // without a look at the next engine's.
-constexpr double kGoodLoad = 1.5;
+constexpr double kTakenAtOnce = 1.5;
 // How many times lower the next engine's load must be for its plan to be taken instead.
 constexpr double kFarLower = 1.5;
 
@@ -93,7 +93,7 @@ class Chain {
       else
         Compare(turn, std::move(plan));
       const bool last = turn + 1 == input_.options.chain.size();
-      if (!first || last || PeakOfChosen().times_bound <= kGoodLoad) break;
+      if (!first || last || IsGood()) break;
     }
     return std::move(result_);
   }
@@ -112,7 +112,8 @@ class Chain {
     absl::StatusOr<RoutingPlan> plan = engine->Compute(input_);
     if (!plan.ok()) return Message(plan.status());
     Tell(name, ChainPhase::kVerify);
-    const VerifyReport report = Verify(input_.snapshot, input_.lids, *plan, input_.options.threads);
+    const VerifyReport report =
+        VerifyOrdered(input_.snapshot, input_.lids, *plan, input_.options.threads);
     if (!report.ok) {
       const size_t shown = std::min(report.faults.size(), kFaultsInReason);
       return fmt::format("the plan does not verify: {}",
@@ -127,6 +128,11 @@ class Chain {
     result_.plan = std::move(plan);
     result_.steps[turn].chosen = true;
     chosen_ = turn;
+  }
+
+  bool IsGood() {
+    const std::optional<double>& known = result_.plan->load_times_bound;
+    return (known && *known <= kTakenAtOnce) || PeakOfChosen().times_bound <= kTakenAtOnce;
   }
 
   Peak PeakOfChosen() {

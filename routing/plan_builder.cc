@@ -80,6 +80,10 @@ void PlanBuilder::BalanceTables(WrittenTables& tables, const Levels& levels, con
   const SwitchGraph& graph = *tables.graph;
   const BalanceReport report =
       Balance(graph, levels, order, costs, input_.options.balance, tables.rows, parallel_);
+  if (report.closed_form || report.bound > 0)
+    worst_load_ = std::max(worst_load_, report.closed_form ? 1.0 : report.after / report.bound);
+  else
+    load_known_ = false;
   if (report.moved == 0) return;
   const RoutingPlan* previous = input_.previous;
   parallel_.For(graph.size(), [&](size_t s) {
@@ -175,6 +179,7 @@ void PlanBuilder::AddExempt(const SwitchGraph& graph,
 }
 
 RoutingPlan PlanBuilder::Finish() {
+  if (load_known_ && worst_load_ > 0) plan_.load_times_bound = worst_load_;
   for (WrittenTables& tables : written_) KeepRows(*tables.graph, tables.rows);
   written_.clear();
   std::sort(plan_.exempt.begin(), plan_.exempt.end(), [](const ExemptPair& a, const ExemptPair& b) {

@@ -74,6 +74,8 @@ class PlanBuilder {
   size_t row_size_;
   uint32_t positions_ = 0;  // Given to switches so far.
   bool ordered_ = true;     // All graphs so far.
+  bool load_known_ = true;  // Of all graphs that were balanced.
+  double worst_load_ = 0;   // Of those, times the bound.
   std::deque<WrittenTables> written_;
   RoutingPlan plan_;
 };
