@@ -17,6 +17,7 @@
 #include "plan/fabric_input.h"
 #include "plan/planning.h"
 #include "plan/report.h"
+#include "plan/svg.h"
 #include "routing/parallel.h"
 #include "routing/plan_dumps.h"
 
@@ -32,7 +33,9 @@ struct Arguments {
   std::string report = "table", policy = "all-to-all";
   std::vector<std::string> engines;
   Damage damage;
+  std::string svg, load_svg;
   int threads = 0, lanes_max = 1, lmc = 0;
+  bool no_quality = false;
 };
 
 constexpr const char* kFooter =
@@ -77,6 +80,11 @@ void Declare(CLI::App& cli, Arguments& arguments) {
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   cli.add_option("--dump-dir", arguments.dump_dir, "Write the plan there in OpenSM's formats");
+  cli.add_flag("--no-quality", arguments.no_quality, "Leave out what takes time to measure");
+  cli.add_option("--svg", arguments.svg,
+                 "Draw the fabric by tiers there, links coloured by all-to-all load");
+  cli.add_option("--load-svg", arguments.load_svg,
+                 "Draw there how many links carry which all-to-all load");
   cli.footer(kFooter);
 }
 
@@ -105,6 +113,7 @@ PlanningOptions MakeOptions(const Arguments& arguments) {
   options.routing.threads = arguments.threads;
   options.quality.seed = arguments.damage.seed;
   options.compare = arguments.engines.size() > 1;
+  options.measure = !arguments.no_quality || !arguments.svg.empty() || !arguments.load_svg.empty();
   return options;
 }
 
@@ -174,6 +183,25 @@ absl::Status WriteDumpFiles(const Fabric& fabric, const routing::RoutingPlan& pl
   return status;
 }
 
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus() : FailedPrecondition("{}: cannot be written", path);
+}
+
+absl::Status WriteFiles(const Arguments& arguments, const Fabric& fabric,
+                        const EngineReport& best) {
+  if (!best.plan) return absl::OkStatus();
+  if (!arguments.dump_dir.empty())
+    FABRICD_RETURN_IF_ERROR(WriteDumpFiles(fabric, *best.plan, arguments.dump_dir));
+  if (!arguments.svg.empty())
+    FABRICD_RETURN_IF_ERROR(WriteFile(arguments.svg, DrawFabric(fabric, best)));
+  if (!arguments.load_svg.empty())
+    FABRICD_RETURN_IF_ERROR(WriteFile(arguments.load_svg, DrawLoad(best)));
+  return absl::OkStatus();
+}
+
 int Fault(const absl::Status& status) {
   fmt::print(stderr, "fabricplan: {}\n", Message(status));
   return kExitUsage;
@@ -190,10 +218,8 @@ int Run(const Arguments& arguments) {
   report.planning = MakePlan(fabrics->now, options);
   if (fabrics->before) report.change = PlanChange(*fabrics->before, fabrics->now, options);
   const EngineReport& best = report.planning.best;
-  if (best.plan && !arguments.dump_dir.empty()) {
-    const absl::Status written = WriteDumpFiles(fabrics->now, *best.plan, arguments.dump_dir);
-    if (!written.ok()) return Fault(written);
-  }
+  const absl::Status written = WriteFiles(arguments, fabrics->now, best);
+  if (!written.ok()) return Fault(written);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   report.peak_rss = static_cast<uint64_t>(usage.ru_maxrss) * 1024;

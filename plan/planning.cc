@@ -67,7 +67,7 @@ uint64_t TableBytes(const RoutingPlan& plan) {
   return bytes;
 }
 
-const SwitchGraph* LargestPiece(const std::vector<SwitchGraph>& pieces) {
+const SwitchGraph* LargestOf(const std::vector<SwitchGraph>& pieces) {
   const SwitchGraph* largest = nullptr;
   uint64_t most = 0;
   for (const SwitchGraph& piece : pieces) {
@@ -85,8 +85,8 @@ class Planner {
         options_(options),
         parallel_(options.routing.threads),
         pieces_(routing::BuildGraphs(*fabric.snapshot, fabric.lids)),
-        largest_(LargestPiece(pieces_)) {
-    if (largest_ == nullptr) return;
+        largest_(LargestOf(pieces_)) {
+    if (largest_ == nullptr || !options.measure) return;
     const fabric::HostTable hosts = fabric::FindHosts(*fabric.snapshot, fabric::HostPatterns());
     rails_ = routing::OrderHosts(*fabric.snapshot, fabric::FindRails(*fabric.snapshot, hosts),
                                  *largest_);
@@ -142,7 +142,8 @@ class Planner {
     Stopwatch watch;
     report.table_bytes = TableBytes(*report.plan);
     report.unserved_pairs = report.verify.unreachable_pairs + report.plan->exempt.size();
-    if (largest_ != nullptr)
+    report.measured = largest_ != nullptr && options_.measure;
+    if (report.measured)
       report.quality =
           routing::MeasureQuality(*largest_, *report.plan, &rails_, options_.quality, parallel_);
     report.metrics_ms = watch.Milliseconds();
@@ -188,6 +189,12 @@ std::string ReasonsOf(const std::vector<routing::ChainStep>& steps) {
 
 }  // namespace
 
+std::optional<SwitchGraph> LargestPiece(const Fabric& fabric) {
+  const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*fabric.snapshot, fabric.lids);
+  const SwitchGraph* largest = LargestOf(pieces);
+  return largest ? std::optional(*largest) : std::nullopt;
+}
+
 Planning MakePlan(const Fabric& fabric, const PlanningOptions& options) {
   Planner planner(fabric, options);
   Planning planning;
@@ -226,7 +233,7 @@ ChangeReport PlanChange(const Fabric& before, const Fabric& now, const PlanningO
   CountChanges(*earlier.plan, *later.plan, report);
   const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
   routing::Parallel parallel(options.routing.threads);
-  if (const SwitchGraph* piece = LargestPiece(pieces))
+  if (const SwitchGraph* piece = LargestOf(pieces); piece != nullptr && options.measure)
     report.max_load = routing::AllToAllLoad(*piece, *later.plan, parallel).max;
   return report;
 }

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/lid_table.h"
 #include "plan/fabric_input.h"
 #include "routing/engine.h"
+#include "routing/graph.h"
 #include "routing/quality.h"
 #include "routing/verifier.h"
 
@@ -31,6 +33,7 @@ struct EngineReport {
   uint64_t table_bytes = 0;
   // Ordered pairs (switch, LID) that are connected but not served: exempt or unreachable.
   uint64_t unserved_pairs = 0;
+  bool measured = false;
   routing::Quality quality;  // Of the piece of the fabric with the most hosts.
 };
 
@@ -54,7 +57,11 @@ struct PlanningOptions {
   routing::RoutingOptions routing;  // With the chain to try.
   routing::QualityOptions quality;
   bool compare = false;  // Run every engine of the chain, not only until one verifies.
+  bool measure = true;   // False: `quality` and ChangeReport::max_load stay empty.
 };
+
+// The piece with the most hosts, which EngineReport::quality is of; empty: none has a switch.
+std::optional<routing::SwitchGraph> LargestPiece(const Fabric& fabric);
 
 Planning MakePlan(const Fabric& fabric, const PlanningOptions& options);
 

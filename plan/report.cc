@@ -111,7 +111,7 @@ void WriteCompared(JsonWriter& json, const std::vector<EngineReport>& compared) 
     json.EndObject();
     json.Field("unreachable_pairs", engine.unserved_pairs);
     json.Field("lanes", LanesOf(engine));
-    if (engine.plan) {
+    if (engine.measured) {
       json.Key("quality");
       WriteQuality(json, engine.quality, false);
     }
@@ -152,11 +152,14 @@ void AddComparison(const std::vector<EngineReport>& engines, std::string& text) 
       continue;
     }
     const Quality& quality = engine.quality;
-    text += fmt::format(
-        "{:<10} {:<9} {:>5} {:>10.2f} {:>10.2f} {:>10} {:>9} {:>14} {:>10.3f} {:>8.3f}\n",
-        engine.engine, engine.verify.ok ? "yes" : "no", LanesOf(engine), engine.route_ms,
-        engine.verify_ms, quality.all_to_all.max, OverBound(quality.all_to_all),
-        Figure(quality.shift), quality.effective_bisection, quality.hops.mean_stretch);
+    text += fmt::format("{:<10} {:<9} {:>5} {:>10.2f} {:>10.2f}", engine.engine,
+                        engine.verify.ok ? "yes" : "no", LanesOf(engine), engine.route_ms,
+                        engine.verify_ms);
+    if (engine.measured)
+      text += fmt::format(" {:>10} {:>9} {:>14} {:>10.3f} {:>8.3f}", quality.all_to_all.max,
+                          OverBound(quality.all_to_all), Figure(quality.shift),
+                          quality.effective_bisection, quality.hops.mean_stretch);
+    text += "\n";
   }
   for (const EngineReport& engine : engines)
     if (engine.plan && !engine.verify.ok)
@@ -216,9 +219,11 @@ std::string WriteJson(const Report& report) {
   json.Field("verified", best.verify.ok);
   json.Field("unreachable_pairs", best.unserved_pairs);
   json.Field("lanes", LanesOf(best));
-  if (best.plan) {
+  if (best.measured) {
     json.Key("quality");
     WriteQuality(json, best.quality, true);
+  }
+  if (best.plan) {
     json.Key("notes");
     json.BeginArray();
     for (const std::string& note : best.plan->notes) json.Value(std::string_view(note));
@@ -248,10 +253,10 @@ std::string WriteTable(const Report& report) {
     AddComparison(planning.compared, text);
   else if (best.plan)
     AddComparison({best}, text);
-  if (best.plan) {
+  if (best.unserved_pairs > 0)
+    text += fmt::format("{} pairs of a switch and a LID are not served\n", best.unserved_pairs);
+  if (best.measured) {
     const Quality& quality = best.quality;
-    if (best.unserved_pairs > 0)
-      text += fmt::format("{} pairs of a switch and a LID are not served\n", best.unserved_pairs);
     text += fmt::format(
         "\n{}: all-to-all load at most {} host pairs on a link, {:.1f} on average, no tables below "
         "{:.1f}\n",

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
@@ -106,6 +107,25 @@ class Plan(ibsim.Case):
         for name in ("opensm-subnet.lst", "opensm-lfts.dump"):
             self.assertGreater(os.path.getsize(self.path("dumps/" + name)), 1000)
         self.assertTrue(os.path.exists(self.path("dumps/opensm.mcfdbs")))
+
+    def test_drawings(self):
+        self.plan("--topology", self.tree(), "--fail", "pod1-leaf1[5]", "--svg",
+                  self.path("tree.svg"), "--load-svg", self.path("load.svg"))
+        tree = ElementTree.parse(self.path("tree.svg")).getroot()
+        titles = [title.text for title in tree.iter("{http://www.w3.org/2000/svg}title")]
+        lines = [title for title in titles if "cable" in title]
+        self.assertEqual((len(titles), len(lines)), (80 + 255, 255))
+        self.assertIn("pod1-leaf1: 4 host ports, 3 neighbours", titles)
+        load = ElementTree.parse(self.path("load.svg")).getroot()
+        bars = [re.search(r": (\d+) links", title.text)
+                for title in load.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(sum(int(bar[1]) for bar in bars), 2 * 255)
+
+    def test_without_quality(self):
+        report = self.report("--topology", self.tree(), "--no-quality")
+        self.assertNotIn("quality", report)
+        self.assertIs(report["verified"], True)
+        self.assertNotIn("bandwidth", self.plan("--topology", self.tree(), "--no-quality"))
 
     def test_says_what_is_wrong(self):
         tree = self.tree()
