@@ -162,6 +162,9 @@ absl::Status WriteDumpFiles(const Fabric& fabric, const routing::RoutingPlan& pl
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return FailedPrecondition("{}: {}", folder, error.message());
+  // An earlier plan with several lanes must not speak for one that has a single lane.
+  for (const char* name : {"opensm-path-sl.dump", "opensm-sl2vl.dump"})
+    std::filesystem::remove(folder + "/" + name, error);
   std::ofstream file;
   absl::Status status;
   std::string path;

@@ -23,7 +23,7 @@ NIGHTLY = bool(os.environ.get("FABRICD_NIGHTLY"))
 DAMAGE = ("0%", "1%", "2%", "5%", "10%")
 FIT_ANYWHERE = ("up_down", "layered")
 MAY_DECLINE = ("rail", "fat_tree", "min_hop")
-LANES = "1"
+LANES = "8"
 # Without a cable between two nodes there is no dump to judge.
 LONELY = "nvidia-topograph-example-bad.ibnetdiscover"
 # Paths between CA ports above which a commit's run takes only the default chain, damaged.

@@ -108,6 +108,15 @@ class Plan(ibsim.Case):
             self.assertGreater(os.path.getsize(self.path("dumps/" + name)), 1000)
         self.assertTrue(os.path.exists(self.path("dumps/opensm.mcfdbs")))
 
+    def test_dumps_of_lanes_are_not_left_from_an_earlier_plan(self):
+        torus = self.generate("torus", "--dims", "5x5x5")
+        by_lanes = {"8": True, "1": False}
+        for lanes, there in by_lanes.items():
+            self.plan("--topology", torus, "--engine", "layered", "--lanes-max", lanes,
+                      "--dump-dir", self.path("dumps"), "--no-quality")
+            for name in ("opensm-path-sl.dump", "opensm-sl2vl.dump"):
+                self.assertEqual(os.path.exists(self.path("dumps/" + name)), there, name)
+
     def test_drawings(self):
         self.plan("--topology", self.tree(), "--fail", "pod1-leaf1[5]", "--svg",
                   self.path("tree.svg"), "--load-svg", self.path("load.svg"))
