@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 
 #include "common/status.h"
@@ -12,6 +11,8 @@
 #include "routing/graph.h"
 #include "routing/link_load.h"
 #include "routing/parallel.h"
+#include "routing/plan_diff.h"
+#include "routing/repair.h"
 
 namespace fabricd::plan {
 namespace {
@@ -21,6 +22,8 @@ using routing::ChainResult;
 using routing::RoutingInput;
 using routing::RoutingPlan;
 using routing::SwitchGraph;
+
+constexpr routing::RoutingIntent kIntent{};
 
 class Stopwatch {
  public:
@@ -136,7 +139,7 @@ class Planner {
 
  private:
   RoutingInput Input(const routing::RoutingOptions& options) const {
-    return {*fabric_.snapshot, fabric_.lids, intent_, options};
+    return {*fabric_.snapshot, fabric_.lids, kIntent, options};
   }
   void Measure(EngineReport& report) {
     Stopwatch watch;
@@ -151,33 +154,21 @@ class Planner {
 
   const Fabric& fabric_;
   const PlanningOptions& options_;
-  const routing::RoutingIntent intent_{};
   routing::Parallel parallel_;
   const std::vector<SwitchGraph> pieces_;
   const SwitchGraph* const largest_;  // Of pieces_; null: there is none.
   routing::RailedHosts rails_;
 };
 
-void CountChanges(const RoutingPlan& before, const RoutingPlan& now, ChangeReport& report) {
-  std::vector<uint8_t> moved;  // [LID]
-  for (uint32_t node = 0; node < now.rows.size(); ++node) {
-    if (now.rows[node] == nullptr) continue;
-    const routing::Row& row = *now.rows[node];
-    const routing::Row* old = before.HasRow(NodeIndex(node)) ? before.rows[node].get() : nullptr;
-    moved.resize(std::max(moved.size(), row.size()), 0);
-    uint64_t blocks = 0;
-    for (size_t block = 0; block < row.blocks(); ++block) {
-      constexpr size_t kBlock = routing::Row::kBlock;
-      const bool had = old != nullptr && block < old->blocks();
-      if (had && std::memcmp(row.block(block), old->block(block), kBlock) == 0) continue;
-      ++blocks;
-      for (size_t i = 0; had && i < kBlock; ++i)
-        moved[block * kBlock + i] |= row.block(block)[i] != old->block(block)[i];
-    }
-    report.blocks_changed += blocks;
-    report.switches_changed += blocks > 0;
-  }
-  report.destinations_changed = static_cast<uint64_t>(std::count(moved.begin(), moved.end(), 1));
+Step MakeStep(const Fabric& now, const RoutingPlan& before, const RoutingPlan& after, double ms,
+              const PlanningOptions& options) {
+  const routing::PlanDiff diff = routing::DiffPlans(before, after);
+  Step step{after.engine, ms, diff.blocks.size(), diff.destinations, diff.switches, 0};
+  const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
+  routing::Parallel parallel(options.routing.threads);
+  if (const SwitchGraph* piece = LargestOf(pieces); piece != nullptr && options.measure)
+    step.max_load = routing::AllToAllLoad(*piece, after, parallel).max;
+  return step;
 }
 
 std::string ReasonsOf(const std::vector<routing::ChainStep>& steps) {
@@ -213,28 +204,37 @@ Planning MakePlan(const Fabric& fabric, const PlanningOptions& options) {
 }
 
 ChangeReport PlanChange(const Fabric& before, const Fabric& now, const PlanningOptions& options) {
-  const routing::RoutingIntent intent{};
   ChangeReport report;
   const ChainResult earlier =
-      routing::RunChain({*before.snapshot, before.lids, intent, options.routing});
+      routing::RunChain({*before.snapshot, before.lids, kIntent, options.routing});
   if (earlier.plan == nullptr) {
     report.reason = "the baseline has no plan: " + ReasonsOf(earlier.steps);
     return report;
   }
+  const routing::RouteState state =
+      routing::MakeRouteState(*before.snapshot, before.lids, earlier.plan);
   Stopwatch watch;
-  const ChainResult later =
-      routing::RunChain({*now.snapshot, now.lids, intent, options.routing, earlier.plan.get()});
-  report.ms = watch.Milliseconds();
-  if (later.plan == nullptr) {
-    report.reason = ReasonsOf(later.steps);
+  const auto least = routing::RepairPlan(state, *now.snapshot, now.lids,
+                                         {.urgent = true, .threads = options.routing.threads});
+  const double least_ms = watch.Milliseconds();
+  std::shared_ptr<const RoutingPlan> first = least.ok() ? least->after.plan : nullptr;
+  if (least.ok())
+    report.first = MakeStep(now, *earlier.plan, *first, least_ms, options);
+  else
+    report.why_not_least = Message(least.status());
+  watch.Milliseconds();
+  const ChainResult settled = routing::RunChain({*now.snapshot, now.lids, kIntent, options.routing,
+                                                 first ? first.get() : earlier.plan.get()});
+  const double settled_ms = watch.Milliseconds();
+  if (settled.plan == nullptr) {
+    report.reason = ReasonsOf(settled.steps);
     return report;
   }
-  report.engine = later.plan->engine;
-  CountChanges(*earlier.plan, *later.plan, report);
-  const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
-  routing::Parallel parallel(options.routing.threads);
-  if (const SwitchGraph* piece = LargestOf(pieces); piece != nullptr && options.measure)
-    report.max_load = routing::AllToAllLoad(*piece, *later.plan, parallel).max;
+  if (first == nullptr) {
+    first = settled.plan;
+    report.first = MakeStep(now, *earlier.plan, *first, settled_ms, options);
+  }
+  report.settled = MakeStep(now, *first, *settled.plan, settled_ms, options);
   return report;
 }
 

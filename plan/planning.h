@@ -37,13 +37,23 @@ struct EngineReport {
   routing::Quality quality;  // Of the piece of the fabric with the most hosts.
 };
 
-struct ChangeReport {
-  std::string engine, reason;   // As in EngineReport; of the plan that follows the earlier one.
-  double ms = 0;                // To compute and prove it.
-  uint64_t blocks_changed = 0;  // LinearForwardingTable blocks: SMPs to send.
-  uint64_t destinations_changed = 0;  // LIDs with another entry on a switch that had a table.
+// What a plan changes of the one before it.
+struct Step {
+  std::string engine;
+  double ms = 0;                      // To compute and prove it.
+  uint64_t blocks_changed = 0;        // LinearForwardingTable blocks: SMPs to send.
+  uint64_t destinations_changed = 0;  // LIDs with another port on some switch.
   uint64_t switches_changed = 0;
   uint32_t max_load = 0;  // All-to-all.
+};
+
+// From a plan for the fabric as it was to the fabric as it is, as fabricd goes: first the least
+// change, which is what must be written before traffic flows again, then the engine's own plan.
+struct ChangeReport {
+  std::string reason;         // Why there is no plan at all. Empty: verified.
+  std::string why_not_least;  // Why the first step is already a full plan; empty: it is the least.
+  Step first;
+  Step settled;  // From the first to the engine's own plan; nothing changed if it is that.
 };
 
 struct Planning {

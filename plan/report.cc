@@ -120,17 +120,27 @@ void WriteCompared(JsonWriter& json, const std::vector<EngineReport>& compared) 
   json.EndArray();
 }
 
+void WriteStep(JsonWriter& json, const Step& step) {
+  json.Field("engine", std::string_view(step.engine));
+  json.Field("ms", step.ms);
+  json.Field("blocks_changed", step.blocks_changed);
+  json.Field("destinations_changed", step.destinations_changed);
+  json.Field("switches_changed", step.switches_changed);
+  json.Field("all_to_all_max", step.max_load);
+}
+
 void WriteChange(JsonWriter& json, const ChangeReport& change) {
   json.Key("incremental");
   json.BeginObject();
-  json.Field("engine", std::string_view(change.engine));
   json.Field("verified", change.reason.empty());
   json.Field("reason", std::string_view(change.reason));
-  json.Field("ms", change.ms);
-  json.Field("blocks_changed", change.blocks_changed);
-  json.Field("destinations_changed", change.destinations_changed);
-  json.Field("switches_changed", change.switches_changed);
-  json.Field("all_to_all_max", change.max_load);
+  json.Field("least_change", change.why_not_least.empty());
+  json.Field("why_not_least", std::string_view(change.why_not_least));
+  WriteStep(json, change.first);
+  json.Key("settled");
+  json.BeginObject();
+  WriteStep(json, change.settled);
+  json.EndObject();
   json.EndObject();
 }
 
@@ -174,6 +184,26 @@ void AddRails(const Quality& quality, std::string& text) {
     text +=
         fmt::format("{:<12} {:>7} {:>9} {:>19} {:>12}\n", sets.sets, sets.samples,
                     Figure(sets.ring), Figure(sets.recursive_doubling), Figure(sets.all_to_all));
+}
+
+std::string Describe(const Step& step) {
+  return fmt::format(
+      "{} in {:.2f} ms: {} blocks on {} switches, {} LIDs; all-to-all load at most {}\n",
+      step.engine, step.ms, step.blocks_changed, step.switches_changed, step.destinations_changed,
+      step.max_load);
+}
+
+void AddChange(const ChangeReport& change, std::string& text) {
+  text += "\nfrom the baseline\n";
+  if (!change.reason.empty()) {
+    text += change.reason + "\n";
+    return;
+  }
+  if (change.why_not_least.empty())
+    text += "least change: " + Describe(change.first);
+  else
+    text += "no least change: " + change.why_not_least + "\nfull plan: " + Describe(change.first);
+  text += "then settled: " + Describe(change.settled);
 }
 
 }  // namespace
@@ -270,14 +300,8 @@ std::string WriteTable(const Report& report) {
         quality.random_permutation.bandwidth, quality.effective_bisection);
     AddRails(quality, text);
   }
-  if (!report.change) return text;
-  const ChangeReport& change = *report.change;
-  if (!change.reason.empty()) return text + fmt::format("from the baseline: {}\n", change.reason);
-  return text + fmt::format(
-                    "from the baseline: {} in {:.2f} ms, {} blocks on {} switches, {} LIDs, "
-                    "all-to-all load at most {}\n",
-                    change.engine, change.ms, change.blocks_changed, change.switches_changed,
-                    change.destinations_changed, change.max_load);
+  if (report.change) AddChange(*report.change, text);
+  return text;
 }
 
 }  // namespace fabricd::plan

@@ -92,6 +92,9 @@ class Plan(ibsim.Case):
         self.assertIs(change["verified"], True)
         self.assertGreater(change["blocks_changed"], 0)
         self.assertGreater(change["destinations_changed"], 0)
+        self.assertIs(change["least_change"], True)
+        self.assertGreater(change["settled"]["all_to_all_max"], 0)
+        self.assertLessEqual(change["settled"]["all_to_all_max"], change["all_to_all_max"])
         same = self.report("--topology", tree, "--baseline", tree)["incremental"]
         self.assertEqual((same["blocks_changed"], same["destinations_changed"]), (0, 0))
 
