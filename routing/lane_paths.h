@@ -69,10 +69,17 @@ struct LaneWays {
     return lane.empty() ? 0 : lane[target * switches + s];
   }
   uint32_t MostLoad() const;
+  // The ways to `to` become those to `from`, a target on the same switch.
+  void CopyTarget(size_t from, size_t to);
 };
 
 // `order` must serve all pairs of switches. Empty `out`: more lanes than allowed would be needed.
 LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
                       const TargetList& targets, const LaneSettings& settings);
+
+// Moves sources to other lanes that already have all dependencies of their way, so that lanes carry
+// about as much traffic each.
+void EvenOutLanes(const SwitchGraph& graph, const ChannelGraph& channels, const TargetList& targets,
+                  LaneWays& ways);
 
 }  // namespace fabricd::routing

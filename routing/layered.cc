@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/status.h"
+#include "routing/balance.h"
 #include "routing/channel_order.h"
+#include "routing/escape_paths.h"
 #include "routing/grid_classes.h"
 #include "routing/lane_paths.h"
 #include "routing/levels.h"
@@ -22,6 +25,7 @@ namespace {
 constexpr uint8_t kMostLanes = 15;         // VL15 is for management.
 constexpr uint32_t kSwitchesPerTask = 64;  // A cache line of LaneWays.
 constexpr uint64_t kLeafShare = 4;         // Hosts on leaves of a tree for each host above them.
+constexpr double kFarWorse = 4;            // Load at which too few lanes are no service.
 constexpr double kLaneCost = 0.05;         // A lane more must lower the highest load by as much.
 
 // The fewest data VLs that a link between switches has, and where.
@@ -47,6 +51,7 @@ FabricLanes FindFabricLanes(const fabric::FabricSnapshot& snapshot, const Switch
 
 struct Variant {
   LaneSettings settings;
+  bool shortest;
   const TargetList* targets;
   LaneWays ways;
   const char* name;
@@ -66,9 +71,27 @@ class GraphRouter {
   absl::Status Run() {
     const FabricLanes fabric = FindFabricLanes(input_.snapshot, graph_);
     limit_ = std::clamp<uint8_t>(std::min(fabric.lanes, input_.options.lanes_max), 1, kMostLanes);
-    const Variant best = IsTree() ? TreeVariant() : GraphVariant();
-    if (graph_.size() > 1) Note(best, fabric);
-    Write(best);
+    if (IsTree()) {
+      WriteTree();
+      return absl::OkStatus();
+    }
+    std::vector<Variant> variants = Variants();
+    Variant* best = &variants[0];
+    const Variant* least = nullptr;  // Of the shortest ones: fewest lanes.
+    for (Variant& variant : variants) {
+      if (variant.ways.out.empty()) continue;
+      if (variant.shortest && (!least || variant.ways.lanes < least->ways.lanes)) least = &variant;
+      if (variant.ways.lanes <= limit_ && Cost(variant) < Cost(*best)) best = &variant;
+    }
+    const uint8_t needed = least ? least->ways.lanes : kMostLanes + 1;
+    if (fabric.lanes < input_.options.lanes_max && needed <= input_.options.lanes_max &&
+        best->ways.MostLoad() > kFarWorse * least->ways.MostLoad())
+      return FailedPrecondition("{} switches need {} lanes, but switch {} port {} has {}",
+                                graph_.size(), needed, NodeName(input_.snapshot, fabric.at.node),
+                                fabric.at.port, fabric.lanes);
+    if (graph_.size() > 1) Note(*best, needed, fabric);
+    EvenOutLanes(graph_, channels_, *best->targets, best->ways);
+    Write(*best);
     return absl::OkStatus();
   }
 
@@ -80,38 +103,44 @@ class GraphRouter {
       (levels_.rank[s] == 0 ? below : above) += graph_.hosts[s];
     return levels_.IsStrict() && above * kLeafShare <= below;
   }
-  Variant TreeVariant() {
-    by_tree_ = MakeTargets(graph_, levels_, false);
-    Variant variant{{}, &by_tree_, {}, "up and down the tree"};
-    variant.settings.up_down = true;
-    Find(variant);
-    return variant;
+  // One lane, and the closed form that is best on trees, balanced where they are damaged.
+  void WriteTree() {
+    WrittenTables& tables = builder_.AddTables(graph_, levels_, chosen_.order, chosen_.costs);
+    builder_.BalanceTables(tables, levels_, chosen_.order, chosen_.costs);
+    if (graph_.size() > 1)
+      builder_.AddNote(fmt::format("{} switches on 1 lane: up and down the tree", graph_.size()));
   }
-  Variant GraphVariant() {
+
+  std::vector<Variant> Variants() {
     by_round_ = MakeTargets(graph_, levels_, true);
     std::vector<uint32_t> grid = GridClasses(graph_);
     const bool is_grid = std::any_of(grid.begin(), grid.end(), [](uint32_t c) { return c > 0; });
     std::vector<Variant> variants;
-    const auto add = [&](LaneSettings settings, const char* name) {
-      variants.push_back({std::move(settings), &by_round_, {}, name});
+    const auto add = [&](LaneSettings settings, bool shortest, const char* name) {
+      variants.push_back({std::move(settings), shortest, &by_round_, {}, name});
     };
-    add({true, Preference::kLoad, {}, 1}, "up and down in one order");
+    add({true, Preference::kLoad, {}, 1}, false, "up and down in one order");
     if (is_grid)
-      add({false, Preference::kClass, std::move(grid), kMostLanes}, "shortest by dimension");
+      add({false, Preference::kClass, std::move(grid), kMostLanes}, true, "shortest by dimension");
     else
-      add({false, Preference::kLoad, {}, kMostLanes}, "shortest by load");
+      add({false, Preference::kLoad, {}, kMostLanes}, true, "shortest by load");
     FindAll(variants, 0);
-    if (limit_ > 1 && variants[1].ways.lanes > limit_ / 2) {
-      add({false, Preference::kExisting, {}, limit_}, "shortest by dependencies");
+    const LaneWays& shortest = variants[1].ways;
+    const bool fits = !shortest.out.empty() && shortest.lanes <= limit_;
+    if (limit_ > 1 && !(fits && shortest.lanes <= limit_ / 2)) {
+      add({false, Preference::kExisting, {}, limit_}, true, "shortest by dependencies");
       FindAll(variants, 2);
     }
-    Variant* best = &variants[0];
-    for (Variant& variant : variants) {
-      if (variant.ways.out.empty()) continue;
-      if (!variant.settings.up_down) needed_ = std::min(needed_, variant.ways.lanes);
-      if (variant.ways.lanes <= limit_ && Cost(variant) < Cost(*best)) best = &variant;
-    }
-    return std::move(*best);
+    if (fits) return variants;
+    // More lanes mean more destinations that find their lane's best places taken: fewer may do.
+    const size_t first = variants.size();
+    for (const uint8_t lanes : std::set<uint8_t>{1, static_cast<uint8_t>((limit_ + 1) / 2), limit_})
+      add({false, Preference::kLoad, {}, lanes}, false, "grown within the lanes");
+    builder_.parallel().For(variants.size() - first, [&](size_t i) {
+      Variant& variant = variants[first + i];
+      variant.ways = FindEscapeWays(graph_, channels_, by_round_, variant.settings.lanes);
+    });
+    return variants;
   }
   void FindAll(std::vector<Variant>& variants, size_t first) {
     builder_.parallel().For(variants.size() - first, [&](size_t i) { Find(variants[first + i]); });
@@ -119,12 +148,15 @@ class GraphRouter {
   static double Cost(const Variant& variant) {
     return variant.ways.MostLoad() * (1 + kLaneCost * (variant.ways.lanes - 1));
   }
-  void Note(const Variant& best, const FabricLanes& fabric) {
+  void Note(const Variant& best, uint8_t needed_lanes, const FabricLanes& fabric) {
     builder_.AddNote(fmt::format("{} switches on {} lane{}: {}", graph_.size(), best.ways.lanes,
                                  best.ways.lanes == 1 ? "" : "s", best.name));
-    if (needed_ <= limit_ || IsTree()) return;
-    const std::string needed =
-        needed_ > kMostLanes ? fmt::format("more than {}", kMostLanes) : std::to_string(needed_);
+    if (best.ways.lanes > 1)
+      builder_.AddNote(
+          "several lanes: only clients that take their SL from the SA are free of deadlock");
+    if (needed_lanes <= limit_) return;
+    const std::string needed = needed_lanes > kMostLanes ? fmt::format("more than {}", kMostLanes)
+                                                         : std::to_string(needed_lanes);
     if (fabric.lanes < input_.options.lanes_max)
       builder_.AddNote(fmt::format("shortest ways would need {} lanes; switch {} port {} has {}",
                                    needed, NodeName(input_.snapshot, fabric.at.node),
@@ -154,6 +186,9 @@ class GraphRouter {
       WriteRows(variant, by_lid, begin, end, rows, unserved);
       if (has_lanes) WriteLevels(variant, by_lid, begin, end, levels);
     });
+    if (variant.settings.up_down)
+      Balance(graph_, levels_, chosen_.order, chosen_.costs, input_.options.balance, rows,
+              builder_.parallel());
     builder_.AddRows(graph_, variant.ways.ordered ? chosen_.order : Order{}, std::move(rows),
                      unserved);
     if (has_lanes) builder_.AddServiceLevels(graph_, variant.ways.lanes, std::move(levels));
@@ -202,9 +237,8 @@ class GraphRouter {
   const ChannelGraph channels_;
   const Levels levels_;
   const ChosenOrder chosen_;
-  TargetList by_tree_, by_round_;
-  uint8_t limit_ = 1;                // Lanes that may be used.
-  uint8_t needed_ = kMostLanes + 1;  // Fewest lanes for shortest ways.
+  TargetList by_round_;
+  uint8_t limit_ = 1;  // Lanes that may be used.
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,31 @@ TEST(Layered, SameBytesForAnyThreadCount) {
     for (size_t i = 0; i < one.service_levels.size(); ++i)
       EXPECT_TRUE(!one.service_levels[i] || *one.service_levels[i] == *two.service_levels[i]);
   }
+}
+
+// Fewer lanes than shortest ways need: within what there is, and better than one order of all.
+TEST(Layered, MakesDoWithFewerLanes) {
+  const FabricMaker maker = MakeTorus({7, 7, 7}, 1);
+  const TestFabric fabric = maker.Build();
+  const std::vector<size_t> hosts = Hosts(maker);
+  const size_t one_order = Contention(fabric, Route(fabric, "up_down"), hosts, 100);
+  for (uint8_t most : {1, 2, 3}) {
+    const RoutingPlan plan = Route(fabric, "layered", Lanes(most));
+    EXPECT_LE(plan.lanes, most);
+    EXPECT_TRUE(Judge(fabric, plan).ok);
+    EXPECT_LT(Contention(fabric, plan, hosts, 100), one_order);
+  }
+}
+
+TEST(Layered, GivesEachLaneItsShare) {
+  const TestFabric fabric = MakeTorus({6, 6}, 2).Build();
+  const RoutingPlan plan = Route(fabric, "layered", Lanes(8));
+  ASSERT_GT(plan.lanes, 1);
+  std::map<int, size_t> pairs;
+  for (const auto& levels : plan.service_levels)
+    for (uint32_t lid = 1; levels && lid <= plan.lid_top.value(); ++lid) ++pairs[(*levels)[lid]];
+  EXPECT_EQ(pairs.size(), plan.lanes);
+  for (const auto& [lane, count] : pairs) EXPECT_LT(count, 0.9 * 36 * plan.lid_top.value());
 }
 
 // The LIDs of one port leave by different cables where there are several.
