@@ -41,8 +41,6 @@ struct RoutingInput {
   const RoutingIntent& intent;
   const RoutingOptions& options;
   const RoutingPlan* previous = nullptr;  // May be null. An engine may share its rows.
-  // RunChain only. False: the least change of `previous` will do, where it serves.
-  bool settle = true;
 };
 
 class RoutingEngine {
@@ -68,7 +66,6 @@ struct ChainResult {
   std::shared_ptr<const RoutingPlan>
       plan;  // Verified. Null: no engine of the chain gave a valid plan.
   std::vector<ChainStep> steps;
-  bool settled = true;  // False: the least change of the previous plan; the ideal one may differ.
 };
 // What a chain does with an engine, for callers that have a clock.
 enum class ChainPhase { kCompute, kVerify, kCompare };

@@ -35,6 +35,7 @@ class Repairer {
 
   absl::StatusOr<Repair> Run() {
     FABRICD_RETURN_IF_ERROR(Accept());
+    if (changes_.empty() && old_.pending.empty()) return Nothing();
     FillView();
     CollectPorts();
     CollectLids();
@@ -55,6 +56,12 @@ class Repairer {
   }
 
  private:
+  // The plan as it is, with the same pointer.
+  Repair Nothing() {
+    Repair repair{{std::move(links_), before_.plan}, {}, {}};
+    repair.proof.ok = repair.proof.deadlock_free = true;
+    return repair;
+  }
   std::string Name(uint32_t s) const { return NodeName(links_.snapshot(), links_.node(s)); }
 
   absl::Status Accept() const {

@@ -216,7 +216,10 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   light_.reset();
   programmer_.reset();
   mastership_.OnSweepStart();
-  if (new_options_) options_ = *std::exchange(new_options_, std::nullopt);
+  if (new_options_) {
+    options_ = *std::exchange(new_options_, std::nullopt);
+    settle_at_ = now;  // Another chain or balance may be wanted.
+  }
   awaited_plan_.reset();
   awaited_persist_.reset();
   wanted_sweep_.reset();
@@ -261,7 +264,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
-    case Kind::kProgram: AssignLidsAndGo(); break;
+    case Kind::kProgram: AssignLidsAndGo(now); break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
     case Kind::kStandBy: StandBy(now); break;
     case Kind::kWait:
@@ -302,7 +305,7 @@ bool Core::HasNeighbour() {
   return fault == nullptr;
 }
 
-void Core::AssignLidsAndGo() {
+void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
   LidAssignment assignment =
       AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
@@ -316,7 +319,7 @@ void Core::AssignLidsAndGo() {
   for (const LidRecord& record : assignment.changed)
     records_[record.port_guid] = undurable_[record.port_guid] = record;
   if (undurable_.empty()) {
-    StartProgramming(options_.sweep.settle_after == Duration::zero());
+    StartProgramming(now);
     return;
   }
   awaited_persist_ = next_id_++;
@@ -332,7 +335,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   awaited_persist_.reset();
   if (persisted.status.ok()) {
     undurable_.clear();  // The write held all of them, and none came since.
-    StartProgramming(options_.sweep.settle_after == Duration::zero());
+    StartProgramming(now);
     return;
   }
   // What is not durable is not programmed; it is written again with the next sweep.
@@ -341,9 +344,11 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   EndSweep(SweepKind::kHeavy, true, now);
 }
 
-void Core::StartProgramming(bool settle) {
+void Core::StartProgramming(Instant now) {
+  const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
   awaited_plan_ = next_id_++;
-  effects_.compute = ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, plan_, settle};
+  effects_.compute =
+      ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, routes_, settle};
   programmer_ = std::make_unique<Programmer>(
       ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
       problems_, options_, CookieBase(Owner::kProgrammer));
@@ -355,25 +360,29 @@ void Core::StartProgramming(bool settle) {
 void Core::StartSettling(Instant now) {
   Log(LogLevel::kInfo, "the least change has stood long enough: the ideal plan is computed");
   report_.Begin(SweepKind::kSettle, now, engine_.statistics());
-  StartProgramming(true);
+  StartProgramming(now);
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
   awaited_plan_.reset();
-  if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(ready.result.plan);
-  if (IsBroken(Breakage::kCircleInPlan)) SpoilWithCircle(ready.result.plan, *snapshot_);
-  if (chain_ != ready.result.steps) NoteChoice(std::move(ready.result.steps));
-  if (ready.result.plan == nullptr)
+  routing::ReplanResult& result = ready.result;
+  std::shared_ptr<const routing::RoutingPlan> plan = result.after ? result.after->plan : nullptr;
+  const bool news = !routes_ || routes_->plan != plan;
+  if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
+  if (result.settled)
+    settle_at_ = kNever;
+  else if (news && settle_at_ == kNever)  // Another fault does not put it off.
+    settle_at_ = now + options_.sweep.settle_after;
+  if (plan) routes_ = std::move(result.after);
+  if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(plan);
+  if (IsBroken(Breakage::kCircleInPlan)) SpoilWithCircle(plan, *snapshot_);
+  if (plan)
+    plan_ = plan;
+  else
     problems_.Add("NoPlan", "subnet",
                   "no routing engine gave a plan that can be proved: nothing is programmed");
-  else
-    plan_ = ready.result.plan;
-  if (ready.result.settled)
-    settle_at_ = kNever;
-  else if (settle_at_ == kNever)  // Another fault does not put it off.
-    settle_at_ = now + options_.sweep.settle_after;
-  programmer_->SetPlan(ready.result.plan);
+  programmer_->SetPlan(std::move(plan));
   changed_ = true;
 }
 

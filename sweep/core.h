@@ -73,8 +73,8 @@ class Core {
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
-  void AssignLidsAndGo();
-  void StartProgramming(bool settle);
+  void AssignLidsAndGo(Instant now);
+  void StartProgramming(Instant now);
   void StartSettling(Instant now);
   void NoteChoice(std::vector<routing::ChainStep> steps);
   void FinishProgramming(Instant now);
@@ -102,6 +102,7 @@ class Core {
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
+  std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
   std::shared_ptr<const routing::RoutingPlan> plan_;
   std::vector<routing::ChainStep> chain_;
   PortRef local_;

@@ -14,7 +14,7 @@
 
 #include "common/ids.h"
 #include "mad/transport.h"
-#include "routing/engine.h"
+#include "routing/replan.h"
 #include "sweep/options.h"
 #include "sweep/view.h"
 
@@ -30,7 +30,7 @@ struct LidsPersisted {
 };
 struct PlanReady {
   uint64_t id = 0;
-  routing::ChainResult result;
+  routing::ReplanResult result;
 };
 struct SweepCommand {
   uint64_t command = 0;  // Handed back in Effects::finished.
@@ -69,8 +69,8 @@ struct ComputePlan {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   routing::RoutingOptions options;
-  std::shared_ptr<const routing::RoutingPlan> previous;  // May be null.
-  bool settle = true;  // False: the least change of `previous` will do for now.
+  std::shared_ptr<const routing::RouteState> before;  // May be null.
+  bool settle = true;  // False: the least change of `before` will do for now.
 };
 struct FinishedCommand {
   uint64_t command = 0;

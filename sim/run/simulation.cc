@@ -95,8 +95,8 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     Enter(Part::kRouting);
     const routing::RoutingIntent intent;
     const sweep::ComputePlan& task = *effects.compute;
-    auto result = routing::RunChain(
-        {*task.snapshot, *task.lids, intent, task.options, task.previous.get(), task.settle});
+    auto result = routing::Replan(
+        {*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
     manager.plans.push_back({now_ + manager.plan_time, {task.id, std::move(result)}});
   }
   Enter(Part::kCore);

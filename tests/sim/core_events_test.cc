@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "routing/plan_diff.h"
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
 #include "sim/run/simulation.h"
@@ -56,6 +57,37 @@ TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
   SettleAfter(sweeps);
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+}
+
+// The cable's return moves nothing until the ideal plan comes, and that brings back every entry.
+TEST_F(CoreEvents, TheLeastChangeStandsForAWhileThenTheIdealPlanFollows) {
+  const auto intact = harness_.manager(sm_).view->plan;
+  const auto settled = [&] {
+    return harness_.manager(sm_).view->last_sweep.kind == sweep::SweepKind::kSettle &&
+           harness_.manager(sm_).core->phase() == sweep::Phase::kIdle;
+  };
+  const sim::SimCable cable = SwitchCable();
+  uint32_t sweeps = harness_.manager(sm_).core->sweeps_done();
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), Ref(cable.a)).ok());
+  SettleAfter(sweeps);
+  const auto urgent = harness_.manager(sm_).view->plan;
+  EXPECT_GT(routing::DiffPlans(*intact, *urgent).entries, 0u);
+  EXPECT_TRUE(harness_.RunUntil(settled)) << LogOf(harness_.manager(sm_));
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+
+  const auto damaged = harness_.manager(sm_).view->plan;
+  sweeps = harness_.manager(sm_).core->sweeps_done();
+  ASSERT_TRUE(harness_.fabric().Link(harness_.now(), Ref(cable.a)).ok());
+  SettleAfter(sweeps);
+  EXPECT_TRUE(routing::DiffPlans(*damaged, *harness_.manager(sm_).view->plan).blocks.empty());
+  EXPECT_TRUE(harness_.RunUntil(settled)) << LogOf(harness_.manager(sm_));
+  EXPECT_TRUE(routing::DiffPlans(*intact, *harness_.manager(sm_).view->plan).blocks.empty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+
+  // Nothing is left to settle.
+  harness_.fabric().ResetStats();
+  harness_.RunFor(std::chrono::minutes(5));
+  EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
 }
 
 TEST_F(CoreEvents, ALostTrapIsFoundByTheLightSweep) {
