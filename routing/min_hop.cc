@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/min_hop.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "common/status.h"
 #include "routing/hop_costs.h"
 #include "routing/levels.h"
 #include "routing/node_name.h"
+#include "routing/order.h"
 #include "routing/plan_builder.h"
 
 namespace fabricd::routing {
+
+namespace {
+
+// An order in which every pair has a way of the fewest hops that rises and then falls: without one,
+// the ways between all switches together nearly always make credit loops (on trees of three levels
+// they cannot but do: those between two spines of one pod turn at its leaves, in every pod).
+std::optional<ChosenOrder> FindOrder(const SwitchGraph& graph, const Levels& levels,
+                                     const HopCosts& shortest, Parallel& parallel) {
+  if (!levels.IsStrict()) return std::nullopt;
+  ChosenOrder chosen = ChooseOrder(graph, levels, false, parallel);
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    if (!std::equal(shortest.TotalRow(s), shortest.TotalRow(s) + graph.size(),
+                    chosen.costs.TotalRow(s)))
+      return std::nullopt;
+  return chosen;
+}
+
+}  // namespace
 
 absl::StatusOr<RoutingPlan> MinHop::Compute(const RoutingInput& input) const {
   PlanBuilder builder(input, name());
@@ -17,7 +39,17 @@ absl::StatusOr<RoutingPlan> MinHop::Compute(const RoutingInput& input) const {
       return FailedPrecondition(
           "some ways between switch {} and the {} connected to it take more than {} hops",
           NodeName(input.snapshot, graph.node[0]), graph.size() - 1, HopCosts::kMostHops);
-    builder.AddTables(graph, FindLevels(graph), {}, costs);
+    const Levels levels = FindLevels(graph);
+    if (const auto chosen = FindOrder(graph, levels, costs, builder.parallel())) {
+      WrittenTables& tables = builder.AddTables(graph, levels, chosen->order, chosen->costs);
+      builder.BalanceTables(tables, levels, chosen->order, chosen->costs);
+      continue;
+    }
+    builder.AddNote(
+        fmt::format("{} switches have no order in which shortest ways rise and then fall: they may "
+                    "make credit loops",
+                    graph.size()));
+    builder.AddTables(graph, levels, {}, costs);
   }
   return builder.Finish();
 }

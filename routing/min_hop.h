@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// min_hop: balanced shortest ways. Serves every connected pair with the fewest hops; whether the
-// result is free of credit loops depends on the fabric, and only the verifier can tell.
+// min_hop: balanced shortest ways. Serves every connected pair with the fewest hops. Where some
+// order of the switches allows a shortest way for every pair (trees of two levels, lines, stars)
+// the ways follow it and are free of credit loops; elsewhere only the verifier can tell.
 #pragma once
 
 #include "routing/engine.h"

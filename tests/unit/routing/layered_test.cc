@@ -146,5 +146,17 @@ TEST(Layered, SpreadsTheLidsOfAPort) {
   EXPECT_TRUE(Judge(fabric, plan).ok);
 }
 
+TEST(MinHopOnTrees, FollowsAnOrderWhereShortestWaysHaveOne) {
+  for (const FabricMaker& maker : {MakeFatTree(8, 2), MakeTree({{3, 1}, {4, 3, 2}})}) {
+    const TestFabric fabric = maker.Build();
+    const RoutingPlan plan = Route(fabric, "min_hop");
+    EXPECT_TRUE(Judge(fabric, plan).ok);
+    EXPECT_FALSE(plan.order.empty());
+    const std::vector<size_t> hosts = Hosts(maker);
+    for (size_t shift = 1; shift < hosts.size(); ++shift)
+      EXPECT_EQ(Contention(fabric, plan, hosts, shift), 1u) << "shift " << shift;
+  }
+}
+
 }  // namespace
 }  // namespace fabricd::routing
