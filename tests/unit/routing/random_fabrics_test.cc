@@ -42,24 +42,6 @@ FabricMaker DrawMaker() {
   }
 }
 
-// Hops between all switches, by one search each.
-std::map<std::pair<NodeIndex, NodeIndex>, size_t> SwitchDistances(const TestFabric& fabric) {
-  std::map<std::pair<NodeIndex, NodeIndex>, size_t> hops;
-  fabric.snapshot->ForEachNode([&](const fabric::Node& start) {
-    if (!start.IsSwitch()) return;
-    std::vector<NodeIndex> queue{start.index};
-    hops[{start.index, start.index}] = 0;
-    for (size_t next = 0; next < queue.size(); ++next)
-      for (const fabric::Port& port : fabric.snapshot->node(queue[next])->ports) {
-        if (port.peer.IsNone() || !fabric.snapshot->node(port.peer.node)->IsSwitch()) continue;
-        if (hops.count({start.index, port.peer.node})) continue;
-        hops[{start.index, port.peer.node}] = hops[{start.index, queue[next]}] + 1;
-        queue.push_back(port.peer.node);
-      }
-  });
-  return hops;
-}
-
 TEST(RandomFabrics, UpDownServesEveryPairWithoutCreditLoop) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build(static_cast<uint8_t>(*rc::gen::inRange(0, 3)));
