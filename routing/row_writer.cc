@@ -243,7 +243,7 @@ void RowWriter::MoveToOtherCables() {
         if (lid >= tables_.lid_end_) return;
         const uint32_t d = tables_.destinations_[tables_.destination_of_[lid]].at;
         if (!(by_slot_[d / 64] & Bit(d % 64)) || !Allows(arc, d)) return;
-        entries_[lid] = LivePort(*arcs_[arc].neighbor, row_->window[lid]);
+        entries_[lid] = PortFor(static_cast<uint32_t>(arc), lid);
         losses_->moved.push_back(LidOf(lid));
       });
   }
@@ -311,7 +311,7 @@ void RowWriter::WriteRun(uint32_t a, uint32_t first, uint32_t count) {
     return;
   }
   const Bundle& bundle = BundleOf(a);
-  if (bundle.row && !bundle.has_dead)
+  if (bundle.row && bundle.dead == 0)
     kernels_.look_up(bundle.port.data(), bundle.row->of.places(), &bundle.row->place[first], count,
                      entries_ + first);
   else
@@ -328,8 +328,10 @@ uint8_t RowWriter::PortFor(uint32_t a, uint32_t lid) {
   const Neighbor& neighbor = *arcs_[a].neighbor;
   if (!bundle.row)
     return LivePort(neighbor, tables_.destinations_[tables_.destination_of_[lid]].index);
-  const uint8_t port = bundle.port[bundle.row->place[lid]];
-  return port != 0 ? port : LivePort(neighbor, bundle.row->window[lid]);
+  const uint8_t place = bundle.row->place[lid], port = bundle.port[place];
+  if (port != 0) return port;
+  // Those of one window that lost different cables go over different others.
+  return LivePort(neighbor, bundle.row->window[lid] * bundle.dead + bundle.rank[place]);
 }
 
 const RowWriter::Bundle& RowWriter::BundleOf(uint32_t arc) {
@@ -364,7 +366,9 @@ void RowWriter::FillBundle(const Arc& arc, Bundle& bundle) const {
     const uint8_t cable =
         slots.cable[slots.first_cable[child] + slot * of.cables + place / of.width];
     if (cable == kHole) {
-      bundle.has_dead = true;
+      // All slots' places of one cable follow each other.
+      if (place % of.width == 0) ++bundle.dead;
+      bundle.rank[place] = static_cast<uint8_t>(bundle.dead - 1);
       continue;
     }
     const Cable& wire = graph.cables[graph.neighbor(child, n).first_cable + cable];

@@ -41,9 +41,10 @@ class RowWriter {
   // Which of several cables to one neighbour a LID takes.
   struct Bundle {
     bool ready = false;
-    bool has_dead = false;
+    uint32_t dead = 0;                // Cables of the bundle that are gone.
     const SlotRow* row = nullptr;     // Null: by the index of the destination.
     std::array<uint8_t, 256> port{};  // [place of `row`] 0: that cable is gone.
+    std::array<uint8_t, 256> rank{};  // [place of `row`] Of the cable among those that are gone.
   };
 
   void FillArcs();
