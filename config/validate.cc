@@ -14,7 +14,8 @@
 namespace fabricd::config {
 namespace {
 
-constexpr std::array<std::string_view, 4> kEngines = {"rail", "layered", "up_down", "min_hop"};
+constexpr std::array<std::string_view, 5> kEngines = {"rail", "fat_tree", "layered", "up_down",
+                                                      "min_hop"};
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;

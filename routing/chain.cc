@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "routing/engine.h"
+#include "routing/fat_tree.h"
 #include "routing/graph.h"
 #include "routing/layered.h"
 #include "routing/levels.h"
@@ -176,6 +177,7 @@ class Chain {
 }  // namespace
 
 std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
+  if (name == "fat_tree") return std::make_unique<FatTree>();
   if (name == "layered") return std::make_unique<Layered>();
   if (name == "min_hop") return std::make_unique<MinHop>();
   if (name == "rail") return std::make_unique<Rail>();
@@ -183,7 +185,9 @@ std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string_view> EngineNames() { return {"layered", "min_hop", "rail", "up_down"}; }
+std::vector<std::string_view> EngineNames() {
+  return {"fat_tree", "layered", "min_hop", "rail", "up_down"};
+}
 
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {
   return Chain(input, observer).Run();

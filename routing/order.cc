@@ -15,6 +15,8 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kSampledDestinations = 128;
 constexpr uint32_t kLoadParts = 8;   // Fixed: sums of doubles must not depend on the thread count.
 constexpr uint32_t kRootsTried = 4;  // Of leaves, and again of other switches.
+constexpr uint32_t kConesTried = 32;
+constexpr uint32_t kMostMended = 64;  // Summits of a cone.
 
 // Positions by ascending key, ties by switch number.
 template <typename Key>
@@ -33,13 +35,18 @@ uint32_t Highest(const Order& order) {
   return static_cast<uint32_t>(std::max_element(order.begin(), order.end()) - order.begin());
 }
 
+uint32_t CablesOf(const SwitchGraph& graph, uint32_t s) {
+  uint32_t cables = 0;
+  for (uint32_t i = 0; i < graph.degree(s); ++i) cables += graph.neighbor(s, i).cable_count;
+  return cables;
+}
+
 // The leaf with the most cables upwards.
 uint32_t BestLeaf(const SwitchGraph& graph, const Levels& levels) {
   uint32_t best = kNone, most = 0;
   for (uint32_t s = 0; s < graph.size(); ++s) {
     if (levels.rank[s] != 0) continue;
-    uint32_t cables = 0;
-    for (uint32_t i = 0; i < graph.degree(s); ++i) cables += graph.neighbor(s, i).cable_count;
+    const uint32_t cables = CablesOf(graph, s);
     if (best == kNone || cables > most) best = s, most = cables;
   }
   return best == kNone ? 0 : best;
@@ -99,6 +106,57 @@ Order RootOrder(const SwitchGraph& graph, uint32_t root) {
 }
 
 namespace {
+
+// Switches whose neighbours are all lower. Packets reach everything from everywhere by rising and
+// falling where there is one only.
+std::vector<uint32_t> Summits(const SwitchGraph& graph, const Order& order) {
+  std::vector<uint32_t> summits;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    bool highest = true;
+    for (uint32_t i = 0; i < graph.degree(s) && highest; ++i)
+      highest = order[graph.neighbor(s, i).head] < order[s];
+    if (highest) summits.push_back(s);
+  }
+  return summits;
+}
+
+// Sinks each summit but the highest below its neighbours, so that it has a way up. No way between
+// others leads through it any more.
+Order Mended(const SwitchGraph& graph, Order order) {
+  for (uint32_t round = 0; round < kMostMended; ++round) {
+    const std::vector<uint32_t> summits = Summits(graph, order);
+    if (summits.size() == 1) break;
+    const uint32_t summit = order[summits[0]] + 1 < graph.size() ? summits[0] : summits[1];
+    const uint32_t was = order[summit];
+    uint32_t lowest = was;
+    for (uint32_t i = 0; i < graph.degree(summit); ++i)
+      lowest = std::min(lowest, order[graph.neighbor(summit, i).head]);
+    for (uint32_t& position : order)
+      if (position >= lowest && position < was) ++position;
+    order[summit] = lowest;
+  }
+  return order;
+}
+
+// The cone with the fewest other summits, of those of some leaves with the most cables up.
+Order BestCone(const SwitchGraph& graph, const Levels& levels, uint32_t first) {
+  Order best = ConeOrder(graph, levels, first);
+  size_t fewest = Summits(graph, best).size();
+  if (fewest == 1) return best;
+  const uint32_t cables = CablesOf(graph, first);
+  std::vector<uint32_t> leaves;
+  for (uint32_t s = 0; s < graph.size(); ++s)
+    if (levels.rank[s] == 0 && CablesOf(graph, s) == cables) leaves.push_back(s);
+  for (uint32_t leaf : Spread(leaves, kConesTried)) {
+    Order order = ConeOrder(graph, levels, leaf);
+    const size_t summits = Summits(graph, order).size();
+    if (summits >= fewest) continue;
+    fewest = summits;
+    best = std::move(order);
+    if (fewest == 1) break;
+  }
+  return Mended(graph, std::move(best));
+}
 
 // Flow towards one destination switch, added to the load of each neighbour bundle.
 class FlowTo {
@@ -230,14 +288,14 @@ ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ran
   const uint32_t leaf = BestLeaf(graph, levels);
   if (ranks_given) {
     if (search.TakeIfServing(LevelOrder(levels), "levels")) return search.Finish();
-    if (search.TakeIfServing(ConeOrder(graph, levels, leaf), "cone")) return search.Finish();
+    if (search.TakeIfServing(BestCone(graph, levels, leaf), "cone")) return search.Finish();
   } else if (levels.IsStrict() && !search.HasShortTables()) {
-    // A leaf on top keeps every way that rises and falls by level: no need to compare. On damaged
-    // trees the cone can miss a pair, distance from the leaf never does.
-    if (search.TakeIfServing(ConeOrder(graph, levels, leaf), "cone")) return search.Finish();
+    // A leaf on top keeps every way that rises and falls by level: no need to compare. Should the
+    // cone of a damaged tree miss a pair, distance from the leaf never does.
+    if (search.TakeIfServing(BestCone(graph, levels, leaf), "cone")) return search.Finish();
     if (search.TakeIfServing(RootOrder(graph, leaf), "root")) return search.Finish();
   }
-  search.Consider(ConeOrder(graph, levels, leaf), "cone");
+  search.Consider(BestCone(graph, levels, leaf), "cone");
   search.Consider(LevelOrder(levels), "levels");
   search.Consider(RootOrder(graph, leaf), "root");
   std::vector<uint32_t> leaves, others;
