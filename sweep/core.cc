@@ -382,6 +382,13 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   else
     problems_.Add("NoPlan", "subnet",
                   "no routing engine gave a plan that can be proved: nothing is programmed");
+  // Standing, because whoever comes to the subnet later has to know it too (DESIGN §7).
+  if (plan && plan->lanes > 1)
+    problems_.Add(
+        "LanesInUse", "subnet",
+        fmt::format("routes need {} virtual lanes: clients that do not take their service "
+                    "level from the SA (NCCL, often UCX) can deadlock the fabric",
+                    plan->lanes));
   programmer_->SetPlan(std::move(plan));
   changed_ = true;
 }

@@ -35,6 +35,13 @@ std::vector<std::string> LoopsOf(const sim::Simulation& harness, size_t sm) {
   return sim::CreditLoops(harness.fabric(), *view.snapshot, *view.plan);
 }
 
+std::vector<std::string> ProblemsOf(const sim::Simulation& harness, size_t sm) {
+  std::vector<std::string> kinds;
+  for (const sweep::Problem& problem : harness.manager(sm).view->problems)
+    kinds.push_back(problem.kind);
+  return kinds;
+}
+
 // Every way through every switch maps level n to lane n % lanes, and every lane is served.
 void ExpectLanes(const sim::SimFabric& fabric, uint8_t lanes) {
   size_t maps = 0;
@@ -77,11 +84,13 @@ TEST_P(LanesOnATorus, AreProgrammedOnceAndCannotDeadlock) {
   ASSERT_GT(lanes, 1);
   ExpectLanes(harness.fabric(), lanes);
   EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
+  EXPECT_THAT(ProblemsOf(harness, sm), testing::Contains("LanesInUse"));
 
   harness.fabric().ResetStats();
   harness.Post(sm, sweep::SweepCommand{1, true});
   ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
+  EXPECT_THAT(ProblemsOf(harness, sm), testing::Contains("LanesInUse")) << "it stands";
   EXPECT_FALSE(harness.fabric().stats().smps.count(wire::AttributeId::kSlToVlMappingTable));
 
   // A manager that starts anew reads what the devices have, and finds it right.
@@ -129,6 +138,7 @@ TEST(Lanes, OneLaneLeavesTheMappingsAlone) {
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
   EXPECT_EQ(PlanOf(harness, sm).lanes, 1);
+  EXPECT_THAT(ProblemsOf(harness, sm), IsEmpty());
   EXPECT_FALSE(harness.fabric().stats().smps.count(wire::AttributeId::kSlToVlMappingTable));
   EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
 }

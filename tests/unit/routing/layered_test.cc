@@ -83,6 +83,14 @@ TEST(Layered, SpreadsAGridOverLanesThatCannotDeadlock) {
   EXPECT_FALSE(Judge(fabric, flat).deadlock_free);
 }
 
+// OpenSM's dfsssp needs 9 lanes here.
+TEST(Layered, NeedsAtMostSixLanesOnALargeTorus) {
+  const TestFabric fabric = MakeTorus({8, 8, 8}, 2).Build();
+  const RoutingPlan plan = Route(fabric, "layered", Lanes(8));
+  EXPECT_LE(plan.lanes, 6);
+  EXPECT_TRUE(Judge(fabric, plan).ok);
+}
+
 TEST(Layered, SaysHowManyLanesItWouldNeed) {
   const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// up_down on every topology file that this project did not write: all pairs served, no credit loop.
+// up_down and layered on every topology file that this project did not write: all pairs served, no
+// credit loop.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -47,7 +48,9 @@ fabric::LidTable AssignLids(const fabric::FabricSnapshot& snapshot, uint8_t lmc)
   return lids;
 }
 
-TEST(RealFabrics, UpDownServesAllPairsWithoutCreditLoop) {
+class RealFabrics : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RealFabrics, ServesAllPairsWithoutCreditLoop) {
   const std::vector<std::string> files = TopologyFiles();
   if (files.empty()) GTEST_SKIP() << "no ../shared/topologies";
   size_t routed = 0;
@@ -60,7 +63,9 @@ TEST(RealFabrics, UpDownServesAllPairsWithoutCreditLoop) {
     ASSERT_TRUE(read.status.ok()) << read.status;
     for (uint8_t lmc : {0, 2}) {
       TestFabric fabric{read.snapshot, AssignLids(*read.snapshot, lmc), {}};
-      const RoutingPlan plan = Route(fabric, "up_down");
+      RoutingOptions options;
+      options.lanes_max = 8;
+      const RoutingPlan plan = Route(fabric, GetParam(), options);
       const VerifyReport report = Judge(fabric, plan);
       EXPECT_TRUE(report.ok) << ::testing::PrintToString(report.faults);
       EXPECT_TRUE(plan.exempt.empty());
@@ -74,6 +79,7 @@ TEST(RealFabrics, UpDownServesAllPairsWithoutCreditLoop) {
   }
   EXPECT_GE(routed, 10u);
 }
+INSTANTIATE_TEST_SUITE_P(Engines, RealFabrics, ::testing::Values("up_down", "layered"));
 
 }  // namespace
 }  // namespace fabricd::routing
