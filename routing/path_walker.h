@@ -29,10 +29,11 @@ class PathWalker {
   template <typename Visit>
   bool Walk(uint32_t at, const EndPort& to, Visit&& visit) const {
     for (uint32_t links = 0; links <= kMostLinks; ++links) {
-      if (rows_[at] == nullptr || to.base_lid >= rows_[at]->size()) return false;
-      const uint8_t port = (*rows_[at])[to.base_lid];
+      const uint8_t* page = pages_[size_t{at} * kPages + to.base_lid / Row::kPage];
+      const uint8_t port = page == nullptr ? kNoRoute : page[to.base_lid % Row::kPage];
       if (at == to.at && port == to.port) return true;
-      const Exit exit = exits_[at * kPorts + port];
+      if (port >= ports_) return false;
+      const Exit exit = exits_[size_t{at} * ports_ + port];
       if (exit.head == kNowhere) return false;
       visit(exit.link);
       at = exit.head;
@@ -41,15 +42,17 @@ class PathWalker {
   }
 
  private:
-  static constexpr uint32_t kPorts = 256;
   static constexpr uint32_t kNowhere = 0xFFFFFFFF;
   struct Exit {
     uint32_t head = kNowhere;  // The switch behind the port.
     uint32_t link = 0;
   };
   const SwitchGraph& graph_;
-  std::vector<const Row*> rows_;  // [switch] Null: no table.
-  std::vector<Exit> exits_;       // [switch * kPorts + port]
+  static constexpr size_t kPages = (size_t{1} << 16) / Row::kPage;
+  // [switch * kPages + page of its row] Null: no table, or one that does not hold all end ports.
+  std::vector<const uint8_t*> pages_;
+  uint32_t ports_ = 1;       // Above the highest port of any link.
+  std::vector<Exit> exits_;  // [switch * ports_ + port]
 };
 
 }  // namespace fabricd::routing
