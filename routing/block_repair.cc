@@ -28,6 +28,7 @@ BlockRepair::BlockRepair(const RepairView& view)
       links_(*view.links),
       own_(links_.size(), kNone),
       seen_(links_.size(), 0),
+      broken_(links_.size(), 0),
       is_member_(links_.size(), 0),
       used_(links_.size(), 0),
       down_(links_.size(), kNoHops),
@@ -51,6 +52,58 @@ BlockResult BlockRepair::Run(const BlockTask& task) {
   LeavePending();
   Finish();
   return std::move(result_);
+}
+
+void BlockRepair::FetchAhead(const std::vector<const BlockTask*>& tasks) {
+  constexpr int kHops = 3;  // The last of a tree's ways are known by then.
+  steps_.clear();
+  for (const BlockTask* task : tasks)
+    for (const BlockTask::Broken& broken : task->broken)
+      if (!broken.must && broken.at < view_.old_links->size())
+        AddSteps(broken, task->block * static_cast<uint32_t>(Row::kBlock));
+  for (int hop = 0; hop < kHops; ++hop) FetchSteps();
+}
+
+// Both ways of each LID: the one it had, and the one that will be tried first.
+void BlockRepair::AddSteps(const BlockTask::Broken& broken, uint32_t first_lid) {
+  const uint32_t s = broken.at;
+  if (std::popcount(broken.lids) > 4) return;  // Many of one block share most of their ways.
+  uint32_t ordinal = broken.ordinal + view_.position[s];
+  bool listed = false, listed_up = false;
+  ForEachBit(broken.lids, [&](uint32_t i) {
+    const uint32_t lid = first_lid + i;
+    const Row* row = view_.rows[s];
+    if (!row || lid >= row->size()) return;
+    const FarEnd old = view_.old_links->far(s, (*row)[lid]);
+    if (!old.IsSwitch() || links_.place(lid).IsNowhere()) return;
+    const bool up = IsUp(s, old.head);
+    if (!listed || listed_up != up) ListPorts(s, up);
+    listed = true, listed_up = up;
+    steps_.push_back({old.head, lid});
+    if (!ports_.empty())
+      steps_.push_back({links_.far(s, ports_[ordinal % ports_.size()]).head, lid});
+    ++ordinal;
+  });
+}
+
+void BlockRepair::FetchSteps() {
+  const auto row = [&](const Step& step) { return view_.rows[step.at]; };
+  const auto ends = [&](const Step& step) {
+    const Row* found = step.at < view_.rows.size() ? row(step) : nullptr;
+    return !found || step.at == links_.place(step.lid).at;
+  };
+  steps_.erase(std::remove_if(steps_.begin(), steps_.end(), ends), steps_.end());
+  for (const Step& step : steps_)
+    __builtin_prefetch(row(step)->PlaceOfBlock(step.lid / Row::kBlock));
+  const auto fits = [&](const Step& step) { return step.lid / Row::kBlock < view_.full_blocks; };
+  for (const Step& step : steps_)
+    if (fits(step)) __builtin_prefetch(row(step)->block(step.lid / Row::kBlock));
+  for (const Step& step : steps_)
+    if (fits(step)) __builtin_prefetch(links_.Ports(step.at) + (*row(step))[step.lid]);
+  for (Step& step : steps_) {
+    const FarEnd far = fits(step) ? links_.far(step.at, (*row(step))[step.lid]) : FarEnd{};
+    step.at = far.IsSwitch() ? far.head : kNone;
+  }
 }
 
 void BlockRepair::Start(const BlockTask& task) {
@@ -78,7 +131,7 @@ void BlockRepair::Start(const BlockTask& task) {
 }
 
 void BlockRepair::Finish() {
-  for (uint32_t s : touched_) seen_[s] = 0;
+  for (uint32_t s : touched_) seen_[s] = broken_[s] = 0;
   touched_.clear();
   records_.clear();
   for (const auto& [s, entries] : result_.changed) own_[s] = kNone;
@@ -88,7 +141,8 @@ void BlockRepair::Finish() {
 
 const uint8_t* BlockRepair::OldEntries(uint32_t s) const {
   const Row* row = s < view_.rows.size() ? view_.rows[s] : nullptr;
-  return row && task_->block < row->blocks() ? row->block(task_->block) : kEmpty.data();
+  const bool has = row && (task_->block < view_.full_blocks || task_->block < row->blocks());
+  return has ? row->block(task_->block) : kEmpty.data();
 }
 
 const uint8_t* BlockRepair::Entries(uint32_t s) const {
@@ -115,6 +169,7 @@ void BlockRepair::AddRecord(uint32_t at, uint32_t parent, uint64_t lids, uint32_
   if (lids == 0) return;
   if (seen_[at] == 0) touched_.push_back(at);
   seen_[at] |= lids;
+  broken_[at] |= lids;
   records_.push_back({at, parent, lids, 0, 0, ordinal, must});
 }
 
@@ -148,18 +203,84 @@ void BlockRepair::FindUsed() {
   }
 }
 
-void BlockRepair::PassOn(Record& record) const {
-  if (record.parent != kNone) record.mended |= record.lids & records_[record.parent].mended;
+void BlockRepair::MarkMended(Record& record, uint64_t lids) {
+  record.mended |= lids;
+  broken_[record.at] &= ~lids;
+}
+
+void BlockRepair::PassOn(Record& record) {
+  if (record.parent != kNone) MarkMended(record, record.lids & records_[record.parent].mended);
 }
 
 // Nearest to the break first: what is mended there need not be mended further up.
 void BlockRepair::MendUsed() {
-  for (Record& record : records_) {
+  constexpr size_t kBatch = 16;
+  for (size_t r = 0; r < records_.size(); ++r) {
+    if (r % kBatch == 0) FetchRecords(r, std::min(r + kBatch, records_.size()));
+    Record& record = records_[r];
     PassOn(record);
     ForEachBit(record.used & ~record.mended, [&](uint32_t lid) {
-      if (MendLikeBefore(record, lid)) record.mended |= Bit(lid);
+      if (MendLikeBefore(record, lid)) MarkMended(record, Bit(lid));
     });
   }
+}
+
+// Asks memory for what the next records will most likely look at, for all of them at once: the
+// ports, then the table of the switch to be tried first, then what its entry leads to.
+void BlockRepair::FetchRecords(size_t begin, size_t end) {
+  struct Next {
+    uint32_t lid, head;
+  };
+  std::array<Next, 16> next;
+  for (size_t r = begin; r < end; ++r) {
+    const auto* ports = reinterpret_cast<const char*>(links_.Ports(records_[r].at));
+    for (uint32_t line = 0; line < links_.ports(records_[r].at) * sizeof(FarEnd); line += 64)
+      __builtin_prefetch(ports + line);
+  }
+  for (size_t r = begin; r < end; ++r) {
+    const Record& record = records_[r];
+    const uint64_t lids = record.used & ~record.mended;
+    next[r - begin] = {0, kNone};
+    if (lids == 0) continue;
+    const auto lid = static_cast<uint32_t>(std::countr_zero(lids));
+    next[r - begin] = {lid, FirstHead(record, lid)};
+  }
+  const auto for_each = [&](auto&& visit) {
+    for (size_t i = 0; i < end - begin; ++i)
+      if (next[i].head != kNone) visit(next[i]);
+  };
+  for_each(
+      [&](const Next& n) { __builtin_prefetch(view_.rows[n.head]->PlaceOfBlock(task_->block)); });
+  for_each([&](const Next& n) { __builtin_prefetch(Entries(n.head) + n.lid); });
+  for_each(
+      [&](const Next& n) { __builtin_prefetch(links_.Ports(n.head) + Entries(n.head)[n.lid]); });
+}
+
+// Where MendLikeBefore() will look first; a guess is good enough.
+uint32_t BlockRepair::FirstHead(const Record& record, uint32_t lid) {
+  const uint32_t s = record.at;
+  if (record.must || s >= view_.old_links->size()) return kNone;
+  const FarEnd old = view_.old_links->far(s, OldEntries(s)[lid]);
+  if (!old.IsSwitch()) return kNone;
+  ListPorts(s, IsUp(s, old.head));
+  if (ports_.empty()) return kNone;
+  const uint32_t head = links_.far(s, ports_[StartOf(record, lid) % ports_.size()]).head;
+  return head < view_.rows.size() && view_.rows[head] ? head : kNone;
+}
+
+// Those that rise, or those that fall.
+void BlockRepair::ListPorts(uint32_t s, bool up) {
+  ports_.clear();
+  const FarEnd* far = links_.Ports(s);
+  for (uint32_t port = 1; port < links_.ports(s); ++port)
+    if (far[port].IsSwitch() && far[port].head != s && IsUp(s, far[port].head) == up)
+      ports_.push_back(static_cast<uint8_t>(port));
+}
+
+// Sources start at different ports: what they all have to move must not pile up at the next.
+uint32_t BlockRepair::StartOf(const Record& record, uint32_t lid) const {
+  return record.ordinal + static_cast<uint32_t>(std::popcount(record.lids & (Bit(lid) - 1))) +
+         view_.position[record.at];
 }
 
 // What stands in a block that is written anyway costs nothing.
@@ -168,7 +289,7 @@ void BlockRepair::MendFree() {
     PassOn(record);
     if (own_[record.at] == kNone) continue;
     ForEachBit(record.lids & ~record.mended, [&](uint32_t lid) {
-      if (MendLikeBefore(record, lid)) record.mended |= Bit(lid);
+      if (MendLikeBefore(record, lid)) MarkMended(record, Bit(lid));
     });
   }
 }
@@ -218,21 +339,16 @@ bool BlockRepair::MendLikeBefore(Record& record, uint32_t lid) {
   const uint32_t hops = old.IsSwitch() ? OldWalk(s, lid) : kNoHops;
   if (hops == kNoHops || old.head == s) return false;
   const bool up = IsUp(s, old.head);
-  const uint32_t ordinal =
-      record.ordinal + static_cast<uint32_t>(std::popcount(record.lids & (Bit(lid) - 1)));
-  const FarEnd* far = links_.Ports(s);
+  const uint32_t start = StartOf(record, lid);
   if (record.parent == kNone) {
+    const FarEnd* far = links_.Ports(s);
     ports_.clear();
     for (uint32_t port = 1; port < links_.ports(s); ++port)
       if (far[port].head == old.head) ports_.push_back(static_cast<uint8_t>(port));
-    if (TakePort(s, lid, ordinal, hops, !up)) return true;
+    if (TakePort(s, lid, start - view_.position[s], hops, !up)) return true;
   }
-  ports_.clear();
-  for (uint32_t port = 1; port < links_.ports(s); ++port)
-    if (far[port].IsSwitch() && far[port].head != s && IsUp(s, far[port].head) == up)
-      ports_.push_back(static_cast<uint8_t>(port));
-  // Sources start at different ports: what they all have to move must not pile up at the next.
-  return TakePort(s, lid, ordinal + view_.position[s], hops, !up);
+  ListPorts(s, up);
+  return TakePort(s, lid, start, hops, !up);
 }
 
 // The first of ports_ from `start` on that brings the LID home; of several LIDs of one end port
@@ -245,7 +361,8 @@ bool BlockRepair::TakePort(uint32_t s, uint32_t lid, uint32_t start, uint32_t mo
     for (uint32_t i = 0; i < count; ++i) {
       const uint8_t port = ports_[(start + i) % count];
       if (!alone && Crowding(s, lid, port) != crowding) continue;
-      if (Walk(links_.far(s, port).head, lid, down_only) >= most_hops) continue;
+      const uint32_t head = links_.far(s, port).head;
+      if ((broken_[head] & Bit(lid)) || Walk(head, lid, down_only) >= most_hops) continue;
       Set(s, lid, port);
       return true;
     }
@@ -270,7 +387,7 @@ uint32_t BlockRepair::Crowding(uint32_t s, uint32_t lid, uint8_t port) const {
 // All that fails for one LID, whatever it takes: shorter or longer ways, other classes.
 void BlockRepair::Solve(uint32_t lid) {
   if (!SolveAmong(lid, false) && !result_.needs_pieces) SolveAmong(lid, true);
-  for (Record& record : records_) record.mended |= record.lids & Bit(lid);
+  for (Record& record : records_) MarkMended(record, record.lids & Bit(lid));
 }
 
 // False: some switch has no way as long as those that still arrive keep theirs.

@@ -23,6 +23,7 @@ struct RepairView {
   const LinkMap* links;
   std::vector<uint32_t> position;  // [switch] In the order that is kept.
   std::vector<const Row*> rows;    // [switch] Of the previous plan; null: has none.
+  uint32_t full_blocks = 0;        // Blocks that each of them has.
   std::vector<uint32_t> pieces;    // [switch] LinkMap::Pieces(); empty: not known yet.
   // True: what no host's traffic to another host crosses may stay pending.
   bool urgent = true;
@@ -60,6 +61,8 @@ class BlockRepair {
  public:
   explicit BlockRepair(const RepairView& view);
   BlockResult Run(const BlockTask& task);
+  // Asks memory for what Run() of some tasks will most likely look at, for all of them at once.
+  void FetchAhead(const std::vector<const BlockTask*>& tasks);
 
  private:
   static constexpr uint32_t kNoHops = 0xFFFF;
@@ -87,8 +90,13 @@ class BlockRepair {
   void FindUpstreamOf(uint32_t record, uint64_t lids);
   void FindUsed();
   void MendUsed();
+  void FetchRecords(size_t begin, size_t end);
+  uint32_t FirstHead(const Record& record, uint32_t lid);
+  void ListPorts(uint32_t s, bool up);
+  uint32_t StartOf(const Record& record, uint32_t lid) const;
+  void MarkMended(Record& record, uint64_t lids);
   void MendFree();
-  void PassOn(Record& record) const;
+  void PassOn(Record& record);
   void LeavePending();
   uint32_t Walk(uint32_t from, uint32_t lid, bool down_only) const;
   uint32_t OldWalk(uint32_t from, uint32_t lid) const;
@@ -116,9 +124,16 @@ class BlockRepair {
   uint64_t placed_ = 0;            // and those that hang anywhere at all.
   std::vector<uint32_t> own_;      // [switch] Into result_.changed, or kNone.
   std::vector<uint64_t> seen_;     // [switch] LIDs that have a record here.
+  std::vector<uint64_t> broken_;   // [switch] Those of them that do not arrive again yet.
   std::vector<uint32_t> touched_;  // Switches whose seen_ is not 0.
   std::vector<Record> records_;    // Breadth first.
   std::vector<uint8_t> ports_;
+  struct Step {
+    uint32_t at, lid;
+  };
+  std::vector<Step> steps_;  // Of FetchAhead().
+  void AddSteps(const BlockTask::Broken& broken, uint32_t first_lid);
+  void FetchSteps();
   // For Solve.
   std::vector<uint32_t> members_;   // Ascending position.
   std::vector<uint8_t> is_member_;  // [switch]

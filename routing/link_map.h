@@ -18,11 +18,11 @@
 
 namespace fabricd::routing {
 
-// Where a port of a switch leads.
+// Where a port of a switch leads. Small: whoever follows tables waits for memory most of the time.
 struct FarEnd {
-  static constexpr uint32_t kDead = std::numeric_limits<uint32_t>::max(), kEndPort = kDead - 1;
-  uint32_t head = kDead;  // Switch number, or one of the above.
-  uint8_t port = 0;       // Of that switch.
+  static constexpr uint32_t kDead = 0xFFFFFF, kEndPort = kDead - 1;
+  uint32_t head : 24 = kDead;  // Switch number, or one of the above.
+  uint32_t port : 8 = 0;       // Of that switch.
 
   bool IsSwitch() const { return head < kEndPort; }
   friend bool operator==(const FarEnd&, const FarEnd&) = default;

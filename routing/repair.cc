@@ -20,6 +20,8 @@ namespace {
 constexpr uint32_t kNone = LinkMap::kNone;
 constexpr size_t kRowsPerTask = 32;
 constexpr size_t kBlocks = 0x10000 / Row::kBlock;
+constexpr size_t kTasksFetched = 12;
+constexpr size_t kAhead = 4;  // Rows that are fetched before they are needed.
 
 class Repairer {
  public:
@@ -92,6 +94,7 @@ class Repairer {
     view_.old_links = &before_.links;
     view_.links = &links_;
     view_.urgent = options_.urgent;
+    view_.full_blocks = old_.lid_top.value() / static_cast<uint32_t>(Row::kBlock) + 1;
     view_.rows.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s)
       if (links_.IsAlive(s) && old_.HasRow(links_.node(s)))
@@ -267,8 +270,19 @@ class Repairer {
         return;
       }
       BlockRepair repair(view_);
+      std::vector<size_t> mine;
       for (size_t i = part; i < tasks_.size(); i += parts)
-        if (wanted(results_[i])) results_[i] = repair.Run(*tasks_[i]);
+        if (wanted(results_[i])) mine.push_back(i);
+      std::vector<const BlockTask*> batch;
+      for (size_t i = 0; i < mine.size(); ++i) {
+        if (i % kTasksFetched == 0) {
+          batch.clear();
+          for (size_t j = i; j < std::min(i + kTasksFetched, mine.size()); ++j)
+            batch.push_back(tasks_[mine[j]]);
+          repair.FetchAhead(batch);
+        }
+        results_[mine[i]] = repair.Run(*tasks_[mine[i]]);
+      }
     });
   }
 
@@ -306,6 +320,8 @@ class Repairer {
     parallel_.For((first.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
       for (size_t i = task * kRowsPerTask; i < std::min((task + 1) * kRowsPerTask, first.size());
            ++i) {
+        if (i + kAhead < first.size())
+          __builtin_prefetch(plan_.rows[links_.node(writes[first[i + kAhead]].at).value()].get());
         auto& place = plan_.rows[links_.node(writes[first[i]].at).value()];
         auto row = place ? std::make_shared<Row>(*place) : std::make_shared<Row>(size, kNoRoute);
         if (row->size() < size) row->Resize(size, kNoRoute);

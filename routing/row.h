@@ -41,6 +41,8 @@ class Row {
   const uint8_t* block(size_t block) const {
     return at_[block * kBlock / kPage] + block * kBlock % kPage;
   }
+  // For prefetching only: what block() has to read first.
+  const void* PlaceOfBlock(size_t block) const { return &at_[block * kBlock / kPage]; }
   // The page to write to: a copy of its own first if other rows share it.
   uint8_t* WritablePage(size_t page);
   void WriteBlock(size_t block, const uint8_t* entries);
