@@ -93,13 +93,14 @@ int CompareNatural(std::string_view a, std::string_view b) {
 struct HostPatterns::Expressions {
   std::regex host;
   std::regex rail;
+  bool built_in_host = false;
   bool rail_in_device = false;  // The built-in rule looks at the device alone.
 };
 
 HostPatterns::HostPatterns() {
-  absl::StatusOr<HostPatterns> built_in = Compile({}, {});
+  static const auto& built_in = *new absl::StatusOr<HostPatterns>(Compile({}, {}));
   FABRICD_CHECK(built_in.ok(), "{}", Message(built_in.status()));
-  *this = *std::move(built_in);
+  *this = *built_in;
 }
 
 absl::StatusOr<HostPatterns> HostPatterns::Compile(const std::string& host,
@@ -108,19 +109,39 @@ absl::StatusOr<HostPatterns> HostPatterns::Compile(const std::string& host,
   FABRICD_RETURN_IF_ERROR(
       CompileOne(host.empty() ? R"(^(\S+)\s+(\S*[0-9])$)" : host, expressions->host));
   FABRICD_RETURN_IF_ERROR(CompileOne(rail.empty() ? "([0-9]+)$" : rail, expressions->rail));
+  expressions->built_in_host = host.empty();
   expressions->rail_in_device = rail.empty();
   return HostPatterns(std::move(expressions));
+}
+
+// What R"(^(\S+)\s+(\S*[0-9])$)" does, a hundred times as fast: fabrics have tens of thousands.
+void HostPatterns::ReadTwoWords(std::string_view text, Reading& reading) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const size_t host_end = text.find_first_of(kBlanks);
+  if (host_end == 0 || host_end == std::string_view::npos || !IsDigit(text.back())) return;
+  const size_t device = text.find_first_not_of(kBlanks, host_end);
+  if (text.find_first_of(kBlanks, device) != std::string_view::npos) return;
+  reading.host = text.substr(0, host_end);
+  reading.device = text.substr(device);
 }
 
 HostPatterns::Reading HostPatterns::Read(std::string_view description) const {
   const std::string_view text = TrimBlanks(description).substr(0, kMaxSearchedBytes);
   Reading reading;
   std::cmatch match;
-  if (std::regex_search(text.data(), text.data() + text.size(), match, expressions_->host)) {
+  if (expressions_->built_in_host) {
+    ReadTwoWords(text, reading);
+  } else if (std::regex_search(text.data(), text.data() + text.size(), match, expressions_->host)) {
     reading.host = Text(match[1]);
     reading.device = match.size() > 2 ? Text(match[2]) : LastWordWithNumber(text);
   }
-  const std::string_view source = expressions_->rail_in_device ? reading.device : text;
+  if (expressions_->rail_in_device) {
+    const size_t digits = reading.device.find_last_not_of("0123456789") + 1;
+    int rail = 0;
+    if (ParseNumber(reading.device.substr(digits), 10, rail) && rail >= 0) reading.rail = rail;
+    return reading;
+  }
+  const std::string_view source = text;
   int rail = 0;
   if (std::regex_search(source.data(), source.data() + source.size(), match, expressions_->rail) &&
       ParseNumber(Text(match[1]), 10, rail) && rail >= 0) {

@@ -39,6 +39,7 @@ class HostPatterns {
 
  private:
   struct Expressions;
+  static void ReadTwoWords(std::string_view text, Reading& reading);
   explicit HostPatterns(std::shared_ptr<const Expressions> expressions)
       : expressions_(std::move(expressions)) {}
   std::shared_ptr<const Expressions> expressions_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/rng.h"
 #include "common/status.h"
 #include "fabric/snapshot_builder.h"
 
@@ -46,6 +47,25 @@ TEST(HostPatternsTest, BuiltInRule) {
   is("", "", "", -1);
   is("node12 mlx5_99999999999", "node12", "mlx5_99999999999", -1);
   is(std::string(100000, 'x') + " mlx5_1", "", "", -1);  // Must not exhaust the stack.
+}
+
+// The built-in rule is written out by hand; as an expression it says the same of any text.
+TEST(HostPatternsTest, BuiltInRuleIsItsExpression) {
+  const HostPatterns built_in;
+  const auto written = HostPatterns::Compile(R"(^(\S+)\s+(\S*[0-9])$)", "");
+  ASSERT_TRUE(written.ok());
+  Rng rng(11);
+  size_t told = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (uint64_t length = rng.Below(12); length > 0; --length) text += "ab01_ -\t\v"[rng.Below(9)];
+    if (i % 100 == 0) text += std::string(125, 'x') + " y7";
+    const auto one = built_in.Read(text), other = written->Read(text);
+    EXPECT_EQ(one.host, other.host) << text;
+    EXPECT_EQ(one.device, other.device) << text;
+    told += !one.host.empty();
+  }
+  EXPECT_GT(told, 1000u);
 }
 
 TEST(HostPatternsTest, ConfiguredRules) {
