@@ -213,7 +213,7 @@ class Finder {
     }
   }
   template <typename Class>
-  void ChooseBy(uint32_t, uint8_t* out, Class&& class_of) {
+  void ChooseBy(uint32_t t, uint8_t* out, Class&& class_of) {
     for (size_t i = 1; i < fan_.order.size(); ++i) {
       const uint32_t s = fan_.order[i];
       uint32_t best = kNone, best_class = kNone;
@@ -227,8 +227,27 @@ class Finder {
         best = n, best_class = its_class, least = cost;
       }
       cost_[s] = least;
-      out[s] = channels_.OutOf(bundle_best_[best]);
+      out[s] = channels_.OutOf(CableOf(t, s, best));
     }
+  }
+  // The least loaded of a bundle's cables; of those that the fewest earlier LIDs of the same port
+  // have taken at `s`.
+  uint32_t CableOf(uint32_t t, uint32_t s, uint32_t n) const {
+    const Neighbor& bundle = graph_.neighbors[n];
+    if (targets_.sibling.empty() || bundle.cable_count == 1) return bundle_best_[n];
+    std::vector<uint32_t> taken(bundle.cable_count, 0);
+    for (uint32_t other = targets_.sibling[t]; other != Target::kNoTwin;
+         other = targets_.sibling[other]) {
+      const uint8_t out = ways_.Out(other, s);
+      if (out < kDeliver && channels_.neighbor[channels_.Of(s, out)] == n)
+        ++taken[channels_.Of(s, out) - bundle.first_cable];
+    }
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < bundle.cable_count; ++i)
+      if (std::pair(taken[i], ways_.load[bundle.first_cable + i]) <
+          std::pair(taken[best], ways_.load[bundle.first_cable + best]))
+        best = i;
+    return bundle.first_cable + best;
   }
   // How many earlier LIDs of the same port leave `s` by this bundle's next cable.
   uint32_t Used(uint32_t t, uint32_t s, uint32_t n) const {
