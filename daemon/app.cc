@@ -18,6 +18,7 @@
 #include "sim/topology.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
+#include "sweep/cable_check.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -110,6 +111,9 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   if (!m_keys.ok()) return m_keys.status();
   auto roots = ReadRoots(config.routing);
   if (!roots.ok()) return roots.status();
+  auto patterns =
+      fabric::HostPatterns::Compile(config.topology.host_pattern, config.topology.rail_pattern);
+  if (!patterns.ok()) return patterns.status();
   sweep::CoreOptions options;
   options.smp.window_initial = config.smp.window_initial;
   options.smp.window_max = config.smp.window;
@@ -137,6 +141,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;
+  options.routing.host_patterns = *std::move(patterns);
   options.routing.roots = *std::move(roots);
   options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
   options.routing.balance = config.routing.balance == "shift" ? routing::BalancePolicy::kShift
@@ -331,6 +336,7 @@ void App::Carry(sweep::Effects effects, Instant now) {
     if (!compute_->Post(*std::move(effects.compute))) {
       spdlog::error("the compute queue is full");
       core_->Step(sweep::PlanReady{id, {}}, now);
+      core_->Step(sweep::CablesChecked{id, {}}, now);
     }
   }
   if (effects.publish) {
@@ -409,6 +415,9 @@ void App::ComputeOn(sweep::ComputePlan task) {
                 std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
   if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))
     spdlog::error("a plan was lost: the inbox is full or closed");
+  if (!inbox_.PushOther(sweep::CablesChecked{
+          task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)}))
+    spdlog::error("a check of cables was lost: the inbox is full or closed");
 }
 
 void App::PersistOn(sweep::PersistLids task) {

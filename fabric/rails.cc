@@ -422,12 +422,16 @@ Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts) {
   return RailFinder(snapshot, FindWiredHosts(snapshot, hosts)).Find();
 }
 
-std::string Describe(const MisplacedEnd& misplaced, const Rails& rails,
-                     const FabricSnapshot& snapshot) {
-  return fmt::format("HCA {} of {} hangs on {}, expected on {}", misplaced.device,
-                     rails.hosts[misplaced.host].name,
+std::string DescribePlaces(const MisplacedEnd& misplaced, const FabricSnapshot& snapshot) {
+  return fmt::format("hangs on {}, expected on {}",
                      PortName(*snapshot.node(misplaced.found.node), misplaced.found.port),
                      DisplayName(*snapshot.node(misplaced.expected)));
+}
+
+std::string Describe(const MisplacedEnd& misplaced, const Rails& rails,
+                     const FabricSnapshot& snapshot) {
+  return fmt::format("HCA {} of {} {}", misplaced.device, rails.hosts[misplaced.host].name,
+                     DescribePlaces(misplaced, snapshot));
 }
 
 }  // namespace fabricd::fabric

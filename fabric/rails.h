@@ -52,7 +52,9 @@ struct Rails {
 // else runs of node GUIDs whose leaves repeat, and the k-th port by GUID is a device.
 Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts);
 
-// "HCA mlx5_3 of node0007 hangs on su1-rail5-leaf port 7, expected on su1-rail3-leaf"
+// "hangs on su1-rail5-leaf/7, expected on su1-rail3-leaf"
+std::string DescribePlaces(const MisplacedEnd& misplaced, const FabricSnapshot& snapshot);
+// "HCA mlx5_3 of node0007 hangs on …"
 std::string Describe(const MisplacedEnd& misplaced, const Rails& rails,
                      const FabricSnapshot& snapshot);
 

@@ -49,6 +49,8 @@ void Core::Step(Event event, Instant now) {
           OnPersisted(value, now);
         } else if constexpr (std::is_same_v<T, PlanReady>) {
           OnPlan(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, CablesChecked>) {
+          OnCables(std::move(value));
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
@@ -196,7 +198,7 @@ void Core::Advance(Instant now) {
       SetPhase(Phase::kRouting);
     else
       SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
-    if (programmer_->done()) FinishProgramming(now);
+    if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
   }
   if (light_ && light_->done()) FinishLightSweep(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_;
@@ -221,6 +223,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
     settle_at_ = now;  // Another chain or balance may be wanted.
   }
   awaited_plan_.reset();
+  awaited_cables_.reset();
   awaited_persist_.reset();
   wanted_sweep_.reset();
   next_retry_ = kNever;
@@ -346,7 +349,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 
 void Core::StartProgramming(Instant now) {
   const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
-  awaited_plan_ = next_id_++;
+  awaited_plan_ = awaited_cables_ = next_id_++;
   effects_.compute =
       ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, routes_, settle};
   programmer_ = std::make_unique<Programmer>(
@@ -390,6 +393,14 @@ void Core::OnPlan(PlanReady ready, Instant now) {
                     "level from the SA (NCCL, often UCX) can deadlock the fabric",
                     plan->lanes));
   programmer_->SetPlan(std::move(plan));
+  changed_ = true;
+}
+
+void Core::OnCables(CablesChecked checked) {
+  if (awaited_cables_ != checked.id) return;
+  awaited_cables_.reset();
+  for (Problem& problem : checked.problems)
+    problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
   changed_ = true;
 }
 

@@ -64,6 +64,7 @@ class Core {
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnPersisted(const LidsPersisted& persisted, Instant now);
   void OnPlan(PlanReady ready, Instant now);
+  void OnCables(CablesChecked checked);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnTimer(Instant now);
   void Advance(Instant now);
@@ -115,7 +116,7 @@ class Core {
   std::unique_ptr<Programmer> programmer_;
   std::unique_ptr<LightSweep> light_;
   uint64_t next_id_ = 1;
-  std::optional<uint64_t> awaited_persist_, awaited_plan_;
+  std::optional<uint64_t> awaited_persist_, awaited_plan_, awaited_cables_;
   std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
   bool first_master_sweep_ = true;           // Until one sweep as master has been completed.
 

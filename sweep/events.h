@@ -32,6 +32,11 @@ struct PlanReady {
   uint64_t id = 0;
   routing::ReplanResult result;
 };
+// What CheckCables() said of the plan's snapshot. Comes after the plan, which does not wait for it.
+struct CablesChecked {
+  uint64_t id = 0;  // Of the ComputePlan.
+  std::vector<Problem> problems;
+};
 struct SweepCommand {
   uint64_t command = 0;  // Handed back in Effects::finished.
   bool heavy = true;
@@ -43,7 +48,7 @@ struct OptionsChanged {
   CoreOptions options;
 };
 using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                           LidsPersisted, PlanReady, SweepCommand, OptionsChanged>;
+                           LidsPersisted, PlanReady, CablesChecked, SweepCommand, OptionsChanged>;
 
 // ---- out
 
@@ -64,6 +69,7 @@ struct PersistLids {
   uint64_t id = 0;
   std::vector<LidRecord> records;
 };
+// Two answers are due: PlanReady, then CablesChecked.
 struct ComputePlan {
   uint64_t id = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;

@@ -44,7 +44,7 @@ struct RemoteSm {
 // longer finds it.
 struct Problem {
   std::string kind;     // "DuplicateGuid", "Unresponsive", "MKeyMismatch", "IllegalPortInfo",
-                        // "LidsExhausted", …
+                        // "LidsExhausted", "MisplacedCable", …
   std::string subject;  // "node0001 mlx5_3/1 (0x…)"
   std::string message;
 };

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
+#include "sweep/cable_check.h"
 
 namespace fabricd::sim {
 
@@ -97,7 +98,9 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     const sweep::ComputePlan& task = *effects.compute;
     auto result = routing::Replan(
         {*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
-    manager.plans.push_back({now_ + manager.plan_time, {task.id, std::move(result)}});
+    manager.plans.push_back({now_ + manager.plan_time,
+                             {task.id, std::move(result)},
+                             sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
   }
   Enter(Part::kCore);
   return true;
@@ -117,9 +120,11 @@ bool Simulation::FinishDue(Manager& manager) {
     any = true;
   }
   while (!manager.plans.empty() && manager.plans.front().due <= now_) {
-    sweep::PlanReady ready = std::move(manager.plans.front().ready);
+    Manager::Plan plan = std::move(manager.plans.front());
     manager.plans.pop_front();
-    manager.core->Step(std::move(ready), now_);
+    const uint64_t id = plan.ready.id;
+    manager.core->Step(std::move(plan.ready), now_);
+    manager.core->Step(sweep::CablesChecked{id, std::move(plan.cables)}, now_);
     any = true;
   }
   return any;

@@ -60,6 +60,7 @@ struct Manager {
   struct Plan {
     Instant due;
     sweep::PlanReady ready;
+    std::vector<sweep::Problem> cables;
   };
   // Core → disk and Core → routing: as long as the Core asks before it has been answered, at most
   // one per heavy sweep begun.

@@ -48,6 +48,30 @@ TEST_P(BringUp, ASecondSweepSetsNothing) {
   EXPECT_GT(harness.fabric().stats().gets(), 0u);
 }
 
+TEST(MisplacedCables, AreProblemsAndTheSubnetComesUp) {
+  sim::Simulation harness(*Make("superpod:sus=2,hosts=4,rails=4,swap-cables=1,seed=3"));
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  ExpectHealthy(harness);
+  const auto misplaced = [&] {
+    std::vector<std::string> found;
+    for (const sweep::Problem& problem : harness.manager(sm).view->problems)
+      if (problem.kind == "MisplacedCable")
+        found.push_back(problem.subject + " " + problem.message);
+    return found;
+  };
+  EXPECT_THAT(misplaced(),
+              testing::ElementsAre("node0003 mlx5_2 hangs on su1-rail3-leaf/3, expected on "
+                                   "su1-rail2-leaf",
+                                   "node0003 mlx5_3 hangs on su1-rail2-leaf/3, expected on "
+                                   "su1-rail3-leaf"));
+  // Still there after another sweep, and once only.
+  harness.Post(sm, sweep::SweepCommand{1, true});
+  ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
+  EXPECT_EQ(misplaced().size(), 2u);
+}
+
 // The Sets that reach the devices, those that only ask a CA's clients to reregister apart.
 class SetWatch : public sim::SimObserver {
  public:
