@@ -85,7 +85,7 @@ absl::Status CheckIsTree(const SwitchGraph& graph, const Levels& levels, const C
 absl::StatusOr<RoutingPlan> FatTree::Compute(const RoutingInput& input) const {
   PlanBuilder builder(input, name());
   for (const SwitchGraph& graph : builder.graphs()) {
-    const Levels levels = FindLevels(graph);
+    const Levels levels = builder.FindLevels(graph);
     const ChosenOrder chosen = ChooseOrder(graph, levels, false, builder.parallel());
     const absl::Status tree =
         CheckIsTree(graph, levels, chosen, input.snapshot, builder.parallel());

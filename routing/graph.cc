@@ -136,6 +136,15 @@ uint32_t LidLimit(const Node& node) {
 
 }  // namespace
 
+uint8_t SwitchGraph::FindNeighbor(uint32_t s, uint32_t head) const {
+  const auto all = NeighborsOf(s);
+  const auto found =
+      std::lower_bound(all.begin(), all.end(), head,
+                       [](const Neighbor& neighbor, uint32_t h) { return neighbor.head < h; });
+  return found != all.end() && found->head == head ? static_cast<uint8_t>(found - all.begin())
+                                                   : kNotFound;
+}
+
 std::vector<uint8_t> SwitchesWithout(const SwitchGraph& graph, uint32_t lid) {
   std::vector<uint8_t> marked;
   for (uint32_t s = 0; s < graph.size(); ++s) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fabric/lid_table.h"
@@ -57,6 +58,15 @@ struct SwitchGraph {
   const Neighbor& neighbor(uint32_t s, uint32_t i) const {
     return neighbors[neighbor_begin[s] + i];
   }
+  std::span<const Neighbor> NeighborsOf(uint32_t s) const {
+    return {neighbors.data() + neighbor_begin[s], degree(s)};
+  }
+  std::span<const Cable> CablesOf(const Neighbor& neighbor) const {
+    return {cables.data() + neighbor.first_cable, neighbor.cable_count};
+  }
+  // Which of the neighbours of s `head` is.
+  static constexpr uint8_t kNotFound = 255;
+  uint8_t FindNeighbor(uint32_t s, uint32_t head) const;
 };
 
 // Marks ([switch]) those whose table cannot hold this LID; empty when all can.

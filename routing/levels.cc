@@ -83,9 +83,9 @@ std::vector<uint32_t> LeafWeights(const SwitchGraph& graph) {
   return weight;
 }
 
-}  // namespace
+uint32_t OddLinks(const Levels& levels) { return levels.same_rank_links + levels.skip_links; }
 
-Levels FindLevels(const SwitchGraph& graph) {
+Levels FreshLevels(const SwitchGraph& graph) {
   const std::vector<uint32_t> weight = LeafWeights(graph);
   const uint32_t most = *std::max_element(weight.begin(), weight.end());
   Levels best;
@@ -95,13 +95,26 @@ Levels FindLevels(const SwitchGraph& graph) {
     const std::vector<uint32_t> leaves = Leaves(graph, weight, least);
     if (leaves.empty()) continue;
     Levels levels = FromRanks(graph, Distances(graph, leaves));
-    const auto odd = [](const Levels& l) { return l.same_rank_links + l.skip_links; };
-    if (first || odd(levels) < odd(best)) best = std::move(levels);
+    if (first || OddLinks(levels) < OddLinks(best)) best = std::move(levels);
     first = false;
     if (best.IsStrict()) break;
   }
   if (first) return FromRanks(graph, std::vector<uint32_t>(graph.size(), 0));
   return best;
+}
+
+}  // namespace
+
+Levels FindLevels(const SwitchGraph& graph, const TreeLayout* remembered) {
+  Levels fresh = FreshLevels(graph);
+  if (!remembered) return fresh;
+  std::vector<uint32_t> rank;
+  for (NodeIndex node : graph.node) {
+    rank.push_back(remembered->RankOf(node));
+    if (rank.back() == TreeLayout::kUnknown) return fresh;
+  }
+  Levels kept = FromRanks(graph, std::move(rank));
+  return OddLinks(kept) <= OddLinks(fresh) ? kept : fresh;
 }
 
 Levels LevelsFromRoots(const SwitchGraph& graph, const std::vector<uint32_t>& roots) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "routing/graph.h"
+#include "routing/tree_layout.h"
 
 namespace fabricd::routing {
 
@@ -20,8 +21,9 @@ struct Levels {
   bool IsStrict() const { return same_rank_links == 0 && skip_links == 0; }
 };
 
-// Ranks count up from the switches that carry the hosts.
-Levels FindLevels(const SwitchGraph& graph);
+// Ranks count up from the switches that carry the hosts. Those that are `remembered` (may be null)
+// stay where they explain the links no worse: a leaf that has lost its hosts is still a leaf.
+Levels FindLevels(const SwitchGraph& graph, const TreeLayout* remembered = nullptr);
 // Ranks count down from the given switches. REQUIRES: roots not empty.
 Levels LevelsFromRoots(const SwitchGraph& graph, const std::vector<uint32_t>& roots);
 

@@ -39,7 +39,7 @@ absl::StatusOr<RoutingPlan> MinHop::Compute(const RoutingInput& input) const {
       return FailedPrecondition(
           "some ways between switch {} and the {} connected to it take more than {} hops",
           NodeName(input.snapshot, graph.node[0]), graph.size() - 1, HopCosts::kMostHops);
-    const Levels levels = FindLevels(graph);
+    const Levels levels = builder.FindLevels(graph);
     if (const auto chosen = FindOrder(graph, levels, costs, builder.parallel())) {
       WrittenTables& tables = builder.AddTables(graph, levels, chosen->order, chosen->costs);
       builder.BalanceTables(tables, levels, chosen->order, chosen->costs);

@@ -11,6 +11,7 @@
 
 #include "common/ids.h"
 #include "routing/row.h"
+#include "routing/tree_layout.h"
 
 namespace fabricd::routing {
 
@@ -50,6 +51,8 @@ struct RoutingPlan {
   // Highest all-to-all load of a cable, measured by the lower bound of its piece of the fabric
   // (load_bound.h), where the engine knows it: it has looked, or it must be the bound itself.
   std::optional<double> load_times_bound;
+  // What the next plan is to number alike; may be null.
+  std::shared_ptr<const TreeLayout> layout;
   std::vector<std::string> notes;  // For operators: what was found, what is not ideal.
 
   // REQUIRES: node has a row.

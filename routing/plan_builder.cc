@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "routing/balance.h"
+#include "routing/end_places.h"
 #include "routing/node_name.h"
 #include "routing/table_writer.h"
 
@@ -31,6 +32,32 @@ std::vector<LidBand> Bands(const SwitchGraph& graph, uint32_t lid_end) {
   return bands;
 }
 
+// Switches and end ports of an older layout that are not in `layout`.
+void AddForgotten(const TreeLayout& old, TreeLayout& layout) {
+  std::set<NodeIndex> grouped;
+  for (const TreeGroup& group : layout.groups)
+    grouped.insert(group.children.begin(), group.children.end());
+  for (const TreeGroup& group : old.groups)
+    if (std::none_of(group.children.begin(), group.children.end(),
+                     [&](NodeIndex child) { return grouped.count(child) > 0; }))
+      layout.groups.push_back(group);
+  layout.rank.resize(std::max(layout.rank.size(), old.rank.size()), TreeLayout::kUnknown);
+  for (size_t node = 0; node < old.rank.size(); ++node)
+    if (layout.rank[node] == TreeLayout::kUnknown) layout.rank[node] = old.rank[node];
+  // An old index means nothing beside new ones.
+  std::vector<EndPlace> missing;
+  for (const EndPlace& place : old.ends) {
+    const EndPlace key{place.at, place.port, 0};
+    const auto now = std::lower_bound(layout.ends.begin(), layout.ends.end(), key);
+    if (now == layout.ends.end() || now->at != place.at || now->port != place.port)
+      missing.push_back(place);
+    else if (now->index != place.index)
+      return;
+  }
+  layout.ends.insert(layout.ends.end(), missing.begin(), missing.end());
+  std::sort(layout.ends.begin(), layout.ends.end());
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
@@ -44,12 +71,16 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
 }
 
 Slots PlanBuilder::FindSlots(const SwitchGraph& graph, const Levels& levels) const {
-  return SlotsOf(graph, FindGroups(graph, levels, nullptr));
+  return SlotsOf(graph, FindGroups(graph, levels, Remembered()));
 }
 
 WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
                                       const Order& order, const HopCosts& costs) {
-  return AddTables(graph, levels, TopologicalOrder(graph, levels), order, costs);
+  std::vector<Destination> destinations = TopologicalOrder(graph, levels);
+  NumberByPlace(graph, levels, Remembered(), destinations);
+  const std::vector<EndPlace> places = PlacesOf(graph, destinations);
+  layout_.ends.insert(layout_.ends.end(), places.begin(), places.end());
+  return AddTables(graph, levels, destinations, order, costs);
 }
 
 WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& levels,
@@ -57,7 +88,11 @@ WrittenTables& PlanBuilder::AddTables(const SwitchGraph& graph, const Levels& le
                                       const Order& order, const HopCosts& costs) {
   WrittenTables& tables = written_.emplace_back();
   tables.graph = &graph;
-  tables.slots = FindSlots(graph, levels);
+  const std::vector<TreeGroup> groups = FindGroups(graph, levels, Remembered());
+  tables.slots = SlotsOf(graph, groups);
+  layout_.groups.insert(layout_.groups.end(), groups.begin(), groups.end());
+  layout_.rank.resize(plan_.rows.size(), TreeLayout::kUnknown);
+  for (uint32_t s = 0; s < graph.size(); ++s) layout_.rank[graph.node[s].value()] = levels.rank[s];
   std::deque<HopCosts> around;
   std::deque<TableWriter> bands;
   const uint32_t lid_end = plan_.lid_top.value() + 1u;
@@ -178,8 +213,18 @@ void PlanBuilder::AddExempt(const SwitchGraph& graph,
   }
 }
 
+// What is gone now is remembered from the previous plan.
+void PlanBuilder::KeepLayout() {
+  std::sort(layout_.ends.begin(), layout_.ends.end());
+  if (const TreeLayout* old = Remembered()) AddForgotten(*old, layout_);
+  const bool same = Remembered() && *Remembered() == layout_;
+  plan_.layout =
+      same ? input_.previous->layout : std::make_shared<const TreeLayout>(std::move(layout_));
+}
+
 RoutingPlan PlanBuilder::Finish() {
   if (load_known_ && worst_load_ > 0) plan_.load_times_bound = worst_load_;
+  KeepLayout();
   for (WrittenTables& tables : written_) KeepRows(*tables.graph, tables.rows);
   written_.clear();
   std::sort(plan_.exempt.begin(), plan_.exempt.end(), [](const ExemptPair& a, const ExemptPair& b) {

@@ -34,6 +34,10 @@ class PlanBuilder {
   Parallel& parallel() { return parallel_; }
   void AddNote(std::string note) { plan_.notes.push_back(std::move(note)); }
 
+  // As the previous plan has them, where they still fit.
+  Levels FindLevels(const SwitchGraph& graph) const {
+    return routing::FindLevels(graph, Remembered());
+  }
   // The slots that AddTables will go by.
   Slots FindSlots(const SwitchGraph& graph, const Levels& levels) const;
 
@@ -63,6 +67,10 @@ class PlanBuilder {
   RoutingPlan Finish();
 
  private:
+  const TreeLayout* Remembered() const {
+    return input_.previous ? input_.previous->layout.get() : nullptr;
+  }
+  void KeepLayout();
   void AddOrder(const SwitchGraph& graph, const Order& order);
   void AddExempt(const SwitchGraph& graph, const std::vector<std::vector<Lid>>& unserved);
   void WriteRows(const std::deque<TableWriter>& bands, WrittenTables& tables);
@@ -77,6 +85,7 @@ class PlanBuilder {
   bool load_known_ = true;  // Of all graphs that were balanced.
   double worst_load_ = 0;   // Of those, times the bound.
   std::deque<WrittenTables> written_;
+  TreeLayout layout_;  // Of the graphs so far.
   RoutingPlan plan_;
 };
 

@@ -48,7 +48,7 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
   std::vector<Levels> levels;
   std::vector<RailNumbers::Piece> pieces;
   for (const SwitchGraph& graph : builder.graphs()) {
-    levels.push_back(FindLevels(graph));
+    levels.push_back(builder.FindLevels(graph));
     const Slots slots = builder.FindSlots(graph, levels.back());
     std::vector<uint32_t> up_links;
     for (const SlotClass& of : slots.of) up_links.push_back(of.places());

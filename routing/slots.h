@@ -16,16 +16,13 @@
 #include <vector>
 
 #include "routing/graph.h"
-#include "routing/levels.h"
-#include "routing/tree_layout.h"
+#include "routing/tree_groups.h"
 
 namespace fabricd::routing {
 
 // Which parent (and which of parallel cables to it) a destination index prefers at a switch:
 // slot = index / divisor mod width, place = index / divisor / width mod cables.
 struct SlotClass {
-  static constexpr uint32_t kMostPlaces = 254;  // width * cables, so that a byte names each place.
-
   uint32_t divisor = 1;
   uint32_t width = 0;   // 0: the switch has no parents.
   uint32_t cables = 1;  // Most parallel cables of one parent in the group.
@@ -45,10 +42,7 @@ struct Slots {
   std::vector<uint32_t> group;    // [switch] Number of its group among those of its rank.
 };
 
-// The groups of the graph's switches, by rank. Those of `remembered` (may be null) that still
-// explain every cable stay as they are.
-std::vector<TreeGroup> FindGroups(const SwitchGraph& graph, const Levels& levels,
-                                  const TreeLayout* remembered);
+// `groups` as FindGroups has them.
 Slots SlotsOf(const SwitchGraph& graph, const std::vector<TreeGroup>& groups);
 
 }  // namespace fabricd::routing

@@ -5,6 +5,7 @@
 // between plans. Nodes are known by NodeIndex, which the same GUID always gets back.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -16,6 +17,8 @@ namespace fabricd::routing {
 // Switches of one rank and the parents they share.
 struct TreeGroup {
   static constexpr uint8_t kNoPort = 0;  // No cable was ever seen there.
+  // Slots * cables are at most so many, so that a byte can name each.
+  static constexpr uint32_t kMostPlaces = 254;
 
   uint32_t rank = 0;               // Of the children.
   std::vector<NodeIndex> parents;  // [slot] NodeIndex::None(): a place that nobody has filled yet.
@@ -28,12 +31,12 @@ struct TreeGroup {
   friend bool operator==(const TreeGroup&, const TreeGroup&) = default;
 };
 
-// The places for end ports of hosts on one switch.
-struct TreeWindow {
+// The topological index of what hangs on one port of a switch; port 0: of the switch itself.
+struct EndPlace {
   NodeIndex at;
-  uint32_t first = 0;          // Topological index of the first place.
-  std::vector<uint8_t> ports;  // [place] Ascending ports of the switch.
-  friend bool operator==(const TreeWindow&, const TreeWindow&) = default;
+  uint8_t port = 0;
+  uint32_t index = 0;
+  friend auto operator<=>(const EndPlace&, const EndPlace&) = default;
 };
 
 struct TreeLayout {
@@ -41,7 +44,7 @@ struct TreeLayout {
 
   std::vector<uint32_t> rank;  // [NodeIndex] Of switches; kUnknown for others.
   std::vector<TreeGroup> groups;
-  std::vector<TreeWindow> windows;
+  std::vector<EndPlace> ends;  // Sorted.
 
   uint32_t RankOf(NodeIndex node) const {
     return node.value() < rank.size() ? rank[node.value()] : kUnknown;

@@ -38,7 +38,7 @@ absl::StatusOr<RoutingPlan> UpDown::Compute(const RoutingInput& input) const {
   NoteMissingRoots(input, builder);
   for (const SwitchGraph& graph : builder.graphs()) {
     const std::vector<uint32_t> roots = RootsIn(graph, input.snapshot, input.options.roots);
-    const Levels levels = roots.empty() ? FindLevels(graph) : LevelsFromRoots(graph, roots);
+    const Levels levels = roots.empty() ? builder.FindLevels(graph) : LevelsFromRoots(graph, roots);
     const ChosenOrder chosen = ChooseOrder(graph, levels, !roots.empty(), builder.parallel());
     const std::string apex = NodeName(input.snapshot, graph.node[chosen.apex]);
     if (UnservedPairs(graph, chosen.costs) > 0)

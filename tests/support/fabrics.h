@@ -71,6 +71,9 @@ class FabricMaker {
   bool IsSwitchCable(size_t cable) const {
     return IsSwitch(cables_[cable].a) && IsSwitch(cables_[cable].b);
   }
+  bool HasEnd(size_t cable, size_t handle) const {
+    return cables_[cable].a == handle || cables_[cable].b == handle;
+  }
   void RemoveCable(size_t cable) { cables_.erase(cables_.begin() + static_cast<long>(cable)); }
 
   // `shuffle` 0: nodes are told in the order of their handles.
