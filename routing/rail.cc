@@ -62,7 +62,13 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
       return FailedPrecondition("some ways up to switch {} and down again take more than {} hops",
                                 NodeName(input.snapshot, graph.node[chosen.apex]),
                                 HopCosts::kMostHops);
-    builder.AddTables(graph, levels[i], numbers.Number(i), chosen.order, chosen.costs);
+    WrittenTables& tables =
+        builder.AddTables(graph, levels[i], numbers.Number(i), chosen.order, chosen.costs);
+    // What no cable lost keeps its place even where hosts are missing: the load is uneven then, but
+    // moving others would let rails meet.
+    const bool damaged = std::any_of(tables.moved.begin(), tables.moved.end(),
+                                     [](const std::vector<Lid>& moved) { return !moved.empty(); });
+    if (damaged) builder.BalanceTables(tables, levels[i], chosen.order, chosen.costs);
   }
   return builder.Finish();
 }
