@@ -50,6 +50,17 @@ RouteState StateOf(const TestFabric& fabric, RoutingPlan plan) {
                         std::make_shared<const RoutingPlan>(std::move(plan)));
 }
 
+// Of one of the engines that follow an order; of up_down where that one does not fit.
+RoutingPlan RouteBy(uint64_t seed, const TestFabric& fabric,
+                    const RoutingPlan* previous = nullptr) {
+  const char* const names[] = {"up_down", "fat_tree", "rail"};
+  const RoutingOptions options;
+  auto plan = MakeEngine(names[seed / 2 % 3])
+                  ->Compute({*fabric.snapshot, fabric.lids, RoutingIntent{}, options, previous});
+  if (plan.ok() && !plan->order.empty() && Judge(fabric, *plan).ok) return *std::move(plan);
+  return Route(fabric, "up_down", options, previous);
+}
+
 bool Arrives(const TestFabric& fabric, const RoutingPlan& plan, NodeIndex from, Lid lid) {
   const PortRef owner = fabric.lids.Owner(lid);
   return !owner.IsNone() && Follow(*fabric.snapshot, plan, from, lid).end == owner;
@@ -139,15 +150,15 @@ struct Tally {
 };
 
 // One step of a fabric's life; returns the state after it.
-RouteState Live(const TestFabric& now, const RouteState& state, bool urgent, bool healed,
-                Tally& tally) {
+RouteState Live(uint64_t seed, const TestFabric& now, const RouteState& state, bool urgent,
+                bool healed, Tally& tally) {
   auto repair = RepairPlan(state, *now.snapshot, now.lids, {urgent, 2});
   if (!repair.ok()) {
     ++tally.full;
     EXPECT_EQ(repair.status().code(), absl::StatusCode::kFailedPrecondition) << repair.status();
     const bool no_way = fabricd::Message(repair.status()).find("no way") != std::string::npos;
     EXPECT_TRUE(!no_way || SomePairHasNoLegalWay(now, state.plan->order)) << repair.status();
-    return StateOf(now, Route(now, "up_down"));
+    return StateOf(now, RouteBy(seed, now));
   }
   ++tally.repaired;
   const RoutingPlan& plan = *repair->after.plan;
@@ -175,11 +186,11 @@ TEST(Repair, PlansOfLeastChangeVerifyThroughRandomFaults) {
   for (uint64_t seed = 0; seed < Runs(); ++seed) {
     SCOPED_TRACE(seed);
     FaultyFabric faulty(DrawMaker(seed).Build(static_cast<uint8_t>(seed / 5 % 3)), seed);
-    RouteState state = StateOf(faulty.now(), Route(faulty.now(), "up_down"));
+    RouteState state = StateOf(faulty.now(), RouteBy(seed, faulty.now()));
     for (int step = 0; step < 12; ++step) {
       SCOPED_TRACE(step);
       faulty.RandomStep();
-      state = Live(faulty.now(), state, step % 3 != 2, true, tally);
+      state = Live(seed, faulty.now(), state, step % 3 != 2, true, tally);
       if (::testing::Test::HasFailure()) return;
     }
     // Whole again: the engine's own plan, whatever happened in between.
@@ -200,16 +211,16 @@ TEST(Repair, OneFaultChangesOnlyWhatItBroke) {
     SCOPED_TRACE(seed);
     FaultyFabric faulty(DrawMaker(seed).Build(static_cast<uint8_t>(seed / 5 % 3)), seed);
     if (faulty.cables().empty()) continue;
-    RouteState state = StateOf(faulty.now(), Route(faulty.now(), "up_down"));
+    RouteState state = StateOf(faulty.now(), RouteBy(seed, faulty.now()));
     Rng rng(seed);
     for (int fault = 0; fault < 3; ++fault) {
       faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
       faulty.Apply();
-      state = Live(faulty.now(), state, fault == 1, false, tally);
+      state = Live(seed, faulty.now(), state, fault == 1, false, tally);
     }
     faulty.Kill(faulty.switches()[rng.Below(faulty.switches().size())]);
     faulty.Apply();
-    Live(faulty.now(), state, seed % 2, false, tally);
+    Live(seed, faulty.now(), state, seed % 2, false, tally);
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GT(tally.repaired, 3 * tally.full);
