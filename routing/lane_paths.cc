@@ -17,6 +17,7 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kDeliver = LaneWays::kDeliver, kNoWay = LaneWays::kNone;
 using LaneSet = uint16_t;  // A bit per lane.
 constexpr LaneSet kAllLanes = 0x7FFF;
+constexpr size_t kFanBytes = size_t{40} << 20;
 
 // Switches by distance from one, and the neighbours that are nearer to it.
 struct Fan {
@@ -25,6 +26,10 @@ struct Fan {
   std::vector<uint32_t> first;       // [place in order] Into `candidates`; one more at the end.
   std::vector<uint32_t> candidates;  // Neighbours (SwitchGraph::neighbors).
   std::vector<uint32_t> distance;    // [switch]
+
+  size_t Bytes() const {
+    return 4 * (order.size() + first.size() + candidates.size() + distance.size());
+  }
 
   // Switches marked in `blocked` (empty: none) are left out.
   void MakeShortest(const SwitchGraph& graph, uint32_t destination,
@@ -128,6 +133,7 @@ class Finder {
     for (uint32_t n = 0; n < graph.neighbors.size(); ++n)
       bundle_best_[n] = graph.neighbors[n].first_cable;
     for (uint32_t s = 0; s < graph.size(); ++s) from_top_[graph.size() - 1 - order[s]] = s;
+    fans_.resize(graph.size());
     lanes_.emplace_back(channels_, places_);
     lowest_limit_ = graph.lid_limit.empty()
                         ? kNone
@@ -180,24 +186,29 @@ class Finder {
       sequence[i] = static_cast<uint32_t>(uint64_t{i} * step % count);
     return sequence;
   }
+  // Makes fan_ the one of the target. Sequences that jump from switch to switch come back to each:
+  // fans are kept as long as they do not take much memory.
   void MakeFan(const Target& target) {
     std::vector<uint8_t> blocked;
     if (target.lid >= lowest_limit_) blocked = SwitchesWithout(graph_, target.lid);
-    if (fan_.at == target.at && blocked == blocked_) return;
-    blocked_ = std::move(blocked);
+    Fan& fan = blocked.empty() && fan_bytes_ < kFanBytes ? fans_[target.at] : other_fan_;
+    fan_ = &fan;
+    if (fan.at == target.at && (&fan != &other_fan_ || blocked == blocked_)) return;
+    if (&fan == &other_fan_) blocked_ = blocked;
     if (settings_.up_down)
-      fan_.MakeUpDown(graph_, position_, from_top_, target.at, blocked_);
+      fan.MakeUpDown(graph_, position_, from_top_, target.at, blocked);
     else
-      fan_.MakeShortest(graph_, target.at, blocked_);
+      fan.MakeShortest(graph_, target.at, blocked);
+    if (&fan != &other_fan_) fan_bytes_ += fan.Bytes();
   }
   uint32_t HeadOf(uint32_t s, uint8_t out) const { return channels_.head[channels_.Of(s, out)]; }
 
   // The next hop of every switch, near to far.
   void Choose(uint32_t t) {
-    if (fan_.order.empty()) return;
+    if (fan_->order.empty()) return;
     uint8_t* out = &ways_.Out(t, 0);
-    out[fan_.at] = kDeliver;
-    cost_[fan_.at] = 0;
+    out[fan_->at] = kDeliver;
+    cost_[fan_->at] = 0;
     switch (settings_.preference) {
       case Preference::kLoad:
         if (!targets_.sibling.empty())
@@ -214,12 +225,12 @@ class Finder {
   }
   template <typename Class>
   void ChooseBy(uint32_t t, uint8_t* out, Class&& class_of) {
-    for (size_t i = 1; i < fan_.order.size(); ++i) {
-      const uint32_t s = fan_.order[i];
+    for (size_t i = 1; i < fan_->order.size(); ++i) {
+      const uint32_t s = fan_->order[i];
       uint32_t best = kNone, best_class = kNone;
       uint64_t least = 0;
-      for (uint32_t k = fan_.first[i]; k < fan_.first[i + 1]; ++k) {
-        const uint32_t n = fan_.candidates[k];
+      for (uint32_t k = fan_->first[i]; k < fan_->first[i + 1]; ++k) {
+        const uint32_t n = fan_->candidates[k];
         const uint64_t cost = bundle_load_[n] + cost_[graph_.neighbors[n].head];
         const uint32_t its_class = class_of(s, n);
         if (best != kNone && (its_class > best_class || (its_class == best_class && cost >= least)))
@@ -264,8 +275,8 @@ class Finder {
   void Weigh(uint32_t t) {
     const uint8_t* out = &ways_.out[size_t{t} * ways_.switches];
     std::copy(graph_.hosts.begin(), graph_.hosts.end(), weight_.begin());
-    for (size_t i = fan_.order.size(); i-- > 1;) {
-      const uint32_t s = fan_.order[i];
+    for (size_t i = fan_->order.size(); i-- > 1;) {
+      const uint32_t s = fan_->order[i];
       if (weight_[s] == 0) continue;
       const uint32_t c = channels_.Of(s, out[s]);
       weight_[channels_.head[c]] += weight_[s];
@@ -286,11 +297,11 @@ class Finder {
   // Lanes for all sources with traffic through them, near to far; fits_ and refused_ hold for the
   // ways of this target only.
   void FitCarrying(uint32_t t) {
-    if (fan_.order.empty()) return;
+    if (fan_->order.empty()) return;
     uint8_t* out = &ways_.Out(t, 0);
-    fits_[fan_.at] = kAllLanes, refused_[fan_.at] = 0;
-    for (size_t i = 1; i < fan_.order.size() && !failed_; ++i) {
-      const uint32_t s = fan_.order[i];
+    fits_[fan_->at] = kAllLanes, refused_[fan_->at] = 0;
+    for (size_t i = 1; i < fan_->order.size() && !failed_; ++i) {
+      const uint32_t s = fan_->order[i];
       if (weight_[s] == 0) continue;
       const uint32_t c = channels_.Of(s, out[s]), head = channels_.head[c];
       const uint8_t next = out[head];
@@ -385,15 +396,15 @@ class Finder {
   // Keeps each entry whose dependency is there or agrees with the order; the others are left over.
   void Finish(uint32_t t) {
     MakeFan(targets_.targets[t]);
-    if (fan_.order.empty()) return;
+    if (fan_->order.empty()) return;
     uint8_t* out = &ways_.Out(t, 0);
-    out[fan_.at] = kDeliver;
-    fits_[fan_.at] = kAllLanes;
+    out[fan_->at] = kDeliver;
+    fits_[fan_->at] = kAllLanes;
     std::fill(refused_.begin(), refused_.end(), LaneSet{0});
     left_.clear();
-    settled_.assign(1, fan_.at);
-    for (size_t i = 1; i < fan_.order.size(); ++i) {
-      const uint32_t s = fan_.order[i];
+    settled_.assign(1, fan_->at);
+    for (size_t i = 1; i < fan_->order.size(); ++i) {
+      const uint32_t s = fan_->order[i];
       if (out[s] != kNoWay && Keep(t, out, s)) {
         settled_.push_back(s);
         continue;
@@ -535,7 +546,10 @@ class Finder {
   LaneWays ways_;
   std::vector<ChannelOrder> lanes_;
   bool failed_ = false;
-  Fan fan_;
+  std::vector<Fan> fans_;  // [switch] Those kept, with nothing blocked.
+  Fan other_fan_;
+  const Fan* fan_ = &other_fan_;
+  size_t fan_bytes_ = 0;
   std::vector<uint8_t> blocked_;       // Of fan_.
   std::vector<uint32_t> bundle_load_;  // [neighbour] Of its least loaded cable,
   std::vector<uint32_t> bundle_best_;  // which is this channel.

@@ -25,6 +25,7 @@ namespace {
 constexpr uint8_t kMostLanes = 15;         // VL15 is for management.
 constexpr uint32_t kSwitchesPerTask = 64;  // A cache line of LaneWays.
 constexpr uint64_t kLeafShare = 4;         // Hosts on leaves of a tree for each host above them.
+constexpr double kTreeStretch = 1.05;      // Hops of all ways on a tree, of the fewest possible.
 constexpr double kFarWorse = 4;            // Load at which too few lanes are no service.
 constexpr double kLaneCost = 0.05;         // A lane more must lower the highest load by as much.
 
@@ -96,12 +97,22 @@ class GraphRouter {
   }
 
  private:
-  // Grids of even length pass for two levels too, but with as many hosts above as below.
+  // Grids and hypercubes pass for two levels too, but either as many hosts hang above as below, or
+  // ways between hosts that rise and then fall are longer than need be. On a damaged tree few are.
   bool IsTree() const {
     uint64_t below = 0, above = 0;
     for (uint32_t s = 0; s < graph_.size(); ++s)
       (levels_.rank[s] == 0 ? below : above) += graph_.hosts[s];
-    return levels_.IsStrict() && above * kLeafShare <= below;
+    if (!levels_.IsStrict() || above * kLeafShare > below) return false;
+    const HopCosts shortest = ShortestCosts(graph_, {}, builder_.parallel());
+    uint64_t hops = 0, fewest = 0;
+    for (uint32_t s = 0; s < graph_.size(); ++s)
+      for (uint32_t d = 0; d < graph_.size(); ++d) {
+        if (graph_.hosts[s] == 0 || graph_.hosts[d] == 0) continue;
+        hops += chosen_.costs.TotalRow(s)[d];
+        fewest += shortest.TotalRow(s)[d];
+      }
+    return static_cast<double>(hops) <= kTreeStretch * static_cast<double>(fewest);
   }
   // One lane, and the closed form that is best on trees, balanced where they are damaged.
   void WriteTree() {

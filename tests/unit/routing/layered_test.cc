@@ -91,6 +91,28 @@ TEST(Layered, NeedsAtMostSixLanesOnALargeTorus) {
   EXPECT_TRUE(Judge(fabric, plan).ok);
 }
 
+// Hosts on every other switch of a hypercube: its levels look like those of a tree.
+TEST(Layered, IsNotTakenInByAHypercubeWithGaps) {
+  FabricMaker maker = MakeTorus({2, 2, 2, 2, 2}, 0);
+  for (size_t s = 0; s < 32; ++s)
+    if (__builtin_popcountll(s) % 2 == 0) maker.Host(s);
+  const TestFabric fabric = maker.Build();
+  const RoutingPlan plan = Route(fabric, "layered", Lanes(1));
+  EXPECT_TRUE(Judge(fabric, plan).ok);
+  const std::vector<size_t> hosts = Hosts(maker);
+  for (size_t a : hosts)
+    for (size_t b : hosts) {
+      const auto from = static_cast<size_t>(
+          std::find(fabric.node.begin(), fabric.node.end(), SwitchOf(fabric, a)) -
+          fabric.node.begin());
+      const auto to = static_cast<size_t>(
+          std::find(fabric.node.begin(), fabric.node.end(), SwitchOf(fabric, b)) -
+          fabric.node.begin());
+      const Walk walk = Follow(*fabric.snapshot, plan, SwitchOf(fabric, a), fabric.LidOf(b, 1));
+      EXPECT_EQ(walk.channels.size(), 1u + static_cast<size_t>(__builtin_popcountll(from ^ to)));
+    }
+}
+
 TEST(Layered, SaysHowManyLanesItWouldNeed) {
   const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(1));
