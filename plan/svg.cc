@@ -18,7 +18,7 @@ using routing::Neighbor;
 using routing::SwitchGraph;
 
 constexpr double kMargin = 60;
-constexpr double kTierHeight = 220;
+constexpr double kLeastTierHeight = 220;
 constexpr double kLeastWidth = 900, kMostWidth = 8000;
 constexpr double kSwitchPitch = 26;  // Where the tier has room.
 
@@ -95,7 +95,8 @@ class Drawing {
     for (const auto& tier : tiers) widest = std::max(widest, tier.size());
     width_ = std::clamp(2 * kMargin + kSwitchPitch * static_cast<double>(widest), kLeastWidth,
                         kMostWidth);
-    height_ = kTierHeight * static_cast<double>(tiers.size()) + 2 * kMargin;
+    const double tier_height = std::max(kLeastTierHeight, width_ / 10);
+    height_ = tier_height * static_cast<double>(tiers.size() - 1) + 4.5 * kMargin;
     x_.resize(graph_.size());
     y_.resize(graph_.size());
     pitch_.resize(graph_.size());
@@ -105,7 +106,7 @@ class Drawing {
       const double pitch = (width_ - 2 * kMargin) / static_cast<double>(tier.size());
       for (size_t i = 0; i < tier.size(); ++i) {
         x_[tier[i]] = kMargin + pitch * (static_cast<double>(i) + 0.5);
-        y_[tier[i]] = height_ - kMargin - 40 - kTierHeight * rank;
+        y_[tier[i]] = height_ - 2.6 * kMargin - tier_height * rank;
         pitch_[tier[i]] = pitch;
       }
     }
@@ -208,7 +209,7 @@ class Drawing {
     text += fmt::format(
         "<text x=\"{:.0f}\" y=\"51\" font-size=\"12\">dark: with hosts (their number "
         "below)</text>\n",
-        x + 110);
+        x + 130);
   }
 
   const Fabric& fabric_;
@@ -250,7 +251,7 @@ std::string DrawFabric(const Fabric& fabric, const EngineReport& report) {
 
 std::string DrawLoad(const EngineReport& report) {
   constexpr double kWidth = 900, kHeight = 420, kBase = kHeight - kMargin;
-  constexpr double kPlotWidth = kWidth - 2 * kMargin, kPlotHeight = kHeight - 2.2 * kMargin;
+  constexpr double kPlotWidth = kWidth - 2 * kMargin, kPlotHeight = kHeight - 2.6 * kMargin;
   const routing::AllToAll& all = report.quality.all_to_all;
   const Histogram histogram = MakeHistogram(all);
   std::string text = Header(kWidth, kHeight,
