@@ -75,7 +75,7 @@ struct Link {
 };
 
 struct Routing {
-  std::vector<std::string> chain = {"up_down"};
+  std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
   std::vector<std::string> roots;
   std::string roots_file;
   uint32_t lanes_max = 1;

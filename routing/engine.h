@@ -24,7 +24,8 @@ namespace fabricd::routing {
 enum class BalancePolicy { kAllToAll, kShift };
 
 struct RoutingOptions {
-  std::vector<std::string> chain = {"up_down", "min_hop"};  // Engines in the order they are tried.
+  // Engines in the order in which they are tried.
+  std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
   uint8_t lanes_max = 1;    // Data VLs that an engine may use.
   BalancePolicy balance = BalancePolicy::kAllToAll;

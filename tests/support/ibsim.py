@@ -174,7 +174,7 @@ class Fabricd:
         self.state = case.path(name + ".state")
         self.dumps = case.path(name + ".dumps")
         self.socket = case.path(name + ".sock")
-        self.config = case.write(name + ".yaml", config or "routing: {chain: [up_down, min_hop]}\n")
+        self.config = case.write(name + ".yaml", config or "log: {level: info}\n")
         self.process = self.log = None
 
     def command(self, *more, fabric="umad"):

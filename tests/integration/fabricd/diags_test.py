@@ -14,11 +14,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import ibsim  # noqa: E402
 
 TRAPS_ONLY = """\
-routing: {chain: [up_down, min_hop]}
 sweep: {light_interval: 0s}
 """
 NO_TRAPS = """\
-routing: {chain: [up_down, min_hop]}
 sweep: {light_interval: 200ms, on_trap: false}
 """
 SPEEDS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR",

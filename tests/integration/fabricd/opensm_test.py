@@ -19,8 +19,7 @@ OUR_GUID, THEIR_GUID = "0x2c90200000001", "0x2c90200000401"
 
 
 def config(priority):
-    return ("routing: {chain: [up_down, min_hop]}\n"
-            "sm: {priority: %d, polling_timeout: 500ms, polling_retries: 1}\n"
+    return ("sm: {priority: %d, polling_timeout: 500ms, polling_retries: 1}\n"
             "sweep: {light_interval: 1s}\n" % priority)
 
 

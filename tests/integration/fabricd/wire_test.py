@@ -19,11 +19,10 @@ import wire  # noqa: E402
 
 PAGE = os.path.join(ibsim.ROOT, "docs", "WIRE.md")
 TWO_SWITCHES = "/usr/share/doc/ibsim-utils/net-examples/net.2sw2path4hca"
-ENGINES = "routing: {chain: [up_down, min_hop]}\n"
-LMC2 = ENGINES + "lid: {lmc: 2}\n"
-LMC2_EVERYWHERE = ENGINES + "lid: {lmc: 2, lmc_enhanced_port0: true}\n"
-M_KEY = ENGINES + ('sm: {m_key: "0x1234567890abcdef", m_key_lease_period: 60s, m_key_protect: 1}\n')
-TRAPS_ONLY = ENGINES + "sweep: {light_interval: 0s}\n"
+LMC2 = "lid: {lmc: 2}\n"
+LMC2_EVERYWHERE = "lid: {lmc: 2, lmc_enhanced_port0: true}\n"
+M_KEY = ('sm: {m_key: "0x1234567890abcdef", m_key_lease_period: 60s, m_key_protect: 1}\n')
+TRAPS_ONLY = "sweep: {light_interval: 0s}\n"
 
 # The fabric of e-edr-cold, from what its recording says of nodes, links and speeds.
 MIXED_SPEEDS = """\
@@ -95,7 +94,7 @@ class WireCase(ibsim.Case):
     def tearDownClass(cls):
         cls.oracle.remove()
 
-    def record_once(self, topology, host, config=ENGINES, tweak=""):
+    def record_once(self, topology, host, config="", tweak=""):
         sim = ibsim.Ibsim(self, topology)
         ibsim.Fabricd(self, config).once(
             self.oracle.environment(sim, host, self.path("trace"), tweak))
@@ -175,7 +174,7 @@ class Cold(WireCase):
 class Devices(WireCase):
     """Devices that ibsim cannot play: madtweak changes what fabricd reads."""
 
-    def differs(self, recording, tweak, config=ENGINES):
+    def differs(self, recording, tweak, config=""):
         if not os.path.exists(TWO_SWITCHES):
             self.skipTest("%s is absent" % TWO_SWITCHES)
         self.differs_as_explained(self.record_once(TWO_SWITCHES, "Hca1", config, tweak), recording)
@@ -285,7 +284,7 @@ class Running(WireCase):
 
     def restart(self, tweak):
         """The port changes of a fabricd that starts on what another has programmed."""
-        fabricd = ibsim.Fabricd(self, ENGINES)
+        fabricd = ibsim.Fabricd(self)
         fabricd.once(self.sim.environment("H-0002c90200000000"))
         trace = self.path("restart")
         fabricd.once(self.oracle.environment(self.sim, "H-0002c90200000000", trace, tweak))
@@ -313,7 +312,7 @@ class Running(WireCase):
 
     def test_lost_mads(self):
         self.sim.console('Error "S-0002c90100000500" 15')
-        ibsim.Fabricd(self, ENGINES + "smp: {timeout: 10ms, retries: 8}\n").once(self.recorded)
+        ibsim.Fabricd(self, "smp: {timeout: 10ms, retries: 8}\n").once(self.recorded)
         self.keeps_the_rules(self.trace, "drops")
 
 
