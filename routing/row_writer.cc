@@ -185,6 +185,17 @@ uint32_t RowWriter::Candidate(uint32_t column, uint32_t rank) const {
     if ((masks_[a] >> column & 1) && rank-- == 0) return a;
 }
 
+// The candidate whose turn it is, but rather one whose parent has lost no cable: the others carry
+// their own destinations over fewer already.
+uint32_t RowWriter::Substitute(uint32_t column, uint32_t turn, uint32_t candidates) const {
+  for (uint32_t step = 0; step < candidates; ++step) {
+    // In steps that keep the destinations of one window apart.
+    const uint32_t arc = Candidate(column, (turn + step * hole_count_[column]) % candidates);
+    if (arcs_[arc].neighbor->cable_count >= row_->of.cables) return arc;
+  }
+  return Candidate(column, turn % candidates);
+}
+
 void RowWriter::WriteIrregular(uint32_t b, uint32_t column) {
   const uint32_t d = b * 64 + column;
   const auto for_each_destination = [&](auto&& visit) {
@@ -212,7 +223,7 @@ void RowWriter::WriteIrregular(uint32_t b, uint32_t column) {
     const auto r = static_cast<uint32_t>(hole - holes.begin());
     if (r == hole_count_[column]) return WritePort(n, arc_of_slot_[slot]);
     const uint32_t window = q / row_->of.places();
-    WritePort(n, Candidate(column, (window * hole_count_[column] + r + rotation_) % candidates));
+    WritePort(n, Substitute(column, window * hole_count_[column] + r + rotation_, candidates));
   });
 }
 
@@ -224,7 +235,7 @@ void RowWriter::MoveHoles(uint32_t first, uint32_t count, uint32_t column, uint3
     ForEachBit(kernels_.find(&row_->slot[first], holes_[column][r]) & within, [&](uint32_t i) {
       const uint32_t lid = first + i;
       const uint32_t turn = row_->window[lid] * hole_count_[column] + r + rotation_;
-      entries_[lid] = PortFor(Candidate(column, turn % candidates), lid);
+      entries_[lid] = PortFor(Substitute(column, turn, candidates), lid);
       losses_->moved.push_back(LidOf(lid));
     });
 }

@@ -61,6 +61,7 @@ class RowWriter {
   void DeliverOwn();
 
   uint32_t Candidate(uint32_t column, uint32_t rank) const;
+  uint32_t Substitute(uint32_t column, uint32_t turn, uint32_t candidates) const;
   uint32_t CountCandidates(uint32_t column) const;
   bool Allows(uint32_t arc, uint32_t d) const {
     return matches_[arc].costs[d] == matches_[arc].want[d];
