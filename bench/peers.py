@@ -19,6 +19,7 @@ PRESETS = {
     "superpod-16su": ["superpod", "--sus", "16"],
     "k18": ["fat-tree", "--radix", "18", "--levels", "3"],
     "k36": ["fat-tree", "--radix", "36", "--levels", "3"],
+    "k36-2": ["fat-tree", "--radix", "36", "--levels", "2"],
     "k48": ["fat-tree", "--radix", "48", "--levels", "3"],
 }
 
