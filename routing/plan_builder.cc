@@ -58,6 +58,27 @@ void AddForgotten(const TreeLayout& old, TreeLayout& layout) {
   std::sort(layout.ends.begin(), layout.ends.end());
 }
 
+bool IsLinked(const fabric::FabricSnapshot& snapshot, NodeIndex at, uint8_t number) {
+  const fabric::Port* port = snapshot.port({at, PortNum(number)});
+  const fabric::Port* peer = port ? snapshot.port(port->peer) : nullptr;
+  return number == 0 ? port != nullptr : peer && port->IsUp() && peer->IsUp();
+}
+
+// Whether some switch, cable or end port of the layout is not there.
+bool MissesSome(const fabric::FabricSnapshot& snapshot, const TreeLayout& layout) {
+  for (uint32_t node = 0; node < layout.rank.size(); ++node)
+    if (layout.rank[node] != TreeLayout::kUnknown && !snapshot.node(NodeIndex(node))) return true;
+  for (const TreeGroup& group : layout.groups)
+    for (size_t child = 0; child < group.children.size(); ++child)
+      for (size_t place = 0; place < group.width() * group.cables; ++place)
+        if (const uint8_t port = group.PortsOf(child)[place];
+            port != TreeGroup::kNoPort && !IsLinked(snapshot, group.children[child], port))
+          return true;
+  return std::any_of(layout.ends.begin(), layout.ends.end(), [&](const EndPlace& place) {
+    return !IsLinked(snapshot, place.at, place.port);
+  });
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
@@ -68,6 +89,9 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
   plan_.engine = engine;
   plan_.lid_top = input.lids.top();
   plan_.rows.resize(input.snapshot.node_index_end());
+  if (input.previous && input.previous->layout &&
+      MissesSome(input.snapshot, *input.previous->layout))
+    remembered_ = input.previous->layout.get();
 }
 
 Slots PlanBuilder::FindSlots(const SwitchGraph& graph, const Levels& levels) const {
@@ -217,7 +241,8 @@ void PlanBuilder::AddExempt(const SwitchGraph& graph,
 void PlanBuilder::KeepLayout() {
   std::sort(layout_.ends.begin(), layout_.ends.end());
   if (const TreeLayout* old = Remembered()) AddForgotten(*old, layout_);
-  const bool same = Remembered() && *Remembered() == layout_;
+  const RoutingPlan* previous = input_.previous;
+  const bool same = previous && previous->layout && *previous->layout == layout_;
   plan_.layout =
       same ? input_.previous->layout : std::make_shared<const TreeLayout>(std::move(layout_));
 }

@@ -67,9 +67,8 @@ class PlanBuilder {
   RoutingPlan Finish();
 
  private:
-  const TreeLayout* Remembered() const {
-    return input_.previous ? input_.previous->layout.get() : nullptr;
-  }
+  // Null where all of it is there: then the fabric speaks for itself, whatever was planned before.
+  const TreeLayout* Remembered() const { return remembered_; }
   void KeepLayout();
   void AddOrder(const SwitchGraph& graph, const Order& order);
   void AddExempt(const SwitchGraph& graph, const std::vector<std::vector<Lid>>& unserved);
@@ -85,6 +84,7 @@ class PlanBuilder {
   bool load_known_ = true;  // Of all graphs that were balanced.
   double worst_load_ = 0;   // Of those, times the bound.
   std::deque<WrittenTables> written_;
+  const TreeLayout* remembered_ = nullptr;
   TreeLayout layout_;  // Of the graphs so far.
   RoutingPlan plan_;
 };
