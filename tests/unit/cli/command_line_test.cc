@@ -122,7 +122,7 @@ TEST_F(CommandLineTest, DescribeTraceRoutes) {
 }
 
 TEST_F(CommandLineTest, ATraceThatDoesNotArriveIsAFinding) {
-  fabric_.rows[fabric_.leaf1][6] = routing::kNoRoute;
+  fabric_.rows[fabric_.leaf1].Set(6, routing::kNoRoute);
   backend_.Publish(fabric_.View(8));
   EXPECT_EQ(Run({"trace", "node1 mlx5_0", "node2"}), 1);
   EXPECT_THAT(error_, HasSubstr("leaf1 has no route to LID 6"));
