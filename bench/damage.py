@@ -2,14 +2,11 @@
 """Damaged copies of an ibsim topology: the same file for every subnet manager that is compared.
 Imported by the programs beside it."""
 import random
-import re
 
 from peers import Topology
 
 # Names of damages and what they take out; `N%` is so much of the cables between switches.
 KINDS = ("none", "cable", "1%", "2%", "5%", "10%", "spine", "leaf")
-
-_PORT = re.compile(r'^\[(\d+)\]\s*(?:\([^)]*\)\s*)?"([^"]+)"\s*\[(\d+)\]')
 
 
 class Net:
@@ -26,7 +23,7 @@ class Net:
                     self.lines += [(node, text) for text in pending] + [(node, line)]
                     pending = []
                     continue
-                port = _PORT.match(line)
+                port = Topology.PORT.match(line)
                 if node and port:
                     self.cables[node, int(port[1])] = (port[2], int(port[3]))
                     self.lines.append((node, line))
@@ -39,7 +36,7 @@ class Net:
         gone = set(nodes_without)
         with open(path, "w", encoding="utf-8") as file:
             for node, line in self.lines:
-                port = _PORT.match(line)
+                port = Topology.PORT.match(line)
                 if node in gone or port and ((node, int(port[1])) in without or port[2] in gone):
                     continue
                 file.write(line)
