@@ -76,9 +76,7 @@ absl::StatusOr<std::string> Judge(const std::string& directory, routing::Paralle
   const fabric::LidTable lids = LidsOf(*topology.snapshot);
   const RoutingPlan plan = PlanOf(*topology.snapshot, lids, fabric::ReadUnicastTables(*tables));
   const std::vector<routing::SwitchGraph> graphs = routing::BuildGraphs(*topology.snapshot, lids);
-  const routing::SwitchGraph* largest = nullptr;
-  for (const routing::SwitchGraph& graph : graphs)
-    if (!largest || graph.size() > largest->size()) largest = &graph;
+  const routing::SwitchGraph* largest = routing::LargestGraph(graphs);
   if (!largest) return FailedPrecondition("{} has no switch", directory);
   routing::QualityOptions options;
   options.permutations = 1;   // They are not shown.

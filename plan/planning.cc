@@ -70,17 +70,6 @@ uint64_t TableBytes(const RoutingPlan& plan) {
   return bytes;
 }
 
-const SwitchGraph* LargestOf(const std::vector<SwitchGraph>& pieces) {
-  const SwitchGraph* largest = nullptr;
-  uint64_t most = 0;
-  for (const SwitchGraph& piece : pieces) {
-    uint64_t hosts = 0;
-    for (uint32_t count : piece.hosts) hosts += count;
-    if (largest == nullptr || hosts > most) largest = &piece, most = hosts;
-  }
-  return largest;
-}
-
 class Planner {
  public:
   Planner(const Fabric& fabric, const PlanningOptions& options)
@@ -88,7 +77,7 @@ class Planner {
         options_(options),
         parallel_(options.routing.threads),
         pieces_(routing::BuildGraphs(*fabric.snapshot, fabric.lids)),
-        largest_(LargestOf(pieces_)) {
+        largest_(routing::LargestGraph(pieces_)) {
     if (largest_ == nullptr || !options.measure) return;
     const fabric::HostTable hosts = fabric::FindHosts(*fabric.snapshot, fabric::HostPatterns());
     rails_ = routing::OrderHosts(*fabric.snapshot, fabric::FindRails(*fabric.snapshot, hosts),
@@ -166,7 +155,7 @@ Step MakeStep(const Fabric& now, const RoutingPlan& before, const RoutingPlan& a
   Step step{after.engine, ms, diff.blocks.size(), diff.destinations, diff.switches, 0};
   const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
   routing::Parallel parallel(options.routing.threads);
-  if (const SwitchGraph* piece = LargestOf(pieces); piece != nullptr && options.measure)
+  if (const SwitchGraph* piece = routing::LargestGraph(pieces); piece != nullptr && options.measure)
     step.max_load = routing::AllToAllLoad(*piece, after, parallel).max;
   return step;
 }
@@ -182,7 +171,7 @@ std::string ReasonsOf(const std::vector<routing::ChainStep>& steps) {
 
 std::optional<SwitchGraph> LargestPiece(const Fabric& fabric) {
   const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*fabric.snapshot, fabric.lids);
-  const SwitchGraph* largest = LargestOf(pieces);
+  const SwitchGraph* largest = routing::LargestGraph(pieces);
   return largest ? std::optional(*largest) : std::nullopt;
 }
 

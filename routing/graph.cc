@@ -181,4 +181,14 @@ std::vector<SwitchGraph> BuildGraphs(const FabricSnapshot& snapshot, const LidTa
   return graphs;
 }
 
+const SwitchGraph* LargestGraph(const std::vector<SwitchGraph>& graphs) {
+  const SwitchGraph* largest = nullptr;
+  uint64_t most = 0;
+  for (const SwitchGraph& graph : graphs) {
+    const uint64_t hosts = std::accumulate(graph.hosts.begin(), graph.hosts.end(), uint64_t{0});
+    if (largest == nullptr || hosts > most) largest = &graph, most = hosts;
+  }
+  return largest;
+}
+
 }  // namespace fabricd::routing

@@ -76,4 +76,7 @@ std::vector<uint8_t> SwitchesWithout(const SwitchGraph& graph, uint32_t lid);
 std::vector<SwitchGraph> BuildGraphs(const fabric::FabricSnapshot& snapshot,
                                      const fabric::LidTable& lids);
 
+// The one with the most hosts' end ports, the first of several; null: there is no graph.
+const SwitchGraph* LargestGraph(const std::vector<SwitchGraph>& graphs);
+
 }  // namespace fabricd::routing
