@@ -3,112 +3,18 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "common/check.h"
+#include "routing/lane_fan.h"
 
 namespace fabricd::routing {
 namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kDeliver = LaneWays::kDeliver, kNoWay = LaneWays::kNone;
-using LaneSet = uint16_t;  // A bit per lane.
-constexpr LaneSet kAllLanes = 0x7FFF;
-constexpr size_t kFanBytes = size_t{40} << 20;
-
-// Switches by distance from one, and the neighbours that are nearer to it.
-struct Fan {
-  uint32_t at = kNone;
-  std::vector<uint32_t> order;       // Near to far, `at` first; only what is reached.
-  std::vector<uint32_t> first;       // [place in order] Into `candidates`; one more at the end.
-  std::vector<uint32_t> candidates;  // Neighbours (SwitchGraph::neighbors).
-  std::vector<uint32_t> distance;    // [switch]
-
-  size_t Bytes() const {
-    return 4 * (order.size() + first.size() + candidates.size() + distance.size());
-  }
-
-  // Switches marked in `blocked` (empty: none) are left out.
-  void MakeShortest(const SwitchGraph& graph, uint32_t destination,
-                    const std::vector<uint8_t>& blocked) {
-    if (!Start(graph, destination, blocked)) return;
-    for (size_t next = 0; next < order.size(); ++next) {
-      const uint32_t s = order[next];
-      first.push_back(static_cast<uint32_t>(candidates.size()));
-      for (uint32_t n = graph.neighbor_begin[s]; n < graph.neighbor_begin[s + 1]; ++n) {
-        const uint32_t head = graph.neighbors[n].head;
-        if (distance[head] == kNone) {
-          if (!blocked.empty() && blocked[head]) continue;
-          distance[head] = distance[s] + 1;
-          order.push_back(head);
-        } else if (distance[head] + 1 == distance[s]) {
-          candidates.push_back(n);
-        }
-      }
-    }
-    first.push_back(static_cast<uint32_t>(candidates.size()));
-  }
-
-  // The rule of hop_costs.h: down the shortest pure way down if there is one, else up to where the
-  // rest is shortest. `from_top` has all switches, highest position first.
-  void MakeUpDown(const SwitchGraph& graph, const Order& position,
-                  const std::vector<uint32_t>& from_top, uint32_t destination,
-                  const std::vector<uint8_t>& blocked) {
-    if (!Start(graph, destination, blocked)) return;
-    for (size_t next = 0; next < order.size(); ++next)
-      ForEachHead(graph, order[next], [&](uint32_t, uint32_t above) {
-        if (position[above] < position[order[next]] || distance[above] != kNone) return;
-        if (!blocked.empty() && blocked[above]) return;
-        distance[above] = distance[order[next]] + 1;
-        order.push_back(above);
-      });
-    const size_t falling = order.size();
-    for (uint32_t s : from_top) {
-      if (distance[s] != kNone || (!blocked.empty() && blocked[s])) continue;
-      uint32_t least = kNone;
-      ForEachHead(graph, s, [&](uint32_t, uint32_t head) {
-        if (position[head] > position[s]) least = std::min(least, distance[head]);
-      });
-      if (least == kNone) continue;
-      distance[s] = least + 1;
-      order.push_back(s);
-    }
-    is_falling_.assign(graph.size(), 0);
-    for (size_t i = 0; i < falling; ++i) is_falling_[order[i]] = 1;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return distance[a] < distance[b]; });
-    for (uint32_t s : order) {
-      first.push_back(static_cast<uint32_t>(candidates.size()));
-      ForEachHead(graph, s, [&](uint32_t n, uint32_t head) {
-        const bool falls = position[head] < position[s];
-        if (falls == (is_falling_[s] != 0) && (!falls || is_falling_[head]) &&
-            distance[head] != kNone && distance[head] + 1 == distance[s])
-          candidates.push_back(n);
-      });
-    }
-    first.push_back(static_cast<uint32_t>(candidates.size()));
-  }
-
- private:
-  bool Start(const SwitchGraph& graph, uint32_t destination, const std::vector<uint8_t>& blocked) {
-    at = destination;
-    distance.assign(graph.size(), kNone);
-    order.clear(), first.clear(), candidates.clear();
-    if (!blocked.empty() && blocked[at]) return false;
-    order.push_back(at);
-    distance[at] = 0;
-    return true;
-  }
-  template <typename Visit>
-  static void ForEachHead(const SwitchGraph& graph, uint32_t s, Visit&& visit) {
-    for (uint32_t n = graph.neighbor_begin[s]; n < graph.neighbor_begin[s + 1]; ++n)
-      visit(n, graph.neighbors[n].head);
-  }
-  std::vector<uint8_t> is_falling_;  // [switch]
-};
+constexpr size_t kFanBytes = size_t{40} << 20;  // Of fans that are kept.
 
 class Finder {
  public:
@@ -562,62 +468,7 @@ class Finder {
   std::vector<uint8_t> is_left_;
 };
 
-// Every LID once: hosts' by round and order, then aggregation nodes', then switches'.
-std::vector<Target> TargetsInOrder(const SwitchGraph& graph, const Levels& levels,
-                                   bool round_robin) {
-  struct Place {
-    uint32_t kind, offset, round;
-    Target target;
-  };
-  std::vector<Place> places;
-  std::vector<uint32_t> seen(graph.size(), 0);  // Hosts of each switch so far.
-  std::vector<uint8_t> is_aggregation(0x10000, 0);
-  for (const EndPort& end : graph.ends) is_aggregation[end.base_lid] = end.aggregation;
-  for (const Destination& to : TopologicalOrder(graph, levels)) {
-    const uint32_t kind = to.port == 0 ? 2 : is_aggregation[to.base_lid];
-    const uint32_t round = round_robin && kind == 0 ? seen[to.at]++ : 0;
-    for (uint32_t offset = 0; offset < 1u << to.lmc; ++offset)
-      places.push_back({kind,
-                        offset,
-                        round,
-                        {to.at, static_cast<uint16_t>(to.base_lid + offset), to.port,
-                         Target::kNoTwin, kind != 2}});
-  }
-  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return std::tie(a.kind, a.offset, a.round) < std::tie(b.kind, b.offset, b.round);
-  });
-  std::vector<Target> targets;
-  targets.reserve(places.size());
-  for (const Place& place : places) targets.push_back(place.target);
-  return targets;
-}
-
 }  // namespace
-
-TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels, bool round_robin) {
-  TargetList list;
-  list.targets = TargetsInOrder(graph, levels, round_robin);
-  uint32_t highest = 0;
-  bool many = false;
-  for (const EndPort& end : graph.ends) {
-    highest = std::max(highest, end.base_lid + end.lid_count() - 1);
-    many |= end.lmc > 0;
-  }
-  // What goes round a switch with a small table is another way than that of a lower LID.
-  const bool may_share = SwitchesWithout(graph, highest).empty();
-  std::vector<uint32_t> first_at(graph.size(), Target::kNoTwin);
-  std::map<std::pair<uint32_t, uint8_t>, uint32_t> last_of_port;
-  if (many) list.sibling.assign(list.targets.size(), Target::kNoTwin);
-  for (uint32_t t = 0; t < list.targets.size(); ++t) {
-    Target& target = list.targets[t];
-    if (target.carries && first_at[target.at] == Target::kNoTwin) first_at[target.at] = t;
-    if (!target.carries && may_share) target.twin = first_at[target.at];
-    if (!many) continue;
-    const auto [last, is_new] = last_of_port.try_emplace({target.at, target.port}, t);
-    if (!is_new) list.sibling[t] = std::exchange(last->second, t);
-  }
-  return list;
-}
 
 uint32_t LaneWays::MostLoad() const {
   return load.empty() ? 0 : *std::max_element(load.begin(), load.end());
@@ -630,92 +481,6 @@ void LaneWays::CopyTarget(size_t from, size_t to) {
   };
   copy(out);
   if (!lane.empty()) copy(lane);
-}
-
-namespace {
-
-// Which lanes have which dependencies, from the ways alone.
-class LaneUse {
- public:
-  LaneUse(const SwitchGraph& graph, const ChannelGraph& channels, LaneWays& ways)
-      : graph_(graph), channels_(channels), ways_(ways), first_(channels.size()) {
-    uint32_t next = 0;
-    for (uint32_t c = 0; c < channels.size(); ++c) {
-      first_[c] = next;
-      next += channels.out_count(channels.head[c]);
-    }
-    lanes_.assign(next, 0);
-  }
-  void Collect(size_t target) {
-    // From every source down its way, until its lane was there before.
-    passed_.assign(ways_.switches, 0);
-    for (uint32_t source = 0; source < ways_.switches; ++source) {
-      const auto bit = static_cast<LaneSet>(1u << ways_.Lane(target, source));
-      for (uint32_t s = source; !(passed_[s] & bit);) {
-        passed_[s] |= bit;
-        const uint8_t out = ways_.Out(target, s);
-        if (out >= kDeliver) break;
-        const uint32_t c = channels_.Of(s, out), head = channels_.head[c];
-        const uint8_t next = ways_.Out(target, head);
-        if (next >= kDeliver) break;
-        lanes_[first_[c] + next] |= bit;
-        s = head;
-      }
-    }
-  }
-  // Each source takes the lane with the least traffic among those that have its whole way.
-  void Spread(size_t target, std::vector<uint64_t>& traffic) {
-    fits_.assign(ways_.switches, 0);
-    for (uint32_t source = 0; source < ways_.switches; ++source) {
-      if (graph_.hosts[source] == 0 || ways_.Out(target, source) >= kDeliver) continue;
-      const LaneSet fits = Fits(target, source);
-      uint8_t best = ways_.Lane(target, source);
-      for (uint8_t lane = 0; lane < ways_.lanes; ++lane)
-        if (fits >> lane & 1 && traffic[lane] < traffic[best]) best = lane;
-      ways_.lane[target * ways_.switches + source] = best;
-      traffic[best] += graph_.hosts[source];
-    }
-  }
-
- private:
-  LaneSet Fits(size_t target, uint32_t s) {
-    way_.clear();
-    while (fits_[s] == 0 && ways_.Out(target, s) < kDeliver) {
-      way_.push_back(s);
-      s = channels_.head[channels_.Of(s, ways_.Out(target, s))];
-    }
-    LaneSet fits = fits_[s] != 0 ? fits_[s] : kAllLanes;
-    for (size_t i = way_.size(); i-- > 0;) {
-      const uint32_t c = channels_.Of(way_[i], ways_.Out(target, way_[i]));
-      const uint8_t next = ways_.Out(target, channels_.head[c]);
-      if (next < kDeliver) fits &= lanes_[first_[c] + next];
-      fits_[way_[i]] = fits;
-    }
-    return fits;
-  }
-
-  const SwitchGraph& graph_;
-  const ChannelGraph& channels_;
-  LaneWays& ways_;
-  std::vector<uint32_t> first_;  // [channel] Into lanes_.
-  std::vector<LaneSet> lanes_;   // [dependency]
-  std::vector<LaneSet> passed_, fits_;
-  std::vector<uint32_t> way_;
-};
-
-}  // namespace
-
-void EvenOutLanes(const SwitchGraph& graph, const ChannelGraph& channels, const TargetList& targets,
-                  LaneWays& ways) {
-  if (ways.lanes == 1) return;
-  LaneUse use(graph, channels, ways);
-  const size_t count = targets.targets.size();
-  for (size_t t = 0; t < count; ++t) use.Collect(t);
-  std::vector<uint64_t> traffic(ways.lanes, 0);
-  for (size_t t = 0; t < count; ++t)
-    if (targets.targets[t].carries) use.Spread(t, traffic);
-  for (size_t t = 0; t < count; ++t)
-    if (targets.targets[t].twin != Target::kNoTwin) ways.CopyTarget(targets.targets[t].twin, t);
 }
 
 LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,

@@ -11,33 +11,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "routing/channel_order.h"
 #include "routing/graph.h"
 #include "routing/hop_costs.h"
-#include "routing/levels.h"
+#include "routing/lane_targets.h"
 
 namespace fabricd::routing {
-
-// One LID and where it leaves the switches.
-struct Target {
-  uint32_t at;
-  uint16_t lid;
-  uint8_t port;   // 0: the switch itself.
-  uint32_t twin;  // An earlier target on the same switch whose ways it shares; kNoTwin: its own.
-  bool carries;   // Hosts send to it.
-  static constexpr uint32_t kNoTwin = UINT32_MAX;
-};
-
-struct TargetList {
-  std::vector<Target> targets;  // Those that carry first, in the order in which they are spread.
-  // For LMC: the same port's earlier LIDs, whose first hops are avoided. [target], may be empty.
-  std::vector<uint32_t> sibling;
-};
-// `round_robin`: one host of each switch, then the next of each. Otherwise in topological order.
-TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels, bool round_robin);
 
 enum class Preference { kLoad, kClass, kExisting };
 
@@ -50,6 +31,9 @@ struct LaneSettings {
   std::vector<uint32_t> arc_class;
   uint8_t lanes = 1;  // At most, 1-15.
 };
+
+using LaneSet = uint16_t;  // A bit per lane.
+inline constexpr LaneSet kAllLanes = 0x7FFF;
 
 // Ways and lanes as bytes, [target * switches + source switch].
 struct LaneWays {
@@ -76,10 +60,5 @@ struct LaneWays {
 // `order` must serve all pairs of switches. Empty `out`: more lanes than allowed would be needed.
 LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
                       const TargetList& targets, const LaneSettings& settings);
-
-// Moves sources to other lanes that already have all dependencies of their way, so that lanes carry
-// about as much traffic each.
-void EvenOutLanes(const SwitchGraph& graph, const ChannelGraph& channels, const TargetList& targets,
-                  LaneWays& ways);
 
 }  // namespace fabricd::routing

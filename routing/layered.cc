@@ -14,6 +14,7 @@
 #include "routing/escape_paths.h"
 #include "routing/grid_classes.h"
 #include "routing/lane_paths.h"
+#include "routing/lane_use.h"
 #include "routing/levels.h"
 #include "routing/node_name.h"
 #include "routing/order.h"
