@@ -2,6 +2,7 @@
 #include "fabric/rails.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -420,6 +421,14 @@ Rails RailFinder::Find() {
 
 Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts) {
   return RailFinder(snapshot, FindWiredHosts(snapshot, hosts)).Find();
+}
+
+uint8_t CommonLeafPort(const FabricSnapshot& snapshot, const RailHost& host) {
+  std::array<uint32_t, 256> count{};
+  for (PortRef end : host.ends)
+    if (const Port* port = end.IsNone() ? nullptr : snapshot.port(end))
+      ++count[port->peer.port.value()];
+  return static_cast<uint8_t>(std::max_element(count.begin(), count.end()) - count.begin());
 }
 
 std::string DescribePlaces(const MisplacedEnd& misplaced, const FabricSnapshot& snapshot) {

@@ -52,6 +52,9 @@ struct Rails {
 // else runs of node GUIDs whose leaves repeat, and the k-th port by GUID is a device.
 Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts);
 
+// The leaf port that a host has on most of its leaves, the lowest of several; 0: it has none.
+uint8_t CommonLeafPort(const FabricSnapshot& snapshot, const RailHost& host);
+
 // "hangs on su1-rail5-leaf/7, expected on su1-rail3-leaf"
 std::string DescribePlaces(const MisplacedEnd& misplaced, const FabricSnapshot& snapshot);
 // "HCA mlx5_3 of node0007 hangs on …"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/grid_classes.h"
 
+#include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
+
+#include "routing/pieces.h"
 
 namespace fabricd::routing {
 namespace {
@@ -11,30 +13,24 @@ namespace {
 class Finder {
  public:
   explicit Finder(const SwitchGraph& graph)
-      : graph_(graph), parent_(graph.neighbors.size()), sides_(graph.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0u);
+      : graph_(graph),
+        classes_(static_cast<uint32_t>(graph.neighbors.size())),
+        sides_(graph.size()) {
     JoinDirections();
   }
 
   std::vector<uint32_t> Run() {
     for (uint32_t s = 0; s < graph_.size(); ++s) JoinSquares(s);
     JoinStraight();
-    std::vector<uint32_t> classes(parent_.size());
+    std::vector<uint32_t> classes(graph_.neighbors.size());
     std::map<uint32_t, uint32_t> number;
     for (uint32_t n = 0; n < classes.size(); ++n)
-      classes[n] = number.try_emplace(Find(n), static_cast<uint32_t>(number.size())).first->second;
+      classes[n] =
+          number.try_emplace(classes_.Find(n), static_cast<uint32_t>(number.size())).first->second;
     return classes;
   }
 
  private:
-  uint32_t Find(uint32_t n) {
-    while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
-    return n;
-  }
-  void Join(uint32_t a, uint32_t b) {
-    a = Find(a), b = Find(b);
-    parent_[a < b ? b : a] = a < b ? a : b;
-  }
   template <typename Visit>
   void ForEachNeighbor(uint32_t s, Visit&& visit) const {
     for (uint32_t n = graph_.neighbor_begin[s]; n < graph_.neighbor_begin[s + 1]; ++n)
@@ -45,7 +41,7 @@ class Finder {
     for (uint32_t s = 0; s < graph_.size(); ++s)
       ForEachNeighbor(s, [&](uint32_t n, uint32_t head) {
         if (const auto other = by_ends.find({head, s}); other != by_ends.end())
-          Join(n, other->second);
+          classes_.Join(n, other->second);
         else
           by_ends[{s, head}] = n;
       });
@@ -72,10 +68,10 @@ class Finder {
     for (uint32_t w : met_) {
       const std::vector<Side>& sides = sides_[w];
       for (size_t i = 1; i < sides.size(); ++i) {
-        Join(sides[0].near, sides[i].far);
-        Join(sides[i].near, sides[0].far);
+        classes_.Join(sides[0].near, sides[i].far);
+        classes_.Join(sides[i].near, sides[0].far);
         // With a third way each pair is a square, and all sides are opposite in some of them.
-        if (i > 1) Join(sides[0].near, sides[i].near);
+        if (i > 1) classes_.Join(sides[0].near, sides[i].near);
       }
     }
   }
@@ -88,24 +84,24 @@ class Finder {
     for (uint32_t s = 0; s < graph_.size(); ++s) {
       ForEachNeighbor(s, [&](uint32_t a, uint32_t) {
         for (uint32_t b = a + 1; b < graph_.neighbor_begin[s + 1]; ++b)
-          if (Find(a) != Find(b)) ++meetings[Pair(a, b)].all;
+          if (classes_.Find(a) != classes_.Find(b)) ++meetings[Pair(a, b)].all;
       });
       FindSides(s);
       for (uint32_t w : met_)
         for (size_t i = 1; i < sides_[w].size(); ++i)
-          if (Find(sides_[w][i - 1].near) != Find(sides_[w][i].near))
+          if (classes_.Find(sides_[w][i - 1].near) != classes_.Find(sides_[w][i].near))
             ++meetings[Pair(sides_[w][i - 1].near, sides_[w][i].near)].squares;
     }
     for (const auto& [pair, count] : meetings)
-      if (2 * count.squares < count.all) Join(pair.first, pair.second);
+      if (2 * count.squares < count.all) classes_.Join(pair.first, pair.second);
   }
   std::pair<uint32_t, uint32_t> Pair(uint32_t a, uint32_t b) {
-    a = Find(a), b = Find(b);
+    a = classes_.Find(a), b = classes_.Find(b);
     return {std::min(a, b), std::max(a, b)};
   }
 
   const SwitchGraph& graph_;
-  std::vector<uint32_t> parent_;          // [neighbour] Disjoint sets, the lowest stands for all.
+  Pieces classes_;                        // Of neighbours.
   std::vector<std::vector<Side>> sides_;  // [switch]
   std::vector<uint32_t> met_;
 };

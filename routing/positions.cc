@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <bitset>
-#include <numeric>
+
+#include "routing/pieces.h"
 
 namespace fabricd::routing {
 namespace {
@@ -18,15 +19,15 @@ struct Layout {
 class Layouts {
  public:
   Layouts(const SwitchGraph& graph, const Levels& levels)
-      : graph_(graph), group_(graph.size()), hosts_(graph.size()) {
-    std::iota(group_.begin(), group_.end(), 0u);
+      : graph_(graph), groups_(graph.size()), hosts_(graph.size()) {
     for (uint32_t s = 0; s < graph.size(); ++s)
       for (uint32_t i = 0; levels.rank[s] == 0 && i < graph.degree(s); ++i)
-        if (const uint32_t head = graph.neighbor(s, i).head; levels.rank[head] == 1) Join(s, head);
+        if (const uint32_t head = graph.neighbor(s, i).head; levels.rank[head] == 1)
+          groups_.Join(s, head);
     layouts_.resize(2 * size_t{graph.size()});
     for (uint32_t s = 0; s < graph.size(); ++s) {
       // Hosts that are not on a leaf share no layout with anyone.
-      layout_of_.push_back(levels.rank[s] == 0 ? GroupOf(s) : graph.size() + s);
+      layout_of_.push_back(levels.rank[s] == 0 ? groups_.Find(s) : graph.size() + s);
       if (graph.hosts[s] > 0) AddSwitch(s);
     }
   }
@@ -50,13 +51,6 @@ class Layouts {
   }
 
  private:
-  uint32_t GroupOf(uint32_t s) {
-    while (group_[s] != s) s = group_[s] = group_[group_[s]];
-    return s;
-  }
-  void Join(uint32_t a, uint32_t b) {
-    group_[GroupOf(a)] = GroupOf(b);
-  }
   void AddSwitch(uint32_t s) {
     Layout& layout = layouts_[layout_of_[s]];
     for (uint32_t e = graph_.end_begin[s]; e < graph_.end_begin[s + 1]; ++e) {
@@ -74,7 +68,7 @@ class Layouts {
   }
 
   const SwitchGraph& graph_;
-  std::vector<uint32_t> group_;               // [switch] Union-find.
+  Pieces groups_;                             // Of switches.
   std::vector<std::vector<uint32_t>> hosts_;  // [switch]
   std::vector<uint32_t> layout_of_;           // [switch]
   std::vector<Layout> layouts_;

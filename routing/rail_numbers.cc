@@ -2,7 +2,6 @@
 #include "routing/rail_numbers.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -20,18 +19,6 @@ uint32_t SmallestPart(uint32_t whole, uint32_t count) {
   for (uint32_t parts = whole / std::max(count, 1u); parts > 1; --parts)
     if (whole % parts == 0) return whole / parts;
   return whole;
-}
-
-// The port that a host has on most of its leaves, the lowest of several.
-uint32_t CommonPort(const fabric::FabricSnapshot& snapshot, const fabric::RailHost& host) {
-  std::map<uint32_t, uint32_t> count;
-  for (PortRef end : host.ends)
-    if (const fabric::Port* port = end.IsNone() ? nullptr : snapshot.port(end))
-      ++count[port->peer.port.value()];
-  uint32_t best = 0, most = 0;
-  for (const auto& [port, ends] : count)
-    if (ends > most) best = port, most = ends;
-  return best;
 }
 
 }  // namespace
@@ -56,7 +43,8 @@ RailNumbers::RailNumbers(const fabric::FabricSnapshot& snapshot, const fabric::R
     for (const EndPort& end : graph.ends)
       if (end.IsHost()) ++ends_on_[graph.node[end.at].value()];
   }
-  for (const fabric::RailHost& host : rails.hosts) port_of_.push_back(CommonPort(snapshot, host));
+  for (const fabric::RailHost& host : rails.hosts)
+    port_of_.push_back(fabric::CommonLeafPort(snapshot, host));
   if (!port_of_.empty()) first_port_ = *std::min_element(port_of_.begin(), port_of_.end());
   PlaceUnits();
   for (uint32_t host = 0; host < rails.hosts.size(); ++host)

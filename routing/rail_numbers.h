@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RailNumbers: the index by which `rail` spreads destinations over the links (slots, levels.h).
+// RailNumbers: the index by which `rail` spreads destinations over the links (slots.h).
 // Each leaf of a scalable unit (SU) has a window of indices that starts at a multiple of its number
 // of up links, and all HCAs of a host have the same place in the windows of their leaves. Where a
 // leaf serves at most as many ports as it has up links, each of them then has a down link of its

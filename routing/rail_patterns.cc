@@ -2,7 +2,6 @@
 #include "routing/rail_patterns.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -177,14 +176,6 @@ RailPatterns MeasureSets(const PathWalker& walker, const RailEnds& ends, std::st
   return result;
 }
 
-// The port that the host has on most of its leaves; the lowest such.
-uint8_t CommonPort(const fabric::FabricSnapshot& snapshot, const std::vector<PortRef>& ends) {
-  std::array<uint16_t, 256> count{};
-  for (PortRef end : ends)
-    if (const fabric::Port* port = snapshot.port(end)) ++count[port->peer.port.value()];
-  return static_cast<uint8_t>(std::max_element(count.begin(), count.end()) - count.begin());
-}
-
 }  // namespace
 
 RailedHosts OrderHosts(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
@@ -201,7 +192,7 @@ RailedHosts OrderHosts(const fabric::FabricSnapshot& snapshot, const fabric::Rai
     for (NodeIndex leaf : rails.units[unit].leaf)
       if (!leaf.IsNone()) first = std::min(first, place[leaf.value()]);
     for (uint32_t host : rails.units[unit].hosts)
-      keys.emplace_back(first, unit, CommonPort(snapshot, rails.hosts[host].ends), host);
+      keys.emplace_back(first, unit, fabric::CommonLeafPort(snapshot, rails.hosts[host]), host);
   }
   std::sort(keys.begin(), keys.end());
   RailedHosts ordered;
