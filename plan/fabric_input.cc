@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/fabric_input.h"
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "common/status.h"
@@ -14,6 +10,7 @@
 #include "fabric/names.h"
 #include "fabric/snapshot_builder.h"
 #include "sim/decorate.h"
+#include "sim/topology.h"
 #include "sweep/lid_assignment.h"
 
 namespace fabricd::plan {
@@ -22,6 +19,8 @@ namespace {
 using fabric::FabricSnapshot;
 using fabric::Node;
 using fabric::Port;
+
+constexpr int kMostPort = 254;  // Of NodeInfo.NumPorts (IBA vol 1 §14.2.5.3).
 
 // Every cable between two switches once.
 int CountSwitchCables(const FabricSnapshot& fabric) {
@@ -57,11 +56,15 @@ absl::StatusOr<int> LinksToFail(const FabricSnapshot& fabric, const std::string&
       text, cables);
 }
 
-// "leaf1[3]" in the form that names.h knows: "leaf1/3".
-std::string WithSlash(const std::string& name) {
+// "leaf1[3]" in the form that names.h knows: "leaf1/3". Other text in brackets belongs to a name.
+absl::StatusOr<std::string> WithSlash(const std::string& name) {
   const size_t open = name.rfind('[');
   if (open == std::string::npos || name.back() != ']') return name;
-  return name.substr(0, open) + "/" + name.substr(open + 1, name.size() - open - 2);
+  const auto port =
+      ParseNumber<int64_t>(std::string_view(name).substr(open + 1, name.size() - open - 2));
+  if (!port) return name;
+  if (*port < 0 || *port > kMostPort) return InvalidArgument("no port has the number {}", *port);
+  return fmt::format("{}/{}", name.substr(0, open), *port);
 }
 
 absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std::string>& named) {
@@ -70,9 +73,13 @@ absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std
   std::vector<PortRef> cables;
   std::vector<NodeIndex> nodes;
   for (const std::string& name : named) {
-    const auto address = names.Resolve(WithSlash(name));
-    if (!address.ok())
-      return MakeStatus(address.status().code(), "--fail {}: {}", name, Message(address.status()));
+    const auto fault = [&name](const absl::Status& status) {
+      return MakeStatus(status.code(), "--fail {}: {}", name, Message(status));
+    };
+    const auto text = WithSlash(name);
+    if (!text.ok()) return fault(text.status());
+    const auto address = names.Resolve(*text);
+    if (!address.ok()) return fault(address.status());
     if (!address->has_port) {
       nodes.push_back(address->node);
       continue;
@@ -88,11 +95,9 @@ absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std
 }  // namespace
 
 absl::StatusOr<TopologyFile> ReadTopologyFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("{}: {}", path, std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || text.empty()) return InvalidArgument("{}: empty or unreadable", path);
-  fabric::ReadResult read = fabric::ReadTopology(text);
+  const absl::StatusOr<std::string> text = sim::ReadTopologyText(path);
+  if (!text.ok()) return MakeStatus(text.status().code(), "{}: {}", path, Message(text.status()));
+  fabric::ReadResult read = fabric::ReadTopology(*text);
   if (!read.status.ok()) return InvalidArgument("{}: {}", path, Message(read.status));
   TopologyFile result{read.snapshot, ""};
   if (!read.skipped.empty())

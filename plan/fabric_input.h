@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fabricplan plans for: a topology file, with links and nodes taken away as the command line
-// says, and LIDs given as fabricd gives them. The only part of plan/ that reads files.
+// says, and LIDs given as fabricd gives them. Files are read here and nowhere else in plan/.
 #pragma once
 
 #include <cstdint>

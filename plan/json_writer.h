@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonWriter: writes one JSON value as text (RFC 8259), two spaces a level. The caller opens and
-// closes what belongs together.
+// JsonWriter: writes one JSON value as text (RFC 8259), two spaces a level, bytes that are not
+// UTF-8 as '?'. The caller opens and closes what belongs together.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+
+#include "common/utf8.h"
 
 namespace fabricd::plan {
 
@@ -70,7 +72,7 @@ class JsonWriter {
   }
   void WriteString(std::string_view value) {
     text_ += '"';
-    for (char c : value) {
+    for (char c : Utf8(std::string(value))) {
       if (c == '"' || c == '\\')
         text_ += {'\\', c};
       else if (static_cast<unsigned char>(c) < 0x20)

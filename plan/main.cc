@@ -27,6 +27,7 @@ namespace {
 constexpr int kExitOk = 0;
 constexpr int kExitNoPlan = 1;
 constexpr int kExitUsage = 2;
+constexpr int kMostThreads = 1024;
 
 struct Arguments {
   std::string topology, baseline, dump_dir;
@@ -43,7 +44,8 @@ constexpr const char* kFooter =
     "one is. With several, the report is of the first that gives a verified plan, as a chain in\n"
     "this order would choose, and all of them are compared (\"compared\" in JSON).\n"
     "\n"
-    "Exit status: 0 a verified plan, 1 none, 2 bad usage or an unreadable file.";
+    "Exit status: 0 a verified plan, 1 none, 2 bad usage or a file that cannot be\n"
+    "read or written.";
 
 void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option("--topology", arguments.topology,
@@ -55,6 +57,9 @@ void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option("--fail-links", arguments.damage.links,
                  "So many cables between switches are gone, drawn by --seed; or N%");
   cli.add_option("--seed", arguments.damage.seed, "Of --fail-links and of sampled patterns")
+      ->check([](const std::string& text) {  // CLI11 takes -1 for the highest.
+        return text.starts_with('-') ? "not below 0" : std::string();
+      })
       ->capture_default_str();
   cli.add_option_function<std::string>(
          "--fail",
@@ -74,7 +79,7 @@ void Declare(CLI::App& cli, Arguments& arguments) {
       ->check(CLI::Range(0, 7))
       ->capture_default_str();
   cli.add_option("--threads", arguments.threads, "0: one per core; changes no result")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, kMostThreads))
       ->capture_default_str();
   cli.add_option("--report", arguments.report, "table or json")
       ->check(CLI::IsMember({"table", "json"}))

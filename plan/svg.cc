@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "common/utf8.h"
 #include "fabric/names.h"
 #include "routing/levels.h"
 
@@ -22,9 +23,9 @@ constexpr double kLeastTierHeight = 220;
 constexpr double kLeastWidth = 900, kMostWidth = 8000;
 constexpr double kSwitchPitch = 26;  // Where the tier has room.
 
-std::string Escape(std::string_view text) {
+std::string Escape(const std::string& text) {
   std::string escaped;
-  for (char c : text) {
+  for (char c : Utf8(text)) {
     if (c == '&')
       escaped += "&amp;";
     else if (c == '<')
@@ -55,7 +56,7 @@ std::string Header(double width, double height, std::string_view title) {
       "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"14\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2:.0f}\" y=\"28\" font-size=\"18\">{3}</text>\n",
-      width, height, kMargin, Escape(title));
+      width, height, kMargin, Escape(std::string(title)));
 }
 
 // A line between two neighbours, in the direction that carries more.

@@ -4,7 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
@@ -12,19 +13,26 @@
 
 namespace fabricd::sim {
 
+absl::StatusOr<std::string> ReadTopologyText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("{}", std::strerror(errno));
+  // A directory can be opened, but reading it throws; this operator catches that.
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string result = std::move(text).str();
+  if (result.empty()) return InvalidArgument("empty or unreadable");
+  return result;
+}
+
 absl::StatusOr<std::shared_ptr<const fabric::FabricSnapshot>> MakeTopology(
     const std::string& spec) {
   if (IsGeneratorSpec(spec)) return Generate(spec);
-  std::ifstream file(spec, std::ios::binary);
-  if (!file) {
-    const char* reason = std::strerror(errno);
+  const absl::StatusOr<std::string> text = ReadTopologyText(spec);
+  if (absl::IsNotFound(text.status()))
     return NotFound("topology '{}': {}; the generators, each KIND:KEY=VALUE,…, are {}", spec,
-                    reason, GeneratorNames());
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || text.empty())
-    return InvalidArgument("topology '{}' is empty or unreadable", spec);
-  fabric::ReadResult read = fabric::ReadTopology(text);
+                    Message(text.status()), GeneratorNames());
+  if (!text.ok()) return InvalidArgument("topology '{}': {}", spec, Message(text.status()));
+  fabric::ReadResult read = fabric::ReadTopology(*text);
   if (!read.status.ok()) return InvalidArgument("topology '{}': {}", spec, Message(read.status));
   return read.snapshot;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/ids.h"
+#include "common/utf8.h"
 
 namespace fabricd::rpc {
 
@@ -17,8 +18,7 @@ struct PortText {
 // these.
 std::optional<PortText> SplitPortText(const std::string& text);
 
-// `text` with every byte that is not UTF-8 replaced by '?': protobuf refuses such strings, and node
-// descriptions promise nothing.
-std::string Utf8(const std::string& text);
+// Protobuf refuses strings that are none.
+using fabricd::Utf8;
 
 }  // namespace fabricd::rpc

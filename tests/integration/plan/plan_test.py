@@ -133,6 +133,26 @@ class Plan(ibsim.Case):
                 for title in load.iter("{http://www.w3.org/2000/svg}title")]
         self.assertEqual(sum(int(bar[1]) for bar in bars), 2 * 255)
 
+    def test_names_that_are_no_text(self):
+        with open(self.tree(), encoding="utf-8") as file:
+            text = file.read().replace("pod1-leaf1\"", "pod1-\udcff<\x01leaf1\"")
+        with open(self.path("odd.net"), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        report = self.report("--topology", self.path("odd.net"), "--svg", self.path("odd.svg"))
+        self.assertTrue(any("pod1-?<" in note for note in report["notes"]), report["notes"])
+        titles = ElementTree.parse(self.path("odd.svg")).getroot().iter(
+            "{http://www.w3.org/2000/svg}title")
+        self.assertIn("pod1-?<.leaf1: 4 host ports, 4 neighbours", [title.text for title in titles])
+
+    def test_quality_is_of_the_piece_with_the_most_hosts(self):
+        tree = self.generate("fat-tree", "--radix", "4", "--levels", "2")
+        failed = ["leaf1[3]", "leaf1[4]"] + ["node000%d mlx5_0" % host for host in range(3, 8)]
+        report = self.report("--topology", tree, *(word for one in failed
+                                                   for word in ("--fail", one)))
+        # One leaf with two hosts, and five switches with one.
+        self.assertEqual((report["pieces"], report["end_ports"]), (2, 3))
+        self.assertEqual((report["quality"]["hosts"], report["quality"]["links"]), (2, 0))
+
     def test_without_quality(self):
         report = self.report("--topology", self.tree(), "--no-quality")
         self.assertNotIn("quality", report)
@@ -146,10 +166,15 @@ class Plan(ibsim.Case):
                 ([], "--topology is required"),
                 (["--topology", "/nowhere.net"], "/nowhere.net: No such file"),
                 (["--topology", empty], "empty"),
+                (["--topology", self.path("")], "empty or unreadable"),
                 (["--topology", self.write("bad.net", "Switch\t4 \"S-1\"\n[1]\t\"S-")], "bad.net:"),
                 (["--topology", tree, "--engine", "dfsssp"], "the engines are"),
                 (["--topology", tree, "--fail", "nobody"], "no node, port or LID \"nobody\""),
                 (["--topology", tree, "--fail", "pod1-leaf1[9]"], "no port 9"),
+                (["--topology", tree, "--fail", "pod1-leaf1[256]"], "no port has the number 256"),
+                (["--topology", tree, "--fail", "pod1-leaf1[x]"], "\"pod1-leaf1[x]\""),
+                (["--topology", tree, "--seed", "-1"], "--seed: not below 0"),
+                (["--topology", tree, "--threads", "1025"], "0 to 1024"),
                 (["--topology", tree, "--fail-links", "257"], "from 0 to 256"),
                 (["--topology", tree, "--fail-links", "many"], "from 0 to 256"),
                 (["--topology", tree, "--policy", "best"], "--policy"),

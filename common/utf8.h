@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text for those who take nothing but UTF-8: node descriptions promise nothing. Pure.
+#pragma once
+
+#include <string>
+
+namespace fabricd {
+
+// `text` with every byte that is not UTF-8 (Unicode 15 table 3-7) replaced by '?'.
+std::string Utf8(const std::string& text);
+
+}  // namespace fabricd
