@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of up_down. Only orders that serve every pair of switches of the connected graph are
-// taken; among them the one with the lowest estimated peak load. For trees the apex is a leaf
-// ("cone" order): each way that rises and falls by level stays legal, and ways between cores,
-// between spines and to hosts on a spine become legal too, which no order with the cores on top
-// allows.
+// The order of switches that rail, fat_tree and up_down share, and layered and min_hop on trees.
+// Only orders that serve every pair of switches of the connected graph are taken; among them the
+// one with the lowest estimated peak load. For trees the apex is a leaf ("cone" order): each way
+// that rises and falls by level stays legal, and ways between cores, between spines and to hosts on
+// a spine become legal too, which no order with the cores on top allows.
 #pragma once
 
 #include <cstdint>

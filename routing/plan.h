@@ -26,13 +26,13 @@ struct ExemptPair {
 };
 
 struct RoutingPlan {
-  std::string engine;  // "up_down", "min_hop"
+  std::string engine;  // As RoutingEngine::name() has it.
   // [NodeIndex] Egress port by LID; null for what is not a living switch. The size is a multiple of
   // 64 (whole LFT blocks) and > LidTable::top().
   std::vector<std::shared_ptr<const Row>> rows;
   Lid lid_top;  // Highest LID of the tables.
   // Position of each switch in the engine's order ([NodeIndex]; a link is up iff it raises the
-  // position). Empty: the engine has no order (min_hop).
+  // position). Empty: the ways follow none (several lanes, graphs that are no trees).
   std::vector<uint32_t> order;
   std::vector<ExemptPair> exempt;
   // Left behind by a plan of least change (repair.h), both sorted; other plans have none.
