@@ -152,7 +152,7 @@ class Planner {
 Step MakeStep(const Fabric& now, const RoutingPlan& before, const RoutingPlan& after, double ms,
               const PlanningOptions& options) {
   const routing::PlanDiff diff = routing::DiffPlans(before, after);
-  Step step{after.engine, ms, diff.blocks.size(), diff.destinations, diff.switches, 0};
+  Step step{after.engine, ms, diff.blocks.size(), diff.destinations, diff.switches, std::nullopt};
   const std::vector<SwitchGraph> pieces = routing::BuildGraphs(*now.snapshot, now.lids);
   routing::Parallel parallel(options.routing.threads);
   if (const SwitchGraph* piece = routing::LargestGraph(pieces); piece != nullptr && options.measure)

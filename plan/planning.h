@@ -44,7 +44,7 @@ struct Step {
   uint64_t blocks_changed = 0;        // LinearForwardingTable blocks: SMPs to send.
   uint64_t destinations_changed = 0;  // LIDs with another port on some switch.
   uint64_t switches_changed = 0;
-  uint32_t max_load = 0;  // All-to-all.
+  std::optional<uint32_t> max_load;  // All-to-all, if measured.
 };
 
 // From a plan for the fabric as it was to the fabric as it is, as fabricd goes: first the least
@@ -67,7 +67,7 @@ struct PlanningOptions {
   routing::RoutingOptions routing;  // With the chain to try.
   routing::QualityOptions quality;
   bool compare = false;  // Run every engine of the chain, not only until one verifies.
-  bool measure = true;   // False: `quality` and ChangeReport::max_load stay empty.
+  bool measure = true;   // False: `quality` and Step::max_load stay empty.
 };
 
 // The piece with the most hosts, which EngineReport::quality is of; empty: none has a switch.

@@ -126,7 +126,7 @@ void WriteStep(JsonWriter& json, const Step& step) {
   json.Field("blocks_changed", step.blocks_changed);
   json.Field("destinations_changed", step.destinations_changed);
   json.Field("switches_changed", step.switches_changed);
-  json.Field("all_to_all_max", step.max_load);
+  if (step.max_load) json.Field("all_to_all_max", *step.max_load);
 }
 
 void WriteChange(JsonWriter& json, const ChangeReport& change) {
@@ -188,9 +188,9 @@ void AddRails(const Quality& quality, std::string& text) {
 
 std::string Describe(const Step& step) {
   return fmt::format(
-      "{} in {:.2f} ms: {} blocks on {} switches, {} LIDs; all-to-all load at most {}\n",
-      step.engine, step.ms, step.blocks_changed, step.switches_changed, step.destinations_changed,
-      step.max_load);
+      "{} in {:.2f} ms: {} blocks on {} switches, {} LIDs{}\n", step.engine, step.ms,
+      step.blocks_changed, step.switches_changed, step.destinations_changed,
+      step.max_load ? fmt::format("; all-to-all load at most {}", *step.max_load) : "");
 }
 
 void AddChange(const ChangeReport& change, std::string& text) {

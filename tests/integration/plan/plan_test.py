@@ -158,6 +158,10 @@ class Plan(ibsim.Case):
         self.assertNotIn("quality", report)
         self.assertIs(report["verified"], True)
         self.assertNotIn("bandwidth", self.plan("--topology", self.tree(), "--no-quality"))
+        change = self.report("--topology", self.tree(), "--baseline", self.tree(),
+                             "--no-quality")["incremental"]
+        self.assertNotIn("all_to_all_max", change)
+        self.assertNotIn("all_to_all_max", change["settled"])
 
     def test_says_what_is_wrong(self):
         tree = self.tree()
