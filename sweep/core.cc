@@ -404,14 +404,18 @@ void Core::OnCables(CablesChecked checked) {
   changed_ = true;
 }
 
-// Said once, not again with each sweep.
+// Said once, not again with each sweep. That an engine does not fit is nothing to be warned of;
+// that it no longer does is.
 void Core::NoteChoice(std::vector<routing::ChainStep> steps) {
+  std::string before;
+  for (const routing::ChainStep& step : chain_)
+    if (step.chosen) before = step.engine;
   chain_ = std::move(steps);
   for (const routing::ChainStep& step : chain_) {
     if (step.chosen)
       Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
     else if (!step.reason.empty())
-      Log(LogLevel::kWarning,
+      Log(step.engine == before ? LogLevel::kWarning : LogLevel::kInfo,
           fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
   }
 }

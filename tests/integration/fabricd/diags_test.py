@@ -259,9 +259,13 @@ class Cables(OnIbsim):
         self.assertEqual(self.fabricd.stop(), 0)
 
     def test_a_host_goes_and_comes_back_with_its_lid(self):
-        self.bring_up(self.tree, TRAPS_ONLY)
+        self.bring_up(self.tree, TRAPS_ONLY + "routing: {settle_after: 3s}\n")
         self.diag("ibtracert", "1", "7")
+        before = self.tables()
+        since = len(self.fabricd.log.lines)
         self.change('Unlink "H-0002c90200000600"[1]', "trap 128 from LID")
+        self.assertEqual(self.tables(), before, "a host that goes moves nothing at first")
+        self.fabricd.log.wait_for("settling ended", since=since)
         for table in self.tables().values():
             self.assertNotIn(7, table, "the lost LID still has a route")
         output = self.fabricd.ctl("trace", "1", "7", code=None)

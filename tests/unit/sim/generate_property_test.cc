@@ -21,7 +21,8 @@ std::string DrawValue(const std::string& key) {
       {"levels", {2, 4}},    {"pods", {0, 6}},   {"parallel", {1, 3}},     {"sus", {1, 6}},
       {"rails", {1, 4}},     {"hosts", {1, 5}},  {"uplinks", {0, 5}},      {"groups", {2, 6}},
       {"leaves", {1, 5}},    {"spines", {1, 5}}, {"global-links", {0, 7}}, {"dimensions", {1, 5}},
-      {"switches", {2, 24}}, {"degree", {1, 7}}, {"fail-links", {0, 12}},  {"seed", {0, 1000000}}};
+      {"switches", {2, 24}}, {"degree", {1, 7}}, {"fail-links", {0, 12}},  {"swap-cables", {0, 2}},
+      {"seed", {0, 1000000}}};
   const auto number = [](int least, int most) { return *rc::gen::inRange(least, most + 1); };
   if (key == "dims") {
     std::string dims = fmt::format("{}x{}", number(2, 5), number(2, 5));
@@ -30,6 +31,7 @@ std::string DrawValue(const std::string& key) {
   if (key == "radix") return *rc::gen::element<std::string>("0", "8", "9", "16", "24");
   if (key == "speed") return *rc::gen::element<std::string>("DDR", "EDR", "NDR", "XDR");
   if (key == "fill") return fmt::format("{}", number(1, 10) / 10.0);
+  if (key == "missing-hcas") return fmt::format("{}", number(0, 3) / 10.0);
   if (key == "mixed-speeds") return fmt::format("{}", number(0, 10) / 10.0);
   if (key == "oversubscription") return fmt::format("{}", number(1, 8) / 2.0);
   if (key == "permute-ports") return *rc::gen::element<std::string>("true", "false");
@@ -43,7 +45,8 @@ std::string DrawSpec(const Kind& kind, bool plain) {
   char separator = ':';
   for (const Parameter& parameter : kind.make()->Parameters()) {
     const bool decorates = parameter.key == "fill" || parameter.key == "fail-links" ||
-                           parameter.key == "mixed-speeds" || parameter.IsFlag();
+                           parameter.key == "mixed-speeds" || parameter.key == "missing-hcas" ||
+                           parameter.key == "swap-cables" || parameter.IsFlag();
     if (plain && decorates) continue;
     spec += fmt::format("{}{}={}", separator, parameter.key, DrawValue(parameter.key));
     separator = ',';
