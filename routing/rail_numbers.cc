@@ -205,12 +205,13 @@ class LeafPlaces {
     least_ = *std::min_element(used_.begin(), used_.end());
     return first_ + place;
   }
-  // That of a place that meets `wanted` modulo the up links if that is free.
-  uint32_t TakeLike(uint32_t wanted) {
-    uint32_t place = wanted % static_cast<uint32_t>(used_.size());
-    if (used_[place] != least_)
-      place = static_cast<uint32_t>(std::find(used_.begin(), used_.end(), least_) - used_.begin());
-    return Take(place);
+  // That of a place that meets `wanted` modulo the up links if that is free, else `next_best`.
+  uint32_t TakeLike(uint32_t wanted, uint32_t next_best) {
+    const auto up_links = static_cast<uint32_t>(used_.size());
+    for (uint32_t place : {wanted % up_links, next_best % up_links})
+      if (used_[place] == least_) return Take(place);
+    return Take(
+        static_cast<uint32_t>(std::find(used_.begin(), used_.end(), least_) - used_.begin()));
   }
 
  private:
@@ -253,12 +254,14 @@ std::vector<Destination> RailNumbers::Number(size_t piece) const {
   for (Destination* to : strangers) {
     const auto leaf = leaves.find(to->at);
     const auto place = place_of_.find(owner.find(to->base_lid)->second);
+    // The place of the host that should be at this port: where it is cabled crosswise, its own is
+    // that of another.
+    const uint32_t by_port = to->port < first_port_ ? 0 : to->port - first_port_;
     if (leaf == leaves.end())
       to->index = next++;
-    else if (place != place_of_.end())
-      to->index = leaf->second.TakeLike(place->second.place);
     else
-      to->index = leaf->second.TakeLike(to->port < first_port_ ? 0 : to->port - first_port_);
+      to->index =
+          leaf->second.TakeLike(place != place_of_.end() ? place->second.place : by_port, by_port);
   }
   return destinations;
 }

@@ -144,6 +144,13 @@ class Plan(ibsim.Case):
             "{http://www.w3.org/2000/svg}title")
         self.assertIn("pod1-?<.leaf1: 4 host ports, 4 neighbours", [title.text for title in titles])
 
+    def test_misplaced_cables_take_the_places_of_those_that_are_missed_there(self):
+        superpod = self.generate("superpod", "--sus", "4", "--swap-cables", "5", "--missing-hcas",
+                                 "0.05")
+        report = self.report("--topology", superpod, "--engine", "rail")
+        self.assertEqual(sum("misplaced" in note for note in report["notes"]), 10)
+        self.assertEqual(report["quality"]["shift"]["max"], 1)
+
     def test_quality_is_of_the_piece_with_the_most_hosts(self):
         tree = self.generate("fat-tree", "--radix", "4", "--levels", "2")
         failed = ["leaf1[3]", "leaf1[4]"] + ["node000%d mlx5_0" % host for host in range(3, 8)]
