@@ -41,7 +41,8 @@ class OrderProof {
   const Row& row(uint32_t s) const { return *plan_.rows[wiring_.node(s).value()]; }
   uint32_t position(uint32_t s) const { return plan_.order[wiring_.node(s).value()]; }
 
-  // One row for each switch and for nothing else, all of one length, in whole blocks.
+  // One row for each switch and for nothing else, all of one length that holds every LID, in whole
+  // blocks, with nothing beyond the end of the switch's table.
   bool RowsAreWhole() {
     size_t rows = 0;
     for (const auto& own : plan_.rows) rows += own != nullptr;
@@ -49,9 +50,12 @@ class OrderProof {
     for (uint32_t s = 0; s < wiring_.size(); ++s) {
       if (!plan_.HasRow(wiring_.node(s))) return false;
       if (row(s).size() % kBlock != 0 || row(s).size() != row(0).size()) return false;
+      for (size_t lid = wiring_.lid_limit(s); lid < row(s).size(); ++lid)
+        if (row(s)[lid] != kNoRoute) return false;
     }
     if (wiring_.size() > 0) pages_ = row(0).pages(), row_size_ = row(0).size();
-    return wiring_.size() == 0 || row_size_ > plan_.lid_top.value();
+    return wiring_.size() == 0 ||
+           (row_size_ > plan_.lid_top.value() && row_size_ >= wiring_.lid_end());
   }
 
   bool SortByPosition() {

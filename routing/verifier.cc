@@ -178,10 +178,21 @@ class Judge {
       else if (plan_.rows[wiring_.node(s).value()]->size() % kTile != 0)
         AddFault(fmt::format("the table of {} has {} entries, which are no whole blocks",
                              wiring_.Name(s), plan_.rows[wiring_.node(s).value()]->size()));
+      else
+        CheckTableEnd(s, *plan_.rows[wiring_.node(s).value()]);
     }
     for (uint32_t i = 0; i < plan_.rows.size(); ++i)
       if (plan_.rows[i] && wiring_.number(NodeIndex(i)) == Wiring::kNone)
         AddFault(fmt::format("there is a table for node {}, which is no living switch", i));
+  }
+
+  // What stands beyond the end of a table is written nowhere.
+  void CheckTableEnd(uint32_t s, const Row& row) {
+    for (size_t lid = wiring_.lid_limit(s); lid < row.size(); ++lid) {
+      if (row[lid] == kNoRoute) continue;
+      return AddFault(fmt::format("{}: {} has a route beyond LinearFDBCap {}", wiring_.Name(s),
+                                  wiring_.LidName(lid), wiring_.lid_limit(s)));
+    }
   }
 
   // More lanes than there are data VLs, and levels that no packet can carry, are no lanes at all.

@@ -32,6 +32,12 @@ Wiring::Wiring(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& l
     places_[lid] = FindPlace(lids.Owner(Lid(static_cast<uint16_t>(lid))));
 }
 
+// A cap of 0 is what a switch shows whose SwitchInfo was not read: nothing is known against it.
+uint32_t Wiring::lid_limit(uint32_t s) const {
+  const auto& info = switches_[s]->switch_info;
+  return info && info->linear_fdb_cap != 0 ? info->linear_fdb_cap : kNone;
+}
+
 std::string Wiring::Name(uint32_t s) const { return "switch " + NodeName(*switches_[s]); }
 
 std::string Wiring::LidName(size_t lid) const {

@@ -44,9 +44,13 @@ class Wiring {
   uint32_t number(NodeIndex node) const {
     return node.value() < number_.size() ? number_[node.value()] : kNone;
   }
+  // First LID that its table cannot hold (LinearFDBCap).
+  uint32_t lid_limit(uint32_t s) const;
   const Far& far(uint32_t s, uint8_t port) const { return far_[size_t{s} * 256 + port]; }
   // kNowhere: no living switch leads to this LID.
   Place place(size_t lid) const { return lid < places_.size() ? places_[lid] : Place{}; }
+  // One more than the highest LID of the fabric.
+  size_t lid_end() const { return places_.size(); }
   // Lowest switch that this one is connected to.
   uint32_t piece(uint32_t s) const { return piece_[s]; }
   // Highest port in use on a link.

@@ -101,6 +101,21 @@ TEST(OrderProof, TakesNoOrderOnTrust) {
   EXPECT_FALSE(OrderProves(*fabric.snapshot, fabric.lids, plan));
 }
 
+TEST(OrderProof, AsksForLidsBeyondTheRows) {
+  FabricMaker maker;
+  for (int s = 0; s < 2; ++s) maker.AddSwitch(80);
+  maker.Cable(0, 1);
+  for (int host = 0; host < 61; ++host) maker.Host(0);
+  const TestFabric fabric = maker.Build();
+  ASSERT_EQ(fabric.lids.top(), Lid(63));
+  const RoutingPlan plan = Route(fabric, "up_down");
+  EXPECT_TRUE(OrderProves(*fabric.snapshot, fabric.lids, plan));
+  maker.Host(1);
+  const TestFabric grown = maker.Build();
+  EXPECT_FALSE(OrderProves(*grown.snapshot, grown.lids, plan));
+  EXPECT_FALSE(VerifyOrdered(*grown.snapshot, grown.lids, plan).ok);
+}
+
 TEST(OrderProof, HoldsWithEveryVectorUnit) {
   FabricMaker maker = MakeFatTree(14, 3);  // More than one page of LIDs.
   for (int cable : {4000, 3000, 2500}) maker.RemoveCable(static_cast<size_t>(cable) % 2000 + 900);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "oracle.h"
+#include "routing/order_proof.h"
 #include "run.h"
 
 namespace fabricd::routing {
@@ -45,6 +46,15 @@ TEST_F(Verifier, GoodPlanHasNoFault) {
   EXPECT_TRUE(report.ok);
   EXPECT_TRUE(report.deadlock_free);
   EXPECT_TRUE(report.faults.empty());
+}
+
+TEST_F(Verifier, EntryThatTheTableCannotHold) {
+  maker_.SetLinearFdbCap(1, 6);  // LIDs 0 to 5.
+  fabric_ = maker_.Build();
+  EXPECT_THAT(Verdict().faults,
+              ElementsAre(AllOf(HasSubstr("switch middle (0x"), HasSubstr("LID 6"),
+                                HasSubstr("LinearFDBCap 6"))));
+  EXPECT_FALSE(OrderProves(*fabric_.snapshot, fabric_.lids, plan_));
 }
 
 TEST_F(Verifier, BlackHole) {
