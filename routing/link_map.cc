@@ -23,9 +23,10 @@ uint32_t RoundUp(size_t ports) {
 
 size_t UsedPorts(const Node& node) { return std::min<size_t>(node.ports.size(), kNoRoute); }
 
-// A cap of 0 is what a switch shows whose SwitchInfo was not read.
-uint16_t TableSize(const Node& node) {
-  return node.switch_info ? node.switch_info->linear_fdb_cap : uint16_t{0};
+// A cap of 0 is what a switch shows whose SwitchInfo was not read: nothing is known against it.
+uint32_t TableSize(const Node& node) {
+  const bool known = node.switch_info && node.switch_info->linear_fdb_cap != 0;
+  return known ? node.switch_info->linear_fdb_cap : 0x10000u;
 }
 
 }  // namespace
@@ -35,6 +36,7 @@ LinkMap::LinkMap(const FabricSnapshot& snapshot, const LidTable& lids) : snapsho
   snapshot.ForEachNode([&](const Node& node) {
     if (!node.IsSwitch()) return;
     switches.push_back(&node);
+    least_table_ = std::min(least_table_, TableSize(node));
     stride_ = std::max(stride_, RoundUp(UsedPorts(node)));
   });
   std::sort(switches.begin(), switches.end(),
@@ -220,6 +222,7 @@ class LinkMap::Update {
       }
     }
     Resize(node);
+    next_.least_table_ = std::min(next_.least_table_, TableSize(node));
     changes_.come.push_back(next_.number(node.index));
   }
   void Widen(uint32_t stride) {

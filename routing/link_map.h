@@ -89,6 +89,8 @@ class LinkMap {
   uint32_t end_ports(uint32_t s) const { return chunk(s).end_ports[s % kChunk]; }
   LidPlace place(size_t lid) const { return lid < places_->size() ? (*places_)[lid] : LidPlace{}; }
   size_t lid_end() const { return places_->size(); }
+  // LIDs, from 0 on, that the table of every switch seen so far can hold (LinearFDBCap).
+  uint32_t least_table() const { return least_table_; }
 
   // [switch] The lowest switch that it is connected to; kNone: gone. Looks at every link.
   std::vector<uint32_t> Pieces() const;
@@ -108,7 +110,7 @@ class LinkMap {
   void ReadSwitch(Chunk& chunk, uint32_t s, const fabric::Node& node) const;
 
   fabric::FabricSnapshot snapshot_;
-  uint32_t stride_ = 0;
+  uint32_t stride_ = 0, least_table_ = 0x10000;
   std::shared_ptr<const std::vector<NodeIndex>> node_;   // [switch]
   std::shared_ptr<const std::vector<uint32_t>> number_;  // [NodeIndex]
   std::vector<std::shared_ptr<const Chunk>> chunks_;

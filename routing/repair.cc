@@ -37,7 +37,8 @@ class Repairer {
 
   absl::StatusOr<Repair> Run() {
     FABRICD_RETURN_IF_ERROR(Accept());
-    if (changes_.empty() && old_.pending.empty()) return Nothing();
+    const bool grown = links_.lid_end() > old_.lid_top.value() + size_t{1};
+    if (changes_.empty() && old_.pending.empty() && !grown) return Nothing();
     FillView();
     CollectPorts();
     CollectLids();
@@ -71,9 +72,27 @@ class Repairer {
     if (old_.lanes > 1)
       return FailedPrecondition("a plan of {} on {} lanes is made anew", old_.engine, old_.lanes);
     if (changes_.table_sizes) return FailedPrecondition("a switch holds another number of LIDs");
+    if (links_.lid_end() > links_.least_table())
+      return FailedPrecondition("the table of a switch holds fewer LIDs than there are");
+    if (StepsForNew() > options_.most_steps)
+      return FailedPrecondition("{} switches and up to {} LIDs are new", changes_.come.size(),
+                                changes_.lids.size());
     const bool joins = std::any_of(changes_.ports.begin(), changes_.ports.end(),
                                    [](const auto& change) { return change.after.IsSwitch(); });
     return joins ? CheckJoints() : absl::OkStatus();
+  }
+
+  // A LID that is new has to be led from every switch, and every LID from a switch that is new:
+  // ports times the hops beyond them.
+  uint64_t StepsForNew() const {
+    constexpr uint64_t kHops = 4;
+    const auto lids = static_cast<uint64_t>(
+        std::count_if(changes_.lids.begin(), changes_.lids.end(),
+                      [](const LinkChanges::LidMove& move) { return !move.after.IsNowhere(); }));
+    uint64_t steps = 0;
+    for (uint32_t s = 0; lids > 0 && s < links_.size(); ++s) steps += lids * links_.ports(s);
+    for (uint32_t s : changes_.come) steps += links_.lid_end() * links_.ports(s) * kHops;
+    return steps;
   }
 
   // Switches that could not reach each other before may have no way in the old order.
@@ -318,9 +337,9 @@ class Repairer {
       if (i == 0 || writes[i].at != writes[i - 1].at) first.push_back(i);
     const size_t size = (lids_.top().value() / Row::kBlock + size_t{1}) * Row::kBlock;
     parallel_.For((first.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
-      for (size_t i = task * kRowsPerTask; i < std::min((task + 1) * kRowsPerTask, first.size());
-           ++i) {
-        if (i + kAhead < first.size())
+      const size_t end = std::min((task + 1) * kRowsPerTask, first.size());
+      for (size_t i = task * kRowsPerTask; i < end; ++i) {
+        if (i + kAhead < end)  // What is beyond is written by other tasks.
           __builtin_prefetch(plan_.rows[links_.node(writes[first[i + kAhead]].at).value()].get());
         auto& place = plan_.rows[links_.node(writes[first[i]].at).value()];
         auto row = place ? std::make_shared<Row>(*place) : std::make_shared<Row>(size, kNoRoute);

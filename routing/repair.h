@@ -47,6 +47,8 @@ struct RepairOptions {
   // written for it; the rest is left in RoutingPlan::pending. False: all that the order can serve.
   bool urgent = true;
   int threads = 0;  // 0: all cores.
+  // Ports looked at, about, for what is new; where it would take more, a full plan takes less time.
+  uint64_t most_steps = 30'000'000;
 };
 
 struct Repair {
@@ -57,8 +59,9 @@ struct Repair {
 
 // The plan for `snapshot` and `lids`, later generations of those of `before`.
 // kFailedPrecondition: a full plan is needed: the old one has no order or several lanes, a way
-// exists but not in its order, parts of the fabric were joined, a table has another size; the
-// message names the nodes. kInternal: the result did not pass the proof, which it names.
+// exists but not in its order, parts of the fabric were joined, a table has another size or does
+// not hold all LIDs, too much is new; the message says which. kInternal: the result did not pass
+// the proof, which it names.
 absl::StatusOr<Repair> RepairPlan(const RouteState& before, const fabric::FabricSnapshot& snapshot,
                                   const fabric::LidTable& lids, const RepairOptions& options = {});
 

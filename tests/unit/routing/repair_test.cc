@@ -316,6 +316,53 @@ TEST(Repair, TakesInNewSwitchesAndHosts) {
   EXPECT_EQ(UnreachablePairs(grown, *repair->after.plan), 0u);
 }
 
+// A port that is down has a LID too, and the tables are written up to the highest one.
+TEST(Repair, RowsReachToALidThatHangsNowhere) {
+  FabricMaker maker;
+  for (int s = 0; s < 2; ++s) maker.AddSwitch(80);
+  maker.Cable(0, 1);
+  for (int host = 0; host < 61; ++host) maker.Host(0);
+  const TestFabric small = maker.Build();
+  ASSERT_EQ(small.lids.top(), Lid(63));
+  const RouteState state = StateOf(small, Route(small, "up_down"));
+  maker.AddHost();
+  const TestFabric grown = maker.Build();
+  const auto repair = RepairPlan(state, *grown.snapshot, grown.lids, {false, 0});
+  ASSERT_TRUE(repair.ok()) << repair.status();
+  EXPECT_EQ(repair->after.plan->lid_top, Lid(64));
+  for (const auto& row : repair->after.plan->rows) EXPECT_TRUE(!row || row->size() > 64);
+  EXPECT_TRUE(repair->diff.blocks.empty());
+}
+
+TEST(Repair, LeavesTablesThatDoNotHoldAllLidsToAFullPlan) {
+  FabricMaker maker = MakeRing(4, 1);
+  maker.SetLinearFdbCap(1, 5);
+  const TestFabric ring = maker.Build();
+  const RouteState state = StateOf(ring, Route(ring, "up_down"));
+  FaultyFabric faulty(ring, 1);
+  for (const FaultyFabric::Cable& cable : faulty.cables()) {
+    faulty.Cut(cable);
+    faulty.Apply();
+    const auto repair = RepairPlan(state, *faulty.now().snapshot, ring.lids, {false, 0});
+    EXPECT_THAT(fabricd::Message(repair.status()), HasSubstr("holds fewer LIDs"));
+    faulty.MendAll();
+  }
+}
+
+// Each LID that is new has to be led from every switch: of many a full plan takes less time.
+TEST(Repair, LeavesMuchThatIsNewToAFullPlan) {
+  FabricMaker maker = MakeRandom(8, 20, 10, 3);
+  const TestFabric small = maker.Build();
+  const RouteState state = StateOf(small, Route(small, "up_down"));
+  maker.Cable(maker.AddSwitch(8), 2);
+  const TestFabric grown = maker.Build();
+  RepairOptions options{.urgent = false};
+  EXPECT_TRUE(RepairPlan(state, *grown.snapshot, grown.lids, options).ok());
+  options.most_steps = 100;
+  EXPECT_THAT(fabricd::Message(RepairPlan(state, *grown.snapshot, grown.lids, options).status()),
+              HasSubstr("new"));
+}
+
 TEST(Repair, SaysWhenAFullPlanIsNeeded) {
   const TestFabric ring = MakeRing(6, 1).Build();
   FaultyFabric faulty(ring, 1);
