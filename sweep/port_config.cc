@@ -135,10 +135,15 @@ PortWish PortConfig::ChangeState(const fabric::Node& node, PortNum num, PortStat
   return wish;
 }
 
+Lid PortConfig::HighestLid(const fabric::Node& node, Lid lid_top) {
+  const uint16_t cap = node.switch_info->linear_fdb_cap;
+  return cap == 0 || lid_top.value() < cap ? lid_top : Lid(static_cast<uint16_t>(cap - 1));
+}
+
 std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& node,
                                                             Lid lid_top) const {
   wire::SwitchInfo info = *node.switch_info;
-  info.linear_fdb_top = lid_top.value();
+  info.linear_fdb_top = HighestLid(node, lid_top).value();
   info.life_time_value = options_.link.packet_life_time;
   const bool idle = info == *node.switch_info && !info.port_state_change;
   if (idle && !IsBroken(Breakage::kSwitchInfoAlwaysSet)) return std::nullopt;

@@ -34,6 +34,9 @@ class PortConfig {
   static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port,
                               wire::PortState state);
 
+  // The highest LID of the fabric that the switch's table can hold (LinearFDBCap).
+  static Lid HighestLid(const fabric::Node& node, Lid lid_top);
+
   // nullopt: equal to what was read.
   std::optional<wire::SwitchInfo> ConfigureSwitch(const fabric::Node& node, Lid lid_top) const;
 

@@ -118,7 +118,8 @@ void Programmer::ListSwitches() {
                     fmt::format("LinearFDBCap {} does not hold LID {}",
                                 node.switch_info->linear_fdb_cap, input_.lids->top()));
       ++failures_;
-      return;
+      if (node.switch_info->linear_fdb_cap == 0) return;
+      // The plan leads higher LIDs round it, and the others through it.
     }
     items_.push_back({node.index, 0, PortNum(0), What::kSwitchInfo});
   });
@@ -142,12 +143,13 @@ void Programmer::ListPorts() {
 
 void Programmer::ListTables() {
   if (plan_ == nullptr) return;
-  const size_t blocks = input_.lids->top().value() / AppliedLft::kBlock + 1;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
     // Without its LinearFDBTop a switch drops what its table would carry, and is written anew
     // later: a top of 0 reads as tables lost.
-    if (builder_.node(node.index)->switch_info->linear_fdb_top < input_.lids->top().value()) return;
+    const Lid top = PortConfig::HighestLid(node, input_.lids->top());
+    if (builder_.node(node.index)->switch_info->linear_fdb_top < top.value()) return;
+    const size_t blocks = top.value() / AppliedLft::kBlock + 1;
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = plan_->rows[node.index.value()];
     applied.ExpectRow(*row);
@@ -500,7 +502,8 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
   const bool cleared = builder_.node(item.node)->switch_info->port_state_change;
   const auto info = wire::SwitchInfo::Decode(completion.response.data);
   builder_.SetSwitchInfo(item.node, info);
-  if (info.linear_fdb_top < input_.lids->top().value()) {
+  const Lid top = PortConfig::HighestLid(*builder_.node(item.node), input_.lids->top());
+  if (info.linear_fdb_top < top.value()) {
     ++failures_;
     problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),
                   fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices that depart from the specification as devices in the field do: the subnet comes up, and
 // what one device does costs the others nothing.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,6 +76,35 @@ INSTANTIATE_TEST_SUITE_P(
                                            {AttributeId::kPortInfoExtended,
                                             wire::kStatusUnsupportedMethodAttribute}}}}),
     [](const auto& each) { return std::string(each.param.name); });
+
+// Hosts have the lowest LIDs, so these tables lack the switches' own only: what they can hold is
+// written, because the others lead through them.
+TEST(SmallTables, CarryWhatTheyHold) {
+  sim::SimOptions devices;
+  devices.device.linear_fdb_cap = 9;
+  devices.device.keep_lids = false;
+  sim::Simulation simulation(**sim::Generate("fat-tree:radix=4,levels=2"), devices);
+  const size_t sm = simulation.Add({});
+  simulation.Start(sm);
+  simulation.RunFor(std::chrono::seconds(10));
+  const auto& view = *simulation.manager(sm).view;
+  EXPECT_TRUE(std::any_of(view.problems.begin(), view.problems.end(),
+                          [](const auto& problem) { return problem.kind == "TableTooSmall"; }));
+  ASSERT_NE(view.plan, nullptr);
+  size_t switches = 0;
+  for (uint32_t i = 0; i < simulation.fabric().node_index_end(); ++i) {
+    const sim::SimDevice& device = *simulation.fabric().device(NodeIndex(i));
+    if (!device.IsSwitch()) continue;
+    ++switches;
+    const wire::LinearForwardingTable table = device.LftBlock(0);
+    const NodeIndex node = view.snapshot->FindIndex(device.node_info().node_guid);
+    for (uint16_t lid = 1; lid < 9; ++lid) {
+      EXPECT_NE(table.port[lid], wire::LinearForwardingTable::kNoPath);
+      EXPECT_EQ(table.port[lid], view.plan->EgressPort(node, Lid(lid)));
+    }
+  }
+  EXPECT_EQ(switches, 6u);
+}
 
 }  // namespace
 }  // namespace fabricd::test

@@ -112,6 +112,16 @@ TEST_F(PortConfigTest, PortsThatAreDownOrUnlinkedAreLeftAlone) {
   EXPECT_FALSE(Wish({small_.switches[1], PortNum(36)}));
 }
 
+TEST_F(PortConfigTest, LinearFdbTopStaysWithinTheTable) {
+  wire::SwitchInfo info;
+  info.linear_fdb_cap = 1000;
+  small_.builder.SetSwitchInfo(small_.switches[0], info);
+  const PortConfig config(options_, Lid(77));
+  const fabric::Node& node = *small_.builder.node(small_.switches[0]);
+  EXPECT_EQ(config.ConfigureSwitch(node, Lid(1000))->linear_fdb_top, 999);
+  EXPECT_EQ(config.ConfigureSwitch(node, Lid(999))->linear_fdb_top, 999);
+}
+
 TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
   wire::SwitchInfo info;
   info.linear_fdb_cap = 1000;
