@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replan: what the core asks for whenever it has looked at the fabric. After a fault the least
 // change is made first, because it is quick and leaves what works alone; the ideal plan of the
-// chain follows when that has stood for a while.
+// chain follows when that has stood for a while. Where the chain has none the least change goes on
+// to stand.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,9 @@ struct ReplanInput {
 };
 
 struct ReplanResult {
-  std::shared_ptr<const RouteState> after;  // Null: no engine of the chain gave a valid plan.
-  std::vector<ChainStep> steps;             // Empty: the chain was not asked.
+  // Null: no engine of the chain gave a valid plan, and the least change does not serve either.
+  std::shared_ptr<const RouteState> after;
+  std::vector<ChainStep> steps;  // Empty: the chain was not asked.
   // False: a plan of least change, from which the ideal one may differ. Where nothing that matters
   // has changed it is the plan that was there before, the same pointer.
   bool settled = true;

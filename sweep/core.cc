@@ -429,9 +429,7 @@ void Core::FinishProgramming(Instant now) {
   snapshot_ = builder_.Build();
   first_master_sweep_ = false;
   if (done->changed_meanwhile()) WantSweep("a port changed its state during the sweep");
-  const bool planned =
-      std::any_of(chain_.begin(), chain_.end(), [](const auto& step) { return step.chosen; });
-  const bool complete = done->failures() == 0 && planned;
+  const bool complete = done->failures() == 0 && done->has_plan();
   const bool up = complete && AllLinksActive() && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
   if (up != subnet_up_)

@@ -64,6 +64,7 @@ class Programmer {
   void Feed();
 
   Stage stage() const { return stage_; }
+  bool has_plan() const { return plan_ != nullptr; }
   bool done() const { return stage_ == Stage::kDone; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }

@@ -16,6 +16,7 @@
 #include "faults.h"
 #include "oracle.h"
 #include "routing/change_proof.h"
+#include "routing/replan.h"
 #include "run.h"
 
 namespace fabricd::routing {
@@ -387,6 +388,26 @@ TEST(Repair, SaysWhenAFullPlanIsNeeded) {
     faulty.MendAll();
   }
   EXPECT_GT(declined, 0);
+}
+
+// With the engine out of its depth, what is proved goes on to stand.
+TEST(Replan, KeepsThePlanThatServesWhereTheChainHasNone) {
+  const TestFabric fabric = MakeFatTree(4, 3).Build();
+  RoutingPlan plan = Route(fabric, "up_down");
+  plan.engine = "rail";  // Which finds no rails here.
+  const auto before = std::make_shared<const RouteState>(StateOf(fabric, std::move(plan)));
+  const RoutingIntent intent;
+  RoutingOptions options;
+  options.chain = {"rail"};
+  const ReplanResult kept = Replan({*fabric.snapshot, fabric.lids, intent, options, before, true});
+  ASSERT_NE(kept.after, nullptr);
+  EXPECT_EQ(kept.after->plan, before->plan);
+  EXPECT_TRUE(kept.settled);
+  ASSERT_EQ(kept.steps.size(), 1u);
+  EXPECT_FALSE(kept.steps[0].chosen);
+  options.chain = {"min_hop", "fat_tree"};  // An engine that is not wanted any more does not stand.
+  EXPECT_NE(Replan({*fabric.snapshot, fabric.lids, intent, options, before, true}).after->plan,
+            before->plan);
 }
 
 TEST(ChangeProof, AgreesWithTheVerifierOnSpoiltPlans) {
