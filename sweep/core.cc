@@ -81,7 +81,7 @@ Effects Core::TakeEffects(Instant now) {
 
 Instant Core::NextDeadline() const {
   Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_});
-  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_, settle_at_});
+  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_, SettleTime()});
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -181,7 +181,7 @@ void Core::OnTimer(Instant now) {
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
     WantSweep("interval");
-  else if (now >= settle_at_)
+  else if (now >= SettleTime())
     StartSettling(now);
   else if (now >= next_light_)
     StartLightSweep(now);
@@ -227,6 +227,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   awaited_persist_.reset();
   wanted_sweep_.reset();
   next_retry_ = kNever;
+  may_settle_ = false;  // Nor when this one ends early: LIDs may be neither durable nor read.
   problems_ = ProblemList();
   running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
                            waiting_commands_.end());
@@ -349,6 +350,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 
 void Core::StartProgramming(Instant now) {
   const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
+  may_settle_ = true;
   awaited_plan_ = awaited_cables_ = next_id_++;
   effects_.compute =
       ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, routes_, settle};

@@ -86,6 +86,7 @@ class Core {
   void WantSweep(std::string why);
   bool AllLinksActive();
   Duration UntilLightSweep();
+  Instant SettleTime() const { return may_settle_ ? settle_at_ : kNever; }
 
   void SetPhase(Phase phase);
   std::shared_ptr<const FabricView> MakeView() const;
@@ -131,6 +132,7 @@ class Core {
   Duration retry_wait_{}, unread_wait_{};
   Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever,
           settle_at_ = kNever;  // When a plan of least change has stood long enough.
+  bool may_settle_ = false;     // What is known was programmed, or at least begun with.
 
   bool changed_ = true;  // Something that a view shows.
   wire::SmState shown_state_ = wire::SmState::kNotActive;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/generate.h"
 #include "sim/run/checkers.h"
 #include "sim/run/simulation.h"
 #include "tests/support/fabrics.h"
@@ -56,6 +57,41 @@ TEST(CorePlans, TheLeastChangeStandsWhereNoEngineFits) {
   EXPECT_THAT(view.problems, IsEmpty());
   EXPECT_THAT(sim::PortsNotActive(harness.fabric()), IsEmpty());
   EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
+}
+
+// A LID is set only when it is durable, whatever falls due in the meantime.
+TEST(CorePlans, NothingIsSettledWithLidsThatAreNotDurable) {
+  sim::SimOptions devices;
+  devices.device.keep_lids = false;
+  sim::Simulation harness(**sim::Generate("fat-tree:radix=4,levels=2"), devices);
+  const size_t sm = harness.Add({});
+  PortRef host, inner;
+  for (const sim::SimCable& cable : harness.fabric().ListCables()) {
+    const PortRef a{*harness.fabric().FindNode(cable.a.node), cable.a.port},
+        b{*harness.fabric().FindNode(cable.b.node), cable.b.port};
+    const bool a_switch = harness.fabric().device(a.node)->IsSwitch(),
+               b_switch = harness.fabric().device(b.node)->IsSwitch();
+    const PortRef end = a_switch ? b : a;
+    if (a_switch && b_switch)
+      inner = a;
+    else if (end.node != harness.manager(sm).host.node)
+      host = end;
+  }
+  ASSERT_FALSE(host.IsNone() || inner.IsNone());
+  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), host).ok());
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  // The least change waits to be settled when a host comes whose LID cannot be stored.
+  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), inner).ok());
+  harness.RunFor(std::chrono::seconds(2));
+  harness.manager(sm).persist_fails = true;
+  ASSERT_TRUE(harness.fabric().Link(harness.now(), host).ok());
+  harness.RunFor(std::chrono::minutes(1));
+  EXPECT_EQ(harness.fabric().device(host.node)->port(host.port).info.lid, Lid(0))
+      << LogOf(harness.manager(sm));
+  harness.manager(sm).persist_fails = false;
+  EXPECT_TRUE(harness.RunUntilUp(sm, std::chrono::minutes(5))) << LogOf(harness.manager(sm));
+  EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
 }
 
 }  // namespace
