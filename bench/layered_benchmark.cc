@@ -2,7 +2,7 @@
 // Engine layered: time, lanes, and memory beyond the tables, on trees and on graphs that need
 // several lanes. `per_write` is the time over that of writing the same bytes once, measured in the
 // same run. OpenSM's dfsssp takes 11 s of CPU on the 4,096-host SuperPOD and 220 s and 4.3 GB on
-// the 11,664-host tree (reference/performance.md).
+// the 11,664-host tree.
 #include <malloc.h>
 
 #include <algorithm>

@@ -10,8 +10,7 @@ namespace fabricd::routing {
 namespace {
 
 // Every LID once: hosts' by round and order, then aggregation nodes', then switches'.
-std::vector<Target> TargetsInOrder(const SwitchGraph& graph, const Levels& levels,
-                                   bool round_robin) {
+std::vector<Target> TargetsInOrder(const SwitchGraph& graph, const Levels& levels) {
   struct Place {
     uint32_t kind, offset, round;
     Target target;
@@ -22,7 +21,7 @@ std::vector<Target> TargetsInOrder(const SwitchGraph& graph, const Levels& level
   for (const EndPort& end : graph.ends) is_aggregation[end.base_lid] = end.aggregation;
   for (const Destination& to : TopologicalOrder(graph, levels)) {
     const uint32_t kind = to.port == 0 ? 2 : is_aggregation[to.base_lid];
-    const uint32_t round = round_robin && kind == 0 ? seen[to.at]++ : 0;
+    const uint32_t round = kind == 0 ? seen[to.at]++ : 0;
     for (uint32_t offset = 0; offset < 1u << to.lmc; ++offset)
       places.push_back({kind,
                         offset,
@@ -41,9 +40,9 @@ std::vector<Target> TargetsInOrder(const SwitchGraph& graph, const Levels& level
 
 }  // namespace
 
-TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels, bool round_robin) {
+TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels) {
   TargetList list;
-  list.targets = TargetsInOrder(graph, levels, round_robin);
+  list.targets = TargetsInOrder(graph, levels);
   uint32_t highest = 0;
   bool many = false;
   for (const EndPort& end : graph.ends) {

@@ -26,7 +26,8 @@ struct TargetList {
   // For LMC: the same port's earlier LIDs, whose first hops are avoided. [target], may be empty.
   std::vector<uint32_t> sibling;
 };
-// `round_robin`: one host of each switch, then the next of each. Otherwise in topological order.
-TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels, bool round_robin);
+// One host of each switch in topological order, then the next of each; after the hosts aggregation
+// nodes, then switches.
+TargetList MakeTargets(const SwitchGraph& graph, const Levels& levels);
 
 }  // namespace fabricd::routing

@@ -124,7 +124,7 @@ class GraphRouter {
   }
 
   std::vector<Variant> Variants() {
-    by_round_ = MakeTargets(graph_, levels_, true);
+    by_round_ = MakeTargets(graph_, levels_);
     std::vector<uint32_t> grid = GridClasses(graph_);
     const bool is_grid = std::any_of(grid.begin(), grid.end(), [](uint32_t c) { return c > 0; });
     std::vector<Variant> variants;
