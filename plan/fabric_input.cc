@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/status.h"
+#include "fabric/hosts.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/names.h"
 #include "fabric/snapshot_builder.h"
@@ -70,6 +71,7 @@ absl::StatusOr<std::string> WithSlash(const std::string& name) {
 absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std::string>& named) {
   if (named.empty()) return fabric;
   const fabric::NameTable names(*fabric, nullptr, nullptr);
+  const fabric::HostTable hosts = fabric::FindHosts(*fabric, fabric::HostPatterns());
   std::vector<PortRef> cables;
   std::vector<NodeIndex> nodes;
   for (const std::string& name : named) {
@@ -79,6 +81,11 @@ absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std
     const auto text = WithSlash(name);
     if (!text.ok()) return fault(text.status());
     const auto address = names.Resolve(*text);
+    const fabric::Host* host = absl::IsNotFound(address.status()) ? hosts.Find(name) : nullptr;
+    if (host) {
+      for (const fabric::HostPort& port : host->ports) nodes.push_back(port.port.node);
+      continue;
+    }
     if (!address.ok()) return fault(address.status());
     if (!address->has_port) {
       nodes.push_back(address->node);

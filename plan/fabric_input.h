@@ -27,7 +27,8 @@ absl::StatusOr<TopologyFile> ReadTopologyFile(const std::string& path);
 struct Damage {
   std::string links;  // "12", or "5%" of the cables between switches; empty: none.
   uint64_t seed = 1;
-  std::vector<std::string> named;  // "NODE[PORT]" and "NODE/PORT": that cable; "NODE": the node.
+  // "NODE[PORT]" and "NODE/PORT": that cable; "NODE": the node; "HOST": all its adapters.
+  std::vector<std::string> named;
 };
 // First what is named, then the links drawn by seed. kInvalidArgument or kNotFound names what does
 // not fit.

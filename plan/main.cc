@@ -64,7 +64,8 @@ void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option_function<std::string>(
          "--fail",
          [&arguments](const std::string& name) { arguments.damage.named.push_back(name); },
-         "'NODE[PORT]': this cable is gone; NODE (name or GUID): the node is; may be repeated")
+         "'NODE[PORT]': this cable is gone; NODE (name or GUID) or HOST: all of it is; may be "
+         "repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse();
   cli.add_option("--baseline", arguments.baseline,

@@ -98,6 +98,11 @@ class Plan(ibsim.Case):
         same = self.report("--topology", tree, "--baseline", tree)["incremental"]
         self.assertEqual((same["blocks_changed"], same["destinations_changed"]), (0, 0))
 
+    def test_a_host_fails_with_all_its_adapters(self):
+        superpod = self.generate("superpod", "--sus", "1", "--hosts", "4", "--rails", "4")
+        report = self.report("--topology", superpod, "--fail", "node0002")
+        self.assertEqual((report["hosts"], report["end_ports"]), (3, 12))
+
     def test_lmc(self):
         report = self.report("--topology", self.tree(), "--lmc", "2")
         self.assertEqual(report["lids"], 4 * 128 + 80)
