@@ -20,7 +20,6 @@
 #include "routing/parallel.h"
 #include "routing/rail.h"
 #include "routing/up_down.h"
-#include "routing/verifier.h"
 
 namespace fabricd::routing {
 namespace {
@@ -114,13 +113,10 @@ class Chain {
     absl::StatusOr<RoutingPlan> plan = engine->Compute(input_);
     if (!plan.ok()) return Message(plan.status());
     Tell(name, ChainPhase::kVerify);
-    if (OrderProves(input_.snapshot, input_.lids, *plan, input_.options.threads)) {
-      result = std::make_shared<const RoutingPlan>(*std::move(plan));
-      return {};
-    }
+    const VerifyReport report =
+        VerifyOrdered(input_.snapshot, input_.lids, *plan, input_.options.threads);
     // Whoever builds on the plan's order (change_proof.h) must be able to rely on it.
-    plan->order.clear();
-    const VerifyReport report = Verify(input_.snapshot, input_.lids, *plan, input_.options.threads);
+    if (!report.by_order) plan->order.clear();
     if (!report.ok) {
       const size_t shown = std::min(report.faults.size(), kFaultsInReason);
       return fmt::format("the plan does not verify: {}",

@@ -162,6 +162,15 @@ class Flow {
       share[j] = head[j] + length <= best[j] * kNearlyEqual && best[j] < kFar ? cables : 0;
     return share;
   }
+  Lanes SumOfShares(const std::vector<Arcs::Arc>& arcs, uint32_t begin, uint32_t end,
+                    const std::vector<Lanes>& from, const Lanes& best) const {
+    Lanes sum{};
+    for (uint32_t a = begin; a < end; ++a) {
+      const Lanes share = Share(arcs[a], from, best);
+      for (uint32_t j = 0; j < kWide; ++j) sum[j] += share[j];
+    }
+    return sum;
+  }
   void Divide(const std::vector<Arcs::Arc>& arcs, uint32_t begin, uint32_t end,
               const std::vector<Lanes>& from, const Lanes& best, const Lanes& per_cable,
               std::vector<Lanes>& to, std::vector<double>& load) {
@@ -179,11 +188,7 @@ class Flow {
   }
   void Rise(uint32_t s, std::vector<double>& load) {
     const Lanes& best = total_[s];
-    Lanes sum{};
-    for (uint32_t a = arcs_.up_begin[s]; a < arcs_.up_begin[s + 1]; ++a) {
-      const Lanes share = Share(arcs_.up[a], total_, best);
-      for (uint32_t j = 0; j < kWide; ++j) sum[j] += share[j];
-    }
+    const Lanes sum = SumOfShares(arcs_.up, arcs_.up_begin[s], arcs_.up_begin[s + 1], total_, best);
     Lanes per_cable;
     for (uint32_t j = 0; j < kWide; ++j) {
       // Where falling is as short as rising on, it takes the flow.
@@ -196,11 +201,8 @@ class Flow {
   }
   void Fall(uint32_t s, std::vector<double>& load) {
     const Lanes& best = down_[s];
-    Lanes sum{};
-    for (uint32_t a = arcs_.down_begin[s]; a < arcs_.down_begin[s + 1]; ++a) {
-      const Lanes share = Share(arcs_.down[a], down_, best);
-      for (uint32_t j = 0; j < kWide; ++j) sum[j] += share[j];
-    }
+    const Lanes sum =
+        SumOfShares(arcs_.down, arcs_.down_begin[s], arcs_.down_begin[s + 1], down_, best);
     Lanes per_cable;
     for (uint32_t j = 0; j < kWide; ++j) per_cable[j] = sum[j] > 0 ? falling_[s][j] / sum[j] : 0;
     Divide(arcs_.down, arcs_.down_begin[s], arcs_.down_begin[s + 1], down_, best, per_cable,

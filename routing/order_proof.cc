@@ -210,7 +210,7 @@ VerifyReport VerifyOrdered(const fabric::FabricSnapshot& snapshot, const fabric:
                            const RoutingPlan& plan, int threads) {
   if (!OrderProves(snapshot, lids, plan, threads)) return Verify(snapshot, lids, plan, threads);
   VerifyReport report;
-  report.ok = report.deadlock_free = true;
+  report.ok = report.deadlock_free = report.by_order = true;
   return report;
 }
 

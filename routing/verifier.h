@@ -18,6 +18,7 @@ struct VerifyReport {
   uint64_t unreachable_pairs = 0;  // (source switch, LID) pairs neither exempt nor pending.
   uint64_t loops = 0;
   bool deadlock_free = false;  // Channel-dependency graph acyclic on each lane.
+  bool by_order = false;       // Shown by the plan's order alone (order_proof.h).
   std::vector<std::string>
       faults;  // The first few, by name: "switch A (0x…): LID 7 of node B has no route".
 };

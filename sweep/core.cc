@@ -372,18 +372,18 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
   awaited_plan_.reset();
   routing::ReplanResult& result = ready.result;
-  std::shared_ptr<const routing::RoutingPlan> plan = result.after ? result.after->plan : nullptr;
-  const bool news = !routes_ || routes_->plan != plan;
+  if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kCircleInPlan))
+    SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, *snapshot_); });
+  const SharedPlan plan = result.after ? result.after->plan : nullptr;
+  const bool news = this->plan() != plan;
   if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
   if (result.settled)
     settle_at_ = kNever;
   else if (news && settle_at_ == kNever)  // Another fault does not put it off.
     settle_at_ = now + options_.sweep.settle_after;
-  if (plan) routes_ = std::move(result.after);
-  if (IsBroken(Breakage::kHoleInPlan)) SpoilWithHole(plan);
-  if (IsBroken(Breakage::kCircleInPlan)) SpoilWithCircle(plan, *snapshot_);
   if (plan)
-    plan_ = plan;
+    routes_ = std::move(result.after);
   else
     problems_.Add("NoPlan", "subnet",
                   "no routing engine gave a plan that can be proved: nothing is programmed");
@@ -394,7 +394,7 @@ void Core::OnPlan(PlanReady ready, Instant now) {
         fmt::format("routes need {} virtual lanes: clients that do not take their service "
                     "level from the SA (NCCL, often UCX) can deadlock the fabric",
                     plan->lanes));
-  programmer_->SetPlan(std::move(plan));
+  programmer_->SetPlan(plan);
   changed_ = true;
 }
 
@@ -424,10 +424,9 @@ void Core::NoteChoice(std::vector<routing::ChainStep> steps) {
 
 void Core::FinishProgramming(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
-  if (plan_) {
-    for (uint32_t i = 0; i < plan_->rows.size(); ++i)
-      if (plan_->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan_->rows[i]);
-  }
+  if (const SharedPlan plan = this->plan())
+    for (uint32_t i = 0; i < plan->rows.size(); ++i)
+      if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   snapshot_ = builder_.Build();
   first_master_sweep_ = false;
   if (done->changed_meanwhile()) WantSweep("a port changed its state during the sweep");
@@ -544,7 +543,7 @@ std::shared_ptr<const FabricView> Core::MakeView() const {
   view->generation = Generation(view_generation_);
   view->snapshot = snapshot_;
   view->lids = lids_;
-  view->plan = plan_;
+  view->plan = plan();
   view->chain = chain_;
   view->sm = {mastership_.state(),
               local_port_.port_guid,

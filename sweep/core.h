@@ -86,6 +86,10 @@ class Core {
   void WantSweep(std::string why);
   bool AllLinksActive();
   Duration UntilLightSweep();
+  // Null: none was made yet.
+  std::shared_ptr<const routing::RoutingPlan> plan() const {
+    return routes_ ? routes_->plan : nullptr;
+  }
   Instant SettleTime() const { return may_settle_ ? settle_at_ : kNever; }
 
   void SetPhase(Phase phase);
@@ -105,7 +109,6 @@ class Core {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
-  std::shared_ptr<const routing::RoutingPlan> plan_;
   std::vector<routing::ChainStep> chain_;
   PortRef local_;
   std::vector<Unread> unread_;

@@ -7,7 +7,7 @@
 
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
-#include "routing/plan.h"
+#include "routing/repair.h"
 
 namespace fabricd::sweep {
 
@@ -43,6 +43,15 @@ inline void SpoilWithCircle(SharedPlan& plan, const fabric::FabricSnapshot& snap
       return;
     }
   }
+}
+
+// `spoil` changes the plan, for which it makes a copy. Null routes stay null.
+template <typename Spoil>
+void SpoilRoutes(std::shared_ptr<const routing::RouteState>& routes, Spoil&& spoil) {
+  if (!routes) return;
+  auto spoiled = std::make_shared<routing::RouteState>(*routes);
+  spoil(spoiled->plan);
+  routes = std::move(spoiled);
 }
 
 inline mad::EngineOptions Widened(mad::EngineOptions options) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "draw.h"
 #include "oracle.h"
 #include "routing/graph.h"
 #include "routing/levels.h"
@@ -61,23 +62,7 @@ void ExpectEqual(const TestFabric& fabric, const RoutingPlan& plan) {
 }
 
 FabricMaker DrawMaker() {
-  const auto seed = *rc::gen::arbitrary<uint64_t>();
-  switch (*rc::gen::inRange(0, 3)) {
-    case 0: {
-      FabricMaker maker = MakeTree({{*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 3)},
-                                    {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4)},
-                                    {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 3), 2}});
-      Rng rng(seed);
-      for (size_t cable = maker.cable_count(); cable-- > 0;)
-        if (maker.IsSwitchCable(cable) && rng.Chance(0.15)) maker.RemoveCable(cable);
-      return maker;
-    }
-    case 1:
-      return MakeTorus({*rc::gen::inRange(1, 5), *rc::gen::inRange(1, 5)}, *rc::gen::inRange(0, 3));
-    default:
-      return MakeRandom(*rc::gen::inRange(1, 14), *rc::gen::inRange(0, 30),
-                        *rc::gen::inRange(0, 16), seed);
-  }
+  return testing::DrawMaker({*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 3)});
 }
 
 TEST(LinkLoad, CountsThePairsThatTakeEachCable) {

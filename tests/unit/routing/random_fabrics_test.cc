@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "draw.h"
 #include "oracle.h"
 #include "run.h"
 
@@ -22,36 +23,23 @@ using namespace fabricd::testing;  // NOLINT: the test's own helpers.
 // RapidCheck reads this once; a caller's own value wins.
 [[maybe_unused]] const int kMoreRuns = setenv("RC_PARAMS", "max_success=1000", 0);
 
-FabricMaker DrawMaker() {
-  const auto seed = *rc::gen::arbitrary<uint64_t>();
-  switch (*rc::gen::inRange(0, 4)) {
-    case 0: {
-      FabricMaker maker = MakeTree({{2, 1},
-                                    {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4)},
-                                    {*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 3), 2}});
-      Rng rng(seed);
-      for (size_t cable = maker.cable_count(); cable-- > 0;)
-        if (maker.IsSwitchCable(cable) && rng.Chance(0.15)) maker.RemoveCable(cable);
-      return maker;
-    }
-    case 1:
-      return MakeTorus({*rc::gen::inRange(1, 5), *rc::gen::inRange(1, 5)}, *rc::gen::inRange(0, 3));
-    default:
-      return MakeRandom(*rc::gen::inRange(1, 14), *rc::gen::inRange(0, 30),
-                        *rc::gen::inRange(0, 16), seed);
-  }
+FabricMaker DrawMaker() { return testing::DrawMaker({2, 1}); }
+
+// In the eyes of the oracles and of the verifier.
+void AssertServesAll(const TestFabric& fabric, const RoutingPlan& plan) {
+  RC_ASSERT(plan.exempt.empty());
+  RC_ASSERT(UnreachablePairs(fabric, plan) == 0u);
+  RC_ASSERT(!HasCreditLoop(fabric, plan));
+  const VerifyReport report = Judge(fabric, plan);
+  RC_ASSERT(report.faults == std::vector<std::string>{});
+  RC_ASSERT(report.ok);
 }
 
 TEST(RandomFabrics, UpDownServesEveryPairWithoutCreditLoop) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build(static_cast<uint8_t>(*rc::gen::inRange(0, 3)));
     const RoutingPlan plan = Route(fabric, "up_down");
-    RC_ASSERT(plan.exempt.empty());
-    RC_ASSERT(UnreachablePairs(fabric, plan) == 0u);
-    RC_ASSERT(!HasCreditLoop(fabric, plan));
-    const VerifyReport report = Judge(fabric, plan);
-    RC_ASSERT(report.faults == std::vector<std::string>{});
-    RC_ASSERT(report.ok);
+    AssertServesAll(fabric, plan);
   }));
 }
 
@@ -141,12 +129,7 @@ TEST(RandomFabrics, LayeredServesEveryPairWithoutCreditLoopOnItsLanes) {
     const RoutingPlan plan = Route(fabric, "layered", Lanes(most));
     RC_ASSERT(plan.lanes >= 1);
     RC_ASSERT(plan.lanes <= most);
-    RC_ASSERT(plan.exempt.empty());
-    RC_ASSERT(UnreachablePairs(fabric, plan) == 0u);
-    RC_ASSERT(!HasCreditLoop(fabric, plan));
-    const VerifyReport report = Judge(fabric, plan);
-    RC_ASSERT(report.faults == std::vector<std::string>{});
-    RC_ASSERT(report.ok);
+    AssertServesAll(fabric, plan);
   }));
 }
 

@@ -12,6 +12,7 @@
 
 #include "fabric/ibnetdiscover_text.h"
 #include "oracle.h"
+#include "patterns.h"
 #include "run.h"
 
 namespace fabricd::routing {
@@ -31,23 +32,6 @@ std::vector<std::string> TopologyFiles() {
   return files;
 }
 
-// As if fabricd had assigned them: ports in node order.
-fabric::LidTable AssignLids(const fabric::FabricSnapshot& snapshot, uint8_t lmc) {
-  fabric::LidTable lids;
-  uint32_t next = 1;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
-    for (unsigned port = node.first_end_port().value(); port <= node.last_end_port().value();
-         ++port) {
-      const uint8_t mask = node.IsSwitch() ? 0 : lmc;
-      next = (next + (1u << mask) - 1) >> mask << mask;
-      lids.Assign({node.index, PortNum(static_cast<uint8_t>(port))},
-                  {Lid(static_cast<uint16_t>(next)), mask});
-      next += 1u << mask;
-    }
-  });
-  return lids;
-}
-
 class RealFabrics : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RealFabrics, ServesAllPairsWithoutCreditLoop) {
@@ -62,7 +46,7 @@ TEST_P(RealFabrics, ServesAllPairsWithoutCreditLoop) {
     const fabric::ReadResult read = fabric::ReadTopology(text.str());
     ASSERT_TRUE(read.status.ok()) << read.status;
     for (uint8_t lmc : {0, 2}) {
-      TestFabric fabric{read.snapshot, AssignLids(*read.snapshot, lmc), {}};
+      TestFabric fabric{read.snapshot, LidsInNodeOrder(*read.snapshot, lmc), {}};
       RoutingOptions options;
       options.lanes_max = 8;
       const RoutingPlan plan = Route(fabric, GetParam(), options);
