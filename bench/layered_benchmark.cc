@@ -84,7 +84,7 @@ void BM_Layered(benchmark::State& state, const std::string& spec) {
     const size_t before = StartPeak();
     const auto begin = std::chrono::steady_clock::now();
     const auto plan = routing::MakeEngine("layered")->Compute(
-        {*fabric.snapshot, fabric.lids, routing::RoutingIntent{}, options});
+        {*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     seconds += took.count();
     if (!plan.ok()) return state.SkipWithError("no plan");

@@ -407,10 +407,10 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
 }
 
 void App::ComputeOn(sweep::ComputePlan task) {
-  const routing::RoutingIntent intent;
+  const fabric::Intent intent;
   const auto start = SteadyClock::now();
-  routing::ReplanResult result = routing::Replan(
-      {*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
+  routing::ReplanResult result =
+      routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
   spdlog::debug("routing and proof took {:.1f} ms",
                 std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
   if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))

@@ -23,7 +23,7 @@ using routing::RoutingInput;
 using routing::RoutingPlan;
 using routing::SwitchGraph;
 
-constexpr routing::RoutingIntent kIntent{};
+constexpr fabric::Intent kIntent{};
 
 class Stopwatch {
  public:

@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "fabric/hosts.h"
+#include "fabric/intent.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "routing/plan.h"
@@ -33,13 +34,10 @@ struct RoutingOptions {
   int threads = 0;                     // 0: all cores.
 };
 
-// What operators and health rules want of the routing; made by policy/. Empty: nothing special.
-struct RoutingIntent {};
-
 struct RoutingInput {
   const fabric::FabricSnapshot& snapshot;
   const fabric::LidTable& lids;
-  const RoutingIntent& intent;
+  const fabric::Intent& intent;
   const RoutingOptions& options;
   const RoutingPlan* previous = nullptr;  // May be null. An engine may share its rows.
 };

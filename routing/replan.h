@@ -16,7 +16,7 @@ namespace fabricd::routing {
 struct ReplanInput {
   const fabric::FabricSnapshot& snapshot;
   const fabric::LidTable& lids;
-  const RoutingIntent& intent;
+  const fabric::Intent& intent;
   const RoutingOptions& options;
   std::shared_ptr<const RouteState> before;  // Null: there is no plan yet.
   bool settle = true;  // False: the least change of `before` will do, where it serves.

@@ -560,6 +560,7 @@ std::shared_ptr<const FabricView> Core::MakeView() const {
   view->sweeps_done = sweeps_done_;
   view->last_sweep = last_report_;
   view->problems = problems_.List();
+  view->policy = std::make_shared<policy::PolicyView>();
   return view;
 }
 

@@ -13,7 +13,11 @@
 #include <absl/status/status.h>
 
 #include "common/ids.h"
+#include "fabric/event.h"
+#include "fabric/intent.h"
 #include "mad/transport.h"
+#include "policy/hold.h"
+#include "routing/consequences.h"
 #include "routing/replan.h"
 #include "sweep/options.h"
 #include "sweep/view.h"
@@ -47,8 +51,34 @@ struct SweepCommand {
 struct OptionsChanged {
   CoreOptions options;
 };
+// A hold to be made: `hold` as wanted, without id and time of creation. One with the same
+// request_id, or the same owner, kind and target, is answered by the hold that stands already.
+struct CreateHold {
+  uint64_t command = 0;
+  policy::Hold hold;
+  bool validate_only = false;  // Only the consequences are wanted.
+};
+struct DeleteHold {
+  uint64_t command = 0;
+  uint64_t id = 0;
+  std::string owner;  // Must be the hold's, or:
+  bool any_owner = false;
+};
+struct AckHold {
+  uint64_t command = 0;
+  uint64_t id = 0;
+};
+struct HoldsPersisted {
+  uint64_t id = 0;
+  absl::Status status;
+};
+struct IntentJudged {
+  uint64_t id = 0;
+  routing::Consequences consequences;
+};
 using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                           LidsPersisted, PlanReady, CablesChecked, SweepCommand, OptionsChanged>;
+                           LidsPersisted, PlanReady, CablesChecked, SweepCommand, OptionsChanged,
+                           CreateHold, DeleteHold, AckHold, HoldsPersisted, IntentJudged>;
 
 // ---- out
 
@@ -78,9 +108,32 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   bool settle = true;  // False: the least change of `before` will do for now.
 };
+// All or none: holds written or replaced, and ids taken out.
+struct PersistHolds {
+  uint64_t id = 0;
+  std::vector<policy::Hold> put;
+  std::vector<uint64_t> remove;
+};
+// Answered by IntentJudged.
+struct JudgeIntent {
+  uint64_t id = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  routing::RoutingOptions options;
+  std::shared_ptr<const routing::RouteState> now;
+  fabric::Intent intent;
+  PortRef sm_port;
+};
+// What came of a command about a hold.
+struct HoldOutcome {
+  policy::Hold hold;
+  routing::Consequences consequences;  // Of CreateHold.
+  bool existing = false;               // It stood already.
+};
 struct FinishedCommand {
   uint64_t command = 0;
-  absl::Status status;
+  absl::Status status;  // kFailedPrecondition: refused by a guard, which the message names.
+  std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
 };
 
 // Everything Step asks of the shell. There is no order to keep between `persist` and `send` within
@@ -89,7 +142,10 @@ struct FinishedCommand {
 struct Effects {
   std::vector<mad::OutgoingMad> send;
   std::optional<PersistLids> persist;
+  std::optional<PersistHolds> persist_holds;
   std::optional<ComputePlan> compute;
+  std::optional<JudgeIntent> judge;
+  std::vector<fabric::FabricEvent> events;
   std::shared_ptr<const FabricView> publish;
   std::vector<FinishedCommand> finished;
   std::vector<LogRecord> log;

@@ -23,6 +23,7 @@ std::shared_ptr<const FabricView> EmptyView() {
   auto view = std::make_shared<FabricView>();
   view->snapshot = fabric::SnapshotBuilder().Build();
   view->lids = std::make_shared<fabric::LidTable>();
+  view->policy = std::make_shared<policy::PolicyView>();
   return view;
 }
 

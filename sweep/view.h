@@ -13,6 +13,7 @@
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
+#include "policy/policy_view.h"
 #include "routing/engine.h"
 #include "routing/plan.h"
 
@@ -83,6 +84,8 @@ struct FabricView {
   std::shared_ptr<const fabric::LidTable> lids;      // Never null.
   std::shared_ptr<const routing::RoutingPlan> plan;  // Null before the first plan.
   std::vector<routing::ChainStep> chain;             // How the plan's engine was chosen.
+  // Never null. Holds, damped links, conditions.
+  std::shared_ptr<const policy::PolicyView> policy;
   SmStatus sm;
   Phase phase = Phase::kIdle;
   bool subnet_up = false;    // Master, every reachable link ACTIVE, tables applied.

@@ -94,7 +94,7 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist)});
   if (effects.compute) {
     Enter(Part::kRouting);
-    const routing::RoutingIntent intent;
+    const fabric::Intent intent;
     const sweep::ComputePlan& task = *effects.compute;
     auto result = routing::Replan(
         {*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 ChainResult TryChain(const TestFabric& fabric, std::vector<std::string> chain) {
   RoutingOptions options;
   options.chain = std::move(chain);
-  return RunChain({*fabric.snapshot, fabric.lids, RoutingIntent{}, options});
+  return RunChain({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
 }
 
 TEST(Chain, TakesTheFirstEngineThatVerifies) {
@@ -44,7 +44,7 @@ TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch()) options.roots = {node.guid()};  // The last one made is a core.
   });
-  const RoutingIntent intent;
+  const fabric::Intent intent;
   ChainResult result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
   ASSERT_NE(result.plan, nullptr);
   EXPECT_EQ(result.plan->engine, "layered");
@@ -80,7 +80,7 @@ TEST(Chain, TellsWhenEachPhaseBegins) {
   RoutingOptions options;
   options.chain = {"dfsssp", "min_hop", "up_down"};
   std::vector<std::string> told;
-  RunChain({*fabric.snapshot, fabric.lids, RoutingIntent{}, options},
+  RunChain({*fabric.snapshot, fabric.lids, fabric::Intent{}, options},
            [&told](std::string_view engine, ChainPhase phase) {
              told.push_back((phase == ChainPhase::kCompute ? "compute " : "verify ") +
                             std::string(engine));

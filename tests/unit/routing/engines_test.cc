@@ -224,7 +224,7 @@ TEST_P(BothEngines, WaysLongerThanAByteAreDeclined) {
   const TestFabric fabric = maker.Build();
   const RoutingOptions options;
   const auto plan =
-      MakeEngine(GetParam())->Compute({*fabric.snapshot, fabric.lids, RoutingIntent{}, options});
+      MakeEngine(GetParam())->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 

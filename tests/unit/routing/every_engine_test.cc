@@ -118,7 +118,7 @@ class EveryEngine : public ::testing::TestWithParam<std::string> {
     options.threads = threads;
     options.lanes_max = lanes;
     return MakeEngine(GetParam())
-        ->Compute({*fabric.snapshot, fabric.lids, RoutingIntent{}, options});
+        ->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
   }
 };
 

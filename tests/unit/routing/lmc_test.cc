@@ -32,7 +32,7 @@ class Lmc : public ::testing::TestWithParam<std::tuple<LmcCase, int>> {
     snapshot_ = *made;
     lids_ = testing::LidsInNodeOrder(*snapshot_, static_cast<uint8_t>(lmc));
     auto plan = MakeEngine(one.engine)
-                    ->Compute({*snapshot_, lids_, RoutingIntent{}, RoutingOptions{}, nullptr});
+                    ->Compute({*snapshot_, lids_, fabric::Intent{}, RoutingOptions{}, nullptr});
     ASSERT_TRUE(plan.ok()) << plan.status();
     plan_ = *std::move(plan);
     snapshot_->ForEachNode([&](const fabric::Node& node) {

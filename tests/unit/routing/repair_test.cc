@@ -57,7 +57,7 @@ RoutingPlan RouteBy(uint64_t seed, const TestFabric& fabric,
   const char* const names[] = {"up_down", "fat_tree", "rail"};
   const RoutingOptions options;
   auto plan = MakeEngine(names[seed / 2 % 3])
-                  ->Compute({*fabric.snapshot, fabric.lids, RoutingIntent{}, options, previous});
+                  ->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options, previous});
   if (plan.ok() && !plan->order.empty() && Judge(fabric, *plan).ok) return *std::move(plan);
   return Route(fabric, "up_down", options, previous);
 }
@@ -396,7 +396,7 @@ TEST(Replan, KeepsThePlanThatServesWhereTheChainHasNone) {
   RoutingPlan plan = Route(fabric, "up_down");
   plan.engine = "rail";  // Which finds no rails here.
   const auto before = std::make_shared<const RouteState>(StateOf(fabric, std::move(plan)));
-  const RoutingIntent intent;
+  const fabric::Intent intent;
   RoutingOptions options;
   options.chain = {"rail"};
   const ReplanResult kept = Replan({*fabric.snapshot, fabric.lids, intent, options, before, true});

@@ -20,7 +20,7 @@ inline routing::RoutingPlan Route(const TestFabric& fabric, const std::string& e
                                   const routing::RoutingOptions& options = {},
                                   const routing::RoutingPlan* previous = nullptr) {
   const auto plan = routing::MakeEngine(engine)->Compute(
-      {*fabric.snapshot, fabric.lids, routing::RoutingIntent{}, options, previous});
+      {*fabric.snapshot, fabric.lids, fabric::Intent{}, options, previous});
   if (plan.ok()) return *plan;
   ADD_FAILURE() << engine << " declined: " << plan.status();
   return {};

@@ -28,7 +28,7 @@ RoutingPlan ClosedForm(const TestFabric& fabric, const RoutingPlan* previous = n
                        int threads = 0, bool* unserved = nullptr) {
   RoutingOptions options;
   options.threads = threads;
-  const RoutingIntent intent;
+  const fabric::Intent intent;
   const RoutingInput input{*fabric.snapshot, fabric.lids, intent, options, previous};
   PlanBuilder builder(input, "closed_form");
   for (const SwitchGraph& graph : builder.graphs()) {

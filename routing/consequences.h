@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change of the Intent would do, computed and not programmed: for --dry-run and for guards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/intent.h"
+#include "routing/replan.h"
+
+namespace fabricd::routing {
+
+struct Consequences {
+  bool plan_found = true;  // False: no engine has a plan for what is left; `why_not` says why.
+  std::string why_not;
+  // End ports that have a route to some other end port now and would have none, those that the
+  // intent itself isolates not counted.
+  std::vector<PortRef> cut_off;
+  uint64_t pairs_lost = 0;   // Ordered pairs of end-port LIDs that have a route now, all counted.
+  bool sm_cut_off = false;   // The SM's own port is in cut_off, is isolated, or its link is to go.
+  uint64_t paths_moved = 0;  // (switch, LID) entries that would change, on the way of some pair.
+  uint32_t destinations_moved = 0, switches_written = 0, blocks_written = 0;
+  // Highest all-to-all load of a cable between switches, in paths; 0: there is none.
+  uint64_t load_before = 0, load_after = 0;
+  // Links and switches that would be avoided but are needed: nothing else is left.
+  std::vector<PortRef> needed_links;
+};
+
+struct JudgeInput {
+  const fabric::FabricSnapshot& snapshot;
+  const fabric::LidTable& lids;
+  const RoutingOptions& options;
+  std::shared_ptr<const RouteState> now;  // Null: there is no plan, so nothing is lost.
+  const fabric::Intent& intent;           // As it would be.
+  PortRef sm_port;
+};
+Consequences JudgeIntent(const JudgeInput& input);
+
+}  // namespace fabricd::routing
