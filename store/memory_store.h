@@ -3,6 +3,7 @@
 // object. One thread at a time. Keep the object while the code under test "restarts".
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,42 @@ class MemoryStore final : public Store {
     for (Guid guid : port_guids) lids_.erase(guid);
     return absl::OkStatus();
   }
+  absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    std::map<uint64_t, EventRecord> merged = events_;
+    for (const EventRecord& record : records) {
+      EventRecord kept = record;
+      kept.event.at = Instant();
+      if (kept.event.reroute) kept.event.reroute->begun = Instant();
+      if (!merged.emplace(record.number, std::move(kept)).second) {
+        return MakeStatus(absl::StatusCode::kAlreadyExists, "event {}", record.number);
+      }
+    }
+    events_ = std::move(merged);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
+    std::vector<EventRecord> records;
+    for (const auto& [number, record] : events_) {
+      if (Matches(query, record)) records.push_back(record);
+    }
+    if (query.limit == 0 || records.size() <= query.limit) return records;
+    const auto excess = static_cast<ptrdiff_t>(records.size() - query.limit);
+    if (query.latest) {
+      records.erase(records.begin(), records.begin() + excess);
+    } else {
+      records.erase(records.end() - excess, records.end());
+    }
+    return records;
+  }
+  absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    while (events_.size() > 1 &&
+           (events_.size() > keep || events_.begin()->second.time_ms < since_ms)) {
+      events_.erase(events_.begin());
+    }
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
     const auto found = meta_.find(key);
     if (found == meta_.end()) return std::optional<std::string>();
@@ -51,7 +88,17 @@ class MemoryStore final : public Store {
   void FailWrites(absl::Status error) { write_error_ = std::move(error); }
 
  private:
+  static bool Matches(const EventQuery& query, const EventRecord& record) {
+    const auto among = [](const auto& wanted, const auto& value) {
+      return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+    };
+    return record.number > query.after && record.time_ms >= query.since_ms &&
+           record.event.severity >= query.min_severity && among(query.types, record.event.type) &&
+           among(query.nodes, record.event.node);
+  }
+
   std::map<Guid, LidRecord> lids_;
+  std::map<uint64_t, EventRecord> events_;
   std::map<std::string, std::string> meta_;
   absl::Status write_error_;
 };

@@ -17,6 +17,8 @@
 #include <sqlite3.h>
 
 #include "common/status.h"
+#include "store/sqlite_events.h"
+#include "store/sqlite_statement.h"
 
 namespace fabricd::store {
 namespace {
@@ -26,7 +28,7 @@ constexpr int kApplicationId = 0x66616244;
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-constexpr std::array<const char*, 1> kMigrations = {
+const std::array<const char*, 2> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -34,7 +36,8 @@ constexpr std::array<const char*, 1> kMigrations = {
     "  last_seen INTEGER NOT NULL"
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX lids_by_base ON lids (base_lid);"
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+    kEventTables};
 
 absl::StatusCode CodeOf(int error) {
   switch (error & 0xFF) {
@@ -89,58 +92,6 @@ absl::Status SyncDirectory(const std::string& path) {
   }
   return absl::OkStatus();
 }
-
-// One prepared statement. Bind in order, then Step until it is false or an error.
-class Statement {
- public:
-  Statement(sqlite3* db, const char* sql) {
-    error_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr);
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& Bind(const std::string& text) {
-    if (error_ == SQLITE_OK) {
-      error_ = sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
-                                 SQLITE_TRANSIENT);
-    }
-    return *this;
-  }
-  Statement& Bind(int64_t number) {
-    if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(statement_, ++bound_, number);
-    return *this;
-  }
-  // True with a row. False at the end or on an error: see error().
-  bool Step() {
-    if (error_ != SQLITE_OK) return false;
-    const int result = sqlite3_step(statement_);
-    if (result != SQLITE_ROW && result != SQLITE_DONE) error_ = result;
-    return result == SQLITE_ROW;
-  }
-  // Makes it ready for the next values.
-  int Reset() {
-    if (error_ == SQLITE_OK) error_ = sqlite3_reset(statement_);
-    bound_ = 0;
-    return error_;
-  }
-  // Runs a statement that has no rows.
-  int Run() {
-    Step();
-    return Reset();
-  }
-  std::string Text(int column) const {
-    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return text ? std::string(text, sqlite3_column_bytes(statement_, column)) : std::string();
-  }
-  int64_t Number(int column) const { return sqlite3_column_int64(statement_, column); }
-  int error() const { return error_; }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0;
-  int error_ = SQLITE_OK;
-};
 
 class SqliteStore final : public Store {
  public:
@@ -209,6 +160,25 @@ class SqliteStore final : public Store {
     });
   }
 
+  // Its transaction may be lost with the machine: a flush to disk for each event would make the
+  // records above wait.
+  absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
+    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=NORMAL"));
+    absl::Status status = Transaction([&] { return Checked(InsertEvents(db_, records)); });
+    const absl::Status restored = Execute("PRAGMA synchronous=FULL");
+    return status.ok() ? restored : status;
+  }
+
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
+    std::vector<EventRecord> records;
+    FABRICD_RETURN_IF_ERROR(Checked(SelectEvents(db_, query, &records)));
+    return records;
+  }
+
+  absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
+    return Transaction([&] { return Checked(DeleteEvents(db_, keep, since_ms)); });
+  }
+
   absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
     Statement row(db_, "SELECT value FROM meta WHERE key = ?");
     if (row.Bind(key).Step()) return std::optional<std::string>(row.Text(0));
@@ -226,6 +196,14 @@ class SqliteStore final : public Store {
   absl::Status Fail(int error) const {
     const char* detail = db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(error);
     return MakeStatus(CodeOf(error), "{}: {}", path_, detail);
+  }
+
+  absl::Status Checked(int error) const {
+    if (error == SQLITE_OK) return absl::OkStatus();
+    if ((error & 0xFF) == SQLITE_CONSTRAINT) {
+      return MakeStatus(absl::StatusCode::kAlreadyExists, "{}: {}", path_, sqlite3_errmsg(db_));
+    }
+    return Fail(error);
   }
 
   absl::Status Execute(const char* sql) {

@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "common/ids.h"
+#include "fabric/event.h"
 
 namespace fabricd::store {
 
@@ -23,6 +24,26 @@ struct LidRecord {
   uint8_t lmc = 0;        // 0-7
   int64_t last_seen = 0;  // Seconds since 1970 when the port was last part of the fabric.
   friend bool operator==(const LidRecord&, const LidRecord&) = default;
+};
+
+// An event as history keeps it. The Instants in `event` mean nothing after a restart and are not
+// kept: `time_ms` and `begun_ms` stand for them.
+struct EventRecord {
+  uint64_t number = 0;   // Grows from event to event, within one history.
+  int64_t time_ms = 0;   // Since 1970, UTC.
+  int64_t begun_ms = 0;  // Of event.reroute.
+  fabric::FabricEvent event;
+};
+
+// Which events are wanted; what is left empty or 0 does not restrict.
+struct EventQuery {
+  uint64_t after = 0;    // Only numbers above this one.
+  int64_t since_ms = 0;  // Only from then on.
+  std::vector<std::string> types;
+  std::vector<Guid> nodes;
+  fabric::Severity min_severity = fabric::Severity::kInfo;
+  size_t limit = 0;     // At most so many: the first ones,
+  bool latest = false;  // or the last ones.
 };
 
 class Store {
@@ -37,6 +58,15 @@ class Store {
   virtual absl::Status PutLids(const std::vector<LidRecord>& records) = 0;
   // Forgets ports, all or none; unknown ones are no error.
   virtual absl::Status RemoveLids(const std::vector<Guid>& port_guids) = 0;
+
+  // Adds events, all or none. ALREADY_EXISTS for a number that was given before. Other than the
+  // writes above it survives a crash of the process, not always of the machine.
+  virtual absl::Status AppendEvents(const std::vector<EventRecord>& records) = 0;
+  // By number.
+  virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) = 0;
+  // Forgets all but the latest `keep` events, and of these the ones before `since_ms`; never the
+  // very last, whose number must not be given again.
+  virtual absl::Status TrimEvents(size_t keep, int64_t since_ms) = 0;
 
   // Single named values, for example the sweep generation's epoch.
   virtual absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) = 0;
