@@ -27,6 +27,9 @@ struct Intent {
   std::vector<PortRef> isolated;
   // Ports of switches that are to be physically down.
   std::vector<PortRef> disabled;
+  // Ports of switches that were disabled by this SM and are to be enabled again. A port that
+  // somebody else has disabled is in neither list, and is left as it is.
+  std::vector<PortRef> reenabled;
 
   bool empty() const { return *this == Intent(); }
   friend bool operator==(const Intent&, const Intent&) = default;

@@ -55,6 +55,8 @@ struct Hold {
   std::string request_id;              // Empty: none was given.
   std::optional<WallMs> acknowledged;  // AckHold: the scheduler has taken its jobs away.
   bool forced = false;
+  // Deleted, and kept until the ports that it disabled are known to be enabled again.
+  bool lifted = false;
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/holds.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "common/status.h"
+#include "policy/target.h"
+
+namespace fabricd::policy {
+namespace {
+
+bool IsSameWish(const Hold& a, const Hold& b) {
+  return std::tie(a.owner, a.kind, a.mode) == std::tie(b.owner, b.kind, b.mode) &&
+         IsSameTarget(a.target, b.target);
+}
+
+absl::Status CheckText(const char* what, const std::string& text, size_t max) {
+  if (text.size() <= max) return absl::OkStatus();
+  return InvalidArgument("the {} has {} bytes, the most is {}", what, text.size(), max);
+}
+
+absl::Status CheckWish(const Hold& wanted, WallMs now) {
+  if (wanted.owner.empty()) return InvalidArgument("a hold needs an owner");
+  if (wanted.reason.empty()) return InvalidArgument("a hold needs a reason");
+  if (wanted.target.nodes.empty() && wanted.target.ports.empty())
+    return InvalidArgument("a hold needs a target");
+  FABRICD_RETURN_IF_ERROR(CheckText("owner", wanted.owner, kMaxOwnerBytes));
+  FABRICD_RETURN_IF_ERROR(CheckText("reason", wanted.reason, kMaxReasonBytes));
+  FABRICD_RETURN_IF_ERROR(CheckText("request_id", wanted.request_id, kMaxRequestIdBytes));
+  if (wanted.kind == HoldKind::kDisable && wanted.target.facing.empty())
+    return InvalidArgument("no switch port faces {} \"{}\": there is nothing to disable",
+                           TargetKindName(wanted.target.kind), wanted.target.name);
+  if (wanted.expires && *wanted.expires <= now)
+    return InvalidArgument("the hold would have expired already");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsSameTarget(const HoldTarget& a, const HoldTarget& b) {
+  return std::tie(a.kind, a.nodes, a.ports) == std::tie(b.kind, b.nodes, b.ports);
+}
+
+HoldBook::HoldBook(std::vector<Hold> holds, uint64_t highest_id) : highest_id_(highest_id) {
+  Apply({std::move(holds), {}});
+}
+
+const Hold* HoldBook::Find(uint64_t id) const {
+  const auto found = standing_.find(id);
+  return found == standing_.end() ? nullptr : &found->second;
+}
+
+size_t HoldBook::Count(HoldKind kind) const {
+  return static_cast<size_t>(
+      std::count_if(standing_.begin(), standing_.end(),
+                    [kind](const auto& entry) { return entry.second.kind == kind; }));
+}
+
+absl::StatusOr<const Hold*> HoldBook::FindExisting(const Hold& wanted) const {
+  if (!wanted.request_id.empty())
+    for (const auto& [id, hold] : standing_) {
+      if (hold.request_id != wanted.request_id) continue;
+      if (IsSameWish(hold, wanted) && hold.reason == wanted.reason && hold.forced == wanted.forced)
+        return &hold;
+      return MakeStatus(absl::StatusCode::kAlreadyExists,
+                        "request_id \"{}\" was used for hold {}, {} of {} \"{}\"", hold.request_id,
+                        id, HoldKindText(hold), TargetKindName(hold.target.kind), hold.target.name);
+    }
+  for (const auto& [id, hold] : standing_)
+    if (IsSameWish(hold, wanted)) return &hold;
+  return nullptr;
+}
+
+absl::StatusOr<HoldChange> HoldBook::Create(Hold wanted, WallMs now, size_t max_holds) const {
+  FABRICD_RETURN_IF_ERROR(CheckWish(wanted, now));
+  if (standing_.size() >= max_holds)
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} holds stand already, the most is {}", standing_.size(), max_holds);
+  wanted.id = highest_id_ + 1;
+  wanted.created = now;
+  wanted.acknowledged.reset();
+  wanted.lifted = false;
+  return HoldChange{{std::move(wanted)}, {}};
+}
+
+// What is disabled has to be enabled before it may be forgotten.
+void HoldBook::PutAway(const Hold& hold, HoldChange& change) const {
+  if (hold.kind != HoldKind::kDisable) {
+    change.remove.push_back(hold.id);
+    return;
+  }
+  change.put.push_back(hold);
+  change.put.back().lifted = true;
+}
+
+absl::StatusOr<HoldChange> HoldBook::Delete(uint64_t id, const std::string& owner,
+                                            bool any_owner) const {
+  const Hold* hold = Find(id);
+  if (hold == nullptr) return NotFound("no hold {}", id);
+  if (!any_owner && hold->owner != owner)
+    return MakeStatus(absl::StatusCode::kPermissionDenied, "hold {} is {}'s, not {}'s", id,
+                      hold->owner, owner.empty() ? "nobody" : owner);
+  HoldChange change;
+  PutAway(*hold, change);
+  return change;
+}
+
+absl::StatusOr<HoldChange> HoldBook::Acknowledge(uint64_t id, WallMs now) const {
+  const Hold* hold = Find(id);
+  if (hold == nullptr) return NotFound("no hold {}", id);
+  HoldChange change;
+  if (hold->acknowledged) return change;
+  change.put.push_back(*hold);
+  change.put.back().acknowledged = now;
+  return change;
+}
+
+HoldChange HoldBook::Expire(WallMs now) const {
+  HoldChange change;
+  for (const auto& [id, hold] : standing_)
+    if (hold.expires && *hold.expires <= now) PutAway(hold, change);
+  return change;
+}
+
+std::optional<WallMs> HoldBook::NextExpiry() const {
+  std::optional<WallMs> next;
+  for (const auto& [id, hold] : standing_)
+    if (hold.expires && (!next || *hold.expires < *next)) next = hold.expires;
+  return next;
+}
+
+HoldChange HoldBook::Forget(const std::vector<uint64_t>& lifted) const {
+  HoldChange change;
+  for (uint64_t id : lifted)
+    if (lifted_.contains(id)) change.remove.push_back(id);
+  return change;
+}
+
+void HoldBook::Apply(const HoldChange& change) {
+  for (uint64_t id : change.remove) {
+    standing_.erase(id);
+    lifted_.erase(id);
+  }
+  for (const Hold& hold : change.put) {
+    (hold.lifted ? standing_ : lifted_).erase(hold.id);
+    (hold.lifted ? lifted_ : standing_)[hold.id] = hold;
+    highest_id_ = std::max(highest_id_, hold.id);
+  }
+}
+
+}  // namespace fabricd::policy

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// HoldBook: all holds that stand, and the rules by which they come and go. A change is first worked
+// out as a value, made durable by the caller, and only then applied, so that nothing is in force
+// that a restart would forget. Pure; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "policy/hold.h"
+
+namespace fabricd::policy {
+
+// Of what people write.
+inline constexpr size_t kMaxOwnerBytes = 256, kMaxReasonBytes = 1024, kMaxRequestIdBytes = 128;
+
+// All or none of it is done.
+struct HoldChange {
+  std::vector<Hold> put;  // New or replaced.
+  std::vector<uint64_t> remove;
+  bool empty() const { return put.empty() && remove.empty(); }
+};
+
+class HoldBook {
+ public:
+  HoldBook() = default;
+  // As stored; `highest_id` is the highest that was ever given, also to holds that are gone.
+  HoldBook(std::vector<Hold> holds, uint64_t highest_id);
+
+  // By id, the lifted ones not among them.
+  const std::map<uint64_t, Hold>& standing() const { return standing_; }
+  // Taken back, but their ports may still be down.
+  const std::map<uint64_t, Hold>& lifted() const { return lifted_; }
+  // nullptr: none stands by this id.
+  const Hold* Find(uint64_t id) const;
+  size_t Count(HoldKind kind) const;
+
+  // The hold that answers `wanted` already: made with the same request_id, or of the same owner,
+  // kind, mode and target. nullptr: there is none. kAlreadyExists: the request_id was used for
+  // something else. A repeated request may differ in its expiry, which counts from when it is sent.
+  absl::StatusOr<const Hold*> FindExisting(const Hold& wanted) const;
+
+  // `put` has the hold with its id and time of creation. kInvalidArgument: no owner, reason or
+  // target, a text too long, or an expiry that has passed. kResourceExhausted: `max_holds` stand.
+  absl::StatusOr<HoldChange> Create(Hold wanted, WallMs now, size_t max_holds) const;
+  // A disable hold becomes lifted, the others go. kNotFound; kPermissionDenied: another owner's.
+  absl::StatusOr<HoldChange> Delete(uint64_t id, const std::string& owner, bool any_owner) const;
+  // Empty when it is acknowledged already. kNotFound.
+  absl::StatusOr<HoldChange> Acknowledge(uint64_t id, WallMs now) const;
+  // What has expired, deleted.
+  HoldChange Expire(WallMs now) const;
+  std::optional<WallMs> NextExpiry() const;  // nullopt: none expires.
+  // The ports of these lifted holds are enabled again.
+  HoldChange Forget(const std::vector<uint64_t>& lifted) const;
+
+  void Apply(const HoldChange& change);
+
+ private:
+  void PutAway(const Hold& hold, HoldChange& change) const;
+
+  std::map<uint64_t, Hold> standing_, lifted_;
+  uint64_t highest_id_ = 0;
+};
+
+// The same part of the fabric, whatever its names are now.
+bool IsSameTarget(const HoldTarget& a, const HoldTarget& b);
+
+}  // namespace fabricd::policy

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/holds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "tests/unit/policy/named_fabric.h"
+
+namespace fabricd::policy {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HoldBookTest : public testing::Test {
+ protected:
+  // Made and applied.
+  uint64_t Make(const Hold& wanted) {
+    const HoldChange change = book_.Create(wanted, 1000, 100).value();
+    book_.Apply(change);
+    return change.put.front().id;
+  }
+  void Delete(uint64_t id) { book_.Apply(book_.Delete(id, "", true).value()); }
+
+  NamedFabric fabric_;
+  HoldBook book_;
+  const Hold cordon_ = fabric_.Wanted(HoldKind::kCordon, TargetKind::kHost, "node1");
+};
+
+TEST_F(HoldBookTest, IdsAreNeverReused) {
+  EXPECT_EQ(Make(cordon_), 1u);
+  Delete(1);
+  EXPECT_EQ(Make(cordon_), 2u);
+  // Nor after a restart in which none stood.
+  HoldBook restarted({}, 7);
+  EXPECT_EQ(restarted.Create(cordon_, 1, 100)->put.front().id, 8u);
+}
+
+TEST_F(HoldBookTest, WorkedOutIsNotApplied) {
+  const HoldChange change = book_.Create(cordon_, 1234, 100).value();
+  EXPECT_TRUE(book_.standing().empty());
+  book_.Apply(change);
+  EXPECT_EQ(book_.Find(1)->created, 1234);
+  const HoldChange gone = book_.Delete(1, "slurm", false).value();
+  EXPECT_NE(book_.Find(1), nullptr);
+  book_.Apply(gone);
+  EXPECT_EQ(book_.Find(1), nullptr);
+}
+
+TEST_F(HoldBookTest, OneRequestMakesOneHold) {
+  Hold wanted = cordon_;
+  wanted.request_id = "job-17";
+  EXPECT_EQ(*book_.FindExisting(wanted), nullptr);
+  const uint64_t id = Make(wanted);
+  wanted.expires = 99'000;  // Counted from when the request is repeated.
+  EXPECT_EQ((*book_.FindExisting(wanted))->id, id);
+  Hold reason = wanted, kind = wanted, target = wanted;
+  reason.reason = "another";
+  kind.kind = HoldKind::kDrain;
+  target.target = fabric_.Target(TargetKind::kHost, "node2");
+  for (const Hold& other : {reason, kind, target}) {
+    const auto found = book_.FindExisting(other);
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_THAT(Message(found.status()), HasSubstr("hold 1"));
+  }
+}
+
+TEST_F(HoldBookTest, TheSameWishIsAnsweredByTheHoldThatStands) {
+  Hold drain = fabric_.Wanted(HoldKind::kDrain, TargetKind::kSwitch, "spine1");
+  const uint64_t id = Make(drain);
+  drain.reason = "in other words";
+  EXPECT_EQ((*book_.FindExisting(drain))->id, id);
+  drain.target.name = "renamed";
+  EXPECT_EQ((*book_.FindExisting(drain))->id, id);
+  Hold soft = drain;
+  soft.mode = DrainMode::kSoft;
+  EXPECT_EQ(*book_.FindExisting(soft), nullptr);
+  Hold others = drain;
+  others.owner = "alice";
+  EXPECT_EQ(*book_.FindExisting(others), nullptr);
+}
+
+TEST_F(HoldBookTest, RefusesWhatIsNotWhole) {
+  const auto code = [&](const Hold& hold) { return book_.Create(hold, 1000, 100).status().code(); };
+  for (auto spoil : std::vector<void (*)(Hold&)>{
+           [](Hold& hold) { hold.owner.clear(); }, [](Hold& hold) { hold.reason.clear(); },
+           [](Hold& hold) { hold.target = {}; },
+           [](Hold& hold) { hold.reason.assign(kMaxReasonBytes + 1, 'x'); },
+           [](Hold& hold) { hold.expires = 1000; }}) {
+    Hold hold = cordon_;
+    EXPECT_EQ(code(hold), absl::StatusCode::kOk);
+    spoil(hold);
+    EXPECT_EQ(code(hold), absl::StatusCode::kInvalidArgument);
+  }
+  Hold nothing_faces = fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1");
+  nothing_faces.target.facing.clear();
+  EXPECT_EQ(code(nothing_faces), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HoldBookTest, IsBounded) {
+  Make(cordon_);
+  Hold other = fabric_.Wanted(HoldKind::kCordon, TargetKind::kHost, "node2");
+  EXPECT_TRUE(book_.Create(other, 1, 2).ok());
+  EXPECT_EQ(book_.Create(other, 1, 1).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(HoldBookTest, OnlyItsOwnerDeletesAHold) {
+  const uint64_t id = Make(cordon_);
+  EXPECT_EQ(book_.Delete(id, "alice", false).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(book_.Delete(id, "alice", true).ok());
+  EXPECT_TRUE(book_.Delete(id, "slurm", false).ok());
+  EXPECT_EQ(book_.Delete(9, "slurm", true).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(HoldBookTest, ExpiresWhatIsDue) {
+  Hold until_5 = cordon_, until_9 = fabric_.Wanted(HoldKind::kDrain, TargetKind::kHost, "node2");
+  until_5.expires = 5000;
+  until_9.expires = 9000;
+  Make(until_9);
+  Make(until_5);
+  EXPECT_EQ(book_.NextExpiry(), 5000);
+  EXPECT_TRUE(book_.Expire(4999).empty());
+  const HoldChange change = book_.Expire(5000);
+  EXPECT_EQ(change.remove, std::vector<uint64_t>{2});
+  book_.Apply(change);
+  EXPECT_EQ(book_.NextExpiry(), 9000);
+}
+
+TEST_F(HoldBookTest, WhatWasDisabledIsKeptUntilItIsEnabled) {
+  const uint64_t id = Make(fabric_.Wanted(HoldKind::kDisable, TargetKind::kPort, "leaf1/1"));
+  Delete(id);
+  EXPECT_EQ(book_.Find(id), nullptr);
+  ASSERT_EQ(book_.lifted().size(), 1u);
+  EXPECT_TRUE(book_.lifted().at(id).lifted);
+  // As after a restart.
+  HoldBook again({book_.lifted().at(id)}, id);
+  EXPECT_TRUE(again.standing().empty());
+  EXPECT_EQ(again.Delete(id, "", true).status().code(), absl::StatusCode::kNotFound);
+  again.Apply(again.Forget({id}));
+  EXPECT_TRUE(again.lifted().empty());
+}
+
+TEST_F(HoldBookTest, AcknowledgedOnce) {
+  const uint64_t id = Make(cordon_);
+  book_.Apply(book_.Acknowledge(id, 2000).value());
+  EXPECT_EQ(book_.Find(id)->acknowledged, 2000);
+  EXPECT_TRUE(book_.Acknowledge(id, 3000)->empty());
+  EXPECT_EQ(book_.Acknowledge(9, 3000).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace fabricd::policy
