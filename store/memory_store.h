@@ -73,6 +73,23 @@ class MemoryStore final : public Store {
     }
     return absl::OkStatus();
   }
+  absl::StatusOr<StoredHolds> LoadHolds() override {
+    StoredHolds stored{{}, highest_hold_};
+    for (const auto& [id, hold] : holds_) stored.holds.push_back(hold);
+    return stored;
+  }
+  absl::Status ChangeHolds(const std::vector<policy::Hold>& put,
+                           const std::vector<uint64_t>& remove) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    for (const policy::Hold& hold : put)
+      if (hold.id == 0) return InvalidArgument("a hold without an id");
+    for (const policy::Hold& hold : put) {
+      holds_[hold.id] = hold;
+      highest_hold_ = std::max(highest_hold_, hold.id);
+    }
+    for (uint64_t id : remove) holds_.erase(id);
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
     const auto found = meta_.find(key);
     if (found == meta_.end()) return std::optional<std::string>();
@@ -99,6 +116,8 @@ class MemoryStore final : public Store {
 
   std::map<Guid, LidRecord> lids_;
   std::map<uint64_t, EventRecord> events_;
+  std::map<uint64_t, policy::Hold> holds_;
+  uint64_t highest_hold_ = 0;
   std::map<std::string, std::string> meta_;
   absl::Status write_error_;
 };

@@ -18,6 +18,7 @@
 
 #include "common/status.h"
 #include "store/sqlite_events.h"
+#include "store/sqlite_holds.h"
 #include "store/sqlite_statement.h"
 
 namespace fabricd::store {
@@ -28,7 +29,7 @@ constexpr int kApplicationId = 0x66616244;
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-const std::array<const char*, 2> kMigrations = {
+const std::array<const char*, 3> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -37,7 +38,7 @@ const std::array<const char*, 2> kMigrations = {
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
-    kEventTables};
+    kEventTables, kHoldTables};
 
 absl::StatusCode CodeOf(int error) {
   switch (error & 0xFF) {
@@ -158,6 +159,21 @@ class SqliteStore final : public Store {
       }
       return absl::OkStatus();
     });
+  }
+
+  absl::StatusOr<StoredHolds> LoadHolds() override {
+    StoredHolds stored;
+    std::string fault;
+    FABRICD_RETURN_IF_ERROR(Checked(SelectHolds(db_, &stored, &fault)));
+    if (fault.empty()) return stored;
+    return MakeStatus(absl::StatusCode::kDataLoss, "{}: {}", path_, fault);
+  }
+
+  absl::Status ChangeHolds(const std::vector<policy::Hold>& put,
+                           const std::vector<uint64_t>& remove) override {
+    for (const policy::Hold& hold : put)
+      if (hold.id == 0) return InvalidArgument("a hold without an id");
+    return Transaction([&] { return Checked(ChangeHoldRows(db_, put, remove)); });
   }
 
   // Its transaction may be lost with the machine: a flush to disk for each event would make the

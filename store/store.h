@@ -14,6 +14,7 @@
 
 #include "common/ids.h"
 #include "fabric/event.h"
+#include "policy/hold.h"
 
 namespace fabricd::store {
 
@@ -46,6 +47,12 @@ struct EventQuery {
   bool latest = false;  // or the last ones.
 };
 
+// Holds, and the highest id that was ever given to one, also to those that are gone.
+struct StoredHolds {
+  std::vector<policy::Hold> holds;  // By id.
+  uint64_t highest_id = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -58,6 +65,12 @@ class Store {
   virtual absl::Status PutLids(const std::vector<LidRecord>& records) = 0;
   // Forgets ports, all or none; unknown ones are no error.
   virtual absl::Status RemoveLids(const std::vector<Guid>& port_guids) = 0;
+
+  virtual absl::StatusOr<StoredHolds> LoadHolds() = 0;
+  // Writes or replaces holds and takes ids out, all or none; an id that is not there is no error.
+  // INVALID_ARGUMENT for a hold without an id.
+  virtual absl::Status ChangeHolds(const std::vector<policy::Hold>& put,
+                                   const std::vector<uint64_t>& remove) = 0;
 
   // Adds events, all or none. ALREADY_EXISTS for a number that was given before. Other than the
   // writes above it survives a crash of the process, not always of the machine.

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sqlite_holds.h"
+
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "store/sqlite_statement.h"
+
+namespace fabricd::store {
+namespace {
+
+using policy::HeldPort;
+using policy::Hold;
+
+std::string TextOf(const std::vector<Guid>& guids) {
+  return fmt::format("{}", fmt::join(guids, " "));
+}
+
+// "0x0000000000000010/3 0x0000000000000011/4"
+std::string TextOf(const std::vector<HeldPort>& ports) {
+  std::string text;
+  for (const HeldPort& port : ports)
+    text += fmt::format("{}{}/{}", text.empty() ? "" : " ", port.node, port.port);
+  return text;
+}
+
+bool ParseGuid(std::string_view text, Guid& guid) {
+  uint64_t value = 0;
+  if (!text.starts_with("0x")) return false;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + 2, end, value, 16);
+  guid = Guid(value);
+  return error == std::errc() && stop == end;
+}
+
+bool ParsePort(std::string_view text, HeldPort& port) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos || !ParseGuid(text.substr(0, slash), port.node)) return false;
+  uint8_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, number);
+  port.port = PortNum(number);
+  return error == std::errc() && stop == end;
+}
+
+template <typename T>
+bool ParseList(const std::string& text, bool (*parse)(std::string_view, T&), std::vector<T>& out) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (!parse(word, out.emplace_back())) return false;
+  return true;
+}
+
+template <typename Enum>
+bool ParseCode(int64_t number, Enum lowest, Enum highest, Enum& value) {
+  if (number < static_cast<int64_t>(lowest) || number > static_cast<int64_t>(highest)) return false;
+  value = static_cast<Enum>(number);
+  return true;
+}
+
+// False: no write of ours leaves such a row.
+bool ReadHold(const Statement& row, Hold& hold) {
+  using enum policy::HoldKind;
+  using enum policy::TargetKind;
+  hold.id = static_cast<uint64_t>(row.Number(0));
+  hold.target.name = row.Text(4);
+  hold.owner = row.Text(8);
+  hold.reason = row.Text(9);
+  hold.created = row.Number(10);
+  if (row.Number(11) != 0) hold.expires = row.Number(11);
+  hold.request_id = row.Text(12);
+  if (row.Number(13) != 0) hold.acknowledged = row.Number(13);
+  hold.forced = row.Number(14) != 0;
+  hold.lifted = row.Number(15) != 0;
+  return hold.id != 0 && ParseCode(row.Number(1), kCordon, kDisable, hold.kind) &&
+         ParseCode(row.Number(2), policy::DrainMode::kHard, policy::DrainMode::kSoft, hold.mode) &&
+         ParseCode(row.Number(3), kHost, kLink, hold.target.kind) &&
+         ParseList(row.Text(5), ParseGuid, hold.target.nodes) &&
+         ParseList(row.Text(6), ParsePort, hold.target.ports) &&
+         ParseList(row.Text(7), ParsePort, hold.target.facing);
+}
+
+int InsertHold(Statement& put, const Hold& hold) {
+  put.Bind(static_cast<int64_t>(hold.id)).Bind(static_cast<int64_t>(hold.kind));
+  put.Bind(static_cast<int64_t>(hold.mode)).Bind(static_cast<int64_t>(hold.target.kind));
+  put.Bind(hold.target.name).Bind(TextOf(hold.target.nodes)).Bind(TextOf(hold.target.ports));
+  put.Bind(TextOf(hold.target.facing)).Bind(hold.owner).Bind(hold.reason).Bind(hold.created);
+  put.Bind(hold.expires.value_or(0)).Bind(hold.request_id).Bind(hold.acknowledged.value_or(0));
+  return put.Bind(int64_t{hold.forced}).Bind(int64_t{hold.lifted}).Run();
+}
+
+}  // namespace
+
+const char* const kHoldTables =
+    "CREATE TABLE holds ("
+    "  id           INTEGER PRIMARY KEY,"
+    "  kind         INTEGER NOT NULL,"  // 1 cordon, 2 drain, 3 isolate, 4 disable.
+    "  mode         INTEGER NOT NULL,"  // 0 hard, 1 soft.
+    "  target_kind  INTEGER NOT NULL,"  // 1 host, 2 HCA, 3 switch, 4 port, 5 link.
+    "  target_name  TEXT NOT NULL,"
+    "  nodes        TEXT NOT NULL,"
+    "  ports        TEXT NOT NULL,"
+    "  facing       TEXT NOT NULL,"
+    "  owner        TEXT NOT NULL,"
+    "  reason       TEXT NOT NULL,"
+    "  created_ms   INTEGER NOT NULL,"
+    "  expires_ms   INTEGER NOT NULL,"  // 0: never.
+    "  request_id   TEXT NOT NULL,"
+    "  acknowledged_ms INTEGER NOT NULL,"  // 0: not yet.
+    "  forced       INTEGER NOT NULL,"
+    "  lifted       INTEGER NOT NULL"  // 1: deleted, its ports still to be enabled.
+    ") STRICT;"
+    "CREATE TABLE hold_ids (highest INTEGER NOT NULL) STRICT;"
+    "INSERT INTO hold_ids VALUES (0);";
+
+int ChangeHoldRows(sqlite3* db, const std::vector<Hold>& put, const std::vector<uint64_t>& remove) {
+  Statement insert(
+      db, "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement raise(db, "UPDATE hold_ids SET highest = max(highest, ?)");
+  Statement erase(db, "DELETE FROM holds WHERE id = ?");
+  for (const Hold& hold : put) {
+    if (const int error = InsertHold(insert, hold)) return error;
+    if (const int error = raise.Bind(static_cast<int64_t>(hold.id)).Run()) return error;
+  }
+  for (const uint64_t id : remove)
+    if (const int error = erase.Bind(static_cast<int64_t>(id)).Run()) return error;
+  return SQLITE_OK;
+}
+
+int SelectHolds(sqlite3* db, StoredHolds* holds, std::string* fault) {
+  Statement rows(db,
+                 "SELECT id, kind, mode, target_kind, target_name, nodes, ports, facing, owner,"
+                 " reason, created_ms, expires_ms, request_id, acknowledged_ms, forced, lifted"
+                 " FROM holds ORDER BY id");
+  while (rows.Step()) {
+    Hold& hold = holds->holds.emplace_back();
+    if (ReadHold(rows, hold)) continue;
+    *fault = fmt::format("holds: the row of id {} is no hold", rows.Number(0));
+    return SQLITE_OK;
+  }
+  if (rows.error() != SQLITE_OK) return rows.error();
+  Statement highest(db, "SELECT highest FROM hold_ids");
+  if (highest.Step())
+    holds->highest_id = static_cast<uint64_t>(highest.Number(0));
+  else if (highest.error() == SQLITE_OK)
+    *fault = "hold_ids is empty";
+  return highest.error();
+}
+
+}  // namespace fabricd::store

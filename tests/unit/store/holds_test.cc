@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds, on disk and in memory.
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "common/status.h"
+#include "store/memory_store.h"
+#include "store/sqlite_store.h"
+#include "tests/unit/store/temp_dir.h"
+
+namespace fabricd::store {
+namespace {
+
+using policy::Hold;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Hold MakeHold(uint64_t id) {
+  Hold hold;
+  hold.id = id;
+  hold.kind = policy::HoldKind::kDisable;
+  hold.mode = policy::DrainMode::kSoft;
+  hold.target.kind = policy::TargetKind::kLink;
+  hold.target.name = "leaf's \"1\"/3";
+  hold.target.nodes = {Guid(0xF000000000000001), Guid(2)};
+  hold.target.ports = {{Guid(7), PortNum(3)}, {Guid(8), PortNum(254)}};
+  hold.target.facing = {{Guid(7), PortNum(3)}};
+  hold.owner = "slurm";
+  hold.reason = "it's flapping";
+  hold.created = 1'700'000'000'123;
+  hold.expires = 1'700'000'009'000;
+  hold.request_id = "job-1";
+  hold.acknowledged = 1'700'000'001'000;
+  hold.forced = true;
+  hold.lifted = true;
+  return hold;
+}
+
+class HoldsTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { Open(); }
+  void Open() {
+    if (!GetParam()) {
+      if (!store_) store_ = std::make_unique<MemoryStore>();
+      return;
+    }
+    store_.reset();
+    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.path());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+  StoredHolds Load() {
+    const auto stored = store_->LoadHolds();
+    EXPECT_TRUE(stored.ok()) << stored.status();
+    return stored.ok() ? *stored : StoredHolds();
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_P(HoldsTest, BeginsEmpty) {
+  EXPECT_THAT(Load().holds, IsEmpty());
+  EXPECT_EQ(Load().highest_id, 0u);
+}
+
+TEST_P(HoldsTest, KeepsAllOfAHoldOverARestart) {
+  Hold plain;
+  plain.id = 9;
+  plain.target.kind = policy::TargetKind::kHost;
+  plain.target.nodes = {Guid(5)};
+  ASSERT_TRUE(store_->ChangeHolds({plain, MakeHold(4)}, {}).ok());
+  Open();
+  EXPECT_THAT(Load().holds, ElementsAre(MakeHold(4), plain));
+}
+
+TEST_P(HoldsTest, ReplacesAndRemovesInOneGo) {
+  ASSERT_TRUE(store_->ChangeHolds({MakeHold(1), MakeHold(2)}, {}).ok());
+  Hold changed = MakeHold(2);
+  changed.lifted = false;
+  ASSERT_TRUE(store_->ChangeHolds({changed, MakeHold(3)}, {1, 77}).ok());
+  EXPECT_THAT(Load().holds, ElementsAre(changed, MakeHold(3)));
+}
+
+TEST_P(HoldsTest, TheHighestIdOutlivesItsHold) {
+  ASSERT_TRUE(store_->ChangeHolds({MakeHold(12), MakeHold(3)}, {}).ok());
+  ASSERT_TRUE(store_->ChangeHolds({}, {12, 3}).ok());
+  Open();
+  EXPECT_THAT(Load().holds, IsEmpty());
+  EXPECT_EQ(Load().highest_id, 12u);
+}
+
+TEST_P(HoldsTest, AnIdlessHoldChangesNothing) {
+  EXPECT_EQ(store_->ChangeHolds({MakeHold(1), MakeHold(0)}, {}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Load().holds, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, HoldsTest, testing::Bool(),
+                         [](const auto& which) { return which.param ? "Sqlite" : "Memory"; });
+
+TEST(SqliteHolds, ARowThatIsNoHoldIsDataLoss) {
+  for (const char* spoil : {"UPDATE holds SET kind = 9", "UPDATE holds SET nodes = 'leaf1'",
+                            "UPDATE holds SET ports = '0x7'", "UPDATE holds SET facing = '0x7/256'",
+                            "DELETE FROM hold_ids"}) {
+    TempDir dir;
+    {
+      auto store = OpenSqliteStore(dir.path());
+      ASSERT_TRUE(store.ok());
+      ASSERT_TRUE((*store)->ChangeHolds({MakeHold(1)}, {}).ok());
+    }
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open((dir.path() + "/fabricd.db").c_str(), &db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(db, spoil, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+    auto store = OpenSqliteStore(dir.path());
+    ASSERT_TRUE(store.ok());
+    EXPECT_EQ((*store)->LoadHolds().status().code(), absl::StatusCode::kDataLoss) << spoil;
+    EXPECT_THAT(Message((*store)->LoadHolds().status()), HasSubstr("hold"));
+  }
+}
+
+}  // namespace
+}  // namespace fabricd::store
