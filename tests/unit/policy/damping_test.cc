@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/damping.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fabricd::policy {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Verdict = Damping::Verdict;
+
+LinkId Link(uint32_t number) {
+  return {{NodeIndex(number), PortNum(1)}, {NodeIndex(number + 100'000), PortNum(2)}};
+}
+const Instant kStart(hours(1));
+
+TEST(DampingTest, OnePullAndReplugSuppressesNothing) {
+  Damping damping{DampingOptions()};
+  // Some cables bounce when they are put in.
+  EXPECT_EQ(damping.OnFlap(Link(1), kStart), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kStart + seconds(20)), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kStart + seconds(21)), Verdict::kCounted);
+  EXPECT_THAT(damping.Suppressed(), IsEmpty());
+  EXPECT_EQ(damping.List(kStart + seconds(21)).front().flaps, 3u);
+}
+
+TEST(DampingTest, OneFlapASecondSuppressesWithinSeconds) {
+  Damping damping{DampingOptions()};
+  int flaps = 1;
+  while (damping.OnFlap(Link(1), kStart + seconds(flaps)) == Verdict::kCounted) ++flaps;
+  EXPECT_EQ(flaps, 4);
+  EXPECT_THAT(damping.Suppressed(), ElementsAre(Link(1)));
+}
+
+TEST(DampingTest, AFlapHalvesWithEachHalfLife) {
+  Damping damping{DampingOptions()};
+  damping.OnFlap(Link(1), kStart);
+  EXPECT_DOUBLE_EQ(damping.List(kStart)[0].penalty, 1000);
+  EXPECT_DOUBLE_EQ(damping.List(kStart + minutes(5))[0].penalty, 500);
+  damping.OnFlap(Link(1), kStart + minutes(5));
+  EXPECT_DOUBLE_EQ(damping.List(kStart + minutes(10))[0].penalty, 750);
+}
+
+TEST(DampingTest, ComesBackWhenItHasBeenQuiet) {
+  Damping damping{DampingOptions()};
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
+  const Instant release = damping.List(kStart)[0].release;
+  EXPECT_EQ(damping.NextDeadline(), release);
+  EXPECT_NEAR(std::chrono::duration<double>(release - kStart).count(),
+              std::log2(4000.0 / 750) * 300, 1e-3);
+  EXPECT_THAT(damping.OnTimer(release - milliseconds(1)), IsEmpty());
+  EXPECT_TRUE(damping.IsSuppressed(Link(1)));
+  EXPECT_THAT(damping.OnTimer(release), ElementsAre(Link(1)));
+  EXPECT_FALSE(damping.IsSuppressed(Link(1)));
+  EXPECT_EQ(damping.List(release)[0].release, kNever);
+  // Forgotten at half of that: there is nothing left to keep.
+  EXPECT_THAT(damping.OnTimer(release + minutes(5) + milliseconds(1)), IsEmpty());
+  EXPECT_THAT(damping.List(release + minutes(6)), IsEmpty());
+  EXPECT_EQ(damping.NextDeadline(), kNever);
+}
+
+TEST(DampingTest, NoLinkIsSuppressedForLongerThanTheMaximum) {
+  Damping damping{DampingOptions()};
+  Instant now = kStart;
+  for (int i = 0; i < 600; ++i) damping.OnFlap(Link(1), now += seconds(1));
+  EXPECT_LE(damping.NextDeadline() - now, minutes(30) + milliseconds(1));
+  EXPECT_GE(damping.NextDeadline() - now, minutes(30) - milliseconds(1));
+}
+
+TEST(DampingTest, AFlapWhileSuppressedPutsTheReleaseOff) {
+  Damping damping{DampingOptions()};
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
+  const Instant before = damping.NextDeadline();
+  EXPECT_EQ(damping.OnFlap(Link(1), kStart + minutes(1)), Verdict::kCounted);
+  EXPECT_GT(damping.NextDeadline(), before);
+}
+
+TEST(DampingTest, TheFabricsLimitIsKeptAndMadeUpFor) {
+  DampingOptions options;
+  options.max_suppressed = 2;
+  Damping damping(options);
+  for (uint32_t link : {1, 2, 3})
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(damping.OnFlap(Link(link), kStart + seconds(link)), i != 2 ? Verdict::kCounted
+                                                                    : link == 3
+                                                                        ? Verdict::kOverLimit
+                                                                        : Verdict::kSuppressed);
+  EXPECT_THAT(damping.Suppressed(), ElementsAre(Link(1), Link(2)));
+  EXPECT_EQ(damping.suppressed_count(), 2u);
+  EXPECT_THAT(damping.List(kStart)[2].reason, ::testing::HasSubstr("2 links are suppressed"));
+  // Said once.
+  EXPECT_EQ(damping.OnFlap(Link(3), kStart + seconds(4)), Verdict::kCounted);
+  // A place has become free: the next flap takes it.
+  const Instant later = damping.NextDeadline();
+  EXPECT_THAT(damping.OnTimer(later), ElementsAre(Link(1)));
+  for (int i = 0; i < 3; ++i) damping.OnFlap(Link(3), later);
+  EXPECT_TRUE(damping.IsSuppressed(Link(3)));
+  EXPECT_EQ(damping.suppressed_count(), 2u);
+}
+
+TEST(DampingTest, MemoryIsBoundedAndTheSuppressedStay) {
+  Damping damping{DampingOptions()};
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(0), kStart);
+  for (uint32_t i = 1; i < 3 * Damping::kMaxLinks; ++i) damping.OnFlap(Link(i), kStart);
+  EXPECT_EQ(damping.List(kStart).size(), Damping::kMaxLinks);
+  EXPECT_TRUE(damping.IsSuppressed(Link(0)));
+}
+
+TEST(DampingTest, AReloadJudgesAnew) {
+  Damping damping{DampingOptions()};
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
+  DampingOptions options;
+  options.reuse = 2000;
+  damping.SetOptions(options, kStart + minutes(1));
+  const Instant release = damping.NextDeadline();
+  EXPECT_LE(release, kStart + minutes(5) + milliseconds(1));
+  options.enabled = false;
+  damping.SetOptions(options, kStart + minutes(1));
+  EXPECT_THAT(damping.OnTimer(kStart + minutes(1)), ElementsAre(Link(1)));
+  EXPECT_EQ(damping.OnFlap(Link(1), kStart + minutes(1)), Verdict::kCounted);
+  EXPECT_THAT(damping.List(kStart + minutes(1)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace fabricd::policy
