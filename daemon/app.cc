@@ -29,6 +29,8 @@ using SteadyClock = std::chrono::steady_clock;
 // them.
 constexpr uint32_t kOnceSweeps = 3;
 constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr auto kBeat = std::chrono::seconds(10);
+constexpr size_t kStoreJobs = 64;
 
 // During a sweep answers come one by one, each with a wake-up of its own, although what they allow
 // could leave together. Waiting a moment for more of them takes a quarter off the processor time of
@@ -193,8 +195,21 @@ absl::Status App::OpenState() {
       fabric::HostPatterns::Compile(config_.topology.host_pattern, config_.topology.rail_pattern);
   if (!patterns.ok()) return patterns.status();
   host_patterns_ = *std::move(patterns);
+  return OpenEvents();
+}
+
+absl::Status App::OpenEvents() {
+  auto events = EventLog::Open(
+      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); }, {});
+  if (!events.ok()) return events.status();
+  events_ = *std::move(events);
+  // Nothing but its jobs uses the store from here on, but for what is read before Run().
+  store_thread_ = std::make_unique<Worker<std::function<void()>>>(
+      kStoreJobs, [](const std::function<void()>& job) { job(); });
   return absl::OkStatus();
 }
+
+bool App::OnStore(std::function<void()> job) { return store_thread_->Post(std::move(job)); }
 
 absl::Status App::OpenFabric() {
   const std::string& spec = config_.fabric;
@@ -238,7 +253,7 @@ App::~App() {
   if (server_) server_->Shutdown();
   if (transport_) transport_->Stop();
   compute_.reset();
-  persist_.reset();
+  store_thread_.reset();
 }
 
 // ---- the core's loop
@@ -246,8 +261,6 @@ App::~App() {
 int App::Run() {
   compute_ = std::make_unique<Worker<sweep::ComputePlan>>(
       1, [this](auto task) { ComputeOn(std::move(task)); });
-  persist_ = std::make_unique<Worker<sweep::PersistLids>>(
-      16, [this](auto task) { PersistOn(std::move(task)); });
   const absl::Status started =
       transport_->Start([this](auto what) { OnTransport(std::move(what)); });
   if (!started.ok()) {
@@ -274,12 +287,16 @@ int App::Run() {
     if (now >= core_->NextDeadline()) core_->Step(sweep::TimerEvent{}, now);
     Carry(core_->TakeEffects(now), now);
     ShowProgress(wall);
+    if (wall >= next_beat_) {
+      next_beat_ = wall + kBeat;
+      events_->Beat();
+    }
   }
   service_manager_.Stopping();
   progress_line_.Clear();
   inbox_.Close();
   if (server_) server_->Shutdown();
-  persist_->Stop();
+  store_thread_->Stop();
   compute_->Stop();
   transport_->Stop();
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
@@ -327,7 +344,7 @@ void App::Carry(sweep::Effects effects, Instant now) {
   }
   if (effects.persist) {
     const uint64_t id = effects.persist->id;
-    if (!persist_->Post(*std::move(effects.persist)))
+    if (!OnStore([this, task = *std::move(effects.persist)] { PersistOn(task); }))
       core_->Step(
           sweep::LidsPersisted{id, absl::ResourceExhaustedError("the store's queue is full")}, now);
   }
@@ -343,17 +360,9 @@ void App::Carry(sweep::Effects effects, Instant now) {
     view_.Set(effects.publish);
     OnPublished(*effects.publish);
   }
-  for (const sweep::FinishedCommand& finished : effects.finished) {
-    std::function<void(absl::Status)> done;
-    {
-      std::lock_guard lock(commands_mutex_);
-      auto it = commands_.find(finished.command);
-      if (it == commands_.end()) continue;
-      done = std::move(it->second);
-      commands_.erase(it);
-    }
-    done(finished.status);
-  }
+  // After the view that shows what they tell.
+  if (!effects.events.empty()) events_->Append(std::move(effects.events), now);
+  for (const sweep::FinishedCommand& finished : effects.finished) commands_.Finish(finished);
 }
 
 void App::OnPublished(const sweep::FabricView& view) {
@@ -420,7 +429,7 @@ void App::ComputeOn(sweep::ComputePlan task) {
     spdlog::error("a check of cables was lost: the inbox is full or closed");
 }
 
-void App::PersistOn(sweep::PersistLids task) {
+void App::PersistOn(const sweep::PersistLids& task) {
   std::vector<store::LidRecord> records;
   const int64_t seen = std::chrono::duration_cast<std::chrono::seconds>(
                            std::chrono::system_clock::now().time_since_epoch())
@@ -447,20 +456,27 @@ std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& vie
 }
 
 void App::PostSweep(bool heavy, std::function<void(absl::Status)> done) {
-  uint64_t command = 0;
-  {
-    std::lock_guard lock(commands_mutex_);
-    command = next_command_++;
-    commands_[command] = std::move(done);
-  }
-  if (inbox_.PushOther(sweep::SweepCommand{command, heavy})) return;
-  std::function<void(absl::Status)> refused;
-  {
-    std::lock_guard lock(commands_mutex_);
-    refused = std::move(commands_[command]);
-    commands_.erase(command);
-  }
-  refused(Unavailable("fabricd is busy or stopping"));
+  const uint64_t command = commands_.Add(
+      [done = std::move(done)](const sweep::FinishedCommand& finished) { done(finished.status); });
+  PostCommand(sweep::SweepCommand{command, heavy}, command);
+}
+
+void App::PostHold(HoldCommand wanted, HoldDone done) {
+  const uint64_t command =
+      commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
+        done(finished.status, finished.hold);
+      });
+  std::visit(
+      [&](auto&& hold) {
+        hold.command = command;
+        PostCommand(std::move(hold), command);
+      },
+      std::move(wanted));
+}
+
+void App::PostCommand(sweep::Event event, uint64_t command) {
+  if (inbox_.PushOther(std::move(event))) return;
+  commands_.Finish({command, Unavailable("fabricd is busy or stopping"), nullptr});
 }
 
 absl::StatusOr<std::map<std::string, std::string>> App::MakeDumps() const {

@@ -3,10 +3,13 @@
 // calling thread, and carries out its Effects. No decision about the fabric is made here.
 //
 //   rx threads (transport) ── Inbox ──► core (Run's thread)
-//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core      capacity 1: the core asks one at
-//   a time core ── Worker<PersistLids> ──► store   ── Inbox ──► core      capacity 16: one
-//   outstanding per sweep gRPC threads ── Inbox (others) ──► core ── completion on the core's
-//   thread ──► gRPC core ── Published<FabricView> ──► gRPC threads
+//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core
+//       capacity 1: the core asks one at a time
+//   core, gRPC threads ── Worker<job> ──► store ── Inbox ──► core, completion on the store's thread
+//       capacity 64: the core has few outstanding; a listing that finds it full is refused
+//   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
+//   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
+//   core ── Published<FabricView> ──► gRPC threads
 #pragma once
 
 #include <atomic>
@@ -17,14 +20,15 @@
 #include <optional>
 #include <string>
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
 #include "common/published.h"
 #include "config/config.h"
 #include "daemon/backend.h"
+#include "daemon/event_log.h"
 #include "daemon/inbox.h"
 #include "daemon/logging.h"
+#include "daemon/pending_commands.h"
 #include "daemon/service_manager.h"
 #include "daemon/worker.h"
 #include "mad/transport.h"
@@ -63,19 +67,25 @@ class App final : public Backend {
   std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const override;
   const fabric::NodeNameMap& node_name_map() const override { return node_name_map_; }
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
+  void PostHold(HoldCommand command, HoldDone done) override;
+  EventLog& events() override { return *events_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   sim::Control* sim_control() override { return sim_control_; }
 
  private:
   App(const config::Config& config, RunOptions run);
   absl::Status OpenState();
+  absl::Status OpenEvents();
   absl::Status OpenFabric();
   absl::Status OpenListeners();
 
   void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
   void Carry(sweep::Effects effects, Instant now);
   void ComputeOn(sweep::ComputePlan task);
-  void PersistOn(sweep::PersistLids task);
+  void PersistOn(const sweep::PersistLids& task);
+  // Runs a job on the store's thread. False: it is not run.
+  [[nodiscard]] bool OnStore(std::function<void()> job);
+  void PostCommand(sweep::Event event, uint64_t command);
   void OnPublished(const sweep::FabricView& view);
   void ShowProgress(std::chrono::steady_clock::time_point now);
   void WriteDumps() const;
@@ -93,11 +103,12 @@ class App final : public Backend {
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<sweep::ComputePlan>> compute_;
-  std::unique_ptr<Worker<sweep::PersistLids>> persist_;
+  std::unique_ptr<EventLog> events_;
+  std::unique_ptr<Worker<std::function<void()>>> store_thread_;  // Stopped before what it uses.
   std::unique_ptr<rpc::Server> server_;
   ServiceManager service_manager_;
   ProgressLine progress_line_;
-  std::chrono::steady_clock::time_point next_progress_{};
+  std::chrono::steady_clock::time_point next_progress_{}, next_beat_{};
   Published<sweep::FabricView> view_;
   uint32_t sweeps_seen_ = 0;
 
@@ -105,9 +116,7 @@ class App final : public Backend {
   mutable std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
   mutable std::shared_ptr<const fabric::HostTable> hosts_;
 
-  std::mutex commands_mutex_;
-  uint64_t next_command_ = 1;
-  absl::flat_hash_map<uint64_t, std::function<void(absl::Status)>> commands_;
+  PendingCommands commands_;
 
   std::atomic<bool> stopping_ = false;
   std::optional<int> exit_code_;

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "fabric/hosts.h"
 #include "fabric/names.h"
+#include "sweep/events.h"
 #include "sweep/view.h"
 
 namespace fabricd::sim {
@@ -19,6 +22,13 @@ class Control;
 }
 
 namespace fabricd::daemon {
+
+class EventLog;
+
+// What can be asked of the core about holds, and its answer: the outcome is set when something came
+// of it, for a dry run also beside the refusal of a guard.
+using HoldCommand = std::variant<sweep::CreateHold, sweep::DeleteHold, sweep::AckHold>;
+using HoldDone = std::function<void(absl::Status, std::shared_ptr<const sweep::HoldOutcome>)>;
 
 class Backend {
  public:
@@ -31,6 +41,12 @@ class Backend {
   // Starts a sweep; `done` is called when it has ended (OK), or at once with kUnavailable when the
   // core is stopping or its inbox is full, kFailedPrecondition when standby and `heavy`.
   virtual void PostSweep(bool heavy, std::function<void(absl::Status)> done) = 0;
+  // Hands a command about a hold to the core; its `command` is filled in. `done` is called once it
+  // is durable or refused, or at once with kUnavailable when the core is stopping or its inbox is
+  // full.
+  virtual void PostHold(HoldCommand command, HoldDone done) = 0;
+  // What has happened. Lives as long as the backend.
+  virtual EventLog& events() = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
   // Null unless the fabric is simulated.

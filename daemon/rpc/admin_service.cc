@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -19,6 +18,7 @@ constexpr size_t kPieceBytes = 256 * 1024;
 
 absl::Status SweepError(const absl::Status& status) {
   switch (status.code()) {
+    case absl::StatusCode::kOk: return status;
     case absl::StatusCode::kUnavailable:
       return TryLater("CORE_BUSY", Message(status), std::chrono::seconds(1));
     case absl::StatusCode::kFailedPrecondition: return WithReason(status, "NOT_MASTER");
@@ -26,50 +26,12 @@ absl::Status SweepError(const absl::Status& status) {
   }
 }
 
-// A StartSweep call that is answered once: by the core's completion, by the acceptance when it does
-// not wait, or by the client's going away. The completion may come after the call is gone.
-class SweepCall {
- public:
-  class Reactor final : public grpc::ServerUnaryReactor {
-   public:
-    explicit Reactor(std::shared_ptr<SweepCall> call) : call_(std::move(call)) {}
-    void OnCancel() override { call_->Finish(grpc::Status::CANCELLED); }
-    void OnDone() override { delete this; }
-
-   private:
-    const std::shared_ptr<SweepCall> call_;
-  };
-
-  SweepCall(const daemon::Backend& backend, pb::StartSweepResponse* response)
-      : backend_(backend), response_(response) {}
-
-  void Start(Reactor* reactor) { reactor_ = reactor; }
-  void Done(const absl::Status& status) {
-    if (!status.ok()) return Finish(ToGrpc(SweepError(status)));
-    Answer(true);
-  }
-  void Accepted() { Answer(false); }
-
- private:
-  void Answer(bool done) {
-    const auto view = backend_.view();
-    std::lock_guard lock(mutex_);
-    if (!reactor_) return;
-    response_->set_done(done);
-    response_->set_generation(static_cast<uint32_t>(view->generation.value()));
-    response_->set_subnet_up(view->subnet_up);
-    std::exchange(reactor_, nullptr)->Finish(grpc::Status::OK);
-  }
-  void Finish(const grpc::Status& status) {
-    std::lock_guard lock(mutex_);
-    if (reactor_) std::exchange(reactor_, nullptr)->Finish(status);
-  }
-
-  const daemon::Backend& backend_;
-  std::mutex mutex_;
-  pb::StartSweepResponse* const response_;  // Valid while reactor_ is set.
-  Reactor* reactor_ = nullptr;              // Null once finished.
-};
+void FillSweep(const daemon::Backend& backend, bool done, pb::StartSweepResponse* response) {
+  const auto view = backend.view();
+  response->set_done(done);
+  response->set_generation(static_cast<uint32_t>(view->generation.value()));
+  response->set_subnet_up(view->subnet_up);
+}
 
 // The files one after the other, in pieces.
 class DumpPieces {
@@ -115,12 +77,18 @@ absl::StatusOr<std::map<std::string, std::string>> MakeDumps(const daemon::Backe
 grpc::ServerUnaryReactor* AdminService::StartSweep(grpc::CallbackServerContext*,
                                                    const pb::StartSweepRequest* request,
                                                    pb::StartSweepResponse* response) {
-  const auto call = std::make_shared<SweepCall>(backend_, response);
-  auto* reactor = new SweepCall::Reactor(call);
-  call->Start(reactor);
+  const auto call = std::make_shared<LaterCall<pb::StartSweepResponse>>(response);
+  auto* reactor = call->Start(call);
+  const auto answer = [this, call](bool done, const absl::Status& status) {
+    call->Answer([&](pb::StartSweepResponse* out) {
+      if (status.ok()) FillSweep(backend_, done, out);
+      return SweepError(status);
+    });
+  };
   const bool wait = request->wait();  // The request is gone once the call is finished.
-  backend_.PostSweep(request->heavy(), [call](const absl::Status& status) { call->Done(status); });
-  if (!wait) call->Accepted();
+  backend_.PostSweep(request->heavy(),
+                     [answer](const absl::Status& status) { answer(true, status); });
+  if (!wait) answer(false, absl::OkStatus());
   return reactor;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two shapes of a call: a unary one that answers at once, and a stream whose pieces are made as
-// the client takes them, so that a slow reader costs one piece of memory and no thread.
+// The shapes of a call: a unary one that answers at once, one that is answered later, and a stream
+// whose pieces are made as the client takes them, so that a slow reader costs one piece of memory
+// and no thread.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include <absl/status/status.h>
@@ -26,6 +29,45 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Handle&& 
   reactor->Finish(ToGrpc(handle()));
   return reactor;
 }
+
+// A unary call that is answered once: by a completion that may come after the call is gone, or by
+// the client's going away.
+template <typename Response>
+class LaterCall {
+ public:
+  explicit LaterCall(Response* response) : response_(response) {}
+
+  // The reactor to return from the handler. REQUIRES: called once, before the call can be answered.
+  static grpc::ServerUnaryReactor* Start(const std::shared_ptr<LaterCall>& call) {
+    return call->reactor_ = new Reactor(call);
+  }
+  // `fill` gets the response and returns a status; it is not called when the call has ended.
+  template <typename Fill>
+  void Answer(Fill&& fill) {
+    std::lock_guard lock(mutex_);
+    if (!reactor_) return;
+    const absl::Status status = fill(response_);
+    std::exchange(reactor_, nullptr)->Finish(ToGrpc(status));
+  }
+  void Fail(const absl::Status& status) {
+    Answer([&](Response*) { return status; });
+  }
+
+ private:
+  class Reactor final : public grpc::ServerUnaryReactor {
+   public:
+    explicit Reactor(std::shared_ptr<LaterCall> call) : call_(std::move(call)) {}
+    void OnCancel() override { call_->Fail(absl::CancelledError()); }
+    void OnDone() override { delete this; }
+
+   private:
+    const std::shared_ptr<LaterCall> call_;
+  };
+
+  std::mutex mutex_;
+  Response* const response_;    // Valid while reactor_ is set.
+  Reactor* reactor_ = nullptr;  // Null once finished.
+};
 
 // Fills in the next piece of a stream. False: there is none, the stream is over.
 template <typename Response>

@@ -12,6 +12,7 @@
 
 #include "common/status.h"
 #include "daemon/rpc/admin_service.h"
+#include "daemon/rpc/event_service.h"
 #include "daemon/rpc/listen.h"
 #include "daemon/rpc/read_model.h"
 #include "daemon/rpc/sim_service.h"
@@ -43,17 +44,21 @@ void PrepareGrpc() {
 
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
-      : models(backend), topology(models, worker, options.version), admin(backend, worker) {
+      : models(backend),
+        topology(models, worker, options.version),
+        admin(backend, worker),
+        events(models, backend.events()) {
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
   std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology, &admin};
+    std::vector<grpc::Service*> all = {&topology, &admin, &events};
     if (sim) all.push_back(sim.get());
     return all;
   }
   std::vector<const char*> service_names() const {
     std::vector<const char*> names = {"", pb::TopologyService::service_full_name(),
-                                      pb::AdminService::service_full_name()};
+                                      pb::AdminService::service_full_name(),
+                                      pb::EventService::service_full_name()};
     if (sim) names.push_back(simpb::SimService::service_full_name());
     return names;
   }
@@ -66,6 +71,7 @@ struct Server::State {
   ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
   TopologyService topology;
   AdminService admin;
+  EventService events;
   std::unique_ptr<SimService> sim;
   std::unique_ptr<grpc::Server> server;
 };

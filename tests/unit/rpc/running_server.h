@@ -15,6 +15,7 @@
 
 #include "daemon/rpc/server.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
+#include "fabric/v1/event_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -67,6 +68,7 @@ class RunningServer {
     channel = grpc::CreateChannel("unix:" + socket(), grpc::InsecureChannelCredentials());
     topology = pb::TopologyService::NewStub(channel);
     admin = pb::AdminService::NewStub(channel);
+    events = pb::EventService::NewStub(channel);
   }
   std::string socket() const { return directory_ / "s"; }
 
@@ -88,6 +90,7 @@ class RunningServer {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<pb::TopologyService::Stub> topology;
   std::unique_ptr<pb::AdminService::Stub> admin;
+  std::unique_ptr<pb::EventService::Stub> events;
 };
 
 }  // namespace fabricd::rpc::testing

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "daemon/backend.h"
+#include "daemon/event_log.h"
 #include "fabric/snapshot_builder.h"
+#include "store/memory_store.h"
 
 namespace fabricd::rpc::testing {
 
@@ -165,11 +167,26 @@ class FakeBackend : public daemon::Backend {
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override {
     if (on_sweep) on_sweep(heavy, std::move(done));
   }
+  void PostHold(daemon::HoldCommand command, daemon::HoldDone done) override {
+    if (on_hold) on_hold(std::move(command), std::move(done));
+  }
+  daemon::EventLog& events() override { return *log; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
   sim::Control* sim_control() override { return control; }
 
   fabric::NodeNameMap name_map;
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
+  std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;
+  store::MemoryStore store;
+  std::mutex store_mutex;  // Held by each job: the store thread.
+  std::unique_ptr<daemon::EventLog> log =
+      *daemon::EventLog::Open(store,
+                              [this](const std::function<void()>& job) {
+                                std::lock_guard lock(store_mutex);
+                                job();
+                                return true;
+                              },
+                              {});
   absl::StatusOr<std::map<std::string, std::string>> dumps;
   sim::Control* control = nullptr;
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventLog: what the core says has happened, numbered, stamped, kept and handed to whoever watches.
+//
+//   core ── pending (bounded) ──► store thread ── SQLite, then the ring (bounded) ──► watchers
+//
+// A number is given on the store thread, and the event is shown to watchers once SQLite has it, so
+// that a number which anybody has seen is never given again after a kill. A power failure may take
+// the last events from the disk; therefore each start leaves out kGap numbers.
+//
+// Bounds, and what happens at each:
+//   pending   Limits::pending events. Full (the disk is slow): the new ones are dropped, and one
+//             event "EventsLost" says how many.
+//   store     its queue is full: the pending ones wait for the next Append() or Beat().
+//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A write
+//             that fails is logged once; the events are shown to watchers all the same.
+//   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
+//             resumes from before it is refused: it lists the history instead.
+//   watchers  Limits::watchers; one more is refused.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "common/time.h"
+#include "fabric/event.h"
+#include "store/store.h"
+
+namespace fabricd::daemon {
+
+class EventLog {
+ public:
+  struct Limits {
+    size_t keep = 100'000;
+    std::chrono::hours max_age{30 * 24};
+    size_t ring = 8192;
+    size_t pending = 8192;
+    size_t watchers = 64;
+  };
+  using Record = std::shared_ptr<const store::EventRecord>;
+  // Runs a job on the store thread. False: it will not be run.
+  using Post = std::function<bool(std::function<void()>)>;
+
+  // Called on the store thread, without locks.
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    // There are new events, or with `beat`: a sign of life is due.
+    virtual void OnEvents(bool beat) = 0;
+  };
+
+  // Reads the epoch, the last number and the latest events. On the thread that opened the store,
+  // before others use it. `store` outlives the log, and the store thread's last job.
+  static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, Post post,
+                                                        Limits limits);
+
+  // The core's thread. `now` is the present, by which the events' Instants become wall-clock time.
+  void Append(std::vector<fabric::FabricEvent> events, Instant now);
+  // Any thread, every few seconds: shows watchers that the stream lives.
+  void Beat();
+
+  // Any thread, all below.
+
+  // "EPOCH.NUMBER" of the last event shown.
+  std::string version() const;
+  std::string VersionOf(uint64_t number) const;
+  // kInvalidArgument: not a version; kOutOfRange: of another epoch.
+  absl::StatusOr<uint64_t> NumberOf(const std::string& version) const;
+  // The number after which a watcher begins. Empty: the last one. Errors as NumberOf(), and
+  // kOutOfRange: from before the ring.
+  absl::StatusOr<uint64_t> BeginAt(const std::string& version) const;
+  // Version after which everything is in the ring.
+  std::string oldest() const;
+
+  // Events with numbers above `number`, at most `most`. kResourceExhausted: some are gone.
+  absl::StatusOr<std::vector<Record>> After(uint64_t number, size_t most) const;
+  // History from SQLite. `done` is called on the store thread, when version() is that of the last
+  // event in the history; with kUnavailable at once when the store's queue is full.
+  using Listed = std::function<void(absl::StatusOr<std::vector<store::EventRecord>>)>;
+  void List(store::EventQuery query, Listed done);
+
+  // False: too many. A watcher that is destroyed is forgotten.
+  [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
+
+ private:
+  static constexpr uint64_t kGap = 100'000;
+  static constexpr size_t kTrimEvery = 1000;
+
+  EventLog(store::Store& store, Post post, Limits limits)
+      : store_(store), post_(std::move(post)), limits_(limits) {}
+  absl::Status Load();
+  void Schedule();
+  void Flush();
+  void Keep(const std::vector<store::EventRecord>& records);
+  void Show(std::vector<store::EventRecord> records);
+  void Wake(bool beat);
+
+  store::Store& store_;
+  const Post post_;
+  const Limits limits_;
+  std::string epoch_;
+
+  // Of the store thread.
+  uint64_t next_ = 1;
+  size_t since_trim_ = kTrimEvery;  // Trim at the first chance.
+  bool failing_ = false;
+
+  mutable std::mutex mutex_;
+  std::vector<store::EventRecord> pending_;  // Without numbers.
+  size_t lost_ = 0;
+  bool scheduled_ = false;
+  std::deque<Record> ring_;
+  uint64_t last_ = 0;   // Number of the last event shown.
+  uint64_t floor_ = 0;  // Events above this number are in the ring.
+  std::vector<std::weak_ptr<Watcher>> watchers_;
+};
+
+// Milliseconds since 1970 of an Instant of this process's steady clock.
+int64_t ToWallMs(Instant instant);
+
+}  // namespace fabricd::daemon

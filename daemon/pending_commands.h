@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// PendingCommands: what is to be called when the core has finished a command. Any thread.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "sweep/events.h"
+
+namespace fabricd::daemon {
+
+class PendingCommands {
+ public:
+  using Done = std::function<void(const sweep::FinishedCommand&)>;
+
+  // The number to give the core.
+  uint64_t Add(Done done) {
+    std::lock_guard lock(mutex_);
+    const uint64_t command = next_++;
+    commands_[command] = std::move(done);
+    return command;
+  }
+  // Calls what was added, once; numbers that nobody waits for are ignored.
+  void Finish(const sweep::FinishedCommand& finished) {
+    Done done;
+    {
+      std::lock_guard lock(mutex_);
+      const auto it = commands_.find(finished.command);
+      if (it == commands_.end()) return;
+      done = std::move(it->second);
+      commands_.erase(it);
+    }
+    done(finished);
+  }
+
+ private:
+  std::mutex mutex_;
+  uint64_t next_ = 1;
+  absl::flat_hash_map<uint64_t, Done> commands_;
+};
+
+}  // namespace fabricd::daemon

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/event_service.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/util/time_util.h>
+
+#include "common/status.h"
+#include "common/utf8.h"
+#include "daemon/rpc/pages.h"
+#include "daemon/rpc/reactors.h"
+
+namespace fabricd::rpc {
+namespace {
+
+namespace pb = ::fabric::v1;
+
+using daemon::EventLog;
+using google::protobuf::util::TimeUtil;
+
+// Events read from the log in one go for a watcher.
+constexpr size_t kWatchBatch = 64;
+
+double Ms(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
+
+fabric::Severity SeverityOf(pb::Severity severity) {
+  switch (severity) {
+    case pb::SEVERITY_ERROR: return fabric::Severity::kError;
+    case pb::SEVERITY_WARNING: return fabric::Severity::kWarning;
+    default: return fabric::Severity::kInfo;
+  }
+}
+
+pb::Severity SeverityOf(fabric::Severity severity) {
+  switch (severity) {
+    case fabric::Severity::kError: return pb::SEVERITY_ERROR;
+    case fabric::Severity::kWarning: return pb::SEVERITY_WARNING;
+    case fabric::Severity::kInfo: break;
+  }
+  return pb::SEVERITY_INFO;
+}
+
+void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
+  const fabric::Reroute& cost = *record.event.reroute;
+  out->set_cause(Utf8(cost.cause));
+  out->set_subject(Utf8(record.event.subject));
+  out->set_engine(cost.engine);
+  *out->mutable_begun() = TimeUtil::MillisecondsToTimestamp(record.begun_ms);
+  out->set_surveyed_ms(Ms(cost.surveyed));
+  out->set_planned_ms(Ms(cost.planned));
+  out->set_applied_ms(Ms(cost.applied));
+  out->set_smps_sent(static_cast<uint32_t>(cost.smps_sent));
+  out->set_blocks_written(cost.blocks_written);
+  out->set_switches(cost.switches_written);
+  out->set_destinations_changed(cost.destinations_changed);
+  out->set_writes_failed(cost.writes_failed);
+  out->set_waves(cost.waves);
+  out->set_superseded(cost.superseded);
+}
+
+void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* out) {
+  const fabric::FabricEvent& event = record.event;
+  out->set_resource_version(log.VersionOf(record.number));
+  *out->mutable_time() = TimeUtil::MillisecondsToTimestamp(record.time_ms);
+  out->set_type(event.type);
+  out->set_severity(SeverityOf(event.severity));
+  out->set_subject(Utf8(event.subject));
+  if (event.node) out->set_node_guid(fmt::format("{}", event.node));
+  out->set_port(event.port.value());
+  out->set_message(Utf8(event.message));
+  for (const auto& [key, value] : event.facts) (*out->mutable_facts())[Utf8(key)] = Utf8(value);
+  if (event.reroute) ToProto(record, out->mutable_reroute());
+}
+
+// GUIDs of the nodes and hosts named. A GUID in text need not be of a node that is there.
+absl::StatusOr<std::vector<Guid>> NodesOf(
+    Models& models, const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::set<Guid> guids;
+  for (const std::string& name : names) {
+    if (const Guid guid = fabric::ParseGuid(name)) {
+      guids.insert(guid);
+      continue;
+    }
+    const auto model = models.Current();
+    if (const fabric::Host* host = model->hosts->Find(name)) {
+      for (const fabric::HostPort& port : host->ports)
+        guids.insert(model->snapshot().node(port.port.node)->guid());
+      continue;
+    }
+    const auto node = model->FindNode(name);
+    if (!node.ok()) return node.status();
+    guids.insert((*node)->guid());
+  }
+  return std::vector<Guid>(guids.begin(), guids.end());
+}
+
+absl::Status TooOld(const EventLog& log, const absl::Status& status) {
+  if (status.code() == absl::StatusCode::kInvalidArgument)
+    return BadField("resource_version", Message(status));
+  return MakeError(absl::StatusCode::kOutOfRange, "RESOURCE_VERSION_TOO_OLD",
+                   Message(status) + "; list the events and watch from there",
+                   {{"oldest", log.oldest()}});
+}
+
+// ---- ListEvents
+
+absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
+                                            const pb::ListEventsRequest& request) {
+  store::EventQuery query;
+  if (request.page_size() < 0) return BadField("page_size", "is negative");
+  query.limit = request.page_size() == 0
+                    ? kDefaultPageSize
+                    : std::min<size_t>(request.page_size(), size_t{kMaxPageSize});
+  if (request.last() > 0) {
+    if (!request.page_token().empty()) return BadField("last", "goes with no page_token");
+    query.limit = std::min(request.last(), kMaxPageSize);
+    query.latest = true;
+  }
+  if (!request.page_token().empty()) {
+    const auto number = log.NumberOf(request.page_token());
+    if (!number.ok()) {
+      return MakeError(absl::StatusCode::kOutOfRange, "PAGE_TOKEN_EXPIRED",
+                       "the history that this listing began with is gone; list again");
+    }
+    query.after = *number;
+  }
+  auto nodes = NodesOf(models, request.nodes());
+  if (!nodes.ok()) return nodes.status();
+  query.nodes = *std::move(nodes);
+  query.types.assign(request.types().begin(), request.types().end());
+  query.min_severity = SeverityOf(request.min_severity());
+  if (request.has_within()) {
+    query.since_ms =
+        TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime() - request.within());
+  }
+  return query;
+}
+
+// ---- WatchEvents
+
+struct EventFilter {
+  std::vector<std::string> types;
+  std::vector<Guid> nodes;
+  fabric::Severity min_severity = fabric::Severity::kInfo;
+
+  bool Passes(const fabric::FabricEvent& event) const {
+    const auto among = [](const auto& wanted, const auto& value) {
+      return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+    };
+    return event.severity >= min_severity && among(types, event.type) && among(nodes, event.node);
+  }
+};
+
+// One watcher: a place in the log's ring, and at most one batch and one message being written.
+class EventStream final : public EventLog::Watcher {
+ public:
+  using Response = pb::WatchEventsResponse;
+
+  class Reactor final : public grpc::ServerWriteReactor<Response> {
+   public:
+    explicit Reactor(std::shared_ptr<EventStream> stream) : stream_(std::move(stream)) {}
+    void OnWriteDone(bool ok) override { stream_->OnWritten(ok); }
+    void OnCancel() override { stream_->End(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+   private:
+    const std::shared_ptr<EventStream> stream_;
+  };
+
+  EventStream(const EventLog& log, EventFilter filter, uint64_t after)
+      : log_(log), filter_(std::move(filter)), seen_(after) {}
+
+  void Start(Reactor* reactor) {
+    std::lock_guard lock(mutex_);
+    reactor_ = reactor;
+    WriteNext();
+  }
+  void OnEvents(bool beat) override {
+    std::lock_guard lock(mutex_);
+    beat_due_ |= beat;
+    if (!writing_) WriteNext();
+  }
+  void OnWritten(bool ok) {
+    std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    WriteNext();
+  }
+  void End(const grpc::Status& status) {
+    std::lock_guard lock(mutex_);
+    Finish(status);
+  }
+
+ private:
+  void Finish(const grpc::Status& status) {
+    if (reactor_) std::exchange(reactor_, nullptr)->Finish(status);
+  }
+
+  // REQUIRES: nothing is being written.
+  void WriteNext() {
+    if (!reactor_) return;
+    while (batch_.empty()) {
+      auto more = log_.After(seen_, kWatchBatch);
+      if (!more.ok()) {
+        return Finish(ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "SLOW_WATCHER",
+                                       "this watcher has fallen too far behind")));
+      }
+      if (more->empty()) return WriteQuiet();
+      batch_.assign(more->begin(), more->end());
+      while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
+    }
+    message_.Clear();
+    ToProto(log_, *batch_.front(), message_.mutable_event());
+    PopFront();
+    while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
+    Write();
+  }
+  // All is sent: says so once, and later that the stream lives.
+  void WriteQuiet() {
+    message_.Clear();
+    if (!synced_) {
+      synced_ = true;
+      message_.mutable_synced()->set_resource_version(log_.VersionOf(seen_));
+    } else if (beat_due_) {
+      message_.mutable_bookmark()->set_resource_version(log_.VersionOf(seen_));
+    } else {
+      return;
+    }
+    Write();
+  }
+  void Write() {
+    beat_due_ = false;
+    writing_ = true;
+    reactor_->StartWrite(&message_);
+  }
+  void PopFront() {
+    seen_ = batch_.front()->number;
+    batch_.pop_front();
+  }
+
+  const EventLog& log_;
+  const EventFilter filter_;
+  std::mutex mutex_;
+  Reactor* reactor_ = nullptr;  // Null before Start() and once finished.
+  uint64_t seen_;               // Number of the last event sent or left out.
+  std::deque<EventLog::Record> batch_;
+  bool writing_ = false, synced_ = false, beat_due_ = false;
+  Response message_;
+};
+
+// A call that fails before anything is sent.
+class FailedStream final : public grpc::ServerWriteReactor<pb::WatchEventsResponse> {
+ public:
+  explicit FailedStream(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* EventService::ListEvents(grpc::CallbackServerContext*,
+                                                   const pb::ListEventsRequest* request,
+                                                   pb::ListEventsResponse* response) {
+  const auto call = std::make_shared<LaterCall<pb::ListEventsResponse>>(response);
+  auto* reactor = call->Start(call);
+  auto query = ReadQuery(models_, log_, *request);
+  if (!query.ok()) {
+    call->Fail(query.status());
+    return reactor;
+  }
+  const size_t limit = query->limit;
+  const bool latest = query->latest;
+  log_.List(*std::move(query), [this, call, limit,
+                                latest](absl::StatusOr<std::vector<store::EventRecord>> records) {
+    call->Answer([&](pb::ListEventsResponse* out) -> absl::Status {
+      if (!records.ok()) {
+        return TryLater("HISTORY_UNAVAILABLE", Message(records.status()), std::chrono::seconds(1));
+      }
+      for (const store::EventRecord& record : *records) ToProto(log_, record, out->add_events());
+      if (!latest && records->size() == limit)
+        out->set_next_page_token(log_.VersionOf(records->back().number));
+      out->set_resource_version(log_.version());
+      return absl::OkStatus();
+    });
+  });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<pb::WatchEventsResponse>* EventService::WatchEvents(
+    grpc::CallbackServerContext*, const pb::WatchEventsRequest* request) {
+  auto nodes = NodesOf(models_, request->nodes());
+  if (!nodes.ok()) return new FailedStream(nodes.status());
+  const auto after = log_.BeginAt(request->resource_version());
+  if (!after.ok()) return new FailedStream(TooOld(log_, after.status()));
+  EventFilter filter{{request->types().begin(), request->types().end()},
+                     *std::move(nodes),
+                     SeverityOf(request->min_severity())};
+  const auto stream = std::make_shared<EventStream>(log_, std::move(filter), *after);
+  if (!log_.AddWatcher(stream)) {
+    return new FailedStream(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_WATCHERS",
+                                      "too many clients watch events"));
+  }
+  auto* reactor = new EventStream::Reactor(stream);
+  stream->Start(reactor);
+  return reactor;
+}
+
+}  // namespace fabricd::rpc

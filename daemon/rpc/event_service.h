@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// fabric.v1.EventService. Any thread.
+#pragma once
+
+#include "daemon/event_log.h"
+#include "daemon/rpc/read_model.h"
+#include "fabric/v1/event_service.grpc.pb.h"
+
+namespace fabricd::rpc {
+
+class EventService final : public ::fabric::v1::EventService::CallbackService {
+ public:
+  EventService(Models& models, daemon::EventLog& log) : models_(models), log_(log) {}
+
+  grpc::ServerUnaryReactor* ListEvents(grpc::CallbackServerContext* context,
+                                       const ::fabric::v1::ListEventsRequest* request,
+                                       ::fabric::v1::ListEventsResponse* response) override;
+  grpc::ServerWriteReactor<::fabric::v1::WatchEventsResponse>* WatchEvents(
+      grpc::CallbackServerContext* context,
+      const ::fabric::v1::WatchEventsRequest* request) override;
+
+ private:
+  Models& models_;
+  daemon::EventLog& log_;
+};
+
+}  // namespace fabricd::rpc
