@@ -18,6 +18,7 @@ enum class Breakage : uint8_t {
   kNone,
   kBlockNotSent,          // A forwarding table's first block counts as confirmed but is not sent.
   kHoleInPlan,            // A proved plan loses one entry.
+  kHoleInLaterPlan,       // The same, but not the first plan.
   kCircleInPlan,          // In a proved plan two switches send a LID to each other.
   kLidRecordsIgnored,     // LIDs are given out as if nobody had had any.
   kLidGivenTwice,         // The port that owns LID 2 is given LID 1.

@@ -44,6 +44,8 @@ class SimObserver {
     bool changed;  // Some register has another value now, or a client was told to reregister.
   };
   virtual void OnServed(const Served&) {}
+  // Something else than a Set has changed the tables of this node or the state of one of its links.
+  virtual void OnNodeChanged(Instant, NodeIndex) {}
   // Something is handed to a program: a MAD, a time-out, a local event.
   virtual void OnDelivery(const Delivery&) {}
 };

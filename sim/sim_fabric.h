@@ -332,6 +332,9 @@ class SimFabric {
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
   void DropLink(PortRef port, bool asked_for);
   void NoteStateChange(PortRef port);
+  void NoteChange(NodeIndex node) {
+    if (observer_ != nullptr) observer_->OnNodeChanged(now_, node);
+  }
   void TryTrain(PortRef port, Duration training_time);
   void FinishTraining(PortRef port);
   void FinishBoot(NodeIndex node);

@@ -45,6 +45,7 @@ void SimFabric::DropLink(PortRef port, bool asked_for) {
     info.port_state = PortState::kDown;
     if (!held) info.port_physical_state = StateAfterLoss(info);
     ++Port(ends[i]).training;  // A training under way is void.
+    if (was_up[i]) NoteChange(ends[i].node);
   }
   for (size_t i = 0; i < 2; ++i) {
     if (!was_up[i]) continue;
@@ -161,6 +162,7 @@ absl::Status SimFabric::PowerOff(Instant now, NodeIndex index) {
   }
   ForgetTraps(index);
   node.Reset();
+  NoteChange(index);
   for (const auto& host : hosts_) {
     // The program on this port outlives its adapter's restart and its driver sets the bit again.
     if (host->port.node == index && host->is_sm) {

@@ -43,6 +43,7 @@ bool SimFabric::Enters(const Packet& packet) {
   }
   if (ingress.port_state == PortState::kArmed) {
     ingress.port_state = PortState::kActive;
+    NoteChange(packet.at.node);
     DeliverEvent(packet.at, mad::LocalPortEvent::Kind::kPortActive);
   }
   return !ingress.partition_enforcement_inbound || PassesPartition(packet, packet.at.port);

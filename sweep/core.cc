@@ -373,6 +373,7 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   awaited_plan_.reset();
   routing::ReplanResult& result = ready.result;
   if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
   if (IsBroken(Breakage::kCircleInPlan))
     SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, *snapshot_); });
   const SharedPlan plan = result.after ? result.after->plan : nullptr;

@@ -28,6 +28,7 @@ struct Arguments {
   int threads = 0;
   bool verbose = false;
   bool print_faults = false;
+  bool watch_tables = false;
 };
 
 absl::StatusOr<FaultSpec> LoadFaults(const std::string& path) {
@@ -87,6 +88,12 @@ class Seeds {
     std::vector<std::thread> threads;
     for (uint64_t job = 0; job < jobs; ++job) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
+    if (arguments_.watch_tables)
+      fmt::print(
+          "tables watched over {} Sets of {} entries: {} walks; faults cut {} pairs; Sets made {} "
+          "loops, cut {} pairs, closed {} credit loops\n",
+          tables_.sets, tables_.entries, tables_.walks, tables_.faults_cuts, tables_.loops,
+          tables_.cuts, tables_.credit_loops);
     fmt::print("{} seeds: {} passed, {} failed; {} MADs, {} Sets, digest {:016x}\n",
                arguments_.seeds, arguments_.seeds - failed_, failed_, mads_, sets_, digest_);
     return failed_ == 0 ? kExitOk : kExitFailure;
@@ -98,6 +105,7 @@ class Seeds {
     options.seed = seed;
     options.faults = faults_;
     options.core.routing.threads = arguments_.threads;
+    options.watch_tables = arguments_.watch_tables;
     TraceFiles files(trace_path);
     if (!trace_path.empty())
       options.trace = [&files](size_t manager, const std::string& line) {
@@ -128,6 +136,7 @@ class Seeds {
   void Report(uint64_t seed, const RunResult& result) {
     mads_ += result.mads;
     sets_ += result.sets;
+    tables_ += result.tables;
     digest_ = Rng(digest_ ^ result.digest).Next();
     if (arguments_.verbose)
       for (const std::string& line : result.story) fmt::print("{}\n", line);
@@ -154,6 +163,7 @@ class Seeds {
   std::mutex mutex_;                        // Of what follows, and of standard output.
   std::map<uint64_t, RunResult> finished_;  // By seed; waiting for one before them.
   uint64_t reported_ = 0;
+  TableWatch::Statistics tables_;  // Of all seeds.
   uint64_t failed_ = 0, mads_ = 0, sets_ = 0, digest_ = 0;
 };
 
@@ -203,6 +213,8 @@ void AddRun(CLI::App& app, Run& run) {
   command->add_option("--threads", arguments->threads, "Threads of routing; changes no result")
       ->capture_default_str();
   command->add_flag("--verbose", arguments->verbose, "Tell what happened when");
+  command->add_flag("--watch-tables", arguments->watch_tables,
+                    "Judge the tables after every Set, while those of two plans are mixed");
   command->add_flag("--print-faults", arguments->print_faults,
                     "Write the fault specification and exit");
   command->final_callback([&run, arguments] { run = [arguments] { return RunAll(*arguments); }; });

@@ -20,6 +20,9 @@ class Observers : public SimObserver {
   void OnServed(const Served& served) override {
     for (SimObserver* each : observers_) each->OnServed(served);
   }
+  void OnNodeChanged(Instant now, NodeIndex node) override {
+    for (SimObserver* each : observers_) each->OnNodeChanged(now, node);
+  }
   void OnDelivery(const Delivery& delivery) override {
     for (SimObserver* each : observers_) each->OnDelivery(delivery);
   }

@@ -13,9 +13,11 @@
 #include "sim/run/checkers.h"
 #include "sim/run/draw.h"
 #include "sim/run/fault_injector.h"
+#include "sim/run/mad_watch.h"
 #include "sim/run/observers.h"
 #include "sim/run/places.h"
 #include "sim/run/simulation.h"
+#include "sim/run/table_watch.h"
 #include "sim/run/trace.h"
 
 namespace fabricd::sim {
@@ -31,9 +33,23 @@ constexpr Duration kSettleLimit = seconds(300);
 constexpr Duration kQuiet = seconds(25);  // Longer than two light sweeps.
 
 constexpr const char* kCheckers[] = {
-    "up",       "settle",  "second sweep", "not ACTIVE",       "LIDs",
-    "tables",   "loops",   "unreachable",  "P_Keys",           "window",
-    "idle Set", "masters", "two writers",  "ERROR in the log",
+    "up",
+    "settle",
+    "second sweep",
+    "not ACTIVE",
+    "LIDs",
+    "tables",
+    "loops",
+    "unreachable",
+    "P_Keys",
+    "window",
+    "idle Set",
+    "masters",
+    "two writers",
+    "ERROR in the log",
+    "transient loop",
+    "transient cut",
+    "transient credit loop",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -56,6 +72,21 @@ WatchOptions MakeWatchOptions(const Faults& faults, const sweep::CoreOptions& co
   return options;
 }
 
+// Where one fabricd alone writes tables, and devices hold what they say they hold.
+bool IsTableWatchFair(const Faults& faults) {
+  return !IsCrowd(faults) && Count(faults.odd_devices) == 0;
+}
+
+TableWatch::Options MakeTableWatchOptions(const Faults& faults, const sweep::CoreOptions& core) {
+  TableWatch::Options options;
+  options.credit_loops = core.routing.lanes_max == 1;
+  // A trap, a look at the switch and a plan; where traps are lost, two light sweeps.
+  options.notice = seconds(1) + Microseconds(faults.plan_ms * 2000);
+  if (faults.loss > 0 || Count(faults.mutes) > 0 || Count(faults.sick_links) > 0)
+    options.notice += 2 * core.sweep.light_interval;
+  return options;
+}
+
 // The phases of one run, and what is found wrong in them.
 class Run {
  public:
@@ -66,6 +97,7 @@ class Run {
         simulation_(topology, DrawSimOptions(drawn_, rng_)),
         watch_options_(MakeWatchOptions(drawn_, options.core)),
         watch_(simulation_.fabric(), watch_options_),
+        table_watch_(simulation_.fabric(), MakeTableWatchOptions(drawn_, options.core)),
         places_(simulation_.fabric()),
         injector_(simulation_, places_, drawn_, rng_, [this](const auto& text) { Note(text); }),
         cast_(simulation_, places_, injector_, drawn_, rng_,
@@ -73,6 +105,7 @@ class Run {
                .on_start = [this](size_t manager) { OnStart(manager); }}) {
     result_.drawn = drawn_;
     observers_.Add(&watch_);
+    if (options.watch_tables && IsTableWatchFair(drawn_)) observers_.Add(&table_watch_);
     simulation_.fabric().SetObserver(&observers_);
   }
 
@@ -224,13 +257,16 @@ class Run {
   }
 
   void Finish() {
+    table_watch_.Look();
     for (const std::string& fault : watch_.faults()) Fail(fault);
+    for (const std::string& finding : table_watch_.findings()) Fail(finding);
     for (size_t i = 0; i < simulation_.manager_count(); ++i)
       for (const auto& record : simulation_.manager(i).log)
         if (record.level == sweep::LogLevel::kError) Fail("ERROR in the log: " + record.text);
     result_.digest = watch_.digest();
     result_.mads = watch_.mads();
     result_.sets = watch_.sets();
+    result_.tables = table_watch_.statistics();
   }
 
   const RunOptions& options_;
@@ -240,6 +276,7 @@ class Run {
   Simulation simulation_;
   const WatchOptions watch_options_;
   Watch watch_;
+  TableWatch table_watch_;
   Observers observers_;
   std::vector<std::unique_ptr<Trace>> traces_;  // By the manager's number; none without a trace.
   Places places_;

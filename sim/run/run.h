@@ -17,6 +17,7 @@
 #include "fabric/snapshot.h"
 #include "sim/mad_faults.h"
 #include "sim/run/fault_spec.h"
+#include "sim/run/table_watch.h"
 #include "sweep/options.h"
 
 namespace fabricd::sim {
@@ -25,6 +26,7 @@ struct RunOptions {
   FaultSpec faults = StandardFaults();
   uint64_t seed = 1;
   sweep::CoreOptions core;
+  bool watch_tables = false;  // The TableWatch judges the tables after every Set.
   // Given the lines of each manager's trace (trace.h), by the manager's number; may be empty.
   std::function<void(size_t manager, const std::string& line)> trace;
 };
@@ -36,6 +38,7 @@ struct RunResult {
   uint64_t digest = 0;                // Of all MADs sent.
   uint64_t mads = 0;                  // Sent by managers and their rivals.
   uint64_t sets = 0;                  // That reached a device.
+  TableWatch::Statistics tables;      // What the TableWatch has seen.
   Duration up_after{};                // Virtual time from the start until the subnet first was up.
   Duration settled_after{};           // From the end of the faults until all was quiet.
   bool passed() const { return failures.empty(); }

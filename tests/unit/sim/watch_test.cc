@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/run/checkers.h"
+#include "sim/run/mad_watch.h"
 #include "test_client.h"
 
 namespace fabricd::sim {

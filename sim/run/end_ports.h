@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// End ports of a simulated fabric and what connects them, for checkers: by the cables and the
+// devices' registers, never by what a manager says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "sim/sim_fabric.h"
+
+namespace fabricd::sim {
+
+struct EndPort {
+  PortRef ref;
+  Guid guid;
+  Lid base;
+  int lids = 1;
+};
+
+// "description/port"
+std::string NameOf(const SimFabric& fabric, PortRef port);
+// Switch port 0s, and CA and router ports with a link.
+std::vector<EndPort> EndPorts(const SimFabric& fabric);
+// [NodeIndex] Number of each switch's part of the fabric: switches that links which are up connect,
+// from 1 on; 0: no switch. A CA forwards nothing, so it joins no parts; each of its ports belongs
+// to the part of its neighbour.
+std::vector<uint32_t> SwitchParts(const SimFabric& fabric);
+// The switch itself, or the one that the port hangs on; none: it hangs on no switch.
+NodeIndex SwitchOf(const SimFabric& fabric, PortRef port);
+
+}  // namespace fabricd::sim

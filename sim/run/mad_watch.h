@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watch: judges every MAD of the managers as it happens: Sets that change nothing, LIDs that move,
+// windows, two masters at work.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include "sim/mad_faults.h"
+#include "sim/sim_fabric.h"
+
+namespace fabricd::sim {
+
+struct WatchOptions {
+  uint32_t device_limit = 2;    // Requests in flight to one device, as EngineOptions has it.
+  uint32_t window_max = 128;    // To all of them.
+  bool lids_are_stable = true;  // False: managers with stores of their own may disagree.
+  // Two masters may be unaware of each other for this long after they can talk again.
+  Duration awareness = std::chrono::seconds(30);
+  // The same from the very start; where few MADs are lost they have no excuse.
+  Duration first_awareness{};
+  // Less than any standby needs to find its master dead.
+  Duration takeover_min = std::chrono::seconds(2);
+};
+
+// Set it as the fabric's observer before the first MAD.
+class Watch : public SimObserver {
+ public:
+  Watch(const SimFabric& fabric, WatchOptions options) : fabric_(fabric), options_(options) {}
+
+  void OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) override;
+  void OnServed(const Served& served) override;
+  void OnDelivery(const Delivery& delivery) override;
+
+  // A new fabricd runs on this port from now on: it knows nothing, and nothing is in flight. Others
+  // are watched, but not judged.
+  void OnRestart(PortRef host);
+  // From now on these two can, or cannot, reach each other's SM.
+  void SetApart(Instant now, bool apart);
+
+  // "checker: what", at most 100.
+  const std::vector<std::string>& faults() const { return faults_; }
+  // Of all MADs sent, with times and senders: equal for equal runs.
+  uint64_t digest() const { return digest_; }
+  uint64_t sets() const { return sets_; }
+  uint64_t mads() const { return mads_; }
+
+ private:
+  struct Key {  // A register block of a device.
+    NodeIndex node;
+    PortNum port;
+    wire::AttributeId attribute;
+    uint32_t modifier;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H hash, const Key& key) {
+      return H::combine(std::move(hash), key.node, key.port, key.attribute, key.modifier);
+    }
+  };
+  struct Flying {
+    NodeIndex device;
+    bool probe = false;
+  };
+  struct Program {
+    bool judged = false;
+    absl::flat_hash_map<uint64_t, Flying> flying;  // By TransactionID.
+    absl::flat_hash_map<NodeIndex, uint32_t> at_device;
+    // Given and not delivered yet, by TransactionID; then what the program was last told.
+    absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
+    absl::flat_hash_map<Key, wire::SmpData> told;
+    absl::flat_hash_set<uint64_t> served_sets;  // TransactionIDs: a second copy is the network's.
+    Instant last_set = Instant::min();
+  };
+
+  void Fault(std::string text);
+  void CheckLids(const Served& served, PortNum number);
+  void CheckIdle(const Served& served, const Key& key, const Program& program);
+  void CheckWriters(Instant now, PortRef host);
+  NodeIndex DestinationOf(PortRef host, const wire::Smp& smp) const;
+
+  const SimFabric& fabric_;
+  const WatchOptions options_;
+  std::vector<std::string> faults_;
+  uint64_t digest_ = 0, sets_ = 0, mads_ = 0;
+  std::map<PortRef, Program> programs_;
+  absl::flat_hash_map<Guid, Lid> lid_of_;
+  absl::flat_hash_map<Lid, Guid> owner_of_;
+  Instant together_since_ = Instant::min();
+  bool apart_ = false;
+  PortRef last_setter_;
+};
+
+}  // namespace fabricd::sim
