@@ -83,8 +83,8 @@ void BM_Layered(benchmark::State& state, const std::string& spec) {
   for (auto _ : state) {
     const size_t before = StartPeak();
     const auto begin = std::chrono::steady_clock::now();
-    const auto plan = routing::MakeEngine("layered")->Compute(
-        {*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
+    const auto plan =
+        routing::MakeEngine("layered")->Compute({*fabric.snapshot, fabric.lids, options});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     seconds += took.count();
     if (!plan.ok()) return state.SkipWithError("no plan");

@@ -40,8 +40,7 @@ void BM_Rail(benchmark::State& state) {
   const fabric::LidTable lids = Lids(*snapshot);
   const routing::RoutingOptions options;
   for (auto _ : state) {
-    const auto plan =
-        routing::MakeEngine("rail")->Compute({*snapshot, lids, fabric::Intent{}, options, nullptr});
+    const auto plan = routing::MakeEngine("rail")->Compute({*snapshot, lids, options, nullptr});
     if (!plan.ok()) state.SkipWithError("declined");
   }
 }

@@ -149,7 +149,7 @@ class Bench {
                                                       const fabric::FabricSnapshot& snapshot,
                                                       const routing::RoutingPlan* previous) {
     return std::make_shared<const routing::RoutingPlan>(
-        *engine.Compute({snapshot, fabric_.lids, fabric::Intent{}, options_, previous}));
+        *engine.Compute({snapshot, fabric_.lids, options_, previous}));
   }
   std::shared_ptr<const fabric::FabricSnapshot> Without(PortRef cable) {
     fabric::SnapshotBuilder builder(*fabric_.snapshot);

@@ -43,8 +43,7 @@ const testing::TestFabric& Tree(int radix, bool damaged) {
 
 routing::RoutingPlan Compute(const testing::TestFabric& fabric, const char* engine) {
   const routing::RoutingOptions options;
-  auto plan = routing::MakeEngine(engine)->Compute(
-      {*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
+  auto plan = routing::MakeEngine(engine)->Compute({*fabric.snapshot, fabric.lids, options});
   return plan.ok() ? *std::move(plan) : routing::RoutingPlan{};
 }
 

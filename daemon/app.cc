@@ -419,7 +419,7 @@ void App::ComputeOn(sweep::ComputePlan task) {
   const fabric::Intent intent;
   const auto start = SteadyClock::now();
   routing::ReplanResult result =
-      routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
+      routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.goal});
   spdlog::debug("routing and proof took {:.1f} ms",
                 std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
   if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))

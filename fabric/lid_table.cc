@@ -6,11 +6,7 @@
 namespace fabricd::fabric {
 
 void LidTable::Assign(PortRef end_port, LidRange range) {
-  if (const auto old = by_port_.find(end_port); old != by_port_.end()) {
-    const uint32_t base = old->second.base.value();
-    for (uint32_t lid = base; lid < base + old->second.count(); ++lid) owner_[lid] = PortRef{};
-    by_port_.erase(old);
-  }
+  Release(end_port);
   if (range.base) {
     const uint32_t base = range.base.value();
     const uint32_t end = base + range.count();
@@ -26,6 +22,14 @@ void LidTable::Assign(PortRef end_port, LidRange range) {
     by_port_.emplace(end_port, range);
   }
   while (!owner_.empty() && owner_.back().IsNone()) owner_.pop_back();
+}
+
+void LidTable::Release(PortRef end_port) {
+  const auto old = by_port_.find(end_port);
+  if (old == by_port_.end()) return;
+  const uint32_t base = old->second.base.value();
+  for (uint32_t lid = base; lid < base + old->second.count(); ++lid) owner_[lid] = PortRef{};
+  by_port_.erase(old);
 }
 
 }  // namespace fabricd::fabric

@@ -23,6 +23,8 @@ class LidTable {
  public:
   // REQUIRES: range.base aligned and no LID of the range owned by another port.
   void Assign(PortRef end_port, LidRange range);
+  // The port's LIDs are nobody's for now; top() stays, as of a table whose owners may come back.
+  void Release(PortRef end_port);
   // LID 0 range when the port has none.
   LidRange Of(PortRef end_port) const {
     auto it = by_port_.find(end_port);
@@ -32,7 +34,7 @@ class LidTable {
   PortRef Owner(Lid lid) const {
     return lid.value() < owner_.size() ? owner_[lid.value()] : PortRef{};
   }
-  // Highest LID in use, 0 when empty.
+  // Highest LID in use or released, 0 when empty.
   Lid top() const {
     return owner_.empty() ? Lid(0) : Lid(static_cast<uint16_t>(owner_.size() - 1));
   }

@@ -23,8 +23,6 @@ using routing::RoutingInput;
 using routing::RoutingPlan;
 using routing::SwitchGraph;
 
-constexpr fabric::Intent kIntent{};
-
 class Stopwatch {
  public:
   // Since it was made or last read.
@@ -128,7 +126,7 @@ class Planner {
 
  private:
   RoutingInput Input(const routing::RoutingOptions& options) const {
-    return {*fabric_.snapshot, fabric_.lids, kIntent, options};
+    return {*fabric_.snapshot, fabric_.lids, options};
   }
   void Measure(EngineReport& report) {
     Stopwatch watch;
@@ -194,8 +192,7 @@ Planning MakePlan(const Fabric& fabric, const PlanningOptions& options) {
 
 ChangeReport PlanChange(const Fabric& before, const Fabric& now, const PlanningOptions& options) {
   ChangeReport report;
-  const ChainResult earlier =
-      routing::RunChain({*before.snapshot, before.lids, kIntent, options.routing});
+  const ChainResult earlier = routing::RunChain({*before.snapshot, before.lids, options.routing});
   if (earlier.plan == nullptr) {
     report.reason = "the baseline has no plan: " + ReasonsOf(earlier.steps);
     return report;
@@ -212,8 +209,8 @@ ChangeReport PlanChange(const Fabric& before, const Fabric& now, const PlanningO
   else
     report.why_not_least = Message(least.status());
   watch.Milliseconds();
-  const ChainResult settled = routing::RunChain({*now.snapshot, now.lids, kIntent, options.routing,
-                                                 first ? first.get() : earlier.plan.get()});
+  const ChainResult settled = routing::RunChain(
+      {*now.snapshot, now.lids, options.routing, first ? first.get() : earlier.plan.get()});
   const double settled_ms = watch.Milliseconds();
   if (settled.plan == nullptr) {
     report.reason = ReasonsOf(settled.steps);

@@ -13,7 +13,6 @@
 #include <absl/status/statusor.h>
 
 #include "fabric/hosts.h"
-#include "fabric/intent.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "routing/plan.h"
@@ -34,10 +33,10 @@ struct RoutingOptions {
   int threads = 0;                     // 0: all cores.
 };
 
+// The fabric is one that may be used as it stands: see usable.h for what is made of an Intent.
 struct RoutingInput {
   const fabric::FabricSnapshot& snapshot;
   const fabric::LidTable& lids;
-  const fabric::Intent& intent;
   const RoutingOptions& options;
   const RoutingPlan* previous = nullptr;  // May be null. An engine may share its rows.
 };

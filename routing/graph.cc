@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "routing/usable.h"
+
 namespace fabricd::routing {
 namespace {
 
@@ -111,8 +113,8 @@ void AddEnds(SwitchGraph& graph, uint32_t at, const Node& node, const FabricSnap
   for (size_t port = 1; port < UsablePorts(node); ++port) {
     const Node* peer = UpPeer(snapshot, node, port);
     if (!peer || peer->IsSwitch()) continue;
-    AddEnd(graph, at, static_cast<uint8_t>(port), node.ports[port].peer, IsAggregationNode(*peer),
-           lids);
+    AddEnd(graph, at, static_cast<uint8_t>(port), node.ports[port].peer,
+           IsAggregationNode(*peer) || IsClosedSwitch(*peer), lids);
   }
 }
 

@@ -36,7 +36,8 @@ struct EndPort {
   uint8_t port;  // That switch's port towards it; 0: the switch itself.
   uint16_t base_lid;
   uint8_t lmc;
-  bool aggregation;  // A switch's in-network computing unit (SHARP), which is no host.
+  // A switch's in-network computing unit (SHARP), or a closed switch (usable.h): no host.
+  bool aggregation;
 
   bool IsSwitch() const { return port == 0; }
   bool IsHost() const { return port != 0 && !aggregation; }

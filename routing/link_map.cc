@@ -161,11 +161,14 @@ class LinkMap::Update {
       changes_.table_sizes |= TableSize(*old_switch) != TableSize(*new_switch);
       if (old_switch->ports.size() != new_switch->ports.size()) Resize(*new_switch);
     }
+    // A switch that is an end node now, or the other way: its links lead elsewhere as they stand.
+    const bool same_kind = (old_switch == nullptr) == (new_switch == nullptr);
     const size_t count = std::max(was ? was->ports.size() : 0, is ? is->ports.size() : 0);
     for (size_t number = 0; number < count; ++number) {
       const Port* before = was && number < was->ports.size() ? &was->ports[number] : nullptr;
       const Port* after = is && number < is->ports.size() ? &is->ports[number] : nullptr;
-      if (before && after && before->IsUp() == after->IsUp() && before->peer == after->peer)
+      if (same_kind && before && after && before->IsUp() == after->IsUp() &&
+          before->peer == after->peer)
         continue;
       const PortRef self{index, PortNum(static_cast<uint8_t>(number))};
       MarkPort(self);

@@ -67,7 +67,10 @@ bool IsLinked(const fabric::FabricSnapshot& snapshot, NodeIndex at, uint8_t numb
 // Whether some switch, cable or end port of the layout is not there.
 bool MissesSome(const fabric::FabricSnapshot& snapshot, const TreeLayout& layout) {
   for (uint32_t node = 0; node < layout.rank.size(); ++node)
-    if (layout.rank[node] != TreeLayout::kUnknown && !snapshot.node(NodeIndex(node))) return true;
+    if (layout.rank[node] != TreeLayout::kUnknown) {
+      const fabric::Node* found = snapshot.node(NodeIndex(node));
+      if (!found || !found->IsSwitch()) return true;
+    }
   for (const TreeGroup& group : layout.groups)
     for (size_t child = 0; child < group.children.size(); ++child)
       for (size_t place = 0; place < group.width() * group.cables; ++place)

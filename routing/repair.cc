@@ -38,7 +38,9 @@ class Repairer {
   absl::StatusOr<Repair> Run() {
     FABRICD_RETURN_IF_ERROR(Accept());
     const bool grown = links_.lid_end() > old_.lid_top.value() + size_t{1};
-    if (changes_.empty() && old_.pending.empty() && !grown) return Nothing();
+    const bool cut = std::any_of(options_.cut.begin(), options_.cut.end(),
+                                 [&](PortRef port) { return IsUsed(old_, port); });
+    if (changes_.empty() && old_.pending.empty() && !grown && !cut) return Nothing();
     FillView();
     CollectPorts();
     CollectLids();
@@ -313,6 +315,7 @@ class Repairer {
     WriteRows();
     FillStale();
     FillPending();
+    ClearCutPorts();
     const auto dead = [&](const ExemptPair& pair) {
       return !plan_.HasRow(pair.source_switch) ||
              plan_.EgressPort(pair.source_switch, pair.destination) != kNoRoute;
@@ -392,11 +395,34 @@ class Repairer {
           plan_.pending.push_back(
               {links_.node(s), Lid(static_cast<uint16_t>(tasks_[i]->block * Row::kBlock + bit))});
         });
-    std::sort(plan_.pending.begin(), plan_.pending.end(),
-              [](const ExemptPair& a, const ExemptPair& b) {
-                return std::tie(a.source_switch, a.destination) <
-                       std::tie(b.source_switch, b.destination);
-              });
+    std::sort(plan_.pending.begin(), plan_.pending.end(), PairLess);
+  }
+
+  static bool IsUsed(const RoutingPlan& plan, PortRef port) {
+    const Row* row = plan.HasRow(port.node) ? plan.rows[port.node.value()].get() : nullptr;
+    for (size_t block = 0; row && block < row->blocks(); ++block)
+      if (EqualMask(row->block(block), port.port.value())) return true;
+    return false;
+  }
+  // Pending pairs keep the ways that still work.
+  void ClearCutPorts() {
+    for (PortRef port : options_.cut) {
+      if (!IsUsed(plan_, port)) continue;
+      auto& place = plan_.rows[port.node.value()];
+      auto row = std::make_shared<Row>(*place);
+      for (size_t block = 0; block < row->blocks(); ++block)
+        ForEachBit(EqualMask(row->block(block), port.port.value()), [&](uint32_t i) {
+          const auto lid = static_cast<uint16_t>(block * Row::kBlock + i);
+          if (!IsPending({port.node, Lid(lid)})) row->Set(lid, kNoRoute);
+        });
+      place = std::move(row);
+    }
+  }
+  static bool PairLess(const ExemptPair& a, const ExemptPair& b) {
+    return std::tie(a.source_switch, a.destination) < std::tie(b.source_switch, b.destination);
+  }
+  bool IsPending(const ExemptPair& pair) const {
+    return std::binary_search(plan_.pending.begin(), plan_.pending.end(), pair, PairLess);
   }
 
   const RouteState& before_;

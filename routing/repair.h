@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
@@ -28,6 +29,7 @@
 #include "routing/link_map.h"
 #include "routing/plan.h"
 #include "routing/plan_diff.h"
+#include "routing/usable.h"
 #include "routing/verifier.h"
 
 namespace fabricd::routing {
@@ -49,6 +51,8 @@ struct RepairOptions {
   int threads = 0;  // 0: all cores.
   // Ports looked at, about, for what is new; where it would take more, a full plan takes less time.
   uint64_t most_steps = 30'000'000;
+  // UsableFabric::cut: what is left on these ports is not stale but taken away, unless pending.
+  std::vector<PortRef> cut;
 };
 
 struct Repair {

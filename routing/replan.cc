@@ -8,30 +8,46 @@ namespace fabricd::routing {
 namespace {
 
 // Null: there is none, or its engine is not wanted any more.
-std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input) {
+std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const UsableFabric& usable,
+                                              bool urgent) {
   if (input.before == nullptr) return nullptr;
   const auto& chain = input.options.chain;
   if (std::find(chain.begin(), chain.end(), input.before->plan->engine) == chain.end())
     return nullptr;
-  // Nothing is left pending: until the settled plan comes, managers talk to switches too.
-  auto repair = RepairPlan(*input.before, input.snapshot, input.lids,
-                           {.urgent = false, .threads = input.options.threads});
+  RepairOptions options;
+  options.urgent = urgent;
+  options.threads = input.options.threads;
+  options.cut = usable.cut;
+  auto repair = RepairPlan(*input.before, *usable.snapshot, *usable.lids, options);
   return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
+}
+
+void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
+  if (input.goal != ReplanGoal::kIdeal) {
+    result.after = LeastChange(input, usable, input.goal == ReplanGoal::kUrgent);
+    const bool waits = result.after && !result.after->plan->pending.empty();
+    result.reached = waits ? ReplanGoal::kUrgent : ReplanGoal::kWhole;
+    if (result.after) return;
+  }
+  result.reached = ReplanGoal::kIdeal;
+  const RoutingPlan* previous = input.before ? input.before->plan.get() : nullptr;
+  ChainResult chain = RunChain({*usable.snapshot, *usable.lids, input.options, previous});
+  result.steps = std::move(chain.steps);
+  if (chain.plan)
+    result.after = std::make_shared<const RouteState>(
+        MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan)));
+  else if (input.goal == ReplanGoal::kIdeal)
+    result.after = LeastChange(input, usable, false);
 }
 
 }  // namespace
 
 ReplanResult Replan(const ReplanInput& input) {
-  if (!input.settle)
-    if (auto least = LeastChange(input)) return {std::move(least), {}, false};
-  const RoutingPlan* previous = input.before ? input.before->plan.get() : nullptr;
-  ChainResult chain = RunChain({input.snapshot, input.lids, input.intent, input.options, previous});
-  ReplanResult result{nullptr, std::move(chain.steps), true};
-  if (chain.plan)
-    result.after = std::make_shared<const RouteState>(
-        MakeRouteState(input.snapshot, input.lids, std::move(chain.plan)));
-  else if (input.settle)
-    result.after = LeastChange(input);
+  const UsableFabric usable = MakeUsable(input.snapshot, input.lids, input.intent);
+  ReplanResult result;
+  result.needed_links = usable.needed_links;
+  result.needed_switches = usable.needed_switches;
+  Compute(input, usable, result);
   return result;
 }
 

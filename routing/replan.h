@@ -1,34 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replan: what the core asks for whenever it has looked at the fabric. After a fault the least
-// change is made first, because it is quick and leaves what works alone; the ideal plan of the
-// chain follows when that has stood for a while. Where the chain has none the least change goes on
-// to stand.
+// Replan: what the core asks for whenever it has looked at the fabric or wants other things of it.
+// After a fault the least change is made first, because it is quick and leaves what works alone;
+// the ideal plan of the chain follows when that has stood for a while. Where the chain has none the
+// least change goes on to stand.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "fabric/intent.h"
 #include "routing/engine.h"
 #include "routing/repair.h"
 
 namespace fabricd::routing {
 
+// How far to go at once; each of a core's steps asks for more than the one before.
+enum class ReplanGoal : uint8_t {
+  kUrgent,  // What hosts send to each other is served; other pairs may be left pending.
+  kWhole,   // All is served, nothing moves that need not.
+  kIdeal,   // What the chain would have chosen for the fabric as it is.
+};
+
 struct ReplanInput {
-  const fabric::FabricSnapshot& snapshot;
+  const fabric::FabricSnapshot& snapshot;  // As observed.
   const fabric::LidTable& lids;
   const fabric::Intent& intent;
   const RoutingOptions& options;
   std::shared_ptr<const RouteState> before;  // Null: there is no plan yet.
-  bool settle = true;  // False: the least change of `before` will do, where it serves.
+  ReplanGoal goal = ReplanGoal::kIdeal;      // Where `before` cannot be mended it is kIdeal.
 };
 
 struct ReplanResult {
   // Null: no engine of the chain gave a valid plan, and the least change does not serve either.
+  // Where nothing that matters has changed the plan is the one that was there before, the same
+  // pointer. Made for the usable fabric (usable.h): closed switches have no table in it.
   std::shared_ptr<const RouteState> after;
   std::vector<ChainStep> steps;  // Empty: the chain was not asked.
-  // False: a plan of least change, from which the ideal one may differ. Where nothing that matters
-  // has changed it is the plan that was there before, the same pointer.
-  bool settled = true;
+  // What `after` is; kUrgent only where pairs are pending.
+  ReplanGoal reached = ReplanGoal::kIdeal;
+  // What the intent would avoid, but nothing else is left: links by their lower end; sorted.
+  std::vector<PortRef> needed_links;
+  std::vector<NodeIndex> needed_switches;
 };
 
 // Every plan that comes back is proved.

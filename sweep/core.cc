@@ -352,8 +352,10 @@ void Core::StartProgramming(Instant now) {
   const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
   may_settle_ = true;
   awaited_plan_ = awaited_cables_ = next_id_++;
-  effects_.compute =
-      ComputePlan{*awaited_plan_, snapshot_, lids_, options_.routing, routes_, settle};
+  effects_.compute = ComputePlan{
+      *awaited_plan_, snapshot_,
+      lids_,          options_.routing,
+      routes_,        settle ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kWhole};
   programmer_ = std::make_unique<Programmer>(
       ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
       problems_, options_, CookieBase(Owner::kProgrammer));
@@ -379,7 +381,7 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
   const bool news = this->plan() != plan;
   if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
-  if (result.settled)
+  if (result.reached == routing::ReplanGoal::kIdeal)
     settle_at_ = kNever;
   else if (news && settle_at_ == kNever)  // Another fault does not put it off.
     settle_at_ = now + options_.sweep.settle_after;

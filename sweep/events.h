@@ -106,7 +106,7 @@ struct ComputePlan {
   std::shared_ptr<const fabric::LidTable> lids;
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RouteState> before;  // May be null.
-  bool settle = true;  // False: the least change of `before` will do for now.
+  routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
 };
 // All or none: holds written or replaced, and ids taken out.
 struct PersistHolds {

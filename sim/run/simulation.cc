@@ -96,8 +96,8 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     Enter(Part::kRouting);
     const fabric::Intent intent;
     const sweep::ComputePlan& task = *effects.compute;
-    auto result = routing::Replan(
-        {*task.snapshot, *task.lids, intent, task.options, task.before, task.settle});
+    auto result =
+        routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.goal});
     manager.plans.push_back({now_ + manager.plan_time,
                              {task.id, std::move(result)},
                              sweep::CheckCables(*task.snapshot, task.options.host_patterns)});

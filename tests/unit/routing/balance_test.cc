@@ -53,8 +53,7 @@ struct Balanced {
 Balanced BalanceAll(const TestFabric& fabric, int threads = 1) {
   RoutingOptions options;
   options.threads = threads;
-  const fabric::Intent intent;
-  const RoutingInput input{*fabric.snapshot, fabric.lids, intent, options, nullptr};
+  const RoutingInput input{*fabric.snapshot, fabric.lids, options, nullptr};
   Balanced result;
   for (const bool balance : {false, true}) {
     PlanBuilder builder(input, "test");

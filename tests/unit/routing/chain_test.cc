@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 ChainResult TryChain(const TestFabric& fabric, std::vector<std::string> chain) {
   RoutingOptions options;
   options.chain = std::move(chain);
-  return RunChain({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
+  return RunChain({*fabric.snapshot, fabric.lids, options});
 }
 
 TEST(Chain, TakesTheFirstEngineThatVerifies) {
@@ -44,8 +44,7 @@ TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch()) options.roots = {node.guid()};  // The last one made is a core.
   });
-  const fabric::Intent intent;
-  ChainResult result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  ChainResult result = RunChain({*fabric.snapshot, fabric.lids, options});
   ASSERT_NE(result.plan, nullptr);
   EXPECT_EQ(result.plan->engine, "layered");
   ASSERT_EQ(result.steps.size(), 2u);
@@ -56,13 +55,13 @@ TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
 
   // Nothing is left to compare with.
   options.chain = {"up_down"};
-  result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  result = RunChain({*fabric.snapshot, fabric.lids, options});
   ASSERT_NE(result.plan, nullptr);
   EXPECT_EQ(result.steps.size(), 1u);
 
   // The next one is compared, and is no better.
   options.chain = {"up_down", "up_down"};
-  result = RunChain({*fabric.snapshot, fabric.lids, intent, options});
+  result = RunChain({*fabric.snapshot, fabric.lids, options});
   ASSERT_EQ(result.steps.size(), 2u);
   EXPECT_TRUE(result.steps[0].chosen);
   EXPECT_THAT(result.steps[1].reason, HasSubstr("while up_down stays at"));
@@ -80,11 +79,10 @@ TEST(Chain, TellsWhenEachPhaseBegins) {
   RoutingOptions options;
   options.chain = {"dfsssp", "min_hop", "up_down"};
   std::vector<std::string> told;
-  RunChain({*fabric.snapshot, fabric.lids, fabric::Intent{}, options},
-           [&told](std::string_view engine, ChainPhase phase) {
-             told.push_back((phase == ChainPhase::kCompute ? "compute " : "verify ") +
-                            std::string(engine));
-           });
+  RunChain({*fabric.snapshot, fabric.lids, options}, [&told](std::string_view engine,
+                                                             ChainPhase phase) {
+    told.push_back((phase == ChainPhase::kCompute ? "compute " : "verify ") + std::string(engine));
+  });
   EXPECT_THAT(
       told, ElementsAre("compute min_hop", "verify min_hop", "compute up_down", "verify up_down"));
 }

@@ -223,8 +223,7 @@ TEST_P(BothEngines, WaysLongerThanAByteAreDeclined) {
   for (size_t s = 0; s + 1 < 300; ++s) maker.Cable(s, s + 1);
   const TestFabric fabric = maker.Build();
   const RoutingOptions options;
-  const auto plan =
-      MakeEngine(GetParam())->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
+  const auto plan = MakeEngine(GetParam())->Compute({*fabric.snapshot, fabric.lids, options});
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 

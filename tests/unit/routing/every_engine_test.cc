@@ -117,8 +117,7 @@ class EveryEngine : public ::testing::TestWithParam<std::string> {
     RoutingOptions options;
     options.threads = threads;
     options.lanes_max = lanes;
-    return MakeEngine(GetParam())
-        ->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options});
+    return MakeEngine(GetParam())->Compute({*fabric.snapshot, fabric.lids, options});
   }
 };
 

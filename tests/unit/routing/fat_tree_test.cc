@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 absl::StatusOr<RoutingPlan> TryFatTree(const TestFabric& fabric) {
-  return FatTree().Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, RoutingOptions{}});
+  return FatTree().Compute({*fabric.snapshot, fabric.lids, RoutingOptions{}});
 }
 
 FabricMaker Without(FabricMaker maker, double chance, uint64_t seed) {

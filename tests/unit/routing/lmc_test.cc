@@ -31,8 +31,7 @@ class Lmc : public ::testing::TestWithParam<std::tuple<LmcCase, int>> {
     ASSERT_TRUE(made.ok()) << made.status();
     snapshot_ = *made;
     lids_ = testing::LidsInNodeOrder(*snapshot_, static_cast<uint8_t>(lmc));
-    auto plan = MakeEngine(one.engine)
-                    ->Compute({*snapshot_, lids_, fabric::Intent{}, RoutingOptions{}, nullptr});
+    auto plan = MakeEngine(one.engine)->Compute({*snapshot_, lids_, RoutingOptions{}, nullptr});
     ASSERT_TRUE(plan.ok()) << plan.status();
     plan_ = *std::move(plan);
     snapshot_->ForEachNode([&](const fabric::Node& node) {

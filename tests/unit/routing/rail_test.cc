@@ -37,7 +37,7 @@ struct Pod {
   void Route(std::shared_ptr<const fabric::FabricSnapshot> made, uint8_t lmc = 0) {
     snapshot = std::move(made);
     lids = LidsInNodeOrder(*snapshot, lmc);
-    auto computed = Rail().Compute({*snapshot, lids, fabric::Intent{}, options, nullptr});
+    auto computed = Rail().Compute({*snapshot, lids, options, nullptr});
     ASSERT_TRUE(computed.ok()) << computed.status();
     plan = *std::move(computed);
     snapshot->ForEachNode([&](const fabric::Node& node) {
@@ -245,8 +245,7 @@ TEST(RailTest, MisplacedCablesDoNotDisturbTheOthers) {
 
 TEST(RailTest, DeclinesWhereThereAreNoRails) {
   const auto fabric = testing::MakeFatTree(4, 2).Build();
-  const auto plan =
-      Rail().Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, RoutingOptions{}, nullptr});
+  const auto plan = Rail().Compute({*fabric.snapshot, fabric.lids, RoutingOptions{}, nullptr});
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(plan.status()),
               HasSubstr("no rails: each of 8 hosts has one HCA port (the first is "));

@@ -56,8 +56,8 @@ RoutingPlan RouteBy(uint64_t seed, const TestFabric& fabric,
                     const RoutingPlan* previous = nullptr) {
   const char* const names[] = {"up_down", "fat_tree", "rail"};
   const RoutingOptions options;
-  auto plan = MakeEngine(names[seed / 2 % 3])
-                  ->Compute({*fabric.snapshot, fabric.lids, fabric::Intent{}, options, previous});
+  auto plan =
+      MakeEngine(names[seed / 2 % 3])->Compute({*fabric.snapshot, fabric.lids, options, previous});
   if (plan.ok() && !plan->order.empty() && Judge(fabric, *plan).ok) return *std::move(plan);
   return Route(fabric, "up_down", options, previous);
 }
@@ -399,14 +399,14 @@ TEST(Replan, KeepsThePlanThatServesWhereTheChainHasNone) {
   const fabric::Intent intent;
   RoutingOptions options;
   options.chain = {"rail"};
-  const ReplanResult kept = Replan({*fabric.snapshot, fabric.lids, intent, options, before, true});
+  const ReplanResult kept = Replan({*fabric.snapshot, fabric.lids, intent, options, before});
   ASSERT_NE(kept.after, nullptr);
   EXPECT_EQ(kept.after->plan, before->plan);
-  EXPECT_TRUE(kept.settled);
+  EXPECT_EQ(kept.reached, ReplanGoal::kIdeal);
   ASSERT_EQ(kept.steps.size(), 1u);
   EXPECT_FALSE(kept.steps[0].chosen);
   options.chain = {"min_hop", "fat_tree"};  // An engine that is not wanted any more does not stand.
-  EXPECT_NE(Replan({*fabric.snapshot, fabric.lids, intent, options, before, true}).after->plan,
+  EXPECT_NE(Replan({*fabric.snapshot, fabric.lids, intent, options, before}).after->plan,
             before->plan);
 }
 

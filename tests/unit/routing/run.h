@@ -19,8 +19,8 @@ namespace fabricd::testing {
 inline routing::RoutingPlan Route(const TestFabric& fabric, const std::string& engine,
                                   const routing::RoutingOptions& options = {},
                                   const routing::RoutingPlan* previous = nullptr) {
-  const auto plan = routing::MakeEngine(engine)->Compute(
-      {*fabric.snapshot, fabric.lids, fabric::Intent{}, options, previous});
+  const auto plan =
+      routing::MakeEngine(engine)->Compute({*fabric.snapshot, fabric.lids, options, previous});
   if (plan.ok()) return *plan;
   ADD_FAILURE() << engine << " declined: " << plan.status();
   return {};

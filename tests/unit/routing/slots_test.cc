@@ -28,8 +28,7 @@ RoutingPlan ClosedForm(const TestFabric& fabric, const RoutingPlan* previous = n
                        int threads = 0, bool* unserved = nullptr) {
   RoutingOptions options;
   options.threads = threads;
-  const fabric::Intent intent;
-  const RoutingInput input{*fabric.snapshot, fabric.lids, intent, options, previous};
+  const RoutingInput input{*fabric.snapshot, fabric.lids, options, previous};
   PlanBuilder builder(input, "closed_form");
   for (const SwitchGraph& graph : builder.graphs()) {
     const Levels levels = builder.FindLevels(graph);
