@@ -17,6 +17,7 @@ namespace fabricd::sim {
 // between a program and its own node take no part.
 struct MadFaults {
   double loss = 0;       // Probability that the MAD never arrives.
+  double trap_loss = 0;  // The same for traps, on top of it.
   double duplicate = 0;  // That a second copy arrives, up to `jitter` after the first.
   double reorder = 0;    // That it is held back by up to `hold`, so that later ones overtake it.
   // Time on the way: delay plus a uniform part of jitter, on top of SimOptions::link_latency.

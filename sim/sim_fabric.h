@@ -166,6 +166,9 @@ class SimFabric {
   // buffer overrun, 131 flow control update watchdog; repeated until repressed as all traps.
   // kInvalidArgument: another number; kFailedPrecondition: the device is off or has no SM to tell.
   absl::Status RaisePortTrap(Instant now, PortRef port, uint16_t number);
+  // The same, but sent once, at once, whether or not earlier ones were repressed, as firmware that
+  // has lost its mind does; trap 128 too.
+  absl::Status SendStrayTrap(Instant now, PortRef port, uint16_t number);
   // Replaces those it had; Oddities() ends them. REQUIRES: the node exists.
   void SetOddities(NodeIndex node, Oddities oddities);
   absl::StatusOr<NodeIndex> FindNode(const std::string& name) const;
@@ -343,6 +346,7 @@ class SimFabric {
   SimEndpoint Endpoint(PortRef port) const;
 
   // sim_fabric_traps.cc
+  absl::StatusOr<PortRef> TrapSource(PortRef port) const;
   void RaiseTrap(const TrapKey& key, std::optional<TrapDetails> details = std::nullopt);
   void ScheduleTrap(Instant at, const TrapKey& key, uint32_t serial);
   void SendTrap(const TrapKey& key, const Trap& trap);

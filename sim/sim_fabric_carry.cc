@@ -58,7 +58,9 @@ bool SimFabric::MeetsFate(const Packet& packet, Duration& wait) {
     return limit > Duration::zero() ? Duration(rng_.Below(static_cast<uint64_t>(limit.count()) + 1))
                                     : Duration::zero();
   };
-  if (faults.loss > 0 && rng_.Chance(LossOf(packet, faults.loss))) {
+  const bool is_trap = packet.IsSmp() && packet.method() == static_cast<uint8_t>(Method::kTrap);
+  if ((faults.loss > 0 && rng_.Chance(LossOf(packet, faults.loss))) ||
+      (is_trap && faults.trap_loss > 0 && rng_.Chance(faults.trap_loss))) {
     ++stats_.lost_by_fault;
     return false;
   }

@@ -112,15 +112,36 @@ absl::Status SimFabric::RaisePortTrap(Instant now, PortRef port, uint16_t number
   }
   FABRICD_RETURN_IF_ERROR(CheckSocket(port));
   RunDue(now);
-  const PortRef source{port.node, Device(port.node).ManagementPort(port.port)};
-  const wire::PortInfo& info = Port(source).info;
-  if (!nodes_[port.node.value()].running || !info.lid || !info.master_sm_lid) {
-    return FailedPrecondition("'{}' port {} knows no subnet manager to tell",
-                              Device(port.node).description(), port.port);
-  }
-  RaiseTrap({source, number, port.port});
+  const absl::StatusOr<PortRef> source = TrapSource(port);
+  if (!source.ok()) return source.status();
+  RaiseTrap({*source, number, port.port});
   RunDue(now_);
   return absl::OkStatus();
+}
+
+absl::Status SimFabric::SendStrayTrap(Instant now, PortRef port, uint16_t number) {
+  if (number < wire::kTrapLinkStateChange || number > wire::kTrapFlowControlWatchdog) {
+    return InvalidArgument("trap {} is not one of a link (128-131)", number);
+  }
+  FABRICD_RETURN_IF_ERROR(CheckSocket(port));
+  RunDue(now);
+  const absl::StatusOr<PortRef> source = TrapSource(port);
+  if (!source.ok()) return source.status();
+  Trap trap;
+  trap.transaction_id = static_cast<uint64_t>(source->node.value() + 1) << 32 | next_trap_id_++;
+  const bool of_port = number != wire::kTrapLinkStateChange;
+  SendTrap({*source, number, of_port ? port.port : PortNum(0)}, trap);
+  RunDue(now_);
+  return absl::OkStatus();
+}
+
+// The end port that tells of `port`. kFailedPrecondition: it knows nobody to tell.
+absl::StatusOr<PortRef> SimFabric::TrapSource(PortRef port) const {
+  const PortRef source{port.node, Device(port.node).ManagementPort(port.port)};
+  const wire::PortInfo& info = Port(source).info;
+  if (nodes_[port.node.value()].running && info.lid && info.master_sm_lid) return source;
+  return FailedPrecondition("'{}' port {} knows no subnet manager to tell",
+                            Device(port.node).description(), port.port);
 }
 
 void SimFabric::RaiseTrap(const TrapKey& key, std::optional<Details> details) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/fault_injector.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "mad/wire/mad_header.h"
@@ -22,6 +24,7 @@ void FaultInjector::Start() {
   mads.delay = Microseconds(faults_.delay_us);
   mads.jitter = Microseconds(faults_.jitter_us);
   mads.hold = Microseconds(faults_.hold_us);
+  mads.trap_loss = faults_.trap_loss;
   simulation_.fabric().SetMadFaults(mads);
   for (int i = 0; i < Count(faults_.sick_links) && faults_.sick_loss > 0; ++i)
     simulation_.fabric().SetLinkLoss(OneOf(places_.cables(), rng_), faults_.sick_loss);
@@ -35,6 +38,12 @@ void FaultInjector::Plan() {
   Repeat(faults_.outages, &FaultInjector::PlanOutage);
   Repeat(faults_.port_traps, &FaultInjector::PlanPortTrap);
   Repeat(faults_.odd_devices, &FaultInjector::MakeSomeDeviceOdd);
+  PlanCuts();
+  Repeat(faults_.deaths, &FaultInjector::PlanDeath);
+  Repeat(faults_.switch_reboots, &FaultInjector::PlanSwitchReboot);
+  Repeat(faults_.nic_flaps, &FaultInjector::PlanNicFlap);
+  Repeat(faults_.trains, &FaultInjector::PlanTrain);
+  Repeat(faults_.storms, &FaultInjector::PlanStorm);
 }
 
 void FaultInjector::PlanPartitions() { Repeat(faults_.partitions, &FaultInjector::PlanPartition); }
@@ -59,13 +68,15 @@ void FaultInjector::Repeat(double times, void (FaultInjector::*plan)()) {
 }
 
 Instant FaultInjector::SomeTime() {
-  return simulation_.now() + UpTo(Seconds(faults_.phase_s), rng_);
+  const double span = std::max(0.0, faults_.phase_s - faults_.from_s);
+  return simulation_.now() + Seconds(faults_.from_s) + UpTo(Seconds(span), rng_);
 }
 
 // ---- cables
 
-void FaultInjector::PlanFlap() {
-  const PortRef cable = OneOf(places_.cables(), rng_);
+void FaultInjector::PlanFlap() { FlapOnce(OneOf(places_.cables(), rng_)); }
+
+void FaultInjector::FlapOnce(PortRef cable) {
   const Instant from = SomeTime();
   simulation_.At(from, [this, cable] { Unplug(cable); });
   simulation_.At(from + UpTo(seconds(3), rng_), [this, cable] { Plug(cable); });

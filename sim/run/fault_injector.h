@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FaultInjector: what goes wrong with the fabric in a run, by the values that its seed has drawn:
-// MADs lost, doubled and held back; cables that flap, fall silent or lose much; nodes that reboot,
-// leave, lose power or answer oddly; traps of ports; partitions. What befalls the managers
-// themselves is the Cast's.
+// MADs lost, doubled and held back; cables that flap once or regularly, fall silent, lose much or
+// stay pulled; nodes that reboot, leave, lose power or answer oddly; traps of ports, single and in
+// storms; partitions. What befalls the managers themselves is the Cast's.
+//
+// As an observer it sees when tables are written, to pull cables just then.
 #pragma once
 
 #include <functional>
@@ -19,7 +21,7 @@
 
 namespace fabricd::sim {
 
-class FaultInjector {
+class FaultInjector : public SimObserver {
  public:
   // Told what happens, when it happens.
   using Note = std::function<void(const std::string& text)>;
@@ -39,6 +41,7 @@ class FaultInjector {
   void Start();
   // Draws all but the partitions, which then happen within the next `Faults::phase_s`.
   void Plan();
+  void OnServed(const Served& served) override;
   // Two that sit on the fabric then are cut off from each other.
   void PlanPartitions();
   // Ends everything: all cables and nodes are there and speak. What remains is firmware that never
@@ -57,6 +60,18 @@ class FaultInjector {
   void PlanOutage();
   void PlanPortTrap();
   void PlanPartition();
+  // fault_injector_links.cc
+  void PlanCuts();
+  void PlanDeath();
+  void PlanSwitchReboot();
+  void PlanNicFlap();
+  void PlanTrain();
+  void RunTrain(PortRef cable, bool up);
+  void PlanStorm();
+  void RunStorm(PortRef port, uint16_t number, Instant end);
+  std::vector<NodeIndex> Switches() const;
+  std::vector<PortRef> Cables(bool of_end_ports) const;
+  void FlapOnce(PortRef cable);
   void MakeSomeDeviceOdd();
   std::pair<Oddities, const char*> DrawOddity();
   void EndOddities();
@@ -79,6 +94,8 @@ class FaultInjector {
   Rng& rng_;
   const Note note_;
   std::map<NodeIndex, Oddities> odd_;
+  int push_cuts_left_ = 0;   // They begin with the first of `Faults::cuts`.
+  uint64_t sets_to_go_ = 0;  // Table writes until the next.
   bool stopped_ = false;
   bool partitioned_ = false;
 };

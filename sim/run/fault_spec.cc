@@ -62,7 +62,60 @@ constexpr FaultClass kClasses[] = {
      &Faults::up_under_faults,
      1,
      {0, 0, 0}},
+    {"trap_loss", "probability that a trap never arrives", &Faults::trap_loss, 1, {0, 0, 0}},
+    {"from_s",
+     "seconds before the first fault of a cable or node",
+     &Faults::from_s,
+     3600,
+     {0, 0, 0}},
+    {"cuts",
+     "cables between switches that are pulled until the faults stop",
+     &Faults::cuts,
+     1000,
+     {0, 0, 0}},
+    {"cut_gap_ms",
+     "milliseconds within which all of those are pulled",
+     &Faults::cut_gap_ms,
+     1e6,
+     {0, 0, 0}},
+    {"push_cuts",
+     "further ones, each pulled while tables are being written",
+     &Faults::push_cuts,
+     1000,
+     {0, 0, 0}},
+    {"deaths", "switches without power until the faults stop", &Faults::deaths, 1000, {0, 0, 0}},
+    {"switch_reboots",
+     "switches that restart and lose their tables",
+     &Faults::switch_reboots,
+     1000,
+     {0, 0, 0}},
+    {"nic_flaps",
+     "cables of end ports that are pulled and put back",
+     &Faults::nic_flaps,
+     1000,
+     {0, 0, 0}},
+    {"trains", "cables between switches that flap regularly", &Faults::trains, 1000, {0, 0, 0}},
+    {"train_period_s", "seconds from flap to flap", &Faults::train_period_s, 3600, {1, 1, 1}},
+    {"train_down",
+     "part of that for which the cable is pulled",
+     &Faults::train_down,
+     1,
+     {0.5, 0.5, 0.5}},
+    {"storms", "ports of switches that send traps without end", &Faults::storms, 1000, {0, 0, 0}},
+    {"storm_rate", "traps a second of each", &Faults::storm_rate, 1e5, {1000, 1000, 1000}},
+    {"storm_s", "seconds that a storm lasts", &Faults::storm_s, 3600, {1, 1, 1}},
+    {"storm_trap",
+     "128, 129, 130 or 131; another number: one of them by chance",
+     &Faults::storm_trap,
+     1000,
+     {0, 0, 0}},
+    {"holds", "holds that are set and lifted", &Faults::holds, 1000, {0, 0, 0}},
 };
+// Of trap_loss, and all that follow.
+constexpr size_t kOwnDraws = 25;
+static_assert(kClasses[kOwnDraws].value == &Faults::trap_loss);
+
+constexpr const char* kOthers = "others";
 
 std::vector<std::string> Words(const std::string& line) {
   std::vector<std::string> words;
@@ -112,6 +165,7 @@ FaultSpec StandardFaults() {
 absl::StatusOr<FaultSpec> ReadFaults(const std::string& text) {
   FaultSpec spec = StandardFaults();
   std::vector<char> given(spec.size(), 0);
+  bool others_low = false;
   std::string faults;
   int number = 0;
   for (size_t from = 0; from < text.size(); ++number) {
@@ -123,7 +177,10 @@ absl::StatusOr<FaultSpec> ReadFaults(const std::string& text) {
                                  [&](const FaultClass& each) { return words[0] == each.name; });
     const auto index = static_cast<size_t>(of - std::begin(kClasses));
     absl::Status status;
-    if (of == std::end(kClasses)) {
+    if (words[0] == kOthers) {
+      if (words.size() != 2 || words[1] != "low") status = InvalidArgument("others takes 'low'");
+      others_low = true;
+    } else if (of == std::end(kClasses)) {
       status = InvalidArgument("no fault class '{}'", words[0]);
     } else if (std::exchange(given[index], 1) != 0) {
       status = InvalidArgument("{} is given twice", words[0]);
@@ -137,6 +194,10 @@ absl::StatusOr<FaultSpec> ReadFaults(const std::string& text) {
           fmt::format("{}line {}: {}", faults.empty() ? "" : "; ", number + 1, Message(status));
   }
   if (!faults.empty()) return InvalidArgument("{}", faults);
+  for (size_t i = 0; others_low && i < spec.size(); ++i) {
+    const double low = kClasses[i].standard.low;
+    if (given[i] == 0) spec[i] = {low, low, low};
+  }
   return spec;
 }
 
@@ -152,11 +213,14 @@ std::string WriteFaults(const FaultSpec& spec) {
 
 Faults DrawFaults(const FaultSpec& spec, Rng& rng) {
   Faults drawn{};
+  Rng later = rng;
+  later = Rng(later.Next());
   for (size_t i = 0; i < spec.size(); ++i) {
     const FaultRange& range = spec[i];
+    Rng& from = i < kOwnDraws ? rng : later;
     // Drawn for every class, so that a change of one range leaves the others' values alone.
-    const uint64_t kind = rng.Below(8);
-    const double part = static_cast<double>(rng.Below(1001)) / 1000;
+    const uint64_t kind = from.Below(8);
+    const double part = static_cast<double>(from.Below(1001)) / 1000;
     double value = range.low + (range.high - range.low) * part;
     if (kind == 0) value = range.extreme;
     if (kind == 1 || kind == 2) value = range.low;

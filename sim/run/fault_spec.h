@@ -4,7 +4,8 @@
 //
 // Text: one class a line, `NAME LOW [HIGH [EXTREME]]`, # begins a comment. One number: every seed
 // has it. LOW HIGH: a seed in four has LOW, the others anything between. With EXTREME one seed in
-// eight has that. A class that is not named has its standard range.
+// eight has that. A class that is not named has its standard range, or, where a line says `others
+// low`, the LOW of that in every seed: nothing that is a fault.
 #pragma once
 
 #include <span>
@@ -28,6 +29,11 @@ struct Faults {
   // Of the managers.
   double managers, foreign_sms, kills, moves, partitions, store_ms, plan_ms;
   double up_under_faults;
+  // From here on drawn from a generator of their own: the seeds of before stay the runs they were.
+  double trap_loss, from_s;
+  double cuts, cut_gap_ms, push_cuts, deaths, switch_reboots, nic_flaps;
+  double trains, train_period_s, train_down;
+  double storms, storm_rate, storm_s, storm_trap, holds;
 };
 
 struct FaultRange {

@@ -82,7 +82,8 @@ TableWatch::Options MakeTableWatchOptions(const Faults& faults, const sweep::Cor
   options.credit_loops = core.routing.lanes_max == 1;
   // A trap, a look at the switch and a plan; where traps are lost, two light sweeps.
   options.notice = seconds(1) + Microseconds(faults.plan_ms * 2000);
-  if (faults.loss > 0 || Count(faults.mutes) > 0 || Count(faults.sick_links) > 0)
+  if (faults.loss > 0 || faults.trap_loss > 0 || Count(faults.mutes) > 0 ||
+      Count(faults.sick_links) > 0)
     options.notice += 2 * core.sweep.light_interval;
   return options;
 }
@@ -105,6 +106,7 @@ class Run {
                .on_start = [this](size_t manager) { OnStart(manager); }}) {
     result_.drawn = drawn_;
     observers_.Add(&watch_);
+    observers_.Add(&injector_);
     if (options.watch_tables && IsTableWatchFair(drawn_)) observers_.Add(&table_watch_);
     simulation_.fabric().SetObserver(&observers_);
   }

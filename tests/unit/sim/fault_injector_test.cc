@@ -90,6 +90,14 @@ Faults Heavy() {
   faults.flaps = faults.mutes = faults.reboots = 10;
   faults.departures = faults.outages = faults.partitions = 10;
   faults.odd_devices = 10;
+  faults.cuts = 3;
+  faults.cut_gap_ms = 50;
+  faults.deaths = faults.switch_reboots = faults.nic_flaps = faults.trains = 5;
+  faults.train_period_s = 2;
+  faults.train_down = 0.3;
+  faults.storms = 2;
+  faults.storm_rate = 100;
+  faults.storm_s = 1;
   return faults;
 }
 
@@ -117,8 +125,9 @@ class FaultInjectorTest : public PlacesTest {
 TEST_F(FaultInjectorTest, EveryKindHappens) {
   PlanAll();
   simulation_.RunFor(seconds(60));
-  for (const char* what : {"pulled", "plugged", "falls silent", "speaks again", "reboots",
-                           "loses power", "has power", "partition:", "the partition is over"})
+  for (const char* what :
+       {"pulled", "plugged", "falls silent", "speaks again", "reboots", "loses power", "has power",
+        "partition:", "the partition is over", "storm of traps"})
     EXPECT_THAT(story_, Contains(HasSubstr(what)));
 }
 
