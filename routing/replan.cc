@@ -40,6 +40,17 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     result.after = LeastChange(input, usable, false);
 }
 
+// Old entries are followed on the links that there are, whether or not they may be used.
+PushPlan Order(const ReplanInput& input, const RouteState& after) {
+  const RoutingPlan* before = input.before ? input.before->plan.get() : nullptr;
+  const auto order = [&](const LinkMap& links) {
+    return OrderPush({links, *input.applied, before, *after.plan, input.options.threads});
+  };
+  if (input.intent.empty()) return order(after.links);
+  LinkChanges changes;
+  return order(after.links.Next(input.snapshot, input.lids, changes));
+}
+
 }  // namespace
 
 ReplanResult Replan(const ReplanInput& input) {
@@ -48,6 +59,7 @@ ReplanResult Replan(const ReplanInput& input) {
   result.needed_links = usable.needed_links;
   result.needed_switches = usable.needed_switches;
   Compute(input, usable, result);
+  if (input.applied && result.after) result.push = Order(input, *result.after);
   return result;
 }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fabric/intent.h"
 #include "routing/engine.h"
+#include "routing/push_plan.h"
 #include "routing/repair.h"
 
 namespace fabricd::routing {
@@ -28,6 +30,8 @@ struct ReplanInput {
   const RoutingOptions& options;
   std::shared_ptr<const RouteState> before;  // Null: there is no plan yet.
   ReplanGoal goal = ReplanGoal::kIdeal;      // Where `before` cannot be mended it is kIdeal.
+  // What the switches hold; null: no push is wanted.
+  const AppliedTables* applied = nullptr;
 };
 
 struct ReplanResult {
@@ -41,6 +45,8 @@ struct ReplanResult {
   // What the intent would avoid, but nothing else is left: links by their lower end; sorted.
   std::vector<PortRef> needed_links;
   std::vector<NodeIndex> needed_switches;
+  // How to write `after` over ReplanInput::applied. None: there is no plan, or it was not wanted.
+  std::optional<PushPlan> push;
 };
 
 // Every plan that comes back is proved.

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/push_plan.h"
+
+#include <span>
+#include <utility>
+
+#include "routing/parallel.h"
+#include "routing/push_stages.h"
+#include "routing/push_view.h"
+
+namespace fabricd::routing {
+namespace {
+
+using Changed = PushView::Changed;
+
+constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
+
+// The waves of one block number on all switches. Used by one thread for one block after another.
+class BlockWaves {
+ public:
+  explicit BlockWaves(const PushView& view)
+      : view_(view), links_(view.links()), marks_(links_.size()), seen_(links_.size(), 0) {}
+
+  // Appends the writes; their stage is 0.
+  void Run(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
+    block_ = changed[0].block;
+    for (const Changed& one : changed) At(one.at).changed = one.lids;
+    waits_.assign(changed.size(), {});
+    const uint64_t carried = Carried(changed);
+    for (size_t c = 0; c < changed.size(); ++c)
+      ForEachBit(changed[c].lids & carried,
+                 [&](uint32_t i) { FindWaits(changed[c].at, i, waits_[c]); });
+    Schedule(changed, writes);
+    for (uint32_t s : touched_) marks_[s] = {};
+    touched_.clear();
+  }
+
+ private:
+  // Bits by LID of the block.
+  struct Marks {
+    uint64_t changed = 0;
+    uint64_t left = 0, wanted = 0;  // Of Schedule(): not written yet, and waited for.
+    uint64_t known = 0, safe = 0, on_the_way = 0;
+    uint64_t old_known = 0, old_arrives = 0;
+    bool touched = false;
+  };
+  // Entries of one switch that must be written after those of another.
+  struct Wait {
+    uint32_t on;
+    uint64_t lids;
+  };
+
+  Marks& At(uint32_t s) {
+    if (!marks_[s].touched) {
+      marks_[s].touched = true;
+      touched_.push_back(s);
+    }
+    return marks_[s];
+  }
+  LidPlace Place(uint32_t i) const { return links_.place(size_t{block_} * Row::kBlock + i); }
+  uint8_t New(uint32_t s, uint32_t i) const { return view_.Desired(s, block_)[i]; }
+  bool Delivers(uint32_t s, uint32_t i, uint8_t out) const {
+    const LidPlace place = Place(i);
+    return s == place.at && out == place.port;
+  }
+
+  // LIDs that old entries still lead somewhere: of the others nobody loses anything.
+  uint64_t Carried(std::span<const Changed> changed) const {
+    uint64_t carried = 0;
+    for (const Changed& one : changed) {
+      if (view_.IsEmpty(one.at) && !view_.IsUnsure(block_)) continue;
+      ForEachBit(one.lids & ~carried, [&](uint32_t i) {
+        view_.ForEachOld(one.at, block_, i, [&](uint8_t out) {
+          if (Delivers(one.at, i, out) || links_.far(one.at, out).IsSwitch()) carried |= Bit(i);
+        });
+      });
+    }
+    return carried;
+  }
+
+  template <typename Visit>
+  void ForEachValue(uint32_t s, uint32_t i, Visit&& visit) {
+    if (At(s).changed & Bit(i)) view_.ForEachOld(s, block_, i, visit);
+    visit(New(s, i));
+  }
+
+  // Whether a packet arrives from here whatever has been written and whatever will be.
+  bool IsSafe(uint32_t s, uint32_t i) {
+    Marks& marks = At(s);
+    if (marks.on_the_way & Bit(i)) return false;
+    if (marks.known & Bit(i)) return marks.safe & Bit(i);
+    marks.on_the_way |= Bit(i);
+    bool safe = true;
+    ForEachValue(s, i, [&](uint8_t out) {
+      if (!safe || Delivers(s, i, out)) return;
+      const FarEnd far = links_.far(s, out);
+      safe = far.IsSwitch() && far.head != s && IsSafe(far.head, i);
+    });
+    marks.on_the_way &= ~Bit(i);
+    marks.known |= Bit(i);
+    if (safe) marks.safe |= Bit(i);
+    return safe;
+  }
+
+  // Whether old entries alone may bring a packet home from here.
+  bool OldArrives(uint32_t from, uint32_t i) {
+    if (view_.IsUnsure(block_)) return true;
+    path_.clear();
+    bool arrives = false;
+    for (uint32_t s = from;;) {
+      Marks& marks = At(s);
+      if (marks.old_known & Bit(i)) {  // Also where the old entries go in a circle.
+        arrives = marks.old_arrives & Bit(i);
+        break;
+      }
+      marks.old_known |= Bit(i);
+      path_.push_back(s);
+      const uint8_t out = view_.Applied(s, block_)[i];
+      arrives = Delivers(s, i, out);
+      const FarEnd far = links_.far(s, out);
+      if (arrives || !far.IsSwitch()) break;
+      s = far.head;
+    }
+    for (uint32_t s : path_)
+      if (arrives) marks_[s].old_arrives |= Bit(i);
+    return arrives;
+  }
+
+  // Whether some mixture leads from `from` back to it by its new entry.
+  bool MayCircle(uint32_t from, uint32_t i) {
+    ++search_;
+    open_.assign(1, links_.far(from, New(from, i)).head);
+    seen_[open_[0]] = search_;
+    while (!open_.empty()) {
+      const uint32_t s = open_.back();
+      open_.pop_back();
+      if (s == from) return true;
+      if ((At(s).known & Bit(i)) && (marks_[s].safe & Bit(i))) continue;
+      ForEachValue(s, i, [&](uint8_t out) {
+        const FarEnd far = links_.far(s, out);
+        if (!far.IsSwitch() || seen_[far.head] == search_) return;
+        seen_[far.head] = search_;
+        open_.push_back(far.head);
+      });
+    }
+    return false;
+  }
+
+  void FindWaits(uint32_t s, uint32_t i, std::vector<Wait>& waits) {
+    FarEnd far = links_.far(s, New(s, i));
+    if (!far.IsSwitch() || IsSafe(far.head, i)) return;
+    if (!OldArrives(s, i) && !MayCircle(s, i)) return;
+    for (uint32_t hops = 0; far.IsSwitch() && hops <= links_.size(); ++hops) {
+      if (IsSafe(far.head, i)) return;
+      if (At(far.head).changed & Bit(i)) AddWait(far.head, i, waits);
+      far = links_.far(far.head, New(far.head, i));
+    }
+  }
+  static void AddWait(uint32_t on, uint32_t i, std::vector<Wait>& waits) {
+    for (Wait& wait : waits)
+      if (wait.on == on) {
+        wait.lids |= Bit(i);
+        return;
+      }
+    waits.push_back({on, Bit(i)});
+  }
+
+  // Whole blocks as soon as all of their entries may go; where each waits for another, the parts
+  // that others wait for.
+  void Schedule(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
+    for (const Changed& one : changed) marks_[one.at].left = one.lids;
+    std::vector<std::pair<size_t, uint64_t>> whole, parts;
+    size_t left = changed.size();
+    for (uint16_t wave = 0; left > 0; ++wave) {
+      FindReady(changed, whole, parts);
+      if (whole.empty()) whole.swap(parts);
+      // Only a plan that goes in circles itself can have this: there is no order to keep.
+      for (size_t c = 0; whole.empty() && c < changed.size(); ++c)
+        if (marks_[changed[c].at].left) whole.emplace_back(c, marks_[changed[c].at].left);
+      for (const auto& [c, lids] : whole) {
+        uint64_t& rest = marks_[changed[c].at].left;
+        rest &= ~lids;
+        left -= rest == 0;
+        writes.push_back(
+            {links_.node(changed[c].at), static_cast<uint16_t>(block_), 0, wave, lids, false});
+      }
+    }
+  }
+  void FindReady(std::span<const Changed> changed, std::vector<std::pair<size_t, uint64_t>>& whole,
+                 std::vector<std::pair<size_t, uint64_t>>& parts) {
+    whole.clear();
+    parts.clear();
+    for (size_t c = 0; c < changed.size(); ++c) {
+      uint64_t ready = marks_[changed[c].at].left;
+      for (const Wait& wait : waits_[c]) ready &= ~(wait.lids & marks_[wait.on].left);
+      if (ready != 0) (ready == marks_[changed[c].at].left ? whole : parts).emplace_back(c, ready);
+    }
+    if (!whole.empty()) return;
+    for (const Changed& one : changed) marks_[one.at].wanted = 0;
+    for (size_t c = 0; c < changed.size(); ++c)
+      for (const Wait& wait : waits_[c])
+        marks_[wait.on].wanted |= wait.lids & marks_[changed[c].at].left;
+    for (auto& [c, lids] : parts) lids &= marks_[changed[c].at].wanted;
+    parts.erase(std::remove_if(parts.begin(), parts.end(),
+                               [](const auto& part) { return part.second == 0; }),
+                parts.end());
+  }
+
+  const PushView& view_;
+  const LinkMap& links_;
+  uint32_t block_ = 0;
+  std::vector<Marks> marks_;  // [switch]
+  std::vector<uint32_t> touched_;
+  std::vector<std::vector<Wait>> waits_;  // [changed block]
+  std::vector<uint32_t> path_, open_;
+  std::vector<uint32_t> seen_;  // [switch] Number of the search.
+  uint32_t search_ = 0;
+};
+
+// What is written in one stage of one block number.
+struct Batch {
+  uint16_t stage = 0;
+  std::vector<Changed> own;  // Where it is a part of what changes.
+  std::span<const Changed> changed;
+};
+
+std::vector<Batch> FindBatches(const std::vector<Changed>& changed, const PushStages& stages) {
+  std::vector<Batch> batches;
+  auto part = stages.parts.begin();
+  for (size_t begin = 0, end; begin < changed.size(); begin = end) {
+    for (end = begin; end < changed.size() && changed[end].block == changed[begin].block;) ++end;
+    const std::span<const Changed> all(&changed[begin], end - begin);
+    if (stages.one) batches.push_back({0, {}, all});
+    for (; part != stages.parts.end() && part->block == changed[begin].block; ++part) {
+      if (part->withdraw) continue;
+      Batch& batch = batches.emplace_back();
+      batch.stage = part->stage;
+      for (const Changed& one : all)
+        if (const uint64_t lids = one.lids & part->lids)
+          batch.own.push_back({one.block, one.at, lids});
+    }
+  }
+  for (Batch& batch : batches)
+    if (!batch.own.empty()) batch.changed = batch.own;
+  return batches;
+}
+
+void AddWithdrawals(const PushView& view, const PushStages& stages,
+                    std::vector<TableWrite>& writes) {
+  for (const PushStages::Part& part : stages.parts) {
+    if (!part.withdraw) continue;
+    for (const Changed& one : view.changed())
+      if (const uint64_t lids = one.lids & part.lids; one.block == part.block && lids)
+        writes.push_back({view.links().node(one.at), one.block, part.stage, 0, lids, true});
+  }
+}
+
+std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
+                                               const std::vector<Batch>& batches, int threads) {
+  std::vector<std::vector<TableWrite>> writes(batches.size());
+  Parallel parallel(threads);
+  const size_t parts = std::min<size_t>(
+      batches.size(), 4 * static_cast<size_t>(std::max(parallel.concurrency(), 1)));
+  parallel.For(parts, [&](size_t part) {
+    BlockWaves waves(view);
+    for (size_t batch = part; batch < batches.size(); batch += parts) {
+      waves.Run(batches[batch].changed, writes[batch]);
+      for (TableWrite& write : writes[batch]) write.stage = batches[batch].stage;
+    }
+  });
+  return writes;
+}
+
+}  // namespace
+
+PushPlan OrderPush(const PushInput& input) {
+  const PushView view(input);
+  PushPlan push;
+  PushStages stages = FindStages(input, view);
+  push.hitless = stages.why_not.empty();
+  AddWithdrawals(view, stages, push.writes);
+  for (const auto& writes : FindWaves(view, FindBatches(view.changed(), stages), input.threads))
+    push.writes.insert(push.writes.end(), writes.begin(), writes.end());
+  push.why_not = std::move(stages.why_not);
+  std::sort(push.writes.begin(), push.writes.end(), [](const TableWrite& a, const TableWrite& b) {
+    return std::tie(a.stage, a.wave, a.block, a.node) < std::tie(b.stage, b.wave, b.block, b.node);
+  });
+  for (const TableWrite& write : push.writes) {
+    push.stages = std::max<uint16_t>(push.stages, write.stage + 1);
+    push.waves = std::max<uint16_t>(push.waves, write.wave + 1);
+  }
+  return push;
+}
+
+}  // namespace fabricd::routing
