@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/consequences.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "routing/block_mask.h"
+#include "routing/graph.h"
+#include "routing/link_load.h"
+#include "routing/parallel.h"
+
+namespace fabricd::routing {
+namespace {
+
+// Which LIDs can reach each other by some way. Plans are proved, so a way is a route.
+class Reach {
+ public:
+  explicit Reach(const LinkMap& links) : links_(links), pieces_(links.Pieces()) {}
+
+  // LinkMap::kNone: nowhere.
+  uint32_t PieceOf(size_t lid) const {
+    const LidPlace place = links_.place(lid);
+    return place.IsNowhere() ? LinkMap::kNone : pieces_[place.at];
+  }
+
+ private:
+  const LinkMap& links_;
+  const std::vector<uint32_t> pieces_;  // [switch]
+};
+
+class Judge {
+ public:
+  Judge(const JudgeInput& input, const ReplanResult& result)
+      : input_(input),
+        before_(input.now->links),
+        after_(result.after->links),
+        old_(*input.now),
+        new_(*result.after) {}
+
+  void Run(Consequences& out) const {
+    CountPairs(out);
+    FindCutOff(out);
+    CountEntries(out);
+    Parallel parallel(input_.options.threads);
+    out.load_before = out.load_after = Load(old_, parallel);
+    if (old_.plan != new_.plan) out.load_after = Load(new_, parallel);
+  }
+
+ private:
+  void CountPairs(Consequences& out) const {
+    std::map<uint32_t, uint64_t> was;
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> kept;
+    ForEachLid([&](size_t lid, PortRef) {
+      const uint32_t from = before_.PieceOf(lid), to = after_.PieceOf(lid);
+      if (from == LinkMap::kNone) return;
+      ++was[from];
+      if (to != LinkMap::kNone) ++kept[{from, to}];
+    });
+    for (const auto& [piece, count] : was) out.pairs_lost += count * (count - 1);
+    for (const auto& [pieces, count] : kept) out.pairs_lost -= count * (count - 1);
+  }
+
+  template <typename Visit>
+  void ForEachLid(Visit&& visit) const {
+    for (size_t lid = 1; lid <= input_.lids.top().value(); ++lid)
+      if (const PortRef owner = input_.lids.Owner(Lid(static_cast<uint16_t>(lid))); !owner.IsNone())
+        visit(lid, owner);
+  }
+
+  // Of end ports that are no switches, by piece: the first node, and whether there is another.
+  struct Company {
+    NodeIndex first;
+    bool several = false;
+  };
+  std::map<uint32_t, Company> FindCompany(const Reach& reach) const {
+    std::map<uint32_t, Company> company;
+    ForEachLid([&](size_t lid, PortRef owner) {
+      const uint32_t piece = reach.PieceOf(lid);
+      if (piece == LinkMap::kNone || owner.port.value() == 0) return;
+      const auto [known, added] = company.try_emplace(piece, Company{owner.node});
+      known->second.several |= known->second.first != owner.node;
+    });
+    return company;
+  }
+  static bool HasCompany(const std::map<uint32_t, Company>& company, uint32_t piece,
+                         PortRef owner) {
+    const auto found = company.find(piece);
+    return found != company.end() && (found->second.several || found->second.first != owner.node);
+  }
+
+  void FindCutOff(Consequences& out) const {
+    const auto was = FindCompany(before_), is = FindCompany(after_);
+    const auto& isolated = input_.intent.isolated;
+    ForEachLid([&](size_t lid, PortRef owner) {
+      if (lid != input_.lids.Of(owner).base.value()) return;
+      if (!HasCompany(was, before_.PieceOf(lid), owner)) return;
+      if (HasCompany(is, after_.PieceOf(lid), owner)) return;
+      if (!std::binary_search(isolated.begin(), isolated.end(), owner))
+        out.cut_off.push_back(owner);
+    });
+    std::sort(out.cut_off.begin(), out.cut_off.end());
+  }
+
+  void CountEntries(Consequences& out) const {
+    const RoutingPlan& old = *old_.plan;
+    const PlanDiff diff = DiffPlans(old, *new_.plan);
+    out.destinations_moved = diff.destinations;
+    out.switches_written = diff.switches;
+    out.blocks_written = static_cast<uint32_t>(diff.blocks.size());
+    for (const ChangedBlock& changed : diff.blocks) {
+      if (!old.HasRow(changed.node)) continue;
+      const Row& row = *old.rows[changed.node.value()];
+      if (changed.block >= row.blocks()) continue;
+      out.paths_moved += static_cast<uint64_t>(
+          std::popcount(changed.lids & ~EqualMask(row.block(changed.block), kNoRoute)));
+    }
+  }
+
+  // Of what the plan was made for.
+  uint64_t Load(const RouteState& state, Parallel& parallel) const {
+    uint64_t highest = 0;
+    for (const SwitchGraph& graph : BuildGraphs(state.links.snapshot(), input_.lids))
+      highest = std::max<uint64_t>(highest, AllToAllLoad(graph, *state.plan, parallel).max);
+    return highest;
+  }
+
+  const JudgeInput& input_;
+  const Reach before_, after_;
+  const RouteState &old_, &new_;
+};
+
+bool Has(const std::vector<PortRef>& sorted, PortRef port) {
+  return std::binary_search(sorted.begin(), sorted.end(), port);
+}
+
+bool IsSmCutOff(const JudgeInput& input, const Consequences& found) {
+  const fabric::Intent& intent = input.intent;
+  if (Has(found.cut_off, input.sm_port) || Has(intent.isolated, input.sm_port)) return true;
+  std::vector<PortRef> ends{input.sm_port};
+  const fabric::Port* port = input.snapshot.port(input.sm_port);
+  if (port && !port->peer.IsNone()) ends.push_back(port->peer);
+  return std::any_of(ends.begin(), ends.end(), [&](PortRef end) {
+    return Has(intent.closed_links, end) || Has(intent.disabled, end);
+  });
+}
+
+}  // namespace
+
+Consequences JudgeIntent(const JudgeInput& input) {
+  Consequences found;
+  const ReplanResult result = Replan(
+      {input.snapshot, input.lids, input.intent, input.options, input.now, ReplanGoal::kWhole});
+  found.needed_links = result.needed_links;
+  found.needed_switches = result.needed_switches;
+  if (!result.after) {
+    found.plan_found = false;
+    for (const ChainStep& step : result.steps)
+      found.why_not +=
+          fmt::format("{}{}: {}", found.why_not.empty() ? "" : "; ", step.engine, step.reason);
+  } else if (input.now) {
+    Judge(input, result).Run(found);
+  }
+  found.sm_cut_off = IsSmCutOff(input, found);
+  return found;
+}
+
+}  // namespace fabricd::routing
