@@ -18,11 +18,18 @@ constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 // The waves of one block number on all switches. Used by one thread for one block after another.
 class BlockWaves {
  public:
-  explicit BlockWaves(const PushView& view)
-      : view_(view), links_(view.links()), marks_(links_.size()), seen_(links_.size(), 0) {}
+  // `position`: what may rise after a fall in this order ([switch]) is kept from it; empty:
+  // nothing.
+  BlockWaves(const PushView& view, const std::vector<uint32_t>& position)
+      : view_(view),
+        links_(view.links()),
+        position_(position),
+        marks_(links_.size()),
+        seen_(links_.size(), 0) {}
 
-  // Appends the writes; their stage is 0.
-  void Run(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
+  // Appends the writes; their stage is 0. False: entries of one LID wait for each other in a
+  // circle.
+  bool Run(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
     block_ = changed[0].block;
     for (const Changed& one : changed) At(one.at).changed = one.lids;
     waits_.assign(changed.size(), {});
@@ -30,9 +37,11 @@ class BlockWaves {
     for (size_t c = 0; c < changed.size(); ++c)
       ForEachBit(changed[c].lids & carried,
                  [&](uint32_t i) { FindWaits(changed[c].at, i, waits_[c]); });
-    Schedule(changed, writes);
+    if (!position_.empty()) KeepFromTurning(changed);
+    const bool found = Schedule(changed, writes);
     for (uint32_t s : touched_) marks_[s] = {};
     touched_.clear();
+    return found;
   }
 
  private:
@@ -42,6 +51,7 @@ class BlockWaves {
     uint64_t left = 0, wanted = 0;  // Of Schedule(): not written yet, and waited for.
     uint64_t known = 0, safe = 0, on_the_way = 0;
     uint64_t old_known = 0, old_arrives = 0;
+    size_t index = 0;  // Of what changes here, in KeepFromTurning().
     bool touched = false;
   };
   // Entries of one switch that must be written after those of another.
@@ -156,6 +166,30 @@ class BlockWaves {
       far = links_.far(far.head, New(far.head, i));
     }
   }
+
+  bool IsUp(uint32_t from, uint32_t to) const { return position_[to] > position_[from]; }
+  bool Rises(uint32_t s, uint8_t out) const {
+    const FarEnd far = links_.far(s, out);
+    return far.IsSwitch() && IsUp(s, far.head);
+  }
+  void KeepFromTurning(std::span<const Changed> changed) {
+    for (size_t c = 0; c < changed.size(); ++c) marks_[changed[c].at].index = c;
+    for (size_t c = 0; c < changed.size(); ++c)
+      ForEachBit(changed[c].lids, [&](uint32_t i) {
+        const uint32_t s = changed[c].at;
+        const FarEnd to = links_.far(s, New(s, i));
+        if (to.IsSwitch() && !IsUp(s, to.head) && (At(to.head).changed & Bit(i)))
+          view_.ForEachOld(to.head, block_, i, [&](uint8_t out) {
+            if (Rises(to.head, out)) AddWait(to.head, i, waits_[c]);
+          });
+        view_.ForEachOld(s, block_, i, [&](uint8_t out) {
+          const FarEnd from = links_.far(s, out);
+          if (from.IsSwitch() && !IsUp(s, from.head) && (At(from.head).changed & Bit(i)) &&
+              Rises(from.head, New(from.head, i)))
+            AddWait(s, i, waits_[marks_[from.head].index]);
+        });
+      });
+  }
   static void AddWait(uint32_t on, uint32_t i, std::vector<Wait>& waits) {
     for (Wait& wait : waits)
       if (wait.on == on) {
@@ -167,16 +201,19 @@ class BlockWaves {
 
   // Whole blocks as soon as all of their entries may go; where each waits for another, the parts
   // that others wait for.
-  void Schedule(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
+  bool Schedule(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
     for (const Changed& one : changed) marks_[one.at].left = one.lids;
     std::vector<std::pair<size_t, uint64_t>> whole, parts;
     size_t left = changed.size();
+    bool found = true;
     for (uint16_t wave = 0; left > 0; ++wave) {
       FindReady(changed, whole, parts);
       if (whole.empty()) whole.swap(parts);
-      // Only a plan that goes in circles itself can have this: there is no order to keep.
-      for (size_t c = 0; whole.empty() && c < changed.size(); ++c)
-        if (marks_[changed[c].at].left) whole.emplace_back(c, marks_[changed[c].at].left);
+      if (whole.empty()) {
+        found = false;
+        for (size_t c = 0; c < changed.size(); ++c)
+          if (marks_[changed[c].at].left) whole.emplace_back(c, marks_[changed[c].at].left);
+      }
       for (const auto& [c, lids] : whole) {
         uint64_t& rest = marks_[changed[c].at].left;
         rest &= ~lids;
@@ -185,6 +222,7 @@ class BlockWaves {
             {links_.node(changed[c].at), static_cast<uint16_t>(block_), 0, wave, lids, false});
       }
     }
+    return found;
   }
   void FindReady(std::span<const Changed> changed, std::vector<std::pair<size_t, uint64_t>>& whole,
                  std::vector<std::pair<size_t, uint64_t>>& parts) {
@@ -208,6 +246,7 @@ class BlockWaves {
 
   const PushView& view_;
   const LinkMap& links_;
+  const std::vector<uint32_t>& position_;
   uint32_t block_ = 0;
   std::vector<Marks> marks_;  // [switch]
   std::vector<uint32_t> touched_;
@@ -255,20 +294,46 @@ void AddWithdrawals(const PushView& view, const PushStages& stages,
   }
 }
 
-std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
-                                               const std::vector<Batch>& batches, int threads) {
-  std::vector<std::vector<TableWrite>> writes(batches.size());
+struct Waves {
+  std::vector<std::vector<TableWrite>> writes;  // [batch]
+  bool found = true;
+};
+
+Waves FindWaves(const PushView& view, const std::vector<Batch>& batches,
+                const std::vector<uint32_t>& position, int threads) {
+  Waves found;
+  found.writes.resize(batches.size());
+  std::vector<uint8_t> failed(batches.size(), 0);
   Parallel parallel(threads);
   const size_t parts = std::min<size_t>(
       batches.size(), 4 * static_cast<size_t>(std::max(parallel.concurrency(), 1)));
   parallel.For(parts, [&](size_t part) {
-    BlockWaves waves(view);
+    BlockWaves waves(view, position);
     for (size_t batch = part; batch < batches.size(); batch += parts) {
-      waves.Run(batches[batch].changed, writes[batch]);
-      for (TableWrite& write : writes[batch]) write.stage = batches[batch].stage;
+      failed[batch] = !waves.Run(batches[batch].changed, found.writes[batch]);
+      for (TableWrite& write : found.writes[batch]) write.stage = batches[batch].stage;
     }
   });
-  return writes;
+  found.found = std::none_of(failed.begin(), failed.end(), [](uint8_t one) { return one != 0; });
+  return found;
+}
+
+// [switch]
+std::vector<uint32_t> PositionsOf(const LinkMap& links, const RoutingPlan& plan) {
+  std::vector<uint32_t> position(links.size(), 0);
+  for (uint32_t s = 0; s < links.size(); ++s)
+    if (const size_t node = links.node(s).value(); node < plan.order.size())
+      position[s] = plan.order[node];
+  return position;
+}
+
+// In one stage where the order of the plan allows it.
+Waves FindWavesOfOneStage(const PushInput& input, const PushView& view) {
+  const Turns turns = FindTurns(input, view);
+  if (turns == Turns::kMany) return {{}, false};
+  std::vector<uint32_t> position;
+  if (turns == Turns::kByOrder) position = PositionsOf(input.links, input.desired);
+  return FindWaves(view, FindBatches(view.changed(), {}), position, input.threads);
 }
 
 }  // namespace
@@ -276,12 +341,17 @@ std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
 PushPlan OrderPush(const PushInput& input) {
   const PushView view(input);
   PushPlan push;
-  PushStages stages = FindStages(input, view);
-  push.hitless = stages.why_not.empty();
-  AddWithdrawals(view, stages, push.writes);
-  for (const auto& writes : FindWaves(view, FindBatches(view.changed(), stages), input.threads))
+  Waves waves = FindWavesOfOneStage(input, view);
+  if (!waves.found) {
+    PushStages stages = FindStages(input, view);
+    push.hitless = stages.why_not.empty();
+    AddWithdrawals(view, stages, push.writes);
+    // A plan that goes in circles itself has no order to keep.
+    waves = FindWaves(view, FindBatches(view.changed(), stages), {}, input.threads);
+    push.why_not = std::move(stages.why_not);
+  }
+  for (const auto& writes : waves.writes)
     push.writes.insert(push.writes.end(), writes.begin(), writes.end());
-  push.why_not = std::move(stages.why_not);
   std::sort(push.writes.begin(), push.writes.end(), [](const TableWrite& a, const TableWrite& b) {
     return std::tie(a.stage, a.wave, a.block, a.node) < std::tie(b.stage, b.wave, b.block, b.node);
   });

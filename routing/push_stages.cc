@@ -15,9 +15,7 @@ using Changed = PushView::Changed;
 
 constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 
-// Whether no old or new entry of what changes lets a packet rise after it fell in the plan's order:
-// then no mixture of them has a circle. The plan alone has none, so one of two entries that hand
-// over to each other is old.
+// The plan alone has no turn, so one of two entries that make one is old.
 class OrderCheck {
  public:
   OrderCheck(const PushInput& input, const PushView& view)
@@ -34,17 +32,18 @@ class OrderCheck {
     known_ = true;
   }
 
-  bool Holds() const {
-    if (!known_) return false;
+  Turns Find() const {
+    if (!known_) return Turns::kMany;
     constexpr size_t kBatch = 256;
     const std::vector<Changed>& changed = view_.changed();
     const size_t parts = (changed.size() + kBatch - 1) / kBatch;
-    std::vector<uint8_t> turns(parts, 0);
+    std::vector<Turns> turns(parts, Turns::kNone);
     parallel_.For(parts, [&](size_t part) {
       const size_t end = std::min((part + 1) * kBatch, changed.size());
-      for (size_t i = part * kBatch; i < end && !turns[part]; ++i) turns[part] = Turns(changed[i]);
+      for (size_t i = part * kBatch; i < end && turns[part] != Turns::kMany; ++i)
+        turns[part] = std::max(turns[part], TurnsOf(changed[i]));
     });
-    return std::none_of(turns.begin(), turns.end(), [](uint8_t turn) { return turn != 0; });
+    return turns.empty() ? Turns::kNone : *std::max_element(turns.begin(), turns.end());
   }
 
  private:
@@ -54,39 +53,44 @@ class OrderCheck {
     return far.IsSwitch() && IsUp(s, far.head);
   }
 
-  bool Turns(const Changed& one) const {
-    bool turns = false;
+  Turns TurnsOf(const Changed& one) const {
+    Turns turns = Turns::kNone;
     uint64_t rising = 0;  // By an old entry, and the new one does not.
     ForEachBit(one.lids, [&](uint32_t i) {
-      if (turns) return;
-      const bool rises = Rises(one.at, view_.Desired(one.at, one.block)[i]);
+      const uint8_t next = view_.Desired(one.at, one.block)[i];
+      const bool rises = Rises(one.at, next);
       view_.ForEachOld(one.at, one.block, i, [&](uint8_t out) {
         const FarEnd far = links_.far(one.at, out);
-        if (!far.IsSwitch()) return;
-        if (far.head == one.at) turns = true;
+        if (!far.IsSwitch() || turns == Turns::kMany) return;
         if (IsUp(one.at, far.head)) {
           if (!rises) rising |= Bit(i);
         } else {
-          turns |= AnyRises(far.head, one.block, i);
+          turns = std::max(turns, AfterFall(far.head, one.block, i));
         }
       });
     });
-    return turns || (rising && IsFallenTo(one, rising));
+    return rising ? std::max(turns, IsFallenTo(one, rising)) : turns;
   }
-  bool AnyRises(uint32_t s, uint32_t block, uint32_t i) const {
-    bool rises = Rises(s, view_.Desired(s, block)[i]);
-    view_.ForEachOld(s, block, i, [&](uint8_t out) { rises |= Rises(s, out); });
-    return rises;
+  // Of a packet that fell to s by an old entry.
+  Turns AfterFall(uint32_t s, uint32_t block, uint32_t i) const {
+    bool old_rises = false;
+    view_.ForEachOld(s, block, i, [&](uint8_t out) { old_rises |= Rises(s, out); });
+    if (old_rises) return Turns::kMany;
+    return Rises(s, view_.Desired(s, block)[i]) ? Turns::kByOrder : Turns::kNone;
   }
-  bool IsFallenTo(const Changed& one, uint64_t lids) const {
+  // To a switch where these rise by old entries. Old ones that fall to it are found at the switch
+  // that has them, unless they stay.
+  Turns IsFallenTo(const Changed& one, uint64_t lids) const {
+    Turns turns = Turns::kNone;
     for (uint32_t port = 1; port < links_.ports(one.at); ++port) {
       const FarEnd far = links_.Ports(one.at)[port];
       if (!far.IsSwitch() || IsUp(far.head, one.at)) continue;
-      // Old entries that fall to it are found at the switch that has them.
-      if (EqualMask(view_.Desired(far.head, one.block), far.port) & lids) return true;
-      if (EqualMask(view_.Applied(far.head, one.block), far.port) & lids) return true;
+      const uint64_t will = EqualMask(view_.Desired(far.head, one.block), far.port) & lids;
+      if (!will) continue;
+      if (EqualMask(view_.Applied(far.head, one.block), far.port) & will) return Turns::kMany;
+      turns = Turns::kByOrder;
     }
-    return false;
+    return turns;
   }
 
   const PushView& view_;
@@ -376,8 +380,11 @@ class Stager {
 
 }  // namespace
 
+Turns FindTurns(const PushInput& input, const PushView& view) {
+  return OrderCheck(input, view).Find();
+}
+
 PushStages FindStages(const PushInput& input, const PushView& view) {
-  if (view.changed().empty() || OrderCheck(input, view).Holds()) return {};
   return Stager(input, view).Run();
 }
 
