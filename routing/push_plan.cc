@@ -20,10 +20,12 @@ class BlockWaves {
  public:
   // `position`: what may rise after a fall in this order ([switch]) is kept from it; empty:
   // nothing.
-  BlockWaves(const PushView& view, const std::vector<uint32_t>& position)
+  // `strict`: nobody is written before all that changes on its new way.
+  BlockWaves(const PushView& view, const std::vector<uint32_t>& position, bool strict)
       : view_(view),
         links_(view.links()),
         position_(position),
+        strict_(strict),
         marks_(links_.size()),
         seen_(links_.size(), 0) {}
 
@@ -33,7 +35,7 @@ class BlockWaves {
     block_ = changed[0].block;
     for (const Changed& one : changed) At(one.at).changed = one.lids;
     waits_.assign(changed.size(), {});
-    const uint64_t carried = Carried(changed);
+    const uint64_t carried = strict_ ? ~uint64_t{0} : Carried(changed);
     for (size_t c = 0; c < changed.size(); ++c)
       ForEachBit(changed[c].lids & carried,
                  [&](uint32_t i) { FindWaits(changed[c].at, i, waits_[c]); });
@@ -158,10 +160,10 @@ class BlockWaves {
 
   void FindWaits(uint32_t s, uint32_t i, std::vector<Wait>& waits) {
     FarEnd far = links_.far(s, New(s, i));
-    if (!far.IsSwitch() || IsSafe(far.head, i)) return;
-    if (!OldArrives(s, i) && !MayCircle(s, i)) return;
+    if (!far.IsSwitch()) return;
+    if (!strict_ && (IsSafe(far.head, i) || (!OldArrives(s, i) && !MayCircle(s, i)))) return;
     for (uint32_t hops = 0; far.IsSwitch() && hops <= links_.size(); ++hops) {
-      if (IsSafe(far.head, i)) return;
+      if (!strict_ && IsSafe(far.head, i)) return;
       if (At(far.head).changed & Bit(i)) AddWait(far.head, i, waits);
       far = links_.far(far.head, New(far.head, i));
     }
@@ -247,6 +249,7 @@ class BlockWaves {
   const PushView& view_;
   const LinkMap& links_;
   const std::vector<uint32_t>& position_;
+  const bool strict_;
   uint32_t block_ = 0;
   std::vector<Marks> marks_;  // [switch]
   std::vector<uint32_t> touched_;
@@ -300,7 +303,7 @@ struct Waves {
 };
 
 Waves FindWaves(const PushView& view, const std::vector<Batch>& batches,
-                const std::vector<uint32_t>& position, int threads) {
+                const std::vector<uint32_t>& position, bool strict, int threads) {
   Waves found;
   found.writes.resize(batches.size());
   std::vector<uint8_t> failed(batches.size(), 0);
@@ -308,7 +311,7 @@ Waves FindWaves(const PushView& view, const std::vector<Batch>& batches,
   const size_t parts = std::min<size_t>(
       batches.size(), 4 * static_cast<size_t>(std::max(parallel.concurrency(), 1)));
   parallel.For(parts, [&](size_t part) {
-    BlockWaves waves(view, position);
+    BlockWaves waves(view, position, strict);
     for (size_t batch = part; batch < batches.size(); batch += parts) {
       failed[batch] = !waves.Run(batches[batch].changed, found.writes[batch]);
       for (TableWrite& write : found.writes[batch]) write.stage = batches[batch].stage;
@@ -333,7 +336,7 @@ Waves FindWavesOfOneStage(const PushInput& input, const PushView& view) {
   if (turns == Turns::kMany) return {{}, false};
   std::vector<uint32_t> position;
   if (turns == Turns::kByOrder) position = PositionsOf(input.links, input.desired);
-  return FindWaves(view, FindBatches(view.changed(), {}), position, input.threads);
+  return FindWaves(view, FindBatches(view.changed(), {}), position, false, input.threads);
 }
 
 }  // namespace
@@ -347,7 +350,7 @@ PushPlan OrderPush(const PushInput& input) {
     push.hitless = stages.why_not.empty();
     AddWithdrawals(view, stages, push.writes);
     // A plan that goes in circles itself has no order to keep.
-    waves = FindWaves(view, FindBatches(view.changed(), stages), {}, input.threads);
+    waves = FindWaves(view, FindBatches(view.changed(), stages), {}, true, input.threads);
     push.why_not = std::move(stages.why_not);
   }
   for (const auto& writes : waves.writes)

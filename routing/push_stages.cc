@@ -175,6 +175,12 @@ class Waiting {
     for (const Changed* one = group.begin; one != group.end; ++one) changed_[one->at] = 0;
   }
 
+  bool IsOld(uint32_t s, uint32_t block, uint32_t i, uint8_t out) const {
+    bool is_old = false;
+    view_->ForEachOld(s, block, i, [&](uint8_t old) { is_old |= old == out; });
+    return is_old;
+  }
+
   void AddLid(uint32_t block, uint32_t i, Phase phase) {
     FindLanes(block, i, phase);
     for (uint32_t s = 0; s < links_->size(); ++s) {
@@ -182,7 +188,10 @@ class Waiting {
       ForEachValue(s, block, i, phase, [&](uint8_t out) {
         const FarEnd far = links_->far(s, out);
         if (!far.IsSwitch()) return;
-        ForEachValue(far.head, block, i, phase, [&](uint8_t next) {
+        // Who is new leads to nobody who is still old: it was written after them.
+        const bool is_new =
+            phase == Phase::kMixed && (changed_[s] & Bit(i)) && !IsOld(s, block, i, out);
+        ForEachValue(far.head, block, i, is_new ? Phase::kNew : phase, [&](uint8_t next) {
           if (!links_->far(far.head, next).IsSwitch()) return;
           ForEachBit(on_[s], [&](uint32_t lane) {
             const size_t channel = (size_t{lane} * links_->size() + far.head) * ports_ + far.port;
