@@ -80,6 +80,7 @@ class Devices {
   }
   void Doubt(NodeIndex node, uint16_t block, const std::array<uint8_t, kBlock>& bytes) {
     known_.unsure.push_back({node, block, bytes});
+    late_.insert({node, block});
     std::stable_sort(known_.unsure.begin(), known_.unsure.end(), [](const auto& a, const auto& b) {
       return std::tie(a.node, a.block) < std::tie(b.node, b.block);
     });
@@ -88,8 +89,10 @@ class Devices {
   void LateArrival(Rng& rng) {
     if (known_.unsure.empty()) return;
     const auto& one = known_.unsure[rng.Below(known_.unsure.size())];
-    Hold(one.node, one.block, one.maybe);
+    if (late_.count({one.node, one.block})) Hold(one.node, one.block, one.maybe);
   }
+  // What has not arrived by now never will.
+  void LoseWhatIsOnItsWay() { late_.clear(); }
   void Forget(NodeIndex node) {
     if (node.value() < known_.rows.size()) known_.rows[node.value()] = Row();
     if (held_.HasRow(node)) held_.rows[node.value()] = nullptr;
@@ -105,6 +108,7 @@ class Devices {
   }
   RoutingPlan held_;
   AppliedTables known_;
+  std::set<std::pair<NodeIndex, uint16_t>> late_;  // In doubt, and still on their way.
 };
 
 enum class WalkEnd { kArrives, kEnds, kLoops };
@@ -141,6 +145,10 @@ class Run {
     std::map<size_t, uint64_t> withdrawn;
     for (const TableWrite& write : push.writes)
       if (write.withdraw) withdrawn[write.block] |= write.lids;
+    // One that was on its way before this push began may still come.
+    for (const auto& one : devices.known().unsure)
+      for (size_t i = 0; i < kBlock; ++i)
+        withdrawn[one.block] |= uint64_t{one.maybe[i] == kNoRoute} << i;
     for (uint32_t value = 1; value <= fabric.lids.top().value(); ++value) {
       const Lid lid(static_cast<uint16_t>(value));
       if (withdrawn[value / kBlock] >> value % kBlock & 1) continue;
@@ -162,7 +170,7 @@ class Run {
       devices_.Confirm(write.node, write.block, bytes);
       left_.erase(left_.begin() + static_cast<long>(next));
       Look(write.block);
-      if (late && rng_.Chance(0.1)) {
+      if (rng_.Chance(0.1)) {
         devices_.LateArrival(rng_);
         for (const auto& one : devices_.known().unsure) Look(one.block);
       }
@@ -181,7 +189,6 @@ class Run {
   }
 
   Faults faults;
-  bool late = false;  // Sets of an earlier push may still arrive.
 
  private:
   bool MayGo(size_t index) const {
@@ -244,8 +251,10 @@ class Story {
   // Something happens, and it is answered, perhaps not to the end.
   void Step(bool shuffled, double credit_checks) {
     // A Set that comes in late may lead to what has died since, which no order can help.
-    const bool calm = rng_.Chance(0.3);
-    if (!calm) faulty_.RandomStep();
+    if (rng_.Chance(0.7)) {
+      devices_->LoseWhatIsOnItsWay();
+      faulty_.RandomStep();
+    }
     if (rng_.Chance(0.3)) DrawIntent();
     for (NodeIndex node : faulty_.switches())
       if (!now().snapshot->node(node)) devices_->Forget(node);
@@ -262,7 +271,6 @@ class Story {
     waves = std::max(waves, push.waves);
     writes += push.writes.size();
     Run run(now(), *devices_, *result.after->plan, push, rng_);
-    run.late = calm;
     const bool ends = shuffled || rng_.Chance(0.6);
     stopped += !ends;
     run.Go(ends ? push.writes.size() : rng_.Below(push.writes.size() + 1), shuffled, credit_checks);
