@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/rpc/convert_policy.h"
 #include "daemon/rpc/port_text.h"
 
 namespace fabricd::rpc {
@@ -168,6 +169,7 @@ void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
   if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(host->name);
   if (node.switch_info) FillSwitch(*node.switch_info, out->mutable_switch_details());
   out->set_links_degraded(model.index->links_degraded[node.index.value()]);
+  AddKinds(model.policy->OnNode(node.guid()), out->mutable_held());
 }
 
 void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* out) {
@@ -177,6 +179,7 @@ void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* o
   out->set_name(fmt::format("{}/{}", model.name(ref.node), ref.port));
   if (!port.peer.IsNone()) ToProto(model, port.peer, out->mutable_peer());
   if (IsEndPort(node, ref.port)) ToProto(model, ref, out->mutable_end_port());
+  AddKinds(model.policy->Reaching(model.snapshot(), ref), out->mutable_held());
   out->set_known(port.known);
   if (!port.known) return;
   out->set_state(std::string(wire::PortStateName(port.info.port_state)));
@@ -198,6 +201,12 @@ void ToProto(const ReadModel& model, const LinkEnds& link, pb::Link* out) {
   const fabric::Port& b = *model.snapshot().port(link.b);
   ToProto(model, link.a, out->mutable_a());
   ToProto(model, link.b, out->mutable_b());
+  AddKinds(model.policy->Reaching(model.snapshot(), link.a), out->mutable_held());
+  if (const auto* damped = model.policy->Damped(link.a); damped && damped->suppressed) {
+    out->set_suppressed(true);
+    out->set_suppression(Utf8(damped->reason) +
+                         (damped->needed ? "; used: nothing else is left" : ""));
+  }
   // An end that did not answer counts as unknown, not as down.
   const fabric::Port& lower =
       !b.known || (a.known && a.info.port_state <= b.info.port_state) ? a : b;
@@ -218,6 +227,7 @@ void ToProto(const ReadModel& model, const LinkEnds& link, pb::Link* out) {
 void ToProto(const ReadModel& model, const fabric::Host& host, pb::Host* out) {
   out->set_name(Utf8(host.name));
   NodeIndex last = NodeIndex::None();
+  PolicyIndex::Holds holds;
   for (const fabric::HostPort& host_port : host.ports) {
     const fabric::Port& port = *model.snapshot().port(host_port.port);
     pb::HostPort* added = out->add_ports();
@@ -228,12 +238,16 @@ void ToProto(const ReadModel& model, const fabric::Host& host, pb::Host* out) {
     if (host_port.port.node != last) out->set_hcas(out->hcas() + 1);
     last = host_port.port.node;
     if (!port.peer.IsNone()) ToProto(model, port.peer, added->mutable_peer());
+    const auto reaching = model.policy->Reaching(model.snapshot(), host_port.port);
+    AddKinds(reaching, added->mutable_held());
+    holds.insert(holds.end(), reaching.begin(), reaching.end());
     if (!port.known) continue;
     added->set_state(std::string(wire::PortStateName(port.info.port_state)));
     added->set_rate_gbps(RateOf(port).gbps);
     const bool active = port.info.port_state == wire::PortState::kActive;
     out->set_ports_active(out->ports_active() + active);
   }
+  AddKinds(holds, out->mutable_held());
 }
 
 void ToProto(const ReadModel& model, const std::string& version, pb::GetSmResponse* out) {

@@ -196,6 +196,9 @@ std::shared_ptr<const ReadModel> Models::Current() {
                      ? current_->names
                      : std::make_shared<const NameTable>(*view->snapshot, model->name_map, lids);
   model->hosts = backend_.hosts(*view);
+  const bool same_policy = current_ && current_->view->policy == view->policy;
+  model->policy =
+      same_policy ? current_->policy : std::make_shared<const PolicyIndex>(view->policy);
   model->view = std::move(view);
   current_ = std::move(model);
   return current_;

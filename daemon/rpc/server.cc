@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rpc/server.h"
 
-#include <sys/stat.h>
-
 #include <chrono>
-#include <cstring>
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -14,18 +11,20 @@
 #include "daemon/rpc/admin_service.h"
 #include "daemon/rpc/event_service.h"
 #include "daemon/rpc/listen.h"
+#include "daemon/rpc/peer_listener.h"
 #include "daemon/rpc/read_model.h"
+#include "daemon/rpc/remediation_service.h"
 #include "daemon/rpc/sim_service.h"
 #include "daemon/rpc/topology_service.h"
 
 namespace fabricd::rpc {
 namespace {
 
-constexpr mode_t kSocketMode = 0660;
 constexpr std::chrono::seconds kShutdownGrace{1};
 // Requests are small; a client that sends more is broken or hostile.
 constexpr int kMaxRequestBytes = 1 << 20;
 constexpr size_t kExportQueue = 16;
+constexpr size_t kAnswerQueue = 1024;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kMinPingIntervalMs = 20'000;
 
@@ -47,18 +46,19 @@ struct Server::State {
       : models(backend),
         topology(models, worker, options.version),
         admin(backend, worker),
-        events(models, backend.events()) {
+        events(models, backend.events()),
+        remediation(backend, models, answers) {
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
   std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology, &admin, &events};
+    std::vector<grpc::Service*> all = {&topology, &admin, &events, &remediation};
     if (sim) all.push_back(sim.get());
     return all;
   }
   std::vector<const char*> service_names() const {
-    std::vector<const char*> names = {"", pb::TopologyService::service_full_name(),
-                                      pb::AdminService::service_full_name(),
-                                      pb::EventService::service_full_name()};
+    std::vector<const char*> names = {
+        "", pb::TopologyService::service_full_name(), pb::AdminService::service_full_name(),
+        pb::EventService::service_full_name(), pb::RemediationService::service_full_name()};
     if (sim) names.push_back(simpb::SimService::service_full_name());
     return names;
   }
@@ -69,10 +69,13 @@ struct Server::State {
 
   Models models;
   ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
+  ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
   TopologyService topology;
   AdminService admin;
   EventService events;
+  RemediationService remediation;
   std::unique_ptr<SimService> sim;
+  std::unique_ptr<PeerListener> listener;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -91,23 +94,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
-  std::vector<int> bound(paths.size(), -1);
-  for (size_t i = 0; i < paths.size(); ++i) {
-    FABRICD_RETURN_IF_ERROR(RemoveStaleSocket(paths[i]));
-    builder.AddListeningPort("unix:" + paths[i], grpc::InsecureServerCredentials(), &bound[i]);
-  }
+  state->listener = std::make_unique<PeerListener>(builder);
+  for (const std::string& path : paths) FABRICD_RETURN_IF_ERROR(state->listener->Listen(path));
   for (grpc::Service* service : state->services()) builder.RegisterService(service);
   state->server = builder.BuildAndStart();
-  for (size_t i = 0; i < paths.size(); ++i) {
-    if (!state->server || bound[i] <= 0) {
-      return Internal("cannot listen on {} (does its directory exist and is it writable?)",
-                      paths[i]);
-    }
-    if (chmod(paths[i].c_str(), kSocketMode) != 0) {
-      return Internal("cannot set the mode of {}: {}", paths[i], std::strerror(errno));
-    }
-  }
   if (!state->server) return Internal("cannot start gRPC");
+  state->listener->Start();
   state->SetServing(false);
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
@@ -119,8 +111,9 @@ void Server::SetServing(bool serving) { state_->SetServing(serving); }
 
 void Server::Shutdown() {
   if (!state_->server) return;
+  state_->listener->Stop();
   state_->server->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-  state_->server->Wait();  // By now gRPC has removed the sockets.
+  state_->server->Wait();
   state_->server.reset();
 }
 

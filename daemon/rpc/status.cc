@@ -74,6 +74,23 @@ absl::Status NoSuch(const std::string& type, const std::string& name, const std:
   return status;
 }
 
+absl::Status GuardRefusal(const std::string& message) {
+  constexpr std::string_view kGuard = "guard \"";
+  const size_t end = message.find('"', kGuard.size());
+  if (message.rfind(kGuard, 0) != 0 || end == std::string::npos)
+    return MakeError(absl::StatusCode::kFailedPrecondition, "NOT_MASTER", message);
+  const std::string guard = message.substr(kGuard.size(), end - kGuard.size());
+  absl::Status status = MakeError(absl::StatusCode::kFailedPrecondition, "GUARD_REFUSED", message,
+                                  {{"guard", guard}});
+  google::rpc::PreconditionFailure details;
+  auto* violation = details.add_violations();
+  violation->set_type("GUARD");
+  violation->set_subject(guard);
+  violation->set_description(message);
+  Attach(status, details);
+  return status;
+}
+
 absl::Status TryLater(const std::string& reason, const std::string& message,
                       std::chrono::milliseconds delay) {
   absl::Status status = MakeError(absl::StatusCode::kUnavailable, reason, message);

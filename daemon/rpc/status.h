@@ -27,6 +27,9 @@ absl::Status BadField(const std::string& field, const std::string& message,
 // ….
 absl::Status NoSuch(const std::string& type, const std::string& name,
                     const std::string& message = "");
+// FAILED_PRECONDITION of a command that the core refuses: GUARD_REFUSED with a PreconditionFailure
+// and metadata `guard` when the message begins with 'guard "NAME"', else NOT_MASTER.
+absl::Status GuardRefusal(const std::string& message);
 // UNAVAILABLE with a RetryInfo.
 absl::Status TryLater(const std::string& reason, const std::string& message,
                       std::chrono::milliseconds delay);

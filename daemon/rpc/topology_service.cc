@@ -9,40 +9,13 @@
 
 #include "common/status.h"
 #include "daemon/rpc/export.h"
+#include "daemon/rpc/name_filter.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/reactors.h"
 #include "daemon/rpc/trace.h"
 
 namespace fabricd::rpc {
 namespace {
-
-// The ports and whole nodes that a request names; nothing named means all.
-class NameFilter {
- public:
-  static absl::StatusOr<NameFilter> Read(
-      const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& names) {
-    NameFilter filter;
-    filter.all_ = names.empty();
-    for (const std::string& name : names) {
-      const auto address = model.Resolve(name);
-      if (!address.ok()) return address.status();
-      if (address->has_port) {
-        filter.ports_.insert({address->node, address->port});
-      } else {
-        filter.nodes_.insert(address->node);
-      }
-    }
-    return filter;
-  }
-  bool Passes(PortRef port) const {
-    return all_ || nodes_.count(port.node) > 0 || ports_.count(port) > 0;
-  }
-
- private:
-  bool all_ = true;
-  std::set<NodeIndex> nodes_;
-  std::set<PortRef> ports_;
-};
 
 // INVALID_ARGUMENT unless each word is one of `known`.
 template <size_t N>

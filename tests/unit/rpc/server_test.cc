@@ -52,7 +52,8 @@ class ServerTest : public ::testing::Test {
 
 TEST_F(ServerTest, HealthFollowsServing) {
   const std::vector<std::string> services = {"", "fabric.v1.TopologyService",
-                                             "fabric.v1.AdminService"};
+                                             "fabric.v1.AdminService", "fabric.v1.EventService",
+                                             "fabric.v1.RemediationService"};
   for (const auto& service : services) EXPECT_EQ(Health(service), 2) << service;
   running_.server->SetServing(true);
   for (const auto& service : services) EXPECT_EQ(Health(service), 1) << service;
@@ -95,7 +96,8 @@ TEST_F(ServerTest, ReflectionListsTheServices) {
                        Bytes(Field(7, "*")));
   const std::string services = exchange.Await();
   for (const char* service :
-       {"fabric.v1.TopologyService", "fabric.v1.AdminService", "grpc.health.v1.Health"}) {
+       {"fabric.v1.TopologyService", "fabric.v1.AdminService", "fabric.v1.EventService",
+        "fabric.v1.RemediationService", "grpc.health.v1.Health"}) {
     EXPECT_THAT(services, HasSubstr(service));
   }
 }

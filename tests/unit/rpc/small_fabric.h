@@ -87,6 +87,7 @@ struct SmallFabric {
   std::shared_ptr<fabric::LidTable> lids = std::make_shared<fabric::LidTable>();
   std::shared_ptr<routing::RoutingPlan> plan = std::make_shared<routing::RoutingPlan>();
   std::map<NodeIndex, routing::Row> rows;
+  policy::PolicyView policy;
 
   SmallFabric() {
     maker.Link(leaf1, 1, node1_0, 1);
@@ -119,6 +120,7 @@ struct SmallFabric {
       made->rows[node.value()] = std::make_shared<const routing::Row>(row);
     }
     view->plan = made;
+    view->policy = std::make_shared<const policy::PolicyView>(policy);
     view->chain = {{"rail", false, "not a rail-optimised tree"}, {"up_down", true, ""}};
     view->sm.state = wire::SmState::kMaster;
     view->sm.guid = Guid(kNode1Rail0.value() + 1);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether hosts can take jobs, from one view: what schedulers ask before they place any. Pure.
+#pragma once
+
+#include <string>
+
+#include "daemon/rpc/read_model.h"
+#include "fabric/v1/remediation_service.pb.h"
+
+namespace fabricd::rpc {
+
+// Of a host by its name; one that is not on the fabric is UNKNOWN, or HELD when a hold names it.
+void FillReadiness(const ReadModel& model, const std::string& host,
+                   ::fabric::v1::HostReadiness* out);
+
+}  // namespace fabricd::rpc

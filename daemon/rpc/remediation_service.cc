@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/remediation_service.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include <google/protobuf/util/time_util.h>
+
+#include "common/status.h"
+#include "daemon/event_log.h"
+#include "daemon/rpc/name_filter.h"
+#include "daemon/rpc/pages.h"
+#include "daemon/rpc/peer_listener.h"
+#include "daemon/rpc/readiness.h"
+#include "policy/holds.h"
+#include "policy/target.h"
+
+namespace fabricd::rpc {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+// 0: not an id.
+uint64_t ReadId(const std::string& text) {
+  uint64_t id = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), id);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? id : 0;
+}
+
+absl::Status NoHold(const std::string& id) { return NoSuch("hold", id); }
+
+std::string KindWord(std::optional<policy::TargetKind> kind) {
+  return kind ? std::string(policy::TargetKindName(*kind)) : "target";
+}
+
+absl::StatusOr<policy::HoldTarget> Resolve(const ReadModel& model, const std::string& text,
+                                           std::optional<policy::TargetKind> kind) {
+  const sweep::FabricView& view = *model.view;
+  const fabric::LidTable* lids = view.lids->port_count() > 0 ? view.lids.get() : nullptr;
+  auto target = policy::ResolveTarget(
+      kind, text, {*view.snapshot, *model.hosts, model.name_map, lids, view.sm.port});
+  if (target.ok()) return target;
+  if (target.status().code() == absl::StatusCode::kNotFound)
+    return NoSuch(KindWord(kind), text, Message(target.status()));
+  return BadField("target", Message(target.status()), "INVALID_TARGET");
+}
+
+// What the core says to a command, as the API says it.
+absl::Status HoldError(const absl::Status& status) {
+  const std::string message = Message(status);
+  switch (status.code()) {
+    case absl::StatusCode::kOk: return status;
+    case absl::StatusCode::kAlreadyExists:
+      return BadField("request_id", message, "REQUEST_ID_REUSED");
+    case absl::StatusCode::kInvalidArgument: return WithReason(status, "INVALID_REQUEST");
+    case absl::StatusCode::kPermissionDenied: return WithReason(status, "NOT_THE_OWNER");
+    case absl::StatusCode::kResourceExhausted: return WithReason(status, "TOO_MANY_HOLDS");
+    case absl::StatusCode::kUnavailable:
+      return TryLater("CORE_BUSY", message, std::chrono::seconds(1));
+    case absl::StatusCode::kFailedPrecondition: return GuardRefusal(message);
+    default: return WithReason(status, "HOLD_FAILED");
+  }
+}
+
+// Who a command is from: what the request says, else the user at the other end.
+absl::StatusOr<std::string> OwnerOf(const std::string& given,
+                                    const grpc::CallbackServerContext& context) {
+  const std::string owner = given.empty() ? CallerOf(context) : given;
+  if (!owner.empty()) return owner;
+  return BadField("owner", "it is not known who calls; give an owner");
+}
+
+absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
+                                             const pb::CreateHoldRequest& request,
+                                             const grpc::CallbackServerContext& context) {
+  sweep::CreateHold command;
+  policy::Hold& hold = command.hold;
+  const auto kind = KindOf(request.kind());
+  if (!kind) return BadField("kind", "is required");
+  if (request.mode() != pb::DRAIN_MODE_UNSPECIFIED && kind != policy::HoldKind::kDrain)
+    return BadField("mode", "goes with a drain only");
+  if (request.target().empty()) return BadField("target", "is required");
+  if (request.reason().empty()) return BadField("reason", "is required");
+  hold.kind = *kind;
+  hold.mode =
+      request.mode() == pb::DRAIN_MODE_SOFT ? policy::DrainMode::kSoft : policy::DrainMode::kHard;
+  hold.reason = request.reason();
+  hold.request_id = request.request_id();
+  hold.forced = request.force();
+  command.validate_only = request.validate_only();
+  auto owner = OwnerOf(request.owner(), context);
+  if (!owner.ok()) return owner.status();
+  hold.owner = *std::move(owner);
+  if (request.has_ttl()) {
+    const int64_t ttl = TimeUtil::DurationToMilliseconds(request.ttl());
+    if (ttl <= 0) return BadField("ttl", "must be positive");
+    hold.expires = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) + ttl;
+  }
+  auto target = Resolve(model, request.target(), KindOf(request.target_kind()));
+  if (!target.ok()) return target.status();
+  hold.target = *std::move(target);
+  return command;
+}
+
+// The hold as it is shown now, or as the core answered it where it is no longer shown.
+void FillHold(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
+  const policy::HoldStatus* status = hold.id == 0 ? nullptr : model.policy->Hold(hold.id);
+  if (status != nullptr) return ToProto(model, *status, out);
+  ToProto(model, hold, out);
+}
+
+// Ids of the holds that reach a host, a node or a port.
+absl::Status AddReaching(const ReadModel& model, const std::string& name, std::set<uint64_t>& ids) {
+  const auto add = [&](const PolicyIndex::Holds& holds) {
+    for (const policy::HoldStatus* status : holds) ids.insert(status->hold.id);
+  };
+  if (const fabric::Host* host = model.hosts->Find(name)) {
+    for (const fabric::HostPort& port : host->ports)
+      add(model.policy->Reaching(model.snapshot(), port.port));
+    return absl::OkStatus();
+  }
+  const auto address = model.Resolve(name);
+  if (!address.ok()) return address.status();
+  if (address->has_port) {
+    add(model.policy->Reaching(model.snapshot(), {address->node, address->port}));
+    return absl::OkStatus();
+  }
+  const fabric::Node& node = *model.snapshot().node(address->node);
+  add(model.policy->OnNode(node.guid()));
+  for (size_t number = 1; number < node.ports.size(); ++number) {
+    const PortNum port(static_cast<uint8_t>(number));
+    add(node.IsSwitch() ? model.policy->OnPort(node.guid(), port)
+                        : model.policy->Reaching(model.snapshot(), {node.index, port}));
+  }
+  return absl::OkStatus();
+}
+
+struct HoldFilter {
+  std::set<uint64_t> ids;
+  std::optional<std::set<uint64_t>> reaching;
+  std::vector<std::string> names;
+  std::vector<policy::HoldTarget> targets;
+  std::optional<policy::TargetKind> target_kind;
+  std::optional<policy::HoldKind> kind;
+  std::string owner;
+
+  bool Passes(const policy::Hold& hold) const {
+    return (ids.empty() || ids.count(hold.id) > 0) && (!reaching || reaching->count(hold.id) > 0) &&
+           (!kind || hold.kind == *kind) && (owner.empty() || hold.owner == owner) &&
+           IsOnTarget(hold.target);
+  }
+
+ private:
+  bool IsOnTarget(const policy::HoldTarget& target) const {
+    if (names.empty()) return true;
+    if (target_kind && target.kind != *target_kind) return false;
+    if (std::find(names.begin(), names.end(), target.name) != names.end()) return true;
+    for (const std::string& name : names) {
+      const Guid guid = fabric::ParseGuid(name);
+      if (guid && std::find(target.nodes.begin(), target.nodes.end(), guid) != target.nodes.end())
+        return true;
+    }
+    return std::any_of(targets.begin(), targets.end(), [&](const policy::HoldTarget& wanted) {
+      return policy::IsSameTarget(wanted, target);
+    });
+  }
+};
+
+absl::StatusOr<HoldFilter> ReadFilter(const ReadModel& model, const pb::ListHoldsRequest& request,
+                                      const grpc::CallbackServerContext& context) {
+  HoldFilter filter;
+  for (const std::string& id : request.ids()) {
+    const uint64_t number = ReadId(id);
+    if (number == 0 || model.policy->Hold(number) == nullptr) return NoHold(id);
+    filter.ids.insert(number);
+  }
+  if (!request.reaching().empty()) filter.reaching.emplace();
+  for (const std::string& name : request.reaching())
+    FABRICD_RETURN_IF_ERROR(AddReaching(model, name, *filter.reaching));
+  filter.target_kind = KindOf(request.target_kind());
+  filter.kind = KindOf(request.kind());
+  filter.owner = request.owner();
+  if (request.own()) {
+    filter.owner = CallerOf(context);
+    if (filter.owner.empty()) return BadField("own", "it is not known who calls; give an owner");
+  }
+  filter.names.assign(request.targets().begin(), request.targets().end());
+  for (const std::string& name : filter.names) {
+    // A name that leads nowhere now may still be that of a held target.
+    if (auto target = Resolve(model, name, filter.target_kind); target.ok())
+      filter.targets.push_back(*std::move(target));
+  }
+  return filter;
+}
+
+}  // namespace
+
+template <typename Response, typename Fill>
+void RemediationService::Post(daemon::HoldCommand command,
+                              std::shared_ptr<LaterCall<Response>> call, Fill fill) {
+  backend_.PostHold(
+      std::move(command), [this, call, fill](const absl::Status& status,
+                                             std::shared_ptr<const sweep::HoldOutcome> outcome) {
+        const bool taken = worker_.Post([this, call, fill, status, outcome] {
+          call->Answer([&](Response* response) { return fill(status, outcome.get(), response); });
+        });
+        // It is done or not; only the answer is lost.
+        if (!taken)
+          call->Fail(TryLater("SERVER_BUSY", "too many answers wait", std::chrono::seconds(1)));
+      });
+}
+
+grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
+                                                         const pb::CreateHoldRequest* request,
+                                                         pb::CreateHoldResponse* response) {
+  const auto call = std::make_shared<LaterCall<pb::CreateHoldResponse>>(response);
+  auto* reactor = call->Start(call);
+  const auto model = models_.Ready();
+  auto command = model.ok() ? ReadCreate(**model, *request, *context) : model.status();
+  if (!command.ok()) {
+    call->Fail(command.status());
+    return reactor;
+  }
+  const bool dry = request->validate_only();
+  Post(*std::move(command), call,
+       [this, dry](const absl::Status& status, const sweep::HoldOutcome* outcome,
+                   pb::CreateHoldResponse* out) {
+         const bool refused = status.code() == absl::StatusCode::kFailedPrecondition;
+         if (outcome == nullptr || (!status.ok() && !(dry && refused))) return HoldError(status);
+         const auto now = models_.Current();
+         if (refused) out->set_refusal(Message(status));
+         FillHold(*now, outcome->hold, out->mutable_hold());
+         if (!outcome->existing) ToProto(*now, outcome->consequences, out->mutable_consequences());
+         out->set_existing(outcome->existing);
+         out->set_resource_version(backend_.events().version());
+         return absl::OkStatus();
+       });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RemediationService::DeleteHold(Context* context,
+                                                         const pb::DeleteHoldRequest* request,
+                                                         pb::DeleteHoldResponse* response) {
+  const auto call = std::make_shared<LaterCall<pb::DeleteHoldResponse>>(response);
+  auto* reactor = call->Start(call);
+  sweep::DeleteHold command;
+  command.id = ReadId(request->id());
+  command.any_owner = request->any_owner();
+  absl::Status wrong = command.id == 0 ? NoHold(request->id()) : absl::OkStatus();
+  if (wrong.ok() && !command.any_owner) {
+    const auto owner = OwnerOf(request->owner(), *context);
+    wrong = owner.status();
+    if (owner.ok()) command.owner = *owner;
+  }
+  if (!wrong.ok()) {
+    call->Fail(wrong);
+    return reactor;
+  }
+  Post(std::move(command), call,
+       [this, id = request->id()](const absl::Status& status, const sweep::HoldOutcome* outcome,
+                                  pb::DeleteHoldResponse* out) {
+         if (status.code() == absl::StatusCode::kNotFound) return NoHold(id);
+         if (!status.ok()) return HoldError(status);
+         if (outcome) ToProto(*models_.Current(), outcome->hold, out->mutable_hold());
+         out->set_resource_version(backend_.events().version());
+         return absl::OkStatus();
+       });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RemediationService::AckHold(Context*, const pb::AckHoldRequest* request,
+                                                      pb::AckHoldResponse* response) {
+  const auto call = std::make_shared<LaterCall<pb::AckHoldResponse>>(response);
+  auto* reactor = call->Start(call);
+  sweep::AckHold command;
+  command.id = ReadId(request->id());
+  if (command.id == 0) {
+    call->Fail(NoHold(request->id()));
+    return reactor;
+  }
+  Post(std::move(command), call,
+       [this, id = request->id()](const absl::Status& status, const sweep::HoldOutcome* outcome,
+                                  pb::AckHoldResponse* out) {
+         if (status.code() == absl::StatusCode::kNotFound) return NoHold(id);
+         if (!status.ok()) return HoldError(status);
+         if (outcome) FillHold(*models_.Current(), outcome->hold, out->mutable_hold());
+         return absl::OkStatus();
+       });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RemediationService::ListHolds(Context* context,
+                                                        const pb::ListHoldsRequest* request,
+                                                        pb::ListHoldsResponse* response) {
+  return Answer(context, [&]() -> absl::Status {
+    response->set_resource_version(backend_.events().version());
+    auto page = Page::Open(models_, *request);
+    if (!page.ok()) return page.status();
+    const ReadModel& model = page->model();
+    const auto filter = ReadFilter(model, *request, *context);
+    if (!filter.ok()) return filter.status();
+    for (const policy::HoldStatus& status : model.policy->view().holds) {
+      if (!filter->Passes(status.hold)) continue;
+      if (page->Take()) ToProto(model, status, response->add_holds());
+    }
+    page->Close(models_, response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* RemediationService::BatchGetReadiness(
+    Context* context, const pb::BatchGetReadinessRequest* request,
+    pb::BatchGetReadinessResponse* response) {
+  return Answer(context, [&]() -> absl::Status {
+    response->set_resource_version(backend_.events().version());
+    const auto ready = models_.Ready();
+    if (!ready.ok()) return ready.status();
+    const ReadModel& model = **ready;
+    for (const std::string& host : request->hosts())
+      FillReadiness(model, host, response->add_hosts());
+    if (request->hosts().empty()) {
+      for (const fabric::Host& host : model.hosts->hosts())
+        FillReadiness(model, host.name, response->add_hosts());
+    }
+    response->set_generation(static_cast<uint32_t>(model.view->generation.value()));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* RemediationService::ListConditions(
+    Context* context, const pb::ListConditionsRequest* request,
+    pb::ListConditionsResponse* response) {
+  return Answer(context, [&]() -> absl::Status {
+    auto page = Page::Open(models_, *request);
+    if (!page.ok()) return page.status();
+    const ReadModel& model = page->model();
+    const auto names = NameFilter::Read(model, request->names());
+    if (!names.ok()) return names.status();
+    const auto& types = request->types();
+    for (const policy::Condition& condition : model.policy->view().conditions) {
+      if (!names->Passes({model.snapshot().FindIndex(condition.node), condition.port})) continue;
+      if (!types.empty() && std::find(types.begin(), types.end(), condition.type) == types.end())
+        continue;
+      if (page->Take()) ToProto(condition, response->add_conditions());
+    }
+    page->Close(models_, response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* RemediationService::ListDampedLinks(
+    Context* context, const pb::ListDampedLinksRequest* request,
+    pb::ListDampedLinksResponse* response) {
+  return Answer(context, [&]() -> absl::Status {
+    auto page = Page::Open(models_, *request);
+    if (!page.ok()) return page.status();
+    const ReadModel& model = page->model();
+    const auto names = NameFilter::Read(model, request->names());
+    if (!names.ok()) return names.status();
+    for (const policy::DampedLink& link : model.policy->view().damped) {
+      // Its penalty outlives a node that has vanished, which has nothing to be named by.
+      if (!model.snapshot().port(link.a) || !model.snapshot().port(link.b)) continue;
+      if (!names->Passes(link.a) && !names->Passes(link.b)) continue;
+      if (request->suppressed_only() && !link.suppressed) continue;
+      if (page->Take()) ToProto(model, link, response->add_links());
+    }
+    page->Close(models_, response);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace fabricd::rpc

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// fabric.v1.RemediationService: commands about holds are posted to the core and answered when it
+// has done them; all else is read from the published view. Any thread.
+#pragma once
+
+#include "daemon/backend.h"
+#include "daemon/rpc/convert_policy.h"
+#include "daemon/rpc/reactors.h"
+#include "daemon/rpc/read_model.h"
+#include "fabric/v1/remediation_service.grpc.pb.h"
+
+namespace fabricd::rpc {
+
+class RemediationService final : public pb::RemediationService::CallbackService {
+ public:
+  // `worker` makes the answers of commands: the core's thread, on which they end, has better to do.
+  RemediationService(daemon::Backend& backend, Models& models, ExportWorker& worker)
+      : backend_(backend), models_(models), worker_(worker) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+  Unary* CreateHold(Context*, const pb::CreateHoldRequest*, pb::CreateHoldResponse*) override;
+  Unary* DeleteHold(Context*, const pb::DeleteHoldRequest*, pb::DeleteHoldResponse*) override;
+  Unary* ListHolds(Context*, const pb::ListHoldsRequest*, pb::ListHoldsResponse*) override;
+  Unary* AckHold(Context*, const pb::AckHoldRequest*, pb::AckHoldResponse*) override;
+  Unary* BatchGetReadiness(Context*, const pb::BatchGetReadinessRequest*,
+                           pb::BatchGetReadinessResponse*) override;
+  Unary* ListConditions(Context*, const pb::ListConditionsRequest*,
+                        pb::ListConditionsResponse*) override;
+  Unary* ListDampedLinks(Context*, const pb::ListDampedLinksRequest*,
+                         pb::ListDampedLinksResponse*) override;
+
+ private:
+  // Posts `command` and answers the call, on the worker, with what `fill` makes of its end.
+  template <typename Response, typename Fill>
+  void Post(daemon::HoldCommand command, std::shared_ptr<LaterCall<Response>> call, Fill fill);
+
+  daemon::Backend& backend_;
+  Models& models_;
+  ExportWorker& worker_;
+};
+
+}  // namespace fabricd::rpc

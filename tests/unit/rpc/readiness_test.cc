@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What schedulers are told of hosts in each state that their NICs can be in.
+#include "daemon/rpc/readiness.h"
+
+#include "tests/unit/rpc/running_server.h"
+
+namespace fabricd::rpc::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ReadinessTest : public ::testing::Test {
+ protected:
+  pb::HostReadiness Of(const std::string& host) {
+    backend_.Publish(fabric_.View());
+    Models models(backend_);
+    pb::HostReadiness readiness;
+    FillReadiness(*models.Current(), host, &readiness);
+    return readiness;
+  }
+  policy::Hold& AddHold(uint64_t id, policy::HoldKind kind, policy::TargetKind target,
+                        const std::string& name) {
+    policy::HoldStatus status;
+    status.hold.id = id;
+    status.hold.kind = kind;
+    status.hold.owner = "slurm";
+    status.hold.reason = "BER";
+    status.hold.target.kind = target;
+    status.hold.target.name = name;
+    fabric_.policy.holds.push_back(status);
+    return fabric_.policy.holds.back().hold;
+  }
+  std::vector<std::string> NicStates(const pb::HostReadiness& host) {
+    std::vector<std::string> states;
+    for (const auto& nic : host.nics())
+      states.push_back(nic.device() + " " + pb::Readiness_Name(nic.readiness()).substr(10));
+    return states;
+  }
+
+  SmallFabric fabric_;
+  FakeBackend backend_{fabric_.View()};
+};
+
+TEST_F(ReadinessTest, NothingWrong) {
+  const auto host = Of("node1");
+  EXPECT_EQ(host.readiness(), pb::READINESS_READY) << host.DebugString();
+  EXPECT_THAT(host.reasons(), IsEmpty());
+  EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 READY", "mlx5_1 READY"));
+  EXPECT_EQ(host.nics(0).port().lid(), 4u);
+}
+
+TEST_F(ReadinessTest, AHoldOnOneNicHoldsTheHost) {
+  AddHold(7, policy::HoldKind::kCordon, policy::TargetKind::kHca, "node1/mlx5_1").target.nodes = {
+      kNode1Rail1};
+  const auto host = Of("node1");
+  EXPECT_EQ(host.readiness(), pb::READINESS_HELD);
+  EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 READY", "mlx5_1 HELD"));
+  EXPECT_THAT(host.nics(1).hold_ids(), ElementsAre("7"));
+  EXPECT_THAT(host.reasons(),
+              ElementsAre("mlx5_1: cordon of HCA node1/mlx5_1 (hold 7, slurm): BER"));
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
+}
+
+TEST_F(ReadinessTest, AHoldOnTheSwitchOrOnThePortThatFacesIt) {
+  AddHold(1, policy::HoldKind::kDrain, policy::TargetKind::kSwitch, "leaf2").target.nodes = {
+      kLeaf2};
+  EXPECT_THAT(NicStates(Of("node1")), ElementsAre("mlx5_0 READY", "mlx5_1 HELD"));
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_HELD);
+  fabric_.policy.holds.clear();
+  AddHold(1, policy::HoldKind::kIsolate, policy::TargetKind::kPort, "leaf1/1").target.ports = {
+      {kLeaf1, PortNum(1)}};
+  EXPECT_THAT(NicStates(Of("node1")), ElementsAre("mlx5_0 HELD", "mlx5_1 READY"));
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
+}
+
+TEST_F(ReadinessTest, AHostThatVanishedBecauseOfItsHold) {
+  EXPECT_EQ(Of("node9").readiness(), pb::READINESS_UNKNOWN);
+  AddHold(3, policy::HoldKind::kDisable, policy::TargetKind::kHost, "node9").target.nodes = {
+      Guid(0x999)};
+  EXPECT_EQ(Of("node9").readiness(), pb::READINESS_HELD);
+  // One NIC of a host that is still there.
+  AddHold(4, policy::HoldKind::kDisable, policy::TargetKind::kHca, "node2/mlx5_7").target.nodes = {
+      Guid(0x998)};
+  const auto host = Of("node2");
+  EXPECT_EQ(host.readiness(), pb::READINESS_HELD);
+  EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 READY"));
+}
+
+TEST_F(ReadinessTest, PortsThatAreNotWhatTheyShouldBe) {
+  const PortRef port{fabric_.node2, PortNum(1)};
+  fabric_.maker.builder.SetPortInfo(port, MakePortInfo(wire::PortState::kInit, 2));
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_DEGRADED);
+  EXPECT_THAT(Of("node2").reasons(0), HasSubstr("the port is INIT"));
+  fabric_.maker.builder.SetPortInfo(port, MakePortInfo(wire::PortState::kActive, 1));
+  EXPECT_THAT(Of("node2").reasons(0), HasSubstr("below what both ends support"));
+}
+
+TEST_F(ReadinessTest, NoRoute) {
+  fabric_.rows[fabric_.leaf2].Set(6, routing::kNoRoute);
+  const auto host = Of("node2");
+  EXPECT_EQ(host.readiness(), pb::READINESS_DEGRADED);
+  EXPECT_THAT(host.reasons(), ElementsAre("mlx5_0: no route leads to it"));
+}
+
+TEST_F(ReadinessTest, AFlappingLinkAndConditions) {
+  policy::DampedLink link;
+  link.a = {fabric_.leaf2, PortNum(1)};
+  link.b = {fabric_.node2, PortNum(1)};
+  link.reason = "4 flaps";
+  fabric_.policy.damped = {link};
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
+  fabric_.policy.damped[0].suppressed = true;
+  EXPECT_THAT(Of("node2").reasons(), ElementsAre("mlx5_0: its link is suppressed: 4 flaps"));
+  fabric_.policy.damped.clear();
+  policy::Condition condition;
+  condition.type = "NoisyTraps";
+  condition.node = kLeaf2;
+  condition.port = PortNum(1);
+  condition.message = "70 traps in 90 s";
+  fabric_.policy.conditions = {condition};
+  EXPECT_THAT(Of("node2").reasons(), ElementsAre("mlx5_0: NoisyTraps: 70 traps in 90 s"));
+  // What is said of the switch as a whole is not its hosts' fault.
+  fabric_.policy.conditions[0].port = PortNum(0);
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
+}
+
+}  // namespace
+}  // namespace fabricd::rpc::testing
