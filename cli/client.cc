@@ -24,6 +24,8 @@ Client::Client(const std::string& server, std::optional<Timeout> timeout)
       grpc::CreateCustomChannel(server_, grpc::InsecureChannelCredentials(), arguments);
   topology_ = pb::TopologyService::NewStub(channel);
   admin_ = pb::AdminService::NewStub(channel);
+  events_ = pb::EventService::NewStub(channel);
+  remediation_ = pb::RemediationService::NewStub(channel);
   sim_ = simpb::SimService::NewStub(channel);
 }
 

@@ -13,6 +13,8 @@
 #include "cli/exit_code.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
+#include "fabric/v1/event_service.grpc.pb.h"
+#include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 
 namespace fabricd::cli {
@@ -33,6 +35,8 @@ class Client {
   const std::string& server() const { return server_; }
   pb::TopologyService::Stub& topology() { return *topology_; }
   pb::AdminService::Stub& admin() { return *admin_; }
+  pb::EventService::Stub& events() { return *events_; }
+  pb::RemediationService::Stub& remediation() { return *remediation_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
   // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
@@ -50,23 +54,31 @@ class Client {
   Result List(grpc::Status (pb::TopologyService::Stub::*method)(grpc::ClientContext*,
                                                                 const Request&, Response*),
               Request request, Response* all) {
+    return List(*topology_, method, std::move(request), all);
+  }
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result List(Stub& stub,
+              grpc::Status (Base::*method)(grpc::ClientContext*, const Request&, Response*),
+              Request request, Response* all) {
     grpc::Status status;
     for (int attempt = 0; attempt < kListAttempts; ++attempt) {
       all->Clear();
-      status = ListOnce(method, request, all);
+      status = ListOnce(stub, method, request, all);
       if (status.error_code() != grpc::StatusCode::OUT_OF_RANGE) break;
     }
     return ToResult(status, server_);
   }
 
-  // Calls on_piece for each message of a stream; a failure of on_piece ends it.
+  // Calls on_piece for each message of a stream; a failure of on_piece ends it. Without `timeout`
+  // it lasts until the other side ends it.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Stream(Stub& stub,
                 std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
                                                                               const Request&),
-                const Request& request, const std::function<Result(const Response&)>& on_piece) {
+                const Request& request, const std::function<Result(const Response&)>& on_piece,
+                std::optional<Timeout> timeout = kLongTimeout) {
     grpc::ClientContext context;
-    SetDeadline(context, kLongTimeout);
+    if (timeout) SetDeadline(context, *timeout);
     auto reader = (stub.*method)(&context, request);
     Response piece;
     while (reader->Read(&piece)) {
@@ -85,14 +97,14 @@ class Client {
   void SetDeadline(grpc::ClientContext& context, Timeout timeout) const {
     context.set_deadline(std::chrono::system_clock::now() + timeout_.value_or(timeout));
   }
-  template <typename Method, typename Request, typename Response>
-  grpc::Status ListOnce(Method method, Request request, Response* all) {
+  template <typename Stub, typename Method, typename Request, typename Response>
+  grpc::Status ListOnce(Stub& stub, Method method, Request request, Response* all) {
     request.set_page_size(kPageSize);
     do {
       grpc::ClientContext context;
       SetDeadline(context, kShortTimeout);
       Response page;
-      const grpc::Status status = (*topology_.*method)(&context, request, &page);
+      const grpc::Status status = (stub.*method)(&context, request, &page);
       if (!status.ok()) return status;
       request.set_page_token(page.next_page_token());
       all->MergeFrom(page);
@@ -105,6 +117,8 @@ class Client {
   const std::optional<Timeout> timeout_;
   std::unique_ptr<pb::TopologyService::Stub> topology_;
   std::unique_ptr<pb::AdminService::Stub> admin_;
+  std::unique_ptr<pb::EventService::Stub> events_;
+  std::unique_ptr<pb::RemediationService::Stub> remediation_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };
 

@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "cli/event_commands.h"
+#include "cli/hold_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -25,13 +27,13 @@ const std::map<std::string, Format> kFormats = {
     {"name", Format::kName},       {"ibnetdiscover", Format::kIbnetdiscover},
     {"ibroute", Format::kIbroute}, {"ibtracert", Format::kIbtracert}};
 
-// "500ms", "15s", "2m", "1h"; a number alone is seconds.
+// "500ms", "15s", "2m", "1h", "7d"; a number alone is seconds.
 std::optional<Timeout> ParseTimeout(const std::string& text) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(result.ptr, text.data() + text.size());
-  const std::map<std::string, double> units = {
-      {"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
+  const std::map<std::string, double> units = {{"", 1e3},   {"ms", 1},     {"s", 1e3},
+                                               {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
   const auto known = units.find(unit);
   if (result.ec != std::errc() || known == units.end() || !(value > 0) ||
       value * known->second > 1e10) {
@@ -76,7 +78,9 @@ Result ReadResource(std::string word, std::vector<std::string> names, Resource* 
   }
   const auto parsed = ParseResource(word);
   if (!parsed) {
-    return {kUsage, fmt::format("no resource \"{}\" (node, host, switch, port, link, sm)", word)};
+    return {kUsage, fmt::format("no resource \"{}\" (node, host, switch, port, link, sm, hold, "
+                                "condition, event)",
+                                word)};
   }
   *resource = *parsed;
   *all_names = std::move(names);
@@ -94,6 +98,9 @@ class CommandLine {
     AddGet();
     AddDescribe();
     AddRouting();
+    AddHolds();
+    AddEvents();
+    AddWait();
     AddAdmin();
     AddSim();
   }
@@ -151,27 +158,36 @@ class CommandLine {
 
   void AddGet() {
     CLI::App* get =
-        app_.add_subcommand("get", "List nodes, hosts, switches, ports, links or the sm");
+        app_.add_subcommand("get", "List nodes, hosts, switches, ports, links, holds or the sm");
     get->add_option("resource", resource_,
-                    "node(s), host(s), switch(es), port(s), link(s), sm; no ho sw po li")
+                    "node(s), host(s), switch(es), port(s), link(s), sm, hold(s), condition(s), "
+                    "event(s); no ho sw po li hd cond ev")
         ->required();
-    get->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
+    get->add_option("name", names_,
+                    "names, GUIDs or LIDs; ports as NODE/PORT; holds by id or target");
     get->add_flag("-w,--watch", watch_, "go on printing what changes");
     get->add_flag("--degraded", get_.degraded,
                   "ports, links: only those below what both ends support");
     get->add_option("--state", get_.states, "ports: only in these states (ACTIVE,INIT,…)")
         ->delimiter(',');
+    get->add_flag("--damped", get_.damped, "links: those that have flapped, with their penalty");
+    get->add_option("--owner", get_.owner, "holds: only this owner's");
     OnCall(get, [this](Client& client) {
       Result result = ReadResource(resource_, names_, &get_.resource, &get_.names);
       if (!result.ok()) return result;
+      if (get_.resource == Resource::kEvent) {
+        events_.nodes = get_.names;
+        events_.watch = watch_;
+        return Events(client, globals_, events_);
+      }
       return watch_ ? Watch(client, globals_, get_) : Get(client, globals_, get_);
     });
   }
 
   void AddDescribe() {
     CLI::App* describe =
-        app_.add_subcommand("describe", "Show all of a node, switch, host, port or the sm");
-    describe->add_option("resource", resource_, "node, switch, host, port, sm")->required();
+        app_.add_subcommand("describe", "Show all of a node, switch, host, port, link or the sm");
+    describe->add_option("resource", resource_, "node, switch, host, port, link, sm")->required();
     describe->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
     OnCall(describe, [this](Client& client) {
       Resource resource{};
@@ -200,6 +216,108 @@ class CommandLine {
     OnCall(topology, [this](Client& client) { return Topology(client, globals_); });
   }
 
+  static CLI::App* AddWords(CLI::App* command, std::vector<std::string>& words) {
+    command
+        ->add_option("target", words,
+                     "[host|hca|switch|port|link] NAME…; hostlists such as node[01-16]")
+        ->required();
+    return command;
+  }
+
+  void AddHold(const HoldVerb& verb) {
+    CLI::App* make = AddWords(app_.add_subcommand(verb.verb, verb.help), hold_.words);
+    make->add_option("--reason", hold_.reason, "why; shown wherever the hold is")->required();
+    make->add_option("--for", for_, "it ends by itself after this long: 30m, 2h, 7d");
+    make->add_option("--owner", hold_.owner, "in whose name; else your own");
+    make->add_option("--request-id", hold_.request_id, "makes a repeated command safe");
+    make->add_flag("--force", hold_.force, "let it pass the guards");
+    make->add_option("--dry-run", dry_run_, "server: change nothing, show what would follow")
+        ->check(CLI::IsMember({"none", "server"}))
+        ->capture_default_str();
+    make->add_flag("--wait", hold_.wait, "until it is in effect; exit 4 at --timeout");
+    if (verb.kind == pb::HOLD_KIND_DRAIN) {
+      make->add_option("--mode", mode_, "hard: no route uses it; soft: only where nothing is left")
+          ->check(CLI::IsMember({"hard", "soft"}))
+          ->capture_default_str();
+    }
+    OnCall(make, [this, &verb](Client& client) -> Result {
+      if (!for_.empty()) {
+        hold_.ttl = ParseTimeout(for_);
+        if (!hold_.ttl) return {kUsage, fmt::format("--for: \"{}\" is not a duration", for_)};
+      }
+      hold_.soft = mode_ == "soft";
+      hold_.dry_run = dry_run_ == "server";
+      return MakeHolds(client, globals_, verb, hold_);
+    });
+    CLI::App* lift = AddWords(app_.add_subcommand(verb.inverse, verb.inverse_help), unhold_.words);
+    lift->add_option("--owner", unhold_.owner, "this owner's instead of your own");
+    lift->add_flag("--all-owners", unhold_.all_owners, "whoever's they are");
+    lift->add_flag("--ignore-not-found", unhold_.ignore_not_found, "exit 0 where there is none");
+    OnCall(lift,
+           [this, &verb](Client& client) { return LiftHolds(client, globals_, verb, unhold_); });
+  }
+
+  void AddHolds() {
+    for (const HoldVerb& verb : HoldVerbs()) AddHold(verb);
+    CLI::App* holds = app_.add_subcommand("holds", "List holds, as `get holds`");
+    holds->add_option("name", get_.names, "ids or targets");
+    holds->add_option("--owner", get_.owner, "only this owner's");
+    holds->add_flag("-w,--watch", watch_, "go on printing what changes");
+    OnCall(holds, [this](Client& client) {
+      get_.resource = Resource::kHold;
+      return watch_ ? Watch(client, globals_, get_) : Get(client, globals_, get_);
+    });
+    CLI::App* ack = app_.add_subcommand("ack", "Say that jobs are off what holds are to take away");
+    ack->add_option("id", names_, "ids of holds")->required();
+    OnCall(ack, [this](Client& client) { return Acknowledge(client, globals_, names_); });
+    CLI::App* readiness = app_.add_subcommand(
+        "readiness", "Show whether hosts can take jobs; exit 1 unless all are READY");
+    readiness->add_option("host", names_, "hosts, hostlists; none: all");
+    OnCall(readiness, [this](Client& client) { return Readiness(client, globals_, names_); });
+  }
+
+  void AddEvents() {
+    CLI::App* events = app_.add_subcommand("events", "Show what has happened, oldest first");
+    events->add_flag("-w,--watch", events_.watch, "go on with what happens");
+    events->add_option("--since", since_, "how far back: 10m, 2h, 7d (else the latest 100)");
+    events->add_option("--types", events_.types, "only these (LinkDown,RerouteCompleted,…)")
+        ->delimiter(',');
+    events->add_option("--node", events_.nodes, "only about these nodes or hosts")->delimiter(',');
+    events->add_option("--severity", events_.severity, "info, warning, error: this or a higher one")
+        ->check(CLI::IsMember({"info", "warning", "error"}))
+        ->capture_default_str();
+    events->add_option("-n,--last", events_.last, "only the latest so many");
+    OnCall(events, [this](Client& client) -> Result {
+      if (!since_.empty()) {
+        events_.since = ParseTimeout(since_);
+        if (!events_.since)
+          return {kUsage, fmt::format("--since: \"{}\" is not a duration", since_)};
+      }
+      return Events(client, globals_, events_);
+    });
+  }
+
+  void AddWait() {
+    CLI::App* wait = app_.add_subcommand(
+        "wait", "Wait until the sm, hosts or holds are in a state; exit 4 when it does not come");
+    wait->add_option("resource", resource_, "sm, host, hold")
+        ->required()
+        ->check(CLI::IsMember({"sm", "host", "hosts", "hold", "holds"}));
+    wait->add_option("name", names_, "hosts (hostlists) or ids of holds");
+    wait->add_option("--for", condition_,
+                     "sm: FIELD, FIELD=VALUE or FIELD>=NUMBER of `get sm -o json`; host: ready, "
+                     "condition=FabricReady, held, in-effect, released; hold: in-effect, "
+                     "acknowledged, deleted")
+        ->required();
+    OnCall(wait, [this](Client& client) -> Result {
+      const Timeout timeout = globals_.timeout.value_or(kWaitTimeout);
+      if (resource_ == "sm") return WaitSm(client, condition_, timeout);
+      if (names_.empty()) return {kUsage, "wait needs a NAME"};
+      if (resource_.rfind("host", 0) == 0) return WaitHosts(client, names_, condition_, timeout);
+      return WaitHolds(client, names_, condition_, timeout);
+    });
+  }
+
   void AddAdmin() {
     CLI::App* sweep = app_.add_subcommand("sweep", "Start a sweep");
     sweep->add_flag("--heavy", heavy_, "read every device again");
@@ -210,15 +328,6 @@ class CommandLine {
     dump->add_option("--dir", directory_, "directory, made if need be")->required();
     dump->add_option("file", names_, "only these files");
     OnCall(dump, [this](Client& client) { return Dump(client, directory_, names_); });
-
-    CLI::App* wait = app_.add_subcommand(
-        "wait", "Wait until the sm is in a state; exit 4 when it does not come");
-    wait->add_option("resource", resource_, "sm")->required()->check(CLI::IsMember({"sm"}));
-    wait->add_option("--for", condition_, "FIELD, FIELD=VALUE or FIELD>=NUMBER of `get sm -o json`")
-        ->required();
-    OnCall(wait, [this](Client& client) {
-      return WaitSm(client, condition_, globals_.timeout.value_or(kWaitTimeout));
-    });
 
     CLI::App* version =
         app_.add_subcommand("version", "Show the versions of fabricctl and fabricd");
@@ -250,12 +359,15 @@ class CommandLine {
   Texts texts_;
   Globals globals_;
   std::function<Result()> run_;
-  std::string resource_, directory_, condition_;
+  std::string resource_, directory_, condition_, for_, since_, mode_ = "hard", dry_run_ = "none";
   std::vector<std::string> names_;
   bool watch_ = false, heavy_ = false, wait_ = false;
   GetOptions get_;
   TraceOptions trace_;
   RoutesOptions routes_;
+  HoldOptions hold_;
+  UnholdOptions unhold_;
+  EventOptions events_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/describe.h"
 #include "cli/fields.h"
 #include "cli/infiniband_text.h"
 #include "cli/output.h"
@@ -79,49 +78,6 @@ class DumpFiles {
   size_t count_ = 0;
 };
 
-Result DescribeOne(Client& client, const Globals& globals, Resource resource,
-                   const std::string& name) {
-  switch (resource) {
-    case Resource::kNode:
-    case Resource::kSwitch: {
-      pb::GetNodeRequest request;
-      request.set_node(name);
-      pb::GetNodeResponse node;
-      Result result = client.Call(client.topology(), &Stub::GetNode, request, &node);
-      if (!result.ok()) return result;
-      if (PrintDocument(globals, node.node())) return {};
-      pb::ListPortsRequest ports_request;
-      ports_request.add_names(node.node().guid());
-      pb::ListPortsResponse ports;
-      result = client.List(&Stub::ListPorts, ports_request, &ports);
-      if (result.ok()) Print(DescribeNode(node.node(), ports, globals.style));
-      return result;
-    }
-    case Resource::kHost: {
-      pb::ListHostsRequest request;
-      request.add_names(name);
-      pb::ListHostsResponse hosts;
-      const Result result = client.List(&Stub::ListHosts, request, &hosts);
-      if (!result.ok() || hosts.hosts().empty()) return result;
-      if (!PrintDocument(globals, hosts.hosts(0)))
-        Print(DescribeHost(hosts.hosts(0), globals.style));
-      return {};
-    }
-    case Resource::kPort: {
-      pb::GetPortRequest request;
-      request.set_port(name);
-      pb::GetPortResponse port;
-      const Result result = client.Call(client.topology(), &Stub::GetPort, request, &port);
-      if (!result.ok()) return result;
-      if (!PrintDocument(globals, port.port())) Print(DescribePort(port.port(), globals.style));
-      return {};
-    }
-    case Resource::kLink:
-    case Resource::kSm: break;
-  }
-  return {kUsage, "describe takes node, switch, host, port or sm"};
-}
-
 Result SaySim(const Result& result, const std::string& what) {
   if (result.ok()) Print(what + "\n");
   return result;
@@ -142,22 +98,6 @@ bool PrintDocument(const Globals& globals, const google::protobuf::Message& mess
 
 Result NoSuchFormat(const char* formats) {
   return {kUsage, fmt::format("-o: this command takes {}", formats)};
-}
-
-Result Describe(Client& client, const Globals& globals, Resource resource,
-                const std::vector<std::string>& names) {
-  if (resource == Resource::kSm) {
-    pb::GetSmResponse sm;
-    const Result result = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), &sm);
-    if (result.ok() && !PrintDocument(globals, sm)) Print(DescribeSm(sm, globals.style));
-    return result;
-  }
-  if (names.empty()) return {kUsage, "describe needs a NAME"};
-  for (const std::string& name : names) {
-    if (&name != &names.front() && globals.format == Format::kTable) Print("\n");
-    if (Result result = DescribeOne(client, globals, resource, name); !result.ok()) return result;
-  }
-  return {};
 }
 
 Result Trace(Client& client, const Globals& globals, const TraceOptions& options) {

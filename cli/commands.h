@@ -21,7 +21,7 @@ struct Globals {
   TableStyle style;
 };
 
-enum class Resource { kNode, kHost, kSwitch, kPort, kLink, kSm };
+enum class Resource { kNode, kHost, kSwitch, kPort, kLink, kSm, kHold, kCondition, kEvent };
 // Singular, plural and short forms ("node", "nodes", "no").
 std::optional<Resource> ParseResource(const std::string& word);
 
@@ -29,7 +29,9 @@ struct GetOptions {
   Resource resource = Resource::kNode;
   std::vector<std::string> names;
   bool degraded = false;            // Ports and links.
+  bool damped = false;              // Links: those that have flapped, with their penalty.
   std::vector<std::string> states;  // Ports.
+  std::string owner;                // Holds.
 };
 // A listing as it is now.
 struct Listing {

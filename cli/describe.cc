@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/policy_tables.h"
 #include "cli/tables.h"
 
 namespace fabricd::cli {
@@ -11,6 +12,7 @@ namespace {
 // The lines under a heading.
 class Page {
  public:
+  Page() = default;  // Without a heading.
   Page(const std::string& name, const Cell& status, const std::string& what,
        const TableStyle& style) {
     text_ = fmt::format("{} {} — {}, {}\n", Colored({"●", status.tone}, style.color), name,
@@ -78,7 +80,7 @@ std::string DescribeNode(const pb::Node& node, const pb::ListPortsResponse& port
 std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
   Table table({"DEVICE", "STATUS", "RAIL", "LID", "GBPS", "PEER", "PORT-GUID"});
   for (const pb::HostPort& port : host.ports()) {
-    table.AddRow({port.device(), PortStatus(port.state(), false),
+    table.AddRow({port.device(), PortStatus(port.state(), false, port.held()),
                   port.rail_known() ? fmt::format("{}", port.rail()) : "",
                   fmt::format("{}", port.port().lid()), fmt::format("{:g}", port.rate_gbps()),
                   PortText(port.peer()), port.port().guid()});
@@ -90,8 +92,8 @@ std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
 }
 
 std::string DescribePort(const pb::Port& port, const TableStyle& style) {
-  Page page(port.name(), PortStatus(port.state(), port.degraded()), port.id().node_type() + " PORT",
-            style);
+  Page page(port.name(), PortStatus(port.state(), port.degraded(), port.held()),
+            port.id().node_type() + " PORT", style);
   page.Line("Node", fmt::format("{} ({})", port.id().node_name(), port.id().node_guid()));
   if (port.has_end_port()) page.Line("End port", EndPortText(port.end_port()));
   page.Line("Peer", port.has_peer() ? fmt::format("{} ({}, {})", PortText(port.peer()),
@@ -117,6 +119,32 @@ std::string DescribePort(const pb::Port& port, const TableStyle& style) {
   page.Line("Key violations", fmt::format("{} M_Key, {} P_Key, {} Q_Key", port.m_key_violations(),
                                           port.p_key_violations(), port.q_key_violations()));
   return page.Take();
+}
+
+std::string DescribeLink(const pb::Link& link, const TableStyle& style) {
+  Page page(fmt::format("{} ↔ {}", PortText(link.a()), PortText(link.b())), LinkStatus(link),
+            "LINK", style);
+  page.Line("A", fmt::format("{} ({})", PortText(link.a()), link.a().node_guid()))
+      .Line("B", fmt::format("{} ({})", PortText(link.b()), link.b().node_guid()))
+      .Line("Physical state", link.physical_state())
+      .Line("Rate", link.width()
+                        ? fmt::format("{}, {:g} Gb/s", RateText(link.width(), link.speed()),
+                                      link.rate_gbps())
+                        : "")
+      .Line("Supported", RateText(link.width_supported(), link.speed_supported()))
+      .Line("Suppressed", link.suppression());
+  return page.Take();
+}
+
+std::string DescribePolicy(const pb::ListHoldsResponse& holds,
+                           const pb::ListConditionsResponse& conditions,
+                           const pb::ListEventsResponse& events, int64_t now_ms,
+                           const TableStyle& style) {
+  return Page()
+      .Block("Holds", HoldTable(holds, false, now_ms), style)
+      .Block("Conditions", ConditionTable(conditions, false, now_ms), style)
+      .Block("Last events", EventTable(events, false), style)
+      .Take();
 }
 
 std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {

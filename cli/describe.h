@@ -5,6 +5,8 @@
 #include <string>
 
 #include "cli/table.h"
+#include "fabric/v1/event_service.pb.h"
+#include "fabric/v1/remediation_service.pb.h"
 #include "fabric/v1/topology_service.pb.h"
 
 namespace fabricd::cli {
@@ -14,6 +16,12 @@ std::string DescribeNode(const ::fabric::v1::Node& node,
                          const ::fabric::v1::ListPortsResponse& ports, const TableStyle& style);
 std::string DescribeHost(const ::fabric::v1::Host& host, const TableStyle& style);
 std::string DescribePort(const ::fabric::v1::Port& port, const TableStyle& style);
+std::string DescribeLink(const ::fabric::v1::Link& link, const TableStyle& style);
+// What follows a description: blocks of holds, conditions and events, each left out when empty.
+std::string DescribePolicy(const ::fabric::v1::ListHoldsResponse& holds,
+                           const ::fabric::v1::ListConditionsResponse& conditions,
+                           const ::fabric::v1::ListEventsResponse& events, int64_t now_ms,
+                           const TableStyle& style);
 std::string DescribeSm(const ::fabric::v1::GetSmResponse& sm, const TableStyle& style);
 
 }  // namespace fabricd::cli

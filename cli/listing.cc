@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/policy_tables.h"
 #include "cli/tables.h"
 
 namespace fabricd::cli {
@@ -94,6 +95,61 @@ Result FetchSm(Client& client, bool wide, Listing* listing) {
   return {};
 }
 
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+using Remediation = pb::RemediationService::Stub;
+
+// Names are ids or targets.
+Result FetchHolds(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListHoldsRequest request;
+  request.set_owner(options.owner);
+  for (const std::string& name : options.names) {
+    const bool id = name.find_first_not_of("0123456789") == std::string::npos;
+    *(id ? request.add_ids() : request.add_targets()) = name;
+  }
+  pb::ListHoldsResponse response;
+  Result result = client.List(client.remediation(), &Remediation::ListHolds, request, &response);
+  if (!result.ok()) return result;
+  listing->table = HoldTable(response, wide, NowMs());
+  for (const pb::Hold& hold : response.holds()) listing->names.push_back("hold/" + hold.id());
+  SetDocument(options, response.holds(), response, listing);
+  return {};
+}
+
+Result FetchConditions(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListConditionsRequest request;
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  pb::ListConditionsResponse response;
+  Result result =
+      client.List(client.remediation(), &Remediation::ListConditions, request, &response);
+  if (!result.ok()) return result;
+  listing->table = ConditionTable(response, wide, NowMs());
+  for (const pb::Condition& condition : response.conditions()) {
+    listing->names.push_back(fmt::format("condition/{}:{}:{}", condition.type(),
+                                         condition.node_guid(), condition.port()));
+  }
+  SetDocument(options, response.conditions(), response, listing);
+  return {};
+}
+
+Result FetchDampedLinks(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListDampedLinksRequest request;
+  request.mutable_names()->Assign(options.names.begin(), options.names.end());
+  pb::ListDampedLinksResponse response;
+  Result result =
+      client.List(client.remediation(), &Remediation::ListDampedLinks, request, &response);
+  if (!result.ok()) return result;
+  listing->table = DampedLinkTable(response, wide, NowMs());
+  for (const pb::DampedLink& link : response.links())
+    listing->names.push_back("link/" + PortText(link.a()));
+  SetDocument(options, response.links(), response, listing);
+  return {};
+}
+
 }  // namespace
 
 std::optional<Resource> ParseResource(const std::string& word) {
@@ -101,9 +157,15 @@ std::optional<Resource> ParseResource(const std::string& word) {
     const char* words[3];
     Resource resource;
   } kResources[] = {
-      {{"node", "nodes", "no"}, Resource::kNode},        {{"host", "hosts", "ho"}, Resource::kHost},
-      {{"switch", "switches", "sw"}, Resource::kSwitch}, {{"port", "ports", "po"}, Resource::kPort},
-      {{"link", "links", "li"}, Resource::kLink},        {{"sm", "sms", "sm"}, Resource::kSm},
+      {{"node", "nodes", "no"}, Resource::kNode},
+      {{"host", "hosts", "ho"}, Resource::kHost},
+      {{"switch", "switches", "sw"}, Resource::kSwitch},
+      {{"port", "ports", "po"}, Resource::kPort},
+      {{"link", "links", "li"}, Resource::kLink},
+      {{"sm", "sms", "sm"}, Resource::kSm},
+      {{"hold", "holds", "hd"}, Resource::kHold},
+      {{"condition", "conditions", "cond"}, Resource::kCondition},
+      {{"event", "events", "ev"}, Resource::kEvent},
   };
   for (const auto& entry : kResources) {
     for (const char* known : entry.words) {
@@ -120,8 +182,13 @@ Result FetchListing(Client& client, const GetOptions& options, bool wide, Listin
     case Resource::kSwitch: return FetchNodes(client, options, wide, listing);
     case Resource::kHost: return FetchHosts(client, options, wide, listing);
     case Resource::kPort: return FetchPorts(client, options, wide, listing);
-    case Resource::kLink: return FetchLinks(client, options, wide, listing);
+    case Resource::kLink:
+      return options.damped ? FetchDampedLinks(client, options, wide, listing)
+                            : FetchLinks(client, options, wide, listing);
     case Resource::kSm: return FetchSm(client, wide, listing);
+    case Resource::kHold: return FetchHolds(client, options, wide, listing);
+    case Resource::kCondition: return FetchConditions(client, options, wide, listing);
+    case Resource::kEvent: break;  // `events`
   }
   return {kUsage, "no such resource"};
 }

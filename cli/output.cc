@@ -10,7 +10,9 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/timestamp.pb.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/time_util.h>
 #include <google/protobuf/util/type_resolver_util.h>
 #include <yaml-cpp/yaml.h>
 
@@ -109,7 +111,18 @@ void EmitField(YAML::Emitter& out, const Message& message, const FieldDescriptor
   out << YAML::EndSeq;
 }
 
+// Times as JSON has them.
+bool EmitTime(YAML::Emitter& out, const Message& message) {
+  const std::string& name = message.GetDescriptor()->full_name();
+  if (name != "google.protobuf.Timestamp") return false;
+  google::protobuf::Timestamp time;
+  time.CopyFrom(message);
+  EmitText(out, google::protobuf::util::TimeUtil::ToString(time));
+  return true;
+}
+
 void EmitMessage(YAML::Emitter& out, const Message& message) {
+  if (EmitTime(out, message)) return;
   const auto* descriptor = message.GetDescriptor();
   out << YAML::BeginMap;
   for (int i = 0; i < descriptor->field_count(); ++i) {

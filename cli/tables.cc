@@ -41,27 +41,56 @@ void AddColumns(std::vector<std::string>& headers, std::vector<std::string> more
   headers.insert(headers.end(), more.begin(), more.end());
 }
 
+// With what is held: "ACTIVE,Drained".
+Cell WithHolds(Cell status, const HeldKinds& held) {
+  for (const int kind : held) {
+    if (status.tone == Tone::kGood) status.tone = Tone::kWarning;
+    switch (kind) {
+      case pb::HOLD_KIND_CORDON: status.text += ",Cordoned"; break;
+      case pb::HOLD_KIND_DRAIN: status.text += ",Drained"; break;
+      case pb::HOLD_KIND_ISOLATE: status.text += ",Isolated"; break;
+      case pb::HOLD_KIND_DISABLE: status.text += ",Disabled"; break;
+      default: break;
+    }
+  }
+  return status;
+}
+
 }  // namespace
 
-Cell PortStatus(const std::string& state, bool degraded) {
-  if (state.empty()) return {"Unknown", Tone::kWarning};
-  if (degraded) return {state + ",Degraded", Tone::kWarning};
-  if (state == "ACTIVE") return {state, Tone::kGood};
-  return {state, state == "DOWN" ? Tone::kBad : Tone::kWarning};
+Cell PortStatus(const std::string& state, bool degraded, const HeldKinds& held) {
+  if (state.empty()) return WithHolds({"Unknown", Tone::kWarning}, held);
+  if (degraded) return WithHolds({state + ",Degraded", Tone::kWarning}, held);
+  if (state == "ACTIVE") return WithHolds({state, Tone::kGood}, held);
+  return WithHolds({state, state == "DOWN" ? Tone::kBad : Tone::kWarning}, held);
+}
+
+Cell LinkStatus(const pb::Link& link) {
+  Cell status = PortStatus(link.state(), link.degraded(), link.held());
+  if (link.suppressed()) status = {status.text + ",SUPPRESSED", Tone::kWarning};
+  return status;
 }
 
 Cell NodeStatus(const pb::Node& node) {
-  if (node.ports_active() == 0) return {"Down", Tone::kBad};
-  if (node.ports_active() < node.ports_linked()) return {"Partial", Tone::kWarning};
-  if (node.links_degraded() > 0) return {"Degraded", Tone::kWarning};
-  return {"Active", Tone::kGood};
+  Cell status{"Active", Tone::kGood};
+  if (node.ports_active() == 0) {
+    status = {"Down", Tone::kBad};
+  } else if (node.ports_active() < node.ports_linked()) {
+    status = {"Partial", Tone::kWarning};
+  } else if (node.links_degraded() > 0) {
+    status = {"Degraded", Tone::kWarning};
+  }
+  return WithHolds(std::move(status), node.held());
 }
 
 Cell HostStatus(const pb::Host& host) {
-  if (host.ports_active() == 0) return {"Down", Tone::kBad};
-  if (host.ports_active() < static_cast<uint32_t>(host.ports_size()))
-    return {"Partial", Tone::kWarning};
-  return {"Active", Tone::kGood};
+  Cell status{"Active", Tone::kGood};
+  if (host.ports_active() == 0) {
+    status = {"Down", Tone::kBad};
+  } else if (host.ports_active() < static_cast<uint32_t>(host.ports_size())) {
+    status = {"Partial", Tone::kWarning};
+  }
+  return WithHolds(std::move(status), host.held());
 }
 
 std::string PortText(const pb::PortId& port) {
@@ -147,7 +176,7 @@ Table PortTable(const pb::ListPortsResponse& ports, bool wide) {
   for (const pb::Port& port : ports.ports()) {
     const std::string lid = port.has_end_port() ? fmt::format("{}", port.end_port().lid()) : "";
     std::vector<Cell> row = {port.name(),
-                             PortStatus(port.state(), port.degraded()),
+                             PortStatus(port.state(), port.degraded(), port.held()),
                              port.physical_state(),
                              RateText(port.width(), port.speed()),
                              lid,
@@ -166,15 +195,15 @@ Table PortTable(const pb::ListPortsResponse& ports, bool wide) {
 
 Table LinkTable(const pb::ListLinksResponse& links, bool wide) {
   std::vector<std::string> headers = {"A", "B", "STATUS", "RATE", "GBPS"};
-  if (wide) AddColumns(headers, {"SUPPORTED", "PHYSICAL", "A-GUID", "B-GUID"});
+  if (wide) AddColumns(headers, {"SUPPORTED", "PHYSICAL", "A-GUID", "B-GUID", "REASON"});
   Table table(headers);
   for (const pb::Link& link : links.links()) {
-    std::vector<Cell> row = {PortText(link.a()), PortText(link.b()),
-                             PortStatus(link.state(), link.degraded()),
+    std::vector<Cell> row = {PortText(link.a()), PortText(link.b()), LinkStatus(link),
                              RateText(link.width(), link.speed()), Number(link.rate_gbps())};
     if (wide) {
-      row.insert(row.end(), {RateText(link.width_supported(), link.speed_supported()),
-                             link.physical_state(), link.a().node_guid(), link.b().node_guid()});
+      row.insert(row.end(),
+                 {RateText(link.width_supported(), link.speed_supported()), link.physical_state(),
+                  link.a().node_guid(), link.b().node_guid(), link.suppression()});
     }
     table.AddRow(std::move(row));
   }

@@ -11,13 +11,16 @@ namespace fabricd::cli {
 
 namespace pb = ::fabric::v1;
 
-// State words, coloured: "ACTIVE", "ACTIVE,Degraded", "INIT", "DOWN", "Unknown" for a port that was
-// not read.
-Cell PortStatus(const std::string& state, bool degraded);
+using HeldKinds = google::protobuf::RepeatedField<int>;
+// State words, coloured: "ACTIVE", "ACTIVE,Degraded", "ACTIVE,Drained", "INIT", "DOWN", "Unknown"
+// for a port that was not read.
+Cell PortStatus(const std::string& state, bool degraded, const HeldKinds& held);
 // "Active", "Partial" (linked ports that are not ACTIVE), "Degraded" (a link below its ability),
-// "Down".
+// "Down"; each with what is held, "Active,Cordoned".
 Cell NodeStatus(const pb::Node& node);
 Cell HostStatus(const pb::Host& host);
+// As of its port, with ",SUPPRESSED" when routes avoid it.
+Cell LinkStatus(const pb::Link& link);
 // "leaf1/3"; empty when the port is not set.
 std::string PortText(const pb::PortId& port);
 // "4x NDR"; empty while down.

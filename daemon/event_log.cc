@@ -227,6 +227,12 @@ void EventLog::List(store::EventQuery query, Listed done) {
   if (!posted) (*shared)(Unavailable("the store is busy or stopping"));
 }
 
+size_t EventLog::watcher_count() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count_if(watchers_.begin(), watchers_.end(),
+                                           [](const auto& known) { return !known.expired(); }));
+}
+
 bool EventLog::AddWatcher(const std::shared_ptr<Watcher>& watcher) {
   std::lock_guard lock(mutex_);
   watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),

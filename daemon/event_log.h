@@ -86,6 +86,7 @@ class EventLog {
   using Listed = std::function<void(absl::StatusOr<std::vector<store::EventRecord>>)>;
   void List(store::EventQuery query, Listed done);
 
+  size_t watcher_count() const;  // That are alive.
   // False: too many. A watcher that is destroyed is forgotten.
   [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
 

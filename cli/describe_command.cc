@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `describe`: one thing with what is held, wrong and has happened there.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/tables.h"
+
+namespace fabricd::cli {
+namespace {
+
+using Stub = pb::TopologyService::Stub;
+using Remediation = pb::RemediationService::Stub;
+
+constexpr int kEventsShown = 10;
+// Of the nodes of a port; those of other ports are left out.
+constexpr uint32_t kEventsAsked = 500;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool IsAbout(const pb::Event& event, const std::vector<pb::PortId>& ports) {
+  return std::any_of(ports.begin(), ports.end(), [&](const pb::PortId& port) {
+    return port.node_guid() == event.node_guid() && port.number() == event.port();
+  });
+}
+
+// The latest events about these nodes, or about just these ports.
+Result FetchEvents(Client& client, const std::vector<std::string>& nodes,
+                   const std::vector<pb::PortId>& ports, pb::ListEventsResponse* events) {
+  pb::ListEventsRequest request;
+  request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  for (const pb::PortId& port : ports) request.add_nodes(port.node_guid());
+  request.set_last(ports.empty() ? kEventsShown : kEventsAsked);
+  Result result =
+      client.Call(client.events(), &pb::EventService::Stub::ListEvents, request, events);
+  if (!result.ok() || ports.empty()) return result;
+  auto* all = events->mutable_events();
+  all->erase(std::remove_if(all->begin(), all->end(),
+                            [&](const pb::Event& event) { return !IsAbout(event, ports); }),
+             all->end());
+  if (all->size() > kEventsShown) all->DeleteSubrange(0, all->size() - kEventsShown);
+  return result;
+}
+
+// Of whole nodes, or of ports; a port without a GUID is none.
+Result PrintRelated(Client& client, const Globals& globals, const std::vector<std::string>& names,
+                    std::vector<pb::PortId> ports) {
+  ports.erase(std::remove_if(ports.begin(), ports.end(),
+                             [](const pb::PortId& port) { return port.node_guid().empty(); }),
+              ports.end());
+  pb::ListHoldsRequest holds_request;
+  pb::ListConditionsRequest conditions_request;
+  holds_request.mutable_reaching()->Assign(names.begin(), names.end());
+  conditions_request.mutable_names()->Assign(names.begin(), names.end());
+  for (const pb::PortId& port : ports) {
+    const std::string name = fmt::format("{}/{}", port.node_guid(), port.number());
+    holds_request.add_reaching(name);
+    conditions_request.add_names(name);
+  }
+  pb::ListHoldsResponse holds;
+  Result result = client.List(client.remediation(), &Remediation::ListHolds, holds_request, &holds);
+  if (!result.ok()) return result;
+  pb::ListConditionsResponse conditions;
+  result = client.List(client.remediation(), &Remediation::ListConditions, conditions_request,
+                       &conditions);
+  if (!result.ok()) return result;
+  pb::ListEventsResponse events;
+  result = FetchEvents(client, names, ports, &events);
+  if (result.ok()) Print(DescribePolicy(holds, conditions, events, NowMs(), globals.style));
+  return result;
+}
+
+Result DescribeOne(Client& client, const Globals& globals, Resource resource,
+                   const std::string& name) {
+  switch (resource) {
+    case Resource::kNode:
+    case Resource::kSwitch: {
+      pb::GetNodeRequest request;
+      request.set_node(name);
+      pb::GetNodeResponse node;
+      Result result = client.Call(client.topology(), &Stub::GetNode, request, &node);
+      if (!result.ok()) return result;
+      if (PrintDocument(globals, node.node())) return {};
+      pb::ListPortsRequest ports_request;
+      ports_request.add_names(node.node().guid());
+      pb::ListPortsResponse ports;
+      result = client.List(&Stub::ListPorts, ports_request, &ports);
+      if (!result.ok()) return result;
+      Print(DescribeNode(node.node(), ports, globals.style));
+      return PrintRelated(client, globals, {node.node().guid()}, {});
+    }
+    case Resource::kHost: {
+      pb::ListHostsRequest request;
+      request.add_names(name);
+      pb::ListHostsResponse hosts;
+      const Result result = client.List(&Stub::ListHosts, request, &hosts);
+      if (!result.ok() || hosts.hosts().empty()) return result;
+      if (PrintDocument(globals, hosts.hosts(0))) return {};
+      Print(DescribeHost(hosts.hosts(0), globals.style));
+      std::vector<std::string> nodes;  // Its HCAs.
+      for (const pb::HostPort& port : hosts.hosts(0).ports()) {
+        const std::string& guid = port.port().node_guid();
+        if (std::find(nodes.begin(), nodes.end(), guid) == nodes.end()) nodes.push_back(guid);
+      }
+      return PrintRelated(client, globals, nodes, {});
+    }
+    case Resource::kPort: {
+      pb::GetPortRequest request;
+      request.set_port(name);
+      pb::GetPortResponse port;
+      const Result result = client.Call(client.topology(), &Stub::GetPort, request, &port);
+      if (!result.ok()) return result;
+      if (PrintDocument(globals, port.port())) return {};
+      Print(DescribePort(port.port(), globals.style));
+      return PrintRelated(client, globals, {}, {port.port().id(), port.port().peer()});
+    }
+    case Resource::kLink: {
+      pb::ListLinksRequest request;
+      request.add_names(name);
+      pb::ListLinksResponse links;
+      const Result result = client.List(&Stub::ListLinks, request, &links);
+      if (!result.ok()) return result;
+      if (links.links_size() != 1) {
+        return {
+            links.links().empty() ? kNotFound : kUsage,
+            fmt::format("\"{}\" names {} links; a link is NODE/PORT", name, links.links_size())};
+      }
+      const pb::Link& link = links.links(0);
+      if (PrintDocument(globals, link)) return {};
+      Print(DescribeLink(link, globals.style));
+      return PrintRelated(client, globals, {}, {link.a(), link.b()});
+    }
+    default: break;
+  }
+  return {kUsage, "describe takes node, switch, host, port, link or sm"};
+}
+
+}  // namespace
+
+Result Describe(Client& client, const Globals& globals, Resource resource,
+                const std::vector<std::string>& names) {
+  if (resource == Resource::kSm) {
+    pb::GetSmResponse sm;
+    const Result result = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), &sm);
+    if (result.ok() && !PrintDocument(globals, sm)) Print(DescribeSm(sm, globals.style));
+    return result;
+  }
+  if (names.empty()) return {kUsage, "describe needs a NAME"};
+  for (const std::string& name : names) {
+    if (&name != &names.front() && globals.format == Format::kTable) Print("\n");
+    if (Result result = DescribeOne(client, globals, resource, name); !result.ok()) return result;
+  }
+  return {};
+}
+
+}  // namespace fabricd::cli
