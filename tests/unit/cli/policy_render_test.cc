@@ -85,7 +85,8 @@ TEST(PolicyRenderTest, Readiness) {
             nics { device: "mlx5_1" readiness: READINESS_READY }
             reasons: "mlx5_0: cordon of host node2 (hold 3, alice): BER"
             reasons: "mlx5_0: its link is suppressed" }
-    hosts { host: "node9" readiness: READINESS_UNKNOWN reasons: "no such host is on the fabric" })");
+    hosts { host: "node9" readiness: READINESS_UNKNOWN
+            reasons: "no such host is on the fabric" })");
   ExpectGolden("readiness",
                Both(ReadinessTable(readiness, false), ReadinessTable(readiness, true)));
 }
