@@ -231,7 +231,9 @@ grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
          if (outcome == nullptr || (!status.ok() && !(dry && refused))) return HoldError(status);
          const auto now = models_.Current();
          if (refused) out->set_refusal(Message(status));
-         FillHold(*now, outcome->hold, out->mutable_hold());
+         policy::Hold hold = outcome->hold;
+         if (dry && !outcome->existing) hold.id = hold.created = 0;  // It was not made.
+         FillHold(*now, hold, out->mutable_hold());
          if (!outcome->existing) ToProto(*now, outcome->consequences, out->mutable_consequences());
          out->set_existing(outcome->existing);
          out->set_resource_version(backend_.events().version());

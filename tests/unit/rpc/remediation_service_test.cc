@@ -185,6 +185,7 @@ TEST_F(RemediationServiceTest, AGuardsRefusalIsNamed) {
 
 TEST_F(RemediationServiceTest, ADryRunShowsWhatWouldBeRefused) {
   auto outcome = std::make_shared<sweep::HoldOutcome>();
+  outcome->hold.id = 8;  // It would get.
   outcome->consequences.pairs_lost = 6;
   AnswerWith(FailedPrecondition("guard \"budget\": 10 stand"), outcome);
   pb::CreateHoldRequest request = Drain("leaf1");
