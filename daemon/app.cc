@@ -13,6 +13,7 @@
 #include "daemon/rpc/server.h"
 #include "daemon/version.h"
 #include "mad/umad_transport.h"
+#include "routing/consequences.h"
 #include "routing/engine.h"
 #include "sim/sim_transport.h"
 #include "sim/topology.h"
@@ -44,6 +45,13 @@ Instant ToInstant(SteadyClock::time_point time) {
 SteadyClock::time_point ToSteady(Instant instant) {
   return SteadyClock::time_point(
       std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
+}
+
+// Wall-clock time at Instant zero.
+policy::WallMs WallMsAtZero() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const auto steady = SteadyClock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wall - steady).count();
 }
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
@@ -235,8 +243,10 @@ absl::Status App::OpenFabric() {
   std::vector<sweep::LidRecord> records;
   for (const store::LidRecord& record : *stored)
     records.push_back({record.port_guid, record.base_lid, record.lmc});
+  auto holds = store_->LoadHolds();
+  if (!holds.ok()) return holds.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
-                                        std::move(records));
+                                        std::move(records), *std::move(holds));
   return absl::OkStatus();
 }
 
@@ -253,6 +263,7 @@ App::~App() {
   if (server_) server_->Shutdown();
   if (transport_) transport_->Stop();
   compute_.reset();
+  judge_.reset();
   store_thread_.reset();
 }
 
@@ -261,6 +272,8 @@ App::~App() {
 int App::Run() {
   compute_ = std::make_unique<Worker<sweep::ComputePlan>>(
       1, [this](auto task) { ComputeOn(std::move(task)); });
+  judge_ = std::make_unique<Worker<sweep::JudgeIntent>>(
+      1, [this](const sweep::JudgeIntent& task) { JudgeOn(task); });
   const absl::Status started =
       transport_->Start([this](auto what) { OnTransport(std::move(what)); });
   if (!started.ok()) {
@@ -268,7 +281,7 @@ int App::Run() {
     return 1;
   }
   Instant now = ToInstant(SteadyClock::now());
-  core_->Step(sweep::StartEvent{}, now);
+  core_->Step(sweep::StartEvent{WallMsAtZero()}, now);
   Carry(core_->TakeEffects(now), now);
   std::vector<sweep::Event> events;
   while (!stopping_ && !exit_code_) {
@@ -298,6 +311,7 @@ int App::Run() {
   if (server_) server_->Shutdown();
   store_thread_->Stop();
   compute_->Stop();
+  judge_->Stop();
   transport_->Stop();
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
@@ -347,6 +361,17 @@ void App::Carry(sweep::Effects effects, Instant now) {
     if (!OnStore([this, task = *std::move(effects.persist)] { PersistOn(task); }))
       core_->Step(
           sweep::LidsPersisted{id, absl::ResourceExhaustedError("the store's queue is full")}, now);
+  }
+  if (effects.persist_holds) {
+    const uint64_t id = effects.persist_holds->id;
+    if (!OnStore([this, task = *std::move(effects.persist_holds)] { PersistHoldsOn(task); }))
+      core_->Step(sweep::HoldsPersisted{id, Unavailable("the store's queue is full")}, now);
+  }
+  if (effects.judge) {
+    const uint64_t id = effects.judge->id;
+    if (!judge_->Post(*std::move(effects.judge)))
+      core_->Step(sweep::IntentJudged{id, {.plan_found = false, .why_not = "fabricd is stopping"}},
+                  now);
   }
   if (effects.compute) {
     const uint64_t id = effects.compute->id;
@@ -416,10 +441,9 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
 }
 
 void App::ComputeOn(sweep::ComputePlan task) {
-  const fabric::Intent intent;
   const auto start = SteadyClock::now();
-  routing::ReplanResult result =
-      routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.goal});
+  routing::ReplanResult result = routing::Replan(
+      {*task.snapshot, *task.lids, task.intent, task.options, task.before, task.goal});
   spdlog::debug("routing and proof took {:.1f} ms",
                 std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
   if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))
@@ -439,6 +463,21 @@ void App::PersistOn(const sweep::PersistLids& task) {
     records.push_back({record.port_guid, record.base, record.lmc, seen});
   if (!inbox_.PushOther(sweep::LidsPersisted{task.id, store_->PutLids(records)}))
     spdlog::error("a store answer was lost: the inbox is full or closed");
+}
+
+void App::PersistHoldsOn(const sweep::PersistHolds& task) {
+  PushAnswer(sweep::HoldsPersisted{task.id, store_->ChangeHolds(task.put, task.remove)});
+}
+
+void App::JudgeOn(const sweep::JudgeIntent& task) {
+  PushAnswer(
+      sweep::IntentJudged{task.id, routing::JudgeIntent({*task.snapshot, *task.lids, task.options,
+                                                         task.now, task.intent, task.sm_port})});
+}
+
+void App::PushAnswer(sweep::Event answer) {
+  while (!stopping_ && !inbox_.PushOther(answer))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 // ---- Backend

@@ -3,6 +3,7 @@
 // calling thread, and carries out its Effects. No decision about the fabric is made here.
 //
 //   rx threads (transport) ── Inbox ──► core (Run's thread)
+//   core ── Worker<JudgeIntent> ──► judge ── Inbox ──► core        capacity 1: one at a time
 //   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core
 //       capacity 1: the core asks one at a time
 //   core, gRPC threads ── Worker<job> ──► store ── Inbox ──► core, completion on the store's thread
@@ -82,7 +83,11 @@ class App final : public Backend {
   void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
   void Carry(sweep::Effects effects, Instant now);
   void ComputeOn(sweep::ComputePlan task);
+  void JudgeOn(const sweep::JudgeIntent& task);
   void PersistOn(const sweep::PersistLids& task);
+  void PersistHoldsOn(const sweep::PersistHolds& task);
+  // An answer that the core waits for.
+  void PushAnswer(sweep::Event answer);
   // Runs a job on the store's thread. False: it is not run.
   [[nodiscard]] bool OnStore(std::function<void()> job);
   void PostCommand(sweep::Event event, uint64_t command);
@@ -103,6 +108,7 @@ class App final : public Backend {
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<sweep::ComputePlan>> compute_;
+  std::unique_ptr<Worker<sweep::JudgeIntent>> judge_;
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<Worker<std::function<void()>>> store_thread_;  // Stopped before what it uses.
   std::unique_ptr<rpc::Server> server_;

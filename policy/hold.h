@@ -60,4 +60,10 @@ struct Hold {
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 
+// All that is durable of holds.
+struct StoredHolds {
+  std::vector<Hold> holds;  // By id.
+  uint64_t highest_id = 0;  // That was ever given, also to holds that are gone.
+};
+
 }  // namespace fabricd::policy

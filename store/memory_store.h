@@ -73,8 +73,8 @@ class MemoryStore final : public Store {
     }
     return absl::OkStatus();
   }
-  absl::StatusOr<StoredHolds> LoadHolds() override {
-    StoredHolds stored{{}, highest_hold_};
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override {
+    policy::StoredHolds stored{{}, highest_hold_};
     for (const auto& [id, hold] : holds_) stored.holds.push_back(hold);
     return stored;
   }

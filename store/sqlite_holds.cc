@@ -130,7 +130,7 @@ int ChangeHoldRows(sqlite3* db, const std::vector<Hold>& put, const std::vector<
   return SQLITE_OK;
 }
 
-int SelectHolds(sqlite3* db, StoredHolds* holds, std::string* fault) {
+int SelectHolds(sqlite3* db, policy::StoredHolds* holds, std::string* fault) {
   Statement rows(db,
                  "SELECT id, kind, mode, target_kind, target_name, nodes, ports, facing, owner,"
                  " reason, created_ms, expires_ms, request_id, acknowledged_ms, forced, lifted"

@@ -17,6 +17,6 @@ extern const char* const kHoldTables;
 int ChangeHoldRows(sqlite3* db, const std::vector<policy::Hold>& put,
                    const std::vector<uint64_t>& remove);
 // `fault` says what is wrong with a row that no write of ours leaves; else it stays empty.
-int SelectHolds(sqlite3* db, StoredHolds* holds, std::string* fault);
+int SelectHolds(sqlite3* db, policy::StoredHolds* holds, std::string* fault);
 
 }  // namespace fabricd::store

@@ -161,8 +161,8 @@ class SqliteStore final : public Store {
     });
   }
 
-  absl::StatusOr<StoredHolds> LoadHolds() override {
-    StoredHolds stored;
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override {
+    policy::StoredHolds stored;
     std::string fault;
     FABRICD_RETURN_IF_ERROR(Checked(SelectHolds(db_, &stored, &fault)));
     if (fault.empty()) return stored;

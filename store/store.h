@@ -47,12 +47,6 @@ struct EventQuery {
   bool latest = false;  // or the last ones.
 };
 
-// Holds, and the highest id that was ever given to one, also to those that are gone.
-struct StoredHolds {
-  std::vector<policy::Hold> holds;  // By id.
-  uint64_t highest_id = 0;
-};
-
 class Store {
  public:
   virtual ~Store() = default;
@@ -66,7 +60,7 @@ class Store {
   // Forgets ports, all or none; unknown ones are no error.
   virtual absl::Status RemoveLids(const std::vector<Guid>& port_guids) = 0;
 
-  virtual absl::StatusOr<StoredHolds> LoadHolds() = 0;
+  virtual absl::StatusOr<policy::StoredHolds> LoadHolds() = 0;
   // Writes or replaces holds and takes ids out, all or none; an id that is not there is no error.
   // INVALID_ARGUMENT for a hold without an id.
   virtual absl::Status ChangeHolds(const std::vector<policy::Hold>& put,

@@ -15,7 +15,8 @@ namespace fabricd::sweep {
 
 using wire::SmState;
 
-Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records)
+Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+           policy::StoredHolds holds)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
@@ -23,7 +24,8 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
       mastership_(options_, local_port_, devices_, engine_, effects_.log,
-                  CookieBase(Owner::kMastership)) {
+                  CookieBase(Owner::kMastership)),
+      remediation_({snapshot_, lids_, routes_, local_, options_}, effects_, std::move(holds)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
@@ -36,6 +38,7 @@ void Core::Step(Event event, Instant now) {
       [&](auto&& value) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, StartEvent>) {
+          remediation_.SetEpoch(value.epoch);
           mastership_.Start();
           effects_.set_is_sm = true;
           StartHeavySweep("start", now);
@@ -53,6 +56,11 @@ void Core::Step(Event event, Instant now) {
           OnCables(std::move(value));
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
+        } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
+                             std::is_same_v<T, AckHold>) {
+          OnHoldCommand(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged>) {
+          remediation_.On(std::move(value), now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
           WantSweep("the configuration was changed");
@@ -72,15 +80,16 @@ Effects Core::TakeEffects(Instant now) {
     Advance(now);
     engine_.Pump(now, effects_.send, completions_);
   }
-  if (std::exchange(changed_, false)) {
+  if (std::exchange(changed_, false) || remediation_.HasNews()) {
     ++view_generation_;
-    effects_.publish = MakeView();
+    effects_.publish = MakeView(now);
   }
   return std::exchange(effects_, {});
 }
 
 Instant Core::NextDeadline() const {
-  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_});
+  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_,
+                           remediation_.NextDeadline()});
   if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_, SettleTime()});
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
@@ -105,6 +114,7 @@ void Core::OnMad(const mad::IncomingMad& mad, Instant now) {
 }
 
 void Core::OnCompletion(const mad::Completion& completion, Instant now) {
+  remediation_.OnCompletion(completion, now);
   switch (static_cast<Owner>(completion.cookie >> 60)) {
     case Owner::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
@@ -119,12 +129,14 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   }
 }
 
-void Core::OnTrap(const mad::IncomingMad& mad, Instant) {
+void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
   effects_.send.push_back(mad::MakeTrapRepress(mad));
-  if (!mastership_.IsMaster() || !options_.sweep.on_trap) return;
+  if (!mastership_.IsMaster()) return;
   const auto smp = wire::Smp::Decode(
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const auto notice = wire::Notice::Decode(smp->data);
+  remediation_.OnTrap(notice, now);
+  if (!options_.sweep.on_trap) return;
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
     case wire::kTrapCapabilityMaskChanged:
@@ -171,7 +183,19 @@ void Core::OnCommand(const SweepCommand& command, Instant now) {
   WantSweep("command");
 }
 
+// Holds are the master's: a standby's store may be behind.
+template <typename Command>
+void Core::OnHoldCommand(Command command, Instant now) {
+  if (mastership_.IsMaster())
+    remediation_.On(std::move(command), now);
+  else
+    effects_.finished.push_back(
+        {command.command, FailedPrecondition("this SM is {}: the master keeps the holds",
+                                             wire::SmStateName(mastership_.state()))});
+}
+
 void Core::OnTimer(Instant now) {
+  if (now >= remediation_.NextDeadline()) remediation_.OnTimer(now);
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
   if (now >= next_retry_) {
@@ -202,8 +226,11 @@ void Core::Advance(Instant now) {
   }
   if (light_ && light_->done()) FinishLightSweep(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_;
+  if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
+  else if (!wanted_reroute_.empty() && idle && IsIdleMaster() && !light_ && may_settle_)
+    StartRerouting(std::exchange(wanted_reroute_, {}), now);
 }
 
 // ---- heavy sweep
@@ -221,6 +248,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   if (new_options_) {
     options_ = *std::exchange(new_options_, std::nullopt);
     settle_at_ = now;  // Another chain or balance may be wanted.
+    remediation_.OnOptions(now);
   }
   awaited_plan_.reset();
   awaited_cables_.reset();
@@ -251,6 +279,7 @@ void Core::FinishDiscovery(Instant now) {
   unread_ = done->unread();
   unread_wait_ = Duration::zero();
   snapshot_ = builder_.Build();
+  remediation_.OnSnapshot(now);
   changed_ = true;
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
@@ -352,10 +381,16 @@ void Core::StartProgramming(Instant now) {
   const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
   may_settle_ = true;
   awaited_plan_ = awaited_cables_ = next_id_++;
-  effects_.compute = ComputePlan{
-      *awaited_plan_, snapshot_,
-      lids_,          options_.routing,
-      routes_,        settle ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kWhole};
+  wanted_reroute_.clear();
+  planned_intent_ = remediation_.generation();
+  effects_.compute =
+      ComputePlan{*awaited_plan_,
+                  snapshot_,
+                  lids_,
+                  remediation_.intent(),
+                  options_.routing,
+                  routes_,
+                  settle ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kWhole};
   programmer_ = std::make_unique<Programmer>(
       ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
       problems_, options_, CookieBase(Owner::kProgrammer));
@@ -366,6 +401,13 @@ void Core::StartProgramming(Instant now) {
 // What is known stays as it is; only the plan is made anew, and what differs is written.
 void Core::StartSettling(Instant now) {
   Log(LogLevel::kInfo, "the least change has stood long enough: the ideal plan is computed");
+  report_.Begin(SweepKind::kSettle, now, engine_.statistics());
+  StartProgramming(now);
+}
+
+// The same for another intent: the least change will do at first.
+void Core::StartRerouting(const std::string& why, Instant now) {
+  Log(LogLevel::kInfo, fmt::format("routes are made anew: {}", why));
   report_.Begin(SweepKind::kSettle, now, engine_.statistics());
   StartProgramming(now);
 }
@@ -431,9 +473,11 @@ void Core::FinishProgramming(Instant now) {
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
       if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   snapshot_ = builder_.Build();
+  remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
   if (done->changed_meanwhile()) WantSweep("a port changed its state during the sweep");
   const bool complete = done->failures() == 0 && done->has_plan();
+  if (complete) remediation_.OnApplied(planned_intent_, now);
   const bool up = complete && AllLinksActive() && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
   if (up != subnet_up_)
@@ -541,7 +585,7 @@ Progress Core::progress() const {
   return {phase_, "", 0, 0};
 }
 
-std::shared_ptr<const FabricView> Core::MakeView() const {
+std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   auto view = std::make_shared<FabricView>();
   view->generation = Generation(view_generation_);
   view->snapshot = snapshot_;
@@ -563,7 +607,7 @@ std::shared_ptr<const FabricView> Core::MakeView() const {
   view->sweeps_done = sweeps_done_;
   view->last_sweep = last_report_;
   view->problems = problems_.List();
-  view->policy = std::make_shared<policy::PolicyView>();
+  view->policy = remediation_.View(now);
   return view;
 }
 

@@ -23,6 +23,7 @@
 #include "sweep/mastership.h"
 #include "sweep/options.h"
 #include "sweep/programmer.h"
+#include "sweep/remediation.h"
 #include "sweep/report.h"
 
 namespace fabricd::sweep {
@@ -36,8 +37,9 @@ struct Progress {
 
 class Core {
  public:
-  // `records` are the LIDs made durable earlier.
-  Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records);
+  // `records` are the LIDs made durable earlier, `holds` the same.
+  Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+       policy::StoredHolds holds = {});
   ~Core();
 
   void Step(Event event, Instant now);
@@ -66,6 +68,9 @@ class Core {
   void OnPlan(PlanReady ready, Instant now);
   void OnCables(CablesChecked checked);
   void OnCommand(const SweepCommand& command, Instant now);
+  template <typename Command>
+  void OnHoldCommand(Command command, Instant now);
+  void StartRerouting(const std::string& why, Instant now);
   void OnTimer(Instant now);
   void Advance(Instant now);
 
@@ -93,7 +98,7 @@ class Core {
   Instant SettleTime() const { return may_settle_ ? settle_at_ : kNever; }
 
   void SetPhase(Phase phase);
-  std::shared_ptr<const FabricView> MakeView() const;
+  std::shared_ptr<const FabricView> MakeView(Instant now);
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
   CoreOptions options_;  // Replaced only where a heavy sweep starts.
@@ -141,7 +146,10 @@ class Core {
   wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
-  Mastership mastership_;  // Writes into effects_.log.
+  Mastership mastership_;        // Writes into effects_.log.
+  Remediation remediation_;      // Writes into effects_.
+  std::string wanted_reroute_;   // The intent has changed since the last plan was asked for; why.
+  uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 
 }  // namespace fabricd::sweep

@@ -26,7 +26,10 @@ namespace fabricd::sweep {
 
 // ---- in
 
-struct StartEvent {};  // Begin: discover, elect, and so on.
+// Begin: discover, elect, and so on.
+struct StartEvent {
+  policy::WallMs epoch = 0;  // Wall-clock time at Instant zero.
+};
 struct TimerEvent {};  // Time has passed; NextDeadline() has come.
 struct LidsPersisted {
   uint64_t id = 0;
@@ -104,6 +107,7 @@ struct ComputePlan {
   uint64_t id = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
+  fabric::Intent intent;
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
@@ -132,7 +136,10 @@ struct HoldOutcome {
 };
 struct FinishedCommand {
   uint64_t command = 0;
-  absl::Status status;  // kFailedPrecondition: refused by a guard, which the message names.
+  // Of a hold: kFailedPrecondition with `hold`: refused by a guard, which the message names;
+  // without: this SM is not the master. kAlreadyExists: the request_id was used for another hold.
+  // kResourceExhausted: too many holds, or commands that wait. kUnavailable: it is not durable.
+  absl::Status status;
   std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
 };
 

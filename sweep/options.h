@@ -11,6 +11,7 @@
 #include "common/time.h"
 #include "mad/transaction_engine.h"
 #include "mad/transport.h"
+#include "policy/options.h"
 #include "routing/engine.h"
 
 namespace fabricd::sweep {
@@ -62,6 +63,7 @@ struct CoreOptions {
   uint8_t lmc = 0;
   bool lmc_enhanced_port0 = false;
   routing::RoutingOptions routing;
+  policy::PolicyOptions policy;
 };
 
 }  // namespace fabricd::sweep

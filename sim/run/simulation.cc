@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
+#include "routing/consequences.h"
 #include "sweep/cable_check.h"
 
 namespace fabricd::sim {
@@ -32,7 +33,8 @@ void Simulation::Start(size_t number) {
   local.port_guid = device.port(manager.host.port).guid;
   std::vector<sweep::LidRecord> records;
   for (const auto& [guid, record] : manager.durable) records.push_back(record);
-  manager.core = std::make_unique<sweep::Core>(manager.options, local, std::move(records));
+  manager.core = std::make_unique<sweep::Core>(manager.options, local, std::move(records),
+                                               *manager.holds.LoadHolds());
   manager.core->Step(sweep::StartEvent{}, now_);
   Carry(manager);
 }
@@ -47,9 +49,10 @@ void Simulation::Kill(size_t number, bool write_survives) {
 }
 
 void Simulation::Kill(Manager& manager, bool write_survives) {
-  if (write_survives && !manager.writes.empty()) MakeDurable(manager, manager.writes.front().lids);
+  if (write_survives && !manager.writes.empty()) MakeDurable(manager, manager.writes.front());
   manager.writes.clear();
   manager.plans.clear();
+  manager.judgements.clear();
   manager.kill_at.reset();
   manager.core.reset();
   fabric_.Detach(now_, manager.host);
@@ -60,8 +63,14 @@ void Simulation::AddActor(std::unique_ptr<Actor> actor) {
   actors_.push_back(std::move(actor));
 }
 
-void Simulation::MakeDurable(Manager& manager, const sweep::PersistLids& lids) {
-  for (const auto& record : lids.records) manager.durable[record.port_guid] = record;
+void Simulation::MakeDurable(Manager& manager, const Manager::Write& write) {
+  if (const auto* lids = std::get_if<sweep::PersistLids>(&write.what)) {
+    for (const auto& record : lids->records) manager.durable[record.port_guid] = record;
+    return;
+  }
+  const auto& holds = std::get<sweep::PersistHolds>(write.what);
+  const absl::Status status = manager.holds.ChangeHolds(holds.put, holds.remove);
+  FABRICD_CHECK(status.ok(), "{}", Message(status));
 }
 
 void Simulation::Carry(Manager& manager) {
@@ -78,6 +87,7 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     manager.log.push_back(std::move(record));
   }
   for (auto& finished : effects.finished) manager.finished.push_back(std::move(finished));
+  for (auto& event : effects.events) manager.events.push_back(std::move(event));
   if (effects.set_is_sm) fabric_.SetIsSm(now_, manager.host, *effects.set_is_sm);
   if (effects.publish) manager.view = std::move(effects.publish);
   Enter(Part::kFabric);
@@ -92,12 +102,21 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
   }
   if (effects.persist)
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist)});
+  if (effects.persist_holds)
+    manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_holds)});
+  if (effects.judge) {
+    Enter(Part::kRouting);
+    const sweep::JudgeIntent& task = *effects.judge;
+    manager.judgements.push_back(
+        {now_ + manager.plan_time,
+         {task.id, routing::JudgeIntent({*task.snapshot, *task.lids, task.options, task.now,
+                                         task.intent, task.sm_port})}});
+  }
   if (effects.compute) {
     Enter(Part::kRouting);
-    const fabric::Intent intent;
     const sweep::ComputePlan& task = *effects.compute;
-    auto result =
-        routing::Replan({*task.snapshot, *task.lids, intent, task.options, task.before, task.goal});
+    auto result = routing::Replan(
+        {*task.snapshot, *task.lids, task.intent, task.options, task.before, task.goal});
     manager.plans.push_back({now_ + manager.plan_time,
                              {task.id, std::move(result)},
                              sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
@@ -110,13 +129,22 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
 bool Simulation::FinishDue(Manager& manager) {
   bool any = false;
   while (!manager.writes.empty() && manager.writes.front().due <= now_) {
-    const sweep::PersistLids lids = std::move(manager.writes.front().lids);
+    const Manager::Write write = std::move(manager.writes.front());
     manager.writes.pop_front();
-    if (!manager.persist_fails) MakeDurable(manager, lids);
-    manager.core->Step(
-        sweep::LidsPersisted{
-            lids.id, manager.persist_fails ? absl::InternalError("disk full") : absl::OkStatus()},
-        now_);
+    const absl::Status status =
+        manager.persist_fails ? absl::InternalError("disk full") : absl::OkStatus();
+    if (status.ok()) MakeDurable(manager, write);
+    if (const auto* lids = std::get_if<sweep::PersistLids>(&write.what))
+      manager.core->Step(sweep::LidsPersisted{lids->id, status}, now_);
+    else
+      manager.core->Step(
+          sweep::HoldsPersisted{std::get<sweep::PersistHolds>(write.what).id, status}, now_);
+    any = true;
+  }
+  while (!manager.judgements.empty() && manager.judgements.front().due <= now_) {
+    sweep::IntentJudged judged = std::move(manager.judgements.front().judged);
+    manager.judgements.pop_front();
+    manager.core->Step(std::move(judged), now_);
     any = true;
   }
   while (!manager.plans.empty() && manager.plans.front().due <= now_) {
@@ -137,6 +165,7 @@ Instant Simulation::NextInstant() const {
     next = std::min(next, manager->core->NextDeadline());
     if (!manager->writes.empty()) next = std::min(next, manager->writes.front().due);
     if (!manager->plans.empty()) next = std::min(next, manager->plans.front().due);
+    if (!manager->judgements.empty()) next = std::min(next, manager->judgements.front().due);
   }
   for (const auto& actor : actors_) next = std::min(next, actor->NextDeadline());
   if (!agenda_.empty()) next = std::min(next, agenda_.begin()->first);

@@ -20,6 +20,7 @@
 
 #include "routing/engine.h"
 #include "sim/sim_fabric.h"
+#include "store/memory_store.h"
 #include "sweep/core.h"
 
 namespace fabricd::sim {
@@ -40,11 +41,13 @@ struct Manager {
   sweep::CoreOptions options;
   std::unique_ptr<sweep::Core> core;              // Null: not running.
   std::map<Guid, sweep::LidRecord> durable;       // By port GUID, as SQLite keeps them.
+  store::MemoryStore holds;                       // What is durable of holds.
   std::shared_ptr<const sweep::FabricView> view;  // The last one published.
   std::vector<sweep::LogRecord> log;              // Of all its lives.
   std::vector<sweep::FinishedCommand> finished;
-  uint64_t mads_sent = 0;           // In all its lives.
-  std::optional<uint64_t> kill_at;  // It dies after sending this many.
+  std::vector<fabric::FabricEvent> events;  // Of all its lives.
+  uint64_t mads_sent = 0;                   // In all its lives.
+  std::optional<uint64_t> kill_at;          // It dies after sending this many.
   // Sees each MAD that arrives, and may change it; false: it is lost.
   std::function<bool(mad::IncomingMad&)> tamper;
   std::function<void(const sweep::LogRecord&)> on_log;
@@ -55,7 +58,11 @@ struct Manager {
   friend class Simulation;
   struct Write {
     Instant due;
-    sweep::PersistLids lids;
+    std::variant<sweep::PersistLids, sweep::PersistHolds> what;
+  };
+  struct Judgement {
+    Instant due;
+    sweep::IntentJudged judged;
   };
   struct Plan {
     Instant due;
@@ -66,6 +73,7 @@ struct Manager {
   // one per heavy sweep begun.
   std::deque<Write> writes;
   std::deque<Plan> plans;
+  std::deque<Judgement> judgements;
 };
 
 // Whose work a run is doing at the moment.
@@ -120,7 +128,7 @@ class Simulation {
   // False: the manager was killed half way.
   bool CarryEffects(Manager& manager, sweep::Effects effects);
   bool FinishDue(Manager& manager);
-  void MakeDurable(Manager& manager, const sweep::PersistLids& lids);
+  void MakeDurable(Manager& manager, const Manager::Write& write);
   void Kill(Manager& manager, bool write_survives);
   void Enter(Part part) const {
     if (meter_) meter_(part);

@@ -53,10 +53,10 @@ class HoldsTest : public testing::TestWithParam<bool> {
     ASSERT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
   }
-  StoredHolds Load() {
+  policy::StoredHolds Load() {
     const auto stored = store_->LoadHolds();
     EXPECT_TRUE(stored.ok()) << stored.status();
-    return stored.ok() ? *stored : StoredHolds();
+    return stored.ok() ? *stored : policy::StoredHolds();
   }
 
   TempDir dir_;
