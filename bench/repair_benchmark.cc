@@ -23,6 +23,7 @@
 #include "fabric/snapshot_builder.h"
 #include "routing/engine.h"
 #include "routing/order_proof.h"
+#include "routing/push_plan.h"
 #include "routing/repair.h"
 #include "tests/support/fabrics.h"
 
@@ -45,8 +46,8 @@ Time Measure(const std::function<void()>& work) {
 }
 
 struct Sample {
-  Time urgent, settled;
-  size_t urgent_blocks = 0, all_blocks = 0, pending = 0;
+  Time urgent, settled, push;
+  size_t urgent_blocks = 0, all_blocks = 0, pending = 0, waves = 0;
   bool needs_full = false;  // The order had no way for what was left: not in the settled figures.
 };
 
@@ -75,6 +76,10 @@ void Print(const char* kind, const std::vector<Sample>& samples, size_t floor, T
   if (floor) fmt::print(" of a floor of {}", floor);
   const Spread pending = Over(samples, [](const Sample& s) { return s.pending; });
   fmt::print("\n    pairs left pending    {:.0f} {:.0f}\n", pending.median, pending.worst);
+  const Spread push = Over(samples, [](const Sample& s) { return s.push.wall; });
+  const Spread waves = Over(samples, [](const Sample& s) { return s.waves; });
+  fmt::print("  order of its writes     {:.3f} {:.3f} ms, {:.0f} {:.0f} waves\n", push.median,
+             push.worst, waves.median, waves.worst);
   std::vector<Sample> settled;
   for (const Sample& sample : samples)
     if (!sample.needs_full) settled.push_back(sample);
@@ -122,10 +127,29 @@ class Bench {
     Print("between a core and an aggregation switch", core, 2 * (k - 1), full);
     Print("at a leaf", leaf, k * h - 1 + blocks, full);
     Print("all", all, 0, full);
+    Settle(state);
     return 0;
   }
 
  private:
+  // The largest push: from the intact plan to the engine's own without one switch.
+  void Settle(const RouteState& state) {
+    fabric::SnapshotBuilder builder(*fabric_.snapshot);
+    builder.RemoveNode(cables_[cables_.size() / 2].node);
+    const auto damaged = builder.Build();
+    const auto engine = routing::MakeEngine("up_down");
+    const auto plan = Compute(*engine, *damaged, plan_.get());
+    const RouteState after = routing::MakeRouteState(*damaged, fabric_.lids, plan);
+    const routing::AppliedTables applied = TablesOf(*state.plan);
+    routing::PushPlan push;
+    const Time time = Measure([&] {
+      push = routing::OrderPush({after.links, applied, state.plan.get(), *plan, threads_});
+    });
+    fmt::print(
+        "a switch dies, settled at once: {} writes in {} stages of up to {} waves, ordered in "
+        "{:.1f} ms (processor {:.1f})\n",
+        push.writes.size(), push.stages, push.waves, time.wall, time.cpu);
+  }
   // The best of a few runs, on a tree that lacks a cable as after a fault.
   Time Full() {
     Time tables{1e9, 1e9}, proof{1e9, 1e9};
@@ -180,9 +204,21 @@ class Bench {
     sample.settled = Measure([&] {
       settled = routing::RepairPlan(urgent->after, *damaged, fabric_.lids, {false, threads_});
     });
+    const routing::AppliedTables applied = TablesOf(*state.plan);
+    sample.push = Measure([&] {
+      sample.waves =
+          routing::OrderPush({urgent->after.links, applied, nullptr, *urgent->after.plan, threads_})
+              .waves;
+    });
     sample.needs_full = !settled.ok();
     if (settled.ok()) sample.all_blocks = sample.urgent_blocks + settled->diff.blocks.size();
     return true;
+  }
+
+  static routing::AppliedTables TablesOf(const routing::RoutingPlan& plan) {
+    routing::AppliedTables tables;
+    for (const auto& row : plan.rows) tables.rows.push_back(row ? *row : routing::Row());
+    return tables;
   }
 
   const int radix_, threads_;

@@ -13,25 +13,23 @@ namespace {
 
 using Changed = PushView::Changed;
 
+constexpr size_t kManyWrites = 4'096;
+
 constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 
 // The waves of one block number on all switches. Used by one thread for one block after another.
 class BlockWaves {
  public:
-  // `position`: what may rise after a fall in this order ([switch]) is kept from it; empty:
-  // nothing.
-  // `strict`: nobody is written before all that changes on its new way.
-  BlockWaves(const PushView& view, const std::vector<uint32_t>& position, bool strict)
-      : view_(view),
-        links_(view.links()),
-        position_(position),
-        strict_(strict),
-        marks_(links_.size()),
-        seen_(links_.size(), 0) {}
+  explicit BlockWaves(const PushView& view)
+      : view_(view), links_(view.links()), marks_(links_.size()), seen_(links_.size(), 0) {}
 
-  // Appends the writes; their stage is 0. False: entries of one LID wait for each other in a
-  // circle.
-  bool Run(std::span<const Changed> changed, std::vector<TableWrite>& writes) {
+  // Appends the writes; their stage is 0. `position`: what may rise after a fall in this order
+  // ([switch]) is kept from it; null: nobody is written before all that changes on its new way.
+  // False: entries of one LID wait for each other in a circle.
+  bool Run(std::span<const Changed> changed, const std::vector<uint32_t>* position,
+           std::vector<TableWrite>& writes) {
+    position_ = position;
+    strict_ = position == nullptr;
     block_ = changed[0].block;
     for (const Changed& one : changed) At(one.at).changed = one.lids;
     waits_.assign(changed.size(), {});
@@ -39,7 +37,7 @@ class BlockWaves {
     for (size_t c = 0; c < changed.size(); ++c)
       ForEachBit(changed[c].lids & carried,
                  [&](uint32_t i) { FindWaits(changed[c].at, i, waits_[c]); });
-    if (!position_.empty()) KeepFromTurning(changed);
+    if (position_) KeepFromTurning(changed);
     const bool found = Schedule(changed, writes);
     for (uint32_t s : touched_) marks_[s] = {};
     touched_.clear();
@@ -169,7 +167,7 @@ class BlockWaves {
     }
   }
 
-  bool IsUp(uint32_t from, uint32_t to) const { return position_[to] > position_[from]; }
+  bool IsUp(uint32_t from, uint32_t to) const { return (*position_)[to] > (*position_)[from]; }
   bool Rises(uint32_t s, uint8_t out) const {
     const FarEnd far = links_.far(s, out);
     return far.IsSwitch() && IsUp(s, far.head);
@@ -248,8 +246,8 @@ class BlockWaves {
 
   const PushView& view_;
   const LinkMap& links_;
-  const std::vector<uint32_t>& position_;
-  const bool strict_;
+  const std::vector<uint32_t>* position_ = nullptr;
+  bool strict_ = false;
   uint32_t block_ = 0;
   std::vector<Marks> marks_;  // [switch]
   std::vector<uint32_t> touched_;
@@ -262,28 +260,23 @@ class BlockWaves {
 // What is written in one stage of one block number.
 struct Batch {
   uint16_t stage = 0;
-  std::vector<Changed> own;  // Where it is a part of what changes.
-  std::span<const Changed> changed;
+  const std::vector<uint32_t>* position = nullptr;
+  std::vector<Changed> changed;
 };
 
 std::vector<Batch> FindBatches(const std::vector<Changed>& changed, const PushStages& stages) {
   std::vector<Batch> batches;
-  auto part = stages.parts.begin();
-  for (size_t begin = 0, end; begin < changed.size(); begin = end) {
-    for (end = begin; end < changed.size() && changed[end].block == changed[begin].block;) ++end;
-    const std::span<const Changed> all(&changed[begin], end - begin);
-    if (stages.one) batches.push_back({0, {}, all});
-    for (; part != stages.parts.end() && part->block == changed[begin].block; ++part) {
-      if (part->withdraw) continue;
-      Batch& batch = batches.emplace_back();
-      batch.stage = part->stage;
-      for (const Changed& one : all)
-        if (const uint64_t lids = one.lids & part->lids)
-          batch.own.push_back({one.block, one.at, lids});
-    }
+  auto begin = changed.begin();
+  for (const PushStages::Part& part : stages.parts) {
+    if (part.withdraw) continue;
+    while (begin->block < part.block) ++begin;
+    Batch& batch = batches.emplace_back();
+    batch.stage = part.stage;
+    batch.position = part.position;
+    for (auto one = begin; one != changed.end() && one->block == part.block; ++one)
+      if (const uint64_t lids = one->lids & part.lids)
+        batch.changed.push_back({one->block, one->at, lids});
   }
-  for (Batch& batch : batches)
-    if (!batch.own.empty()) batch.changed = batch.own;
   return batches;
 }
 
@@ -297,64 +290,41 @@ void AddWithdrawals(const PushView& view, const PushStages& stages,
   }
 }
 
-struct Waves {
-  std::vector<std::vector<TableWrite>> writes;  // [batch]
-  bool found = true;
-};
-
-Waves FindWaves(const PushView& view, const std::vector<Batch>& batches,
-                const std::vector<uint32_t>& position, bool strict, int threads) {
-  Waves found;
-  found.writes.resize(batches.size());
-  std::vector<uint8_t> failed(batches.size(), 0);
+std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
+                                               const std::vector<Batch>& batches, int threads) {
+  std::vector<std::vector<TableWrite>> writes(batches.size());
   Parallel parallel(threads);
   const size_t parts = std::min<size_t>(
       batches.size(), 4 * static_cast<size_t>(std::max(parallel.concurrency(), 1)));
   parallel.For(parts, [&](size_t part) {
-    BlockWaves waves(view, position, strict);
-    for (size_t batch = part; batch < batches.size(); batch += parts) {
-      failed[batch] = !waves.Run(batches[batch].changed, found.writes[batch]);
-      for (TableWrite& write : found.writes[batch]) write.stage = batches[batch].stage;
+    BlockWaves waves(view);
+    for (size_t b = part; b < batches.size(); b += parts) {
+      const Batch& batch = batches[b];
+      if (!waves.Run(batch.changed, batch.position, writes[b]) && batch.position) {
+        writes[b].clear();
+        waves.Run(batch.changed, nullptr, writes[b]);
+      }
+      for (TableWrite& write : writes[b]) write.stage = batch.stage;
     }
   });
-  found.found = std::none_of(failed.begin(), failed.end(), [](uint8_t one) { return one != 0; });
-  return found;
-}
-
-// [switch]
-std::vector<uint32_t> PositionsOf(const LinkMap& links, const RoutingPlan& plan) {
-  std::vector<uint32_t> position(links.size(), 0);
-  for (uint32_t s = 0; s < links.size(); ++s)
-    if (const size_t node = links.node(s).value(); node < plan.order.size())
-      position[s] = plan.order[node];
-  return position;
-}
-
-// In one stage where the order of the plan allows it.
-Waves FindWavesOfOneStage(const PushInput& input, const PushView& view) {
-  const Turns turns = FindTurns(input, view);
-  if (turns == Turns::kMany) return {{}, false};
-  std::vector<uint32_t> position;
-  if (turns == Turns::kByOrder) position = PositionsOf(input.links, input.desired);
-  return FindWaves(view, FindBatches(view.changed(), {}), position, false, input.threads);
+  return writes;
 }
 
 }  // namespace
 
 PushPlan OrderPush(const PushInput& input) {
-  const PushView view(input);
   PushPlan push;
-  Waves waves = FindWavesOfOneStage(input, view);
-  if (!waves.found) {
-    PushStages stages = FindStages(input, view);
-    push.hitless = stages.why_not.empty();
-    AddWithdrawals(view, stages, push.writes);
-    // A plan that goes in circles itself has no order to keep.
-    waves = FindWaves(view, FindBatches(view.changed(), stages), {}, true, input.threads);
-    push.why_not = std::move(stages.why_not);
-  }
-  for (const auto& writes : waves.writes)
+  const PushView view(input);
+  if (view.changed().empty()) return push;
+  // For a few writes more threads are not worth waking.
+  PushInput work = input;
+  if (view.changed().size() < kManyWrites) work.threads = 1;
+  PushStages stages = FindStages(work, view);
+  push.hitless = stages.why_not.empty();
+  AddWithdrawals(view, stages, push.writes);
+  for (const auto& writes : FindWaves(view, FindBatches(view.changed(), stages), work.threads))
     push.writes.insert(push.writes.end(), writes.begin(), writes.end());
+  push.why_not = std::move(stages.why_not);
   std::sort(push.writes.begin(), push.writes.end(), [](const TableWrite& a, const TableWrite& b) {
     return std::tie(a.stage, a.wave, a.block, a.node) < std::tie(b.stage, b.wave, b.block, b.node);
   });

@@ -15,35 +15,25 @@ using Changed = PushView::Changed;
 
 constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 
-// The plan alone has no turn, so one of two entries that make one is old.
+// Finds LIDs for which a packet may rise after it fell, in one order, while old and new entries are
+// mixed, whatever the sequence in which they are written. What falls to a switch now may be written
+// before that switch rises, and what will fall to it after it does not rise any more.
 class OrderCheck {
  public:
-  OrderCheck(const PushInput& input, const PushView& view)
-      : view_(view), links_(view.links()), parallel_(input.threads) {
-    if (input.desired.order.empty() || input.desired.lanes > 1) return;
-    if (input.before && input.before->lanes > 1) return;
-    position_.resize(links_.size());
-    for (uint32_t s = 0; s < links_.size(); ++s) {
-      const size_t node = links_.node(s).value();
-      // The place of a switch that the plan does not know: lowest, and not alone there.
-      if (links_.IsAlive(s) && node >= input.desired.order.size()) return;
-      position_[s] = node < input.desired.order.size() ? input.desired.order[node] : 0;
-    }
-    known_ = true;
-  }
+  // `proved`: the new entries alone are known to follow the order; else the old ones are.
+  OrderCheck(const PushView& view, const std::vector<uint32_t>& position, bool proved)
+      : view_(view), links_(view.links()), position_(position), proved_(proved) {}
 
-  Turns Find() const {
-    if (!known_) return Turns::kMany;
-    constexpr size_t kBatch = 256;
+  // By what changes.
+  std::vector<uint64_t> Find(Parallel& parallel) const {
+    constexpr size_t kBatch = 64;
     const std::vector<Changed>& changed = view_.changed();
-    const size_t parts = (changed.size() + kBatch - 1) / kBatch;
-    std::vector<Turns> turns(parts, Turns::kNone);
-    parallel_.For(parts, [&](size_t part) {
-      const size_t end = std::min((part + 1) * kBatch, changed.size());
-      for (size_t i = part * kBatch; i < end && turns[part] != Turns::kMany; ++i)
-        turns[part] = std::max(turns[part], TurnsOf(changed[i]));
+    std::vector<uint64_t> turning(changed.size());
+    parallel.For((changed.size() + kBatch - 1) / kBatch, [&](size_t part) {
+      for (size_t i = part * kBatch; i < std::min((part + 1) * kBatch, changed.size()); ++i)
+        turning[i] = TurnsOf(changed[i]);
     });
-    return turns.empty() ? Turns::kNone : *std::max_element(turns.begin(), turns.end());
+    return turning;
   }
 
  private:
@@ -52,53 +42,76 @@ class OrderCheck {
     const FarEnd far = links_.far(s, out);
     return far.IsSwitch() && IsUp(s, far.head);
   }
+  bool OldRises(uint32_t s, uint32_t block, uint32_t i) const {
+    bool rises = false;
+    view_.ForEachOld(s, block, i, [&](uint8_t out) { rises |= Rises(s, out); });
+    return rises;
+  }
 
-  Turns TurnsOf(const Changed& one) const {
-    Turns turns = Turns::kNone;
-    uint64_t rising = 0;  // By an old entry, and the new one does not.
+  uint64_t TurnsOf(const Changed& one) const {
+    uint64_t turning = 0, old_rising = 0, new_rising = 0;
     ForEachBit(one.lids, [&](uint32_t i) {
       const uint8_t next = view_.Desired(one.at, one.block)[i];
-      const bool rises = Rises(one.at, next);
+      const FarEnd to = links_.far(one.at, next);
+      const bool falls = to.IsSwitch() && !IsUp(one.at, to.head);
+      if (!proved_ && falls && Rises(to.head, view_.Desired(to.head, one.block)[i]))
+        turning |= Bit(i);
+      if (to.IsSwitch() && !falls) new_rising |= Bit(i);
       view_.ForEachOld(one.at, one.block, i, [&](uint8_t out) {
         const FarEnd far = links_.far(one.at, out);
-        if (!far.IsSwitch() || turns == Turns::kMany) return;
-        if (IsUp(one.at, far.head)) {
-          if (!rises) rising |= Bit(i);
-        } else {
-          turns = std::max(turns, AfterFall(far.head, one.block, i));
-        }
+        if (!far.IsSwitch()) return;
+        if (IsUp(one.at, far.head))
+          old_rising |= Bit(i);
+        else if (OldRises(far.head, one.block, i))
+          turning |= Bit(i);
       });
     });
-    return rising ? std::max(turns, IsFallenTo(one, rising)) : turns;
+    // Where one of them rises, nobody may lead down that stays as it is.
+    const uint64_t rising = (old_rising & ~new_rising) | (proved_ ? 0 : new_rising & ~old_rising);
+    return turning | (rising ? KeptFalls(one, rising) : 0);
   }
-  // Of a packet that fell to s by an old entry.
-  Turns AfterFall(uint32_t s, uint32_t block, uint32_t i) const {
-    bool old_rises = false;
-    view_.ForEachOld(s, block, i, [&](uint8_t out) { old_rises |= Rises(s, out); });
-    if (old_rises) return Turns::kMany;
-    return Rises(s, view_.Desired(s, block)[i]) ? Turns::kByOrder : Turns::kNone;
-  }
-  // To a switch where these rise by old entries. Old ones that fall to it are found at the switch
-  // that has them, unless they stay.
-  Turns IsFallenTo(const Changed& one, uint64_t lids) const {
-    Turns turns = Turns::kNone;
+  uint64_t KeptFalls(const Changed& one, uint64_t lids) const {
+    uint64_t falls = 0;
     for (uint32_t port = 1; port < links_.ports(one.at); ++port) {
       const FarEnd far = links_.Ports(one.at)[port];
       if (!far.IsSwitch() || IsUp(far.head, one.at)) continue;
-      const uint64_t will = EqualMask(view_.Desired(far.head, one.block), far.port) & lids;
-      if (!will) continue;
-      if (EqualMask(view_.Applied(far.head, one.block), far.port) & will) return Turns::kMany;
-      turns = Turns::kByOrder;
+      falls |= EqualMask(view_.Desired(far.head, one.block), far.port) &
+               EqualMask(view_.Applied(far.head, one.block), far.port) & lids;
     }
-    return turns;
+    return falls;
   }
 
   const PushView& view_;
   const LinkMap& links_;
-  mutable Parallel parallel_;
-  bool known_ = false;
-  std::vector<uint32_t> position_;  // [switch]
+  const std::vector<uint32_t>& position_;
+  const bool proved_;
 };
+
+// [switch] Null: some switch has no place in the order.
+std::shared_ptr<const std::vector<uint32_t>> PositionsOf(const LinkMap& links,
+                                                         const RoutingPlan& plan) {
+  if (plan.order.empty() || plan.lanes > 1) return nullptr;
+  auto position = std::make_shared<std::vector<uint32_t>>(links.size(), 0);
+  for (uint32_t s = 0; s < links.size(); ++s) {
+    const size_t node = links.node(s).value();
+    if (!links.IsAlive(s)) continue;
+    if (node >= plan.order.size()) return nullptr;
+    (*position)[s] = plan.order[node];
+  }
+  return position;
+}
+
+// Whether the switches hold this plan and nothing else.
+bool Hold(const PushInput& input, const RoutingPlan& plan) {
+  if (!input.applied.unsure.empty()) return false;
+  for (uint32_t s = 0; s < input.links.size(); ++s) {
+    const NodeIndex node = input.links.node(s);
+    if (!input.links.IsAlive(s) || (!plan.HasRow(node) && !input.desired.HasRow(node))) continue;
+    if (!plan.HasRow(node) || node.value() >= input.applied.rows.size()) return false;
+    if (!(input.applied.rows[node.value()] == *plan.rows[node.value()])) return false;
+  }
+  return true;
+}
 
 // How far a LID is.
 enum class Phase : uint8_t { kOld, kMixed, kNew, kWithdrawn };
@@ -265,26 +278,102 @@ class Stager {
   }
 
   PushStages Run() {
-    std::vector<Unit> left;
-    for (size_t g = 0; g < groups_.size(); ++g) left.push_back({g, groups_[g].lids});
+    stages_.position = PositionsOf(input_.links, input_.desired);
+    if (input_.before && input_.before->lanes > 1) stages_.position = nullptr;
+    const std::vector<uint64_t> turning = Turning(stages_.position, true);
+    if (stages_.position && IsEmpty(turning)) return InOne(stages_.position.get());
+    if (input_.before && stages_.position && Hold(input_, *input_.before))
+      stages_.old_position = PositionsOf(input_.links, *input_.before);
+    if (stages_.old_position) MoveByOldOrder();
+    if (IsTooMuch() && stages_.position) return LeaveByOrder(turning);
+    std::vector<Unit> left = Left();
+    if (left.empty()) return Finish(0);
     const Waiting before = Base();
     Waiting all = before;
     for (const Unit& unit : left) all.AddMoving(groups_[unit.group], unit.lids);
     // What is wrong already cannot be kept right; it is best left as soon as possible.
-    if (all.IsFreeOfCycles() || !before.IsFreeOfCycles()) return {};
-    stages_.one = false;
+    if (all.IsFreeOfCycles() || !before.IsFreeOfCycles()) {
+      for (const Unit& unit : left) Move(unit, nullptr);
+      return Finish(0);
+    }
     uint32_t withdrawn = 0;
     for (uint32_t most = 1; !left.empty(); ++stage_) {
       std::vector<Unit> moved = FindMovable(left);
-      for (const Unit& unit : moved) Move(unit);
+      for (const Unit& unit : moved) Move(unit, nullptr);
       if (moved.empty()) {
         withdrawn += Withdraw(steps_ < kMostSteps ? most : ~0u);
         most *= 2;
       }
-      left.clear();
-      for (size_t g = 0; g < groups_.size(); ++g)
-        if (const uint64_t rest = groups_[g].lids & ~groups_[g].fresh) left.push_back({g, rest});
+      left = Left();
     }
+    return Finish(withdrawn);
+  }
+
+ private:
+  using Part = PushStages::Part;
+  struct Unit {
+    size_t group;
+    uint64_t lids;
+  };
+  // Entries of a fabric for which nothing is searched.
+  static constexpr uint64_t kMostEntries = 2'000'000;
+  // Entries and channels looked at, after which no finer cut is searched for.
+  static constexpr uint64_t kMostSteps = 40'000'000;
+
+  // [group] LIDs that do not follow the order. `proved`: see OrderCheck.
+  std::vector<uint64_t> Turning(const std::shared_ptr<const std::vector<uint32_t>>& position,
+                                bool proved) {
+    std::vector<uint64_t> turning(groups_.size(), ~uint64_t{0});
+    if (!position) return turning;
+    const std::vector<uint64_t> found = OrderCheck(view_, *position, proved).Find(parallel_);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      turning[g] = 0;
+      for (const Changed* one = groups_[g].begin; one != groups_[g].end; ++one)
+        turning[g] |= found[static_cast<size_t>(one - view_.changed().data())];
+    }
+    return turning;
+  }
+  static bool IsEmpty(const std::vector<uint64_t>& masks) {
+    return std::all_of(masks.begin(), masks.end(), [](uint64_t mask) { return mask == 0; });
+  }
+  PushStages InOne(const std::vector<uint32_t>* position) {
+    for (const Unit& unit : Left()) Move(unit, position);
+    return Finish(0);
+  }
+  // All that follows the order of the plan before: what stays follows it too.
+  void MoveByOldOrder() {
+    const std::vector<uint64_t> turning = Turning(stages_.old_position, false);
+    bool moved = false;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (const uint64_t lids = groups_[g].lids & ~turning[g]) {
+        Move({g, lids}, stages_.old_position.get());
+        moved = true;
+      }
+    stage_ += moved;
+  }
+  // To look at every entry again and again.
+  bool IsTooMuch() const { return Entries() > kMostEntries; }
+  uint64_t Entries() const { return blocks_ * Row::kBlock * view_.links().size(); }
+  // What does not follow the plan's order is taken away, then everything does.
+  PushStages LeaveByOrder(const std::vector<uint64_t>& turning) {
+    uint32_t withdrawn = 0;
+    const std::vector<Unit> left = Left();
+    for (const Unit& unit : left) {
+      const uint64_t lids = unit.lids & turning[unit.group];
+      if (lids) stages_.parts.push_back({groups_[unit.group].block, stage_, true, lids});
+      withdrawn += static_cast<uint32_t>(__builtin_popcountll(lids));
+    }
+    stage_ += withdrawn > 0;
+    for (const Unit& unit : left) Move(unit, stages_.position.get());
+    return Finish(withdrawn);
+  }
+  std::vector<Unit> Left() const {
+    std::vector<Unit> left;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (const uint64_t rest = groups_[g].lids & ~groups_[g].fresh) left.push_back({g, rest});
+    return left;
+  }
+  PushStages Finish(uint32_t withdrawn) {
     std::sort(stages_.parts.begin(), stages_.parts.end(), [](const Part& a, const Part& b) {
       return std::tie(a.block, a.stage) < std::tie(b.block, b.stage);
     });
@@ -295,15 +384,6 @@ class Stager {
           withdrawn);
     return std::move(stages_);
   }
-
- private:
-  using Part = PushStages::Part;
-  struct Unit {
-    size_t group;
-    uint64_t lids;
-  };
-  // Channels looked at, after which no finer cut is searched for.
-  static constexpr uint64_t kMostSteps = 200'000'000;
 
   // Everything as far as it is.
   Waiting Base() const {
@@ -324,12 +404,17 @@ class Stager {
   std::vector<Unit> FindMovable(const std::vector<Unit>& left) {
     std::vector<Unit> moved;
     Waiting base = Base();
+    steps_ += Entries();
     Try(left, base, moved);
     return moved;
   }
   void Try(const std::vector<Unit>& units, Waiting& base, std::vector<Unit>& moved) {
+    if (steps_ > kMostSteps) return;
     Waiting with = base;
-    for (const Unit& unit : units) with.AddMoving(groups_[unit.group], unit.lids);
+    for (const Unit& unit : units) {
+      with.AddMoving(groups_[unit.group], unit.lids);
+      steps_ += static_cast<uint64_t>(__builtin_popcountll(unit.lids)) * view_.links().size();
+    }
     steps_ += with.size();
     if (with.IsFreeOfCycles()) {
       base = std::move(with);
@@ -350,14 +435,14 @@ class Stager {
     return lids & ~rest;
   }
 
-  void Move(const Unit& unit) {
+  void Move(const Unit& unit, const std::vector<uint32_t>* position) {
     Group& group = groups_[unit.group];
     group.fresh |= unit.lids;
     if (!stages_.parts.empty() && stages_.parts.back().block == group.block &&
         stages_.parts.back().stage == stage_)
       stages_.parts.back().lids |= unit.lids;
     else
-      stages_.parts.push_back({group.block, stage_, false, unit.lids});
+      stages_.parts.push_back({group.block, stage_, false, unit.lids, position});
   }
 
   // Some of those that stand in the way. How many.
@@ -388,10 +473,6 @@ class Stager {
 };
 
 }  // namespace
-
-Turns FindTurns(const PushInput& input, const PushView& view) {
-  return OrderCheck(input, view).Find();
-}
 
 PushStages FindStages(const PushInput& input, const PushView& view) {
   return Stager(input, view).Run();

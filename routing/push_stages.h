@@ -3,12 +3,15 @@
 // stage is written, the entries of its LIDs may be old or new, those of earlier stages are new,
 // those of later ones old; the waiting of all of them together must be free of cycles on each lane.
 //
-// Where old entries follow the plan's order as well, one stage is enough, and only what differs is
-// looked at: either no mixture lets a packet rise after it fell, or none does if the switches are
-// written in the right order (Turns::kByOrder).
+// Where old and new entries of a LID follow one order no search is needed: no packet may rise after
+// it fell, or none does if the switches are written in the right sequence. If all follow the plan's
+// order, one stage is enough. If the plan before had another, first go those that follow that one
+// as well; of the others those that follow neither are taken away where searching would take too
+// long.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,21 +26,14 @@ struct PushStages {
     uint16_t stage;
     bool withdraw;  // Their changed entries are taken away; a later part writes the plan's.
     uint64_t lids;
+    // The order in which no packet may rise after it fell meanwhile ([switch]); null: the stage was
+    // found by search.
+    const std::vector<uint32_t>* position = nullptr;
   };
-  bool one = true;          // All in stage 0, no parts.
-  std::vector<Part> parts;  // By block, then stage.
-  std::string why_not;      // Why LIDs had to be withdrawn; empty: none.
+  std::shared_ptr<const std::vector<uint32_t>> old_position, position;  // For the parts.
+  std::vector<Part> parts;                                              // By block, then stage.
+  std::string why_not;  // Why LIDs had to be withdrawn; empty: none.
 };
-
-// Whether a packet may rise after it fell, in the plan's order, while old and new entries are
-// mixed.
-enum class Turns : uint8_t {
-  kNone,
-  kByOrder,  // None if what falls to a switch is written before that switch rises, and what will
-             // fall to it after it does not rise any more.
-  kMany,     // Or the plan follows no order.
-};
-Turns FindTurns(const PushInput& input, const PushView& view);
 
 PushStages FindStages(const PushInput& input, const PushView& view);
 
