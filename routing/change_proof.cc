@@ -11,7 +11,6 @@
 
 #include "routing/block_mask.h"
 #include "routing/node_name.h"
-#include "routing/parallel.h"
 
 namespace fabricd::routing {
 namespace {
@@ -292,126 +291,6 @@ class ChangeJudge {
   std::optional<std::string> fault_;
 };
 
-// Dependencies between channels, of two plans at once. A channel is named by its receiving end.
-class MixedDependencies {
- public:
-  MixedDependencies(const LinkMap& links, const RoutingPlan& applied, const RoutingPlan& desired)
-      : links_(links) {
-    for (uint32_t s = 0; s < links.size(); ++s) {
-      ports_ = std::max(ports_, links.ports(s));
-      rows_.push_back({RowOf(applied, links.node(s)), RowOf(desired, links.node(s))});
-      for (const Row* row : rows_.back())
-        if (row) lid_end_ = std::max(lid_end_, static_cast<uint32_t>(row->size()));
-    }
-    words_ = (ports_ + 63) / 64;
-  }
-
-  bool AreFreeOfCycles(int threads) {
-    Parallel parallel(threads);
-    const size_t parts = 2 * static_cast<size_t>(std::max(parallel.concurrency(), 1));
-    std::vector<std::vector<uint64_t>> found(parts);
-    parallel.For(parts, [&](size_t part) {
-      found[part].assign(size_t{links_.size()} * ports_ * words_, 0);
-      for (size_t lid = part; lid < lid_end_; lid += parts)
-        AddLid(static_cast<uint32_t>(lid), found[part]);
-    });
-    for (size_t part = 1; part < parts; ++part)
-      for (size_t i = 0; i < found[0].size(); ++i) found[0][i] |= found[part][i];
-    bits_ = std::move(found[0]);
-    return EveryChannelIsFreed();
-  }
-
- private:
-  void AddLid(uint32_t lid, std::vector<uint64_t>& bits) const {
-    for (uint32_t s = 0; s < links_.size(); ++s)
-      for (const Row* row : rows_[s]) {
-        const FarEnd far = links_.far(s, Entry(row, lid));
-        if (!far.IsSwitch()) continue;
-        const size_t channel = size_t{far.head} * ports_ + far.port;
-        for (const Row* next : rows_[far.head]) {
-          const uint8_t out = Entry(next, lid);
-          if (links_.far(far.head, out).IsSwitch())
-            bits[channel * words_ + out / 64] |= uint64_t{1} << out % 64;
-        }
-      }
-  }
-  template <typename Visit>
-  void ForEachNext(size_t channel, Visit&& visit) const {
-    const auto s = static_cast<uint32_t>(channel / ports_);
-    for (size_t word = 0; word < words_; ++word)
-      ForEachBit(bits_[channel * words_ + word], [&](uint32_t bit) {
-        const FarEnd far = links_.far(s, static_cast<uint8_t>(word * 64 + bit));
-        visit(size_t{far.head} * ports_ + far.port);
-      });
-  }
-  bool EveryChannelIsFreed() const {
-    const size_t channels = size_t{links_.size()} * ports_;
-    std::vector<uint32_t> waiting(channels, 0);
-    for (size_t c = 0; c < channels; ++c) ForEachNext(c, [&](size_t next) { ++waiting[next]; });
-    std::vector<size_t> free;
-    for (size_t c = 0; c < channels; ++c)
-      if (waiting[c] == 0) free.push_back(c);
-    for (size_t done = 0; done < free.size(); ++done)
-      ForEachNext(free[done], [&](size_t next) {
-        if (--waiting[next] == 0) free.push_back(next);
-      });
-    return free.size() == channels;
-  }
-
-  const LinkMap& links_;
-  std::vector<std::array<const Row*, 2>> rows_;  // [switch] Applied, desired.
-  uint32_t ports_ = 0, lid_end_ = 0;
-  size_t words_ = 0;
-  std::vector<uint64_t> bits_;  // [channel * words]
-};
-
-// Whether both plans have all living switches in the same order.
-bool HaveOneOrder(const LinkMap& links, const RoutingPlan& a, const RoutingPlan& b) {
-  if (a.order.empty() || b.order.empty()) return false;
-  std::vector<std::pair<uint32_t, uint32_t>> positions;
-  for (uint32_t s = 0; s < links.size(); ++s) {
-    const NodeIndex node = links.node(s);
-    if (!links.IsAlive(s) || !b.HasRow(node)) continue;
-    if (!a.HasRow(node) || node.value() >= a.order.size()) continue;  // It has no old entries.
-    positions.emplace_back(a.order[node.value()], b.order[node.value()]);
-  }
-  std::sort(positions.begin(), positions.end());
-  for (size_t i = 1; i < positions.size(); ++i)
-    if (positions[i].first == positions[i - 1].first ||
-        positions[i].second <= positions[i - 1].second)
-      return false;
-  return true;
-}
-
-// A way of the mixture that falls and rises again; none: there is no such way.
-std::optional<std::string> FindMixedTurn(const LinkMap& links, const RoutingPlan& applied,
-                                         const RoutingPlan& desired) {
-  const auto is_up = [&](uint32_t from, uint32_t to) {
-    return desired.order[links.node(to).value()] > desired.order[links.node(from).value()];
-  };
-  for (const ChangedBlock& changed : DiffPlans(applied, desired).blocks) {
-    const uint32_t s = links.number(changed.node);
-    if (s == kNone || !links.IsAlive(s)) continue;
-    uint64_t rising = 0;
-    for (const RoutingPlan* plan : {&applied, &desired})
-      ForEachBit(changed.lids, [&](uint32_t i) {
-        const FarEnd far = links.far(s, Entry(RowOf(*plan, changed.node), changed.block * 64u + i));
-        if (far.IsSwitch() && is_up(s, far.head)) rising |= uint64_t{1} << i;
-      });
-    for (uint32_t port = 1; rising && port < links.ports(s); ++port) {
-      const FarEnd far = links.Ports(s)[port];
-      if (!far.IsSwitch() || is_up(far.head, s)) continue;
-      for (const RoutingPlan* plan : {&applied, &desired})
-        if (Equal(RowOf(*plan, links.node(far.head)), changed.block, far.port) & rising)
-          return fmt::format(
-              "in block {} a way may fall from switch {} to switch {} and rise there",
-              changed.block, NodeName(links.snapshot(), links.node(far.head)),
-              NodeName(links.snapshot(), changed.node));
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<std::string> FindChangeFault(const PlanChange& change) {
@@ -423,17 +302,6 @@ VerifyReport ProveChange(const PlanChange& change, const fabric::LidTable& lids,
   VerifyReport report;
   report.ok = report.deadlock_free = true;
   return report;
-}
-
-MixedProof ProveMixed(const LinkMap& links, const RoutingPlan& applied, const RoutingPlan& desired,
-                      int threads) {
-  MixedProof proof;
-  std::optional<std::string> turn = "the plans have different orders";
-  if (HaveOneOrder(links, applied, desired)) turn = FindMixedTurn(links, applied, desired);
-  proof.by_order = !turn;
-  proof.ok = proof.by_order || MixedDependencies(links, applied, desired).AreFreeOfCycles(threads);
-  if (!proof.ok) proof.fault = *turn;
-  return proof;
 }
 
 }  // namespace fabricd::routing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proofs of a change, at the cost of what changed. Both rest on the order that the plans share
+// Proof of a change, at the cost of what changed. It rests on the order that the plans share
 // (RoutingPlan::order): if on the entries of each LID no arc that falls is followed by one that
 // rises, there is neither a loop nor a credit loop, and who hands over to an entry that hands over
 // arrives. That is a question to each entry and the next one only, so after a change only changed
 // entries and what hands over to them has to be asked.
 //
-// They share no code with the repair, only the map of the links, which has its own tests.
+// It shares no code with the repair, only the map of the links, which has its own tests.
 #pragma once
 
 #include <optional>
@@ -34,16 +34,5 @@ std::optional<std::string> FindChangeFault(const PlanChange& change);
 
 // By the order where that is enough, else by the full verifier.
 VerifyReport ProveChange(const PlanChange& change, const fabric::LidTable& lids, int threads = 0);
-
-struct MixedProof {
-  bool ok = false;        // No mixture has a loop or a credit loop.
-  bool by_order = false;  // False: it took a look at all dependencies of both plans.
-  std::string fault;      // Why not.
-};
-// Of the time while a push is under way: any set of switches and blocks may already have the
-// entries of `desired`, the others still have those of `applied`. Both plans are proved, on the
-// links as they are now; entries of `applied` on ports that are down by now lead nowhere.
-MixedProof ProveMixed(const LinkMap& links, const RoutingPlan& applied, const RoutingPlan& desired,
-                      int threads = 0);
 
 }  // namespace fabricd::routing

@@ -451,59 +451,5 @@ TEST(ChangeProof, AgreesWithTheVerifierOnSpoiltPlans) {
   EXPECT_EQ(found, refused);
 }
 
-// All mixtures of two plans by switch where there are few, else some.
-bool SomeMixtureIsWrong(const TestFabric& fabric, const RoutingPlan& applied,
-                        const RoutingPlan& desired, Rng& rng) {
-  std::vector<NodeIndex> differing;
-  for (const ChangedBlock& block : DiffPlans(applied, desired).blocks)
-    if (differing.empty() || differing.back() != block.node) differing.push_back(block.node);
-  const bool all = differing.size() <= 8;
-  const uint64_t count = all ? uint64_t{1} << differing.size() : 100;
-  for (uint64_t mixture = 0; mixture < count; ++mixture) {
-    const uint64_t taken = all ? mixture : rng.Next();
-    RoutingPlan mixed = applied;
-    for (size_t i = 0; i < differing.size(); ++i)
-      if (taken >> i % 64 & 1)
-        mixed.rows[differing[i].value()] = desired.rows[differing[i].value()];
-    if (HasCreditLoop(fabric, mixed)) return true;
-  }
-  return false;
-}
-
-TEST(MixedProof, NoMixtureOfProvedPlansIsWrong) {
-  int by_order = 0, by_search = 0, refused = 0, wrong = 0;
-  for (uint64_t seed = 0; seed < Runs(); ++seed) {
-    SCOPED_TRACE(seed);
-    Rng rng(seed);
-    FaultyFabric faulty(DrawMaker(seed).Build(), seed);
-    if (faulty.now().snapshot->switch_count() > 14) continue;
-    const RouteState state = StateOf(faulty.now(), Route(faulty.now(), "up_down"));
-    if (faulty.cables().empty()) continue;
-    faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
-    faulty.Apply();
-    const TestFabric& now = faulty.now();
-    std::vector<RoutingPlan> wanted;
-    if (auto repair = RepairPlan(state, *now.snapshot, now.lids, {false, 1}); repair.ok())
-      wanted.push_back(*repair->after.plan);
-    RoutingOptions options;
-    options.roots = {
-        now.snapshot->node(faulty.switches()[rng.Below(faulty.switches().size())])->guid()};
-    wanted.push_back(Route(now, "up_down", options));
-    const LinkMap links(*now.snapshot, now.lids);
-    for (const RoutingPlan& desired : wanted) {
-      const MixedProof proof = ProveMixed(links, *state.plan, desired);
-      const bool bad = SomeMixtureIsWrong(now, *state.plan, desired, rng);
-      EXPECT_FALSE(proof.ok && bad);
-      EXPECT_EQ(proof.ok, proof.fault.empty());
-      proof.by_order ? ++by_order : proof.ok ? ++by_search : ++refused;
-      wrong += bad;
-    }
-  }
-  EXPECT_GT(by_order, 0);
-  EXPECT_GT(by_search, 0);
-  EXPECT_GT(refused, 0);
-  EXPECT_GT(wrong, 0);  // Else the enumeration shows nothing.
-}
-
 }  // namespace
 }  // namespace fabricd::routing
