@@ -12,6 +12,7 @@
 #include "daemon/dumps.h"
 #include "daemon/rpc/server.h"
 #include "daemon/version.h"
+#include "daemon/view_news.h"
 #include "mad/umad_transport.h"
 #include "routing/consequences.h"
 #include "routing/engine.h"
@@ -382,6 +383,8 @@ void App::Carry(sweep::Effects effects, Instant now) {
     }
   }
   if (effects.publish) {
+    auto news = NewsOf(*view_.Get(), *effects.publish);
+    std::move(news.begin(), news.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     OnPublished(*effects.publish);
   }
