@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a scheduler does about a suspicious NIC of a running job's host, by fabricd's gRPC API:
+cordon it, drain it, wait until no route uses it, and lift both when it is well.
+
+usage: scheduler.py --server unix:PATH --host NAME [--device mlx5_2] [--timeout SECONDS]
+
+Exit codes: 0 done, 1 not in effect in time or the host is not ready afterwards, 6 refused by a guard.
+"""
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import uuid
+
+import grpc
+
+PROTO = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "proto")
+OWNER = "example-scheduler"
+
+
+def load_api():
+    """The modules of fabric.v1's messages and stubs, made by protoc in a folder that is gone
+    afterwards."""
+    names = ["fabric/v1/%s.proto" % name
+             for name in ("fabric", "remediation_service", "event_service")]
+    with tempfile.TemporaryDirectory() as folder:
+        plugin = subprocess.run(["which", "grpc_python_plugin"], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout.strip()
+        subprocess.run(["protoc", "-I", PROTO, "--python_out", folder, "--grpc_python_out", folder,
+                        "--plugin=protoc-gen-grpc_python=" + plugin, *names], check=True)
+        sys.path.insert(0, folder)
+        try:
+            return [importlib.import_module("fabric.v1." + name)
+                    for name in ("fabric_pb2", "remediation_service_pb2",
+                                 "remediation_service_pb2_grpc", "event_service_pb2",
+                                 "event_service_pb2_grpc")]
+        finally:
+            sys.path.remove(folder)
+
+
+fabric, messages, remediation_stub, event_messages, event_stub = load_api()
+
+
+class Network:
+    """The calls that a scheduler needs. A call that fails raises grpc.RpcError."""
+
+    def __init__(self, server, timeout):
+        self.channel = grpc.insecure_channel(server)
+        self.remediation = remediation_stub.RemediationServiceStub(self.channel)
+        self.events = event_stub.EventServiceStub(self.channel)
+        self.timeout = timeout
+
+    def readiness(self, host):
+        request = messages.BatchGetReadinessRequest(hosts=[host])
+        return self.remediation.BatchGetReadiness(request, timeout=self.timeout)
+
+    def hold(self, kind, target, reason):
+        """Makes a hold. The request_id lets the call be repeated when its answer is lost; the time
+        to live ends the hold when this scheduler is not there any more to lift it."""
+        request = messages.CreateHoldRequest(
+            target=target, target_kind=messages.TARGET_KIND_HCA, kind=kind, reason=reason,
+            owner=OWNER, request_id=str(uuid.uuid4()))
+        request.ttl.FromSeconds(2 * 3600)
+        return self.remediation.CreateHold(request, timeout=self.timeout)
+
+    def acknowledge(self, hold):
+        self.remediation.AckHold(messages.AckHoldRequest(id=hold.id), timeout=self.timeout)
+
+    def lift(self, hold):
+        request = messages.DeleteHoldRequest(id=hold.id, owner=OWNER)
+        return self.remediation.DeleteHold(request, timeout=self.timeout)
+
+    def find(self, hold):
+        request = messages.ListHoldsRequest(ids=[hold.id])
+        return self.remediation.ListHolds(request, timeout=self.timeout).holds[0]
+
+    def wait_until(self, is_so, resource_version):
+        """Waits until `is_so()`, asking again with each event after `resource_version`. The stream's
+        bookmarks make that happen now and then even when nothing happens."""
+        request = event_messages.WatchEventsRequest(resource_version=resource_version)
+        stream = self.events.WatchEvents(request, timeout=self.timeout)
+        try:
+            for _ in stream:
+                if is_so():
+                    return True
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
+        finally:
+            stream.cancel()
+        return is_so()
+
+
+def name_of(readiness):
+    return messages.Readiness.Name(readiness).replace("READINESS_", "")
+
+
+def show(answer):
+    for host in answer.hosts:
+        print("%s is %s" % (host.host, name_of(host.readiness)))
+        for nic in host.nics:
+            print("  %s %s%s" % (nic.device, name_of(nic.readiness),
+                                 "".join("; " + reason for reason in nic.reasons)))
+
+
+def look_after(network, host, device):
+    before = network.readiness(host)
+    show(before)
+    nic = "%s/%s" % (host, device or before.hosts[0].nics[0].device)
+
+    cordon = network.hold(fabric.HOLD_KIND_CORDON, nic, "job 4711: time-outs on this NIC")
+    print("cordoned %s: hold %s" % (nic, cordon.hold.id))
+    drain = network.hold(fabric.HOLD_KIND_DRAIN, nic, "job 4711: time-outs on this NIC")
+    print("draining %s: hold %s, %d table entries move" %
+          (nic, drain.hold.id, drain.consequences.paths_moved))
+    if not network.wait_until(
+            lambda: network.find(drain.hold).state == messages.HOLD_STATE_IN_EFFECT,
+            drain.resource_version):
+        print("the drain is not in effect: %s" % network.find(drain.hold).note, file=sys.stderr)
+        return 1
+    print("the drain is in effect")
+    show(network.readiness(host))
+    # The job has moved to the other NICs; what is to be done with this one can be done.
+    network.acknowledge(drain.hold)
+
+    network.lift(drain.hold)
+    lifted = network.lift(cordon.hold)
+    print("lifted both")
+
+    def is_ready():
+        return network.readiness(host).hosts[0].readiness == messages.READINESS_READY
+
+    ready = network.wait_until(is_ready, lifted.resource_version)
+    show(network.readiness(host))
+    return 0 if ready else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--server", default="unix:/run/fabricd/fabricd.sock")
+    parser.add_argument("--host", required=True, help="the host whose NIC is suspicious")
+    parser.add_argument("--device", help="the NIC (mlx5_2); else the host's first")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds to wait for each step")
+    arguments = parser.parse_args()
+    try:
+        return look_after(Network(arguments.server, arguments.timeout), arguments.host,
+                          arguments.device)
+    except grpc.RpcError as error:
+        print("error: %s: %s" % (error.code().name, error.details()), file=sys.stderr)
+        return 6 if error.code() == grpc.StatusCode.FAILED_PRECONDITION else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
