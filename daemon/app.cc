@@ -21,6 +21,7 @@
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
 #include "sweep/cable_check.h"
+#include "sweep/computing.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -263,18 +264,16 @@ absl::Status App::OpenListeners() {
 App::~App() {
   if (server_) server_->Shutdown();
   if (transport_) transport_->Stop();
+  urgent_.reset();
   compute_.reset();
-  judge_.reset();
   store_thread_.reset();
 }
 
 // ---- the core's loop
 
 int App::Run() {
-  compute_ = std::make_unique<Worker<sweep::ComputePlan>>(
-      1, [this](auto task) { ComputeOn(std::move(task)); });
-  judge_ = std::make_unique<Worker<sweep::JudgeIntent>>(
-      1, [this](const sweep::JudgeIntent& task) { JudgeOn(task); });
+  urgent_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
+  compute_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
   const absl::Status started =
       transport_->Start([this](auto what) { OnTransport(std::move(what)); });
   if (!started.ok()) {
@@ -311,8 +310,8 @@ int App::Run() {
   inbox_.Close();
   if (server_) server_->Shutdown();
   store_thread_->Stop();
+  urgent_->Stop();
   compute_->Stop();
-  judge_->Stop();
   transport_->Stop();
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
@@ -370,16 +369,16 @@ void App::Carry(sweep::Effects effects, Instant now) {
   }
   if (effects.judge) {
     const uint64_t id = effects.judge->id;
-    if (!judge_->Post(*std::move(effects.judge)))
+    if (!compute_->Post([this, task = *std::move(effects.judge)] { PushAnswer(CarryOut(task)); }))
       core_->Step(sweep::IntentJudged{id, {.plan_found = false, .why_not = "fabricd is stopping"}},
                   now);
   }
-  if (effects.compute) {
-    const uint64_t id = effects.compute->id;
-    if (!compute_->Post(*std::move(effects.compute))) {
-      spdlog::error("the compute queue is full");
-      core_->Step(sweep::PlanReady{id, {}}, now);
-      core_->Step(sweep::CablesChecked{id, {}}, now);
+  if (effects.compute) Compute(*std::move(effects.compute), now);
+  if (effects.order) {
+    const uint64_t id = effects.order->id;
+    if (!urgent_->Post([this, task = *std::move(effects.order)] { PushAnswer(CarryOut(task)); })) {
+      spdlog::error("the queue of urgent computing is full");
+      core_->Step(sweep::TablesOrdered{id, {}}, now);
     }
   }
   if (effects.publish) {
@@ -443,17 +442,29 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
     inbox_.PushTrap(std::move(mad));
 }
 
-void App::ComputeOn(sweep::ComputePlan task) {
-  const auto start = SteadyClock::now();
-  routing::ReplanResult result = routing::Replan(
-      {*task.snapshot, *task.lids, task.intent, task.options, task.before, task.goal});
-  spdlog::debug("routing and proof took {:.1f} ms",
-                std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count());
-  if (!inbox_.PushOther(sweep::PlanReady{task.id, std::move(result)}))
-    spdlog::error("a plan was lost: the inbox is full or closed");
-  if (!inbox_.PushOther(sweep::CablesChecked{
-          task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)}))
-    spdlog::error("a check of cables was lost: the inbox is full or closed");
+void App::Compute(sweep::ComputePlan task, Instant now) {
+  newest_plan_ = task.id;
+  const bool urgent = task.goal != routing::ReplanGoal::kIdeal && task.before != nullptr;
+  const auto shared = std::make_shared<const sweep::ComputePlan>(std::move(task));
+  Job job = [this, shared, urgent] {
+    if (newest_plan_ != shared->id) return;
+    PushAnswer(CarryOut(*shared));
+    if (!shared->check_cables) return;
+    Job check = [this, shared] { CheckCables(*shared); };
+    if (!urgent)
+      check();
+    else if (!compute_->Post(std::move(check)))
+      PushAnswer(sweep::CablesChecked{shared->id, {}});
+  };
+  if ((urgent ? urgent_ : compute_)->Post(std::move(job))) return;
+  spdlog::error("the compute queue is full");
+  core_->Step(sweep::PlanReady{shared->id, {}}, now);
+  core_->Step(sweep::CablesChecked{shared->id, {}}, now);
+}
+
+void App::CheckCables(const sweep::ComputePlan& task) {
+  PushAnswer(sweep::CablesChecked{task.id,
+                                  sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
 }
 
 void App::PersistOn(const sweep::PersistLids& task) {
@@ -470,12 +481,6 @@ void App::PersistOn(const sweep::PersistLids& task) {
 
 void App::PersistHoldsOn(const sweep::PersistHolds& task) {
   PushAnswer(sweep::HoldsPersisted{task.id, store_->ChangeHolds(task.put, task.remove)});
-}
-
-void App::JudgeOn(const sweep::JudgeIntent& task) {
-  PushAnswer(
-      sweep::IntentJudged{task.id, routing::JudgeIntent({*task.snapshot, *task.lids, task.options,
-                                                         task.now, task.intent, task.sm_port})});
 }
 
 void App::PushAnswer(sweep::Event answer) {

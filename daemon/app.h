@@ -3,9 +3,10 @@
 // calling thread, and carries out its Effects. No decision about the fabric is made here.
 //
 //   rx threads (transport) ── Inbox ──► core (Run's thread)
-//   core ── Worker<JudgeIntent> ──► judge ── Inbox ──► core        capacity 1: one at a time
-//   core ── Worker<ComputePlan> ──► compute ── Inbox ──► core
-//       capacity 1: the core asks one at a time
+//   core ── Worker<Job> ──► urgent  ── Inbox ──► core
+//       capacity 16: least changes and the order of table writes, one of each at a time
+//   core ── Worker<Job> ──► compute ── Inbox ──► core
+//       capacity 16: what takes long; a plan that a newer question has made void is not begun
 //   core, gRPC threads ── Worker<job> ──► store ── Inbox ──► core, completion on the store's thread
 //       capacity 64: the core has few outstanding; a listing that finds it full is refused
 //   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
@@ -82,8 +83,6 @@ class App final : public Backend {
 
   void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
   void Carry(sweep::Effects effects, Instant now);
-  void ComputeOn(sweep::ComputePlan task);
-  void JudgeOn(const sweep::JudgeIntent& task);
   void PersistOn(const sweep::PersistLids& task);
   void PersistHoldsOn(const sweep::PersistHolds& task);
   // An answer that the core waits for.
@@ -91,6 +90,9 @@ class App final : public Backend {
   // Runs a job on the store's thread. False: it is not run.
   [[nodiscard]] bool OnStore(std::function<void()> job);
   void PostCommand(sweep::Event event, uint64_t command);
+  using Job = std::function<void()>;
+  void Compute(sweep::ComputePlan task, Instant now);
+  void CheckCables(const sweep::ComputePlan& task);
   void OnPublished(const sweep::FabricView& view);
   void ShowProgress(std::chrono::steady_clock::time_point now);
   void WriteDumps() const;
@@ -107,10 +109,10 @@ class App final : public Backend {
   sim::Control* sim_control_ = nullptr;  // Of transport_.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
-  std::unique_ptr<Worker<sweep::ComputePlan>> compute_;
-  std::unique_ptr<Worker<sweep::JudgeIntent>> judge_;
+  std::unique_ptr<Worker<Job>> urgent_, compute_;
+  std::atomic<uint64_t> newest_plan_ = 0;
   std::unique_ptr<EventLog> events_;
-  std::unique_ptr<Worker<std::function<void()>>> store_thread_;  // Stopped before what it uses.
+  std::unique_ptr<Worker<Job>> store_thread_;  // Stopped before what it uses.
   std::unique_ptr<rpc::Server> server_;
   ServiceManager service_manager_;
   ProgressLine progress_line_;

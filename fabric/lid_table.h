@@ -38,6 +38,10 @@ class LidTable {
   Lid top() const {
     return owner_.empty() ? Lid(0) : Lid(static_cast<uint16_t>(owner_.size() - 1));
   }
+  // Tables keep the size that LIDs up to `lid` need, whether that is anybody's or not.
+  void KeepTop(Lid lid) {
+    if (lid > top()) owner_.resize(lid.value() + 1u);
+  }
   size_t port_count() const { return by_port_.size(); }
 
  private:

@@ -643,6 +643,25 @@ void TransactionEngine::CancelAll() {
   for (const Index index : flying_) At(index).cancelled = true;
 }
 
+void TransactionEngine::CancelQueued(uint64_t mask, uint64_t value, std::vector<Completion>& done) {
+  for (DeviceId id = 0; id < devices_.size() && queued_ > 0; ++id) {
+    bool dropped = false;
+    for (const SlotList& queue : devices_[id].queue) {
+      for (Index index = queue.head; index != kNone;) {
+        const Index next = At(index).next;
+        if (At(index).attempts == 0 && (At(index).request.cookie & mask) == value) {
+          Dequeue(index);
+          Complete(At(index), Completion::Outcome::kCancelled, done);
+          Free(index);
+          dropped = true;
+        }
+        index = next;
+      }
+    }
+    if (dropped) Refresh(id);
+  }
+}
+
 // ---- helpers for what others ask
 
 bool IsForEngine(const IncomingMad& mad) {

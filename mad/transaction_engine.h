@@ -92,6 +92,7 @@ struct Completion {
     kResponse,    // `response` and `status` are valid; status may be an error.
     kTimedOut,    // No attempt was answered, or none was made at a device found dead meanwhile.
     kSendFailed,  // The last attempt could not be sent.
+    kCancelled,   // Dropped by CancelQueued() before it was ever sent.
   };
   uint64_t cookie = 0;
   Outcome outcome = Outcome::kTimedOut;
@@ -158,6 +159,9 @@ class TransactionEngine {
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
   void CancelDevice(DeviceId device);
   void CancelAll();
+  // Drops what was never sent, where (cookie & mask) == value, as kCancelled; the rest completes as
+  // ever.
+  void CancelQueued(uint64_t mask, uint64_t value, std::vector<Completion>& done);
 
  private:
   using Index = uint32_t;

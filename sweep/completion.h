@@ -17,6 +17,7 @@ inline std::string WhyNot(const mad::Completion& completion) {
   switch (completion.outcome) {
     case mad::Completion::Outcome::kTimedOut: return "no answer";
     case mad::Completion::Outcome::kSendFailed: return "could not be sent";
+    case mad::Completion::Outcome::kCancelled: return "not sent";
     case mad::Completion::Outcome::kResponse: break;
   }
   return fmt::format("status {:#06x}", completion.status);

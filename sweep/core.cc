@@ -2,6 +2,7 @@
 #include "sweep/core.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "common/breakage.h"
@@ -23,9 +24,12 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       devices_(options_.sm),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
+      suspects_(options_.sweep.report_window),
       mastership_(options_, local_port_, devices_, engine_, effects_.log,
                   CookieBase(Owner::kMastership)),
-      remediation_({snapshot_, lids_, routes_, local_, options_}, effects_, std::move(holds)) {
+      planner_(options_, effects_.log),
+      remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
+                   std::move(holds)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
@@ -52,6 +56,8 @@ void Core::Step(Event event, Instant now) {
           OnPersisted(value, now);
         } else if constexpr (std::is_same_v<T, PlanReady>) {
           OnPlan(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, TablesOrdered>) {
+          OnOrder(std::move(value));
         } else if constexpr (std::is_same_v<T, CablesChecked>) {
           OnCables(std::move(value));
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
@@ -90,7 +96,10 @@ Effects Core::TakeEffects(Instant now) {
 Instant Core::NextDeadline() const {
   Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_,
                            remediation_.NextDeadline()});
-  if (IsIdleMaster() && !light_) next = std::min({next, next_light_, next_heavy_, SettleTime()});
+  if (IsIdleMaster() && !light_)
+    next = std::min({next, next_light_, next_heavy_, planner_.NextStepTime()});
+  if (MaySurvey()) next = std::min(next, suspects_.due());
+  if (survey_) next = std::min(next, survey_->NextDeadline());
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -120,7 +129,16 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
     case Owner::kProgrammer:
-      if (programmer_) programmer_->OnCompletion(completion);
+      if (programmer_ && programmer_->IsMine(completion))
+        programmer_->OnCompletion(completion);
+      else
+        Programmer::NoteLate(completion, devices_);
+      break;
+    case Owner::kSurvey:
+      if (survey_) survey_->OnCompletion(completion, now);
+      break;
+    case Owner::kExplorer:
+      if (survey_) survey_->OnDiscoveryCompletion(completion, now);
       break;
     case Owner::kLight:
       if (light_) light_->OnCompletion(completion);
@@ -140,12 +158,35 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
     case wire::kTrapCapabilityMaskChanged:
-    case wire::kTrapSystemImageGuidChanged:
-      WantSweep(fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
+    case wire::kTrapSystemImageGuidChanged: {
+      const std::string cause = fmt::format("trap {}", notice.trap);
+      const PortRef port = SwitchPortOf(notice.issuer_lid);
+      if (!port.IsNone())
+        Suspect(port, cause, now);
+      else  // Whoever has this LID is not known here: look whether anything has changed.
+        next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
       break;
+    }
     default:
       Log(LogLevel::kWarning, fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
   }
+}
+
+PortRef Core::SwitchPortOf(Lid lid) const {
+  const PortRef owner = lids_->Owner(lid);
+  const fabric::Node* node = owner.IsNone() ? nullptr : snapshot_->node(owner.node);
+  if (node == nullptr || node->IsSwitch()) return node == nullptr ? PortRef{} : owner;
+  return node->port(owner.port).peer;
+}
+
+// A switch (port 0), or what is behind one of its ports.
+void Core::Suspect(PortRef port, const std::string& cause, Instant now) {
+  const fabric::Node* node = snapshot_->node(port.node);
+  if (node == nullptr || !node->IsSwitch()) return;
+  if (port.port == PortNum(0))
+    suspects_.Add(port.node, cause, now);
+  else
+    suspects_.AddPort(port, cause, now);
 }
 
 void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
@@ -198,14 +239,12 @@ void Core::OnTimer(Instant now) {
   if (now >= remediation_.NextDeadline()) remediation_.OnTimer(now);
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
-  if (now >= next_retry_) {
-    next_retry_ = kNever;
-    WantSweep("something was left undone");
-  }
+  if (now >= next_retry_) Retry(now);
+  if (MaySurvey() && now >= suspects_.due()) StartSurvey(now);
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
     WantSweep("interval");
-  else if (now >= SettleTime())
+  else if (now >= planner_.NextStepTime())
     StartSettling(now);
   else if (now >= next_light_)
     StartLightSweep(now);
@@ -214,22 +253,14 @@ void Core::OnTimer(Instant now) {
 // Goes on with whatever has become possible.
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
-  if (programmer_) {
-    programmer_->Feed();
-    using Stage = Programmer::Stage;
-    const Stage stage = programmer_->stage();
-    if (stage == Stage::kTables && awaited_plan_)
-      SetPhase(Phase::kRouting);
-    else
-      SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
-    if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
-  }
+  if (survey_) AdvanceSurvey(now);
+  if (programmer_) AdvanceProgramming(now);
   if (light_ && light_->done()) FinishLightSweep(now);
-  const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_;
+  const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && !survey_;
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
-  else if (!wanted_reroute_.empty() && idle && IsIdleMaster() && !light_ && may_settle_)
+  else if (!wanted_reroute_.empty() && MaySurvey() && planner_.plan())
     StartRerouting(std::exchange(wanted_reroute_, {}), now);
 }
 
@@ -244,18 +275,22 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   engine_.CancelAll();
   light_.reset();
   programmer_.reset();
+  survey_.reset();
+  suspects_.Clear();  // All of it is read now.
+  reroute_.Drop();
+  undone_.clear();
   mastership_.OnSweepStart();
   if (new_options_) {
     options_ = *std::exchange(new_options_, std::nullopt);
-    settle_at_ = now;  // Another chain or balance may be wanted.
+    planner_.SettleNow(now);  // Another chain or balance may be wanted.
     remediation_.OnOptions(now);
   }
-  awaited_plan_.reset();
+  planner_.Cancel();
   awaited_cables_.reset();
   awaited_persist_.reset();
   wanted_sweep_.reset();
   next_retry_ = kNever;
-  may_settle_ = false;  // Nor when this one ends early: LIDs may be neither durable nor read.
+  planner_.AllowSettling(false);
   problems_ = ProblemList();
   running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
                            waiting_commands_.end());
@@ -280,6 +315,9 @@ void Core::FinishDiscovery(Instant now) {
   unread_wait_ = Duration::zero();
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
+  scope_.reset();
+  goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
+                                                          : routing::ReplanGoal::kWhole;
   changed_ = true;
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
@@ -315,6 +353,9 @@ void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
   programmer_.reset();
+  survey_.reset();
+  suspects_.Clear();
+  reroute_.Drop();
   wanted_sweep_.reset();
   for (uint64_t command : std::exchange(waiting_commands_, {}))
     effects_.finished.push_back({command, FailedPrecondition("another SM has become master")});
@@ -340,6 +381,7 @@ bool Core::HasNeighbour() {
 
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
+  problems_.Remove("NoLid");
   LidAssignment assignment =
       AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
   for (PortRef port : assignment.without) {
@@ -348,6 +390,10 @@ void Core::AssignLidsAndGo(Instant now) {
                   fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
                   "no LID is left for it, or another port has its GUID: it stays without");
   }
+  // A port that goes for a while must not change LinearFDBTop on all switches, nor one that comes
+  // be left out there.
+  if (scope_) assignment.table.KeepTop(lids_->top());
+  if (assignment.table.top() != lids_->top()) scope_.reset();
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
   for (const LidRecord& record : assignment.changed)
     records_[record.port_guid] = undurable_[record.port_guid] = record;
@@ -378,107 +424,97 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 }
 
 void Core::StartProgramming(Instant now) {
-  const bool settle = options_.sweep.settle_after == Duration::zero() || now >= settle_at_;
-  may_settle_ = true;
-  awaited_plan_ = awaited_cables_ = next_id_++;
+  const uint64_t id = next_id_++;
   wanted_reroute_.clear();
   planned_intent_ = remediation_.generation();
-  effects_.compute =
-      ComputePlan{*awaited_plan_,
-                  snapshot_,
-                  lids_,
-                  remediation_.intent(),
-                  options_.routing,
-                  routes_,
-                  settle ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kWhole};
+  planned_disabled_ = remediation_.intent().disabled;
+  effects_.compute = planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, now);
+  effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_;
+  if (effects_.compute->check_cables) awaited_cables_ = id;
   programmer_ = std::make_unique<Programmer>(
-      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_}, builder_, devices_, engine_,
-      problems_, options_, CookieBase(Owner::kProgrammer));
+      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_, scope_, ++run_}, builder_,
+      devices_, engine_, problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   SetPhase(Phase::kProgramming);
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written.
 void Core::StartSettling(Instant now) {
-  Log(LogLevel::kInfo, "the least change has stood long enough: the ideal plan is computed");
+  goal_ = routing::ReplanGoal::kWhole;
   report_.Begin(SweepKind::kSettle, now, engine_.statistics());
+  reroute_.Begin("settling", "subnet", now, now, engine_.statistics());
+  scope_.emplace();
   StartProgramming(now);
 }
 
-// The same for another intent: the least change will do at first.
+// Another intent. Ports that are to go down or to come up again are looked at for it.
 void Core::StartRerouting(const std::string& why, Instant now) {
-  Log(LogLevel::kInfo, fmt::format("routes are made anew: {}", why));
-  report_.Begin(SweepKind::kSettle, now, engine_.statistics());
-  StartProgramming(now);
+  const std::vector<PortRef>& wanted = remediation_.intent().disabled;
+  std::vector<PortRef> changed;
+  std::set_symmetric_difference(wanted.begin(), wanted.end(), planned_disabled_.begin(),
+                                planned_disabled_.end(), std::back_inserter(changed));
+  std::vector<NodeIndex> touched;
+  for (PortRef port : changed) touched.push_back(port.node);
+  Reroute(std::move(touched), why, now, now);
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
-  if (awaited_plan_ != ready.id || !programmer_) return;  // Of a sweep that was given up.
-  awaited_plan_.reset();
-  routing::ReplanResult& result = ready.result;
-  if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
-  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
-  if (IsBroken(Breakage::kCircleInPlan))
-    SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, *snapshot_); });
-  const SharedPlan plan = result.after ? result.after->plan : nullptr;
-  const bool news = this->plan() != plan;
-  if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
-  if (result.reached == routing::ReplanGoal::kIdeal)
-    settle_at_ = kNever;
-  else if (news && settle_at_ == kNever)  // Another fault does not put it off.
-    settle_at_ = now + options_.sweep.settle_after;
-  if (plan)
-    routes_ = std::move(result.after);
-  else
-    problems_.Add("NoPlan", "subnet",
-                  "no routing engine gave a plan that can be proved: nothing is programmed");
-  // Standing, because whoever comes to the subnet later has to know it too (DESIGN §7).
-  if (plan && plan->lanes > 1)
-    problems_.Add(
-        "LanesInUse", "subnet",
-        fmt::format("routes need {} virtual lanes: clients that do not take their service "
-                    "level from the SA (NCCL, often UCX) can deadlock the fabric",
-                    plan->lanes));
-  programmer_->SetPlan(plan);
+  if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
+  if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
+  programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);
   changed_ = true;
+}
+
+void Core::OnOrder(TablesOrdered ordered) {
+  if (!programmer_ || !planner_.OnOrder(ordered)) return;
+  reroute_.OnOrder(ordered.push);
+  programmer_->SetPush(std::move(ordered.push));
 }
 
 void Core::OnCables(CablesChecked checked) {
   if (awaited_cables_ != checked.id) return;
   awaited_cables_.reset();
+  problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
   changed_ = true;
 }
 
-// Said once, not again with each sweep. That an engine does not fit is nothing to be warned of;
-// that it no longer does is.
-void Core::NoteChoice(std::vector<routing::ChainStep> steps) {
-  std::string before;
-  for (const routing::ChainStep& step : chain_)
-    if (step.chosen) before = step.engine;
-  chain_ = std::move(steps);
-  for (const routing::ChainStep& step : chain_) {
-    if (step.chosen)
-      Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
-    else if (!step.reason.empty())
-      Log(step.engine == before ? LogLevel::kWarning : LogLevel::kInfo,
-          fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
-  }
+void Core::AdvanceProgramming(Instant now) {
+  programmer_->Feed();
+  if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
+    effects_.order = planner_.AskOrder(next_id_++, devices_);
+  if (programmer_->tables_done())
+    Happen(reroute_.Finish(*programmer_, /*superseded=*/false, now, engine_.statistics()));
+  using Stage = Programmer::Stage;
+  const Stage stage = programmer_->stage();
+  if (stage == Stage::kTables && planner_.AwaitsPlan())
+    SetPhase(Phase::kRouting);
+  else
+    SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
+  if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
 }
 
 void Core::FinishProgramming(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
-  if (const SharedPlan plan = this->plan())
+  if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
       if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
-  if (done->changed_meanwhile()) WantSweep("a port changed its state during the sweep");
+  for (NodeIndex node : done->changed_meanwhile()) {
+    const fabric::Node* changed = snapshot_->node(node);
+    if (changed == nullptr) continue;
+    if (changed->IsSwitch()) suspects_.Add(node, "a port changed meanwhile", now);
+    for (const fabric::Port& port : changed->ports)
+      if (!changed->IsSwitch() && !port.peer.IsNone())
+        Suspect({port.peer.node, PortNum(0)}, "a port changed meanwhile", now);
+  }
+  undone_.assign(done->undone().begin(), done->undone().end());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) remediation_.OnApplied(planned_intent_, now);
-  const bool up = complete && AllLinksActive() && !IsBroken(Breakage::kNeverUp);
+  const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
   if (up != subnet_up_)
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
@@ -489,6 +525,7 @@ void Core::FinishProgramming(Instant now) {
 bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
   bool all = true;
+  problems_.Remove("NotActive");
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
@@ -496,6 +533,7 @@ bool Core::AllLinksActive() {
       if (!port.IsUp() || peer == nullptr || !peer->IsUp()) continue;
       if (port.info.port_state == wire::PortState::kActive) continue;
       all = false;
+      undone_.push_back(node.index);
       problems_.Add("NotActive",
                     fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
                     fmt::format("is {}", wire::PortStateName(port.info.port_state)));
@@ -514,9 +552,11 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
           fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
     Log(LogLevel::kInfo,
         fmt::format("{} ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
-                    kind == SweepKind::kHeavy ? "heavy sweep" : "settling", snapshot_->node_count(),
-                    snapshot_->switch_count(), last_report_.duration_ms, last_report_.smps_sent,
-                    last_report_.sets_sent, last_report_.timeouts));
+                    kind == SweepKind::kHeavy      ? "heavy sweep"
+                    : kind == SweepKind::kTargeted ? "change"
+                                                   : "settling",
+                    snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
+                    last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
   }
   for (uint64_t command : std::exchange(running_commands_, {}))
     if (!IsBroken(Breakage::kSweepCommandNotEnded))
@@ -536,6 +576,126 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   }
   changed_ = true;
   SetPhase(mastership_.state() == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
+}
+
+// ---- changes
+
+bool Core::MaySurvey() const {
+  return mastership_.IsMaster() && !discovery_ && !survey_ && undurable_.empty() &&
+         (phase_ == Phase::kIdle || programmer_);
+}
+
+void Core::StartSurvey(Instant now) {
+  survey_ = std::make_unique<Survey>(builder_, devices_, engine_, problems_, options_, local_,
+                                     CookieBase(Owner::kSurvey), CookieBase(Owner::kExplorer));
+  if (phase_ == Phase::kIdle) SetPhase(Phase::kSurveying);
+  survey_->Start(suspects_.Take(now), now);
+}
+
+void Core::AdvanceSurvey(Instant now) {
+  survey_->Advance(now);
+  if (survey_->HasNews(now)) OnNews(survey_->TakeNews(), now);
+  if (!survey_ || !survey_->done()) return;
+  const std::unique_ptr<Survey> done = std::move(survey_);
+  for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
+  for (const Unread& unread : done->TakeUnread())
+    if (unread_.size() < kMaxUnread) unread_.push_back(unread);
+  if (programmer_) return;
+  snapshot_ = builder_.Build();  // What needs no writing, such as the other end of what is lost.
+  remediation_.OnSnapshot(now);
+  if (phase_ == Phase::kSurveying) SetPhase(Phase::kIdle);
+}
+
+void Core::OnNews(SurveyNews news, Instant now) {
+  cables_changed_ |= news.links_rose;
+  TellOfNodes(news, now);
+  if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
+  for (NodeIndex node : news.touched)
+    if (const fabric::Node* found = builder_.node(node))
+      problems_.RemoveAbout(fmt::format("{}", found->guid()));
+  const SurveyTask& task = survey_->task();
+  if (!news.touched.empty() || !news.gone.empty())
+    Reroute(std::move(news.touched), task.cause, task.since, now);
+}
+
+void Core::TellOfNodes(const SurveyNews& news, Instant now) {
+  const auto tell = [&](std::string type, fabric::Severity severity, PortRef about,
+                        std::string message) {
+    const fabric::Node* node = builder_.node(about.node);
+    if (node == nullptr) node = snapshot_->node(about.node);  // It has just gone.
+    fabric::FabricEvent event;
+    event.type = std::move(type);
+    event.severity = severity;
+    event.subject = NameOf(about);
+    event.node = node == nullptr ? Guid() : node->guid();
+    event.port = about.port;
+    event.message = std::move(message);
+    event.at = now;
+    Happen(std::move(event));
+  };
+  using fabric::Severity;
+  for (NodeIndex node : news.gone)
+    tell("NodeVanished", Severity::kWarning, {node}, "no link leads to it any more");
+  for (NodeIndex node : news.come) tell("NodeAppeared", Severity::kInfo, {node}, "it has come");
+}
+
+// What was touched is planned for and programmed. Programming that is under way ends: what it wrote
+// is applied, what it has in flight is not written again before it is known, and what it left is a
+// difference like any other.
+void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
+                   Instant now) {
+  scope_ = std::move(touched);
+  goal_ = routing::ReplanGoal::kUrgent;
+  SweepKind kind = SweepKind::kTargeted;
+  if (programmer_) {
+    const auto& unfinished = programmer_->scope();
+    if (!unfinished) scope_.reset();
+    if (!unfinished) kind = report_.kind();
+    if (unfinished) scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
+    Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
+    std::vector<mad::Completion> dropped;
+    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
+    for (const mad::Completion& completion : dropped) Programmer::NoteLate(completion, devices_);
+    programmer_.reset();
+  }
+  if (scope_) {
+    scope_->insert(scope_->end(), undone_.begin(), undone_.end());
+    std::sort(scope_->begin(), scope_->end());
+    scope_->erase(std::unique(scope_->begin(), scope_->end()), scope_->end());
+  }
+  if (kind == SweepKind::kTargeted) report_.Begin(kind, now, engine_.statistics());
+  snapshot_ = builder_.Build();
+  remediation_.OnSnapshot(now);
+  changed_ = true;
+  reroute_.Begin(cause, "subnet", since, now, engine_.statistics());
+  AssignLidsAndGo(now);
+}
+
+// What the last run left undone is done again, and asked whether it is still there.
+void Core::Retry(Instant now) {
+  next_retry_ = kNever;
+  if (undone_.empty() || snapshot_->node_count() <= 1 || !IsIdleMaster()) {
+    WantSweep("something was left undone");
+    return;
+  }
+  for (NodeIndex node : undone_) Suspect({node, PortNum(0)}, "something was left undone", now);
+  Reroute({}, "something was left undone", now, now);
+}
+
+std::string Core::NameOf(PortRef port) const {
+  const fabric::Node* node = builder_.node(port.node);
+  if (node == nullptr) node = snapshot_->node(port.node);
+  if (node == nullptr) return fmt::format("node index {}", port.node);
+  const std::string name =
+      node->description.empty() ? fmt::format("{}", node->guid()) : node->description;
+  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
+}
+
+void Core::Happen(std::optional<fabric::FabricEvent> event) {
+  if (!event) return;
+  Log(event->severity == fabric::Severity::kInfo ? LogLevel::kInfo : LogLevel::kWarning,
+      fmt::format("{}: {}: {}", event->type, event->subject, event->message));
+  effects_.events.push_back(*std::move(event));
 }
 
 // ---- light sweep
@@ -560,6 +720,7 @@ void Core::StartLightSweep(Instant now) {
 void Core::FinishLightSweep(Instant now) {
   const std::unique_ptr<LightSweep> done = std::move(light_);
   mastership_.OnLightSweep(done->remote_sms());
+  for (const auto& [port, cause] : done->changed()) Suspect(port, cause, now);
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
     waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(),
@@ -590,8 +751,8 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->generation = Generation(view_generation_);
   view->snapshot = snapshot_;
   view->lids = lids_;
-  view->plan = plan();
-  view->chain = chain_;
+  view->plan = planner_.plan();
+  view->chain = planner_.chain();
   view->sm = {mastership_.state(),
               local_port_.port_guid,
               lids_->Of(local_).base,

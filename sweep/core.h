@@ -4,8 +4,14 @@
 // simulator.
 //
 // It decides what to do next and keeps the three states apart: observed (builder_ → snapshot),
-// desired (lids_, plan_), applied (devices_). The work itself is in Discovery, Elect, AssignLids,
-// the routing chain (outside, by Effects::compute), Programmer and LightSweep.
+// desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
+// Mastership, AssignLids, the routing (outside, by Effects::compute), Programmer and LightSweep.
+//
+// Two ways lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
+// the configuration or another SM asks for it. All else is a change: what tells of it (traps, light
+// sweeps, time-outs) makes suspects_, a Survey looks at those, and what it found is planned and
+// programmed while the rest stays as it is. A change may come at any time after discovery; the
+// programming under way is then superseded, for the next run starts from what is applied.
 #pragma once
 
 #include <deque>
@@ -22,9 +28,13 @@
 #include "sweep/light_sweep.h"
 #include "sweep/mastership.h"
 #include "sweep/options.h"
+#include "sweep/planner.h"
 #include "sweep/programmer.h"
 #include "sweep/remediation.h"
 #include "sweep/report.h"
+#include "sweep/reroute_record.h"
+#include "sweep/survey.h"
+#include "sweep/suspects.h"
 
 namespace fabricd::sweep {
 
@@ -57,7 +67,14 @@ class Core {
 
  private:
   // Which activity a completion belongs to: the top bits of its cookie.
-  enum class Owner : uint8_t { kDiscovery = 1, kProgrammer = 2, kLight = 3, kMastership = 4 };
+  enum class Owner : uint8_t {
+    kDiscovery = 1,
+    kProgrammer = 2,
+    kLight = 3,
+    kMastership = 4,
+    kSurvey = 5,
+    kExplorer = 6  // The discovery inside of a survey.
+  };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
   void OnMad(const mad::IncomingMad& mad, Instant now);
@@ -66,6 +83,7 @@ class Core {
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnPersisted(const LidsPersisted& persisted, Instant now);
   void OnPlan(PlanReady ready, Instant now);
+  void OnOrder(TablesOrdered ordered);
   void OnCables(CablesChecked checked);
   void OnCommand(const SweepCommand& command, Instant now);
   template <typename Command>
@@ -82,8 +100,22 @@ class Core {
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
   void StartSettling(Instant now);
-  void NoteChoice(std::vector<routing::ChainStep> steps);
+  void AdvanceProgramming(Instant now);
   void FinishProgramming(Instant now);
+
+  bool MaySurvey() const;
+  void StartSurvey(Instant now);
+  void AdvanceSurvey(Instant now);
+  void OnNews(SurveyNews news, Instant now);
+  void TellOfNodes(const SurveyNews& news, Instant now);
+  void Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
+               Instant now);
+  void Retry(Instant now);
+  // The switch that has this LID, or that faces the end port which has it.
+  PortRef SwitchPortOf(Lid lid) const;
+  void Suspect(PortRef port, const std::string& cause, Instant now);
+  std::string NameOf(PortRef port) const;
+  void Happen(std::optional<fabric::FabricEvent> event);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
   void StartLightSweep(Instant now);
@@ -91,12 +123,6 @@ class Core {
   void WantSweep(std::string why);
   bool AllLinksActive();
   Duration UntilLightSweep();
-  // Null: none was made yet.
-  std::shared_ptr<const routing::RoutingPlan> plan() const {
-    return routes_ ? routes_->plan : nullptr;
-  }
-  Instant SettleTime() const { return may_settle_ ? settle_at_ : kNever; }
-
   void SetPhase(Phase phase);
   std::shared_ptr<const FabricView> MakeView(Instant now);
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
@@ -113,8 +139,6 @@ class Core {
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
-  std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
-  std::vector<routing::ChainStep> chain_;
   PortRef local_;
   std::vector<Unread> unread_;
   ProblemList problems_;
@@ -124,8 +148,16 @@ class Core {
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
   std::unique_ptr<LightSweep> light_;
+  Suspects suspects_;
+  std::unique_ptr<Survey> survey_;
+  uint8_t run_ = 0;  // Of the programmer.
+  // What the next programmer is to look at. nullopt: everything.
+  std::optional<std::vector<NodeIndex>> scope_;
+  routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
+  bool cables_changed_ = false;                             // Since they were last checked.
+  std::vector<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
-  std::optional<uint64_t> awaited_persist_, awaited_plan_, awaited_cables_;
+  std::optional<uint64_t> awaited_persist_, awaited_cables_;
   std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
   bool first_master_sweep_ = true;           // Until one sweep as master has been completed.
 
@@ -138,18 +170,20 @@ class Core {
   SweepReport last_report_;
   ReportMaker report_;
   Duration retry_wait_{}, unread_wait_{};
-  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever,
-          settle_at_ = kNever;  // When a plan of least change has stood long enough.
-  bool may_settle_ = false;     // What is known was programmed, or at least begun with.
+  RerouteRecord reroute_;
+  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
 
   bool changed_ = true;  // Something that a view shows.
   wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
-  Mastership mastership_;        // Writes into effects_.log.
-  Remediation remediation_;      // Writes into effects_.
-  std::string wanted_reroute_;   // The intent has changed since the last plan was asked for; why.
-  uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
+  Mastership mastership_;  // Writes into effects_.log, as does:
+  Planner planner_;
+  Remediation remediation_;                // Writes into effects_.
+  std::string wanted_reroute_;             // The intent has changed since the last plan was asked
+                                           // for; why.
+  uint64_t planned_intent_ = 0;            // Generation of the intent that is being programmed,
+  std::vector<PortRef> planned_disabled_;  // and its disabled ports.
 };
 
 }  // namespace fabricd::sweep

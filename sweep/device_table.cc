@@ -8,8 +8,25 @@
 
 namespace fabricd::sweep {
 
+void AppliedLft::Forget() {
+  auto in_flight = std::move(in_flight_);
+  *this = AppliedLft();
+  for (auto& [block, was_known] : in_flight) was_known = false;
+  in_flight_ = std::move(in_flight);
+}
+
+void AppliedLft::Unsent(size_t block) {
+  const auto it = in_flight_.find(block);
+  if (it == in_flight_.end()) return;
+  if (it->second && !known_[block]) {
+    known_[block] = true;
+    ++known_count_;
+  }
+  in_flight_.erase(it);
+}
+
 void AppliedLft::ExpectRow(const routing::Row& row) {
-  if (known_count_ > 0) return;
+  if (was_read_) return;
   row_ = row;
   known_.assign(row_.blocks(), false);
 }
@@ -22,6 +39,7 @@ bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
 
 void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
   distrusted_.erase(block);
+  was_read_ = true;
   if (row_.blocks() <= block) row_.Resize((block + 1) * kBlock, routing::kNoRoute);
   if (std::memcmp(row_.block(block), bytes.data(), kBlock) != 0)
     row_.WriteBlock(block, bytes.data());
@@ -32,7 +50,8 @@ void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes)
   }
 }
 
-void AppliedLft::Doubt(size_t block) {
+void AppliedLft::Sent(size_t block) {
+  in_flight_[block] = Knows(block);
   if (block < known_.size() && known_[block]) {
     known_[block] = false;
     --known_count_;
@@ -99,10 +118,27 @@ MKey DeviceTable::MKeyOf(NodeIndex node) const {
 
 void DeviceTable::Remove(NodeIndex node) {
   if (node.value() < devices_.size()) devices_[node.value()] = Device();
+  absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
+  ForgetWritten(node);
+}
+
+void DeviceTable::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   lanes_.Forget(node);
-  absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
+}
+
+routing::AppliedTables DeviceTable::Applied() const {
+  routing::AppliedTables tables;
+  tables.rows.resize(lfts_.size());
+  for (uint32_t i = 0; i < lfts_.size(); ++i) {
+    const AppliedLft& lft = lfts_[i];
+    if (!lft.WasRead()) continue;
+    tables.rows[i] = lft.row();
+    for (size_t block = 0; block < lft.row().blocks(); ++block)
+      if (!lft.Knows(block)) tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block)});
+  }
+  return tables;
 }
 
 mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
@@ -133,7 +169,7 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
 }
 
 void DeviceTable::ForgetTables() {
-  lfts_.clear();
+  for (AppliedLft& lft : lfts_) lft.Forget();
   lanes_.Clear();
   settled_.clear();
 }

@@ -3,6 +3,7 @@
 // confirmed to hold, beside what the snapshot says. Owned by the core.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "common/ids.h"
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
-#include "routing/plan.h"
+#include "routing/push_plan.h"
 #include "sweep/lane_tables.h"
 #include "sweep/options.h"
 
@@ -30,12 +31,20 @@ class AppliedLft {
  public:
   static constexpr size_t kBlock = wire::LinearForwardingTable::kEntries;
 
-  void Forget() { *this = AppliedLft(); }
+  // The device has lost its tables, or another SM wrote them. What is in flight stays so.
+  void Forget();
   // Nothing known yet: take the row to come as the memory that Confirm() compares with.
   void ExpectRow(const routing::Row& row);
   bool Holds(size_t block, const routing::Row& row) const;
   void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
-  void Doubt(size_t block);
+  // A Set of this block leaves: it is not known until Confirm(), and may not be written again until
+  // Landed(): two Sets of one block under way could arrive in either order.
+  void Sent(size_t block);
+  // Answered or given up.
+  void Landed(size_t block) { in_flight_.erase(block); }
+  // It did not leave after all.
+  void Unsent(size_t block);
+  bool IsInFlight(size_t block) const { return in_flight_.contains(block); }
   // The device answered a Set of this block with something else: what it shows is no proof, so it
   // is written until it agrees. Until Confirm().
   void Distrust(size_t block) { distrusted_.insert(block); }
@@ -44,12 +53,16 @@ class AppliedLft {
   void ShareMemory(const routing::Row& row) { row_.ShareEqualPages(row); }
   const routing::Row& row() const { return row_; }
   bool Knows(size_t block) const { return block < known_.size() && known_[block]; }
+  // False: nothing was ever confirmed since the device came or lost its tables.
+  bool WasRead() const { return was_read_; }
 
  private:
   routing::Row row_;
   std::vector<bool> known_;
   size_t known_count_ = 0;
+  bool was_read_ = false;
   std::set<size_t> distrusted_;
+  std::map<size_t, bool> in_flight_;  // Whether the block was known.
 };
 
 class DeviceTable {
@@ -91,6 +104,8 @@ class DeviceTable {
   }
 
   AppliedLft& Lft(NodeIndex node);
+  // Of all switches, for OrderPush().
+  routing::AppliedTables Applied() const;
   AppliedLanes& lanes() { return lanes_; }
   // A port's P_Key table as last read, block by block; nullopt: that block did not answer. Writing
   // beside a block that is not known could take somebody's key away.
@@ -102,6 +117,8 @@ class DeviceTable {
   // and what the device shows stay the same.
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
+  // The device has started anew: nothing that was written to it is left.
+  void ForgetWritten(NodeIndex node);
 
  private:
   struct FurtherPort {

@@ -14,9 +14,6 @@ namespace {
 // A cookie is base | ask << 52 | extra << 40 | port << 32 | node (or probe number).
 constexpr int kAskShift = 52, kExtraShift = 40, kPortShift = 32;
 
-// Any one of them that answers later leads to a sweep that reads them all.
-constexpr size_t kMaxUnread = 1024;
-
 constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
 constexpr uint8_t kDetail = 2;
 
@@ -66,6 +63,24 @@ void Discovery::SendProbe(Probe probe, Ask ask) {
 void Discovery::Start(Instant) {
   started_ = true;
   SendProbe(Probe{}, Ask::kProbe);
+}
+
+void Discovery::StartBeyond(const std::vector<PortRef>& ports, PortRef local, Instant now) {
+  started_ = beyond_ = true;
+  local_ = local;
+  for (PortRef port : ports) {
+    if (builder_.node(port.node) == nullptr || !devices_.Has(port.node) || !MayProbe(port))
+      continue;
+    waiting_[static_cast<uint16_t>(devices_.PathTo(port.node).hops())].push_back(port);
+  }
+  ReleaseHops(now);
+}
+
+std::vector<NodeIndex> Discovery::found() const {
+  std::vector<NodeIndex> nodes;
+  for (const auto& [node, hops] : seen_)
+    if (builder_.node(node) != nullptr) nodes.push_back(node);
+  return nodes;
 }
 
 void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
@@ -189,8 +204,15 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
 }
 
 void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
+  const NodeIndex known = builder_.FindIndex(info.node_guid);
+  const bool alive = !known.IsNone() && builder_.node(known) != nullptr && devices_.Has(known);
   const NodeIndex node = builder_.PutNode(info);
+  if (beyond_ && alive && builder_.node(node)->IsSwitch() && !seen_.contains(node)) {
+    ArriveAgain(probe, {node, info.local_port});
+    return;
+  }
   const bool is_new = seen_.emplace(node, probe.hops).second;
+  if (is_new && !alive) new_.insert(node);
   if (is_new)
     devices_.SetPath(node, probe.path);
   else if (info.node_type == wire::NodeType::kSwitch)
@@ -215,6 +237,18 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
         from != nullptr && from->port(probe.from.port).info.link_speed_ext_active != 0;
     AskEndPort(probe.from.IsNone() ? local_ : there, extended);
   }
+}
+
+// A switch that never went away, reached over a link that came up. If it started anew it has lost
+// its tables, which its SwitchInfo tells.
+void Discovery::ArriveAgain(const Probe& probe, PortRef there) {
+  seen_.emplace(there.node, probe.hops);
+  builder_.Link(probe.from, there);
+  linked_[probe.from] = there;
+  linked_[there] = probe.from;
+  Submit(devices_.Get(there.node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+         {there.node, PortNum(0)}, 0, kFrontier);
+  AskPortInfo(there, PortConfig::KnowsExtendedSpeeds(*builder_.node(there.node), there.port));
 }
 
 void Discovery::AskNode(NodeIndex node) {
@@ -257,7 +291,15 @@ void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) 
     failed_.insert(node);
     return;
   }
-  builder_.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
+  const auto info = wire::SwitchInfo::Decode(completion.response.data);
+  const auto& before = builder_.node(node)->switch_info;
+  const bool started_anew =
+      beyond_ && before && before->linear_fdb_top != 0 && info.linear_fdb_top == 0;
+  builder_.SetSwitchInfo(node, info);
+  if (!started_anew) return;
+  devices_.ForgetWritten(node);
+  new_.insert(node);
+  AskNode(node);
 }
 
 void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
@@ -356,6 +398,7 @@ void Discovery::RemoveUnusable(NodeIndex index) {
     devices_.Remove(index);
     return;
   }
+  if (beyond_) return;  // Its other ports were not asked.
   const size_t port_end = builder_.node(index)->ports.size();
   for (size_t num = 1; num < port_end; ++num) {
     const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
@@ -370,7 +413,7 @@ void Discovery::RemoveUnusable(NodeIndex index) {
 
 void Discovery::Finish() {
   for (uint32_t index = 0; index < builder_.node_index_end(); ++index)
-    RemoveUnusable(NodeIndex(index));
+    if (!beyond_ || seen_.contains(NodeIndex(index))) RemoveUnusable(NodeIndex(index));
   std::sort(remote_sms_.begin(), remote_sms_.end(),
             [](const RemoteSm& a, const RemoteSm& b) { return a.guid < b.guid; });
 }

@@ -31,6 +31,9 @@ struct Unread {
   uint32_t modifier = 0;
 };
 
+// Any one of them that answers later leads to a sweep that reads them all.
+inline constexpr size_t kMaxUnread = 1024;
+
 class Discovery {
  public:
   // All references must outlive this. `local` is the port the SM sits on.
@@ -38,15 +41,23 @@ class Discovery {
             ProblemList& problems, const CoreOptions& options, PortNum local_port,
             uint64_t cookie_base);
 
+  // The whole subnet, from the SM's own port.
   void Start(Instant now);
+  // Only what is behind these ports of switches that are known. Other known nodes are taken as
+  // they are; those that stand behind the ports are asked whether they are still the same.
+  void StartBeyond(const std::vector<PortRef>& ports, PortRef local, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnTimer(Instant now);
   Instant NextDeadline() const { return next_hop_deadline_; }
 
   // Nothing is outstanding; Finish() may be called.
   bool done() const { return started_ && outstanding_ == 0 && waiting_.empty(); }
-  // Removes from the builder what was not seen or cannot be used. Call once.
+  // Removes from the builder what was not seen (after Start()) or cannot be used. Call once.
   void Finish();
+  // After StartBeyond(), in no order: the nodes that stand behind the ports, and all beyond them.
+  std::vector<NodeIndex> found() const;
+  // Not alive before, or started anew meanwhile.
+  bool IsNew(NodeIndex node) const { return new_.contains(node); }
 
   // True: the SM's own node did not answer; nothing else is known.
   bool local_failed() const { return local_failed_; }
@@ -80,6 +91,7 @@ class Discovery {
   void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
   void OnRecheck(const Probe& probe, const mad::Completion& completion);
   void Arrive(const Probe& probe, const wire::NodeInfo& info);
+  void ArriveAgain(const Probe& probe, PortRef there);
   void AskNode(NodeIndex node);
   void AskEndPort(PortRef port, bool extended_speeds);
   void AskPortInfo(PortRef port, bool extended_speeds);
@@ -103,6 +115,7 @@ class Discovery {
   const uint64_t cookie_base_;
 
   bool started_ = false;
+  bool beyond_ = false;
   bool local_failed_ = false;
   PortRef local_;
   size_t outstanding_ = 0;
@@ -111,9 +124,10 @@ class Discovery {
   std::map<uint16_t, std::vector<PortRef>> waiting_;  // Hops of the switch → its ports to probe.
   Instant next_hop_deadline_ = kNever;
   absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
-  absl::flat_hash_map<PortRef, PortRef> linked_;   // In this discovery, both ways.
-  absl::flat_hash_set<PortRef> asked_;             // End ports.
-  absl::flat_hash_set<NodeIndex> failed_;          // Switches without SwitchInfo.
+  absl::flat_hash_set<NodeIndex> new_;
+  absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both ways.
+  absl::flat_hash_set<PortRef> asked_;            // End ports.
+  absl::flat_hash_set<NodeIndex> failed_;         // Switches without SwitchInfo.
   std::vector<RemoteSm> remote_sms_;
   std::vector<Unread> unread_;
 };

@@ -18,6 +18,7 @@
 #include "mad/transport.h"
 #include "policy/hold.h"
 #include "routing/consequences.h"
+#include "routing/push_plan.h"
 #include "routing/replan.h"
 #include "sweep/options.h"
 #include "sweep/view.h"
@@ -38,6 +39,11 @@ struct LidsPersisted {
 struct PlanReady {
   uint64_t id = 0;
   routing::ReplanResult result;
+};
+// The answer to OrderTables.
+struct TablesOrdered {
+  uint64_t id = 0;
+  routing::PushPlan push;
 };
 // What CheckCables() said of the plan's snapshot. Comes after the plan, which does not wait for it.
 struct CablesChecked {
@@ -79,9 +85,10 @@ struct IntentJudged {
   uint64_t id = 0;
   routing::Consequences consequences;
 };
-using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                           LidsPersisted, PlanReady, CablesChecked, SweepCommand, OptionsChanged,
-                           CreateHold, DeleteHold, AckHold, HoldsPersisted, IntentJudged>;
+using Event =
+    std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
+                 PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
+                 DeleteHold, AckHold, HoldsPersisted, IntentJudged>;
 
 // ---- out
 
@@ -102,7 +109,7 @@ struct PersistLids {
   uint64_t id = 0;
   std::vector<LidRecord> records;
 };
-// Two answers are due: PlanReady, then CablesChecked.
+// PlanReady answers it, and then CablesChecked if that is asked for.
 struct ComputePlan {
   uint64_t id = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
@@ -111,6 +118,17 @@ struct ComputePlan {
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
+  bool check_cables = true;
+};
+// In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
+struct OrderTables {
+  uint64_t id = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  std::shared_ptr<const routing::RouteState> routes;      // As wanted.
+  std::shared_ptr<const routing::RoutingPlan> before;     // As wanted before; may be null.
+  std::shared_ptr<const routing::AppliedTables> applied;  // As it is.
+  int threads = 0;
 };
 // All or none: holds written or replaced, and ids taken out.
 struct PersistHolds {
@@ -151,6 +169,7 @@ struct Effects {
   std::optional<PersistLids> persist;
   std::optional<PersistHolds> persist_holds;
   std::optional<ComputePlan> compute;
+  std::optional<OrderTables> order;
   std::optional<JudgeIntent> judge;
   std::vector<fabric::FabricEvent> events;
   std::shared_ptr<const FabricView> publish;

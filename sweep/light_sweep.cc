@@ -10,7 +10,7 @@
 
 namespace fabricd::sweep {
 namespace {
-constexpr int kAskShift = 56;
+constexpr int kAskShift = 56, kPortShift = 32;
 }
 
 LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
@@ -24,8 +24,9 @@ LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
       unread_(std::move(unread)),
       cookie_base_(cookie_base) {}
 
-void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift | subject;
+void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
+                   static_cast<uint64_t>(port.value()) << kPortShift | subject;
   ++outstanding_;
   engine_.Submit(request);
 }
@@ -43,7 +44,7 @@ void LightSweep::Start() {
       auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
       probe.path = probe.path.Then(PortNum(static_cast<uint8_t>(num)));
       probe.alternative.reset();
-      Submit(std::move(probe), Ask::kProbe, node.index.value());
+      Submit(std::move(probe), Ask::kProbe, node.index.value(), PortNum(static_cast<uint8_t>(num)));
     }
   });
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
@@ -65,21 +66,18 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
   const auto subject = static_cast<uint32_t>(completion.cookie);
-  const auto name = [&] {
-    const fabric::Node* node = snapshot_->node(NodeIndex(subject));
-    return node ? fmt::format("\"{}\" ({})", node->description, node->guid())
-                : std::string("a node");
-  };
   switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
     case Ask::kSwitchInfo:
       if (!IsOk(completion))
-        Change(fmt::format("switch {}: {}", name(), WhyNot(completion)));
+        changed_.push_back({{NodeIndex(subject), PortNum(0)}, "a switch does not answer"});
       else if (wire::SwitchInfo::Decode(completion.response.data).port_state_change)
-        Change(fmt::format("switch {}: a port changed its state", name()));
+        changed_.push_back({{NodeIndex(subject), PortNum(0)}, "light sweep"});
       break;
     case Ask::kProbe:
       if (IsOk(completion))
-        Change(fmt::format("switch {}: a silent neighbour answers now", name()));
+        changed_.push_back(
+            {{NodeIndex(subject), PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))},
+             "a silent neighbour answers"});
       break;
     case Ask::kUnread:
       if (IsOk(completion))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The light sweep: has anything changed since the last heavy one? One SwitchInfo Get per switch
+// The light sweep: has anything changed that no trap has told? One SwitchInfo Get per switch
 // (PortStateChange), a probe behind each port that is up without a known peer, and SMInfo of each
 // other SM. It writes nothing.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabric/snapshot.h"
@@ -25,13 +26,15 @@ class LightSweep {
   void Start();
   void OnCompletion(const mad::Completion& completion);
   bool done() const { return started_ && outstanding_ == 0; }
-  // Why a heavy sweep is due; empty: nothing has changed.
+  // Why a heavy sweep is due; empty: what has changed, if anything, is in changed().
   const std::string& reason() const { return reason_; }
+  // Switches to be looked at (port 0), or ports with a neighbour that answers now; and why.
+  const std::vector<std::pair<PortRef, std::string>>& changed() const { return changed_; }
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
 
  private:
   enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
-  void Submit(mad::SmpRequest request, Ask ask, uint32_t subject);
+  void Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port = {});
   void Change(std::string reason);
 
   const std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
@@ -43,6 +46,7 @@ class LightSweep {
   bool started_ = false;
   size_t outstanding_ = 0;
   std::string reason_;
+  std::vector<std::pair<PortRef, std::string>> changed_;
 };
 
 }  // namespace fabricd::sweep

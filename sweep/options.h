@@ -44,7 +44,12 @@ struct LinkOptions {
 struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
-  bool on_trap = true;  // A trap of a changed link or node starts a heavy sweep.
+  bool on_trap = true;  // A trap of a changed link or node is followed up at once.
+  // How long reports of changes are gathered before what they name is looked at.
+  Duration report_window = std::chrono::milliseconds(5);
+  // Quiet time in a look at single switches after which those that do not answer are late: what
+  // is known by then is acted on.
+  Duration survey_patience = std::chrono::milliseconds(10);
   // How long a plan of least change may stand before the ideal one is computed. Zero: not at all.
   Duration settle_after = std::chrono::seconds(10);
   // Quiet time after the last NodeInfo of one hop count before the next hop starts anyway: a dead

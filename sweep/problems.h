@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,16 @@ class ProblemList {
       problems_.push_back({std::move(kind), std::move(subject), std::move(message)});
     else
       ++dropped_;
+  }
+  // What is found anew each time it is looked for.
+  void Remove(std::string_view kind) {
+    std::erase_if(problems_, [kind](const Problem& problem) { return problem.kind == kind; });
+  }
+  // What is looked at again. `guid` as subjects have it.
+  void RemoveAbout(std::string_view guid) {
+    std::erase_if(problems_, [guid](const Problem& problem) {
+      return problem.subject.find(guid) != std::string::npos;
+    });
   }
   // With a last entry that counts those beyond the bound.
   std::vector<Problem> List() const {

@@ -72,6 +72,49 @@ void Programmer::SetPlan(std::shared_ptr<const routing::RoutingPlan> plan) {
   plan_known_ = true;
 }
 
+bool Programmer::NeedsPush() {
+  ListTables();
+  return tables_ == Tables::kNeedPush;
+}
+
+void Programmer::SetPush(routing::PushPlan push) {
+  push_ = TablePush(std::move(push.writes));
+  tables_ = Tables::kPushing;
+}
+
+void Programmer::NoteLate(const mad::Completion& completion, DeviceTable& devices) {
+  const NodeIndex node(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
+  if (static_cast<What>(completion.cookie >> 56 & 0xF) != What::kBlock) return;
+  AppliedLft& lft = devices.Lft(node);
+  if (completion.outcome == mad::Completion::Outcome::kCancelled) {
+    lft.Unsent(completion.modifier);
+    return;
+  }
+  lft.Landed(completion.modifier);
+  if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
+}
+
+// What a device that took long has to be told first differs: where everything is to be looked at,
+// ports are configured while the plan is computed.
+Programmer::Stage Programmer::StageAfter(Stage stage) const {
+  if (input_.scope) {
+    if (stage == Stage::kSwitches) return Stage::kTables;
+    if (stage == Stage::kTables) return Stage::kPorts;
+    if (stage == Stage::kPorts) return Stage::kReadLanes;
+  }
+  return static_cast<Stage>(static_cast<uint8_t>(stage) + 1);
+}
+
+template <typename Visit>
+void Programmer::ForEachInScope(Visit&& visit) const {
+  if (!input_.scope) {
+    input_.snapshot->ForEachNode(visit);
+    return;
+  }
+  for (NodeIndex index : *input_.scope)
+    if (const fabric::Node* node = input_.snapshot->node(index)) visit(*node);
+}
+
 void Programmer::EnterStage(Stage stage) {
   stage_ = stage;
   items_.clear();
@@ -91,7 +134,7 @@ void Programmer::EnterStage(Stage stage) {
 
 void Programmer::ListReadTables() {
   const Lid sm_lid = input_.lids->Of(input_.local).base;
-  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ForEachInScope([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     // A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that
     // names another SM as its master had them written by that one. One that shows a LinearFDBTop
@@ -111,7 +154,7 @@ void Programmer::ListReadTables() {
 }
 
 void Programmer::ListSwitches() {
-  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ForEachInScope([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     if (input_.lids->top().value() >= node.switch_info->linear_fdb_cap) {
       problems_.Add("TableTooSmall", NameOf(node.index, PortNum(0)),
@@ -126,7 +169,7 @@ void Programmer::ListSwitches() {
 }
 
 void Programmer::ListPorts() {
-  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ForEachInScope([&](const fabric::Node& node) {
     for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
       const PortNum port(static_cast<uint8_t>(num));
       if (!node.port(port).known) continue;
@@ -141,23 +184,23 @@ void Programmer::ListPorts() {
   });
 }
 
-void Programmer::ListTables() {
-  if (plan_ == nullptr) return;
+// What differs from the plan, in no order: for tables that carry nothing yet.
+std::vector<routing::TableWrite> Programmer::ListDifferences() const {
+  std::vector<routing::TableWrite> writes;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
-    // Without its LinearFDBTop a switch drops what its table would carry, and is written anew
-    // later: a top of 0 reads as tables lost.
     const Lid top = PortConfig::HighestLid(node, input_.lids->top());
-    if (builder_.node(node.index)->switch_info->linear_fdb_top < top.value()) return;
-    const size_t blocks = top.value() / AppliedLft::kBlock + 1;
     AppliedLft& applied = devices_.Lft(node.index);
-    const auto& row = plan_->rows[node.index.value()];
-    applied.ExpectRow(*row);
-    for (size_t block = 0; block < blocks; ++block)
-      if (!applied.Holds(block, *row))
-        items_.push_back({node.index, static_cast<uint16_t>(block), PortNum(0), What::kBlock});
+    const auto& row = *plan_->rows[node.index.value()];
+    applied.ExpectRow(row);
+    for (size_t block = 0; block <= top.value() / AppliedLft::kBlock; ++block)
+      if (!applied.Holds(block, row))
+        writes.push_back({node.index, static_cast<uint16_t>(block), 0, 0, ~uint64_t{0}});
   });
-  Stripe();
+  // One device after the other would leave the window idle behind the limit per device.
+  std::stable_sort(writes.begin(), writes.end(),
+                   [](const auto& a, const auto& b) { return a.block < b.block; });
+  return writes;
 }
 
 void Programmer::ListReadLanes() {
@@ -244,7 +287,7 @@ std::optional<wire::SmpData> Programmer::WantedOf(const LaneTable& table) const 
 
 void Programmer::ListStates(What what, wire::PortState from) {
   if (plan_ == nullptr) return;
-  input_.snapshot->ForEachNode([&](const fabric::Node& old) {
+  ForEachInScope([&](const fabric::Node& old) {
     const fabric::Node& node = *builder_.node(old.index);
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
@@ -279,20 +322,51 @@ bool Programmer::IsLinkReady(const fabric::Node& node, const fabric::Port& port)
 
 void Programmer::Feed() {
   while (!done()) {
-    if (stage_ == Stage::kTables && next_ == 0 && items_.empty()) {
-      if (!plan_known_) return;
-      ListTables();
+    if (stage_ == Stage::kTables) {
+      if (!FeedTables()) return;
+    } else {
+      while (next_ < items_.size() && engine_.queued() < kReady) Send(items_[next_++]);
+      if (next_ < items_.size() || outstanding_ > 0) return;
     }
-    while (next_ < items_.size() && engine_.queued() < kReady) Send(items_[next_++]);
-    if (next_ < items_.size() || outstanding_ > 0) return;
-    EnterStage(static_cast<Stage>(static_cast<uint8_t>(stage_) + 1));
+    EnterStage(StageAfter(stage_));
   }
+}
+
+// Tables that were never read carry nothing: they are written in any order.
+void Programmer::ListTables() {
+  if (stage_ != Stage::kTables || !plan_known_ || tables_ != Tables::kUnlisted) return;
+  std::vector<routing::TableWrite> writes;
+  if (plan_ != nullptr) writes = ListDifferences();
+  const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
+    return devices_.Lft(write.node).WasRead();
+  });
+  push_ = TablePush(carried ? std::vector<routing::TableWrite>() : std::move(writes));
+  tables_ = carried ? Tables::kNeedPush : Tables::kPushing;
+}
+
+// True: the stage has ended.
+bool Programmer::FeedTables() {
+  ListTables();
+  if (tables_ != Tables::kPushing) return tables_ == Tables::kDone;
+  const auto is_busy = [this](NodeIndex node, uint16_t block) {
+    return devices_.Lft(node).IsInFlight(block);
+  };
+  while (engine_.queued() < kReady) {
+    const auto write = push_.Next(is_busy);
+    if (!write) break;
+    SendBlock(*write);
+  }
+  if (!push_.done() || outstanding_ > 0) return false;
+  failures_ += push_.skipped();
+  tables_ = Tables::kDone;
+  return true;
 }
 
 void Programmer::Submit(mad::SmpRequest request, const Item& item) {
   request.cookie = cookie_base_ | static_cast<uint64_t>(item.what) << 56 |
                    static_cast<uint64_t>(item.block) << 40 |
-                   static_cast<uint64_t>(item.port.value()) << 32 | item.node.value();
+                   static_cast<uint64_t>(item.port.value()) << 32 |
+                   static_cast<uint64_t>(input_.run) << 24 | item.node.value();
   ++outstanding_;
   engine_.Submit(std::move(request));
 }
@@ -317,7 +391,7 @@ bool Programmer::Send(const Item& item) {
     }
     case What::kPKeys: return SendPKeys(item);
     case What::kConfigure: return SendConfigure(item);
-    case What::kBlock: return SendBlock(item);
+    case What::kBlock: break;  // FeedTables()
     case What::kArm: return SendState(item, wire::PortState::kArmed);
     case What::kActivate: return SendState(item, wire::PortState::kActive);
     case What::kReadMap:
@@ -368,17 +442,41 @@ bool Programmer::SendConfigure(const Item& item) {
   return true;
 }
 
-bool Programmer::SendBlock(const Item& item) {
-  wire::LinearForwardingTable block;
-  const routing::Row& row = *plan_->rows[item.node.value()];
-  std::copy_n(row.block(item.block), routing::Row::kBlock, block.port.begin());
-  devices_.Lft(item.node).Doubt(item.block);
-  if (IsBroken(Breakage::kBlockNotSent) && item.block == 0) {
-    devices_.Lft(item.node).Confirm(item.block, block.port);
-    return true;
+wire::LinearForwardingTable Programmer::BlockOf(NodeIndex node, uint16_t block,
+                                                uint64_t lids) const {
+  wire::LinearForwardingTable table;
+  const uint8_t* wanted = plan_->rows[node.value()]->block(block);
+  std::copy_n(wanted, routing::Row::kBlock, table.port.begin());
+  if (lids == ~uint64_t{0}) return table;
+  const routing::Row& held = devices_.Lft(node).row();
+  for (size_t i = 0; i < routing::Row::kBlock; ++i)
+    if ((lids >> i & 1) == 0)
+      table.port[i] = block < held.blocks() ? held.block(block)[i] : routing::kNoRoute;
+  return table;
+}
+
+void Programmer::SendBlock(const routing::TableWrite& write) {
+  const fabric::Node* node = builder_.node(write.node);
+  // Without its LinearFDBTop a switch drops what its table would carry, and is written anew later:
+  // a top of 0 reads as tables lost.
+  const bool ready = node != nullptr && devices_.Has(write.node) &&
+                     !silent_.contains({write.node, PortNum(0)}) &&
+                     node->switch_info->linear_fdb_top >=
+                         PortConfig::HighestLid(*node, input_.lids->top()).value();
+  AppliedLft& lft = devices_.Lft(write.node);
+  const wire::LinearForwardingTable table = BlockOf(write.node, write.block, write.lids);
+  if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
+    if (ready) lft.Confirm(write.block, table.port);
+    failures_ += !ready;
+    if (!ready) undone_.insert(write.node);
+    push_.OnAnswer(write.node, write.block, ready);
+    return;
   }
-  Submit(devices_.Set(item.node, item.block, block), item);
-  return true;
+  lft.Sent(write.block);
+  ++blocks_written_;
+  written_.insert(write.node);
+  Submit(devices_.Set(write.node, write.block, table),
+         {write.node, write.block, PortNum(0), What::kBlock});
 }
 
 bool Programmer::SendLaneTable(const Item& item) {
@@ -415,12 +513,14 @@ bool Programmer::SendState(const Item& item, wire::PortState state) {
 void Programmer::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie)),
+  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF),
                   static_cast<uint16_t>(completion.cookie >> 40),
                   PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
                   static_cast<What>(completion.cookie >> 56 & 0xF)};
   if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
+  if (item.what == What::kBlock) devices_.Lft(item.node).Landed(item.block);
   if (!IsOk(completion)) {
+    if (item.what == What::kBlock) push_.OnAnswer(item.node, item.block, false);
     // The engine has tried for long, with whatever else it had for this device.
     if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(RouteOf(item));
     NoteFailure(item, completion);
@@ -456,13 +556,16 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
 // A device that answers a Set with other values than those it was given may show old ones for a
 // while, or may not have taken them: what it holds is not known.
 void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
-  const uint8_t* wanted = plan_->rows[item.node.value()]->block(item.block);
-  if (std::equal(completion.response.data.begin(), completion.response.data.end(), wanted)) {
+  const auto wanted = BlockOf(item.node, item.block, push_.LidsOf(item.node, item.block));
+  const bool taken = std::equal(completion.response.data.begin(), completion.response.data.end(),
+                                wanted.port.begin());
+  if (taken) {
     devices_.Lft(item.node).Confirm(item.block, completion.response.data);
-    return;
+  } else {
+    devices_.Lft(item.node).Distrust(item.block);
+    NoteContradiction(item, completion);
   }
-  devices_.Lft(item.node).Distrust(item.block);
-  NoteContradiction(item, completion);
+  push_.OnAnswer(item.node, item.block, taken);
 }
 
 // What was read or written, as far as the table goes.
@@ -493,6 +596,7 @@ void Programmer::OnLaneTable(const Item& item, const mad::Completion& completion
 
 void Programmer::NoteContradiction(const Item& item, const mad::Completion& completion) {
   ++failures_;
+  undone_.insert(item.node);
   problems_.Add("SetRefused", NameOf(item.node, item.port),
                 fmt::format("answers Set {} {} with other values",
                             wire::AttributeName(completion.attribute), completion.modifier));
@@ -527,7 +631,7 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
   const bool was_up = builder_.node(item.node)->port(item.port).IsUp();
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
-  changed_meanwhile_ |= was_up != node.port(item.port).IsUp();
+  if (was_up != node.port(item.port).IsUp()) changed_meanwhile_.insert(item.node);
   if (item.what == What::kConfigure) {
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
     const bool lost_lid =
@@ -555,6 +659,7 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
     return;
   }
   ++failures_;
+  undone_.insert(item.node);
   if (item.what == What::kConfigure || state) unconfigured_.insert({item.node, item.port});
   problems_.Add(
       completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",

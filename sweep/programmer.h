@@ -3,12 +3,16 @@
 // difference between desired and last confirmed, made anew, so that running it again on a fabric
 // that is right sends nothing. A Set that was lost is simply a difference in the next run.
 //
+// After a change only the nodes that it touched are looked at (ProgrammerInput::scope); tables are
+// compared on all switches, which costs little where they share memory with the plan.
+//
 // Stages, each ended by the last answer of its writes:
 //   kReadTables  LFT blocks up to LinearFDBTop that are not known: another SM's, or written by a
 //                Set whose answer was lost
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
 //   kPorts       P_Keys, PortInfo: LID, link parameters
-//   kTables      LFT blocks; waits here for the plan
+//   kTables      LFT blocks in the order of the PushPlan; waits here for the plan. With a scope it
+//                comes before kPorts: traffic waits for tables, not for ports that come up
 //   kReadLanes   a plan of several lanes: mappings and arbitration that are not known
 //   kLanes       the same: SLtoVLMappingTables, VLArbitrationTables
 //   kArm         PortInfo: INIT → ARMED
@@ -18,6 +22,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <absl/container/flat_hash_set.h>
@@ -27,6 +32,7 @@
 #include "sweep/device_table.h"
 #include "sweep/port_config.h"
 #include "sweep/problems.h"
+#include "sweep/table_push.h"
 
 namespace fabricd::sweep {
 
@@ -35,6 +41,9 @@ struct ProgrammerInput {
   std::shared_ptr<const fabric::LidTable> lids;
   PortRef local;                // The SM's port: its LID goes first.
   bool reregister_all = false;  // The first sweep as master: clients must register anew.
+  // Sorted. nullopt: all nodes.
+  std::optional<std::vector<NodeIndex>> scope;
+  uint8_t run = 0;  // Tells completions of this Programmer from those of the one before.
 };
 
 class Programmer {
@@ -59,19 +68,36 @@ class Programmer {
   void Start();
   // The verified plan, or null when there is none: then nothing behind kPorts is done.
   void SetPlan(std::shared_ptr<const routing::RoutingPlan> plan);
+  // In kTables with a plan: tables that may carry traffic differ from it, and what differs is not
+  // to be written before SetPush() says in which order.
+  bool NeedsPush();
+  void SetPush(routing::PushPlan push);
+  // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
+  bool IsMine(const mad::Completion& completion) const {
+    return static_cast<uint8_t>(completion.cookie >> 24) == input_.run;
+  }
+  // Of a Programmer that is gone: what a table holds is known again, or may be written again.
+  static void NoteLate(const mad::Completion& completion, DeviceTable& devices);
   // Hands as many requests to the engine as it should hold, and goes to the next stage when due.
   void Feed();
 
   Stage stage() const { return stage_; }
+  const std::optional<std::vector<NodeIndex>>& scope() const { return input_.scope; }
   bool has_plan() const { return plan_ != nullptr; }
   bool done() const { return stage_ == Stage::kDone; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
-  // A port came up or went down behind the discovery's back: another sweep is due.
-  bool changed_meanwhile() const { return changed_meanwhile_; }
-  size_t stage_total() const { return items_.size(); }
-  size_t stage_position() const { return next_; }
+  // Ports came up or went down behind the discovery's back: their nodes have to be looked at.
+  const absl::flat_hash_set<NodeIndex>& changed_meanwhile() const { return changed_meanwhile_; }
+  size_t stage_total() const { return stage_ == Stage::kTables ? push_.size() : items_.size(); }
+  size_t stage_position() const { return stage_ == Stage::kTables ? push_.sent() : next_; }
+  // All table writes are acknowledged, or have failed.
+  bool tables_done() const { return tables_ == Tables::kDone; }
+  size_t blocks_written() const { return blocks_written_; }
+  size_t switches_written() const { return written_.size(); }
+  // Nodes with a write that was not confirmed.
+  const absl::flat_hash_set<NodeIndex>& undone() const { return undone_; }
 
  private:
   enum class What : uint8_t {
@@ -97,10 +123,16 @@ class Programmer {
   };
 
   void EnterStage(Stage stage);
+  Stage StageAfter(Stage stage) const;
+  template <typename Visit>
+  void ForEachInScope(Visit&& visit) const;
+  bool FeedTables();
+  void ListTables();
+  std::vector<routing::TableWrite> ListDifferences() const;
+  wire::LinearForwardingTable BlockOf(NodeIndex node, uint16_t block, uint64_t lids) const;
   void ListReadTables();
   void ListSwitches();
   void ListPorts();
-  void ListTables();
   void ListReadLanes();
   void ListLanes();
   void ListLanesOf(const fabric::Node& node);
@@ -112,7 +144,7 @@ class Programmer {
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
   bool SendPKeys(const Item& item);
-  bool SendBlock(const Item& item);
+  void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
   bool SendState(const Item& item, wire::PortState state);
   void Submit(mad::SmpRequest request, const Item& item);
@@ -141,12 +173,16 @@ class Programmer {
 
   std::shared_ptr<const routing::RoutingPlan> plan_;
   bool plan_known_ = false;
+  TablePush push_;
+  enum class Tables : uint8_t { kUnlisted, kNeedPush, kPushing, kDone } tables_ = Tables::kUnlisted;
+  size_t blocks_written_ = 0;
+  absl::flat_hash_set<NodeIndex> written_, undone_;
   Stage stage_ = Stage::kReadTables;
   std::vector<Item> items_;  // Of this stage.
   size_t next_ = 0;
   size_t outstanding_ = 0;
   size_t failures_ = 0;
-  bool changed_meanwhile_ = false;
+  absl::flat_hash_set<NodeIndex> changed_meanwhile_;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
   // Routes whose last request was given up: left alone until an answer comes, or the next run.
   absl::flat_hash_set<PortRef> silent_;

@@ -15,6 +15,7 @@ std::string_view PhaseName(Phase phase) {
     case Phase::kProgramming: return "PROGRAMMING";
     case Phase::kBringingUp: return "BRINGING_UP";
     case Phase::kStandby: return "STANDBY";
+    case Phase::kSurveying: return "SURVEYING";
   }
   return "UNKNOWN";
 }

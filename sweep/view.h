@@ -19,8 +19,9 @@
 
 namespace fabricd::sweep {
 
-// kSettle: no discovery, only the ideal plan in place of one of least change.
-enum class SweepKind : uint8_t { kNone, kHeavy, kLight, kSettle };
+// kTargeted: what one change touched. kSettle: no discovery, only the ideal plan in place of one of
+// least change.
+enum class SweepKind : uint8_t { kNone, kHeavy, kLight, kTargeted, kSettle };
 
 struct SweepReport {
   SweepKind kind = SweepKind::kNone;
@@ -70,6 +71,7 @@ enum class Phase : uint8_t {
   kProgramming,
   kBringingUp,
   kStandby,
+  kSurveying,  // Looking at single switches that reported a change.
 };
 std::string_view PhaseName(Phase phase);  // "DISCOVERING"
 

@@ -41,6 +41,7 @@ const char* SweepKindWord(sweep::SweepKind kind) {
   switch (kind) {
     case sweep::SweepKind::kHeavy: return "HEAVY";
     case sweep::SweepKind::kLight: return "LIGHT";
+    case sweep::SweepKind::kTargeted: return "TARGETED";
     case sweep::SweepKind::kSettle: return "SETTLE";
     case sweep::SweepKind::kNone: break;
   }

@@ -6,8 +6,8 @@
 
 #include "common/check.h"
 #include "common/status.h"
-#include "routing/consequences.h"
 #include "sweep/cable_check.h"
+#include "sweep/computing.h"
 
 namespace fabricd::sim {
 
@@ -51,8 +51,7 @@ void Simulation::Kill(size_t number, bool write_survives) {
 void Simulation::Kill(Manager& manager, bool write_survives) {
   if (write_survives && !manager.writes.empty()) MakeDurable(manager, manager.writes.front());
   manager.writes.clear();
-  manager.plans.clear();
-  manager.judgements.clear();
+  manager.answers.clear();
   manager.kill_at.reset();
   manager.core.reset();
   fabric_.Detach(now_, manager.host);
@@ -87,7 +86,6 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     manager.log.push_back(std::move(record));
   }
   for (auto& finished : effects.finished) manager.finished.push_back(std::move(finished));
-  for (auto& event : effects.events) manager.events.push_back(std::move(event));
   if (effects.set_is_sm) fabric_.SetIsSm(now_, manager.host, *effects.set_is_sm);
   if (effects.publish) manager.view = std::move(effects.publish);
   Enter(Part::kFabric);
@@ -106,21 +104,23 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_holds)});
   if (effects.judge) {
     Enter(Part::kRouting);
-    const sweep::JudgeIntent& task = *effects.judge;
-    manager.judgements.push_back(
-        {now_ + manager.plan_time,
-         {task.id, routing::JudgeIntent({*task.snapshot, *task.lids, task.options, task.now,
-                                         task.intent, task.sm_port})}});
+    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.judge)});
   }
   if (effects.compute) {
     Enter(Part::kRouting);
     const sweep::ComputePlan& task = *effects.compute;
-    auto result = routing::Replan(
-        {*task.snapshot, *task.lids, task.intent, task.options, task.before, task.goal});
-    manager.plans.push_back({now_ + manager.plan_time,
-                             {task.id, std::move(result)},
-                             sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
+    const Instant due = now_ + manager.plan_time;
+    manager.answers.push_back({due, sweep::CarryOut(task)});
+    if (task.check_cables)
+      manager.answers.push_back(
+          {due, sweep::CablesChecked{
+                    task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)}});
   }
+  if (effects.order) {
+    Enter(Part::kRouting);
+    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.order)});
+  }
+  for (auto& event : effects.events) manager.events.push_back(std::move(event));
   Enter(Part::kCore);
   return true;
 }
@@ -141,18 +141,10 @@ bool Simulation::FinishDue(Manager& manager) {
           sweep::HoldsPersisted{std::get<sweep::PersistHolds>(write.what).id, status}, now_);
     any = true;
   }
-  while (!manager.judgements.empty() && manager.judgements.front().due <= now_) {
-    sweep::IntentJudged judged = std::move(manager.judgements.front().judged);
-    manager.judgements.pop_front();
-    manager.core->Step(std::move(judged), now_);
-    any = true;
-  }
-  while (!manager.plans.empty() && manager.plans.front().due <= now_) {
-    Manager::Plan plan = std::move(manager.plans.front());
-    manager.plans.pop_front();
-    const uint64_t id = plan.ready.id;
-    manager.core->Step(std::move(plan.ready), now_);
-    manager.core->Step(sweep::CablesChecked{id, std::move(plan.cables)}, now_);
+  while (!manager.answers.empty() && manager.answers.front().due <= now_) {
+    sweep::Event event = std::move(manager.answers.front().event);
+    manager.answers.pop_front();
+    manager.core->Step(std::move(event), now_);
     any = true;
   }
   return any;
@@ -164,8 +156,7 @@ Instant Simulation::NextInstant() const {
     if (!manager->core) continue;
     next = std::min(next, manager->core->NextDeadline());
     if (!manager->writes.empty()) next = std::min(next, manager->writes.front().due);
-    if (!manager->plans.empty()) next = std::min(next, manager->plans.front().due);
-    if (!manager->judgements.empty()) next = std::min(next, manager->judgements.front().due);
+    if (!manager->answers.empty()) next = std::min(next, manager->answers.front().due);
   }
   for (const auto& actor : actors_) next = std::min(next, actor->NextDeadline());
   if (!agenda_.empty()) next = std::min(next, agenda_.begin()->first);

@@ -60,20 +60,14 @@ struct Manager {
     Instant due;
     std::variant<sweep::PersistLids, sweep::PersistHolds> what;
   };
-  struct Judgement {
+  struct Answer {
     Instant due;
-    sweep::IntentJudged judged;
-  };
-  struct Plan {
-    Instant due;
-    sweep::PlanReady ready;
-    std::vector<sweep::Problem> cables;
+    sweep::Event event;
   };
   // Core → disk and Core → routing: as long as the Core asks before it has been answered, at most
-  // one per heavy sweep begun.
+  // a few per change.
   std::deque<Write> writes;
-  std::deque<Plan> plans;
-  std::deque<Judgement> judgements;
+  std::deque<Answer> answers;
 };
 
 // Whose work a run is doing at the moment.

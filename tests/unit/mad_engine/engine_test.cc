@@ -333,6 +333,30 @@ TEST(EngineCancel, CancelledAttemptsAreNotRepeated) {
   EXPECT_EQ(wire.engine.size(), 0u);
 }
 
+TEST(EngineCancel, WhatWasSentCompletesWhereOnlyTheQueuedIsDropped) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  for (uint32_t n = 0; n < 8; ++n) wire.Submit(FakeWire::Get(/*device=*/0, n % 2 << 8 | n));
+  wire.Submit(FakeWire::Get(/*device=*/1, 0x108));
+  wire.Pump();
+  ASSERT_EQ(wire.engine.in_flight(), 3u);  // 0, 1 and 8.
+  std::vector<Completion> dropped;
+  wire.engine.CancelQueued(0xF00, 0x100, dropped);
+  wire.engine.CancelQueued(0xF00, 0x200, dropped);
+  std::vector<uint64_t> cookies;
+  for (const Completion& completion : dropped) {
+    EXPECT_EQ(completion.outcome, Outcome::kCancelled);
+    cookies.push_back(completion.cookie & 0xFF);
+  }
+  EXPECT_THAT(cookies, ElementsAre(3, 5, 7));
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{}; };
+  wire.Run();
+  std::set<uint64_t> numbers;
+  for (const Completion& completion : wire.done) numbers.insert(completion.cookie & 0xFF);
+  EXPECT_THAT(numbers, ElementsAre(0, 1, 2, 4, 6, 8));
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
 TEST(EngineStatistics, RoundTripsAndCountsByMethod) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent& sent) {

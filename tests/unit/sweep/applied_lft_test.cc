@@ -33,7 +33,7 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
   lft.Confirm(0, Filled(7));
-  lft.Doubt(0);
+  lft.Sent(0);
   EXPECT_FALSE(lft.Holds(0, *row));
   EXPECT_FALSE(lft.Knows(0));
 }

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/survey.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "sweep/completion.h"
+#include "sweep/paths.h"
+#include "sweep/port_config.h"
+
+namespace fabricd::sweep {
+namespace {
+
+// A cookie is base | ask << 52 | port << 32 | node.
+constexpr int kAskShift = 52, kPortShift = 32;
+constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
+
+void SortUnique(std::vector<NodeIndex>& nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+bool HasStateTable(const fabric::Node& node) {
+  const wire::PortInfo& info = node.port(PortNum(0)).info;
+  return (info.capability_mask & wire::kCapIsCapabilityMask2) != 0 &&
+         (info.capability_mask2 & wire::kCap2IsSwitchPortStateTable) != 0;
+}
+
+}  // namespace
+
+Survey::Survey(fabric::SnapshotBuilder& builder, DeviceTable& devices,
+               mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options,
+               PortRef local, uint64_t cookie_base, uint64_t discovery_cookie_base)
+    : builder_(builder),
+      devices_(devices),
+      engine_(engine),
+      problems_(problems),
+      options_(options),
+      local_(local),
+      cookie_base_(cookie_base),
+      discovery_cookie_base_(discovery_cookie_base) {}
+
+// ---- asking
+
+void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
+                   static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
+  request.priority = kFirst;
+  ++outstanding_;
+  confirms_out_ += ask == Ask::kConfirm;
+  engine_.Submit(std::move(request));
+}
+
+void Survey::Start(SurveyTask task, Instant now) {
+  task_ = std::move(task);
+  for (NodeIndex node : task_.switches)
+    if (builder_.node(node) != nullptr && devices_.Has(node))
+      levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
+  for (PortRef port : task_.ports)
+    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) rose_.push_back(port);
+  Advance(now);
+}
+
+void Survey::ReleaseLevels(Instant now) {
+  while (!levels_.empty()) {
+    if (reads_out() > 0 && now < level_deadline_) return;
+    const std::vector<NodeIndex> nodes = std::move(levels_.begin()->second);
+    levels_.erase(levels_.begin());
+    for (NodeIndex node : nodes)
+      if (builder_.node(node) != nullptr && devices_.Has(node)) ReadSwitch(node);
+    level_deadline_ = now + options_.sweep.survey_patience;
+  }
+}
+
+void Survey::ReadSwitch(NodeIndex node) {
+  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+         {node, PortNum(0)});
+}
+
+// PortStateChange is cleared before the ports are read: what changes after that sets it again.
+void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
+  if (builder_.node(node) == nullptr) return;
+  if (!IsOk(completion)) {
+    CrossExamine(node);
+    silent_.push_back(node);
+    return;
+  }
+  auto info = wire::SwitchInfo::Decode(completion.response.data);
+  const bool had_tables = builder_.node(node)->switch_info->linear_fdb_top != 0;
+  if (had_tables && info.linear_fdb_top == 0) {
+    devices_.ForgetWritten(node);
+    Touch(node);
+  }
+  const bool dirty = info.port_state_change;
+  wire::SwitchInfo seen = info;
+  seen.port_state_change = false;
+  builder_.SetSwitchInfo(node, seen);
+  if (dirty)
+    Submit(devices_.Set(node, 0, info), Ask::kClear, {node, PortNum(0)});
+  else
+    ReadPorts(node);
+}
+
+void Survey::ReadPorts(NodeIndex index) {
+  const fabric::Node& node = *builder_.node(index);
+  if (HasStateTable(node)) {
+    constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
+    for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
+      Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kStates,
+             {index, PortNum(0)});
+    return;
+  }
+  for (unsigned num = 1; num <= node.info.num_ports; ++num)
+    ReadPort({index, PortNum(static_cast<uint8_t>(num))}, Ask::kPort);
+}
+
+void Survey::ReadPort(PortRef port, Ask ask) {
+  const bool extended = PortConfig::KnowsExtendedSpeeds(*builder_.node(port.node), port.port);
+  const uint32_t modifier = port.port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
+  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
+}
+
+// ---- answers
+
+void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
+  const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
+                        PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  confirms_out_ -= ask == Ask::kConfirm;
+  if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
+  if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
+  switch (ask) {
+    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
+    case Ask::kClear: ReadPorts(subject.node); break;
+    case Ask::kStates: OnStates(subject.node, completion); break;
+    case Ask::kPort: OnPort(subject, completion); break;
+    case Ask::kConfirm: OnConfirm(subject, completion); break;
+  }
+}
+
+void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
+  const fabric::Node& node = *builder_.node(index);
+  if (!IsOk(completion)) {  // It said that it has the table.
+    news_.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}", node.guid(),
+                                    WhyNot(completion));
+    return;
+  }
+  const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
+  const size_t first = completion.modifier * table.state.size();
+  for (size_t i = 0; i < table.state.size() && first + i < node.ports.size(); ++i) {
+    const fabric::Port& port = node.ports[first + i];
+    if (first + i == 0) continue;
+    // Linked if it is up, and only then.
+    const bool same = port.known && static_cast<uint8_t>(port.info.port_state) == table.state[i] &&
+                      port.IsUp() != port.peer.IsNone();
+    if (!same) ReadPort({index, PortNum(static_cast<uint8_t>(first + i))}, Ask::kPort);
+  }
+}
+
+void Survey::OnPort(PortRef port, const mad::Completion& completion) {
+  if (!IsOk(completion)) {
+    if (unread_.size() < kMaxUnread)
+      unread_.push_back({port, completion.attribute, completion.modifier});
+    return;
+  }
+  const fabric::Port before = builder_.node(port.node)->port(port.port);
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  if (auto fault = FindPortInfoFault(info, *builder_.node(port.node), port.port)) {
+    problems_.Add("IllegalPortInfo",
+                  fmt::format("\"{}\" ({}) port {}", builder_.node(port.node)->description,
+                              builder_.node(port.node)->guid(), port.port),
+                  *fault);
+    return;
+  }
+  builder_.SetPortInfo(port, info);
+  const bool up = builder_.node(port.node)->port(port.port).IsUp();
+  using State = wire::PortState;
+  const bool retrained =
+      before.info.port_state == State::kActive && info.port_state == State::kInit;
+  if (!up && (before.IsUp() || !before.peer.IsNone())) {
+    Lose(port, before.peer);
+  } else if (up && (!before.IsUp() || before.peer.IsNone() || retrained)) {
+    rose_.push_back(port);
+  } else if (up && info.port_state != State::kActive) {
+    Touch(port.node);
+    Touch(before.peer.node);
+  }
+}
+
+void Survey::Lose(PortRef port, PortRef peer) {
+  changed_.insert(port.node);
+  const fabric::Node* node = peer.IsNone() ? nullptr : builder_.node(peer.node);
+  if (node == nullptr) return;  // The end of a link that is known to be lost.
+  builder_.Unlink(port);
+  paths_dirty_ = lost_something_ = true;
+  Touch(port.node);
+  Touch(peer.node);
+  if (node->IsSwitch())
+    unconfirmed_.push_back(peer);
+  else
+    builder_.SetPortUnknown(peer);
+}
+
+void Survey::Touch(NodeIndex node) {
+  changed_.insert(node);
+  news_.touched.push_back(node);
+}
+
+// ---- the other ends
+
+void Survey::OnConfirm(PortRef port, const mad::Completion& completion) {
+  asked_peers_.erase(port);
+  if (IsOk(completion))
+    OnPort(port, completion);
+  else
+    CrossExamine(port.node);
+}
+
+// Its neighbours' ends of its links.
+void Survey::CrossExamine(NodeIndex silent) {
+  if (!examined_.insert(silent).second) return;
+  const fabric::Node* node = builder_.node(silent);
+  if (node == nullptr) return;
+  for (const fabric::Port& port : node->ports) {
+    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+    if (neighbour != nullptr && neighbour->IsSwitch() && devices_.Has(port.peer.node))
+      ReadPort(port.peer, Ask::kPort);
+  }
+}
+
+void Survey::AskPeers(Instant now) {
+  for (PortRef peer : std::exchange(unconfirmed_, {})) {
+    const fabric::Node* node = builder_.node(peer.node);
+    // Its own state shows that it knows, or it has been asked.
+    if (node == nullptr || !devices_.Has(peer.node) || !node->port(peer.port).IsUp() ||
+        !asked_peers_.insert(peer).second)
+      continue;
+    ReadPort(peer, Ask::kConfirm);
+    confirm_deadline_ = now + options_.sweep.survey_patience;
+  }
+  if (now < confirm_deadline_) return;
+  confirm_deadline_ = kNever;
+  std::vector<PortRef> late(asked_peers_.begin(), asked_peers_.end());
+  std::sort(late.begin(), late.end());
+  for (PortRef peer : late) CrossExamine(peer.node);
+}
+
+void Survey::Repath(Instant) {
+  if (!std::exchange(paths_dirty_, false)) return;
+  for (NodeIndex node : RefreshPaths(builder_, local_, devices_)) Remove(node);
+}
+
+void Survey::Remove(NodeIndex node) {
+  for (const fabric::Port& port : builder_.node(node)->ports)
+    if (!port.peer.IsNone()) Touch(port.peer.node);
+  builder_.RemoveNode(node);
+  devices_.Remove(node);
+  news_.gone.push_back(node);
+  lost_something_ = true;
+}
+
+// ---- what has come up
+
+void Survey::Explore(Instant now) {
+  const bool reading = !levels_.empty() || reads_out() > 0;
+  if (explorer_ || rose_.empty() || (reading && now < level_deadline_)) return;
+  exploring_ = std::exchange(rose_, {});
+  std::sort(exploring_.begin(), exploring_.end());
+  exploring_.erase(std::unique(exploring_.begin(), exploring_.end()), exploring_.end());
+  explorer_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
+                                          local_.port, discovery_cookie_base_);
+  explorer_->StartBeyond(exploring_, local_, now);
+}
+
+void Survey::OnDiscoveryCompletion(const mad::Completion& completion, Instant now) {
+  if (explorer_) explorer_->OnCompletion(completion, now);
+}
+
+void Survey::FinishExploring() {
+  const std::unique_ptr<Discovery> done = std::move(explorer_);
+  done->Finish();
+  for (NodeIndex node : done->found()) {
+    Touch(node);
+    if (done->IsNew(node)) news_.come.push_back(node);
+  }
+  for (const Unread& unread : done->unread())
+    if (unread_.size() < kMaxUnread) unread_.push_back(unread);
+  if (!done->remote_sms().empty())
+    news_.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
+  for (PortRef port : exploring_) {
+    const fabric::Node* node = builder_.node(port.node);
+    const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
+    if (peer.IsNone()) continue;
+    Touch(port.node);
+    Touch(peer.node);
+    news_.links_rose = true;
+  }
+  // New ways may be shorter, and what was cut off from a port may be reached again.
+  paths_dirty_ = true;
+}
+
+// ---- going on
+
+void Survey::Advance(Instant now) {
+  if (explorer_ && now >= explorer_->NextDeadline()) explorer_->OnTimer(now);
+  if (explorer_ && explorer_->done()) FinishExploring();
+  Repath(now);
+  AskPeers(now);
+  ReleaseLevels(now);
+  Explore(now);
+}
+
+Instant Survey::NextDeadline() const {
+  Instant next = confirm_deadline_;
+  if (explorer_) next = std::min(next, explorer_->NextDeadline());
+  const bool waiting =
+      !levels_.empty() || (!rose_.empty() && !explorer_) || (lost_something_ && reads_out() > 0);
+  return waiting ? std::min(next, level_deadline_) : next;
+}
+
+bool Survey::HasNews(Instant now) const {
+  if (done()) return !news_.empty() || !silent_.empty();
+  return lost_something_ && levels_.empty() && (reads_out() == 0 || now >= level_deadline_);
+}
+
+SurveyNews Survey::TakeNews() {
+  lost_something_ = false;
+  // Silent, and links lead to it all the same.
+  if (done())
+    for (NodeIndex node : std::exchange(silent_, {}))
+      if (builder_.node(node) != nullptr)
+        news_.needs_sweep = fmt::format("switch {} does not answer", builder_.node(node)->guid());
+  SurveyNews news = std::exchange(news_, {});
+  SortUnique(news.touched);
+  SortUnique(news.gone);
+  SortUnique(news.come);
+  return news;
+}
+
+bool Survey::done() const {
+  return outstanding_ == 0 && levels_.empty() && rose_.empty() && !explorer_ &&
+         unconfirmed_.empty() && !paths_dirty_;
+}
+
+}  // namespace fabricd::sweep

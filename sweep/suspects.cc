@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/suspects.h"
+
+#include <algorithm>
+
+namespace fabricd::sweep {
+namespace {
+constexpr Duration kShortestPace = std::chrono::milliseconds(100);
+constexpr Duration kLongestPace = std::chrono::seconds(1);
+constexpr Duration kForgottenAfter = std::chrono::seconds(10);
+constexpr uint32_t kFreeLooks = 3;
+// Some devices show old values for a while.
+constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
+}  // namespace
+
+void Suspects::Add(NodeIndex node, const std::string& cause, Instant now) {
+  AddReport({node, PortNum(0)}, cause, now);
+}
+
+void Suspects::AddPort(PortRef port, const std::string& cause, Instant now) {
+  AddReport(port, cause, now);
+}
+
+void Suspects::AddReport(PortRef port, const std::string& cause, Instant now) {
+  const auto pace = paces_.find(port.node);
+  const Instant earliest = pace == paces_.end() ? now : std::max(now, pace->second.until);
+  // The end of a window that is open already.
+  Instant end = earliest + window_;
+  for (const auto& [other, report] : reports_)
+    if (report.due >= earliest) end = std::min(end, report.due);
+  auto [it, is_new] = reports_.emplace(port, Report{port, cause, now, end, false});
+  if (!is_new && it->second.is_second) it->second = {port, cause, now, end, false};
+}
+
+Instant Suspects::due() const {
+  Instant first = kNever;
+  for (const auto& [port, report] : reports_) first = std::min(first, report.due);
+  return first;
+}
+
+SurveyTask Suspects::Take(Instant now) {
+  SurveyTask task;
+  for (auto it = reports_.begin(); it != reports_.end();) {
+    const Report& report = it->second;
+    if (report.due > now) {
+      ++it;
+      continue;
+    }
+    // The lower port among those of one instant: hash order decides nothing.
+    const bool whole = report.port.port == PortNum(0);
+    if (report.is_second) looked_twice_.insert(report.port.node);
+    if (report.since < task.since || (report.since == task.since && report.cause < task.cause)) {
+      task.since = report.since;
+      task.cause = report.cause;
+    }
+    if (whole)
+      task.switches.push_back(report.port.node);
+    else
+      task.ports.push_back(report.port);
+    reports_.erase(it++);
+  }
+  std::sort(task.switches.begin(), task.switches.end());
+  std::sort(task.ports.begin(), task.ports.end());
+  return task;
+}
+
+void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
+  const bool was_second = looked_twice_.erase(node) > 0;
+  if (changed) {
+    paces_.erase(node);
+    return;
+  }
+  const PortRef whole{node, PortNum(0)};
+  if (!was_second)
+    reports_.emplace(whole, Report{whole, "a second look", now, now + kSecondLookAfter, true});
+  Pace& pace = paces_[node];
+  if (now > pace.last + kForgottenAfter) pace.vain = 0;
+  pace.last = now;
+  // Both ends of a cable report it, so a vain look is nothing strange.
+  if (++pace.vain <= kFreeLooks) return;
+  const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
+  pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
+}
+
+}  // namespace fabricd::sweep

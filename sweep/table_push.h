@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// TablePush: which write of a PushPlan may be sent now (routing/push_plan.h says why there is an
+// order). A write waits for all of the same block number in earlier waves, for all of earlier
+// stages, and for a Set of the very same block that an earlier push has in flight.
+//
+// Where a write fails, those that wait for it are not sent: the tables stay a mixture that is as
+// safe as before, and the next plan starts from it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "routing/push_plan.h"
+
+namespace fabricd::sweep {
+
+class TablePush {
+ public:
+  // True: that block of that switch has a Set in flight which is not of this push.
+  using IsBusy = std::function<bool(NodeIndex node, uint16_t block)>;
+
+  TablePush() = default;
+  // `writes` as PushPlan has them.
+  explicit TablePush(std::vector<routing::TableWrite> writes);
+
+  // Counts as sent. nullopt: none may be sent until an answer comes, or all are.
+  std::optional<routing::TableWrite> Next(const IsBusy& is_busy);
+  // The answer to a write that Next() gave, with the LIDs that it carried.
+  void OnAnswer(NodeIndex node, uint16_t block, bool ok);
+  // REQUIRES: given by Next() and not answered yet.
+  uint64_t LidsOf(NodeIndex node, uint16_t block) const;
+
+  bool done() const { return outstanding_ == 0 && left_ == 0; }
+  size_t size() const { return writes_.size(); }
+  size_t sent() const { return sent_; }
+  // Not sent, because what they wait for failed.
+  size_t skipped() const { return skipped_; }
+
+ private:
+  // The writes of one block number in one stage, in order.
+  struct Chain {
+    std::vector<uint32_t> writes;
+    size_t next = 0;         // In `writes`: not ready before this.
+    size_t outstanding = 0;  // Ready or sent, not answered.
+    bool failed = false;
+  };
+  static uint64_t KeyOf(NodeIndex node, uint16_t block) {
+    return static_cast<uint64_t>(node.value()) << 16 | block;
+  }
+  void EnterStages();
+  void Release(Chain& chain);
+
+  std::vector<routing::TableWrite> writes_;
+  size_t stage_end_ = 0;  // Of the stage under way.
+  absl::flat_hash_map<uint16_t, Chain> chains_;
+  std::deque<uint32_t> ready_;
+  absl::flat_hash_map<uint64_t, uint64_t> in_flight_;  // KeyOf → LIDs.
+  size_t left_ = 0;                                    // Not sent and not skipped.
+  size_t outstanding_ = 0, sent_ = 0, skipped_ = 0;
+  bool stage_failed_ = false;
+};
+
+}  // namespace fabricd::sweep
