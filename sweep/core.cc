@@ -16,6 +16,10 @@ namespace fabricd::sweep {
 
 using wire::SmState;
 
+namespace {
+constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
+}
+
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
            policy::StoredHolds holds)
     : options_(std::move(options)),
@@ -240,7 +244,7 @@ void Core::OnTimer(Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
   if (now >= next_retry_) Retry(now);
-  if (MaySurvey() && now >= suspects_.due()) StartSurvey(now);
+  if (MaySurvey() && now >= suspects_.due()) StartSurvey(suspects_.Take(now), now);
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
     WantSweep("interval");
@@ -279,6 +283,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   suspects_.Clear();  // All of it is read now.
   reroute_.Drop();
   undone_.clear();
+  retries_ = 0;
   mastership_.OnSweepStart();
   if (new_options_) {
     options_ = *std::exchange(new_options_, std::nullopt);
@@ -511,7 +516,8 @@ void Core::FinishProgramming(Instant now) {
       if (!changed->IsSwitch() && !port.peer.IsNone())
         Suspect({port.peer.node, PortNum(0)}, "a port changed meanwhile", now);
   }
-  undone_.assign(done->undone().begin(), done->undone().end());
+  undone_.clear();
+  undone_.insert(done->undone().begin(), done->undone().end());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) remediation_.OnApplied(planned_intent_, now);
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
@@ -533,7 +539,7 @@ bool Core::AllLinksActive() {
       if (!port.IsUp() || peer == nullptr || !peer->IsUp()) continue;
       if (port.info.port_state == wire::PortState::kActive) continue;
       all = false;
-      undone_.push_back(node.index);
+      undone_.insert(node.index);
       problems_.Add("NotActive",
                     fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
                     fmt::format("is {}", wire::PortStateName(port.info.port_state)));
@@ -585,11 +591,11 @@ bool Core::MaySurvey() const {
          (phase_ == Phase::kIdle || programmer_);
 }
 
-void Core::StartSurvey(Instant now) {
+void Core::StartSurvey(SurveyTask task, Instant now) {
   survey_ = std::make_unique<Survey>(builder_, devices_, engine_, problems_, options_, local_,
                                      CookieBase(Owner::kSurvey), CookieBase(Owner::kExplorer));
   if (phase_ == Phase::kIdle) SetPhase(Phase::kSurveying);
-  survey_->Start(suspects_.Take(now), now);
+  survey_->Start(std::move(task), now);
 }
 
 void Core::AdvanceSurvey(Instant now) {
@@ -671,15 +677,22 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, Ins
   AssignLidsAndGo(now);
 }
 
-// What the last run left undone is done again, and asked whether it is still there.
+// What the last run left undone is read and programmed again; where that does not help, everything.
 void Core::Retry(Instant now) {
   next_retry_ = kNever;
-  if (undone_.empty() || snapshot_->node_count() <= 1 || !IsIdleMaster()) {
+  if (undone_.empty() || !IsIdleMaster() || !MaySurvey() || ++retries_ > kMostRetries) {
     WantSweep("something was left undone");
     return;
   }
-  for (NodeIndex node : undone_) Suspect({node, PortNum(0)}, "something was left undone", now);
-  Reroute({}, "something was left undone", now, now);
+  SurveyTask task{{}, {}, "something was left undone", now, /*thorough=*/true};
+  for (NodeIndex index : undone_) {
+    const fabric::Node* node = snapshot_->node(index);
+    if (node == nullptr) continue;
+    if (node->IsSwitch()) task.switches.push_back(index);
+    for (const fabric::Port& port : node->ports)
+      if (!node->IsSwitch() && !port.peer.IsNone()) task.ports.push_back(port.peer);
+  }
+  StartSurvey(std::move(task), now);
 }
 
 std::string Core::NameOf(PortRef port) const {

@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "fabric/snapshot_builder.h"
@@ -104,13 +105,13 @@ class Core {
   void FinishProgramming(Instant now);
 
   bool MaySurvey() const;
-  void StartSurvey(Instant now);
   void AdvanceSurvey(Instant now);
   void OnNews(SurveyNews news, Instant now);
   void TellOfNodes(const SurveyNews& news, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
                Instant now);
   void Retry(Instant now);
+  void StartSurvey(SurveyTask task, Instant now);
   // The switch that has this LID, or that faces the end port which has it.
   PortRef SwitchPortOf(Lid lid) const;
   void Suspect(PortRef port, const std::string& cause, Instant now);
@@ -155,7 +156,7 @@ class Core {
   std::optional<std::vector<NodeIndex>> scope_;
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
   bool cables_changed_ = false;                             // Since they were last checked.
-  std::vector<NodeIndex> undone_;  // By the last programmer, to be tried again.
+  std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
   std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
@@ -170,6 +171,7 @@ class Core {
   SweepReport last_report_;
   ReportMaker report_;
   Duration retry_wait_{}, unread_wait_{};
+  uint32_t retries_ = 0;  // In a row, without a heavy sweep.
   RerouteRecord reroute_;
   Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
 

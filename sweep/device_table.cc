@@ -9,20 +9,26 @@
 namespace fabricd::sweep {
 
 void AppliedLft::Forget() {
-  auto in_flight = std::move(in_flight_);
+  auto flights = std::move(flights_);
   *this = AppliedLft();
-  for (auto& [block, was_known] : in_flight) was_known = false;
-  in_flight_ = std::move(in_flight);
+  std::erase_if(flights, [](const auto& entry) { return entry.second.landed; });
+  for (auto& [block, flight] : flights) flight.was_known = false;
+  flights_ = std::move(flights);
+}
+
+void AppliedLft::Landed(size_t block) {
+  const auto it = flights_.find(block);
+  if (it != flights_.end()) it->second.landed = true;
 }
 
 void AppliedLft::Unsent(size_t block) {
-  const auto it = in_flight_.find(block);
-  if (it == in_flight_.end()) return;
-  if (it->second && !known_[block]) {
+  const auto it = flights_.find(block);
+  if (it == flights_.end()) return;
+  if (it->second.was_known && !known_[block]) {
     known_[block] = true;
     ++known_count_;
   }
-  in_flight_.erase(it);
+  flights_.erase(it);
 }
 
 void AppliedLft::ExpectRow(const routing::Row& row) {
@@ -39,6 +45,7 @@ bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
 
 void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
   distrusted_.erase(block);
+  flights_.erase(block);
   was_read_ = true;
   if (row_.blocks() <= block) row_.Resize((block + 1) * kBlock, routing::kNoRoute);
   if (std::memcmp(row_.block(block), bytes.data(), kBlock) != 0)
@@ -50,8 +57,8 @@ void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes)
   }
 }
 
-void AppliedLft::Sent(size_t block) {
-  in_flight_[block] = Knows(block);
+void AppliedLft::Sent(size_t block, const std::array<uint8_t, kBlock>& bytes) {
+  flights_[block] = {Knows(block), false, bytes};
   if (block < known_.size() && known_[block]) {
     known_[block] = false;
     --known_count_;
@@ -135,8 +142,14 @@ routing::AppliedTables DeviceTable::Applied() const {
     const AppliedLft& lft = lfts_[i];
     if (!lft.WasRead()) continue;
     tables.rows[i] = lft.row();
-    for (size_t block = 0; block < lft.row().blocks(); ++block)
-      if (!lft.Knows(block)) tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block)});
+    for (size_t block = 0; block < lft.row().blocks(); ++block) {
+      if (lft.Knows(block)) continue;
+      std::array<uint8_t, AppliedLft::kBlock> nothing;
+      nothing.fill(routing::kNoRoute);
+      const auto* maybe = lft.Maybe(block);
+      tables.unsure.push_back(
+          {NodeIndex(i), static_cast<uint16_t>(block), maybe != nullptr ? *maybe : nothing});
+    }
   }
   return tables;
 }

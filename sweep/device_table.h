@@ -39,12 +39,20 @@ class AppliedLft {
   void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
   // A Set of this block leaves: it is not known until Confirm(), and may not be written again until
   // Landed(): two Sets of one block under way could arrive in either order.
-  void Sent(size_t block);
+  void Sent(size_t block, const std::array<uint8_t, kBlock>& bytes);
   // Answered or given up.
-  void Landed(size_t block) { in_flight_.erase(block); }
+  void Landed(size_t block);
   // It did not leave after all.
   void Unsent(size_t block);
-  bool IsInFlight(size_t block) const { return in_flight_.contains(block); }
+  bool IsInFlight(size_t block) const {
+    const auto it = flights_.find(block);
+    return it != flights_.end() && !it->second.landed;
+  }
+  // What else the block may hold than row() says; null: what a Set did to it is known.
+  const std::array<uint8_t, kBlock>* Maybe(size_t block) const {
+    const auto it = flights_.find(block);
+    return it == flights_.end() ? nullptr : &it->second.bytes;
+  }
   // The device answered a Set of this block with something else: what it shows is no proof, so it
   // is written until it agrees. Until Confirm().
   void Distrust(size_t block) { distrusted_.insert(block); }
@@ -62,7 +70,12 @@ class AppliedLft {
   size_t known_count_ = 0;
   bool was_read_ = false;
   std::set<size_t> distrusted_;
-  std::map<size_t, bool> in_flight_;  // Whether the block was known.
+  struct Flight {
+    bool was_known = false;
+    bool landed = false;  // Without an answer: it may have been written.
+    std::array<uint8_t, kBlock> bytes{};
+  };
+  std::map<size_t, Flight> flights_;  // Until Confirm(), Unsent() or Forget().
 };
 
 class DeviceTable {

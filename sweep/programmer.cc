@@ -195,7 +195,7 @@ std::vector<routing::TableWrite> Programmer::ListDifferences() const {
     applied.ExpectRow(row);
     for (size_t block = 0; block <= top.value() / AppliedLft::kBlock; ++block)
       if (!applied.Holds(block, row))
-        writes.push_back({node.index, static_cast<uint16_t>(block), 0, 0, ~uint64_t{0}});
+        writes.push_back({node.index, static_cast<uint16_t>(block), 0, 0, ~uint64_t{0}, false});
   });
   // One device after the other would leave the window idle behind the limit per device.
   std::stable_sort(writes.begin(), writes.end(),
@@ -442,16 +442,18 @@ bool Programmer::SendConfigure(const Item& item) {
   return true;
 }
 
-wire::LinearForwardingTable Programmer::BlockOf(NodeIndex node, uint16_t block,
-                                                uint64_t lids) const {
+// What the write makes of the block.
+wire::LinearForwardingTable Programmer::BlockOf(const routing::TableWrite& write) const {
   wire::LinearForwardingTable table;
-  const uint8_t* wanted = plan_->rows[node.value()]->block(block);
-  std::copy_n(wanted, routing::Row::kBlock, table.port.begin());
-  if (lids == ~uint64_t{0}) return table;
-  const routing::Row& held = devices_.Lft(node).row();
-  for (size_t i = 0; i < routing::Row::kBlock; ++i)
-    if ((lids >> i & 1) == 0)
-      table.port[i] = block < held.blocks() ? held.block(block)[i] : routing::kNoRoute;
+  const uint8_t* wanted = plan_->rows[write.node.value()]->block(write.block);
+  const routing::Row& held = devices_.Lft(write.node).row();
+  for (size_t i = 0; i < routing::Row::kBlock; ++i) {
+    const bool taken = (write.lids >> i & 1) != 0;
+    if (taken)
+      table.port[i] = write.withdraw ? routing::kNoRoute : wanted[i];
+    else
+      table.port[i] = write.block < held.blocks() ? held.block(write.block)[i] : routing::kNoRoute;
+  }
   return table;
 }
 
@@ -464,7 +466,7 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
                      node->switch_info->linear_fdb_top >=
                          PortConfig::HighestLid(*node, input_.lids->top()).value();
   AppliedLft& lft = devices_.Lft(write.node);
-  const wire::LinearForwardingTable table = BlockOf(write.node, write.block, write.lids);
+  const wire::LinearForwardingTable table = BlockOf(write);
   if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
     if (ready) lft.Confirm(write.block, table.port);
     failures_ += !ready;
@@ -472,7 +474,7 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
     push_.OnAnswer(write.node, write.block, ready);
     return;
   }
-  lft.Sent(write.block);
+  lft.Sent(write.block, table.port);
   ++blocks_written_;
   written_.insert(write.node);
   Submit(devices_.Set(write.node, write.block, table),
@@ -556,7 +558,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
 // A device that answers a Set with other values than those it was given may show old ones for a
 // while, or may not have taken them: what it holds is not known.
 void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
-  const auto wanted = BlockOf(item.node, item.block, push_.LidsOf(item.node, item.block));
+  const auto wanted = BlockOf(push_.InFlight(item.node, item.block));
   const bool taken = std::equal(completion.response.data.begin(), completion.response.data.end(),
                                 wanted.port.begin());
   if (taken) {

@@ -129,7 +129,7 @@ class Programmer {
   bool FeedTables();
   void ListTables();
   std::vector<routing::TableWrite> ListDifferences() const;
-  wire::LinearForwardingTable BlockOf(NodeIndex node, uint16_t block, uint64_t lids) const;
+  wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
   void ListReadTables();
   void ListSwitches();
   void ListPorts();

@@ -103,7 +103,10 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
 
 void Survey::ReadPorts(NodeIndex index) {
   const fabric::Node& node = *builder_.node(index);
-  if (HasStateTable(node)) {
+  if (task_.thorough) {
+    Touch(index);
+    ReadPort({index, PortNum(0)}, Ask::kPort);
+  } else if (HasStateTable(node)) {
     constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
     for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
       Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kStates,
@@ -175,6 +178,7 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
     return;
   }
   builder_.SetPortInfo(port, info);
+  if (port.port == PortNum(0)) return;
   const bool up = builder_.node(port.node)->port(port.port).IsUp();
   using State = wire::PortState;
   const bool retrained =

@@ -26,6 +26,8 @@ struct SurveyTask {
   std::vector<PortRef> ports;       // Ports of switches whose far end is to be asked. Sorted.
   std::string cause;                // Of the first report.
   Instant since = kNever;           // Of the first report.
+  // Read all that is known of the ports, not only whether they are up, and program them again.
+  bool thorough = false;
 };
 
 class Suspects {

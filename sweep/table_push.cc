@@ -61,7 +61,7 @@ std::optional<routing::TableWrite> TablePush::Next(const IsBusy& is_busy) {
       ready_.push_back(index);
       continue;
     }
-    in_flight_.emplace(KeyOf(write.node, write.block), write.lids);
+    in_flight_.emplace(KeyOf(write.node, write.block), write);
     ++outstanding_;
     ++sent_;
     --left_;
@@ -70,7 +70,7 @@ std::optional<routing::TableWrite> TablePush::Next(const IsBusy& is_busy) {
   return std::nullopt;
 }
 
-uint64_t TablePush::LidsOf(NodeIndex node, uint16_t block) const {
+const routing::TableWrite& TablePush::InFlight(NodeIndex node, uint16_t block) const {
   const auto it = in_flight_.find(KeyOf(node, block));
   FABRICD_CHECK(it != in_flight_.end(), "block {} of node index {}", block, node);
   return it->second;

@@ -30,10 +30,10 @@ class TablePush {
 
   // Counts as sent. nullopt: none may be sent until an answer comes, or all are.
   std::optional<routing::TableWrite> Next(const IsBusy& is_busy);
-  // The answer to a write that Next() gave, with the LIDs that it carried.
+  // The answer to a write that Next() gave.
   void OnAnswer(NodeIndex node, uint16_t block, bool ok);
   // REQUIRES: given by Next() and not answered yet.
-  uint64_t LidsOf(NodeIndex node, uint16_t block) const;
+  const routing::TableWrite& InFlight(NodeIndex node, uint16_t block) const;
 
   bool done() const { return outstanding_ == 0 && left_ == 0; }
   size_t size() const { return writes_.size(); }
@@ -59,8 +59,8 @@ class TablePush {
   size_t stage_end_ = 0;  // Of the stage under way.
   absl::flat_hash_map<uint16_t, Chain> chains_;
   std::deque<uint32_t> ready_;
-  absl::flat_hash_map<uint64_t, uint64_t> in_flight_;  // KeyOf → LIDs.
-  size_t left_ = 0;                                    // Not sent and not skipped.
+  absl::flat_hash_map<uint64_t, routing::TableWrite> in_flight_;  // By KeyOf().
+  size_t left_ = 0;                                               // Not sent and not skipped.
   size_t outstanding_ = 0, sent_ = 0, skipped_ = 0;
   bool stage_failed_ = false;
 };

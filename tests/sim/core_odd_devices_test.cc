@@ -56,9 +56,9 @@ TEST_P(OddDevices, FollowALinkThatFails) {
   const PortRef cable{simulation.fabric().FindNode("spine1").value(), PortNum(1)};
   ASSERT_TRUE(simulation.fabric().Unlink(simulation.now(), cable).ok());
   simulation.RunFor(std::chrono::seconds(30));
-  EXPECT_THAT(sim::BrokenPairs(simulation.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(simulation.fabric()), IsEmpty()) << LogOf(simulation.manager(sm));
   ASSERT_TRUE(simulation.fabric().Link(simulation.now(), cable).ok());
-  simulation.RunFor(std::chrono::seconds(30));
+  simulation.RunFor(std::chrono::seconds(90));
   ExpectHealthy();
 }
 

@@ -33,7 +33,8 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
   lft.Confirm(0, Filled(7));
-  lft.Sent(0);
+  lft.Sent(0, Filled(9));
+  EXPECT_TRUE(lft.IsInFlight(0));
   EXPECT_FALSE(lft.Holds(0, *row));
   EXPECT_FALSE(lft.Knows(0));
 }
