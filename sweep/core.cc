@@ -437,8 +437,9 @@ void Core::StartProgramming(Instant now) {
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_;
   if (effects_.compute->check_cables) awaited_cables_ = id;
   programmer_ = std::make_unique<Programmer>(
-      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_, scope_, ++run_}, builder_,
-      devices_, engine_, problems_, options_, CookieBase(Owner::kProgrammer));
+      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_, scope_, ++run_,
+                      remediation_.intent().disabled, remediation_.intent().reenabled},
+      builder_, devices_, engine_, problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   SetPhase(Phase::kProgramming);
 }

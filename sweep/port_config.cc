@@ -135,6 +135,14 @@ PortWish PortConfig::ChangeState(const fabric::Node& node, PortNum num, PortStat
   return wish;
 }
 
+// A physical state may be set along with PortState DOWN only (IBA vol 1 §14.2.5.6).
+PortWish PortConfig::ChangePhysicalState(const fabric::Node& node, PortNum num,
+                                         wire::PortPhysicalState state) {
+  PortWish wish = ChangeState(node, num, PortState::kDown);
+  wish.info.port_physical_state = state;
+  return wish;
+}
+
 Lid PortConfig::HighestLid(const fabric::Node& node, Lid lid_top) {
   const uint16_t cap = node.switch_info->linear_fdb_cap;
   return cap == 0 || lid_top.value() < cap ? lid_top : Lid(static_cast<uint16_t>(cap - 1));

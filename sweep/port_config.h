@@ -34,6 +34,11 @@ class PortConfig {
   static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port,
                               wire::PortState state);
 
+  // The same with only the physical state changed: kDisabled takes the link down and keeps it down,
+  // kPolling lets it train again.
+  static PortWish ChangePhysicalState(const fabric::Node& node, PortNum port,
+                                      wire::PortPhysicalState state);
+
   // The highest LID of the fabric that the switch's table can hold (LinearFDBCap).
   static Lid HighestLid(const fabric::Node& node, Lid lid_top);
 

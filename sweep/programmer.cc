@@ -47,6 +47,7 @@ std::string_view StageName(Programmer::Stage stage) {
     case Programmer::Stage::kTables: return "forwarding tables";
     case Programmer::Stage::kReadLanes: return "reading lanes";
     case Programmer::Stage::kLanes: return "lanes";
+    case Programmer::Stage::kHeld: return "held ports";
     case Programmer::Stage::kArm: return "arming";
     case Programmer::Stage::kActivate: return "activating";
     case Programmer::Stage::kDone: return "done";
@@ -126,6 +127,7 @@ void Programmer::EnterStage(Stage stage) {
     case Stage::kTables: break;  // Listed once the plan is there.
     case Stage::kReadLanes: ListReadLanes(); break;
     case Stage::kLanes: ListLanes(); break;
+    case Stage::kHeld: ListHeld(); break;
     case Stage::kArm: ListStates(What::kArm, wire::PortState::kInit); break;
     case Stage::kActivate: ListStates(What::kActivate, wire::PortState::kArmed); break;
     case Stage::kDone: break;
@@ -285,6 +287,23 @@ std::optional<wire::SmpData> Programmer::WantedOf(const LaneTable& table) const 
   return bytes;
 }
 
+// A port that somebody else has disabled is none of ours. Without a plan tables may still lead to
+// what is to go down.
+void Programmer::ListHeld() {
+  const auto list = [&](const std::vector<PortRef>& ports, What what) {
+    for (PortRef ref : ports) {
+      const fabric::Node* node = builder_.node(ref.node);
+      if (node == nullptr || !node->IsSwitch() || ref.port.value() >= node->ports.size()) continue;
+      const fabric::Port& port = node->port(ref.port);
+      const bool is_down = port.info.port_physical_state == wire::PortPhysicalState::kDisabled;
+      if (port.known && is_down == (what == What::kEnable))
+        items_.push_back({ref.node, 0, ref.port, what});
+    }
+  };
+  if (plan_ != nullptr) list(input_.disabled, What::kDisable);
+  list(input_.reenabled, What::kEnable);
+}
+
 void Programmer::ListStates(What what, wire::PortState from) {
   if (plan_ == nullptr) return;
   ForEachInScope([&](const fabric::Node& old) {
@@ -394,6 +413,8 @@ bool Programmer::Send(const Item& item) {
     case What::kBlock: break;  // FeedTables()
     case What::kArm: return SendState(item, wire::PortState::kArmed);
     case What::kActivate: return SendState(item, wire::PortState::kActive);
+    case What::kDisable: return SendPhysical(item, wire::PortPhysicalState::kDisabled);
+    case What::kEnable: return SendPhysical(item, wire::PortPhysicalState::kPolling);
     case What::kReadMap:
     case What::kMap:
     case What::kWholeMap:
@@ -512,6 +533,13 @@ bool Programmer::SendState(const Item& item, wire::PortState state) {
   return true;
 }
 
+bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
+  const PortWish wish =
+      PortConfig::ChangePhysicalState(*builder_.node(item.node), item.port, state);
+  Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
+  return true;
+}
+
 void Programmer::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
@@ -551,6 +579,8 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     case What::kConfigure:
     case What::kArm:
     case What::kActivate:
+    case What::kDisable:
+    case What::kEnable:
     case What::kReread: OnPortInfo(item, completion); break;
   }
 }

@@ -15,6 +15,7 @@
 //                comes before kPorts: traffic waits for tables, not for ports that come up
 //   kReadLanes   a plan of several lanes: mappings and arbitration that are not known
 //   kLanes       the same: SLtoVLMappingTables, VLArbitrationTables
+//   kHeld        PortInfo: ports that holds keep down, or have let go, once no table leads there
 //   kArm         PortInfo: INIT → ARMED
 //   kActivate    PortInfo: ARMED → ACTIVE
 // Requests are made when there is room for them, so a stage of a million writes costs a few bytes
@@ -44,6 +45,8 @@ struct ProgrammerInput {
   // Sorted. nullopt: all nodes.
   std::optional<std::vector<NodeIndex>> scope;
   uint8_t run = 0;  // Tells completions of this Programmer from those of the one before.
+  // Sorted, of switches: to be down, and to be up again.
+  std::vector<PortRef> disabled, reenabled;
 };
 
 class Programmer {
@@ -55,6 +58,7 @@ class Programmer {
     kTables,
     kReadLanes,
     kLanes,
+    kHeld,
     kArm,
     kActivate,
     kDone
@@ -113,7 +117,9 @@ class Programmer {
     kMap,
     kWholeMap,  // All of a switch at once.
     kReadArbitration,
-    kArbitration
+    kArbitration,
+    kDisable,
+    kEnable
   };
   struct Item {
     NodeIndex node;
@@ -136,6 +142,7 @@ class Programmer {
   void ListReadLanes();
   void ListLanes();
   void ListLanesOf(const fabric::Node& node);
+  void ListHeld();
   void ListStates(What what, wire::PortState from);
   void Stripe();
 
@@ -147,6 +154,7 @@ class Programmer {
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
   bool SendState(const Item& item, wire::PortState state);
+  bool SendPhysical(const Item& item, wire::PortPhysicalState state);
   void Submit(mad::SmpRequest request, const Item& item);
 
   void OnBlock(const Item& item, const mad::Completion& completion);

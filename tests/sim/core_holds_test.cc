@@ -142,6 +142,61 @@ TEST_F(CoreHolds, HoldsSurviveKillAndRestart) {
   EXPECT_EQ(EntriesThrough(Snapshot().FindIndex(target.nodes[0])), 0u);
 }
 
+TEST_F(CoreHolds, ADisabledPortStaysDownUntilTheHoldIsTakenBack) {
+  const PortRef port = Snapshot().port(HostPort())->peer;
+  const policy::HoldTarget target = policy::TargetOfPort(port, Snapshot(), nullptr, View().sm.port);
+  const std::string name = Snapshot().node(port.node)->description;
+  const auto physical = [&] {
+    return harness_.fabric()
+        .device(*harness_.fabric().FindNode(name))
+        ->port(port.port)
+        .info.port_physical_state;
+  };
+  const size_t nodes = Snapshot().node_count();
+  const uint64_t id = Make(Wanted(HoldKind::kDisable, target));
+  UntilInEffect(id);
+  EXPECT_EQ(physical(), wire::PortPhysicalState::kDisabled);
+  UntilQuiet();
+  EXPECT_EQ(Snapshot().node_count(), nodes - 1);
+  EXPECT_TRUE(View().subnet_up);
+  EXPECT_THAT(View().problems, IsEmpty());
+  EXPECT_THAT(View().policy->damped, IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+
+  harness_.Kill(sm_);
+  harness_.Start(sm_);
+  ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+  UntilInEffect(id);
+  EXPECT_EQ(physical(), wire::PortPhysicalState::kDisabled);
+
+  Delete(id);
+  UntilQuiet();
+  EXPECT_EQ(physical(), wire::PortPhysicalState::kLinkUp);
+  EXPECT_EQ(Snapshot().node_count(), nodes);
+  EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+  EXPECT_THAT(harness_.manager(sm_).holds.LoadHolds()->holds, IsEmpty());
+  EXPECT_THAT(View().policy->damped, IsEmpty());
+}
+
+// Deleted by a manager that dies before the port is enabled: the next one does it.
+TEST_F(CoreHolds, WhatWasDisabledIsEnabledAlsoAfterARestart) {
+  const PortRef port = Snapshot().port(HostPort())->peer;
+  const uint64_t id = Make(
+      Wanted(HoldKind::kDisable, policy::TargetOfPort(port, Snapshot(), nullptr, View().sm.port)));
+  UntilInEffect(id);
+  UntilQuiet();
+  const size_t nodes = Snapshot().node_count();
+  Delete(id);
+  harness_.Kill(sm_);
+  ASSERT_EQ(harness_.manager(sm_).holds.LoadHolds()->holds.size(), 1u);
+  harness_.Start(sm_);
+  ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+  UntilQuiet();
+  EXPECT_EQ(Snapshot().node_count(), nodes + 1);
+  EXPECT_THAT(harness_.manager(sm_).holds.LoadHolds()->holds, IsEmpty());
+}
+
 TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
   policy::Hold hold =
       Wanted(HoldKind::kDrain, SwitchTarget(Snapshot().port(HostPort())->peer.node));
