@@ -93,6 +93,45 @@ struct Topology {
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 
+struct Damping {
+  bool enabled = true;
+  uint32_t penalty = 1000;
+  uint32_t suppress = 3000;
+  uint32_t reuse = 750;
+  Duration half_life = std::chrono::minutes(5);
+  Duration max_suppress = std::chrono::minutes(30);
+  uint32_t max_suppressed = 128;
+  friend bool operator==(const Damping&, const Damping&) = default;
+};
+
+struct Holds {
+  uint32_t max = 10000;
+  uint32_t budget = 10;
+  uint32_t budget_per_mille = 5;
+  friend bool operator==(const Holds&, const Holds&) = default;
+};
+
+// Modes: "observe", "recommend" or "enforce".
+struct Conditions {
+  std::string link_flapping = "recommend";
+  std::string noisy_traps = "recommend";
+  uint32_t noisy_traps_count = 60;
+  Duration noisy_traps_window = std::chrono::seconds(90);
+  uint32_t trap_storm_count = 1000;
+  Duration trap_storm_window = std::chrono::seconds(10);
+  std::string unresponsive = "recommend";
+  uint32_t unresponsive_count = 5;
+  Duration unresponsive_window = std::chrono::minutes(10);
+  std::string set_errors = "recommend";
+  uint32_t set_errors_count = 5;
+  Duration set_errors_window = std::chrono::minutes(10);
+  uint32_t breaker_percent = 5;
+  Duration breaker_window = std::chrono::minutes(10);
+  uint32_t releases_per_week = 2;
+  std::vector<std::string> exclude;
+  friend bool operator==(const Conditions&, const Conditions&) = default;
+};
+
 struct Config {
   std::string fabric = "umad";
   std::string state_dir = "/var/lib/fabricd";
@@ -106,6 +145,9 @@ struct Config {
   Link link;
   Routing routing;
   Topology topology;
+  Damping damping;
+  Holds holds;
+  Conditions conditions;
   friend bool operator==(const Config&, const Config&) = default;
 };
 

@@ -99,11 +99,51 @@ void VisitFabricKeys(Visitor& visitor, C& c) {
 }
 
 template <typename Visitor, typename C>
+void VisitPolicyKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours, std::chrono::seconds;
+  const TimeRange window{seconds(1), hours(24)};
+  const NumberRange count{1, 1'000'000};
+  visitor.Flag("damping.enabled", kResweep, c.damping.enabled);
+  visitor.Number("damping.penalty", kResweep, c.damping.penalty, count);
+  visitor.Number("damping.suppress", kResweep, c.damping.suppress, count);
+  visitor.Number("damping.reuse", kResweep, c.damping.reuse, count);
+  visitor.Time("damping.half_life", kResweep, c.damping.half_life, window);
+  visitor.Time("damping.max_suppress", kResweep, c.damping.max_suppress, window);
+  visitor.Number("damping.max_suppressed", kResweep, c.damping.max_suppressed,
+                 NumberRange{0, 4096});
+  visitor.Number("holds.max", kResweep, c.holds.max, NumberRange{1, 1'000'000});
+  visitor.Number("holds.budget", kResweep, c.holds.budget, NumberRange{0, 1'000'000});
+  visitor.Number("holds.budget_per_mille", kResweep, c.holds.budget_per_mille,
+                 NumberRange{0, 1000});
+  visitor.Text("conditions.link_flapping", kResweep, c.conditions.link_flapping);
+  visitor.Text("conditions.noisy_traps", kResweep, c.conditions.noisy_traps);
+  visitor.Number("conditions.noisy_traps_count", kResweep, c.conditions.noisy_traps_count, count);
+  visitor.Time("conditions.noisy_traps_window", kResweep, c.conditions.noisy_traps_window, window);
+  visitor.Number("conditions.trap_storm_count", kResweep, c.conditions.trap_storm_count, count);
+  visitor.Time("conditions.trap_storm_window", kResweep, c.conditions.trap_storm_window, window);
+  visitor.Text("conditions.unresponsive", kResweep, c.conditions.unresponsive);
+  visitor.Number("conditions.unresponsive_count", kResweep, c.conditions.unresponsive_count, count);
+  visitor.Time("conditions.unresponsive_window", kResweep, c.conditions.unresponsive_window,
+               window);
+  visitor.Text("conditions.set_errors", kResweep, c.conditions.set_errors);
+  visitor.Number("conditions.set_errors_count", kResweep, c.conditions.set_errors_count, count);
+  visitor.Time("conditions.set_errors_window", kResweep, c.conditions.set_errors_window, window);
+  visitor.Number("conditions.breaker_percent", kResweep, c.conditions.breaker_percent,
+                 NumberRange{0, 100});
+  visitor.Time("conditions.breaker_window", kResweep, c.conditions.breaker_window, window);
+  visitor.Number("conditions.releases_per_week", kResweep, c.conditions.releases_per_week,
+                 NumberRange{0, 1000});
+  visitor.List("conditions.exclude", kResweep, c.conditions.exclude);
+}
+
+template <typename Visitor, typename C>
 void VisitKeys(Visitor& visitor, C& config) {
   VisitServiceKeys(visitor, config);
   VisitSmKeys(visitor, config);
   VisitWireKeys(visitor, config);
   VisitFabricKeys(visitor, config);
+  VisitPolicyKeys(visitor, config);
 }
 
 }  // namespace fabricd::config

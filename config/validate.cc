@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <regex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,6 +48,8 @@ class Validator {
     Keys();
     Windows();
     Routing();
+    Damping();
+    Conditions();
     Pattern("topology.rail_pattern", config_.topology.rail_pattern);
     Pattern("topology.host_pattern", config_.topology.host_pattern);
   }
@@ -128,6 +133,39 @@ class Validator {
             {"routing.balance"}, "expected all-to-all or shift");
     Require(config_.routing.roots.empty() || config_.routing.roots_file.empty(),
             {"routing.roots_file", "routing.roots"}, "cannot be used together with routing.roots");
+  }
+
+  void Damping() {
+    const config::Damping& damping = config_.damping;
+    Require(
+        damping.reuse < damping.suppress, {"damping.reuse", "damping.suppress"},
+        fmt::format("{} is not less than damping.suppress, {}", damping.reuse, damping.suppress));
+    // The cap on penalties: what decays to reuse within max_suppress.
+    const double half_lives = std::chrono::duration<double>(damping.max_suppress) /
+                              std::chrono::duration<double>(damping.half_life);
+    Require(damping.reuse * std::exp2(half_lives) >= damping.suppress,
+            {"damping.max_suppress", "damping.half_life", "damping.reuse", "damping.suppress"},
+            "is so short that no penalty reaches damping.suppress");
+  }
+
+  void Conditions() {
+    const config::Conditions& rules = config_.conditions;
+    for (const auto& [path, mode] : {std::pair("conditions.link_flapping", &rules.link_flapping),
+                                     {"conditions.noisy_traps", &rules.noisy_traps},
+                                     {"conditions.unresponsive", &rules.unresponsive},
+                                     {"conditions.set_errors", &rules.set_errors}})
+      Require(*mode == "observe" || *mode == "recommend" || *mode == "enforce", {path},
+              fmt::format("expected observe, recommend or enforce, got '{}'", *mode));
+    for (size_t i = 0; i < rules.exclude.size(); ++i) {
+      const std::string& text = rules.exclude[i];
+      uint64_t guid = 0;
+      const char* end = text.data() + text.size();
+      const bool prefixed = StartsWith(text, "0x");
+      const auto [stop, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), end, guid, 16);
+      if (!prefixed || error != std::errc() || stop != end || guid == 0)
+        faults_.Add(fmt::format("conditions.exclude[{}]", i),
+                    fmt::format("expected a GUID, got '{}'", text));
+    }
   }
 
   void Pattern(const char* path, const std::string& pattern) {

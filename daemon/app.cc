@@ -118,6 +118,41 @@ config::Config WithoutRestartKeys(config::Config wanted, const config::Config& r
 
 }  // namespace
 
+namespace {
+
+policy::ConditionMode ModeOf(const std::string& text) {
+  if (text == "observe") return policy::ConditionMode::kObserve;
+  return text == "enforce" ? policy::ConditionMode::kEnforce : policy::ConditionMode::kRecommend;
+}
+
+policy::PolicyOptions ToPolicyOptions(const config::Config& config) {
+  policy::PolicyOptions options;
+  options.damping = {config.damping.enabled,       config.damping.penalty,
+                     config.damping.suppress,      config.damping.reuse,
+                     config.damping.half_life,     config.damping.max_suppress,
+                     config.damping.max_suppressed};
+  options.holds = {config.holds.max, config.holds.budget, config.holds.budget_per_mille};
+  const config::Conditions& rules = config.conditions;
+  policy::ConditionOptions& conditions = options.conditions;
+  conditions.link_flapping = ModeOf(rules.link_flapping);
+  conditions.noisy_traps = {ModeOf(rules.noisy_traps), rules.noisy_traps_count,
+                            rules.noisy_traps_window};
+  conditions.trap_storm = {ModeOf(rules.noisy_traps), rules.trap_storm_count,
+                           rules.trap_storm_window};
+  conditions.unresponsive = {ModeOf(rules.unresponsive), rules.unresponsive_count,
+                             rules.unresponsive_window};
+  conditions.set_errors = {ModeOf(rules.set_errors), rules.set_errors_count,
+                           rules.set_errors_window};
+  conditions.breaker_percent = rules.breaker_percent;
+  conditions.breaker_window = rules.breaker_window;
+  conditions.releases_per_week = rules.releases_per_week;
+  for (const std::string& text : rules.exclude)
+    conditions.exclude.emplace_back(std::strtoull(text.c_str(), nullptr, 16));
+  return options;
+}
+
+}  // namespace
+
 absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   auto m_keys = ReadMKeys(config.sm.guid2mkey_file);
   if (!m_keys.ok()) return m_keys.status();
@@ -160,6 +195,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
                                                               : routing::BalancePolicy::kAllToAll;
   options.sweep.settle_after = config.routing.settle_after;
   options.routing.threads = static_cast<int>(config.routing.threads);
+  options.policy = ToPolicyOptions(config);
   return options;
 }
 

@@ -2,7 +2,6 @@
 #include "sweep/core.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "common/breakage.h"
@@ -103,7 +102,7 @@ Instant Core::NextDeadline() const {
   if (IsIdleMaster() && !light_)
     next = std::min({next, next_light_, next_heavy_, planner_.NextStepTime()});
   if (MaySurvey()) next = std::min(next, suspects_.due());
-  if (survey_) next = std::min(next, survey_->NextDeadline());
+  if (survey_ && !holding_news_) next = std::min(next, survey_->NextDeadline());
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -136,7 +135,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, devices_);
+        Programmer::NoteLate(completion, builder_, devices_);
       break;
     case Owner::kSurvey:
       if (survey_) survey_->OnCompletion(completion, now);
@@ -257,15 +256,15 @@ void Core::OnTimer(Instant now) {
 // Goes on with whatever has become possible.
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
-  if (survey_) AdvanceSurvey(now);
   if (programmer_) AdvanceProgramming(now);
+  if (survey_) AdvanceSurvey(now);
   if (light_ && light_->done()) FinishLightSweep(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && !survey_;
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
   else if (!wanted_reroute_.empty() && MaySurvey() && planner_.plan())
-    StartRerouting(std::exchange(wanted_reroute_, {}), now);
+    Reroute({}, std::exchange(wanted_reroute_, {}), now, now);
 }
 
 // ---- heavy sweep
@@ -432,7 +431,6 @@ void Core::StartProgramming(Instant now) {
   const uint64_t id = next_id_++;
   wanted_reroute_.clear();
   planned_intent_ = remediation_.generation();
-  planned_disabled_ = remediation_.intent().disabled;
   effects_.compute = planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, now);
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_;
   if (effects_.compute->check_cables) awaited_cables_ = id;
@@ -451,17 +449,6 @@ void Core::StartSettling(Instant now) {
   reroute_.Begin("settling", "subnet", now, now, engine_.statistics());
   scope_.emplace();
   StartProgramming(now);
-}
-
-// Another intent. Ports that are to go down or to come up again are looked at for it.
-void Core::StartRerouting(const std::string& why, Instant now) {
-  const std::vector<PortRef>& wanted = remediation_.intent().disabled;
-  std::vector<PortRef> changed;
-  std::set_symmetric_difference(wanted.begin(), wanted.end(), planned_disabled_.begin(),
-                                planned_disabled_.end(), std::back_inserter(changed));
-  std::vector<NodeIndex> touched;
-  for (PortRef port : changed) touched.push_back(port.node);
-  Reroute(std::move(touched), why, now, now);
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
@@ -601,6 +588,8 @@ void Core::StartSurvey(SurveyTask task, Instant now) {
 
 void Core::AdvanceSurvey(Instant now) {
   survey_->Advance(now);
+  // A plan that is being made comes first: changes that keep coming would else starve all of them.
+  if (IsHoldingNews(now)) return;
   if (survey_->HasNews(now)) OnNews(survey_->TakeNews(), now);
   if (!survey_ || !survey_->done()) return;
   const std::unique_ptr<Survey> done = std::move(survey_);
@@ -611,6 +600,11 @@ void Core::AdvanceSurvey(Instant now) {
   snapshot_ = builder_.Build();  // What needs no writing, such as the other end of what is lost.
   remediation_.OnSnapshot(now);
   if (phase_ == Phase::kSurveying) SetPhase(Phase::kIdle);
+}
+
+bool Core::IsHoldingNews(Instant now) {
+  const bool urgent = scope_ && goal_ == routing::ReplanGoal::kUrgent;
+  return holding_news_ = programmer_ && urgent && planner_.AwaitsPlan() && survey_->HasNews(now);
 }
 
 void Core::OnNews(SurveyNews news, Instant now) {
@@ -662,7 +656,8 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, Ins
     Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
     std::vector<mad::Completion> dropped;
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
-    for (const mad::Completion& completion : dropped) Programmer::NoteLate(completion, devices_);
+    for (const mad::Completion& completion : dropped)
+      Programmer::NoteLate(completion, builder_, devices_);
     programmer_.reset();
   }
   if (scope_) {

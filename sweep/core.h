@@ -89,7 +89,6 @@ class Core {
   void OnCommand(const SweepCommand& command, Instant now);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
-  void StartRerouting(const std::string& why, Instant now);
   void OnTimer(Instant now);
   void Advance(Instant now);
 
@@ -106,6 +105,7 @@ class Core {
 
   bool MaySurvey() const;
   void AdvanceSurvey(Instant now);
+  bool IsHoldingNews(Instant now);
   void OnNews(SurveyNews news, Instant now);
   void TellOfNodes(const SurveyNews& news, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
@@ -151,7 +151,8 @@ class Core {
   std::unique_ptr<LightSweep> light_;
   Suspects suspects_;
   std::unique_ptr<Survey> survey_;
-  uint8_t run_ = 0;  // Of the programmer.
+  bool holding_news_ = false;  // What the survey found waits for a plan that is being made.
+  uint8_t run_ = 0;            // Of the programmer.
   // What the next programmer is to look at. nullopt: everything.
   std::optional<std::vector<NodeIndex>> scope_;
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
@@ -181,11 +182,10 @@ class Core {
   Effects effects_;
   Mastership mastership_;  // Writes into effects_.log, as does:
   Planner planner_;
-  Remediation remediation_;                // Writes into effects_.
-  std::string wanted_reroute_;             // The intent has changed since the last plan was asked
-                                           // for; why.
-  uint64_t planned_intent_ = 0;            // Generation of the intent that is being programmed,
-  std::vector<PortRef> planned_disabled_;  // and its disabled ports.
+  Remediation remediation_;      // Writes into effects_.
+  std::string wanted_reroute_;   // The intent has changed since the last plan was asked
+                                 // for; why.
+  uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 
 }  // namespace fabricd::sweep

@@ -146,9 +146,10 @@ routing::AppliedTables DeviceTable::Applied() const {
       if (lft.Knows(block)) continue;
       std::array<uint8_t, AppliedLft::kBlock> nothing;
       nothing.fill(routing::kNoRoute);
-      const auto* maybe = lft.Maybe(block);
-      tables.unsure.push_back(
-          {NodeIndex(i), static_cast<uint16_t>(block), maybe != nullptr ? *maybe : nothing});
+      if (const auto* maybe = lft.Maybe(block))
+        tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), *maybe});
+      else  // Never read: what it holds is anybody's guess, and is replaced.
+        tables.rows[i].WriteBlock(block, nothing.data());
     }
   }
   return tables;

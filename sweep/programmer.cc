@@ -83,16 +83,23 @@ void Programmer::SetPush(routing::PushPlan push) {
   tables_ = Tables::kPushing;
 }
 
-void Programmer::NoteLate(const mad::Completion& completion, DeviceTable& devices) {
+void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
+                          DeviceTable& devices) {
   const NodeIndex node(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
-  if (static_cast<What>(completion.cookie >> 56 & 0xF) != What::kBlock) return;
-  AppliedLft& lft = devices.Lft(node);
-  if (completion.outcome == mad::Completion::Outcome::kCancelled) {
-    lft.Unsent(completion.modifier);
-    return;
+  const PortRef port{node, PortNum(static_cast<uint8_t>(completion.cookie >> 32))};
+  if (completion.method != wire::Method::kSet) return;
+  if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
+    AppliedLft& lft = devices.Lft(node);
+    if (completion.outcome == mad::Completion::Outcome::kCancelled)
+      return lft.Unsent(completion.modifier);
+    lft.Landed(completion.modifier);
+    if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
+  } else if (IsOk(completion) && builder.node(node) != nullptr) {
+    if (completion.attribute == wire::AttributeId::kPortInfo)
+      builder.SetPortInfo(port, wire::PortInfo::Decode(completion.response.data));
+    else if (completion.attribute == wire::AttributeId::kSwitchInfo)
+      builder.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
   }
-  lft.Landed(completion.modifier);
-  if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
 }
 
 // What a device that took long has to be told first differs: where everything is to be looked at,

@@ -82,7 +82,8 @@ class Programmer {
     return static_cast<uint8_t>(completion.cookie >> 24) == input_.run;
   }
   // Of a Programmer that is gone: what a table holds is known again, or may be written again.
-  static void NoteLate(const mad::Completion& completion, DeviceTable& devices);
+  static void NoteLate(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
+                       DeviceTable& devices);
   // Hands as many requests to the engine as it should hold, and goes to the next stage when due.
   void Feed();
 

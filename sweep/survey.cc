@@ -136,7 +136,11 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
-    case Ask::kClear: ReadPorts(subject.node); break;
+    case Ask::kClear:
+      if (IsOk(completion))
+        builder_.SetSwitchInfo(subject.node, wire::SwitchInfo::Decode(completion.response.data));
+      ReadPorts(subject.node);
+      break;
     case Ask::kStates: OnStates(subject.node, completion); break;
     case Ask::kPort: OnPort(subject, completion); break;
     case Ask::kConfirm: OnConfirm(subject, completion); break;
