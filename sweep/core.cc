@@ -32,7 +32,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
-                   std::move(holds)) {
+                   IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 

@@ -52,6 +52,7 @@ void Cast::AddManager(sweep::CoreOptions core) {
   manager.on_log = [this, number](const sweep::LogRecord& record) {
     callbacks_.note(fmt::format("[{}] {}", number, record.text));
   };
+  manager.on_finished = callbacks_.on_finished;
   const Duration wait = first ? Duration::zero() : UpTo(seconds(2), rng_);
   simulation_.At(simulation_.now() + wait, [this, number] { Start(number); });
 }

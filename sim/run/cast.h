@@ -27,6 +27,8 @@ class Cast {
     std::function<void(const std::string& text)> note;
     // This manager is about to start, on its `host` and with an empty memory.
     std::function<void(size_t manager)> on_start;
+    // A manager has finished somebody's command.
+    std::function<void(const sweep::FinishedCommand& finished)> on_finished;
   };
 
   // All that it is given by reference outlives it, and it outlives the simulation's last step.

@@ -126,7 +126,8 @@ std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
   return names;
 }
 
-std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit) {
+std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
+                                     const absl::flat_hash_set<PortRef>& isolated) {
   const std::vector<EndPort> ports = EndPorts(fabric);
   const std::vector<uint32_t> part = SwitchParts(fabric);
   struct Source {
@@ -143,6 +144,7 @@ std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit) {
     const bool leaves =
         device.IsSwitch() || device.port(port.ref.port).info.port_state == wire::PortState::kActive;
     if (!start.IsNone()) sources.push_back({&port, start, leaves});
+    if (isolated.contains(port.ref)) continue;
     for (int path = 0; !start.IsNone() && path < port.lids; ++path)
       destinations.emplace_back(static_cast<uint16_t>(port.base.value() + path), &port);
   }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <absl/container/flat_hash_set.h>
+
 #include "routing/plan.h"
 #include "sim/sim_fabric.h"
 
@@ -19,8 +21,9 @@ namespace fabricd::sim {
 // Ports with a link whose state is not ACTIVE.
 std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit = 10);
 // (source, LID of a destination) of end ports that cables connect, where data from the source does
-// not arrive.
-std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit = 10);
+// not arrive. To those of `isolated` none has to.
+std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit = 10,
+                                     const absl::flat_hash_set<PortRef>& isolated = {});
 // Switches that send a LID in a circle. (BrokenPairs names the pairs that suffer; here also LIDs
 // that nobody holds count.)
 std::vector<std::string> Loops(const SimFabric& fabric, size_t limit = 10);

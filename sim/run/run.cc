@@ -15,6 +15,7 @@
 #include "sim/run/fault_injector.h"
 #include "sim/run/mad_watch.h"
 #include "sim/run/observers.h"
+#include "sim/run/operators.h"
 #include "sim/run/places.h"
 #include "sim/run/simulation.h"
 #include "sim/run/table_watch.h"
@@ -50,6 +51,7 @@ constexpr const char* kCheckers[] = {
     "transient loop",
     "transient cut",
     "transient credit loop",
+    "holds",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -103,7 +105,12 @@ class Run {
         injector_(simulation_, places_, drawn_, rng_, [this](const auto& text) { Note(text); }),
         cast_(simulation_, places_, injector_, drawn_, rng_,
               {.note = [this](const auto& text) { Note(text); },
-               .on_start = [this](size_t manager) { OnStart(manager); }}) {
+               .on_start = [this](size_t manager) { OnStart(manager); },
+               .on_finished = [this](const auto& finished) { operators_.OnFinished(finished); }}),
+        operators_(
+            simulation_, places_, drawn_, rng_,
+            {.note = [this](const auto& text) { Note(text); },
+             .on_unwanted = [this](PortRef port) { table_watch_.SetUnwanted(port, true); }}) {
     result_.drawn = drawn_;
     observers_.Add(&watch_);
     observers_.Add(&injector_);
@@ -120,8 +127,10 @@ class Run {
     injector_.Plan();
     cast_.PlanKills();
     injector_.PlanPartitions();
+    operators_.Plan();
     LiveThroughFaults();
     injector_.Stop();
+    operators_.Stop();
     cast_.StopKills();
     Settle();
     if (cast_.HasForeignMaster()) {
@@ -239,7 +248,8 @@ class Run {
     else
       FailAll("tables", TablesUnlikePlan(fabric, *master->view->snapshot, *master->view->plan));
     FailAll("loops", Loops(fabric));
-    FailAll("unreachable", BrokenPairs(fabric));
+    FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Isolated()));
+    FailAll("holds", operators_.Findings(*master));
     FailAll("P_Keys", PKeyFaults(fabric));
   }
 
@@ -284,6 +294,7 @@ class Run {
   Places places_;
   FaultInjector injector_;
   Cast cast_;
+  Operators operators_;
   Instant two_masters_since_ = kNever;
 };
 

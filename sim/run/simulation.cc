@@ -85,7 +85,10 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     if (manager.on_log) manager.on_log(record);
     manager.log.push_back(std::move(record));
   }
-  for (auto& finished : effects.finished) manager.finished.push_back(std::move(finished));
+  for (auto& finished : effects.finished) {
+    if (manager.on_finished) manager.on_finished(finished);
+    manager.finished.push_back(std::move(finished));
+  }
   if (effects.set_is_sm) fabric_.SetIsSm(now_, manager.host, *effects.set_is_sm);
   if (effects.publish) manager.view = std::move(effects.publish);
   Enter(Part::kFabric);

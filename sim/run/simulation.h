@@ -51,6 +51,7 @@ struct Manager {
   // Sees each MAD that arrives, and may change it; false: it is lost.
   std::function<bool(mad::IncomingMad&)> tamper;
   std::function<void(const sweep::LogRecord&)> on_log;
+  std::function<void(const sweep::FinishedCommand&)> on_finished;
   bool persist_fails = false;
   Duration store_time{}, plan_time{};  // How long a write and a plan take.
 

@@ -35,7 +35,7 @@ struct Case {
   Breakage breakage;
   const char* checker;        // As sim::CheckerNames has it.
   const char* finding;        // A regular expression of what it says.
-  FaultValue faults[2] = {};  // In every seed; all others are zero.
+  FaultValue faults[3] = {};  // In every seed; all others are zero.
   uint32_t window_max = 128;  // Requests in flight.
   bool watch_tables = false;
   uint64_t first_seed = 1;  // The faults of some seeds leave nothing to find.
@@ -89,6 +89,11 @@ constexpr Case kCases[] = {
      128,
      true,
      2},
+    {"Holds",
+     Breakage::kHoldsForgotten,
+     "holds",
+     "hold [0-9]+ is gone",
+     {{&sim::Faults::holds, 20}, {&sim::Faults::kills, 20}, {&sim::Faults::phase_s, 20}}},
     {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
 };
 
