@@ -276,6 +276,7 @@ void Core::WantSweep(std::string why) {
 void Core::StartHeavySweep(std::string why, Instant now) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
+  devices_.LoseTrack();
   light_.reset();
   programmer_.reset();
   survey_.reset();
@@ -356,6 +357,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
 void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
+  devices_.LoseTrack();
   programmer_.reset();
   survey_.reset();
   suspects_.Clear();

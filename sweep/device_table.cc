@@ -182,6 +182,11 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
   return request;
 }
 
+void DeviceTable::LoseTrack() {
+  busy_.clear();
+  for (AppliedLft& lft : lfts_) lft.LandAll();
+}
+
 void DeviceTable::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   lanes_.Clear();

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -42,6 +43,9 @@ class AppliedLft {
   void Sent(size_t block, const std::array<uint8_t, kBlock>& bytes);
   // Answered or given up.
   void Landed(size_t block);
+  void LandAll() {
+    for (auto& [block, flight] : flights_) flight.landed = true;
+  }
   // It did not leave after all.
   void Unsent(size_t block);
   bool IsInFlight(size_t block) const {
@@ -126,6 +130,17 @@ class DeviceTable {
   PKeyBlocks& PKeys(PortRef port) { return pkeys_[port]; }
   const PKeyBlocks* FindPKeys(PortRef port) const;
 
+  // A Set of this attribute is under way: another one would not know what it changes.
+  using Busy = std::tuple<PortRef, wire::AttributeId>;
+  void SetBusy(PortRef port, wire::AttributeId attribute) { busy_.insert({port, attribute}); }
+  void ClearBusy(PortRef port, wire::AttributeId attribute) { busy_.erase({port, attribute}); }
+  bool IsBusy(PortRef port, wire::AttributeId attribute) const {
+    return busy_.contains({port, attribute});
+  }
+
+  // No answers will come any more to what is under way.
+  void LoseTrack();
+
   // A PortInfo Set that the device answered without taking every value: not repeated while the wish
   // and what the device shows stay the same.
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
@@ -155,6 +170,7 @@ class DeviceTable {
   AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
   absl::flat_hash_map<PortRef, uint64_t> settled_;
+  std::set<Busy> busy_;
 };
 
 }  // namespace fabricd::sweep

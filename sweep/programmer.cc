@@ -2,6 +2,7 @@
 #include "sweep/programmer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <absl/hash/hash.h>
 
@@ -88,6 +89,7 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
   const NodeIndex node(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
   const PortRef port{node, PortNum(static_cast<uint8_t>(completion.cookie >> 32))};
   if (completion.method != wire::Method::kSet) return;
+  devices.ClearBusy(port, completion.attribute);
   if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
     AppliedLft& lft = devices.Lft(node);
     if (completion.outcome == mad::Completion::Outcome::kCancelled)
@@ -348,14 +350,30 @@ bool Programmer::IsLinkReady(const fabric::Node& node, const fabric::Port& port)
 
 void Programmer::Feed() {
   while (!done()) {
-    if (stage_ == Stage::kTables) {
-      if (!FeedTables()) return;
-    } else {
-      while (next_ < items_.size() && engine_.queued() < kReady) Send(items_[next_++]);
-      if (next_ < items_.size() || outstanding_ > 0) return;
-    }
+    if (!(stage_ == Stage::kTables ? FeedTables() : FeedItems())) return;
     EnterStage(StageAfter(stage_));
   }
+}
+
+// True: the stage has ended.
+bool Programmer::FeedItems() {
+  const auto is_busy = [this](const Item& item) {
+    const auto attribute = item.what == What::kSwitchInfo ? wire::AttributeId::kSwitchInfo
+                                                          : wire::AttributeId::kPortInfo;
+    return devices_.IsBusy({item.node, item.port}, attribute);
+  };
+  if (next_ == items_.size() && !std::all_of(deferred_.begin(), deferred_.end(), is_busy)) {
+    items_ = std::exchange(deferred_, {});
+    next_ = 0;
+  }
+  while (next_ < items_.size() && engine_.queued() < kReady) {
+    const Item item = items_[next_++];
+    if (is_busy(item))
+      deferred_.push_back(item);
+    else
+      Send(item);
+  }
+  return next_ == items_.size() && outstanding_ == 0 && deferred_.empty();
 }
 
 // Tables that were never read carry nothing: they are written in any order.
@@ -394,6 +412,8 @@ void Programmer::Submit(mad::SmpRequest request, const Item& item) {
                    static_cast<uint64_t>(item.port.value()) << 32 |
                    static_cast<uint64_t>(input_.run) << 24 | item.node.value();
   ++outstanding_;
+  if (request.method == wire::Method::kSet)
+    devices_.SetBusy({item.node, item.port}, request.attribute);
   engine_.Submit(std::move(request));
 }
 
@@ -502,6 +522,13 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
     push_.OnAnswer(write.node, write.block, ready);
     return;
   }
+  // What a write was for may have come about: its block was not sure to hold what it does.
+  const bool same = lft.Knows(write.block) &&
+                    std::equal(table.port.begin(), table.port.end(), lft.row().block(write.block));
+  if (same) {
+    push_.OnAnswer(write.node, write.block, true);
+    return;
+  }
   lft.Sent(write.block, table.port);
   ++blocks_written_;
   written_.insert(write.node);
@@ -555,6 +582,8 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
                   PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
                   static_cast<What>(completion.cookie >> 56 & 0xF)};
   if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
+  if (completion.method == wire::Method::kSet)
+    devices_.ClearBusy({item.node, item.port}, completion.attribute);
   if (item.what == What::kBlock) devices_.Lft(item.node).Landed(item.block);
   if (!IsOk(completion)) {
     if (item.what == What::kBlock) push_.OnAnswer(item.node, item.block, false);

@@ -133,6 +133,7 @@ class Programmer {
   Stage StageAfter(Stage stage) const;
   template <typename Visit>
   void ForEachInScope(Visit&& visit) const;
+  bool FeedItems();
   bool FeedTables();
   void ListTables();
   std::vector<routing::TableWrite> ListDifferences() const;
@@ -189,6 +190,7 @@ class Programmer {
   Stage stage_ = Stage::kReadTables;
   std::vector<Item> items_;  // Of this stage.
   size_t next_ = 0;
+  std::vector<Item> deferred_;  // Something of an earlier run is under way there.
   size_t outstanding_ = 0;
   size_t failures_ = 0;
   absl::flat_hash_set<NodeIndex> changed_meanwhile_;
