@@ -86,6 +86,7 @@ class Topology:
         ends = {frozenset(((n, port), (peer, peer_port)))
                 for n, ports in links.items() for port, peer, peer_port in ports}
         self.links = len(ends)
+        self.cables = sorted(tuple(sorted(pair)) for pair in ends if len(pair) == 2)
         self.ca_ports = sum(1 for pair in ends for end in pair if end[0] in self.cas)
         self.roots = self.find_roots(links)
         self.sm_host = next(n for n in self.cas if links[n])
@@ -101,6 +102,7 @@ class Topology:
                 if peer in peers and peer not in rank:
                     rank[peer] = rank[at] + 1
                     queue.append(peer)
+        self.rank = rank
         tops = [s for s in rank
                 if all(rank.get(peer, -1) < rank[s] for peer in peers[s] if peer in peers)]
         return sorted("0x" + self.switch_guids[s].zfill(16) for s in tops)
@@ -209,6 +211,10 @@ class Simulator:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RunError("ibsim did not start: " + text[-500:].decode(errors="replace"))
             time.sleep(0.05)
+
+    def command(self, line):
+        """Types a line at the console."""
+        os.write(self.console, line.encode("ascii") + b"\n")
 
     def stop(self):
         stop_process(self.process)

@@ -264,7 +264,7 @@ void Core::Advance(Instant now) {
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
   else if (!wanted_reroute_.empty() && MaySurvey() && planner_.plan())
-    Reroute({}, std::exchange(wanted_reroute_, {}), now, now);
+    Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
 }
 
 // ---- heavy sweep
@@ -448,7 +448,8 @@ void Core::StartProgramming(Instant now) {
 void Core::StartSettling(Instant now) {
   goal_ = routing::ReplanGoal::kWhole;
   report_.Begin(SweepKind::kSettle, now, engine_.statistics());
-  reroute_.Begin("settling", "subnet", now, now, engine_.statistics());
+  reroute_.Begin(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now, now,
+                 engine_.statistics());
   scope_.emplace();
   StartProgramming(now);
 }
@@ -618,7 +619,7 @@ void Core::OnNews(SurveyNews news, Instant now) {
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
   const SurveyTask& task = survey_->task();
   if (!news.touched.empty() || !news.gone.empty())
-    Reroute(std::move(news.touched), task.cause, task.since, now);
+    Reroute(std::move(news.touched), task.cause, SubjectOf(news), task.since, now);
 }
 
 void Core::TellOfNodes(const SurveyNews& news, Instant now) {
@@ -645,8 +646,8 @@ void Core::TellOfNodes(const SurveyNews& news, Instant now) {
 // What was touched is planned for and programmed. Programming that is under way ends: what it wrote
 // is applied, what it has in flight is not written again before it is known, and what it left is a
 // difference like any other.
-void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
-                   Instant now) {
+void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
+                   Instant since, Instant now) {
   scope_ = std::move(touched);
   goal_ = routing::ReplanGoal::kUrgent;
   SweepKind kind = SweepKind::kTargeted;
@@ -671,7 +672,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, Ins
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   changed_ = true;
-  reroute_.Begin(cause, "subnet", since, now, engine_.statistics());
+  reroute_.Begin(cause, std::move(subject), since, now, engine_.statistics());
   AssignLidsAndGo(now);
 }
 
@@ -691,6 +692,13 @@ void Core::Retry(Instant now) {
       if (!node->IsSwitch() && !port.peer.IsNone()) task.ports.push_back(port.peer);
   }
   StartSurvey(std::move(task), now);
+}
+
+// The first link of what was found.
+std::string Core::SubjectOf(const SurveyNews& news) const {
+  if (news.about.IsNone()) return "subnet";
+  if (news.peer.IsNone()) return NameOf(news.about);
+  return fmt::format("{} ↔ {}", NameOf(news.about), NameOf(news.peer));
 }
 
 std::string Core::NameOf(PortRef port) const {

@@ -108,14 +108,15 @@ class Core {
   bool IsHoldingNews(Instant now);
   void OnNews(SurveyNews news, Instant now);
   void TellOfNodes(const SurveyNews& news, Instant now);
-  void Reroute(std::vector<NodeIndex> touched, const std::string& cause, Instant since,
-               Instant now);
+  void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
+               Instant since, Instant now);
   void Retry(Instant now);
   void StartSurvey(SurveyTask task, Instant now);
   // The switch that has this LID, or that faces the end port which has it.
   PortRef SwitchPortOf(Lid lid) const;
   void Suspect(PortRef port, const std::string& cause, Instant now);
   std::string NameOf(PortRef port) const;
+  std::string SubjectOf(const SurveyNews& news) const;
   void Happen(std::optional<fabric::FabricEvent> event);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }

@@ -45,6 +45,8 @@ class Planner {
   bool has_answer() const { return has_answer_; }
   // The plan is one of least change.
   bool is_provisional() const { return settle_at_ != kNever; }
+  // It leaves pairs pending.
+  bool is_urgent() const { return is_urgent_; }
 
   // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
   Instant NextStepTime() const {

@@ -87,9 +87,9 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   }
   auto info = wire::SwitchInfo::Decode(completion.response.data);
   const bool had_tables = builder_.node(node)->switch_info->linear_fdb_top != 0;
-  if (had_tables && info.linear_fdb_top == 0) {
-    devices_.ForgetWritten(node);
-    Touch(node);
+  if (had_tables && info.linear_fdb_top == 0) {  // It has started anew.
+    ExploreAgain(node);
+    return;
   }
   const bool dirty = info.port_state_change;
   wire::SwitchInfo seen = info;
@@ -99,6 +99,17 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
     Submit(devices_.Set(node, 0, info), Ask::kClear, {node, PortNum(0)});
   else
     ReadPorts(node);
+}
+
+// All of a switch that is known, by the discovery, through a neighbour that leads there.
+void Survey::ExploreAgain(NodeIndex index) {
+  for (const fabric::Port& port : builder_.node(index)->ports) {
+    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+    if (neighbour == nullptr || (!neighbour->IsSwitch() && port.peer != local_)) continue;
+    rose_.push_back(port.peer);
+    return;
+  }
+  news_.needs_sweep = fmt::format("switch {} has started anew", builder_.node(index)->guid());
 }
 
 void Survey::ReadPorts(NodeIndex index) {
@@ -203,12 +214,19 @@ void Survey::Lose(PortRef port, PortRef peer) {
   if (node == nullptr) return;  // The end of a link that is known to be lost.
   builder_.Unlink(port);
   paths_dirty_ = lost_something_ = true;
+  NoteFirst(port, peer);
   Touch(port.node);
   Touch(peer.node);
   if (node->IsSwitch())
     unconfirmed_.push_back(peer);
   else
     builder_.SetPortUnknown(peer);
+}
+
+void Survey::NoteFirst(PortRef port, PortRef peer) {
+  if (!news_.about.IsNone()) return;
+  news_.about = port;
+  news_.peer = peer;
 }
 
 void Survey::Touch(NodeIndex node) {
@@ -304,6 +322,7 @@ void Survey::FinishExploring() {
     Touch(port.node);
     Touch(peer.node);
     news_.links_rose = true;
+    NoteFirst(port, peer);
   }
   // New ways may be shorter, and what was cut off from a port may be reached again.
   paths_dirty_ = true;

@@ -25,6 +25,7 @@
 namespace fabricd::sweep {
 
 struct SurveyNews {
+  PortRef about, peer;      // The first link of it; `peer` may be none.
   bool links_rose = false;  // Somebody stands behind a port where nobody was known before.
   // Nodes that have to be looked at by the programmer. Sorted.
   std::vector<NodeIndex> touched;
@@ -67,6 +68,7 @@ class Survey {
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
   void ReleaseLevels(Instant now);
   void ReadSwitch(NodeIndex node);
+  void ExploreAgain(NodeIndex node);
   void ReadPorts(NodeIndex node);
   void ReadPort(PortRef port, Ask ask);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
@@ -74,6 +76,7 @@ class Survey {
   void OnPort(PortRef port, const mad::Completion& completion);
   void OnConfirm(PortRef port, const mad::Completion& completion);
   void Lose(PortRef port, PortRef peer);
+  void NoteFirst(PortRef port, PortRef peer);
   void Touch(NodeIndex node);
   void Repath(Instant now);
   void Remove(NodeIndex node);
