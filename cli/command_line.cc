@@ -273,7 +273,7 @@ class CommandLine {
     CLI::App* readiness = app_.add_subcommand(
         "readiness", "Show whether hosts can take jobs; exit 1 unless all are READY");
     readiness->add_option("host", names_, "hosts, hostlists; none: all");
-    OnCall(readiness, [this](Client& client) { return Readiness(client, globals_, names_); });
+    OnCall(readiness, [this](Client& client) { return ShowReadiness(client, globals_, names_); });
   }
 
   void AddEvents() {

@@ -269,7 +269,8 @@ Result Acknowledge(Client& client, const Globals& globals, const std::vector<std
   return failures.Take();
 }
 
-Result Readiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts) {
+Result ShowReadiness(Client& client, const Globals& globals,
+                     const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
   for (const std::string& word : hosts) {
     if (Result result = AddNames(word, false, &names); !result.ok()) return result;

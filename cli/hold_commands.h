@@ -41,7 +41,7 @@ Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
 
 Result Acknowledge(Client& client, const Globals& globals, const std::vector<std::string>& ids);
 // kFailure when a host is not READY.
-Result Readiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts);
+Result ShowReadiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts);
 
 // Until `condition` holds of every host (ready or condition=FabricReady, held, in-effect, released)
 // or hold (in-effect, acknowledged, deleted), or the timeout ends: kUnavailable.

@@ -499,14 +499,6 @@ void Core::FinishProgramming(Instant now) {
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
-  for (NodeIndex node : done->changed_meanwhile()) {
-    const fabric::Node* changed = snapshot_->node(node);
-    if (changed == nullptr) continue;
-    if (changed->IsSwitch()) suspects_.Add(node, "a port changed meanwhile", now);
-    for (const fabric::Port& port : changed->ports)
-      if (!changed->IsSwitch() && !port.peer.IsNone())
-        Suspect({port.peer.node, PortNum(0)}, "a port changed meanwhile", now);
-  }
   undone_.clear();
   undone_.insert(done->undone().begin(), done->undone().end());
   const bool complete = done->failures() == 0 && done->has_plan();
@@ -517,6 +509,25 @@ void Core::FinishProgramming(Instant now) {
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
   EndSweep(report_.kind(), !complete || !up, now);
+  LookAgain(done->changed_meanwhile(), now);
+}
+
+// Ports that came up while they were programmed may have been armed before they were configured:
+// their nodes are read and programmed again.
+void Core::LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now) {
+  SurveyTask task{{}, {}, "a port changed meanwhile", now, /*thorough=*/true};
+  for (NodeIndex index : nodes) {
+    const fabric::Node* node = snapshot_->node(index);
+    if (node == nullptr) continue;
+    if (node->IsSwitch()) task.switches.push_back(index);
+    for (const fabric::Port& port : node->ports)
+      if (!node->IsSwitch() && !port.peer.IsNone()) task.switches.push_back(port.peer.node);
+  }
+  std::sort(task.switches.begin(), task.switches.end());
+  task.switches.erase(std::unique(task.switches.begin(), task.switches.end()), task.switches.end());
+  if (task.switches.empty()) return;
+  if (MaySurvey()) return StartSurvey(std::move(task), now);
+  for (NodeIndex index : task.switches) suspects_.Add(index, task.cause, now);
 }
 
 bool Core::AllLinksActive() {

@@ -102,6 +102,7 @@ class Core {
   void StartSettling(Instant now);
   void AdvanceProgramming(Instant now);
   void FinishProgramming(Instant now);
+  void LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now);
 
   bool MaySurvey() const;
   void AdvanceSurvey(Instant now);

@@ -115,14 +115,18 @@ Programmer::Stage Programmer::StageAfter(Stage stage) const {
   return static_cast<Stage>(static_cast<uint8_t>(stage) + 1);
 }
 
+// Without those that a survey has dropped meanwhile.
 template <typename Visit>
 void Programmer::ForEachInScope(Visit&& visit) const {
+  const auto visit_living = [&](const fabric::Node& node) {
+    if (builder_.node(node.index) != nullptr) visit(node);
+  };
   if (!input_.scope) {
-    input_.snapshot->ForEachNode(visit);
+    input_.snapshot->ForEachNode(visit_living);
     return;
   }
   for (NodeIndex index : *input_.scope)
-    if (const fabric::Node* node = input_.snapshot->node(index)) visit(*node);
+    if (const fabric::Node* node = input_.snapshot->node(index)) visit_living(*node);
 }
 
 void Programmer::EnterStage(Stage stage) {
@@ -320,7 +324,9 @@ void Programmer::ListStates(What what, wire::PortState from) {
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
       if (IsBroken(Breakage::kPortNotArmed) && num == 1) continue;
-      if (port.known && port.info.port_state == from && IsLinkReady(node, port))
+      // A link that was found since has not been configured.
+      const bool is_new = num >= old.ports.size() || old.ports[num].peer != port.peer;
+      if (port.known && !is_new && port.info.port_state == from && IsLinkReady(node, port))
         items_.push_back({node.index, 0, PortNum(static_cast<uint8_t>(num)), what});
     }
   });
@@ -477,6 +483,12 @@ bool Programmer::SendPKeys(const Item& item) {
 bool Programmer::SendConfigure(const Item& item) {
   const fabric::Node& node = *builder_.node(item.node);
   const fabric::Port& port = node.port(item.port);
+  // A survey has found it linked otherwise: it is configured, and armed, by the run that follows.
+  const fabric::Port* seen = input_.snapshot->port({item.node, item.port});
+  if (seen == nullptr || seen->peer != port.peer) {
+    unconfigured_.insert({item.node, item.port});
+    return false;
+  }
   const bool came_up = port.info.port_state == wire::PortState::kInit;
   const bool reregister = input_.reregister_all || came_up;
   const auto wish =
@@ -585,8 +597,13 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   if (completion.method == wire::Method::kSet)
     devices_.ClearBusy({item.node, item.port}, completion.attribute);
   if (item.what == What::kBlock) devices_.Lft(item.node).Landed(item.block);
-  if (!IsOk(completion)) {
+  const bool is_gone = builder_.node(item.node) == nullptr;
+  if (is_gone || !IsOk(completion)) {
     if (item.what == What::kBlock) push_.OnAnswer(item.node, item.block, false);
+    if (is_gone) {
+      ++failures_;
+      return;
+    }
     // The engine has tried for long, with whatever else it had for this device.
     if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(RouteOf(item));
     NoteFailure(item, completion);

@@ -95,10 +95,13 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   wire::SwitchInfo seen = info;
   seen.port_state_change = false;
   builder_.SetSwitchInfo(node, seen);
-  if (dirty)
-    Submit(devices_.Set(node, 0, info), Ask::kClear, {node, PortNum(0)});
-  else
+  const PortRef management{node, PortNum(0)};
+  if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
+    devices_.SetBusy(management, wire::AttributeId::kSwitchInfo);
+    Submit(devices_.Set(node, 0, info), Ask::kClear, management);
+  } else {  // Clean, or somebody is about to clear it.
     ReadPorts(node);
+  }
 }
 
 // All of a switch that is known, by the discovery, through a neighbour that leads there.
@@ -116,6 +119,8 @@ void Survey::ReadPorts(NodeIndex index) {
   const fabric::Node& node = *builder_.node(index);
   if (task_.thorough) {
     Touch(index);
+    for (const fabric::Port& port : node.ports)
+      if (!port.peer.IsNone()) Touch(port.peer.node);
     ReadPort({index, PortNum(0)}, Ask::kPort);
   } else if (HasStateTable(node)) {
     constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
@@ -143,6 +148,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
                         PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
   confirms_out_ -= ask == Ask::kConfirm;
+  if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);
   if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
   if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {

@@ -205,14 +205,12 @@ class Cables(OnIbsim):
         self.tree = ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net")
 
     def change(self, command, why):
-        """Types it on ibsim's console and waits until a sweep that began for it has ended."""
+        """Types it on ibsim's console and waits until what it changed is programmed."""
         log = self.fabricd.log
         before = len(log.lines)
         self.sim.console(command)
-        log.wait_for("heavy sweep: " + why, since=before)
-        began = next(i for i, line in enumerate(log.lines)
-                     if i >= before and re.search("heavy sweep: " + why, line))
-        log.wait_for("heavy sweep ended", since=began)
+        log.wait_for("RerouteCompleted: .*" + why, since=before)
+        log.wait_for("change ended", since=before)
         self.fabricd.wait_for("phase=IDLE")
 
     def follow(self, tables, switch, lid):
@@ -236,7 +234,7 @@ class Cables(OnIbsim):
         far = next(lid for lid in self.ends() if before[leaf][lid] == 5)
         self.assertIn("[5] -> switch port {%s}[1]" % spine, self.diag("ibtracert", "1", str(far)))
 
-        self.change('Unlink "%s"[5]' % self.LEAF, "trap 128 from LID")
+        self.change('Unlink "%s"[5]' % self.LEAF, "trap 128")
         after = self.tables()
         path = self.diag("ibtracert", "1", str(far))
         self.assertNotIn(spine, path)
@@ -252,7 +250,7 @@ class Cables(OnIbsim):
                  and not broken & set(self.follow(before, guid, lid))]
         self.assertEqual(moved, [], "moved though the way was whole")
 
-        self.change('ReLink "%s"[5]' % self.LEAF, "trap 128 from LID")
+        self.change('ReLink "%s"[5]' % self.LEAF, "trap 128")
         links = self.links()
         for key in broken:
             self.assertEqual((links[key]["state"], links[key]["physical"]), ("Active", "LinkUp"))
@@ -263,7 +261,7 @@ class Cables(OnIbsim):
         self.diag("ibtracert", "1", "7")
         before = self.tables()
         since = len(self.fabricd.log.lines)
-        self.change('Unlink "H-0002c90200000600"[1]', "trap 128 from LID")
+        self.change('Unlink "H-0002c90200000600"[1]', "trap 128")
         self.assertEqual(self.tables(), before, "a host that goes moves nothing at first")
         self.fabricd.log.wait_for("settling ended", since=since)
         for table in self.tables().values():
@@ -273,19 +271,19 @@ class Cables(OnIbsim):
         self.assertTrue(self.fabricd.ask("get", "sm")["subnet_up"])
         self.assertEqual(self.fabricd.ask("get", "sm")["hosts"], 15)
 
-        self.change('ReLink "H-0002c90200000600"[1]', "trap 128 from LID")
+        self.change('ReLink "H-0002c90200000600"[1]', "trap 128")
         self.assertIn("lid 7-7 \"H-7\"", self.diag("ibtracert", "1", "7"))
         self.assertEqual(self.links()["0x0002c90200000601", 1]["state"], "Active")
 
     def test_a_switch_goes_and_comes_back(self):
         self.bring_up(self.tree, TRAPS_ONLY)
         whole = sorted(self.links())
-        self.change('Unlink "%s"' % self.SPINE, "trap 128 from LID")
+        self.change('Unlink "%s"' % self.SPINE, "trap 128")
         self.fabricd.wait_for("switches=7")
         self.fabricd.wait_for("subnet_up")
         for lid in self.ends()[1:]:
             self.diag("ibtracert", "1", str(lid))
-        self.change('ReLink "%s"' % self.SPINE, "trap 128 from LID")
+        self.change('ReLink "%s"' % self.SPINE, "trap 128")
         self.fabricd.wait_for("switches=8")
         self.fabricd.wait_for("ports_active=64")
         links = self.links()

@@ -223,12 +223,11 @@ class Running(WireCase):
         return len(self.oracle.read(self.trace).mads)
 
     def after(self, fabricd, action, why):
-        """The Sets of the sweep that an action causes."""
+        """The Sets that an action causes, up to the end of a heavy sweep after it."""
         since, before = self.length(), len(fabricd.log.lines)
         action()
-        fabricd.log.wait_for("heavy sweep: " + why, since=before)
-        fabricd.log.wait_for("heavy sweep ended", since=before)
-        # The traps of both ends may make two sweeps.
+        fabricd.log.wait_for("RerouteCompleted: .*" + why, since=before)
+        fabricd.log.wait_for("change ended", since=before)
         fabricd.ctl("sweep", "--heavy", "--wait")
         return self.oracle.sets(self.trace, since)
 
