@@ -80,7 +80,9 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (flying == program.flying.end()) return;  // No answer to a request.
   if (!flying->second.probe && !flying->second.device.IsNone())
     --program.at_device[flying->second.device];
+  const NodeIndex device = flying->second.device;
   program.flying.erase(flying);
+  if (mad->kind != mad::IncomingMad::Kind::kReceived) ForgetUnanswered(*mad, device, program);
   const auto asked = program.answers.find(id);
   if (asked == program.answers.end()) return;
   if (mad->kind == mad::IncomingMad::Kind::kReceived) {
@@ -95,6 +97,18 @@ void Watch::OnDelivery(const Delivery& delivery) {
       });
   }
   program.answers.erase(asked);
+}
+
+// What a Set that is not answered has done is not known to its sender, whatever it was told before.
+void Watch::ForgetUnanswered(const mad::IncomingMad& mad, NodeIndex device, Program& program) {
+  if (mad.payload.size() < wire::kMadBytes) return;
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  if (!smp || smp->method != wire::Method::kSet) return;
+  absl::erase_if(program.told, [&](const auto& told) {
+    return told.first.node == device && told.first.attribute == smp->attribute &&
+           told.first.modifier == smp->modifier;
+  });
 }
 
 void Watch::OnServed(const Served& served) {
