@@ -54,8 +54,7 @@ bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
   const bool news = this->plan() != plan;
   if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
-  is_urgent_ = result.reached == routing::ReplanGoal::kUrgent;
-  urgent_at_ = now;
+  whole_at_ = result.reached == routing::ReplanGoal::kUrgent ? now : kNever;
   if (result.reached == routing::ReplanGoal::kIdeal)
     settle_at_ = kNever;
   else if (news && settle_at_ == kNever)  // Another fault does not put it off.

@@ -4,6 +4,7 @@
 // stood long enough and the ideal one is due. What is not proved never comes here.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,12 +47,10 @@ class Planner {
   // The plan is one of least change.
   bool is_provisional() const { return settle_at_ != kNever; }
   // It leaves pairs pending.
-  bool is_urgent() const { return is_urgent_; }
+  bool is_urgent() const { return whole_at_ != kNever; }
 
   // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
-  Instant NextStepTime() const {
-    return may_settle_ ? (is_urgent_ ? urgent_at_ : settle_at_) : kNever;
-  }
+  Instant NextStepTime() const { return may_settle_ ? std::min(whole_at_, settle_at_) : kNever; }
   void SettleNow(Instant now) { settle_at_ = now; }  // Another chain or balance may be wanted.
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
   // read.
@@ -71,8 +70,7 @@ class Planner {
   std::vector<routing::ChainStep> chain_;
   std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
-  Instant urgent_at_ = kNever;  // When the plan came that leaves pairs pending, if is_urgent_.
-  bool is_urgent_ = false;
+  Instant whole_at_ = kNever;   // When the plan is due that leaves no pairs pending.
   bool may_settle_ = false;
   bool has_answer_ = false;
 };

@@ -279,7 +279,7 @@ void Survey::AskPeers(Instant now) {
   for (PortRef peer : late) CrossExamine(peer.node);
 }
 
-void Survey::Repath(Instant) {
+void Survey::Repath() {
   if (!std::exchange(paths_dirty_, false)) return;
   for (NodeIndex node : RefreshPaths(builder_, local_, devices_)) Remove(node);
 }
@@ -339,7 +339,7 @@ void Survey::FinishExploring() {
 void Survey::Advance(Instant now) {
   if (explorer_ && now >= explorer_->NextDeadline()) explorer_->OnTimer(now);
   if (explorer_ && explorer_->done()) FinishExploring();
-  Repath(now);
+  Repath();
   AskPeers(now);
   ReleaseLevels(now);
   Explore(now);

@@ -78,7 +78,7 @@ class Survey {
   void Lose(PortRef port, PortRef peer);
   void NoteFirst(PortRef port, PortRef peer);
   void Touch(NodeIndex node);
-  void Repath(Instant now);
+  void Repath();
   void Remove(NodeIndex node);
   void AskPeers(Instant now);
   void CrossExamine(NodeIndex silent);

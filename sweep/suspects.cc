@@ -22,14 +22,15 @@ void Suspects::AddPort(PortRef port, const std::string& cause, Instant now) {
 }
 
 void Suspects::AddReport(PortRef port, const std::string& cause, Instant now) {
+  const auto known = reports_.find(port);
+  if (known != reports_.end() && !known->second.is_second) return;  // Told many times in a storm.
   const auto pace = paces_.find(port.node);
   const Instant earliest = pace == paces_.end() ? now : std::max(now, pace->second.until);
   // The end of a window that is open already.
   Instant end = earliest + window_;
   for (const auto& [other, report] : reports_)
     if (report.due >= earliest) end = std::min(end, report.due);
-  auto [it, is_new] = reports_.emplace(port, Report{port, cause, now, end, false});
-  if (!is_new && it->second.is_second) it->second = {port, cause, now, end, false};
+  reports_.insert_or_assign(port, Report{port, cause, now, end, false});
 }
 
 Instant Suspects::due() const {
@@ -46,14 +47,13 @@ SurveyTask Suspects::Take(Instant now) {
       ++it;
       continue;
     }
-    // The lower port among those of one instant: hash order decides nothing.
-    const bool whole = report.port.port == PortNum(0);
+    // The lower cause among those of one instant: hash order decides nothing.
     if (report.is_second) looked_twice_.insert(report.port.node);
     if (report.since < task.since || (report.since == task.since && report.cause < task.cause)) {
       task.since = report.since;
       task.cause = report.cause;
     }
-    if (whole)
+    if (report.port.port == PortNum(0))
       task.switches.push_back(report.port.node);
     else
       task.ports.push_back(report.port);

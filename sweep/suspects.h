@@ -44,15 +44,13 @@ class Suspects {
   // What came of it.
   void OnLooked(NodeIndex node, bool changed, Instant now);
   // All was looked at.
-  void Clear() { *this = Suspects(window_); }
+  void Clear() {
+    reports_.clear();
+    paces_.clear();
+    looked_twice_.clear();
+  }
 
  private:
-  Suspects& operator=(const Suspects& other) {
-    reports_ = other.reports_;
-    paces_ = other.paces_;
-    looked_twice_ = other.looked_twice_;
-    return *this;
-  }
   struct Report {
     PortRef port;  // Port 0: the whole switch.
     std::string cause;
