@@ -628,6 +628,7 @@ void Core::OnNews(SurveyNews news, Instant now) {
   for (NodeIndex node : news.touched)
     if (const fabric::Node* found = builder_.node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
+  if (news.meets_sm) return;
   const SurveyTask& task = survey_->task();
   if (!news.touched.empty() || !news.gone.empty())
     Reroute(std::move(news.touched), task.cause, SubjectOf(news), task.since, now);

@@ -111,6 +111,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
     case Ask::kPortInfo: OnPortInfo(subject, completion); break;
+    case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
         devices_.PKeys(subject)[completion.modifier & 0xFFFF] =
@@ -240,13 +241,15 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
 }
 
 // A switch that never went away, reached over a link that came up. If it started anew it has lost
-// its tables, which its SwitchInfo tells.
+// its tables, which its SwitchInfo tells; one that was set since hides it, and then its LID tells.
 void Discovery::ArriveAgain(const Probe& probe, PortRef there) {
   seen_.emplace(there.node, probe.hops);
   builder_.Link(probe.from, there);
   linked_[probe.from] = there;
   linked_[there] = probe.from;
   Submit(devices_.Get(there.node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+         {there.node, PortNum(0)}, 0, kFrontier);
+  Submit(devices_.Get(there.node, wire::AttributeId::kPortInfo, 0), Ask::kManagementPort,
          {there.node, PortNum(0)}, 0, kFrontier);
   AskPortInfo(there, PortConfig::KnowsExtendedSpeeds(*builder_.node(there.node), there.port));
 }
@@ -296,9 +299,21 @@ void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) 
   const bool started_anew =
       beyond_ && before && before->linear_fdb_top != 0 && info.linear_fdb_top == 0;
   builder_.SetSwitchInfo(node, info);
-  if (!started_anew) return;
+  if (started_anew) StartAnew(node);
+}
+
+void Discovery::OnManagementPort(PortRef port, const mad::Completion& completion) {
+  if (!IsOk(completion)) return;
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  if (!info.lid && builder_.node(port.node)->port(port.port).info.lid)
+    StartAnew(port.node);
+  else
+    builder_.SetPortInfo(port, info);
+}
+
+void Discovery::StartAnew(NodeIndex node) {
+  if (!new_.insert(node).second) return;
   devices_.ForgetWritten(node);
-  new_.insert(node);
   AskNode(node);
 }
 

@@ -58,6 +58,8 @@ class Discovery {
   std::vector<NodeIndex> found() const;
   // Not alive before, or started anew meanwhile.
   bool IsNew(NodeIndex node) const { return new_.contains(node); }
+  // Whoever stands behind the port has answered.
+  bool IsLinked(PortRef port) const { return linked_.contains(port); }
 
   // True: the SM's own node did not answer; nothing else is known.
   bool local_failed() const { return local_failed_; }
@@ -75,7 +77,8 @@ class Discovery {
     kPortInfo,
     kPKeyTable,
     kSmInfo,
-    kRecheck
+    kRecheck,
+    kManagementPort
   };
   struct Probe {
     PortRef from;  // None: the SM's own node.
@@ -97,6 +100,8 @@ class Discovery {
   void AskPortInfo(PortRef port, bool extended_speeds);
   void AskPKeys(PortRef port, uint16_t cap);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
+  void OnManagementPort(PortRef port, const mad::Completion& completion);
+  void StartAnew(NodeIndex node);
   void OnPortInfo(PortRef port, const mad::Completion& completion);
   void OnSmInfo(PortRef port, const mad::Completion& completion);
   void AfterPortInfo(PortRef port);

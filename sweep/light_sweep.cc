@@ -67,12 +67,7 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   --outstanding_;
   const auto subject = static_cast<uint32_t>(completion.cookie);
   switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
-    case Ask::kSwitchInfo:
-      if (!IsOk(completion))
-        changed_.push_back({{NodeIndex(subject), PortNum(0)}, "a switch does not answer"});
-      else if (wire::SwitchInfo::Decode(completion.response.data).port_state_change)
-        changed_.push_back({{NodeIndex(subject), PortNum(0)}, "light sweep"});
-      break;
+    case Ask::kSwitchInfo: OnSwitchInfo(NodeIndex(subject), completion); break;
     case Ask::kProbe:
       if (IsOk(completion))
         changed_.push_back(
@@ -101,6 +96,24 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
       break;
     }
   }
+}
+
+// PortStateChange tells of its ports; the rest is lost with its tables, or written by somebody else.
+void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
+  const char* cause = nullptr;
+  if (!IsOk(completion)) {
+    cause = "a switch does not answer";
+  } else {
+    wire::SwitchInfo info = wire::SwitchInfo::Decode(completion.response.data);
+    const bool dirty = std::exchange(info.port_state_change, false);
+    wire::SwitchInfo known = *snapshot_->node(node)->switch_info;
+    known.port_state_change = false;
+    if (dirty)
+      cause = "light sweep";
+    else if (info != known)
+      cause = "SwitchInfo is not what it was";
+  }
+  if (cause != nullptr) changed_.push_back({{node, PortNum(0)}, cause});
 }
 
 }  // namespace fabricd::sweep

@@ -35,6 +35,7 @@ class LightSweep {
  private:
   enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
   void Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port = {});
+  void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
   void Change(std::string reason);
 
   const std::shared_ptr<const fabric::FabricSnapshot> snapshot_;

@@ -364,6 +364,8 @@ void Programmer::Feed() {
 // True: the stage has ended.
 bool Programmer::FeedItems() {
   const auto is_busy = [this](const Item& item) {
+    // Read meanwhile, a block could show what it held before the Set.
+    if (item.what == What::kReadBlock) return devices_.Lft(item.node).IsInFlight(item.block);
     const auto attribute = item.what == What::kSwitchInfo ? wire::AttributeId::kSwitchInfo
                                                           : wire::AttributeId::kPortInfo;
     return devices_.IsBusy({item.node, item.port}, attribute);
@@ -434,6 +436,7 @@ bool Programmer::Send(const Item& item) {
   if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) return false;
   switch (item.what) {
     case What::kReadBlock:
+      if (devices_.Lft(item.node).Knows(item.block)) return false;
       Submit(devices_.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block), item);
       return true;
     case What::kSwitchInfo: {
@@ -699,11 +702,13 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
   }
   if (!cleared) return;
   // A port that came up after it was read and before PortStateChange was cleared would never be
-  // seen again: look at those that were down. (One that went down shows when it is armed.)
+  // seen again: look at those that were down. (One that went down shows when it is armed.) Nor
+  // would a switch that started anew in that time and has its LinearFDBTop from this Set: look
+  // whether it still has its LID.
   const size_t end = builder_.node(item.node)->ports.size();
-  for (size_t num = 1; num < end; ++num) {
+  for (size_t num = 0; num < end; ++num) {
     const fabric::Port& port = builder_.node(item.node)->ports[num];
-    if (!port.known || port.IsUp()) continue;
+    if (!port.known || (num == 0 ? !port.info.lid : port.IsUp())) continue;
     const Item again{item.node, 0, PortNum(static_cast<uint8_t>(num)), What::kReread};
     Submit(devices_.Get(item.node, wire::AttributeId::kPortInfo, static_cast<uint32_t>(num)),
            again);
@@ -714,6 +719,8 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
   const PortRef port{item.node, item.port};
   const auto info = wire::PortInfo::Decode(completion.response.data);
   const bool was_up = builder_.node(item.node)->port(item.port).IsUp();
+  if (item.what == What::kReread && builder_.node(item.node)->port(item.port).info.lid && !info.lid)
+    OnStartedAnew(item.node);
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
   if (was_up != node.port(item.port).IsUp()) changed_meanwhile_.insert(item.node);
@@ -730,6 +737,13 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
     problems_.Add("SetRefused", NameOf(item.node, item.port),
                   fmt::format("keeps LID {}", info.lid));
   }
+}
+
+void Programmer::OnStartedAnew(NodeIndex node) {
+  devices_.ForgetWritten(node);
+  changed_meanwhile_.insert(node);
+  undone_.insert(node);
+  ++failures_;
 }
 
 void Programmer::NoteFailure(const Item& item, const mad::Completion& completion) {

@@ -93,7 +93,8 @@ class Programmer {
   bool done() const { return stage_ == Stage::kDone; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
-  // Ports came up or went down behind the discovery's back: their nodes have to be looked at.
+  // Ports came up or went down, or switches started anew, behind the discovery's back: their nodes
+  // have to be looked at.
   const absl::flat_hash_set<NodeIndex>& changed_meanwhile() const { return changed_meanwhile_; }
   size_t stage_total() const { return stage_ == Stage::kTables ? push_.size() : items_.size(); }
   size_t stage_position() const { return stage_ == Stage::kTables ? push_.sent() : next_; }
@@ -164,6 +165,7 @@ class Programmer {
   void OnLaneTable(const Item& item, const mad::Completion& completion);
   void OnSwitchInfo(const Item& item, const mad::Completion& completion);
   void OnPortInfo(const Item& item, const mad::Completion& completion);
+  void OnStartedAnew(NodeIndex node);
   void NoteFailure(const Item& item, const mad::Completion& completion);
   bool IsLinkReady(const fabric::Node& node, const fabric::Port& port) const;
   static LaneTable LaneTableOf(const Item& item);

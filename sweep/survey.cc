@@ -94,6 +94,9 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   const bool dirty = info.port_state_change;
   wire::SwitchInfo seen = info;
   seen.port_state_change = false;
+  wire::SwitchInfo known = *builder_.node(node)->switch_info;
+  known.port_state_change = false;
+  if (seen != known) Touch(node);
   builder_.SetSwitchInfo(node, seen);
   const PortRef management{node, PortNum(0)};
   if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
@@ -176,9 +179,10 @@ void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   for (size_t i = 0; i < table.state.size() && first + i < node.ports.size(); ++i) {
     const fabric::Port& port = node.ports[first + i];
     if (first + i == 0) continue;
-    // Linked if it is up, and only then.
+    // Linked if it is up, and only then; and nothing is left to be done.
+    const bool settled = !port.IsUp() || port.info.port_state == wire::PortState::kActive;
     const bool same = port.known && static_cast<uint8_t>(port.info.port_state) == table.state[i] &&
-                      port.IsUp() != port.peer.IsNone();
+                      port.IsUp() != port.peer.IsNone() && settled;
     if (!same) ReadPort({index, PortNum(static_cast<uint8_t>(first + i))}, Ask::kPort);
   }
 }
@@ -198,19 +202,20 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
                   *fault);
     return;
   }
+  if (port.port == PortNum(0) && before.info.lid && !info.lid) return ExploreAgain(port.node);
   builder_.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
   const bool up = builder_.node(port.node)->port(port.port).IsUp();
-  using State = wire::PortState;
-  const bool retrained =
-      before.info.port_state == State::kActive && info.port_state == State::kInit;
+  // It has trained again, or was not brought up yet: then too it may have, and its neighbour may
+  // have started anew.
+  const bool fresh = info.port_state != wire::PortState::kActive;
   if (!up && (before.IsUp() || !before.peer.IsNone())) {
     Lose(port, before.peer);
-  } else if (up && (!before.IsUp() || before.peer.IsNone() || retrained)) {
+  } else if (up && (!before.IsUp() || before.peer.IsNone() || fresh)) {
     rose_.push_back(port);
-  } else if (up && info.port_state != State::kActive) {
-    Touch(port.node);
-    Touch(before.peer.node);
+    // All ports of a switch that starts anew do so.
+    if (fresh && asked_managements_.insert(port.node).second)
+      ReadPort({port.node, PortNum(0)}, Ask::kPort);
   }
 }
 
@@ -319,12 +324,18 @@ void Survey::FinishExploring() {
   }
   for (const Unread& unread : done->unread())
     if (unread_.size() < kMaxUnread) unread_.push_back(unread);
-  if (!done->remote_sms().empty())
+  if (!done->remote_sms().empty()) {
+    news_.meets_sm = true;
     news_.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
+  }
   for (PortRef port : exploring_) {
     const fabric::Node* node = builder_.node(port.node);
     const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
     if (peer.IsNone()) continue;
+    if (!done->IsLinked(port)) {  // Who stood there before may be another now, or another port.
+      Lose(port, peer);
+      continue;
+    }
     Touch(port.node);
     Touch(peer.node);
     news_.links_rose = true;

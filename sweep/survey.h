@@ -32,6 +32,8 @@ struct SurveyNews {
   std::vector<NodeIndex> gone, come;  // Sorted.
   // What one look does not settle: a heavy sweep is due; why.
   std::string needs_sweep;
+  // Another SM stands there: who is master comes before anything is programmed.
+  bool meets_sm = false;
 
   bool empty() const { return touched.empty() && gone.empty() && needs_sweep.empty(); }
 };
@@ -104,7 +106,7 @@ class Survey {
   std::vector<PortRef> unconfirmed_;  // Far ends of lost links, to be asked; then asked:
   absl::flat_hash_set<PortRef> asked_peers_;
   Instant confirm_deadline_ = kNever;
-  absl::flat_hash_set<NodeIndex> examined_;
+  absl::flat_hash_set<NodeIndex> examined_, asked_managements_;
   std::vector<NodeIndex> silent_;  // Switches that do not answer.
   absl::flat_hash_set<NodeIndex> changed_;
   std::unique_ptr<Discovery> explorer_;
