@@ -458,6 +458,7 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
   const bool revealed_loss = device.suspect && device.shrinks_at_loss == statistics_.window_shrinks;
   SetSuspect(slot.request.device, false);
   CountRound(revealed_loss);
+  if (slot.on_alternative) TakeOtherWay(slot.request);
   const bool flying = slot.state == Slot::State::kFlying;
   // Busy means the MAD was dropped (IBA vol 1 §13.4.7): worth a repeat, but not at once.
   if ((smp.status & wire::kStatusBusy) != 0 && !slot.cancelled &&
@@ -541,6 +542,17 @@ void TransactionEngine::Complete(const Slot& slot, Completion::Outcome outcome,
   completion.modifier = slot.request.modifier;
   completion.device = slot.request.device;
   completion.path_used = slot.on_alternative ? *slot.request.alternative : slot.request.path;
+}
+
+// What waits for the device by the way that failed goes by the way that did not.
+void TransactionEngine::TakeOtherWay(const SmpRequest& answered) {
+  for (const SlotList& queue : devices_[answered.device].queue) {
+    for (Index index = queue.head; index != kNone; index = At(index).next) {
+      SmpRequest& request = At(index).request;
+      if (request.alternative == answered.alternative && request.path == answered.path)
+        std::swap(request.path, *request.alternative);
+    }
+  }
 }
 
 void TransactionEngine::GiveUpAlike(Index given_up, std::vector<Completion>& done) {

@@ -22,6 +22,8 @@
 // sent, what waits for the same device by the same route is given up with it, unsent: a switch that
 // dies with a table of Sets ahead of it costs one round of time-outs, not one for each.
 //
+// Dead ways. What waits for a device that answered by SmpRequest::alternative is sent that way first.
+//
 // Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled
 // the window adds window_growth. A round halves the window when at least two devices, and 1/32 of
 // its answers, reveal a loss. A loss is revealed when a suspect device answers: then the MAD was
@@ -229,6 +231,7 @@ class TransactionEngine {
   void RepeatOrGiveUp(Index index, std::vector<Completion>& done);
   void Complete(const Slot& slot, Completion::Outcome outcome, std::vector<Completion>& done);
   void GiveUpAlike(Index index, std::vector<Completion>& done);
+  void TakeOtherWay(const SmpRequest& answered);
   void Expire(Instant now, std::vector<Completion>& done);
   void SetSuspect(DeviceId id, bool suspect);
   void CountRound(bool revealed_loss);

@@ -71,37 +71,45 @@ class Judge {
         visit(lid, owner);
   }
 
-  // Of end ports that are no switches, by piece: the first node, and whether there is another.
-  struct Company {
-    NodeIndex first;
-    bool several = false;
+  // An end port that is no switch and could be reached from another node.
+  struct Reached {
+    PortRef owner;
+    uint32_t was, is;
   };
-  std::map<uint32_t, Company> FindCompany(const Reach& reach) const {
-    std::map<uint32_t, Company> company;
+  std::vector<Reached> FindReached() const {
+    std::vector<Reached> reached;
+    std::map<uint32_t, std::pair<NodeIndex, bool>> company;  // Piece → first node, several.
     ForEachLid([&](size_t lid, PortRef owner) {
-      const uint32_t piece = reach.PieceOf(lid);
+      const uint32_t piece = before_.PieceOf(lid);
       if (piece == LinkMap::kNone || owner.port.value() == 0) return;
-      const auto [known, added] = company.try_emplace(piece, Company{owner.node});
-      known->second.several |= known->second.first != owner.node;
+      if (lid != input_.lids.Of(owner).base.value()) return;
+      const auto [known, added] = company.try_emplace(piece, owner.node, false);
+      known->second.second |= known->second.first != owner.node;
+      reached.push_back({owner, piece, after_.PieceOf(lid)});
     });
-    return company;
-  }
-  static bool HasCompany(const std::map<uint32_t, Company>& company, uint32_t piece,
-                         PortRef owner) {
-    const auto found = company.find(piece);
-    return found != company.end() && (found->second.several || found->second.first != owner.node);
+    std::erase_if(reached, [&](const Reached& one) { return !company.at(one.was).second; });
+    return reached;
   }
 
+  // What comes apart is cut off from its largest part; of equal ones, from that of the lowest LID.
   void FindCutOff(Consequences& out) const {
-    const auto was = FindCompany(before_), is = FindCompany(after_);
+    const std::vector<Reached> reached = FindReached();
+    std::map<std::pair<uint32_t, uint32_t>, size_t> parts;
+    for (const Reached& one : reached)
+      if (one.is != LinkMap::kNone) ++parts[{one.was, one.is}];
+    std::map<uint32_t, uint32_t> largest;
+    for (const Reached& one : reached) {
+      if (one.is == LinkMap::kNone) continue;
+      const auto [known, first] = largest.try_emplace(one.was, one.is);
+      if (!first && parts[{one.was, one.is}] > parts[{one.was, known->second}])
+        known->second = one.is;
+    }
     const auto& isolated = input_.intent.isolated;
-    ForEachLid([&](size_t lid, PortRef owner) {
-      if (lid != input_.lids.Of(owner).base.value()) return;
-      if (!HasCompany(was, before_.PieceOf(lid), owner)) return;
-      if (HasCompany(is, after_.PieceOf(lid), owner)) return;
-      if (!std::binary_search(isolated.begin(), isolated.end(), owner))
-        out.cut_off.push_back(owner);
-    });
+    for (const Reached& one : reached) {
+      const bool stays = one.is != LinkMap::kNone && largest.at(one.was) == one.is;
+      if (!stays && !std::binary_search(isolated.begin(), isolated.end(), one.owner))
+        out.cut_off.push_back(one.owner);
+    }
     std::sort(out.cut_off.begin(), out.cut_off.end());
   }
 

@@ -18,8 +18,8 @@ namespace fabricd::routing {
 struct Consequences {
   bool plan_found = true;  // False: no engine has a plan for what is left; `why_not` says why.
   std::string why_not;
-  // End ports with a way to an end port of another node that is no switch, which would have none;
-  // those that the intent itself isolates are not counted. Sorted.
+  // End ports with a way to an end port of another node that is no switch, which would have none to
+  // most of those it has one to; those that the intent itself isolates are not counted. Sorted.
   std::vector<PortRef> cut_off;
   uint64_t pairs_lost = 0;  // Ordered pairs of LIDs that have a way now and would not, all counted.
   bool sm_cut_off = false;  // The SM's own port is cut off or isolated, or its link is to go.

@@ -127,6 +127,8 @@ void Core::OnMad(const mad::IncomingMad& mad, Instant now) {
 
 void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   remediation_.OnCompletion(completion, now);
+  if (completion.outcome == mad::Completion::Outcome::kResponse)
+    devices_.NoteAnswer(completion.device, completion.path_used);
   switch (static_cast<Owner>(completion.cookie >> 60)) {
     case Owner::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);

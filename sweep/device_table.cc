@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/check.h"
 
@@ -89,6 +90,13 @@ void DeviceTable::SetPath(NodeIndex node, const wire::DirectedPath& path) {
 void DeviceTable::SetAlternative(NodeIndex node, const wire::DirectedPath& path) {
   Device& device = At(node);
   if (device.present && !device.alternative && !(device.path == path)) device.alternative = path;
+}
+
+void DeviceTable::NoteAnswer(mad::DeviceId id, const wire::DirectedPath& way) {
+  if (id >= devices_.size()) return;
+  Device& device = devices_[id];
+  if (device.present && device.alternative && *device.alternative == way)
+    std::swap(device.path, *device.alternative);
 }
 
 DeviceTable::FurtherPort* DeviceTable::FindFurther(PortRef port) {

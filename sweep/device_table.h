@@ -90,6 +90,8 @@ class DeviceTable {
   const wire::DirectedPath& PathTo(NodeIndex node) const;
   void SetPath(NodeIndex node, const wire::DirectedPath& path);
   void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
+  // A device answered by this way: if that was its alternative, it becomes the first choice.
+  void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way);
   // A CA's port. A CA's ports are end ports of their own: each has its M_Key, P_KeyTable
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
   // neighbour.

@@ -53,12 +53,23 @@ void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
 
 void Survey::Start(SurveyTask task, Instant now) {
   task_ = std::move(task);
+  for (NodeIndex node : task_.switches) LoseKnown(node);
+  Repath();
   for (NodeIndex node : task_.switches)
     if (builder_.node(node) != nullptr && devices_.Has(node))
       levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
   for (PortRef port : task_.ports)
     if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) rose_.push_back(port);
   Advance(now);
+}
+
+// What is down by what has been read already, as after a Set that disables a port.
+void Survey::LoseKnown(NodeIndex index) {
+  const fabric::Node* node = builder_.node(index);
+  for (uint8_t num = 1; node != nullptr && num <= node->info.num_ports; ++num) {
+    const fabric::Port& port = node->port(PortNum(num));
+    if (port.known && !port.IsUp() && !port.peer.IsNone()) Lose({index, PortNum(num)}, port.peer);
+  }
 }
 
 void Survey::ReleaseLevels(Instant now) {

@@ -68,6 +68,7 @@ class Survey {
   enum class Ask : uint8_t { kSwitchInfo, kClear, kStates, kPort, kConfirm };
 
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
+  void LoseKnown(NodeIndex node);
   void ReleaseLevels(Instant now);
   void ReadSwitch(NodeIndex node);
   void ExploreAgain(NodeIndex node);

@@ -93,7 +93,10 @@ constexpr Case kCases[] = {
      Breakage::kHoldsForgotten,
      "holds",
      "hold [0-9]+ is gone",
-     {{&sim::Faults::holds, 20}, {&sim::Faults::kills, 20}, {&sim::Faults::phase_s, 20}}},
+     {{&sim::Faults::holds, 20}, {&sim::Faults::kills, 20}, {&sim::Faults::phase_s, 20}},
+     128,
+     false,
+     7},
     {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
 };
 

@@ -293,10 +293,12 @@ class Cables(OnIbsim):
         self.judge_paths()
 
     def test_a_light_sweep_finds_what_no_trap_told(self):
+        # By the switches' PortStateChange; one that was asked over the cable does not answer.
+        found = "(light sweep|a switch does not answer|a silent neighbour answers): "
         self.bring_up(self.tree, NO_TRAPS)
-        self.change('Unlink "%s"[5]' % self.LEAF, "switch .*: a port changed its state")
+        self.change('Unlink "%s"[5]' % self.LEAF, found)
         self.assertNotIn("0x" + self.SPINE[2:], self.diag("ibtracert", "1", "5"))
-        self.change('ReLink "%s"[5]' % self.LEAF, "switch .*: a port changed its state")
+        self.change('ReLink "%s"[5]' % self.LEAF, found)
         self.assertEqual(self.links()["0x" + self.LEAF[2:], 5]["state"], "Active")
 
     def judge_paths(self):
