@@ -40,15 +40,36 @@ function(fabricd_executable name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
+function(fabricd_test_flags name)
+  target_link_libraries(${name} PRIVATE fabricd_flags fmt::fmt)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+endfunction()
+
 # fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|sim|golden|integration]): one
 # GoogleTest program, one ctest.
+# Test code is compiled, not tuned: half of a build was its optimisation and the same headers.
+# OWN_HEADERS: a target_precompile_headers() of its own follows.
 function(fabricd_test name)
-  cmake_parse_arguments(arg "" "LABEL" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "OWN_HEADERS" "LABEL" "LINK" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK} GTest::gmock GTest::gtest_main)
+  fabricd_test_flags(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(NOT arg_OWN_HEADERS)
+    if(NOT TARGET fabricd_test_headers)
+      file(WRITE ${CMAKE_BINARY_DIR}/tests/headers.cc "")
+      add_library(fabricd_test_headers OBJECT ${CMAKE_BINARY_DIR}/tests/headers.cc)
+      fabricd_test_flags(fabricd_test_headers)
+      target_link_libraries(fabricd_test_headers PRIVATE GTest::gmock)
+      target_precompile_headers(fabricd_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
+                                <absl/container/flat_hash_map.h> <absl/status/statusor.h>
+                                <fmt/format.h> <functional> <map> <memory> <optional> <string>
+                                <vector>)
+    endif()
+    target_precompile_headers(${name} REUSE_FROM fabricd_test_headers)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE FABRICD_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              FABRICD_BINARY_DIR="${CMAKE_BINARY_DIR}")
