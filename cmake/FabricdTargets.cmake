@@ -47,7 +47,8 @@ endfunction()
 
 # fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|sim|golden|integration]): one
 # GoogleTest program, one ctest.
-# Test code is compiled, not tuned: half of a build was its optimisation and the same headers.
+# Test code is compiled, not tuned, unless its label is property: half of a build was its
+# optimisation and the same headers.
 # OWN_HEADERS: a target_precompile_headers() of its own follows.
 function(fabricd_test name)
   cmake_parse_arguments(arg "OWN_HEADERS" "LABEL" "LINK" ${ARGN})
@@ -55,9 +56,11 @@ function(fabricd_test name)
     set(arg_LABEL unit)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  fabricd_test_flags(${name})
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
-  if(NOT arg_OWN_HEADERS)
+  target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(NOT arg_LABEL STREQUAL property)
+    fabricd_test_flags(${name})
+  endif()
+  if(NOT arg_OWN_HEADERS AND NOT arg_LABEL STREQUAL property)
     if(NOT TARGET fabricd_test_headers)
       file(WRITE ${CMAKE_BINARY_DIR}/tests/headers.cc "")
       add_library(fabricd_test_headers OBJECT ${CMAKE_BINARY_DIR}/tests/headers.cc)

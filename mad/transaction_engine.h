@@ -22,7 +22,7 @@
 // sent, what waits for the same device by the same route is given up with it, unsent: a switch that
 // dies with a table of Sets ahead of it costs one round of time-outs, not one for each.
 //
-// Dead ways. What waits for a device that answered by SmpRequest::alternative is sent that way first.
+// Dead ways. What waits for a device that answered by SmpRequest::alternative goes that way first.
 //
 // Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled
 // the window adds window_growth. A round halves the window when at least two devices, and 1/32 of

@@ -98,7 +98,7 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   }
 }
 
-// PortStateChange tells of its ports; the rest is lost with its tables, or written by somebody else.
+// PortStateChange tells of its ports; the rest is lost with its tables, or somebody else wrote it.
 void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   const char* cause = nullptr;
   if (!IsOk(completion)) {
