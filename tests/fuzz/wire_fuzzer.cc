@@ -11,7 +11,11 @@
 #include "mad/wire/notice.h"
 #include "mad/wire/port_info.h"
 #include "mad/wire/port_info_extended.h"
+#include "mad/wire/sa_components.h"
 #include "mad/wire/sa_header.h"
+#include "mad/wire/sa_path_records.h"
+#include "mad/wire/sa_records.h"
+#include "mad/wire/sa_state_records.h"
 #include "mad/wire/sm_info.h"
 #include "mad/wire/smp.h"
 #include "mad/wire/switch_info.h"
@@ -119,6 +123,22 @@ void SaHeaderStable(std::span<const uint8_t> input) {
   KeepsRange(48, kSaDataAt, sent, received);
 }
 
+// What is lost of a record are reserved bits, the same the second time; and a query for exactly
+// that record, whatever its mask, finds it.
+template <typename Record>
+void RecordStable(std::span<const uint8_t> input) {
+  const Record record = Record::Decode(Fit<Record::kBytes>(input));
+  RecordBytes<Record> sent;
+  sent.fill(0xEE);
+  record.Encode(sent);
+  FABRICD_CHECK(Record::Decode(sent) == record);
+  const RecordLayout* layout = LayoutOf(Record::kAttribute);
+  if (layout == nullptr) return;
+  FABRICD_CHECK(layout->bytes == sent.size() && layout->bytes <= RecordMatcher::kMostBytes);
+  const uint64_t mask = input.size() < 8 ? ~uint64_t{0} : uint64_t{input[0]} << 56 | input[7];
+  FABRICD_CHECK(RecordMatcher(*layout, mask, sent).Matches(sent));
+}
+
 // Encoding is canonical: it may drop reserved bytes once, and never anything more.
 void SmpStable(std::span<const uint8_t> input) {
   const MadBytes received = Fit<kMadBytes>(input);
@@ -158,6 +178,25 @@ constexpr void (*kDecoders[])(std::span<const uint8_t>) = {
     Identity<LinearForwardingTable>,
     Identity<MulticastForwardingTable>,
     Identity<SwitchPortStateTable>,
+    RecordStable<NodeRecord>,
+    RecordStable<PortInfoRecord>,
+    RecordStable<SlToVlMappingTableRecord>,
+    RecordStable<SwitchInfoRecord>,
+    RecordStable<LinearForwardingTableRecord>,
+    RecordStable<MulticastForwardingTableRecord>,
+    RecordStable<SmInfoRecord>,
+    RecordStable<LinkRecord>,
+    RecordStable<GuidInfoRecord>,
+    RecordStable<PKeyTableRecord>,
+    RecordStable<VlArbitrationTableRecord>,
+    RecordStable<PathRecord>,
+    RecordStable<MultiPathRecord>,
+    RecordStable<TraceRecord>,
+    RecordStable<ServiceRecord>,
+    RecordStable<McMemberRecord>,
+    RecordStable<InformInfo>,
+    RecordStable<InformInfoRecord>,
+    RecordStable<ClassPortInfo>,
 };
 
 }  // namespace
