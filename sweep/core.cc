@@ -436,7 +436,9 @@ void Core::StartProgramming(Instant now) {
   wanted_reroute_.clear();
   planned_intent_ = remediation_.generation();
   effects_.compute = planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, now);
-  effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_;
+  // The answer to an earlier question may never come: its plan is not wanted any more.
+  const bool unanswered = awaited_cables_.has_value();
+  effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
   if (effects_.compute->check_cables) awaited_cables_ = id;
   programmer_ = std::make_unique<Programmer>(
       ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_, scope_, ++run_,

@@ -2,6 +2,7 @@
 #include "sweep/discovery.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "mad/wire/sm_info.h"
@@ -93,6 +94,11 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
                     (completion.status & wire::kStatusBusy) == 0;
   if (ask != Ask::kProbe && ask != Ask::kRecheck && !told && unread_.size() < kMaxUnread)
     unread_.push_back({subject, completion.attribute, completion.modifier});
+  const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
+  if (!is_probe && builder_.node(subject.node) == nullptr) {  // A survey has dropped it meanwhile.
+    ReleaseHops(now);
+    return;
+  }
   switch (ask) {
     case Ask::kProbe: {
       const Probe probe = probes_[subject.node.value()];
@@ -294,10 +300,12 @@ void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) 
     failed_.insert(node);
     return;
   }
-  const auto info = wire::SwitchInfo::Decode(completion.response.data);
+  auto info = wire::SwitchInfo::Decode(completion.response.data);
   const auto& before = builder_.node(node)->switch_info;
   const bool started_anew =
       beyond_ && before && before->linear_fdb_top != 0 && info.linear_fdb_top == 0;
+  const bool ports_are_read = !beyond_ || started_anew || new_.contains(node);
+  if (!ports_are_read && std::exchange(info.port_state_change, false)) dirty_.push_back(node);
   builder_.SetSwitchInfo(node, info);
   if (started_anew) StartAnew(node);
 }

@@ -58,6 +58,8 @@ class Discovery {
   std::vector<NodeIndex> found() const;
   // Not alive before, or started anew meanwhile.
   bool IsNew(NodeIndex node) const { return new_.contains(node); }
+  // Known switches whose PortStateChange is set, and whose ports were not read.
+  const std::vector<NodeIndex>& dirty() const { return dirty_; }
   // Whoever stands behind the port has answered.
   bool IsLinked(PortRef port) const { return linked_.contains(port); }
 
@@ -130,6 +132,7 @@ class Discovery {
   Instant next_hop_deadline_ = kNever;
   absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
   absl::flat_hash_set<NodeIndex> new_;
+  std::vector<NodeIndex> dirty_;
   absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both ways.
   absl::flat_hash_set<PortRef> asked_;            // End ports.
   absl::flat_hash_set<NodeIndex> failed_;         // Switches without SwitchInfo.
