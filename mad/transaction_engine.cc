@@ -537,6 +537,7 @@ void TransactionEngine::Complete(const Slot& slot, Completion::Outcome outcome,
   Completion& completion = done.emplace_back();
   completion.cookie = slot.request.cookie;
   completion.outcome = outcome;
+  completion.sent = slot.attempts > 0;
   completion.method = slot.request.method;
   completion.attribute = slot.request.attribute;
   completion.modifier = slot.request.modifier;

@@ -677,7 +677,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
     for (const mad::Completion& completion : dropped)
       Programmer::NoteLate(completion, builder_, devices_);
-    programmer_.reset();
+    LookAgain(std::exchange(programmer_, nullptr)->changed_meanwhile(), now);
   }
   if (scope_) {
     scope_->insert(scope_->end(), undone_.begin(), undone_.end());

@@ -163,6 +163,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
   }
   const auto info = wire::NodeInfo::Decode(completion.response.data);
   if (!CheckNodeInfo(info, probe.from)) return;
+  if (!probe.from.IsNone() && builder_.node(probe.from.node) == nullptr) return;
   const NodeIndex known = builder_.FindIndex(info.node_guid);
   const bool seen = !known.IsNone() && seen_.contains(known);
   if (seen && !probe.from.IsNone()) {
@@ -383,7 +384,7 @@ void Discovery::ReleaseHops(Instant now) {
     const std::vector<PortRef> ports = std::move(first->second);
     waiting_.erase(first);
     for (PortRef port : ports) {
-      if (linked_.contains(port)) continue;
+      if (linked_.contains(port) || !devices_.Has(port.node)) continue;
       Probe probe;
       probe.from = port;
       probe.path = devices_.PathTo(port.node).Then(port.port);

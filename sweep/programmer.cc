@@ -92,8 +92,7 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
   devices.ClearBusy(port, completion.attribute);
   if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
     AppliedLft& lft = devices.Lft(node);
-    if (completion.outcome == mad::Completion::Outcome::kCancelled)
-      return lft.Unsent(completion.modifier);
+    if (!completion.sent) return lft.Unsent(completion.modifier);
     lft.Landed(completion.modifier);
     if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
   } else if (IsOk(completion) && builder.node(node) != nullptr) {
@@ -599,7 +598,10 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
   if (completion.method == wire::Method::kSet)
     devices_.ClearBusy({item.node, item.port}, completion.attribute);
-  if (item.what == What::kBlock) devices_.Lft(item.node).Landed(item.block);
+  if (item.what == What::kBlock) {
+    AppliedLft& lft = devices_.Lft(item.node);
+    completion.sent ? lft.Landed(item.block) : lft.Unsent(item.block);
+  }
   const bool is_gone = builder_.node(item.node) == nullptr;
   if (is_gone || !IsOk(completion)) {
     if (item.what == What::kBlock) push_.OnAnswer(item.node, item.block, false);

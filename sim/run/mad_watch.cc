@@ -105,9 +105,12 @@ void Watch::ForgetUnanswered(const mad::IncomingMad& mad, NodeIndex device, Prog
   const auto smp = wire::Smp::Decode(
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   if (!smp || smp->method != wire::Method::kSet) return;
+  const bool by_port = smp->attribute == wire::AttributeId::kPortInfo;
+  const uint32_t modifier = by_port ? smp->modifier & 0xFF : smp->modifier;
   absl::erase_if(program.told, [&](const auto& told) {
-    return told.first.node == device && told.first.attribute == smp->attribute &&
-           told.first.modifier == smp->modifier;
+    // A route that leads nowhere any more was one to some device when it was learned.
+    return (device.IsNone() || told.first.node == device) && told.first.attribute == smp->attribute &&
+           told.first.modifier == modifier;
   });
 }
 
@@ -123,7 +126,11 @@ void Watch::OnServed(const Served& served) {
   if (served.request.attribute == wire::AttributeId::kPortInfo &&
       (is_switch || named != PortNum(0)))
     port = named;
-  const Key key{served.ingress.node, port, served.request.attribute, served.request.modifier};
+  // However PortInfo is asked for, it is one register.
+  const uint32_t modifier = served.request.attribute == wire::AttributeId::kPortInfo
+                                ? port.value()
+                                : served.request.modifier;
+  const Key key{served.ingress.node, port, served.request.attribute, modifier};
   Program& program = programs_[served.sender];
   const uint64_t id = served.request.transaction_id();
   if (set) {
