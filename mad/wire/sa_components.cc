@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mad/wire/bytes.h"
 #include "mad/wire/sa_record_fields.h"
 
 namespace fabricd::wire {
@@ -82,9 +83,11 @@ const RecordLayout* LayoutOf(SaAttribute attribute) {
   return nullptr;
 }
 
+Lid LidOfRecord(std::span<const uint8_t> record) { return Lid(Load16(record.data())); }
+
 RecordMatcher::RecordMatcher(const RecordLayout& layout, uint64_t component_mask,
                              std::span<const uint8_t> query) {
-  std::copy(query.begin(), query.end(), query_.begin());
+  std::copy_n(query.begin(), layout.bytes, query_.begin());
   for (size_t number = 0; number < layout.components.size(); ++number) {
     if ((component_mask >> number & 1) == 0) continue;
     const Component& component = layout.components[number];

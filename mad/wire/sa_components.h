@@ -27,12 +27,15 @@ struct RecordLayout {
 // nullptr: not an attribute that is queried by components. Valid for ever.
 const RecordLayout* LayoutOf(SaAttribute attribute);
 
+// Component 0 of the records of devices. REQUIRES: at least two bytes.
+Lid LidOfRecord(std::span<const uint8_t> record);
+
 // A query, made ready for comparing it with many records.
 class RecordMatcher {
  public:
   static constexpr size_t kMostBytes = 176;
 
-  // `query` holds layout.bytes. Bits of the mask beyond the last component select nothing.
+  // `query` holds at least layout.bytes. Bits of the mask beyond the last component select nothing.
   RecordMatcher(const RecordLayout& layout, uint64_t component_mask,
                 std::span<const uint8_t> query);
   // REQUIRES: record.size() is layout.bytes.

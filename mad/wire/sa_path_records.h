@@ -72,6 +72,10 @@ struct MultiPathRecord {
   friend bool operator==(const MultiPathRecord&, const MultiPathRecord&) = default;
 };
 
+// Big-endian, as the GIDs behind a MultiPathRecord.
+Gid DecodeGid(std::span<const uint8_t, 16> bytes);
+void EncodeGid(const Gid& gid, std::span<uint8_t, 16> bytes);
+
 // One node on the way of a path.
 struct TraceRecord {
   static constexpr SaAttribute kAttribute = SaAttribute::kTraceRecord;

@@ -245,4 +245,12 @@ ClassPortInfo ClassPortInfo::Decode(std::span<const uint8_t, kBytes> bytes) {
 }
 void ClassPortInfo::Encode(std::span<uint8_t, kBytes> bytes) const { EncodeFields(*this, bytes); }
 
+Gid DecodeGid(std::span<const uint8_t, 16> bytes) {
+  return {Load64(bytes.data()), Load64(bytes.data() + 8)};
+}
+void EncodeGid(const Gid& gid, std::span<uint8_t, 16> bytes) {
+  Store64(bytes.data(), gid.prefix);
+  Store64(bytes.data() + 8, gid.low);
+}
+
 }  // namespace fabricd::wire

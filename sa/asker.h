@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asker: who sent a request, and what of the fabric it may see (IBA vol 1 §15.4.1): a trusted one,
+// whose request carries the SM_Key, everything; others what shares a partition with them. And the
+// records that answer it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sa/view.h"
+
+namespace fabricd::sa {
+
+struct Asker {
+  uint32_t end;  // Number in SaView::ends().
+  bool trusted = false;
+
+  bool MaySee(const SaView& view, const EndPort& other) const {
+    const EndPort& own = view.ends()[end];
+    return trusted || own.ref == other.ref || view.p_keys().Share(own.p_keys, other.p_keys);
+  }
+};
+
+// Encoded records, one behind the other.
+class RecordTable {
+ public:
+  // A table beyond this is refused (ERR_NO_RESOURCES): a million paths.
+  static constexpr size_t kMostBytes = size_t{64} << 20;
+
+  // Appends to `bytes`, which holds the room for the header already.
+  explicit RecordTable(std::vector<uint8_t>& bytes) : bytes_(bytes), begin_(bytes.size()) {}
+
+  // Room for one more record of that many bytes, zeroed; nullptr: the table is full.
+  uint8_t* Add(size_t record_bytes) {
+    if (bytes_.size() - begin_ + record_bytes > kMostBytes) {
+      is_full_ = true;
+      return nullptr;
+    }
+    bytes_.resize(bytes_.size() + record_bytes);
+    ++count_;
+    return bytes_.data() + bytes_.size() - record_bytes;
+  }
+  size_t count() const { return count_; }
+  bool is_full() const { return is_full_; }  // More was added than there was room for.
+
+ private:
+  std::vector<uint8_t>& bytes_;
+  size_t begin_, count_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace fabricd::sa

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sa/path_finder.h"
+#include "sa/paths.h"
+
+namespace fabricd::sa {
+
+using wire::MultiPathRecord;
+using wire::PathRecord;
+
+namespace {
+
+constexpr size_t kGidBytes = 16;
+// Of ends on one side and of paths among which the most independent ones are looked for: the work
+// grows with their product.
+constexpr size_t kMostGids = 128;
+constexpr size_t kMostCandidates = 4096;
+
+// Numbers of MultiPathRecord's components that PathRecord has at another place.
+constexpr unsigned kFirstShared = 6, kSharedComponents = 16;
+constexpr unsigned kServiceIdHigh = 16, kIndependence = 17, kSgidCount = 19, kDgidCount = 20,
+                   kServiceIdLow = 21;
+
+bool HasComponent(uint64_t mask, unsigned number) { return (mask >> number & 1) != 0; }
+
+// What it asks of a path, as a PathRecord asks it: the first sixteen components are the same.
+std::pair<PathRecord, uint64_t> AsPathRecord(const MultiPathRecord& wanted, uint64_t mask) {
+  PathRecord path;
+  path.service_id = uint64_t{wanted.service_id_high} << 56 | wanted.service_id_low;
+  path.raw_traffic = wanted.raw_traffic;
+  path.flow_label = wanted.flow_label;
+  path.hop_limit = wanted.hop_limit;
+  path.traffic_class = wanted.traffic_class;
+  path.reversible = wanted.reversible;
+  path.numb_path = wanted.numb_path;
+  path.p_key = wanted.p_key;
+  path.qos_class = wanted.qos_class;
+  path.sl = wanted.sl;
+  path.mtu_selector = wanted.mtu_selector;
+  path.mtu = wanted.mtu;
+  path.rate_selector = wanted.rate_selector;
+  path.rate = wanted.rate;
+  path.life_time_selector = wanted.life_time_selector;
+  path.packet_life_time = wanted.packet_life_time;
+  const uint64_t shared = mask & ((uint64_t{1} << kSharedComponents) - 1);
+  return {path,
+          shared << kFirstShared | (mask >> kServiceIdHigh & 1) | (mask >> kServiceIdLow & 1) << 1};
+}
+
+// False: one of them is of no end port here.
+bool FindGids(const SaView& view, std::span<const uint8_t> gids, size_t first, size_t count,
+              std::vector<uint32_t>& found) {
+  for (size_t i = first; i < first + count; ++i) {
+    const Gid gid = wire::DecodeGid(gids.subspan(i * kGidBytes).first<kGidBytes>());
+    found.push_back(FindGid(view, gid));
+    if (found.back() == EndPorts::kNone) return false;
+  }
+  return true;
+}
+
+struct Candidate {
+  PathRecord record;
+  std::vector<uint64_t> links;  // Sending ends of its links, sorted; not those of the end ports.
+};
+
+std::vector<uint64_t> LinksOf(const SaView& view, const Path& path) {
+  const EndPort &from = view.ends()[path.from], &to = view.ends()[path.to];
+  std::vector<uint64_t> links;
+  if (from.place.IsNowhere() || to.place.IsNowhere() || path.from == path.to) return links;
+  view.paths().Follow(from.place.at, to, path.dlid,
+                      [&](uint32_t at, uint8_t port, const PathTable::Hop& hop) {
+                        if (hop.far.IsSwitch()) links.push_back(uint64_t{at} << 8 | port);
+                      });
+  std::sort(links.begin(), links.end());
+  return links;
+}
+
+// Moves `most` of them to the front: each the one that shares the fewest links with those before
+// it, the first of several.
+void SortByIndependence(std::vector<Candidate>& candidates, size_t most) {
+  std::vector<size_t> shared(candidates.size());
+  for (size_t chosen = 0; chosen + 1 < std::min(most, candidates.size()); ++chosen) {
+    for (size_t i = chosen + 1; i < candidates.size(); ++i) {
+      for (uint64_t link : candidates[chosen].links)
+        shared[i] +=
+            std::binary_search(candidates[i].links.begin(), candidates[i].links.end(), link) ? 1
+                                                                                             : 0;
+    }
+    const auto best =
+        std::min_element(shared.begin() + static_cast<long>(chosen) + 1, shared.end());
+    const auto at = best - shared.begin();
+    // By rotation, so that the rest keep their order.
+    std::rotate(shared.begin() + static_cast<long>(chosen) + 1, best, best + 1);
+    std::rotate(candidates.begin() + static_cast<long>(chosen) + 1, candidates.begin() + at,
+                candidates.begin() + at + 1);
+  }
+}
+
+}  // namespace
+
+uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPathRecord& wanted,
+                           uint64_t mask, std::span<const uint8_t> gids, RecordTable& table) {
+  if (!HasComponent(mask, kSgidCount) || !HasComponent(mask, kDgidCount))
+    return wire::kSaStatusInsufficientComponents;
+  const size_t sources = wanted.sgid_count, destinations = wanted.dgid_count;
+  const auto [path, path_mask] = AsPathRecord(wanted, mask);
+  const std::optional<PathQuery> query = PathQuery::Make(path, path_mask);
+  if (!query || sources == 0 || destinations == 0 || sources > kMostGids ||
+      destinations > kMostGids || (sources + destinations) * kGidBytes > gids.size())
+    return wire::kSaStatusRequestInvalid;
+  std::vector<uint32_t> from, to;
+  if (!FindGids(view, gids, 0, sources, from) || !FindGids(view, gids, sources, destinations, to))
+    return wire::kSaStatusRequestInvalidGid;
+  const size_t most = query->numb_path();
+  const bool independent = HasComponent(mask, kIndependence) && wanted.independence != 0;
+  PathFinder finder(view, asker, *query);
+  std::vector<Candidate> candidates;
+  for (uint32_t a : from) {
+    for (uint32_t b : to) {
+      if (!finder.IsOpen(a) || !finder.IsOpen(b)) continue;
+      const Side source{.first = a, .end = a + 1, .given = true};
+      const Side destination{.first = b, .end = b + 1, .given = true};
+      finder.Pair(
+          source, a, destination, b, PathQuery::kMostPaths,
+          [&](Lid dlid) { return view.paths().Walk(view.ends()[a], view.ends()[b], dlid); },
+          [&](const Path& found, const PathRecord& record) {
+            candidates.push_back({record, {}});
+            if (independent) candidates.back().links = LinksOf(view, found);
+            return candidates.size() < (independent ? kMostCandidates : most);
+          });
+      if (!independent && candidates.size() >= most) break;
+    }
+  }
+  if (independent) SortByIndependence(candidates, most);
+  for (size_t i = 0; i < std::min(most, candidates.size()); ++i)
+    if (!Append(table, candidates[i].record)) return wire::kSaStatusNoResources;
+  return wire::kStatusOk;
+}
+
+}  // namespace fabricd::sa

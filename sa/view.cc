@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sa/view.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+
+namespace fabricd::sa {
+
+SaView::SaView(ViewInput input) : input_(std::move(input)) {
+  FABRICD_CHECK(input_.snapshot != nullptr && input_.lids != nullptr, "a view of nothing");
+  const routing::LinkMap links(*input_.snapshot, *input_.lids);
+  std::vector<EndPort> ends;
+  snapshot().ForEachNode([&](const fabric::Node& node) {
+    for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
+         ++number) {
+      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
+      const fabric::LidRange lids = input_.lids->Of(ref);
+      if (lids.base) ends.push_back(Describe(ref, node.port(ref.port), lids, links));
+    }
+  });
+  ends_ = EndPorts(std::move(ends));
+  paths_ = PathTable(links, input_.plan);
+}
+
+EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange lids,
+                         const routing::LinkMap& links) {
+  EndPort end;
+  end.ref = ref;
+  end.guid = port.guid;
+  end.base_lid = lids.base.value();
+  end.lmc = lids.lmc;
+  end.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), ref);
+  end.place = links.place(lids.base.value());
+  end.peer = port.peer;
+  const bool is_switch = ref.port.value() == 0;
+  const uint8_t own_mtu = port.info.mtu_cap != 0 ? port.info.mtu_cap : kAnyCarriage.mtu;
+  end.link = is_switch ? Carriage{own_mtu, kTopRate} : CarriageOf(snapshot(), port);
+  end.p_keys = p_keys_.Add(KeysOf(ref));
+  return end;
+}
+
+// A port whose table was not read holds what every port wakes up with and is left with here.
+std::vector<PKey> SaView::KeysOf(PortRef end_port) const {
+  const DeviceTables* tables = TablesOf(end_port);
+  if (tables == nullptr || tables->p_keys.empty()) return {kDefaultFullPKey};
+  std::vector<PKey> keys;
+  for (const DeviceTables::PKeys& block : tables->p_keys)
+    if (!block.port) keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
+  return keys;
+}
+
+const DeviceTables* SaView::TablesOf(PortRef end_port) const {
+  if (input_.tables == nullptr) return nullptr;
+  const auto found = input_.tables->find(end_port);
+  return found == input_.tables->end() ? nullptr : &found->second;
+}
+
+}  // namespace fabricd::sa

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SaView: all that Subnet Administration answers from, of one moment: a snapshot, its LIDs and the
+// verified plan for them, laid out for fast answers. Immutable, so any number of threads may answer
+// from it, and an answer never mixes two states of the fabric.
+//
+// What clients leave behind (services, groups, subscriptions) is no part of it: that is state of
+// its own, which changes by requests and not by sweeps.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+#include "fabric/lid_table.h"
+#include "fabric/snapshot.h"
+#include "mad/wire/sm_info.h"
+#include "mad/wire/tables.h"
+#include "routing/plan.h"
+#include "sa/end_ports.h"
+#include "sa/p_key_sets.h"
+#include "sa/path_table.h"
+
+namespace fabricd::sa {
+
+// Tables that devices were last read to hold, by end port: those of a switch's ports belong to its
+// port 0. A channel adapter's have port 0 in them, as its own requests for them have.
+struct DeviceTables {
+  struct PKeys {
+    PortNum port;
+    uint16_t block = 0;
+    wire::PKeyTable table;
+  };
+  struct Lanes {
+    PortNum in, out;
+    wire::SlToVlMappingTable table;
+  };
+  struct Arbitration {
+    PortNum port;
+    uint8_t block = 0;  // 1-4
+    wire::VlArbitrationTable table;
+  };
+  std::vector<PKeys> p_keys;
+  std::vector<Lanes> lanes;
+  std::vector<Arbitration> arbitration;
+};
+using TablesByPort = absl::flat_hash_map<PortRef, DeviceTables>;
+
+struct SmFacts {
+  SmKey sm_key;  // A request that carries it is trusted. 0: none is.
+  uint64_t gid_prefix = 0xFE80000000000000;
+  uint8_t packet_life_time = 18;    // Of every path: 4.096 us * 2^n.
+  uint8_t response_time_value = 8;  // That ClassPortInfo promises: 4.096 us * 2^n.
+  struct Seen {
+    PortRef port;
+    wire::SmInfo info;
+  };
+  std::vector<Seen> managers;  // This one, and the others that were seen.
+};
+
+struct ViewInput {
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Not null.
+  std::shared_ptr<const fabric::LidTable> lids;            // Not null.
+  std::shared_ptr<const routing::RoutingPlan> plan;        // Verified. Null: no paths yet.
+  std::vector<PortRef> isolated;                           // Sorted: no path to or from them.
+  std::shared_ptr<const TablesByPort> tables;              // Null: none were read.
+  SmFacts sm;
+};
+
+class SaView {
+ public:
+  explicit SaView(ViewInput input);
+
+  const ViewInput& input() const { return input_; }
+  const fabric::FabricSnapshot& snapshot() const { return *input_.snapshot; }
+  const SmFacts& sm() const { return input_.sm; }
+  const EndPorts& ends() const { return ends_; }
+  const PKeySets& p_keys() const { return p_keys_; }
+  const PathTable& paths() const { return paths_; }
+  const fabric::Node& NodeOf(const EndPort& end) const { return *snapshot().node(end.ref.node); }
+  // Null: no table of it was read.
+  const DeviceTables* TablesOf(PortRef end_port) const;
+
+ private:
+  EndPort Describe(PortRef ref, const fabric::Port& port, fabric::LidRange lids,
+                   const routing::LinkMap& links);
+  std::vector<PKey> KeysOf(PortRef end_port) const;
+
+  ViewInput input_;
+  PKeySets p_keys_;
+  EndPorts ends_;
+  PathTable paths_;
+};
+
+}  // namespace fabricd::sa

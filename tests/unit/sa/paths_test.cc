@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+// PathRecord, MultiPathRecord and TraceRecord (IBA vol 1 §15.2.5.16-20) against walks over the
+// plan's tables and the snapshot's links.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "common/rng.h"
+#include "sa/rate.h"
+#include "tests/unit/sa/sa_fixture.h"
+
+namespace fabricd::sa {
+namespace {
+
+using testing::Ask;
+using testing::Bit;
+using testing::FabricMaker;
+using testing::Make;
+using testing::Query;
+using testing::Reply;
+using testing::SaFabric;
+using testing::Send;
+using wire::Method;
+using wire::PathRecord;
+using wire::Selector;
+using C = PathComponent;
+
+constexpr uint64_t kGids = Bit(C::kSgid) | Bit(C::kDgid);
+
+Query GetPath(const SaFabric& made, size_t from, size_t to, uint64_t more = 0,
+              PathRecord record = {}) {
+  record.sgid = made.GidOf(from);
+  record.dgid = made.GidOf(to);
+  return Ask(record, kGids | more, Method::kGet);
+}
+
+// Rates of a link by LinkSpeedExtActive at 4 lanes, as the specification's table has them.
+const std::map<uint8_t, std::pair<double, uint8_t>> kRateOf4x = {
+    {1, {56, 12}}, {2, {100, 16}}, {4, {200, 17}}, {8, {400, 21}}};
+
+// What the tables and links say of the way, found out by hand. mtu 0: there is no way.
+struct Walked {
+  uint8_t mtu = 0, rate = 0;
+  std::vector<PortRef> exits;
+};
+Walked WalkByHand(const SaFabric& made, PortRef from, Lid lid) {
+  const fabric::FabricSnapshot& snapshot = *made.input.snapshot;
+  const PortRef owner = made.input.lids->Owner(lid);
+  Walked walked{5, 0, {}};
+  double slowest = 1e9;
+  const auto cross = [&](PortRef exit) {
+    const fabric::Port& port = *snapshot.port(exit);
+    walked.exits.push_back(exit);
+    walked.mtu = std::min(walked.mtu, port.info.neighbor_mtu);
+    const auto& [gigabits, code] = kRateOf4x.at(port.info.link_speed_ext_active);
+    if (gigabits < slowest) slowest = gigabits, walked.rate = code;
+    return port.peer;
+  };
+  PortRef at = from.port ? cross(from) : from;
+  for (int hops = 0; hops < 64; ++hops) {
+    if (at.node == owner.node && (!owner.port || at == owner)) return walked;
+    const fabric::Node* node = snapshot.node(at.node);
+    if (node == nullptr || !node->IsSwitch() || !made.input.plan->HasRow(at.node)) break;
+    const uint8_t egress = made.input.plan->EgressPort(at.node, lid);
+    if (egress == routing::kNoRoute || egress == 0) break;
+    at = cross({at.node, PortNum(egress)});
+  }
+  return {};
+}
+
+// A three-level tree whose links differ in speed and MTU, both ends alike, with two LIDs per port.
+SaFabric Uneven(uint64_t seed, uint8_t lmc) {
+  SaFabric made = Make(fabricd::testing::MakeTree({{4, 1}, {3, 2}, {2, 2}}), lmc);
+  Rng rng(seed);
+  fabric::SnapshotBuilder builder(*made.input.snapshot);
+  made.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+    for (size_t number = 1; number < node.ports.size(); ++number) {
+      const fabric::Port& port = node.ports[number];
+      if (port.peer.IsNone() || port.peer.node < node.index) continue;
+      wire::PortInfo info = testing::RunningPort(static_cast<uint8_t>(1u << rng.Below(4)));
+      info.neighbor_mtu = static_cast<uint8_t>(3 + rng.Below(3));
+      builder.SetPortInfo({node.index, PortNum(static_cast<uint8_t>(number))}, info);
+      builder.SetPortInfo(port.peer, info);
+    }
+  });
+  made.input.snapshot = made.fabric.snapshot = builder.Build();
+  return made;
+}
+
+TEST(Paths, AllPairsAreAsTheTablesLead) {
+  for (uint8_t lmc : {0, 1}) {
+    const SaFabric made = Uneven(7 + lmc, lmc);
+    const SaView view = made.View();
+    ASSERT_LT(size_t{31}, view.ends().size()) << "too few for the look at all switches at once";
+    const Reply reply = Send(view, Ask(PathRecord{}, 0), made.LidOf(made.fabric.node.size() - 1));
+    ASSERT_EQ(reply.status(), wire::kStatusOk);
+    std::set<std::pair<Lid, Lid>> seen;
+    std::set<std::pair<uint8_t, uint8_t>> kinds;
+    for (const PathRecord& path : reply.Records<PathRecord>()) {
+      EXPECT_TRUE(seen.insert({path.slid, path.dlid}).second);
+      const PortRef from = made.input.lids->Owner(path.slid);
+      if (from == made.input.lids->Owner(path.dlid)) continue;
+      const Walked walked = WalkByHand(made, from, path.dlid);
+      ASSERT_EQ(path.mtu, walked.mtu) << path.slid.value() << " " << path.dlid.value();
+      ASSERT_EQ(path.rate, walked.rate) << path.slid.value() << " " << path.dlid.value();
+      kinds.insert({path.mtu, path.rate});
+      EXPECT_EQ(path.mtu_selector, Selector::kExactly);
+      EXPECT_EQ(path.p_key, kDefaultFullPKey);
+      EXPECT_TRUE(path.reversible);
+      EXPECT_EQ(path.packet_life_time, 18);
+      // The same when asked for alone.
+      const Reply one =
+          Send(view, Ask(path, Bit(C::kSlid) | Bit(C::kDlid), Method::kGet), path.slid);
+      ASSERT_EQ(one.status(), wire::kStatusOk);
+      PathRecord alone = one.Records<PathRecord>()[0];
+      alone.preference = path.preference;
+      ASSERT_EQ(alone, path);
+    }
+    size_t lids = 0;
+    for (uint32_t i = 0; i < view.ends().size(); ++i) lids += 1u << view.ends()[i].lmc;
+    EXPECT_EQ(seen.size(), lids * lids);
+    EXPECT_GT(kinds.size(), 4u) << "the fabric is uneven";
+  }
+}
+
+TEST(Paths, GetByGidAndByLid) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  const SaView view = made.View();
+  const size_t a = 6, b = 13;
+  const Reply by_gid = Send(view, GetPath(made, a, b), made.LidOf(a));
+  ASSERT_EQ(by_gid.status(), wire::kStatusOk);
+  const PathRecord path = by_gid.Records<PathRecord>()[0];
+  EXPECT_EQ(path.sgid, made.GidOf(a));
+  EXPECT_EQ(path.dgid, made.GidOf(b));
+  EXPECT_EQ(path.slid, made.LidOf(a));
+  EXPECT_EQ(path.dlid, made.LidOf(b));
+  EXPECT_EQ(path.mtu, 5);
+  EXPECT_EQ(path.rate, 21);
+  EXPECT_EQ(path.hop_limit, 0);
+  EXPECT_EQ(path.numb_path, 0);
+  PathRecord lids;
+  lids.slid = made.LidOf(a);
+  lids.dlid = made.LidOf(b);
+  lids.service_id = 0x0102030405060708;
+  lids.traffic_class = 9;
+  lids.flow_label = 0x12345;
+  const uint64_t mask = Bit(C::kSlid) | Bit(C::kDlid) | Bit(C::kServiceIdHigh) |
+                        Bit(C::kServiceIdLow) | Bit(C::kTrafficClass) | Bit(C::kFlowLabel);
+  const Reply by_lid = Send(view, Ask(lids, mask, Method::kGet), made.LidOf(a));
+  ASSERT_EQ(by_lid.status(), wire::kStatusOk);
+  PathRecord expected = path;
+  expected.service_id = lids.service_id;
+  expected.traffic_class = 9;
+  expected.flow_label = 0x12345;
+  EXPECT_EQ(by_lid.Records<PathRecord>()[0], expected);
+}
+
+TEST(Paths, ErrorStatuses) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  const SaView view = made.View();
+  const Lid from = made.LidOf(6);
+  const auto status = [&](uint64_t mask, PathRecord record, Method method = Method::kGet) {
+    return Send(view, Ask(record, mask, method), from).status();
+  };
+  PathRecord good;
+  good.sgid = made.GidOf(6);
+  good.dgid = made.GidOf(7);
+  EXPECT_EQ(status(kGids, good), wire::kStatusOk);
+  EXPECT_EQ(status(Bit(C::kSgid), good), wire::kSaStatusInsufficientComponents);
+  EXPECT_EQ(status(Bit(C::kDgid), good), wire::kSaStatusInsufficientComponents);
+  PathRecord bad = good;
+  bad.dgid.low ^= 0x5555;
+  EXPECT_EQ(status(kGids, bad), wire::kSaStatusRequestInvalidGid);
+  EXPECT_EQ(status(kGids, bad, Method::kGetTable), wire::kSaStatusRequestInvalidGid);
+  bad = good;
+  bad.sgid.prefix = 0x1234;
+  EXPECT_EQ(status(kGids, bad), wire::kSaStatusRequestInvalidGid);
+  bad = good;
+  bad.dlid = Lid(0xBFFF);
+  EXPECT_EQ(status(Bit(C::kSgid) | Bit(C::kDlid), bad), wire::kSaStatusNoRecords);
+  bad.dlid = made.LidOf(6);  // Of another port than the GID.
+  EXPECT_EQ(status(kGids | Bit(C::kDlid), bad), wire::kSaStatusNoRecords);
+  bad = good;
+  EXPECT_EQ(status(kGids | Bit(C::kNumbPath), bad), wire::kSaStatusRequestInvalid) << "NumbPath 0";
+  bad.raw_traffic = true;
+  EXPECT_EQ(status(kGids | Bit(C::kRawTraffic), bad), wire::kSaStatusRequestInvalid);
+  bad = good;
+  bad.mtu = 9;
+  bad.mtu_selector = Selector::kExactly;
+  EXPECT_EQ(status(kGids | Bit(C::kMtu) | Bit(C::kMtuSelector), bad),
+            wire::kSaStatusRequestInvalid);
+  EXPECT_EQ(status(kGids | Bit(C::kMtu), bad), wire::kStatusOk) << "no selector: no bound";
+  const Reply none = Send(view, Ask(bad, Bit(C::kDlid)), from);
+  EXPECT_EQ(none.status(), wire::kStatusOk) << "an empty table";
+  EXPECT_TRUE(none.data.empty());
+}
+
+struct SelectorCase {
+  Selector selector;
+  uint8_t value, expected;  // 0: no path.
+};
+
+// A path of 2048 bytes, 200 Gb/s (code 17, between 168 = 14 and 300 = 18), life time 18.
+TEST(Paths, Selectors) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  wire::PortInfo slow = testing::RunningPort(4);
+  slow.neighbor_mtu = 4;
+  made.SetPort(6, 1, slow);
+  const SaView view = made.View();
+  const auto get = [&](C selector, C value, PathRecord record) {
+    const Reply reply =
+        Send(view, GetPath(made, 6, 13, Bit(selector) | Bit(value), record), made.LidOf(6));
+    if (reply.status() == wire::kSaStatusNoRecords) return PathRecord{};
+    EXPECT_EQ(reply.status(), wire::kStatusOk);
+    return reply.Records<PathRecord>()[0];
+  };
+  for (const SelectorCase& c : {SelectorCase{Selector::kGreater, 3, 4},
+                                {Selector::kGreater, 4, 0},
+                                {Selector::kLess, 5, 4},
+                                {Selector::kLess, 4, 3},
+                                {Selector::kLess, 1, 0},
+                                {Selector::kExactly, 4, 4},
+                                {Selector::kExactly, 2, 2},
+                                {Selector::kExactly, 5, 0},
+                                {Selector::kLargest, 1, 4}}) {
+    PathRecord record;
+    record.mtu_selector = c.selector;
+    record.mtu = c.value;
+    EXPECT_EQ(get(C::kMtuSelector, C::kMtu, record).mtu, c.expected) << int{c.value};
+  }
+  for (const SelectorCase& c : {SelectorCase{Selector::kGreater, 14, 17},
+                                {Selector::kGreater, 17, 0},
+                                {Selector::kLess, 18, 17},
+                                {Selector::kLess, 17, 14},
+                                {Selector::kLess, 2, 0},
+                                {Selector::kExactly, 17, 17},
+                                {Selector::kExactly, 10, 10},
+                                {Selector::kExactly, 18, 0},
+                                {Selector::kLargest, 2, 17}}) {
+    PathRecord record;
+    record.rate_selector = c.selector;
+    record.rate = c.value;
+    EXPECT_EQ(get(C::kRateSelector, C::kRate, record).rate, c.expected) << int{c.value};
+  }
+  for (const SelectorCase& c : {SelectorCase{Selector::kGreater, 17, 18},
+                                {Selector::kGreater, 18, 19},
+                                {Selector::kGreater, 63, 0},
+                                {Selector::kLess, 19, 18},
+                                {Selector::kLess, 18, 0},
+                                {Selector::kExactly, 18, 18},
+                                {Selector::kExactly, 20, 20},
+                                {Selector::kExactly, 17, 0},
+                                {Selector::kLargest, 2, 18}}) {
+    PathRecord record;
+    record.life_time_selector = c.selector;
+    record.packet_life_time = c.value;
+    EXPECT_EQ(get(C::kLifeTimeSelector, C::kLifeTime, record).packet_life_time, c.expected)
+        << int{c.value};
+  }
+}
+
+TEST(Rates, RanksFollowGigabits) {
+  for (RateRank rank = 1; rank <= kTopRate; ++rank) EXPECT_EQ(RankOfRate(CodeOfRate(rank)), rank);
+  EXPECT_EQ(RankOfRate(0), 0);
+  EXPECT_EQ(RankOfRate(1), 0);
+  EXPECT_EQ(RankOfRate(63), 0);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kSdr, 4)), 3);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kFdr10, 4)), 7);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kHdr, 2)), 16);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kNdr, 8)), 23);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kXdr, 4)), 23);
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kXdr, 12)), 25) << "2400 Gb/s has no code";
+  EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kUnknown, 4)), 2);
+}
+
+void GiveKeys(SaFabric& made, const std::map<size_t, std::vector<uint16_t>>& keys) {
+  auto tables = std::make_shared<TablesByPort>();
+  for (const auto& [host, list] : keys) {
+    wire::PKeyTable table;
+    for (size_t i = 0; i < list.size(); ++i) table.keys[i] = PKey(list[i]);
+    (*tables)[made.Ref(host, 1)].p_keys.push_back({PortNum(), 0, table});
+  }
+  made.input.tables = tables;
+}
+
+TEST(Paths, OfSharedPartitionsOnly) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  // 6 and 7 full in 1 and 2, 8 limited in 2, 9 limited in 2, 10 only in the default partition.
+  GiveKeys(made, {{6, {0xFFFF, 0x8002, 0x8001}},
+                  {7, {0x8001, 0x8002}},
+                  {8, {0x0002}},
+                  {9, {0x0002}},
+                  {10, {0x7FFF}}});
+  const SaView view = made.View();
+  const auto key = [&](size_t from, size_t to, uint16_t asked = 0) {
+    PathRecord record;
+    record.p_key = PKey(asked);
+    const Reply reply =
+        Send(view, GetPath(made, from, to, asked ? Bit(C::kPKey) : 0, record), made.LidOf(from));
+    return reply.status() == wire::kStatusOk ? reply.Records<PathRecord>()[0].p_key.value() : 0;
+  };
+  EXPECT_EQ(key(6, 7), 0x8001) << "the lowest";
+  EXPECT_EQ(key(6, 7, 0x8002), 0x8002);
+  EXPECT_EQ(key(6, 7, 0x8003), 0);
+  EXPECT_EQ(key(6, 7, 0xFFFF), 0) << "only one of them has it";
+  EXPECT_EQ(key(6, 8), 0x8002);
+  EXPECT_EQ(key(8, 6), 0x0002) << "the source's own key";
+  EXPECT_EQ(key(8, 9), 0) << "two limited members";
+  EXPECT_EQ(key(8, 9, 0x8002), 0);
+  EXPECT_EQ(key(7, 10), 0);
+  EXPECT_EQ(key(6, 10), 0xFFFF);
+  // Whoever shares nothing with the ends does not learn of the path, unless trusted.
+  Query query = GetPath(made, 6, 7);
+  EXPECT_EQ(Send(view, query, made.LidOf(10)).status(), wire::kSaStatusNoRecords);
+  query.key = testing::kSmKey;
+  EXPECT_EQ(Send(view, query, made.LidOf(10)).status(), wire::kStatusOk);
+}
+
+TEST(Paths, IsolatedAndUnreachablePortsHaveNone) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  made.input.isolated = {made.Ref(7, 1)};
+  // Without the plan's tables at the leaf of the last host.
+  auto plan = std::make_shared<routing::RoutingPlan>(*made.input.plan);
+  const NodeIndex leaf = made.input.snapshot->port(made.Ref(13, 1))->peer.node;
+  plan->rows[leaf.value()] = nullptr;
+  plan->exempt.push_back({leaf, made.LidOf(6)});
+  made.input.plan = plan;
+  const SaView view = made.View();
+  const auto status = [&](size_t from, size_t to, uint64_t more = 0, PathRecord record = {}) {
+    return Send(view, GetPath(made, from, to, more, record), made.LidOf(6)).status();
+  };
+  EXPECT_EQ(status(6, 8), wire::kStatusOk);
+  EXPECT_EQ(status(6, 7), wire::kSaStatusNoRecords);
+  EXPECT_EQ(status(7, 6), wire::kSaStatusNoRecords);
+  EXPECT_EQ(status(13, 6), wire::kSaStatusNoRecords);
+  EXPECT_EQ(status(6, 13), wire::kSaStatusNoRecords) << "the leaf leads nowhere";
+  made.input.plan = nullptr;
+  EXPECT_EQ(Send(made.View(), GetPath(made, 6, 8), made.LidOf(6)).status(),
+            wire::kSaStatusNoRecords);
+}
+
+TEST(Paths, ReversibleOnlyWhereThereIsAWayBack) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  auto plan = std::make_shared<routing::RoutingPlan>(*made.input.plan);
+  const NodeIndex leaf = made.input.snapshot->port(made.Ref(13, 1))->peer.node;
+  auto row = std::make_shared<routing::Row>(*plan->rows[leaf.value()]);
+  row->Set(made.LidOf(6).value(), routing::kNoRoute);
+  plan->rows[leaf.value()] = row;
+  plan->exempt.push_back({leaf, made.LidOf(6)});
+  made.input.plan = plan;
+  const SaView view = made.View();
+  PathRecord record;
+  record.reversible = true;
+  const Reply any = Send(view, GetPath(made, 6, 13), made.LidOf(6));
+  ASSERT_EQ(any.status(), wire::kStatusOk);
+  EXPECT_FALSE(any.Records<PathRecord>()[0].reversible);
+  EXPECT_EQ(Send(view, GetPath(made, 6, 13, Bit(C::kReversible), record), made.LidOf(6)).status(),
+            wire::kSaStatusNoRecords);
+  EXPECT_TRUE(Send(view, GetPath(made, 7, 13), made.LidOf(6)).Records<PathRecord>()[0].reversible);
+}
+
+TEST(Paths, ServiceLevelsOfThePlan) {
+  const SaFabric made = Make(fabricd::testing::MakeTorus({5, 5}, 1), 0, "layered", 4);
+  ASSERT_GT(made.input.plan->lanes, 1);
+  const SaView view = made.View();
+  std::set<uint8_t> levels;
+  const Reply reply = Send(view, Ask(PathRecord{}, 0), made.LidOf(30));
+  for (const PathRecord& path : reply.Records<PathRecord>()) {
+    const PortRef from = made.input.lids->Owner(path.slid);
+    const PortRef to = made.input.lids->Owner(path.dlid);
+    const NodeIndex start = from.port ? made.input.snapshot->port(from)->peer.node : from.node;
+    const NodeIndex end = to.port ? made.input.snapshot->port(to)->peer.node : to.node;
+    ASSERT_EQ(path.sl.value(), made.input.plan->ServiceLevel(start, path.dlid));
+    EXPECT_EQ(path.reversible, path.sl.value() == made.input.plan->ServiceLevel(end, path.slid));
+    levels.insert(path.sl.value());
+    // Another one on the same lane will do, one of another lane will not.
+    const uint8_t lanes = made.input.plan->lanes;
+    PathRecord record = path;
+    record.sl = ServiceLevel(static_cast<uint8_t>(path.sl.value() + lanes));
+    const uint64_t mask = Bit(C::kSlid) | Bit(C::kDlid) | Bit(C::kSl);
+    const Reply same = Send(view, Ask(record, mask, Method::kGet), path.slid);
+    ASSERT_EQ(same.status(), wire::kStatusOk);
+    EXPECT_EQ(same.Records<PathRecord>()[0].sl, record.sl);
+    record.sl = ServiceLevel(static_cast<uint8_t>(path.sl.value() + 1));
+    EXPECT_EQ(Send(view, Ask(record, mask, Method::kGet), path.slid).status(),
+              wire::kSaStatusNoRecords);
+  }
+  EXPECT_GT(levels.size(), 1u);
+}
+
+TEST(Paths, SeveralLids) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2), 2);
+  const SaView view = made.View();
+  PathRecord record;
+  record.sgid = made.GidOf(6);
+  record.dgid = made.GidOf(13);
+  const auto paths = [&](uint64_t mask) {
+    return Send(view, Ask(record, mask), made.LidOf(6)).Records<PathRecord>();
+  };
+  const auto all = paths(kGids);
+  ASSERT_EQ(all.size(), 16u);
+  std::set<std::pair<Lid, Lid>> pairs;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].preference, i);
+    pairs.insert({all[i].slid, all[i].dlid});
+  }
+  EXPECT_EQ(pairs.size(), 16u);
+  for (uint16_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(all[i].slid.value(), made.LidOf(6).value() + i) << "first each LID with its like";
+    EXPECT_EQ(all[i].dlid.value(), made.LidOf(13).value() + i);
+  }
+  record.numb_path = 3;
+  EXPECT_EQ(paths(kGids | Bit(C::kNumbPath)).size(), 3u);
+  record.dlid = Lid(static_cast<uint16_t>(made.LidOf(13).value() + 2));
+  EXPECT_EQ(paths(kGids | Bit(C::kDlid)).size(), 4u);
+  EXPECT_EQ(Send(view, Ask(record, kGids, Method::kGet), made.LidOf(6)).status(), wire::kStatusOk)
+      << "a Get asks for one";
+}
+
+TEST(Paths, ToItselfAndBackToBack) {
+  FabricMaker maker;
+  const size_t a = maker.AddHost(), b = maker.AddHost();
+  maker.Cable(a, b);
+  const size_t on = maker.AddSwitch(4);
+  const size_t c = maker.Host(on);
+  const SaFabric made = Make(maker);
+  const SaView view = made.View();
+  const Reply direct = Send(view, GetPath(made, a, b), made.LidOf(a));
+  ASSERT_EQ(direct.status(), wire::kStatusOk);
+  EXPECT_EQ(direct.Records<PathRecord>()[0].rate, 21);
+  const Reply own = Send(view, GetPath(made, c, c), made.LidOf(c));
+  ASSERT_EQ(own.status(), wire::kStatusOk);
+  EXPECT_EQ(own.Records<PathRecord>()[0].packet_life_time, 0);
+  EXPECT_EQ(Send(view, GetPath(made, a, c), made.LidOf(a)).status(), wire::kSaStatusNoRecords);
+}
+
+Query MultiPath(const SaFabric& made, const std::vector<size_t>& from,
+                const std::vector<size_t>& to, uint8_t independence, uint8_t numb_path) {
+  wire::MultiPathRecord record;
+  record.sgid_count = static_cast<uint8_t>(from.size());
+  record.dgid_count = static_cast<uint8_t>(to.size());
+  record.independence = independence;
+  record.numb_path = numb_path;
+  Query query = Ask(record, 1u << 6 | 1u << 17 | 1u << 19 | 1u << 20, Method::kGetMulti);
+  for (const auto* side : {&from, &to}) {
+    for (size_t host : *side) {
+      std::array<uint8_t, 16> gid;
+      wire::EncodeGid(made.GidOf(host), gid);
+      query.data.insert(query.data.end(), gid.begin(), gid.end());
+    }
+  }
+  return query;
+}
+
+TEST(MultiPaths, OfAllPairsTogether) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  const SaView view = made.View();
+  const Reply reply = Send(view, MultiPath(made, {6, 7}, {12, 13}, 0, 3), made.LidOf(6));
+  ASSERT_EQ(reply.status(), wire::kStatusOk);
+  EXPECT_EQ(reply.header.mad.method, Method::kGetMultiResp);
+  EXPECT_EQ(reply.header.attribute(), wire::SaAttribute::kPathRecord);
+  const auto paths = reply.Records<PathRecord>();
+  ASSERT_EQ(paths.size(), 3u);
+  EXPECT_EQ(paths[0].sgid, made.GidOf(6));
+  EXPECT_EQ(paths[0].dgid, made.GidOf(12));
+  EXPECT_EQ(paths[1].dgid, made.GidOf(13));
+  EXPECT_EQ(paths[2].sgid, made.GidOf(7));
+  Query bad = MultiPath(made, {6}, {12}, 0, 1);
+  bad.data[24] ^= 1;
+  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusRequestInvalidGid);
+  bad = MultiPath(made, {6}, {12}, 0, 1);
+  bad.mask &= ~(uint64_t{1} << 20);
+  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusInsufficientComponents);
+  bad = MultiPath(made, {6}, {12}, 0, 1);
+  bad.data[15] = 200;  // More sources than the request holds.
+  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusRequestInvalid);
+}
+
+// Four LIDs per port over two spines: two paths without a common link exist, and are found.
+TEST(MultiPaths, IndependentOnesFirst) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2), 2);
+  const SaView view = made.View();
+  const Reply reply = Send(view, MultiPath(made, {6}, {13}, 1, 2), made.LidOf(6));
+  const auto paths = reply.Records<PathRecord>();
+  ASSERT_EQ(paths.size(), 2u);
+  const auto exits = [&](const PathRecord& path) {
+    auto all = WalkByHand(made, made.Ref(6, 1), path.dlid).exits;
+    return std::set<PortRef>(all.begin() + 1, all.end() - 1);
+  };
+  const auto first = exits(paths[0]);
+  for (PortRef exit : exits(paths[1])) EXPECT_FALSE(first.contains(exit));
+}
+
+TEST(Traces, NameEachNodeOnTheWay) {
+  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  const SaView view = made.View();
+  Query query = GetPath(made, 6, 13);
+  query.attribute = wire::SaAttribute::kTraceRecord;
+  query.method = Method::kGetTraceTable;
+  const Reply reply = Send(view, query, made.LidOf(6));
+  ASSERT_EQ(reply.status(), wire::kStatusOk);
+  const auto trace = reply.Records<wire::TraceRecord>();
+  const Walked walked = WalkByHand(made, made.Ref(6, 1), made.LidOf(13));
+  ASSERT_EQ(trace.size(), walked.exits.size() + 1);
+  for (size_t i = 0; i < trace.size(); ++i) {
+    const bool last = i + 1 == trace.size();
+    const PortRef entry = i == 0 ? PortRef{} : made.input.snapshot->port(walked.exits[i - 1])->peer;
+    const NodeIndex at = last ? entry.node : walked.exits[i].node;
+    EXPECT_EQ(trace[i].node_id, made.input.snapshot->node(at)->guid().value());
+    EXPECT_EQ(trace[i].exit_port, last ? PortNum() : walked.exits[i].port);
+    EXPECT_EQ(trace[i].entry_port, i == 0 ? PortNum() : entry.port);
+  }
+}
+
+}  // namespace
+}  // namespace fabricd::sa
