@@ -27,6 +27,7 @@ PathTable::PathTable(const routing::LinkMap& links,
     if (plan_ == nullptr || !plan_->HasRow(node_[s])) continue;
     const routing::Row& row = *plan_->rows[node_[s].value()];
     row_sizes_[s] = static_cast<uint32_t>(row.size());
+    least_row_ = least_row_ == 0 ? row_sizes_[s] : std::min(least_row_, row_sizes_[s]);
     for (size_t page = 0; page < row.pages(); ++page)
       pages_[size_t{s} * kPages + page] = row.page(page);
   }

@@ -68,9 +68,9 @@ class PathTable {
 
   uint8_t Egress(uint32_t at, Lid lid) const {
     const uint8_t* page = pages_[size_t{at} * kPages + lid.value() / routing::Row::kPage];
-    return page == nullptr || lid.value() >= row_sizes_[at]
-               ? routing::kNoRoute
-               : page[lid.value() % routing::Row::kPage];
+    const bool has_it =
+        page != nullptr && (lid.value() < least_row_ || lid.value() < row_sizes_[at]);
+    return has_it ? page[lid.value() % routing::Row::kPage] : routing::kNoRoute;
   }
 
   std::shared_ptr<const routing::RoutingPlan> plan_;
@@ -79,6 +79,7 @@ class PathTable {
   std::vector<Hop> hops_;              // [switch * stride + port]
   std::vector<const uint8_t*> pages_;  // [switch * kPages + page of its row]; null: no table.
   std::vector<uint32_t> row_sizes_;    // [switch]
+  uint32_t least_row_ = 0;             // The least of those.
 };
 
 }  // namespace fabricd::sa

@@ -54,16 +54,14 @@ class FieldReader {
   }
 
  private:
+  // Reads the bytes that the bits are in at once; where widths are constants this is one load.
   uint64_t Take(unsigned width) {
+    const unsigned before = bit_ % 8;
+    const unsigned bytes = (before + width + 7) / 8;  // At most 8: no field of 64 bits is askew.
     uint64_t value = 0;
-    while (width > 0) {
-      const unsigned offset = bit_ % 8;
-      const unsigned taken = std::min(8 - offset, width);
-      value = value << taken |
-              Bits(at_[bit_ / 8], static_cast<int>(8 - offset - taken), static_cast<int>(taken));
-      bit_ += taken;
-      width -= taken;
-    }
+    for (unsigned i = 0; i < bytes; ++i) value = value << 8 | at_[bit_ / 8 + i];
+    value = value << (64 - 8 * bytes + before) >> (64 - width);
+    bit_ += width;
     return value;
   }
 
@@ -105,14 +103,12 @@ class FieldWriter {
 
  private:
   void Put(unsigned width, uint64_t value) {
-    while (width > 0) {
-      const unsigned offset = bit_ % 8;
-      const unsigned put = std::min(8 - offset, width);
-      at_[bit_ / 8] |= PlaceBits(static_cast<unsigned>(value >> (width - put) & 0xFF),
-                                 static_cast<int>(8 - offset - put), static_cast<int>(put));
-      bit_ += put;
-      width -= put;
-    }
+    const unsigned before = bit_ % 8;
+    const unsigned bytes = (before + width + 7) / 8;
+    const uint64_t placed = value << (64 - width) >> before;
+    for (unsigned i = 0; i < bytes; ++i)
+      at_[bit_ / 8 + i] |= static_cast<uint8_t>(placed >> (56 - 8 * i));
+    bit_ += width;
   }
 
   uint8_t* at_;
