@@ -70,7 +70,7 @@ std::vector<uint64_t> LinksOf(const SaView& view, const Path& path) {
   const EndPort &from = view.ends()[path.from], &to = view.ends()[path.to];
   std::vector<uint64_t> links;
   if (from.place.IsNowhere() || to.place.IsNowhere() || path.from == path.to) return links;
-  view.paths().Follow(from.place.at, to, path.dlid,
+  view.paths().Follow(from.place.at, {&to, path.dlid},
                       [&](uint32_t at, uint8_t port, const PathTable::Hop& hop) {
                         if (hop.far.IsSwitch()) links.push_back(uint64_t{at} << 8 | port);
                       });
@@ -125,7 +125,9 @@ uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPa
       const Side destination{.first = b, .end = b + 1, .given = true};
       finder.Pair(
           source, a, destination, b, PathQuery::kMostPaths,
-          [&](Lid dlid) { return view.paths().Walk(view.ends()[a], view.ends()[b], dlid); },
+          [&](Lid dlid) {
+            return view.paths().Walk(view.ends()[a], {&view.ends()[b], dlid});
+          },
           [&](const Path& found, const PathRecord& record) {
             candidates.push_back({record, {}});
             if (independent) candidates.back().links = LinksOf(view, found);

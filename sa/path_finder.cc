@@ -78,7 +78,7 @@ bool PathFinder::LeadsBack(const Path& path, const EndPort& a, const EndPort& b,
   const PathTable& paths = view_.paths();
   const bool same_lane =
       paths.ServiceLevel(b, path.slid) % paths.lanes() == planned % paths.lanes();
-  return same_lane && static_cast<bool>(paths.Walk(b, a, path.slid));
+  return same_lane && static_cast<bool>(paths.Walk(b, {&a, path.slid}));
 }
 
 Request Understand(const SaView& view, const PathRecord& wanted, uint64_t mask, bool single) {

@@ -2,6 +2,8 @@
 #include "sa/path_table.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace fabricd::sa {
 
@@ -33,58 +35,71 @@ PathTable::PathTable(const routing::LinkMap& links,
   }
 }
 
-Carriage PathTable::Walk(const EndPort& from, const EndPort& to, Lid lid) const {
-  if (from.ref == to.ref) return from.link;
-  if (from.place.IsNowhere() || to.place.IsNowhere())
-    return from.peer == to.ref ? from.link : Carriage{};
-  Carriage least = Least(from.link, to.link);
-  const bool arrives = Follow(from.place.at, to, lid, [&](uint32_t, uint8_t, const Hop& hop) {
-    least = Least(least, hop.carriage);
-  });
-  return arrives ? least : Carriage{};
+Carriage PathTable::Walk(const EndPort& from, const Target& target) const {
+  Carriage carried;
+  WalkEach(from, {&target, 1}, {&carried, 1});
+  return carried;
 }
 
-void PathTable::WalkAll(const EndPort& to, Lid lid, std::vector<Carriage>& from) const {
+void PathTable::WalkEach(const EndPort& from, std::span<const Target> targets,
+                         std::span<Carriage> carried) const {
+  // Of those under way.
+  struct Walker {
+    uint32_t at;
+    uint32_t hops;
+    size_t target;
+    Carriage least;
+  };
+  constexpr size_t kAtOnce = 16;
+  std::array<Walker, kAtOnce> walkers;
+  size_t under_way = 0, next = 0;
+  const auto start = [&] {
+    const EndPort& to = *targets[next].to;
+    carried[next] = {};
+    if (from.ref == to.ref || (from.place.IsNowhere() && from.peer == to.ref)) {
+      carried[next] = from.link;
+    } else if (!from.place.IsNowhere() && !to.place.IsNowhere()) {
+      walkers[under_way++] = {from.place.at, 0, next, Least(from.link, to.link)};
+    }
+    ++next;
+  };
+  while (under_way > 0 || next < targets.size()) {
+    while (under_way < kAtOnce && next < targets.size()) start();
+    for (size_t i = 0; i < under_way;) {
+      Walker& walker = walkers[i];
+      const Step step = Advance(walker.at, targets[walker.target]);
+      if (step.hop != nullptr) walker.least = Least(walker.least, step.hop->carriage);
+      if (step.progress == Progress::kOnward && ++walker.hops <= kMostHops) {
+        walker.at = step.hop->far.head;
+        ++i;
+        continue;
+      }
+      if (step.progress == Progress::kArrived) carried[walker.target] = walker.least;
+      walker = walkers[--under_way];
+    }
+  }
+}
+
+void PathTable::WalkAll(const Target& target, std::vector<Carriage>& from) const {
   // A mark that no way carries: not looked at yet.
   constexpr Carriage kOpen{0, 1};
-  from.assign(switches(), kOpen);
-  if (to.place.IsNowhere()) {
-    from.assign(switches(), Carriage{});
-    return;
-  }
-  std::vector<uint32_t> way;  // Switches whose answer is that of the next, bounded by one link.
+  from.assign(switches(), target.to->place.IsNowhere() ? Carriage{} : kOpen);
+  std::vector<std::pair<uint32_t, Carriage>> way;  // Switches, and the links by which they go on.
   for (uint32_t start = 0; start < switches(); ++start) {
     way.clear();
     uint32_t at = start;
-    Carriage least;
-    for (;;) {
-      if (from[at] != kOpen) {
-        least = from[at];
-        break;
-      }
+    while (from[at] == kOpen) {
       from[at] = {};  // Come back to, it is a loop: nothing gets through.
-      if (at == to.place.at && to.place.IsSwitch()) {
-        least = from[at] = to.link;
-        break;
-      }
-      const uint8_t port = Egress(at, lid);
-      if (port >= stride_) break;
-      const Hop& hop = hops_[size_t{at} * stride_ + port];
-      if (at == to.place.at && port == to.place.port) {
-        least = from[at] = hop.carriage ? Least(hop.carriage, to.link) : Carriage{};
-        break;
-      }
-      if (!hop.far.IsSwitch()) break;
-      way.push_back(at);
-      at = hop.far.head;
+      const Step step = Advance(at, target);
+      if (step.progress == Progress::kArrived)
+        from[at] = step.hop ? Least(step.hop->carriage, target.to->link) : target.to->link;
+      if (step.progress != Progress::kOnward) break;
+      way.emplace_back(at, step.hop->carriage);
+      at = step.hop->far.head;
     }
-    while (!way.empty()) {
-      at = way.back();
-      way.pop_back();
-      const Hop& hop = hops_[size_t{at} * stride_ + Egress(at, lid)];
-      if (least) least = Least(least, hop.carriage);
-      from[at] = least;
-    }
+    Carriage least = from[at];
+    for (; !way.empty() && least; way.pop_back())
+      from[way.back().first] = least = Least(least, way.back().second);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "routing/link_map.h"
@@ -22,31 +23,35 @@ class PathTable {
   // `plan` may be null: nothing leads anywhere.
   PathTable(const routing::LinkMap& links, std::shared_ptr<const routing::RoutingPlan> plan);
 
-  // What the way from one end port to a LID of another carries; empty: there is none.
-  Carriage Walk(const EndPort& from, const EndPort& to, Lid lid) const;
-  // The same from every switch ([number of the LinkMap]), without the first link of a host. Cheaper
-  // than single walks when many sources ask for one destination.
-  void WalkAll(const EndPort& to, Lid lid, std::vector<Carriage>& from) const;
-  // Calls visit(switch, egress port, entry port of what is behind it) from the source's switch on,
-  // for a source on a switch. False: the tables do not lead there.
-  template <typename Visit>
-  bool Follow(uint32_t at, const EndPort& to, Lid lid, Visit&& visit) const {
-    for (uint32_t hops = 0; hops <= kMostHops; ++hops) {
-      if (at == to.place.at && to.place.IsSwitch()) return true;
-      const uint8_t port = Egress(at, lid);
-      if (port >= stride_) return false;
-      const Hop& hop = hops_[size_t{at} * stride_ + port];
-      visit(at, port, hop);
-      if (at == to.place.at && port == to.place.port) return static_cast<bool>(hop.carriage);
-      if (!hop.far.IsSwitch()) return false;
-      at = hop.far.head;
-    }
-    return false;
-  }
   struct Hop {
     routing::FarEnd far;
     Carriage carriage;
   };
+  struct Target {
+    const EndPort* to;
+    Lid lid;  // One of its own.
+  };
+
+  // What the way from one end port to a LID of another carries; empty: there is none.
+  Carriage Walk(const EndPort& from, const Target& target) const;
+  // The same to each target. Several walks go on at once, as each waits for memory most of the
+  // time.
+  void WalkEach(const EndPort& from, std::span<const Target> targets,
+                std::span<Carriage> carried) const;
+  // The same from every switch ([number of the LinkMap]), without the first link of a host. Cheaper
+  // than single walks when many sources ask for one destination.
+  void WalkAll(const Target& target, std::vector<Carriage>& from) const;
+  // Calls visit(switch, egress port, hop) from switch `at` on. False: the tables do not lead there.
+  template <typename Visit>
+  bool Follow(uint32_t at, const Target& target, Visit&& visit) const {
+    for (uint32_t hops = 0; hops <= kMostHops; ++hops) {
+      const Step step = Advance(at, target);
+      if (step.hop != nullptr) visit(at, step.port, *step.hop);
+      if (step.progress != Progress::kOnward) return step.progress == Progress::kArrived;
+      at = step.hop->far.head;
+    }
+    return false;
+  }
 
   uint8_t ServiceLevel(const EndPort& from, Lid lid) const {
     return plan_ == nullptr || from.place.IsNowhere()
@@ -65,6 +70,26 @@ class PathTable {
 
  private:
   static constexpr size_t kPages = (size_t{1} << 16) / routing::Row::kPage;
+
+  enum class Progress : uint8_t { kOnward, kArrived, kLost };
+  struct Step {
+    Progress progress;
+    uint8_t port = 0;
+    const Hop* hop = nullptr;  // That is crossed; null: none.
+  };
+
+  // What a packet does at this switch.
+  Step Advance(uint32_t at, const Target& target) const {
+    const routing::LidPlace place = target.to->place;
+    if (at == place.at && place.IsSwitch()) return {Progress::kArrived};
+    const uint8_t port = Egress(at, target.lid);
+    if (port >= stride_) return {Progress::kLost};
+    const Hop& hop = hops_[size_t{at} * stride_ + port];
+    if (!hop.carriage) return {Progress::kLost};
+    if (at == place.at && port == place.port) return {Progress::kArrived, port, &hop};
+    if (!hop.far.IsSwitch()) return {Progress::kLost};
+    return {Progress::kOnward, port, &hop};
+  }
 
   uint8_t Egress(uint32_t at, Lid lid) const {
     const uint8_t* page = pages_[size_t{at} * kPages + lid.value() / routing::Row::kPage];

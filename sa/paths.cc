@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sa/paths.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,35 +15,63 @@ using wire::PathRecord;
 namespace {
 
 // From so many sources on, one look at all switches is cheaper than a walk from each.
-constexpr uint32_t kManySources = 32;
+constexpr size_t kManySources = 32;
+// Destinations that are looked at together.
+constexpr size_t kBlock = 64;
 
-// What the ways from all sources to the LIDs of one destination carry.
+// What the ways from the sources to the LIDs of some destinations carry.
 class Arrivals {
  public:
-  Arrivals(const SaView& view, bool many) : view_(view), many_(many) {}
+  Arrivals(const SaView& view, std::span<const uint32_t> sources)
+      : view_(view), sources_(sources), many_(sources.size() >= kManySources) {}
 
-  void SetDestination(const EndPort& to, const Side& side) {
-    to_ = &to;
-    first_ = side.first_lid(to);
-    if (!many_) return;
-    by_lid_.resize(side.lids(to));
-    for (uint32_t j = 0; j < by_lid_.size(); ++j)
-      view_.paths().WalkAll(to, Lid(static_cast<uint16_t>(first_ + j)), by_lid_[j]);
+  void LookAt(std::span<const uint32_t> destinations, const Side& side) {
+    targets_.clear();
+    first_target_.clear();
+    for (uint32_t number : destinations) {
+      const EndPort& to = view_.ends()[number];
+      first_target_.push_back(targets_.size());
+      for (uint32_t j = 0; j < side.lids(to); ++j)
+        targets_.push_back({&to, Lid(static_cast<uint16_t>(side.first_lid(to) + j))});
+    }
+    if (many_) {
+      carried_.resize(targets_.size());
+      for (size_t t = 0; t < targets_.size(); ++t) view_.paths().WalkAll(targets_[t], carried_[t]);
+    } else {
+      carried_.resize(sources_.size());
+      for (size_t s = 0; s < sources_.size(); ++s) {
+        carried_[s].resize(targets_.size());
+        view_.paths().WalkEach(view_.ends()[sources_[s]], targets_, carried_[s]);
+      }
+    }
   }
-  Carriage From(const EndPort& from, Lid dlid) const {
-    if (!many_ || from.place.IsNowhere() || from.ref == to_->ref)
-      return view_.paths().Walk(from, *to_, dlid);
-    const Carriage way = by_lid_[dlid.value() - first_][from.place.at];
+  // By their places in `sources` and `destinations`.
+  Carriage Of(size_t source, size_t destination, Lid dlid) const {
+    const size_t first = first_target_[destination];
+    const size_t t = first + (dlid.value() - targets_[first].lid.value());
+    if (!many_) return carried_[source][t];
+    const EndPort& from = view_.ends()[sources_[source]];
+    if (from.place.IsNowhere() || from.ref == targets_[t].to->ref)
+      return view_.paths().Walk(from, targets_[t]);
+    const Carriage way = carried_[t][from.place.at];
     return way ? Least(from.link, way) : way;
   }
 
  private:
   const SaView& view_;
+  const std::span<const uint32_t> sources_;
   const bool many_;
-  const EndPort* to_ = nullptr;
-  uint32_t first_ = 0;
-  std::vector<std::vector<Carriage>> by_lid_;
+  std::vector<PathTable::Target> targets_;
+  std::vector<size_t> first_target_;            // [destination]
+  std::vector<std::vector<Carriage>> carried_;  // many: [target][switch], else [source][target]
 };
+
+std::vector<uint32_t> OpenEnds(const PathFinder& finder, const Side& side) {
+  std::vector<uint32_t> open;
+  for (uint32_t number = side.first; number < side.end; ++number)
+    if (finder.IsOpen(number)) open.push_back(number);
+  return open;
+}
 
 }  // namespace
 
@@ -51,19 +81,21 @@ uint16_t CollectPaths(const SaView& view, const Asker& asker, const PathRecord& 
   if (request.status != wire::kStatusOk) return request.status;
   const Side &source = request.source, &destination = request.destination;
   PathFinder finder(view, asker, *request.query);
-  std::vector<uint32_t> sources;
-  for (uint32_t from = source.first; from < source.end; ++from)
-    if (finder.IsOpen(from)) sources.push_back(from);
-  Arrivals arrivals(view, sources.size() >= kManySources);
+  const std::vector<uint32_t> sources = OpenEnds(finder, source);
+  const std::vector<uint32_t> destinations = OpenEnds(finder, destination);
+  Arrivals arrivals(view, sources);
   const uint32_t most = single ? 1 : request.query->numb_path();
   const auto append = [&](const Path&, const PathRecord& record) { return Append(table, record); };
-  for (uint32_t to = destination.first; to < destination.end; ++to) {
-    if (!finder.IsOpen(to)) continue;
-    arrivals.SetDestination(view.ends()[to], destination);
-    for (uint32_t from : sources) {
-      const auto carried = [&](Lid dlid) { return arrivals.From(view.ends()[from], dlid); };
-      if (!finder.Pair(source, from, destination, to, most, carried, append))
-        return wire::kSaStatusNoResources;
+  for (size_t begin = 0; begin < destinations.size(); begin += kBlock) {
+    const auto block =
+        std::span(destinations).subspan(begin, std::min(kBlock, destinations.size() - begin));
+    arrivals.LookAt(block, destination);
+    for (size_t to = 0; to < block.size(); ++to) {
+      for (size_t from = 0; from < sources.size(); ++from) {
+        const auto carried = [&](Lid dlid) { return arrivals.Of(from, to, dlid); };
+        if (!finder.Pair(source, sources[from], destination, block[to], most, carried, append))
+          return wire::kSaStatusNoResources;
+      }
     }
   }
   return wire::kStatusOk;

@@ -49,7 +49,7 @@ uint16_t TracePath(const SaView& view, const Path& path, RecordTable& table) {
       entry = from.peer.port;
     }
     if (!from.place.IsNowhere()) {
-      view.paths().Follow(from.place.at, to, path.dlid,
+      view.paths().Follow(from.place.at, {&to, path.dlid},
                           [&](uint32_t at, uint8_t port, const PathTable::Hop& hop) {
                             add(view.paths().node(at), entry, PortNum(port));
                             entry = PortNum(static_cast<uint8_t>(hop.far.port));
@@ -75,7 +75,9 @@ uint16_t CollectTrace(const SaView& view, const Asker& asker, const PathRecord& 
   uint16_t status = wire::kStatusOk;
   finder.Pair(
       request.source, a, request.destination, b, 1,
-      [&](Lid dlid) { return view.paths().Walk(view.ends()[a], view.ends()[b], dlid); },
+      [&](Lid dlid) {
+        return view.paths().Walk(view.ends()[a], {&view.ends()[b], dlid});
+      },
       [&](const Path& path, const PathRecord&) {
         status = TracePath(view, path, table);
         return false;
