@@ -114,6 +114,10 @@ uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPa
   std::vector<uint32_t> from, to;
   if (!FindGids(view, gids, 0, sources, from) || !FindGids(view, gids, sources, destinations, to))
     return wire::kSaStatusRequestInvalidGid;
+  uint64_t lids_from = 0, lids_to = 0;
+  for (uint32_t a : from) lids_from += Side{}.lids(view.ends()[a]);
+  for (uint32_t b : to) lids_to += Side{}.lids(view.ends()[b]);
+  if (lids_from * lids_to > kMostPairsSingly) return wire::kSaStatusNoResources;
   const size_t most = query->numb_path();
   const bool independent = HasComponent(mask, kIndependence) && wanted.independence != 0;
   PathFinder finder(view, asker, *query);

@@ -56,7 +56,8 @@ bool PathFinder::Describe(const Path& path, const EndPort& a, const EndPort& b, 
   const uint8_t planned = paths.ServiceLevel(a, path.dlid);
   const std::optional<uint8_t> sl = query_.FitServiceLevel(planned, paths.lanes());
   if (!sl) return false;
-  const bool reversible = sure_of_way_back_ || LeadsBack(path, a, b, planned);
+  const bool sure = sure_of_way_back_ && paths.HasTable(b);
+  const bool reversible = sure || LeadsBack(path, a, b, planned);
   if (query_.reversible() && !reversible) return false;
   prototype_.dgid = {view_.sm().gid_prefix, b.guid.value()};
   prototype_.sgid = {view_.sm().gid_prefix, a.guid.value()};

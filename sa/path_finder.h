@@ -36,6 +36,11 @@ struct Path {
   uint8_t preference = 0;
 };
 
+// Pairs of LIDs that one request may have looked at (ERR_NO_RESOURCES beyond): what it asks of
+// paths may rule out all of them, so a bound on the answer bounds no work. Singly: each by a walk.
+inline constexpr uint64_t kMostPairs = uint64_t{1} << 22;
+inline constexpr uint64_t kMostPairsSingly = uint64_t{1} << 16;
+
 class PathFinder {
  public:
   PathFinder(const SaView& view, const Asker& asker, const PathQuery& query)

@@ -60,7 +60,12 @@ class PathTable {
   }
   // 1: every service level is safe.
   uint8_t lanes() const { return plan_ == nullptr ? 1 : plan_->lanes; }
-  // No pair of end ports that a way joins lacks one back, by the plan's own account.
+  // Whether packets of this end port find a table where they start.
+  bool HasTable(const EndPort& from) const {
+    return from.place.IsNowhere() || row_sizes_[from.place.at] != 0;
+  }
+  // No pair of end ports that a way joins lacks one back, by the plan's own account, where
+  // both HasTable().
   bool AlwaysLeadsBack() const {
     return plan_ != nullptr && plan_->exempt.empty() && plan_->stale.empty() &&
            plan_->pending.empty();

@@ -73,6 +73,12 @@ std::vector<uint32_t> OpenEnds(const PathFinder& finder, const Side& side) {
   return open;
 }
 
+uint64_t CountLids(const SaView& view, const Side& side, const std::vector<uint32_t>& ends) {
+  uint64_t count = 0;
+  for (uint32_t number : ends) count += side.lids(view.ends()[number]);
+  return count;
+}
+
 }  // namespace
 
 uint16_t CollectPaths(const SaView& view, const Asker& asker, const PathRecord& wanted,
@@ -83,6 +89,8 @@ uint16_t CollectPaths(const SaView& view, const Asker& asker, const PathRecord& 
   PathFinder finder(view, asker, *request.query);
   const std::vector<uint32_t> sources = OpenEnds(finder, source);
   const std::vector<uint32_t> destinations = OpenEnds(finder, destination);
+  if (CountLids(view, source, sources) * CountLids(view, destination, destinations) > kMostPairs)
+    return wire::kSaStatusNoResources;
   Arrivals arrivals(view, sources);
   const uint32_t most = single ? 1 : request.query->numb_path();
   const auto append = [&](const Path&, const PathRecord& record) { return Append(table, record); };

@@ -350,6 +350,17 @@ TEST(Paths, IsolatedAndUnreachablePortsHaveNone) {
   EXPECT_EQ(status(7, 6), wire::kSaStatusNoRecords);
   EXPECT_EQ(status(13, 6), wire::kSaStatusNoRecords);
   EXPECT_EQ(status(6, 13), wire::kSaStatusNoRecords) << "the leaf leads nowhere";
+  // A switch without a table is reached, and sends nothing back that is known to arrive.
+  plan = std::make_shared<routing::RoutingPlan>(*testing::Plan(made, "up_down"));
+  plan->rows[leaf.value()] = nullptr;
+  made.input.plan = plan;
+  PathRecord to_leaf;
+  to_leaf.dlid = made.input.lids->Of({leaf, PortNum(0)}).base;
+  to_leaf.sgid = made.GidOf(6);
+  const Reply reached =
+      Send(made.View(), Ask(to_leaf, Bit(C::kSgid) | Bit(C::kDlid), Method::kGet), made.LidOf(6));
+  ASSERT_EQ(reached.status(), wire::kStatusOk);
+  EXPECT_FALSE(reached.Records<PathRecord>()[0].reversible);
   made.input.plan = nullptr;
   EXPECT_EQ(Send(made.View(), GetPath(made, 6, 8), made.LidOf(6)).status(),
             wire::kSaStatusNoRecords);

@@ -282,6 +282,13 @@ TEST(Answers, TooLargeTable) {
   wire::PathRecord record;
   record.numb_path = 127;
   ASSERT_EQ(Send(view, Ask(record, 1u << 12), made.LidOf(kHost)).status(), wire::kStatusOk);
+  // Twice as many ports with 128 LIDs have four times as many pairs: more than are looked at, even
+  // for an answer of a few.
+  const SaFabric wide = Make(fabricd::testing::MakeTree({{4, 1}, {5, 2}}), 7);
+  record.numb_path = 1;
+  EXPECT_EQ(
+      Send(wide.View(), Ask(record, 1u << 12), wide.LidOf(wide.fabric.node.size() - 1)).status(),
+      wire::kSaStatusNoResources);
   std::vector<uint8_t> bytes;
   RecordTable table(bytes);
   while (table.Add(size_t{1} << 20) != nullptr) continue;
