@@ -25,6 +25,8 @@ constexpr uint32_t kFullPortInfoRecord = 1u << 6;
 constexpr uint32_t kExtendedSpeeds = 1u << 7;
 constexpr uint32_t kCapabilityMask2Match = 1u << 10;
 
+constexpr uint32_t kGsiQKey = 0x80010000;
+
 // Of a segment's PayloadLength: the SA header that it repeats (§13.6.2.1).
 constexpr uint32_t kRepeatedHeaderBytes = 20;
 
@@ -64,6 +66,9 @@ uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   info.capability_mask = kOptionalRecords | kMultiPath | kCapabilityMaskMatch;
   info.capability_mask2 = kFullPortInfoRecord | kExtendedSpeeds | kCapabilityMask2Match;
   info.response_time_value = view.sm().response_time_value;
+  // Nobody is sent elsewhere: requests go to QP 1 with its Q_Key.
+  info.redirect.qpn = 1;
+  info.redirect.q_key = info.trap.q_key = kGsiQKey;
   constexpr size_t kBytes = wire::ClassPortInfo::kBytes;
   info.Encode(std::span<uint8_t, kBytes>(table.Add(kBytes), kBytes));
   return wire::kStatusOk;

@@ -19,6 +19,13 @@ Carriage CarriageOf(const fabric::FabricSnapshot& snapshot, const fabric::Port& 
   return peer == nullptr ? OneEnd(port) : Least(OneEnd(port), OneEnd(*peer));
 }
 
+Carriage CarriageOfPort0(const fabric::Port& port) {
+  const int lanes = wire::ActiveWidth(port.info);
+  const bool shows_rate = lanes != 0 && port.Speed() != wire::LinkSpeed::kUnknown;
+  return {port.info.mtu_cap != 0 ? port.info.mtu_cap : kAnyCarriage.mtu,
+          shows_rate ? RateOfLink(port.Speed(), lanes) : kTopRate};
+}
+
 EndPorts::EndPorts(std::vector<EndPort> ports) : ports_(std::move(ports)) {
   std::sort(ports_.begin(), ports_.end(),
             [](const EndPort& a, const EndPort& b) { return a.base_lid < b.base_lid; });

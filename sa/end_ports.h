@@ -34,6 +34,10 @@ inline constexpr Carriage kAnyCarriage{63, kTopRate};
 // By the lesser of both ends. What is not known of a link is taken to be the least there is.
 Carriage CarriageOf(const fabric::FabricSnapshot& snapshot, const fabric::Port& port);
 
+// Of a switch's management port, which has no link: by what it shows of itself; what it
+// does not show bounds nothing.
+Carriage CarriageOfPort0(const fabric::Port& port);
+
 struct EndPort {
   PortRef ref;
   Guid guid;

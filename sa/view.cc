@@ -33,9 +33,7 @@ EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange
   end.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), ref);
   end.place = links.place(lids.base.value());
   end.peer = port.peer;
-  const bool is_switch = ref.port.value() == 0;
-  const uint8_t own_mtu = port.info.mtu_cap != 0 ? port.info.mtu_cap : kAnyCarriage.mtu;
-  end.link = is_switch ? Carriage{own_mtu, kTopRate} : CarriageOf(snapshot(), port);
+  end.link = ref.port.value() == 0 ? CarriageOfPort0(port) : CarriageOf(snapshot(), port);
   end.p_keys = p_keys_.Add(KeysOf(ref));
   return end;
 }
@@ -46,7 +44,8 @@ std::vector<PKey> SaView::KeysOf(PortRef end_port) const {
   if (tables == nullptr || tables->p_keys.empty()) return {kDefaultFullPKey};
   std::vector<PKey> keys;
   for (const DeviceTables::PKeys& block : tables->p_keys)
-    if (!block.port) keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
+    if (block.port == end_port.port)
+      keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
   return keys;
 }
 

@@ -25,7 +25,8 @@
 namespace fabricd::sa {
 
 // Tables that devices were last read to hold, by end port: those of a switch's ports belong to its
-// port 0. A channel adapter's have port 0 in them, as its own requests for them have.
+// port 0. Ports as records show them: also a channel adapter's tables name their port, but for its
+// SLtoVLMappingTable, where both are 0.
 struct DeviceTables {
   struct PKeys {
     PortNum port;
@@ -50,8 +51,8 @@ using TablesByPort = absl::flat_hash_map<PortRef, DeviceTables>;
 struct SmFacts {
   SmKey sm_key;  // A request that carries it is trusted. 0: none is.
   uint64_t gid_prefix = 0xFE80000000000000;
-  uint8_t packet_life_time = 18;    // Of every path: 4.096 us * 2^n.
-  uint8_t response_time_value = 8;  // That ClassPortInfo promises: 4.096 us * 2^n.
+  uint8_t packet_life_time = 18;     // Of every path: 4.096 us * 2^n.
+  uint8_t response_time_value = 16;  // That ClassPortInfo promises: 4.096 us * 2^n.
   struct Seen {
     PortRef port;
     wire::SmInfo info;

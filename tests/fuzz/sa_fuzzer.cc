@@ -28,9 +28,9 @@ SaView MakeView() {
     builder.SetPortGuid(end, Guid(node.guid().value() + 1));
     wire::PKeyTable keys;
     keys.keys[0] = PKey(static_cast<uint16_t>(node.index.value() % 2 << 15 | 0x7FFF));
-    (*tables)[end].p_keys.push_back({PortNum(), 0, keys});
+    (*tables)[end].p_keys.push_back({end.port, 0, keys});
     (*tables)[end].lanes.push_back({PortNum(), PortNum(), {}});
-    (*tables)[end].arbitration.push_back({PortNum(), 1, {}});
+    (*tables)[end].arbitration.push_back({end.port, 1, {}});
   });
   ViewInput input;
   input.snapshot = builder.Build();

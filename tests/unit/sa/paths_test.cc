@@ -294,7 +294,7 @@ void GiveKeys(SaFabric& made, const std::map<size_t, std::vector<uint16_t>>& key
   for (const auto& [host, list] : keys) {
     wire::PKeyTable table;
     for (size_t i = 0; i < list.size(); ++i) table.keys[i] = PKey(list[i]);
-    (*tables)[made.Ref(host, 1)].p_keys.push_back({PortNum(), 0, table});
+    (*tables)[made.Ref(host, 1)].p_keys.push_back({PortNum(1), 0, table});
   }
   made.input.tables = tables;
 }
@@ -455,6 +455,19 @@ TEST(Paths, ToItselfAndBackToBack) {
   const Reply direct = Send(view, GetPath(made, a, b), made.LidOf(a));
   ASSERT_EQ(direct.status(), wire::kStatusOk);
   EXPECT_EQ(direct.Records<PathRecord>()[0].rate, 21);
+  // Port 0 of a switch bounds its paths by what it shows of itself.
+  SaFabric slow = made;
+  wire::PortInfo port0 = testing::RunningPort(2);
+  port0.mtu_cap = 3;
+  slow.SetPort(on, 0, port0);
+  PathRecord to_switch;
+  to_switch.slid = made.LidOf(c);
+  to_switch.dlid = made.LidOf(on, 0);
+  const Query query = Ask(to_switch, Bit(C::kSlid) | Bit(C::kDlid), Method::kGet);
+  EXPECT_EQ(Send(view, query, made.LidOf(c)).Records<PathRecord>()[0].rate, 21);
+  const PathRecord slower = Send(slow.View(), query, made.LidOf(c)).Records<PathRecord>()[0];
+  EXPECT_EQ(slower.rate, 16);
+  EXPECT_EQ(slower.mtu, 3);
   const Reply own = Send(view, GetPath(made, c, c), made.LidOf(c));
   ASSERT_EQ(own.status(), wire::kStatusOk);
   EXPECT_EQ(own.Records<PathRecord>()[0].packet_life_time, 0);

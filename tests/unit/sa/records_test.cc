@@ -193,7 +193,7 @@ TEST(Records, SeenInSharedPartitionsOnly) {
   wire::PKeyTable tenant;
   tenant.keys[0] = PKey(0x8005);
   for (size_t host : {kHost, kHost + 1})
-    (*tables)[made.Ref(host, 1)].p_keys = {{PortNum(), 0, tenant}};
+    (*tables)[made.Ref(host, 1)].p_keys = {{PortNum(1), 0, tenant}};
   made.input.tables = tables;
   const SaView view = made.View();
   const Lid inside = made.LidOf(kHost), outside = made.LidOf(kOther);
@@ -272,7 +272,10 @@ TEST(Answers, ClassPortInfo) {
   const auto info = reply.Records<wire::ClassPortInfo>()[0];
   EXPECT_EQ(info.class_version, 2);
   EXPECT_EQ(info.capability_mask, 0x2500) << "optional records, MultiPath, CapabilityMask match";
-  EXPECT_EQ(info.response_time_value, 8);
+  EXPECT_EQ(info.response_time_value, 16);
+  EXPECT_EQ(info.redirect.qpn, 1u);
+  EXPECT_EQ(info.redirect.q_key, 0x80010000u);
+  EXPECT_EQ(info.trap.q_key, 0x80010000u);
 }
 
 // A table too large for one payload is refused, not cut.
