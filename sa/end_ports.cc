@@ -4,19 +4,16 @@
 #include <algorithm>
 
 namespace fabricd::sa {
-namespace {
-
-Carriage OneEnd(const fabric::Port& port) {
+Carriage CarriageOfEnd(const fabric::Port& port) {
   const wire::PortInfo& info = port.info;
   const uint8_t mtu = info.neighbor_mtu != 0 ? info.neighbor_mtu : info.mtu_cap;
   return {std::max<uint8_t>(mtu, 1), RateOfLink(port.Speed(), wire::ActiveWidth(info))};
 }
 
-}  // namespace
-
 Carriage CarriageOf(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) {
   const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot.port(port.peer);
-  return peer == nullptr ? OneEnd(port) : Least(OneEnd(port), OneEnd(*peer));
+  const Carriage near = CarriageOfEnd(port);
+  return peer == nullptr ? near : Least(near, CarriageOfEnd(*peer));
 }
 
 Carriage CarriageOfPort0(const fabric::Port& port) {

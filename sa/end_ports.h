@@ -31,7 +31,9 @@ struct Carriage {
 // Sets no bounds.
 inline constexpr Carriage kAnyCarriage{63, kTopRate};
 
-// By the lesser of both ends. What is not known of a link is taken to be the least there is.
+// By what this end says. What is not known of a link is taken to be the least there is.
+Carriage CarriageOfEnd(const fabric::Port& port);
+// The lesser of both ends.
 Carriage CarriageOf(const fabric::FabricSnapshot& snapshot, const fabric::Port& port);
 
 // Of a switch's management port, which has no link: by what it shows of itself; what it

@@ -19,12 +19,15 @@ PathTable::PathTable(const routing::LinkMap& links,
   row_sizes_.resize(node_.size());
   const fabric::FabricSnapshot& snapshot = links.snapshot();
   for (uint32_t s = 0; s < switches(); ++s) {
+    if (!links.IsAlive(s)) continue;
+    const fabric::Node& node = *snapshot.node(node_[s]);
     for (uint32_t port = 1; port < links.ports(s); ++port) {
       Hop& hop = hops_[size_t{s} * stride_ + port];
       hop.far = links.far(s, static_cast<uint8_t>(port));
       if (hop.far.head == routing::FarEnd::kDead) continue;
-      hop.carriage =
-          CarriageOf(snapshot, *snapshot.port({node_[s], PortNum(static_cast<uint8_t>(port))}));
+      const fabric::Port& end = node.ports[port];
+      // The far end of a cable between switches is looked at in its turn, not once more here.
+      hop.carriage = hop.far.IsSwitch() ? CarriageOfEnd(end) : CarriageOf(snapshot, end);
     }
     if (plan_ == nullptr || !plan_->HasRow(node_[s])) continue;
     const routing::Row& row = *plan_->rows[node_[s].value()];
@@ -32,6 +35,17 @@ PathTable::PathTable(const routing::LinkMap& links,
     least_row_ = least_row_ == 0 ? row_sizes_[s] : std::min(least_row_, row_sizes_[s]);
     for (size_t page = 0; page < row.pages(); ++page)
       pages_[size_t{s} * kPages + page] = row.page(page);
+  }
+  TakeLesserEnds();
+}
+
+// Each cable carries what both of its ends do.
+void PathTable::TakeLesserEnds() {
+  for (size_t near = 0; near < hops_.size(); ++near) {
+    if (!hops_[near].far.IsSwitch()) continue;
+    const size_t far = size_t{hops_[near].far.head} * stride_ + hops_[near].far.port;
+    const Carriage least = Least(hops_[near].carriage, hops_[far].carriage);
+    hops_[near].carriage = hops_[far].carriage = least;
   }
 }
 

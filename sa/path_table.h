@@ -96,6 +96,7 @@ class PathTable {
     return {Progress::kOnward, port, &hop};
   }
 
+  void TakeLesserEnds();
   uint8_t Egress(uint32_t at, Lid lid) const {
     const uint8_t* page = pages_[size_t{at} * kPages + lid.value() / routing::Row::kPage];
     const bool has_it =

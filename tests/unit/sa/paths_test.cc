@@ -139,6 +139,25 @@ TEST(Paths, AllPairsAreAsTheTablesLead) {
   }
 }
 
+// A cable whose ends do not agree carries what the lesser allows, both ways.
+TEST(Paths, LesserEndOfACableCounts) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  wire::PortInfo narrow = testing::RunningPort(4);
+  narrow.neighbor_mtu = 3;
+  const size_t leaf = 0, below = 6;
+  ASSERT_EQ(made.input.snapshot->port(made.Ref(below, 1))->peer.node, made.fabric.node[leaf]);
+  for (int up : {3, 4}) made.SetPort(leaf, up, narrow);
+  const SaView view = made.View();
+  for (const auto& [from, to] : {std::pair<size_t, size_t>{below, 13}, {13, below}}) {
+    const Reply reply = Send(view, GetPath(made, from, to), made.LidOf(from));
+    ASSERT_EQ(reply.status(), wire::kStatusOk);
+    EXPECT_EQ(reply.Records<PathRecord>()[0].mtu, 3);
+    EXPECT_EQ(reply.Records<PathRecord>()[0].rate, 17);
+  }
+  EXPECT_EQ(Send(view, GetPath(made, below, 7), made.LidOf(below)).Records<PathRecord>()[0].mtu, 5)
+      << "on the same leaf";
+}
+
 TEST(Paths, GetByGidAndByLid) {
   const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   const SaView view = made.View();
