@@ -119,8 +119,6 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
-  // What switches may hold; null: the plan before follows an order, which answers for it.
-  std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
 // In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
 struct OrderTables {
