@@ -261,6 +261,7 @@ void Core::Advance(Instant now) {
   if (programmer_) AdvanceProgramming(now);
   if (survey_) AdvanceSurvey(now);
   if (light_ && light_->done()) FinishLightSweep(now);
+  planner_.NoteFlapping(remediation_.Damps());
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && !survey_;
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
@@ -519,19 +520,17 @@ void Core::FinishProgramming(Instant now) {
 // Ports that came up while they were programmed may have been armed before they were configured:
 // their nodes are read and programmed again.
 void Core::LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now) {
-  SurveyTask task{{}, {}, "a port changed meanwhile", now, /*thorough=*/true};
+  std::vector<NodeIndex> switches;
   for (NodeIndex index : nodes) {
     const fabric::Node* node = snapshot_->node(index);
     if (node == nullptr) continue;
-    if (node->IsSwitch()) task.switches.push_back(index);
+    if (node->IsSwitch()) switches.push_back(index);
     for (const fabric::Port& port : node->ports)
-      if (!node->IsSwitch() && !port.peer.IsNone()) task.switches.push_back(port.peer.node);
+      if (!node->IsSwitch() && !port.peer.IsNone()) switches.push_back(port.peer.node);
   }
-  std::sort(task.switches.begin(), task.switches.end());
-  task.switches.erase(std::unique(task.switches.begin(), task.switches.end()), task.switches.end());
-  if (task.switches.empty()) return;
-  if (MaySurvey()) return StartSurvey(std::move(task), now);
-  for (NodeIndex index : task.switches) suspects_.Add(index, task.cause, now);
+  std::sort(switches.begin(), switches.end());
+  for (NodeIndex index : switches)
+    suspects_.Add(index, "a port changed meanwhile", now, /*thorough=*/true);
 }
 
 bool Core::AllLinksActive() {

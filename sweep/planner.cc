@@ -11,7 +11,7 @@ namespace fabricd::sweep {
 ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                          std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
                          routing::ReplanGoal goal, Instant now) {
-  if (now >= settle_at_) goal = routing::ReplanGoal::kIdeal;
+  if (now >= IdealDue()) goal = routing::ReplanGoal::kIdeal;
   may_settle_ = true;
   awaited_plan_ = id;
   awaited_order_.reset();

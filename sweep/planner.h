@@ -50,13 +50,20 @@ class Planner {
   bool is_urgent() const { return whole_at_ != kNever; }
 
   // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
-  Instant NextStepTime() const { return may_settle_ ? std::min(whole_at_, settle_at_) : kNever; }
+  Instant NextStepTime() const { return may_settle_ ? std::min(whole_at_, IdealDue()) : kNever; }
+  // While links flap the ideal plan waits, as long as one may be suppressed: it would move what
+  // never used them, and move it back soon.
+  void NoteFlapping(bool flapping) { flapping_ = flapping; }
   void SettleNow(Instant now) { settle_at_ = now; }  // Another chain or balance may be wanted.
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
   // read.
   void AllowSettling(bool allowed) { may_settle_ = allowed; }
 
  private:
+  Instant IdealDue() const {
+    const bool put_off = flapping_ && settle_at_ != kNever;
+    return put_off ? settle_at_ + options_.policy.damping.max_suppress : settle_at_;
+  }
   void NoteChoice(std::vector<routing::ChainStep> steps);
   void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
 
@@ -71,7 +78,7 @@ class Planner {
   std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
   Instant whole_at_ = kNever;   // When the plan is due that leaves no pairs pending.
-  bool may_settle_ = false;
+  bool may_settle_ = false, flapping_ = false;
   bool has_answer_ = false;
 };
 

@@ -335,8 +335,9 @@ void Survey::FinishExploring() {
   }
   for (const Unread& unread : done->unread())
     if (unread_.size() < kMaxUnread) unread_.push_back(unread);
-  for (NodeIndex node : done->dirty())
-    if (builder_.node(node) != nullptr && devices_.Has(node)) ReadSwitch(node);
+  for (NodeIndex node : done->dirty())  // Once: some go on showing it.
+    if (builder_.node(node) != nullptr && devices_.Has(node) && found_dirty_.insert(node).second)
+      ReadSwitch(node);
   if (!done->remote_sms().empty()) {
     news_.meets_sm = true;
     news_.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);

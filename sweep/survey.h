@@ -107,7 +107,7 @@ class Survey {
   std::vector<PortRef> unconfirmed_;  // Far ends of lost links, to be asked; then asked:
   absl::flat_hash_set<PortRef> asked_peers_;
   Instant confirm_deadline_ = kNever;
-  absl::flat_hash_set<NodeIndex> examined_, asked_managements_;
+  absl::flat_hash_set<NodeIndex> examined_, asked_managements_, found_dirty_;
   std::vector<NodeIndex> silent_;  // Switches that do not answer.
   absl::flat_hash_set<NodeIndex> changed_;
   std::unique_ptr<Discovery> explorer_;

@@ -9,28 +9,32 @@ constexpr Duration kShortestPace = std::chrono::milliseconds(100);
 constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 constexpr uint32_t kFreeLooks = 3;
+constexpr uint32_t kMostLooks = 200;  // In that time, before even those that find something pause.
 // Some devices show old values for a while.
 constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
 }  // namespace
 
-void Suspects::Add(NodeIndex node, const std::string& cause, Instant now) {
-  AddReport({node, PortNum(0)}, cause, now);
+void Suspects::Add(NodeIndex node, const std::string& cause, Instant now, bool thorough) {
+  AddReport({node, PortNum(0)}, cause, thorough, now);
 }
 
 void Suspects::AddPort(PortRef port, const std::string& cause, Instant now) {
-  AddReport(port, cause, now);
+  AddReport(port, cause, /*thorough=*/false, now);
 }
 
-void Suspects::AddReport(PortRef port, const std::string& cause, Instant now) {
+void Suspects::AddReport(PortRef port, const std::string& cause, bool thorough, Instant now) {
   const auto known = reports_.find(port);
-  if (known != reports_.end() && !known->second.is_second) return;  // Told many times in a storm.
+  if (known != reports_.end() && !known->second.is_second) {  // Told many times in a storm.
+    known->second.thorough |= thorough;
+    return;
+  }
   const auto pace = paces_.find(port.node);
   const Instant earliest = pace == paces_.end() ? now : std::max(now, pace->second.until);
   // The end of a window that is open already.
   Instant end = earliest + window_;
   for (const auto& [other, report] : reports_)
     if (report.due >= earliest) end = std::min(end, report.due);
-  reports_.insert_or_assign(port, Report{port, cause, now, end, false});
+  reports_.insert_or_assign(port, Report{port, cause, now, end, false, thorough});
 }
 
 Instant Suspects::due() const {
@@ -49,6 +53,7 @@ SurveyTask Suspects::Take(Instant now) {
     }
     // The lower cause among those of one instant: hash order decides nothing.
     if (report.is_second) looked_twice_.insert(report.port.node);
+    task.thorough |= report.thorough;
     if (report.since < task.since || (report.since == task.since && report.cause < task.cause)) {
       task.since = report.since;
       task.cause = report.cause;
@@ -66,20 +71,22 @@ SurveyTask Suspects::Take(Instant now) {
 
 void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
   const bool was_second = looked_twice_.erase(node) > 0;
-  if (changed) {
-    paces_.erase(node);
-    return;
-  }
   const PortRef whole{node, PortNum(0)};
-  if (!was_second)
+  if (!changed && !was_second)
     reports_.emplace(whole, Report{whole, "a second look", now, now + kSecondLookAfter, true});
   Pace& pace = paces_[node];
-  if (now > pace.last + kForgottenAfter) pace.vain = 0;
+  if (now > pace.counted_from + kForgottenAfter) {
+    pace.looks = 0;
+    pace.counted_from = now;
+  }
+  if (changed || now > pace.last + kForgottenAfter) pace.vain = 0;
   pace.last = now;
-  // Both ends of a cable report it, so a vain look is nothing strange.
-  if (++pace.vain <= kFreeLooks) return;
-  const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
-  pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
+  if (++pace.looks > kMostLooks) pace.until = now + kShortestPace;
+  if (!changed && ++pace.vain > kFreeLooks) {
+    // Both ends of a cable report it, so a vain look is nothing strange.
+    const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
+    pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
+  }
 }
 
 }  // namespace fabricd::sweep

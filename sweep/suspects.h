@@ -5,8 +5,9 @@
 // The first report opens a short window, in which those that belong to it come together (a switch
 // that dies is reported by each neighbour); the window's end does not move, so nothing starves. A
 // switch that keeps reporting while nothing is found is looked at ever more seldom: a storm of
-// traps costs one look a second. After a vain look comes one more a few seconds later, since
-// devices may show old values for a while.
+// traps costs one look a second. Where something is found over and over, as in a device that shows
+// old values for long, it is ten looks a second in the end. After a vain look comes one more a few
+// seconds later, since devices may show old values for a while.
 #pragma once
 
 #include <string>
@@ -35,7 +36,7 @@ class Suspects {
   // How long reports are gathered.
   explicit Suspects(const Duration& window) : window_(window) {}
 
-  void Add(NodeIndex node, const std::string& cause, Instant now);
+  void Add(NodeIndex node, const std::string& cause, Instant now, bool thorough = false);
   void AddPort(PortRef port, const std::string& cause, Instant now);
   // kNever: there are none.
   Instant due() const;
@@ -56,17 +57,19 @@ class Suspects {
     std::string cause;
     Instant since, due;
     bool is_second = false;  // Nothing was found at first.
+    bool thorough = false;
   };
   struct Pace {
-    uint32_t vain = 0;  // Looks in a row.
-    Instant last{};
+    uint32_t vain = 0;   // Looks in a row.
+    uint32_t looks = 0;  // Since `counted_from`.
+    Instant counted_from{}, last{};
     Instant until{};  // Not looked at before.
   };
-  void AddReport(PortRef port, const std::string& cause, Instant now);
+  void AddReport(PortRef port, const std::string& cause, bool thorough, Instant now);
 
   const Duration& window_;
   absl::flat_hash_map<PortRef, Report> reports_;  // At most one for each port.
-  absl::flat_hash_map<NodeIndex, Pace> paces_;    // Of switches that reported in vain.
+  absl::flat_hash_map<NodeIndex, Pace> paces_;    // Of switches that were looked at.
   absl::flat_hash_set<NodeIndex> looked_twice_;   // In the survey under way.
 };
 

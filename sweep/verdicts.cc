@@ -90,7 +90,12 @@ HoldKind Verdicts::RecommendedFor(const Fault& fault) const {
 void Verdicts::Raise(Fault fault, Instant now) {
   const Key key{fault.type, fault.port};
   if (const auto found = findings_.find(key); found != findings_.end()) {
-    ++found->second.causes;
+    Finding& known = found->second;
+    ++known.causes;
+    // Another rule found the same, and may do more about it.
+    if (fault.mode <= known.fault.mode) return;
+    known.fault.mode = fault.mode;
+    if (fault.mode == ConditionMode::kEnforce) Enforce(known, now);
     return;
   }
   Finding& finding = findings_[key];

@@ -109,8 +109,8 @@ void Watch::ForgetUnanswered(const mad::IncomingMad& mad, NodeIndex device, Prog
   const uint32_t modifier = by_port ? smp->modifier & 0xFF : smp->modifier;
   absl::erase_if(program.told, [&](const auto& told) {
     // A route that leads nowhere any more was one to some device when it was learned.
-    return (device.IsNone() || told.first.node == device) && told.first.attribute == smp->attribute &&
-           told.first.modifier == modifier;
+    return (device.IsNone() || told.first.node == device) &&
+           told.first.attribute == smp->attribute && told.first.modifier == modifier;
   });
 }
 
