@@ -7,7 +7,7 @@ namespace fabricd::sa {
 Carriage CarriageOfEnd(const fabric::Port& port) {
   const wire::PortInfo& info = port.info;
   const uint8_t mtu = info.neighbor_mtu != 0 ? info.neighbor_mtu : info.mtu_cap;
-  return {std::max<uint8_t>(mtu, 1), RateOfLink(port.Speed(), wire::ActiveWidth(info))};
+  return {std::max<uint8_t>(mtu, 1), fabric::RateOfLink(port.Speed(), wire::ActiveWidth(info))};
 }
 
 Carriage CarriageOf(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) {
@@ -20,7 +20,7 @@ Carriage CarriageOfPort0(const fabric::Port& port) {
   const int lanes = wire::ActiveWidth(port.info);
   const bool shows_rate = lanes != 0 && port.Speed() != wire::LinkSpeed::kUnknown;
   return {port.info.mtu_cap != 0 ? port.info.mtu_cap : kAnyCarriage.mtu,
-          shows_rate ? RateOfLink(port.Speed(), lanes) : kTopRate};
+          shows_rate ? fabric::RateOfLink(port.Speed(), lanes) : fabric::kTopRate};
 }
 
 EndPorts::EndPorts(std::vector<EndPort> ports) : ports_(std::move(ports)) {

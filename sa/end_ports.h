@@ -11,16 +11,16 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "common/ids.h"
+#include "fabric/rate.h"
 #include "routing/link_map.h"
 #include "sa/p_key_sets.h"
-#include "sa/rate.h"
 
 namespace fabricd::sa {
 
 // What a packet may be and how fast it goes: of a link, or the least of a way's links.
 struct Carriage {
   uint8_t mtu = 0;  // MTU code, 1 = 256 … 5 = 4096 bytes. 0: nothing gets through.
-  RateRank rate = 0;
+  fabric::RateRank rate = 0;
 
   explicit operator bool() const { return mtu != 0; }
   friend Carriage Least(Carriage a, Carriage b) {
@@ -29,7 +29,7 @@ struct Carriage {
   friend bool operator==(const Carriage&, const Carriage&) = default;
 };
 // Sets no bounds.
-inline constexpr Carriage kAnyCarriage{63, kTopRate};
+inline constexpr Carriage kAnyCarriage{63, fabric::kTopRate};
 
 // By what this end says. What is not known of a link is taken to be the least there is.
 Carriage CarriageOfEnd(const fabric::Port& port);

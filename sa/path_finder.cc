@@ -67,7 +67,7 @@ bool PathFinder::Describe(const Path& path, const EndPort& a, const EndPort& b, 
   prototype_.p_key = p_key;
   prototype_.sl = fabricd::ServiceLevel(*sl);
   prototype_.mtu = carriage.mtu;
-  prototype_.rate = CodeOfRate(carriage.rate);
+  prototype_.rate = fabric::CodeOfRate(carriage.rate);
   prototype_.packet_life_time = life_time;
   prototype_.preference = path.preference;
   return true;

@@ -71,7 +71,7 @@ std::optional<PathQuery> PathQuery::Make(const PathRecord& wanted, uint64_t mask
                        wanted.mtu);
   if (query.mtu_.selector != Selector::kLargest && (wanted.mtu == 0 || wanted.mtu > kTopMtu))
     return std::nullopt;
-  const RateRank rank = RankOfRate(wanted.rate);
+  const fabric::RateRank rank = fabric::RankOfRate(wanted.rate);
   query.rate_ =
       BoundOf(mask, PathComponent::kRateSelector, PathComponent::kRate, wanted.rate_selector, rank);
   if (query.rate_.selector != Selector::kLargest && rank == 0) return std::nullopt;

@@ -20,7 +20,7 @@ constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 }
 
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
-           policy::StoredHolds holds)
+           policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
@@ -31,6 +31,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       mastership_(options_, local_port_, devices_, engine_, effects_.log,
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
+      multicast_(std::move(groups)),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
                    IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
@@ -70,6 +71,8 @@ void Core::Step(Event event, Instant now) {
           OnHoldCommand(std::move(value), now);
         } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged>) {
           remediation_.On(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, GroupsChanged>) {
+          multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
           WantSweep("the configuration was changed");
@@ -786,6 +789,8 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->snapshot = snapshot_;
   view->lids = lids_;
   view->plan = planner_.plan();
+  view->groups = multicast_.groups();
+  view->multicast = multicast_.plan();
   view->chain = planner_.chain();
   view->sm = {mastership_.state(),
               local_port_.port_guid,

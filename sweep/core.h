@@ -28,6 +28,7 @@
 #include "sweep/lid_assignment.h"
 #include "sweep/light_sweep.h"
 #include "sweep/mastership.h"
+#include "sweep/multicast.h"
 #include "sweep/options.h"
 #include "sweep/planner.h"
 #include "sweep/programmer.h"
@@ -48,9 +49,11 @@ struct Progress {
 
 class Core {
  public:
-  // `records` are the LIDs made durable earlier, `holds` the same.
+  // `records` are the LIDs made durable earlier, `holds` the same; `groups` those that are known
+  // from before (null: none).
   Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
-       policy::StoredHolds holds = {});
+       policy::StoredHolds holds = {},
+       std::shared_ptr<const fabric::MulticastGroups> groups = nullptr);
   ~Core();
 
   void Step(Event event, Instant now);
@@ -184,6 +187,7 @@ class Core {
   Effects effects_;
   Mastership mastership_;  // Writes into effects_.log, as does:
   Planner planner_;
+  Multicast multicast_;
   Remediation remediation_;      // Writes into effects_.
   std::string wanted_reroute_;   // The intent has changed since the last plan was asked
                                  // for; why.

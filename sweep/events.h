@@ -15,9 +15,11 @@
 #include "common/ids.h"
 #include "fabric/event.h"
 #include "fabric/intent.h"
+#include "fabric/multicast_groups.h"
 #include "mad/transport.h"
 #include "policy/hold.h"
 #include "routing/consequences.h"
+#include "routing/multicast_plan.h"
 #include "routing/push_plan.h"
 #include "routing/replan.h"
 #include "sweep/options.h"
@@ -39,6 +41,15 @@ struct LidsPersisted {
 struct PlanReady {
   uint64_t id = 0;
   routing::ReplanResult result;
+  // All that the plan and the one before let wait for each other has one order: trees that fit the
+  // one before may stay while this one is written. Where ComputePlan::has_trees asked for it.
+  bool keeps_order = true;
+};
+// The answer to ComputeTrees.
+struct TreesReady {
+  uint64_t id = 0;
+  std::shared_ptr<const routing::MulticastPlan> plan;  // Proved together with the unicast plan.
+  std::string fault;                                   // Why there is none: plan is null.
 };
 // The answer to OrderTables.
 struct TablesOrdered {
@@ -85,10 +96,14 @@ struct IntentJudged {
   uint64_t id = 0;
   routing::Consequences consequences;
 };
+// Who is a member of which group has changed; replaces all that was said before.
+struct GroupsChanged {
+  std::shared_ptr<const fabric::MulticastGroups> groups;  // Not null.
+};
 using Event =
     std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
                  PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
-                 DeleteHold, AckHold, HoldsPersisted, IntentJudged>;
+                 DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady>;
 
 // ---- out
 
@@ -119,6 +134,20 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
+  bool has_trees = false;  // Multicast trees are programmed.
+};
+// Answered by TreesReady: the multicast trees that go with a unicast plan.
+struct ComputeTrees {
+  uint64_t id = 0;
+  // What the plan was made for.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  fabric::Intent intent;
+  std::shared_ptr<const routing::RoutingPlan> plan;
+  std::shared_ptr<const fabric::MulticastGroups> groups;
+  // Its trees are kept as far as they serve: those wanted before, or what the switches hold.
+  std::shared_ptr<const routing::MulticastPlan> before;
+  int threads = 0;
 };
 // In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
 struct OrderTables {
@@ -170,6 +199,7 @@ struct Effects {
   std::optional<PersistHolds> persist_holds;
   std::optional<ComputePlan> compute;
   std::optional<OrderTables> order;
+  std::optional<ComputeTrees> trees;
   std::optional<JudgeIntent> judge;
   std::vector<fabric::FabricEvent> events;
   std::shared_ptr<const FabricView> publish;

@@ -24,6 +24,8 @@ std::shared_ptr<const FabricView> EmptyView() {
   auto view = std::make_shared<FabricView>();
   view->snapshot = fabric::SnapshotBuilder().Build();
   view->lids = std::make_shared<fabric::LidTable>();
+  view->groups = std::make_shared<const fabric::MulticastGroups>();
+  view->multicast = std::make_shared<const routing::MulticastPlan>();
   view->policy = std::make_shared<policy::PolicyView>();
   return view;
 }

@@ -11,10 +11,12 @@
 
 #include "common/ids.h"
 #include "fabric/lid_table.h"
+#include "fabric/multicast_groups.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
 #include "policy/policy_view.h"
 #include "routing/engine.h"
+#include "routing/multicast_plan.h"
 #include "routing/plan.h"
 
 namespace fabricd::sweep {
@@ -85,7 +87,10 @@ struct FabricView {
       snapshot;                                      // Never null; empty before the first sweep.
   std::shared_ptr<const fabric::LidTable> lids;      // Never null.
   std::shared_ptr<const routing::RoutingPlan> plan;  // Null before the first plan.
-  std::vector<routing::ChainStep> chain;             // How the plan's engine was chosen.
+  // Never null. The groups that trees were made for, and the trees: as wanted, like `plan`.
+  std::shared_ptr<const fabric::MulticastGroups> groups;
+  std::shared_ptr<const routing::MulticastPlan> multicast;
+  std::vector<routing::ChainStep> chain;  // How the plan's engine was chosen.
   // Never null. Holds, damped links, conditions.
   std::shared_ptr<const policy::PolicyView> policy;
   SmStatus sm;

@@ -32,7 +32,7 @@ struct PathRecord {
   Selector mtu_selector{};
   uint8_t mtu = 0;  // 6 bits: 1 = 256 … 5 = 4096 bytes
   Selector rate_selector{};
-  uint8_t rate = 0;  // 6 bits, the codes of sa/rate.h
+  uint8_t rate = 0;  // 6 bits, the codes of fabric/rate.h
   Selector life_time_selector{};
   uint8_t packet_life_time = 0;  // 6 bits: 4.096 us * 2^n
   uint8_t preference = 0;        // 0: the best of those to the same place.

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "common/rng.h"
-#include "sa/rate.h"
+#include "fabric/rate.h"
 #include "tests/unit/sa/sa_fixture.h"
 
 namespace fabricd::sa {
@@ -295,6 +295,7 @@ TEST(Paths, Selectors) {
 }
 
 TEST(Rates, RanksFollowGigabits) {
+  using namespace fabric;
   for (RateRank rank = 1; rank <= kTopRate; ++rank) EXPECT_EQ(RankOfRate(CodeOfRate(rank)), rank);
   EXPECT_EQ(RankOfRate(0), 0);
   EXPECT_EQ(RankOfRate(1), 0);

@@ -7,7 +7,7 @@
 
 #include "mad/wire/port_info.h"
 
-namespace fabricd::sa {
+namespace fabricd::fabric {
 
 // 1 = 2.5 Gb/s … kTopRate = 1600 Gb/s. 0: not a rate.
 using RateRank = uint8_t;
@@ -18,4 +18,4 @@ uint8_t CodeOfRate(RateRank rank);
 // The highest rate with a code that the link reaches; 2.5 Gb/s where speed or width is not known.
 RateRank RateOfLink(wire::LinkSpeed speed, int lanes);
 
-}  // namespace fabricd::sa
+}  // namespace fabricd::fabric

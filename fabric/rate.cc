@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sa/rate.h"
+#include "fabric/rate.h"
 
 #include <array>
 
-namespace fabricd::sa {
+namespace fabricd::fabric {
 namespace {
 
 struct Rate {
@@ -35,4 +35,4 @@ RateRank RateOfLink(wire::LinkSpeed speed, int lanes) {
   return rank;
 }
 
-}  // namespace fabricd::sa
+}  // namespace fabricd::fabric
