@@ -76,18 +76,22 @@ class Judge {
     PortRef owner;
     uint32_t was, is;
   };
+  struct Company {
+    NodeIndex first;
+    bool several = false;  // Nodes.
+  };
   std::vector<Reached> FindReached() const {
     std::vector<Reached> reached;
-    std::map<uint32_t, std::pair<NodeIndex, bool>> company;  // Piece → first node, several.
+    std::map<uint32_t, Company> company;  // By piece.
     ForEachLid([&](size_t lid, PortRef owner) {
       const uint32_t piece = before_.PieceOf(lid);
       if (piece == LinkMap::kNone || owner.port.value() == 0) return;
       if (lid != input_.lids.Of(owner).base.value()) return;
-      const auto [known, added] = company.try_emplace(piece, owner.node, false);
-      known->second.second |= known->second.first != owner.node;
+      const auto [known, added] = company.try_emplace(piece, Company{owner.node});
+      known->second.several |= known->second.first != owner.node;
       reached.push_back({owner, piece, after_.PieceOf(lid)});
     });
-    std::erase_if(reached, [&](const Reached& one) { return !company.at(one.was).second; });
+    std::erase_if(reached, [&](const Reached& one) { return !company.at(one.was).several; });
     return reached;
   }
 

@@ -69,8 +69,7 @@ uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   // Nobody is sent elsewhere: requests go to QP 1 with its Q_Key.
   info.redirect.qpn = 1;
   info.redirect.q_key = info.trap.q_key = kGsiQKey;
-  constexpr size_t kBytes = wire::ClassPortInfo::kBytes;
-  info.Encode(std::span<uint8_t, kBytes>(table.Add(kBytes), kBytes));
+  table.Append(info);
   return wire::kStatusOk;
 }
 

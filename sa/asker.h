@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sa/view.h"
@@ -39,6 +40,13 @@ class RecordTable {
     bytes_.resize(bytes_.size() + record_bytes);
     ++count_;
     return bytes_.data() + bytes_.size() - record_bytes;
+  }
+  // False: the table is full.
+  template <typename Record>
+  bool Append(const Record& record) {
+    uint8_t* at = Add(Record::kBytes);
+    if (at != nullptr) record.Encode(std::span<uint8_t, Record::kBytes>(at, Record::kBytes));
+    return at != nullptr;
   }
   size_t count() const { return count_; }
   bool is_full() const { return is_full_; }  // More was added than there was room for.

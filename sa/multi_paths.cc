@@ -30,21 +30,7 @@ bool HasComponent(uint64_t mask, unsigned number) { return (mask >> number & 1) 
 std::pair<PathRecord, uint64_t> AsPathRecord(const MultiPathRecord& wanted, uint64_t mask) {
   PathRecord path;
   path.service_id = uint64_t{wanted.service_id_high} << 56 | wanted.service_id_low;
-  path.raw_traffic = wanted.raw_traffic;
-  path.flow_label = wanted.flow_label;
-  path.hop_limit = wanted.hop_limit;
-  path.traffic_class = wanted.traffic_class;
-  path.reversible = wanted.reversible;
-  path.numb_path = wanted.numb_path;
-  path.p_key = wanted.p_key;
-  path.qos_class = wanted.qos_class;
-  path.sl = wanted.sl;
-  path.mtu_selector = wanted.mtu_selector;
-  path.mtu = wanted.mtu;
-  path.rate_selector = wanted.rate_selector;
-  path.rate = wanted.rate;
-  path.life_time_selector = wanted.life_time_selector;
-  path.packet_life_time = wanted.packet_life_time;
+  static_cast<wire::PathTerms&>(path) = wanted;
   const uint64_t shared = mask & ((uint64_t{1} << kSharedComponents) - 1);
   return {path,
           shared << kFirstShared | (mask >> kServiceIdHigh & 1) | (mask >> kServiceIdLow & 1) << 1};
@@ -127,22 +113,18 @@ uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPa
       if (!finder.IsOpen(a) || !finder.IsOpen(b)) continue;
       const Side source{.first = a, .end = a + 1, .given = true};
       const Side destination{.first = b, .end = b + 1, .given = true};
-      finder.Pair(
-          source, a, destination, b, PathQuery::kMostPaths,
-          [&](Lid dlid) {
-            return view.paths().Walk(view.ends()[a], {&view.ends()[b], dlid});
-          },
-          [&](const Path& found, const PathRecord& record) {
-            candidates.push_back({record, {}});
-            if (independent) candidates.back().links = LinksOf(view, found);
-            return candidates.size() < (independent ? kMostCandidates : most);
-          });
+      finder.PairByWalk(source, a, destination, b, PathQuery::kMostPaths,
+                        [&](const Path& found, const PathRecord& record) {
+                          candidates.push_back({record, {}});
+                          if (independent) candidates.back().links = LinksOf(view, found);
+                          return candidates.size() < (independent ? kMostCandidates : most);
+                        });
       if (!independent && candidates.size() >= most) break;
     }
   }
   if (independent) SortByIndependence(candidates, most);
   for (size_t i = 0; i < std::min(most, candidates.size()); ++i)
-    if (!Append(table, candidates[i].record)) return wire::kSaStatusNoResources;
+    if (!table.Append(candidates[i].record)) return wire::kSaStatusNoResources;
   return wire::kStatusOk;
 }
 

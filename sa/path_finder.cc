@@ -99,11 +99,4 @@ Request Understand(const SaView& view, const PathRecord& wanted, uint64_t mask, 
   return request;
 }
 
-bool Append(RecordTable& table, const PathRecord& record) {
-  uint8_t* at = table.Add(PathRecord::kBytes);
-  if (at == nullptr) return false;
-  record.Encode(std::span<uint8_t, PathRecord::kBytes>(at, PathRecord::kBytes));
-  return true;
-}
-
 }  // namespace fabricd::sa

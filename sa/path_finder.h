@@ -81,6 +81,15 @@ class PathFinder {
     return true;
   }
 
+  // The same, for a pair alone: its ways are walked one by one.
+  template <typename Emit>
+  bool PairByWalk(const Side& source, uint32_t from, const Side& destination, uint32_t to,
+                  uint32_t most, const Emit& emit) {
+    const EndPort &a = view_.ends()[from], &b = view_.ends()[to];
+    const auto walk = [&](Lid dlid) { return view_.paths().Walk(a, {&b, dlid}); };
+    return Pair(source, from, destination, to, most, walk, emit);
+  }
+
  private:
   PKey PKeyOf(const EndPort& a, const EndPort& b) const;
   // Makes the record of it. False: not what is asked for.
@@ -102,8 +111,5 @@ struct Request {
 };
 
 Request Understand(const SaView& view, const wire::PathRecord& wanted, uint64_t mask, bool single);
-
-// False: the table is full.
-bool Append(RecordTable& table, const wire::PathRecord& record);
 
 }  // namespace fabricd::sa

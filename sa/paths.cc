@@ -93,7 +93,7 @@ uint16_t CollectPaths(const SaView& view, const Asker& asker, const PathRecord& 
     return wire::kSaStatusNoResources;
   Arrivals arrivals(view, sources);
   const uint32_t most = single ? 1 : request.query->numb_path();
-  const auto append = [&](const Path&, const PathRecord& record) { return Append(table, record); };
+  const auto append = [&](const Path&, const PathRecord& record) { return table.Append(record); };
   for (size_t begin = 0; begin < destinations.size(); begin += kBlock) {
     const auto block =
         std::span(destinations).subspan(begin, std::min(kBlock, destinations.size() - begin));

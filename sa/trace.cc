@@ -8,13 +8,6 @@ using wire::PathRecord;
 
 namespace {
 
-bool Append(RecordTable& table, const wire::TraceRecord& record) {
-  uint8_t* at = table.Add(wire::TraceRecord::kBytes);
-  if (at == nullptr) return false;
-  record.Encode(std::span<uint8_t, wire::TraceRecord::kBytes>(at, wire::TraceRecord::kBytes));
-  return true;
-}
-
 // A port's identifier is its GUID; an external port of a switch goes by that of port 0.
 wire::TraceRecord Trace(const SaView& view, NodeIndex index, PortNum entry, PortNum exit) {
   const fabric::Node& node = *view.snapshot().node(index);
@@ -38,7 +31,7 @@ uint16_t TracePath(const SaView& view, const Path& path, RecordTable& table) {
   const EndPort &from = view.ends()[path.from], &to = view.ends()[path.to];
   bool fits = true;
   const auto add = [&](NodeIndex node, PortNum entry, PortNum exit) {
-    fits = fits && Append(table, Trace(view, node, entry, exit));
+    fits = fits && table.Append(Trace(view, node, entry, exit));
   };
   if (path.from == path.to) {
     add(from.ref.node, PortNum(), PortNum());
@@ -73,15 +66,11 @@ uint16_t CollectTrace(const SaView& view, const Asker& asker, const PathRecord& 
   PathFinder finder(view, asker, *request.query);
   if (!finder.IsOpen(a) || !finder.IsOpen(b)) return wire::kStatusOk;
   uint16_t status = wire::kStatusOk;
-  finder.Pair(
-      request.source, a, request.destination, b, 1,
-      [&](Lid dlid) {
-        return view.paths().Walk(view.ends()[a], {&view.ends()[b], dlid});
-      },
-      [&](const Path& path, const PathRecord&) {
-        status = TracePath(view, path, table);
-        return false;
-      });
+  finder.PairByWalk(request.source, a, request.destination, b, 1,
+                    [&](const Path& path, const PathRecord&) {
+                      status = TracePath(view, path, table);
+                      return false;
+                    });
   return status;
 }
 

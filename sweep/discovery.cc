@@ -314,7 +314,7 @@ void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) 
 void Discovery::OnManagementPort(PortRef port, const mad::Completion& completion) {
   if (!IsOk(completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  if (!info.lid && builder_.node(port.node)->port(port.port).info.lid)
+  if (HasLostLid(builder_.node(port.node)->port(port.port).info, info))
     StartAnew(port.node);
   else
     builder_.SetPortInfo(port, info);

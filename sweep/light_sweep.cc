@@ -7,6 +7,7 @@
 #include "mad/wire/sm_info.h"
 #include "mad/wire/switch_info.h"
 #include "sweep/completion.h"
+#include "sweep/port_config.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -104,13 +105,10 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
   if (!IsOk(completion)) {
     cause = "a switch does not answer";
   } else {
-    wire::SwitchInfo info = wire::SwitchInfo::Decode(completion.response.data);
-    const bool dirty = std::exchange(info.port_state_change, false);
-    wire::SwitchInfo known = *snapshot_->node(node)->switch_info;
-    known.port_state_change = false;
-    if (dirty)
+    const auto info = wire::SwitchInfo::Decode(completion.response.data);
+    if (info.port_state_change)
       cause = "light sweep";
-    else if (info != known)
+    else if (IsSetOtherwise(info, *snapshot_->node(node)->switch_info))
       cause = "SwitchInfo is not what it was";
   }
   if (cause != nullptr) changed_.push_back({{node, PortNum(0)}, cause});

@@ -158,6 +158,15 @@ std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& 
   return info;  // PortStateChange as read: 1 clears what was read, 0 changes nothing.
 }
 
+bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b) {
+  a.port_state_change = b.port_state_change = false;
+  return a != b;
+}
+
+bool HasLostLid(const wire::PortInfo& before, const wire::PortInfo& now) {
+  return before.lid && !now.lid;
+}
+
 std::optional<std::string> FindPortInfoFault(const PortInfo& info, const fabric::Node& node,
                                              PortNum port) {
   if (info.port_state > PortState::kActive)

@@ -60,6 +60,12 @@ class PortConfig {
   Lid sm_lid_;
 };
 
+// Whether they differ in anything but PortStateChange, which tells of ports.
+bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b);
+
+// Of an end port whose device started anew, whatever else it has been told since.
+bool HasLostLid(const wire::PortInfo& before, const wire::PortInfo& now);
+
 // Faults of a PortInfo that make the port unusable: what is wrong, or nullopt.
 std::optional<std::string> FindPortInfoFault(const wire::PortInfo& info, const fabric::Node& node,
                                              PortNum port);

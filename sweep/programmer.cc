@@ -721,7 +721,8 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
   const PortRef port{item.node, item.port};
   const auto info = wire::PortInfo::Decode(completion.response.data);
   const bool was_up = builder_.node(item.node)->port(item.port).IsUp();
-  if (item.what == What::kReread && builder_.node(item.node)->port(item.port).info.lid && !info.lid)
+  if (item.what == What::kReread &&
+      HasLostLid(builder_.node(item.node)->port(item.port).info, info))
     OnStartedAnew(item.node);
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);

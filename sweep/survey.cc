@@ -105,9 +105,7 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   const bool dirty = info.port_state_change;
   wire::SwitchInfo seen = info;
   seen.port_state_change = false;
-  wire::SwitchInfo known = *builder_.node(node)->switch_info;
-  known.port_state_change = false;
-  if (seen != known) Touch(node);
+  if (IsSetOtherwise(seen, *builder_.node(node)->switch_info)) Touch(node);
   builder_.SetSwitchInfo(node, seen);
   const PortRef management{node, PortNum(0)};
   if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
@@ -213,7 +211,7 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
                   *fault);
     return;
   }
-  if (port.port == PortNum(0) && before.info.lid && !info.lid) return ExploreAgain(port.node);
+  if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node);
   builder_.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
   const bool up = builder_.node(port.node)->port(port.port).IsUp();

@@ -116,9 +116,11 @@ void VisitFields(Visitor& visit, Record& record) {
   visit.Attribute(record.table, {512});
 }
 
-// What PathRecord and MultiPathRecord have in common.
-template <typename Visitor, typename Record>
-void VisitHeaderFields(Visitor& visit, Record& record) {
+template <typename Record>
+using TermsOf = std::conditional_t<std::is_const_v<Record>, const PathTerms, PathTerms>;
+
+template <typename Visitor, IsA<PathTerms> Terms>
+void VisitTerms(Visitor& visit, Terms& record) {
   visit.Field(1, record.raw_traffic);
   visit.Reserved(3);
   visit.Field(20, record.flow_label);
@@ -144,13 +146,13 @@ void VisitFields(Visitor& visit, Record& record) {
   visit.Field(128, record.sgid);
   visit.Field(16, record.dlid);
   visit.Field(16, record.slid);
-  VisitHeaderFields(visit, record);
+  VisitTerms(visit, static_cast<TermsOf<Record>&>(record));
   visit.Field(8, record.preference);
 }
 
 template <typename Visitor, IsA<MultiPathRecord> Record>
 void VisitFields(Visitor& visit, Record& record) {
-  VisitHeaderFields(visit, record);
+  VisitTerms(visit, static_cast<TermsOf<Record>&>(record));
   visit.Field(8, record.service_id_high);
   visit.Field(2, record.independence);
   visit.Reserved(6);
