@@ -325,8 +325,13 @@ void Programmer::ListStates(What what, wire::PortState from) {
       if (IsBroken(Breakage::kPortNotArmed) && num == 1) continue;
       // A link that was found since has not been configured.
       const bool is_new = num >= old.ports.size() || old.ports[num].peer != port.peer;
-      if (port.known && !is_new && port.info.port_state == from && IsLinkReady(node, port))
-        items_.push_back({node.index, 0, PortNum(static_cast<uint8_t>(num)), what});
+      if (!port.known || is_new || port.info.port_state != from || !IsLinkReady(node, port))
+        continue;
+      items_.push_back({node.index, 0, PortNum(static_cast<uint8_t>(num)), what});
+      // Both ends of a link go down together: what is known of the other one is out of date.
+      const fabric::Port& peer = builder_.node(port.peer.node)->port(port.peer.port);
+      if (what == What::kArm && peer.info.port_state >= wire::PortState::kArmed)
+        items_.push_back({port.peer.node, 0, port.peer.port, What::kReread});
     }
   });
   Stripe();
@@ -455,9 +460,14 @@ bool Programmer::Send(const Item& item) {
     case What::kWholeMap:
     case What::kReadArbitration:
     case What::kArbitration: return SendLaneTable(item);
-    case What::kReread: break;  // Never listed.
+    case What::kReread: Reread({item.node, item.port}); return true;
   }
   return false;
+}
+
+void Programmer::Reread(PortRef port) {
+  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, port.port.value()),
+         {port.node, 0, port.port, What::kReread});
 }
 
 bool Programmer::SendPKeys(const Item& item) {
@@ -711,22 +721,21 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
   for (size_t num = 0; num < end; ++num) {
     const fabric::Port& port = builder_.node(item.node)->ports[num];
     if (!port.known || (num == 0 ? !port.info.lid : port.IsUp())) continue;
-    const Item again{item.node, 0, PortNum(static_cast<uint8_t>(num)), What::kReread};
-    Submit(devices_.Get(item.node, wire::AttributeId::kPortInfo, static_cast<uint32_t>(num)),
-           again);
+    Reread({item.node, PortNum(static_cast<uint8_t>(num))});
   }
 }
 
 void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion) {
   const PortRef port{item.node, item.port};
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  const bool was_up = builder_.node(item.node)->port(item.port).IsUp();
-  if (item.what == What::kReread &&
-      HasLostLid(builder_.node(item.node)->port(item.port).info, info))
-    OnStartedAnew(item.node);
+  const fabric::Port& known = builder_.node(item.node)->port(item.port);
+  const bool was_up = known.IsUp();
+  const bool bounced =
+      known.info.port_state >= wire::PortState::kArmed && info.port_state == wire::PortState::kInit;
+  if (item.what == What::kReread && HasLostLid(known.info, info)) OnStartedAnew(item.node);
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
-  if (was_up != node.port(item.port).IsUp()) changed_meanwhile_.insert(item.node);
+  if (was_up != node.port(item.port).IsUp() || bounced) changed_meanwhile_.insert(item.node);
   if (item.what == What::kConfigure) {
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
     const bool lost_lid =
@@ -754,10 +763,7 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
   // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it
   // again is refused with "invalid value": read what it is now.
   if (state && completion.status == wire::kStatusInvalidAttributeValue) {
-    Item again = item;
-    again.what = What::kReread;
-    Submit(devices_.Get({item.node, item.port}, wire::AttributeId::kPortInfo, item.port.value()),
-           again);
+    Reread({item.node, item.port});
     return;
   }
   ++failures_;

@@ -153,6 +153,7 @@ class Programmer {
   // False: nothing to send for the item any more.
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
+  void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
