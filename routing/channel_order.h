@@ -22,6 +22,7 @@ namespace fabricd::routing {
 // SwitchGraph::cables, so those of one sending switch are neighbours in number; its place among
 // them is the "out" by which the other parts name it in one byte.
 struct ChannelGraph {
+  ChannelGraph() = default;  // For others to fill.
   explicit ChannelGraph(const SwitchGraph& graph);
 
   uint32_t size() const { return static_cast<uint32_t>(tail.size()); }

@@ -274,7 +274,7 @@ std::vector<Batch> FindBatches(const std::vector<Changed>& changed, const PushSt
     batch.stage = part.stage;
     batch.position = part.position;
     for (auto one = begin; one != changed.end() && one->block == part.block; ++one)
-      if (const uint64_t lids = one->lids & part.lids)
+      if (const uint64_t lids = part.Writes(one->at) ? one->lids & part.lids : 0)
         batch.changed.push_back({one->block, one->at, lids});
   }
   return batches;
@@ -284,9 +284,12 @@ void AddWithdrawals(const PushView& view, const PushStages& stages,
                     std::vector<TableWrite>& writes) {
   for (const PushStages::Part& part : stages.parts) {
     if (!part.withdraw) continue;
-    for (const Changed& one : view.changed())
-      if (const uint64_t lids = one.lids & part.lids; one.block == part.block && lids)
+    for (size_t i = 0; i < view.changed().size(); ++i) {
+      const Changed& one = view.changed()[i];
+      const uint64_t lids = one.lids & part.lids & (part.only_dead ? stages.dead[i] : ~uint64_t{0});
+      if (one.block == part.block && lids)
         writes.push_back({view.links().node(one.at), one.block, part.stage, 0, lids, true});
+    }
   }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/push_stages.h"
 
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "routing/parallel.h"
+#include "routing/waiting.h"
 
 namespace fabricd::routing {
 namespace {
@@ -113,169 +113,10 @@ bool Hold(const PushInput& input, const RoutingPlan& plan) {
   return true;
 }
 
-// How far a LID is.
-enum class Phase : uint8_t { kOld, kMixed, kNew, kWithdrawn };
-
-// What changes of one block number, and its LIDs that are done or taken away.
-struct Group {
-  uint16_t block;
-  const Changed *begin, *end;
-  uint64_t lids = 0, fresh = 0, withdrawn = 0;
-
-  Phase PhaseOf(uint32_t i) const {
-    return fresh >> i & 1 ? Phase::kNew : withdrawn >> i & 1 ? Phase::kWithdrawn : Phase::kOld;
-  }
-  // As it is while it is written.
-  Phase Moving(uint32_t i) const { return withdrawn >> i & 1 ? Phase::kNew : Phase::kMixed; }
-};
-
-// What waits for what, on each lane. A channel is named by its receiving end.
-class Waiting {
- public:
-  Waiting(const PushInput& input, const PushView& view)
-      : input_(&input), view_(&view), links_(&view.links()) {
-    for (uint32_t s = 0; s < links_->size(); ++s) ports_ = std::max(ports_, links_->ports(s));
-    words_ = (ports_ + 63) / 64;
-    lanes_ = input.desired.lanes;
-    if (input.before) lanes_ = std::max(lanes_, input.before->lanes);
-    bits_.assign(size_t{lanes_} * links_->size() * ports_ * words_, 0);
-    changed_.assign(links_->size(), 0);
-    on_.resize(links_->size());
-  }
-
-  // LIDs of a block in which nothing changes.
-  void Add(uint32_t block) {
-    for (uint32_t i = 0; i < Row::kBlock; ++i) AddLid(block, i, Phase::kNew);
-  }
-  void Add(const Group& group) {
-    Add(group, ~uint64_t{0}, [&](uint32_t i) { return group.PhaseOf(i); });
-  }
-  void AddMoving(const Group& group, uint64_t lids) {
-    Add(group, lids, [&](uint32_t i) { return group.Moving(i); });
-  }
-  void Merge(const Waiting& other) {
-    for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
-  }
-
-  size_t size() const { return bits_.size(); }
-  bool IsFreeOfCycles() const {
-    const size_t channels = bits_.size() / words_;
-    std::vector<uint32_t> waiting(channels, 0);
-    for (size_t c = 0; c < channels; ++c) ForEachNext(c, [&](size_t next) { ++waiting[next]; });
-    std::vector<size_t> free;
-    for (size_t c = 0; c < channels; ++c)
-      if (waiting[c] == 0) free.push_back(c);
-    for (size_t done = 0; done < free.size(); ++done)
-      ForEachNext(free[done], [&](size_t next) {
-        if (--waiting[next] == 0) free.push_back(next);
-      });
-    return free.size() == channels;
-  }
-
- private:
-  template <typename Visit>
-  void ForEachValue(uint32_t s, uint32_t block, uint32_t i, Phase phase, Visit&& visit) const {
-    const bool changes = changed_[s] & Bit(i);
-    if (changes && phase == Phase::kWithdrawn) return;
-    if (changes && phase != Phase::kNew) view_->ForEachOld(s, block, i, visit);
-    if (!changes || phase != Phase::kOld) visit(view_->Desired(s, block)[i]);
-  }
-
-  template <typename PhaseOf>
-  void Add(const Group& group, uint64_t lids, PhaseOf&& phase_of) {
-    for (const Changed* one = group.begin; one != group.end; ++one) changed_[one->at] = one->lids;
-    ForEachBit(lids, [&](uint32_t i) { AddLid(group.block, i, phase_of(i)); });
-    for (const Changed* one = group.begin; one != group.end; ++one) changed_[one->at] = 0;
-  }
-
-  bool IsOld(uint32_t s, uint32_t block, uint32_t i, uint8_t out) const {
-    bool is_old = false;
-    view_->ForEachOld(s, block, i, [&](uint8_t old) { is_old |= old == out; });
-    return is_old;
-  }
-
-  void AddLid(uint32_t block, uint32_t i, Phase phase) {
-    FindLanes(block, i, phase);
-    for (uint32_t s = 0; s < links_->size(); ++s) {
-      if (!links_->IsAlive(s)) continue;
-      ForEachValue(s, block, i, phase, [&](uint8_t out) {
-        const FarEnd far = links_->far(s, out);
-        if (!far.IsSwitch()) return;
-        // Who is new leads to nobody who is still old: it was written after them.
-        const bool is_new =
-            phase == Phase::kMixed && (changed_[s] & Bit(i)) && !IsOld(s, block, i, out);
-        ForEachValue(far.head, block, i, is_new ? Phase::kNew : phase, [&](uint8_t next) {
-          if (!links_->far(far.head, next).IsSwitch()) return;
-          ForEachBit(on_[s], [&](uint32_t lane) {
-            const size_t channel = (size_t{lane} * links_->size() + far.head) * ports_ + far.port;
-            bits_[channel * words_ + next / 64] |= Bit(next % 64);
-          });
-        });
-      });
-    }
-  }
-
-  // On which lanes packets to this LID may pass each switch.
-  void FindLanes(uint32_t block, uint32_t i, Phase phase) {
-    if (lanes_ == 1) return std::fill(on_.begin(), on_.end(), 1);
-    const Lid lid(static_cast<uint16_t>(block * Row::kBlock + i));
-    std::vector<uint32_t> open;
-    for (uint32_t s = 0; s < links_->size(); ++s) {
-      on_[s] = uint64_t{1} << input_->desired.ServiceLevel(links_->node(s), lid) % lanes_;
-      if (input_->before)
-        on_[s] |= uint64_t{1} << input_->before->ServiceLevel(links_->node(s), lid) % lanes_;
-      open.push_back(s);
-    }
-    while (!open.empty()) {
-      const uint32_t s = open.back();
-      open.pop_back();
-      ForEachValue(s, block, i, phase, [&](uint8_t out) {
-        const FarEnd far = links_->far(s, out);
-        if (!far.IsSwitch() || (on_[s] & ~on_[far.head]) == 0) return;
-        on_[far.head] |= on_[s];
-        open.push_back(far.head);
-      });
-    }
-  }
-
-  template <typename Visit>
-  void ForEachNext(size_t channel, Visit&& visit) const {
-    const size_t lane = channel / (size_t{links_->size()} * ports_);
-    const auto s = static_cast<uint32_t>(channel / ports_ % links_->size());
-    for (size_t word = 0; word < words_; ++word)
-      ForEachBit(bits_[channel * words_ + word], [&](uint32_t bit) {
-        const FarEnd far = links_->far(s, static_cast<uint8_t>(word * 64 + bit));
-        visit((lane * links_->size() + far.head) * ports_ + far.port);
-      });
-  }
-
-  const PushInput* input_;
-  const PushView* view_;
-  const LinkMap* links_;
-  uint32_t ports_ = 1;
-  size_t words_ = 1;
-  uint8_t lanes_ = 1;
-  std::vector<uint64_t> bits_;     // [(lane * switches + switch) * ports + port] * words
-  std::vector<uint64_t> changed_;  // [switch] Of the block that is being added.
-  std::vector<uint64_t> on_;       // [switch] Lanes.
-};
-
 class Stager {
  public:
   Stager(const PushInput& input, const PushView& view)
-      : input_(input), view_(view), parallel_(input.threads) {
-    const std::vector<Changed>& changed = view.changed();
-    for (size_t begin = 0, end; begin < changed.size(); begin = end) {
-      Group& group = groups_.emplace_back();
-      group.block = changed[begin].block;
-      for (end = begin; end < changed.size() && changed[end].block == group.block; ++end)
-        group.lids |= changed[end].lids;
-      group.begin = changed.data() + begin;
-      group.end = changed.data() + end;
-    }
-    blocks_ = view.links().lid_end() / Row::kBlock + 1;
-    if (!changed.empty()) blocks_ = std::max<size_t>(blocks_, changed.back().block + size_t{1});
-  }
+      : input_(input), view_(view), parallel_(input.threads), groups_(ChangesByBlock(view)) {}
 
   PushStages Run() {
     stages_.position = PositionsOf(input_.links, input_.desired);
@@ -296,17 +137,7 @@ class Stager {
       for (const Unit& unit : left) Move(unit, nullptr);
       return Finish(0);
     }
-    uint32_t withdrawn = 0;
-    for (uint32_t most = 1; !left.empty(); ++stage_) {
-      std::vector<Unit> moved = FindMovable(left);
-      for (const Unit& unit : moved) Move(unit, nullptr);
-      if (moved.empty()) {
-        withdrawn += Withdraw(steps_ < kMostSteps ? most : ~0u);
-        most *= 2;
-      }
-      left = Left();
-    }
-    return Finish(withdrawn);
+    return Search(std::move(left));
   }
 
  private:
@@ -318,7 +149,32 @@ class Stager {
   // Entries of a fabric for which nothing is searched.
   static constexpr uint64_t kMostEntries = 2'000'000;
   // Entries and channels looked at, after which no finer cut is searched for.
-  static constexpr uint64_t kMostSteps = 40'000'000;
+  static constexpr uint64_t kMostSteps = 2'000'000;
+
+  PushStages Search(std::vector<Unit> left) {
+    uint32_t withdrawn = 0;
+    // What is large is not cut finely: all that is dead goes at once.
+    if (IsTooMuch() && ClearDead(left)) ++stage_;
+    for (uint32_t most = 1; !left.empty(); ++stage_) {
+      std::vector<Unit> moved = FindMovable(left);
+      for (const Unit& unit : moved) Move(unit, nullptr);
+      if (moved.empty() && !ClearDead(left) && !MoveBySteps(left)) {
+        const bool given_up = steps_ >= kMostSteps;
+        withdrawn += Withdraw(given_up ? ~0u : most);
+        if (given_up) return MoveWithdrawn(withdrawn);
+        most *= 2;
+      }
+      left = Left();
+    }
+    return Finish(withdrawn);
+  }
+
+  // What is left has been taken away: with the rest it makes the plan, which is proved.
+  PushStages MoveWithdrawn(uint32_t withdrawn) {
+    ++stage_;
+    for (const Unit& unit : Left()) Move(unit, nullptr);
+    return Finish(withdrawn);
+  }
 
   // [group] LIDs that do not follow the order. `proved`: see OrderCheck.
   std::vector<uint64_t> Turning(const std::shared_ptr<const std::vector<uint32_t>>& position,
@@ -353,7 +209,7 @@ class Stager {
   }
   // To look at every entry again and again.
   bool IsTooMuch() const { return Entries() > kMostEntries; }
-  uint64_t Entries() const { return blocks_ * Row::kBlock * view_.links().size(); }
+  uint64_t Entries() const { return BlocksOf(view_) * Row::kBlock * view_.links().size(); }
   // What does not follow the plan's order is taken away, then everything does.
   PushStages LeaveByOrder(const std::vector<uint64_t>& turning) {
     uint32_t withdrawn = 0;
@@ -386,19 +242,7 @@ class Stager {
   }
 
   // Everything as far as it is.
-  Waiting Base() const {
-    const size_t parts = 2 * static_cast<size_t>(std::max(parallel_.concurrency(), 1));
-    std::vector<Waiting> found(parts, Waiting(input_, view_));
-    std::vector<const Group*> group_of(blocks_, nullptr);
-    for (const Group& group : groups_) group_of[group.block] = &group;
-    parallel_.For(parts, [&](size_t part) {
-      for (size_t block = part; block < blocks_; block += parts)
-        group_of[block] ? found[part].Add(*group_of[block])
-                        : found[part].Add(static_cast<uint32_t>(block));
-    });
-    for (size_t part = 1; part < parts; ++part) found[0].Merge(found[part]);
-    return std::move(found[0]);
-  }
+  Waiting Base() const { return Waiting::Of(input_, view_, groups_, parallel_); }
 
   // As many as go together, by halves: of the block numbers, then of the LIDs of one.
   std::vector<Unit> FindMovable(const std::vector<Unit>& left) {
@@ -436,7 +280,7 @@ class Stager {
   }
 
   void Move(const Unit& unit, const std::vector<uint32_t>* position) {
-    Group& group = groups_[unit.group];
+    BlockChange& group = groups_[unit.group];
     group.fresh |= unit.lids;
     if (!stages_.parts.empty() && stages_.parts.back().block == group.block &&
         stages_.parts.back().stage == stage_)
@@ -445,10 +289,117 @@ class Stager {
       stages_.parts.push_back({group.block, stage_, false, unit.lids, position});
   }
 
+  // The first LID that can be written in several stages; the last of them is stage_. Whether there
+  // is one.
+  bool MoveBySteps(const std::vector<Unit>& left) {
+    for (const Unit& unit : left) {
+      BlockChange& group = groups_[unit.group];
+      for (uint64_t lids = unit.lids; lids; lids &= lids - 1) {
+        if (steps_ > kMostSteps) return false;
+        const auto i = static_cast<uint32_t>(__builtin_ctzll(lids));
+        const uint64_t bit = Bit(i);
+        if (group.withdrawn & bit) continue;
+        group.withdrawn |= bit;
+        const Waiting others = Base();
+        group.withdrawn &= ~bit;
+        steps_ += Entries();
+        const auto steps = FindSteps(group, i, others);
+        if (steps.empty()) continue;
+        for (const std::vector<uint32_t>& at : steps)
+          stages_.parts.push_back({group.block, stage_++, false, bit, nullptr, false, at});
+        --stage_;
+        group.fresh |= bit;
+        return true;
+      }
+    }
+    return false;
+  }
+  // The switches of each stage; none: it does not go that way.
+  std::vector<std::vector<uint32_t>> FindSteps(const BlockChange& group, uint32_t i,
+                                               const Waiting& others) {
+    std::vector<std::vector<uint32_t>> steps;
+    std::vector<uint32_t> open;
+    for (const Changed* one = group.begin; one != group.end; ++one)
+      if (one->lids & Bit(i)) open.push_back(one->at);
+    std::vector<uint8_t> step(view_.links().size(), 2);
+    for (uint32_t s : open) step[s] = 0;
+    while (!open.empty() && steps_ < kMostSteps) {
+      std::vector<uint32_t> moving;
+      for (uint32_t s : open)
+        if (IsNext(s, group.block, i, step)) moving.push_back(s);
+      std::vector<uint32_t> taken;
+      for (uint32_t s : moving) {
+        step[s] = 1;
+        Waiting with = others;
+        with.AddStep(group, i, step);
+        steps_ += with.size() + view_.links().size();
+        if (with.IsFreeOfCycles())
+          taken.push_back(s);
+        else
+          step[s] = 0;
+      }
+      if (taken.empty()) return {};
+      for (uint32_t s : taken) step[s] = 2;
+      open.erase(std::remove_if(open.begin(), open.end(), [&](uint32_t s) { return step[s] == 2; }),
+                 open.end());
+      steps.push_back(std::move(taken));
+    }
+    if (!open.empty()) steps.clear();
+    return steps;
+  }
+  // Whether all are written that change on its new way.
+  bool IsNext(uint32_t s, uint32_t block, uint32_t i, const std::vector<uint8_t>& step) const {
+    FarEnd far = view_.links().far(s, view_.Desired(s, block)[i]);
+    for (uint32_t hops = 0; far.IsSwitch() && hops <= view_.links().size(); ++hops) {
+      if (step[far.head] != 2) return false;
+      far = view_.links().far(far.head, view_.Desired(far.head, block)[i]);
+    }
+    return true;
+  }
+
+  // Takes away what brings nothing home. Whether there was anything; asked once.
+  bool ClearDead(const std::vector<Unit>& left) {
+    if (!stages_.dead.empty()) return false;
+    FindDead(left);
+    bool cleared = false;
+    for (const Unit& unit : left) {
+      BlockChange& group = groups_[unit.group];
+      uint64_t dead = 0;
+      for (const Changed* one = group.begin; one != group.end; ++one)
+        dead |= group.dead[one - group.begin];
+      group.cleared = dead & unit.lids;
+      if (!group.cleared) continue;
+      cleared = true;
+      stages_.parts.push_back({group.block, stage_, true, group.cleared, nullptr, true});
+    }
+    return cleared;
+  }
+  void FindDead(const std::vector<Unit>& left) {
+    stages_.dead.assign(view_.changed().size(), 0);
+    for (BlockChange& group : groups_)
+      group.dead = stages_.dead.data() + (group.begin - view_.changed().data());
+    std::vector<uint8_t> arrives;
+    for (const Unit& unit : left) {
+      const BlockChange& group = groups_[unit.group];
+      uint64_t* dead = stages_.dead.data() + (group.begin - view_.changed().data());
+      ForEachBit(unit.lids, [&](uint32_t i) {
+        view_.FindArriving(group.block, i, false, arrives);
+        for (const Changed* one = group.begin; one != group.end; ++one)
+          if (one->lids & Bit(i) && !arrives[one->at] && !IsEmpty(one->at, group.block, i))
+            dead[one - group.begin] |= Bit(i);
+      });
+    }
+  }
+  bool IsEmpty(uint32_t s, uint32_t block, uint32_t i) const {
+    bool empty = true;
+    view_.ForEachOld(s, block, i, [&](uint8_t out) { empty &= out == kNoRoute; });
+    return empty;
+  }
+
   // Some of those that stand in the way. How many.
   uint32_t Withdraw(uint32_t most) {
     uint32_t count = 0;
-    for (Group& group : groups_) {
+    for (BlockChange& group : groups_) {
       uint64_t lids = 0;
       ForEachBit(group.lids & ~group.fresh & ~group.withdrawn, [&](uint32_t i) {
         if (count >= most) return;
@@ -465,8 +416,7 @@ class Stager {
   const PushInput& input_;
   const PushView& view_;
   mutable Parallel parallel_;
-  std::vector<Group> groups_;
-  size_t blocks_ = 0;
+  std::vector<BlockChange> groups_;
   uint64_t steps_ = 0;
   uint16_t stage_ = 0;
   PushStages stages_;

@@ -8,8 +8,16 @@
 // order, one stage is enough. If the plan before had another, first go those that follow that one
 // as well; of the others those that follow neither are taken away where searching would take too
 // long.
+//
+// Entries that bring nothing home any more can be taken away without loss, and what leads to them
+// makes nobody wait then: that is tried before anything that works is taken away. So is writing one
+// LID in several stages, some of its switches in each, nearest to its owner first.
+//
+// The search has a bound of steps. Behind it, all that is left is taken away and written in one
+// more stage: what is new alone is proved.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,9 +37,16 @@ struct PushStages {
     // The order in which no packet may rise after it fell meanwhile ([switch]); null: the stage was
     // found by search.
     const std::vector<uint32_t>* position = nullptr;
+    bool only_dead = false;         // Only entries that bring nothing home are taken away.
+    std::vector<uint32_t> at = {};  // Only these switches are written, ascending; empty: all.
+    bool Writes(uint32_t s) const {
+      return at.empty() || std::binary_search(at.begin(), at.end(), s);
+    }
   };
   std::shared_ptr<const std::vector<uint32_t>> old_position, position;  // For the parts.
   std::vector<Part> parts;                                              // By block, then stage.
+  // By PushView::changed(): LIDs that nothing there arrives at before. Empty: nobody asked.
+  std::vector<uint64_t> dead;
   std::string why_not;  // Why LIDs had to be withdrawn; empty: none.
 };
 

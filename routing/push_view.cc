@@ -74,4 +74,30 @@ void PushView::AddUnsure() {
   std::sort(unsure_.begin(), unsure_.end());
 }
 
+void PushView::FindArriving(uint32_t block, uint32_t i, bool desired,
+                            std::vector<uint8_t>& arrives) const {
+  arrives.assign(links_.size(), 0);
+  const LidPlace place = links_.place(size_t{block} * Row::kBlock + i);
+  if (place.IsNowhere()) return;
+  const auto may_take = [&](uint32_t s, uint8_t port) {
+    bool takes = desired && Desired(s, block)[i] == port;
+    ForEachOld(s, block, i, [&](uint8_t old) { takes |= old == port; });
+    return takes;
+  };
+  std::vector<uint32_t> open;
+  const auto reach = [&](uint32_t s, uint8_t port) {
+    if (arrives[s] || !may_take(s, port)) return;
+    arrives[s] = 1;
+    open.push_back(s);
+  };
+  reach(place.at, place.port);
+  while (!open.empty()) {
+    const uint32_t s = open.back();
+    open.pop_back();
+    for (uint32_t port = 1; port < links_.ports(s); ++port)
+      if (const FarEnd far = links_.Ports(s)[port]; far.IsSwitch())
+        reach(far.head, static_cast<uint8_t>(far.port));
+  }
+}
+
 }  // namespace fabricd::routing

@@ -43,6 +43,9 @@ class PushView {
          found != unsure_.end() && found->block == block && found->at == s; ++found)
       visit(found->entries[i]);
   }
+  // Marks ([switch]) from where packets to a LID may arrive by entries that there may be before
+  // anything more is written; `desired`: or by the plan's.
+  void FindArriving(uint32_t block, uint32_t i, bool desired, std::vector<uint8_t>& arrives) const;
 
  private:
   struct Unsure {

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "routing/block_repair.h"
 #include "routing/change_proof.h"
+#include "routing/channel_repair.h"
 #include "routing/node_name.h"
 #include "routing/parallel.h"
 
@@ -67,10 +68,11 @@ class Repairer {
     repair.proof.ok = repair.proof.deadlock_free = true;
     return repair;
   }
+  // Else what holds is the channel dependencies (channel_repair.h).
+  bool HasOrder() const { return !old_.order.empty(); }
   std::string Name(uint32_t s) const { return NodeName(links_.snapshot(), links_.node(s)); }
 
   absl::Status Accept() const {
-    if (old_.order.empty()) return FailedPrecondition("a plan of {} has no order", old_.engine);
     if (old_.lanes > 1)
       return FailedPrecondition("a plan of {} on {} lanes is made anew", old_.engine, old_.lanes);
     if (changes_.table_sizes) return FailedPrecondition("a switch holds another number of LIDs");
@@ -121,7 +123,7 @@ class Repairer {
       if (links_.IsAlive(s) && old_.HasRow(links_.node(s)))
         view_.rows[s] = old_.rows[links_.node(s).value()].get();
     tasks_at_.resize(kBlocks);
-    FillPositions();
+    if (HasOrder()) FillPositions();
   }
 
   // A switch that comes back takes its old place in the order; a new one the lowest of all, where
@@ -203,7 +205,7 @@ class Repairer {
     ForEachBit(lids, [&](uint32_t i) {
       const uint32_t lid = block * static_cast<uint32_t>(Row::kBlock) + i;
       if (!links_.place(lid).IsNowhere()) return;
-      if (change.after.IsSwitch() && IsUp(change.after.head, change.at)) {
+      if (HasOrder() && change.after.IsSwitch() && IsUp(change.after.head, change.at)) {
         const Row* next = view_.rows[change.after.head];
         const uint8_t onward = next && lid < next->size() ? (*next)[lid] : kNoRoute;
         const FarEnd far = links_.far(change.after.head, onward);
@@ -244,13 +246,15 @@ class Repairer {
   }
   bool Arrives(uint32_t s, uint32_t lid) const {
     const LidPlace to = links_.place(lid);
-    for (bool fell = false; !to.IsNowhere();) {
+    bool fell = false;
+    for (uint32_t hops = 0; !to.IsNowhere() && hops <= links_.size(); ++hops) {
       const Row* row = view_.rows[s];
       const uint8_t out = row && lid < row->size() ? (*row)[lid] : kNoRoute;
       if (s == to.at) return out == to.port;
       const FarEnd far = links_.far(s, out);
-      if (!far.IsSwitch() || far.head == s || (fell && IsUp(s, far.head))) return false;
-      fell |= !IsUp(s, far.head);
+      if (!far.IsSwitch() || far.head == s) return false;
+      if (HasOrder() && fell && IsUp(s, far.head)) return false;
+      fell |= HasOrder() && !IsUp(s, far.head);
       s = far.head;
     }
     return false;
@@ -265,6 +269,7 @@ class Repairer {
   absl::Status RunTasks() {
     for (auto& task : tasks_at_)
       if (task) tasks_.push_back(task.get());
+    if (!HasOrder()) return RunByChannels();
     results_.resize(tasks_.size());
     RunSome([](const BlockResult&) { return true; });
     const auto unclear = [](const BlockResult& result) { return result.needs_pieces; };
@@ -276,6 +281,27 @@ class Repairer {
       if (result.unserved_at != kNone)
         return FailedPrecondition("no way from switch {} to LID {} in the order of the old plan",
                                   Name(result.unserved_at), result.unserved_lid);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunByChannels() {
+    plan_ = old_;
+    if (tasks_.empty()) return absl::OkStatus();
+    view_.pieces = links_.Pieces();
+    LinkChanges unused;
+    const LinkMap observed =
+        options_.observed ? links_.Next(*options_.observed, lids_, unused) : links_;
+    AppliedTables held;
+    if (!options_.applied) {
+      held.rows.resize(old_.rows.size());
+      for (size_t i = 0; i < old_.rows.size(); ++i)
+        if (old_.rows[i]) held.rows[i] = *old_.rows[i];
+    }
+    auto results = MendByChannels(
+        {view_, observed, options_.applied ? *options_.applied : held, old_, options_.threads},
+        tasks_);
+    if (!results.ok()) return results.status();
+    results_ = *std::move(results);
     return absl::OkStatus();
   }
 

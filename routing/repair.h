@@ -12,6 +12,10 @@
 // choose, and where nobody has any, all broken entries of that destination get the best ways that
 // the order allows. Parallel cables to the same switch come first.
 //
+// A plan without an order keeps its channel dependencies instead, all of which new entries have to
+// agree with (channel_repair.h). It serves all pairs at once, except those of switches' LIDs that
+// those dependencies have no way for.
+//
 // Links and switches that come back change nothing but what was broken; the ideal plan, which uses
 // them, is the engine's own (PlanBuilder shares what is equal with the previous plan).
 //
@@ -29,6 +33,7 @@
 #include "routing/link_map.h"
 #include "routing/plan.h"
 #include "routing/plan_diff.h"
+#include "routing/push_plan.h"
 #include "routing/usable.h"
 #include "routing/verifier.h"
 
@@ -53,6 +58,11 @@ struct RepairOptions {
   uint64_t most_steps = 30'000'000;
   // UsableFabric::cut: what is left on these ports is not stale but taken away, unless pending.
   std::vector<PortRef> cut;
+  // For plans without an order: what may be under way besides what the plan says, while an earlier
+  // push is not done; null: nothing. And the fabric as observed where routes may not use all of it;
+  // null: they may.
+  const AppliedTables* applied = nullptr;
+  const fabric::FabricSnapshot* observed = nullptr;
 };
 
 struct Repair {
@@ -62,10 +72,10 @@ struct Repair {
 };
 
 // The plan for `snapshot` and `lids`, later generations of those of `before`.
-// kFailedPrecondition: a full plan is needed: the old one has no order or several lanes, a way
-// exists but not in its order, parts of the fabric were joined, a table has another size or does
-// not hold all LIDs, too much is new; the message says which. kInternal: the result did not pass
-// the proof, which it names.
+// kFailedPrecondition: a full plan is needed: the old one has several lanes, a way exists but
+// not in its order or by its dependencies, parts of the fabric were joined, a table has another
+// size or does not hold all LIDs, too much is new; the message says which. kInternal: the result
+// did not pass the proof, which it names.
 absl::StatusOr<Repair> RepairPlan(const RouteState& before, const fabric::FabricSnapshot& snapshot,
                                   const fabric::LidTable& lids, const RepairOptions& options = {});
 

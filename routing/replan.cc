@@ -18,6 +18,8 @@ std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const Us
   options.urgent = urgent;
   options.threads = input.options.threads;
   options.cut = usable.cut;
+  options.applied = input.applied;
+  options.observed = &input.snapshot;
   auto repair = RepairPlan(*input.before, *usable.snapshot, *usable.lids, options);
   return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
 }
@@ -59,7 +61,7 @@ ReplanResult Replan(const ReplanInput& input) {
   result.needed_links = usable.needed_links;
   result.needed_switches = usable.needed_switches;
   Compute(input, usable, result);
-  if (input.applied && result.after) result.push = Order(input, *result.after);
+  if (input.applied && input.wants_push && result.after) result.push = Order(input, *result.after);
   return result;
 }
 

@@ -30,8 +30,9 @@ struct ReplanInput {
   const RoutingOptions& options;
   std::shared_ptr<const RouteState> before;  // Null: there is no plan yet.
   ReplanGoal goal = ReplanGoal::kIdeal;      // Where `before` cannot be mended it is kIdeal.
-  // What the switches hold; null: no push is wanted.
+  // What the switches hold; null: not known, and no push is wanted.
   const AppliedTables* applied = nullptr;
+  bool wants_push = true;  // False: the writes are put in order later, over what is held by then.
 };
 
 struct ReplanResult {

@@ -5,7 +5,7 @@ namespace fabricd::sweep {
 
 PlanReady CarryOut(const ComputePlan& task) {
   return {task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
-                                    task.before, task.goal})};
+                                    task.before, task.goal, task.applied.get(), false})};
 }
 
 TablesOrdered CarryOut(const OrderTables& task) {

@@ -439,7 +439,8 @@ void Core::StartProgramming(Instant now) {
   const uint64_t id = next_id_++;
   wanted_reroute_.clear();
   planned_intent_ = remediation_.generation();
-  effects_.compute = planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, now);
+  effects_.compute =
+      planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;

@@ -135,6 +135,8 @@ struct ComputePlan {
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
   bool has_trees = false;  // Multicast trees are programmed.
+  // What switches may hold; null: the plan before follows an order, which answers for it.
+  std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
 // Answered by TreesReady: the multicast trees that go with a unicast plan.
 struct ComputeTrees {

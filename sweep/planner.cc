@@ -10,7 +10,7 @@ namespace fabricd::sweep {
 
 ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                          std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
-                         routing::ReplanGoal goal, Instant now) {
+                         routing::ReplanGoal goal, const DeviceTable& devices, Instant now) {
   if (now >= IdealDue()) goal = routing::ReplanGoal::kIdeal;
   may_settle_ = true;
   awaited_plan_ = id;
@@ -18,8 +18,11 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   before_ = plan();
   snapshot_ = snapshot;
   lids_ = lids;
-  return {id,  std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_,
-          goal};
+  ComputePlan task{
+      id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
+  if (plan() && plan()->order.empty())
+    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+  return task;
 }
 
 OrderTables Planner::AskOrder(uint64_t id, const DeviceTable& devices) {

@@ -27,7 +27,7 @@ class Planner {
   // one if that is due.
   ComputePlan Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                   std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
-                  routing::ReplanGoal goal, Instant now);
+                  routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
   OrderTables AskOrder(uint64_t id, const DeviceTable& devices);
   void Cancel() { awaited_plan_.reset(), awaited_order_.reset(); }
   bool AwaitsPlan() const { return awaited_plan_.has_value(); }

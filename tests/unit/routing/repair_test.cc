@@ -367,11 +367,11 @@ TEST(Repair, LeavesMuchThatIsNewToAFullPlan) {
 TEST(Repair, SaysWhenAFullPlanIsNeeded) {
   const TestFabric ring = MakeRing(6, 1).Build();
   FaultyFabric faulty(ring, 1);
-  RoutingPlan unordered = Route(ring, "up_down");
-  unordered.order.clear();
+  RoutingPlan on_lanes = Route(ring, "up_down");
+  on_lanes.lanes = 2;
   EXPECT_THAT(
-      fabricd::Message(RepairPlan(StateOf(ring, unordered), *ring.snapshot, ring.lids).status()),
-      HasSubstr("no order"));
+      fabricd::Message(RepairPlan(StateOf(ring, on_lanes), *ring.snapshot, ring.lids).status()),
+      HasSubstr("2 lanes"));
   // A ring without the cable at its apex is a chain with the apex at one end; any other cable
   // leaves two ends below, which have no way to each other but through all that is above.
   const RouteState state = StateOf(ring, Route(ring, "up_down"));
