@@ -274,6 +274,8 @@ absl::Status App::OpenFabric() {
     if (!transport.ok()) return transport.status();
     transport_ = std::move(*transport);
   }
+  sa_ = std::make_unique<SaService>(*transport_,
+                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix});
   auto options = ToCoreOptions(config_);
   if (!options.ok()) return options.status();
   auto stored = store_->LoadLids();
@@ -299,6 +301,7 @@ absl::Status App::OpenListeners() {
 
 App::~App() {
   if (server_) server_->Shutdown();
+  if (sa_) sa_->Stop();
   if (transport_) transport_->Stop();
   urgent_.reset();
   compute_.reset();
@@ -348,6 +351,7 @@ int App::Run() {
   store_thread_->Stop();
   urgent_->Stop();
   compute_->Stop();
+  sa_->Stop();
   transport_->Stop();
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
@@ -421,6 +425,7 @@ void App::Carry(sweep::Effects effects, Instant now) {
     auto news = NewsOf(*view_.Get(), *effects.publish);
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
+    sa_->OnView(effects.publish);
     OnPublished(*effects.publish);
   }
   // After the view that shows what they tell.
@@ -472,7 +477,9 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
     return;
   }
   auto& mad = std::get<mad::IncomingMad>(what);
-  if (mad::IsForEngine(mad))
+  if (mad.agent == mad::Agent::kSubnAdm)
+    sa_->OnMad(std::move(mad));
+  else if (mad::IsForEngine(mad))
     inbox_.PushReply(std::move(mad));
   else
     inbox_.PushTrap(std::move(mad));

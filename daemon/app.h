@@ -12,6 +12,7 @@
 //   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
 //   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
 //   core ── Published<FabricView> ──► gRPC threads
+//   rx threads, core ──► SaService, with threads and queues of its own: sa_service.h
 #pragma once
 
 #include <atomic>
@@ -31,6 +32,7 @@
 #include "daemon/inbox.h"
 #include "daemon/logging.h"
 #include "daemon/pending_commands.h"
+#include "daemon/sa_service.h"
 #include "daemon/service_manager.h"
 #include "daemon/worker.h"
 #include "mad/transport.h"
@@ -107,6 +109,7 @@ class App final : public Backend {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
+  std::unique_ptr<SaService> sa_;        // Uses transport_.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;

@@ -168,4 +168,14 @@ Outcome Answer(const SaView& view, std::span<const uint8_t> request, Lid from,
   return Outcome::kAnswered;
 }
 
+Outcome Refuse(std::span<const uint8_t> request, uint16_t status, std::vector<uint8_t>& reply) {
+  reply.clear();
+  if (request.size() < wire::kMadBytes) return Outcome::kNotARequest;
+  const SaHeader header = SaHeader::Decode(request.first<wire::kMadBytes>());
+  if (!HasResponse(header.mad)) return Outcome::kNotARequest;
+  reply.resize(wire::kSaDataAt);
+  Finish(header, status, reply);
+  return Outcome::kAnswered;
+}
+
 }  // namespace fabricd::sa

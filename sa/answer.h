@@ -29,4 +29,8 @@ enum class Outcome : uint8_t {
 Outcome Answer(const SaView& view, std::span<const uint8_t> request, Lid from,
                std::vector<uint8_t>& reply);
 
+// The answer to a request that is not looked at: its header with this status (BUSY, say). Only
+// kAnswered and kNotARequest.
+Outcome Refuse(std::span<const uint8_t> request, uint16_t status, std::vector<uint8_t>& reply);
+
 }  // namespace fabricd::sa

@@ -133,23 +133,23 @@ void OfferGuids(Collector& out, const EndPort& end) {
 }
 
 void OfferPKeys(Collector& out, const EndPort& end) {
-  const DeviceTables* tables = out.view().TablesOf(end.ref);
+  const fabric::PortTables* tables = out.view().TablesOf(end.ref);
   if (tables == nullptr) return;
-  for (const DeviceTables::PKeys& block : tables->p_keys)
+  for (const fabric::PortTables::PKeys& block : tables->p_keys)
     out.Offer(wire::PKeyTableRecord{Lid(end.base_lid), block.block, block.port, block.table});
 }
 
 void OfferLanes(Collector& out, const EndPort& end) {
-  const DeviceTables* tables = out.view().TablesOf(end.ref);
+  const fabric::PortTables* tables = out.view().TablesOf(end.ref);
   if (tables == nullptr) return;
-  for (const DeviceTables::Lanes& map : tables->lanes)
+  for (const fabric::PortTables::Lanes& map : tables->lanes)
     out.Offer(wire::SlToVlMappingTableRecord{Lid(end.base_lid), map.in, map.out, map.table});
 }
 
 void OfferArbitration(Collector& out, const EndPort& end) {
-  const DeviceTables* tables = out.view().TablesOf(end.ref);
+  const fabric::PortTables* tables = out.view().TablesOf(end.ref);
   if (tables == nullptr) return;
-  for (const DeviceTables::Arbitration& block : tables->arbitration)
+  for (const fabric::PortTables::Arbitration& block : tables->arbitration)
     out.Offer(
         wire::VlArbitrationTableRecord{Lid(end.base_lid), block.port, block.block, block.table});
 }

@@ -40,16 +40,16 @@ EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange
 
 // A port whose table was not read holds what every port wakes up with and is left with here.
 std::vector<PKey> SaView::KeysOf(PortRef end_port) const {
-  const DeviceTables* tables = TablesOf(end_port);
+  const fabric::PortTables* tables = TablesOf(end_port);
   if (tables == nullptr || tables->p_keys.empty()) return {kDefaultFullPKey};
   std::vector<PKey> keys;
-  for (const DeviceTables::PKeys& block : tables->p_keys)
+  for (const fabric::PortTables::PKeys& block : tables->p_keys)
     if (block.port == end_port.port)
       keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
   return keys;
 }
 
-const DeviceTables* SaView::TablesOf(PortRef end_port) const {
+const fabric::PortTables* SaView::TablesOf(PortRef end_port) const {
   if (input_.tables == nullptr) return nullptr;
   const auto found = input_.tables->find(end_port);
   return found == input_.tables->end() ? nullptr : &found->second;

@@ -10,43 +10,17 @@
 #include <memory>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
-
 #include "common/ids.h"
 #include "fabric/lid_table.h"
+#include "fabric/port_tables.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
-#include "mad/wire/tables.h"
 #include "routing/plan.h"
 #include "sa/end_ports.h"
 #include "sa/p_key_sets.h"
 #include "sa/path_table.h"
 
 namespace fabricd::sa {
-
-// Tables that devices were last read to hold, by end port: those of a switch's ports belong to its
-// port 0. Ports as records show them: also a channel adapter's tables name their port, but for its
-// SLtoVLMappingTable, where both are 0.
-struct DeviceTables {
-  struct PKeys {
-    PortNum port;
-    uint16_t block = 0;
-    wire::PKeyTable table;
-  };
-  struct Lanes {
-    PortNum in, out;
-    wire::SlToVlMappingTable table;
-  };
-  struct Arbitration {
-    PortNum port;
-    uint8_t block = 0;  // 1-4
-    wire::VlArbitrationTable table;
-  };
-  std::vector<PKeys> p_keys;
-  std::vector<Lanes> lanes;
-  std::vector<Arbitration> arbitration;
-};
-using TablesByPort = absl::flat_hash_map<PortRef, DeviceTables>;
 
 struct SmFacts {
   SmKey sm_key;  // A request that carries it is trusted. 0: none is.
@@ -56,8 +30,10 @@ struct SmFacts {
   struct Seen {
     PortRef port;
     wire::SmInfo info;
+    friend bool operator==(const Seen&, const Seen&) = default;
   };
   std::vector<Seen> managers;  // This one, and the others that were seen.
+  friend bool operator==(const SmFacts&, const SmFacts&) = default;
 };
 
 struct ViewInput {
@@ -65,8 +41,10 @@ struct ViewInput {
   std::shared_ptr<const fabric::LidTable> lids;            // Not null.
   std::shared_ptr<const routing::RoutingPlan> plan;        // Verified. Null: no paths yet.
   std::vector<PortRef> isolated;                           // Sorted: no path to or from them.
-  std::shared_ptr<const TablesByPort> tables;              // Null: none were read.
+  std::shared_ptr<const fabric::TablesByPort> tables;      // Null: none were read.
   SmFacts sm;
+  // Of the same values, not only of equal ones.
+  friend bool operator==(const ViewInput&, const ViewInput&) = default;
 };
 
 class SaView {
@@ -81,7 +59,7 @@ class SaView {
   const PathTable& paths() const { return paths_; }
   const fabric::Node& NodeOf(const EndPort& end) const { return *snapshot().node(end.ref.node); }
   // Null: no table of it was read.
-  const DeviceTables* TablesOf(PortRef end_port) const;
+  const fabric::PortTables* TablesOf(PortRef end_port) const;
 
  private:
   EndPort Describe(PortRef ref, const fabric::Port& port, fabric::LidRange lids,

@@ -803,6 +803,11 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   if (const fabric::Port* local = snapshot_->port(local_);
       local != nullptr && !mastership_.IsMaster())
     view->sm.lid = local->info.lid;
+  // While everything is read anew, what was read before is truer than half of it.
+  if (port_tables_ == nullptr || phase_ == Phase::kIdle)
+    port_tables_ = devices_.PortTables(*snapshot_);
+  view->tables = port_tables_;
+  view->isolated = remediation_.intent().isolated;
   view->phase = phase_;
   view->subnet_up = subnet_up_;
   view->sweeps_done = sweeps_done_;

@@ -145,6 +145,7 @@ class Core {
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
+  std::shared_ptr<const fabric::TablesByPort> port_tables_;
   PortRef local_;
   std::vector<Unread> unread_;
   ProblemList problems_;

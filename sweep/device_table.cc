@@ -8,6 +8,25 @@
 #include "common/check.h"
 
 namespace fabricd::sweep {
+namespace {
+
+void AddLaneTable(const fabric::FabricSnapshot& snapshot, const LaneTable& table,
+                  const wire::SmpData& bytes, fabric::TablesByPort& out) {
+  const fabric::Node* node = snapshot.node(table.port.node);
+  if (node == nullptr) return;
+  fabric::PortTables& tables =
+      out[node->IsSwitch() ? PortRef{table.port.node, PortNum(0)} : table.port];
+  if (table.kind == LaneTable::Kind::kArbitration) {
+    tables.arbitration.push_back(
+        {table.port.port, kLowArbitrationBlock, wire::VlArbitrationTable::Decode(bytes)});
+    return;
+  }
+  tables.lanes.push_back({PortNum(static_cast<uint8_t>(table.in_out >> 8)),
+                          PortNum(static_cast<uint8_t>(table.in_out & 0xFF)),
+                          wire::SlToVlMappingTable::Decode(bytes)});
+}
+
+}  // namespace
 
 void AppliedLft::Forget() {
   auto flights = std::move(flights_);
@@ -133,6 +152,7 @@ MKey DeviceTable::MKeyOf(NodeIndex node) const {
 
 void DeviceTable::Remove(NodeIndex node) {
   if (node.value() < devices_.size()) devices_[node.value()] = Device();
+  port_tables_ = nullptr;
   absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
   ForgetWritten(node);
 }
@@ -204,6 +224,21 @@ void DeviceTable::ForgetTables() {
 AppliedLft& DeviceTable::Lft(NodeIndex node) {
   if (node.value() >= lfts_.size()) lfts_.resize(node.value() + 1);
   return lfts_[node.value()];
+}
+
+std::shared_ptr<const fabric::TablesByPort> DeviceTable::PortTables(
+    const fabric::FabricSnapshot& snapshot) {
+  if (port_tables_ != nullptr && lanes_version_ == lanes_.version()) return port_tables_;
+  auto made = std::make_shared<fabric::TablesByPort>();
+  made->reserve(pkeys_.size());
+  for (const auto& [port, blocks] : pkeys_)
+    for (size_t block = 0; block < blocks.size(); ++block)
+      if (blocks[block])
+        (*made)[port].p_keys.push_back({port.port, static_cast<uint16_t>(block), *blocks[block]});
+  for (const auto& [table, bytes] : lanes_.tables()) AddLaneTable(snapshot, table, bytes, *made);
+  lanes_version_ = lanes_.version();
+  port_tables_ = std::move(made);
+  return port_tables_;
 }
 
 const DeviceTable::PKeyBlocks* DeviceTable::FindPKeys(PortRef port) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -12,6 +13,8 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "common/ids.h"
+#include "fabric/port_tables.h"
+#include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
 #include "routing/push_plan.h"
@@ -126,10 +129,16 @@ class DeviceTable {
   // Of all switches, for OrderPush().
   routing::AppliedTables Applied() const;
   AppliedLanes& lanes() { return lanes_; }
+  // Partition and lane tables of all ports as they were last read or confirmed. Made anew only
+  // where they have changed.
+  std::shared_ptr<const fabric::TablesByPort> PortTables(const fabric::FabricSnapshot& snapshot);
   // A port's P_Key table as last read, block by block; nullopt: that block did not answer. Writing
   // beside a block that is not known could take somebody's key away.
   using PKeyBlocks = std::vector<std::optional<wire::PKeyTable>>;
-  PKeyBlocks& PKeys(PortRef port) { return pkeys_[port]; }
+  PKeyBlocks& PKeys(PortRef port) {
+    port_tables_ = nullptr;
+    return pkeys_[port];
+  }
   const PKeyBlocks* FindPKeys(PortRef port) const;
 
   // A Set of this attribute is under way: another one would not know what it changes.
@@ -171,6 +180,8 @@ class DeviceTable {
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
+  std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made anew.
+  uint64_t lanes_version_ = 0;                               // Of lanes_, that it was made of.
   absl::flat_hash_map<PortRef, uint64_t> settled_;
   std::set<Busy> busy_;
 };

@@ -7,8 +7,7 @@ namespace fabricd::sweep {
 namespace {
 
 constexpr uint32_t kAllInAllOut = 0x00030000;  // AttributeModifier bits 16 and 17.
-constexpr uint8_t kLowTable = 1;
-constexpr uint8_t kWeight = 4;  // Of a lane that had none, in units of 64 bytes.
+constexpr uint8_t kWeight = 4;                 // Of a lane that had none, in units of 64 bytes.
 
 bool IsLinked(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) {
   const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot.port(port.peer);
@@ -49,7 +48,8 @@ uint32_t LaneTable::Modifier(bool is_switch) const {
     case Kind::kMap: return is_switch ? in_out : 0;
     case Kind::kArbitration: break;
   }
-  return wire::VlArbitrationTable::Modifier(kLowTable, is_switch ? port.port : PortNum(0));
+  return wire::VlArbitrationTable::Modifier(kLowArbitrationBlock,
+                                            is_switch ? port.port : PortNum(0));
 }
 
 std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
@@ -79,6 +79,7 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
 }
 
 void AppliedLanes::Forget(NodeIndex node) {
+  ++version_;
   std::erase_if(tables_, [node](const auto& entry) { return entry.first.port.node == node; });
 }
 

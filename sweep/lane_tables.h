@@ -27,6 +27,9 @@ wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out);
 std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
                                                    int lanes);
 
+// The block of a VLArbitrationTable that is read and written: entries 0-31 of the low priority.
+inline constexpr uint8_t kLowArbitrationBlock = 1;
+
 // One table of one device.
 struct LaneTable {
   PortRef port;  // Of a switch: port 0 for mappings, the port itself for arbitration.
@@ -53,13 +56,25 @@ class AppliedLanes {
     const auto found = tables_.find(table);
     return found == tables_.end() ? nullptr : &found->second;
   }
-  void Confirm(const LaneTable& table, const wire::SmpData& bytes) { tables_[table] = bytes; }
-  void Doubt(const LaneTable& table) { tables_.erase(table); }
+  void Confirm(const LaneTable& table, const wire::SmpData& bytes) {
+    ++version_;
+    tables_[table] = bytes;
+  }
+  void Doubt(const LaneTable& table) {
+    ++version_;
+    tables_.erase(table);
+  }
   void Forget(NodeIndex node);
-  void Clear() { tables_.clear(); }
+  void Clear() {
+    ++version_;
+    tables_.clear();
+  }
+  const std::map<LaneTable, wire::SmpData>& tables() const { return tables_; }
+  uint64_t version() const { return version_; }  // Grows with each change.
 
  private:
   std::map<LaneTable, wire::SmpData> tables_;
+  uint64_t version_ = 0;
 };
 
 }  // namespace fabricd::sweep

@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "fabric/lid_table.h"
 #include "fabric/multicast_groups.h"
+#include "fabric/port_tables.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
 #include "policy/policy_view.h"
@@ -91,6 +92,10 @@ struct FabricView {
   std::shared_ptr<const fabric::MulticastGroups> groups;
   std::shared_ptr<const routing::MulticastPlan> multicast;
   std::vector<routing::ChainStep> chain;  // How the plan's engine was chosen.
+  // End ports that holds cut off. Sorted.
+  std::vector<PortRef> isolated;
+  // What partition and lane tables were last read to hold. Null before the first sweep has ended.
+  std::shared_ptr<const fabric::TablesByPort> tables;
   // Never null. Holds, damped links, conditions.
   std::shared_ptr<const policy::PolicyView> policy;
   SmStatus sm;

@@ -22,7 +22,7 @@ constexpr SmKey kSmKey{0x0101010101010101};
 SaView MakeView() {
   const testing::TestFabric fabric = testing::MakeFatTree(4, 2).Build(1);
   fabric::SnapshotBuilder builder(*fabric.snapshot);
-  auto tables = std::make_shared<TablesByPort>();
+  auto tables = std::make_shared<fabric::TablesByPort>();
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     const PortRef end{node.index, node.first_end_port()};
     builder.SetPortGuid(end, Guid(node.guid().value() + 1));

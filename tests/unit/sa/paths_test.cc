@@ -310,7 +310,7 @@ TEST(Rates, RanksFollowGigabits) {
 }
 
 void GiveKeys(SaFabric& made, const std::map<size_t, std::vector<uint16_t>>& keys) {
-  auto tables = std::make_shared<TablesByPort>();
+  auto tables = std::make_shared<fabric::TablesByPort>();
   for (const auto& [host, list] : keys) {
     wire::PKeyTable table;
     for (size_t i = 0; i < list.size(); ++i) table.keys[i] = PKey(list[i]);

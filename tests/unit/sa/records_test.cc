@@ -149,8 +149,8 @@ TEST(Records, ManagersGuidsAndTables) {
   sm.sm_key = testing::kSmKey;
   sm.state = wire::SmState::kMaster;
   made.input.sm.managers = {{made.Ref(kHost, 1), sm}};
-  auto tables = std::make_shared<TablesByPort>();
-  DeviceTables& leaf = (*tables)[made.Ref(kLeaf, 0)];
+  auto tables = std::make_shared<fabric::TablesByPort>();
+  fabric::PortTables& leaf = (*tables)[made.Ref(kLeaf, 0)];
   for (uint8_t port = 0; port < 3; ++port) {
     wire::PKeyTable keys;
     keys.keys[0] = PKey(0xFFFF);
@@ -189,7 +189,7 @@ TEST(Records, ManagersGuidsAndTables) {
 
 TEST(Records, SeenInSharedPartitionsOnly) {
   SaFabric made = Tree();
-  auto tables = std::make_shared<TablesByPort>();
+  auto tables = std::make_shared<fabric::TablesByPort>();
   wire::PKeyTable tenant;
   tenant.keys[0] = PKey(0x8005);
   for (size_t host : {kHost, kHost + 1})

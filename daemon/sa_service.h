@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SaService: Subnet Administration as a service of the running daemon. It owns the threads that
+// answer, and sends on the transport's SA agent itself; the core is not involved.
+//
+//   rx threads ── SourceQueue ──► pool (2-8 threads) ── transport
+//       capacity 16,384, 1,024 of one source LID: beyond that BUSY is answered at once
+//   core ── latest FabricView ──► view thread ── Published<SaView> ──► pool
+//       capacity 1: a newer view replaces one that waits
+//
+// Only a master answers. Before its first view BUSY is answered, as clients ask again then.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/published.h"
+#include "daemon/source_queue.h"
+#include "mad/transport.h"
+#include "sa/view.h"
+#include "sweep/view.h"
+
+namespace fabricd::daemon {
+
+struct SaOptions {
+  SmKey sm_key;
+  uint64_t gid_prefix = 0xFE80000000000000;
+  int threads = 0;  // 0: half of the processors, 2 to 8.
+};
+
+class SaService {
+ public:
+  // Requests that came, and what became of them.
+  struct Statistics {
+    uint64_t answered = 0;
+    uint64_t busy = 0;         // Answered BUSY because a queue was full or no view was there.
+    uint64_t ignored = 0;      // No requests, or not for us: this SM is not the master.
+    uint64_t wrong_key = 0;    // With a foreign SM_Key: never answered.
+    uint64_t send_failed = 0;  // Answers that the transport did not take.
+  };
+
+  // `transport` outlives it.
+  SaService(mad::Transport& transport, SaOptions options);
+  ~SaService();
+
+  // What came in by Agent::kSubnAdm. On the transport's receive threads; never waits.
+  void OnMad(mad::IncomingMad mad);
+  // The core has published a view. Never waits.
+  void OnView(std::shared_ptr<const sweep::FabricView> view);
+  // Ends the threads; nothing is answered afterwards.
+  void Stop();
+
+  Statistics statistics() const;
+
+ private:
+  enum Counter : uint8_t { kAnswered, kBusy, kIgnored, kWrongKey, kSendFailed, kCounters };
+
+  void Serve();
+  void MakeViews();
+  void AnswerOne(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
+  void AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
+  void Send(const mad::IncomingMad& request, std::vector<uint8_t>& reply, Counter counter);
+  void Count(Counter counter) { counters_[counter].fetch_add(1, std::memory_order_relaxed); }
+
+  mad::Transport& transport_;
+  const SaOptions options_;
+  SourceQueue<mad::IncomingMad> requests_;
+  Published<sa::SaView> view_;
+  std::atomic<bool> is_master_ = false;
+  std::array<std::atomic<uint64_t>, kCounters> counters_{};
+
+  std::mutex newest_mutex_;
+  std::condition_variable newest_came_;
+  std::shared_ptr<const sweep::FabricView> newest_;  // To be made an SaView of. Null: none.
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace fabricd::daemon

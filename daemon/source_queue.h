@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SourceQueue<T>: requests of many sources, taken in turns: one of each source that has some, so
+// that who asks a thousand times waits for itself and not the others for it. Many producers, many
+// consumers. Bounded: a source may have `share` waiting; once `capacity` wait in all, only sources
+// that have none may add one (so there are never more than capacity + number of sources). What does
+// not fit is refused to the producer.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+namespace fabricd::daemon {
+
+template <typename T>
+class SourceQueue {
+ public:
+  SourceQueue(size_t capacity, size_t share) : capacity_(capacity), share_(share) {}
+
+  // False: full, for this source, or closed. `item` is then as it was.
+  [[nodiscard]] bool Push(uint16_t source, T&& item) {
+    std::unique_lock lock(mutex_);
+    if (closed_) return false;
+    std::deque<T>& own = waiting_[source];
+    if (!own.empty() && (own.size() >= share_ || size_ >= capacity_)) return false;
+    if (own.empty()) turns_.push_back(source);
+    own.push_back(std::move(item));
+    ++size_;
+    const bool wake = sleepers_ > 0;
+    lock.unlock();
+    if (wake) not_empty_.notify_one();
+    return true;
+  }
+  // Waits for the first, then appends up to `most`. False: closed; what waited is gone.
+  bool Take(std::vector<T>& out, size_t most) {
+    std::unique_lock lock(mutex_);
+    ++sleepers_;
+    not_empty_.wait(lock, [this] { return closed_ || size_ > 0; });
+    --sleepers_;
+    if (closed_) return false;
+    for (; most > 0 && size_ > 0; --most) TakeOne(out);
+    const bool more = size_ > 0 && sleepers_ > 0;
+    lock.unlock();
+    if (more) not_empty_.notify_one();
+    return true;
+  }
+  void Close() {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    not_empty_.notify_all();
+  }
+
+ private:
+  void TakeOne(std::vector<T>& out) {
+    const uint16_t source = turns_.front();
+    turns_.pop_front();
+    const auto own = waiting_.find(source);
+    out.push_back(std::move(own->second.front()));
+    own->second.pop_front();
+    --size_;
+    if (own->second.empty())
+      waiting_.erase(own);
+    else
+      turns_.push_back(source);
+  }
+
+  const size_t capacity_, share_;
+  std::mutex mutex_;
+  std::condition_variable not_empty_;
+  absl::flat_hash_map<uint16_t, std::deque<T>> waiting_;  // None is empty.
+  std::deque<uint16_t> turns_;                            // Each source in waiting_, once.
+  size_t size_ = 0;
+  int sleepers_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace fabricd::daemon

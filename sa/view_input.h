@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what the core publishes to what Subnet Administration answers from. A template, because sa/
+// does not know sweep/: `View` is sweep::FabricView. Pure.
+#pragma once
+
+#include <optional>
+
+#include "sa/view.h"
+
+namespace fabricd::sa {
+
+// nullopt: nothing can be answered from it, for this SM is not the master, or there is no plan yet.
+template <typename View>
+std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_prefix) {
+  if (view.sm.state != wire::SmState::kMaster || view.plan == nullptr) return std::nullopt;
+  ViewInput input;
+  input.snapshot = view.snapshot;
+  input.lids = view.lids;
+  input.plan = view.plan;
+  input.isolated = view.isolated;
+  input.tables = view.tables;
+  input.sm.sm_key = sm_key;
+  input.sm.gid_prefix = gid_prefix;
+  const auto add = [&](PortRef port, const auto& sm, SmKey key) {
+    wire::SmInfo info;
+    info.guid = sm.guid;
+    info.sm_key = key;
+    info.activity_count = sm.activity_count;
+    info.priority = sm.priority;
+    info.state = sm.state;
+    input.sm.managers.push_back({port, info});
+  };
+  add(view.sm.port, view.sm, sm_key);
+  for (const auto& remote : view.sm.remote) add(remote.port, remote, SmKey());
+  return input;
+}
+
+}  // namespace fabricd::sa
