@@ -41,7 +41,7 @@ std::vector<uint32_t> UpDownPlaces(const ChannelGraph& channels, const Order& or
 }
 
 ChannelOrder::ChannelOrder(const ChannelGraph& channels, std::vector<uint32_t> places)
-    : channels_(channels), place_(std::move(places)), seen_(channels.size(), 0) {
+    : channels_(&channels), place_(std::move(places)), seen_(channels.size(), 0) {
   uint32_t most = 0;
   for (size_t s = 0; s + 1 < channels.begin.size(); ++s)
     most = std::max(most, channels.out_count(static_cast<uint32_t>(s)));
@@ -51,7 +51,7 @@ ChannelOrder::ChannelOrder(const ChannelGraph& channels, std::vector<uint32_t> p
 }
 
 bool ChannelOrder::Insert(uint32_t channel, uint8_t out, bool remember) {
-  const uint32_t next = channels_.Of(channels_.head[channel], out);
+  const uint32_t next = channels_->Of(channels_->head[channel], out);
   if (place_[channel] >= place_[next]) {
     ++searches_;
     const bool closes = !FindAhead(next, place_[channel], channel);
@@ -82,7 +82,7 @@ bool ChannelOrder::FindAhead(uint32_t from, uint32_t last_place, uint32_t forbid
     for (size_t word = 0; word < words_; ++word)
       for (uint64_t left = exists_[c * words_ + word]; left; left &= left - 1) {
         const auto out = static_cast<uint8_t>(word * 64 + __builtin_ctzll(left));
-        const uint32_t next = channels_.Of(channels_.head[c], out);
+        const uint32_t next = channels_->Of(channels_->head[c], out);
         if (next == forbidden) return false;
         if (seen_[next] || place_[next] > last_place) continue;
         seen_[next] = 1;
@@ -100,10 +100,10 @@ void ChannelOrder::FindBehind(uint32_t from, uint32_t first_place) {
   while (!open_.empty()) {
     const uint32_t c = open_.back();
     open_.pop_back();
-    const uint8_t out = channels_.OutOf(c);
-    const uint32_t at = channels_.tail[c];
-    for (uint32_t leaving = channels_.begin[at]; leaving < channels_.begin[at + 1]; ++leaving) {
-      const uint32_t before = channels_.reverse[leaving];
+    const uint8_t out = channels_->OutOf(c);
+    const uint32_t at = channels_->tail[c];
+    for (uint32_t leaving = channels_->begin[at]; leaving < channels_->begin[at + 1]; ++leaving) {
+      const uint32_t before = channels_->reverse[leaving];
       if (seen_[before] || place_[before] < first_place || !Has(before, out)) continue;
       seen_[before] = 1;
       behind_.push_back(before);

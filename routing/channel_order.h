@@ -54,7 +54,7 @@ class ChannelOrder {
   }
   // Whether it agrees with the present order, that is, adding it costs nothing.
   bool Agrees(uint32_t channel, uint8_t out) const {
-    return place_[channel] < place_[channels_.Of(channels_.head[channel], out)];
+    return place_[channel] < place_[channels_->Of(channels_->head[channel], out)];
   }
   // Whether the dependency is there afterwards; false: it would close a cycle.
   bool Add(uint32_t channel, uint8_t out) {
@@ -81,7 +81,7 @@ class ChannelOrder {
   void FindBehind(uint32_t from, uint32_t first_place);
   void Rearrange();
 
-  const ChannelGraph& channels_;
+  const ChannelGraph* channels_;
   size_t words_;                            // Of 64 outs each, for one channel.
   std::vector<uint64_t> exists_, refused_;  // [channel * words_]
   std::vector<uint32_t> place_;             // [channel]

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "routing/dependencies.h"
 #include "routing/parallel.h"
 #include "routing/wiring.h"
 
@@ -24,95 +25,6 @@ constexpr size_t kMaxFaults = 16;
 constexpr size_t kMaxLoopShown = 12;
 constexpr uint8_t kMostLanes = 15;  // VL15 is for management.
 constexpr uint8_t kMostLevel = 15;
-
-// Channel dependencies: a packet that came into switch s by port `in` wants port `out` next. A
-// channel is named by its receiving end: s * ports + in - 1.
-class Dependencies {
- public:
-  explicit Dependencies(const Wiring& wiring)
-      : ports_(wiring.last_port()),
-        words_((ports_ + 63) / 64),
-        bits_(size_t{wiring.size()} * ports_ * words_, 0) {}
-
-  // Port 64 of a radix-64 switch must not share a bit with port 0, hence port - 1. Port 0 and ports
-  // that lead nowhere are no channels.
-  void Add(uint32_t channel, uint8_t out) {
-    const unsigned bit = out - 1u;
-    if (bit >= ports_) return;
-    if (words_ == 1)
-      bits_[channel] |= uint64_t{1} << bit;
-    else
-      bits_[size_t{channel} * words_ + bit / 64] |= uint64_t{1} << (bit % 64);
-  }
-  void Merge(const Dependencies& other) {
-    for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
-  }
-  size_t channels() const { return words_ ? bits_.size() / words_ : 0; }
-  uint32_t SwitchOf(size_t channel) const { return static_cast<uint32_t>(channel / ports_); }
-  uint8_t PortOf(size_t channel) const { return static_cast<uint8_t>(channel % ports_ + 1); }
-  // Calls visit(channel) for each channel that `channel` waits for.
-  template <typename Visit>
-  void ForEachNext(const Wiring& wiring, size_t channel, Visit&& visit) const {
-    for (size_t word = 0; word < words_; ++word)
-      for (uint64_t left = bits_[channel * words_ + word]; left; left &= left - 1) {
-        const auto out = static_cast<uint8_t>(word * 64 + __builtin_ctzll(left) + 1);
-        const Far& far = wiring.far(SwitchOf(channel), out);
-        if (far.IsSwitch()) visit(size_t{far.channel});
-      }
-  }
-
- private:
-  size_t ports_, words_;
-  std::vector<uint64_t> bits_;  // [channel * words]
-};
-
-// The channels of one cycle in waiting order; empty when there is none.
-std::vector<size_t> FindCycle(const Wiring& wiring, const Dependencies& dependencies) {
-  constexpr size_t kNoChannel = std::numeric_limits<size_t>::max();
-  const size_t channels = dependencies.channels();
-  std::vector<uint32_t> waiting(channels, 0);  // Channels that wait for this one.
-  for (size_t c = 0; c < channels; ++c)
-    dependencies.ForEachNext(wiring, c, [&](size_t next) { ++waiting[next]; });
-  std::vector<size_t> free;
-  for (size_t c = 0; c < channels; ++c)
-    if (waiting[c] == 0) free.push_back(c);
-  size_t removed = 0;
-  while (!free.empty()) {
-    const size_t c = free.back();
-    free.pop_back();
-    ++removed;
-    dependencies.ForEachNext(wiring, c, [&](size_t next) {
-      if (--waiting[next] == 0) free.push_back(next);
-    });
-  }
-  if (removed == channels) return {};
-  // Every channel that is left has a waiter that is left: go back until one comes again.
-  std::vector<size_t> waiter(channels, kNoChannel);
-  size_t at = kNoChannel;
-  for (size_t c = channels; c-- > 0;) {
-    if (waiting[c] == 0) continue;
-    at = c;
-    dependencies.ForEachNext(wiring, c, [&](size_t next) {
-      if (waiting[next] != 0) waiter[next] = c;
-    });
-  }
-  std::vector<uint8_t> seen(channels, 0);
-  for (; !seen[at]; at = waiter[at]) seen[at] = 1;
-  std::vector<size_t> cycle{at};
-  for (size_t c = waiter[at]; c != at; c = waiter[c]) cycle.push_back(c);
-  std::reverse(cycle.begin(), cycle.end());
-  return cycle;
-}
-
-std::string CycleText(const Wiring& wiring, const Dependencies& dependencies,
-                      const std::vector<size_t>& cycle) {
-  std::string text = fmt::format("credit loop over {} links:", cycle.size());
-  for (size_t i = 0; i < cycle.size() && i < kMaxLoopShown; ++i)
-    text +=
-        fmt::format("{} {} port {}", i ? " ->" : "", wiring.Name(dependencies.SwitchOf(cycle[i])),
-                    dependencies.PortOf(cycle[i]));
-  return text + (cycle.size() > kMaxLoopShown ? " -> ..." : " -> back");
-}
 
 class Judge {
  public:

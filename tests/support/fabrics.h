@@ -89,6 +89,7 @@ class FabricMaker {
     for (size_t handle : sequence) fabric.node[handle] = Put(builder, nodes_[handle]);
     wire::PortInfo up;
     up.port_state = wire::PortState::kActive;
+    up.mtu_cap = 5;
     for (const Wire& cable : cables_) {
       const PortRef a = Ref(fabric, cable.a, cable.port_a), b = Ref(fabric, cable.b, cable.port_b);
       builder.Link(a, b);
@@ -131,9 +132,13 @@ class FabricMaker {
     info.node_guid = info.system_image_guid = info.port_guid = spec.guid;
     const NodeIndex index = builder.PutNode(info);
     builder.SetDescription(index, spec.name);
+    for (int port = 1; port <= spec.ports && spec.type != wire::NodeType::kSwitch; ++port)
+      builder.SetPortGuid({index, PortNum(static_cast<uint8_t>(port))},
+                          Guid(spec.guid.value() + static_cast<uint64_t>(port)));
     if (spec.type != wire::NodeType::kSwitch) return index;
     wire::SwitchInfo switch_info;
     switch_info.linear_fdb_cap = spec.linear_fdb_cap;
+    switch_info.multicast_fdb_cap = 1024;
     builder.SetSwitchInfo(index, switch_info);
     return index;
   }

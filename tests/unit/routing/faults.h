@@ -94,6 +94,7 @@ class FaultyFabric {
   void SetState(PortRef ref, wire::PortState state) {
     wire::PortInfo info;
     info.port_state = state;
+    info.mtu_cap = 5;
     builder_.SetPortInfo(ref, info);
   }
 
