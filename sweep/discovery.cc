@@ -165,7 +165,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
   if (!CheckNodeInfo(info, probe.from)) return;
   if (!probe.from.IsNone() && builder_.node(probe.from.node) == nullptr) return;
   const NodeIndex known = builder_.FindIndex(info.node_guid);
-  const bool seen = !known.IsNone() && seen_.contains(known);
+  const bool seen = !known.IsNone() && seen_.contains(known) && builder_.node(known) != nullptr;
   if (seen && !probe.from.IsNone()) {
     const fabric::Node& node = *builder_.node(known);
     const PortRef there{known, info.local_port};
@@ -200,6 +200,7 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
                               NameOf(PortRef{builder_.FindIndex(probe.rival.node_guid)})));
     return;
   }
+  if (builder_.node(probe.rival_from.node) == nullptr) return;
   Probe moved;
   moved.from = probe.rival_from;
   moved.path = devices_.PathTo(probe.rival_from.node).Then(probe.rival_from.port);
@@ -214,6 +215,7 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
 void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   const NodeIndex known = builder_.FindIndex(info.node_guid);
   const bool alive = !known.IsNone() && builder_.node(known) != nullptr && devices_.Has(known);
+  if (!alive) Forget(known);
   const NodeIndex node = builder_.PutNode(info);
   if (beyond_ && alive && builder_.node(node)->IsSwitch() && !seen_.contains(node)) {
     ArriveAgain(probe, {node, info.local_port});
@@ -245,6 +247,12 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
         from != nullptr && from->port(probe.from.port).info.link_speed_ext_active != 0;
     AskEndPort(probe.from.IsNone() ? local_ : there, extended);
   }
+}
+
+// A node that a survey has dropped since it was seen is asked anew.
+void Discovery::Forget(NodeIndex node) {
+  if (seen_.erase(node) == 0) return;
+  absl::erase_if(asked_, [&](PortRef port) { return port.node == node; });
 }
 
 // A switch that never went away, reached over a link that came up. If it started anew it has lost

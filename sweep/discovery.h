@@ -96,6 +96,7 @@ class Discovery {
   void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
   void OnRecheck(const Probe& probe, const mad::Completion& completion);
   void Arrive(const Probe& probe, const wire::NodeInfo& info);
+  void Forget(NodeIndex node);
   void ArriveAgain(const Probe& probe, PortRef there);
   void AskNode(NodeIndex node);
   void AskEndPort(PortRef port, bool extended_speeds);
