@@ -487,7 +487,7 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
 
 void App::Compute(sweep::ComputePlan task, Instant now) {
   newest_plan_ = task.id;
-  const bool urgent = task.goal != routing::ReplanGoal::kIdeal && task.before != nullptr;
+  const bool urgent = task.goal <= routing::ReplanGoal::kWhole && task.before != nullptr;
   const auto shared = std::make_shared<const sweep::ComputePlan>(std::move(task));
   Job job = [this, shared, urgent] {
     if (newest_plan_ != shared->id) return;

@@ -24,24 +24,6 @@ std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const Us
   return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
 }
 
-void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
-  if (input.goal != ReplanGoal::kIdeal) {
-    result.after = LeastChange(input, usable, input.goal == ReplanGoal::kUrgent);
-    const bool waits = result.after && !result.after->plan->pending.empty();
-    result.reached = waits ? ReplanGoal::kUrgent : ReplanGoal::kWhole;
-    if (result.after) return;
-  }
-  result.reached = ReplanGoal::kIdeal;
-  const RoutingPlan* previous = input.before ? input.before->plan.get() : nullptr;
-  ChainResult chain = RunChain({*usable.snapshot, *usable.lids, input.options, previous});
-  result.steps = std::move(chain.steps);
-  if (chain.plan)
-    result.after = std::make_shared<const RouteState>(
-        MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan)));
-  else if (input.goal == ReplanGoal::kIdeal)
-    result.after = LeastChange(input, usable, false);
-}
-
 // Old entries are followed on the links that there are, whether or not they may be used.
 PushPlan Order(const ReplanInput& input, const RouteState& after) {
   const RoutingPlan* before = input.before ? input.before->plan.get() : nullptr;
@@ -51,6 +33,38 @@ PushPlan Order(const ReplanInput& input, const RouteState& after) {
   if (input.intent.empty()) return order(after.links);
   LinkChanges changes;
   return order(after.links.Next(input.snapshot, input.lids, changes));
+}
+
+// Quality is not worth a way that is gone for a moment: what serves all stays.
+void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
+  if (input.applied == nullptr) return;
+  const PushPlan push = Order(input, *result.after);
+  if (push.hitless) return;
+  auto least = LeastChange(input, usable, false);
+  if (!least || !least->plan->pending.empty() || !Order(input, *least).hitless) return;
+  result.after = std::move(least);
+  result.reached = ReplanGoal::kWhole;
+  result.put_off = push.why_not;
+}
+
+void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
+  if (input.goal <= ReplanGoal::kWhole) {
+    result.after = LeastChange(input, usable, input.goal == ReplanGoal::kUrgent);
+    const bool waits = result.after && !result.after->plan->pending.empty();
+    result.reached = waits ? ReplanGoal::kUrgent : ReplanGoal::kWhole;
+    if (result.after) return;
+  }
+  result.reached = ReplanGoal::kIdeal;
+  const RoutingPlan* previous = input.before ? input.before->plan.get() : nullptr;
+  ChainResult chain = RunChain({*usable.snapshot, *usable.lids, input.options, previous});
+  result.steps = std::move(chain.steps);
+  if (chain.plan) {
+    result.after = std::make_shared<const RouteState>(
+        MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan)));
+    if (input.goal == ReplanGoal::kIdealIfHitless) KeepUnlessHitless(input, usable, result);
+  } else if (input.goal > ReplanGoal::kWhole) {
+    result.after = LeastChange(input, usable, false);
+  }
 }
 
 }  // namespace

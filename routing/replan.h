@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fabric/intent.h"
@@ -20,7 +21,9 @@ namespace fabricd::routing {
 enum class ReplanGoal : uint8_t {
   kUrgent,  // What hosts send to each other is served; other pairs may be left pending.
   kWhole,   // All is served, nothing moves that need not.
-  kIdeal,   // What the chain would have chosen for the fabric as it is.
+  // kIdeal where switches can be led to it without taking any way away for a moment, else kWhole.
+  kIdealIfHitless,
+  kIdeal,  // What the chain would have chosen for the fabric as it is.
 };
 
 struct ReplanInput {
@@ -30,7 +33,7 @@ struct ReplanInput {
   const RoutingOptions& options;
   std::shared_ptr<const RouteState> before;  // Null: there is no plan yet.
   ReplanGoal goal = ReplanGoal::kIdeal;      // Where `before` cannot be mended it is kIdeal.
-  // What the switches hold; null: not known, and no push is wanted.
+  // What the switches hold; null: not known, and no push is wanted. kIdealIfHitless wants it.
   const AppliedTables* applied = nullptr;
   bool wants_push = true;  // False: the writes are put in order later, over what is held by then.
 };
@@ -43,6 +46,7 @@ struct ReplanResult {
   std::vector<ChainStep> steps;  // Empty: the chain was not asked.
   // What `after` is; kUrgent only where pairs are pending.
   ReplanGoal reached = ReplanGoal::kIdeal;
+  std::string put_off;  // Why kIdealIfHitless reached kWhole; empty: it did not.
   // What the intent would avoid, but nothing else is left: links by their lower end; sorted.
   std::vector<PortRef> needed_links;
   std::vector<NodeIndex> needed_switches;

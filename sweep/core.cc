@@ -293,7 +293,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   mastership_.OnSweepStart();
   if (new_options_) {
     options_ = *std::exchange(new_options_, std::nullopt);
-    planner_.SettleNow(now);  // Another chain or balance may be wanted.
+    planner_.SettleNow(now);
     remediation_.OnOptions(now);
   }
   planner_.Cancel();

@@ -11,7 +11,8 @@ namespace fabricd::sweep {
 ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                          std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
                          routing::ReplanGoal goal, const DeviceTable& devices, Instant now) {
-  if (now >= IdealDue()) goal = routing::ReplanGoal::kIdeal;
+  if (now >= IdealDue())
+    goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
   may_settle_ = true;
   awaited_plan_ = id;
   awaited_order_.reset();
@@ -20,7 +21,7 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   lids_ = lids;
   ComputePlan task{
       id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
-  if (plan() && plan()->order.empty())
+  if (plan() && (plan()->order.empty() || goal == routing::ReplanGoal::kIdealIfHitless))
     task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
   return task;
 }
@@ -58,7 +59,11 @@ bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
   const bool news = this->plan() != plan;
   if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
   whole_at_ = result.reached == routing::ReplanGoal::kUrgent ? now : kNever;
-  if (result.reached == routing::ReplanGoal::kIdeal)
+  if (!result.put_off.empty())
+    Log(LogLevel::kInfo,
+        fmt::format("the plan of least change stays until something changes: {}", result.put_off));
+  if (result.reached == routing::ReplanGoal::kIdeal) other_wishes_ = false;
+  if (result.reached == routing::ReplanGoal::kIdeal || !result.put_off.empty())
     settle_at_ = kNever;
   else if (news && settle_at_ == kNever)  // Another fault does not put it off.
     settle_at_ = now + options_.sweep.settle_after;

@@ -54,7 +54,8 @@ class Planner {
   // While links flap the ideal plan waits, as long as one may be suppressed: it would move what
   // never used them, and move it back soon.
   void NoteFlapping(bool flapping) { flapping_ = flapping; }
-  void SettleNow(Instant now) { settle_at_ = now; }  // Another chain or balance may be wanted.
+  // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
+  void SettleNow(Instant now) { settle_at_ = now, other_wishes_ = true; }
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
   // read.
   void AllowSettling(bool allowed) { may_settle_ = allowed; }
@@ -78,7 +79,7 @@ class Planner {
   std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
   Instant whole_at_ = kNever;   // When the plan is due that leaves no pairs pending.
-  bool may_settle_ = false, flapping_ = false;
+  bool may_settle_ = false, flapping_ = false, other_wishes_ = false;
   bool has_answer_ = false;
 };
 

@@ -353,5 +353,65 @@ TEST(PushPlan, AnyOtherOrderMakesLoops) {
   EXPECT_GT(loops[2], 0u) << "irregular";
 }
 
+ReplanResult Again(const FaultyFabric& faulty, const RoutingOptions& options,
+                   std::shared_ptr<const RouteState> before, ReplanGoal goal) {
+  const Devices devices(*before->plan);
+  const Intent none;
+  ReplanInput input{
+      *faulty.now().snapshot, faulty.now().lids, none, options, std::move(before), goal};
+  input.applied = &devices.known();
+  return Replan(input);
+}
+
+// The order for what is left keeps all ways of the order before.
+TEST(PushPlan, ATreeIsLedToTheIdealPlanAroundAnyLostCable) {
+  const TestFabric intact = MakeFatTree(4, 3).Build();
+  const RoutingOptions options = Only("fat_tree");
+  const Intent none;
+  const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
+  ASSERT_NE(before, nullptr);
+  const size_t cables = FaultyFabric(intact, 0).cables().size();
+  for (size_t i = 0; i < cables; ++i) {
+    SCOPED_TRACE(i);
+    FaultyFabric faulty(intact, i);
+    faulty.Cut(faulty.cables()[i]);
+    faulty.Apply();
+    const ReplanResult result = Again(faulty, options, before, ReplanGoal::kIdeal);
+    ASSERT_TRUE(result.push.has_value());
+    EXPECT_FALSE(result.push->writes.empty());
+    EXPECT_TRUE(result.push->hitless) << result.push->why_not;
+  }
+}
+
+TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
+  const RoutingOptions options = Only("up_down");
+  const Intent none;
+  uint64_t put_off = 0, taken = 0;
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(seed);
+    FaultyFabric faulty(DrawMaker(seed).Build(), seed);
+    auto state = Replan({*faulty.now().snapshot, faulty.now().lids, none, options}).after;
+    if (!state) continue;
+    faulty.RandomStep();
+    state = Again(faulty, options, state, ReplanGoal::kWhole).after;
+    faulty.MendAll();
+    const ReplanResult careful = Again(faulty, options, state, ReplanGoal::kIdealIfHitless);
+    const ReplanResult ideal = Again(faulty, options, state, ReplanGoal::kIdeal);
+    ASSERT_TRUE(careful.push.has_value() && ideal.push.has_value());
+    if (careful.put_off.empty()) {
+      ++taken;
+      EXPECT_EQ(careful.reached, ReplanGoal::kIdeal);
+      continue;
+    }
+    ++put_off;
+    EXPECT_EQ(careful.reached, ReplanGoal::kWhole);
+    EXPECT_TRUE(careful.push->hitless);
+    EXPECT_FALSE(ideal.push->hitless);
+    EXPECT_EQ(careful.put_off, ideal.push->why_not);
+  }
+  EXPECT_GT(put_off, 0u);
+  EXPECT_GT(taken, 0u);
+}
+
 }  // namespace
 }  // namespace fabricd::routing
