@@ -24,6 +24,8 @@
 namespace fabricd::sa {
 namespace {
 
+const ClientState kNobody;  // Clients have left nothing.
+
 using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::time_point since) {
@@ -109,7 +111,7 @@ void BM_GetPathRecord(benchmark::State& state) {
   size_t at = 0;
   for (auto unused : state) {
     const auto& [request, lid] = requests[at++ % requests.size()];
-    const Outcome outcome = Answer(view, request, lid, reply);
+    const Outcome outcome = Answer({view, kNobody}, request, lid, reply);
     FABRICD_CHECK(outcome == Outcome::kAnswered && reply[4] == 0 && reply[5] == 0, "no path");
     benchmark::DoNotOptimize(reply.data());
   }
@@ -124,7 +126,7 @@ void RunTable(benchmark::State& state, const wire::MadBytes& request, Lid from) 
   size_t paths = 0;
   for (auto unused : state) {
     const auto start = Clock::now();
-    FABRICD_CHECK(Answer(view, request, from, reply) == Outcome::kAnswered, "no answer");
+    FABRICD_CHECK(Answer({view, kNobody}, request, from, reply) == Outcome::kAnswered, "no answer");
     answering += Seconds(start);
     FABRICD_CHECK(reply[4] == 0 && reply[5] == 0, "refused");
     state.PauseTiming();

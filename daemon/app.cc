@@ -274,8 +274,6 @@ absl::Status App::OpenFabric() {
     if (!transport.ok()) return transport.status();
     transport_ = std::move(*transport);
   }
-  sa_ = std::make_unique<SaService>(*transport_,
-                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix});
   auto options = ToCoreOptions(config_);
   if (!options.ok()) return options.status();
   auto stored = store_->LoadLids();
@@ -285,9 +283,27 @@ absl::Status App::OpenFabric() {
     records.push_back({record.port_guid, record.base_lid, record.lmc});
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
+  auto rows = store_->LoadRows();
+  if (!rows.ok()) return rows.status();
+  auto clients = sa::SaState::Make(*rows, WallMsAtZero());
+  if (!clients.ok()) return clients.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
-                                        std::move(records), *std::move(holds));
+                                        std::move(records), *std::move(holds), (*clients)->Trees());
+  OpenSa(*std::move(clients));
   return absl::OkStatus();
+}
+
+void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
+  KeeperLinks links;
+  links.on_store = [this](std::function<void(store::Store&)> job) {
+    return OnStore([this, job = std::move(job)] { job(*store_); });
+  };
+  links.tell_groups = [this](std::shared_ptr<const fabric::MulticastGroups> groups) {
+    return inbox_.PushOther(sweep::GroupsChanged{std::move(groups)});
+  };
+  sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
+  sa_ = std::make_unique<SaService>(*transport_, *sa_keeper_,
+                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix});
 }
 
 absl::Status App::OpenListeners() {
@@ -302,6 +318,7 @@ absl::Status App::OpenListeners() {
 App::~App() {
   if (server_) server_->Shutdown();
   if (sa_) sa_->Stop();
+  if (sa_keeper_) sa_keeper_->Stop();
   if (transport_) transport_->Stop();
   urgent_.reset();
   compute_.reset();
@@ -319,6 +336,7 @@ int App::Run() {
     spdlog::error("{}", Message(started));
     return 1;
   }
+  sa_keeper_->Start();
   Instant now = ToInstant(SteadyClock::now());
   core_->Step(sweep::StartEvent{WallMsAtZero()}, now);
   Carry(core_->TakeEffects(now), now);
@@ -348,10 +366,11 @@ int App::Run() {
   progress_line_.Clear();
   inbox_.Close();
   if (server_) server_->Shutdown();
+  sa_->Stop();
+  sa_keeper_->Stop();
   store_thread_->Stop();
   urgent_->Stop();
   compute_->Stop();
-  sa_->Stop();
   transport_->Stop();
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
@@ -481,8 +500,10 @@ void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) 
     sa_->OnMad(std::move(mad));
   else if (mad::IsForEngine(mad))
     inbox_.PushReply(std::move(mad));
-  else
+  else {
+    sa_->OnTrap(mad);
     inbox_.PushTrap(std::move(mad));
+  }
 }
 
 void App::Compute(sweep::ComputePlan task, Instant now) {

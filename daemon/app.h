@@ -81,6 +81,7 @@ class App final : public Backend {
   absl::Status OpenState();
   absl::Status OpenEvents();
   absl::Status OpenFabric();
+  void OpenSa(std::unique_ptr<sa::SaState> clients);
   absl::Status OpenListeners();
 
   void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
@@ -109,7 +110,8 @@ class App final : public Backend {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
-  std::unique_ptr<SaService> sa_;        // Uses transport_.
+  std::unique_ptr<SaKeeper> sa_keeper_;  // Uses transport_, and the store's thread.
+  std::unique_ptr<SaService> sa_;        // Uses transport_ and sa_keeper_.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;

@@ -4,12 +4,16 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "mad/wire/notice.h"
+#include "mad/wire/smp.h"
 #include "sa/answer.h"
+#include "sa/reply.h"
 #include "sa/view_input.h"
 
 namespace fabricd::daemon {
@@ -21,11 +25,18 @@ constexpr size_t kBatch = 8;
 // The largest request there is, a MultiPathRecord with all the GIDs that its counts can say, takes
 // 8 KiB. What is larger is none, and would only fill the queue.
 constexpr size_t kLongestRequest = 16384;
-constexpr uint32_t kGsiQpn = 1, kGsiQKey = 0x80010000;
+constexpr size_t kMethodAt = 3;
+constexpr uint32_t kGsiQKey = 0x80010000;
 
 int ThreadsOf(int wanted) {
   if (wanted > 0) return wanted;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
+}
+
+sa::WallMs WallNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 // The way back (IBA vol 1 §13.5.4).
@@ -36,8 +47,8 @@ mad::Address AnswerAddress(mad::Address from) {
 
 }  // namespace
 
-SaService::SaService(mad::Transport& transport, SaOptions options)
-    : transport_(transport), options_(options), requests_(kRequests, kShare) {
+SaService::SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options)
+    : transport_(transport), keeper_(keeper), options_(options), requests_(kRequests, kShare) {
   const int pool = ThreadsOf(options_.threads);
   for (int number = 0; number < pool; ++number) {
     threads_.emplace_back([this] { Serve(); });
@@ -66,6 +77,16 @@ SaService::Statistics SaService::statistics() const {
 }
 
 void SaService::OnMad(mad::IncomingMad mad) {
+  const bool is_response =
+      mad.payload.size() > kMethodAt && (mad.payload[kMethodAt] & wire::kResponseBit) != 0;
+  const bool is_report = mad.payload.size() > kMethodAt &&
+                         (mad.payload[kMethodAt] & static_cast<uint8_t>(~wire::kResponseBit)) ==
+                             static_cast<uint8_t>(wire::Method::kReport);
+  // Of a Report: its answer, or that there is none.
+  if (is_report && (is_response || mad.kind != mad::IncomingMad::Kind::kReceived)) {
+    keeper_.PushNote(std::move(mad));
+    return;
+  }
   if (mad.kind != mad::IncomingMad::Kind::kReceived || !is_master_ ||
       mad.payload.size() > kLongestRequest) {
     Count(kIgnored);
@@ -77,22 +98,38 @@ void SaService::OnMad(mad::IncomingMad mad) {
   AnswerBusy(mad, reply);
 }
 
+void SaService::OnTrap(const mad::IncomingMad& mad) {
+  if (!is_master_ || mad.kind != mad::IncomingMad::Kind::kReceived ||
+      mad.payload.size() < wire::kMadBytes)
+    return;
+  const auto smp =
+      wire::Smp::Decode(std::span<const uint8_t>(mad.payload).first<wire::kMadBytes>());
+  if (!smp || smp->method != wire::Method::kTrap || smp->attribute != wire::AttributeId::kNotice)
+    return;
+  keeper_.PushNote(sa::TrapCame{mad.from.lid, smp->tid.value(), wire::Notice::Decode(smp->data)});
+}
+
 void SaService::Serve() {
   std::vector<mad::IncomingMad> batch;
   std::vector<uint8_t> reply;
   while (requests_.Take(batch, kBatch)) {
-    for (const mad::IncomingMad& request : batch) AnswerOne(request, reply);
+    for (mad::IncomingMad& request : batch) AnswerOne(request, reply);
     batch.clear();
   }
 }
 
-void SaService::AnswerOne(const mad::IncomingMad& request, std::vector<uint8_t>& reply) {
+void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply) {
   const std::shared_ptr<const sa::SaView> view = view_.Get();
   if (view == nullptr) {
     AnswerBusy(request, reply);
     return;
   }
-  switch (sa::Answer(*view, request.payload, request.from.lid, reply)) {
+  const std::shared_ptr<const sa::ClientState> clients = keeper_.clients();
+  const sa::Sources sources{*view, *clients, WallNow()};
+  switch (sa::Answer(sources, request.payload, request.from.lid, reply)) {
+    case sa::Outcome::kChange:
+      if (!keeper_.PushRequest(std::move(request))) AnswerBusy(request, reply);
+      break;
     case sa::Outcome::kAnswered: Send(request, reply, kAnswered); break;
     case sa::Outcome::kNotARequest: Count(kIgnored); break;
     case sa::Outcome::kWrongKey: Count(kWrongKey); break;
@@ -100,7 +137,7 @@ void SaService::AnswerOne(const mad::IncomingMad& request, std::vector<uint8_t>&
 }
 
 void SaService::AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply) {
-  if (sa::Refuse(request.payload, wire::kStatusBusy, reply) == sa::Outcome::kAnswered)
+  if (sa::Refuse(request.payload, wire::kStatusBusy, reply))
     Send(request, reply, kBusy);
   else
     Count(kIgnored);
@@ -130,6 +167,7 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
 // Views of which nothing that is answered has changed are passed over.
 void SaService::MakeViews() {
   sa::ViewInput last;
+  bool was_settled = false;
   for (;;) {
     std::shared_ptr<const sweep::FabricView> view;
     {
@@ -139,9 +177,15 @@ void SaService::MakeViews() {
       view = std::move(newest_);
     }
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
-    if (!input || *input == last) continue;
-    last = *input;
-    view_.Set(std::make_shared<const sa::SaView>(*std::move(input)));
+    if (!input) continue;
+    const bool settled = view->phase == sweep::Phase::kIdle && view->sweeps_done > 0;
+    if (*input == last && settled == was_settled) continue;
+    if (*input != last) {
+      last = *input;
+      view_.Set(std::make_shared<const sa::SaView>(*std::move(input)));
+    }
+    was_settled = settled;
+    keeper_.PushView({view_.Get(), settled});
   }
 }
 

@@ -4,6 +4,7 @@
 //
 //   rx threads ── SourceQueue ──► pool (2-8 threads) ── transport
 //       capacity 16,384, 1,024 of one source LID: beyond that BUSY is answered at once
+//       Requests that change what clients leave go on to SaKeeper (sa_keeper.h).
 //   core ── latest FabricView ──► view thread ── Published<SaView> ──► pool
 //       capacity 1: a newer view replaces one that waits
 //
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "common/published.h"
+#include "daemon/sa_keeper.h"
 #include "daemon/source_queue.h"
 #include "mad/transport.h"
 #include "sa/view.h"
@@ -43,12 +45,14 @@ class SaService {
     uint64_t send_failed = 0;  // Answers that the transport did not take.
   };
 
-  // `transport` outlives it.
-  SaService(mad::Transport& transport, SaOptions options);
+  // `transport` and `keeper` outlive it.
+  SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options);
   ~SaService();
 
   // What came in by Agent::kSubnAdm. On the transport's receive threads; never waits.
   void OnMad(mad::IncomingMad mad);
+  // A trap has come to the SM: a copy for those who want to be told. The same threads.
+  void OnTrap(const mad::IncomingMad& mad);
   // The core has published a view. Never waits.
   void OnView(std::shared_ptr<const sweep::FabricView> view);
   // Ends the threads; nothing is answered afterwards.
@@ -61,12 +65,13 @@ class SaService {
 
   void Serve();
   void MakeViews();
-  void AnswerOne(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
+  void AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply);
   void AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
   void Send(const mad::IncomingMad& request, std::vector<uint8_t>& reply, Counter counter);
   void Count(Counter counter) { counters_[counter].fetch_add(1, std::memory_order_relaxed); }
 
   mad::Transport& transport_;
+  SaKeeper& keeper_;
   const SaOptions options_;
   SourceQueue<mad::IncomingMad> requests_;
   Published<sa::SaView> view_;

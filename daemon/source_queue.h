@@ -50,6 +50,12 @@ class SourceQueue {
     if (more) not_empty_.notify_one();
     return true;
   }
+  // The same without waiting. True: more is there.
+  bool TakeReady(std::vector<T>& out, size_t most) {
+    std::lock_guard lock(mutex_);
+    for (; most > 0 && size_ > 0; --most) TakeOne(out);
+    return size_ > 0;
+  }
   void Close() {
     {
       std::lock_guard lock(mutex_);

@@ -7,8 +7,11 @@
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_state_records.h"
 #include "sa/asker.h"
+#include "sa/client_records.h"
+#include "sa/path_query.h"
 #include "sa/paths.h"
 #include "sa/records.h"
+#include "sa/reply.h"
 
 namespace fabricd::sa {
 namespace {
@@ -18,22 +21,17 @@ using wire::SaAttribute;
 using wire::SaHeader;
 
 // ClassPortInfo.CapabilityMask and CapabilityMask2 of the SA (IBA vol 1 §15.2.4).
+constexpr uint16_t kNotices = 1u << 1;
 constexpr uint16_t kOptionalRecords = 1u << 8;
+constexpr uint16_t kMulticast = 1u << 9;
 constexpr uint16_t kMultiPath = 1u << 10;
 constexpr uint16_t kCapabilityMaskMatch = 1u << 13;
+constexpr uint32_t kSendOnlyFullMember = 1u << 12;
 constexpr uint32_t kFullPortInfoRecord = 1u << 6;
 constexpr uint32_t kExtendedSpeeds = 1u << 7;
 constexpr uint32_t kCapabilityMask2Match = 1u << 10;
 
 constexpr uint32_t kGsiQKey = 0x80010000;
-
-// Of a segment's PayloadLength: the SA header that it repeats (§13.6.2.1).
-constexpr uint32_t kRepeatedHeaderBytes = 20;
-
-bool IsTable(Method method) {
-  return method == Method::kGetTable || method == Method::kGetMulti ||
-         method == Method::kGetTraceTable;
-}
 
 bool IsMethod(Method method) {
   return IsTable(method) || method == Method::kGet || method == Method::kSet ||
@@ -47,9 +45,16 @@ bool IsSupported(Method method, SaAttribute attribute) {
     case SaAttribute::kTraceRecord: return method == Method::kGetTraceTable;
     case SaAttribute::kPathRecord: return method == Method::kGet || method == Method::kGetTable;
     default:
-      return IsDeviceAttribute(attribute) &&
+      return (IsDeviceAttribute(attribute) || IsClientAttribute(attribute)) &&
              (method == Method::kGet || method == Method::kGetTable);
   }
+}
+
+// What SaState answers.
+bool IsChange(Method method, SaAttribute attribute) {
+  if (attribute == SaAttribute::kInformInfo) return method == Method::kSet;
+  return (method == Method::kSet || method == Method::kDelete) &&
+         (attribute == SaAttribute::kServiceRecord || attribute == SaAttribute::kMcMemberRecord);
 }
 
 uint16_t CheckForm(const SaHeader& header) {
@@ -63,8 +68,10 @@ uint16_t CheckForm(const SaHeader& header) {
 
 uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   wire::ClassPortInfo info;
-  info.capability_mask = kOptionalRecords | kMultiPath | kCapabilityMaskMatch;
-  info.capability_mask2 = kFullPortInfoRecord | kExtendedSpeeds | kCapabilityMask2Match;
+  info.capability_mask =
+      kNotices | kOptionalRecords | kMulticast | kMultiPath | kCapabilityMaskMatch;
+  info.capability_mask2 =
+      kFullPortInfoRecord | kExtendedSpeeds | kCapabilityMask2Match | kSendOnlyFullMember;
   info.response_time_value = view.sm().response_time_value;
   // Nobody is sent elsewhere: requests go to QP 1 with its Q_Key.
   info.redirect.qpn = 1;
@@ -73,17 +80,44 @@ uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   return wire::kStatusOk;
 }
 
+// By whom a service is offered, where a request for paths names that instead of a destination.
+uint16_t CollectServicePaths(const Sources& sources, const Asker& asker, wire::PathRecord wanted,
+                             uint64_t mask, bool single, RecordTable& table) {
+  const auto gids =
+      ProvidersOf(sources.view, sources.clients, sources.now, asker, wanted.service_id);
+  for (const Gid gid : gids) {
+    wanted.dgid = gid;
+    const uint64_t whole = mask | uint64_t{1} << static_cast<unsigned>(PathComponent::kDgid);
+    const uint16_t status = CollectPaths(sources.view, asker, wanted, whole, single, table);
+    if (status != wire::kStatusOk || (single && table.count() > 0)) return status;
+  }
+  return wire::kStatusOk;
+}
+
+uint16_t CollectAnyPaths(const Sources& sources, const Asker& asker, const wire::PathRecord& wanted,
+                         uint64_t mask, bool single, RecordTable& table) {
+  const bool by_gid = Has(mask, PathComponent::kDgid);
+  if (by_gid && wanted.dgid.IsMulticast())
+    return CollectGroupPath(sources.view, sources.clients, asker, wanted, mask, table);
+  const bool by_service =
+      Has(mask, PathComponent::kServiceIdHigh) && Has(mask, PathComponent::kServiceIdLow);
+  if (by_service && !by_gid && !Has(mask, PathComponent::kDlid))
+    return CollectServicePaths(sources, asker, wanted, mask, single, table);
+  return CollectPaths(sources.view, asker, wanted, mask, single, table);
+}
+
 // REQUIRES: CheckForm() found nothing. `data` is what is behind the SA header, at least 200 bytes.
-uint16_t Collect(const SaView& view, const Asker& asker, const SaHeader& header,
+uint16_t Collect(const Sources& sources, const Asker& asker, const SaHeader& header,
                  std::span<const uint8_t> data, RecordTable& table) {
+  const SaView& view = sources.view;
   const auto path = [&] {
     return wire::PathRecord::Decode(data.first<wire::PathRecord::kBytes>());
   };
   switch (header.attribute()) {
     case SaAttribute::kClassPortInfo: return CollectClassPortInfo(view, table);
     case SaAttribute::kPathRecord:
-      return CollectPaths(view, asker, path(), header.component_mask,
-                          header.mad.method == Method::kGet, table);
+      return CollectAnyPaths(sources, asker, path(), header.component_mask,
+                             header.mad.method == Method::kGet, table);
     case SaAttribute::kTraceRecord:
       return CollectTrace(view, asker, path(), header.component_mask, table);
     case SaAttribute::kMultiPathRecord: {
@@ -91,61 +125,18 @@ uint16_t Collect(const SaView& view, const Asker& asker, const SaHeader& header,
       return CollectMultiPaths(view, asker, wire::MultiPathRecord::Decode(data.first<kBytes>()),
                                header.component_mask, data.subspan(kBytes), table);
     }
-    default: return CollectRecords(view, asker, header, data, table);
+    default:
+      if (IsClientAttribute(header.attribute()))
+        return CollectClientRecords(view, sources.clients, sources.now, asker, header, data, table);
+      return CollectRecords(view, asker, header, data, table);
   }
-}
-
-// Bytes of one record of the answer.
-size_t RecordSize(SaAttribute attribute) {
-  if (attribute == SaAttribute::kClassPortInfo) return wire::ClassPortInfo::kBytes;
-  if (attribute == SaAttribute::kMultiPathRecord) return wire::PathRecord::kBytes;
-  const wire::RecordLayout* layout = wire::LayoutOf(attribute);
-  return layout == nullptr ? 0 : layout->bytes;
-}
-
-// Turns the request's header into that of the response, in front of the records that `reply` holds.
-void Finish(SaHeader header, uint16_t status, std::vector<uint8_t>& reply) {
-  if (status != wire::kStatusOk) reply.resize(wire::kSaDataAt);
-  const size_t data = reply.size() - wire::kSaDataAt;
-  const bool is_table = IsTable(header.mad.method) && status == wire::kStatusOk;
-  const size_t record = RecordSize(header.attribute());
-  // What is asked for as a MultiPathRecord is answered as PathRecords.
-  if (header.attribute() == SaAttribute::kMultiPathRecord)
-    header.mad.attribute = static_cast<wire::AttributeId>(SaAttribute::kPathRecord);
-  header.mad.method =
-      static_cast<Method>(static_cast<uint8_t>(header.mad.method) | wire::kResponseBit);
-  header.mad.status = status;
-  header.sm_key = SmKey();  // Never told to anyone.
-  header.attribute_offset = is_table && data > 0 ? static_cast<uint16_t>(record / 8) : 0;
-  header.rmpp = {};
-  if (is_table) {
-    const bool one_segment = data <= wire::kSaDataBytes;
-    const size_t segments =
-        std::max<size_t>(1, (data + wire::kSaDataBytes - 1) / wire::kSaDataBytes);
-    header.rmpp.version = 1;
-    header.rmpp.type = wire::RmppType::kData;
-    header.rmpp.flags = static_cast<uint8_t>(wire::kRmppActive | wire::kRmppFirst |
-                                             (one_segment ? wire::kRmppLast : 0));
-    header.rmpp.data1 = 1;
-    header.rmpp.data2 = static_cast<uint32_t>(segments * kRepeatedHeaderBytes + data);
-  }
-  // The kernel counts a payload for RMPP by its length, so that one must not be filled up.
-  if (!is_table) reply.resize(wire::kMadBytes);
-  wire::MadBytes bytes;
-  header.Encode(bytes);
-  std::copy_n(bytes.begin(), wire::kSaDataAt, reply.begin());
-}
-
-bool HasResponse(const wire::MadHeader& mad) {
-  return mad.management_class == wire::ManagementClass::kSubnAdm && !mad.IsResponse() &&
-         mad.method != Method::kSend && mad.method != Method::kTrap &&
-         mad.method != Method::kReport;
 }
 
 }  // namespace
 
-Outcome Answer(const SaView& view, std::span<const uint8_t> request, Lid from,
+Outcome Answer(const Sources& sources, std::span<const uint8_t> request, Lid from,
                std::vector<uint8_t>& reply) {
+  const SaView& view = sources.view;
   reply.clear();
   if (request.size() < wire::kMadBytes) return Outcome::kNotARequest;
   const SaHeader header = SaHeader::Decode(request.first<wire::kMadBytes>());
@@ -155,26 +146,19 @@ Outcome Answer(const SaView& view, std::span<const uint8_t> request, Lid from,
   reply.resize(wire::kSaDataAt);
   RecordTable table(reply);
   uint16_t status = CheckForm(header);
+  if (status == wire::kStatusUnsupportedMethodAttribute &&
+      IsChange(header.mad.method, header.attribute()))
+    return Outcome::kChange;
   if (status == wire::kStatusOk) {
     const Asker asker{view.ends().FindLid(from), static_cast<bool>(header.sm_key)};
     // Whoever has a LID that this view does not know of is to ask again: a newer one will.
     status = asker.end == EndPorts::kNone
                  ? wire::kStatusBusy
-                 : Collect(view, asker, header, request.subspan(wire::kSaDataAt), table);
+                 : Collect(sources, asker, header, request.subspan(wire::kSaDataAt), table);
   }
   if (status == wire::kStatusOk && header.mad.method == Method::kGet && table.count() != 1)
     status = table.count() == 0 ? wire::kSaStatusNoRecords : wire::kSaStatusTooManyRecords;
-  Finish(header, status, reply);
-  return Outcome::kAnswered;
-}
-
-Outcome Refuse(std::span<const uint8_t> request, uint16_t status, std::vector<uint8_t>& reply) {
-  reply.clear();
-  if (request.size() < wire::kMadBytes) return Outcome::kNotARequest;
-  const SaHeader header = SaHeader::Decode(request.first<wire::kMadBytes>());
-  if (!HasResponse(header.mad)) return Outcome::kNotARequest;
-  reply.resize(wire::kSaDataAt);
-  Finish(header, status, reply);
+  FinishReply(header, status, reply);
   return Outcome::kAnswered;
 }
 

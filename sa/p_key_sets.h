@@ -26,6 +26,8 @@ class PKeySets {
   bool Share(Set a, Set b) const { return static_cast<bool>(Shared(a, b)); }
   // Whether they may talk in this partition (the membership bit does not matter).
   bool MayTalk(Set a, Set b, PKey partition) const;
+  // Whether such a port is a member of this partition at all, in whichever way.
+  bool Held(Set set, PKey partition) const { return static_cast<bool>(KeyFor(set, partition)); }
   size_t size() const { return sets_.size(); }
 
  private:

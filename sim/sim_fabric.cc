@@ -184,10 +184,8 @@ absl::StatusOr<PortRef> SimFabric::FindHostPort(const std::string& name) const {
 }
 
 SimFabric::Host* SimFabric::FindHost(PortRef port) {
-  for (const auto& host : hosts_) {
-    if (host->port == port) return host.get();
-  }
-  return nullptr;
+  const auto found = host_of_.find(port);
+  return found == host_of_.end() ? nullptr : found->second;
 }
 
 void SimFabric::Attach(PortRef port) {
@@ -197,6 +195,7 @@ void SimFabric::Attach(PortRef port) {
   auto host = std::make_unique<Host>();
   host->port = port;
   host->id = next_host_id_++;
+  host_of_[port] = host.get();
   hosts_.push_back(std::move(host));
 }
 
@@ -205,6 +204,7 @@ void SimFabric::Detach(Instant now, PortRef port) {
   if (host == nullptr) return;
   RunDue(now);
   if (host->is_sm) SetIsSm(now, port, false);
+  host_of_.erase(port);
   std::erase_if(hosts_, [&](const auto& each) { return each->port == port; });
   std::erase_if(delivered_, [&](const Delivery& delivery) { return delivery.host == port; });
 }

@@ -119,6 +119,7 @@ class SimFabric {
   absl::StatusOr<PortRef> FindHostPort(const std::string& name) const;
   // From now on unsolicited MADs and events of this port are delivered. REQUIRES: an end port.
   void Attach(PortRef host);
+  bool IsAttached(PortRef host) const { return host_of_.contains(host); }
   // The program has ended, as by kill -9: what it waits for is forgotten, late answers to it match
   // nothing, and IsSM is cleared as the kernel clears it. No effect without a program.
   void Detach(Instant now, PortRef host);
@@ -368,7 +369,8 @@ class SimFabric {
   std::vector<NodeState> nodes_;
   absl::flat_hash_map<Guid, NodeIndex> by_guid_;
   absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_description_;
-  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<std::unique_ptr<Host>> hosts_;  // In the order in which they were attached.
+  absl::flat_hash_map<PortRef, Host*> host_of_;
   Instant now_{};
   // Heaps. Time-outs are apart because nearly all are of requests answered long before: the heap
   // that every MAD passes through stays small.

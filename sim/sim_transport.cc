@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include <absl/container/flat_hash_map.h>
+
 #include "common/status.h"
 
 namespace fabricd::sim {
@@ -34,9 +36,13 @@ struct SimTransport::Impl {
       : fabric(topology, options) {}
 
   // Callers → worker: bounded by kQueueCapacity, Send refuses when full.
+  struct Outgoing {
+    PortRef from;
+    mad::OutgoingMad mad;
+  };
   std::mutex queue_mutex;
   std::condition_variable wake;
-  std::vector<mad::OutgoingMad> queue;
+  std::vector<Outgoing> queue;
   bool poked = false;  // The fabric changed under the worker: its next event may be earlier.
   bool stopping = false;
 
@@ -48,11 +54,16 @@ struct SimTransport::Impl {
   Sink sink;
   std::thread worker;
 
+  std::mutex programs_mutex;  // Held while one is called, so that none is called once it has ended.
+  absl::flat_hash_map<PortRef, Sink> programs;
+
   void Run();
   // Waits for work; false when stopping.
-  bool Wait(Instant deadline, std::vector<mad::OutgoingMad>& batch);
-  void Process(std::vector<mad::OutgoingMad>& batch, std::vector<Delivery>& arrived,
-               Instant& deadline);
+  bool Wait(Instant deadline, std::vector<Outgoing>& batch);
+  void Process(std::vector<Outgoing>& batch, std::vector<Delivery>& arrived, Instant& deadline);
+  void Hand(Delivery delivery);
+  absl::Status Queue(PortRef from, const mad::OutgoingMad& mad);
+  mad::LocalPort LocalPortOf(PortRef port) const;
   void Poke();
   template <typename Change>
   absl::Status Apply(Change&& change) {
@@ -66,7 +77,7 @@ struct SimTransport::Impl {
   }
 };
 
-bool SimTransport::Impl::Wait(Instant deadline, std::vector<mad::OutgoingMad>& batch) {
+bool SimTransport::Impl::Wait(Instant deadline, std::vector<Outgoing>& batch) {
   std::unique_lock lock(queue_mutex);
   const auto ready = [this] { return stopping || poked || !queue.empty(); };
   if (deadline == kNever) {
@@ -79,11 +90,11 @@ bool SimTransport::Impl::Wait(Instant deadline, std::vector<mad::OutgoingMad>& b
   return !stopping;
 }
 
-void SimTransport::Impl::Process(std::vector<mad::OutgoingMad>& batch,
-                                 std::vector<Delivery>& arrived, Instant& deadline) {
+void SimTransport::Impl::Process(std::vector<Outgoing>& batch, std::vector<Delivery>& arrived,
+                                 Instant& deadline) {
   std::lock_guard lock(fabric_mutex);
   const Instant now = Now();
-  for (mad::OutgoingMad& outgoing : batch) {
+  for (auto& [from, outgoing] : batch) {
     mad::IncomingMad failed;
     failed.kind = mad::IncomingMad::Kind::kSendFailed;
     failed.agent = outgoing.agent;
@@ -94,23 +105,57 @@ void SimTransport::Impl::Process(std::vector<mad::OutgoingMad>& batch,
         outgoing.payload.begin() +
             static_cast<ptrdiff_t>(std::min(outgoing.payload.size(), wire::kMadBytes)));
     failed.payload.resize(wire::kMadBytes);
-    if (fabric.Send(now, host, std::move(outgoing)).ok()) continue;
-    arrived.push_back({now, host, std::move(failed)});
+    if (fabric.Send(now, from, std::move(outgoing)).ok()) continue;
+    arrived.push_back({now, from, std::move(failed)});
   }
   fabric.Advance(now, arrived);
   deadline = fabric.next_event();
 }
 
 void SimTransport::Impl::Run() {
-  std::vector<mad::OutgoingMad> batch;
+  std::vector<Outgoing> batch;
   std::vector<Delivery> arrived;
   Instant deadline = Now();  // What happened before the start is due at once.
   while (Wait(deadline, batch)) {
     Process(batch, arrived, deadline);
     batch.clear();
-    for (Delivery& delivery : arrived) sink(std::move(delivery.what));
+    for (Delivery& delivery : arrived) Hand(std::move(delivery));
     arrived.clear();
   }
+}
+
+void SimTransport::Impl::Hand(Delivery delivery) {
+  if (delivery.host == host) {
+    sink(std::move(delivery.what));
+    return;
+  }
+  std::lock_guard lock(programs_mutex);
+  const auto program = programs.find(delivery.host);
+  if (program != programs.end()) program->second(std::move(delivery.what));
+}
+
+absl::Status SimTransport::Impl::Queue(PortRef from, const mad::OutgoingMad& mad) {
+  bool was_empty = false;
+  {
+    std::lock_guard lock(queue_mutex);
+    if (queue.size() >= kQueueCapacity) {
+      return Unavailable("{} MADs wait for the simulated fabric", kQueueCapacity);
+    }
+    was_empty = queue.empty();
+    queue.push_back({from, mad});
+  }
+  if (was_empty) wake.notify_one();
+  return absl::OkStatus();
+}
+
+mad::LocalPort SimTransport::Impl::LocalPortOf(PortRef port) const {
+  const SimDevice& device = *fabric.device(port.node);
+  mad::LocalPort described;
+  described.device = "sim";
+  described.port = port.port;
+  described.node_guid = device.guid();
+  described.port_guid = device.port(port.port).guid;
+  return described;
 }
 
 void SimTransport::Impl::Poke() {
@@ -119,6 +164,56 @@ void SimTransport::Impl::Poke() {
     poked = true;
   }
   wake.notify_one();
+}
+
+// Shares the fabric and its worker.
+class SimTransport::Program final : public mad::Transport {
+ public:
+  Program(Impl& impl, PortRef port) : impl_(impl), port_(port) {}
+  ~Program() override {
+    Program::Stop();
+    [[maybe_unused]] const absl::Status status = impl_.Apply([this](Instant now) {
+      impl_.fabric.Detach(now, port_);
+      return absl::OkStatus();
+    });
+  }
+  absl::Status Start(Sink sink) override {
+    std::lock_guard lock(impl_.programs_mutex);
+    impl_.programs[port_] = std::move(sink);
+    return absl::OkStatus();
+  }
+  void Stop() override {
+    std::lock_guard lock(impl_.programs_mutex);
+    impl_.programs.erase(port_);
+  }
+  absl::Status Send(const mad::OutgoingMad& mad) override { return impl_.Queue(port_, mad); }
+  absl::Status SetIsSm(bool is_sm) override {
+    return impl_.Apply([this, is_sm](Instant now) {
+      impl_.fabric.SetIsSm(now, port_, is_sm);
+      return absl::OkStatus();
+    });
+  }
+  mad::LocalPort local_port() const override { return impl_.LocalPortOf(port_); }
+
+ private:
+  Impl& impl_;
+  const PortRef port_;
+};
+
+absl::StatusOr<std::unique_ptr<mad::Transport>> SimTransport::OpenProgram(
+    const std::string& host_port) {
+  PortRef port;
+  const absl::Status attached = impl_->Apply([&](Instant) -> absl::Status {
+    const absl::StatusOr<PortRef> found = impl_->fabric.FindHostPort(host_port);
+    if (!found.ok()) return found.status();
+    port = *found;
+    if (impl_->fabric.IsAttached(port))
+      return MakeStatus(absl::StatusCode::kAlreadyExists, "a program sits on {}", host_port);
+    impl_->fabric.Attach(port);
+    return absl::OkStatus();
+  });
+  if (!attached.ok()) return attached;
+  return std::make_unique<Program>(*impl_, port);
 }
 
 SimTransport::SimTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -137,11 +232,7 @@ absl::StatusOr<std::unique_ptr<SimTransport>> SimTransport::Create(
     impl->host = *host;
   }
   impl->fabric.Attach(impl->host);
-  const SimDevice& device = *impl->fabric.device(impl->host.node);
-  impl->local.device = "sim";
-  impl->local.port = impl->host.port;
-  impl->local.node_guid = device.guid();
-  impl->local.port_guid = device.port(impl->host.port).guid;
+  impl->local = impl->LocalPortOf(impl->host);
   return std::unique_ptr<SimTransport>(new SimTransport(std::move(impl)));
 }
 
@@ -164,17 +255,7 @@ void SimTransport::Stop() {
 }
 
 absl::Status SimTransport::Send(const mad::OutgoingMad& mad) {
-  bool was_empty = false;
-  {
-    std::lock_guard lock(impl_->queue_mutex);
-    if (impl_->queue.size() >= kQueueCapacity) {
-      return Unavailable("{} MADs wait for the simulated fabric", kQueueCapacity);
-    }
-    was_empty = impl_->queue.empty();
-    impl_->queue.push_back(mad);
-  }
-  if (was_empty) impl_->wake.notify_one();
-  return absl::OkStatus();
+  return impl_->Queue(impl_->host, mad);
 }
 
 absl::Status SimTransport::SetIsSm(bool is_sm) {

@@ -2,7 +2,7 @@
 // SimTransport: mad::Transport over a SimFabric in real time (`--fabric sim:…`). One worker thread
 // owns the fabric's clock: it takes sends in batches from a bounded queue, and the sink is called
 // on it. Faults come through sim::Control from any thread. A send that the queue has no room for is
-// refused (kUnavailable).
+// refused (kUnavailable). Further programs may sit on other hosts of the same fabric.
 #pragma once
 
 #include <memory>
@@ -44,11 +44,15 @@ class SimTransport final : public mad::Transport, public Control {
   std::vector<SimCable> ListCables() override;
   std::vector<SimNode> ListNodes() override;
 
+  // Another program on a host port that has none: a transport of its own, which needs this one
+  // running. Stop() it, or destroy it, before this one. kNotFound, kAlreadyExists.
+  absl::StatusOr<std::unique_ptr<mad::Transport>> OpenProgram(const std::string& host_port);
   // What the devices counted so far.
   SimStats stats();
 
  private:
   struct Impl;
+  class Program;
   explicit SimTransport(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -73,6 +73,17 @@ class MemoryStore final : public Store {
     }
     return absl::OkStatus();
   }
+  absl::StatusOr<StoredRows> LoadRows() override { return rows_; }
+  absl::Status ChangeRows(const RowChanges& changes) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    for (const auto& [key, value] : changes) {
+      if (value)
+        rows_[key] = *value;
+      else
+        rows_.erase(key);
+    }
+    return absl::OkStatus();
+  }
   absl::StatusOr<policy::StoredHolds> LoadHolds() override {
     policy::StoredHolds stored{{}, highest_hold_};
     for (const auto& [id, hold] : holds_) stored.holds.push_back(hold);
@@ -118,6 +129,7 @@ class MemoryStore final : public Store {
   std::map<uint64_t, EventRecord> events_;
   std::map<uint64_t, policy::Hold> holds_;
   uint64_t highest_hold_ = 0;
+  StoredRows rows_;
   std::map<std::string, std::string> meta_;
   absl::Status write_error_;
 };

@@ -30,6 +30,13 @@ class Statement {
     if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
   }
+  Statement& BindBytes(const std::string& bytes) {
+    if (error_ == SQLITE_OK) {
+      error_ =
+          sqlite3_bind_blob64(statement_, ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+    }
+    return *this;
+  }
   // True with a row. False at the end or on an error: see error().
   bool Step() {
     if (error_ != SQLITE_OK) return false;
@@ -51,6 +58,10 @@ class Statement {
   std::string Text(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
     return text ? std::string(text, sqlite3_column_bytes(statement_, column)) : std::string();
+  }
+  std::string Bytes(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    return bytes ? std::string(bytes, sqlite3_column_bytes(statement_, column)) : std::string();
   }
   int64_t Number(int column) const { return sqlite3_column_int64(statement_, column); }
   int error() const { return error_; }

@@ -19,6 +19,7 @@
 #include "common/status.h"
 #include "store/sqlite_events.h"
 #include "store/sqlite_holds.h"
+#include "store/sqlite_rows.h"
 #include "store/sqlite_statement.h"
 
 namespace fabricd::store {
@@ -29,7 +30,7 @@ constexpr int kApplicationId = 0x66616244;
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-const std::array<const char*, 3> kMigrations = {
+const std::array<const char*, 4> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -38,7 +39,7 @@ const std::array<const char*, 3> kMigrations = {
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
-    kEventTables, kHoldTables};
+    kEventTables, kHoldTables, kRowTables};
 
 absl::StatusCode CodeOf(int error) {
   switch (error & 0xFF) {
@@ -174,6 +175,16 @@ class SqliteStore final : public Store {
     for (const policy::Hold& hold : put)
       if (hold.id == 0) return InvalidArgument("a hold without an id");
     return Transaction([&] { return Checked(ChangeHoldRows(db_, put, remove)); });
+  }
+
+  absl::StatusOr<StoredRows> LoadRows() override {
+    StoredRows rows;
+    FABRICD_RETURN_IF_ERROR(Checked(SelectStoredRows(db_, &rows)));
+    return rows;
+  }
+
+  absl::Status ChangeRows(const RowChanges& changes) override {
+    return Transaction([&] { return Checked(ChangeStoredRows(db_, changes)); });
   }
 
   // Its transaction may be lost with the machine: a flush to disk for each event would make the

@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "common/ids.h"
+#include "common/stored_row.h"
 #include "fabric/event.h"
 #include "policy/hold.h"
 
@@ -74,6 +75,11 @@ class Store {
   // Forgets all but the latest `keep` events, and of these the ones before `since_ms`; never the
   // very last, whose number must not be given again.
   virtual absl::Status TrimEvents(size_t keep, int64_t since_ms) = 0;
+
+  // Rows of parts that encode their own state.
+  virtual absl::StatusOr<StoredRows> LoadRows() = 0;
+  // Writes, replaces and takes out rows, all or none; one to be taken out need not be there.
+  virtual absl::Status ChangeRows(const RowChanges& changes) = 0;
 
   // Single named values, for example the sweep generation's epoch.
   virtual absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) = 0;

@@ -12,10 +12,13 @@
 #include "routing/engine.h"
 #include "sa/answer.h"
 #include "sa/asker.h"
+#include "sa/sa_state.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::sa {
 namespace {
+
+const ClientState kNobody;  // Clients have left nothing.
 
 constexpr SmKey kSmKey{0x0101010101010101};
 
@@ -52,8 +55,12 @@ void CheckReply(const wire::SaHeader& request, const std::vector<uint8_t>& reply
   std::copy_n(reply.begin(), std::min(reply.size(), head.size()), head.begin());
   const wire::SaHeader header = wire::SaHeader::Decode(head);
   FABRICD_CHECK(header.mad.transaction_id == request.mad.transaction_id);
-  FABRICD_CHECK(static_cast<uint8_t>(header.mad.method) ==
-                (static_cast<uint8_t>(request.mad.method) | wire::kResponseBit));
+  const wire::Method asked = request.mad.method;
+  const uint8_t expected = asked == wire::Method::kSet ? 0x81
+                           : asked == wire::Method::kGetTraceTable
+                               ? 0x92
+                               : static_cast<uint8_t>(asked) | 0x80;
+  FABRICD_CHECK(static_cast<uint8_t>(header.mad.method) == expected);
   FABRICD_CHECK(!header.sm_key, "the SM_Key was told");
   const size_t data = reply.size() - wire::kSaDataAt;
   FABRICD_CHECK(data <= RecordTable::kMostBytes);
@@ -65,6 +72,41 @@ void CheckReply(const wire::SaHeader& request, const std::vector<uint8_t>& reply
   const size_t record = header.attribute_offset * 8u;
   FABRICD_CHECK(record == 0 ? data == 0 : data % record == 0);
   FABRICD_CHECK(header.rmpp.data2 >= data + 20);
+}
+
+// What a request changes is durable, is answered, and can be read back.
+void CheckChange(const SaView& view, const std::vector<uint8_t>& request, Lid from) {
+  const Instant now{std::chrono::hours(1)};
+  auto state = *SaState::Make({}, 0);
+  // Not owned: the view outlives every state.
+  state->Step(FabricChanged{std::shared_ptr<const SaView>(&view, [](const SaView*) {}), true}, now);
+  StoredRows rows;
+  const auto settle = [&] {
+    size_t answers = 0;
+    for (int round = 0; round < 3; ++round) {
+      StateEffects effects = state->TakeEffects(now);
+      for (const mad::OutgoingMad& mad : effects.send) answers += mad.timeout == Duration::zero();
+      if (!effects.write) continue;
+      for (const auto& [key, value] : effects.write->changes) {
+        if (value)
+          rows[key] = *value;
+        else
+          rows.erase(key);
+      }
+      state->Step(RowsWritten{effects.write->id, absl::OkStatus()}, now);
+    }
+    return answers;
+  };
+  settle();
+  mad::Address address;
+  address.lid = from;
+  for (int time = 0; time < 2; ++time) {
+    state->Step(ClientRequest{address, request}, now);
+    FABRICD_CHECK(settle() == 1, "no answer, or more than one");
+  }
+  const auto again = SaState::Make(rows, 0);
+  FABRICD_CHECK(again.ok(), "{}", std::string(again.status().message()));
+  FABRICD_CHECK(*(*again)->Trees() == *state->Trees(), "other groups after a restart");
 }
 
 }  // namespace
@@ -89,8 +131,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[1] & 2) == 0) header.sm_key = data[1] & 4 ? kSmKey : SmKey();
   header.Encode(head);
   std::vector<uint8_t> reply, again;
-  const Outcome outcome = Answer(*kView, request, Lid(data[0]), reply);
+  const Outcome outcome = Answer({*kView, kNobody}, request, Lid(data[0]), reply);
   if (outcome == Outcome::kAnswered) CheckReply(header, reply);
-  FABRICD_CHECK(Answer(*kView, request, Lid(data[0]), again) == outcome && again == reply);
+  FABRICD_CHECK(Answer({*kView, kNobody}, request, Lid(data[0]), again) == outcome &&
+                again == reply);
+  if (outcome == Outcome::kChange) CheckChange(*kView, request, Lid(data[0]));
   return 0;
 }

@@ -261,7 +261,8 @@ TEST(Answers, Statuses) {
                         Method::kReportResp})
     EXPECT_EQ(Send(view, Ask(nobody, 0, method), me).outcome, Outcome::kNotARequest);
   std::vector<uint8_t> reply;
-  EXPECT_EQ(Answer(view, std::vector<uint8_t>(255), me, reply), Outcome::kNotARequest);
+  EXPECT_EQ(Answer({view, ClientState()}, std::vector<uint8_t>(255), me, reply),
+            Outcome::kNotARequest);
 }
 
 TEST(Answers, ClassPortInfo) {
@@ -271,7 +272,8 @@ TEST(Answers, ClassPortInfo) {
   ASSERT_EQ(reply.status(), wire::kStatusOk);
   const auto info = reply.Records<wire::ClassPortInfo>()[0];
   EXPECT_EQ(info.class_version, 2);
-  EXPECT_EQ(info.capability_mask, 0x2500) << "optional records, MultiPath, CapabilityMask match";
+  EXPECT_EQ(info.capability_mask, 0x2702)
+      << "notices, optional records, multicast, MultiPath, CapabilityMask match";
   EXPECT_EQ(info.response_time_value, 16);
   EXPECT_EQ(info.redirect.qpn, 1u);
   EXPECT_EQ(info.redirect.q_key, 0x80010000u);

@@ -142,7 +142,8 @@ struct Reply {
   std::vector<Record> Records() const {
     std::vector<Record> records;
     if (header.mad.status != wire::kStatusOk) return records;
-    const bool one = header.mad.method == wire::Method::kGetResp;
+    const bool one = header.mad.method == wire::Method::kGetResp ||
+                     header.mad.method == wire::Method::kDeleteResp;
     const size_t end = one ? Record::kBytes : data.size();
     FABRICD_CHECK(end == 0 || one || header.attribute_offset * 8u == Record::kBytes, "offset {}",
                   header.attribute_offset);
@@ -153,10 +154,11 @@ struct Reply {
   }
 };
 
-inline Reply Send(const SaView& view, const Query& query, Lid from) {
+inline Reply Send(const SaView& view, const Query& query, Lid from, const ClientState& clients = {},
+                  WallMs now = 0) {
   Reply reply;
   std::vector<uint8_t> bytes;
-  reply.outcome = Answer(view, query.Bytes(), from, bytes);
+  reply.outcome = Answer({view, clients, now}, query.Bytes(), from, bytes);
   if (reply.outcome != Outcome::kAnswered) return reply;
   wire::MadBytes head{};
   std::copy_n(bytes.begin(), std::min(bytes.size(), head.size()), head.begin());

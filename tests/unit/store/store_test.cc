@@ -131,6 +131,20 @@ TEST_P(StoreTest, Meta) {
   EXPECT_EQ(*store_->GetMeta("empty"), "");
 }
 
+TEST_P(StoreTest, RowsOfPartsComeBackAsTheyWere) {
+  using Rows = StoredRows;
+  EXPECT_EQ(*store_->LoadRows(), Rows());
+  const std::string bytes("a\0b\xFF", 4);
+  ASSERT_TRUE(store_->ChangeRows({{{"group", "1"}, bytes}, {{"group", "2"}, ""}}).ok());
+  ASSERT_TRUE(
+      store_
+          ->ChangeRows(
+              {{{"group", "2"}, "new"}, {{"group", "3"}, std::nullopt}, {{"other", "1"}, "x"}})
+          .ok());
+  ASSERT_TRUE(store_->ChangeRows({{{"other", "1"}, std::nullopt}}).ok());
+  EXPECT_EQ(*store_->LoadRows(), (Rows{{{"group", "1"}, bytes}, {{"group", "2"}, "new"}}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::Bool(),
                          [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Responses of Subnet Administration (IBA vol 1 §15.2.1): headers in front of records. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mad/wire/sa_header.h"
+
+namespace fabricd::sa {
+
+// Methods whose response is a table under RMPP.
+bool IsTable(wire::Method method);
+// False: a response, or a method that has none.
+bool HasResponse(const wire::MadHeader& mad);
+
+// Turns the request's header into that of the response, in front of the records that `reply` holds
+// from byte 56 on: those of a table, else at most one. With another status than OK they are left
+// out.
+void FinishReply(wire::SaHeader request, uint16_t status, std::vector<uint8_t>& reply);
+
+// The response to a request that is not looked at: its header with this status (BUSY, say). False:
+// it is no request.
+bool Refuse(std::span<const uint8_t> request, uint16_t status, std::vector<uint8_t>& reply);
+
+}  // namespace fabricd::sa
