@@ -83,12 +83,14 @@ void Remediation::OnTimer(Instant now) {
     verdicts_.Clear(std::string(ConditionTypeOf(source.rule)), source.port, now);
     news_ = true;
   }
+  verdicts_.OnTimer(now);
   keeper_.OnTimer(now);
   Advance(now);
 }
 
 Instant Remediation::NextDeadline() const {
-  return std::min({keeper_.NextDeadline(), damping_.NextDeadline(), conditions_.NextDeadline()});
+  return std::min({keeper_.NextDeadline(), damping_.NextDeadline(), conditions_.NextDeadline(),
+                   verdicts_.NextDeadline()});
 }
 
 void Remediation::OnApplied(uint64_t generation, Instant now) {
@@ -151,6 +153,7 @@ bool Remediation::IsHeld(PortRef port) const {
 void Remediation::OnSnapshot(Instant now) {
   const auto before = std::exchange(last_, fabric_.snapshot);
   if (before == last_) return;
+  verdicts_.Begin(now);
   // What is found when nothing was known is no news.
   if (before->node_count() > 0)
     for (const LinkChange& change : FindLinkChanges(*before, *last_)) {

@@ -87,6 +87,30 @@ HoldKind Verdicts::RecommendedFor(const Fault& fault) const {
   return between_switches ? HoldKind::kDrain : HoldKind::kCordon;
 }
 
+void Verdicts::Begin(Instant now) {
+  if (inherited_) return;
+  inherited_.emplace();
+  for (const auto& [id, hold] : keeper_.book().standing())
+    if (hold.owner == kOwnHoldOwner) inherited_->push_back(id);
+  if (inherited_->empty()) return;
+  const policy::ConditionOptions& options = fabric_.options.policy.conditions;
+  Duration longest = fabric_.options.policy.damping.max_suppress;
+  for (const policy::RateRule* rule :
+       {&options.noisy_traps, &options.trap_storm, &options.unresponsive, &options.set_errors})
+    longest = std::max(longest, 2 * rule->window);
+  claims_end_ = now + longest;
+}
+
+void Verdicts::OnTimer(Instant now) {
+  if (now < claims_end_) return;
+  claims_end_ = kNever;
+  for (uint64_t id : std::exchange(*inherited_, {})) {
+    const bool claimed = std::any_of(findings_.begin(), findings_.end(),
+                                     [&](const auto& one) { return one.second.hold == id; });
+    if (!claimed && keeper_.book().standing().contains(id)) keeper_.DeleteOwn(id, now);
+  }
+}
+
 void Verdicts::Raise(Fault fault, Instant now) {
   const Key key{fault.type, fault.port};
   if (const auto found = findings_.find(key); found != findings_.end()) {

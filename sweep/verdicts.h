@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,13 @@ class Verdicts {
   // All must outlive this.
   Verdicts(KnownFabric fabric, HoldKeeper& keeper, Effects& effects)
       : fabric_(fabric), keeper_(keeper), effects_(effects) {}
+
+  // The fabric is known: own holds of a run before wait from now on for a condition that wants them
+  // still. Only the first call does anything.
+  void Begin(Instant now);
+  // Takes back those that none has claimed when any would be clear by now.
+  void OnTimer(Instant now);
+  Instant NextDeadline() const { return claims_end_; }
 
   void Raise(Fault fault, Instant now);
   void Clear(const std::string& type, PortRef port, Instant now);
@@ -78,7 +86,9 @@ class Verdicts {
   HoldKeeper& keeper_;
   Effects& effects_;
   std::map<Key, Finding> findings_;
-  std::map<uint64_t, Key> asked_;  // By reference.
+  std::map<uint64_t, Key> asked_;                   // By reference.
+  std::optional<std::vector<uint64_t>> inherited_;  // Holds; nullopt: Begin() has not been called.
+  Instant claims_end_ = kNever;
   uint64_t next_reference_ = 1;
   std::deque<std::pair<Instant, Guid>> held_systems_;  // Within the breaker's window.
   bool tripped_ = false;

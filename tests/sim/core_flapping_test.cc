@@ -183,5 +183,28 @@ TEST_F(CoreFlapping, AStormStarvesNobodyAndIsCordonedUntilItIsOver) {
   EXPECT_THAT(View().policy->conditions, IsEmpty());
 }
 
+// Who made it does not remember why, but whoever still suffers says so again.
+TEST_F(CoreFlapping, AnOwnHoldOutlivesARestartAndThenItsReason) {
+  sweep::CoreOptions options;
+  options.policy.conditions.trap_storm.mode = policy::ConditionMode::kEnforce;
+  BringUp("superpod:sus=1,hosts=8,rails=2", options);
+  const NodeIndex leaf = *harness_->fabric().FindNode("su1-rail0-leaf");
+  for (int i = 0; i < 20'000; ++i) {
+    const Instant when = harness_->now() + microseconds(100) * i;
+    harness_->At(when, [=, this] {
+      Check(harness_->fabric().SendStrayTrap(when, PortRef{leaf, PortNum(3)}, 130));
+    });
+  }
+  harness_->RunFor(seconds(3));
+  ASSERT_THAT(View().policy->holds, SizeIs(1)) << LogOf(manager());
+  harness_->Kill(sm_);
+  harness_->Start(sm_);
+  ASSERT_TRUE(harness_->RunUntilUp(sm_)) << LogOf(manager());
+  harness_->RunFor(minutes(10));
+  EXPECT_THAT(View().policy->holds, SizeIs(1));
+  harness_->RunFor(minutes(25));
+  EXPECT_THAT(View().policy->holds, IsEmpty()) << LogOf(manager());
+}
+
 }  // namespace
 }  // namespace fabricd::test
