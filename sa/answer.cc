@@ -26,6 +26,7 @@ constexpr uint16_t kOptionalRecords = 1u << 8;
 constexpr uint16_t kMulticast = 1u << 9;
 constexpr uint16_t kMultiPath = 1u << 10;
 constexpr uint16_t kCapabilityMaskMatch = 1u << 13;
+constexpr uint32_t kMulticastFdbTop = 1u << 3;
 constexpr uint32_t kSendOnlyFullMember = 1u << 12;
 constexpr uint32_t kFullPortInfoRecord = 1u << 6;
 constexpr uint32_t kExtendedSpeeds = 1u << 7;
@@ -70,8 +71,8 @@ uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   wire::ClassPortInfo info;
   info.capability_mask =
       kNotices | kOptionalRecords | kMulticast | kMultiPath | kCapabilityMaskMatch;
-  info.capability_mask2 =
-      kFullPortInfoRecord | kExtendedSpeeds | kCapabilityMask2Match | kSendOnlyFullMember;
+  info.capability_mask2 = kMulticastFdbTop | kFullPortInfoRecord | kExtendedSpeeds |
+                          kCapabilityMask2Match | kSendOnlyFullMember;
   info.response_time_value = view.sm().response_time_value;
   // Nobody is sent elsewhere: requests go to QP 1 with its Q_Key.
   info.redirect.qpn = 1;

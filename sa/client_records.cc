@@ -121,8 +121,6 @@ void CollectGroups(Query& query, const ClientState& state, const wire::RecordLay
     };
     if (of_port) {
       if (const Member* member = group->Find(wanted.port_gid)) offer(*member);
-    } else if (group->members.empty() && !by_state) {
-      query.Offer(group->record);
     } else {
       std::for_each(group->members.begin(), group->members.end(), offer);
     }

@@ -278,7 +278,7 @@ uint16_t GroupTable::CheckAgainst(const Group& group, const Joining& joining) co
       differs(kPKey, PartitionOf(wanted.p_key), PartitionOf(has.p_key)) ||
       differs(kTrafficClass, wanted.traffic_class, has.traffic_class) ||
       differs(kFlowLabel, wanted.flow_label, has.flow_label) || differs(kSl, wanted.sl, has.sl) ||
-      differs(kScope, wanted.scope, has.scope) || differs(kMlid, wanted.mlid, has.mlid))
+      differs(kMlid, wanted.mlid, has.mlid))
     return wire::kSaStatusRequestInvalid;
   const auto rank = fabric::RankOfRate;
   if (joining.HasBoth(kMtuSelector, kMtu) && !Meets(wanted.mtu_selector, wanted.mtu, has.mtu))
