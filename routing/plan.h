@@ -35,7 +35,7 @@ struct RoutingPlan {
   // position). Empty: the ways follow none (several lanes, graphs that are no trees).
   std::vector<uint32_t> order;
   std::vector<ExemptPair> exempt;
-  // Left behind by a plan of least change (repair.h), both sorted; other plans have none.
+  // Left behind by plans of least change (repair.h), both sorted.
   // LIDs that some switch cannot reach: there their entries may still be those of an earlier plan
   // and end at a dead port, so that nothing is written when the owner goes and comes.
   std::vector<Lid> stale;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "routing/stale_lids.h"
+
 namespace fabricd::routing {
 namespace {
 
@@ -24,15 +26,18 @@ std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const Us
   return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
 }
 
-// Old entries are followed on the links that there are, whether or not they may be used.
+// The links that there are, whether or not they may be used.
+LinkMap Observed(const ReplanInput& input, const RouteState& after) {
+  if (input.intent.empty()) return after.links;
+  LinkChanges unused;
+  return after.links.Next(input.snapshot, input.lids, unused);
+}
+
+// Old entries are followed wherever they lead.
 PushPlan Order(const ReplanInput& input, const RouteState& after) {
   const RoutingPlan* before = input.before ? input.before->plan.get() : nullptr;
-  const auto order = [&](const LinkMap& links) {
-    return OrderPush({links, *input.applied, before, *after.plan, input.options.threads});
-  };
-  if (input.intent.empty()) return order(after.links);
-  LinkChanges changes;
-  return order(after.links.Next(input.snapshot, input.lids, changes));
+  const LinkMap links = Observed(input, after);
+  return OrderPush({links, *input.applied, before, *after.plan, input.options.threads});
 }
 
 // Quality is not worth a way that is gone for a moment: what serves all stays.
@@ -59,8 +64,9 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
   ChainResult chain = RunChain({*usable.snapshot, *usable.lids, input.options, previous});
   result.steps = std::move(chain.steps);
   if (chain.plan) {
-    result.after = std::make_shared<const RouteState>(
-        MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan)));
+    RouteState after = MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan));
+    if (previous) KeepStaleLids(*previous, Observed(input, after), usable.cut, after);
+    result.after = std::make_shared<const RouteState>(std::move(after));
     if (input.goal == ReplanGoal::kIdealIfHitless) KeepUnlessHitless(input, usable, result);
   } else if (input.goal > ReplanGoal::kWhole) {
     result.after = LeastChange(input, usable, false);

@@ -383,6 +383,57 @@ TEST(PushPlan, ATreeIsLedToTheIdealPlanAroundAnyLostCable) {
   }
 }
 
+// Hosts reboot more often than anything else happens.
+TEST(Replan, WritesNothingForAHostThatGoesAndComesBack) {
+  for (const char* engine : {"fat_tree", "up_down"}) {
+    const RoutingOptions options = Only(engine);
+    const TestFabric intact = MakeFatTree(4, 3).Build();
+    const Intent none;
+    const auto ideal = Replan({*intact.snapshot, intact.lids, none, options}).after;
+    ASSERT_NE(ideal, nullptr);
+    fabric::SnapshotBuilder builder(*intact.snapshot);
+    std::vector<Lid> hosts;
+    for (uint16_t lid = 1; lid <= intact.lids.top().value(); ++lid)
+      if (!intact.snapshot->node(intact.lids.Owner(Lid(lid)).node)->IsSwitch())
+        hosts.push_back(Lid(lid));
+    const PortRef host = intact.lids.Owner(hosts.front());
+    const PortRef leaf = intact.snapshot->port(host)->peer;
+    builder.Unlink(leaf);
+    TestFabric now = intact;
+    now.snapshot = builder.Build();
+    auto state = ideal;
+    const auto step = [&](ReplanGoal goal) {
+      const Devices devices(*state->plan);
+      ReplanInput input{*now.snapshot, now.lids, none, options, state, goal};
+      input.applied = &devices.known();
+      const ReplanResult result = Replan(input);
+      EXPECT_EQ(result.reached, goal) << engine;
+      EXPECT_THAT(result.push->writes, ::testing::IsEmpty()) << engine;
+      state = result.after;
+    };
+    step(ReplanGoal::kWhole);
+    step(ReplanGoal::kIdeal);
+    EXPECT_THAT(state->plan->stale, ::testing::ElementsAre(hosts.front()));
+    builder.Link(leaf, host);
+    now.snapshot = builder.Build();
+    step(ReplanGoal::kWhole);
+    step(ReplanGoal::kIdeal);
+    EXPECT_THAT(state->plan->stale, ::testing::IsEmpty());
+    // Another one in its place gets no packets that are not its own.
+    builder.Unlink(leaf);
+    now.snapshot = builder.Build();
+    step(ReplanGoal::kWhole);
+    step(ReplanGoal::kIdeal);
+    const PortRef other = intact.lids.Owner(hosts.back());
+    builder.Unlink(other);
+    builder.Link(leaf, other);
+    now.snapshot = builder.Build();
+    const auto moved = Replan({*now.snapshot, now.lids, none, options, state}).after;
+    ASSERT_NE(moved, nullptr);
+    EXPECT_NE(moved->plan->EgressPort(leaf.node, hosts.front()), leaf.port.value()) << engine;
+  }
+}
+
 TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
   const RoutingOptions options = Only("up_down");
   const Intent none;
