@@ -100,7 +100,15 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
       builder.SetPortInfo(port, wire::PortInfo::Decode(completion.response.data));
     else if (completion.attribute == wire::AttributeId::kSwitchInfo)
       builder.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
+    else if (completion.attribute == wire::AttributeId::kPKeyTable)
+      NotePKeys(port, completion, devices);
   }
+}
+
+// The default key is in the first block, or written to it.
+void Programmer::NotePKeys(PortRef port, const mad::Completion& completion, DeviceTable& devices) {
+  auto& blocks = devices.PKeys(port);
+  if (!blocks.empty()) blocks[0] = wire::PKeyTable::Decode(completion.response.data);
 }
 
 // What a device that took long has to be told first differs: where everything is to be looked at,
@@ -631,10 +639,9 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     case What::kBlock: OnBlock(item, completion); break;
     case What::kSwitchInfo: OnSwitchInfo(item, completion); break;
     case What::kPKeys: {
-      auto& blocks = devices_.PKeys({item.node, item.port});
-      if (blocks.empty()) break;
-      blocks[0] = wire::PKeyTable::Decode(completion.response.data);
-      if (!HasDefaultKey(*blocks[0])) NoteContradiction(item, completion);
+      NotePKeys({item.node, item.port}, completion, devices_);
+      if (!HasDefaultKey(wire::PKeyTable::Decode(completion.response.data)))
+        NoteContradiction(item, completion);
       break;
     }
     case What::kReadMap:

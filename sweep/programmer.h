@@ -153,6 +153,7 @@ class Programmer {
   // False: nothing to send for the item any more.
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
+  static void NotePKeys(PortRef port, const mad::Completion& completion, DeviceTable& devices);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void SendBlock(const routing::TableWrite& write);

@@ -45,7 +45,9 @@ Survey::Survey(fabric::SnapshotBuilder& builder, DeviceTable& devices,
 void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
   request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
                    static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
-  request.priority = kFirst;
+  // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
+  const bool busy = devices_.IsBusy(subject, request.attribute);
+  request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
   confirms_out_ += ask == Ask::kConfirm;
   engine_.Submit(std::move(request));
