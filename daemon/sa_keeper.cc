@@ -123,15 +123,17 @@ void SaKeeper::Run() {
     const Instant now = Now();
     for (sa::StateEvent& event : events) state_->Step(std::move(event), now);
     if (now >= state_->NextDeadline()) state_->Step(sa::TimePassed{}, now);
-    Carry(state_->TakeEffects(now), now);
-    deadline = more ? now : state_->NextDeadline();
+    const bool again = Carry(state_->TakeEffects(now), now);
+    deadline = more || again ? now : state_->NextDeadline();
     if (untold_groups_ != nullptr) deadline = std::min(deadline, now + Duration(kRetry));
     std::lock_guard lock(mutex_);
     statistics_.reports = state_->reports();
   }
 }
 
-void SaKeeper::Carry(sa::StateEffects effects, Instant now) {
+// True: a Report could not be sent, and the state is to be asked what now.
+bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
+  bool failed = false;
   for (const std::string& warning : effects.warnings) spdlog::warn("SA: {}", warning);
   if (effects.publish != nullptr) clients_.Set(std::move(effects.publish));
   if (effects.groups != nullptr) untold_groups_ = std::move(effects.groups);
@@ -140,12 +142,12 @@ void SaKeeper::Carry(sa::StateEffects effects, Instant now) {
     const absl::Status sent = transport_.Send(out);
     if (sent.ok()) continue;
     spdlog::debug("SA: {}", Message(sent));
-    if (out.timeout > Duration::zero())
-      state_->Step(
-          mad::IncomingMad{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload},
-          now);
+    if (out.timeout == Duration::zero()) continue;
+    failed = true;
+    state_->Step(
+        mad::IncomingMad{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload}, now);
   }
-  if (!effects.write) return;
+  if (!effects.write) return failed;
   const uint64_t id = effects.write->id;
   const auto done = [this, id](absl::Status status) {
     std::unique_lock lock(mutex_);
@@ -156,6 +158,7 @@ void SaKeeper::Carry(sa::StateEffects effects, Instant now) {
   if (!links_.on_store(
           [write, done](store::Store& store) { done(store.ChangeRows(write->changes)); }))
     done(Unavailable("the store's queue is full"));
+  return failed;
 }
 
 void SaKeeper::TellGroups() {

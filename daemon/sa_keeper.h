@@ -63,7 +63,7 @@ class SaKeeper {
  private:
   void Run();
   bool Wait(Instant deadline);
-  void Carry(sa::StateEffects effects, Instant now);
+  bool Carry(sa::StateEffects effects, Instant now);
   void TellGroups();
   void Wake(std::unique_lock<std::mutex>& lock);
 
