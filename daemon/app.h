@@ -72,6 +72,7 @@ class App final : public Backend {
   const fabric::NodeNameMap& node_name_map() const override { return node_name_map_; }
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
   void PostHold(HoldCommand command, HoldDone done) override;
+  SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
   EventLog& events() override { return *events_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   sim::Control* sim_control() override { return sim_control_; }

@@ -14,6 +14,8 @@
 
 #include "fabric/hosts.h"
 #include "fabric/names.h"
+#include "sa/client_state.h"
+#include "sa/view.h"
 #include "sweep/events.h"
 #include "sweep/view.h"
 
@@ -29,6 +31,12 @@ class EventLog;
 // of it, for a dry run also beside the refusal of a guard.
 using HoldCommand = std::variant<sweep::CreateHold, sweep::DeleteHold, sweep::AckHold>;
 using HoldDone = std::function<void(absl::Status, std::shared_ptr<const sweep::HoldOutcome>)>;
+
+// What Subnet Administration answers from; null before there is any.
+struct SaReads {
+  std::shared_ptr<const sa::SaView> view;
+  std::shared_ptr<const sa::ClientState> clients;
+};
 
 class Backend {
  public:
@@ -47,6 +55,7 @@ class Backend {
   virtual void PostHold(HoldCommand command, HoldDone done) = 0;
   // What has happened. Lives as long as the backend.
   virtual EventLog& events() = 0;
+  virtual SaReads sa() const = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
   // Null unless the fabric is simulated.

@@ -59,6 +59,8 @@ class SaService {
   void Stop();
 
   Statistics statistics() const;
+  // What is answered from; null before the first.
+  std::shared_ptr<const sa::SaView> view() const { return view_.Get(); }
 
  private:
   enum Counter : uint8_t { kAnswered, kBusy, kIgnored, kWrongKey, kSendFailed, kCounters };

@@ -28,6 +28,11 @@ uint8_t CodeOfRate(RateRank rank) {
   return rank == 0 || rank > kTopRate ? 0 : kRates[rank - 1u].code;
 }
 
+double GbpsOfRate(uint8_t code) {
+  const RateRank rank = RankOfRate(code);
+  return rank == 0 ? 0 : kRates[rank - 1u].gigabits;
+}
+
 RateRank RateOfLink(wire::LinkSpeed speed, int lanes) {
   const double gigabits = wire::LaneGigabits(speed) * lanes;
   RateRank rank = 1;

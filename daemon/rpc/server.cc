@@ -15,6 +15,7 @@
 #include "daemon/rpc/read_model.h"
 #include "daemon/rpc/remediation_service.h"
 #include "daemon/rpc/sim_service.h"
+#include "daemon/rpc/subnet_admin_service.h"
 #include "daemon/rpc/topology_service.h"
 
 namespace fabricd::rpc {
@@ -47,18 +48,22 @@ struct Server::State {
         topology(models, worker, options.version),
         admin(backend, worker),
         events(models, backend.events()),
-        remediation(backend, models, answers) {
+        remediation(backend, models, answers),
+        subnet_admin(models, backend, worker) {
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
   std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology, &admin, &events, &remediation};
+    std::vector<grpc::Service*> all = {&topology, &admin, &events, &remediation, &subnet_admin};
     if (sim) all.push_back(sim.get());
     return all;
   }
   std::vector<const char*> service_names() const {
-    std::vector<const char*> names = {
-        "", pb::TopologyService::service_full_name(), pb::AdminService::service_full_name(),
-        pb::EventService::service_full_name(), pb::RemediationService::service_full_name()};
+    std::vector<const char*> names = {"",
+                                      pb::TopologyService::service_full_name(),
+                                      pb::AdminService::service_full_name(),
+                                      pb::EventService::service_full_name(),
+                                      pb::RemediationService::service_full_name(),
+                                      pb::SubnetAdminService::service_full_name()};
     if (sim) names.push_back(simpb::SimService::service_full_name());
     return names;
   }
@@ -74,6 +79,7 @@ struct Server::State {
   AdminService admin;
   EventService events;
   RemediationService remediation;
+  SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
   std::unique_ptr<PeerListener> listener;
   std::unique_ptr<grpc::Server> server;

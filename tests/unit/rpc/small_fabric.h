@@ -172,10 +172,12 @@ class FakeBackend : public daemon::Backend {
   void PostHold(daemon::HoldCommand command, daemon::HoldDone done) override {
     if (on_hold) on_hold(std::move(command), std::move(done));
   }
+  daemon::SaReads sa() const override { return sa_reads; }
   daemon::EventLog& events() override { return *log; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
   sim::Control* sim_control() override { return control; }
 
+  daemon::SaReads sa_reads;
   fabric::NodeNameMap name_map;
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
   std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;
