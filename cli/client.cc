@@ -26,6 +26,7 @@ Client::Client(const std::string& server, std::optional<Timeout> timeout)
   admin_ = pb::AdminService::NewStub(channel);
   events_ = pb::EventService::NewStub(channel);
   remediation_ = pb::RemediationService::NewStub(channel);
+  subnet_admin_ = pb::SubnetAdminService::NewStub(channel);
   sim_ = simpb::SimService::NewStub(channel);
 }
 

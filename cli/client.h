@@ -15,6 +15,7 @@
 #include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
+#include "fabric/v1/subnet_admin_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 
 namespace fabricd::cli {
@@ -37,6 +38,7 @@ class Client {
   pb::AdminService::Stub& admin() { return *admin_; }
   pb::EventService::Stub& events() { return *events_; }
   pb::RemediationService::Stub& remediation() { return *remediation_; }
+  pb::SubnetAdminService::Stub& subnet_admin() { return *subnet_admin_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
   // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
@@ -119,6 +121,7 @@ class Client {
   std::unique_ptr<pb::AdminService::Stub> admin_;
   std::unique_ptr<pb::EventService::Stub> events_;
   std::unique_ptr<pb::RemediationService::Stub> remediation_;
+  std::unique_ptr<pb::SubnetAdminService::Stub> subnet_admin_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };
 

@@ -79,7 +79,7 @@ Result ReadResource(std::string word, std::vector<std::string> names, Resource* 
   const auto parsed = ParseResource(word);
   if (!parsed) {
     return {kUsage, fmt::format("no resource \"{}\" (node, host, switch, port, link, sm, hold, "
-                                "condition, event)",
+                                "condition, event, record, service, subscription, multicast)",
                                 word)};
   }
   *resource = *parsed;
@@ -159,12 +159,16 @@ class CommandLine {
   void AddGet() {
     CLI::App* get =
         app_.add_subcommand("get", "List nodes, hosts, switches, ports, links, holds or the sm");
-    get->add_option("resource", resource_,
-                    "node(s), host(s), switch(es), port(s), link(s), sm, hold(s), condition(s), "
-                    "event(s); no ho sw po li hd cond ev")
+    get->add_option(
+           "resource", resource_,
+           "node(s), host(s), switch(es), port(s), link(s), sm, hold(s), condition(s), "
+           "event(s), record(s), service(s), subscription(s), multicast; no ho sw po li hd "
+           "cond ev rec svc sub mc")
         ->required();
     get->add_option("name", names_,
-                    "names, GUIDs or LIDs; ports as NODE/PORT; holds by id or target");
+                    "names, GUIDs or LIDs; ports as NODE/PORT; holds by id or target; records by "
+                    "type, paths with source and destination, all with FIELD=VALUE; groups by "
+                    "MLID or MGID");
     get->add_flag("-w,--watch", watch_, "go on printing what changes");
     get->add_flag("--degraded", get_.degraded,
                   "ports, links: only those below what both ends support");
@@ -180,6 +184,9 @@ class CommandLine {
         events_.watch = watch_;
         return Events(client, globals_, events_);
       }
+      // What clients leave changes without a new view.
+      if (watch_ && get_.resource >= Resource::kRecord)
+        return Result{kUsage, fmt::format("{} cannot be watched", resource_)};
       return watch_ ? Watch(client, globals_, get_) : Get(client, globals_, get_);
     });
   }

@@ -21,7 +21,21 @@ struct Globals {
   TableStyle style;
 };
 
-enum class Resource { kNode, kHost, kSwitch, kPort, kLink, kSm, kHold, kCondition, kEvent };
+enum class Resource {
+  kNode,
+  kHost,
+  kSwitch,
+  kPort,
+  kLink,
+  kSm,
+  kHold,
+  kCondition,
+  kEvent,
+  kRecord,
+  kService,
+  kSubscription,
+  kMulticast
+};
 // Singular, plural and short forms ("node", "nodes", "no").
 std::optional<Resource> ParseResource(const std::string& word);
 

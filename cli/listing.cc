@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/policy_tables.h"
+#include "cli/sa_listing.h"
 #include "cli/tables.h"
 
 namespace fabricd::cli {
@@ -166,6 +167,10 @@ std::optional<Resource> ParseResource(const std::string& word) {
       {{"hold", "holds", "hd"}, Resource::kHold},
       {{"condition", "conditions", "cond"}, Resource::kCondition},
       {{"event", "events", "ev"}, Resource::kEvent},
+      {{"record", "records", "rec"}, Resource::kRecord},
+      {{"service", "services", "svc"}, Resource::kService},
+      {{"subscription", "subscriptions", "sub"}, Resource::kSubscription},
+      {{"multicast", "multicasts", "mc"}, Resource::kMulticast},
   };
   for (const auto& entry : kResources) {
     for (const char* known : entry.words) {
@@ -188,6 +193,10 @@ Result FetchListing(Client& client, const GetOptions& options, bool wide, Listin
     case Resource::kSm: return FetchSm(client, wide, listing);
     case Resource::kHold: return FetchHolds(client, options, wide, listing);
     case Resource::kCondition: return FetchConditions(client, options, wide, listing);
+    case Resource::kRecord: return FetchRecords(client, options, wide, listing);
+    case Resource::kService: return FetchServices(client, options, wide, listing);
+    case Resource::kSubscription: return FetchSubscriptions(client, options, wide, listing);
+    case Resource::kMulticast: return FetchMulticast(client, options, wide, listing);
     case Resource::kEvent: break;  // `events`
   }
   return {kUsage, "no such resource"};

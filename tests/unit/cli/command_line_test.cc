@@ -12,6 +12,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "tests/unit/rpc/running_server.h"
+#include "tests/unit/rpc/sample_sa.h"
 
 namespace fabricd::cli {
 namespace {
@@ -99,6 +100,42 @@ TEST_F(CommandLineTest, DegradedAndState) {
   ASSERT_EQ(Run({"get", "ports", "leaf1", "--state", "DOWN,INIT", "--no-headers"}), 0);
   EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 2);
   EXPECT_EQ(Run({"get", "ports", "--state", "UP"}), 2);
+}
+
+TEST_F(CommandLineTest, SubnetAdministration) {
+  backend_.sa_reads = rpc::testing::SampleSa(*backend_.view());
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"records", "node"},
+                                               {"services"},
+                                               {"subscriptions"},
+                                               {"multicast"}}) {
+    for (const char* format : {"table", "wide", "json", "yaml", "name"}) {
+      std::vector<std::string> command = {"get", "-o", format};
+      command.insert(command.end(), words.begin(), words.end());
+      EXPECT_EQ(Run(command), 0) << words[0] << " " << format << error_;
+      EXPECT_THAT(out_, Not(IsEmpty())) << words[0] << " " << format;
+    }
+  }
+  EXPECT_EQ(Run({"get", "record", "node", "nodetype=2", "NodeDescription=leaf2", "--no-headers"}),
+            0);
+  EXPECT_THAT(out_, HasSubstr("leaf2"));
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 1);
+  EXPECT_EQ(Run({"get", "rec", "path", "node1 mlx5_0", "node2", "HopLimit=0", "-o", "name"}), 0);
+  EXPECT_EQ(out_, "record/path/0\n");
+  EXPECT_EQ(Run({"get", "multicast", "0xc000", "-o", "name"}), 0);
+  EXPECT_EQ(out_, "multicast/0xc000\n");
+  EXPECT_EQ(Run({"get", "services", "osm", "-o", "name"}), 0);
+  EXPECT_EQ(out_, "service/0x0000000000000077/fe80::10:201\n");
+
+  EXPECT_EQ(Run({"get", "records"}), 2);
+  EXPECT_EQ(Run({"get", "records", "flowers"}), 2);
+  EXPECT_EQ(Run({"get", "records", "node", "Colour=red"}), 2);
+  EXPECT_EQ(Run({"get", "records", "path"}), 2);
+  EXPECT_EQ(Run({"get", "records", "path", "nobody"}), 3);
+  EXPECT_EQ(Run({"get", "multicast", "0xc001"}), 3);
+  EXPECT_EQ(Run({"get", "services", "mail"}), 3);
+  EXPECT_EQ(Run({"get", "services", "--watch"}), 2);
+  backend_.sa_reads = {};
+  EXPECT_EQ(Run({"--timeout", "1s", "get", "services"}), 4);
 }
 
 TEST_F(CommandLineTest, DescribeTraceRoutes) {
