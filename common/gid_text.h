@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// GIDs as text, in the form of IPv6 addresses (RFC 4291 §2.2, RFC 5952).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/gid.h"
+
+namespace fabricd {
+
+// "ff12:401b:ffff::ffff:ffff"
+std::string GidText(Gid gid);
+// Without an IPv4 address at its end. nullopt: it is none.
+std::optional<Gid> ParseGid(std::string_view text);
+
+}  // namespace fabricd
