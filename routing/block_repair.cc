@@ -301,10 +301,12 @@ void BlockRepair::LeavePending() {
   std::sort(result_.pending.begin(), result_.pending.end());
 }
 
-// Hops from a switch to where the LID hangs; kNoHops: does not arrive (or not downwards only).
+// Hops from a switch to where the LID hangs; kNoHops: does not arrive, or rises after it fell
+// (down_only: rises at all).
 uint32_t BlockRepair::Walk(uint32_t from, uint32_t lid, bool down_only) const {
   const LidPlace to = place(lid);
   uint32_t s = from;
+  bool falls = down_only;
   for (uint32_t hops = 0; hops <= kMostHops; ++hops) {
     if (s == to.at) {
       // Nearly always right, and then not worth a look at one more table.
@@ -312,7 +314,10 @@ uint32_t BlockRepair::Walk(uint32_t from, uint32_t lid, bool down_only) const {
       return sure || Entries(s)[lid] == to.port ? hops : kNoHops;
     }
     const FarEnd far = links_.far(s, Entries(s)[lid]);
-    if (!far.IsSwitch() || (down_only && !IsUp(far.head, s))) return kNoHops;
+    if (!far.IsSwitch()) return kNoHops;
+    const bool up = !IsUp(far.head, s);
+    if (falls && up) return kNoHops;
+    falls |= !up;
     s = far.head;
   }
   return kNoHops;

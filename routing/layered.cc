@@ -27,7 +27,6 @@ constexpr uint8_t kMostLanes = 15;         // VL15 is for management.
 constexpr uint32_t kSwitchesPerTask = 64;  // A cache line of LaneWays.
 constexpr uint64_t kLeafShare = 4;         // Hosts on leaves of a tree for each host above them.
 constexpr double kTreeStretch = 1.05;      // Hops of all ways on a tree, of the fewest possible.
-constexpr uint64_t kUnservedStretch = 3;   // A way that ranks do not give counts for so many.
 constexpr double kFarWorse = 4;            // Load at which too few lanes are no service.
 constexpr double kLaneCost = 0.05;         // A lane more must lower the highest load by as much.
 
@@ -107,15 +106,12 @@ class GraphRouter {
       (levels_.rank[s] == 0 ? below : above) += graph_.hosts[s];
     if (!levels_.IsStrict() || above * kLeafShare > below) return false;
     const HopCosts shortest = ShortestCosts(graph_, {}, builder_.parallel());
-    // By rank alone: the order chosen may turn cables round to serve what that does not.
-    const HopCosts by_rank = OrderedCosts(graph_, LevelOrder(levels_), {}, builder_.parallel());
     uint64_t hops = 0, fewest = 0;
     for (uint32_t s = 0; s < graph_.size(); ++s)
       for (uint32_t d = 0; d < graph_.size(); ++d) {
         if (graph_.hosts[s] == 0 || graph_.hosts[d] == 0) continue;
-        const uint8_t least = shortest.TotalRow(s)[d], ranked = by_rank.TotalRow(s)[d];
-        hops += ranked == HopCosts::kNoWay ? least * kUnservedStretch : ranked;
-        fewest += least;
+        hops += chosen_.costs.TotalRow(s)[d];
+        fewest += shortest.TotalRow(s)[d];
       }
     return static_cast<double>(hops) <= kTreeStretch * static_cast<double>(fewest);
   }

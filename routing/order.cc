@@ -41,15 +41,15 @@ uint32_t CablesOf(const SwitchGraph& graph, uint32_t s) {
   return cables;
 }
 
-// The first leaf with at least half as many cables upwards as any: one that loses a few stays on
-// top, for another one there would mean another order.
+// The leaf with the most cables upwards.
 uint32_t BestLeaf(const SwitchGraph& graph, const Levels& levels) {
-  uint32_t most = 0;
-  for (uint32_t s = 0; s < graph.size(); ++s)
-    if (levels.rank[s] == 0) most = std::max(most, CablesOf(graph, s));
-  for (uint32_t s = 0; s < graph.size(); ++s)
-    if (levels.rank[s] == 0 && CablesOf(graph, s) * 2 >= most) return s;
-  return 0;
+  uint32_t best = kNone, most = 0;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    if (levels.rank[s] != 0) continue;
+    const uint32_t cables = CablesOf(graph, s);
+    if (best == kNone || cables > most) best = s, most = cables;
+  }
+  return best == kNone ? 0 : best;
 }
 
 // Evenly spaced members of a list.
@@ -120,80 +120,9 @@ std::vector<uint32_t> Summits(const SwitchGraph& graph, const Order& order) {
   return summits;
 }
 
-// Switches with a way up to `summit`, itself included, by number.
-std::vector<uint8_t> Below(const SwitchGraph& graph, const Order& order, uint32_t summit) {
-  std::vector<uint8_t> below(graph.size(), 0);
-  std::vector<uint32_t> stack{summit};
-  below[summit] = 1;
-  while (!stack.empty()) {
-    const uint32_t s = stack.back();
-    stack.pop_back();
-    for (uint32_t i = 0; i < graph.degree(s); ++i) {
-      const uint32_t head = graph.neighbor(s, i).head;
-      if (order[head] > order[s] || below[head]) continue;
-      below[head] = 1;
-      stack.push_back(head);
-    }
-  }
-  return below;
-}
-
-// The neighbour of a summit that may be turned to stand above it: it has a way up to somewhere
-// else, and none to the summit but the cables between them. kNone: there is none.
-uint32_t OtherWayUp(const SwitchGraph& graph, const Order& order, uint32_t summit,
-                    const std::vector<uint8_t>& below) {
-  uint32_t best = kNone;
-  for (uint32_t i = 0; i < graph.degree(summit); ++i) {
-    const uint32_t t = graph.neighbor(summit, i).head;
-    if (best != kNone && order[t] < order[best]) continue;
-    bool elsewhere = false, again = false;
-    for (uint32_t j = 0; j < graph.degree(t); ++j) {
-      const uint32_t up = graph.neighbor(t, j).head;
-      if (up == summit || order[up] < order[t]) continue;
-      (below[up] ? again : elsewhere) = true;
-    }
-    if (elsewhere && !again) best = t;
-  }
-  return best;
-}
-
-// Puts `above`, a neighbour of the summit, on top of it. Between the two, what has a way up to the
-// summit comes before all else.
-void Turn(Order& order, uint32_t summit, uint32_t above, const std::vector<uint8_t>& below) {
-  using Key = std::pair<bool, uint32_t>;  // Not below, old position.
-  const uint32_t lowest = order[above], highest = order[summit];
-  std::vector<std::pair<Key, uint32_t>> between;
-  for (uint32_t s = 0; s < order.size(); ++s)
-    if (order[s] >= lowest && order[s] <= highest)
-      between.push_back({{s == above || !below[s], order[s]}, s});
-  std::sort(between.begin(), between.end());
-  for (uint32_t i = 0; i < between.size(); ++i) order[between[i].second] = lowest + i;
-}
-
-// Gives each summit but the highest a way up, by turning the cables between it and one neighbour
-// round. Every way that rose and fell before still does: to the neighbour and on it fell, and now
-// rises first; what came from the neighbour falls now, as it did behind the summit. So the tables
-// for the order before need not be left at once (push_stages.h).
-Order Turned(const SwitchGraph& graph, Order order) {
-  bool turned = true;
-  for (uint32_t round = 0; turned && round < kMostMended; ++round) {
-    turned = false;
-    for (uint32_t summit : Summits(graph, order)) {
-      if (order[summit] + 1 == graph.size()) continue;
-      const std::vector<uint8_t> below = Below(graph, order, summit);
-      const uint32_t above = OtherWayUp(graph, order, summit, below);
-      if (above == kNone) continue;
-      Turn(order, summit, above, below);
-      turned = true;
-      break;
-    }
-  }
-  return order;
-}
-
 // Sinks each summit but the highest below its neighbours, so that it has a way up. No way between
 // others leads through it any more.
-Order Sunk(const SwitchGraph& graph, Order order) {
+Order Mended(const SwitchGraph& graph, Order order) {
   for (uint32_t round = 0; round < kMostMended; ++round) {
     const std::vector<uint32_t> summits = Summits(graph, order);
     if (summits.size() == 1) break;
@@ -209,10 +138,9 @@ Order Sunk(const SwitchGraph& graph, Order order) {
   return order;
 }
 
-// The cone of `first`, with cables turned round where it has lost some; where that is not enough,
-// the one with the fewest other summits of those of some leaves with the most cables up.
+// The cone with the fewest other summits, of those of some leaves with the most cables up.
 Order BestCone(const SwitchGraph& graph, const Levels& levels, uint32_t first) {
-  Order best = Turned(graph, ConeOrder(graph, levels, first));
+  Order best = ConeOrder(graph, levels, first);
   size_t fewest = Summits(graph, best).size();
   if (fewest == 1) return best;
   const uint32_t cables = CablesOf(graph, first);
@@ -220,14 +148,14 @@ Order BestCone(const SwitchGraph& graph, const Levels& levels, uint32_t first) {
   for (uint32_t s = 0; s < graph.size(); ++s)
     if (levels.rank[s] == 0 && CablesOf(graph, s) == cables) leaves.push_back(s);
   for (uint32_t leaf : Spread(leaves, kConesTried)) {
-    Order order = Turned(graph, ConeOrder(graph, levels, leaf));
+    Order order = ConeOrder(graph, levels, leaf);
     const size_t summits = Summits(graph, order).size();
     if (summits >= fewest) continue;
     fewest = summits;
     best = std::move(order);
     if (fewest == 1) break;
   }
-  return Sunk(graph, std::move(best));
+  return Mended(graph, std::move(best));
 }
 
 // Flow towards one destination switch, added to the load of each neighbour bundle.

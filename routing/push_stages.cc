@@ -121,8 +121,10 @@ class Stager {
   PushStages Run() {
     stages_.position = PositionsOf(input_.links, input_.desired);
     if (input_.before && input_.before->lanes > 1) stages_.position = nullptr;
-    const std::vector<uint64_t> turning = Turning(stages_.position, true);
+    FindClosed();
+    const std::vector<uint64_t> turning = Turning(stages_.position, closed_.empty());
     if (stages_.position && IsEmpty(turning)) return InOne(stages_.position.get());
+    if (stages_.position && OnlyEndsTurn(turning)) return MoveEndsApart(turning);
     if (input_.before && stages_.position && Hold(input_, *input_.before))
       stages_.old_position = PositionsOf(input_.links, *input_.before);
     if (stages_.old_position) MoveByOldOrder();
@@ -191,6 +193,61 @@ class Stager {
   }
   static bool IsEmpty(const std::vector<uint64_t>& masks) {
     return std::all_of(masks.begin(), masks.end(), [](uint64_t mask) { return mask == 0; });
+  }
+  // Switches that routes may not go through, by one of the two plans: its own LIDs end there, on
+  // ways that need not follow the order of what goes on.
+  void FindClosed() {
+    const LinkMap& links = input_.links;
+    std::vector<uint8_t> closed(links.size(), 0);
+    bool any = false;
+    for (uint32_t s = 0; s < links.size(); ++s) {
+      const bool now = links.IsAlive(s) && !input_.desired.HasRow(links.node(s));
+      const bool before =
+          input_.before && links.IsAlive(s) && !input_.before->HasRow(links.node(s));
+      if (now || before) any = true, closed[s] = now ? kClosed : kOpened;
+    }
+    if (any) closed_ = std::move(closed);
+  }
+  // LIDs of the switches that are closed or opened, of those that change.
+  uint64_t EndsOf(const BlockChange& group, uint8_t kind) const {
+    uint64_t ends = 0;
+    ForEachBit(group.lids, [&](uint32_t i) {
+      const LidPlace place = input_.links.place(group.block * Row::kBlock + i);
+      if (place.IsSwitch() && !place.IsNowhere() && closed_[place.at] == kind) ends |= Bit(i);
+    });
+    return ends;
+  }
+  // Whether nothing turns but what ends at such switches, and that not where they stand lowest.
+  bool OnlyEndsTurn(const std::vector<uint64_t>& turning) {
+    if (closed_.empty()) return false;
+    auto sunk = std::make_shared<std::vector<uint32_t>>(*stages_.position);
+    for (uint32_t s = 0; s < sunk->size(); ++s) (*sunk)[s] = closed_[s] ? 0 : (*sunk)[s] + 1;
+    stages_.sunk_position = std::move(sunk);
+    const std::vector<uint64_t> still = Turning(stages_.sunk_position, false);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      const uint64_t ends = EndsOf(groups_[g], kClosed) | EndsOf(groups_[g], kOpened);
+      if (turning[g] & (~ends | still[g])) return false;
+    }
+    return true;
+  }
+  // As long as nothing goes through them: before all else is written, or after.
+  PushStages MoveEndsApart(const std::vector<uint64_t>& turning) {
+    const auto move = [&](uint8_t kind) {
+      bool any = false;
+      for (size_t g = 0; g < groups_.size(); ++g)
+        if (const uint64_t lids = EndsOf(groups_[g], kind) & turning[g]) {
+          Move({g, lids}, stages_.sunk_position.get());
+          any = true;
+        }
+      return any;
+    };
+    stage_ += move(kOpened);
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (const uint64_t lids = groups_[g].lids & ~turning[g])
+        Move({g, lids}, stages_.position.get());
+    ++stage_;
+    move(kClosed);
+    return Finish(0);
   }
   PushStages InOne(const std::vector<uint32_t>* position) {
     for (const Unit& unit : Left()) Move(unit, position);
@@ -417,6 +474,8 @@ class Stager {
   const PushView& view_;
   mutable Parallel parallel_;
   std::vector<BlockChange> groups_;
+  static constexpr uint8_t kClosed = 1, kOpened = 2;
+  std::vector<uint8_t> closed_;  // [switch] Empty: none is.
   uint64_t steps_ = 0;
   uint16_t stage_ = 0;
   PushStages stages_;

@@ -9,6 +9,9 @@
 // as well; of the others those that follow neither are taken away where searching would take too
 // long.
 //
+// The LIDs of a switch that routes do not go through end there, on ways that need not follow the
+// order; they are written while nothing else goes through it.
+//
 // Entries that bring nothing home any more can be taken away without loss, and what leads to them
 // makes nobody wait then: that is tried before anything that works is taken away. So is writing one
 // LID in several stages, some of its switches in each, nearest to its owner first.
@@ -43,7 +46,8 @@ struct PushStages {
       return at.empty() || std::binary_search(at.begin(), at.end(), s);
     }
   };
-  std::shared_ptr<const std::vector<uint32_t>> old_position, position;  // For the parts.
+  // For the parts.
+  std::shared_ptr<const std::vector<uint32_t>> old_position, position, sunk_position;
   std::vector<Part> parts;                                              // By block, then stage.
   // By PushView::changed(): LIDs that nothing there arrives at before. Empty: nobody asked.
   std::vector<uint64_t> dead;

@@ -14,6 +14,7 @@
 #include "routing/channel_repair.h"
 #include "routing/node_name.h"
 #include "routing/parallel.h"
+#include "routing/turned_order.h"
 
 namespace fabricd::routing {
 namespace {
@@ -152,6 +153,8 @@ class Repairer {
     }
     view_.position.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s) view_.position[s] = order_[links_.node(s).value()];
+    if (options_.urgent || !TurnOrder(links_, view_.position)) return;
+    for (uint32_t s = 0; s < links_.size(); ++s) order_[links_.node(s).value()] = view_.position[s];
   }
 
   std::vector<uint32_t> ByDistance(const std::vector<uint32_t>& homeless) const {

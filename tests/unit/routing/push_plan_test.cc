@@ -363,75 +363,32 @@ ReplanResult Again(const FaultyFabric& faulty, const RoutingOptions& options,
   return Replan(input);
 }
 
-// The order for what is left keeps all ways of the order before.
-TEST(PushPlan, ATreeIsLedToTheIdealPlanAroundAnyLostCable) {
+// What the urgent plan leaves is served in an order that keeps all ways of the one before, also
+// where the switch on top has lost a cable.
+TEST(PushPlan, ATreeIsLedAroundAnyLostCableWithoutAGap) {
   const TestFabric intact = MakeFatTree(4, 3).Build();
   const RoutingOptions options = Only("fat_tree");
   const Intent none;
   const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
   ASSERT_NE(before, nullptr);
   const size_t cables = FaultyFabric(intact, 0).cables().size();
+  size_t turned = 0;
   for (size_t i = 0; i < cables; ++i) {
     SCOPED_TRACE(i);
     FaultyFabric faulty(intact, i);
     faulty.Cut(faulty.cables()[i]);
     faulty.Apply();
-    const ReplanResult result = Again(faulty, options, before, ReplanGoal::kIdeal);
-    ASSERT_TRUE(result.push.has_value());
-    EXPECT_FALSE(result.push->writes.empty());
-    EXPECT_TRUE(result.push->hitless) << result.push->why_not;
+    const ReplanResult urgent = Again(faulty, options, before, ReplanGoal::kUrgent);
+    const ReplanResult whole = Again(faulty, options, urgent.after, ReplanGoal::kWhole);
+    ASSERT_TRUE(urgent.push.has_value() && whole.push.has_value());
+    EXPECT_TRUE(urgent.push->hitless) << urgent.push->why_not;
+    EXPECT_TRUE(whole.push->hitless) << whole.push->why_not;
+    EXPECT_EQ(whole.reached, ReplanGoal::kWhole);
+    EXPECT_TRUE(whole.after->plan->pending.empty());
+    turned += whole.after->plan->order != before->plan->order;
   }
-}
-
-// Hosts reboot more often than anything else happens.
-TEST(Replan, WritesNothingForAHostThatGoesAndComesBack) {
-  for (const char* engine : {"fat_tree", "up_down"}) {
-    const RoutingOptions options = Only(engine);
-    const TestFabric intact = MakeFatTree(4, 3).Build();
-    const Intent none;
-    const auto ideal = Replan({*intact.snapshot, intact.lids, none, options}).after;
-    ASSERT_NE(ideal, nullptr);
-    fabric::SnapshotBuilder builder(*intact.snapshot);
-    std::vector<Lid> hosts;
-    for (uint16_t lid = 1; lid <= intact.lids.top().value(); ++lid)
-      if (!intact.snapshot->node(intact.lids.Owner(Lid(lid)).node)->IsSwitch())
-        hosts.push_back(Lid(lid));
-    const PortRef host = intact.lids.Owner(hosts.front());
-    const PortRef leaf = intact.snapshot->port(host)->peer;
-    builder.Unlink(leaf);
-    TestFabric now = intact;
-    now.snapshot = builder.Build();
-    auto state = ideal;
-    const auto step = [&](ReplanGoal goal) {
-      const Devices devices(*state->plan);
-      ReplanInput input{*now.snapshot, now.lids, none, options, state, goal};
-      input.applied = &devices.known();
-      const ReplanResult result = Replan(input);
-      EXPECT_EQ(result.reached, goal) << engine;
-      EXPECT_THAT(result.push->writes, ::testing::IsEmpty()) << engine;
-      state = result.after;
-    };
-    step(ReplanGoal::kWhole);
-    step(ReplanGoal::kIdeal);
-    EXPECT_THAT(state->plan->stale, ::testing::ElementsAre(hosts.front()));
-    builder.Link(leaf, host);
-    now.snapshot = builder.Build();
-    step(ReplanGoal::kWhole);
-    step(ReplanGoal::kIdeal);
-    EXPECT_THAT(state->plan->stale, ::testing::IsEmpty());
-    // Another one in its place gets no packets that are not its own.
-    builder.Unlink(leaf);
-    now.snapshot = builder.Build();
-    step(ReplanGoal::kWhole);
-    step(ReplanGoal::kIdeal);
-    const PortRef other = intact.lids.Owner(hosts.back());
-    builder.Unlink(other);
-    builder.Link(leaf, other);
-    now.snapshot = builder.Build();
-    const auto moved = Replan({*now.snapshot, now.lids, none, options, state}).after;
-    ASSERT_NE(moved, nullptr);
-    EXPECT_NE(moved->plan->EgressPort(leaf.node, hosts.front()), leaf.port.value()) << engine;
-  }
+  EXPECT_GT(turned, 0u);
+  EXPECT_LT(turned, cables / 2);
 }
 
 TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
