@@ -153,6 +153,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
+  if (programmer_) programmer_->OnRead(completion);
 }
 
 void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {

@@ -426,11 +426,14 @@ bool Programmer::FeedTables() {
   return true;
 }
 
+uint64_t Programmer::CookieOf(const Item& item) const {
+  return cookie_base_ | static_cast<uint64_t>(item.what) << 56 |
+         static_cast<uint64_t>(item.block) << 40 | static_cast<uint64_t>(item.port.value()) << 32 |
+         static_cast<uint64_t>(input_.run) << 24 | item.node.value();
+}
+
 void Programmer::Submit(mad::SmpRequest request, const Item& item) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(item.what) << 56 |
-                   static_cast<uint64_t>(item.block) << 40 |
-                   static_cast<uint64_t>(item.port.value()) << 32 |
-                   static_cast<uint64_t>(input_.run) << 24 | item.node.value();
+  request.cookie = CookieOf(item);
   ++outstanding_;
   if (request.method == wire::Method::kSet)
     devices_.SetBusy({item.node, item.port}, request.attribute);
@@ -604,6 +607,21 @@ bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
       PortConfig::ChangePhysicalState(*builder_.node(item.node), item.port, state);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
+}
+
+void Programmer::OnRead(const mad::Completion& completion) {
+  if (completion.attribute != wire::AttributeId::kSwitchInfo ||
+      completion.method != wire::Method::kGet || !IsOk(completion))
+    return;
+  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie)), 0, PortNum(0),
+                  What::kSwitchInfo};
+  if (!devices_.IsBusy({item.node, item.port}, completion.attribute)) return;
+  std::vector<mad::Completion> unsent;
+  engine_.CancelQueued(~uint64_t{0}, CookieOf(item), unsent);
+  if (unsent.empty()) return;
+  --outstanding_;
+  devices_.ClearBusy({item.node, item.port}, completion.attribute);
+  if (builder_.node(item.node) != nullptr) Send(item);
 }
 
 void Programmer::OnCompletion(const mad::Completion& completion) {

@@ -81,6 +81,8 @@ class Programmer {
   bool IsMine(const mad::Completion& completion) const {
     return static_cast<uint8_t>(completion.cookie >> 24) == input_.run;
   }
+  // Of anybody: what a switch has just told may be all that a Set still waits in the queue for.
+  void OnRead(const mad::Completion& completion);
   // Of a Programmer that is gone: what a table holds is known again, or may be written again.
   static void NoteLate(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
                        DeviceTable& devices);
@@ -153,6 +155,7 @@ class Programmer {
   // False: nothing to send for the item any more.
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
+  uint64_t CookieOf(const Item& item) const;
   static void NotePKeys(PortRef port, const mad::Completion& completion, DeviceTable& devices);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
