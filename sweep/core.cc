@@ -349,6 +349,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
     case Kind::kNothing: break;
     case Kind::kProgram: AssignLidsAndGo(now); break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
+    case Kind::kLookSoon: WantSweep(std::move(order.why)); break;
     case Kind::kStandBy: StandBy(now); break;
     case Kind::kWait:
       EndSweep(SweepKind::kHeavy, false, now);

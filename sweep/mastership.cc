@@ -71,6 +71,7 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
   if (smp.method == wire::Method::kGet) {
     send.push_back(mad::MakeSmpResponse(mad, response));
     if (state_ == SmState::kDiscovering) NoteAsker(smp);
+    if (IsStranger(smp, now)) return {Order::Kind::kLookSoon, "an SM that is not known asks"};
     return {};
   }
   const auto sent = wire::SmInfo::Decode(smp.data);
@@ -115,6 +116,18 @@ void Mastership::NoteAsker(const wire::Smp& request) {
   for (size_t hop = request.path->hops(); hop > 0; --hop)
     back = back.Then(PortNum(request.return_path[hop]));
   if (std::find(askers_.begin(), askers_.end(), back) == askers_.end()) askers_.push_back(back);
+}
+
+// A master that knows no other SM is asked by one: it came when traps were lost, or two parts of a
+// fabric have met and the other master waits for this one to hand over.
+bool Mastership::IsStranger(const wire::Smp& request, Instant now) {
+  const bool remote = request.path && request.path->hops() > 0;
+  const bool knows_any = std::any_of(others_.begin(), others_.end(), [this](const RemoteSm& sm) {
+    return sm.guid != local_port_.port_guid;
+  });
+  if (!IsMaster() || !remote || knows_any || now < next_stranger_) return false;
+  next_stranger_ = now + options_.sm.polling_timeout;  // A tool may ask, and ask again.
+  return true;
 }
 
 // ---- after a discovery

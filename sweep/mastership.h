@@ -25,11 +25,12 @@ class Mastership {
   struct Order {
     enum class Kind : uint8_t {
       kNothing,
-      kProgram,  // Master: assign LIDs, route, program.
-      kSweep,    // Discover anew; `why`.
-      kStandBy,  // Stop everything: another is master, or will be.
-      kWait,     // Master, but program nothing: a lower master has to hand over first.
-      kGiveUp,   // It cannot be decided now; `why`. Try again later.
+      kProgram,   // Master: assign LIDs, route, program.
+      kSweep,     // Discover anew; `why`.
+      kLookSoon,  // The same once what is under way has ended.
+      kStandBy,   // Stop everything: another is master, or will be.
+      kWait,      // Master, but program nothing: a lower master has to hand over first.
+      kGiveUp,    // It cannot be decided now; `why`. Try again later.
     };
     Kind kind = Kind::kNothing;
     std::string why;
@@ -70,6 +71,7 @@ class Mastership {
 
   Order OnHandoverRequest(Guid from);
   void NoteAsker(const wire::Smp& request);
+  bool IsStranger(const wire::Smp& request, Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
   bool MayHideAnSm(const Unread& unread) const;
   bool StartLook(const std::vector<Unread>& unread);
@@ -105,6 +107,7 @@ class Mastership {
   uint32_t vain_polls_ = 0;  // Of a lower master that stays master.
   bool poll_out_ = false;
   Instant next_poll_ = kNever;
+  Instant next_stranger_ = Instant::min();
 };
 
 }  // namespace fabricd::sweep
