@@ -32,6 +32,8 @@ enum class Breakage : uint8_t {
   kErrorLogged,           // Every sweep logs an ERROR.
   kAlwaysMaster,          // Every election is won.
   kNeverUp,               // The subnet never counts as up.
+  kBranchNotWritten,      // The first block of a multicast table counts as written but is not sent.
+  kTreesAtOnce,           // Multicast entries come before those that have to go first.
   kCount,
 };
 

@@ -440,6 +440,11 @@ void App::Carry(sweep::Effects effects, Instant now) {
       core_->Step(sweep::TablesOrdered{id, {}}, now);
     }
   }
+  if (effects.trees) {
+    const uint64_t id = effects.trees->id;
+    if (!compute_->Post([this, task = *std::move(effects.trees)] { PushAnswer(CarryOut(task)); }))
+      core_->Step(sweep::TreesReady{id, nullptr, "fabricd is stopping"}, now);
+  }
   if (effects.publish) {
     auto news = NewsOf(*view_.Get(), *effects.publish);
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));

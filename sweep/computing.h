@@ -9,6 +9,7 @@ namespace fabricd::sweep {
 
 PlanReady CarryOut(const ComputePlan& task);
 TablesOrdered CarryOut(const OrderTables& task);
+TreesReady CarryOut(const ComputeTrees& task);
 IntentJudged CarryOut(const JudgeIntent& task);
 
 }  // namespace fabricd::sweep

@@ -73,6 +73,8 @@ void Core::Step(Event event, Instant now) {
           remediation_.On(std::move(value), now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
+        } else if constexpr (std::is_same_v<T, TreesReady>) {
+          OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
           WantSweep("the configuration was changed");
@@ -272,6 +274,8 @@ void Core::Advance(Instant now) {
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
   else if (!wanted_reroute_.empty() && MaySurvey() && planner_.plan())
     Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
+  else if (MayMakeTrees())
+    StartTrees(now);
 }
 
 // ---- heavy sweep
@@ -342,7 +346,7 @@ void Core::FinishDiscovery(Instant now) {
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
   changed_ = changed_ || state != std::exchange(shown_state_, state);
-  if (order.tables_unknown) devices_.ForgetTables();
+  if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
@@ -447,10 +451,11 @@ void Core::StartProgramming(Instant now) {
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
   if (effects_.compute->check_cables) awaited_cables_ = id;
-  programmer_ = std::make_unique<Programmer>(
-      ProgrammerInput{snapshot_, lids_, local_, first_master_sweep_, scope_, ++run_,
-                      remediation_.intent().disabled, remediation_.intent().reenabled},
-      builder_, devices_, engine_, problems_, options_, CookieBase(Owner::kProgrammer));
+  effects_.compute->has_trees = !multicast_.plan()->empty();
+  multicast_.NoteQuestion(*effects_.compute);
+  trees_only_ = false;
+  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
+                                             problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   SetPhase(Phase::kProgramming);
 }
@@ -466,7 +471,10 @@ void Core::StartSettling(Instant now) {
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
+  const bool keeps_order = ready.keeps_order;
   if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
+  multicast_.NoteOrder(keeps_order);
+  if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
   if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);
   changed_ = true;
@@ -491,6 +499,7 @@ void Core::AdvanceProgramming(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
     effects_.order = planner_.AskOrder(next_id_++, devices_);
+  AdvanceTrees();
   if (programmer_->tables_done())
     Happen(reroute_.Finish(*programmer_, /*superseded=*/false, now, engine_.statistics()));
   using Stage = Programmer::Stage;
@@ -503,6 +512,8 @@ void Core::AdvanceProgramming(Instant now) {
 }
 
 void Core::FinishProgramming(Instant now) {
+  if (programmer_->trees_done()) multicast_.NoteDone();
+  if (std::exchange(trees_only_, false)) return FinishTrees(now);
   const std::unique_ptr<Programmer> done = std::move(programmer_);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)

@@ -89,6 +89,7 @@ class Core {
   void OnPlan(PlanReady ready, Instant now);
   void OnOrder(TablesOrdered ordered);
   void OnCables(CablesChecked checked);
+  void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
@@ -105,6 +106,11 @@ class Core {
   void StartSettling(Instant now);
   void AdvanceProgramming(Instant now);
   void FinishProgramming(Instant now);
+  bool MayMakeTrees() const;
+  void StartTrees(Instant now);
+  void AdvanceTrees();
+  void FinishTrees(Instant now);
+  ProgrammerInput InputOfProgrammer();
   void LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now);
 
   bool MaySurvey() const;
@@ -157,6 +163,7 @@ class Core {
   std::unique_ptr<LightSweep> light_;
   Suspects suspects_;
   std::unique_ptr<Survey> survey_;
+  bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
   bool holding_news_ = false;  // What the survey found waits for a plan that is being made.
   uint8_t run_ = 0;            // Of the programmer.
   // What the next programmer is to look at. nullopt: everything.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "routing/multicast_rows.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -159,6 +160,7 @@ void DeviceTable::Remove(NodeIndex node) {
 
 void DeviceTable::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
+  if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
   lanes_.Forget(node);
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
 }
@@ -213,10 +215,12 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
 void DeviceTable::LoseTrack() {
   busy_.clear();
   for (AppliedLft& lft : lfts_) lft.LandAll();
+  for (AppliedMft& mft : mfts_) mft.LandAll();
 }
 
 void DeviceTable::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
+  for (AppliedMft& mft : mfts_) mft.Forget();
   lanes_.Clear();
   settled_.clear();
 }
@@ -239,6 +243,26 @@ std::shared_ptr<const fabric::TablesByPort> DeviceTable::PortTables(
   lanes_version_ = lanes_.version();
   port_tables_ = std::move(made);
   return port_tables_;
+}
+
+AppliedMft& DeviceTable::Mft(NodeIndex node) {
+  if (node.value() >= mfts_.size()) mfts_.resize(node.value() + size_t{1});
+  return mfts_[node.value()];
+}
+
+const AppliedMft* DeviceTable::FindMft(NodeIndex node) const {
+  return node.value() < mfts_.size() ? &mfts_[node.value()] : nullptr;
+}
+
+routing::MulticastPlan DeviceTable::AppliedTrees() const {
+  std::vector<std::shared_ptr<const routing::MulticastRow>> rows;
+  for (const AppliedMft& mft : mfts_) rows.push_back(mft.Row());
+  return routing::PlanOfRows(std::move(rows));
+}
+
+bool DeviceTable::HasTrees() const {
+  return std::any_of(mfts_.begin(), mfts_.end(),
+                     [](const AppliedMft& mft) { return mft.HasEntries(); });
 }
 
 const DeviceTable::PKeyBlocks* DeviceTable::FindPKeys(PortRef port) const {

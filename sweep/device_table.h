@@ -18,6 +18,7 @@
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
 #include "routing/push_plan.h"
+#include "sweep/applied_mft.h"
 #include "sweep/lane_tables.h"
 #include "sweep/options.h"
 
@@ -126,6 +127,11 @@ class DeviceTable {
   }
 
   AppliedLft& Lft(NodeIndex node);
+  AppliedMft& Mft(NodeIndex node);
+  const AppliedMft* FindMft(NodeIndex node) const;
+  // What the switches hold for multicast, as far as it is known.
+  routing::MulticastPlan AppliedTrees() const;
+  bool HasTrees() const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Applied() const;
   AppliedLanes& lanes() { return lanes_; }
@@ -178,6 +184,7 @@ class DeviceTable {
   const SmOptions* options_;
   std::vector<Device> devices_;   // [NodeIndex]
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
+  std::vector<AppliedMft> mfts_;  // [NodeIndex]
   AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made anew.

@@ -149,7 +149,6 @@ struct ComputeTrees {
   std::shared_ptr<const fabric::MulticastGroups> groups;
   // Its trees are kept as far as they serve: those wanted before, or what the switches hold.
   std::shared_ptr<const routing::MulticastPlan> before;
-  int threads = 0;
 };
 // In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
 struct OrderTables {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast: which trees are wanted. It keeps the groups that Subnet Administration names and the
-// trees that were made of them (outside the core, by Effects::trees).
+// Multicast: which trees are wanted. It keeps the groups that Subnet Administration names, asks for
+// the trees that go with a unicast plan (outside the core, by Effects::trees) and keeps what came.
+// What is not proved never comes here.
+//
+// The first trees of a master start from what the switches hold, so that a restart, or a takeover
+// of tables that serve, moves nothing.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "sweep/device_table.h"
 #include "sweep/events.h"
+#include "sweep/problems.h"
 
 namespace fabricd::sweep {
 
@@ -19,10 +27,43 @@ class Multicast {
   void SetGroups(SharedGroups groups);
   const SharedGroups& groups() const { return groups_; }  // Never null.
   const SharedTrees& plan() const { return plan_; }       // Never null.
+  // One more than the highest block of MLIDs that groups take.
+  uint16_t blocks() const;
+  // The groups have changed since trees were last asked for.
+  bool HasNews() const { return has_news_; }
+
+  // What the unicast plan that is being made is made for. Whatever was asked before is void.
+  void NoteQuestion(const ComputePlan& question);
+  // Whether there is anything to make trees of, or to take away.
+  bool HasWork(const DeviceTable& devices) const;
+  ComputeTrees Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
+                   const DeviceTable& devices);
+  void Cancel() { awaited_.reset(); }
+  bool IsAwaited() const { return awaited_.has_value(); }
+  // The trees to be programmed; null: the answer to a question that is void.
+  SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
+                      ProblemList& problems);
+
+  // The unicast plan before and that to come have no order in common: all entries go first. Until
+  // NoteDone().
+  void NoteOrder(bool kept) { must_withdraw_ = must_withdraw_ || !kept; }
+  bool MustWithdraw() const { return must_withdraw_; }
+  // The tables are as wanted.
+  void NoteDone() { must_withdraw_ = false; }
+  // Another SM may have written: the next trees start from what is read.
+  void Forget();
 
  private:
+  void ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const;
+
   SharedGroups groups_;
   SharedTrees plan_;
+  bool has_plan_ = false;  // Of this master.
+  bool has_news_ = false, must_withdraw_ = false;
+  std::optional<uint64_t> awaited_;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  std::shared_ptr<const fabric::LidTable> lids_;
+  fabric::Intent intent_;
 };
 
 }  // namespace fabricd::sweep

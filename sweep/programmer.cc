@@ -46,6 +46,7 @@ std::string_view StageName(Programmer::Stage stage) {
     case Programmer::Stage::kSwitches: return "switches";
     case Programmer::Stage::kPorts: return "ports";
     case Programmer::Stage::kTables: return "forwarding tables";
+    case Programmer::Stage::kTrees: return "multicast tables";
     case Programmer::Stage::kReadLanes: return "reading lanes";
     case Programmer::Stage::kLanes: return "lanes";
     case Programmer::Stage::kHeld: return "held ports";
@@ -65,7 +66,10 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
       engine_(engine),
       problems_(problems),
       cookie_base_(cookie_base),
-      port_config_(options, input_.lids->Of(input_.local).base) {}
+      port_config_(options, input_.lids->Of(input_.local).base),
+      trees_(builder, devices) {
+  if (input_.trees_only) tables_ = Tables::kDone;
+}
 
 void Programmer::Start() { EnterStage(Stage::kReadTables); }
 
@@ -95,6 +99,10 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
     if (!completion.sent) return lft.Unsent(completion.modifier);
     lft.Landed(completion.modifier);
     if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
+  } else if (completion.attribute == wire::AttributeId::kMulticastForwardingTable) {
+    TreeProgrammer::NoteLate(node,
+                             {static_cast<uint16_t>(completion.cookie >> 40), port.port.value()},
+                             completion, devices);
   } else if (IsOk(completion) && builder.node(node) != nullptr) {
     if (completion.attribute == wire::AttributeId::kPortInfo)
       builder.SetPortInfo(port, wire::PortInfo::Decode(completion.response.data));
@@ -114,9 +122,10 @@ void Programmer::NotePKeys(PortRef port, const mad::Completion& completion, Devi
 // What a device that took long has to be told first differs: where everything is to be looked at,
 // ports are configured while the plan is computed.
 Programmer::Stage Programmer::StageAfter(Stage stage) const {
+  if (input_.trees_only) return stage == Stage::kReadTables ? Stage::kTrees : Stage::kDone;
   if (input_.scope) {
     if (stage == Stage::kSwitches) return Stage::kTables;
-    if (stage == Stage::kTables) return Stage::kPorts;
+    if (stage == Stage::kTrees) return Stage::kPorts;
     if (stage == Stage::kPorts) return Stage::kReadLanes;
   }
   return static_cast<Stage>(static_cast<uint8_t>(stage) + 1);
@@ -145,6 +154,7 @@ void Programmer::EnterStage(Stage stage) {
     case Stage::kSwitches: ListSwitches(); break;
     case Stage::kPorts: ListPorts(); break;
     case Stage::kTables: break;  // Listed once the plan is there.
+    case Stage::kTrees: break;   // The same for the trees.
     case Stage::kReadLanes: ListReadLanes(); break;
     case Stage::kLanes: ListLanes(); break;
     case Stage::kHeld: ListHeld(); break;
@@ -166,6 +176,7 @@ void Programmer::ListReadTables() {
     if (node.switch_info->linear_fdb_top == 0 || anothers) {
       applied.Forget();
       devices_.lanes().Forget(node.index);
+      devices_.Mft(node.index).Forget();
     }
     if (node.switch_info->linear_fdb_top == 0) return;
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
@@ -173,6 +184,7 @@ void Programmer::ListReadTables() {
         items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
   });
   Stripe();
+  trees_.ListReads(*input_.snapshot, input_.multicast_blocks);
 }
 
 void Programmer::ListSwitches() {
@@ -361,14 +373,18 @@ bool Programmer::IsLinkReady(const fabric::Node& node, const fabric::Port& port)
   auto has_lid = [&](const fabric::Node& end, PortRef ref) {
     return end.IsSwitch() || input_.lids->Of(ref).base;
   };
-  return port.IsUp() && peer.IsUp() && !unconfigured_.contains(self) &&
+  return port.IsUp() && peer.IsUp() && !trees_.IsUnsafe(node.index) &&
+         !trees_.IsUnsafe(peer_node->index) && !unconfigured_.contains(self) &&
          !unconfigured_.contains(port.peer) && has_lid(node, self) &&
          has_lid(*peer_node, port.peer);
 }
 
 void Programmer::Feed() {
   while (!done()) {
-    if (!(stage_ == Stage::kTables ? FeedTables() : FeedItems())) return;
+    const bool ended = stage_ == Stage::kTables  ? FeedTables()
+                       : stage_ == Stage::kTrees ? FeedTrees()
+                                                 : FeedItems();
+    if (!ended) return;
     EnterStage(StageAfter(stage_));
   }
 }
@@ -393,12 +409,67 @@ bool Programmer::FeedItems() {
     else
       Send(item);
   }
-  return next_ == items_.size() && outstanding_ == 0 && deferred_.empty();
+  if (stage_ == Stage::kReadTables) SubmitTrees();
+  return next_ == items_.size() && outstanding_ == 0 && deferred_.empty() &&
+         (stage_ != Stage::kReadTables || trees_.done());
+}
+
+void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees) {
+  if (trees) trees_.Write(std::move(trees), *input_.snapshot);
+  trees_known_ = true;
+}
+
+// Those of switches that answer nothing are given up at once.
+void Programmer::SubmitTrees() {
+  while (engine_.queued() < kReady) {
+    auto request = trees_.Next();
+    if (!request) return;
+    const Item item{request->node, request->tag.block, PortNum(request->tag.kind_and_position),
+                    What::kTree};
+    if (builder_.node(item.node) != nullptr && !silent_.contains(RouteOf(item))) {
+      Submit(std::move(request->smp), item);
+      continue;
+    }
+    trees_.OnCompletion(item.node, request->tag, nullptr);
+    ++tree_failures_, ++failures_;
+    undone_.insert(item.node);
+  }
+}
+
+// True: the stage has ended.
+bool Programmer::FeedTrees() {
+  if (plan_ != nullptr && !trees_known_) return false;
+  if (plan_ != nullptr) SubmitTrees();
+  return outstanding_ == 0 && (plan_ == nullptr || trees_.done());
+}
+
+// True: nothing is left that is to go before the plan is written.
+bool Programmer::FeedWithdrawal() {
+  if (withdrawal_ == Withdrawal::kNone) return true;
+  if (withdrawal_ == Withdrawal::kWanted) trees_.Withdraw(*input_.snapshot);
+  withdrawal_ = Withdrawal::kUnderWay;
+  SubmitTrees();
+  if (!trees_.done()) return false;
+  withdrawal_ = Withdrawal::kNone;
+  return true;
+}
+
+size_t Programmer::stage_total() const {
+  return stage_ == Stage::kTables  ? push_.size()
+         : stage_ == Stage::kTrees ? trees_.size()
+                                   : items_.size();
+}
+
+size_t Programmer::stage_position() const {
+  return stage_ == Stage::kTables  ? push_.sent()
+         : stage_ == Stage::kTrees ? trees_.position()
+                                   : next_;
 }
 
 // Tables that were never read carry nothing: they are written in any order.
 void Programmer::ListTables() {
   if (stage_ != Stage::kTables || !plan_known_ || tables_ != Tables::kUnlisted) return;
+  if (!FeedWithdrawal()) return;
   std::vector<routing::TableWrite> writes;
   if (plan_ != nullptr) writes = ListDifferences();
   const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
@@ -461,7 +532,8 @@ bool Programmer::Send(const Item& item) {
     }
     case What::kPKeys: return SendPKeys(item);
     case What::kConfigure: return SendConfigure(item);
-    case What::kBlock: break;  // FeedTables()
+    case What::kBlock:
+    case What::kTree: break;  // FeedTables(), SubmitTrees()
     case What::kArm: return SendState(item, wire::PortState::kArmed);
     case What::kActivate: return SendState(item, wire::PortState::kActive);
     case What::kDisable: return SendPhysical(item, wire::PortPhysicalState::kDisabled);
@@ -639,6 +711,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     completion.sent ? lft.Landed(item.block) : lft.Unsent(item.block);
   }
   const bool is_gone = builder_.node(item.node) == nullptr;
+  if (item.what == What::kTree) OnTree(item, completion);
   if (is_gone || !IsOk(completion)) {
     if (item.what == What::kBlock) push_.OnAnswer(item.node, item.block, false);
     if (is_gone) {
@@ -675,7 +748,16 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     case What::kDisable:
     case What::kEnable:
     case What::kReread: OnPortInfo(item, completion); break;
+    case What::kTree: break;
   }
+}
+
+void Programmer::OnTree(const Item& item, const mad::Completion& completion) {
+  using Answer = TreeProgrammer::Answer;
+  const Answer answer =
+      trees_.OnCompletion(item.node, {item.block, item.port.value()}, &completion);
+  tree_failures_ += answer != Answer::kTaken;
+  if (answer == Answer::kRefused) NoteContradiction(item, completion);
 }
 
 // A device that answers a Set with other values than those it was given may show old ones for a
@@ -722,7 +804,7 @@ void Programmer::OnLaneTable(const Item& item, const mad::Completion& completion
 void Programmer::NoteContradiction(const Item& item, const mad::Completion& completion) {
   ++failures_;
   undone_.insert(item.node);
-  problems_.Add("SetRefused", NameOf(item.node, item.port),
+  problems_.Add("SetRefused", NameOf(item.node, item.what == What::kTree ? PortNum(0) : item.port),
                 fmt::format("answers Set {} {} with other values",
                             wire::AttributeName(completion.attribute), completion.modifier));
 }
@@ -796,7 +878,7 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
   if (item.what == What::kConfigure || state) unconfigured_.insert({item.node, item.port});
   problems_.Add(
       completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
-      NameOf(item.node, item.port),
+      NameOf(item.node, item.what == What::kTree ? PortNum(0) : item.port),
       fmt::format("{} {}: {}", wire::MethodName(completion.method),
                   wire::AttributeName(completion.attribute), WhyNot(completion)));
 }

@@ -8,11 +8,12 @@
 //
 // Stages, each ended by the last answer of its writes:
 //   kReadTables  LFT blocks up to LinearFDBTop that are not known: another SM's, or written by a
-//                Set whose answer was lost
+//                Set whose answer was lost; multicast blocks likewise (tree_programmer.h)
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
 //   kPorts       P_Keys, PortInfo: LID, link parameters
 //   kTables      LFT blocks in the order of the PushPlan; waits here for the plan. With a scope it
 //                comes before kPorts: traffic waits for tables, not for ports that come up
+//   kTrees       multicast tables of the trees that go with the plan; waits here for them
 //   kReadLanes   a plan of several lanes: mappings and arbitration that are not known
 //   kLanes       the same: SLtoVLMappingTables, VLArbitrationTables
 //   kHeld        PortInfo: ports that holds keep down, or have let go, once no table leads there
@@ -34,6 +35,7 @@
 #include "sweep/port_config.h"
 #include "sweep/problems.h"
 #include "sweep/table_push.h"
+#include "sweep/tree_programmer.h"
 
 namespace fabricd::sweep {
 
@@ -47,6 +49,8 @@ struct ProgrammerInput {
   uint8_t run = 0;  // Tells completions of this Programmer from those of the one before.
   // Sorted, of switches: to be down, and to be up again.
   std::vector<PortRef> disabled, reenabled;
+  uint16_t multicast_blocks = 0;  // One more than the highest block of MLIDs that groups take.
+  bool trees_only = false;        // kReadTables and kTrees alone: the plan stands.
 };
 
 class Programmer {
@@ -56,6 +60,7 @@ class Programmer {
     kSwitches,
     kPorts,
     kTables,
+    kTrees,
     kReadLanes,
     kLanes,
     kHeld,
@@ -76,6 +81,13 @@ class Programmer {
   // to be written before SetPush() says in which order.
   bool NeedsPush();
   void SetPush(routing::PushPlan push);
+  // Takes all multicast entries away before the plan is written: they may not fit both it and the
+  // one before. REQUIRES: before SetPlan().
+  void WithdrawTrees() { withdrawal_ = Withdrawal::kWanted; }
+  // In kTrees, with a plan, and without the trees that go with it.
+  bool NeedsTrees() const { return stage_ == Stage::kTrees && plan_ && !trees_known_; }
+  // Null: what the tables hold may stay.
+  void SetTrees(std::shared_ptr<const routing::MulticastPlan> trees);
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
   bool IsMine(const mad::Completion& completion) const {
@@ -98,10 +110,13 @@ class Programmer {
   // Ports came up or went down, or switches started anew, behind the discovery's back: their nodes
   // have to be looked at.
   const absl::flat_hash_set<NodeIndex>& changed_meanwhile() const { return changed_meanwhile_; }
-  size_t stage_total() const { return stage_ == Stage::kTables ? push_.size() : items_.size(); }
-  size_t stage_position() const { return stage_ == Stage::kTables ? push_.sent() : next_; }
+  size_t stage_total() const;
+  size_t stage_position() const;
   // All table writes are acknowledged, or have failed.
   bool tables_done() const { return tables_ == Tables::kDone; }
+  // All multicast entries are as wanted. REQUIRES: done().
+  bool trees_done() const { return trees_known_ && tree_failures_ + trees_.failures() == 0; }
+  size_t tree_blocks_written() const { return trees_.blocks_written(); }
   size_t blocks_written() const { return blocks_written_; }
   size_t switches_written() const { return written_.size(); }
   // Nodes with a write that was not confirmed.
@@ -123,7 +138,8 @@ class Programmer {
     kReadArbitration,
     kArbitration,
     kDisable,
-    kEnable
+    kEnable,
+    kTree  // `port` and `block` are a TreeProgrammer::Tag.
   };
   struct Item {
     NodeIndex node;
@@ -138,6 +154,9 @@ class Programmer {
   void ForEachInScope(Visit&& visit) const;
   bool FeedItems();
   bool FeedTables();
+  bool FeedTrees();
+  bool FeedWithdrawal();
+  void SubmitTrees();
   void ListTables();
   std::vector<routing::TableWrite> ListDifferences() const;
   wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
@@ -168,6 +187,7 @@ class Programmer {
   void OnBlock(const Item& item, const mad::Completion& completion);
   void NoteContradiction(const Item& item, const mad::Completion& completion);
   void OnLaneTable(const Item& item, const mad::Completion& completion);
+  void OnTree(const Item& item, const mad::Completion& completion);
   void OnSwitchInfo(const Item& item, const mad::Completion& completion);
   void OnPortInfo(const Item& item, const mad::Completion& completion);
   void OnStartedAnew(NodeIndex node);
@@ -192,6 +212,10 @@ class Programmer {
   bool plan_known_ = false;
   TablePush push_;
   enum class Tables : uint8_t { kUnlisted, kNeedPush, kPushing, kDone } tables_ = Tables::kUnlisted;
+  TreeProgrammer trees_;
+  bool trees_known_ = false;
+  enum class Withdrawal : uint8_t { kNone, kWanted, kUnderWay } withdrawal_ = Withdrawal::kNone;
+  size_t tree_failures_ = 0;
   size_t blocks_written_ = 0;
   absl::flat_hash_set<NodeIndex> written_, undone_;
   Stage stage_ = Stage::kReadTables;

@@ -69,6 +69,15 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
                       fabric_.device(flying.device)->description()));
 }
 
+// A switch without a LinearFDBTop, or without a LID, says that it has started anew: what it told
+// before of its tables may be out of date.
+bool Watch::SaysTablesAreLost(const Key& key, const wire::SmpData& data) const {
+  if (key.attribute == wire::AttributeId::kSwitchInfo)
+    return wire::SwitchInfo::Decode(data).linear_fdb_top == 0;
+  return key.attribute == wire::AttributeId::kPortInfo && key.port == PortNum(0) &&
+         fabric_.device(key.node)->IsSwitch() && !wire::PortInfo::Decode(data).lid;
+}
+
 void Watch::OnDelivery(const Delivery& delivery) {
   const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
   if (mad == nullptr || mad->agent != mad::Agent::kSmpDirected) return;
@@ -88,12 +97,11 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (mad->kind == mad::IncomingMad::Kind::kReceived) {
     const auto [key, data] = asked->second;
     program.told[key] = data;
-    // A switch without a LinearFDBTop says that it has lost its tables, whatever it told before.
-    if (key.attribute == wire::AttributeId::kSwitchInfo &&
-        wire::SwitchInfo::Decode(data).linear_fdb_top == 0)
+    if (SaysTablesAreLost(key, data))
       absl::erase_if(program.told, [node = key.node](const auto& told) {
         return told.first.node == node &&
-               told.first.attribute == wire::AttributeId::kLinearForwardingTable;
+               (told.first.attribute == wire::AttributeId::kLinearForwardingTable ||
+                told.first.attribute == wire::AttributeId::kMulticastForwardingTable);
       });
   }
   program.answers.erase(asked);

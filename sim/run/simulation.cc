@@ -34,7 +34,7 @@ void Simulation::Start(size_t number) {
   std::vector<sweep::LidRecord> records;
   for (const auto& [guid, record] : manager.durable) records.push_back(record);
   manager.core = std::make_unique<sweep::Core>(manager.options, local, std::move(records),
-                                               *manager.holds.LoadHolds());
+                                               *manager.holds.LoadHolds(), manager.groups);
   manager.core->Step(sweep::StartEvent{}, now_);
   Carry(manager);
 }
@@ -122,6 +122,10 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
   if (effects.order) {
     Enter(Part::kRouting);
     manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.order)});
+  }
+  if (effects.trees) {
+    Enter(Part::kRouting);
+    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.trees)});
   }
   for (auto& event : effects.events) manager.events.push_back(std::move(event));
   Enter(Part::kCore);

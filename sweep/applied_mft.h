@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// AppliedMft: one switch's MulticastForwardingTable as confirmed, by AppliedLft's rules: a block is
+// known only between the GetResp that showed it and the next Set of it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "routing/multicast_plan.h"
+
+namespace fabricd::sweep {
+
+class AppliedMft {
+ public:
+  using Block = routing::MulticastBlock;
+  using Place = routing::MulticastPlace;
+
+  // The table is lost, or another SM may have written: nothing is known. What is in flight stays
+  // so.
+  void Forget();
+
+  bool Knows(Place place) const;
+  // What is in the block for sure, and what may be: equal where it is known. A block that was never
+  // read may hold anything.
+  Block Surely(Place place) const;
+  Block Possibly(Place place) const;
+  // Whether anything may be in the table that is known of: false for one that is empty or unread.
+  bool HasEntries() const;
+  // The places of which anything is known, or that a Set may be changing.
+  const auto& blocks() const { return blocks_; }
+  // What is known, for plans to start from; null: nothing.
+  std::shared_ptr<const routing::MulticastRow> Row() const;
+
+  void Confirm(Place place, const Block& block);
+  void Sent(Place place, const Block& block);
+  void Landed(Place place);  // Answered or given up.
+  void Unsent(Place place);  // It did not leave after all.
+  bool IsInFlight(Place place) const;
+  // What was sent last. REQUIRES: Sent(), and nothing confirmed since.
+  const Block& InFlight(Place place) const { return blocks_.at(place).flight->bytes; }
+  void LandAll();
+
+ private:
+  struct State {
+    std::optional<Block> held;  // nullopt: not known, or never read.
+    // Of a Set that was not answered (yet).
+    struct Flight {
+      Block bytes{};
+      std::optional<Block> before;
+      bool landed = false;
+    };
+    std::optional<Flight> flight;
+  };
+  const State* Find(Place place) const;
+
+  std::map<Place, State> blocks_;
+};
+
+}  // namespace fabricd::sweep
