@@ -14,6 +14,7 @@
 #include "sim/run/draw.h"
 #include "sim/run/fault_injector.h"
 #include "sim/run/mad_watch.h"
+#include "sim/run/members.h"
 #include "sim/run/observers.h"
 #include "sim/run/operators.h"
 #include "sim/run/places.h"
@@ -52,6 +53,8 @@ constexpr const char* kCheckers[] = {
     "transient cut",
     "transient credit loop",
     "holds",
+    "multicast loop",
+    "multicast",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -107,14 +110,15 @@ class Run {
               {.note = [this](const auto& text) { Note(text); },
                .on_start = [this](size_t manager) { OnStart(manager); },
                .on_finished = [this](const auto& finished) { operators_.OnFinished(finished); }}),
-        operators_(
-            simulation_, places_, drawn_, rng_,
-            {.note = [this](const auto& text) { Note(text); },
-             .on_unwanted = [this](PortRef port) { table_watch_.SetUnwanted(port, true); }}) {
+        operators_(simulation_, places_, drawn_, rng_,
+                   {.note = [this](const auto& text) { Note(text); },
+                    .on_unwanted = [this](PortRef port) { table_watch_.SetUnwanted(port, true); }}),
+        members_(simulation_, drawn_, options.seed, [this](const auto& text) { Note(text); }) {
     result_.drawn = drawn_;
     observers_.Add(&watch_);
     observers_.Add(&injector_);
     if (options.watch_tables && IsTableWatchFair(drawn_)) observers_.Add(&table_watch_);
+    if (Count(drawn_.groups) > 0) observers_.Add(&members_);
     simulation_.fabric().SetObserver(&observers_);
   }
 
@@ -128,9 +132,11 @@ class Run {
     cast_.PlanKills();
     injector_.PlanPartitions();
     operators_.Plan();
+    members_.Plan();
     LiveThroughFaults();
     injector_.Stop();
     operators_.Stop();
+    members_.Stop();
     cast_.StopKills();
     Settle();
     if (cast_.HasForeignMaster()) {
@@ -250,6 +256,7 @@ class Run {
     FailAll("loops", Loops(fabric));
     FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Isolated()));
     FailAll("holds", operators_.Findings(*master));
+    FailAll("multicast", members_.Findings(*master, operators_.Isolated()));
     FailAll("P_Keys", PKeyFaults(fabric));
   }
 
@@ -272,6 +279,7 @@ class Run {
     table_watch_.Look();
     for (const std::string& fault : watch_.faults()) Fail(fault);
     for (const std::string& finding : table_watch_.findings()) Fail(finding);
+    for (const std::string& loop : members_.loops()) Fail(loop);
     for (size_t i = 0; i < simulation_.manager_count(); ++i)
       for (const auto& record : simulation_.manager(i).log)
         if (record.level == sweep::LogLevel::kError) Fail("ERROR in the log: " + record.text);
@@ -295,6 +303,7 @@ class Run {
   FaultInjector injector_;
   Cast cast_;
   Operators operators_;
+  Members members_;
   Instant two_masters_since_ = kNever;
 };
 

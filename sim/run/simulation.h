@@ -39,11 +39,12 @@ class Actor {
 struct Manager {
   PortRef host;
   sweep::CoreOptions options;
-  std::unique_ptr<sweep::Core> core;              // Null: not running.
-  std::map<Guid, sweep::LidRecord> durable;       // By port GUID, as SQLite keeps them.
-  store::MemoryStore holds;                       // What is durable of holds.
-  std::shared_ptr<const sweep::FabricView> view;  // The last one published.
-  std::vector<sweep::LogRecord> log;              // Of all its lives.
+  std::unique_ptr<sweep::Core> core;                      // Null: not running.
+  std::map<Guid, sweep::LidRecord> durable;               // By port GUID, as SQLite keeps them.
+  store::MemoryStore holds;                               // What is durable of holds.
+  std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
+  std::shared_ptr<const sweep::FabricView> view;          // The last one published.
+  std::vector<sweep::LogRecord> log;                      // Of all its lives.
   std::vector<sweep::FinishedCommand> finished;
   std::vector<fabric::FabricEvent> events;  // Of all its lives.
   uint64_t mads_sent = 0;                   // In all its lives.
