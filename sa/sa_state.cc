@@ -275,9 +275,11 @@ void SaState::Tell(std::vector<GroupNews> news) {
   }
 }
 
+// Only to whom it was answered that he is subscribed, or is being answered.
 void SaState::Report(const NoticeFact& fact) {
+  if (published_ == nullptr) return;
   const auto shared = std::make_shared<const NoticeFact>(fact);
-  for (const ReportTarget& target : subscriptions_.TargetsOf(*view_, fact))
+  for (const ReportTarget& target : TargetsOf(*view_, *published_->subscriptions, fact))
     reporter_.Add(target, shared);
 }
 

@@ -147,19 +147,20 @@ void SubscriptionTable::DropTarget(const ReportTarget& target, RowChanges& rows)
           [&](const Subscription& subscription) { return subscription.target.qpn == target.qpn; });
 }
 
-std::vector<ReportTarget> SubscriptionTable::TargetsOf(const SaView& view,
-                                                       const NoticeFact& fact) const {
+std::vector<ReportTarget> TargetsOf(const SaView& view,
+                                    const ClientState::Subscriptions& subscriptions,
+                                    const NoticeFact& fact) {
   std::vector<ReportTarget> targets;
-  for (const auto& [key, subscription] : subscriptions_) {
+  for (const Subscription& subscription : subscriptions) {
     if (!Wants(subscription, fact) || !MayBeTold(view, subscription, fact)) continue;
     const auto is_same = [&](const ReportTarget& target) {
       return target.gid == subscription.target.gid && target.qpn == subscription.target.qpn;
     };
     // Those of one port lie together.
-    if (std::none_of(
-            targets.rbegin(),
-            targets.rbegin() + static_cast<ptrdiff_t>(std::min(targets.size(), kMostOfPort)),
-            is_same))
+    if (std::none_of(targets.rbegin(),
+                     targets.rbegin() + static_cast<ptrdiff_t>(std::min(
+                                            targets.size(), SubscriptionTable::kMostOfPort)),
+                     is_same))
       targets.push_back(subscription.target);
   }
   return targets;

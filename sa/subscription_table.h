@@ -28,6 +28,11 @@ struct NoticeFact {
   friend bool operator==(const NoticeFact&, const NoticeFact&) = default;
 };
 
+// Where a notice goes: each target once.
+std::vector<ReportTarget> TargetsOf(const SaView& view,
+                                    const ClientState::Subscriptions& subscriptions,
+                                    const NoticeFact& fact);
+
 class SubscriptionTable {
  public:
   static constexpr size_t kMostOfPort = 128, kMost = 262'144;
@@ -42,9 +47,6 @@ class SubscriptionTable {
   // Those of a port that is gone, or of one target there that does not answer.
   void DropPort(Gid port, RowChanges& rows);
   void DropTarget(const ReportTarget& target, RowChanges& rows);
-
-  // Where a notice goes: each target once.
-  std::vector<ReportTarget> TargetsOf(const SaView& view, const NoticeFact& fact) const;
 
   size_t size() const { return subscriptions_.size(); }
   std::vector<Gid> Ports() const;

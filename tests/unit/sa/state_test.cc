@@ -73,7 +73,7 @@ class StateTest : public ::testing::Test {
       for (const Member& member : group->members) guids.push_back(member.gid.guid());
     return guids;
   }
-  uint16_t Subscribe(size_t host, uint16_t trap, bool subscribe = true) {
+  static wire::InformInfo Subscription(uint16_t trap, bool subscribe = true) {
     wire::InformInfo info;
     info.is_generic = 1;
     info.subscribe = subscribe;
@@ -81,7 +81,10 @@ class StateTest : public ::testing::Test {
     info.type = 0xFFFF;
     info.trap_number = trap;
     info.producer_type = 0xFFFFFF;
-    return shell.Set(info, 0, LidOf(host)).status();
+    return info;
+  }
+  uint16_t Subscribe(size_t host, uint16_t trap, bool subscribe = true) {
+    return shell.Set(Subscription(trap, subscribe), 0, LidOf(host)).status();
   }
   static std::vector<uint16_t> TrapsOf(const std::vector<mad::OutgoingMad>& reports) {
     std::vector<uint16_t> traps;
@@ -491,6 +494,20 @@ TEST_F(StateTest, NothingIsAnsweredOrShownBeforeItIsDurable) {
   shell.FinishWrite();
   EXPECT_THAT(shell.arrived, SizeIs(2));
   EXPECT_THAT(MembersOf(kMgid), SizeIs(2));
+}
+
+TEST_F(StateTest, WhoWaitsToBeSubscribedIsNotToldYet) {
+  shell.disk_waits = true;
+  shell.Set(Membership(kOther, kMgid), kCreateMask, LidOf(kOther));
+  shell.Set(Subscription(66), 0, LidOf(kHost));
+  shell.FinishWrite();
+  EXPECT_THAT(shell.arrived, SizeIs(1));
+  EXPECT_THAT(shell.reports, IsEmpty()) << "of the group, before the answer";
+  shell.Set(Membership(kOther, {kMgid.prefix, 2}), kCreateMask, LidOf(kOther));
+  shell.FinishWrite();
+  EXPECT_THAT(shell.reports, IsEmpty());
+  shell.FinishWrite();
+  EXPECT_THAT(TrapsOf(shell.reports), ElementsAre(66));
 }
 
 TEST_F(StateTest, AWriteThatFailsIsBusyAndTriedAgain) {
