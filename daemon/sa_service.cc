@@ -19,13 +19,15 @@
 namespace fabricd::daemon {
 namespace {
 
-constexpr size_t kRequests = 16384, kShare = 1024;
+constexpr size_t kRequests = 65536, kShare = 1024;
 // Taken by a thread in one go: few enough that the others find work too.
 constexpr size_t kBatch = 8;
 // The largest request there is, a MultiPathRecord with all the GIDs that its counts can say, takes
 // 8 KiB. What is larger is none, and would only fill the queue.
 constexpr size_t kLongestRequest = 16384;
 constexpr size_t kMethodAt = 3;
+// After that a new snapshot counts more than a plan that stands.
+constexpr std::chrono::seconds kLongestPassedOver{10};
 constexpr uint32_t kGsiQKey = 0x80010000;
 
 int ThreadsOf(int wanted) {
@@ -164,9 +166,13 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
   newest_came_.notify_one();
 }
 
-// Views of which nothing that is answered has changed are passed over.
+// Views of which nothing that is answered has changed are passed over. So are those whose plan
+// still may lead over links that have gone, unless that goes on for long: an answer that will be
+// right with the next plan is better than none.
 void SaService::MakeViews() {
   sa::ViewInput last;
+  using Clock = std::chrono::steady_clock;
+  auto passed_over = Clock::time_point::max();  // The first since a view.
   bool was_settled = false;
   for (;;) {
     std::shared_ptr<const sweep::FabricView> view;
@@ -177,7 +183,17 @@ void SaService::MakeViews() {
       view = std::move(newest_);
     }
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
-    if (!input) continue;
+    if (!input) {  // What it was when this was the master is not what it will be then.
+      view_.Set(nullptr);
+      last = {};
+      continue;
+    }
+    if (!view->plan_stands && view_.Get() != nullptr) {
+      const auto now = Clock::now();
+      passed_over = std::min(passed_over, now);
+      if (now - passed_over < kLongestPassedOver) continue;
+    }
+    passed_over = Clock::time_point::max();
     const bool settled = view->phase == sweep::Phase::kIdle && view->sweeps_done > 0;
     if (*input == last && settled == was_settled) continue;
     if (*input != last) {

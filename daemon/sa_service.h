@@ -3,7 +3,7 @@
 // answer, and sends on the transport's SA agent itself; the core is not involved.
 //
 //   rx threads ── SourceQueue ──► pool (2-8 threads) ── transport
-//       capacity 16,384, 1,024 of one source LID: beyond that BUSY is answered at once
+//       capacity 65,536, 1,024 of one source LID: beyond that BUSY is answered at once
 //       Requests that change what clients leave go on to SaKeeper (sa_keeper.h).
 //   core ── latest FabricView ──► view thread ── Published<SaView> ──► pool
 //       capacity 1: a newer view replaces one that waits

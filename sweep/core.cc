@@ -803,6 +803,8 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->snapshot = snapshot_;
   view->lids = lids_;
   view->plan = planner_.plan();
+  view->plan_stands = view->plan != nullptr && !planner_.AwaitsPlan() &&
+                      phase_ != Phase::kElecting && phase_ != Phase::kAssigningLids;
   view->groups = multicast_.groups();
   view->multicast = multicast_.plan();
   view->chain = planner_.chain();

@@ -88,6 +88,8 @@ struct FabricView {
       snapshot;                                      // Never null; empty before the first sweep.
   std::shared_ptr<const fabric::LidTable> lids;      // Never null.
   std::shared_ptr<const routing::RoutingPlan> plan;  // Null before the first plan.
+  // False: the plan is of an earlier snapshot, and one for this is on its way.
+  bool plan_stands = false;
   // Never null. The groups that trees were made for, and the trees: as wanted, like `plan`.
   std::shared_ptr<const fabric::MulticastGroups> groups;
   std::shared_ptr<const routing::MulticastPlan> multicast;

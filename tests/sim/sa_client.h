@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SaClient: a program on a host of the simulated fabric that asks Subnet Administration.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/app.h"
+#include "mad/wire/sa_header.h"
+#include "sim/sim_transport.h"
+#include "tests/sim/running_app.h"
+
+namespace fabricd::daemon {
+
+class SaClient {
+ public:
+  SaClient(App& app, const std::string& host) {
+    auto& fabric = dynamic_cast<sim::SimTransport&>(*app.sim_control());
+    auto opened = fabric.OpenProgram(host);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    transport_ = *std::move(opened);
+    sm_lid_ = app.view()->sm.lid;
+    EXPECT_TRUE(transport_->Start([this](auto what) { Take(std::move(what)); }).ok());
+  }
+  Gid gid() const { return {0xFE80000000000000, transport_->local_port().port_guid.value()}; }
+
+  template <typename Record>
+  void Send(wire::Method method, const Record& record, uint64_t mask, uint32_t transaction) {
+    mad::OutgoingMad out;
+    out.agent = mad::Agent::kSubnAdm;
+    out.to.lid = sm_lid_;
+    out.to.qpn = 1;
+    out.to.qkey = 0x80010000;
+    out.timeout = kPatience;
+    out.payload.resize(wire::kMadBytes);
+    wire::SaHeader header;
+    header.mad.management_class = wire::ManagementClass::kSubnAdm;
+    header.mad.class_version = wire::kSaClassVersion;
+    header.mad.method = method;
+    header.mad.attribute = static_cast<wire::AttributeId>(Record::kAttribute);
+    header.mad.transaction_id = transaction;
+    header.component_mask = mask;
+    header.Encode(std::span<uint8_t, wire::kMadBytes>(out.payload.data(), wire::kMadBytes));
+    record.Encode(
+        std::span<uint8_t, Record::kBytes>(out.payload.data() + wire::kSaDataAt, Record::kBytes));
+    const absl::Status sent = transport_->Send(out);
+    EXPECT_TRUE(sent.ok()) << sent;
+  }
+  // The next MAD that came, of whatever kind.
+  mad::IncomingMad Receive() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(came_.wait_for(lock, kPatience, [this] { return !arrived_.empty(); }));
+    if (arrived_.empty()) return {};
+    mad::IncomingMad first = std::move(arrived_.front());
+    arrived_.pop_front();
+    return first;
+  }
+  template <typename Record>
+  mad::IncomingMad Ask(wire::Method method, const Record& record, uint64_t mask) {
+    Send(method, record, mask, ++transaction_);
+    return Receive();
+  }
+  void Answer(const mad::IncomingMad& report) {
+    mad::OutgoingMad out{report.agent, report.from, {}, report.payload};
+    out.to.qkey = 0x80010000;
+    out.payload[3] |= wire::kResponseBit;
+    EXPECT_TRUE(transport_->Send(out).ok());
+  }
+  void Stop() { transport_->Stop(); }
+
+ private:
+  void Take(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
+    auto* mad = std::get_if<mad::IncomingMad>(&what);
+    if (mad == nullptr || mad->agent != mad::Agent::kSubnAdm) return;
+    std::lock_guard lock(mutex_);
+    arrived_.push_back(std::move(*mad));
+    came_.notify_all();
+  }
+
+  std::unique_ptr<mad::Transport> transport_;
+  Lid sm_lid_;
+  uint32_t transaction_ = 0;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::deque<mad::IncomingMad> arrived_;
+};
+
+inline wire::SaHeader HeaderOf(const mad::IncomingMad& mad) {
+  return wire::SaHeader::Decode(std::span<const uint8_t>(mad.payload).first<wire::kMadBytes>());
+}
+template <typename Record>
+std::vector<Record> RecordsOf(const mad::IncomingMad& mad, size_t most = SIZE_MAX) {
+  std::vector<Record> records;
+  for (size_t at = wire::kSaDataAt; at + Record::kBytes <= mad.payload.size() && most > 0;
+       at += Record::kBytes, --most)
+    records.push_back(
+        Record::Decode(std::span<const uint8_t>(mad.payload).subspan(at).first<Record::kBytes>()));
+  return records;
+}
+
+}  // namespace fabricd::daemon
