@@ -117,7 +117,7 @@ void BM_GetPathRecord(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_GetPathRecord)->Args({16, 2})->Args({32, 3})->Args({48, 3});
+BENCHMARK(BM_GetPathRecord)->Args({16, 2})->Args({16, 3})->Args({32, 3})->Args({48, 3});
 
 void RunTable(benchmark::State& state, const wire::MadBytes& request, Lid from) {
   const SaView& view = ViewOf(state);
