@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // What users of librdmacm commonly give rdma_resolve_route.
 constexpr std::chrono::seconds kClientTimeout{2};
-constexpr uint32_t kWindow = 4;
+constexpr uint32_t kWindow = 2;
 
 bool IsNightly() { return std::getenv("FABRICD_NIGHTLY") != nullptr; }
 
