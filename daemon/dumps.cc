@@ -10,7 +10,7 @@ absl::StatusOr<std::map<std::string, std::string>> DumpView(const sweep::FabricV
   if (view.plan == nullptr) return Unavailable("no routing plan has been made yet");
   std::map<std::string, std::string> files;
   routing::WriteDumps(
-      *view.snapshot, *view.lids, *view.plan, view.sm.port.node,
+      *view.snapshot, *view.lids, *view.plan, *view.multicast, view.sm.port.node,
       [&files](std::string_view name) { return fabric::AppendTo(files[std::string(name)]); });
   return files;
 }

@@ -179,7 +179,7 @@ absl::Status WriteDumpFiles(const Fabric& fabric, const routing::RoutingPlan& pl
     file.close();
     if (!file && status.ok()) status = FailedPrecondition("{}: cannot be written", path);
   };
-  routing::WriteDumps(*fabric.snapshot, fabric.lids, plan, NodeIndex::None(),
+  routing::WriteDumps(*fabric.snapshot, fabric.lids, plan, {}, NodeIndex::None(),
                       [&](std::string_view name) -> fabric::TextSink {
                         close();
                         path = folder + "/" + std::string(name);

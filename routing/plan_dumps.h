@@ -9,6 +9,7 @@
 #include "fabric/lid_table.h"
 #include "fabric/opensm_dumps.h"
 #include "fabric/snapshot.h"
+#include "routing/multicast_plan.h"
 #include "routing/plan.h"
 
 namespace fabricd::routing {
@@ -20,6 +21,7 @@ using OpenDump = std::function<fabric::TextSink(std::string_view name)>;
 // With more than one lane also opensm-path-sl.dump and opensm-sl2vl.dump. `sm_node` is marked as
 // OpenSM marks its own; None(): nobody is.
 void WriteDumps(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
-                const RoutingPlan& plan, NodeIndex sm_node, const OpenDump& open);
+                const RoutingPlan& plan, const MulticastPlan& multicast, NodeIndex sm_node,
+                const OpenDump& open);
 
 }  // namespace fabricd::routing
