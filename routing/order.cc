@@ -35,19 +35,13 @@ uint32_t Highest(const Order& order) {
   return static_cast<uint32_t>(std::max_element(order.begin(), order.end()) - order.begin());
 }
 
-uint32_t CablesOf(const SwitchGraph& graph, uint32_t s) {
-  uint32_t cables = 0;
-  for (uint32_t i = 0; i < graph.degree(s); ++i) cables += graph.neighbor(s, i).cable_count;
-  return cables;
-}
-
-// The leaf with the most cables upwards.
+// The leaf with the most switches above it. One of several parallel cables makes no difference: for
+// another leaf there would mean another order.
 uint32_t BestLeaf(const SwitchGraph& graph, const Levels& levels) {
   uint32_t best = kNone, most = 0;
   for (uint32_t s = 0; s < graph.size(); ++s) {
     if (levels.rank[s] != 0) continue;
-    const uint32_t cables = CablesOf(graph, s);
-    if (best == kNone || cables > most) best = s, most = cables;
+    if (best == kNone || graph.degree(s) > most) best = s, most = graph.degree(s);
   }
   return best == kNone ? 0 : best;
 }
@@ -138,15 +132,14 @@ Order Mended(const SwitchGraph& graph, Order order) {
   return order;
 }
 
-// The cone with the fewest other summits, of those of some leaves with the most cables up.
+// The cone with the fewest other summits, of those of some leaves with the most switches above.
 Order BestCone(const SwitchGraph& graph, const Levels& levels, uint32_t first) {
   Order best = ConeOrder(graph, levels, first);
   size_t fewest = Summits(graph, best).size();
   if (fewest == 1) return best;
-  const uint32_t cables = CablesOf(graph, first);
   std::vector<uint32_t> leaves;
   for (uint32_t s = 0; s < graph.size(); ++s)
-    if (levels.rank[s] == 0 && CablesOf(graph, s) == cables) leaves.push_back(s);
+    if (levels.rank[s] == 0 && graph.degree(s) == graph.degree(first)) leaves.push_back(s);
   for (uint32_t leaf : Spread(leaves, kConesTried)) {
     Order order = ConeOrder(graph, levels, leaf);
     const size_t summits = Summits(graph, order).size();

@@ -34,6 +34,8 @@ struct RoutingPlan {
   // Position of each switch in the engine's order ([NodeIndex]; a link is up iff it raises the
   // position). Empty: the ways follow none (several lanes, graphs that are no trees).
   std::vector<uint32_t> order;
+  // The order before a least change turned it (turned_order.h); empty: none did.
+  std::vector<uint32_t> unturned_order;
   std::vector<ExemptPair> exempt;
   // Left behind by plans of least change (repair.h), both sorted.
   // LIDs that some switch cannot reach: there their entries may still be those of an earlier plan

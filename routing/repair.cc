@@ -153,7 +153,8 @@ class Repairer {
     }
     view_.position.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s) view_.position[s] = order_[links_.node(s).value()];
-    if (options_.urgent || !TurnOrder(links_, view_.position)) return;
+    turned_ = !options_.urgent && TurnOrder(links_, view_.position);
+    if (!turned_) return;
     for (uint32_t s = 0; s < links_.size(); ++s) order_[links_.node(s).value()] = view_.position[s];
   }
 
@@ -337,6 +338,7 @@ class Repairer {
   }
 
   void Assemble() {
+    if (turned_ && plan_.unturned_order.empty()) plan_.unturned_order = std::move(plan_.order);
     plan_.order = std::move(order_);
     plan_.lid_top = lids_.top();
     plan_.rows.resize(links_.snapshot().node_index_end());
@@ -462,7 +464,8 @@ class Repairer {
   LinkMap links_;
   LinkChanges changes_;
   RepairView view_;
-  std::vector<uint32_t> order_;                       // [NodeIndex]
+  std::vector<uint32_t> order_;  // [NodeIndex]
+  bool turned_ = false;
   std::vector<std::unique_ptr<BlockTask>> tasks_at_;  // [block]
   std::vector<const BlockTask*> tasks_;
   std::vector<BlockResult> results_;  // [task]

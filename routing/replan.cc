@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "routing/common_order.h"
+#include "routing/graph.h"
+#include "routing/link_load.h"
+#include "routing/parallel.h"
 #include "routing/stale_lids.h"
 
 namespace fabricd::routing {
 namespace {
+
+// How many times lower the highest load must be for a plan with another order to be settled for.
+constexpr double kWorthAnotherOrder = 1.25;
 
 // Null: there is none, or its engine is not wanted any more.
 std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const UsableFabric& usable,
@@ -39,17 +46,39 @@ PushPlan Order(const ReplanInput& input, const RouteState& after) {
   const LinkMap links = Observed(input, after);
   return OrderPush({links, *input.applied, before, *after.plan, input.options.threads});
 }
+// Whether the links keep their directions, or get back those that a least change has turned.
+bool KeepsOrder(const RouteState& before, const RouteState& after) {
+  if (HaveCommonOrder(before, after)) return true;
+  if (before.plan->unturned_order.empty()) return false;
+  auto plan = std::make_shared<RoutingPlan>(*before.plan);
+  plan->order = std::move(plan->unturned_order);
+  return HaveCommonOrder({before.links, std::move(plan)}, after);
+}
 
-// Quality is not worth a way that is gone for a moment: what serves all stays.
+bool IsLoadedFarMore(const ReplanInput& input, const UsableFabric& usable, const RoutingPlan& plan,
+                     const RoutingPlan& other) {
+  Parallel parallel(input.options.threads);
+  for (const SwitchGraph& graph : BuildGraphs(*usable.snapshot, *usable.lids))
+    if (AllToAllLoad(graph, plan, parallel).max >
+        kWorthAnotherOrder * AllToAllLoad(graph, other, parallel).max)
+      return true;
+  return false;
+}
+
+// Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
+// another order, unless there is much of it: from there the way back may not be free, and what was
+// there before the fault shall come back when it is mended.
 void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   if (input.applied == nullptr) return;
   const PushPlan push = Order(input, *result.after);
-  if (push.hitless) return;
+  if (push.hitless && KeepsOrder(*input.before, *result.after)) return;
   auto least = LeastChange(input, usable, false);
   if (!least || !least->plan->pending.empty() || !Order(input, *least).hitless) return;
+  if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
   result.reached = ReplanGoal::kWhole;
-  result.put_off = push.why_not;
+  result.put_off = push.hitless ? "the ideal one needs another order and spreads load little better"
+                                : push.why_not;
 }
 
 void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
@@ -67,7 +96,8 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     RouteState after = MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan));
     if (previous) KeepStaleLids(*previous, Observed(input, after), usable.cut, after);
     result.after = std::make_shared<const RouteState>(std::move(after));
-    if (input.goal == ReplanGoal::kIdealIfHitless) KeepUnlessHitless(input, usable, result);
+    if (previous && input.goal == ReplanGoal::kIdealIfHitless)
+      KeepUnlessHitless(input, usable, result);
   } else if (input.goal > ReplanGoal::kWhole) {
     result.after = LeastChange(input, usable, false);
   }

@@ -91,7 +91,8 @@ TEST_F(CoreEvents, TheLeastChangeStandsForAWhileThenTheIdealPlanFollows) {
   CalmAfter(reroutes);
   EXPECT_TRUE(routing::DiffPlans(*damaged, *harness_.manager(sm_).view->plan).blocks.empty());
   EXPECT_TRUE(harness_.RunUntil(settled)) << LogOf(harness_.manager(sm_));
-  EXPECT_TRUE(routing::DiffPlans(*intact, *harness_.manager(sm_).view->plan).blocks.empty());
+  EXPECT_TRUE(routing::DiffPlans(*intact, *harness_.manager(sm_).view->plan).blocks.empty())
+      << LogOf(harness_.manager(sm_));
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 
   // Nothing is left to settle.

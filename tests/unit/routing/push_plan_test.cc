@@ -386,6 +386,15 @@ TEST(PushPlan, ATreeIsLedAroundAnyLostCableWithoutAGap) {
     EXPECT_EQ(whole.reached, ReplanGoal::kWhole);
     EXPECT_TRUE(whole.after->plan->pending.empty());
     turned += whole.after->plan->order != before->plan->order;
+    // And when the cable is back, so is every entry.
+    const ReplanResult settled = Again(faulty, options, whole.after, ReplanGoal::kIdealIfHitless);
+    faulty.MendAll();
+    const ReplanResult least = Again(faulty, options, settled.after, ReplanGoal::kUrgent);
+    const ReplanResult back = Again(faulty, options, least.after, ReplanGoal::kIdealIfHitless);
+    ASSERT_TRUE(settled.push.has_value() && back.push.has_value());
+    EXPECT_TRUE(settled.push->hitless) << settled.push->why_not;
+    EXPECT_TRUE(back.push->hitless) << back.push->why_not;
+    EXPECT_TRUE(DiffPlans(*before->plan, *back.after->plan).blocks.empty()) << back.put_off;
   }
   EXPECT_GT(turned, 0u);
   EXPECT_LT(turned, cables / 2);
