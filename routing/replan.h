@@ -21,8 +21,8 @@ namespace fabricd::routing {
 enum class ReplanGoal : uint8_t {
   kUrgent,  // What hosts send to each other is served; other pairs may be left pending.
   kWhole,   // All is served, nothing moves that need not.
-  // kIdeal where switches can be led to it without taking any way away for a moment, and in the same
-  // order unless it is far better; else kWhole.
+  // kIdeal where switches can be led to it without taking any way away for a moment, and in the
+  // same order unless it is far better; else kWhole.
   kIdealIfHitless,
   kIdeal,  // What the chain would have chosen for the fabric as it is.
 };
