@@ -9,35 +9,42 @@
 namespace fabricd::cli::testing {
 namespace {
 
-std::string Both(const Table& narrow, const Table& wide) {
+std::string NarrowAndWide(const Table& narrow, const Table& wide) {
   return narrow.Render({}) + "\n" + wide.Render({});
 }
 
 TEST(RenderTest, Nodes) {
-  ExpectGolden("nodes", Both(NodeTable(SampleNodes(), false), NodeTable(SampleNodes(), true)));
+  ExpectGolden("nodes",
+               NarrowAndWide(NodeTable(SampleNodes(), false), NodeTable(SampleNodes(), true)));
 }
 TEST(RenderTest, Switches) {
   pb::ListNodesResponse switches = SampleNodes();
   switches.mutable_nodes()->DeleteSubrange(2, 2);
-  ExpectGolden("switches", Both(SwitchTable(switches, false), SwitchTable(switches, true)));
+  ExpectGolden("switches",
+               NarrowAndWide(SwitchTable(switches, false), SwitchTable(switches, true)));
 }
 TEST(RenderTest, Hosts) {
-  ExpectGolden("hosts", Both(HostTable(SampleHosts(), false), HostTable(SampleHosts(), true)));
+  ExpectGolden("hosts",
+               NarrowAndWide(HostTable(SampleHosts(), false), HostTable(SampleHosts(), true)));
 }
 TEST(RenderTest, Ports) {
-  ExpectGolden("ports", Both(PortTable(SamplePorts(), false), PortTable(SamplePorts(), true)));
+  ExpectGolden("ports",
+               NarrowAndWide(PortTable(SamplePorts(), false), PortTable(SamplePorts(), true)));
 }
 TEST(RenderTest, Links) {
-  ExpectGolden("links", Both(LinkTable(SampleLinks(), false), LinkTable(SampleLinks(), true)));
+  ExpectGolden("links",
+               NarrowAndWide(LinkTable(SampleLinks(), false), LinkTable(SampleLinks(), true)));
 }
 TEST(RenderTest, Sm) {
-  ExpectGolden("sm", Both(SmTable(SampleSm(), false), SmTable(SampleSm(), true)));
+  ExpectGolden("sm", NarrowAndWide(SmTable(SampleSm(), false), SmTable(SampleSm(), true)));
 }
 TEST(RenderTest, Routes) {
-  ExpectGolden("routes", Both(RouteTable(SampleRoutes(), false), RouteTable(SampleRoutes(), true)));
+  ExpectGolden("routes",
+               NarrowAndWide(RouteTable(SampleRoutes(), false), RouteTable(SampleRoutes(), true)));
 }
 TEST(RenderTest, Trace) {
-  ExpectGolden("trace", Both(PathTable(SampleTrace(), false), PathTable(SampleTrace(), true)));
+  ExpectGolden("trace",
+               NarrowAndWide(PathTable(SampleTrace(), false), PathTable(SampleTrace(), true)));
 }
 TEST(RenderTest, DescribeSwitch) {
   ExpectGolden("describe_switch", DescribeNode(SampleNodes().nodes(0), SamplePorts(), {}));

@@ -18,41 +18,41 @@ using Verdict = Damping::Verdict;
 LinkId Link(uint32_t number) {
   return {{NodeIndex(number), PortNum(1)}, {NodeIndex(number + 100'000), PortNum(2)}};
 }
-const Instant kStart(hours(1));
+const Instant kBegin(hours(1));
 
 TEST(DampingTest, OnePullAndReplugSuppressesNothing) {
   Damping damping{DampingOptions()};
   // Some cables bounce when they are put in.
-  EXPECT_EQ(damping.OnFlap(Link(1), kStart), Verdict::kCounted);
-  EXPECT_EQ(damping.OnFlap(Link(1), kStart + seconds(20)), Verdict::kCounted);
-  EXPECT_EQ(damping.OnFlap(Link(1), kStart + seconds(21)), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin + seconds(20)), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin + seconds(21)), Verdict::kCounted);
   EXPECT_THAT(damping.Suppressed(), IsEmpty());
-  EXPECT_EQ(damping.List(kStart + seconds(21)).front().flaps, 3u);
+  EXPECT_EQ(damping.List(kBegin + seconds(21)).front().flaps, 3u);
 }
 
 TEST(DampingTest, OneFlapASecondSuppressesWithinSeconds) {
   Damping damping{DampingOptions()};
   int flaps = 1;
-  while (damping.OnFlap(Link(1), kStart + seconds(flaps)) == Verdict::kCounted) ++flaps;
+  while (damping.OnFlap(Link(1), kBegin + seconds(flaps)) == Verdict::kCounted) ++flaps;
   EXPECT_EQ(flaps, 4);
   EXPECT_THAT(damping.Suppressed(), ElementsAre(Link(1)));
 }
 
 TEST(DampingTest, AFlapHalvesWithEachHalfLife) {
   Damping damping{DampingOptions()};
-  damping.OnFlap(Link(1), kStart);
-  EXPECT_DOUBLE_EQ(damping.List(kStart)[0].penalty, 1000);
-  EXPECT_DOUBLE_EQ(damping.List(kStart + minutes(5))[0].penalty, 500);
-  damping.OnFlap(Link(1), kStart + minutes(5));
-  EXPECT_DOUBLE_EQ(damping.List(kStart + minutes(10))[0].penalty, 750);
+  damping.OnFlap(Link(1), kBegin);
+  EXPECT_DOUBLE_EQ(damping.List(kBegin)[0].penalty, 1000);
+  EXPECT_DOUBLE_EQ(damping.List(kBegin + minutes(5))[0].penalty, 500);
+  damping.OnFlap(Link(1), kBegin + minutes(5));
+  EXPECT_DOUBLE_EQ(damping.List(kBegin + minutes(10))[0].penalty, 750);
 }
 
 TEST(DampingTest, ComesBackWhenItHasBeenQuiet) {
   Damping damping{DampingOptions()};
-  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
-  const Instant release = damping.List(kStart)[0].release;
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
+  const Instant release = damping.List(kBegin)[0].release;
   EXPECT_EQ(damping.NextDeadline(), release);
-  EXPECT_NEAR(std::chrono::duration<double>(release - kStart).count(),
+  EXPECT_NEAR(std::chrono::duration<double>(release - kBegin).count(),
               std::log2(4000.0 / 750) * 300, 1e-3);
   EXPECT_THAT(damping.OnTimer(release - milliseconds(1)), IsEmpty());
   EXPECT_TRUE(damping.IsSuppressed(Link(1)));
@@ -67,7 +67,7 @@ TEST(DampingTest, ComesBackWhenItHasBeenQuiet) {
 
 TEST(DampingTest, NoLinkIsSuppressedForLongerThanTheMaximum) {
   Damping damping{DampingOptions()};
-  Instant now = kStart;
+  Instant now = kBegin;
   for (int i = 0; i < 600; ++i) damping.OnFlap(Link(1), now += seconds(1));
   EXPECT_LE(damping.NextDeadline() - now, minutes(30) + milliseconds(1));
   EXPECT_GE(damping.NextDeadline() - now, minutes(30) - milliseconds(1));
@@ -75,9 +75,9 @@ TEST(DampingTest, NoLinkIsSuppressedForLongerThanTheMaximum) {
 
 TEST(DampingTest, AFlapWhileSuppressedPutsTheReleaseOff) {
   Damping damping{DampingOptions()};
-  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
   const Instant before = damping.NextDeadline();
-  EXPECT_EQ(damping.OnFlap(Link(1), kStart + minutes(1)), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin + minutes(1)), Verdict::kCounted);
   EXPECT_GT(damping.NextDeadline(), before);
 }
 
@@ -87,15 +87,15 @@ TEST(DampingTest, TheFabricsLimitIsKeptAndMadeUpFor) {
   Damping damping(options);
   for (uint32_t link : {1, 2, 3})
     for (int i = 0; i < 4; ++i)
-      EXPECT_EQ(damping.OnFlap(Link(link), kStart + seconds(link)), i != 2 ? Verdict::kCounted
+      EXPECT_EQ(damping.OnFlap(Link(link), kBegin + seconds(link)), i != 2 ? Verdict::kCounted
                                                                     : link == 3
                                                                         ? Verdict::kOverLimit
                                                                         : Verdict::kSuppressed);
   EXPECT_THAT(damping.Suppressed(), ElementsAre(Link(1), Link(2)));
   EXPECT_EQ(damping.suppressed_count(), 2u);
-  EXPECT_THAT(damping.List(kStart)[2].reason, ::testing::HasSubstr("2 links are suppressed"));
+  EXPECT_THAT(damping.List(kBegin)[2].reason, ::testing::HasSubstr("2 links are suppressed"));
   // Said once.
-  EXPECT_EQ(damping.OnFlap(Link(3), kStart + seconds(4)), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(3), kBegin + seconds(4)), Verdict::kCounted);
   // A place has become free: the next flap takes it.
   const Instant later = damping.NextDeadline();
   EXPECT_THAT(damping.OnTimer(later), ElementsAre(Link(1)));
@@ -106,25 +106,25 @@ TEST(DampingTest, TheFabricsLimitIsKeptAndMadeUpFor) {
 
 TEST(DampingTest, MemoryIsBoundedAndTheSuppressedStay) {
   Damping damping{DampingOptions()};
-  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(0), kStart);
-  for (uint32_t i = 1; i < 3 * Damping::kMaxLinks; ++i) damping.OnFlap(Link(i), kStart);
-  EXPECT_EQ(damping.List(kStart).size(), Damping::kMaxLinks);
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(0), kBegin);
+  for (uint32_t i = 1; i < 3 * Damping::kMaxLinks; ++i) damping.OnFlap(Link(i), kBegin);
+  EXPECT_EQ(damping.List(kBegin).size(), Damping::kMaxLinks);
   EXPECT_TRUE(damping.IsSuppressed(Link(0)));
 }
 
 TEST(DampingTest, AReloadJudgesAnew) {
   Damping damping{DampingOptions()};
-  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kStart);
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
   DampingOptions options;
   options.reuse = 2000;
-  damping.SetOptions(options, kStart + minutes(1));
+  damping.SetOptions(options, kBegin + minutes(1));
   const Instant release = damping.NextDeadline();
-  EXPECT_LE(release, kStart + minutes(5) + milliseconds(1));
+  EXPECT_LE(release, kBegin + minutes(5) + milliseconds(1));
   options.enabled = false;
-  damping.SetOptions(options, kStart + minutes(1));
-  EXPECT_THAT(damping.OnTimer(kStart + minutes(1)), ElementsAre(Link(1)));
-  EXPECT_EQ(damping.OnFlap(Link(1), kStart + minutes(1)), Verdict::kCounted);
-  EXPECT_THAT(damping.List(kStart + minutes(1)), IsEmpty());
+  damping.SetOptions(options, kBegin + minutes(1));
+  EXPECT_THAT(damping.OnTimer(kBegin + minutes(1)), ElementsAre(Link(1)));
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin + minutes(1)), Verdict::kCounted);
+  EXPECT_THAT(damping.List(kBegin + minutes(1)), IsEmpty());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::Pair;
-using Stub = pb::AdminService::Stub;
+using AdminStub = pb::AdminService::Stub;
 
 class AdminServiceTest : public ::testing::Test {
  protected:
@@ -18,7 +18,7 @@ class AdminServiceTest : public ::testing::Test {
     pb::StartSweepRequest request;
     request.set_heavy(heavy);
     request.set_wait(wait);
-    return running_->Call(*running_->admin, &Stub::StartSweep, request, &response_, timeout);
+    return running_->Call(*running_->admin, &AdminStub::StartSweep, request, &response_, timeout);
   }
   grpc::Status Dump(std::vector<std::string> files, std::map<std::string, std::string>* got) {
     pb::DumpRequest request;

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Stub = pb::EventService::Stub;
+using EventStub = pb::EventService::Stub;
 
 fabric::FabricEvent Event(const std::string& type, Guid node = Guid(),
                           fabric::Severity severity = fabric::Severity::kInfo) {
@@ -53,7 +53,7 @@ class EventServiceTest : public ::testing::Test {
   }
   grpc::Status List(const pb::ListEventsRequest& request) {
     response_.Clear();
-    return running_.Call(*running_.events, &Stub::ListEvents, request, &response_);
+    return running_.Call(*running_.events, &EventStub::ListEvents, request, &response_);
   }
   std::vector<std::string> Types() const {
     std::vector<std::string> types;

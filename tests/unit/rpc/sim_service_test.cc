@@ -9,7 +9,7 @@ namespace {
 
 namespace simpb = ::fabric::sim::v1;
 using ::testing::ElementsAre;
-using Stub = simpb::SimService::Stub;
+using SimStub = simpb::SimService::Stub;
 
 // Writes down what it is asked, and answers `answer`.
 class RecordingControl final : public sim::Control {
@@ -52,13 +52,13 @@ class SimServiceTest : public ::testing::Test {
     simpb::UnlinkRequest request;
     request.set_port(port);
     simpb::UnlinkResponse response;
-    return running_->Call(*sim_, &Stub::Unlink, request, &response);
+    return running_->Call(*sim_, &SimStub::Unlink, request, &response);
   }
   SmallFabric fabric_;
   FakeBackend backend_{fabric_.View()};
   RecordingControl control_;
   std::unique_ptr<RunningServer> running_;
-  std::unique_ptr<Stub> sim_;
+  std::unique_ptr<SimStub> sim_;
 };
 
 TEST_F(SimServiceTest, NamesOfTheViewBecomeGuids) {
@@ -69,16 +69,16 @@ TEST_F(SimServiceTest, NamesOfTheViewBecomeGuids) {
   simpb::RebootRequest reboot;
   reboot.set_node("node2");
   simpb::RebootResponse rebooted;
-  EXPECT_TRUE(running_->Call(*sim_, &Stub::Reboot, reboot, &rebooted).ok());
+  EXPECT_TRUE(running_->Call(*sim_, &SimStub::Reboot, reboot, &rebooted).ok());
   simpb::LinkRequest link;
   link.set_port("leaf1:3");
   simpb::LinkResponse linked;
-  EXPECT_TRUE(running_->Call(*sim_, &Stub::Link, link, &linked).ok());
+  EXPECT_TRUE(running_->Call(*sim_, &SimStub::Link, link, &linked).ok());
   simpb::ConnectRequest connect;
   connect.set_a("leaf1/4");
   connect.set_b("leaf2/4");
   simpb::ConnectResponse connected;
-  EXPECT_TRUE(running_->Call(*sim_, &Stub::Connect, connect, &connected).ok());
+  EXPECT_TRUE(running_->Call(*sim_, &SimStub::Connect, connect, &connected).ok());
   EXPECT_THAT(control_.asked, ElementsAre("unlink 0x0000000000200000 3",
                                           "unlink 0x0000000000200200 2", "unlink no such node 1",
                                           "reboot 0x0000000000100200", "link 0x0000000000200000 3",
@@ -98,7 +98,7 @@ TEST_F(SimServiceTest, FailuresAreToldApart) {
 
 TEST_F(SimServiceTest, CablesAreListed) {
   simpb::ListLinksResponse links;
-  ASSERT_TRUE(running_->Call(*sim_, &Stub::ListLinks, simpb::ListLinksRequest(), &links).ok());
+  ASSERT_TRUE(running_->Call(*sim_, &SimStub::ListLinks, simpb::ListLinksRequest(), &links).ok());
   ASSERT_EQ(links.links_size(), 1);
   EXPECT_EQ(links.links(0).a().guid(), "0x0000000000200000");
   EXPECT_EQ(links.links(0).b().node(), "node1 mlx5_0");

@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using Stub = pb::SubnetAdminService::Stub;
+using SubnetAdminStub = pb::SubnetAdminService::Stub;
 
 class SubnetAdminTest : public ::testing::Test {
  protected:
@@ -21,7 +21,7 @@ class SubnetAdminTest : public ::testing::Test {
 
   // All that a stream gives, as one.
   template <typename Request, typename Response>
-  grpc::Status Collect(std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
+  grpc::Status Collect(std::unique_ptr<grpc::ClientReader<Response>> (SubnetAdminStub::*method)(
                            grpc::ClientContext*, const Request&),
                        const Request& request, Response* all) {
     grpc::ClientContext context;
@@ -39,14 +39,14 @@ class SubnetAdminTest : public ::testing::Test {
   SmallFabric fabric_;
   FakeBackend backend_;
   RunningServer server_;
-  std::unique_ptr<Stub> stub_;
+  std::unique_ptr<SubnetAdminStub> stub_;
 };
 
 TEST_F(SubnetAdminTest, ListsRecordsOfAType) {
   pb::ListRecordsRequest request;
   request.set_type("node");
   pb::ListRecordsResponse response;
-  ASSERT_TRUE(Collect(&Stub::ListRecords, request, &response).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListRecords, request, &response).ok());
   ASSERT_EQ(response.records_size(), 6);
   EXPECT_EQ(Value(response.records(0), "LID"), "1");
   EXPECT_EQ(Value(response.records(0), "NodeDescription"), "leaf1");
@@ -59,7 +59,7 @@ TEST_F(SubnetAdminTest, ListsPathsBetweenWhatIsNamed) {
   request.set_source("node1 mlx5_0");
   request.set_destination("node2 mlx5_0");
   pb::ListRecordsResponse response;
-  ASSERT_TRUE(Collect(&Stub::ListRecords, request, &response).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListRecords, request, &response).ok());
   ASSERT_EQ(response.records_size(), 1);
   EXPECT_EQ(Value(response.records(0), "SLID"), "4");
   EXPECT_EQ(Value(response.records(0), "DLID"), "6");
@@ -76,15 +76,15 @@ TEST_F(SubnetAdminTest, ListsOnlyRecordsWithAllThatIsAskedFor) {
   };
   add("nodetype", "0x2");
   pb::ListRecordsResponse response;
-  ASSERT_TRUE(Collect(&Stub::ListRecords, request, &response).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListRecords, request, &response).ok());
   ASSERT_EQ(response.records_size(), 3);
   add("NodeDescription", "LEAF2");
   response.Clear();
-  ASSERT_TRUE(Collect(&Stub::ListRecords, request, &response).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListRecords, request, &response).ok());
   ASSERT_EQ(response.records_size(), 1);
   EXPECT_EQ(Value(response.records(0), "LID"), "2");
   add("Colour", "red");
-  const grpc::Status status = Collect(&Stub::ListRecords, request, &response);
+  const grpc::Status status = Collect(&SubnetAdminStub::ListRecords, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("SystemImageGUID"));
 }
@@ -93,21 +93,21 @@ TEST_F(SubnetAdminTest, RefusesWhatMeansNothing) {
   pb::ListRecordsRequest request;
   pb::ListRecordsResponse response;
   request.set_type("flowers");
-  grpc::Status status = Collect(&Stub::ListRecords, request, &response);
+  grpc::Status status = Collect(&SubnetAdminStub::ListRecords, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("MCMemberRecord"));
   request.set_type("path");
-  status = Collect(&Stub::ListRecords, request, &response);
+  status = Collect(&SubnetAdminStub::ListRecords, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   request.set_type("node");
   request.set_source("leaf1");
-  status = Collect(&Stub::ListRecords, request, &response);
+  status = Collect(&SubnetAdminStub::ListRecords, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
   pb::ListServicesResponse services;
-  ASSERT_TRUE(Collect(&Stub::ListServices, pb::ListServicesRequest(), &services).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListServices, pb::ListServicesRequest(), &services).ok());
   ASSERT_EQ(services.services_size(), 1);
   EXPECT_EQ(services.services(0).name(), "osm");
   EXPECT_EQ(services.services(0).node_name(), "node2 mlx5_0");
@@ -116,13 +116,14 @@ TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
 
   pb::ListSubscriptionsResponse subscriptions;
   ASSERT_TRUE(
-      Collect(&Stub::ListSubscriptions, pb::ListSubscriptionsRequest(), &subscriptions).ok());
+      Collect(&SubnetAdminStub::ListSubscriptions, pb::ListSubscriptionsRequest(), &subscriptions)
+          .ok());
   ASSERT_EQ(subscriptions.subscriptions_size(), 1);
   EXPECT_EQ(subscriptions.subscriptions(0).trap_number(), 66u);
 
   pb::ListMulticastGroupsRequest request;
   pb::ListMulticastGroupsResponse groups;
-  ASSERT_TRUE(Collect(&Stub::ListMulticastGroups, request, &groups).ok());
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
   ASSERT_EQ(groups.groups_size(), 1);
   EXPECT_EQ(groups.groups(0).mtu(), 2048u);
   EXPECT_EQ(groups.groups(0).rate_gbps(), 10);
@@ -137,7 +138,7 @@ TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
     request.clear_names();
     request.add_names(name);
     groups.Clear();
-    ASSERT_TRUE(Collect(&Stub::ListMulticastGroups, request, &groups).ok());
+    ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
     EXPECT_EQ(groups.groups_size(), found) << name;
   }
 }
@@ -145,7 +146,8 @@ TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
 TEST_F(SubnetAdminTest, SaysWhenThereIsNothingToAnswerFrom) {
   backend_.sa_reads = {};
   pb::ListServicesResponse services;
-  const grpc::Status status = Collect(&Stub::ListServices, pb::ListServicesRequest(), &services);
+  const grpc::Status status =
+      Collect(&SubnetAdminStub::ListServices, pb::ListServicesRequest(), &services);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(status), "NOT_READY");
 }

@@ -12,25 +12,25 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using Stub = pb::TopologyService::Stub;
+using TopologyStub = pb::TopologyService::Stub;
 
 class TopologyServiceTest : public ::testing::Test {
  protected:
   template <typename Request, typename Response>
-  grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  grpc::Status Call(grpc::Status (TopologyStub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response) {
     return running_.Call(*running_.topology, method, request, response);
   }
   pb::ListNodesResponse Nodes(const pb::ListNodesRequest& request) {
     pb::ListNodesResponse response;
-    const auto status = Call(&Stub::ListNodes, request, &response);
+    const auto status = Call(&TopologyStub::ListNodes, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
   grpc::Status GetNode(const std::string& name, pb::GetNodeResponse* response) {
     pb::GetNodeRequest request;
     request.set_node(name);
-    return Call(&Stub::GetNode, request, response);
+    return Call(&TopologyStub::GetNode, request, response);
   }
   pb::TracePathResponse Trace(const std::string& from, const std::string& to,
                               bool all_lids = false) {
@@ -39,7 +39,7 @@ class TopologyServiceTest : public ::testing::Test {
     request.set_destination(to);
     request.set_all_lids(all_lids);
     pb::TracePathResponse response;
-    const auto status = Call(&Stub::TracePath, request, &response);
+    const auto status = Call(&TopologyStub::TracePath, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
@@ -69,7 +69,7 @@ class TopologyServiceTest : public ::testing::Test {
 
 TEST_F(TopologyServiceTest, GetSmCountsTheFabric) {
   pb::GetSmResponse sm;
-  ASSERT_TRUE(Call(&Stub::GetSm, pb::GetSmRequest(), &sm).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
   EXPECT_EQ(sm.state(), "MASTER");
   EXPECT_EQ(sm.guid(), "0x0000000000100001");
   EXPECT_EQ(sm.lid(), 4u);
@@ -104,7 +104,7 @@ TEST_F(TopologyServiceTest, GetSmCountsTheFabric) {
 // Scripts compare these without quotes (DESIGN §4).
 TEST_F(TopologyServiceTest, CountsAreNumbersInJson) {
   pb::GetSmResponse sm;
-  ASSERT_TRUE(Call(&Stub::GetSm, pb::GetSmRequest(), &sm).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string json;
@@ -119,17 +119,17 @@ TEST_F(TopologyServiceTest, CountsAreNumbersInJson) {
 TEST_F(TopologyServiceTest, BeforeTheFirstSweepOnlyGetSmAnswers) {
   backend_.Publish(sweep::EmptyView());  // A client may come before anything else is published.
   pb::GetSmResponse first;
-  ASSERT_TRUE(Call(&Stub::GetSm, pb::GetSmRequest(), &first).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &first).ok());
   EXPECT_EQ(first.phase(), "IDLE");
   auto view = std::make_shared<sweep::FabricView>(*sweep::EmptyView());
   view->phase = sweep::Phase::kDiscovering;
   backend_.Publish(view);
   pb::GetSmResponse sm;
-  ASSERT_TRUE(Call(&Stub::GetSm, pb::GetSmRequest(), &sm).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
   EXPECT_EQ(sm.phase(), "DISCOVERING");
   EXPECT_EQ(sm.last_sweep().kind(), "NONE");
   pb::ListNodesResponse nodes;
-  const auto status = Call(&Stub::ListNodes, pb::ListNodesRequest(), &nodes);
+  const auto status = Call(&TopologyStub::ListNodes, pb::ListNodesRequest(), &nodes);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(status), "NOT_READY");
   EXPECT_GT(DetailOf<google::rpc::RetryInfo>(status).retry_delay().seconds(), 0);
@@ -164,7 +164,7 @@ TEST_F(TopologyServiceTest, NodesAreListedByTypeAndByName) {
   EXPECT_THAT(Names(Nodes(request).nodes()), ElementsAre("leaf2"));
   request.add_types("switch");
   pb::ListNodesResponse response;
-  const auto status = Call(&Stub::ListNodes, request, &response);
+  const auto status = Call(&TopologyStub::ListNodes, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(DetailOf<google::rpc::BadRequest>(status).field_violations(0).field(), "types");
 }
@@ -236,7 +236,7 @@ TEST_F(TopologyServiceTest, DescriptionsNeedNotBeUtf8) {
 
 TEST_F(TopologyServiceTest, HostsOwnTheirHcas) {
   pb::ListHostsResponse hosts;
-  ASSERT_TRUE(Call(&Stub::ListHosts, pb::ListHostsRequest(), &hosts).ok());
+  ASSERT_TRUE(Call(&TopologyStub::ListHosts, pb::ListHostsRequest(), &hosts).ok());
   ASSERT_THAT(Names(hosts.hosts()), ElementsAre("node1", "node2"));
   const pb::Host& node1 = hosts.hosts(0);
   EXPECT_EQ(node1.hcas(), 2u);
@@ -250,7 +250,7 @@ TEST_F(TopologyServiceTest, HostsOwnTheirHcas) {
   EXPECT_DOUBLE_EQ(node1.ports(1).rate_gbps(), 100);
   pb::ListHostsRequest request;
   request.add_names("node3");
-  const auto status = Call(&Stub::ListHosts, request, &hosts);
+  const auto status = Call(&TopologyStub::ListHosts, request, &hosts);
   EXPECT_EQ(ReasonOf(status), "HOST_NOT_FOUND");
 }
 
@@ -259,7 +259,7 @@ TEST_F(TopologyServiceTest, PortsAreFiltered) {
     pb::ListPortsRequest request;
     change(request);
     pb::ListPortsResponse response;
-    const auto status = Call(&Stub::ListPorts, request, &response);
+    const auto status = Call(&TopologyStub::ListPorts, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return Names(response.ports());
   };
@@ -279,7 +279,7 @@ TEST_F(TopologyServiceTest, PortIsToldInFull) {
   pb::GetPortRequest request;
   request.set_port("leaf2:3");
   pb::GetPortResponse response;
-  ASSERT_TRUE(Call(&Stub::GetPort, request, &response).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetPort, request, &response).ok());
   const pb::Port& port = response.port();
   EXPECT_EQ(port.name(), "leaf2/3");
   EXPECT_TRUE(port.known());
@@ -296,11 +296,11 @@ TEST_F(TopologyServiceTest, PortIsToldInFull) {
   EXPECT_EQ(port.mtu(), 4096u);
   EXPECT_EQ(port.vls(), 4u);
   request.set_port("0x100201");  // A port GUID.
-  ASSERT_TRUE(Call(&Stub::GetPort, request, &response).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetPort, request, &response).ok());
   EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
   EXPECT_EQ(response.port().end_port().lid(), 6u);
   request.set_port("node2/mlx5_0[1]");
-  ASSERT_TRUE(Call(&Stub::GetPort, request, &response).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetPort, request, &response).ok());
   EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
 }
 
@@ -309,7 +309,7 @@ TEST_F(TopologyServiceTest, PortsThatAreNoneAreRefused) {
     pb::GetPortRequest request;
     request.set_port(text);
     pb::GetPortResponse response;
-    const auto status = Call(&Stub::GetPort, request, &response);
+    const auto status = Call(&TopologyStub::GetPort, request, &response);
     EXPECT_FALSE(status.ok()) << text;
     return ReasonOf(status);
   };
@@ -324,7 +324,7 @@ TEST_F(TopologyServiceTest, NoMKeyLeaves) {
   pb::ListPortsRequest request;
   request.set_view(pb::PORT_VIEW_FULL);
   pb::ListPortsResponse response;
-  ASSERT_TRUE(Call(&Stub::ListPorts, request, &response).ok());
+  ASSERT_TRUE(Call(&TopologyStub::ListPorts, request, &response).ok());
   const uint64_t key = MakePortInfo(wire::PortState::kActive, 2).m_key.value();
   for (const auto& port : response.ports()) {
     EXPECT_THAT(port.ShortDebugString(), Not(HasSubstr(std::to_string(key))));
@@ -333,7 +333,7 @@ TEST_F(TopologyServiceTest, NoMKeyLeaves) {
 
 TEST_F(TopologyServiceTest, LinksAreListedOnce) {
   pb::ListLinksResponse links;
-  ASSERT_TRUE(Call(&Stub::ListLinks, pb::ListLinksRequest(), &links).ok());
+  ASSERT_TRUE(Call(&TopologyStub::ListLinks, pb::ListLinksRequest(), &links).ok());
   std::vector<std::string> texts;
   for (const auto& link : links.links()) {
     texts.push_back(fmt::format("{}/{}-{}/{}", link.a().node_name(), link.a().number(),
@@ -345,7 +345,7 @@ TEST_F(TopologyServiceTest, LinksAreListedOnce) {
                                  "leaf2/3-MF0;spine:MQM8700/U1/2"));
   pb::ListLinksRequest request;
   request.set_degraded_only(true);
-  ASSERT_TRUE(Call(&Stub::ListLinks, request, &links).ok());
+  ASSERT_TRUE(Call(&TopologyStub::ListLinks, request, &links).ok());
   ASSERT_EQ(links.links_size(), 1);
   EXPECT_TRUE(links.links(0).degraded());
   EXPECT_EQ(links.links(0).width(), 1u);
@@ -353,7 +353,7 @@ TEST_F(TopologyServiceTest, LinksAreListedOnce) {
   EXPECT_EQ(links.links(0).state(), "ACTIVE");
   request.set_degraded_only(false);
   request.add_names("node1 mlx5_0");
-  ASSERT_TRUE(Call(&Stub::ListLinks, request, &links).ok());
+  ASSERT_TRUE(Call(&TopologyStub::ListLinks, request, &links).ok());
   EXPECT_EQ(links.total_size(), 1u);
 }
 
@@ -361,7 +361,7 @@ TEST_F(TopologyServiceTest, ForwardingTableByLid) {
   pb::GetForwardingTableRequest request;
   request.set_node("leaf2");
   pb::GetForwardingTableResponse table;
-  ASSERT_TRUE(Call(&Stub::GetForwardingTable, request, &table).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetForwardingTable, request, &table).ok());
   EXPECT_EQ(table.node().lid(), 2u);
   EXPECT_EQ(table.lid_top(), 9u);
   std::vector<std::string> texts;
@@ -373,10 +373,10 @@ TEST_F(TopologyServiceTest, ForwardingTableByLid) {
               ElementsAre("1>3 leaf1", "2>0 leaf2", "3>3 MF0;spine:MQM8700/U1", "4>3 node1 mlx5_0",
                           "6>1 node2 mlx5_0", "8>2 node1 mlx5_1", "9>2 node1 mlx5_1"));
   request.set_destination("node1 mlx5_1");
-  ASSERT_TRUE(Call(&Stub::GetForwardingTable, request, &table).ok());
+  ASSERT_TRUE(Call(&TopologyStub::GetForwardingTable, request, &table).ok());
   EXPECT_EQ(table.total_size(), 2u);
   request.set_node("node2");
-  EXPECT_EQ(Call(&Stub::GetForwardingTable, request, &table).error_code(),
+  EXPECT_EQ(Call(&TopologyStub::GetForwardingTable, request, &table).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
@@ -417,7 +417,7 @@ TEST_F(TopologyServiceTest, NoPlanNoTrace) {
   request.set_source("node1 mlx5_0");
   request.set_destination("node2");
   pb::TracePathResponse response;
-  const auto status = Call(&Stub::TracePath, request, &response);
+  const auto status = Call(&TopologyStub::TracePath, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(status), "NO_ROUTES");
   EXPECT_THAT(status.error_message(), HasSubstr("STANDBY"));
