@@ -2,6 +2,8 @@
 #include "daemon/sa_service.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,8 +28,9 @@ constexpr size_t kBatch = 8;
 // 8 KiB. What is larger is none, and would only fill the queue.
 constexpr size_t kLongestRequest = 16384;
 constexpr size_t kMethodAt = 3;
-// After that a new snapshot counts more than a plan that stands.
-constexpr std::chrono::seconds kLongestPassedOver{10};
+// How long a view is held while a plan is being made, and while one is being written.
+constexpr std::chrono::seconds kLongestPlanning{10}, kLongestPush{1};
+constexpr int kNiceness = 10;
 constexpr uint32_t kGsiQKey = 0x80010000;
 
 int ThreadsOf(int wanted) {
@@ -166,43 +169,61 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
   newest_came_.notify_one();
 }
 
-// Views of which nothing that is answered has changed are passed over. So are those whose plan
-// still may lead over links that have gone, unless that goes on for long: an answer that will be
-// right with the next plan is better than none.
+// Views of which nothing that is answered has changed are passed over. One that is not at rest is
+// held until a better one comes, for an answer that will be right in a moment is better than one
+// whose links have gone or whose tables are not written yet; but not for ever.
 void SaService::MakeViews() {
-  sa::ViewInput last;
+  // Making one takes a processor for a while: not before what a reroute needs.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   using Clock = std::chrono::steady_clock;
-  auto passed_over = Clock::time_point::max();  // The first since a view.
-  bool was_settled = false;
-  for (;;) {
-    std::shared_ptr<const sweep::FabricView> view;
-    {
-      std::unique_lock lock(newest_mutex_);
-      newest_came_.wait(lock, [this] { return stopping_ || newest_ != nullptr; });
-      if (stopping_) return;
-      view = std::move(newest_);
-    }
+  std::shared_ptr<const sweep::FabricView> view;  // Held, or just come.
+  constexpr auto kNotHeld = Clock::time_point::max();
+  auto held_since = kNotHeld, use_at = kNotHeld;
+  while (TakeNewest(view, use_at)) {
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
-    if (!input) {  // What it was when this was the master is not what it will be then.
-      view_.Set(nullptr);
-      last = {};
-      continue;
-    }
-    if (!view->plan_stands && view_.Get() != nullptr) {
+    const bool idle = view->phase == sweep::Phase::kIdle;
+    if (input && view_.Get() != nullptr && !(idle && view->plan_stands)) {
       const auto now = Clock::now();
-      passed_over = std::min(passed_over, now);
-      if (now - passed_over < kLongestPassedOver) continue;
+      held_since = std::min(held_since, now);
+      use_at = held_since + (view->plan_stands ? kLongestPush : kLongestPlanning);
+      if (now < use_at) continue;
     }
-    passed_over = Clock::time_point::max();
-    const bool settled = view->phase == sweep::Phase::kIdle && view->sweeps_done > 0;
-    if (*input == last && settled == was_settled) continue;
-    if (*input != last) {
-      last = *input;
-      view_.Set(std::make_shared<const sa::SaView>(*std::move(input)));
-    }
-    was_settled = settled;
-    keeper_.PushView({view_.Get(), settled});
+    held_since = use_at = kNotHeld;
+    if (input)
+      Show(*std::move(input), idle && view->sweeps_done > 0);
+    else  // What it was when this was the master is not what it will be then.
+      Hide();
+    view.reset();
   }
+}
+
+// True: `view` is the newest, or `use_at` has come for the one that it was. False: stop.
+bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
+                           std::chrono::steady_clock::time_point use_at) {
+  std::unique_lock lock(newest_mutex_);
+  const auto woken = [this] { return stopping_ || newest_ != nullptr; };
+  if (use_at == std::chrono::steady_clock::time_point::max())
+    newest_came_.wait(lock, woken);
+  else
+    newest_came_.wait_until(lock, use_at, woken);
+  if (newest_ != nullptr) view = std::move(newest_);
+  return !stopping_;
+}
+
+void SaService::Show(sa::ViewInput input, bool settled) {
+  const bool same = input == shown_;
+  if (same && settled == shown_settled_) return;
+  if (!same) {
+    shown_ = input;
+    view_.Set(std::make_shared<const sa::SaView>(std::move(input)));
+  }
+  shown_settled_ = settled;
+  keeper_.PushView({view_.Get(), settled});
+}
+
+void SaService::Hide() {
+  view_.Set(nullptr);
+  shown_ = {};
 }
 
 }  // namespace fabricd::daemon

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@
 #include "daemon/source_queue.h"
 #include "mad/transport.h"
 #include "sa/view.h"
+#include "sa/view_input.h"
 #include "sweep/view.h"
 
 namespace fabricd::daemon {
@@ -67,6 +69,10 @@ class SaService {
 
   void Serve();
   void MakeViews();
+  bool TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
+                  std::chrono::steady_clock::time_point use_at);
+  void Show(sa::ViewInput input, bool settled);
+  void Hide();
   void AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply);
   void AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
   void Send(const mad::IncomingMad& request, std::vector<uint8_t>& reply, Counter counter);
@@ -77,6 +83,9 @@ class SaService {
   const SaOptions options_;
   SourceQueue<mad::IncomingMad> requests_;
   Published<sa::SaView> view_;
+  // Of the thread that makes views: what view_ was made of.
+  sa::ViewInput shown_;
+  bool shown_settled_ = false;
   std::atomic<bool> is_master_ = false;
   std::array<std::atomic<uint64_t>, kCounters> counters_{};
 

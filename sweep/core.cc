@@ -332,6 +332,7 @@ void Core::FinishDiscovery(Instant now) {
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   scope_.reset();
+  lids_of_ = nullptr;
   goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
                                                           : routing::ReplanGoal::kWhole;
   changed_ = true;
@@ -397,11 +398,10 @@ bool Core::HasNeighbour() {
   return fault == nullptr;
 }
 
-void Core::AssignLidsAndGo(Instant now) {
-  SetPhase(Phase::kAssigningLids);
+void Core::AssignLids() {
   problems_.Remove("NoLid");
   LidAssignment assignment =
-      AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
+      sweep::AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
   for (PortRef port : assignment.without) {
     const fabric::Node& node = *snapshot_->node(port.node);
     problems_.Add("NoLid",
@@ -413,8 +413,14 @@ void Core::AssignLidsAndGo(Instant now) {
   if (scope_) assignment.table.KeepTop(lids_->top());
   if (assignment.table.top() != lids_->top()) scope_.reset();
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
+  lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;
   for (const LidRecord& record : assignment.changed)
     records_[record.port_guid] = undurable_[record.port_guid] = record;
+}
+
+void Core::AssignLidsAndGo(Instant now) {
+  SetPhase(Phase::kAssigningLids);
+  if (lids_of_ == nullptr || !SameEndPorts(*lids_of_, *snapshot_)) AssignLids();
   if (undurable_.empty()) {
     StartProgramming(now);
     return;
@@ -552,22 +558,17 @@ void Core::LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now) {
 
 bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
-  bool all = true;
   problems_.Remove("NotActive");
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t num = 1; num < node.ports.size(); ++num) {
-      const fabric::Port& port = node.ports[num];
-      const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot_->port(port.peer);
-      if (!port.IsUp() || peer == nullptr || !peer->IsUp()) continue;
-      if (port.info.port_state == wire::PortState::kActive) continue;
-      all = false;
-      undone_.insert(node.index);
-      problems_.Add("NotActive",
-                    fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), num),
-                    fmt::format("is {}", wire::PortStateName(port.info.port_state)));
-    }
-  });
-  return all;
+  active_links_.Update(snapshot_);
+  for (PortRef inactive : active_links_.inactive()) {
+    const fabric::Node& node = *snapshot_->node(inactive.node);
+    undone_.insert(node.index);
+    problems_.Add(
+        "NotActive",
+        fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
+        fmt::format("is {}", wire::PortStateName(node.port(inactive.port).info.port_state)));
+  }
+  return active_links_.inactive().empty();
 }
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {

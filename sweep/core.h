@@ -22,6 +22,7 @@
 
 #include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
+#include "sweep/active_links.h"
 #include "sweep/device_table.h"
 #include "sweep/discovery.h"
 #include "sweep/events.h"
@@ -101,6 +102,7 @@ class Core {
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
+  void AssignLids();
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
   void StartSettling(Instant now);
@@ -151,6 +153,7 @@ class Core {
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
+  std::shared_ptr<const fabric::FabricSnapshot> lids_of_;  // What they were made for. Null: unsure.
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
   PortRef local_;
   std::vector<Unread> unread_;
@@ -170,6 +173,7 @@ class Core {
   std::optional<std::vector<NodeIndex>> scope_;
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
   bool cables_changed_ = false;                             // Since they were last checked.
+  ActiveLinks active_links_;
   std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;

@@ -64,6 +64,19 @@ bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
                                   std::memcmp(row_.block(block), row.block(block), kBlock) == 0);
 }
 
+std::vector<uint16_t> AppliedLft::Differences(size_t blocks, const routing::Row& row) const {
+  constexpr size_t kOfPage = routing::Row::kPage / kBlock;
+  std::vector<uint16_t> differences;
+  for (size_t block = 0; block < blocks; ++block) {
+    if (block % kOfPage == 0 && KnowsAll() && block + kOfPage <= row_.blocks() &&
+        row_.SharesPage(row, block / kOfPage))
+      block += kOfPage - 1;
+    else if (!Holds(block, row))
+      differences.push_back(static_cast<uint16_t>(block));
+  }
+  return differences;
+}
+
 void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes) {
   distrusted_.erase(block);
   flights_.erase(block);
@@ -172,6 +185,7 @@ routing::AppliedTables DeviceTable::Applied() const {
     const AppliedLft& lft = lfts_[i];
     if (!lft.WasRead()) continue;
     tables.rows[i] = lft.row();
+    if (lft.KnowsAll()) continue;
     for (size_t block = 0; block < lft.row().blocks(); ++block) {
       if (lft.Knows(block)) continue;
       std::array<uint8_t, AppliedLft::kBlock> nothing;

@@ -41,6 +41,8 @@ class AppliedLft {
   // Nothing known yet: take the row to come as the memory that Confirm() compares with.
   void ExpectRow(const routing::Row& row);
   bool Holds(size_t block, const routing::Row& row) const;
+  // Of the first `blocks`, those that it does not hold, ascending.
+  std::vector<uint16_t> Differences(size_t blocks, const routing::Row& row) const;
   void Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes);
   // A Set of this block leaves: it is not known until Confirm(), and may not be written again until
   // Landed(): two Sets of one block under way could arrive in either order.
@@ -69,6 +71,7 @@ class AppliedLft {
   void ShareMemory(const routing::Row& row) { row_.ShareEqualPages(row); }
   const routing::Row& row() const { return row_; }
   bool Knows(size_t block) const { return block < known_.size() && known_[block]; }
+  bool KnowsAll() const { return known_count_ == row_.blocks(); }
   // False: nothing was ever confirmed since the device came or lost its tables.
   bool WasRead() const { return was_read_; }
 

@@ -140,4 +140,23 @@ LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecord
   return result;
 }
 
+bool SameEndPorts(const fabric::FabricSnapshot& before, const fabric::FabricSnapshot& after) {
+  bool same = true;
+  before.ForEachNotShared(after, [&](NodeIndex index) {
+    const fabric::Node* was = before.node(index);
+    const fabric::Node* is = after.node(index);
+    same = same && was != nullptr && is != nullptr && was->guid() == is->guid() &&
+           was->IsSwitch() == is->IsSwitch() && was->ports.size() == is->ports.size();
+    if (!same) return;
+    const bool was_enhanced = was->switch_info && was->switch_info->enhanced_port0;
+    const bool is_enhanced = is->switch_info && is->switch_info->enhanced_port0;
+    same = was_enhanced == is_enhanced;
+    const size_t end = is->IsSwitch() ? 1 : is->ports.size();
+    for (size_t num = 0; num < end && same; ++num)
+      same = was->ports[num].known == is->ports[num].known &&
+             was->ports[num].guid == is->ports[num].guid;
+  });
+  return same;
+}
+
 }  // namespace fabricd::sweep

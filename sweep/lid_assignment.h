@@ -30,4 +30,8 @@ struct LidAssignment {
 LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records,
                          uint8_t lmc, bool lmc_enhanced_port0);
 
+// Whether both have the same end ports, as far as AssignLids() looks at them: then it gives the
+// same table for both, provided that in the first one each has a record by now. Costs what differs.
+bool SameEndPorts(const fabric::FabricSnapshot& before, const fabric::FabricSnapshot& after);
+
 }  // namespace fabricd::sweep

@@ -32,7 +32,9 @@ class Refresher {
   // Breadth first, so the first route found to a switch is a shortest one.
   void Reach(NodeIndex node, const wire::DirectedPath& path) {
     seen_[node.value()] = true;
-    if (!devices_.Has(node) || !Works(node)) devices_.SetPath(node, path);
+    const bool known = devices_.Has(node);
+    const bool same = known && devices_.PathTo(node) == path;  // Most: hence no walk.
+    if (!same && (!known || !Works(node))) devices_.SetPath(node, path);
     if (builder_.node(node)->IsSwitch()) switches_.push_back(node);
   }
 

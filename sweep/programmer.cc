@@ -227,9 +227,8 @@ std::vector<routing::TableWrite> Programmer::ListDifferences() const {
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = *plan_->rows[node.index.value()];
     applied.ExpectRow(row);
-    for (size_t block = 0; block <= top.value() / AppliedLft::kBlock; ++block)
-      if (!applied.Holds(block, row))
-        writes.push_back({node.index, static_cast<uint16_t>(block), 0, 0, ~uint64_t{0}, false});
+    for (uint16_t block : applied.Differences(top.value() / AppliedLft::kBlock + 1u, row))
+      writes.push_back({node.index, block, 0, 0, ~uint64_t{0}, false});
   });
   // One device after the other would leave the window idle behind the limit per device.
   std::stable_sort(writes.begin(), writes.end(),

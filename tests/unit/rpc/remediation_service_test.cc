@@ -13,7 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using RemediationStub = pb::RemediationService::Stub;
 
 std::string OwnName() {
   const passwd* entry = getpwuid(getuid());
@@ -22,6 +21,8 @@ std::string OwnName() {
 
 class RemediationServiceTest : public ::testing::Test {
  protected:
+  using Stub = pb::RemediationService::Stub;
+
   RemediationServiceTest() {
     backend_.on_hold = [this](daemon::HoldCommand command, const daemon::HoldDone& done) {
       commands_.push_back(command);
@@ -58,15 +59,14 @@ class RemediationServiceTest : public ::testing::Test {
   }
   grpc::Status Create(const pb::CreateHoldRequest& request) {
     created_.Clear();
-    return running_.Call(*running_.remediation, &RemediationStub::CreateHold, request, &created_);
+    return running_.Call(*running_.remediation, &Stub::CreateHold, request, &created_);
   }
   grpc::Status Delete(const pb::DeleteHoldRequest& request) {
-    return running_.Call(*running_.remediation, &RemediationStub::DeleteHold, request, &deleted_);
+    return running_.Call(*running_.remediation, &Stub::DeleteHold, request, &deleted_);
   }
   std::vector<std::string> List(const pb::ListHoldsRequest& request) {
     pb::ListHoldsResponse response;
-    const auto status =
-        running_.Call(*running_.remediation, &RemediationStub::ListHolds, request, &response);
+    const auto status = running_.Call(*running_.remediation, &Stub::ListHolds, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     std::vector<std::string> ids;
     for (const auto& hold : response.holds()) ids.push_back(hold.id());
@@ -258,8 +258,7 @@ TEST_F(RemediationServiceTest, Acknowledge) {
   pb::AckHoldRequest request;
   request.set_id("3");
   pb::AckHoldResponse response;
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &RemediationStub::AckHold, request, &response).ok());
+  ASSERT_TRUE(running_.Call(*running_.remediation, &Stub::AckHold, request, &response).ok());
   EXPECT_EQ(response.hold().acknowledged().nanos(), 500'000'000);
   EXPECT_EQ(std::get<sweep::AckHold>(commands_.at(0)).id, 3u);
 }
@@ -307,8 +306,7 @@ TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {
   request.Clear();
   request.add_ids("99");
   pb::ListHoldsResponse response;
-  const auto status =
-      running_.Call(*running_.remediation, &RemediationStub::ListHolds, request, &response);
+  const auto status = running_.Call(*running_.remediation, &Stub::ListHolds, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(ReasonOf(status), "HOLD_NOT_FOUND");
 }
@@ -353,16 +351,14 @@ TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {
   request.add_hosts("node2");
   request.add_hosts("nowhere");
   ASSERT_TRUE(
-      running_.Call(*running_.remediation, &RemediationStub::BatchGetReadiness, request, &response)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response).ok());
   ASSERT_EQ(response.hosts_size(), 2);
   EXPECT_EQ(response.hosts(0).readiness(), pb::READINESS_READY);
   EXPECT_EQ(response.hosts(1).readiness(), pb::READINESS_UNKNOWN);
   EXPECT_EQ(response.resource_version(), backend_.log->version());
   request.Clear();
   ASSERT_TRUE(
-      running_.Call(*running_.remediation, &RemediationStub::BatchGetReadiness, request, &response)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response).ok());
   EXPECT_EQ(response.hosts_size(), 2);
 }
 
@@ -397,8 +393,7 @@ TEST_F(RemediationServiceTest, ConditionsAndDampedLinks) {
   request.add_types("NoisyTraps");
   pb::ListConditionsResponse conditions;
   ASSERT_TRUE(
-      running_.Call(*running_.remediation, &RemediationStub::ListConditions, request, &conditions)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
   ASSERT_EQ(conditions.conditions_size(), 1);
   EXPECT_EQ(conditions.conditions(0).evidence().at("count"), "70");
   EXPECT_EQ(conditions.conditions(0).mode(), pb::CONDITION_MODE_ENFORCE);
@@ -406,22 +401,17 @@ TEST_F(RemediationServiceTest, ConditionsAndDampedLinks) {
   EXPECT_EQ(conditions.conditions(0).hold_id(), "4");
   request.set_names(0, "leaf2");
   ASSERT_TRUE(
-      running_.Call(*running_.remediation, &RemediationStub::ListConditions, request, &conditions)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
   EXPECT_EQ(conditions.conditions_size(), 0);
 
   pb::ListDampedLinksRequest damped_request;
   pb::ListDampedLinksResponse damped;
   ASSERT_TRUE(
-      running_
-          .Call(*running_.remediation, &RemediationStub::ListDampedLinks, damped_request, &damped)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::ListDampedLinks, damped_request, &damped).ok());
   EXPECT_EQ(damped.links_size(), 2);
   damped_request.set_suppressed_only(true);
   ASSERT_TRUE(
-      running_
-          .Call(*running_.remediation, &RemediationStub::ListDampedLinks, damped_request, &damped)
-          .ok());
+      running_.Call(*running_.remediation, &Stub::ListDampedLinks, damped_request, &damped).ok());
   ASSERT_EQ(damped.links_size(), 1);
   EXPECT_EQ(damped.links(0).flaps(), 4u);
   EXPECT_EQ(damped.links(0).penalty(), 3500);

@@ -17,7 +17,8 @@ using TopologyStub = pb::TopologyService::Stub;
 class TopologyServiceTest : public ::testing::Test {
  protected:
   template <typename Request, typename Response>
-  grpc::Status Call(grpc::Status (TopologyStub::*method)(grpc::ClientContext*, const Request&, Response*),
+  grpc::Status Call(grpc::Status (TopologyStub::*method)(grpc::ClientContext*, const Request&,
+                                                         Response*),
                     const Request& request, Response* response) {
     return running_.Call(*running_.topology, method, request, response);
   }

@@ -89,5 +89,22 @@ TEST(AppliedLft, SharesAnEqualRow) {
   EXPECT_TRUE(lft.Holds(1, *second));
 }
 
+TEST(AppliedLft, ListsDifferencesOverSharedPages) {
+  constexpr size_t kBlocks = 100;  // Three pages and a piece.
+  AppliedLft lft;
+  const auto row = MakeRow(kBlocks, 7);
+  lft.ExpectRow(*row);
+  for (size_t block = 0; block < kBlocks; ++block) lft.Confirm(block, Filled(7));
+  EXPECT_TRUE(lft.KnowsAll());
+  EXPECT_TRUE(lft.Differences(kBlocks, *row).empty());
+  routing::Row wanted = *row;
+  for (size_t lid : {0u, 40u * 64u, 99u * 64u + 63u}) wanted.Set(lid, 8);
+  EXPECT_EQ(lft.Differences(kBlocks, wanted), (std::vector<uint16_t>{0, 40, 99}));
+  EXPECT_EQ(lft.Differences(41, wanted), (std::vector<uint16_t>{0, 40}));
+  lft.Sent(70, Filled(7));  // Not known until its answer.
+  EXPECT_FALSE(lft.KnowsAll());
+  EXPECT_EQ(lft.Differences(kBlocks, *row), (std::vector<uint16_t>{70}));
+}
+
 }  // namespace
 }  // namespace fabricd::sweep

@@ -92,5 +92,26 @@ TEST(LidAssignment, TheSecondPortWithOneGuidGetsNone) {
   EXPECT_EQ(result.without[0], small.Host(1));
 }
 
+TEST(LidAssignment, SaysWhichChangesMatter) {
+  SmallFabric small(4);
+  const auto before = small.builder.Build();
+  EXPECT_TRUE(SameEndPorts(*before, *before));
+  wire::PortInfo info = SmallFabric::Up();
+  info.port_state = wire::PortState::kInit;
+  small.builder.SetPortInfo(small.Host(0), info);  // Its state is nothing to LIDs.
+  small.builder.Unlink(small.Host(1));
+  EXPECT_TRUE(SameEndPorts(*before, *small.builder.Build()));
+  small.builder.SetPortUnknown(small.Host(1));
+  EXPECT_FALSE(SameEndPorts(*before, *small.builder.Build()));
+  SmallFabric other(4);
+  other.builder.SetPortGuid(other.Host(2), Guid(0x77));
+  EXPECT_FALSE(SameEndPorts(*before, *other.builder.Build()));
+  small.builder.SetPortInfo(small.Host(1), SmallFabric::Up());
+  EXPECT_TRUE(SameEndPorts(*before, *small.builder.Build()));
+  small.builder.RemoveNode(small.hosts[3]);
+  EXPECT_FALSE(SameEndPorts(*before, *small.builder.Build()));
+  EXPECT_FALSE(SameEndPorts(*small.builder.Build(), *before));
+}
+
 }  // namespace
 }  // namespace fabricd::sweep
