@@ -408,9 +408,9 @@ void Core::AssignLids() {
                   fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
                   "no LID is left for it, or another port has its GUID: it stays without");
   }
-  // A port that goes for a while must not change LinearFDBTop on all switches, nor one that comes
-  // be left out there.
-  if (scope_) assignment.table.KeepTop(lids_->top());
+  // A port that goes, perhaps for a while, must not change LinearFDBTop on all switches, nor one
+  // that comes be left out there.
+  assignment.table.KeepTop(lids_->top());
   if (assignment.table.top() != lids_->top()) scope_.reset();
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
   lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;

@@ -127,9 +127,9 @@ std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
 }
 
 std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
-                                     const absl::flat_hash_set<PortRef>& isolated) {
+                                     const absl::flat_hash_set<PortRef>& unwanted) {
   const std::vector<EndPort> ports = EndPorts(fabric);
-  const std::vector<uint32_t> part = SwitchParts(fabric);
+  const std::vector<uint32_t> part = SwitchParts(fabric, unwanted);
   struct Source {
     const EndPort* port;
     NodeIndex start;
@@ -143,8 +143,10 @@ std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
     const NodeIndex start = SwitchOf(fabric, port.ref);
     const bool leaves =
         device.IsSwitch() || device.port(port.ref.port).info.port_state == wire::PortState::kActive;
-    if (!start.IsNone()) sources.push_back({&port, start, leaves});
-    if (isolated.contains(port.ref)) continue;
+    const bool is_unwanted = unwanted.contains(port.ref);
+    const bool is_mute = is_unwanted && !start.IsNone() && unwanted.contains({start, PortNum(0)});
+    if (!start.IsNone() && !is_mute) sources.push_back({&port, start, leaves});
+    if (is_unwanted && !(device.IsSwitch() && device.LftPort(port.base) == 0)) continue;
     for (int path = 0; !start.IsNone() && path < port.lids; ++path)
       destinations.emplace_back(static_cast<uint16_t>(port.base.value() + path), &port);
   }

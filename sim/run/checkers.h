@@ -21,9 +21,11 @@ namespace fabricd::sim {
 // Ports with a link whose state is not ACTIVE.
 std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit = 10);
 // (source, LID of a destination) of end ports that cables connect, where data from the source does
-// not arrive. To those of `isolated` none has to.
+// not arrive. To end ports that are `unwanted` none has to, nor over links that have such an end. A
+// switch whose port 0 is unwanted need not send, nor need unwanted ports that hang on it; it has to
+// be reached as long as its table has itself.
 std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit = 10,
-                                     const absl::flat_hash_set<PortRef>& isolated = {});
+                                     const absl::flat_hash_set<PortRef>& unwanted = {});
 // Switches that send a LID in a circle. (BrokenPairs names the pairs that suffer; here also LIDs
 // that nobody holds count.)
 std::vector<std::string> Loops(const SimFabric& fabric, size_t limit = 10);

@@ -29,7 +29,8 @@ std::vector<EndPort> EndPorts(const SimFabric& fabric) {
   return ports;
 }
 
-std::vector<uint32_t> SwitchParts(const SimFabric& fabric) {
+std::vector<uint32_t> SwitchParts(const SimFabric& fabric,
+                                  const absl::flat_hash_set<PortRef>& unwanted) {
   std::vector<uint32_t> part(fabric.node_index_end(), 0);
   uint32_t count = 0;
   for (uint32_t i = 0; i < part.size(); ++i) {
@@ -41,8 +42,10 @@ std::vector<uint32_t> SwitchParts(const SimFabric& fabric) {
       const NodeIndex node = open.back();
       open.pop_back();
       for (int num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
-        const PortRef peer = fabric.LinkedPeer({node, PortNum(static_cast<uint8_t>(num))});
+        const PortRef port{node, PortNum(static_cast<uint8_t>(num))};
+        const PortRef peer = fabric.LinkedPeer(port);
         if (peer.IsNone() || !fabric.device(peer.node)->IsSwitch()) continue;
+        if (unwanted.contains(port) || unwanted.contains(peer)) continue;
         if (std::exchange(part[peer.node.value()], count) == 0) open.push_back(peer.node);
       }
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <absl/container/flat_hash_set.h>
+
 #include "common/ids.h"
 #include "sim/sim_fabric.h"
 
@@ -24,8 +26,9 @@ std::string NameOf(const SimFabric& fabric, PortRef port);
 std::vector<EndPort> EndPorts(const SimFabric& fabric);
 // [NodeIndex] Number of each switch's part of the fabric: switches that links which are up connect,
 // from 1 on; 0: no switch. A CA forwards nothing, so it joins no parts; each of its ports belongs
-// to the part of its neighbour.
-std::vector<uint32_t> SwitchParts(const SimFabric& fabric);
+// to the part of its neighbour. Links of which an end is `unwanted` connect nothing.
+std::vector<uint32_t> SwitchParts(const SimFabric& fabric,
+                                  const absl::flat_hash_set<PortRef>& unwanted = {});
 // The switch itself, or the one that the port hangs on; none: it hangs on no switch.
 NodeIndex SwitchOf(const SimFabric& fabric, PortRef port);
 

@@ -107,10 +107,10 @@ void Members::OnServed(const Served& served) {
 }
 
 std::vector<std::string> Members::Findings(const Manager& master,
-                                           const absl::flat_hash_set<PortRef>& isolated) const {
+                                           const absl::flat_hash_set<PortRef>& unwanted) const {
   std::vector<std::string> findings;
   const SimFabric& fabric = simulation_.fabric();
-  const std::vector<uint32_t> part = SwitchParts(fabric);
+  const std::vector<uint32_t> part = SwitchParts(fabric, unwanted);
   std::map<Guid, EndPort> there;
   for (const EndPort& port : EndPorts(fabric)) there.emplace(port.guid, port);
   const auto home = part[SwitchOf(fabric, master.host).value()];
@@ -118,7 +118,7 @@ std::vector<std::string> Members::Findings(const Manager& master,
     std::vector<PortRef> all, receivers;
     for (const fabric::MulticastMember& member : group.members) {
       const auto at = there.find(member.port_guid);
-      if (at == there.end() || isolated.contains(at->second.ref)) continue;
+      if (at == there.end() || unwanted.contains(at->second.ref)) continue;
       const NodeIndex on = SwitchOf(fabric, at->second.ref);
       if (on.IsNone() || part[on.value()] != home) continue;
       // A hold may have cut it off; without holds all that is linked is there.

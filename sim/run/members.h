@@ -38,10 +38,10 @@ class Members : public SimObserver {
 
   // "multicast loop: what"
   const std::vector<std::string>& loops() const { return loops_; }
-  // What is wrong at rest, as the devices have it. Members in `isolated` are not asked for; nor,
+  // What is wrong at rest, as the devices have it. Members in `unwanted` are not asked for; nor,
   // where there are holds, are those of which `master` says that no link leads to them.
   std::vector<std::string> Findings(const Manager& master,
-                                    const absl::flat_hash_set<PortRef>& isolated) const;
+                                    const absl::flat_hash_set<PortRef>& unwanted) const;
 
  private:
   void Change(size_t groups, size_t changes);

@@ -2,6 +2,7 @@
 #include "sim/run/operators.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -123,13 +124,30 @@ void Operators::OnFinished(const sweep::FinishedCommand& finished) {
   }
 }
 
-absl::flat_hash_set<PortRef> Operators::Isolated() const {
-  absl::flat_hash_set<PortRef> ports;
+void Operators::AddPorts(const Hold& hold, absl::flat_hash_set<PortRef>& ports) const {
+  const SimFabric& fabric = simulation_.fabric();
+  if (const PortRef end_port = EndPortOf(hold); !end_port.IsNone()) ports.insert(end_port);
+  for (NodeIndex node : places_.nodes())
+    for (const policy::HeldPort& port : hold.target.ports)
+      if (port.node == fabric.device(node)->guid()) ports.insert({node, port.port});
+}
+
+absl::flat_hash_set<PortRef> Operators::Unwanted(const Manager& master) const {
+  absl::flat_hash_set<PortRef> unwanted;
   for (const auto& [id, hold] : standing_)
-    if (Isolates(hold) && !EndPortOf(hold).IsNone()) ports.insert(EndPortOf(hold));
+    if (Isolates(hold)) AddPorts(hold, unwanted);
   for (const auto& [command, what] : asked_)
-    if (Isolates(what.hold) && !EndPortOf(what.hold).IsNone()) ports.insert(EndPortOf(what.hold));
-  return ports;
+    if (Isolates(what.hold)) AddPorts(what.hold, unwanted);
+  const auto& [plan, snapshot, policy] =
+      std::tie(master.view->plan, *master.view->snapshot, *master.view->policy);
+  if (plan == nullptr || (policy.holds.empty() && policy.damped.empty())) return unwanted;
+  for (NodeIndex node : places_.nodes()) {
+    const SimDevice& device = *simulation_.fabric().device(node);
+    const NodeIndex known = snapshot.FindIndex(device.guid());
+    if (device.IsSwitch() && !known.IsNone() && !plan->HasRow(known))
+      unwanted.insert({node, PortNum(0)});
+  }
+  return unwanted;
 }
 
 std::vector<std::string> Operators::Findings(const Manager& master) const {

@@ -45,8 +45,10 @@ class Operators {
   // A manager has answered. Numbers of commands that are not theirs are left alone.
   void OnFinished(const sweep::FinishedCommand& finished);
 
-  // End ports that standing holds isolate.
-  absl::flat_hash_set<PortRef> Isolated() const;
+  // Ports over which standing holds allow no route: end ports, and those of links of switches. Port
+  // 0 of a switch that `master` has closed: its table is left as it was (routing/usable.h), and is
+  // none at all after a restart, so neither it nor what is isolated on it sends anywhere.
+  absl::flat_hash_set<PortRef> Unwanted(const Manager& master) const;
   // What the master's list of holds has too little or too much. Of commands whose answer died with
   // the manager either is right.
   std::vector<std::string> Findings(const Manager& master) const;
@@ -63,6 +65,8 @@ class Operators {
   size_t MasterNumber() const;  // manager_count(): nobody is.
   policy::Hold Draw(const Manager& master);
   PortRef EndPortOf(const policy::Hold& hold) const;
+  // The ends that it names, and those that it does not.
+  void AddPorts(const policy::Hold& hold, absl::flat_hash_set<PortRef>& ports) const;
 
   Simulation& simulation_;
   const Places& places_;

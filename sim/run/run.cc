@@ -254,9 +254,9 @@ class Run {
     else
       FailAll("tables", TablesUnlikePlan(fabric, *master->view->snapshot, *master->view->plan));
     FailAll("loops", Loops(fabric));
-    FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Isolated()));
+    FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Unwanted(*master)));
     FailAll("holds", operators_.Findings(*master));
-    FailAll("multicast", members_.Findings(*master, operators_.Isolated()));
+    FailAll("multicast", members_.Findings(*master, operators_.Unwanted(*master)));
     FailAll("P_Keys", PKeyFaults(fabric));
   }
 

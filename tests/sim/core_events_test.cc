@@ -127,6 +127,27 @@ TEST_F(CoreEvents, ARebootedSwitchIsProgrammedWholly) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
+// The owner of the highest LID is away: a sweep of all does not make the tables shorter.
+TEST_F(CoreEvents, ALostSwitchLeavesTheTopOfTheTablesAlone) {
+  const auto& view = *harness_.manager(sm_).view;
+  const PortRef last = view.lids->Owner(view.lids->top());
+  const NodeIndex spine = *harness_.fabric().FindNode(view.snapshot->node(last.node)->description);
+  ASSERT_TRUE(harness_.fabric().device(spine)->IsSwitch());
+  const size_t reroutes = Reroutes();
+  for (uint8_t port = 1; port <= harness_.fabric().device(spine)->last_port().value(); ++port) {
+    if (harness_.fabric().LinkedPeer({spine, PortNum(port)}).IsNone()) continue;
+    ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), {spine, PortNum(port)}).ok());
+  }
+  CalmAfter(reroutes);
+  harness_.RunFor(std::chrono::seconds(30));  // The ideal plan, too, has come.
+  harness_.fabric().ResetStats();
+  harness_.Post(sm_, sweep::SweepCommand{1, true});
+  const uint32_t sweeps = harness_.manager(sm_).core->sweeps_done();
+  ASSERT_TRUE(harness_.RunUntil(
+      [&] { return harness_.manager(sm_).core->sweeps_done() > sweeps && IsCalm(); }));
+  EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
+}
+
 TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
   harness_.fabric().ResetStats();
   harness_.RunFor(std::chrono::seconds(25));
