@@ -37,9 +37,10 @@ constexpr size_t kStoreJobs = 64;
 
 // During a sweep answers come one by one, each with a wake-up of its own, although what they allow
 // could leave together. Waiting a moment for more of them takes a quarter off the processor time of
-// a bring-up on ibsim and costs less than a round trip.
+// a bring-up on ibsim and costs less than a round trip. Where few are under way, as in a look at one
+// switch, each is waited for by what comes next.
 constexpr auto kGatherTime = std::chrono::microseconds(200);
-constexpr size_t kEnoughEvents = 64;
+constexpr size_t kEnoughEvents = 64, kManyInFlight = 32;
 
 Instant ToInstant(SteadyClock::time_point time) {
   return Instant(std::chrono::duration_cast<Duration>(time.time_since_epoch()));
@@ -346,8 +347,8 @@ int App::Run() {
     const auto latest = SteadyClock::now() + kTick;
     const Instant deadline = core_->NextDeadline();
     inbox_.Take(events, deadline == kNever ? latest : std::min(latest, ToSteady(deadline)));
-    const bool sweeping = core_->phase() != sweep::Phase::kIdle;
-    if (sweeping && !events.empty() && events.size() < kEnoughEvents) {
+    const bool many = core_->smps_in_flight() > kManyInFlight;
+    if (many && !events.empty() && events.size() < kEnoughEvents) {
       std::this_thread::sleep_for(kGatherTime);
       inbox_.Take(events, SteadyClock::now());
     }

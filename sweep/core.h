@@ -69,6 +69,7 @@ class Core {
   bool subnet_up() const { return subnet_up_; }
   uint32_t sweeps_done() const { return sweeps_done_; }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
+  size_t smps_in_flight() const { return engine_.in_flight(); }
 
  private:
   // Which activity a completion belongs to: the top bits of its cookie.
