@@ -26,6 +26,7 @@ namespace simpb = ::fabric::sim::v1;
 using Timeout = std::chrono::milliseconds;
 inline constexpr Timeout kShortTimeout{15'000};  // Reads.
 inline constexpr Timeout kLongTimeout{600'000};  // Sweeps, exports.
+inline constexpr Timeout kProbeTimeout{2'000};   // One of many questions.
 
 class Client {
  public:
@@ -70,6 +71,11 @@ class Client {
     }
     return ToResult(status, server_);
   }
+
+  // Asks until `probe` says that `what` is so, or fails for another reason than that nobody is
+  // there: a daemon may come back.
+  Result Poll(Timeout timeout, const std::string& what,
+              const std::function<Result(Timeout left, bool* done)>& probe);
 
   // Calls on_piece for each message of a stream; a failure of on_piece ends it. Without `timeout`
   // it lasts until the other side ends it.
@@ -117,6 +123,7 @@ class Client {
 
   const std::string server_;
   const std::optional<Timeout> timeout_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<pb::TopologyService::Stub> topology_;
   std::unique_ptr<pb::AdminService::Stub> admin_;
   std::unique_ptr<pb::EventService::Stub> events_;

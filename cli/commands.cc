@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -20,9 +19,6 @@ namespace fabricd::cli {
 namespace {
 
 using Stub = pb::TopologyService::Stub;
-
-constexpr Timeout kPollInterval{100};
-constexpr Timeout kProbeTimeout{2'000};
 
 // Switches' LIDs for each egress port: how even the tables are.
 Table BalanceTable(const pb::GetForwardingTableResponse& routes) {
@@ -203,24 +199,14 @@ Result WaitSm(Client& client, const std::string& condition, Timeout timeout) {
   const auto wanted =
       FieldCondition::Parse(condition, pb::GetSmResponse::default_instance(), &error);
   if (!wanted) return {kUsage, "--for: " + error};
-  const auto end = std::chrono::steady_clock::now() + timeout;
-  Result last;
-  while (true) {
-    const auto left = std::chrono::duration_cast<Timeout>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
+  const Result result = client.Poll(timeout, condition, [&](Timeout left, bool* done) {
     pb::GetSmResponse sm;
-    last = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), &sm,
-                       std::min(left, kProbeTimeout));
-    if (last.ok() && wanted->Holds(sm)) {
-      Print(fmt::format("sm: {} holds\n", condition));
-      return {};
-    }
-    // A daemon that is not there yet may come.
-    if (!last.ok() && last.code != kUnavailable) return last;
-    std::this_thread::sleep_for(std::min(left, kPollInterval));
-  }
-  const std::string why = last.ok() ? "" : fmt::format(" ({})", last.message);
-  return {kUnavailable, fmt::format("timed out waiting for {}{}", condition, why)};
+    Result asked = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), &sm, left);
+    *done = asked.ok() && wanted->Holds(sm);
+    return asked;
+  });
+  if (result.ok()) Print(fmt::format("sm: {} holds\n", condition));
+  return result;
 }
 
 Result Version(Client& client, const std::string& own_version) {

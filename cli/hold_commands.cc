@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
@@ -16,8 +15,6 @@ namespace {
 
 using Stub = pb::RemediationService::Stub;
 
-constexpr Timeout kPollInterval{100};
-constexpr Timeout kProbeTimeout{2'000};
 // The core judges what a hold does, and makes it durable.
 constexpr Timeout kHoldTimeout{60'000};
 
@@ -169,24 +166,6 @@ Result LiftAt(Client& client, const Globals& globals, const HoldVerb& verb,
   return {kNotFound, fmt::format("{} has no {}{}", name, verb.verb, whose)};
 }
 
-// Polls until `probe` says true or fails. An unreachable daemon may come back.
-Result Poll(Timeout timeout, const std::string& what,
-            const std::function<Result(Timeout left, bool* done)>& probe) {
-  const auto end = std::chrono::steady_clock::now() + timeout;
-  Result last;
-  while (true) {
-    const auto left = std::chrono::duration_cast<Timeout>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
-    bool done = false;
-    last = probe(std::min(left, kProbeTimeout), &done);
-    if (last.ok() && done) return {};
-    if (!last.ok() && last.code != kUnavailable) return last;
-    std::this_thread::sleep_for(std::min(left, kPollInterval));
-  }
-  const std::string why = last.ok() ? "" : fmt::format(" ({})", last.message);
-  return {kUnavailable, fmt::format("timed out waiting for {}{}", what, why)};
-}
-
 bool HoldIs(const pb::Hold& hold, const std::string& condition) {
   if (condition == "in-effect") return hold.state() == pb::HOLD_STATE_IN_EFFECT;
   return hold.has_acknowledged();
@@ -308,7 +287,7 @@ Result WaitHosts(Client& client, const std::vector<std::string>& hosts,
     if (Result result = AddNames(word, false, &names); !result.ok()) return result;
   }
   request.mutable_hosts()->Assign(names.begin(), names.end());
-  const Result result = Poll(timeout, condition, [&](Timeout left, bool* done) -> Result {
+  const Result result = client.Poll(timeout, condition, [&](Timeout left, bool* done) -> Result {
     pb::BatchGetReadinessResponse response;
     Result asked =
         client.Call(client.remediation(), &Stub::BatchGetReadiness, request, &response, left);
@@ -333,18 +312,18 @@ Result WaitHolds(Client& client, const std::vector<std::string>& ids, const std:
     request.add_ids(id);
     std::string note;
     const Result result =
-        Poll(timeout, fmt::format("hold {} to be {}", id, condition),
-             [&](Timeout left, bool* done) -> Result {
-               pb::ListHoldsResponse response;
-               Result asked =
-                   client.Call(client.remediation(), &Stub::ListHolds, request, &response, left);
-               *done = condition == "deleted" && asked.code == kNotFound;
-               if (*done) return {};
-               if (!asked.ok()) return asked;
-               note = response.holds(0).note();
-               *done = condition != "deleted" && HoldIs(response.holds(0), condition);
-               return {};
-             });
+        client.Poll(timeout, fmt::format("hold {} to be {}", id, condition),
+                    [&](Timeout left, bool* done) -> Result {
+                      pb::ListHoldsResponse response;
+                      Result asked = client.Call(client.remediation(), &Stub::ListHolds, request,
+                                                 &response, left);
+                      *done = condition == "deleted" && asked.code == kNotFound;
+                      if (*done) return {};
+                      if (!asked.ok()) return asked;
+                      note = response.holds(0).note();
+                      *done = condition != "deleted" && HoldIs(response.holds(0), condition);
+                      return {};
+                    });
     if (!result.ok()) return {result.code, result.message + (note.empty() ? "" : ": " + note)};
     Print(fmt::format("hold {} {}\n", id, condition == "in-effect" ? "in effect" : condition));
   }

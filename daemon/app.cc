@@ -37,8 +37,8 @@ constexpr size_t kStoreJobs = 64;
 
 // During a sweep answers come one by one, each with a wake-up of its own, although what they allow
 // could leave together. Waiting a moment for more of them takes a quarter off the processor time of
-// a bring-up on ibsim and costs less than a round trip. Where few are under way, as in a look at one
-// switch, each is waited for by what comes next.
+// a bring-up on ibsim and costs less than a round trip. Where few are under way, as in a look at
+// one switch, each is waited for by what comes next.
 constexpr auto kGatherTime = std::chrono::microseconds(200);
 constexpr size_t kEnoughEvents = 64, kManyInFlight = 32;
 

@@ -61,7 +61,8 @@ class OnHolds(ibsim.Case):
     def setUp(self):
         super().setUp()
         self.sim = ibsim.Ibsim(self, self.write("holds.net", FABRIC))
-        self.fabricd = ibsim.Fabricd(self, "sweep: {light_interval: 500ms}\n")
+        self.fabricd = ibsim.Fabricd(
+            self, "sweep: {light_interval: 500ms}\nrouting: {settle_after: 300ms}\n")
         self.bring_up()
         self.nodes = {node["name"]: node for node in self.fabricd.ask("get", "nodes")["nodes"]}
 
