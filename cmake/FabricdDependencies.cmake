@@ -9,7 +9,7 @@ find_package(Protobuf REQUIRED)
 pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(ABSL REQUIRED IMPORTED_TARGET
                   absl_status absl_statusor absl_flat_hash_map absl_flat_hash_set
-                  absl_inlined_vector)
+                  absl_inlined_vector absl_time)
 pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(LIBSYSTEMD REQUIRED IMPORTED_TARGET libsystemd)

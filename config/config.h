@@ -132,6 +132,12 @@ struct Conditions {
   friend bool operator==(const Conditions&, const Conditions&) = default;
 };
 
+struct Events {
+  uint32_t keep = 100'000;
+  Duration max_age = std::chrono::hours(24 * 30);
+  friend bool operator==(const Events&, const Events&) = default;
+};
+
 struct Config {
   std::string fabric = "umad";
   std::string state_dir = "/var/lib/fabricd";
@@ -148,6 +154,7 @@ struct Config {
   Damping damping;
   Holds holds;
   Conditions conditions;
+  Events events;
   friend bool operator==(const Config&, const Config&) = default;
 };
 

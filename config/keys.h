@@ -135,6 +135,8 @@ void VisitPolicyKeys(Visitor& visitor, C& c) {
   visitor.Number("conditions.releases_per_week", kResweep, c.conditions.releases_per_week,
                  NumberRange{0, 1000});
   visitor.List("conditions.exclude", kResweep, c.conditions.exclude);
+  visitor.Number("events.keep", kRestart, c.events.keep, NumberRange{100, 10'000'000});
+  visitor.Time("events.max_age", kRestart, c.events.max_age, TimeRange{hours(1), hours(24 * 3650)});
 }
 
 template <typename Visitor, typename C>

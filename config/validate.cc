@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "config/exclusion.h"
+
 namespace fabricd::config {
 namespace {
 
@@ -156,16 +158,11 @@ class Validator {
                                      {"conditions.set_errors", &rules.set_errors}})
       Require(*mode == "observe" || *mode == "recommend" || *mode == "enforce", {path},
               fmt::format("expected observe, recommend or enforce, got '{}'", *mode));
-    for (size_t i = 0; i < rules.exclude.size(); ++i) {
-      const std::string& text = rules.exclude[i];
-      uint64_t guid = 0;
-      const char* end = text.data() + text.size();
-      const bool prefixed = StartsWith(text, "0x");
-      const auto [stop, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), end, guid, 16);
-      if (!prefixed || error != std::errc() || stop != end || guid == 0)
+    for (size_t i = 0; i < rules.exclude.size(); ++i)
+      if (!ParseExclusion(rules.exclude[i]))
         faults_.Add(fmt::format("conditions.exclude[{}]", i),
-                    fmt::format("expected a GUID, got '{}'", text));
-    }
+                    fmt::format("expected a GUID, perhaps with \"until\" and a date, got '{}'",
+                                rules.exclude[i]));
   }
 
   void Pattern(const char* path, const std::string& pattern) {

@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "config/exclusion.h"
 #include "daemon/dumps.h"
 #include "daemon/rpc/server.h"
 #include "daemon/version.h"
@@ -148,7 +149,8 @@ policy::PolicyOptions ToPolicyOptions(const config::Config& config) {
   conditions.breaker_window = rules.breaker_window;
   conditions.releases_per_week = rules.releases_per_week;
   for (const std::string& text : rules.exclude)
-    conditions.exclude.emplace_back(std::strtoull(text.c_str(), nullptr, 16));
+    if (const auto exclusion = config::ParseExclusion(text))
+      conditions.exclude.push_back({exclusion->node, exclusion->until_ms});
   return options;
 }
 
@@ -247,7 +249,9 @@ absl::Status App::OpenState() {
 
 absl::Status App::OpenEvents() {
   auto events = EventLog::Open(
-      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); }, {});
+      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); },
+      {.keep = config_.events.keep,
+       .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.events.max_age)});
   if (!events.ok()) return events.status();
   events_ = *std::move(events);
   // Nothing but its jobs uses the store from here on, but for what is read before Run().

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "common/ids.h"
@@ -49,7 +50,11 @@ struct ConditionOptions {
   uint32_t breaker_percent = 5;
   Duration breaker_window = std::chrono::minutes(10);
   uint32_t releases_per_week = 2;  // Automatic ones, of one port.
-  std::vector<Guid> exclude;       // Nodes that no rule holds.
+  struct Exclusion {
+    Guid node;
+    std::optional<int64_t> until_ms;  // Wall clock, since 1970; none: for ever.
+  };
+  std::vector<Exclusion> exclude;  // Nodes that no rule holds.
 };
 
 struct PolicyOptions {

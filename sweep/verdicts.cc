@@ -141,12 +141,14 @@ void Verdicts::Clear(const std::string& type, PortRef port, Instant now) {
     findings_.erase(found);
 }
 
-bool Verdicts::IsExcluded(const Fault& fault) const {
+bool Verdicts::IsExcluded(const Fault& fault, Instant now) const {
   const auto& exclude = fabric_.options.policy.conditions.exclude;
+  const policy::WallMs wall = keeper_.Wall(now);
   const auto is_named = [&](PortRef port) {
     const fabric::Node* node = NodeOf(port, *fabric_.snapshot);
-    return node != nullptr &&
-           std::find(exclude.begin(), exclude.end(), node->guid()) != exclude.end();
+    return node != nullptr && std::any_of(exclude.begin(), exclude.end(), [&](const auto& each) {
+             return each.node == node->guid() && (!each.until_ms || wall < *each.until_ms);
+           });
   };
   return is_named(fault.port) || is_named(fault.other) ||
          is_named(HostEndOf(fault, *fabric_.snapshot));
@@ -177,7 +179,7 @@ std::string Verdicts::BreakerObjection(const Fault& fault, Instant now) {
 }
 
 std::string Verdicts::Objection(const Finding& finding, Instant now) {
-  if (IsExcluded(finding.fault)) return "the node is excluded from enforcement";
+  if (IsExcluded(finding.fault, now)) return "the node is excluded from enforcement";
   size_t own = 0, end_ports = 0;
   for (const auto& [id, hold] : keeper_.book().standing())
     own += hold.owner == kOwnHoldOwner && hold.kind == finding.recommended;

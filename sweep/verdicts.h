@@ -73,7 +73,7 @@ class Verdicts {
 
   policy::HoldTarget TargetOf(const Fault& fault) const;
   policy::HoldKind RecommendedFor(const Fault& fault) const;
-  bool IsExcluded(const Fault& fault) const;
+  bool IsExcluded(const Fault& fault, Instant now) const;
   // Empty: nothing speaks against a hold.
   std::string Objection(const Finding& finding, Instant now);
   std::string BreakerObjection(const Fault& fault, Instant now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/load.h"
+#include "config/exclusion.h"
 
 #include <chrono>
 #include <cstdio>
@@ -233,6 +234,17 @@ TEST(LoadYaml, Patterns) {
   EXPECT_THAT(FaultsOf("topology:\n  rail_pattern: '('\n  host_pattern: 'a'\n"),
               ElementsAre(IsFault("topology.rail_pattern", 2, "no regular expression"),
                           IsFault("topology.host_pattern", 3, "one group in parentheses, got 0")));
+}
+
+TEST(LoadYaml, Exclusions) {
+  EXPECT_EQ(ParseExclusion("0x2c9"), (Exclusion{Guid(0x2c9), std::nullopt}));
+  EXPECT_EQ(ParseExclusion("0x2c9 until 1970-01-02"), (Exclusion{Guid(0x2c9), 86'400'000}));
+  EXPECT_EQ(ParseExclusion("0x2c9 until 1970-01-01T01:00:00+01:00"), (Exclusion{Guid(0x2c9), 0}));
+  for (const char* bad : {"", "2c9", "0x", "0x0", "0x2c9 ", "0x2c9 until", "0x2c9 until tomorrow",
+                          "0x2c9 until 2026-13-01", "0x12345678901234567"})
+    EXPECT_THAT(FaultsOf(fmt::format("conditions:\n  exclude: ['0x1', '{}']\n", bad)),
+                ElementsAre(IsFault("conditions.exclude[1]", 2, "expected a GUID")))
+        << bad;
 }
 
 TEST(LoadYaml, BrokenYaml) {

@@ -418,6 +418,23 @@ TEST_F(RemediationTest, UnderEnforceItIsHeldAndReleased) {
   EXPECT_THAT(Told(), Contains("HoldKept"));
 }
 
+TEST_F(RemediationTest, AnExclusionEnds) {
+  policy::ConditionOptions& conditions = options_.policy.conditions;
+  conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
+  conditions.exclude = {
+      {Guid(0x101), 1'000'000 + now_.time_since_epoch() / std::chrono::milliseconds(1) + 600'000}};
+  remediation_->OnOptions(now_);
+  for (const size_t holds : {0u, 1u}) {
+    for (int i = 0; i < 60; ++i)
+      remediation_->OnTrap(Trap(wire::kTrapLocalLinkIntegrity, 2, 1), now_);
+    if (holds == 1) Answer();
+    const auto view = remediation_->View(now_);
+    EXPECT_EQ(view->holds.size(), holds);
+    EXPECT_EQ(view->conditions.at(0).held_back.empty(), holds == 1);
+    Wait(minutes(10));
+  }
+}
+
 TEST_F(RemediationTest, TheBudgetAndTheBreakerHoldEnforcementBack) {
   options_.policy.conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
   remediation_->OnOptions(now_);
