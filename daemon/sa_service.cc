@@ -211,14 +211,14 @@ bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
 }
 
 void SaService::Show(sa::ViewInput input, bool settled) {
-  const bool same = input == shown_;
-  if (same && settled == shown_settled_) return;
-  if (!same) {
+  // What clients leave does not depend on the trees that are made of it.
+  const bool tell = !sa::HasSameLayout(input, shown_) || settled != shown_settled_;
+  if (input != shown_) {
     shown_ = input;
-    view_.Set(std::make_shared<const sa::SaView>(std::move(input)));
+    view_.Set(std::make_shared<const sa::SaView>(std::move(input), view_.Get().get()));
   }
   shown_settled_ = settled;
-  keeper_.PushView({view_.Get(), settled});
+  if (tell) keeper_.PushView({view_.Get(), settled});
 }
 
 void SaService::Hide() {

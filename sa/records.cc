@@ -88,8 +88,24 @@ void OfferForwarding(Collector& out, const EndPort& end) {
   }
 }
 
-// No plan holds multicast tables yet.
-void OfferMulticast(Collector&, const EndPort&) {}
+// All blocks up to the highest that has an entry, at all its ports.
+void OfferMulticast(Collector& out, const EndPort& end) {
+  const routing::MulticastPlan* plan = out.view().input().multicast.get();
+  const routing::MulticastRow* row = plan == nullptr ? nullptr : plan->Row(end.ref.node);
+  if (row == nullptr || row->blocks.empty()) return;
+  const auto last =
+      std::max_element(row->blocks.begin(), row->blocks.end(),
+                       [](const auto& a, const auto& b) { return a.first.block < b.first.block; });
+  constexpr size_t kPorts = 16;  // Of one position.
+  wire::MulticastForwardingTableRecord record;
+  record.lid = Lid(end.base_lid);
+  for (size_t first = 0; first < out.view().NodeOf(end).ports.size(); first += kPorts)
+    for (record.block = 0; record.block <= last->first.block; ++record.block) {
+      record.position = static_cast<uint8_t>(first / kPorts);
+      record.table.port_mask = row->At({record.block, record.position});
+      out.Offer(record);
+    }
+}
 
 void OfferManagers(Collector& out, const EndPort& end) {
   for (const SmFacts::Seen& seen : out.view().sm().managers) {

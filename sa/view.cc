@@ -7,8 +7,19 @@
 
 namespace fabricd::sa {
 
-SaView::SaView(ViewInput input) : input_(std::move(input)) {
+bool HasSameLayout(ViewInput a, const ViewInput& b) {
+  a.multicast = b.multicast;
+  return a == b;
+}
+
+SaView::SaView(ViewInput input, const SaView* before) : input_(std::move(input)) {
   FABRICD_CHECK(input_.snapshot != nullptr && input_.lids != nullptr, "a view of nothing");
+  const bool is_same = before != nullptr && HasSameLayout(before->input_, input_);
+  layout_ = is_same ? before->layout_ : MakeLayout();
+}
+
+std::shared_ptr<const SaView::Layout> SaView::MakeLayout() const {
+  auto layout = std::make_shared<Layout>();
   const routing::LinkMap links(*input_.snapshot, *input_.lids);
   std::vector<EndPort> ends;
   snapshot().ForEachNode([&](const fabric::Node& node) {
@@ -16,15 +27,18 @@ SaView::SaView(ViewInput input) : input_(std::move(input)) {
          ++number) {
       const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
       const fabric::LidRange lids = input_.lids->Of(ref);
-      if (lids.base) ends.push_back(Describe(ref, node.port(ref.port), lids, links));
+      if (!lids.base) continue;
+      ends.push_back(Describe(ref, node.port(ref.port), lids, links));
+      ends.back().p_keys = layout->p_keys.Add(KeysOf(ref));
     }
   });
-  ends_ = EndPorts(std::move(ends));
-  paths_ = PathTable(links, input_.plan);
+  layout->ends = EndPorts(std::move(ends));
+  layout->paths = PathTable(links, input_.plan);
+  return layout;
 }
 
 EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange lids,
-                         const routing::LinkMap& links) {
+                         const routing::LinkMap& links) const {
   EndPort end;
   end.ref = ref;
   end.guid = port.guid;
@@ -34,7 +48,6 @@ EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange
   end.place = links.place(lids.base.value());
   end.peer = port.peer;
   end.link = ref.port.value() == 0 ? CarriageOfPort0(port) : CarriageOf(snapshot(), port);
-  end.p_keys = p_keys_.Add(KeysOf(ref));
   return end;
 }
 

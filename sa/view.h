@@ -15,6 +15,7 @@
 #include "fabric/port_tables.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
+#include "routing/multicast_plan.h"
 #include "routing/plan.h"
 #include "sa/end_ports.h"
 #include "sa/p_key_sets.h"
@@ -37,39 +38,49 @@ struct SmFacts {
 };
 
 struct ViewInput {
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Not null.
-  std::shared_ptr<const fabric::LidTable> lids;            // Not null.
-  std::shared_ptr<const routing::RoutingPlan> plan;        // Verified. Null: no paths yet.
-  std::vector<PortRef> isolated;                           // Sorted: no path to or from them.
-  std::shared_ptr<const fabric::TablesByPort> tables;      // Null: none were read.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;   // Not null.
+  std::shared_ptr<const fabric::LidTable> lids;             // Not null.
+  std::shared_ptr<const routing::RoutingPlan> plan;         // Verified. Null: no paths yet.
+  std::vector<PortRef> isolated;                            // Sorted: no path to or from them.
+  std::shared_ptr<const fabric::TablesByPort> tables;       // Null: none were read.
+  std::shared_ptr<const routing::MulticastPlan> multicast;  // Proved. Null: none.
   SmFacts sm;
   // Of the same values, not only of equal ones.
   friend bool operator==(const ViewInput&, const ViewInput&) = default;
 };
 
+// Whether they differ in nothing but multicast tables, which cost nothing to show.
+bool HasSameLayout(ViewInput a, const ViewInput& b);
+
 class SaView {
  public:
-  explicit SaView(ViewInput input);
+  // Shares with `before` (may be null) what was laid out of the same values.
+  explicit SaView(ViewInput input, const SaView* before = nullptr);
 
   const ViewInput& input() const { return input_; }
   const fabric::FabricSnapshot& snapshot() const { return *input_.snapshot; }
   const SmFacts& sm() const { return input_.sm; }
-  const EndPorts& ends() const { return ends_; }
-  const PKeySets& p_keys() const { return p_keys_; }
-  const PathTable& paths() const { return paths_; }
+  const EndPorts& ends() const { return layout_->ends; }
+  const PKeySets& p_keys() const { return layout_->p_keys; }
+  const PathTable& paths() const { return layout_->paths; }
   const fabric::Node& NodeOf(const EndPort& end) const { return *snapshot().node(end.ref.node); }
   // Null: no table of it was read.
   const fabric::PortTables* TablesOf(PortRef end_port) const;
 
  private:
+  // All that takes long to make.
+  struct Layout {
+    PKeySets p_keys;
+    EndPorts ends;
+    PathTable paths;
+  };
+  std::shared_ptr<const Layout> MakeLayout() const;
   EndPort Describe(PortRef ref, const fabric::Port& port, fabric::LidRange lids,
-                   const routing::LinkMap& links);
+                   const routing::LinkMap& links) const;
   std::vector<PKey> KeysOf(PortRef end_port) const;
 
   ViewInput input_;
-  PKeySets p_keys_;
-  EndPorts ends_;
-  PathTable paths_;
+  std::shared_ptr<const Layout> layout_;
 };
 
 }  // namespace fabricd::sa

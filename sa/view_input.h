@@ -19,6 +19,7 @@ std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_pr
   input.plan = view.plan;
   input.isolated = view.isolated;
   input.tables = view.tables;
+  input.multicast = view.multicast;
   input.sm.sm_key = sm_key;
   input.sm.gid_prefix = gid_prefix;
   const auto add = [&](PortRef port, const auto& sm, SmKey key) {

@@ -10,12 +10,17 @@ import itertools
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
 
 TREE = ("topologies", "trees", "4-ary-2-tree.net")
 ASKER = "H-0002c90200000100"
+JOIN = os.path.join(os.path.dirname(ibsim.__file__), "join.py")
+# On one leaf: a tree of a single switch, whoever makes it.
+MEMBERS = ("H-0002c90200000400", "H-0002c90200000500")
+GROUPS = ["ff12:401b:ffff::%x" % number for number in (1, 2)]
 
 # (query, field) as patterns -> why the two may differ. docs/SA.md says more.
 EXPLAINED = [
@@ -67,6 +72,18 @@ class Differences(ibsim.Case):
         self.assertGreater(compared, 3000)
         self.assertEqual(unexplained, [], "\n" + "\n".join(unexplained))
 
+    def join(self, sim):
+        """Hosts join groups; back when a switch's table says so."""
+        lid = re.search(r"sm lid (\d+)", sim.run(ASKER, "sminfo"))[1]
+        for node in MEMBERS:
+            guid = "%016x" % (int(node[2:], 16) + 1)  # Of ibsim's first port.
+            gid = "fe80::" + ":".join(guid[at:at + 4] for at in range(0, 16, 4))
+            sim.run(node, sys.executable, JOIN, "join", lid, gid, *GROUPS)
+        deadline = time.monotonic() + ibsim.PATIENCE
+        while len(re.findall(r"(?m)^0x\w+ .*x", sim.run(ASKER, "dump_fts", "-M"))) < len(GROUPS):
+            self.assertLess(time.monotonic(), deadline, "no multicast tables")
+            time.sleep(0.1)
+
     def kind_of(self, query):
         """The query, with what is special of the port that it is about."""
         port = re.fullmatch(r"(PIR|PKTR) (\d+)/(\d+)(.*)", query)
@@ -80,6 +97,7 @@ class Differences(ibsim.Case):
     def ask_all(self, sim):
         """Query -> list of records, each a list of (field, value)."""
         answers = {}
+        self.join(sim)
 
         def ask(query, *options):
             answers[query] = records(sim.run(ASKER, "saquery", *(query.split() + list(options)),
@@ -105,6 +123,7 @@ class Differences(ibsim.Case):
             ask("GIR %d/0" % lid)
             ask("SWIR %d" % lid)
             ask("LFTR %d/0" % lid)
+            ask("MFTR %d" % lid)
             ask("SL2VL %d" % lid)
             ask("VLAR %d" % lid)
         for a, b in itertools.product(ends, ends):
@@ -138,4 +157,4 @@ def differences(theirs, ours):
 
 
 if __name__ == "__main__":
-    ibsim.main(["ibsim", "opensm", "saquery"])
+    ibsim.main(["dump_fts", "ibsim", "opensm", "saquery", "sminfo"])

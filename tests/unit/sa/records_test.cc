@@ -9,6 +9,7 @@
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_records.h"
 #include "mad/wire/sa_state_records.h"
+#include "routing/multicast_rows.h"
 #include "sa/asker.h"
 #include "tests/unit/sa/sa_fixture.h"
 
@@ -120,6 +121,59 @@ TEST(Records, SwitchesAndTheirTables) {
   EXPECT_TRUE(Table(view, wanted, 0b11, me).empty());
   EXPECT_EQ(Send(view, Ask(wire::MulticastForwardingTableRecord{}, 0, Method::kGet), me).status(),
             wire::kSaStatusNoRecords);
+}
+
+TEST(Records, MulticastTables) {
+  SaFabric made = Tree();
+  const auto tree = [&](uint16_t mlid, std::vector<PortRef> ports) {
+    auto made_tree = std::make_shared<routing::MulticastTree>();
+    made_tree->mlid = Lid(mlid);
+    made_tree->ports = std::move(ports);
+    return made_tree;
+  };
+  const Lid me = made.LidOf(kHost), leaf = made.LidOf(kLeaf, 0);
+  EXPECT_TRUE(Table(made.View(), wire::MulticastForwardingTableRecord{}, 0, me).empty());
+  made.input.multicast = std::make_shared<const routing::MulticastPlan>();
+  EXPECT_TRUE(Table(made.View(), wire::MulticastForwardingTableRecord{}, 0, me).empty());
+  made.input.multicast = std::make_shared<const routing::MulticastPlan>(
+      routing::PlanOfTrees({tree(0xC001, {made.Ref(kLeaf, 1), made.Ref(kLeaf, 3)}),
+                            tree(0xC021, {made.Ref(kLeaf, 0), made.Ref(kLeaf + 1, 2)})},
+                           nullptr));
+  const SaView view = made.View();
+  const auto all = Table(view, wire::MulticastForwardingTableRecord{}, 0, me);
+  ASSERT_EQ(all.size(), 4u) << "two switches have entries up to the second block";
+  EXPECT_EQ(all[2].lid, made.LidOf(kLeaf + 1, 0));
+  EXPECT_EQ(all[2].table, wire::MulticastForwardingTable{}) << "its first block is empty";
+  wire::MulticastForwardingTableRecord wanted;
+  wanted.lid = leaf;
+  const auto blocks = Table(view, wanted, 1, me);
+  ASSERT_EQ(blocks.size(), 2u);
+  wire::MulticastForwardingTableRecord expected;
+  expected.lid = leaf;
+  expected.table.port_mask[1] = 0b1010;
+  EXPECT_EQ(blocks[0], expected);
+  expected.block = 1;
+  expected.table.port_mask[1] = 0b1;
+  EXPECT_EQ(blocks[1], expected);
+  wanted.block = 1;
+  EXPECT_EQ(Table(view, wanted, 0b1001, me).size(), 1u);
+  wanted.position = 1;
+  EXPECT_TRUE(Table(view, wanted, 0b1011, me).empty()) << "sixteen ports have one position";
+}
+
+// Only the multicast tables are others: what takes long to lay out is shared.
+TEST(Records, ViewsShareWhatDidNotChange) {
+  SaFabric made = Tree();
+  const SaView before = made.View();
+  made.input.multicast = std::make_shared<const routing::MulticastPlan>();
+  const SaView after(made.input, &before);
+  EXPECT_EQ(&before.ends(), &after.ends());
+  EXPECT_EQ(&before.paths(), &after.paths());
+  EXPECT_EQ(after.input().multicast, made.input.multicast);
+  made.input.isolated = {made.Ref(kOther, 1)};
+  const SaView cut(made.input, &after);
+  EXPECT_NE(&after.ends(), &cut.ends());
+  EXPECT_TRUE(cut.ends()[cut.ends().FindLid(made.LidOf(kOther))].isolated);
 }
 
 TEST(Records, Links) {
