@@ -369,6 +369,12 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     const int error = errno != 0 ? errno : -result;
     if (result >= 0) {
       Append(buffer.data(), length, burst);
+      // Under the shim SMPs come by either handle: a request among them is not held up by the rest.
+      if (!burst.empty() && burst.back().agent == Agent::kSubnAdm &&
+          (handle == smp_handle_ || burst.front().agent != Agent::kSubnAdm)) {
+        sink_(std::move(burst.back()));
+        burst.pop_back();
+      }
       buffer.resize(umad_size() + expected_bytes);
     } else if (error == ENOSPC && length > 0) {
       // The kernel keeps an RMPP message that did not fit, and says in `length` what it takes.
@@ -377,9 +383,9 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
       ReportLoss();
       break;
     }
-    more = !burst.empty() && burst.size() < kMaxBurst && umad_poll(handle, 0) == 0;
-    if (more) continue;
-    if (burst.empty()) continue;
+    // As long as there is something, the next read is the question whether there is more.
+    more = result >= 0 && burst.size() < kMaxBurst;
+    if (more || burst.empty()) continue;
     // The consumer refills what it takes.
     const int in_flight = outstanding_ + static_cast<int>(burst.size());
     for (IncomingMad& mad : burst) sink_(std::move(mad));
