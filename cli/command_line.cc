@@ -192,10 +192,12 @@ class CommandLine {
   }
 
   void AddDescribe() {
-    CLI::App* describe =
-        app_.add_subcommand("describe", "Show all of a node, switch, host, port, link or the sm");
-    describe->add_option("resource", resource_, "node, switch, host, port, link, sm")->required();
-    describe->add_option("name", names_, "names, GUIDs or LIDs; ports as NODE/PORT");
+    CLI::App* describe = app_.add_subcommand(
+        "describe", "Show all of a node, switch, host, port, link, multicast group or the sm");
+    describe->add_option("resource", resource_, "node, switch, host, port, link, multicast, sm")
+        ->required();
+    describe->add_option("name", names_,
+                         "names, GUIDs or LIDs; ports as NODE/PORT; groups by MLID or MGID");
     OnCall(describe, [this](Client& client) {
       Resource resource{};
       std::vector<std::string> names;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/describe.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cli/policy_tables.h"
@@ -50,6 +53,47 @@ std::string TimeText(uint32_t code) {
 // Codes above 19 let packets wait for ever.
 std::string HoqText(uint32_t code) {
   return code > 19 ? fmt::format("{} (infinite)", code) : TimeText(code);
+}
+
+std::string RangesText(const std::vector<uint32_t>& ascending) {
+  std::string text;
+  for (size_t at = 0; at < ascending.size();) {
+    size_t end = at + 1;
+    while (end < ascending.size() && ascending[end] == ascending[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", ascending[at]);
+    if (end - at > 1) text += fmt::format("-{}", ascending[end - 1]);
+    at = end;
+  }
+  return text;
+}
+
+Table MemberTable(const pb::MulticastGroup& group) {
+  Table table({"NODE", "GID", "JOINED-AS", "BY", "DELIVERY"});
+  for (const pb::MulticastMember& member : group.members()) {
+    const bool is_alone = group.tree().empty() && member.unserved().empty();
+    table.AddRow(
+        {member.node_name().empty() ? Cell("absent", Tone::kWarning) : Cell(member.node_name()),
+         member.gid(), fmt::format("{}", fmt::join(member.join_states(), ",")),
+         member.proxy() ? "another" : "itself",
+         !member.unserved().empty() ? Cell(member.unserved(), Tone::kWarning)
+         : is_alone                 ? Cell("no tree")
+                                    : Cell("served", Tone::kGood)});
+  }
+  return table;
+}
+
+Table TreeTable(const pb::MulticastGroup& group) {
+  Table table({"SWITCH", "DEPTH", "UP", "DOWN", "MEMBERS"});
+  for (const pb::MulticastSwitch& place : group.tree()) {
+    std::vector<uint32_t> down, members;
+    for (const pb::MulticastBranch& branch : place.branches())
+      (branch.member() ? members : down).push_back(branch.port());
+    table.AddRow({std::string(size_t{2} * place.depth(), ' ') + place.name(),
+                  fmt::format("{}", place.depth()),
+                  place.up_port() == 0 ? "" : fmt::format("{}", place.up_port()), RangesText(down),
+                  RangesText(members)});
+  }
+  return table;
 }
 
 }  // namespace
@@ -134,6 +178,31 @@ std::string DescribeLink(const pb::Link& link, const TableStyle& style) {
       .Line("Supported", RateText(link.width_supported(), link.speed_supported()))
       .Line("Suppressed", link.suppression());
   return page.Take();
+}
+
+std::string DescribeMulticast(const pb::MulticastGroup& group, const TableStyle& style) {
+  const bool all_served =
+      std::all_of(group.members().begin(), group.members().end(),
+                  [](const pb::MulticastMember& member) { return member.unserved().empty(); });
+  const Cell status = !all_served            ? Cell("not all served", Tone::kWarning)
+                      : group.tree().empty() ? Cell("no tree")
+                                             : Cell("served", Tone::kGood);
+  uint32_t depth = 0;
+  for (const pb::MulticastSwitch& place : group.tree()) depth = std::max(depth, place.depth());
+  Page page(fmt::format("0x{:04x}", group.mlid()), status, "MULTICAST GROUP", style);
+  page.Line("MGID", group.mgid())
+      .Line("P_Key", fmt::format("0x{:04x}", group.p_key()))
+      .Line("Q_Key", fmt::format("0x{:08x}", group.q_key()))
+      .Line("MTU", fmt::format("{} bytes", group.mtu()))
+      .Line("Rate", fmt::format("{:g} Gb/s", group.rate_gbps()))
+      .Line("SL", group.sl())
+      .Line("Permanent", group.permanent() ? "yes" : "no")
+      .Line("Members", static_cast<uint32_t>(group.members_size()));
+  if (!group.tree().empty())
+    page.Line("Tree", fmt::format("{} switches, depth {}", group.tree_size(), depth));
+  return page.Block("Members", MemberTable(group), style)
+      .Block("Tree", TreeTable(group), style)
+      .Take();
 }
 
 std::string DescribePolicy(const pb::ListHoldsResponse& holds,

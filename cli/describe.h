@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "fabric/v1/event_service.pb.h"
 #include "fabric/v1/remediation_service.pb.h"
+#include "fabric/v1/subnet_admin_service.pb.h"
 #include "fabric/v1/topology_service.pb.h"
 
 namespace fabricd::cli {
@@ -17,6 +18,8 @@ std::string DescribeNode(const ::fabric::v1::Node& node,
 std::string DescribeHost(const ::fabric::v1::Host& host, const TableStyle& style);
 std::string DescribePort(const ::fabric::v1::Port& port, const TableStyle& style);
 std::string DescribeLink(const ::fabric::v1::Link& link, const TableStyle& style);
+// With its members and its tree, as far as they came along.
+std::string DescribeMulticast(const ::fabric::v1::MulticastGroup& group, const TableStyle& style);
 // What follows a description: blocks of holds, conditions and events, each left out when empty.
 std::string DescribePolicy(const ::fabric::v1::ListHoldsResponse& holds,
                            const ::fabric::v1::ListConditionsResponse& conditions,

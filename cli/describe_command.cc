@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "cli/sa_listing.h"
 #include "cli/tables.h"
 
 namespace fabricd::cli {
@@ -76,6 +77,23 @@ Result PrintRelated(Client& client, const Globals& globals, const std::vector<st
   return result;
 }
 
+// A MGID names one group, a MLID all that share it.
+Result DescribeGroups(Client& client, const Globals& globals, const std::string& name) {
+  pb::ListMulticastGroupsRequest request;
+  request.add_names(name);
+  request.set_trees(true);
+  pb::ListMulticastGroupsResponse groups;
+  if (Result result = CollectGroups(client, request, &groups); !result.ok()) return result;
+  if (groups.groups().empty()) return {kNotFound, fmt::format("no multicast group {}", name)};
+  if (groups.groups_size() == 1 && PrintDocument(globals, groups.groups(0))) return {};
+  if (PrintDocument(globals, groups)) return {};
+  for (const pb::MulticastGroup& group : groups.groups()) {
+    if (&group != &groups.groups(0)) Print("\n");
+    Print(DescribeMulticast(group, globals.style));
+  }
+  return {};
+}
+
 Result DescribeOne(Client& client, const Globals& globals, Resource resource,
                    const std::string& name) {
   switch (resource) {
@@ -136,9 +154,10 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
       Print(DescribeLink(link, globals.style));
       return PrintRelated(client, globals, {}, {link.a(), link.b()});
     }
+    case Resource::kMulticast: return DescribeGroups(client, globals, name);
     default: break;
   }
-  return {kUsage, "describe takes node, switch, host, port, link or sm"};
+  return {kUsage, "describe takes node, switch, host, port, link, multicast or sm"};
 }
 
 }  // namespace

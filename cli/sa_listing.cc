@@ -226,12 +226,16 @@ Result FetchSubscriptions(Client& client, const GetOptions& options, bool wide, 
   return {};
 }
 
+Result CollectGroups(Client& client, const pb::ListMulticastGroupsRequest& request,
+                     pb::ListMulticastGroupsResponse* groups) {
+  return Collect(client, &Stub::ListMulticastGroups, request, groups);
+}
+
 Result FetchMulticast(Client& client, const GetOptions& options, bool wide, Listing* listing) {
   pb::ListMulticastGroupsRequest request;
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   auto response = std::make_unique<pb::ListMulticastGroupsResponse>();
-  Result result = Collect(client, &Stub::ListMulticastGroups, request, response.get());
-  if (!result.ok()) return result;
+  if (Result result = CollectGroups(client, request, response.get()); !result.ok()) return result;
   if (!options.names.empty() && response->groups().empty())
     return {kNotFound, fmt::format("no group among {}", fmt::join(options.names, ", "))};
   listing->table = MulticastTable(*response, wide);

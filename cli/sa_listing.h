@@ -14,6 +14,10 @@ Result FetchServices(Client& client, const GetOptions& options, bool wide, Listi
 Result FetchSubscriptions(Client& client, const GetOptions& options, bool wide, Listing* listing);
 Result FetchMulticast(Client& client, const GetOptions& options, bool wide, Listing* listing);
 
+// All that the call gives.
+Result CollectGroups(Client& client, const pb::ListMulticastGroupsRequest& request,
+                     pb::ListMulticastGroupsResponse* groups);
+
 // `now_ms`: milliseconds since 1970.
 Table RecordTable(const pb::ListRecordsResponse& records, bool wide);
 Table ServiceTable(const pb::ListServicesResponse& services, bool wide, int64_t now_ms);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/rate.h"
+#include "daemon/rpc/convert_multicast.h"
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_path_records.h"
 #include "sa/answer.h"
@@ -26,14 +26,6 @@ absl::StatusOr<SaReads> Read(daemon::Backend& backend) {
   if (reads.view != nullptr && reads.clients != nullptr) return reads;
   return TryLater("NOT_READY", "Subnet Administration has nothing to answer from yet",
                   std::chrono::seconds(1));
-}
-
-std::string NodeNameOf(const ReadModel& model, const sa::SaView& view, Gid gid) {
-  const uint32_t number = view.ends().FindGuid(gid.guid());
-  if (number == sa::EndPorts::kNone) return "";
-  const NodeIndex node = view.ends()[number].ref.node;
-  // The view may be older than the names.
-  return node.value() < model.index->names.size() ? model.name(node) : "";
 }
 
 // Which piece of a list is next.
@@ -209,30 +201,6 @@ void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Subscript
   out->set_trusted(subscription.trusted);
 }
 
-void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Group& group,
-             pb::MulticastGroup* out) {
-  const wire::McMemberRecord& record = group.record;
-  out->set_mgid(sa::AddressOf(record.mgid));
-  out->set_mlid(record.mlid.value());
-  out->set_p_key(record.p_key.value());
-  out->set_q_key(record.q_key);
-  out->set_mtu(128u << record.mtu);
-  out->set_rate_gbps(fabric::GbpsOfRate(record.rate));
-  out->set_sl(record.sl.value());
-  out->set_permanent(group.permanent);
-  for (const sa::Member& member : group.members) {
-    pb::MulticastMember* added = out->add_members();
-    added->set_gid(sa::AddressOf(member.gid));
-    added->set_node_name(NodeNameOf(model, view, member.gid));
-    added->set_proxy(member.requester != member.gid);
-    for (const auto& [bit, word] :
-         {std::pair(sa::kJoinFull, "Full"), std::pair(sa::kJoinNon, "Non"),
-          std::pair(sa::kJoinSendOnly, "SendOnlyNon"),
-          std::pair(sa::kJoinSendOnlyFull, "SendOnlyFull")})
-      if ((member.join_state & bit) != 0) added->add_join_states(word);
-  }
-}
-
 // MGIDs, or MLIDs in decimal or hexadecimal.
 bool IsNamed(const google::protobuf::RepeatedPtrField<std::string>& names,
              const wire::McMemberRecord& record) {
@@ -308,7 +276,7 @@ grpc::ServerWriteReactor<pb::ListMulticastGroupsResponse>* SubnetAdminService::L
     const auto fill = [model = *model, view = reads->view, request](
                           const auto& group, pb::ListMulticastGroupsResponse* piece) {
       if (IsNamed(request.names(), group->record))
-        ToProto(*model, *view, *group, piece->add_groups());
+        ToProto(*model, *view, *group, request.trees(), piece->add_groups());
     };
     return Pieces<pb::ListMulticastGroupsResponse>(reads->clients->groups, kGroupsPerPiece, fill);
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators see of Subnet Administration, word for word (tests/golden/cli).
+#include "cli/describe.h"
 #include "cli/sa_listing.h"
 #include "tests/unit/cli/golden.h"
 #include "tests/unit/cli/sample.h"
@@ -51,6 +52,30 @@ TEST(SaRenderTest, Multicast) {
              members { gid: "fe80::10:1" node_name: "node1 mlx5_0" join_states: "Full" }
              members { gid: "fe80::999" join_states: "Non" } })");
   ExpectGolden("multicast", Both([&](bool wide) { return MulticastTable(groups, wide); }));
+}
+
+TEST(SaRenderTest, DescribesAMulticastGroup) {
+  const auto group = FromText<pb::MulticastGroup>(R"(
+    mgid: "ff12:401b:ffff::ffff:ffff" mlid: 49152 p_key: 65535 q_key: 2843 mtu: 2048 rate_gbps: 10
+    permanent: true
+    members { gid: "fe80::10:1" node_name: "node1 mlx5_0" join_states: "Full" }
+    members { gid: "fe80::10:101" node_name: "node2 mlx5_0" join_states: "Full"
+              join_states: "SendOnlyNon" proxy: true }
+    members { gid: "fe80::10:201" node_name: "node3 mlx5_0" join_states: "Full"
+              unserved: "its link is too slow" }
+    members { gid: "fe80::999" join_states: "Non" unserved: "no such port" }
+    tree { guid: "0x0000000000200200" name: "spine" branches { port: 1 } branches { port: 2 }
+           branches { port: 4 } }
+    tree { guid: "0x0000000000200000" name: "leaf1" depth: 1 up_port: 9
+           branches { port: 1 member: true } branches { port: 2 member: true }
+           branches { port: 5 member: true } }
+    tree { guid: "0x0000000000200100" name: "leaf2" depth: 1 up_port: 9
+           branches { port: 0 member: true } })");
+  auto lonely = group;
+  lonely.clear_tree();
+  lonely.mutable_members()->DeleteSubrange(1, 3);
+  ExpectGolden("describe_multicast",
+               DescribeMulticast(group, {}) + "\n" + DescribeMulticast(lonely, {}));
 }
 
 }  // namespace

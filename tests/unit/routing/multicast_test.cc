@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "routing/multicast_proof.h"
 #include "routing/multicast_rows.h"
+#include "routing/multicast_shape.h"
 #include "routing/multicast_trees.h"
 #include "run.h"
 
@@ -18,6 +19,7 @@ namespace {
 using namespace fabricd::testing;  // NOLINT: the test's own helpers.
 using fabric::MulticastGroup;
 using fabric::MulticastGroups;
+using ::testing::ElementsAre;
 
 std::vector<Guid> HostPorts(const fabric::FabricSnapshot& snapshot) {
   std::vector<Guid> guids;
@@ -169,9 +171,6 @@ TEST(MulticastTrees, ServeAllThroughFaultsJoinsAndLeaves) {
       const size_t refused = CountUnserved(before, Unserved::kNoOrder);
       EXPECT_TRUE(refused == 0 || plan->lanes > 1) << plan->engine;
       without_order += refused;
-        printf("seed %d kind %d lanes_max %d: engine %s lanes %d order %d: %zu\n", (int)seed,
-               (int)(seed % 6), (int)(1 + 3 * (seed / 6 % 2)), plan->engine.c_str(), plan->lanes,
-               !plan->order.empty(), CountUnserved(before, Unserved::kNoOrder));
       absent += CountUnserved(before, Unserved::kAbsent) + CountUnserved(before, Unserved::kCutOff);
       for (const auto& group : groups.groups) members += group.members.size();
     }
@@ -339,6 +338,49 @@ TEST(MulticastTrees, SlowLinksAndSmallTablesAreGoneRound) {
 }
 
 // What the judge has to find, one wrong entry at a time.
+// Four switches in a row, a host on each by port 1, the next switch by port 3.
+TEST(MulticastShape, IsShownFromTheMiddle) {
+  FabricMaker maker;
+  for (int number = 0; number < 4; ++number) maker.AddSwitch(4);
+  for (size_t number = 0; number < 4; ++number) maker.Cable(number, 1, maker.AddHost(), 1);
+  for (size_t number = 0; number < 3; ++number) maker.Cable(number, 3, number + 1, 2);
+  const TestFabric fabric = maker.Build();
+  const auto port = [&](size_t handle, uint8_t number) {
+    return PortRef{fabric.node[handle], PortNum(number)};
+  };
+  MulticastTree tree;
+  for (size_t number = 0; number < 4; ++number) {
+    tree.ports.push_back(port(number, 1));
+    if (number > 0) tree.ports.push_back(port(number, 2));
+    if (number < 3) tree.ports.push_back(port(number, 3));
+  }
+  tree.ports.push_back(port(3, 0));
+  std::sort(tree.ports.begin(), tree.ports.end());
+  using Place = MulticastShape::Place;
+  const auto ports = [](std::initializer_list<uint8_t> numbers) {
+    std::vector<PortNum> made;
+    for (uint8_t number : numbers) made.push_back(PortNum(number));
+    return made;
+  };
+  const auto place = [&](size_t handle, uint32_t depth, uint8_t up, std::vector<PortNum> down,
+                         std::vector<PortNum> ends) {
+    return Place{fabric.node[handle], depth, PortNum(up), std::move(down), std::move(ends)};
+  };
+  // Of the two in the middle, that of the lower GUID; what is behind its lowest port first.
+  EXPECT_THAT(
+      ShapeOf(tree, *fabric.snapshot).places,
+      ElementsAre(place(1, 0, 0, ports({2, 3}), ports({1})), place(0, 1, 3, {}, ports({1})),
+                  place(2, 1, 2, ports({3}), ports({1})), place(3, 2, 2, {}, ports({0, 1}))));
+  // The last cable has gone: the last switch is a part by itself, and the ports lead nowhere.
+  maker.RemoveCable(maker.cable_count() - 1);
+  const TestFabric cut = maker.Build();
+  ASSERT_EQ(cut.node, fabric.node);
+  EXPECT_THAT(ShapeOf(tree, *cut.snapshot).places,
+              ElementsAre(place(1, 0, 0, ports({2, 3}), ports({1})), place(0, 1, 3, {}, ports({1})),
+                          place(2, 1, 2, ports({3}), ports({1})),
+                          place(3, 0, 0, ports({2}), ports({0, 1}))));
+}
+
 TEST(MulticastProof, FindsEveryWrongEntry) {
   Tree8 test(4);
   const MulticastPlan good = Make(test.fabric, *test.plan, test.groups);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
+#include "routing/multicast_rows.h"
 #include "tests/unit/rpc/running_server.h"
 #include "tests/unit/rpc/sample_sa.h"
 
@@ -141,6 +142,47 @@ TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
     ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
     EXPECT_EQ(groups.groups_size(), found) << name;
   }
+}
+
+TEST_F(SubnetAdminTest, ShowsTheTreeOfAGroup) {
+  auto tree = std::make_shared<routing::MulticastTree>();
+  tree->mlid = Lid(0xC000);
+  tree->ports = {{fabric_.leaf1, PortNum(1)}, {fabric_.leaf1, PortNum(3)},
+                 {fabric_.leaf2, PortNum(0)}, {fabric_.leaf2, PortNum(1)},
+                 {fabric_.leaf2, PortNum(3)}, {fabric_.spine, PortNum(1)},
+                 {fabric_.spine, PortNum(2)}};
+  tree->unserved = {{Guid(GidOf(Guid(0x999)).guid()), routing::Unserved::kAbsent}};
+  auto view = fabric_.View();
+  view->multicast =
+      std::make_shared<const routing::MulticastPlan>(routing::PlanOfTrees({tree}, nullptr));
+  backend_.sa_reads = SampleSa(*view);
+  pb::ListMulticastGroupsRequest request;
+  pb::ListMulticastGroupsResponse groups;
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
+  ASSERT_EQ(groups.groups_size(), 1);
+  EXPECT_THAT(groups.groups(0).tree(), IsEmpty()) << "not asked for";
+  request.set_trees(true);
+  groups.Clear();
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
+  const pb::MulticastGroup& group = groups.groups(0);
+  EXPECT_EQ(group.members(0).unserved(), "");
+  EXPECT_EQ(group.members(1).unserved(), routing::UnservedName(routing::Unserved::kAbsent));
+  ASSERT_EQ(group.tree_size(), 3);
+  EXPECT_EQ(group.tree(0).guid(), "0x0000000000200200");
+  EXPECT_EQ(group.tree(0).depth(), 0u);
+  EXPECT_EQ(group.tree(0).up_port(), 0u);
+  ASSERT_EQ(group.tree(0).branches_size(), 2);
+  EXPECT_EQ(group.tree(0).branches(1).peer().node_name(), "leaf2");
+  EXPECT_FALSE(group.tree(0).branches(1).member());
+  EXPECT_EQ(group.tree(1).name(), "leaf1");
+  EXPECT_EQ(group.tree(1).up_port(), 3u);
+  ASSERT_EQ(group.tree(1).branches_size(), 1);
+  EXPECT_TRUE(group.tree(1).branches(0).member());
+  EXPECT_EQ(group.tree(1).branches(0).peer().node_name(), "node1 mlx5_0");
+  EXPECT_EQ(group.tree(2).name(), "leaf2");
+  EXPECT_EQ(group.tree(2).depth(), 1u);
+  ASSERT_EQ(group.tree(2).branches_size(), 2);
+  EXPECT_FALSE(group.tree(2).branches(0).has_peer()) << "port 0";
 }
 
 TEST_F(SubnetAdminTest, SaysWhenThereIsNothingToAnswerFrom) {
