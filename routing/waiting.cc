@@ -37,8 +37,10 @@ Waiting::Waiting(const PushInput& input, const PushView& view)
   on_.resize(links_->size());
 }
 
-Waiting Waiting::Of(const PushInput& input, const PushView& view,
-                    const std::vector<BlockChange>& changes, Parallel& parallel) {
+// Calls add(waiting, change) for blocks in which something changes.
+template <typename AddBlock>
+Waiting Waiting::Sum(const PushInput& input, const PushView& view,
+                     const std::vector<BlockChange>& changes, Parallel& parallel, AddBlock&& add) {
   const size_t parts = 2 * static_cast<size_t>(std::max(parallel.concurrency(), 1));
   std::vector<Waiting> found(parts, Waiting(input, view));
   const size_t blocks = BlocksOf(view);
@@ -46,11 +48,37 @@ Waiting Waiting::Of(const PushInput& input, const PushView& view,
   for (const BlockChange& change : changes) change_of[change.block] = &change;
   parallel.For(parts, [&](size_t part) {
     for (size_t block = part; block < blocks; block += parts)
-      change_of[block] ? found[part].Add(*change_of[block])
-                       : found[part].Add(static_cast<uint32_t>(block));
+      if (change_of[block])
+        add(found[part], *change_of[block]);
+      else
+        found[part].Add(static_cast<uint32_t>(block));
   });
   for (size_t part = 1; part < parts; ++part) found[0].Merge(found[part]);
   return std::move(found[0]);
+}
+
+Waiting Waiting::Of(const PushInput& input, const PushView& view,
+                    const std::vector<BlockChange>& changes, Parallel& parallel) {
+  return Sum(input, view, changes, parallel,
+             [](Waiting& waiting, const BlockChange& change) { waiting.Add(change); });
+}
+
+Waiting Waiting::OfAnyTime(const PushInput& input, const PushView& view, Parallel& parallel) {
+  return Sum(input, view, ChangesByBlock(view), parallel,
+             [](Waiting& waiting, const BlockChange& change) {
+               waiting.Add(change, ~change.lids, [](uint32_t) { return Phase::kNew; });
+               waiting.AddMoving(change, change.lids);
+             });
+}
+
+void Waiting::AddTurn(NodeIndex node, PortNum in, PortNum out) {
+  const uint32_t s = links_->number(node);
+  const auto leads_on = [&](PortNum port) {
+    return port != PortNum(0) && links_->far(s, port.value()).IsSwitch();
+  };
+  if (s == LinkMap::kNone || !leads_on(in) || !leads_on(out)) return;
+  for (uint32_t lane = 0; lane < lanes_; ++lane)
+    bits_[ChannelOf(lane, s, in.value()) * words_ + out.value() / 64] |= Bit(out.value() % 64);
 }
 
 void Waiting::Add(uint32_t block) {

@@ -51,6 +51,8 @@ class Waiting {
   // Of all LIDs, those of `changes` as far as they are.
   static Waiting Of(const PushInput& input, const PushView& view,
                     const std::vector<BlockChange>& changes, Parallel& parallel);
+  // Whatever may be while all that differs is written.
+  static Waiting OfAnyTime(const PushInput& input, const PushView& view, Parallel& parallel);
 
   // LIDs of a block in which nothing changes.
   void Add(uint32_t block);
@@ -61,6 +63,8 @@ class Waiting {
     Add(change, lids, [&](uint32_t i) { return change.Moving(i); });
   }
   void Merge(const Waiting& other);
+  // What comes into a switch by one port leaves it by another, on every lane.
+  void AddTurn(NodeIndex node, PortNum in, PortNum out);
   // One LID, some of whose changed entries are written ([switch] 2), being written (1) or not yet
   // (0).
   void AddStep(const BlockChange& change, uint32_t i, const std::vector<uint8_t>& step) {
@@ -108,6 +112,9 @@ class Waiting {
     for (auto one = change.begin; one != change.end; ++one)
       changed_[one->at] = cleared_[one->at] = 0;
   }
+  template <typename AddBlock>
+  static Waiting Sum(const PushInput& input, const PushView& view,
+                     const std::vector<BlockChange>& changes, Parallel& parallel, AddBlock&& add);
   template <typename Visit>
   void ForEachNext(size_t channel, Visit&& visit) const {
     const size_t lane = channel / (size_t{links_->size()} * ports_);

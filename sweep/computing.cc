@@ -6,15 +6,38 @@
 #include "routing/common_order.h"
 #include "routing/multicast_proof.h"
 #include "routing/multicast_trees.h"
+#include "routing/trees_fit.h"
 #include "routing/usable.h"
 
 namespace fabricd::sweep {
+
+namespace {
+
+// Routes that lead round what is there know less links than there are.
+routing::LinkMap LinksAsObserved(const routing::RouteState& routes,
+                                 const fabric::FabricSnapshot& snapshot,
+                                 const fabric::LidTable& lids) {
+  const bool all = routes.links.snapshot().generation() == snapshot.generation();
+  return all ? routes.links : routing::LinkMap(snapshot, lids);
+}
+
+bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
+  if (routing::HaveCommonOrder(*task.before, after)) return true;
+  const bool has_order = !task.before->plan->order.empty() || !after.plan->order.empty();
+  if (has_order || !task.trees || !task.applied) return false;
+  const routing::LinkMap links = LinksAsObserved(after, *task.snapshot, *task.lids);
+  return routing::TreesFit(
+      {links, *task.applied, task.before->plan.get(), *after.plan, task.options.threads},
+      *task.trees);
+}
+
+}  // namespace
 
 PlanReady CarryOut(const ComputePlan& task) {
   PlanReady ready{task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
                                             task.before, task.goal, task.applied.get(), false})};
   if (task.has_trees && task.before && ready.result.after)
-    ready.keeps_order = routing::HaveCommonOrder(*task.before, *ready.result.after);
+    ready.keeps_trees = MayKeepTrees(task, *ready.result.after);
   return ready;
 }
 
@@ -29,10 +52,7 @@ TreesReady CarryOut(const ComputeTrees& task) {
 }
 
 TablesOrdered CarryOut(const OrderTables& task) {
-  // Routes that lead round what is there know less links than there are.
-  const bool all = task.routes->links.snapshot().generation() == task.snapshot->generation();
-  const routing::LinkMap links =
-      all ? task.routes->links : routing::LinkMap(*task.snapshot, *task.lids);
+  const routing::LinkMap links = LinksAsObserved(*task.routes, *task.snapshot, *task.lids);
   return {task.id, routing::OrderPush({links, *task.applied, task.before.get(), *task.routes->plan,
                                        task.threads})};
 }

@@ -458,6 +458,7 @@ void Core::StartProgramming(Instant now) {
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
   if (effects_.compute->check_cables) awaited_cables_ = id;
   effects_.compute->has_trees = !multicast_.plan()->empty();
+  effects_.compute->trees = multicast_.held();
   multicast_.NoteQuestion(*effects_.compute);
   trees_only_ = false;
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
@@ -477,9 +478,9 @@ void Core::StartSettling(Instant now) {
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
-  const bool keeps_order = ready.keeps_order;
+  const bool keeps_trees = ready.keeps_trees;
   if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
-  multicast_.NoteOrder(keeps_order);
+  multicast_.NotePlan(keeps_trees);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
   if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);

@@ -41,9 +41,9 @@ struct LidsPersisted {
 struct PlanReady {
   uint64_t id = 0;
   routing::ReplanResult result;
-  // All that the plan and the one before let wait for each other has one order: trees that fit the
-  // one before may stay while this one is written. Where ComputePlan::has_trees asked for it.
-  bool keeps_order = true;
+  // The trees that are programmed fit all that the plan and the one before let wait for each other:
+  // they may stay while this one is written. Where ComputePlan::has_trees asked for it.
+  bool keeps_trees = true;
 };
 // The answer to ComputeTrees.
 struct TreesReady {
@@ -134,7 +134,8 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
-  bool has_trees = false;  // Multicast trees are programmed.
+  bool has_trees = false;  // Multicast trees are programmed:
+  std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
   // What switches may hold; null: the plan before follows an order, which answers for it.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };

@@ -52,6 +52,7 @@ Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::Fabric
                                           ProblemList& problems) {
   if (awaited_ != ready.id) return nullptr;
   awaited_.reset();
+  is_held_ = false;
   problems.Remove("NoTrees");
   if (ready.plan) {
     plan_ = std::move(ready.plan);
@@ -89,7 +90,7 @@ void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList
 
 void Multicast::Forget() {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  has_plan_ = must_withdraw_ = false;
+  has_plan_ = must_withdraw_ = is_held_ = false;
 }
 
 }  // namespace fabricd::sweep

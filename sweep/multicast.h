@@ -44,12 +44,17 @@ class Multicast {
   SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                       ProblemList& problems);
 
-  // The unicast plan before and that to come have no order in common: all entries go first. Until
+  // Whether trees may stay while the unicast plan is written. Else all entries go first, until
   // NoteDone().
-  void NoteOrder(bool kept) { must_withdraw_ = must_withdraw_ || !kept; }
+  void NotePlan(bool keeps_trees) { must_withdraw_ = must_withdraw_ || !keeps_trees; }
   bool MustWithdraw() const { return must_withdraw_; }
   // The tables are as wanted.
-  void NoteDone() { must_withdraw_ = false; }
+  void NoteDone() {
+    must_withdraw_ = false;
+    is_held_ = true;
+  }
+  // What the switches hold; null: something else than was last wanted, or nobody knows.
+  SharedTrees held() const { return is_held_ ? plan_ : nullptr; }
   // Another SM may have written: the next trees start from what is read.
   void Forget();
 
@@ -60,6 +65,7 @@ class Multicast {
   SharedTrees plan_;
   bool has_plan_ = false;  // Of this master.
   bool has_news_ = false, must_withdraw_ = false;
+  bool is_held_ = false;  // The tables are as `plan_` says.
   std::optional<uint64_t> awaited_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
