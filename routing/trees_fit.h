@@ -10,8 +10,8 @@ namespace fabricd::routing {
 
 // All that packets may wait for by entries that there may be at any time of the push, in whatever
 // order and stages it is carried out, together with all turns from link to link that any of the
-// trees uses has no cycle, on every lane. Then the trees may stay, and so may all trees made of
-// their links afterwards: FindForest() takes all those links before others.
+// trees uses has no cycle, on every lane. Then the trees may stay, and FindForest() finds that all
+// their links fit.
 // `trees`: all that switches may hold entries of.
 bool TreesFit(const PushInput& input, const MulticastPlan& trees);
 

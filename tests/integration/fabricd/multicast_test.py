@@ -99,6 +99,8 @@ class Trees(OnIbsim):
                     said.setdefault(mlid.lower(), {})[switch] = [
                         int(port, 16) for port in ports.split()]
         self.assertEqual(said, self.tables())
+        for mlid, numbers in members.items():
+            self.until(lambda: self.described(mlid, len(numbers)) == said.get(mlid, {}))
         report = self.run_program(["ibdmchk"] + [
             word for option, name in (("-s", "opensm-subnet.lst"), ("-f", "opensm.fdbs"),
                                       ("-m", "opensm.mcfdbs"))
@@ -108,6 +110,16 @@ class Trees(OnIbsim):
         for mlid, numbers in members.items():
             if len(numbers) > 1:
                 self.assertRegex(report, r"Multicast Group:%s has:" % mlid.upper().replace("X", "x"))
+
+    def described(self, mlid, members):
+        """{switch: [port]}, as the tree is shown to operators."""
+        group = self.fabricd.ask("describe", "multicast", mlid)
+        self.assertEqual(len(group["members"]), members)
+        self.assertFalse([member for member in group["members"] if member.get("unserved")])
+        return {"S-" + switch["guid"][2:]: sorted(
+            [branch.get("port", 0) for branch in switch.get("branches", [])] +
+            ([switch["up_port"]] if switch.get("up_port") else []))
+                for switch in group.get("tree", [])}
 
     def test_hosts_join_and_leave_and_a_spine_fails(self):
         self.fabricd = ibsim.Fabricd(self)
