@@ -369,12 +369,6 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     const int error = errno != 0 ? errno : -result;
     if (result >= 0) {
       Append(buffer.data(), length, burst);
-      // Under the shim SMPs come by either handle: a request among them is not held up by the rest.
-      if (!burst.empty() && burst.back().agent == Agent::kSubnAdm &&
-          (handle == smp_handle_ || burst.front().agent != Agent::kSubnAdm)) {
-        sink_(std::move(burst.back()));
-        burst.pop_back();
-      }
       buffer.resize(umad_size() + expected_bytes);
     } else if (error == ENOSPC && length > 0) {
       // The kernel keeps an RMPP message that did not fit, and says in `length` what it takes.
