@@ -577,6 +577,37 @@ void TransactionEngine::GiveUpAlike(Index given_up, std::vector<Completion>& don
   Refresh(dead.request.device);
 }
 
+void TransactionEngine::Redirect(DeviceId id, const wire::DirectedPath& from,
+                                 const wire::DirectedPath& to) {
+  if (id >= devices_.size()) return;
+  const auto goes_there = [&](const SmpRequest& request) {
+    return request.device == id && !request.lid && request.path == from;
+  };
+  const auto turn = [&](SmpRequest& request) {
+    request.path = to;
+    if (request.alternative == to) request.alternative.reset();
+  };
+  for (const SlotList& queue : devices_[id].queue)
+    for (Index index = queue.head; index != kNone; index = At(index).next)
+      if (goes_there(At(index).request)) turn(At(index).request);
+  overdue_.clear();
+  for (const Index index : flying_) {
+    const Slot& slot = At(index);
+    const bool may_repeat = !slot.cancelled && !slot.held && slot.attempts <= options_.retries;
+    if (may_repeat && !slot.on_alternative && goes_there(slot.request)) overdue_.push_back(index);
+  }
+  for (const Index index : overdue_) {
+    Slot& slot = At(index);
+    by_id_.erase(slot.tid);  // As of what is overdue.
+    slot.tid = 0;
+    Land(index);
+    turn(slot.request);
+    Enqueue(index, /*front=*/true);
+  }
+  if (devices_[id].waiting_at != nullptr) Unlink(id);  // Perhaps at the gate of the old way.
+  Refresh(id);
+}
+
 void TransactionEngine::Expire(Instant now, std::vector<Completion>& done) {
   overdue_.clear();
   next_deadline_ = kNever;

@@ -23,6 +23,7 @@
 // dies with a table of Sets ahead of it costs one round of time-outs, not one for each.
 //
 // Dead ways. What waits for a device that answered by SmpRequest::alternative goes that way first.
+// What the caller knows to be under way over a link that is gone it redirects.
 //
 // Adaptation. Answers are counted in rounds of about one window. A round without a loss that filled
 // the window adds window_growth. A round halves the window when at least two devices, and 1/32 of
@@ -158,6 +159,11 @@ class TransactionEngine {
   size_t queued() const { return queued_; }
   size_t size() const { return in_flight() + queued_; }
   const EngineStatistics& statistics() const { return statistics_; }
+
+  // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
+  // and what is in flight there, its last attempt apart, is repeated so at once instead of after
+  // its time-out. It counts as an attempt, not as a loss.
+  void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
   void CancelDevice(DeviceId device);

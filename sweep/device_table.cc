@@ -146,6 +146,13 @@ void DeviceTable::SetPortPath(PortRef port, const wire::DirectedPath& path) {
     device.further_ports.push_back({port.port, path, std::nullopt});
 }
 
+const wire::DirectedPath* DeviceTable::FurtherPathTo(PortRef port) const {
+  if (!Has(port.node)) return nullptr;
+  for (const FurtherPort& further : devices_[port.node.value()].further_ports)
+    if (further.port == port.port) return &further.path;
+  return nullptr;
+}
+
 void DeviceTable::SetMKey(PortRef port, MKey key) {
   if (!key) return;
   if (FurtherPort* further = FindFurther(port))

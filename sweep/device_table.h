@@ -103,6 +103,8 @@ class DeviceTable {
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
   // neighbour.
   void SetPortPath(PortRef port, const wire::DirectedPath& path);
+  // Null: the port is reached by PathTo(port.node).
+  const wire::DirectedPath* FurtherPathTo(PortRef port) const;
   // The key that the device was read to have; before that requests carry the configured one.
   void SetMKey(PortRef port, MKey key);
   MKey ConfiguredMKey(Guid port_guid) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/paths.h"
 
-#include <optional>
+#include <utility>
 
 namespace fabricd::sweep {
 namespace {
@@ -11,7 +11,7 @@ class Refresher {
   Refresher(const fabric::SnapshotBuilder& builder, PortRef local, DeviceTable& devices)
       : builder_(builder), local_(local), devices_(devices), seen_(builder.node_index_end()) {}
 
-  std::vector<NodeIndex> Run() {
+  PathChanges Run() {
     const fabric::Node* own = builder_.node(local_.node);
     if (own == nullptr) return {};
     Reach(local_.node, wire::DirectedPath());
@@ -21,11 +21,10 @@ class Refresher {
       for (size_t num = 1; num < node.ports.size(); ++num)
         Cross(node, PortNum(static_cast<uint8_t>(num)));
     }
-    std::vector<NodeIndex> unreached;
     for (uint32_t index = 0; index < seen_.size(); ++index)
       if (!seen_[index] && builder_.node(NodeIndex(index)) != nullptr)
-        unreached.push_back(NodeIndex(index));
-    return unreached;
+        changes_.unreached.push_back(NodeIndex(index));
+    return std::move(changes_);
   }
 
  private:
@@ -34,7 +33,10 @@ class Refresher {
     seen_[node.value()] = true;
     const bool known = devices_.Has(node);
     const bool same = known && devices_.PathTo(node) == path;  // Most: hence no walk.
-    if (!same && (!known || !Works(node))) devices_.SetPath(node, path);
+    if (!same && (!known || !Works(node))) {
+      if (known) changes_.moved.push_back({node, devices_.PathTo(node), path});
+      devices_.SetPath(node, path);
+    }
     if (builder_.node(node)->IsSwitch()) switches_.push_back(node);
   }
 
@@ -46,7 +48,10 @@ class Refresher {
     if (node->IsSwitch() ? seen_[there.node.value()] : there.node == local_.node) return;
     const wire::DirectedPath path = devices_.PathTo(from.index).Then(port);
     if (!seen_[there.node.value()]) Reach(there.node, path);
-    if (!node->IsSwitch()) devices_.SetPortPath(there, path);
+    if (node->IsSwitch()) return;
+    if (const wire::DirectedPath* old = devices_.FurtherPathTo(there); old && !(*old == path))
+      changes_.moved.push_back({there.node, *old, path});
+    devices_.SetPortPath(there, path);
   }
 
   // Whether the route that is known ends at the node, over links that are there.
@@ -69,12 +74,13 @@ class Refresher {
   DeviceTable& devices_;
   std::vector<bool> seen_;  // [NodeIndex]
   std::vector<NodeIndex> switches_;
+  PathChanges changes_;
 };
 
 }  // namespace
 
-std::vector<NodeIndex> RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
-                                    DeviceTable& devices) {
+PathChanges RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
+                         DeviceTable& devices) {
   return Refresher(builder, local, devices).Run();
 }
 

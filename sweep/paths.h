@@ -10,10 +10,19 @@
 
 namespace fabricd::sweep {
 
+struct PathChanges {
+  std::vector<NodeIndex> unreached;  // Living nodes that no links lead to, by index.
+  struct Moved {
+    NodeIndex node;
+    wire::DirectedPath from, to;
+  };
+  std::vector<Moved> moved;  // Nodes and CA ports that had a route.
+};
+
 // Gives each node whose route from `local` no longer follows links of `builder` a shortest one that
-// does; routes that work are left alone. Returns the living nodes that no links lead to, by index.
-// Looks at every node, so it costs about a millisecond for ten thousand.
-std::vector<NodeIndex> RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
-                                    DeviceTable& devices);
+// does; routes that work are left alone. Looks at every node, so it costs about a millisecond for
+// ten thousand.
+PathChanges RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
+                         DeviceTable& devices);
 
 }  // namespace fabricd::sweep

@@ -297,7 +297,9 @@ void Survey::AskPeers(Instant now) {
 
 void Survey::Repath() {
   if (!std::exchange(paths_dirty_, false)) return;
-  for (NodeIndex node : RefreshPaths(builder_, local_, devices_)) Remove(node);
+  const PathChanges changes = RefreshPaths(builder_, local_, devices_);
+  for (const auto& [node, from, to] : changes.moved) engine_.Redirect(node.value(), from, to);
+  for (NodeIndex node : changes.unreached) Remove(node);
 }
 
 void Survey::Remove(NodeIndex node) {

@@ -30,14 +30,23 @@ void Watch::SetApart(Instant now, bool apart) {
   apart_ = apart;
 }
 
-NodeIndex Watch::DestinationOf(PortRef host, const wire::Smp& smp) const {
+NodeIndex Watch::DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const {
   NodeIndex node = host.node;
-  for (size_t hop = 0; smp.path && hop < smp.path->hops(); ++hop) {
-    const PortRef peer = fabric_.LinkedPeer({node, PortNum((*smp.path)[hop])});
+  for (size_t hop = 0; path && hop < path->hops(); ++hop) {
+    const PortRef peer = fabric_.LinkedPeer({node, PortNum((*path)[hop])});
     if (peer.IsNone()) return NodeIndex::None();
     node = peer.node;
   }
   return node;
+}
+
+void Watch::NoteCutOff(PortRef host, Program& program) {
+  for (auto& [id, flying] : program.flying) {
+    if (flying.cut_off || DestinationOf(host, flying.path) == flying.device) continue;
+    flying.cut_off = true;
+    ++program.cut_off;
+    if (!flying.probe && !flying.device.IsNone()) --program.at_device[flying.device];
+  }
 }
 
 void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
@@ -56,14 +65,18 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
     CheckWriters(now, host);
   Program& program = programs_[host];
-  const Flying flying{DestinationOf(host, *smp), smp->attribute == wire::AttributeId::kNodeInfo};
+  const Flying flying{DestinationOf(host, smp->path), smp->path,
+                      smp->attribute == wire::AttributeId::kNodeInfo};
   program.flying[smp->transaction_id()] = flying;
-  if (program.flying.size() > options_.window_max)
-    Fault(fmt::format("window: {} requests in flight", program.flying.size()));
+  const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
+  if (in_flight() > options_.window_max) NoteCutOff(host, program);
+  if (in_flight() > options_.window_max)
+    Fault(fmt::format("window: {} requests in flight", in_flight()));
   if (flying.device.IsNone()) return;
   // A probe goes over a cable whose far end is not known yet: each cable may carry one.
   if (flying.probe) return;
-  const uint32_t at_device = ++program.at_device[flying.device];
+  const uint32_t& at_device = ++program.at_device[flying.device];
+  if (at_device > options_.device_limit) NoteCutOff(host, program);
   if (at_device > options_.device_limit)
     Fault(fmt::format("window: {} requests in flight to {}", at_device,
                       fabric_.device(flying.device)->description()));
@@ -87,7 +100,9 @@ void Watch::OnDelivery(const Delivery& delivery) {
                           .transaction_id;
   const auto flying = program.flying.find(id);
   if (flying == program.flying.end()) return;  // No answer to a request.
-  if (!flying->second.probe && !flying->second.device.IsNone())
+  if (flying->second.cut_off)
+    --program.cut_off;
+  else if (!flying->second.probe && !flying->second.device.IsNone())
     --program.at_device[flying->second.device];
   const NodeIndex device = flying->second.device;
   program.flying.erase(flying);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,12 +65,15 @@ class Watch : public SimObserver {
   };
   struct Flying {
     NodeIndex device;
+    std::optional<wire::DirectedPath> path;
     bool probe = false;
+    bool cut_off = false;  // Its way no longer leads to the device: it does not count.
   };
   struct Program {
     bool judged = false;
     absl::flat_hash_map<uint64_t, Flying> flying;  // By TransactionID.
     absl::flat_hash_map<NodeIndex, uint32_t> at_device;
+    size_t cut_off = 0;  // Of `flying`.
     // Given and not delivered yet, by TransactionID; then what the program was last told.
     absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
     absl::flat_hash_map<Key, wire::SmpData> told;
@@ -83,7 +87,8 @@ class Watch : public SimObserver {
   bool SaysTablesAreLost(const Key& key, const wire::SmpData& data) const;
   void CheckIdle(const Served& served, const Key& key, const Program& program);
   void CheckWriters(Instant now, PortRef host);
-  NodeIndex DestinationOf(PortRef host, const wire::Smp& smp) const;
+  void NoteCutOff(PortRef host, Program& program);
+  NodeIndex DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const;
 
   const SimFabric& fabric_;
   const WatchOptions options_;

@@ -201,6 +201,59 @@ TEST(EngineRepeats, AlternativePathAfterTwoTimeouts) {
   EXPECT_EQ(wire.done[0].path_used, good);
 }
 
+TEST(EngineRepeats, RedirectedWhatIsUnderWayGoesTheNewWayAtOnce) {
+  FakeWire wire;
+  const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5}, other{1, 6};
+  wire.react = [&](const FakeWire::Sent& sent) {
+    return sent.smp.path == gone ? Lost() : FakeWire::Reaction{};
+  };
+  for (uint32_t i = 1; i <= 4; ++i) {  // Two in flight, two queued behind them.
+    SmpRequest request = FakeWire::Get(0, i);
+    request.path = gone;
+    wire.Submit(request);
+  }
+  SmpRequest elsewhere = FakeWire::Get(1, 5);
+  elsewhere.path = other;
+  wire.Submit(elsewhere);
+  wire.Pump();
+  ASSERT_EQ(wire.sent.size(), 3u);
+  wire.Redirect(0, gone, stays);
+  wire.Redirect(1, gone, stays);  // Goes another way.
+  wire.Redirect(77, gone, stays);
+  wire.Pump();
+  wire.RunUntil(Instant(1ms));
+  EXPECT_EQ(wire.done.size(), 5u);  // Nobody waited for a time-out.
+  for (const Completion& completion : wire.done) {
+    EXPECT_EQ(completion.outcome, Outcome::kResponse);
+    EXPECT_EQ(completion.path_used, completion.device == 0 ? stays : other);
+  }
+  // The first attempts have ids of their own: the kernel still holds them.
+  EXPECT_NE(wire.sent[0].smp.tid, wire.sent[3].smp.tid);
+  EXPECT_EQ(wire.engine.statistics().suspect_devices, 0u);
+  EXPECT_EQ(wire.engine.size(), 0u);
+  wire.Run();
+  EXPECT_EQ(wire.done.size(), 5u);
+}
+
+TEST(EngineRepeats, RedirectingForEverEndsAllTheSame) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  wire::DirectedPath path{1, 2, 3};
+  SmpRequest request = FakeWire::Get(0, 1);
+  request.path = path;
+  wire.Submit(request);
+  for (uint8_t i = 4; i < 40; ++i) {
+    wire.Pump();
+    const wire::DirectedPath next{1, 2, i};
+    wire.Redirect(0, path, next);
+    path = next;
+  }
+  EXPECT_EQ(wire.sent.size(), 1u + EngineOptions().retries);
+  wire.Run();
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kTimedOut);
+}
+
 // §13.4.7: busy says that the MAD was dropped.
 TEST(EngineRepeats, BusyIsRepeatedLaterAndReportedAtLast) {
   EngineOptions options;
