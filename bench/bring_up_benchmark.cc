@@ -24,6 +24,7 @@
 #include "common/status.h"
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
+#include "sim/run/key_checker.h"
 #include "sim/run/simulation.h"
 
 namespace fabricd::sim {

@@ -25,6 +25,8 @@ struct Intent {
   std::vector<NodeIndex> avoided_switches;
   // End ports that no route leads to.
   std::vector<PortRef> isolated;
+  // End ports that are out of all partitions.
+  std::vector<PortRef> unpartitioned;
   // Ports of switches that are to be physically down.
   std::vector<PortRef> disabled;
   // Ports of switches that were disabled by this SM and are to be enabled again. A port that

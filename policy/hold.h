@@ -4,7 +4,7 @@
 //   cordon   schedulers should place nothing there; routes stay as they are
 //   drain    routes lead round it, the link stays up: hard, or soft = only where nothing else is
 //            left
-//   isolate  no route leads to it; out of the partitions once those are managed
+//   isolate  no route leads to it, and its end ports are out of all partitions
 //   disable  the port is physically down, at the switch port that faces the target
 // A target is held while at least one hold stands.
 #pragma once

@@ -101,14 +101,17 @@ Intent MakeIntent(const HoldBook& holds, const FabricSnapshot& snapshot,
     switch (hold.kind) {
       case HoldKind::kCordon: break;
       case HoldKind::kDrain: AddDrain(hold, snapshot, intent); break;
-      case HoldKind::kIsolate: AddIsolate(hold, snapshot, intent); break;
+      case HoldKind::kIsolate:
+        AddIsolate(hold, snapshot, intent);
+        Append(OwnEndPorts(hold, snapshot), intent.unpartitioned);
+        break;
       case HoldKind::kDisable: AddDisable(hold, snapshot, intent); break;
     }
   }
   for (const auto& [id, hold] : holds.lifted())
     AddPorts(hold.target.facing, snapshot, intent.reenabled);
   for (auto* list : {&intent.closed_links, &intent.avoided_links, &intent.isolated,
-                     &intent.disabled, &intent.reenabled})
+                     &intent.unpartitioned, &intent.disabled, &intent.reenabled})
     Unite(*list);
   Unite(intent.closed_switches);
   Unite(intent.avoided_switches);

@@ -3,7 +3,8 @@
 //   cordon    nothing
 //   drain     hard: the target's links are closed; a switch is passed round; the end ports of a
 //             host or an HCA have no route. soft: links and switches are avoided
-//   isolate   end ports have no route, links are closed, a switch is passed round and has no route
+//   isolate   end ports have no route and no partition, links are closed, a switch is passed round
+//             and has no route
 //   disable   the switch ports that face the target are down, their links closed
 // What a target names and is not in the fabric now stays in the Intent as long as it was ever seen.
 // Pure.

@@ -57,10 +57,21 @@ struct ConditionOptions {
   std::vector<Exclusion> exclude;  // Nodes that no rule holds.
 };
 
+// Partitions are not configuration: these are the ways in which they are brought about.
+struct PartitionOptions {
+  // Switch ports that face hosts drop packets of partitions that the host is not in: those that
+  // come from it, those that go to it.
+  bool enforce_inbound = true, enforce_outbound = true;
+  bool keep_foreign = true;  // P_Keys in tables that fabricd never gave.
+  // An isolated port stays a limited member of the default partition.
+  bool isolated_in_default = true;
+};
+
 struct PolicyOptions {
   DampingOptions damping;
   HoldOptions holds;
   ConditionOptions conditions;
+  PartitionOptions partitions;
 };
 
 }  // namespace fabricd::policy

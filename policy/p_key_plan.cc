@@ -157,7 +157,7 @@ class Layout {
   void KeepWhatStays() {
     for (size_t at = 0; at < out_.table.size(); ++at) {
       const PKey key = Held(at);
-      if (key && (IsForeign(key) ? keep_foreign_ : missing_.contains(key))) Place(at, key);
+      if (key && (missing_.contains(key) || (IsForeign(key) && keep_foreign_))) Place(at, key);
     }
   }
   // In place: who uses the index goes on.

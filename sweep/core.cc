@@ -20,7 +20,8 @@ constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 }
 
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
-           policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups)
+           policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
+           policy::PartitionState partitions)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
@@ -33,7 +34,8 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
-                   IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)) {
+                   IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+      partitions_(options_, effects_, std::move(partitions)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
@@ -75,6 +77,10 @@ void Core::Step(Event event, Instant now) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, TreesReady>) {
           OnTrees(std::move(value));
+        } else if constexpr (std::is_same_v<T, ChangePartitions>) {
+          OnPartitionCommand(std::move(value));
+        } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
+          partitions_.On(value);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
           WantSweep("the configuration was changed");
@@ -246,6 +252,15 @@ void Core::OnHoldCommand(Command command, Instant now) {
                                              wire::SmStateName(mastership_.state()))});
 }
 
+void Core::OnPartitionCommand(ChangePartitions command) {
+  if (mastership_.IsMaster() || command.of_this_host)
+    partitions_.On(std::move(command));
+  else
+    effects_.finished.push_back(
+        {command.command, FailedPrecondition("this SM is {}: the master keeps the partitions",
+                                             wire::SmStateName(mastership_.state()))});
+}
+
 void Core::OnTimer(Instant now) {
   if (now >= remediation_.NextDeadline()) remediation_.OnTimer(now);
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
@@ -269,6 +284,10 @@ void Core::Advance(Instant now) {
   if (light_ && light_->done()) FinishLightSweep(now);
   planner_.NoteFlapping(remediation_.Damps());
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && !survey_;
+  if (std::string why = partitions_.TakeChange(); !why.empty()) {
+    wanted_reroute_ = std::move(why);
+    changed_ = true;
+  }
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
@@ -288,6 +307,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
   devices_.LoseTrack();
+  devices_.ForgetGuids();
   light_.reset();
   programmer_.reset();
   survey_.reset();
@@ -300,6 +320,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
     options_ = *std::exchange(new_options_, std::nullopt);
     planner_.SettleNow(now);
     remediation_.OnOptions(now);
+    partitions_.OnOptions();
   }
   planner_.Cancel();
   awaited_cables_.reset();
@@ -461,10 +482,26 @@ void Core::StartProgramming(Instant now) {
   effects_.compute->trees = multicast_.held();
   multicast_.NoteQuestion(*effects_.compute);
   trees_only_ = false;
+  keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
                                              problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   SetPhase(Phase::kProgramming);
+}
+
+KeyInput Core::MakeKeyInput() {
+  KeyInput keys{partitions_.index(), options_.policy.partitions,
+                remediation_.intent().unpartitioned, local_};
+  keys.all = keys_wanted_ != keys_looked_at_;
+  // Who comes later is in the scope, and looked at if anybody was missed before.
+  if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *snapshot_);
+  keys.read_aliases = misses_guids_;
+  return keys;
+}
+
+// What it left undone is in the scope of the next one.
+void Core::NoteKeys(const Programmer& done) {
+  if (done.keys_done()) keys_looked_at_ = keys_wanted_;
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written.
@@ -522,6 +559,7 @@ void Core::FinishProgramming(Instant now) {
   if (programmer_->trees_done()) multicast_.NoteDone();
   if (std::exchange(trees_only_, false)) return FinishTrees(now);
   const std::unique_ptr<Programmer> done = std::move(programmer_);
+  NoteKeys(*done);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
       if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
@@ -531,7 +569,10 @@ void Core::FinishProgramming(Instant now) {
   undone_.clear();
   undone_.insert(done->undone().begin(), done->undone().end());
   const bool complete = done->failures() == 0 && done->has_plan();
-  if (complete) remediation_.OnApplied(planned_intent_, now);
+  if (complete) {
+    remediation_.OnApplied(planned_intent_, now);
+    partitions_.OnApplied(keys_wanted_.generation);
+  }
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
   if (up != subnet_up_)
@@ -691,6 +732,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     if (!unfinished) kind = report_.kind();
     if (unfinished) scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
     Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
+    NoteKeys(*programmer_);
     std::vector<mad::Completion> dropped;
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
     for (const mad::Completion& completion : dropped)
@@ -830,6 +872,8 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->sweeps_done = sweeps_done_;
   view->last_sweep = last_report_;
   view->problems = problems_.List();
+  view->partitions = partitions_.state();
+  view->partitions_in_effect = partitions_.in_effect();
   view->policy = remediation_.View(now);
   return view;
 }

@@ -31,6 +31,7 @@
 #include "sweep/mastership.h"
 #include "sweep/multicast.h"
 #include "sweep/options.h"
+#include "sweep/partition_keeper.h"
 #include "sweep/planner.h"
 #include "sweep/programmer.h"
 #include "sweep/remediation.h"
@@ -50,11 +51,12 @@ struct Progress {
 
 class Core {
  public:
-  // `records` are the LIDs made durable earlier, `holds` the same; `groups` those that are known
-  // from before (null: none).
+  // `records` are the LIDs made durable earlier, `holds` and `partitions` the same; `groups` those
+  // that are known from before (null: none).
   Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
        policy::StoredHolds holds = {},
-       std::shared_ptr<const fabric::MulticastGroups> groups = nullptr);
+       std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
+       policy::PartitionState partitions = {});
   ~Core();
 
   void Step(Event event, Instant now);
@@ -93,6 +95,9 @@ class Core {
   void OnCables(CablesChecked checked);
   void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);
+  void OnPartitionCommand(ChangePartitions command);
+  KeyInput MakeKeyInput();
+  void NoteKeys(const Programmer& done);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
   void OnTimer(Instant now);
@@ -201,7 +206,15 @@ class Core {
   Mastership mastership_;  // Writes into effects_.log, as does:
   Planner planner_;
   Multicast multicast_;
-  Remediation remediation_;      // Writes into effects_.
+  Remediation remediation_;  // Writes into effects_, as does:
+  PartitionKeeper partitions_;
+  // By what P_Key tables were made: those of the programmer, and those last looked at everywhere.
+  struct KeyBasis {
+    uint64_t generation = 0;  // Of partitions_.
+    std::vector<PortRef> isolated;
+    friend bool operator==(const KeyBasis&, const KeyBasis&) = default;
+  } keys_wanted_, keys_looked_at_;
+  bool misses_guids_ = false;    // Partitions name GUIDs that no port has for its own.
   std::string wanted_reroute_;   // The intent has changed since the last plan was asked
                                  // for; why.
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.

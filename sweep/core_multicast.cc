@@ -18,7 +18,8 @@ ProgrammerInput Core::InputOfProgrammer() {
           remediation_.intent().disabled,
           remediation_.intent().reenabled,
           multicast_.blocks(),
-          trees_only_};
+          trees_only_,
+          MakeKeyInput()};
 }
 
 // Whatever else is under way, or due now, makes trees too.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "common/check.h"
@@ -182,7 +183,15 @@ void DeviceTable::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
   lanes_.Forget(node);
+  ForgetSwitchKeys(node);
+  absl::erase_if(guids_, [node](const auto& entry) { return entry.first.node == node; });
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
+}
+
+void DeviceTable::ForgetSwitchKeys(NodeIndex node) {
+  const auto erased =
+      absl::erase_if(switch_keys_, [node](const auto& entry) { return entry.first.node == node; });
+  if (erased > 0) port_tables_ = nullptr;
 }
 
 routing::AppliedTables DeviceTable::Applied() const {
@@ -243,6 +252,8 @@ void DeviceTable::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
   lanes_.Clear();
+  switch_keys_.clear();
+  port_tables_ = nullptr;
   settled_.clear();
 }
 
@@ -260,6 +271,16 @@ std::shared_ptr<const fabric::TablesByPort> DeviceTable::PortTables(
     for (size_t block = 0; block < blocks.size(); ++block)
       if (blocks[block])
         (*made)[port].p_keys.push_back({port.port, static_cast<uint16_t>(block), *blocks[block]});
+  for (const auto& [port, blocks] : switch_keys_)
+    for (size_t block = 0; block < blocks.size(); ++block)
+      if (blocks[block])
+        (*made)[{port.node, PortNum(0)}].p_keys.push_back(
+            {port.port, static_cast<uint16_t>(block), *blocks[block]});
+  if (!switch_keys_.empty())
+    for (auto& [port, tables] : *made)
+      std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.port, a.block) < std::tie(b.port, b.block);
+      });
   for (const auto& [table, bytes] : lanes_.tables()) AddLaneTable(snapshot, table, bytes, *made);
   lanes_version_ = lanes_.version();
   port_tables_ = std::move(made);
@@ -289,6 +310,16 @@ bool DeviceTable::HasTrees() const {
 const DeviceTable::PKeyBlocks* DeviceTable::FindPKeys(PortRef port) const {
   auto it = pkeys_.find(port);
   return it == pkeys_.end() ? nullptr : &it->second;
+}
+
+const DeviceTable::PKeyBlocks* DeviceTable::FindSwitchKeys(PortRef port) const {
+  auto it = switch_keys_.find(port);
+  return it == switch_keys_.end() ? nullptr : &it->second;
+}
+
+const std::vector<Guid>* DeviceTable::FindGuids(PortRef port) const {
+  auto it = guids_.find(port);
+  return it == guids_.end() ? nullptr : &it->second;
 }
 
 bool DeviceTable::IsSettled(PortRef port, uint64_t fingerprint) const {

@@ -110,7 +110,7 @@ class DeviceTable {
   MKey ConfiguredMKey(Guid port_guid) const;
   MKey MKeyOf(NodeIndex node) const;
   void Remove(NodeIndex node);
-  // Another SM may have written: nothing of the forwarding tables is known any more.
+  // Another SM may have written: nothing of the switches' tables is known any more.
   void ForgetTables();
 
   mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
@@ -151,6 +151,17 @@ class DeviceTable {
     return pkeys_[port];
   }
   const PKeyBlocks* FindPKeys(PortRef port) const;
+  // The same of a switch's external port, by which it enforces partitions; what is not known may be
+  // anything.
+  PKeyBlocks& SwitchKeys(PortRef port) {
+    port_tables_ = nullptr;
+    return switch_keys_[port];
+  }
+  const PKeyBlocks* FindSwitchKeys(PortRef port) const;
+  // The GUIDs of a CA's port, its own and those of virtual functions. Null: not read.
+  std::vector<Guid>& Guids(PortRef port) { return guids_[port]; }
+  const std::vector<Guid>* FindGuids(PortRef port) const;
+  void ForgetGuids() { guids_.clear(); }
 
   // A Set of this attribute is under way: another one would not know what it changes.
   using Busy = std::tuple<PortRef, wire::AttributeId>;
@@ -169,6 +180,8 @@ class DeviceTable {
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
   // The device has started anew: nothing that was written to it is left.
   void ForgetWritten(NodeIndex node);
+  // The P_Key tables of a switch's external ports.
+  void ForgetSwitchKeys(NodeIndex node);
 
  private:
   struct FurtherPort {
@@ -191,7 +204,8 @@ class DeviceTable {
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
   AppliedLanes lanes_;
-  absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_;
+  absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
+  absl::flat_hash_map<PortRef, std::vector<Guid>> guids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made anew.
   uint64_t lanes_version_ = 0;                               // Of lanes_, that it was made of.
   absl::flat_hash_map<PortRef, uint64_t> settled_;

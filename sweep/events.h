@@ -18,6 +18,7 @@
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
 #include "policy/hold.h"
+#include "policy/partition_state.h"
 #include "routing/consequences.h"
 #include "routing/multicast_plan.h"
 #include "routing/push_plan.h"
@@ -96,6 +97,17 @@ struct IntentJudged {
   uint64_t id = 0;
   routing::Consequences consequences;
 };
+// A request about partitions.
+struct ChangePartitions {
+  uint64_t command = 0;
+  policy::PartitionRequest request;
+  bool validate_only = false;  // Only the answer is wanted.
+  bool of_this_host = false;   // Of a file, which a standby takes too.
+};
+struct PartitionsPersisted {
+  uint64_t id = 0;
+  absl::Status status;
+};
 // Who is a member of which group has changed; replaces all that was said before.
 struct GroupsChanged {
   std::shared_ptr<const fabric::MulticastGroups> groups;  // Not null.
@@ -103,7 +115,8 @@ struct GroupsChanged {
 using Event =
     std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
                  PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
-                 DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady>;
+                 DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
+                 ChangePartitions, PartitionsPersisted>;
 
 // ---- out
 
@@ -167,6 +180,11 @@ struct PersistHolds {
   std::vector<policy::Hold> put;
   std::vector<uint64_t> remove;
 };
+// All or none; answered by PartitionsPersisted.
+struct PersistPartitions {
+  uint64_t id = 0;
+  RowChanges rows;
+};
 // Answered by IntentJudged.
 struct JudgeIntent {
   uint64_t id = 0;
@@ -190,6 +208,8 @@ struct FinishedCommand {
   // kResourceExhausted: too many holds, or commands that wait. kUnavailable: it is not durable.
   absl::Status status;
   std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
+  // The same of partitions.
+  std::shared_ptr<const policy::PartitionOutcome> partitions = nullptr;
 };
 
 // Everything Step asks of the shell. There is no order to keep between `persist` and `send` within
@@ -199,6 +219,7 @@ struct Effects {
   std::vector<mad::OutgoingMad> send;
   std::optional<PersistLids> persist;
   std::optional<PersistHolds> persist_holds;
+  std::optional<PersistPartitions> persist_partitions;
   std::optional<ComputePlan> compute;
   std::optional<OrderTables> order;
   std::optional<ComputeTrees> trees;

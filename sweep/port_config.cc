@@ -56,7 +56,7 @@ void PortConfig::ConfigureEndPort(const fabric::Node& node, PortNum num, fabric:
 
 void PortConfig::ConfigureLink(const fabric::Node& node, const fabric::Port& port,
                                const fabric::Node& peer_node, const fabric::Port& peer,
-                               PortInfo& info) const {
+                               Enforcement enforcement, PortInfo& info) const {
   const uint8_t mtu = std::min(port.info.mtu_cap, peer.info.mtu_cap);
   const uint8_t vls =
       std::min({port.info.vl_cap, peer.info.vl_cap, options_.link.max_operational_vls});
@@ -76,14 +76,15 @@ void PortConfig::ConfigureLink(const fabric::Node& node, const fabric::Port& por
   if (!node.IsSwitch()) return;
   info.vl_stall_count = options_.link.vl_stall_count;
   info.hoq_life = peer_node.IsSwitch() ? options_.link.hoq_life : options_.link.leaf_hoq_life;
-  info.partition_enforcement_inbound = false;
-  info.partition_enforcement_outbound = false;
+  info.partition_enforcement_inbound = enforcement.inbound;
+  info.partition_enforcement_outbound = enforcement.outbound;
 }
 
 std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snapshot,
                                               const fabric::LidTable& lids,
                                               const fabric::Node& node, PortNum num,
-                                              bool reregister_clients) const {
+                                              bool reregister_clients,
+                                              Enforcement enforcement) const {
   const fabric::Port& port = node.port(num);
   if (!port.known) return std::nullopt;
   PortWish wish{port.info, ModifierFor(node, num)};
@@ -108,7 +109,7 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
   const fabric::Port* peer = peer_node ? snapshot.port(port.peer) : nullptr;
   const bool linked = port.IsUp() && peer != nullptr && peer->IsUp();
   if (linked)
-    ConfigureLink(node, port, *peer_node, *peer, info);
+    ConfigureLink(node, port, *peer_node, *peer, enforcement, info);
   else if (!end_port)
     return std::nullopt;
 

@@ -18,6 +18,12 @@ struct PortWish {
   uint32_t modifier = 0;  // Port number; bit 31 where the port knows extended speeds.
 };
 
+// Whether a switch's port drops packets of partitions that are not in its table: incoming ones,
+// outgoing ones.
+struct Enforcement {
+  bool inbound = false, outbound = false;
+};
+
 class PortConfig {
  public:
   PortConfig(const CoreOptions& options, Lid master_sm_lid)
@@ -28,7 +34,8 @@ class PortConfig {
   // configure, or equal to what was read.
   std::optional<PortWish> Configure(const fabric::FabricSnapshot& snapshot,
                                     const fabric::LidTable& lids, const fabric::Node& node,
-                                    PortNum port, bool reregister_clients) const;
+                                    PortNum port, bool reregister_clients,
+                                    Enforcement enforcement = {}) const;
 
   // The last PortInfo read, with only the port's state changed.
   static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port,
@@ -54,7 +61,7 @@ class PortConfig {
                         bool reregister, wire::PortInfo& info) const;
   void ConfigureLink(const fabric::Node& node, const fabric::Port& port,
                      const fabric::Node& peer_node, const fabric::Port& peer,
-                     wire::PortInfo& info) const;
+                     Enforcement enforcement, wire::PortInfo& info) const;
 
   const CoreOptions& options_;
   Lid sm_lid_;

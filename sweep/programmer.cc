@@ -2,13 +2,13 @@
 #include "sweep/programmer.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <absl/hash/hash.h>
 
 #include "common/breakage.h"
 #include "common/check.h"
-#include "common/p_key.h"
 #include "sweep/completion.h"
 
 namespace fabricd::sweep {
@@ -18,25 +18,8 @@ namespace {
 // calls.
 constexpr size_t kReady = 512;
 
-// Every port is a full member of the default partition (IBA vol 1 §10.9.1.1). Other keys found in a
-// table are left alone until partitions are managed: taking them away would cut tenants off.
-PKey DefaultFull() { return IsBroken(Breakage::kWrongPKey) ? PKey(0xFFFE) : kDefaultFullPKey; }
-
-bool HasDefaultKey(const wire::PKeyTable& table) {
-  return std::find(table.keys.begin(), table.keys.end(), DefaultFull()) != table.keys.end();
-}
-
-// The block with the default key in it, or nullopt if it is there or no entry is free.
-std::optional<wire::PKeyTable> WithDefaultKey(const wire::PKeyTable& table) {
-  auto& keys = table.keys;
-  if (HasDefaultKey(table)) return std::nullopt;
-  auto slot = std::find(keys.begin(), keys.end(), kDefaultLimitedPKey);
-  if (slot == keys.end()) slot = std::find(keys.begin(), keys.end(), PKey(0));
-  if (slot == keys.end()) return std::nullopt;
-  wire::PKeyTable wanted = table;
-  wanted.keys[static_cast<size_t>(slot - keys.begin())] = DefaultFull();
-  return wanted;
-}
+// Of an Item: the block is one of GUIDs.
+constexpr uint16_t kGuidBlock = 0x8000;
 
 }  // namespace
 
@@ -44,6 +27,7 @@ std::string_view StageName(Programmer::Stage stage) {
   switch (stage) {
     case Programmer::Stage::kReadTables: return "reading tables";
     case Programmer::Stage::kSwitches: return "switches";
+    case Programmer::Stage::kKeys: return "P_Keys";
     case Programmer::Stage::kPorts: return "ports";
     case Programmer::Stage::kTables: return "forwarding tables";
     case Programmer::Stage::kTrees: return "multicast tables";
@@ -67,6 +51,7 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
       problems_(problems),
       cookie_base_(cookie_base),
       port_config_(options, input_.lids->Of(input_.local).base),
+      keys_(input_.keys, *input_.snapshot, devices),
       trees_(builder, devices) {
   if (input_.trees_only) tables_ = Tables::kDone;
 }
@@ -94,6 +79,7 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
   const PortRef port{node, PortNum(static_cast<uint8_t>(completion.cookie >> 32))};
   if (completion.method != wire::Method::kSet) return;
   devices.ClearBusy(port, completion.attribute);
+  const auto block = static_cast<uint16_t>(completion.cookie >> 40);
   if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
     AppliedLft& lft = devices.Lft(node);
     if (!completion.sent) return lft.Unsent(completion.modifier);
@@ -109,14 +95,26 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
     else if (completion.attribute == wire::AttributeId::kSwitchInfo)
       builder.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
     else if (completion.attribute == wire::AttributeId::kPKeyTable)
-      NotePKeys(port, completion, devices);
+      NotePKeys(port, block, completion, builder, devices);
   }
 }
 
-// The default key is in the first block, or written to it.
-void Programmer::NotePKeys(PortRef port, const mad::Completion& completion, DeviceTable& devices) {
-  auto& blocks = devices.PKeys(port);
-  if (!blocks.empty()) blocks[0] = wire::PKeyTable::Decode(completion.response.data);
+// Of an end port, or of a switch's external port. Empty: there is no such port.
+DeviceTable::PKeyBlocks& Programmer::KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
+                                            DeviceTable& devices) {
+  const fabric::Node* node = builder.node(port.node);
+  if (node == nullptr || !node->IsSwitch() || port.port == PortNum(0)) return devices.PKeys(port);
+  auto& blocks = devices.SwitchKeys(port);
+  const size_t cap = node->switch_info ? node->switch_info->partition_enforcement_cap : 0;
+  blocks.resize((cap + wire::PKeyTable::kEntries - 1) / wire::PKeyTable::kEntries);
+  return blocks;
+}
+
+// What the device answered.
+void Programmer::NotePKeys(PortRef port, uint16_t block, const mad::Completion& completion,
+                           const fabric::SnapshotBuilder& builder, DeviceTable& devices) {
+  auto& blocks = KeysOf(port, builder, devices);
+  if (block < blocks.size()) blocks[block] = wire::PKeyTable::Decode(completion.response.data);
 }
 
 // What a device that took long has to be told first differs: where everything is to be looked at,
@@ -125,7 +123,7 @@ Programmer::Stage Programmer::StageAfter(Stage stage) const {
   if (input_.trees_only) return stage == Stage::kReadTables ? Stage::kTrees : Stage::kDone;
   if (input_.scope) {
     if (stage == Stage::kSwitches) return Stage::kTables;
-    if (stage == Stage::kTrees) return Stage::kPorts;
+    if (stage == Stage::kTrees) return Stage::kKeys;
     if (stage == Stage::kPorts) return Stage::kReadLanes;
   }
   return static_cast<Stage>(static_cast<uint8_t>(stage) + 1);
@@ -145,13 +143,24 @@ void Programmer::ForEachInScope(Visit&& visit) const {
     if (const fabric::Node* node = input_.snapshot->node(index)) visit_living(*node);
 }
 
+// The same for P_Keys, whose scope is wider when partitions have changed.
+template <typename Visit>
+void Programmer::ForEachKeyed(Visit&& visit) const {
+  if (!keys_.looks_at_all()) return ForEachInScope(visit);
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (builder_.node(node.index) != nullptr) visit(node);
+  });
+}
+
 void Programmer::EnterStage(Stage stage) {
+  keys_done_ = keys_done_ || stage_ == Stage::kKeys;
   stage_ = stage;
   items_.clear();
   next_ = 0;
   switch (stage) {
     case Stage::kReadTables: ListReadTables(); break;
     case Stage::kSwitches: ListSwitches(); break;
+    case Stage::kKeys: ListKeys(); break;
     case Stage::kPorts: ListPorts(); break;
     case Stage::kTables: break;  // Listed once the plan is there.
     case Stage::kTrees: break;   // The same for the trees.
@@ -177,12 +186,22 @@ void Programmer::ListReadTables() {
       applied.Forget();
       devices_.lanes().Forget(node.index);
       devices_.Mft(node.index).Forget();
+      devices_.ForgetSwitchKeys(node.index);
     }
     if (node.switch_info->linear_fdb_top == 0) return;
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
       if (!applied.Knows(block) && !applied.IsDistrusted(block))
         items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
   });
+  const auto list_keys = [&](const fabric::Node& node) {
+    for (const PortKeys::Read& read : keys_.Reads(node))
+      if (devices_.Has(read.port.node))
+        items_.push_back({read.port.node,
+                          static_cast<uint16_t>(read.block | (read.guids ? kGuidBlock : 0)),
+                          read.port.port, What::kPKeys});
+  };
+  if (!input_.trees_only) ForEachKeyed(list_keys);
+  DropRepeated();
   Stripe();
   trees_.ListReads(*input_.snapshot, input_.multicast_blocks);
 }
@@ -202,15 +221,63 @@ void Programmer::ListSwitches() {
   });
 }
 
+// A host and the switch port that it hangs on each name both, so that either may be in the scope.
+void Programmer::DropRepeated() {
+  const auto order = [](const Item& a, const Item& b) {
+    return std::tie(a.what, a.node, a.port, a.block) < std::tie(b.what, b.node, b.port, b.block);
+  };
+  std::sort(items_.begin(), items_.end(), order);
+  const auto same = [&](const Item& a, const Item& b) { return !order(a, b); };
+  items_.erase(std::unique(items_.begin(), items_.end(), same), items_.end());
+}
+
+void Programmer::ListKeys() {
+  if (keys_.looks_at_all())
+    for (const char* kind : {"PKeyTableFull", "NotEnforced"}) problems_.Remove(kind);
+  ForEachKeyed([&](const fabric::Node& node) {
+    const auto problem = [&](PortRef port, std::string kind, std::string text) {
+      problems_.Add(std::move(kind), NameOf(port.node, port.port), std::move(text));
+    };
+    for (const PortKeys::Write& write : keys_.Writes(node, problem)) {
+      if (!devices_.Has(write.port.node)) continue;
+      items_.push_back({write.port.node, write.block, write.port.port, What::kPKeys});
+      keys_wanted_[{write.port, write.block}] = write.table;
+    }
+  });
+  if (IsBroken(Breakage::kWrongPKey)) ListWrongKeys();
+  DropRepeated();
+  Stripe();
+}
+
+// Of a Breakage.
+void Programmer::ListWrongKeys() {
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    const PortRef port{node.index, node.first_end_port()};
+    const auto* blocks = devices_.FindPKeys(port);
+    if (blocks == nullptr || blocks->empty() || !blocks->front()) return;
+    wire::PKeyTable table = *blocks->front();
+    table.keys[1] = PKey(0xFFFE);
+    items_.push_back({node.index, 0, port.port, What::kPKeys});
+    keys_wanted_[{port, uint16_t{0}}] = table;
+  });
+}
+
 void Programmer::ListPorts() {
   ForEachInScope([&](const fabric::Node& node) {
     for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
       const PortNum port(static_cast<uint8_t>(num));
       if (!node.port(port).known) continue;
-      if (!node.IsSwitch() || num == 0) items_.push_back({node.index, 0, port, What::kPKeys});
       items_.push_back({node.index, 0, port, What::kConfigure});
     }
   });
+  // Where enforcement begins or ends, and nothing else has changed.
+  if (keys_.looks_at_all() && input_.scope)
+    ForEachKeyed([&](const fabric::Node& node) {
+      for (size_t num = 1; node.IsSwitch() && num < node.ports.size(); ++num)
+        if (const PortRef peer = node.ports[num].peer;
+            !peer.IsNone() && !input_.snapshot->node(peer.node)->IsSwitch())
+          items_.push_back({node.index, 0, PortNum(static_cast<uint8_t>(num)), What::kConfigure});
+    });
   Stripe();
   // The SM's own LID first: answers to LID-routed MADs need it.
   std::stable_partition(items_.begin(), items_.end(), [&](const Item& item) {
@@ -394,6 +461,7 @@ bool Programmer::FeedItems() {
     // Read meanwhile, a block could show what it held before the Set.
     if (item.what == What::kReadBlock) return devices_.Lft(item.node).IsInFlight(item.block);
     const auto attribute = item.what == What::kSwitchInfo ? wire::AttributeId::kSwitchInfo
+                           : item.what == What::kPKeys    ? wire::AttributeId::kPKeyTable
                                                           : wire::AttributeId::kPortInfo;
     return devices_.IsBusy({item.node, item.port}, attribute);
   };
@@ -553,25 +621,40 @@ void Programmer::Reread(PortRef port) {
 }
 
 bool Programmer::SendPKeys(const Item& item) {
-  const auto* blocks = devices_.FindPKeys({item.node, item.port});
-  if (blocks == nullptr || blocks->empty()) return false;
-  for (const auto& block : *blocks) {
-    if (!block) {
-      problems_.Add("Unreadable", NameOf(item.node, item.port),
-                    "a block of its P_Key table did not come: it is left alone until it does");
-      return false;
-    }
-    if (HasDefaultKey(*block)) return false;
+  const PortRef port{item.node, item.port};
+  if ((item.block & kGuidBlock) != 0) {
+    Submit(devices_.Get(port, wire::AttributeId::kGuidInfo, item.block & ~kGuidBlock), item);
+    return true;
   }
-  const auto wanted = WithDefaultKey(*blocks->front());
-  if (!wanted) {
-    problems_.Add("PKeyTableFull", NameOf(item.node, item.port),
-                  "no room for the default P_Key 0xffff");
-    return false;
+  const fabric::Node& node = *builder_.node(item.node);
+  const PortNum named = node.IsSwitch() ? item.port : PortNum(0);
+  const uint32_t modifier = wire::PKeyTable::Modifier(named, item.block);
+  if (stage_ == Stage::kReadTables) {
+    Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, modifier), item);
+    return true;
   }
-  Submit(devices_.Set({item.node, item.port}, wire::PKeyTable::Modifier(PortNum(0), 0), *wanted),
-         item);
+  // Confirmed by the answer alone.
+  auto& blocks = KeysOf(port, builder_, devices_);
+  if (item.block < blocks.size()) blocks[item.block].reset();
+  Submit(devices_.Set(port, modifier, keys_wanted_.at({port, item.block})), item);
   return true;
+}
+
+void Programmer::OnPKeys(const Item& item, const mad::Completion& completion) {
+  const PortRef port{item.node, item.port};
+  if ((item.block & kGuidBlock) != 0) {
+    const auto block = static_cast<uint16_t>(item.block & ~kGuidBlock);
+    const auto info = wire::GuidInfo::Decode(completion.response.data);
+    auto& guids = devices_.Guids(port);
+    guids.insert(guids.end(), info.guids.begin(), info.guids.end());
+    if (keys_.GoesOn(port, block, info))
+      items_.push_back({item.node, static_cast<uint16_t>(item.block + 1), item.port, item.what});
+    return;
+  }
+  NotePKeys(port, item.block, completion, builder_, devices_);
+  if (completion.method != wire::Method::kSet) return;
+  if (keys_wanted_.at({port, item.block}) != wire::PKeyTable::Decode(completion.response.data))
+    NoteContradiction(item, completion);
 }
 
 bool Programmer::SendConfigure(const Item& item) {
@@ -585,8 +668,8 @@ bool Programmer::SendConfigure(const Item& item) {
   }
   const bool came_up = port.info.port_state == wire::PortState::kInit;
   const bool reregister = input_.reregister_all || came_up;
-  const auto wish =
-      port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister);
+  const auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port,
+                                           reregister, keys_.EnforcementOf({item.node, item.port}));
   if (!wish) return false;
   // A link that has just come up is asked once more: its device may have started anew.
   if (!wish->info.client_reregister && !came_up &&
@@ -719,6 +802,10 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     }
     // The engine has tried for long, with whatever else it had for this device.
     if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(RouteOf(item));
+    // It has no such table: that leaves nothing undone.
+    if (item.what == What::kPKeys && completion.method == wire::Method::kGet &&
+        completion.outcome == mad::Completion::Outcome::kResponse)
+      return;
     NoteFailure(item, completion);
     return;
   }
@@ -728,12 +815,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
       break;
     case What::kBlock: OnBlock(item, completion); break;
     case What::kSwitchInfo: OnSwitchInfo(item, completion); break;
-    case What::kPKeys: {
-      NotePKeys({item.node, item.port}, completion, devices_);
-      if (!HasDefaultKey(wire::PKeyTable::Decode(completion.response.data)))
-        NoteContradiction(item, completion);
-      break;
-    }
+    case What::kPKeys: OnPKeys(item, completion); break;
     case What::kReadMap:
     case What::kReadArbitration:
       devices_.lanes().Confirm(LaneTableOf(item), LaneBytes(item, completion.response.data));
@@ -847,7 +929,8 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
     const bool lost_lid =
         (!node.IsSwitch() || item.port == PortNum(0)) && info.lid != input_.lids->Of(port).base;
     // What else it does not show, it will not take: remember rather than repeat at every sweep.
-    auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false);
+    auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false,
+                                       keys_.EnforcementOf(port));
     if (wish && !lost_lid) devices_.Settle(port, Fingerprint(*wish, info));
     if (!lost_lid) return;
     unconfigured_.insert(port);

@@ -8,9 +8,11 @@
 //
 // Stages, each ended by the last answer of its writes:
 //   kReadTables  LFT blocks up to LinearFDBTop that are not known: another SM's, or written by a
-//                Set whose answer was lost; multicast blocks likewise (tree_programmer.h)
+//                Set whose answer was lost; multicast blocks likewise (tree_programmer.h); P_Keys
+//                of switch ports that are to enforce partitions
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
-//   kPorts       P_Keys, PortInfo: LID, link parameters
+//   kKeys        P_Key tables (port_keys.h)
+//   kPorts       PortInfo: LID, link parameters, enforcement of partitions
 //   kTables      LFT blocks in the order of the PushPlan; waits here for the plan. With a scope it
 //                comes before kPorts: traffic waits for tables, not for ports that come up
 //   kTrees       multicast tables of the trees that go with the plan; waits here for them
@@ -27,12 +29,14 @@
 #include <optional>
 #include <vector>
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device_table.h"
 #include "sweep/port_config.h"
+#include "sweep/port_keys.h"
 #include "sweep/problems.h"
 #include "sweep/table_push.h"
 #include "sweep/tree_programmer.h"
@@ -51,6 +55,7 @@ struct ProgrammerInput {
   std::vector<PortRef> disabled, reenabled;
   uint16_t multicast_blocks = 0;  // One more than the highest block of MLIDs that groups take.
   bool trees_only = false;        // kReadTables and kTrees alone: the plan stands.
+  KeyInput keys;
 };
 
 class Programmer {
@@ -58,6 +63,7 @@ class Programmer {
   enum class Stage : uint8_t {
     kReadTables,
     kSwitches,
+    kKeys,
     kPorts,
     kTables,
     kTrees,
@@ -105,6 +111,8 @@ class Programmer {
   const std::optional<std::vector<NodeIndex>>& scope() const { return input_.scope; }
   bool has_plan() const { return plan_ != nullptr; }
   bool done() const { return stage_ == Stage::kDone; }
+  // P_Key tables are written, or have failed.
+  bool keys_done() const { return keys_done_; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
   // Ports came up or went down, or switches started anew, behind the discovery's back: their nodes
@@ -126,7 +134,7 @@ class Programmer {
   enum class What : uint8_t {
     kReadBlock,
     kSwitchInfo,
-    kPKeys,
+    kPKeys,  // Read or written; `block` with kGuidBlock: GUIDs, read.
     kConfigure,
     kBlock,
     kArm,
@@ -152,6 +160,8 @@ class Programmer {
   Stage StageAfter(Stage stage) const;
   template <typename Visit>
   void ForEachInScope(Visit&& visit) const;
+  template <typename Visit>
+  void ForEachKeyed(Visit&& visit) const;
   bool FeedItems();
   bool FeedTables();
   bool FeedTrees();
@@ -162,6 +172,9 @@ class Programmer {
   wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
   void ListReadTables();
   void ListSwitches();
+  void ListKeys();
+  void ListWrongKeys();
+  void DropRepeated();
   void ListPorts();
   void ListReadLanes();
   void ListLanes();
@@ -175,9 +188,13 @@ class Programmer {
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
   uint64_t CookieOf(const Item& item) const;
-  static void NotePKeys(PortRef port, const mad::Completion& completion, DeviceTable& devices);
+  static DeviceTable::PKeyBlocks& KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
+                                         DeviceTable& devices);
+  static void NotePKeys(PortRef port, uint16_t block, const mad::Completion& completion,
+                        const fabric::SnapshotBuilder& builder, DeviceTable& devices);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
+  void OnPKeys(const Item& item, const mad::Completion& completion);
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
   bool SendState(const Item& item, wire::PortState state);
@@ -207,6 +224,9 @@ class Programmer {
   ProblemList& problems_;
   const uint64_t cookie_base_;
   const PortConfig port_config_;
+  const PortKeys keys_;
+  absl::flat_hash_map<std::pair<PortRef, uint16_t>, wire::PKeyTable> keys_wanted_;
+  bool keys_done_ = false;
 
   std::shared_ptr<const routing::RoutingPlan> plan_;
   bool plan_known_ = false;

@@ -34,7 +34,8 @@ bool Has(const std::vector<NodeIndex>& sorted, NodeIndex node) {
 bool NeedsWork(const fabric::Intent& before, const fabric::Intent& after) {
   const auto parts = [](const fabric::Intent& intent) {
     return std::tie(intent.closed_links, intent.avoided_links, intent.closed_switches,
-                    intent.avoided_switches, intent.isolated, intent.disabled);
+                    intent.avoided_switches, intent.isolated, intent.unpartitioned,
+                    intent.disabled);
   };
   return parts(before) != parts(after) ||
          !std::includes(before.reenabled.begin(), before.reenabled.end(), after.reenabled.begin(),

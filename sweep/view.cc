@@ -26,6 +26,7 @@ std::shared_ptr<const FabricView> EmptyView() {
   view->lids = std::make_shared<fabric::LidTable>();
   view->groups = std::make_shared<const fabric::MulticastGroups>();
   view->multicast = std::make_shared<const routing::MulticastPlan>();
+  view->partitions = std::make_shared<const policy::PartitionState>();
   view->policy = std::make_shared<policy::PolicyView>();
   return view;
 }

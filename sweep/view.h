@@ -15,6 +15,7 @@
 #include "fabric/port_tables.h"
 #include "fabric/snapshot.h"
 #include "mad/wire/sm_info.h"
+#include "policy/partition_state.h"
 #include "policy/policy_view.h"
 #include "routing/engine.h"
 #include "routing/multicast_plan.h"
@@ -98,6 +99,9 @@ struct FabricView {
   std::vector<PortRef> isolated;
   // What partition and lane tables were last read to hold. Null before the first sweep has ended.
   std::shared_ptr<const fabric::TablesByPort> tables;
+  // Never null. As they are in force; whether all P_Key tables are so.
+  std::shared_ptr<const policy::PartitionState> partitions;
+  bool partitions_in_effect = false;
   // Never null. Holds, damped links, conditions.
   std::shared_ptr<const policy::PolicyView> policy;
   SmStatus sm;

@@ -9,7 +9,6 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
-#include "common/p_key.h"
 #include "sim/run/end_ports.h"
 
 namespace fabricd::sim {
@@ -237,28 +236,6 @@ std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric,
     }
   }
   return unlike;
-}
-
-std::vector<std::string> PKeyFaults(const SimFabric& fabric, size_t limit) {
-  std::vector<std::string> faults;
-  for (const EndPort& end : EndPorts(fabric)) {
-    if (faults.size() >= limit) break;
-    const SimDevice& device = *fabric.device(end.ref.node);
-    const int cap = device.IsSwitch() ? 1 : device.node_info().partition_cap;
-    int full = 0, strange = 0;
-    for (int block = 0; block * 32 < cap; ++block) {
-      for (PKey key : device.PKeyBlock(end.ref.port, static_cast<uint16_t>(block)).keys) {
-        if (key == kDefaultFullPKey)
-          ++full;
-        else if (PartitionOf(key) != 0)
-          ++strange;
-      }
-    }
-    if (full != 1 || strange != 0)
-      faults.push_back(fmt::format("{} holds 0xffff {} times and {} other keys",
-                                   NameOf(fabric, end.ref), full, strange));
-  }
-  return faults;
 }
 
 }  // namespace fabricd::sim

@@ -42,8 +42,4 @@ std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit = 10);
 std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric,
                                           const fabric::FabricSnapshot& snapshot,
                                           const routing::RoutingPlan& plan, size_t limit = 10);
-// End ports with a link whose P_Key table does not hold the default full key exactly once, or holds
-// a key that nobody wants there.
-std::vector<std::string> PKeyFaults(const SimFabric& fabric, size_t limit = 10);
-
 }  // namespace fabricd::sim

@@ -34,7 +34,7 @@ struct Faults {
   double cuts, cut_gap_ms, push_cuts, deaths, switch_reboots, nic_flaps;
   double trains, train_period_s, train_down;
   double storms, storm_rate, storm_s, storm_trap, holds;
-  double groups, joins;
+  double groups, joins, tenants;
 };
 
 struct FaultRange {

@@ -150,6 +150,21 @@ absl::flat_hash_set<PortRef> Operators::Unwanted(const Manager& master) const {
   return unwanted;
 }
 
+absl::flat_hash_set<PortRef> Operators::Unpartitioned() const {
+  absl::flat_hash_set<PortRef> ports;
+  for (const auto& [id, hold] : standing_)
+    if (hold.kind == HoldKind::kIsolate && !EndPortOf(hold).IsNone()) ports.insert(EndPortOf(hold));
+  return ports;
+}
+
+absl::flat_hash_set<PortRef> Operators::Undecided() const {
+  absl::flat_hash_set<PortRef> ports;
+  for (const auto& [command, what] : asked_)
+    if (what.hold.kind == HoldKind::kIsolate && !EndPortOf(what.hold).IsNone())
+      ports.insert(EndPortOf(what.hold));
+  return ports;
+}
+
 std::vector<std::string> Operators::Findings(const Manager& master) const {
   std::vector<std::string> findings;
   const auto& shown = master.view->policy->holds;

@@ -49,6 +49,9 @@ class Operators {
   // 0 of a switch that `master` has closed: its table is left as it was (routing/usable.h), and is
   // none at all after a restart, so neither it nor what is isolated on it sends anywhere.
   absl::flat_hash_set<PortRef> Unwanted(const Manager& master) const;
+  // End ports that standing holds take out of all partitions, and those of which an answer died.
+  absl::flat_hash_set<PortRef> Unpartitioned() const;
+  absl::flat_hash_set<PortRef> Undecided() const;
   // What the master's list of holds has too little or too much. Of commands whose answer died with
   // the manager either is right.
   std::vector<std::string> Findings(const Manager& master) const;

@@ -13,6 +13,7 @@
 #include "sim/run/checkers.h"
 #include "sim/run/draw.h"
 #include "sim/run/fault_injector.h"
+#include "sim/run/key_checker.h"
 #include "sim/run/mad_watch.h"
 #include "sim/run/members.h"
 #include "sim/run/observers.h"
@@ -20,6 +21,7 @@
 #include "sim/run/places.h"
 #include "sim/run/simulation.h"
 #include "sim/run/table_watch.h"
+#include "sim/run/tenants.h"
 #include "sim/run/trace.h"
 
 namespace fabricd::sim {
@@ -55,6 +57,7 @@ constexpr const char* kCheckers[] = {
     "holds",
     "multicast loop",
     "multicast",
+    "tenants",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -109,11 +112,16 @@ class Run {
         cast_(simulation_, places_, injector_, drawn_, rng_,
               {.note = [this](const auto& text) { Note(text); },
                .on_start = [this](size_t manager) { OnStart(manager); },
-               .on_finished = [this](const auto& finished) { operators_.OnFinished(finished); }}),
+               .on_finished =
+                   [this](const auto& finished) {
+                     operators_.OnFinished(finished);
+                     tenants_.OnFinished(finished);
+                   }}),
         operators_(simulation_, places_, drawn_, rng_,
                    {.note = [this](const auto& text) { Note(text); },
                     .on_unwanted = [this](PortRef port) { table_watch_.SetUnwanted(port, true); }}),
-        members_(simulation_, drawn_, options.seed, [this](const auto& text) { Note(text); }) {
+        members_(simulation_, drawn_, options.seed, [this](const auto& text) { Note(text); }),
+        tenants_(simulation_, places_, drawn_, rng_, [this](const auto& text) { Note(text); }) {
     result_.drawn = drawn_;
     observers_.Add(&watch_);
     observers_.Add(&injector_);
@@ -133,10 +141,12 @@ class Run {
     injector_.PlanPartitions();
     operators_.Plan();
     members_.Plan();
+    tenants_.Plan();
     LiveThroughFaults();
     injector_.Stop();
     operators_.Stop();
     members_.Stop();
+    tenants_.Stop();
     cast_.StopKills();
     Settle();
     if (cast_.HasForeignMaster()) {
@@ -257,7 +267,19 @@ class Run {
     FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Unwanted(*master)));
     FailAll("holds", operators_.Findings(*master));
     FailAll("multicast", members_.Findings(*master, operators_.Unwanted(*master)));
-    FailAll("P_Keys", PKeyFaults(fabric));
+    JudgePartitions(*master);
+  }
+
+  void JudgePartitions(const Manager& master) {
+    for (size_t i = 0; i < simulation_.manager_count(); ++i)
+      if (&simulation_.manager(i) == &master) FailAll("tenants", tenants_.Findings(i));
+    KeyExpectations expected;
+    expected.partitions = master.view->partitions->partitions;
+    expected.options = master.options.policy.partitions;
+    expected.self = master.view->sm.guid;
+    expected.isolated = operators_.Unpartitioned();
+    expected.undecided = operators_.Undecided();
+    FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
   }
 
   // A sweep that is asked for finds nothing to write.
@@ -304,6 +326,7 @@ class Run {
   Cast cast_;
   Operators operators_;
   Members members_;
+  Tenants tenants_;
   Instant two_masters_since_ = kNever;
 };
 

@@ -34,7 +34,8 @@ void Simulation::Start(size_t number) {
   std::vector<sweep::LidRecord> records;
   for (const auto& [guid, record] : manager.durable) records.push_back(record);
   manager.core = std::make_unique<sweep::Core>(manager.options, local, std::move(records),
-                                               *manager.holds.LoadHolds(), manager.groups);
+                                               *manager.holds.LoadHolds(), manager.groups,
+                                               *policy::LoadPartitions(*manager.holds.LoadRows()));
   manager.core->Step(sweep::StartEvent{}, now_);
   Carry(manager);
 }
@@ -67,8 +68,11 @@ void Simulation::MakeDurable(Manager& manager, const Manager::Write& write) {
     for (const auto& record : lids->records) manager.durable[record.port_guid] = record;
     return;
   }
-  const auto& holds = std::get<sweep::PersistHolds>(write.what);
-  const absl::Status status = manager.holds.ChangeHolds(holds.put, holds.remove);
+  const auto* holds = std::get_if<sweep::PersistHolds>(&write.what);
+  const absl::Status status =
+      holds != nullptr
+          ? manager.holds.ChangeHolds(holds->put, holds->remove)
+          : manager.holds.ChangeRows(std::get<sweep::PersistPartitions>(write.what).rows);
   FABRICD_CHECK(status.ok(), "{}", Message(status));
 }
 
@@ -105,6 +109,8 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist)});
   if (effects.persist_holds)
     manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_holds)});
+  if (effects.persist_partitions)
+    manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_partitions)});
   if (effects.judge) {
     Enter(Part::kRouting);
     manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.judge)});
@@ -143,9 +149,12 @@ bool Simulation::FinishDue(Manager& manager) {
     if (status.ok()) MakeDurable(manager, write);
     if (const auto* lids = std::get_if<sweep::PersistLids>(&write.what))
       manager.core->Step(sweep::LidsPersisted{lids->id, status}, now_);
+    else if (const auto* holds = std::get_if<sweep::PersistHolds>(&write.what))
+      manager.core->Step(sweep::HoldsPersisted{holds->id, status}, now_);
     else
       manager.core->Step(
-          sweep::HoldsPersisted{std::get<sweep::PersistHolds>(write.what).id, status}, now_);
+          sweep::PartitionsPersisted{std::get<sweep::PersistPartitions>(write.what).id, status},
+          now_);
     any = true;
   }
   while (!manager.answers.empty() && manager.answers.front().due <= now_) {

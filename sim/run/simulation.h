@@ -41,7 +41,7 @@ struct Manager {
   sweep::CoreOptions options;
   std::unique_ptr<sweep::Core> core;                      // Null: not running.
   std::map<Guid, sweep::LidRecord> durable;               // By port GUID, as SQLite keeps them.
-  store::MemoryStore holds;                               // What is durable of holds.
+  store::MemoryStore holds;                               // What is durable of holds, partitions.
   std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
   std::shared_ptr<const sweep::FabricView> view;          // The last one published.
   std::vector<sweep::LogRecord> log;                      // Of all its lives.
@@ -60,7 +60,7 @@ struct Manager {
   friend class Simulation;
   struct Write {
     Instant due;
-    std::variant<sweep::PersistLids, sweep::PersistHolds> what;
+    std::variant<sweep::PersistLids, sweep::PersistHolds, sweep::PersistPartitions> what;
   };
   struct Answer {
     Instant due;

@@ -55,7 +55,7 @@ constexpr Case kCases[] = {
     {"LidsUniqueAtRest", Breakage::kLidGivenTwice, "LIDs", "LID 1 of .* is held twice"},
     {"LidsThere", Breakage::kLidNotGiven, "LIDs", " has no LID"},
     {"PortsActive", Breakage::kPortNotArmed, "not ACTIVE", "/1$"},
-    {"PKeys", Breakage::kWrongPKey, "P_Keys", "holds 0xffff 1 times and 1 other keys"},
+    {"PKeys", Breakage::kWrongPKey, "P_Keys", "holds .0xfffe 0xffff. instead of .0xffff."},
     {"IdleSet", Breakage::kSwitchInfoAlwaysSet, "idle Set", "SwitchInfo 0 of .* changes nothing"},
     {"Multicast",
      Breakage::kBranchNotWritten,

@@ -6,6 +6,7 @@
 
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
+#include "sim/run/key_checker.h"
 #include "sim/run/simulation.h"
 #include "tests/support/logs.h"
 

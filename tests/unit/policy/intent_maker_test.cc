@@ -61,17 +61,17 @@ TEST_F(IntentMakerTest, ASoftDrainAvoids) {
   EXPECT_TRUE(Of(HoldKind::kDrain, TargetKind::kHost, "node1", DrainMode::kSoft).empty());
 }
 
-TEST_F(IntentMakerTest, WhatIsIsolatedHasNoRoute) {
+TEST_F(IntentMakerTest, WhatIsIsolatedHasNoRouteAndNoPartition) {
   fabric::Intent expected;
-  expected.isolated = {node1_0_, node1_1_};
+  expected.isolated = expected.unpartitioned = {node1_0_, node1_1_};
   EXPECT_EQ(Of(HoldKind::kIsolate, TargetKind::kHost, "node1"), expected);
   expected = {};
-  expected.isolated = {fabric_.At("leaf1", 0)};
+  expected.isolated = expected.unpartitioned = {fabric_.At("leaf1", 0)};
   expected.closed_switches = {fabric_.nodes["leaf1"]};
   EXPECT_EQ(Of(HoldKind::kIsolate, TargetKind::kSwitch, "leaf1"), expected);
   expected = {};
   expected.closed_links = {leaf1_1_, node1_0_};
-  expected.isolated = {node1_0_};
+  expected.isolated = expected.unpartitioned = {node1_0_};
   EXPECT_EQ(Of(HoldKind::kIsolate, TargetKind::kLink, "leaf1/1"), expected);
 }
 

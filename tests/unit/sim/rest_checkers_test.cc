@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/run/checkers.h"
+#include "sim/run/key_checker.h"
 #include "sim/run/simulation.h"
 #include "test_client.h"
 
@@ -164,12 +165,12 @@ TEST_F(RestCheckers, APKeyTableWithoutTheDefaultKeyOrWithAnother) {
   table.keys[1] = PKey(0x8005);
   ASSERT_TRUE(client_.Set(DirectedPath(), table).ok());
   EXPECT_THAT(PKeyFaults(fabric_),
-              ElementsAre("node0002 mlx5_0/1 holds 0xffff 1 times and 1 other keys"));
+              ElementsAre("node0002 mlx5_0/1 holds [0x8005 0xffff] instead of [0xffff]"));
   table.keys[0] = PKey(0x7FFF);  // A limited member.
   table.keys[1] = PKey(0);
   ASSERT_TRUE(client_.Set(DirectedPath(), table).ok());
   EXPECT_THAT(PKeyFaults(fabric_),
-              ElementsAre("node0002 mlx5_0/1 holds 0xffff 0 times and 1 other keys"));
+              ElementsAre("node0002 mlx5_0/1 holds [0x7fff] instead of [0xffff]"));
 }
 
 TEST_F(RestCheckers, NameNoMoreThanTheyAreAskedFor) {

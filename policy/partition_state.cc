@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/partition_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "common/status.h"
+#include "policy/partitions_text.h"
+
+namespace fabricd::policy {
+namespace {
+
+using Verb = PartitionRequest::Verb;
+
+constexpr char kTable[] = "partition";          // By number: a definition.
+constexpr char kEverTable[] = "partition_was";  // By number: empty.
+constexpr char kStateTable[] = "partitions";    // "revision", "file".
+constexpr char kDoneTable[] = "partition_request";
+
+// FNV-1a: it is kept on disk, so it may never change.
+uint64_t HashOf(const std::string& text) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
+std::string TextOf(const Partition& partition) {
+  Partitions one;
+  one.list.push_back(partition);
+  return FormatPartitions(one);
+}
+
+uint64_t FingerprintOf(const PartitionRequest& request) {
+  return HashOf(fmt::format("{} {} {}\n{}{}", static_cast<int>(request.verb), request.fields,
+                            request.file_digest, TextOf(request.partition),
+                            FormatPartitions(request.all)));
+}
+
+// Its place stays as long as that is where it holds.
+void AddMember(const Member& wanted, std::vector<Member>& members) {
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const Member& member) { return member.IsAbout(wanted); });
+  if (found != members.end() && found->membership == wanted.membership &&
+      std::none_of(found + 1, members.end(),
+                   [](const Member& member) { return member.ports != PortClass::kNone; }))
+    return;
+  members.push_back(wanted);
+}
+
+absl::Status NoSuch(uint16_t number) { return NotFound("there is no partition {:#06x}", number); }
+
+class Change {
+ public:
+  Change(const PartitionRequest& request, const PartitionState& before)
+      : request_(request), partitions_(before.partitions), number_(request.partition.number) {}
+
+  absl::Status Run() {
+    switch (request_.verb) {
+      case Verb::kReplace:
+        partitions_ = request_.all;
+        number_ = 0;
+        return absl::OkStatus();
+      case Verb::kCreate: return Create();
+      case Verb::kUpdate: return Update();
+      case Verb::kDelete: return Delete();
+      case Verb::kAddMembers: return AddMembers();
+      case Verb::kRemoveMembers: return RemoveMembers();
+    }
+    return absl::OkStatus();
+  }
+  uint16_t number() const { return number_; }
+  Partitions& partitions() { return partitions_; }
+
+ private:
+  absl::Status Create() {
+    Partition made = request_.partition;
+    Normalise(made.members);
+    Normalise(made.groups);
+    if (made.number == 0) {
+      do ++made.number;
+      while (partitions_.Find(made.number) != nullptr);
+      number_ = made.number;
+    }
+    if (const Partition* there = partitions_.Find(made.number)) {
+      if (*there == made) return absl::OkStatus();
+      return MakeStatus(absl::StatusCode::kAlreadyExists, "there is another partition {:#06x}",
+                        made.number);
+    }
+    partitions_.Get(made.number) = std::move(made);
+    return absl::OkStatus();
+  }
+  absl::Status Update() {
+    Partition* there = partitions_.Find(number_);
+    if (there == nullptr) return NoSuch(number_);
+    const Partition& wanted = request_.partition;
+    const auto takes = [&](PartitionRequest::Field field) {
+      return (request_.fields & field) != 0;
+    };
+    if (takes(PartitionRequest::kName)) there->name = wanted.name;
+    if (takes(PartitionRequest::kIndex0)) there->index0 = wanted.index0;
+    if (takes(PartitionRequest::kIpoib)) there->ipoib = wanted.ipoib;
+    if (takes(PartitionRequest::kGroups)) there->groups = wanted.groups;
+    if (takes(PartitionRequest::kMembers)) there->members = wanted.members;
+    Normalise(there->members);
+    Normalise(there->groups);
+    return absl::OkStatus();
+  }
+  absl::Status Delete() {
+    const Partition* there = partitions_.Find(number_);
+    if (there == nullptr) return NoSuch(number_);
+    if (number_ == kDefaultPartition)
+      return InvalidArgument("the default partition cannot be deleted");
+    partitions_.list.erase(partitions_.list.begin() + (there - partitions_.list.data()));
+    return absl::OkStatus();
+  }
+  absl::Status AddMembers() {
+    Partition* there = partitions_.Find(number_);
+    if (there == nullptr) return NoSuch(number_);
+    for (const Member& member : request_.partition.members) AddMember(member, there->members);
+    Normalise(there->members);
+    return absl::OkStatus();
+  }
+  absl::Status RemoveMembers() {
+    Partition* there = partitions_.Find(number_);
+    if (there == nullptr) return NoSuch(number_);
+    const auto& gone = request_.partition.members;
+    std::erase_if(there->members, [&](const Member& member) {
+      return std::any_of(gone.begin(), gone.end(),
+                         [&](const Member& each) { return each.IsAbout(member); });
+    });
+    return absl::OkStatus();
+  }
+
+  const PartitionRequest& request_;
+  Partitions partitions_;
+  uint16_t number_;
+};
+
+std::string KeyOf(uint16_t number) { return fmt::format("{:#06x}", number); }
+
+std::optional<uint64_t> NumberIn(std::string_view text, int base) {
+  if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, value, base);
+  return fault == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+StoredRows RowsOf(const PartitionState& state) {
+  StoredRows rows;
+  for (const Partition& partition : state.partitions.list)
+    rows[{kTable, KeyOf(partition.number)}] = TextOf(partition);
+  for (uint16_t number : state.ever.List()) rows[{kEverTable, KeyOf(number)}] = "";
+  rows[{kStateTable, "revision"}] = std::to_string(state.revision);
+  if (!state.file_digest.empty()) rows[{kStateTable, "file"}] = state.file_digest;
+  for (const PartitionState::Done& done : state.done)
+    rows[{kDoneTable, fmt::format("{:016x}", done.number)}] =
+        fmt::format("{:016x} {}", done.fingerprint, done.request_id);
+  return rows;
+}
+
+}  // namespace
+
+absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
+                                       std::shared_ptr<const PartitionState> before) {
+  if (request.request_id.size() > kMaxPartitionRequestId)
+    return InvalidArgument("a request_id of {} bytes, {} are possible", request.request_id.size(),
+                           kMaxPartitionRequestId);
+  PartitionOutcome outcome;
+  outcome.before = before;
+  outcome.number = request.partition.number;
+  const uint64_t fingerprint = request.request_id.empty() ? 0 : FingerprintOf(request);
+  for (const PartitionState::Done& done : before->done) {
+    if (request.request_id.empty() || done.request_id != request.request_id) continue;
+    if (done.fingerprint != fingerprint)
+      return MakeStatus(absl::StatusCode::kAlreadyExists,
+                        "the request_id \"{}\" was used for something else", request.request_id);
+    outcome.after = before;
+    outcome.existing = true;
+    return outcome;
+  }
+  Change change(request, *before);
+  FABRICD_RETURN_IF_ERROR(change.Run());
+  FABRICD_RETURN_IF_ERROR(CheckPartitions(change.partitions()));
+  outcome.number = change.number();
+  auto after = std::make_shared<PartitionState>(*before);
+  if (change.partitions() != before->partitions) {
+    after->partitions = std::move(change.partitions());
+    ++after->revision;
+    for (const Partition& partition : after->partitions.list) after->ever.Insert(partition.number);
+  }
+  if (!request.file_digest.empty()) after->file_digest = request.file_digest;
+  if (!request.request_id.empty()) {
+    const uint64_t number = after->done.empty() ? 1 : after->done.back().number + 1;
+    after->done.push_back({request.request_id, fingerprint, number});
+    if (after->done.size() > PartitionState::kMaxDone) after->done.pop_front();
+  }
+  outcome.after = std::move(after);
+  return outcome;
+}
+
+bool IsPartitionRow(const RowKey& key) {
+  return key.table == kTable || key.table == kEverTable || key.table == kStateTable ||
+         key.table == kDoneTable;
+}
+
+absl::StatusOr<PartitionState> LoadPartitions(const StoredRows& rows) {
+  PartitionState state;
+  std::string text;
+  for (const auto& [key, value] : rows) {
+    if (!IsPartitionRow(key)) continue;
+    bool good = true;
+    if (key.table == kTable) {
+      text += value;
+    } else if (key.table == kEverTable) {
+      const auto number = NumberIn(key.key, 16);
+      good = number && *number >= 1 && *number <= kLastPartition;
+      if (good) state.ever.Insert(static_cast<uint16_t>(*number));
+    } else if (key.table == kStateTable && key.key == "file") {
+      state.file_digest = value;
+    } else if (key.table == kStateTable) {
+      const auto number = NumberIn(value, 10);
+      good = number && key.key == "revision";
+      if (good) state.revision = *number;
+    } else {
+      const auto fingerprint = NumberIn(std::string_view(value).substr(0, 16), 16);
+      const auto number = NumberIn(key.key, 16);
+      good = number && fingerprint && value.size() > 17;
+      if (good) state.done.push_back({value.substr(17), *fingerprint, *number});
+    }
+    if (!good)
+      return MakeStatus(absl::StatusCode::kDataLoss, "{} {}: no row of fabricd's", key.table,
+                        key.key);
+  }
+  if (text.empty()) return state;
+  ParsedPartitions parsed = ParsePartitions(text);
+  if (!parsed.ok())
+    return MakeStatus(absl::StatusCode::kDataLoss, "stored partitions: {}",
+                      FaultsText(parsed.faults));
+  state.partitions = std::move(parsed.partitions);
+  for (const Partition& partition : state.partitions.list) state.ever.Insert(partition.number);
+  return state;
+}
+
+RowChanges PartitionRows(const PartitionState& before, const PartitionState& after) {
+  const StoredRows was = RowsOf(before);
+  StoredRows is = RowsOf(after);
+  RowChanges changes;
+  for (const auto& [key, value] : was)
+    if (!is.contains(key)) changes[key] = std::nullopt;
+  for (auto& [key, value] : is) {
+    const auto then = was.find(key);
+    // The first state of all is nowhere yet.
+    if (then == was.end() || then->second != value || before.revision == 0)
+      changes[key] = std::move(value);
+  }
+  return changes;
+}
+
+}  // namespace fabricd::policy

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions on a whole core: what the simulated devices hold in the end, and what gets through.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/partitions_text.h"
+#include "policy/target.h"
+#include "sim/generate.h"
+#include "sim/run/checkers.h"
+#include "sim/run/key_checker.h"
+#include "sim/run/simulation.h"
+#include "tests/support/logs.h"
+
+namespace fabricd::test {
+namespace {
+
+using policy::Member;
+using policy::Membership;
+using policy::PartitionRequest;
+using std::chrono::seconds;
+using testing::IsEmpty;
+using Verb = PartitionRequest::Verb;
+
+class CorePartitions : public testing::Test {
+ protected:
+  CorePartitions() : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")) {
+    sm_ = harness_.Add({});
+    harness_.Start(sm_);
+    EXPECT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+    for (const policy::Member& member : Guids()) guids_.push_back(member.guid);
+  }
+  const sweep::FabricView& View() { return *harness_.manager(sm_).view; }
+  sim::SimFabric& Fabric() { return harness_.fabric(); }
+  // All host ports but the SM's, by index.
+  std::vector<Member> Guids() {
+    std::vector<Member> members;
+    View().snapshot->ForEachNode([&](const fabric::Node& node) {
+      if (!node.IsSwitch() && node.port(PortNum(1)).guid != View().sm.guid)
+        members.push_back({node.port(PortNum(1)).guid, policy::PortClass::kNone, {}});
+    });
+    return members;
+  }
+  PortRef PortOf(Guid guid) {
+    for (uint32_t i = 0; i < Fabric().node_index_end(); ++i) {
+      const sim::SimDevice* device = Fabric().device(NodeIndex(i));
+      if (device != nullptr && !device->IsSwitch() && device->port(PortNum(1)).guid == guid)
+        return {NodeIndex(i), PortNum(1)};
+    }
+    return {};
+  }
+  sweep::FinishedCommand Ask(PartitionRequest request, bool validate_only = false) {
+    const size_t before = harness_.manager(sm_).finished.size();
+    harness_.Post(sm_, sweep::ChangePartitions{5, std::move(request), validate_only, false});
+    EXPECT_TRUE(harness_.RunUntil([&] { return harness_.manager(sm_).finished.size() > before; }));
+    return harness_.manager(sm_).finished.back();
+  }
+  void Replace(std::string_view text) {
+    PartitionRequest request;
+    policy::ParsedPartitions parsed = policy::ParsePartitions(text);
+    ASSERT_TRUE(parsed.ok()) << policy::FaultsText(parsed.faults);
+    request.all = std::move(parsed.partitions);
+    const auto finished = Ask(std::move(request));
+    EXPECT_TRUE(finished.status.ok()) << finished.status;
+    UntilInEffect();
+  }
+  void UntilInEffect() {
+    EXPECT_TRUE(harness_.RunUntil([&] {
+      return View().partitions_in_effect && View().phase == sweep::Phase::kIdle;
+    })) << LogOf(harness_.manager(sm_));
+  }
+  std::vector<std::string> Faults() {
+    expected_.partitions = View().partitions->partitions;
+    expected_.self = View().sm.guid;
+    return PKeyFaults(Fabric(), expected_);
+  }
+  // Whether data with this key gets from one host to the other.
+  bool Passes(size_t from, size_t to, uint16_t key) {
+    const PortRef source = PortOf(guids_[from]), sink = PortOf(guids_[to]);
+    const Lid lid = Fabric().device(sink.node)->port(sink.port).info.lid;
+    return Fabric().TraceData(source, lid, PKey(key)) == sink;
+  }
+  uint64_t SetsOfASweep() {
+    const uint64_t before = Fabric().stats().sets();
+    const size_t finished = harness_.manager(sm_).finished.size();
+    harness_.Post(sm_, sweep::SweepCommand{1, true});
+    EXPECT_TRUE(
+        harness_.RunUntil([&] { return harness_.manager(sm_).finished.size() > finished; }));
+    return Fabric().stats().sets() - before;
+  }
+
+  sim::Simulation harness_;
+  size_t sm_ = 0;
+  std::vector<Guid> guids_;
+  sim::KeyExpectations expected_;
+};
+
+TEST_F(CorePartitions, AFileIsProgrammedAndEnforcedAtTheLeaves) {
+  EXPECT_THAT(Faults(), IsEmpty());
+  Replace(
+      fmt::format("Default=0x7fff,ipoib: ALL=limited, SELF=full; A=1: {}=full, {};"
+                  "B=2,indx0: {}=both, ALL_SWITCHES;",
+                  guids_[0], guids_[1], guids_[2]));
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_TRUE(Passes(0, 1, 0x8001));
+  EXPECT_FALSE(Passes(0, 2, 0x8001));
+  // What a host sends in a partition that is not its own does not get past the first switch.
+  EXPECT_FALSE(Passes(2, 0, 0x8001));
+  EXPECT_FALSE(Passes(1, 0, 0x0003));
+  EXPECT_EQ(SetsOfASweep(), 0u);
+  EXPECT_THAT(sim::BrokenPairs(Fabric()), IsEmpty());
+  // All of it is taken back.
+  PartitionRequest reset;
+  reset.all = policy::Partitions::BuiltIn();
+  EXPECT_TRUE(Ask(reset).status.ok());
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_EQ(SetsOfASweep(), 0u);
+}
+
+TEST_F(CorePartitions, MembersComeAndGoAndOnlyTheirTablesAreWritten) {
+  PartitionRequest create;
+  create.verb = Verb::kCreate;
+  create.partition.name = "tenant";
+  create.partition.members = {{guids_[0], {}, Membership::kFull}};
+  const auto made = Ask(create);
+  ASSERT_TRUE(made.status.ok()) << made.status;
+  EXPECT_EQ(made.partitions->number, 1);
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty());
+  PartitionRequest add;
+  add.verb = Verb::kAddMembers;
+  add.partition.number = 1;
+  add.partition.members = {{guids_[1], {}, Membership::kFull}};
+  add.request_id = "job 7";
+  const uint64_t before = Fabric().stats().sets();
+  EXPECT_TRUE(Ask(add).status.ok());
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_EQ(Fabric().stats().sets() - before, 2u);  // The host's and its leaf port's.
+  add.verb = Verb::kRemoveMembers;
+  add.request_id = "job 7 ends";
+  EXPECT_TRUE(Ask(add).status.ok());
+  // Asked again late: it was done before, and is not done a second time.
+  add.verb = Verb::kAddMembers;
+  add.request_id = "job 7";
+  const auto again = Ask(add);
+  EXPECT_TRUE(again.status.ok() && again.partitions->existing);
+  UntilInEffect();
+  EXPECT_EQ(View().partitions->partitions.Find(1)->members.size(), 1u);
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+
+TEST_F(CorePartitions, ADryRunAndAFaultyRequestChangeNothing) {
+  const uint64_t sets = Fabric().stats().sets();
+  PartitionRequest create;
+  create.verb = Verb::kCreate;
+  create.partition.members = {{guids_[0], {}, Membership::kFull}};
+  const auto tried = Ask(create, /*validate_only=*/true);
+  EXPECT_TRUE(tried.status.ok());
+  EXPECT_EQ(tried.partitions->after->partitions.list.size(), 2u);
+  create.verb = Verb::kDelete;
+  create.partition.number = 9;
+  EXPECT_TRUE(absl::IsNotFound(Ask(create).status));
+  create.partition.number = policy::kDefaultPartition;
+  EXPECT_TRUE(absl::IsInvalidArgument(Ask(create).status));
+  harness_.RunFor(seconds(1));
+  EXPECT_EQ(View().partitions->partitions, policy::Partitions::BuiltIn());
+  EXPECT_EQ(Fabric().stats().sets(), sets);
+}
+
+TEST_F(CorePartitions, TheySurviveKillAndRestart) {
+  Replace(fmt::format("A=1: {}=full; B=2: ALL_CAS=full;", guids_[0]));
+  const auto state = *View().partitions;
+  harness_.Kill(sm_);
+  const uint64_t keys = Fabric().stats().smps.at(wire::AttributeId::kPKeyTable).sets;
+  harness_.Start(sm_);
+  ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+  EXPECT_EQ(View().partitions->partitions, state.partitions);
+  EXPECT_EQ(Fabric().stats().smps.at(wire::AttributeId::kPKeyTable).sets, keys);
+  EXPECT_THAT(Faults(), IsEmpty());
+  // What is gone now was given by a life before.
+  PartitionRequest gone;
+  gone.verb = Verb::kDelete;
+  gone.partition.number = 2;
+  EXPECT_TRUE(Ask(gone).status.ok());
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+
+TEST_F(CorePartitions, WhatIsNotDurableIsNotInForce) {
+  harness_.manager(sm_).persist_fails = true;
+  PartitionRequest create;
+  create.verb = Verb::kCreate;
+  create.partition.members = {{guids_[0], {}, Membership::kFull}};
+  EXPECT_FALSE(Ask(create).status.ok());
+  harness_.RunFor(seconds(1));
+  EXPECT_EQ(View().partitions->partitions, policy::Partitions::BuiltIn());
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+
+TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
+  Replace("A=1: ALL=full;");
+  policy::Hold hold;
+  hold.kind = policy::HoldKind::kIsolate;
+  hold.owner = hold.reason = "test";
+  const PortRef port{
+      View().snapshot->FindNode(Fabric().device(PortOf(guids_[0]).node)->guid())->index,
+      PortNum(1)};
+  hold.target = policy::TargetOfPort(port, *View().snapshot, nullptr, View().sm.port);
+  const size_t before = harness_.manager(sm_).finished.size();
+  harness_.Post(sm_, sweep::CreateHold{7, hold, false});
+  ASSERT_TRUE(harness_.RunUntil([&] { return harness_.manager(sm_).finished.size() > before; }));
+  ASSERT_TRUE(harness_.manager(sm_).finished.back().status.ok());
+  const uint64_t id = harness_.manager(sm_).finished.back().hold->hold.id;
+  harness_.RunFor(seconds(5));
+  expected_.isolated = {PortOf(guids_[0])};
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_FALSE(Passes(1, 0, 0x8001));
+  harness_.Post(sm_, sweep::DeleteHold{8, id, "test", false});
+  harness_.RunFor(seconds(30));
+  expected_.isolated.clear();
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace fabricd::test

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tables are to be read and written, where switches enforce, and what they cannot.
+#include "sweep/port_keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/partitions_text.h"
+#include "tests/unit/sweep/small_fabric.h"
+
+namespace fabricd::sweep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PortKeysTest : public testing::Test {
+ protected:
+  PortKeysTest() : devices_(options_) {
+    for (NodeIndex node : small_.switches) {
+      devices_.SetPath(node, wire::DirectedPath());
+      SetCap(node, 32);
+      Know({node, PortNum(0)}, {0xFFFF});
+    }
+    for (size_t i = 0; i < small_.hosts.size(); ++i) {
+      wire::NodeInfo info = small_.builder.node(small_.hosts[i])->info;
+      info.partition_cap = 32;
+      small_.builder.PutNode(info);
+      Know(small_.Host(i), {0xFFFF});
+    }
+  }
+  void SetCap(NodeIndex node, uint16_t cap) {
+    wire::SwitchInfo info;
+    info.partition_enforcement_cap = cap;
+    info.inbound_enforcement_cap = info.outbound_enforcement_cap = true;
+    small_.builder.SetSwitchInfo(node, info);
+  }
+  static wire::PKeyTable Table(std::initializer_list<int> keys) {
+    wire::PKeyTable table;
+    std::transform(keys.begin(), keys.end(), table.keys.begin(),
+                   [](int key) { return PKey(static_cast<uint16_t>(key)); });
+    return table;
+  }
+  void Know(PortRef port, std::initializer_list<int> keys) { devices_.PKeys(port) = {Table(keys)}; }
+  void Partition(std::string_view text) {
+    const policy::ParsedPartitions parsed = policy::ParsePartitions(text);
+    ASSERT_TRUE(parsed.ok()) << policy::FaultsText(parsed.faults);
+    input_.index =
+        std::make_shared<policy::PartitionIndex>(parsed.partitions, policy::PartitionSet(), true);
+  }
+  PortKeys Make() {
+    snapshot_ = small_.builder.Build();
+    return PortKeys(input_, *snapshot_, devices_);
+  }
+  // "0x1000: 0xffff 0x8001", by the GUID of the node.
+  std::vector<std::string> Writes(NodeIndex node) {
+    const PortKeys keys = Make();
+    std::vector<std::string> texts;
+    problems_.clear();
+    const auto problem = [&](PortRef, std::string kind, const std::string& text) {
+      problems_.push_back(kind + ": " + text);
+    };
+    for (const PortKeys::Write& write : keys.Writes(*snapshot_->node(node), problem)) {
+      std::string text =
+          fmt::format("{}/{}:", snapshot_->node(write.port.node)->guid().value(), write.port.port);
+      for (PKey key : write.table.keys)
+        if (key) text += fmt::format(" {}", key);
+      texts.push_back(text);
+    }
+    return texts;
+  }
+  size_t ReadCount(NodeIndex node) {
+    const PortKeys keys = Make();
+    return keys.Reads(*snapshot_->node(node)).size();
+  }
+  static constexpr PortRef None() { return PortRef(); }
+
+  SmOptions options_;
+  SmallFabric small_{2};
+  DeviceTable devices_;
+  KeyInput input_{std::make_shared<policy::PartitionIndex>(policy::Partitions::BuiltIn(),
+                                                           policy::PartitionSet(), true)};
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  std::vector<std::string> problems_;
+  const PortRef leaf_port_{small_.switches[0], PortNum(1)};  // Faces host 0.
+};
+
+TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
+  EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
+  EXPECT_THAT(Writes(small_.switches[0]), IsEmpty());
+  EXPECT_EQ(ReadCount(small_.hosts[0]), 0u);
+  EXPECT_EQ(ReadCount(small_.switches[0]), 0u);
+  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+}
+
+TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
+  Partition("A=1: 0x1000=full;");
+  EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);     // The table of the leaf's port.
+  EXPECT_EQ(ReadCount(small_.switches[0]), 1u);  // The same; not that between switches.
+  EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001"));
+  devices_.SwitchKeys(leaf_port_) = {Table({0x8999})};
+  EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001", "16/1: 0x7fff 0x8001"));
+  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);  // Its table is not confirmed.
+  devices_.SwitchKeys(leaf_port_) = {Table({0x8001, 0x7FFF})};
+  EXPECT_TRUE(Make().EnforcementOf(leaf_port_).inbound);
+  EXPECT_TRUE(Make().EnforcementOf(leaf_port_).outbound);
+  EXPECT_FALSE(Make().EnforcementOf({small_.switches[0], PortNum(36)}).inbound);
+  input_.options.enforce_inbound = false;
+  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+}
+
+TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
+  Partition("A=1: 0x1000=full;");
+  Know(small_.Host(0), {0xFFFF, 0x8777});
+  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  EXPECT_THAT(Writes(small_.hosts[0]),
+              ElementsAre("256/1: 0x7fff 0x8777 0x8001", "16/1: 0x7fff 0x8777 0x8001"));
+  input_.isolated = {small_.Host(0)};
+  EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8777", "16/1: 0x7fff"));
+}
+
+TEST_F(PortKeysTest, ATableThatIsTooSmallIsNamed) {
+  Partition("A=1: 0x1000=full; B=2: 0x1000=full;");
+  SetCap(small_.switches[0], 2);
+  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  Know(small_.Host(0), {0x7FFF, 0x8001, 0x8002});
+  EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
+  EXPECT_THAT(problems_, ElementsAre(HasSubstr("NotEnforced: its table of 2 P_Keys does not hold "
+                                               "the 3 of the port behind it")));
+  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+}
+
+TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
+  Partition("A=1: 0xA1=full;");
+  EXPECT_TRUE(NamesStrangers(*input_.index, *small_.builder.Build()));
+  EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff"));
+  wire::PortInfo info = SmallFabric::Up();
+  info.guid_cap = 16;
+  small_.builder.SetPortInfo(small_.Host(1), info);
+  input_.read_aliases = true;
+  EXPECT_EQ(ReadCount(small_.hosts[1]), 2u);  // GUIDs, and the leaf port's table.
+  EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);  // It says that it can have no other.
+  wire::GuidInfo first;
+  first.guids[0] = Guid(0x1001);
+  EXPECT_TRUE(Make().GoesOn(small_.Host(1), 0, first));
+  EXPECT_FALSE(Make().GoesOn(small_.Host(1), 1, first));
+  EXPECT_FALSE(Make().GoesOn(small_.Host(1), 0, wire::GuidInfo()));
+  devices_.Guids(small_.Host(1)) = {Guid(0x1001), Guid(0xA1)};
+  EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
+  EXPECT_EQ(ReadCount(small_.hosts[1]), 1u);
+  Partition("A=1: 0x1000=full;");
+  EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
+}
+
+TEST_F(PortKeysTest, ABlockThatIsNotKnownIsReadAndNothingBesideItWritten) {
+  Partition("A=1: 0x1000=full;");
+  devices_.PKeys(small_.Host(0)) = {Table({0xFFFF}), std::nullopt};
+  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);
+  EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
+  EXPECT_THAT(problems_, ElementsAre(HasSubstr("Unreadable: ")));
+}
+
+}  // namespace
+}  // namespace fabricd::sweep
