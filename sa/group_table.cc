@@ -2,6 +2,7 @@
 #include "sa/group_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/p_key.h"
 #include "common/status.h"
@@ -189,12 +190,32 @@ GroupTable::Groups::iterator GroupTable::Insert(McMemberRecord record, bool perm
   return groups_.emplace(record.mgid, std::move(group)).first;
 }
 
-void GroupTable::AddPermanent(const McMemberRecord& record, RowChanges& rows,
+void GroupTable::SetPermanent(const std::vector<McMemberRecord>& records, RowChanges& rows,
                               std::vector<GroupNews>& news) {
-  if (groups_.contains(record.mgid)) return;
-  McMemberRecord made = record;
-  made.mlid = FreeMlid(kMostMlids);
-  if (made.mlid) Insert(made, true, rows, news);
+  std::set<Gid> wanted;
+  for (McMemberRecord made : records) {
+    wanted.insert(made.mgid);
+    const auto there = groups_.find(made.mgid);
+    made.mlid = there == groups_.end() ? FreeMlid(kMostMlids) : there->second->record.mlid;
+    if (there == groups_.end()) {
+      if (made.mlid) Insert(made, true, rows, news);
+    } else if (!there->second->permanent || there->second->record != made) {
+      Group& group = Edit(there);
+      group.record = made;
+      group.permanent = true;
+      rows[KeyOf(made.mgid)] = RowOf(group);
+    }
+  }
+  for (auto group = groups_.begin(); group != groups_.end();) {
+    const auto next = std::next(group);
+    if (group->second->permanent && !wanted.contains(group->first)) {
+      Group& edited = Edit(group);
+      edited.permanent = false;
+      rows[KeyOf(group->first)] = RowOf(edited);
+      EraseIfLeft(group, rows, news);
+    }
+    group = next;
+  }
 }
 
 void GroupTable::PutMember(Group& group, const Member& member) {

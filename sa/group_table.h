@@ -72,9 +72,9 @@ class GroupTable {
   // Rows as the other calls wrote them, groups before members; kDataLoss: no row of ours.
   absl::Status Load(const RowKey& key, const std::string& value);
 
-  // Makes a group that stays without members, unless there is one with this MGID. `record` is whole
-  // but for its MLID.
-  void AddPermanent(const wire::McMemberRecord& record, RowChanges& rows,
+  // These groups stay without members, and only these. A group of clients with such an MGID becomes
+  // one; one that no longer is goes with its last member. Records are whole but for their MLIDs.
+  void SetPermanent(const std::vector<wire::McMemberRecord>& records, RowChanges& rows,
                     std::vector<GroupNews>& news);
 
   // These return a status of the SA and, where that is OK, turn `record` into the answer. `port` is

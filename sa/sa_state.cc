@@ -21,12 +21,6 @@ constexpr uint8_t kInformational = 3;
 constexpr uint32_t kClassManager = 4;
 constexpr size_t kGidInDetails = 6;
 
-// IPoIB's broadcast group of the default partition (RFC 4391 §5), with what OpenSM gives it: every
-// port of the last twenty years can join.
-constexpr Gid kBroadcast{0xFF12401BFFFF0000, 0x00000000FFFFFFFF};
-constexpr uint32_t kIpoibQKey = 0x0B1B;
-constexpr uint8_t kMtu2048 = 4, kRate10 = 3;
-
 mad::OutgoingMad AnswerTo(mad::Address from, std::vector<uint8_t> payload) {
   mad::OutgoingMad out;
   out.agent = mad::Agent::kSubnAdm;
@@ -183,7 +177,7 @@ void SaState::On(const RowsWritten& written, Instant now) {
 
 void SaState::On(FabricChanged changed, Instant now) {
   view_ = std::move(changed.view);
-  MakeDefaultGroups();
+  KeepStandingGroups();
   if (!changed.settled) return;
   const auto before = std::exchange(settled_, view_);
   if (before != nullptr) {
@@ -232,18 +226,15 @@ void SaState::DropPort(Gid port) {
   Tell(std::move(news));
 }
 
-void SaState::MakeDefaultGroups() {
-  wire::McMemberRecord record;
-  record.mgid = kBroadcast;
-  record.q_key = kIpoibQKey;
-  record.mtu_selector = record.rate_selector = record.life_time_selector = wire::Selector::kExactly;
-  record.mtu = kMtu2048;
-  record.rate = kRate10;
-  record.packet_life_time = view_->sm().packet_life_time;
-  record.p_key = kDefaultFullPKey;
-  record.scope = 2;
+void SaState::KeepStandingGroups() {
+  std::vector<wire::McMemberRecord> records = view_->input().standing_groups;
+  for (wire::McMemberRecord& record : records) {
+    record.mtu_selector = record.rate_selector = record.life_time_selector =
+        wire::Selector::kExactly;
+    record.packet_life_time = view_->sm().packet_life_time;
+  }
   std::vector<GroupNews> news;
-  groups_.AddPermanent(record, next_.rows, news);
+  groups_.SetPermanent(records, next_.rows, news);
   Tell(std::move(news));
 }
 

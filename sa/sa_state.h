@@ -126,7 +126,7 @@ class SaState {
                   std::vector<uint8_t>& reply);
   template <typename Record, typename Edit>
   uint16_t Apply(std::span<const uint8_t> data, std::vector<uint8_t>& reply, Edit edit);
-  void MakeDefaultGroups();
+  void KeepStandingGroups();
   void LookAt(Gid port, const SaView* before, Instant now);
   void DropPort(Gid port);
   void TellOfPort(Guid port, uint16_t trap);

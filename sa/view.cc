@@ -7,6 +7,17 @@
 
 namespace fabricd::sa {
 
+wire::McMemberRecord DefaultBroadcast() {
+  wire::McMemberRecord record;
+  record.mgid = {0xFF12401BFFFF0000, 0x00000000FFFFFFFF};
+  record.q_key = 0x0B1B;
+  record.mtu = 4;   // 2048 bytes
+  record.rate = 3;  // 10 Gb/s
+  record.p_key = kDefaultFullPKey;
+  record.scope = 2;
+  return record;
+}
+
 bool HasSameLayout(ViewInput a, const ViewInput& b) {
   a.multicast = b.multicast;
   return a == b;

@@ -14,6 +14,7 @@
 #include "fabric/lid_table.h"
 #include "fabric/port_tables.h"
 #include "fabric/snapshot.h"
+#include "mad/wire/sa_state_records.h"
 #include "mad/wire/sm_info.h"
 #include "routing/multicast_plan.h"
 #include "routing/plan.h"
@@ -37,6 +38,10 @@ struct SmFacts {
   friend bool operator==(const SmFacts&, const SmFacts&) = default;
 };
 
+// IPoIB's broadcast group of the default partition (RFC 4391 §5), with what OpenSM gives it: every
+// port of the last twenty years can join.
+wire::McMemberRecord DefaultBroadcast();
+
 struct ViewInput {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;   // Not null.
   std::shared_ptr<const fabric::LidTable> lids;             // Not null.
@@ -45,6 +50,9 @@ struct ViewInput {
   std::shared_ptr<const fabric::TablesByPort> tables;       // Null: none were read.
   std::shared_ptr<const routing::MulticastPlan> multicast;  // Proved. Null: none.
   SmFacts sm;
+  // Groups that are there without members; of their records what a partition says: no MLID, no
+  // selectors, no life time.
+  std::vector<wire::McMemberRecord> standing_groups = {DefaultBroadcast()};
   // Of the same values, not only of equal ones.
   friend bool operator==(const ViewInput&, const ViewInput&) = default;
 };

@@ -33,6 +33,21 @@ std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_pr
   };
   add(view.sm.port, view.sm, sm_key);
   for (const auto& remote : view.sm.remote) add(remote.port, remote, SmKey());
+  if (view.partitions == nullptr) return input;
+  input.standing_groups.clear();
+  for (const auto& group : GroupsOf(view.partitions->partitions)) {
+    wire::McMemberRecord record;
+    record.mgid = group.mgid;
+    record.q_key = group.q_key;
+    record.mtu = group.mtu;
+    record.rate = group.rate;
+    record.p_key = group.p_key;
+    record.sl = ServiceLevel(group.sl);
+    record.traffic_class = group.traffic_class;
+    record.flow_label = group.flow_label;
+    record.scope = group.scope;
+    input.standing_groups.push_back(record);
+  }
   return input;
 }
 
