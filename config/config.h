@@ -132,6 +132,14 @@ struct Conditions {
   friend bool operator==(const Conditions&, const Conditions&) = default;
 };
 
+struct PartitionRules {
+  std::string file;  // Empty: none.
+  std::string enforce = "both";
+  bool keep_foreign_keys = true;
+  bool isolated_in_default = true;
+  friend bool operator==(const PartitionRules&, const PartitionRules&) = default;
+};
+
 struct Events {
   uint32_t keep = 100'000;
   Duration max_age = std::chrono::hours(24 * 30);
@@ -153,6 +161,7 @@ struct Config {
   Topology topology;
   Damping damping;
   Holds holds;
+  PartitionRules partitions;
   Conditions conditions;
   Events events;
   friend bool operator==(const Config&, const Config&) = default;

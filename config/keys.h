@@ -116,6 +116,10 @@ void VisitPolicyKeys(Visitor& visitor, C& c) {
   visitor.Number("holds.budget", kResweep, c.holds.budget, NumberRange{0, 1'000'000});
   visitor.Number("holds.budget_per_mille", kResweep, c.holds.budget_per_mille,
                  NumberRange{0, 1000});
+  visitor.Text("partitions.file", kResweep, c.partitions.file);
+  visitor.Text("partitions.enforce", kResweep, c.partitions.enforce);
+  visitor.Flag("partitions.keep_foreign_keys", kResweep, c.partitions.keep_foreign_keys);
+  visitor.Flag("partitions.isolated_in_default", kResweep, c.partitions.isolated_in_default);
   visitor.Text("conditions.link_flapping", kResweep, c.conditions.link_flapping);
   visitor.Text("conditions.noisy_traps", kResweep, c.conditions.noisy_traps);
   visitor.Number("conditions.noisy_traps_count", kResweep, c.conditions.noisy_traps_count, count);

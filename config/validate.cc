@@ -152,6 +152,13 @@ class Validator {
 
   void Conditions() {
     const config::Conditions& rules = config_.conditions;
+    const std::string& enforce = config_.partitions.enforce;
+    Require(enforce == "both" || enforce == "in" || enforce == "out" || enforce == "off",
+            {"partitions.enforce"},
+            fmt::format("expected both, in, out or off, got '{}'", enforce));
+    const std::string& file = config_.partitions.file;
+    Require(file.empty() || StartsWith(file, "/"), {"partitions.file"},
+            fmt::format("expected an absolute path, got '{}'", file));
     for (const auto& [path, mode] : {std::pair("conditions.link_flapping", &rules.link_flapping),
                                      {"conditions.noisy_traps", &rules.noisy_traps},
                                      {"conditions.unresponsive", &rules.unresponsive},

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "config/exclusion.h"
 #include "daemon/dumps.h"
+#include "daemon/partitions_file.h"
 #include "daemon/rpc/server.h"
 #include "daemon/version.h"
 #include "daemon/view_news.h"
@@ -134,6 +135,9 @@ policy::PolicyOptions ToPolicyOptions(const config::Config& config) {
                      config.damping.half_life,     config.damping.max_suppress,
                      config.damping.max_suppressed};
   options.holds = {config.holds.max, config.holds.budget, config.holds.budget_per_mille};
+  const std::string& enforce = config.partitions.enforce;
+  options.partitions = {enforce == "both" || enforce == "in", enforce == "both" || enforce == "out",
+                        config.partitions.keep_foreign_keys, config.partitions.isolated_in_default};
   const config::Conditions& rules = config.conditions;
   policy::ConditionOptions& conditions = options.conditions;
   conditions.link_flapping = ModeOf(rules.link_flapping);
@@ -290,12 +294,37 @@ absl::Status App::OpenFabric() {
   if (!holds.ok()) return holds.status();
   auto rows = store_->LoadRows();
   if (!rows.ok()) return rows.status();
+  auto partitions = OpenPartitions(*rows);
+  if (!partitions.ok()) return partitions.status();
+  std::erase_if(*rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
   auto clients = sa::SaState::Make(*rows, WallMsAtZero());
   if (!clients.ok()) return clients.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
-                                        std::move(records), *std::move(holds), (*clients)->Trees());
+                                        std::move(records), *std::move(holds), (*clients)->Trees(),
+                                        *std::move(partitions));
   OpenSa(*std::move(clients));
   return absl::OkStatus();
+}
+
+// As stored, or as the file says where it is not the one that was applied last. Where nothing was
+// ever stored a faulty file leaves nothing to go on with: all ports in one partition is what nobody
+// asked for.
+absl::StatusOr<policy::PartitionState> App::OpenPartitions(const StoredRows& rows) {
+  auto stored = policy::LoadPartitions(rows);
+  const std::string& path = config_.partitions.file;
+  if (!stored.ok() || path.empty()) return stored;
+  auto request = ReadPartitionsFile(path);
+  const auto before = std::make_shared<const policy::PartitionState>(*std::move(stored));
+  if (request.ok() && request->file_digest == before->file_digest) return *before;
+  auto outcome = request.ok() ? policy::Apply(*request, before) : request.status();
+  if (!outcome.ok()) {
+    if (before->revision == 0) return outcome.status();
+    spdlog::error("{}; the partitions of before stay", Message(outcome.status()));
+    return *before;
+  }
+  FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
+  spdlog::info("{}: {} partitions", path, outcome->after->partitions.list.size());
+  return *outcome->after;
 }
 
 void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
@@ -390,6 +419,12 @@ void App::Stop() {
 absl::Status App::Reload(const config::Config& config) {
   auto options = ToCoreOptions(WithoutRestartKeys(config, config_));
   if (!options.ok()) return options.status();
+  std::optional<policy::PartitionRequest> partitions;
+  if (!config.partitions.file.empty()) {
+    auto request = ReadPartitionsFile(config.partitions.file);
+    if (!request.ok()) return request.status();
+    if (request->file_digest != view()->partitions->file_digest) partitions = *std::move(request);
+  }
   for (const config::Change& change : config::Diff(reloaded_, config)) {
     const bool restart = change.reload == config::ReloadClass::kRestart;
     const bool secret = change.path == "sm.m_key" || change.path == "sm.sm_key";
@@ -399,9 +434,20 @@ absl::Status App::Reload(const config::Config& config) {
   }
   if (!inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
     return Unavailable("fabricd is busy or stopping");
+  if (partitions) PostPartitions(*std::move(partitions));
   SetLogLevel(config.log.level);
   reloaded_ = config;
   return absl::OkStatus();
+}
+
+void App::PostPartitions(policy::PartitionRequest request) {
+  const uint64_t command = commands_.Add([](const sweep::FinishedCommand& finished) {
+    if (finished.status.ok())
+      spdlog::info("the partitions of the file are in force");
+    else
+      spdlog::error("the partitions of the file were refused: {}", Message(finished.status));
+  });
+  PostCommand(sweep::ChangePartitions{command, std::move(request), false, true}, command);
 }
 
 void App::Carry(sweep::Effects effects, Instant now) {
@@ -430,6 +476,13 @@ void App::Carry(sweep::Effects effects, Instant now) {
     const uint64_t id = effects.persist_holds->id;
     if (!OnStore([this, task = *std::move(effects.persist_holds)] { PersistHoldsOn(task); }))
       core_->Step(sweep::HoldsPersisted{id, Unavailable("the store's queue is full")}, now);
+  }
+  if (effects.persist_partitions) {
+    const uint64_t id = effects.persist_partitions->id;
+    if (!OnStore([this, task = *std::move(effects.persist_partitions)] {
+          PushAnswer(sweep::PartitionsPersisted{task.id, store_->ChangeRows(task.rows)});
+        }))
+      core_->Step(sweep::PartitionsPersisted{id, Unavailable("the store's queue is full")}, now);
   }
   if (effects.judge) {
     const uint64_t id = effects.judge->id;

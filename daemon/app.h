@@ -82,6 +82,8 @@ class App final : public Backend {
   absl::Status OpenState();
   absl::Status OpenEvents();
   absl::Status OpenFabric();
+  absl::StatusOr<policy::PartitionState> OpenPartitions(const StoredRows& rows);
+  void PostPartitions(policy::PartitionRequest request);
   void OpenSa(std::unique_ptr<sa::SaState> clients);
   absl::Status OpenListeners();
 
