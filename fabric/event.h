@@ -38,7 +38,8 @@ struct FabricEvent {
   // PascalCase and stable, scripts filter by it: "LinkDown", "LinkUp", "NodeAppeared",
   // "NodeVanished", "RerouteCompleted", "LinkSuppressed", "LinkReleased", "HoldCreated",
   // "HoldInEffect", "HoldDeleted", "HoldExpired", "ConditionRaised", "ConditionCleared",
-  // "TrapReceived", "EngineChanged", "SubnetUp", "SubnetDown", "MasterChanged", …
+  // "TrapReceived", "PartitionsChanged", "EngineChanged", "SubnetUp", "SubnetDown",
+  // "MasterChanged", …
   std::string type;
   Severity severity = Severity::kInfo;
   std::string subject;  // "leaf1/3 ↔ spine2/7", "node12 mlx5_3/1", "subnet".

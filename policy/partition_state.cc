@@ -5,6 +5,9 @@
 #include <charconv>
 #include <utility>
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include "common/status.h"
 #include "policy/partitions_text.h"
 
@@ -37,15 +40,25 @@ uint64_t FingerprintOf(const PartitionRequest& request) {
                             FormatPartitions(request.all)));
 }
 
-// Its place stays as long as that is where it holds.
-void AddMember(const Member& wanted, std::vector<Member>& members) {
-  const auto found = std::find_if(members.begin(), members.end(),
-                                  [&](const Member& member) { return member.IsAbout(wanted); });
-  if (found != members.end() && found->membership == wanted.membership &&
-      std::none_of(found + 1, members.end(),
-                   [](const Member& member) { return member.ports != PortClass::kNone; }))
-    return;
-  members.push_back(wanted);
+using Subject = std::pair<Guid, PortClass>;
+Subject SubjectOf(const Member& member) { return {member.guid, member.ports}; }
+
+// The place of who is a member already stays as long as that is where it holds.
+void AppendMembers(const std::vector<Member>& wanted, std::vector<Member>& members) {
+  absl::flat_hash_map<Subject, size_t> places;
+  size_t kinds_end = 0;  // Behind it only GUIDs are named.
+  const auto note = [&](size_t place) {
+    places[SubjectOf(members[place])] = place;
+    if (members[place].ports != PortClass::kNone) kinds_end = place + 1;
+  };
+  for (size_t place = 0; place < members.size(); ++place) note(place);
+  for (const Member& member : wanted) {
+    const auto found = places.find(SubjectOf(member));
+    if (found != places.end() && members[found->second] == member && found->second + 1 >= kinds_end)
+      continue;
+    members.push_back(member);
+    note(members.size() - 1);
+  }
 }
 
 absl::Status NoSuch(uint16_t number) { return NotFound("there is no partition {:#06x}", number); }
@@ -117,18 +130,17 @@ class Change {
   absl::Status AddMembers() {
     Partition* there = partitions_.Find(number_);
     if (there == nullptr) return NoSuch(number_);
-    for (const Member& member : request_.partition.members) AddMember(member, there->members);
+    AppendMembers(request_.partition.members, there->members);
     Normalise(there->members);
     return absl::OkStatus();
   }
   absl::Status RemoveMembers() {
     Partition* there = partitions_.Find(number_);
     if (there == nullptr) return NoSuch(number_);
-    const auto& gone = request_.partition.members;
-    std::erase_if(there->members, [&](const Member& member) {
-      return std::any_of(gone.begin(), gone.end(),
-                         [&](const Member& each) { return each.IsAbout(member); });
-    });
+    absl::flat_hash_set<Subject> gone;
+    for (const Member& member : request_.partition.members) gone.insert(SubjectOf(member));
+    std::erase_if(there->members,
+                  [&](const Member& member) { return gone.contains(SubjectOf(member)); });
     return absl::OkStatus();
   }
 
@@ -174,12 +186,13 @@ absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
   for (const PartitionState::Done& done : before->done) {
     if (request.request_id.empty() || done.request_id != request.request_id) continue;
     if (done.fingerprint != fingerprint)
-      return MakeStatus(absl::StatusCode::kAlreadyExists,
-                        "the request_id \"{}\" was used for something else", request.request_id);
+      return InvalidArgument("{}: \"{}\"", kRequestIdReused, request.request_id);
     outcome.after = before;
     outcome.existing = true;
     return outcome;
   }
+  if (request.revision && *request.revision != before->revision)
+    return MakeStatus(absl::StatusCode::kAborted, "the partitions have changed meanwhile");
   Change change(request, *before);
   FABRICD_RETURN_IF_ERROR(change.Run());
   FABRICD_RETURN_IF_ERROR(CheckPartitions(change.partitions()));

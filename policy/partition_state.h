@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <absl/status/statusor.h>
@@ -33,6 +34,8 @@ struct PartitionRequest {
   // kReplace: what the file says of itself, so that the same file is not applied twice. Else empty.
   std::string file_digest;
   std::string request_id;  // Empty: none was given.
+  // The revision that it is meant for; nullopt: any.
+  std::optional<uint64_t> revision;
 };
 
 struct PartitionState {
@@ -52,6 +55,7 @@ struct PartitionState {
 };
 
 inline constexpr size_t kMaxPartitionRequestId = 128;  // bytes
+inline constexpr char kRequestIdReused[] = "the request_id was used for something else";
 
 struct PartitionOutcome {
   std::shared_ptr<const PartitionState> before, after;
@@ -61,8 +65,8 @@ struct PartitionOutcome {
 
 // The state after a request; equal partitions and the same revision: there is nothing to change.
 // Doing something again that is so already is no error. kNotFound: no such partition;
-// kAlreadyExists: another one has the number, or the request_id was used for something else;
-// kInvalidArgument names what cannot be.
+// kAlreadyExists: another one has the number; kAborted: it is meant for another revision;
+// kInvalidArgument names what cannot be, or begins with kRequestIdReused.
 absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
                                        std::shared_ptr<const PartitionState> before);
 

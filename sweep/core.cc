@@ -80,7 +80,7 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
           OnPartitionCommand(std::move(value));
         } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
-          partitions_.On(value);
+          partitions_.On(value, now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
           WantSweep("the configuration was changed");

@@ -103,6 +103,7 @@ struct ChangePartitions {
   policy::PartitionRequest request;
   bool validate_only = false;  // Only the answer is wanted.
   bool of_this_host = false;   // Of a file, which a standby takes too.
+  std::string by = {};         // Who asks, for the event that tells of it.
 };
 struct PartitionsPersisted {
   uint64_t id = 0;

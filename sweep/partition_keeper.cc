@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "policy/partitions_diff.h"
 
 namespace fabricd::sweep {
 
@@ -59,7 +60,7 @@ void PartitionKeeper::StartNext() {
 }
 
 // The change is durable: from here on it is in force.
-void PartitionKeeper::On(const PartitionsPersisted& persisted) {
+void PartitionKeeper::On(const PartitionsPersisted& persisted, Instant now) {
   if (awaited_ != persisted.id) return;
   awaited_.reset();
   auto outcome = std::move(outcome_);
@@ -67,6 +68,7 @@ void PartitionKeeper::On(const PartitionsPersisted& persisted) {
     const bool differs = outcome->after->revision != state_->revision;
     state_ = outcome->after;
     if (differs) {
+      Tell(*outcome, waiting_.front(), now);
       MakeIndex();
       change_ = "partitions";
     }
@@ -77,6 +79,28 @@ void PartitionKeeper::On(const PartitionsPersisted& persisted) {
   }
   Finish(persisted.status, std::move(outcome));
   StartNext();
+}
+
+void PartitionKeeper::Tell(const policy::PartitionOutcome& outcome, const ChangePartitions& command,
+                           Instant now) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> lines =
+      policy::DiffPartitions(outcome.before->partitions, outcome.after->partitions);
+  const size_t changes = lines.size();
+  if (changes > kShown) {
+    lines.resize(kShown);
+    lines.push_back(fmt::format("and {} more", changes - kShown));
+  }
+  fabric::FabricEvent event;
+  event.type = "PartitionsChanged";
+  event.subject =
+      outcome.number == 0 ? "partitions" : fmt::format("partition {:#06x}", outcome.number);
+  event.message = fmt::format("{}", fmt::join(lines, "; "));
+  event.facts = {{"by", command.by},
+                 {"changes", std::to_string(changes)},
+                 {"revision", std::to_string(outcome.after->revision)}};
+  event.at = now;
+  effects_.events.push_back(std::move(event));
 }
 
 void PartitionKeeper::Finish(absl::Status status,

@@ -22,7 +22,7 @@ class PartitionKeeper {
   PartitionKeeper(const CoreOptions& options, Effects& effects, policy::PartitionState stored);
 
   void On(ChangePartitions command);
-  void On(const PartitionsPersisted& persisted);
+  void On(const PartitionsPersisted& persisted, Instant now);
   // The core's options were replaced.
   void OnOptions();
 
@@ -41,6 +41,7 @@ class PartitionKeeper {
   void StartNext();
   void Finish(absl::Status status, std::shared_ptr<const policy::PartitionOutcome> outcome);
   void MakeIndex();
+  void Tell(const policy::PartitionOutcome& outcome, const ChangePartitions& command, Instant now);
 
   const CoreOptions& options_;
   Effects& effects_;

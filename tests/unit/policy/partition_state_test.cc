@@ -70,6 +70,25 @@ TEST_F(PartitionStateTest, AMemberThatALaterRuleOverridesIsPutBehindIt) {
   ASSERT_TRUE(Do(all).ok());
   ASSERT_TRUE(Do(About(Verb::kAddMembers, 5, {1})).ok());
   EXPECT_THAT(MembersOf(5), ElementsAre("ALL_CAS=limited", "0x0000000000000001=full"));
+  // Within one request too.
+  PartitionRequest more = About(Verb::kAddMembers, 5);
+  more.partition.members = {{Guid(2), PortClass::kNone, Membership::kFull},
+                            {Guid(), PortClass::kSelf, Membership::kFull},
+                            {Guid(2), PortClass::kNone, Membership::kFull}};
+  ASSERT_TRUE(Do(more).ok());
+  EXPECT_THAT(MembersOf(5), ElementsAre("ALL_CAS=limited", "0x0000000000000001=full", "SELF=full",
+                                        "0x0000000000000002=full"));
+}
+
+TEST_F(PartitionStateTest, ARequestMayBeMeantForOneRevision) {
+  ASSERT_TRUE(Do(About(Verb::kCreate, 5, {1})).ok());
+  PartitionRequest add = About(Verb::kAddMembers, 5, {2});
+  add.revision = state_->revision;
+  add.request_id = "once";
+  ASSERT_TRUE(Do(add).ok());
+  EXPECT_TRUE(Do(add)->existing);  // Done before, whatever the revision is now.
+  add.request_id = "twice";
+  EXPECT_TRUE(absl::IsAborted(Do(add).status()));
 }
 
 TEST_F(PartitionStateTest, WhatCannotBeIsRefused) {
@@ -107,7 +126,9 @@ TEST_F(PartitionStateTest, ARequestIsDoneOnce) {
   EXPECT_THAT(MembersOf(5), IsEmpty());
   PartitionRequest other = About(Verb::kAddMembers, 5, {2});
   other.request_id = "a";
-  EXPECT_TRUE(absl::IsAlreadyExists(Do(other).status()));
+  const auto reused = Do(other);
+  EXPECT_TRUE(absl::IsInvalidArgument(reused.status()));
+  EXPECT_TRUE(Message(reused.status()).starts_with(kRequestIdReused));
   // The oldest ids are forgotten, and the rows of those that stay are left alone.
   for (size_t i = 0; i < PartitionState::kMaxDone; ++i) {
     PartitionRequest next = About(Verb::kAddMembers, 5, {1});
