@@ -36,9 +36,7 @@ PartitionIndex::PartitionIndex(const Partitions& partitions, PartitionSet retire
     : by_class_(static_cast<size_t>(PortClass::kSelf) + 1),
       own_(std::move(retired)),
       isolated_in_default_(isolated_in_default) {
-  const Member all_full{Guid(), PortClass::kAll, Membership::kFull};
-  trivial_ = partitions.list.size() == 1 &&
-             partitions.list.front().members == std::vector<Member>{all_full};
+  trivial_ = !partitions.AreInUse();
   own_.Insert(kDefaultPartition);
   for (const Partition& partition : partitions.list) {
     const auto at = static_cast<uint32_t>(heads_.size());

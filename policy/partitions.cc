@@ -166,6 +166,11 @@ Partition& Partitions::Get(uint16_t number) {
   return made;
 }
 
+bool Partitions::AreInUse() const {
+  const Member all_full{Guid(), PortClass::kAll, Membership::kFull};
+  return list.size() != 1 || list.front().members != std::vector<Member>{all_full};
+}
+
 void Normalise(std::vector<Member>& members) {
   absl::flat_hash_set<std::pair<Guid, PortClass>> said;
   std::vector<Member> kept;  // The last first.

@@ -96,6 +96,8 @@ struct Partitions {
   const Partition* Find(uint16_t number) const;
   // The one of this number, made when it is not there.
   Partition& Get(uint16_t number);
+  // More is said than that all ports are full members of the default partition.
+  bool AreInUse() const;
   friend bool operator==(const Partitions&, const Partitions&) = default;
 };
 

@@ -62,14 +62,13 @@ EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange
   return end;
 }
 
-// A port whose table was not read holds what every port wakes up with and is left with here.
 std::vector<PKey> SaView::KeysOf(PortRef end_port) const {
-  const fabric::PortTables* tables = TablesOf(end_port);
-  if (tables == nullptr || tables->p_keys.empty()) return {kDefaultFullPKey};
   std::vector<PKey> keys;
-  for (const fabric::PortTables::PKeys& block : tables->p_keys)
-    if (block.port == end_port.port)
-      keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
+  if (const fabric::PortTables* tables = TablesOf(end_port))
+    for (const fabric::PortTables::PKeys& block : tables->p_keys)
+      if (block.port == end_port.port)
+        keys.insert(keys.end(), block.table.keys.begin(), block.table.keys.end());
+  if (keys.empty()) keys.push_back(input_.unread_key);
   return keys;
 }
 

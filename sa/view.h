@@ -49,6 +49,8 @@ struct ViewInput {
   std::vector<PortRef> isolated;                            // Sorted: no path to or from them.
   std::shared_ptr<const fabric::TablesByPort> tables;       // Null: none were read.
   std::shared_ptr<const routing::MulticastPlan> multicast;  // Proved. Null: none.
+  // What a port of whose P_Key table nothing is known counts as holding.
+  PKey unread_key = kDefaultFullPKey;
   SmFacts sm;
   // Groups that are there without members; of their records what a partition says: no MLID, no
   // selectors, no life time.

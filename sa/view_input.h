@@ -34,6 +34,8 @@ std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_pr
   add(view.sm.port, view.sm, sm_key);
   for (const auto& remote : view.sm.remote) add(remote.port, remote, SmKey());
   if (view.partitions == nullptr) return input;
+  // What it woke up with; but nobody is let in where somebody is to be kept out.
+  if (view.partitions->partitions.AreInUse()) input.unread_key = kDefaultLimitedPKey;
   input.standing_groups.clear();
   for (const auto& group : GroupsOf(view.partitions->partitions)) {
     wire::McMemberRecord record;

@@ -319,6 +319,24 @@ void GiveKeys(SaFabric& made, const std::map<size_t, std::vector<uint16_t>>& key
   made.input.tables = tables;
 }
 
+// The key that the answer to a PathRecord Get names; 0: there is no path.
+uint16_t KeyOfPath(const SaFabric& made, const SaView& view, size_t from, size_t to) {
+  const Reply reply = Send(view, GetPath(made, from, to, 0, PathRecord()), made.LidOf(from));
+  return reply.status() == wire::kStatusOk ? reply.Records<PathRecord>()[0].p_key.value() : 0;
+}
+
+TEST(Paths, APortThatWasNotReadIsNoFullMemberOncePartitionsAreInUse) {
+  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
+  GiveKeys(made, {{6, {0xFFFF}}, {7, {0x7FFF}}});
+  EXPECT_EQ(KeyOfPath(made, made.View(), 8, 9), 0xFFFF);
+  made.input.unread_key = kDefaultLimitedPKey;
+  const SaView view = made.View();
+  EXPECT_EQ(KeyOfPath(made, view, 8, 9), 0);
+  EXPECT_EQ(KeyOfPath(made, view, 8, 7), 0);
+  EXPECT_EQ(KeyOfPath(made, view, 8, 6), 0x7FFF);
+  EXPECT_EQ(KeyOfPath(made, view, 6, 8), 0xFFFF);
+}
+
 TEST(Paths, OfSharedPartitionsOnly) {
   SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   // 6 and 7 full in 1 and 2, 8 limited in 2, 9 limited in 2, 10 only in the default partition.
