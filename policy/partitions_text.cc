@@ -477,10 +477,13 @@ std::string HeadText(const Partition& partition) {
 std::string FormatPartitions(const Partitions& partitions) {
   std::string text;
   for (const Partition& partition : partitions.list) {
-    text += HeadText(partition) + ":\n";
-    for (const PartitionGroup& group : partition.groups) text += "    " + GroupText(group) + "\n";
-    for (const Member& member : partition.members) text += "    " + MemberText(member) + ",\n";
-    text += "    ;\n";
+    text += HeadText(partition) + ":";
+    for (const PartitionGroup& group : partition.groups) text += "\n    " + GroupText(group);
+    for (const Member& member : partition.members)
+      text += fmt::format("\n    {}{}", MemberText(member),
+                          &member == &partition.members.back() ? "" : ",");
+    // OpenSM takes no line with nothing but the end.
+    text += partition.groups.empty() && partition.members.empty() ? " ;\n" : ";\n";
   }
   return text;
 }
