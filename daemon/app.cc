@@ -434,20 +434,20 @@ absl::Status App::Reload(const config::Config& config) {
   }
   if (!inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
     return Unavailable("fabricd is busy or stopping");
-  if (partitions) PostPartitions(*std::move(partitions));
+  if (partitions) ApplyPartitionsFile(*std::move(partitions));
   SetLogLevel(config.log.level);
   reloaded_ = config;
   return absl::OkStatus();
 }
 
-void App::PostPartitions(policy::PartitionRequest request) {
-  const uint64_t command = commands_.Add([](const sweep::FinishedCommand& finished) {
-    if (finished.status.ok())
+void App::ApplyPartitionsFile(policy::PartitionRequest request) {
+  const auto done = [](const absl::Status& status, const auto&) {
+    if (status.ok())
       spdlog::info("the partitions of the file are in force");
     else
-      spdlog::error("the partitions of the file were refused: {}", Message(finished.status));
-  });
-  PostCommand(sweep::ChangePartitions{command, std::move(request), false, true}, command);
+      spdlog::error("the partitions of the file were refused: {}", Message(status));
+  };
+  PostPartitions({0, std::move(request), false, true, "partitions.file"}, done);
 }
 
 void App::Carry(sweep::Effects effects, Instant now) {
@@ -646,6 +646,14 @@ void App::PostHold(HoldCommand wanted, HoldDone done) {
         PostCommand(std::move(hold), command);
       },
       std::move(wanted));
+}
+
+void App::PostPartitions(sweep::ChangePartitions wanted, PartitionsDone done) {
+  wanted.command = commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
+    done(finished.status, finished.partitions);
+  });
+  const uint64_t command = wanted.command;
+  PostCommand(std::move(wanted), command);
 }
 
 void App::PostCommand(sweep::Event event, uint64_t command) {

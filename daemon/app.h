@@ -72,6 +72,7 @@ class App final : public Backend {
   const fabric::NodeNameMap& node_name_map() const override { return node_name_map_; }
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
   void PostHold(HoldCommand command, HoldDone done) override;
+  void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override;
   SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
   EventLog& events() override { return *events_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
@@ -83,7 +84,7 @@ class App final : public Backend {
   absl::Status OpenEvents();
   absl::Status OpenFabric();
   absl::StatusOr<policy::PartitionState> OpenPartitions(const StoredRows& rows);
-  void PostPartitions(policy::PartitionRequest request);
+  void ApplyPartitionsFile(policy::PartitionRequest request);
   void OpenSa(std::unique_ptr<sa::SaState> clients);
   absl::Status OpenListeners();
 

@@ -32,6 +32,10 @@ class EventLog;
 using HoldCommand = std::variant<sweep::CreateHold, sweep::DeleteHold, sweep::AckHold>;
 using HoldDone = std::function<void(absl::Status, std::shared_ptr<const sweep::HoldOutcome>)>;
 
+// The answer to a request about partitions; the outcome is null where nothing came of it.
+using PartitionsDone =
+    std::function<void(absl::Status, std::shared_ptr<const policy::PartitionOutcome>)>;
+
 // What Subnet Administration answers from; null before there is any.
 struct SaReads {
   std::shared_ptr<const sa::SaView> view;
@@ -53,6 +57,8 @@ class Backend {
   // is durable or refused, or at once with kUnavailable when the core is stopping or its inbox is
   // full.
   virtual void PostHold(HoldCommand command, HoldDone done) = 0;
+  // The same of a request about partitions.
+  virtual void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) = 0;
   // What has happened. Lives as long as the backend.
   virtual EventLog& events() = 0;
   virtual SaReads sa() const = 0;

@@ -13,8 +13,6 @@
 namespace fabricd::daemon {
 namespace {
 
-constexpr size_t kMost = size_t{64} << 20;
-
 // Kept on disk: it may never change (FNV-1a).
 std::string DigestOf(const std::string& text) {
   uint64_t hash = 0xCBF29CE484222325;
@@ -29,7 +27,8 @@ absl::StatusOr<policy::PartitionRequest> ReadPartitionsFile(const std::string& p
   if (!in) return NotFound("{}: cannot be read", path);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (in.bad()) return Unavailable("{}: cannot be read to its end", path);
-  if (text.size() > kMost) return InvalidArgument("{}: more than {} MiB", path, kMost >> 20);
+  if (text.size() > policy::kMaxPartitionsText)
+    return InvalidArgument("{}: more than {} MiB", path, policy::kMaxPartitionsText >> 20);
   policy::ParsedPartitions parsed = policy::ParsePartitions(text);
   if (!parsed.ok())
     return InvalidArgument("{}: {}", path, policy::FaultsText(parsed.faults, parsed.faults.size()));

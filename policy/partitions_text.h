@@ -29,6 +29,7 @@ struct ParsedPartitions {
   bool ok() const { return faults.empty(); }
 };
 
+inline constexpr size_t kMaxPartitionsText = size_t{32} << 20;  // bytes
 // Of more faults or notes than this only the first are kept.
 inline constexpr size_t kMaxLineNotes = 10'000;
 

@@ -49,6 +49,12 @@ class LaterCall {
     const absl::Status status = fill(response_);
     std::exchange(reactor_, nullptr)->Finish(ToGrpc(status));
   }
+  // Fills in a part of the response and leaves the call open.
+  template <typename Fill>
+  void Note(Fill&& fill) {
+    std::lock_guard lock(mutex_);
+    if (reactor_) fill(response_);
+  }
   void Fail(const absl::Status& status) {
     Answer([&](Response*) { return status; });
   }

@@ -11,19 +11,21 @@
 #include "daemon/rpc/admin_service.h"
 #include "daemon/rpc/event_service.h"
 #include "daemon/rpc/listen.h"
+#include "daemon/rpc/partition_service.h"
 #include "daemon/rpc/peer_listener.h"
 #include "daemon/rpc/read_model.h"
 #include "daemon/rpc/remediation_service.h"
 #include "daemon/rpc/sim_service.h"
 #include "daemon/rpc/subnet_admin_service.h"
 #include "daemon/rpc/topology_service.h"
+#include "policy/partitions_text.h"
 
 namespace fabricd::rpc {
 namespace {
 
 constexpr std::chrono::seconds kShutdownGrace{1};
-// Requests are small; a client that sends more is broken or hostile.
-constexpr int kMaxRequestBytes = 1 << 20;
+// A whole partitions.conf and little more; a client that sends more is broken or hostile.
+constexpr int kMaxRequestBytes = policy::kMaxPartitionsText + (1 << 16);
 constexpr size_t kExportQueue = 16;
 constexpr size_t kAnswerQueue = 1024;
 constexpr int kKeepaliveMs = 60'000;
@@ -49,11 +51,13 @@ struct Server::State {
         admin(backend, worker),
         events(models, backend.events()),
         remediation(backend, models, answers),
+        partitions(backend, models, answers),
         subnet_admin(models, backend, worker) {
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
   std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology, &admin, &events, &remediation, &subnet_admin};
+    std::vector<grpc::Service*> all = {&topology,    &admin,      &events,
+                                       &remediation, &partitions, &subnet_admin};
     if (sim) all.push_back(sim.get());
     return all;
   }
@@ -63,6 +67,7 @@ struct Server::State {
                                       pb::AdminService::service_full_name(),
                                       pb::EventService::service_full_name(),
                                       pb::RemediationService::service_full_name(),
+                                      pb::PartitionService::service_full_name(),
                                       pb::SubnetAdminService::service_full_name()};
     if (sim) names.push_back(simpb::SimService::service_full_name());
     return names;
@@ -79,6 +84,7 @@ struct Server::State {
   AdminService admin;
   EventService events;
   RemediationService remediation;
+  PartitionService partitions;
   SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
   std::unique_ptr<PeerListener> listener;

@@ -52,12 +52,20 @@ absl::Status MakeError(absl::StatusCode code, const std::string& reason, const s
 
 absl::Status BadField(const std::string& field, const std::string& message,
                       const std::string& reason) {
-  absl::Status status = MakeError(absl::StatusCode::kInvalidArgument, reason,
-                                  fmt::format("{}: {}", field, message), {{"field", field}});
+  return BadFields({{field, message}}, fmt::format("{}: {}", field, message), reason,
+                   {{"field", field}});
+}
+
+absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& violations,
+                       const std::string& message, const std::string& reason,
+                       const std::map<std::string, std::string>& metadata) {
+  absl::Status status = MakeError(absl::StatusCode::kInvalidArgument, reason, message, metadata);
   google::rpc::BadRequest details;
-  auto* violation = details.add_field_violations();
-  violation->set_field(field);
-  violation->set_description(message);
+  for (const auto& [field, description] : violations) {
+    auto* violation = details.add_field_violations();
+    violation->set_field(field);
+    violation->set_description(description);
+  }
   Attach(status, details);
   return status;
 }

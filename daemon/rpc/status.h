@@ -6,6 +6,8 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <absl/status/status.h>
 
@@ -23,6 +25,10 @@ absl::Status MakeError(absl::StatusCode code, const std::string& reason, const s
 // INVALID_ARGUMENT with a BadRequest that names the field.
 absl::Status BadField(const std::string& field, const std::string& message,
                       const std::string& reason = "INVALID_REQUEST");
+// INVALID_ARGUMENT with a BadRequest of these violations, a field and what is wrong with it each.
+absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& violations,
+                       const std::string& message, const std::string& reason,
+                       const std::map<std::string, std::string>& metadata);
 // NOT_FOUND with a ResourceInfo. `type` is "node", "port", "host", …; the reason is NODE_NOT_FOUND,
 // ….
 absl::Status NoSuch(const std::string& type, const std::string& name,

@@ -16,6 +16,7 @@
 #include "daemon/rpc/server.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"
+#include "fabric/v1/partition_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -70,6 +71,7 @@ class RunningServer {
     topology = pb::TopologyService::NewStub(channel);
     admin = pb::AdminService::NewStub(channel);
     events = pb::EventService::NewStub(channel);
+    partitions = pb::PartitionService::NewStub(channel);
     remediation = pb::RemediationService::NewStub(channel);
   }
   std::string socket() const { return directory_ / "s"; }
@@ -93,6 +95,7 @@ class RunningServer {
   std::unique_ptr<pb::TopologyService::Stub> topology;
   std::unique_ptr<pb::AdminService::Stub> admin;
   std::unique_ptr<pb::EventService::Stub> events;
+  std::unique_ptr<pb::PartitionService::Stub> partitions;
   std::unique_ptr<pb::RemediationService::Stub> remediation;
 };
 

@@ -88,6 +88,8 @@ struct SmallFabric {
   std::shared_ptr<routing::RoutingPlan> plan = std::make_shared<routing::RoutingPlan>();
   std::map<NodeIndex, routing::Row> rows;
   policy::PolicyView policy;
+  std::shared_ptr<const policy::PartitionState> partitions =
+      std::make_shared<const policy::PartitionState>();
 
   SmallFabric() {
     maker.Link(leaf1, 1, node1_0, 1);
@@ -120,6 +122,7 @@ struct SmallFabric {
       made->rows[node.value()] = std::make_shared<const routing::Row>(row);
     }
     view->plan = made;
+    view->partitions = partitions;
     view->policy = std::make_shared<const policy::PolicyView>(policy);
     view->chain = {{"rail", false, "not a rail-optimised tree"}, {"up_down", true, ""}};
     view->sm.state = wire::SmState::kMaster;
@@ -172,6 +175,9 @@ class FakeBackend : public daemon::Backend {
   void PostHold(daemon::HoldCommand command, daemon::HoldDone done) override {
     if (on_hold) on_hold(std::move(command), std::move(done));
   }
+  void PostPartitions(sweep::ChangePartitions command, daemon::PartitionsDone done) override {
+    if (on_partitions) on_partitions(std::move(command), std::move(done));
+  }
   daemon::SaReads sa() const override { return sa_reads; }
   daemon::EventLog& events() override { return *log; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
@@ -181,6 +187,7 @@ class FakeBackend : public daemon::Backend {
   fabric::NodeNameMap name_map;
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
   std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;
+  std::function<void(sweep::ChangePartitions, daemon::PartitionsDone)> on_partitions;
   store::MemoryStore store;
   std::mutex store_mutex;  // Held by each job: the store thread.
   std::unique_ptr<daemon::EventLog> log =
