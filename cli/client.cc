@@ -32,6 +32,7 @@ Client::Client(const std::string& server, std::optional<Timeout> timeout)
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);
   remediation_ = pb::RemediationService::NewStub(channel_);
+  partitions_ = pb::PartitionService::NewStub(channel_);
   subnet_admin_ = pb::SubnetAdminService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
 }

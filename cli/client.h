@@ -14,6 +14,7 @@
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"
+#include "fabric/v1/partition_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
@@ -39,6 +40,7 @@ class Client {
   pb::AdminService::Stub& admin() { return *admin_; }
   pb::EventService::Stub& events() { return *events_; }
   pb::RemediationService::Stub& remediation() { return *remediation_; }
+  pb::PartitionService::Stub& partitions() { return *partitions_; }
   pb::SubnetAdminService::Stub& subnet_admin() { return *subnet_admin_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
@@ -128,6 +130,7 @@ class Client {
   std::unique_ptr<pb::AdminService::Stub> admin_;
   std::unique_ptr<pb::EventService::Stub> events_;
   std::unique_ptr<pb::RemediationService::Stub> remediation_;
+  std::unique_ptr<pb::PartitionService::Stub> partitions_;
   std::unique_ptr<pb::SubnetAdminService::Stub> subnet_admin_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };

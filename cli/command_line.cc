@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/event_commands.h"
 #include "cli/hold_commands.h"
+#include "cli/partition_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -25,7 +26,8 @@ const std::map<std::string, Format> kFormats = {
     {"table", Format::kTable},     {"wide", Format::kWide},
     {"json", Format::kJson},       {"yaml", Format::kYaml},
     {"name", Format::kName},       {"ibnetdiscover", Format::kIbnetdiscover},
-    {"ibroute", Format::kIbroute}, {"ibtracert", Format::kIbtracert}};
+    {"ibroute", Format::kIbroute}, {"ibtracert", Format::kIbtracert},
+    {"conf", Format::kConf}};
 
 // "500ms", "15s", "2m", "1h", "7d"; a number alone is seconds.
 std::optional<Timeout> ParseTimeout(const std::string& text) {
@@ -79,7 +81,8 @@ Result ReadResource(std::string word, std::vector<std::string> names, Resource* 
   const auto parsed = ParseResource(word);
   if (!parsed) {
     return {kUsage, fmt::format("no resource \"{}\" (node, host, switch, port, link, sm, hold, "
-                                "condition, event, record, service, subscription, multicast)",
+                                "condition, event, partition, record, service, subscription, "
+                                "multicast)",
                                 word)};
   }
   *resource = *parsed;
@@ -99,6 +102,8 @@ class CommandLine {
     AddDescribe();
     AddRouting();
     AddHolds();
+    AddPartitionFiles();
+    AddPartitions();
     AddEvents();
     AddWait();
     AddAdmin();
@@ -149,7 +154,7 @@ class CommandLine {
                     "longest wait for an answer (15s; sweeps, dumps, exports 10m)");
     app_.add_option("-o,--output", texts_.format,
                     "table, wide, json, yaml, name; ibroute (routes), ibtracert (trace), "
-                    "ibnetdiscover (topology)");
+                    "ibnetdiscover (topology), conf (get partitions)");
     app_.add_flag("--no-headers,--no-legend", texts_.no_headers, "no header line above tables");
     app_.add_option("--color", texts_.color, "auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -162,8 +167,8 @@ class CommandLine {
     get->add_option(
            "resource", resource_,
            "node(s), host(s), switch(es), port(s), link(s), sm, hold(s), condition(s), "
-           "event(s), record(s), service(s), subscription(s), multicast; no ho sw po li hd "
-           "cond ev rec svc sub mc")
+           "event(s), partition(s), record(s), service(s), subscription(s), multicast; no ho sw po "
+           "li hd cond ev pkey rec svc sub mc")
         ->required();
     get->add_option("name", names_,
                     "names, GUIDs or LIDs; ports as NODE/PORT; holds by id or target; records by "
@@ -193,11 +198,15 @@ class CommandLine {
 
   void AddDescribe() {
     CLI::App* describe = app_.add_subcommand(
-        "describe", "Show all of a node, switch, host, port, link, multicast group or the sm");
-    describe->add_option("resource", resource_, "node, switch, host, port, link, multicast, sm")
+        "describe",
+        "Show all of a node, switch, host, port, link, multicast group, partition or the sm");
+    describe
+        ->add_option("resource", resource_,
+                     "node, switch, host, port, link, multicast, partition, sm")
         ->required();
     describe->add_option("name", names_,
-                         "names, GUIDs or LIDs; ports as NODE/PORT; groups by MLID or MGID");
+                         "names, GUIDs or LIDs; ports as NODE/PORT; groups by MLID or MGID; "
+                         "partitions by P_Key or name");
     OnCall(describe, [this](Client& client) {
       Resource resource{};
       std::vector<std::string> names;
@@ -240,9 +249,7 @@ class CommandLine {
     make->add_option("--owner", hold_.owner, "in whose name; else your own");
     make->add_option("--request-id", hold_.request_id, "makes a repeated command safe");
     make->add_flag("--force", hold_.force, "let it pass the guards");
-    make->add_option("--dry-run", dry_run_, "server: change nothing, show what would follow")
-        ->check(CLI::IsMember({"none", "server"}))
-        ->capture_default_str();
+    AddDryRun(make);
     make->add_flag("--wait", hold_.wait, "until it is in effect; exit 4 at --timeout");
     if (verb.kind == pb::HOLD_KIND_DRAIN) {
       make->add_option("--mode", mode_, "hard: no route uses it; soft: only where nothing is left")
@@ -283,6 +290,78 @@ class CommandLine {
         "readiness", "Show whether hosts can take jobs; exit 1 unless all are READY");
     readiness->add_option("host", names_, "hosts, hostlists; none: all");
     OnCall(readiness, [this](Client& client) { return ShowReadiness(client, globals_, names_); });
+  }
+
+  void AddDryRun(CLI::App* command) {
+    command->add_option("--dry-run", dry_run_, "server: change nothing, show what would follow")
+        ->check(CLI::IsMember({"none", "server"}))
+        ->capture_default_str();
+  }
+
+  void AddPartitionFiles() {
+    const auto add = [&](const char* verb, const char* help) {
+      CLI::App* command = app_.add_subcommand(verb, help);
+      command->add_option("resource", resource_, "partitions")
+          ->required()
+          ->check(CLI::IsMember({"partitions", "partition", "pkey"}));
+      command->add_option("-f,--filename", file_.path, "a partitions.conf; -: standard input")
+          ->required();
+      return command;
+    };
+    CLI::App* apply =
+        add("apply", "Replace all partitions by those of a file; a faulty one changes nothing");
+    AddDryRun(apply);
+    apply->add_option("--request-id", file_.request_id, "makes a repeated command safe");
+    apply->add_flag("--wait", file_.wait, "until all P_Key tables are so; exit 4 at --timeout");
+    OnCall(apply, [this](Client& client) {
+      file_.dry_run = dry_run_ == "server";
+      return ApplyPartitions(client, globals_, file_);
+    });
+    CLI::App* diff = add("diff", "Show what apply would change; exit 1 when it would");
+    OnCall(diff, [this](Client& client) { return DiffPartitions(client, file_); });
+  }
+
+  void AddPartitions() {
+    CLI::App* verbs = app_.add_subcommand("partition", "Change one partition");
+    verbs->require_subcommand(1);
+    verbs->fallthrough();
+    using Call = Result (*)(Client&, const Globals&, const PartitionOptions&);
+    const auto add = [&](const char* verb, const char* help, const char* what, Call call) {
+      CLI::App* command = verbs->add_subcommand(verb, help);
+      command->add_option("partition", partition_.partition, what)->required();
+      AddDryRun(command);
+      command->add_option("--request-id", partition_.request_id, "makes a repeated command safe");
+      command->add_flag("--wait", partition_.wait,
+                        "until all P_Key tables are so; exit 4 at --timeout");
+      OnCall(command, [this, call](Client& client) {
+        partition_.dry_run = dry_run_ == "server";
+        return call(client, globals_, partition_);
+      });
+      return command;
+    };
+    const auto add_members = [&](CLI::App* command, const char* option) {
+      return command->add_option(option, partition_.members,
+                                 "GUIDs, hosts, nodes, ports (hostlists), ALL, ALL_CAS, "
+                                 "ALL_SWITCHES, ALL_ROUTERS, ALL_VCAS, SELF");
+    };
+    const auto add_membership = [&](CLI::App* command) {
+      command->add_option("--membership", partition_.membership, "full, limited or both")
+          ->capture_default_str();
+    };
+    const char* const which = "P_Key or name";
+    CLI::App* more = add("add-member", "Add members, or change what they are", which, &AddMembers);
+    add_members(more, "member,--guid")->required();
+    add_membership(more);
+    add_members(add("remove-member", "Take members away", which, &RemoveMembers), "member,--guid")
+        ->required();
+    CLI::App* create = add("create", "Make a partition", "its name", &CreatePartition);
+    create->add_option("--p-key", partition_.p_key, "else the lowest that is free");
+    create->add_flag("--index0", partition_.index0, "its key is at index 0 of its members' tables");
+    create->add_flag("--ipoib", partition_.ipoib, "it has a broadcast group for IPoIB");
+    add_members(create, "--member");
+    add_membership(create);
+    CLI::App* gone = add("delete", "Take a partition away", which, &DeletePartition);
+    gone->add_flag("--ignore-not-found", partition_.ignore_not_found, "exit 0 where it is not");
   }
 
   void AddEvents() {
@@ -376,6 +455,8 @@ class CommandLine {
   RoutesOptions routes_;
   HoldOptions hold_;
   UnholdOptions unhold_;
+  PartitionFile file_;
+  PartitionOptions partition_;
   EventOptions events_;
 };
 

@@ -11,7 +11,17 @@
 
 namespace fabricd::cli {
 
-enum class Format { kTable, kWide, kJson, kYaml, kName, kIbnetdiscover, kIbroute, kIbtracert };
+enum class Format {
+  kTable,
+  kWide,
+  kJson,
+  kYaml,
+  kName,
+  kIbnetdiscover,
+  kIbroute,
+  kIbtracert,
+  kConf
+};
 
 struct Globals {
   std::string server;
@@ -31,6 +41,7 @@ enum class Resource {
   kHold,
   kCondition,
   kEvent,
+  kPartition,
   kRecord,
   kService,
   kSubscription,

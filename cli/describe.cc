@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/partition_tables.h"
 #include "cli/policy_tables.h"
 #include "cli/tables.h"
 
@@ -214,6 +215,21 @@ std::string DescribePolicy(const pb::ListHoldsResponse& holds,
       .Block("Conditions", ConditionTable(conditions, false, now_ms), style)
       .Block("Last events", EventTable(events, false), style)
       .Take();
+}
+
+std::string DescribePartition(const pb::GetPartitionResponse& response, const TableStyle& style) {
+  const pb::Partition& partition = response.partition();
+  const Cell status =
+      response.in_effect() ? Cell("In effect", Tone::kGood) : Cell("Pending", Tone::kWarning);
+  Page page(PKeyText(partition), status, "PARTITION", style);
+  page.Line("Name", partition.name())
+      .Line("Index 0", partition.index0() ? "yes" : "")
+      .Line("Ports",
+            fmt::format("{} full, {} limited", partition.ports_full(), partition.ports_limited()))
+      .Line("IPoIB", partition.has_ipoib() ? TraitsText(partition.ipoib()) : "");
+  for (const pb::PartitionGroup& group : partition.groups())
+    page.Line("Group", fmt::format("{} {}", group.mgid(), TraitsText(group.traits())));
+  return page.Block("Members", PartitionMemberTable(partition), style).Take();
 }
 
 std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {

@@ -6,6 +6,7 @@
 
 #include "cli/table.h"
 #include "fabric/v1/event_service.pb.h"
+#include "fabric/v1/partition_service.pb.h"
 #include "fabric/v1/remediation_service.pb.h"
 #include "fabric/v1/subnet_admin_service.pb.h"
 #include "fabric/v1/topology_service.pb.h"
@@ -25,6 +26,8 @@ std::string DescribePolicy(const ::fabric::v1::ListHoldsResponse& holds,
                            const ::fabric::v1::ListConditionsResponse& conditions,
                            const ::fabric::v1::ListEventsResponse& events, int64_t now_ms,
                            const TableStyle& style);
+std::string DescribePartition(const ::fabric::v1::GetPartitionResponse& response,
+                              const TableStyle& style);
 std::string DescribeSm(const ::fabric::v1::GetSmResponse& sm, const TableStyle& style);
 
 }  // namespace fabricd::cli

@@ -94,6 +94,17 @@ Result DescribeGroups(Client& client, const Globals& globals, const std::string&
   return {};
 }
 
+Result DescribePartitionOf(Client& client, const Globals& globals, const std::string& name) {
+  pb::GetPartitionRequest request;
+  request.set_partition(name);
+  pb::GetPartitionResponse response;
+  const Result result = client.Call(client.partitions(), &pb::PartitionService::Stub::GetPartition,
+                                    request, &response);
+  if (result.ok() && !PrintDocument(globals, response.partition()))
+    Print(DescribePartition(response, globals.style));
+  return result;
+}
+
 Result DescribeOne(Client& client, const Globals& globals, Resource resource,
                    const std::string& name) {
   switch (resource) {
@@ -155,9 +166,10 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
       return PrintRelated(client, globals, {}, {link.a(), link.b()});
     }
     case Resource::kMulticast: return DescribeGroups(client, globals, name);
+    case Resource::kPartition: return DescribePartitionOf(client, globals, name);
     default: break;
   }
-  return {kUsage, "describe takes node, switch, host, port, link, multicast or sm"};
+  return {kUsage, "describe takes node, switch, host, port, link, multicast, partition or sm"};
 }
 
 }  // namespace

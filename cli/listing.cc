@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/partition_commands.h"
 #include "cli/policy_tables.h"
 #include "cli/sa_listing.h"
 #include "cli/tables.h"
@@ -167,6 +168,7 @@ std::optional<Resource> ParseResource(const std::string& word) {
       {{"hold", "holds", "hd"}, Resource::kHold},
       {{"condition", "conditions", "cond"}, Resource::kCondition},
       {{"event", "events", "ev"}, Resource::kEvent},
+      {{"partition", "partitions", "pkey"}, Resource::kPartition},
       {{"record", "records", "rec"}, Resource::kRecord},
       {{"service", "services", "svc"}, Resource::kService},
       {{"subscription", "subscriptions", "sub"}, Resource::kSubscription},
@@ -193,6 +195,7 @@ Result FetchListing(Client& client, const GetOptions& options, bool wide, Listin
     case Resource::kSm: return FetchSm(client, wide, listing);
     case Resource::kHold: return FetchHolds(client, options, wide, listing);
     case Resource::kCondition: return FetchConditions(client, options, wide, listing);
+    case Resource::kPartition: return FetchPartitions(client, options, wide, listing);
     case Resource::kRecord: return FetchRecords(client, options, wide, listing);
     case Resource::kService: return FetchServices(client, options, wide, listing);
     case Resource::kSubscription: return FetchSubscriptions(client, options, wide, listing);
@@ -203,6 +206,8 @@ Result FetchListing(Client& client, const GetOptions& options, bool wide, Listin
 }
 
 Result Get(Client& client, const Globals& globals, const GetOptions& options) {
+  if (globals.format == Format::kConf && options.resource == Resource::kPartition)
+    return ExportPartitions(client);
   // The document of ports is whole whatever the table shows.
   const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
   Listing listing;
@@ -223,7 +228,7 @@ Result Get(Client& client, const Globals& globals, const GetOptions& options) {
       Print(text);
       return {};
     }
-    default: return NoSuchFormat("table, wide, json, yaml or name");
+    default: return NoSuchFormat("table, wide, json, yaml, name or, of partitions, conf");
   }
 }
 

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/partition_commands.h"
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cli/hostlist.h"
+#include "cli/partition_tables.h"
+
+namespace fabricd::cli {
+namespace {
+
+using Stub = pb::PartitionService::Stub;
+
+// The core reads a file of a million members, and makes it durable.
+constexpr Timeout kChangeTimeout{60'000};
+
+Result ReadFile(const std::string& path, std::string* text) {
+  const auto read = [&](std::istream& in) {
+    text->assign(std::istreambuf_iterator<char>(in), {});
+    return !in.bad();
+  };
+  if (path == "-")
+    return read(std::cin) ? Result() : Result{kFailure, "standard input cannot be read"};
+  std::ifstream in(path, std::ios::binary);
+  if (!in || !read(in)) return {kFailure, fmt::format("{} cannot be read", path)};
+  return {};
+}
+
+Result ReadMembership(const std::string& word, pb::Membership* membership) {
+  static const std::map<std::string, pb::Membership> kWords = {{"limited", pb::MEMBERSHIP_LIMITED},
+                                                               {"full", pb::MEMBERSHIP_FULL},
+                                                               {"both", pb::MEMBERSHIP_BOTH}};
+  const auto known = kWords.find(word);
+  if (known == kWords.end())
+    return {kUsage, fmt::format("--membership: \"{}\" is none of full, limited, both", word)};
+  *membership = known->second;
+  return {};
+}
+
+Result ReadNames(const std::vector<std::string>& words, std::vector<std::string>* names) {
+  for (const std::string& word : words) {
+    std::string error;
+    const auto expanded = ExpandHostlist(word, /*ports=*/false, &error);
+    if (!expanded) return {kUsage, error};
+    names->insert(names->end(), expanded->begin(), expanded->end());
+  }
+  return {};
+}
+
+Result ReadPKey(const std::string& text, uint32_t* key) {
+  if (text.empty()) return {};
+  const bool hex = text.rfind("0x", 0) == 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data() + (hex ? 2 : 0), end, *key, hex ? 16 : 10);
+  if (fault == std::errc() && stop == end && *key <= 0xFFFF) return {};
+  return {kUsage, fmt::format("--p-key: \"{}\" is no P_Key", text)};
+}
+
+// Until all P_Key tables are as the partitions want them.
+Result WaitInEffect(Client& client, const Globals& globals) {
+  return client.Poll(
+      globals.timeout.value_or(kLongTimeout), "P_Key tables", [&](Timeout left, bool* done) {
+        pb::ListPartitionsRequest request;
+        request.set_page_size(1);
+        pb::ListPartitionsResponse response;
+        const Result result =
+            client.Call(client.partitions(), &Stub::ListPartitions, request, &response, left);
+        *done = response.in_effect();
+        return result;
+      });
+}
+
+// What a change has done: its lines, or the document.
+template <typename Response>
+Result Finish(Client& client, const Globals& globals, const Response& response,
+              const std::string& what, bool dry_run, bool wait) {
+  if (!PrintDocument(globals, response)) {
+    for (const std::string& line : response.changes()) Print(line + "\n");
+    const char* done = response.changes().empty() ? "unchanged" : "changed";
+    Print(fmt::format("{} {}{}\n", what, done, dry_run ? " (dry run)" : ""));
+  }
+  return wait && !dry_run ? WaitInEffect(client, globals) : Result();
+}
+
+template <typename Request>
+void SetCommon(const PartitionOptions& options, Request* request) {
+  request->set_validate_only(options.dry_run);
+  request->set_request_id(options.request_id);
+}
+
+std::string Title(const pb::Partition& partition) { return "partition/" + PKeyText(partition); }
+
+// kUsage: it is faulty, and all faults are told.
+Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
+                pb::ApplyPartitionsResponse* response) {
+  pb::ApplyPartitionsRequest request;
+  if (Result result = ReadFile(file.path, request.mutable_text()); !result.ok()) return result;
+  request.set_request_id(file.request_id);
+  request.set_validate_only(validate_only);
+  const auto send = [&] {
+    return client.Call(client.partitions(), &Stub::ApplyPartitions, request, response,
+                       kChangeTimeout);
+  };
+  Result result = send();
+  if (result.code == kUsage && !validate_only) {
+    // A refusal tells the first faults only.
+    request.set_validate_only(true);
+    if (Result all = send(); !all.ok() || response->faults().empty()) return result;
+    result = {};
+  }
+  for (const auto* notes : {&response->notes(), &response->faults()})
+    for (const pb::LineNote& note : *notes)
+      fmt::print(stderr, "line {}: {}\n", note.line(), note.text());
+  if (!result.ok() || response->faults().empty()) return result;
+  return {kUsage, fmt::format("{} faults, nothing is changed", response->faults_size())};
+}
+
+}  // namespace
+
+Result FetchPartitions(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+  pb::ListPartitionsRequest request;
+  request.mutable_partitions()->Assign(options.names.begin(), options.names.end());
+  if (wide) request.set_view(pb::PARTITION_VIEW_FULL);
+  auto response = std::make_unique<pb::ListPartitionsResponse>();
+  Result result = client.List(client.partitions(), &Stub::ListPartitions, request, response.get());
+  if (!result.ok()) return result;
+  listing->table = PartitionTable(*response, wide);
+  for (const pb::Partition& partition : response->partitions())
+    listing->names.push_back(Title(partition));
+  if (options.names.size() == 1 && response->partitions_size() == 1)
+    listing->document = std::make_unique<pb::Partition>(response->partitions(0));
+  else
+    listing->document = std::move(response);
+  return {};
+}
+
+Result ExportPartitions(Client& client) {
+  return client.Stream(client.partitions(), &Stub::ExportPartitions, pb::ExportPartitionsRequest(),
+                       std::function<Result(const pb::ExportPartitionsResponse&)>(
+                           [](const pb::ExportPartitionsResponse& piece) {
+                             Print(piece.text());
+                             return Result();
+                           }));
+}
+
+Result ApplyPartitions(Client& client, const Globals& globals, const PartitionFile& file) {
+  pb::ApplyPartitionsResponse response;
+  if (Result result = SendFile(client, file, file.dry_run, &response); !result.ok()) return result;
+  return Finish(client, globals, response, "partitions", file.dry_run, file.wait);
+}
+
+Result DiffPartitions(Client& client, const PartitionFile& file) {
+  pb::ApplyPartitionsResponse response;
+  if (Result result = SendFile(client, file, true, &response); !result.ok()) return result;
+  for (const std::string& line : response.changes()) Print(line + "\n");
+  if (response.changes().empty()) return {};
+  return {kFailure, fmt::format("{} differences", response.changes_size())};
+}
+
+Result CreatePartition(Client& client, const Globals& globals, const PartitionOptions& options) {
+  pb::CreatePartitionRequest request;
+  pb::Partition* partition = request.mutable_partition();
+  uint32_t key = 0;
+  if (Result result = ReadPKey(options.p_key, &key); !result.ok()) return result;
+  pb::Membership membership{};
+  if (Result result = ReadMembership(options.membership, &membership); !result.ok()) return result;
+  std::vector<std::string> names;
+  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
+  partition->set_p_key(key);
+  partition->set_name(options.partition);
+  partition->set_index0(options.index0);
+  if (options.ipoib) partition->mutable_ipoib();
+  for (const std::string& name : names) {
+    pb::PartitionMember* member = partition->add_members();
+    member->set_subject(name);
+    member->set_membership(membership);
+  }
+  SetCommon(options, &request);
+  pb::CreatePartitionResponse response;
+  const Result result =
+      client.Call(client.partitions(), &Stub::CreatePartition, request, &response, kChangeTimeout);
+  if (!result.ok()) return result;
+  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
+                options.wait);
+}
+
+Result DeletePartition(Client& client, const Globals& globals, const PartitionOptions& options) {
+  pb::DeletePartitionRequest request;
+  request.set_partition(options.partition);
+  SetCommon(options, &request);
+  pb::DeletePartitionResponse response;
+  const Result result =
+      client.Call(client.partitions(), &Stub::DeletePartition, request, &response, kChangeTimeout);
+  if (result.code == kNotFound && options.ignore_not_found) return {};
+  if (!result.ok()) return result;
+  return Finish(client, globals, response, "partition/" + options.partition, options.dry_run,
+                options.wait);
+}
+
+Result AddMembers(Client& client, const Globals& globals, const PartitionOptions& options) {
+  pb::AddMembersRequest request;
+  pb::Membership membership{};
+  if (Result result = ReadMembership(options.membership, &membership); !result.ok()) return result;
+  std::vector<std::string> names;
+  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
+  request.set_partition(options.partition);
+  for (const std::string& name : names) {
+    pb::PartitionMember* member = request.add_members();
+    member->set_subject(name);
+    member->set_membership(membership);
+  }
+  SetCommon(options, &request);
+  pb::AddMembersResponse response;
+  const Result result =
+      client.Call(client.partitions(), &Stub::AddMembers, request, &response, kChangeTimeout);
+  if (!result.ok()) return result;
+  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
+                options.wait);
+}
+
+Result RemoveMembers(Client& client, const Globals& globals, const PartitionOptions& options) {
+  pb::RemoveMembersRequest request;
+  std::vector<std::string> names;
+  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
+  request.set_partition(options.partition);
+  request.mutable_subjects()->Assign(names.begin(), names.end());
+  SetCommon(options, &request);
+  pb::RemoveMembersResponse response;
+  const Result result =
+      client.Call(client.partitions(), &Stub::RemoveMembers, request, &response, kChangeTimeout);
+  if (!result.ok()) return result;
+  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
+                options.wait);
+}
+
+}  // namespace fabricd::cli
