@@ -24,6 +24,7 @@ enum class Breakage : uint8_t {
   kLidGivenTwice,         // The port that owns LID 2 is given LID 1.
   kLidNotGiven,           // Switches get no LID.
   kHoldsForgotten,        // A restart knows of no holds.
+  kPartitionsForgotten,   // Nor of partitions.
   kPortNotArmed,          // Ports number 1 stay INIT.
   kWrongPKey,             // Another key than the default one is written.
   kSwitchInfoAlwaysSet,   // Written also where it holds what is wanted.

@@ -287,7 +287,7 @@ void TransactionEngine::Submit(const SmpRequest& request) {
 void TransactionEngine::Pump(Instant now, std::vector<OutgoingMad>& out,
                              std::vector<Completion>& done) {
   if (now >= next_deadline_) Expire(now, done);
-  while (in_flight() < window_) {
+  while (in_flight() + redirected_.size() < window_) {
     const DeviceId id = PopReady();
     if (id == kNone) return;
     Offer(id, now, out);
@@ -374,7 +374,7 @@ void TransactionEngine::Land(Index index) {
   flying_[slot.place] = flying_.back();
   At(flying_.back()).place = slot.place;
   flying_.pop_back();
-  if (flying_.empty()) next_deadline_ = kNever;
+  if (flying_.empty()) next_deadline_ = redirected_.empty() ? kNever : *redirected_.begin();
   slot.state = Slot::State::kFree;
   --devices_[slot.request.device].in_flight;
   if (slot.subtree != nullptr) {
@@ -600,6 +600,8 @@ void TransactionEngine::Redirect(DeviceId id, const wire::DirectedPath& from,
     Slot& slot = At(index);
     by_id_.erase(slot.tid);  // As of what is overdue.
     slot.tid = 0;
+    redirected_.insert(slot.deadline - options_.safety_margin);
+    next_deadline_ = std::min(next_deadline_, *redirected_.begin());
     Land(index);
     turn(slot.request);
     Enqueue(index, /*front=*/true);
@@ -610,7 +612,8 @@ void TransactionEngine::Redirect(DeviceId id, const wire::DirectedPath& from,
 
 void TransactionEngine::Expire(Instant now, std::vector<Completion>& done) {
   overdue_.clear();
-  next_deadline_ = kNever;
+  redirected_.erase(redirected_.begin(), redirected_.upper_bound(now));
+  next_deadline_ = redirected_.empty() ? kNever : *redirected_.begin();
   for (const Index index : flying_) {
     const Instant deadline = At(index).deadline;
     if (deadline <= now) {

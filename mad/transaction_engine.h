@@ -39,6 +39,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -162,7 +163,7 @@ class TransactionEngine {
 
   // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
   // and what is in flight there, its last attempt apart, is repeated so at once instead of after
-  // its time-out. It counts as an attempt, not as a loss.
+  // its time-out, though within the global window. It counts as an attempt, not as a loss.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
@@ -260,6 +261,9 @@ class TransactionEngine {
 
   std::vector<Index> flying_;   // In flight; each slot knows its place.
   std::vector<Index> overdue_;  // Scratch of Expire.
+  // When attempts that were redirected would have timed out: until then they take a place of the
+  // window, for they may be on the wire.
+  std::multiset<Instant> redirected_;
   size_t queued_ = 0;
   Instant next_deadline_ = kNever;
 

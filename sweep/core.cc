@@ -35,7 +35,9 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       multicast_(std::move(groups)),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
                    IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
-      partitions_(options_, effects_, std::move(partitions)) {
+      partitions_(options_, effects_,
+                  IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
+                                                           : std::move(partitions)) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 

@@ -222,7 +222,7 @@ absl::StatusOr<std::vector<policy::Member>> ReadMembers(
   return members;
 }
 
-absl::StatusOr<std::vector<policy::Member>> ReadSubjects(
+absl::StatusOr<std::vector<policy::Member>> ResolveSubjects(
     const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from) {
   std::vector<policy::Member> members;
   for (const std::string& subject : from) {

@@ -47,7 +47,7 @@ absl::StatusOr<policy::Partition> ReadPartition(const ReadModel& model, const pb
 absl::StatusOr<std::vector<policy::Member>> ReadMembers(
     const ReadModel& model, const google::protobuf::RepeatedPtrField<pb::PartitionMember>& from);
 // Members of these subjects, of no particular membership.
-absl::StatusOr<std::vector<policy::Member>> ReadSubjects(
+absl::StatusOr<std::vector<policy::Member>> ResolveSubjects(
     const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from);
 
 }  // namespace fabricd::rpc

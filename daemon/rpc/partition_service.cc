@@ -138,7 +138,7 @@ Requested ReadAdd(const ReadModel& model, const pb::AddMembersRequest& from) {
 Requested ReadRemove(const ReadModel& model, const pb::RemoveMembersRequest& from) {
   Requested request = About(model, Verb::kRemoveMembers, from.partition());
   if (!request.ok()) return request;
-  auto members = ReadSubjects(model, from.subjects());
+  auto members = ResolveSubjects(model, from.subjects());
   if (!members.ok()) return members.status();
   request->partition.members = *std::move(members);
   return request;

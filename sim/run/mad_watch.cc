@@ -40,13 +40,26 @@ NodeIndex Watch::DestinationOf(PortRef host, const std::optional<wire::DirectedP
   return node;
 }
 
+void Watch::CutOff(Program& program, Flying& flying) {
+  flying.cut_off = true;
+  ++program.cut_off;
+  if (!flying.IsProbe() && !flying.device.IsNone()) --program.at_device[flying.device];
+}
+
+void Watch::NoteRepeat(Program& program, const Flying& repeat) {
+  const auto some = program.at_device.find(repeat.device);
+  if (repeat.IsProbe() || some == program.at_device.end() || some->second == 0) return;
+  for (auto& [id, flying] : program.flying)
+    if (!flying.cut_off && flying.device == repeat.device && flying.path != repeat.path &&
+        flying.method == repeat.method && flying.attribute == repeat.attribute &&
+        flying.modifier == repeat.modifier)
+      CutOff(program, flying);
+}
+
 void Watch::NoteCutOff(PortRef host, Program& program) {
-  for (auto& [id, flying] : program.flying) {
-    if (flying.cut_off || DestinationOf(host, flying.path) == flying.device) continue;
-    flying.cut_off = true;
-    ++program.cut_off;
-    if (!flying.probe && !flying.device.IsNone()) --program.at_device[flying.device];
-  }
+  for (auto& [id, flying] : program.flying)
+    if (!flying.cut_off && DestinationOf(host, flying.path) != flying.device)
+      CutOff(program, flying);
 }
 
 void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
@@ -65,8 +78,9 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
     CheckWriters(now, host);
   Program& program = programs_[host];
-  const Flying flying{DestinationOf(host, smp->path), smp->path,
-                      smp->attribute == wire::AttributeId::kNodeInfo};
+  const Flying flying{DestinationOf(host, smp->path), smp->path, smp->method, smp->attribute,
+                      smp->modifier};
+  NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
   if (in_flight() > options_.window_max) NoteCutOff(host, program);
@@ -74,7 +88,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
     Fault(fmt::format("window: {} requests in flight", in_flight()));
   if (flying.device.IsNone()) return;
   // A probe goes over a cable whose far end is not known yet: each cable may carry one.
-  if (flying.probe) return;
+  if (flying.IsProbe()) return;
   const uint32_t& at_device = ++program.at_device[flying.device];
   if (at_device > options_.device_limit) NoteCutOff(host, program);
   if (at_device > options_.device_limit)
@@ -102,7 +116,7 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (flying == program.flying.end()) return;  // No answer to a request.
   if (flying->second.cut_off)
     --program.cut_off;
-  else if (!flying->second.probe && !flying->second.device.IsNone())
+  else if (!flying->second.IsProbe() && !flying->second.device.IsNone())
     --program.at_device[flying->second.device];
   const NodeIndex device = flying->second.device;
   program.flying.erase(flying);

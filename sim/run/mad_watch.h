@@ -66,8 +66,12 @@ class Watch : public SimObserver {
   struct Flying {
     NodeIndex device;
     std::optional<wire::DirectedPath> path;
-    bool probe = false;
-    bool cut_off = false;  // Its way no longer leads to the device: it does not count.
+    wire::Method method = wire::Method::kGet;
+    wire::AttributeId attribute = wire::AttributeId::kNone;
+    uint32_t modifier = 0;
+    // It does not count: its way no longer leads to the device, or it was repeated another way.
+    bool cut_off = false;
+    bool IsProbe() const { return attribute == wire::AttributeId::kNodeInfo; }
   };
   struct Program {
     bool judged = false;
@@ -87,6 +91,8 @@ class Watch : public SimObserver {
   bool SaysTablesAreLost(const Key& key, const wire::SmpData& data) const;
   void CheckIdle(const Served& served, const Key& key, const Program& program);
   void CheckWriters(Instant now, PortRef host);
+  static void CutOff(Program& program, Flying& flying);
+  static void NoteRepeat(Program& program, const Flying& repeat);
   void NoteCutOff(PortRef host, Program& program);
   NodeIndex DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const;
 

@@ -107,6 +107,14 @@ constexpr Case kCases[] = {
      128,
      false,
      7},
+    {"Tenants",
+     Breakage::kPartitionsForgotten,
+     "tenants",
+     "revision [0-9]+ was confirmed",
+     {{&sim::Faults::tenants, 2}, {&sim::Faults::kills, 40}, {&sim::Faults::phase_s, 20}},
+     128,
+     false,
+     16},
     {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "config/exclusion.h"
 #include "config/load.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                [](const Fault& a, const Fault& b) { return a.line < b.line; }));
   const int lines = 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   for (const Fault& fault : faults) FABRICD_CHECK(fault.line <= lines + 1, "{}", fault.line);
+  if (const auto exclusion = fabricd::config::ParseExclusion(text))
+    FABRICD_CHECK(exclusion->node);
   if (config.ok()) {
     FABRICD_CHECK(!config->listen.empty() && !config->routing.chain.empty());
     FABRICD_CHECK(config->smp.window_initial <= config->smp.window);
