@@ -146,6 +146,24 @@ struct Events {
   friend bool operator==(const Events&, const Events&) = default;
 };
 
+// Principals: user:NAME, group:NAME, spiffe://ID, dns:NAME, cn:NAME.
+struct Security {
+  std::string tls_cert, tls_key, tls_ca;  // Empty: no TCP listener.
+  std::vector<std::string> viewers;
+  std::vector<std::string> schedulers;
+  std::vector<std::string> operators = {"group:fabric"};
+  std::vector<std::string> admins = {"user:root"};
+  uint32_t max_calls = 2048;
+  uint32_t calls_per_second = 20'000;
+  friend bool operator==(const Security&, const Security&) = default;
+};
+
+struct Audit {
+  uint32_t keep = 100'000;
+  Duration max_age = std::chrono::hours(24 * 365);
+  friend bool operator==(const Audit&, const Audit&) = default;
+};
+
 struct Config {
   std::string fabric = "umad";
   std::string state_dir = "/var/lib/fabricd";
@@ -164,6 +182,8 @@ struct Config {
   PartitionRules partitions;
   Conditions conditions;
   Events events;
+  Security security;
+  Audit audit;
   friend bool operator==(const Config&, const Config&) = default;
 };
 
@@ -181,7 +201,8 @@ struct Change {
   ReloadClass reload;
 };
 
-// The keys in which two configurations differ, in the order of the schema.
+// The keys in which two configurations differ, in the order of the schema. A secret shows as "***"
+// unless it is the default (settings.h).
 std::vector<Change> Diff(const Config& from, const Config& to);
 
 }  // namespace fabricd::config

@@ -24,6 +24,7 @@ struct TimeRange {
 };
 
 // Calls `visitor.METHOD(path, reload class, member[, range])` for each key, in the schema's order.
+// Secret is a Hex whose value is nobody's business.
 // `C` is Config or const Config.
 template <typename Visitor, typename C>
 void VisitServiceKeys(Visitor& visitor, C& c) {
@@ -40,12 +41,12 @@ void VisitSmKeys(Visitor& visitor, C& c) {
   using enum ReloadClass;
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
   visitor.Number("sm.priority", kResweep, c.sm.priority, NumberRange{0, 15});
-  visitor.Hex("sm.sm_key", kRestart, c.sm.sm_key);
+  visitor.Secret("sm.sm_key", kRestart, c.sm.sm_key);
   visitor.Time("sm.polling_timeout", kResweep, c.sm.polling_timeout,
                TimeRange{milliseconds(100), hours(1)});
   visitor.Number("sm.polling_retries", kResweep, c.sm.polling_retries, NumberRange{1, 100});
   visitor.Hex("sm.subnet_prefix", kRestart, c.sm.subnet_prefix);
-  visitor.Hex("sm.m_key", kRestart, c.sm.m_key);
+  visitor.Secret("sm.m_key", kRestart, c.sm.m_key);
   visitor.Time("sm.m_key_lease_period", kResweep, c.sm.m_key_lease_period,
                TimeRange{seconds(0), seconds(65535)});
   visitor.Number("sm.m_key_protect", kResweep, c.sm.m_key_protect, NumberRange{0, 3});
@@ -144,12 +145,32 @@ void VisitPolicyKeys(Visitor& visitor, C& c) {
 }
 
 template <typename Visitor, typename C>
+void VisitAccessKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours;
+  // The files behind these are watched: a new certificate needs no reload.
+  visitor.Text("security.tls_cert", kRestart, c.security.tls_cert);
+  visitor.Text("security.tls_key", kRestart, c.security.tls_key);
+  visitor.Text("security.tls_ca", kRestart, c.security.tls_ca);
+  visitor.List("security.viewers", kLive, c.security.viewers);
+  visitor.List("security.schedulers", kLive, c.security.schedulers);
+  visitor.List("security.operators", kLive, c.security.operators);
+  visitor.List("security.admins", kLive, c.security.admins);
+  visitor.Number("security.max_calls", kLive, c.security.max_calls, NumberRange{1, 1'000'000});
+  visitor.Number("security.calls_per_second", kLive, c.security.calls_per_second,
+                 NumberRange{1, 1'000'000});
+  visitor.Number("audit.keep", kRestart, c.audit.keep, NumberRange{100, 10'000'000});
+  visitor.Time("audit.max_age", kRestart, c.audit.max_age, TimeRange{hours(1), hours(24 * 3650)});
+}
+
+template <typename Visitor, typename C>
 void VisitKeys(Visitor& visitor, C& config) {
   VisitServiceKeys(visitor, config);
   VisitSmKeys(visitor, config);
   VisitWireKeys(visitor, config);
   VisitFabricKeys(visitor, config);
   VisitPolicyKeys(visitor, config);
+  VisitAccessKeys(visitor, config);
 }
 
 }  // namespace fabricd::config

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <google/protobuf/duration.pb.h>
@@ -17,6 +16,7 @@
 #include "common/status.h"
 #include "config/faults.h"
 #include "config/keys.h"
+#include "config/settings.h"
 #include "config/validate.h"
 #include "config/yaml_walk.h"
 
@@ -25,15 +25,6 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-std::string FormatDuration(Duration value) {
-  using namespace std::chrono;
-  if (value % seconds(1) == Duration::zero()) return fmt::format("{}s", value / seconds(1));
-  if (value % milliseconds(1) == Duration::zero()) {
-    return fmt::format("{}ms", value / milliseconds(1));
-  }
-  return fmt::format("{}us", value / microseconds(1));
-}
 
 // A field by its dotted path, and the message that has it; null when a section on the way is
 // absent.
@@ -97,7 +88,7 @@ class Reader {
     out = static_cast<T>(value);
   }
   template <typename T>
-  void Hex(const char* path, ReloadClass, T& out) {
+  void Hex(const char* path, ReloadClass, T& out, bool is_secret = false) {
     const Place at = Present(path);
     if (at.field == nullptr) return;
     const std::string text = at.message->GetReflection()->GetString(*at.message, at.field);
@@ -106,11 +97,16 @@ class Reader {
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), end, value, 16);
     if (!prefixed || error != std::errc() || stop != end) {
-      faults_.Add(path,
-                  fmt::format("expected up to 16 hexadecimal digits after 0x, got '{}'", text));
+      // What was meant for a key is not told: faults go to logs and over the API.
+      const std::string got = is_secret ? "" : fmt::format(", got '{}'", text);
+      faults_.Add(path, "expected up to 16 hexadecimal digits after 0x" + got);
       return;
     }
     out = T(value);
+  }
+  template <typename T>
+  void Secret(const char* path, ReloadClass reload, T& out) {
+    Hex(path, reload, out, true);
   }
   void Time(const char* path, ReloadClass, Duration& out, TimeRange range) {
     const Place at = Present(path);
@@ -121,9 +117,9 @@ class Reader {
         std::chrono::seconds(message.seconds()) + std::chrono::nanoseconds(message.nanos());
     const bool off = range.zero_allowed && value == Duration::zero();
     if (!off && (value < range.min || value > range.max)) {
-      faults_.Add(path, fmt::format("expected {}{} to {}, got {}",
-                                    range.zero_allowed ? "0 or " : "", FormatDuration(range.min),
-                                    FormatDuration(range.max), FormatDuration(value)));
+      faults_.Add(
+          path, fmt::format("expected {}{} to {}, got {}", range.zero_allowed ? "0 or " : "",
+                            DurationText(range.min), DurationText(range.max), DurationText(value)));
       return;
     }
     out = value;
@@ -142,52 +138,6 @@ class Reader {
   FaultList& faults_;
 };
 
-struct Setting {
-  std::string path;
-  std::string value;
-  ReloadClass reload;
-};
-
-// Visitor of keys.h: every value as an operator would write it.
-class Printer {
- public:
-  void Text(const char* path, ReloadClass reload, const std::string& value) {
-    Put(path, reload, value);
-  }
-  void List(const char* path, ReloadClass reload, const std::vector<std::string>& value) {
-    Put(path, reload, fmt::format("[{}]", fmt::join(value, ", ")));
-  }
-  void Level(const char* path, ReloadClass reload, const LogLevel& value) {
-    constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
-    Put(path, reload, kNames[static_cast<int>(value)]);
-  }
-  void Flag(const char* path, ReloadClass reload, const bool& value) {
-    Put(path, reload, value ? "true" : "false");
-  }
-  template <typename T>
-  void Number(const char* path, ReloadClass reload, const T& value, NumberRange) {
-    Put(path, reload, fmt::format("{}", static_cast<uint32_t>(value)));
-  }
-  template <typename T>
-  void Hex(const char* path, ReloadClass reload, const T& value) {
-    if constexpr (std::is_integral_v<T>) {
-      Put(path, reload, fmt::format("0x{:016x}", value));
-    } else {
-      Put(path, reload, fmt::format("0x{:016x}", value.value()));
-    }
-  }
-  void Time(const char* path, ReloadClass reload, const Duration& value, TimeRange) {
-    Put(path, reload, FormatDuration(value));
-  }
-  const std::vector<Setting>& settings() const { return settings_; }
-
- private:
-  void Put(const char* path, ReloadClass reload, std::string value) {
-    settings_.push_back(Setting{path, std::move(value), reload});
-  }
-  std::vector<Setting> settings_;
-};
-
 std::string Report(const std::string& filename, const std::vector<Fault>& faults) {
   std::string report;
   for (const Fault& fault : faults) {
@@ -201,19 +151,6 @@ std::string Report(const std::string& filename, const std::vector<Fault>& faults
 }
 
 }  // namespace
-
-std::vector<Change> Diff(const Config& from, const Config& to) {
-  Printer before, after;
-  VisitKeys(before, from);
-  VisitKeys(after, to);
-  std::vector<Change> changes;
-  for (size_t i = 0; i < before.settings().size(); ++i) {
-    const Setting& a = before.settings()[i];
-    const Setting& b = after.settings()[i];
-    if (a.value != b.value) changes.push_back(Change{a.path, a.value, b.value, a.reload});
-  }
-  return changes;
-}
 
 absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& filename,
                                 std::vector<Fault>* faults) {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "config/exclusion.h"
+#include "config/principal.h"
 
 namespace fabricd::config {
 namespace {
@@ -52,6 +53,7 @@ class Validator {
     Routing();
     Damping();
     Conditions();
+    Security();
     Pattern("topology.rail_pattern", config_.topology.rail_pattern);
     Pattern("topology.host_pattern", config_.topology.host_pattern);
   }
@@ -170,6 +172,29 @@ class Validator {
         faults_.Add(fmt::format("conditions.exclude[{}]", i),
                     fmt::format("expected a GUID, perhaps with \"until\" and a date, got '{}'",
                                 rules.exclude[i]));
+  }
+
+  void Security() {
+    const config::Security& security = config_.security;
+    const bool tcp = std::any_of(config_.listen.begin(), config_.listen.end(), IsHostPort);
+    for (const auto& [path, file] : {std::pair("security.tls_cert", &security.tls_cert),
+                                     {"security.tls_key", &security.tls_key},
+                                     {"security.tls_ca", &security.tls_ca}}) {
+      Require(file->empty() || StartsWith(*file, "/"), {path},
+              fmt::format("expected an absolute path, got '{}'", *file));
+      Require(!tcp || !file->empty(), {path, "listen"},
+              "is needed to listen on HOST:PORT: TCP is served with certificates of both sides");
+    }
+    for (const auto& [path, list] : {std::pair("security.viewers", &security.viewers),
+                                     {"security.schedulers", &security.schedulers},
+                                     {"security.operators", &security.operators},
+                                     {"security.admins", &security.admins}})
+      for (size_t i = 0; i < list->size(); ++i)
+        if (!ParsePrincipal((*list)[i]))
+          faults_.Add(fmt::format("{}[{}]", path, i),
+                      fmt::format("expected user:NAME, group:NAME, spiffe://DOMAIN/PATH, dns:NAME "
+                                  "or cn:NAME, got '{}'",
+                                  (*list)[i]));
   }
 
   void Pattern(const char* path, const std::string& pattern) {

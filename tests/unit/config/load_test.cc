@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 auto IsFault(const std::string& path, int line, const std::string& message_part) {
   return testing::AllOf(testing::Field(&Fault::path, path), testing::Field(&Fault::line, line),
@@ -65,6 +66,11 @@ sm:
   m_key_protect: 0x2
 smp:
   timeout: 1.5s
+security:
+  tls_cert: /etc/fabricd/tls/cert.pem
+  tls_key: /etc/fabricd/tls/key.pem
+  tls_ca: /etc/fabricd/tls/ca.pem
+  viewers: ["dns:prometheus.example", "spiffe://cluster/ns/monitoring"]
 sweep:
   light_interval: 200ms
   heavy_interval: 10m
@@ -282,6 +288,25 @@ TEST(LoadFile, ReadsAFile) {
   EXPECT_EQ(config->sm.priority, 9);
 }
 
+TEST(LoadYaml, SecurityThatCannotBe) {
+  EXPECT_THAT(FaultsOf("listen: [\"0.0.0.0:7443\"]\n"),
+              ElementsAre(IsFault("security.tls_cert", 0, "needed to listen on HOST:PORT"),
+                          IsFault("security.tls_key", 0, "needed"),
+                          IsFault("security.tls_ca", 0, "needed")));
+  EXPECT_THAT(FaultsOf("security:\n  tls_ca: ca.pem\n  admins: [root]\n  viewers:\n"
+                       "  - spiffe://cluster\n  - \"dns:\"\n  - group:ops\n"),
+              ElementsAre(IsFault("security.tls_ca", 2, "absolute"),
+                          IsFault("security.admins[0]", 3, "expected user:NAME"),
+                          IsFault("security.viewers[0]", 5, "spiffe://DOMAIN/PATH"),
+                          IsFault("security.viewers[1]", 6, "dns:NAME")));
+}
+
+TEST(LoadYaml, FaultsDoNotTellKeys) {
+  const std::vector<Fault> faults = FaultsOf("sm: {m_key: 0123456789abcdef}\n");
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_THAT(faults[0].message, Not(HasSubstr("0123456789abcdef")));
+}
+
 TEST(Diff, NamesChangesAndWhenTheyTakeEffect) {
   const Config before;
   EXPECT_TRUE(Diff(before, before).empty());
@@ -297,7 +322,7 @@ TEST(Diff, NamesChangesAndWhenTheyTakeEffect) {
   EXPECT_EQ(changes[0].to, "5");
   EXPECT_EQ(changes[0].reload, ReloadClass::kResweep);
   EXPECT_EQ(changes[1].path, "sm.m_key");
-  EXPECT_EQ(changes[1].to, "0x0000000000000010");
+  EXPECT_EQ(changes[1].to, "***");  // Goes to logs and over the API.
   EXPECT_EQ(changes[1].reload, ReloadClass::kRestart);
   EXPECT_EQ(changes[2].path, "link.hoq_life");
   EXPECT_EQ(changes[2].reload, ReloadClass::kResweep);

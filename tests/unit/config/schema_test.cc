@@ -63,6 +63,10 @@ struct KeyCollector {
     Add(args...);
   }
   template <typename... Args>
+  void Secret(Args&&... args) {
+    Add(args...);
+  }
+  template <typename... Args>
   void Time(Args&&... args) {
     Add(args...);
   }
