@@ -167,10 +167,13 @@ void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
     ToProto(model, PortRef{node.index, PortNum(static_cast<uint8_t>(number))},
             out->add_end_ports());
   }
-  if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(host->name);
+  if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(Utf8(host->name));
   if (node.switch_info) FillSwitch(*node.switch_info, out->mutable_switch_details());
   out->set_links_degraded(model.index->links_degraded[node.index.value()]);
   AddKinds(model.policy->OnNode(node.guid()), out->mutable_held());
+  out->set_role(model.places->role(node));
+  out->set_tier(model.places->tier(node.index));
+  if (const int rail = model.places->rail(node.index); rail >= 0) out->set_rail(rail);
 }
 
 void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* out) {
@@ -181,6 +184,9 @@ void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* o
   if (!port.peer.IsNone()) ToProto(model, port.peer, out->mutable_peer());
   if (IsEndPort(node, ref.port)) ToProto(model, ref, out->mutable_end_port());
   AddKinds(model.policy->Reaching(model.snapshot(), ref), out->mutable_held());
+  out->set_role(model.places->role(node));
+  if (const fabric::Host* host = model.hosts->HostOf(ref.node)) out->set_host(Utf8(host->name));
+  if (const int rail = model.places->rail(ref.node); rail >= 0) out->set_rail(rail);
   out->set_known(port.known);
   if (!port.known) return;
   out->set_state(std::string(wire::PortStateName(port.info.port_state)));

@@ -75,6 +75,35 @@ class JsonExport {
   size_t at_ = 0;  // In the list of this step.
 };
 
+// fabric.v1.Topology in pieces of as many elements as fill one.
+class MessageExport {
+ public:
+  explicit MessageExport(std::shared_ptr<const ReadModel> model) : model_(std::move(model)) {}
+
+  bool Next(pb::Topology* piece) {
+    const size_t before = at_;
+    const FabricIndex& index = *model_->index;
+    const auto& hosts = model_->hosts->hosts();
+    const size_t links_begin = index.nodes.size() + hosts.size();
+    if (at_ == 0) piece->set_generation(static_cast<uint32_t>(model_->view->generation.value()));
+    for (; at_ < links_begin + index.links.size() && at_ - before < kElements; ++at_) {
+      if (at_ < index.nodes.size())
+        ToProto(*model_, *model_->snapshot().node(index.nodes[at_]), piece->add_nodes());
+      else if (at_ < links_begin)
+        ToProto(*model_, hosts[at_ - index.nodes.size()], piece->add_hosts());
+      else
+        ToProto(*model_, index.links[at_ - links_begin], piece->add_links());
+    }
+    return at_ > before;
+  }
+
+ private:
+  static constexpr size_t kElements = 500;  // 100 to 500 kB.
+
+  const std::shared_ptr<const ReadModel> model_;
+  size_t at_ = 0;  // Among nodes, then hosts, then links.
+};
+
 std::string LocalTime() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -116,6 +145,12 @@ absl::StatusOr<NextPiece<pb::GetTopologyResponse>> ExportTopology(
         *response->mutable_chunk() = text->substr(at, kPieceBytes);
         at += kPieceBytes;
         return true;
+      };
+    }
+    case pb::TOPOLOGY_FORMAT_MESSAGE: {
+      auto pieces = std::make_shared<MessageExport>(std::move(model));
+      return [pieces](pb::GetTopologyResponse* response) -> absl::StatusOr<bool> {
+        return pieces->Next(response->mutable_topology());
       };
     }
     default: return BadField("format", fmt::format("{} is not a format", static_cast<int>(format)));

@@ -196,6 +196,14 @@ std::shared_ptr<const ReadModel> Models::Current() {
                      ? current_->names
                      : std::make_shared<const NameTable>(*view->snapshot, model->name_map, lids);
   model->hosts = backend_.hosts(*view);
+  const auto layout_of = [](const sweep::FabricView& of) {
+    return of.plan ? of.plan->layout.get() : nullptr;
+  };
+  const bool same_places = same_snapshot && current_->hosts == model->hosts &&
+                           layout_of(*current_->view) == layout_of(*view);
+  model->places = same_places ? current_->places
+                              : std::make_shared<const Places>(*view->snapshot, *model->hosts,
+                                                               layout_of(*view));
   const bool same_policy = current_ && current_->view->policy == view->policy;
   model->policy =
       same_policy ? current_->policy : std::make_shared<const PolicyIndex>(view->policy);

@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "daemon/backend.h"
+#include "daemon/rpc/places.h"
 #include "daemon/rpc/policy_index.h"
 
 namespace fabricd::rpc {
@@ -48,6 +49,7 @@ struct ReadModel {
   std::shared_ptr<const sweep::FabricView> view;
   std::shared_ptr<const FabricIndex> index;
   std::shared_ptr<const fabric::HostTable> hosts;
+  std::shared_ptr<const Places> places;
   std::shared_ptr<const fabric::NameTable> names;  // Of the view's snapshot and LIDs.
   std::shared_ptr<const PolicyIndex> policy;
   const fabric::NodeNameMap* name_map = nullptr;

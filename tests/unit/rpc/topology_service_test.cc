@@ -424,6 +424,63 @@ TEST_F(TopologyServiceTest, NoPlanNoTrace) {
   EXPECT_THAT(status.error_message(), HasSubstr("STANDBY"));
 }
 
+TEST_F(TopologyServiceTest, PlacesOfNodesAndPorts) {
+  pb::ListNodesResponse nodes;
+  ASSERT_TRUE(Call(&TopologyStub::ListNodes, pb::ListNodesRequest(), &nodes).ok());
+  std::map<std::string, std::string> places;
+  for (const pb::Node& node : nodes.nodes())
+    places[node.name()] = fmt::format("{} {} {}", node.role(), node.tier(),
+                                      node.has_rail() ? fmt::format("{}", node.rail()) : "-");
+  EXPECT_EQ(places["node1 mlx5_1"], "host 0 1");
+  EXPECT_EQ(places["leaf1"], "leaf 1 0");
+  EXPECT_EQ(places["leaf2"], "leaf 1 -");  // HCAs of rails 0 and 1 hang on it.
+  EXPECT_EQ(places["MF0;spine:MQM8700/U1"], "spine 2 -");
+  pb::ListPortsRequest request;
+  request.add_names("node1 mlx5_1");
+  pb::ListPortsResponse ports;
+  ASSERT_TRUE(Call(&TopologyStub::ListPorts, request, &ports).ok());
+  EXPECT_EQ(ports.ports(0).role(), "host");
+  EXPECT_EQ(ports.ports(0).host(), "node1");
+  EXPECT_EQ(ports.ports(0).rail(), 1u);
+}
+
+// A leaf whose hosts are gone is a leaf for as long as the routes know it for one.
+TEST_F(TopologyServiceTest, TiersOfTheLayoutStay) {
+  auto layout = std::make_shared<routing::TreeLayout>();
+  layout->rank.assign(fabric_.spine.value() + 1, routing::TreeLayout::kUnknown);
+  layout->rank[fabric_.leaf1.value()] = 0;
+  layout->rank[fabric_.spine.value()] = 2;
+  fabric_.plan->layout = layout;
+  fabric_.maker.builder.RemoveNode(fabric_.node1_0);
+  backend_.Publish(fabric_.View(8));
+  pb::GetNodeRequest request;
+  pb::GetNodeResponse response;
+  request.set_node("leaf1");
+  ASSERT_TRUE(Call(&TopologyStub::GetNode, request, &response).ok());
+  EXPECT_EQ(response.node().role(), "leaf");
+  request.set_node("MF0;spine:MQM8700/U1");
+  ASSERT_TRUE(Call(&TopologyStub::GetNode, request, &response).ok());
+  EXPECT_EQ(response.node().role(), "core");
+  EXPECT_EQ(response.node().tier(), 3u);
+}
+
+TEST_F(TopologyServiceTest, MessageExportIsTheJsonExport) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  pb::GetTopologyRequest request;
+  request.set_format(pb::TOPOLOGY_FORMAT_MESSAGE);
+  auto reader = running_.topology->GetTopology(&context, request);
+  pb::Topology whole, parsed;
+  pb::GetTopologyResponse piece;
+  while (reader->Read(&piece)) whole.MergeFrom(piece.topology());
+  ASSERT_TRUE(reader->Finish().ok());
+  grpc::Status status;
+  const std::string json = Export(pb::TOPOLOGY_FORMAT_JSON, &status);
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &parsed).ok());
+  EXPECT_EQ(whole.nodes_size(), 6);
+  EXPECT_EQ(whole.DebugString(), parsed.DebugString());
+}
+
 TEST_F(TopologyServiceTest, JsonExportIsTheThreeListings) {
   grpc::Status status;
   const std::string json = Export(pb::TOPOLOGY_FORMAT_JSON, &status);
