@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client of the API waits for: the whole daemon on a simulated fabric in this process, asked
-// over its unix socket by one client, first at rest and then while links flap. Beside that, what
-// the flaps cost: from each trap to the plan and to the last table written.
+// over its unix socket by one client, first at rest, then while links flap, then while they flap
+// and a thousand clients watch, of which one reads nothing. Beside that, what the flaps cost: from
+// each trap to the plan and to the last table written.
 //
-//   api_benchmark [--topology SPEC] [--seconds N] [--flapping N]
+//   api_benchmark [--topology SPEC] [--seconds N] [--flapping N] [--watchers N]
 //
 // SPEC is a generator's (default fat-tree:radix=36,levels=3: 11,664 hosts). Each of the flapping
 // links between switches (default 50) goes down and comes back once a second, all out of step, with
-// damping off. Exit status: 2 on bad usage.
+// damping off. Half of the watchers (default 1,000; 0: none) watch events, half links; they are in
+// a process of their own, which yields to this one. Exit status: 2 on bad usage.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -44,6 +46,8 @@ struct Arguments {
   std::string topology = "fat-tree:radix=36,levels=3";
   int seconds = 10;
   size_t flapping = 50;
+  size_t watchers = 1000;
+  std::string watched;  // An address: only watch there, until standard input ends.
 };
 
 // Of times in milliseconds.
@@ -106,6 +110,7 @@ class Subject {
     std::filesystem::remove_all(directory_);
   }
   const App& app() const { return *app_; }
+  std::string address() const { return "unix:" + directory_ + "/socket"; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
  private:
@@ -252,6 +257,80 @@ class Flaps {
   std::thread runner_;
 };
 
+// A stream that is read as fast as it comes, or not at all.
+template <typename Response>
+class Reader final : public grpc::ClientReadReactor<Response> {
+ public:
+  template <typename Open>
+  Reader(Open&& open, bool reads) {
+    open(&context_, this);
+    if (reads) this->StartRead(&message_);
+    this->StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    if (ok) this->StartRead(&message_);
+  }
+
+ private:
+  grpc::ClientContext context_;
+  Response message_;
+};
+
+// The process of the watchers: streams on a few connections. Ends with its standard input.
+int Watch(const Arguments& arguments) {
+  constexpr size_t kConnections = 20;
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (size_t i = 0; i < kConnections; ++i) {
+    grpc::ChannelArguments own;
+    own.SetInt("watchers.connection", static_cast<int>(i));  // Else they would share one.
+    channels.push_back(
+        grpc::CreateCustomChannel(arguments.watched, grpc::InsecureChannelCredentials(), own));
+  }
+  static pb::WatchEventsRequest events;
+  static pb::WatchTopologyRequest links;
+  links.set_kind(pb::TOPOLOGY_KIND_LINK);
+  std::vector<std::unique_ptr<pb::EventService::Stub>> event_stubs;
+  std::vector<std::unique_ptr<pb::TopologyService::Stub>> topology_stubs;
+  for (size_t i = 0; i < arguments.watchers; ++i) {
+    const auto& channel = channels[i % kConnections];
+    const bool reads = i > 0;
+    // They live as long as the process.
+    if (i % 2 == 1) {
+      event_stubs.push_back(pb::EventService::NewStub(channel));
+      new Reader<pb::WatchEventsResponse>(
+          [&](auto* context, auto* reactor) {
+            event_stubs.back()->async()->WatchEvents(context, &events, reactor);
+          },
+          reads);
+    } else {
+      topology_stubs.push_back(pb::TopologyService::NewStub(channel));
+      new Reader<pb::WatchTopologyResponse>(
+          [&](auto* context, auto* reactor) {
+            topology_stubs.back()->async()->WatchTopology(context, &links, reactor);
+          },
+          reads);
+    }
+  }
+  while (std::getchar() != EOF) continue;
+  std::_Exit(0);
+}
+
+// That process, while it lives.
+class Watchers {
+ public:
+  Watchers(const Subject& subject, const Arguments& arguments)
+      : pipe_(popen(fmt::format("nice -n 10 /proc/{}/exe --watch {} --watchers {}", getpid(),
+                                subject.address(), arguments.watchers)
+                        .c_str(),
+                    "w")) {
+    if (pipe_ == nullptr) Fail("the watchers cannot be started");
+  }
+  ~Watchers() { pclose(pipe_); }
+
+ private:
+  FILE* const pipe_;
+};
+
 void PrintReroutes(const Subject& subject, std::chrono::seconds within) {
   const auto events = pb::EventService::NewStub(subject.channel());
   pb::ListEventsRequest request;
@@ -284,8 +363,14 @@ void Run(const Arguments& arguments) {
     std::this_thread::sleep_for(std::chrono::seconds(2));
     PrintHeader(fmt::format("while {} links flap", arguments.flapping));
     client.Run(time);
+    PrintReroutes(subject, time);
+    if (arguments.watchers == 0) return;
+    const Watchers watchers(subject, arguments);
+    std::this_thread::sleep_for(std::chrono::seconds(5));  // They read all that there is first.
+    PrintHeader(fmt::format("and {} clients watch", arguments.watchers));
+    client.Run(time);
+    PrintReroutes(subject, time);
   }
-  PrintReroutes(subject, time);
 }
 
 bool Parse(int argc, char** argv, Arguments& arguments) {
@@ -297,6 +382,10 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
       arguments.seconds = std::atoi(argv[i + 1]);
     else if (name == "--flapping")
       arguments.flapping = static_cast<size_t>(std::atoi(argv[i + 1]));
+    else if (name == "--watchers")
+      arguments.watchers = static_cast<size_t>(std::atoi(argv[i + 1]));
+    else if (name == "--watch")
+      arguments.watched = argv[i + 1];
     else
       return false;
   }
@@ -309,8 +398,11 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
 int main(int argc, char** argv) {
   fabricd::daemon::Arguments arguments;
   if (!fabricd::daemon::Parse(argc, argv, arguments)) {
-    fmt::print(stderr, "usage: api_benchmark [--topology SPEC] [--seconds N] [--flapping N]\n");
+    fmt::print(stderr,
+               "usage: api_benchmark [--topology SPEC] [--seconds N] [--flapping N] "
+               "[--watchers N]\n");
     return 2;
   }
+  if (!arguments.watched.empty()) return fabricd::daemon::Watch(arguments);
   fabricd::daemon::Run(arguments);
 }

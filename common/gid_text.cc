@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "common/number_text.h"
 
 namespace fabricd {
 namespace {
@@ -20,12 +21,9 @@ std::optional<std::vector<uint16_t>> ParseGroups(std::string_view text) {
   if (text.empty()) return groups;
   while (true) {
     const size_t end = std::min(text.find(':'), text.size());
-    uint16_t group = 0;
-    const char* last = text.data() + end;
-    const auto [stop, fault] = std::from_chars(text.data(), last, group, 16);
-    if (fault != std::errc() || stop != last || end > 4 || groups.size() == kGroups)
-      return std::nullopt;
-    groups.push_back(group);
+    const auto group = ParseNumber<uint16_t>(text.substr(0, end), 16);
+    if (!group || end > 4 || groups.size() == kGroups) return std::nullopt;
+    groups.push_back(*group);
     if (end == text.size()) return groups;
     text.remove_prefix(end + 1);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/exclusion.h"
 
-#include <charconv>
 #include <string>
 
 #include <absl/time/time.h>
+
+#include "common/number_text.h"
 
 namespace fabricd::config {
 namespace {
@@ -22,11 +23,9 @@ std::optional<Exclusion> ParseExclusion(std::string_view text) {
   constexpr std::string_view kUntil = " until ";
   const size_t until = text.find(kUntil);
   const std::string_view guid = text.substr(0, until);
-  uint64_t value = 0;
-  if (guid.substr(0, 2) != "0x") return std::nullopt;
-  const auto [stop, error] = std::from_chars(guid.data() + 2, guid.data() + guid.size(), value, 16);
-  if (error != std::errc() || stop != guid.data() + guid.size() || value == 0) return std::nullopt;
-  Exclusion exclusion{Guid(value), std::nullopt};
+  const auto value = HasHexPrefix(guid) ? ParseHex(guid) : std::nullopt;
+  if (value.value_or(0) == 0) return std::nullopt;
+  Exclusion exclusion{Guid(*value), std::nullopt};
   if (until == std::string_view::npos) return exclusion;
   exclusion.until_ms = ParseMoment(text.substr(until + kUntil.size()));
   return exclusion.until_ms ? std::optional(exclusion) : std::nullopt;

@@ -2,7 +2,6 @@
 #include "config/load.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include <google/protobuf/message.h>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "common/status.h"
 #include "config/faults.h"
 #include "config/keys.h"
@@ -92,17 +92,14 @@ class Reader {
     const Place at = Present(path);
     if (at.field == nullptr) return;
     const std::string text = at.message->GetReflection()->GetString(*at.message, at.field);
-    const bool prefixed = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0;
-    uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), end, value, 16);
-    if (!prefixed || error != std::errc() || stop != end) {
+    const auto value = HasHexPrefix(text) ? ParseHex(text) : std::nullopt;
+    if (!value) {
       // What was meant for a key is not told: faults go to logs and over the API.
       const std::string got = is_secret ? "" : fmt::format(", got '{}'", text);
       faults_.Add(path, "expected up to 16 hexadecimal digits after 0x" + got);
       return;
     }
-    out = T(value);
+    out = T(*value);
   }
   template <typename T>
   void Secret(const char* path, ReloadClass reload, T& out) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <regex>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "common/number_text.h"
 #include "config/exclusion.h"
 #include "config/principal.h"
 
@@ -36,9 +36,7 @@ bool IsHostPort(std::string_view address) {
   const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
   if (host.find_first_of(":[]") != std::string_view::npos && !bracketed) return false;
   if (host.find_first_of(" /") != std::string_view::npos) return false;
-  uint16_t number = 0;
-  const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  return error == std::errc() && stop == port.data() + port.size();
+  return ParseNumber<uint16_t>(port).has_value();
 }
 
 class Validator {

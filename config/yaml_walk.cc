@@ -17,6 +17,8 @@
 #include <google/protobuf/message.h>
 #include <yaml-cpp/yaml.h>
 
+#include "common/number_text.h"
+
 namespace fabricd::config {
 namespace {
 
@@ -68,16 +70,6 @@ std::string UnknownKey(const google::protobuf::Descriptor& section, const std::s
   }
   if (nearest.empty()) return "unknown key";
   return fmt::format("unknown key; did you mean '{}'?", nearest);
-}
-
-std::optional<uint64_t> ParseUnsigned(const std::string& text) {
-  const bool hex = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0;
-  const char* begin = text.data() + (hex ? 2 : 0);
-  const char* end = text.data() + text.size();
-  uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(begin, end, value, hex ? 16 : 10);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
 }
 
 // "10s", "200ms", "1.5h", "0". Nanoseconds; nullopt for anything else.
@@ -245,7 +237,7 @@ class Walker {
         reflection.SetBool(&into, &field, text == "true");
         return "";
       case FieldDescriptor::CPPTYPE_UINT32: {
-        const std::optional<uint64_t> value = ParseUnsigned(text);
+        const std::optional<uint64_t> value = ParseDecimalOrHex<uint64_t>(text);
         if (!value || *value > std::numeric_limits<uint32_t>::max()) {
           return "expected a whole number from 0";
         }

@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "config/exclusion.h"
 #include "daemon/dumps.h"
@@ -96,9 +97,8 @@ absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
   }
   std::vector<Guid> roots;
   for (const std::string& word : words) {
-    char* end = nullptr;
-    const uint64_t guid = std::strtoull(word.c_str(), &end, 16);
-    if (guid == 0 || *end != '\0') return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
+    const uint64_t guid = ParseHex(word).value_or(0);
+    if (guid == 0) return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
     roots.emplace_back(guid);
   }
   return roots;
@@ -508,6 +508,7 @@ void App::Carry(sweep::Effects effects, Instant now) {
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     sa_->OnView(effects.publish);
+    if (server_) server_->OnPublished();
     OnPublished(*effects.publish);
   }
   // After the view that shows what they tell.
@@ -621,11 +622,10 @@ std::shared_ptr<const sweep::FabricView> App::view() const { return view_.Get();
 
 std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& view) const {
   std::lock_guard lock(hosts_mutex_);
-  if (hosts_of_ != view.snapshot) {
+  if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *view.snapshot))
     hosts_ = std::make_shared<const fabric::HostTable>(
         fabric::FindHosts(*view.snapshot, host_patterns_));
-    hosts_of_ = view.snapshot;
-  }
+  hosts_of_ = view.snapshot;
   return hosts_;
 }
 

@@ -2,11 +2,11 @@
 #include "daemon/event_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 
 #include <spdlog/spdlog.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 
 namespace fabricd::daemon {
@@ -183,16 +183,13 @@ std::string EventLog::oldest() const {
 
 absl::StatusOr<uint64_t> EventLog::NumberOf(const std::string& version) const {
   const size_t dot = version.find('.');
-  uint64_t number = 0;
-  const char* end = version.data() + version.size();
-  const auto parsed = dot == std::string::npos
-                          ? std::from_chars_result{end, std::errc::invalid_argument}
-                          : std::from_chars(version.data() + dot + 1, end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
-    return InvalidArgument("\"{}\" is no resource version", version);
+  const auto number = dot == std::string::npos
+                          ? std::nullopt
+                          : ParseNumber<uint64_t>(std::string_view(version).substr(dot + 1));
+  if (!number) return InvalidArgument("\"{}\" is no resource version", version);
   if (version.compare(0, dot, epoch_) != 0)
     return MakeStatus(absl::StatusCode::kOutOfRange, "version {} is of another history", version);
-  return number;
+  return *number;
 }
 
 absl::StatusOr<uint64_t> EventLog::BeginAt(const std::string& version) const {

@@ -15,7 +15,8 @@
 //             that fails is logged once; the events are shown to watchers all the same.
 //   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
 //             resumes from before it is refused: it lists the history instead.
-//   watchers  Limits::watchers; one more is refused.
+//   watchers  Limits::watchers; one more is refused. The streams of clients share one
+//             (rpc/watch_stream.h).
 #pragma once
 
 #include <chrono>
@@ -42,7 +43,7 @@ class EventLog {
     std::chrono::hours max_age{30 * 24};
     size_t ring = 8192;
     size_t pending = 8192;
-    size_t watchers = 64;
+    size_t watchers = 8;
   };
   using Record = std::shared_ptr<const store::EventRecord>;
   // Runs a job on the store thread. False: it will not be run.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "common/status.h"
 #include "fabric/text_cursor.h"
 
@@ -28,6 +29,12 @@ std::string_view EatDigits(std::string_view& text) {
   text.remove_prefix(end);
   while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
   return digits;
+}
+
+// -1: none.
+int RailIn(std::string_view digits) {
+  const int rail = ParseNumber<int>(digits).value_or(-1);
+  return rail >= 0 ? rail : -1;
 }
 
 std::string_view FirstWord(std::string_view text) { return TextCursor(text).Word(); }
@@ -137,16 +144,12 @@ HostPatterns::Reading HostPatterns::Read(std::string_view description) const {
   }
   if (expressions_->rail_in_device) {
     const size_t digits = reading.device.find_last_not_of("0123456789") + 1;
-    int rail = 0;
-    if (ParseNumber(reading.device.substr(digits), 10, rail) && rail >= 0) reading.rail = rail;
+    reading.rail = RailIn(std::string_view(reading.device).substr(digits));
     return reading;
   }
   const std::string_view source = text;
-  int rail = 0;
-  if (std::regex_search(source.data(), source.data() + source.size(), match, expressions_->rail) &&
-      ParseNumber(Text(match[1]), 10, rail) && rail >= 0) {
-    reading.rail = rail;
-  }
+  if (std::regex_search(source.data(), source.data() + source.size(), match, expressions_->rail))
+    reading.rail = RailIn(Text(match[1]));
   return reading;
 }
 

@@ -6,6 +6,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/snapshot_builder.h"
@@ -55,10 +56,9 @@ struct NodeRecord {
 
 // "S-0002c90100000000": the type and GUID that an id of ibnetdiscover spells.
 std::optional<std::pair<NodeType, Guid>> DecodeId(std::string_view id) {
-  uint64_t guid = 0;
-  if (id.size() != 18 || id[1] != '-' || !ParseNumber(id.substr(2), 16, guid) || guid == 0) {
-    return std::nullopt;
-  }
+  if (id.size() != 18 || id[1] != '-') return std::nullopt;
+  const uint64_t guid = ParseNumber<uint64_t>(id.substr(2), 16).value_or(0);
+  if (guid == 0) return std::nullopt;
   switch (id[0]) {
     case 'S': return std::pair(NodeType::kSwitch, Guid(guid));
     case 'H': return std::pair(NodeType::kChannelAdapter, Guid(guid));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "fabric/text_cursor.h"
 
@@ -30,22 +31,30 @@ struct SplitPort {
 // "name/17" or "name:17"; none when there is no such ending.
 std::optional<SplitPort> SplitOffPort(std::string_view text) {
   const size_t at = text.find_last_of("/:");
-  uint8_t port = 0;
-  if (at == std::string_view::npos || at == 0 || !ParseNumber(text.substr(at + 1), 10, port)) {
-    return std::nullopt;
-  }
-  return SplitPort{text.substr(0, at), PortNum(port)};
+  if (at == std::string_view::npos || at == 0) return std::nullopt;
+  const auto port = ParseNumber<uint8_t>(text.substr(at + 1));
+  return port ? std::optional(SplitPort{text.substr(0, at), PortNum(*port)}) : std::nullopt;
 }
 
 // Decimal, or hex with 0x and at most 4 digits (longer is a GUID). 0: not a LID.
 Lid ParseLid(std::string_view text) {
-  uint16_t value = 0;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    if (text.size() > 6 || !ParseNumber(text.substr(2), 16, value)) return Lid(0);
-  } else if (!ParseNumber(text, 10, value)) {
-    return Lid(0);
-  }
-  return Lid(value);
+  if (HasHexPrefix(text) && text.size() > 6) return Lid(0);
+  return Lid(ParseDecimalOrHex<uint16_t>(text).value_or(0));
+}
+
+// The first end port that says that it has this LID; none if none does.
+PortRef ReporterOf(const FabricSnapshot& snapshot, Lid lid) {
+  PortRef reporter;
+  snapshot.ForEachNode([&](const Node& node) {
+    for (size_t number = node.first_end_port().value(); number <= node.last_end_port().value();
+         ++number) {
+      const Port& own = node.ports[number];
+      if (!own.known || !own.info.lid || !reporter.IsNone()) continue;
+      if (lid >= own.info.lid && lid.value() - own.info.lid.value() < 1 << own.info.lmc)
+        reporter = {node.index, PortNum(static_cast<uint8_t>(number))};
+    }
+  });
+  return reporter;
 }
 
 }  // namespace
@@ -59,9 +68,9 @@ NodeNameMap NodeNameMap::Parse(std::string_view text) {
     if (line.empty() || line.front() == '#') continue;
     const auto skip = [&](const char* reason) { map.skipped.push_back({number, reason}); };
     TextCursor cursor(line);
-    uint64_t guid = 0;
+    const uint64_t guid = ParseHex(cursor.Word()).value_or(0);
     std::string_view name;
-    if (!ParseHex(cursor.Word(), guid) || guid == 0) {
+    if (guid == 0) {
       skip("no GUID at its beginning");
     } else if (!cursor.EatQuoted(name) || name.empty()) {
       skip("no name in quotation marks");
@@ -92,14 +101,12 @@ std::string PortName(const Node& node, PortNum port, const NodeNameMap* map) {
 }
 
 Guid ParseGuid(std::string_view text) {
-  uint64_t value = 0;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    // Up to 4 digits are a LID.
-    return text.size() > 6 && text.size() <= 18 && ParseHex(text, value) ? Guid(value) : Guid(0);
-  }
-  if (text.find(':') == std::string_view::npos) {
-    return text.size() >= 14 && text.size() <= 16 && ParseNumber(text, 16, value) ? Guid(value)
-                                                                                  : Guid(0);
+  const bool prefixed = HasHexPrefix(text);
+  if (prefixed || text.find(':') == std::string_view::npos) {
+    // Behind 0x up to 4 digits are a LID.
+    const bool fits =
+        prefixed ? text.size() > 6 && text.size() <= 18 : text.size() >= 14 && text.size() <= 16;
+    return Guid(fits ? ParseHex(text).value_or(0) : 0);
   }
   // Four groups of up to four digits, or eight of two.
   std::vector<std::string_view> groups;
@@ -111,16 +118,16 @@ Guid ParseGuid(std::string_view text) {
   }
   if (groups.size() != 4 && groups.size() != 8) return Guid(0);
   const size_t digits = 16 / groups.size();
+  uint64_t value = 0;
   for (const std::string_view group : groups) {
-    uint64_t part = 0;
-    if (group.empty() || group.size() > digits || !ParseNumber(group, 16, part)) return Guid(0);
-    value = value << (4 * digits) | part;
+    const auto part = ParseNumber<uint64_t>(group, 16);
+    if (!part || group.size() > digits) return Guid(0);
+    value = value << (4 * digits) | *part;
   }
   return Guid(value);
 }
 
-NameTable::NameTable(const FabricSnapshot& snapshot, const NodeNameMap* map, const LidTable* lids)
-    : snapshot_(snapshot), lids_(lids), map_(map) {
+NodeNames::NodeNames(const FabricSnapshot& snapshot, const NodeNameMap* map) : map_(map) {
   snapshot.ForEachNode([&](const Node& node) {
     const auto add = [&](std::string_view name) {
       if (name.empty()) return;
@@ -130,17 +137,6 @@ NameTable::NameTable(const FabricSnapshot& snapshot, const NodeNameMap* map, con
     if (map) add(map->Find(node.guid()));
     add(TrimBlanks(node.description));
     if (node.IsSwitch()) add(SwitchNameInside(node.description));
-    if (lids) return;
-    for (size_t number = node.first_end_port().value(); number <= node.last_end_port().value();
-         ++number) {
-      const Port& own = node.ports[number];
-      if (!own.known || !own.info.lid) continue;
-      const uint32_t end = own.info.lid.value() + (1u << own.info.lmc);
-      for (uint32_t lid = own.info.lid.value(); lid < end && lid <= kMaxUnicastLid.value(); ++lid) {
-        by_reported_lid_.emplace(Lid(static_cast<uint16_t>(lid)),
-                                 PortRef{node.index, PortNum(static_cast<uint8_t>(number))});
-      }
-    }
   });
   for (auto& [name, nodes] : by_name_) {
     std::sort(nodes.begin(), nodes.end(), [&](NodeIndex a, NodeIndex b) {
@@ -149,7 +145,7 @@ NameTable::NameTable(const FabricSnapshot& snapshot, const NodeNameMap* map, con
   }
 }
 
-std::vector<NodeIndex> NameTable::FindByName(std::string_view name) const {
+std::vector<NodeIndex> NodeNames::Find(std::string_view name) const {
   const auto found = by_name_.find(NameKey(name));
   return found == by_name_.end() ? std::vector<NodeIndex>() : found->second;
 }
@@ -165,8 +161,8 @@ NameTable::Address NameTable::AddressOf(Lid lid) const {
   if (lids_) {
     owner = lids_->Owner(lid);
     if (!owner.IsNone() && !snapshot_.node(owner.node)) owner = {};
-  } else if (const auto found = by_reported_lid_.find(lid); found != by_reported_lid_.end()) {
-    owner = found->second;
+  } else {
+    owner = ReporterOf(snapshot_, lid);
   }
   return {owner.node, !owner.IsNone(), owner.port};
 }
@@ -177,7 +173,7 @@ absl::StatusOr<NameTable::Address> NameTable::ResolveNode(std::string_view text)
   if (!address.node.IsNone()) return address;
   if (const Lid lid = ParseLid(text)) address = AddressOf(lid);
   if (!address.node.IsNone()) return address;
-  const std::vector<NodeIndex> nodes = FindByName(text);
+  const std::vector<NodeIndex> nodes = names_.Find(text);
   if (nodes.empty()) return NotFound("no node, port or LID \"{}\"", text);
   if (nodes.size() == 1) return Address{nodes.front(), false, PortNum(0)};
   std::string candidates;
@@ -201,7 +197,7 @@ absl::StatusOr<NameTable::Address> NameTable::Resolve(std::string_view text) con
   const Node& found = *snapshot_.node(node->node);
   const PortNum first = found.first_end_port();
   if (split->port < first || split->port.value() >= found.ports.size()) {
-    return NotFound("{} has no port {}", DisplayName(found, map_), split->port);
+    return NotFound("{} has no port {}", DisplayName(found, names_.map()), split->port);
   }
   return Address{node->node, true, split->port};
 }

@@ -45,15 +45,29 @@ std::string PortName(const Node& node, PortNum port, const NodeNameMap* map = nu
 // "0x0002c90100000000", "0002:c901:0000:0000", "2c90100000000" (14-16 digits): a GUID, else 0.
 Guid ParseGuid(std::string_view text);
 
-// Finds nodes and ports by what an operator types. Built for one snapshot; it keeps a reference to
-// it and to `lids`, which must outlive it.
-class NameTable {
+// Who has which name. Made of one snapshot and good for all with the same nodes (SameNodes).
+class NodeNames {
  public:
-  NameTable(const FabricSnapshot& snapshot, const NodeNameMap* map, const LidTable* lids);
+  // `map` may be null, and must outlive it.
+  explicit NodeNames(const FabricSnapshot& snapshot, const NodeNameMap* map = nullptr);
 
   // All nodes of this name (map's name, description, or switch name inside "MF0;name:model/U1"), by
   // GUID. Exact; case matters.
-  std::vector<NodeIndex> FindByName(std::string_view name) const;
+  std::vector<NodeIndex> Find(std::string_view name) const;
+  const NodeNameMap* map() const { return map_; }
+
+ private:
+  absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_name_;
+  const NodeNameMap* map_;
+};
+
+// Finds nodes and ports by what an operator types. Costs nothing to make; what it is made of must
+// outlive it.
+class NameTable {
+ public:
+  // `names` is of the snapshot's nodes. `lids` may be null: then by the LIDs that ports report.
+  NameTable(const FabricSnapshot& snapshot, const NodeNames& names, const LidTable* lids = nullptr)
+      : snapshot_(snapshot), names_(names), lids_(lids) {}
 
   struct Address {
     NodeIndex node = NodeIndex::None();
@@ -71,10 +85,8 @@ class NameTable {
   Address AddressOf(Lid lid) const;
 
   const FabricSnapshot& snapshot_;
-  const LidTable* lids_;  // May be null: then by the LIDs that the ports report.
-  absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_name_;
-  absl::flat_hash_map<Lid, PortRef> by_reported_lid_;
-  const NodeNameMap* map_;
+  const NodeNames& names_;
+  const LidTable* lids_;
 };
 
 }  // namespace fabricd::fabric

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/snapshot.h"
 
+#include <tuple>
+
 namespace fabricd::fabric {
 
 const Node* FabricSnapshot::FindNode(Guid node_guid) const {
@@ -21,6 +23,20 @@ PortRef FabricSnapshot::FindPort(Guid port_guid) const {
   // The map is only ever added to, so it may name a port that is gone or has another GUID by now.
   const Port* found = port(it->second);
   return found && found->guid == port_guid ? it->second : PortRef{};
+}
+
+bool SameNodes(const FabricSnapshot& a, const FabricSnapshot& b) {
+  const auto identity = [](const Node& node) {
+    return std::tie(node.info.node_guid, node.info.system_image_guid, node.info.node_type,
+                    node.info.num_ports, node.description);
+  };
+  bool same = a.node_index_end() == b.node_index_end();
+  a.ForEachNotShared(b, [&](NodeIndex index) {
+    const Node* of_a = a.node(index);
+    const Node* of_b = b.node(index);
+    same = same && of_a && of_b && identity(*of_a) == identity(*of_b);
+  });
+  return same;
 }
 
 }  // namespace fabricd::fabric

@@ -121,4 +121,8 @@ class FabricSnapshot {
   std::shared_ptr<const absl::flat_hash_map<Guid, PortRef>> port_by_guid_;
 };
 
+// The same nodes at the same indices: GUIDs, types, numbers of ports, descriptions. Their state,
+// links and LIDs may differ. Costs what differs.
+bool SameNodes(const FabricSnapshot& a, const FabricSnapshot& b);
+
 }  // namespace fabricd::fabric

@@ -28,19 +28,6 @@ inline bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   return true;
 }
 
-// All of `text` as a number that fits.
-template <typename T>
-bool ParseNumber(std::string_view text, int base, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// All of `text` as a hexadecimal number, with or without 0x.
-inline bool ParseHex(std::string_view text, uint64_t& value) {
-  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  return ParseNumber(text, 16, value);
-}
-
 // Every Eat… skips blanks first, and takes nothing but the blanks when it returns false.
 class TextCursor {
  public:

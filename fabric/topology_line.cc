@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "common/number_text.h"
 #include "fabric/text_cursor.h"
 
 namespace fabricd::fabric {
@@ -82,11 +83,10 @@ void ParseOptions(TextCursor& cursor, LinkRate& rate) {
   LinkSpeed speed = LinkSpeed::kUnknown;
   while (!cursor.AtEnd() && cursor.Peek() != '#') {
     const std::string_view word = cursor.Word();
-    uint8_t value = 0;
-    if (word.size() > 2 && word[1] == '=' && ParseNumber(word.substr(2), 10, value)) {
-      if (word[0] == 'w') lanes = LanesOfMask(value);
-      if (word[0] == 's') speed = SpeedOfMask(value);
-    }
+    if (word.size() <= 2 || word[1] != '=') continue;
+    const auto value = ParseNumber<uint8_t>(word.substr(2));
+    if (value && word[0] == 'w') lanes = LanesOfMask(*value);
+    if (value && word[0] == 's') speed = SpeedOfMask(*value);
   }
   if (rate.told || (lanes == 0 && speed == LinkSpeed::kUnknown)) return;
   rate.told = true;

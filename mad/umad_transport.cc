@@ -13,13 +13,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <system_error>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "common/status.h"
 #include "mad/wire/mad_header.h"
 
@@ -193,10 +193,8 @@ absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
   choice.device = std::string(rest.substr(1, colon == rest.npos ? rest.npos : colon - 1));
   if (choice.device.empty()) return InvalidArgument("\"{}\" names no device", text);
   if (colon == rest.npos) return choice;
-  const std::string_view digits = rest.substr(colon + 1);
-  uint8_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc{} || end != digits.data() + digits.size() || port == 0) {
+  const uint8_t port = ParseNumber<uint8_t>(rest.substr(colon + 1)).value_or(0);
+  if (port == 0) {
     return InvalidArgument("\"{}\": the port is a number from 1 to 255", text);
   }
   choice.port = PortNum(port);

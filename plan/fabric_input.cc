@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/fabric_input.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "fabric/hosts.h"
 #include "fabric/ibnetdiscover_text.h"
@@ -31,14 +31,6 @@ int CountSwitchCables(const FabricSnapshot& fabric) {
       ends += node.IsSwitch() && !port.peer.IsNone() && fabric.node(port.peer.node)->IsSwitch();
   });
   return ends / 2;
-}
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 absl::StatusOr<int> LinksToFail(const FabricSnapshot& fabric, const std::string& text) {
@@ -70,7 +62,8 @@ absl::StatusOr<std::string> WithSlash(const std::string& name) {
 
 absl::StatusOr<Snapshot> FailNamed(const Snapshot& fabric, const std::vector<std::string>& named) {
   if (named.empty()) return fabric;
-  const fabric::NameTable names(*fabric, nullptr, nullptr);
+  const fabric::NodeNames by_name(*fabric);
+  const fabric::NameTable names(*fabric, by_name);
   const fabric::HostTable hosts = fabric::FindHosts(*fabric, fabric::HostPatterns());
   std::vector<PortRef> cables;
   std::vector<NodeIndex> nodes;

@@ -2,12 +2,12 @@
 #include "policy/partition_state.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "policy/partitions_text.h"
 
@@ -151,14 +151,6 @@ class Change {
 
 std::string KeyOf(uint16_t number) { return fmt::format("{:#06x}", number); }
 
-std::optional<uint64_t> NumberIn(std::string_view text, int base) {
-  if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value, base);
-  return fault == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-}
-
 StoredRows RowsOf(const PartitionState& state) {
   StoredRows rows;
   for (const Partition& partition : state.partitions.list)
@@ -227,18 +219,18 @@ absl::StatusOr<PartitionState> LoadPartitions(const StoredRows& rows) {
     if (key.table == kTable) {
       text += value;
     } else if (key.table == kEverTable) {
-      const auto number = NumberIn(key.key, 16);
+      const auto number = ParseHex(key.key);
       good = number && *number >= 1 && *number <= kLastPartition;
       if (good) state.ever.Insert(static_cast<uint16_t>(*number));
     } else if (key.table == kStateTable && key.key == "file") {
       state.file_digest = value;
     } else if (key.table == kStateTable) {
-      const auto number = NumberIn(value, 10);
+      const auto number = ParseNumber<uint64_t>(value);
       good = number && key.key == "revision";
       if (good) state.revision = *number;
     } else {
-      const auto fingerprint = NumberIn(std::string_view(value).substr(0, 16), 16);
-      const auto number = NumberIn(key.key, 16);
+      const auto fingerprint = ParseHex(std::string_view(value).substr(0, 16));
+      const auto number = ParseHex(key.key);
       good = number && fingerprint && value.size() > 17;
       if (good) state.done.push_back({value.substr(17), *fingerprint, *number});
     }

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include <absl/container/flat_hash_map.h>
 
 #include "common/gid_text.h"
+#include "common/number_text.h"
 #include "common/status.h"
 #include "fabric/rate.h"
 
@@ -24,20 +24,9 @@ std::string_view Trim(std::string_view text) {
 }
 
 // As C writes numbers: 0x for hex, 0 for octal. nullopt: no number, or beyond 64 bits.
-std::optional<uint64_t> ParseNumber(std::string_view text) {
-  int base = 10;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    base = 16;
-    text.remove_prefix(2);
-  } else if (text.size() > 1 && text.front() == '0') {
-    base = 8;
-    text.remove_prefix(1);
-  }
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value, base);
-  if (fault != std::errc() || stop != end) return std::nullopt;
-  return value;
+std::optional<uint64_t> ParseCNumber(std::string_view text) {
+  const bool octal = text.size() > 1 && text.front() == '0' && !HasHexPrefix(text);
+  return octal ? ParseNumber<uint64_t>(text.substr(1), 8) : ParseDecimalOrHex<uint64_t>(text);
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -224,7 +213,7 @@ void Parser::ReadName(const Token& token, Definition& definition) {
   if (const absl::Status checked = CheckPartitionName(name); !checked.ok())
     Fault(token.line, "{}", Message(checked));
   if (!key) return;
-  const auto number = ParseNumber(*key);
+  const auto number = ParseCNumber(*key);
   if (!number || *number > 0xFFFF)
     return Fault(token.line, "\"{}\" is not a P_Key of 0x0000 to 0xffff", *key);
   definition.number = static_cast<uint16_t>(*number & kPartitionBits);
@@ -299,7 +288,7 @@ void Parser::ReadMember(const Token& token, Definition& definition) {
     if (names[*found] != token.name)
       Note(token.line, "\"{}\" is taken as {}", token.name, names[*found]);
   } else {
-    const auto guid = ParseNumber(token.name);
+    const auto guid = ParseCNumber(token.name);
     if (!guid || *guid == 0) {
       const bool colon = token.name.find(':') != std::string_view::npos ||
                          token.value.value_or("").find(':') != std::string_view::npos;
@@ -323,7 +312,7 @@ void Parser::ReadGroup(const Token& token, Definition& definition) {
 
 // 0, and a fault: the value is not a number between the two.
 uint64_t Parser::ReadValue(const Token& token, uint64_t least, uint64_t most) {
-  const auto value = ParseNumber(token.value.value_or(""));
+  const auto value = ParseCNumber(token.value.value_or(""));
   if (value && *value >= least && *value <= most) return *value;
   Fault(token.line, "{} is {} to {:#x}, not \"{}\"", token.name, least, most,
         token.value.value_or(""));

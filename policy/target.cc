@@ -2,9 +2,9 @@
 #include "policy/target.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "common/status.h"
 
 namespace fabricd::policy {
@@ -38,12 +38,12 @@ const Node* PeerOf(PortRef port, const FabricSnapshot& snapshot) {
 }
 
 // Whether the SM still gets to `goal` when the link of `cut` is gone. Only switches pass on.
-bool IsReachableWithout(PortRef cut, NodeIndex goal, const TargetPlaces& places) {
-  const FabricSnapshot& snapshot = places.snapshot;
+bool IsReachableWithout(PortRef cut, NodeIndex goal, const FabricSnapshot& snapshot,
+                        PortRef sm_port) {
   const PortRef other = snapshot.port(cut)->peer;
   std::vector<bool> seen(snapshot.node_index_end());
-  std::vector<NodeIndex> queue = {places.sm_port.node};
-  seen[places.sm_port.node.value()] = true;
+  std::vector<NodeIndex> queue = {sm_port.node};
+  seen[sm_port.node.value()] = true;
   for (size_t i = 0; i < queue.size(); ++i) {
     if (queue[i] == goal) return true;
     const Node* node = snapshot.node(queue[i]);
@@ -61,16 +61,15 @@ bool IsReachableWithout(PortRef cut, NodeIndex goal, const TargetPlaces& places)
 
 // The switch port by which the link of `port` is taken down, and up again later: the end whose
 // switch stays reachable; of two such ends the one that was named.
-std::vector<HeldPort> FacingOfLink(PortRef port, const TargetPlaces& places) {
-  const FabricSnapshot& snapshot = places.snapshot;
+std::vector<HeldPort> FacingOfLink(PortRef port, const FabricSnapshot& snapshot, PortRef sm_port) {
   const Node& node = *snapshot.node(port.node);
   const Node* peer = PeerOf(port, snapshot);
   const bool peer_is_switch = peer != nullptr && peer->IsSwitch();
   if (!node.IsSwitch() && !peer_is_switch) return {};
   if (!node.IsSwitch()) return {HeldPortOf(snapshot.port(port)->peer, snapshot)};
-  if (!peer_is_switch || places.sm_port.IsNone() || snapshot.port(places.sm_port) == nullptr)
+  if (!peer_is_switch || sm_port.IsNone() || snapshot.port(sm_port) == nullptr)
     return {HeldPortOf(port, snapshot)};
-  if (IsReachableWithout(port, port.node, places)) return {HeldPortOf(port, snapshot)};
+  if (IsReachableWithout(port, port.node, snapshot, sm_port)) return {HeldPortOf(port, snapshot)};
   return {HeldPortOf(snapshot.port(port)->peer, snapshot)};
 }
 
@@ -103,13 +102,16 @@ class Resolver {
  private:
   using Address = fabric::NameTable::Address;
 
+  fabric::NameTable Names() const { return {snapshot_, places_.names, places_.lids}; }
+
   std::string NameOf(const Node& node) const {
+    const fabric::NodeNameMap* names = places_.names.map();
     const fabric::Host* host = places_.hosts.HostOf(node.index);
-    if (host != nullptr && (places_.names == nullptr || places_.names->Find(node.guid()).empty()))
+    if (host != nullptr && (names == nullptr || names->Find(node.guid()).empty()))
       for (const fabric::HostPort& port : host->ports)
         if (port.port.node == node.index && !port.device.empty())
           return fmt::format("{}/{}", host->name, port.device);
-    return fabric::DisplayName(node, places_.names);
+    return fabric::DisplayName(node, names);
   }
 
   // A node, with or without a port.
@@ -117,23 +119,17 @@ class Resolver {
     if (text.starts_with("lid:")) return FindByLid(text.substr(4));
     const absl::StatusOr<Address> device = FindByDevice(text);
     if (device.ok() || !absl::IsNotFound(device.status())) return device;
-    const fabric::NameTable table(snapshot_, places_.names, places_.lids);
-    absl::StatusOr<Address> found = table.Resolve(text);
+    absl::StatusOr<Address> found = Names().Resolve(text);
     // Of a host that is there, what it has not says more than that there is no such node.
     const bool has_host = places_.hosts.Find(text.substr(0, text.find('/'))) != nullptr;
     return !found.ok() && absl::IsNotFound(found.status()) && has_host ? device : found;
   }
 
   absl::StatusOr<Address> FindByLid(std::string_view text) const {
-    const bool hex = text.starts_with("0x") || text.starts_with("0X");
-    uint16_t lid = 0;
-    const char* begin = text.data() + (hex ? 2 : 0);
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(begin, end, lid, hex ? 16 : 10);
-    if (error != std::errc() || stop != end || lid == 0 || lid > kMaxUnicastLid.value())
+    const uint16_t lid = ParseDecimalOrHex<uint16_t>(text).value_or(0);
+    if (lid == 0 || lid > kMaxUnicastLid.value())
       return InvalidArgument("\"{}\" is no unicast LID", text);
-    const fabric::NameTable table(snapshot_, places_.names, places_.lids);
-    const absl::StatusOr<Address> found = table.Resolve(std::to_string(lid));
+    const absl::StatusOr<Address> found = Names().Resolve(std::to_string(lid));
     // Nodes may be named by numbers.
     if (!found.ok() || !found->has_port) return NotFound("no port has LID {}", lid);
     return found;
@@ -148,12 +144,9 @@ class Resolver {
     std::string_view device = text.substr(slash + 1);
     std::optional<PortNum> port;
     if (const size_t second = device.find('/'); second != std::string_view::npos) {
-      uint8_t number = 0;
-      const char* end = device.data() + device.size();
-      const auto [stop, error] = std::from_chars(device.data() + second + 1, end, number);
-      if (error != std::errc() || stop != end)
-        return InvalidArgument("\"{}\" is no port number", device.substr(second + 1));
-      port = PortNum(number);
+      const auto number = ParseNumber<uint8_t>(device.substr(second + 1));
+      if (!number) return InvalidArgument("\"{}\" is no port number", device.substr(second + 1));
+      port = PortNum(*number);
       device = device.substr(0, second);
     }
     for (const fabric::HostPort& own : host->ports)
@@ -238,7 +231,7 @@ class Resolver {
   absl::StatusOr<HoldTarget> ResolvePort(std::string_view text) const {
     const absl::StatusOr<PortRef> port = OnePort(text);
     if (!port.ok()) return port.status();
-    HoldTarget target = TargetOfPort(*port, snapshot_, places_.names, places_.sm_port);
+    HoldTarget target = TargetOfPort(*port, snapshot_, places_.names.map(), places_.sm_port);
     target.name = fmt::format("{}/{}", NameOf(*snapshot_.node(port->node)), port->port);
     return target;
   }
@@ -248,7 +241,7 @@ class Resolver {
     if (!port.ok()) return port.status();
     if (PeerOf(*port, snapshot_) == nullptr)
       return NotFound("{}/{} has no link", NameOf(*snapshot_.node(port->node)), port->port);
-    return TargetOfLink(*port, snapshot_, places_.names, places_.sm_port);
+    return TargetOfLink(*port, snapshot_, places_.names.map(), places_.sm_port);
   }
 
   absl::StatusOr<HoldTarget> Guess(std::string_view text) const {
@@ -276,12 +269,11 @@ HoldTarget TargetOfPort(PortRef port, const FabricSnapshot& snapshot,
                         const fabric::NodeNameMap* names, PortRef sm_port) {
   const Node* node = snapshot.node(port.node);
   FABRICD_CHECK(node != nullptr && port.port.value() < node->ports.size());
-  static const fabric::HostTable& no_hosts = *new fabric::HostTable();
   return {TargetKind::kPort,
           fabric::PortName(*node, port.port, names),
           {},
           {HeldPortOf(port, snapshot)},
-          FacingOfLink(port, {snapshot, no_hosts, names, nullptr, sm_port})};
+          FacingOfLink(port, snapshot, sm_port)};
 }
 
 HoldTarget TargetOfLink(PortRef port, const FabricSnapshot& snapshot,

@@ -21,10 +21,10 @@ namespace fabricd::policy {
 // What names are looked up in. References must live as long as the call.
 struct TargetPlaces {
   const fabric::FabricSnapshot& snapshot;
-  const fabric::HostTable& hosts;    // Of the snapshot.
-  const fabric::NodeNameMap* names;  // May be null.
-  const fabric::LidTable* lids;      // May be null: then by the LIDs that the ports report.
-  PortRef sm_port = PortRef();       // None: which end of a link stays reachable is not known.
+  const fabric::HostTable& hosts;  // Of the snapshot.
+  const fabric::NodeNames& names;  // Of its nodes.
+  const fabric::LidTable* lids;    // May be null: then by the LIDs that the ports report.
+  PortRef sm_port = PortRef();     // None: which end of a link stays reachable is not known.
 };
 
 // `text` is one name, blanks around it ignored:

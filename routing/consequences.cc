@@ -32,9 +32,9 @@ class Reach {
   const std::vector<uint32_t> pieces_;  // [switch]
 };
 
-class Judge {
+class Comparison {
  public:
-  Judge(const JudgeInput& input, const ReplanResult& result)
+  Comparison(const JudgeInput& input, const ReplanResult& result)
       : input_(input),
         before_(input.now->links),
         after_(result.after->links),
@@ -46,8 +46,8 @@ class Judge {
     FindCutOff(out);
     CountEntries(out);
     Parallel parallel(input_.options.threads);
-    out.load_before = out.load_after = Load(old_, parallel);
-    if (old_.plan != new_.plan) out.load_after = Load(new_, parallel);
+    out.busiest_before = out.busiest_after = BusiestOf(old_, parallel);
+    if (old_.plan != new_.plan) out.busiest_after = BusiestOf(new_, parallel);
   }
 
  private:
@@ -133,11 +133,15 @@ class Judge {
   }
 
   // Of what the plan was made for.
-  uint64_t Load(const RouteState& state, Parallel& parallel) const {
-    uint64_t highest = 0;
-    for (const SwitchGraph& graph : BuildGraphs(state.links.snapshot(), input_.lids))
-      highest = std::max<uint64_t>(highest, AllToAllLoad(graph, *state.plan, parallel).max);
-    return highest;
+  BusiestLink BusiestOf(const RouteState& state, Parallel& parallel) const {
+    BusiestLink busiest;
+    for (const SwitchGraph& graph : BuildGraphs(state.links.snapshot(), input_.lids)) {
+      const LinkLoad load = AllToAllLoad(graph, *state.plan, parallel);
+      const auto first = std::find(load.cable.begin(), load.cable.end(), load.max);
+      if (load.max <= busiest.load || first == load.cable.end()) continue;
+      busiest = {load.max, SendingEnd(graph, static_cast<size_t>(first - load.cable.begin()))};
+    }
+    return busiest;
   }
 
   const JudgeInput& input_;
@@ -162,10 +166,11 @@ bool IsSmCutOff(const JudgeInput& input, const Consequences& found) {
 
 }  // namespace
 
-Consequences JudgeIntent(const JudgeInput& input) {
+Consequences Judge(const JudgeInput& input) {
   Consequences found;
-  const ReplanResult result = Replan(
-      {input.snapshot, input.lids, input.intent, input.options, input.now, ReplanGoal::kWhole});
+  const ReplanResult result =
+      Replan({input.snapshot, input.lids, input.intent, input.options, input.now, input.goal});
+  found.steps = result.steps;
   found.needed_links = result.needed_links;
   found.needed_switches = result.needed_switches;
   if (!result.after) {
@@ -173,9 +178,11 @@ Consequences JudgeIntent(const JudgeInput& input) {
     for (const ChainStep& step : result.steps)
       found.why_not +=
           fmt::format("{}{}: {}", found.why_not.empty() ? "" : "; ", step.engine, step.reason);
-  } else if (input.now) {
-    Judge(input, result).Run(found);
+    found.sm_cut_off = IsSmCutOff(input, found);
+    return found;
   }
+  found.engine = result.after->plan->engine;
+  if (input.now) Comparison(input, result).Run(found);
   found.sm_cut_off = IsSmCutOff(input, found);
   return found;
 }

@@ -285,4 +285,14 @@ LinkLoad AllToAllLoad(const SwitchGraph& graph, const std::vector<const Row*>& r
   return load;
 }
 
+PortRef SendingEnd(const SwitchGraph& graph, size_t cable) {
+  const auto after = std::upper_bound(
+      graph.neighbors.begin(), graph.neighbors.end(), cable,
+      [](size_t number, const Neighbor& neighbor) { return number < neighbor.first_cable; });
+  const auto owner = std::upper_bound(graph.neighbor_begin.begin(), graph.neighbor_begin.end(),
+                                      static_cast<uint32_t>(after - graph.neighbors.begin() - 1));
+  return {graph.node[static_cast<size_t>(owner - graph.neighbor_begin.begin() - 1)],
+          PortNum(graph.cables[cable].port)};
+}
+
 }  // namespace fabricd::routing

@@ -29,6 +29,9 @@ struct LinkLoad {
   uint32_t walked_destinations = 0;
 };
 
+// The port that sends over SwitchGraph::cables[cable].
+PortRef SendingEnd(const SwitchGraph& graph, size_t cable);
+
 // The same for any thread count. Nothing is assumed of the plan but that its rows belong to the
 // graph's switches; a null row serves nothing.
 LinkLoad AllToAllLoad(const SwitchGraph& graph, const RoutingPlan& plan, Parallel& parallel);

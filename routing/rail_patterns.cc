@@ -7,51 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include <absl/container/flat_hash_map.h>
-
 #include "routing/levels.h"
+#include "routing/rail_ends.h"
 
 namespace fabricd::routing {
 namespace {
-
-using HostSet = std::vector<uint32_t>;  // By rank; indices into RailedHosts::ports.
-
-// The host ports of this piece of the fabric, by host and rail.
-class RailEnds {
- public:
-  RailEnds(const SwitchGraph& graph, const RailedHosts& rails)
-      : rails_(rails.rails), ends_(rails.ports.size() * rails.rails, kNone) {
-    absl::flat_hash_map<PortRef, uint32_t> end_of;
-    for (uint32_t e = 0; e < graph.ends.size(); ++e) end_of.emplace(graph.ends[e].owner, e);
-    for (size_t host = 0; host < rails.ports.size(); ++host)
-      for (uint32_t rail = 0; rail < rails_; ++rail)
-        if (const auto end = end_of.find(rails.ports[host][rail]); end != end_of.end())
-          ends_[host * rails_ + rail] = end->second;
-  }
-
-  // Adds the flow on each rail on which both hosts have a port.
-  void AddFlows(uint32_t from, uint32_t to, Flows& flows) const {
-    for (uint32_t rail = 0; rail < rails_; ++rail)
-      if (Has(from, rail) && Has(to, rail)) flows.push_back({At(from, rail), At(to, rail)});
-  }
-  void AddRing(const HostSet& hosts, uint32_t rail, Flows& flows) const {
-    Flows ring;
-    for (uint32_t host : hosts)
-      if (Has(host, rail)) ring.push_back({At(host, rail), 0});
-    for (size_t i = 0; i < ring.size(); ++i) ring[i].to = ring[(i + 1) % ring.size()].from;
-    if (ring.size() > 1) flows.insert(flows.end(), ring.begin(), ring.end());
-  }
-  uint32_t rails() const { return rails_; }
-
-  static constexpr uint32_t kNone = 0xFFFFFFFF;
-
- private:
-  bool Has(uint32_t host, uint32_t rail) const { return At(host, rail) != kNone; }
-  uint32_t At(uint32_t host, uint32_t rail) const { return ends_[host * rails_ + rail]; }
-
-  const uint32_t rails_;
-  std::vector<uint32_t> ends_;  // [host * rails + rail]
-};
 
 HostSet Range(uint32_t from, uint32_t count) {
   HostSet hosts(count);
@@ -136,13 +96,12 @@ Congestion MeasureExchanges(const PathWalker& walker, const RailEnds& ends,
   Congestion result = MeasureFamily(
       walker, exchanges.size(),
       [&](size_t i) {
-        const HostSet& hosts = sets[exchanges[i].set];
+        const auto [set, number] = exchanges[i];
         Flows flows;
-        for (size_t rank = 0; rank < hosts.size(); ++rank) {
-          const size_t to =
-              shift ? (rank + exchanges[i].number) % hosts.size() : rank ^ exchanges[i].number;
-          if (to < hosts.size()) ends.AddFlows(hosts[rank], hosts[to], flows);
-        }
+        if (shift)
+          ends.AddShift(sets[set], number, std::nullopt, flows);
+        else
+          ends.AddDoubling(sets[set], number, std::nullopt, flows);
         return flows;
       },
       parallel);

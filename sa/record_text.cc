@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "mad/wire/sa_components.h"
 
 namespace fabricd::sa {
@@ -85,17 +85,6 @@ std::string Lower(std::string_view text) {
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return lower;
-}
-
-// In decimal, or hexadecimal behind 0x. Nullopt: no number, or not of 64 bits.
-std::optional<uint64_t> NumberIn(std::string_view text) {
-  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-  if (is_hex) text.remove_prefix(2);
-  uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 const RecordType& TypeOf(SaAttribute attribute) {
@@ -213,7 +202,7 @@ std::optional<size_t> FindField(SaAttribute type, std::string_view name) {
 }
 
 bool MeansTheSame(std::string_view one, std::string_view other) {
-  const auto a = NumberIn(one), b = NumberIn(other);
+  const auto a = ParseDecimalOrHex<uint64_t>(one), b = ParseDecimalOrHex<uint64_t>(other);
   return a && b ? *a == *b : Lower(one) == Lower(other);
 }
 

@@ -2,9 +2,9 @@
 #include "sim/sim_fabric.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/check.h"
+#include "common/number_text.h"
 #include "common/status.h"
 #include "mad/wire/mad_header.h"
 
@@ -79,11 +79,8 @@ std::optional<Guid> ParseGuid(const std::string& text) {
   } else if (text.size() != 16) {
     return std::nullopt;
   }
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + at, end, value, 16);
-  if (error != std::errc() || stop != end || at == text.size()) return std::nullopt;
-  return Guid(value);
+  const auto value = ParseNumber<uint64_t>(std::string_view(text).substr(at), 16);
+  return value ? std::optional(Guid(*value)) : std::nullopt;
 }
 
 }  // namespace
@@ -164,13 +161,8 @@ absl::StatusOr<PortRef> SimFabric::FindHostPort(const std::string& name) const {
   std::optional<uint8_t> number;
   const size_t slash = name.rfind('/');
   if (!node.ok() && slash != std::string::npos) {
-    uint8_t parsed = 0;
-    const char* end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + slash + 1, end, parsed);
-    if (error == std::errc() && stop == end) {
-      number = parsed;
-      node = FindNode(name.substr(0, slash));
-    }
+    number = ParseNumber<uint8_t>(std::string_view(name).substr(slash + 1));
+    if (number) node = FindNode(name.substr(0, slash));
   }
   if (!node.ok()) return node.status();
   const SimDevice& found = Device(*node);

@@ -2,7 +2,6 @@
 #include "store/guid2lid.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,6 +9,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "common/number_text.h"
 
 namespace fabricd::store {
 namespace {
@@ -35,24 +36,13 @@ void ForEachLine(std::string_view text, Use use) {
   }
 }
 
-// OpenSM reads its cache with strtoull(…, 0): hexadecimal with 0x, else decimal.
-std::optional<uint64_t> ParseNumber(std::string_view word, uint64_t max) {
-  const bool hex = word.substr(0, 2) == "0x" || word.substr(0, 2) == "0X";
-  if (hex) word.remove_prefix(2);
-  uint64_t value = 0;
-  const char* end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value, hex ? 16 : 10);
-  if (error != std::errc() || stop != end || value > max) return std::nullopt;
-  return value;
-}
-
 // The record of one line; else what is wrong with it.
 std::string ParseLidLine(const std::vector<std::string_view>& words, LidRecord& record) {
   if (words.size() != 3)
     return fmt::format("expected GUID, LID and LID, got {} words", words.size());
-  const std::optional<uint64_t> guid = ParseNumber(words[0], UINT64_MAX);
-  const std::optional<uint64_t> first = ParseNumber(words[1], UINT16_MAX);
-  const std::optional<uint64_t> last = ParseNumber(words[2], UINT16_MAX);
+  const std::optional<uint64_t> guid = ParseDecimalOrHex<uint64_t>(words[0]);
+  const std::optional<uint16_t> first = ParseDecimalOrHex<uint16_t>(words[1]);
+  const std::optional<uint16_t> last = ParseDecimalOrHex<uint16_t>(words[2]);
   if (!guid || *guid == 0) return fmt::format("'{}' is no GUID", words[0]);
   if (!first) return fmt::format("'{}' is no LID", words[1]);
   if (!last) return fmt::format("'{}' is no LID", words[2]);
@@ -61,7 +51,7 @@ std::string ParseLidLine(const std::vector<std::string_view>& words, LidRecord& 
   if (*first + (1u << lmc) - 1 != *last) {
     return fmt::format("LIDs {}-{} are no 2^LMC LIDs", *first, *last);
   }
-  record = LidRecord{Guid(*guid), Lid(static_cast<uint16_t>(*first)), lmc, 0};
+  record = LidRecord{Guid(*guid), Lid(*first), lmc, 0};
   std::vector<LidRecord> alone = {record};
   const absl::Status status = CheckLids(alone);
   return status.ok() ? "" : std::string(status.message().data(), status.message().size());
@@ -116,9 +106,9 @@ Guid2MKey ParseGuid2MKey(const std::string& text) {
   std::map<Guid, int> lines;
   ForEachLine(text, [&](int line, const std::vector<std::string_view>& words) {
     std::string problem;
-    const std::optional<uint64_t> guid = ParseNumber(words[0], UINT64_MAX);
+    const std::optional<uint64_t> guid = ParseDecimalOrHex<uint64_t>(words[0]);
     const std::optional<uint64_t> key =
-        words.size() == 2 ? ParseNumber(words[1], UINT64_MAX) : std::nullopt;
+        words.size() == 2 ? ParseDecimalOrHex<uint64_t>(words[1]) : std::nullopt;
     if (words.size() != 2) {
       problem = fmt::format("expected GUID and M_Key, got {} words", words.size());
     } else if (!guid || *guid == 0) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "common/number_text.h"
 #include "store/sqlite_statement.h"
 
 namespace fabricd::store {
@@ -52,7 +53,7 @@ EventRecord EventOf(const Statement& row) {
   record.event.severity = static_cast<fabric::Severity>(
       std::clamp<int64_t>(row.Number(3), 0, static_cast<int64_t>(fabric::Severity::kError)));
   record.event.subject = row.Text(4);
-  record.event.node = Guid(std::strtoull(row.Text(5).c_str(), nullptr, 16));
+  record.event.node = Guid(ParseHex(row.Text(5)).value_or(0));
   record.event.port = PortNum(static_cast<uint8_t>(row.Number(6)));
   record.event.message = row.Text(7);
   return record;

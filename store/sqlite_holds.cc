@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sqlite_holds.h"
 
-#include <charconv>
 #include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "common/number_text.h"
 #include "store/sqlite_statement.h"
 
 namespace fabricd::store {
@@ -28,22 +28,17 @@ std::string TextOf(const std::vector<HeldPort>& ports) {
 }
 
 bool ParseGuid(std::string_view text, Guid& guid) {
-  uint64_t value = 0;
-  if (!text.starts_with("0x")) return false;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + 2, end, value, 16);
-  guid = Guid(value);
-  return error == std::errc() && stop == end;
+  const auto value = HasHexPrefix(text) ? ParseHex(text) : std::nullopt;
+  guid = Guid(value.value_or(0));
+  return value.has_value();
 }
 
 bool ParsePort(std::string_view text, HeldPort& port) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos || !ParseGuid(text.substr(0, slash), port.node)) return false;
-  uint8_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, number);
-  port.port = PortNum(number);
-  return error == std::errc() && stop == end;
+  const auto number = ParseNumber<uint8_t>(text.substr(slash + 1));
+  port.port = PortNum(number.value_or(0));
+  return number.has_value();
 }
 
 template <typename T>

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include <sqlite3.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "store/sqlite_events.h"
 #include "store/sqlite_holds.h"
@@ -295,17 +295,13 @@ class SqliteStore final : public Store {
 
   absl::StatusOr<LidRecord> RecordOf(const Statement& row) const {
     const std::string text = row.Text(0);
-    uint64_t guid = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = text.size() == 18 && text[0] == '0' && text[1] == 'x'
-                                   ? std::from_chars(text.data() + 2, end, guid, 16)
-                                   : std::from_chars_result{end, std::errc::invalid_argument};
+    const auto guid = text.size() == 18 && HasHexPrefix(text) ? ParseHex(text) : std::nullopt;
     const int64_t lid = row.Number(1), lmc = row.Number(2);
-    if (error != std::errc() || stop != end || lid < 0 || lid > 0xFFFF || lmc < 0 || lmc > 7) {
+    if (!guid || lid < 0 || lid > 0xFFFF || lmc < 0 || lmc > 7) {
       return MakeStatus(absl::StatusCode::kDataLoss,
                         "{}: lids: port_guid '{}', base_lid {}, lmc {}", path_, text, lid, lmc);
     }
-    return LidRecord{Guid(guid), Lid(static_cast<uint16_t>(lid)), static_cast<uint8_t>(lmc),
+    return LidRecord{Guid(*guid), Lid(static_cast<uint16_t>(lid)), static_cast<uint8_t>(lmc),
                      row.Number(3)};
   }
 

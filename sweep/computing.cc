@@ -58,8 +58,8 @@ TablesOrdered CarryOut(const OrderTables& task) {
 }
 
 IntentJudged CarryOut(const JudgeIntent& task) {
-  return {task.id, routing::JudgeIntent({*task.snapshot, *task.lids, task.options, task.now,
-                                         task.intent, task.sm_port})};
+  return {task.id, routing::Judge({*task.snapshot, *task.lids, task.options, task.now, task.intent,
+                                   task.sm_port})};
 }
 
 }  // namespace fabricd::sweep

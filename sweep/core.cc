@@ -868,6 +868,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   if (port_tables_ == nullptr || phase_ == Phase::kIdle)
     port_tables_ = devices_.PortTables(*snapshot_);
   view->tables = port_tables_;
+  view->routing = options_.routing;
   view->isolated = remediation_.intent().isolated;
   view->phase = phase_;
   view->subnet_up = subnet_up_;

@@ -95,6 +95,7 @@ struct FabricView {
   std::shared_ptr<const fabric::MulticastGroups> groups;
   std::shared_ptr<const routing::MulticastPlan> multicast;
   std::vector<routing::ChainStep> chain;  // How the plan's engine was chosen.
+  routing::RoutingOptions routing;        // By which plans are made.
   // End ports that holds cut off. Sorted.
   std::vector<PortRef> isolated;
   // What partition and lane tables were last read to hold. Null before the first sweep has ended.

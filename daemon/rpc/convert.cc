@@ -107,9 +107,9 @@ void FillCounts(const ReadModel& model, pb::GetSmResponse* out) {
   out->set_nodes(Count(snapshot.node_count()));
   out->set_switches(Count(snapshot.switch_count()));
   out->set_hosts(Count(model.hosts->hosts().size()));
-  out->set_links(Count(model.index->links.size()));
-  out->set_links_degraded(model.index->links_degraded_total);
-  out->set_ports_active(model.index->ports_active);
+  out->set_links(model.links->links());
+  out->set_links_degraded(model.links->degraded());
+  out->set_ports_active(model.links->ports_active());
   out->set_end_ports(Count(model.view->lids->port_count()));
 }
 
@@ -169,7 +169,7 @@ void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
   }
   if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(Utf8(host->name));
   if (node.switch_info) FillSwitch(*node.switch_info, out->mutable_switch_details());
-  out->set_links_degraded(model.index->links_degraded[node.index.value()]);
+  out->set_links_degraded(model.links->of(node.index).degraded);
   AddKinds(model.policy->OnNode(node.guid()), out->mutable_held());
   out->set_role(model.places->role(node));
   out->set_tier(model.places->tier(node.index));

@@ -77,7 +77,7 @@ std::string NodeNameOf(const ReadModel& model, const sa::SaView& view, Gid gid) 
   if (number == sa::EndPorts::kNone) return "";
   const NodeIndex node = view.ends()[number].ref.node;
   // The view may be older than the names.
-  return node.value() < model.index->names.size() ? model.name(node) : "";
+  return node.value() < model.names->names.size() ? model.name(node) : "";
 }
 
 void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Group& group, bool with_tree,

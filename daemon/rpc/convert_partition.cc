@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "common/gid_text.h"
+#include "common/number_text.h"
 #include "common/p_key.h"
 #include "daemon/rpc/status.h"
 #include "fabric/rate.h"
@@ -53,16 +53,6 @@ absl::StatusOr<policy::GroupTraits> ReadTraits(const pb::GroupTraits& from) {
   traits.traffic_class = static_cast<uint8_t>(from.traffic_class());
   traits.flow_label = from.flow_label();
   return traits;
-}
-
-// C notation, or 0x and up to 16 digits; nullopt: no number.
-std::optional<uint64_t> NumberIn(std::string_view text) {
-  const bool hex = text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X";
-  if (hex) text.remove_prefix(2);
-  uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, number, hex ? 16 : 10);
-  return fault == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 // The GUIDs of all end ports of a host or node, or of one port.
@@ -178,8 +168,8 @@ void ToProto(const KeyHolders& holders, const ReadModel& model, const policy::Pa
     added->set_membership(static_cast<pb::Membership>(member.membership));
     if (!member.guid) continue;
     if (const PortRef port = model.snapshot().FindPort(member.guid); !port.IsNone())
-      added->set_port_name(
-          fabric::PortName(*model.snapshot().node(port.node), port.port, model.name_map));
+      added->set_port_name(fabric::PortName(*model.snapshot().node(port.node), port.port,
+                                            model.names->by_name.map()));
     added->set_confirmed(holders.Confirms(member, partition.number));
   }
 }
@@ -196,7 +186,7 @@ absl::StatusOr<uint16_t> NumberOf(const policy::Partitions& partitions, const st
     return BadField("partition",
                     fmt::format("\"{}\" is the name of {}", text, fmt::join(candidates, ", ")));
   if (found != 0) return found;
-  const auto number = NumberIn(text);
+  const auto number = ParseDecimalOrHex<uint64_t>(text);
   if (!number || *number > 0xFFFF) return NoSuch("partition", text);
   return static_cast<uint16_t>(*number & kPartitionBits);
 }

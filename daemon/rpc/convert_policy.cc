@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/event_log.h"
 #include "daemon/rpc/convert.h"
+#include "daemon/rpc/status.h"
+#include "policy/target.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -49,6 +52,10 @@ pb::ConditionMode ModeOf(policy::ConditionMode mode) {
     case policy::ConditionMode::kEnforce: return pb::CONDITION_MODE_ENFORCE;
   }
   return pb::CONDITION_MODE_UNSPECIFIED;
+}
+
+std::string KindWord(std::optional<policy::TargetKind> kind) {
+  return kind ? std::string(policy::TargetKindName(*kind)) : "target";
 }
 
 }  // namespace
@@ -135,8 +142,15 @@ void ToProto(const ReadModel& model, const routing::Consequences& consequences,
   out->set_destinations_moved(consequences.destinations_moved);
   out->set_switches_written(consequences.switches_written);
   out->set_blocks_written(consequences.blocks_written);
-  out->set_load_before(Count(consequences.load_before));
-  out->set_load_after(Count(consequences.load_after));
+  out->set_load_before(Count(consequences.busiest_before.load));
+  out->set_load_after(Count(consequences.busiest_after.load));
+  const auto name = [&](const routing::BusiestLink& busiest, auto&& add) {
+    if (busiest.load > 0 && model.snapshot().port(busiest.port))
+      ToProto(model, busiest.port, add());
+  };
+  name(consequences.busiest_before, [&] { return out->mutable_busiest_before(); });
+  name(consequences.busiest_after, [&] { return out->mutable_busiest_after(); });
+  out->set_engine(consequences.engine);
   for (const PortRef port : consequences.needed_links) {
     if (model.snapshot().port(port)) ToProto(model, port, out->add_needed());
   }
@@ -167,6 +181,18 @@ void ToProto(const ReadModel& model, const policy::DampedLink& link, pb::DampedL
   if (link.release != kNever) *out->mutable_release() = Time(daemon::ToWallMs(link.release));
   out->set_reason(Utf8(link.reason));
   *out->mutable_at() = Time(daemon::ToWallMs(link.at));
+}
+
+absl::StatusOr<policy::HoldTarget> ResolveTarget(const ReadModel& model, const std::string& text,
+                                                 std::optional<policy::TargetKind> kind) {
+  const sweep::FabricView& view = *model.view;
+  const fabric::LidTable* lids = view.lids->port_count() > 0 ? view.lids.get() : nullptr;
+  auto target = policy::ResolveTarget(
+      kind, text, {*view.snapshot, *model.hosts, model.names->by_name, lids, view.sm.port});
+  if (target.ok()) return target;
+  if (target.status().code() == absl::StatusCode::kNotFound)
+    return NoSuch(KindWord(kind), text, Message(target.status()));
+  return BadField("target", Message(target.status()), "INVALID_TARGET");
 }
 
 }  // namespace fabricd::rpc

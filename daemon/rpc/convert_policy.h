@@ -19,6 +19,10 @@ pb::HoldKind KindOf(policy::HoldKind kind);
 std::optional<policy::HoldKind> KindOf(pb::HoldKind kind);
 std::optional<policy::TargetKind> KindOf(pb::TargetKind kind);
 
+// What an operator names, as policy/target.h reads it. Errors carry their ErrorInfo.
+absl::StatusOr<policy::HoldTarget> ResolveTarget(const ReadModel& model, const std::string& text,
+                                                 std::optional<policy::TargetKind> kind);
+
 // The kinds of these holds, each once.
 void AddKinds(const PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out);
 

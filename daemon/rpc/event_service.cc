@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "common/utf8.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/reactors.h"
+#include "daemon/rpc/watch_stream.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -158,87 +157,39 @@ struct EventFilter {
   }
 };
 
-// One watcher: a place in the log's ring, and at most one batch and one message being written.
-class EventStream final : public EventLog::Watcher {
+// A place in the log's ring, and at most one batch of it.
+class EventStream final : public WatchStream<pb::WatchEventsResponse> {
  public:
-  using Response = pb::WatchEventsResponse;
-
-  class Reactor final : public grpc::ServerWriteReactor<Response> {
-   public:
-    explicit Reactor(std::shared_ptr<EventStream> stream) : stream_(std::move(stream)) {}
-    void OnWriteDone(bool ok) override { stream_->OnWritten(ok); }
-    void OnCancel() override { stream_->End(grpc::Status::CANCELLED); }
-    void OnDone() override { delete this; }
-
-   private:
-    const std::shared_ptr<EventStream> stream_;
-  };
-
   EventStream(const EventLog& log, EventFilter filter, uint64_t after)
       : log_(log), filter_(std::move(filter)), seen_(after) {}
 
-  void Start(Reactor* reactor) {
-    std::lock_guard lock(mutex_);
-    reactor_ = reactor;
-    WriteNext();
-  }
-  void OnEvents(bool beat) override {
-    std::lock_guard lock(mutex_);
-    beat_due_ |= beat;
-    if (!writing_) WriteNext();
-  }
-  void OnWritten(bool ok) {
-    std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (!ok) return Finish(grpc::Status::CANCELLED);
-    WriteNext();
-  }
-  void End(const grpc::Status& status) {
-    std::lock_guard lock(mutex_);
-    Finish(status);
-  }
-
  private:
-  void Finish(const grpc::Status& status) {
-    if (reactor_) std::exchange(reactor_, nullptr)->Finish(status);
-  }
-
-  // REQUIRES: nothing is being written.
-  void WriteNext() {
-    if (!reactor_) return;
+  absl::StatusOr<bool> Next(bool beat, pb::WatchEventsResponse* out) override {
     while (batch_.empty()) {
       auto more = log_.After(seen_, kWatchBatch);
       if (!more.ok()) {
-        return Finish(ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "SLOW_WATCHER",
-                                       "this watcher has fallen too far behind")));
+        return MakeError(absl::StatusCode::kResourceExhausted, "SLOW_WATCHER",
+                         "this watcher has fallen too far behind");
       }
-      if (more->empty()) return WriteQuiet();
+      if (more->empty()) return Quiet(beat, out);
       batch_.assign(more->begin(), more->end());
-      while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
+      DropOthers();
     }
-    message_.Clear();
-    ToProto(log_, *batch_.front(), message_.mutable_event());
+    ToProto(log_, *batch_.front(), out->mutable_event());
     PopFront();
-    while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
-    Write();
+    DropOthers();
+    return true;
   }
   // All is sent: says so once, and later that the stream lives.
-  void WriteQuiet() {
-    message_.Clear();
-    if (!synced_) {
-      synced_ = true;
-      message_.mutable_synced()->set_resource_version(log_.VersionOf(seen_));
-    } else if (beat_due_) {
-      message_.mutable_bookmark()->set_resource_version(log_.VersionOf(seen_));
-    } else {
-      return;
-    }
-    Write();
+  bool Quiet(bool beat, pb::WatchEventsResponse* out) {
+    if (!synced_)
+      out->mutable_synced()->set_resource_version(log_.VersionOf(seen_));
+    else if (beat)
+      out->mutable_bookmark()->set_resource_version(log_.VersionOf(seen_));
+    return !std::exchange(synced_, true) || beat;
   }
-  void Write() {
-    beat_due_ = false;
-    writing_ = true;
-    reactor_->StartWrite(&message_);
+  void DropOthers() {
+    while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
   }
   void PopFront() {
     seen_ = batch_.front()->number;
@@ -247,19 +198,9 @@ class EventStream final : public EventLog::Watcher {
 
   const EventLog& log_;
   const EventFilter filter_;
-  std::mutex mutex_;
-  Reactor* reactor_ = nullptr;  // Null before Start() and once finished.
-  uint64_t seen_;               // Number of the last event sent or left out.
+  uint64_t seen_;  // Number of the last event sent or left out.
   std::deque<EventLog::Record> batch_;
-  bool writing_ = false, synced_ = false, beat_due_ = false;
-  Response message_;
-};
-
-// A call that fails before anything is sent.
-class FailedStream final : public grpc::ServerWriteReactor<pb::WatchEventsResponse> {
- public:
-  explicit FailedStream(const absl::Status& status) { Finish(ToGrpc(status)); }
-  void OnDone() override { delete this; }
+  bool synced_ = false;
 };
 
 }  // namespace
@@ -293,22 +234,20 @@ grpc::ServerUnaryReactor* EventService::ListEvents(grpc::CallbackServerContext*,
 }
 
 grpc::ServerWriteReactor<pb::WatchEventsResponse>* EventService::WatchEvents(
-    grpc::CallbackServerContext*, const pb::WatchEventsRequest* request) {
-  auto nodes = NodesOf(models_, request->nodes());
-  if (!nodes.ok()) return new FailedStream(nodes.status());
-  const auto after = log_.BeginAt(request->resource_version());
-  if (!after.ok()) return new FailedStream(TooOld(log_, after.status()));
-  EventFilter filter{{request->types().begin(), request->types().end()},
+    grpc::CallbackServerContext* context, const pb::WatchEventsRequest* request) {
+  return EventStream::Start(context, hub_, MakeStream(*request));
+}
+
+absl::StatusOr<std::shared_ptr<WatchStream<pb::WatchEventsResponse>>> EventService::MakeStream(
+    const pb::WatchEventsRequest& request) {
+  auto nodes = NodesOf(models_, request.nodes());
+  if (!nodes.ok()) return nodes.status();
+  const auto after = log_.BeginAt(request.resource_version());
+  if (!after.ok()) return TooOld(log_, after.status());
+  EventFilter filter{{request.types().begin(), request.types().end()},
                      *std::move(nodes),
-                     SeverityOf(request->min_severity())};
-  const auto stream = std::make_shared<EventStream>(log_, std::move(filter), *after);
-  if (!log_.AddWatcher(stream)) {
-    return new FailedStream(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_WATCHERS",
-                                      "too many clients watch events"));
-  }
-  auto* reactor = new EventStream::Reactor(stream);
-  stream->Start(reactor);
-  return reactor;
+                     SeverityOf(request.min_severity())};
+  return std::make_shared<EventStream>(log_, std::move(filter), *after);
 }
 
 }  // namespace fabricd::rpc

@@ -4,13 +4,15 @@
 
 #include "daemon/event_log.h"
 #include "daemon/rpc/read_model.h"
+#include "daemon/rpc/watch_stream.h"
 #include "fabric/v1/event_service.grpc.pb.h"
 
 namespace fabricd::rpc {
 
 class EventService final : public ::fabric::v1::EventService::CallbackService {
  public:
-  EventService(Models& models, daemon::EventLog& log) : models_(models), log_(log) {}
+  EventService(Models& models, daemon::EventLog& log, WatchHub& hub)
+      : models_(models), log_(log), hub_(hub) {}
 
   grpc::ServerUnaryReactor* ListEvents(grpc::CallbackServerContext* context,
                                        const ::fabric::v1::ListEventsRequest* request,
@@ -20,8 +22,12 @@ class EventService final : public ::fabric::v1::EventService::CallbackService {
       const ::fabric::v1::WatchEventsRequest* request) override;
 
  private:
+  absl::StatusOr<std::shared_ptr<WatchStream<::fabric::v1::WatchEventsResponse>>> MakeStream(
+      const ::fabric::v1::WatchEventsRequest& request);
+
   Models& models_;
   daemon::EventLog& log_;
+  WatchHub& hub_;
 };
 
 }  // namespace fabricd::rpc

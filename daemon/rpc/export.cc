@@ -52,20 +52,23 @@ class JsonExport {
     *piece += text;
   }
   void Append(std::string* piece) {
-    const FabricIndex& index = *model_->index;
+    const std::vector<NodeIndex>& nodes = model_->names->nodes;
     switch (step_) {
       case kBegin:
         *piece += fmt::format("{{\"generation\":{},", model_->view->generation.value());
         return Enter(kNodes, "\"nodes\":[", piece);
       case kNodes:
-        if (at_ == index.nodes.size()) return Enter(kHosts, "],\n\"hosts\":[", piece);
-        return AppendElement<pb::Node>(*model_->snapshot().node(index.nodes[at_]), piece);
+        if (at_ == nodes.size()) return Enter(kHosts, "],\n\"hosts\":[", piece);
+        return AppendElement<pb::Node>(*model_->snapshot().node(nodes[at_]), piece);
       case kHosts:
-        if (at_ == model_->hosts->hosts().size()) return Enter(kLinks, "],\n\"links\":[", piece);
+        if (at_ == model_->hosts->hosts().size()) {
+          model_->ForEachLink([this](const LinkEnds& link) { links_.push_back(link); });
+          return Enter(kLinks, "],\n\"links\":[", piece);
+        }
         return AppendElement<pb::Host>(model_->hosts->hosts()[at_], piece);
       case kLinks:
-        if (at_ == index.links.size()) return Enter(kEnd, "]}\n", piece);
-        return AppendElement<pb::Link>(index.links[at_], piece);
+        if (at_ == links_.size()) return Enter(kEnd, "]}\n", piece);
+        return AppendElement<pb::Link>(links_[at_], piece);
       case kEnd: return;
     }
   }
@@ -73,6 +76,7 @@ class JsonExport {
   const std::shared_ptr<const ReadModel> model_;
   Step step_ = kBegin;
   size_t at_ = 0;  // In the list of this step.
+  std::vector<LinkEnds> links_;
 };
 
 // fabric.v1.Topology in pieces of as many elements as fill one.
@@ -82,17 +86,18 @@ class MessageExport {
 
   bool Next(pb::Topology* piece) {
     const size_t before = at_;
-    const FabricIndex& index = *model_->index;
+    const std::vector<NodeIndex>& nodes = model_->names->nodes;
     const auto& hosts = model_->hosts->hosts();
-    const size_t links_begin = index.nodes.size() + hosts.size();
+    const size_t links_begin = nodes.size() + hosts.size();
+    if (at_ == 0) model_->ForEachLink([this](const LinkEnds& link) { links_.push_back(link); });
     if (at_ == 0) piece->set_generation(static_cast<uint32_t>(model_->view->generation.value()));
-    for (; at_ < links_begin + index.links.size() && at_ - before < kElements; ++at_) {
-      if (at_ < index.nodes.size())
-        ToProto(*model_, *model_->snapshot().node(index.nodes[at_]), piece->add_nodes());
+    for (; at_ < links_begin + links_.size() && at_ - before < kElements; ++at_) {
+      if (at_ < nodes.size())
+        ToProto(*model_, *model_->snapshot().node(nodes[at_]), piece->add_nodes());
       else if (at_ < links_begin)
-        ToProto(*model_, hosts[at_ - index.nodes.size()], piece->add_hosts());
+        ToProto(*model_, hosts[at_ - nodes.size()], piece->add_hosts());
       else
-        ToProto(*model_, index.links[at_ - links_begin], piece->add_links());
+        ToProto(*model_, links_[at_ - links_begin], piece->add_links());
     }
     return at_ > before;
   }
@@ -102,6 +107,7 @@ class MessageExport {
 
   const std::shared_ptr<const ReadModel> model_;
   size_t at_ = 0;  // Among nodes, then hosts, then links.
+  std::vector<LinkEnds> links_;
 };
 
 std::string LocalTime() {
@@ -121,7 +127,7 @@ std::string Ibnetdiscover(const ReadModel& model) {
     options.from_node = node->guid();
     options.from_port = model.view->sm.guid;
   }
-  options.names = model.name_map;
+  options.names = model.names->by_name.map();
   return fabric::WriteIbnetdiscover(model.snapshot(), options);
 }
 

@@ -2,13 +2,13 @@
 #include "daemon/rpc/pages.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include "common/number_text.h"
 #include "daemon/rpc/status.h"
 
 namespace fabricd::rpc {
@@ -52,9 +52,10 @@ std::string Print(const Token& token) {
 std::optional<Token> Parse(const std::string& text) {
   if (text.size() != 40) return std::nullopt;
   const auto read = [&](size_t at, size_t digits, auto& value) {
-    const char* end = text.data() + at + digits;
-    const auto result = std::from_chars(text.data() + at, end, value, 16);
-    return result.ec == std::errc() && result.ptr == end;
+    using Value = std::decay_t<decltype(value)>;
+    const auto number = ParseNumber<Value>(std::string_view(text).substr(at, digits), 16);
+    value = number.value_or(Value());
+    return number.has_value();
   };
   Token token;
   if (!read(0, 8, token.epoch) || !read(8, 16, token.generation) || !read(24, 8, token.start) ||

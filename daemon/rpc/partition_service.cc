@@ -2,11 +2,11 @@
 #include "daemon/rpc/partition_service.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/event_log.h"
@@ -30,10 +30,8 @@ std::string EtagOf(const policy::PartitionState& state) { return std::to_string(
 
 absl::StatusOr<std::optional<uint64_t>> ReadEtag(const std::string& etag) {
   if (etag.empty()) return std::nullopt;
-  uint64_t revision = 0;
-  const char* end = etag.data() + etag.size();
-  const auto [stop, fault] = std::from_chars(etag.data(), end, revision);
-  if (fault != std::errc() || stop != end) return BadField("etag", "is not one of ours");
+  const auto revision = ParseNumber<uint64_t>(etag);
+  if (!revision) return BadField("etag", "is not one of ours");
   return revision;
 }
 

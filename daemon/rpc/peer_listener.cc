@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 #include <grpcpp/security/auth_metadata_processor.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "daemon/rpc/listen.h"
 
@@ -154,15 +154,14 @@ PeerListener::User& PeerListener::UserOf(int connection) {
 std::string CallerOf(const grpc::CallbackServerContext& context) {
   const auto values = context.auth_context()->FindPropertyValues(kUserProperty);
   if (values.empty()) return {};
-  uid_t uid = 0;
-  const char* end = values[0].data() + values[0].size();
-  if (std::from_chars(values[0].data(), end, uid).ptr != end) return {};
+  const auto uid = ParseNumber<uid_t>({values[0].data(), values[0].size()});
+  if (!uid) return {};
   passwd entry{};
   passwd* found = nullptr;
   std::array<char, 4096> buffer{};
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+  if (getpwuid_r(*uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
     return found->pw_name;
-  return fmt::format("{}", uid);
+  return fmt::format("{}", *uid);
 }
 
 }  // namespace fabricd::rpc

@@ -29,6 +29,22 @@ Places::Places(const fabric::FabricSnapshot& snapshot, const fabric::HostTable& 
   FindRails(snapshot, hosts);
 }
 
+bool Places::StayPut(const fabric::FabricSnapshot& before, const fabric::FabricSnapshot& now,
+                     const routing::TreeLayout* layout) {
+  bool same = true;
+  const auto is_placed = [&](const Node& node) {
+    return node.IsSwitch() && layout && layout->RankOf(node.index) != routing::TreeLayout::kUnknown;
+  };
+  before.ForEachNotShared(now, [&](NodeIndex index) {
+    const Node* was = before.node(index);
+    const Node* is = now.node(index);
+    same = same && was && is && was->ports.size() == is->ports.size();
+    for (size_t number = 1; same && !is_placed(*is) && number < is->ports.size(); ++number)
+      same = was->ports[number].peer == is->ports[number].peer;
+  });
+  return same;
+}
+
 // Switches that neither the layout nor hosts place: one more than the first switch that reaches
 // them, lower tiers first.
 void Places::FindTiers(const fabric::FabricSnapshot& snapshot, const routing::TreeLayout* layout) {

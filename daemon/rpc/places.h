@@ -17,6 +17,11 @@ class Places {
   Places(const fabric::FabricSnapshot& snapshot, const fabric::HostTable& hosts,
          const routing::TreeLayout* layout);
 
+  // Whether what was made of `before` is as if made of `now`, by the same hosts and layout: nothing
+  // that differs is where places are read from. Costs what differs.
+  static bool StayPut(const fabric::FabricSnapshot& before, const fabric::FabricSnapshot& now,
+                      const routing::TreeLayout* layout);
+
   // As Node.role, Node.tier and Node.rail (fabric.proto); a rail of -1: none.
   const char* role(const fabric::Node& node) const;
   uint32_t tier(NodeIndex node) const { return tiers_[node.value()]; }

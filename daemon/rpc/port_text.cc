@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rpc/port_text.h"
 
-#include <charconv>
+#include "common/number_text.h"
 
 namespace fabricd::rpc {
 
@@ -14,12 +14,10 @@ std::optional<PortText> SplitPortText(const std::string& text) {
     separator = text.find_last_of("/:");
   }
   if (separator == std::string::npos || separator == 0) return std::nullopt;
-  const char* first = text.data() + separator + 1;
-  const char* last = text.data() + end;
-  uint8_t port = 0;
-  const auto result = std::from_chars(first, last, port);
-  if (result.ec != std::errc() || result.ptr != last) return std::nullopt;
-  return PortText{text.substr(0, separator), PortNum(port)};
+  const auto port =
+      ParseNumber<uint8_t>(std::string_view(text).substr(separator + 1, end - separator - 1));
+  if (!port) return std::nullopt;
+  return PortText{text.substr(0, separator), PortNum(*port)};
 }
 
 }  // namespace fabricd::rpc

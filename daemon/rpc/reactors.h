@@ -55,6 +55,11 @@ class LaterCall {
     std::lock_guard lock(mutex_);
     if (reactor_) fill(response_);
   }
+  // Answered, or the client has gone.
+  bool ended() {
+    std::lock_guard lock(mutex_);
+    return reactor_ == nullptr;
+  }
   void Fail(const absl::Status& status) {
     Answer([&](Response*) { return status; });
   }

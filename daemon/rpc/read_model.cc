@@ -2,12 +2,13 @@
 #include "daemon/rpc/read_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "daemon/rpc/port_text.h"
 #include "daemon/rpc/status.h"
@@ -18,14 +19,6 @@ namespace {
 using fabric::FabricSnapshot;
 using fabric::NameTable;
 using fabric::Node;
-
-// Node a before node b for the sake of a link's ends.
-bool IsEndA(const FabricSnapshot& snapshot, PortRef a, PortRef b) {
-  const Node& node_a = *snapshot.node(a.node);
-  const Node& node_b = *snapshot.node(b.node);
-  if (node_a.IsSwitch() != node_b.IsSwitch()) return node_a.IsSwitch();
-  return std::tuple(node_a.guid(), a.port) < std::tuple(node_b.guid(), b.port);
-}
 
 // The one node of a host; an error that says which it has, when it has several.
 absl::StatusOr<NodeIndex> OnlyNodeOf(const ReadModel& model, const fabric::Host& host) {
@@ -49,17 +42,14 @@ std::string WithSlash(const std::string& text) {
   return parts ? fmt::format("{}/{}", parts->node, parts->port) : text;
 }
 
-// The number that a LID in text is, 0 when it is not one.
-uint32_t LidValue(const std::string& text) {
-  const bool hex = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0;
-  const char* first = text.data() + (hex ? 2 : 0);
-  const char* last = text.data() + text.size();
-  uint32_t value = 0;
-  const auto result = std::from_chars(first, last, value, hex ? 16 : 10);
-  return result.ec == std::errc() && result.ptr == last ? value : 0;
-}
-
 }  // namespace
+
+bool IsEndA(const FabricSnapshot& snapshot, PortRef a, PortRef b) {
+  const Node& node_a = *snapshot.node(a.node);
+  const Node& node_b = *snapshot.node(b.node);
+  if (node_a.IsSwitch() != node_b.IsSwitch()) return node_a.IsSwitch();
+  return std::tuple(node_a.guid(), a.port) < std::tuple(node_b.guid(), b.port);
+}
 
 LinkQuality QualityOf(const FabricSnapshot& snapshot, PortRef a, PortRef b) {
   const fabric::Port& end_a = *snapshot.port(a);
@@ -83,8 +73,8 @@ LinkQuality QualityOf(const FabricSnapshot& snapshot, PortRef a, PortRef b) {
   return quality;
 }
 
-FabricIndex::FabricIndex(const FabricSnapshot& snapshot, const fabric::NodeNameMap& map)
-    : names(snapshot.node_index_end()), links_degraded(snapshot.node_index_end()) {
+NodeOrder::NodeOrder(const FabricSnapshot& snapshot, const fabric::NodeNameMap& map)
+    : by_name(snapshot, &map), names(snapshot.node_index_end()) {
   snapshot.ForEachNode([&](const Node& node) {
     names[node.index.value()] = Utf8(fabric::DisplayName(node, &map));
     nodes.push_back(node.index);
@@ -95,24 +85,53 @@ FabricIndex::FabricIndex(const FabricSnapshot& snapshot, const fabric::NodeNameM
     if (const int order = fabric::CompareNatural(name_a, name_b); order != 0) return order < 0;
     return snapshot.node(a)->guid() < snapshot.node(b)->guid();
   });
-  for (const NodeIndex index : nodes) {
-    const Node& node = *snapshot.node(index);
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      const fabric::Port& port = node.ports[number];
-      ports_active += port.known && port.info.port_state == wire::PortState::kActive;
-      const PortRef here{index, PortNum(static_cast<uint8_t>(number))};
-      if (port.peer.IsNone()) continue;
-      const bool degraded = QualityOf(snapshot, here, port.peer).degraded;
-      links_degraded[index.value()] += degraded;
-      if (!IsEndA(snapshot, here, port.peer)) continue;
-      links.push_back({here, port.peer});
-      links_degraded_total += degraded;
-    }
+}
+
+LinkCounts::LinkCounts(const FabricSnapshot& snapshot) : of_(snapshot.node_index_end()) {
+  snapshot.ForEachNode([&](const Node& node) { Count(snapshot, node.index); });
+}
+
+LinkCounts LinkCounts::Moved(const FabricSnapshot& before, const FabricSnapshot& now) const {
+  std::set<NodeIndex> touched;
+  const auto touch = [&](const Node* node) {
+    if (node == nullptr) return;
+    for (const fabric::Port& port : node->ports)
+      if (!port.peer.IsNone()) touched.insert(port.peer.node);
+  };
+  now.ForEachNotShared(before, [&](NodeIndex index) {
+    touched.insert(index);
+    touch(before.node(index));
+    touch(now.node(index));
+  });
+  LinkCounts moved = *this;
+  moved.of_.resize(now.node_index_end());
+  for (const NodeIndex index : touched) moved.Count(now, index);
+  return moved;
+}
+
+void LinkCounts::Count(const FabricSnapshot& snapshot, NodeIndex index) {
+  Of now;
+  const Node* node = snapshot.node(index);
+  for (size_t number = 1; node != nullptr && number < node->ports.size(); ++number) {
+    const fabric::Port& port = node->ports[number];
+    now.ports_active += port.known && port.info.port_state == wire::PortState::kActive;
+    const PortRef here{index, PortNum(static_cast<uint8_t>(number))};
+    if (port.peer.IsNone()) continue;
+    now.degraded += QualityOf(snapshot, here, port.peer).degraded;
+    now.as_a += IsEndA(snapshot, here, port.peer);
   }
+  Of& old = of_[index.value()];
+  links_ += now.as_a - old.as_a;
+  degraded_ends_ += now.degraded - old.degraded;
+  ports_active_ += now.ports_active - old.ports_active;
+  old = now;
 }
 
 absl::StatusOr<NameTable::Address> ReadModel::Resolve(const std::string& text) const {
-  const auto address = names->Resolve(WithSlash(text));
+  // Without an assignment of our own (standby, before the first), LIDs are what the ports say.
+  const fabric::LidTable* lids = view->lids->port_count() > 0 ? view->lids.get() : nullptr;
+  const NameTable table(snapshot(), names->by_name, lids);
+  const auto address = table.Resolve(WithSlash(text));
   if (address.ok()) return address;
   if (address.status().code() == absl::StatusCode::kInvalidArgument) {
     return BadField("name", Message(address.status()), "AMBIGUOUS_NAME");
@@ -121,7 +140,7 @@ absl::StatusOr<NameTable::Address> ReadModel::Resolve(const std::string& text) c
   if (const size_t slash = text.find('/'); slash != std::string::npos) {
     std::string spaced = WithSlash(text);
     spaced[slash] = ' ';
-    if (const auto device = names->Resolve(spaced); device.ok()) return device;
+    if (const auto device = table.Resolve(spaced); device.ok()) return device;
   }
   if (const fabric::Host* host = hosts->Find(text)) {
     const auto only = OnlyNodeOf(*this, *host);
@@ -164,7 +183,7 @@ absl::StatusOr<ReadModel::End> ReadModel::FindEnd(const std::string& text) const
     if (linked) port.port = PortNum(static_cast<uint8_t>(number));
   }
   const fabric::LidRange lids = LidsOf(port);
-  const uint32_t named = LidValue(text);
+  const uint32_t named = ParseDecimalOrHex<uint32_t>(text).value_or(0);
   const bool own = named >= lids.base.value() && named < lids.base.value() + lids.count();
   return End{port, own && named ? Lid(static_cast<uint16_t>(named)) : lids.base};
 }
@@ -182,34 +201,39 @@ Models::Models(const daemon::Backend& backend)
 std::shared_ptr<const ReadModel> Models::Current() {
   std::lock_guard lock(mutex_);
   auto view = backend_.view();
-  if (current_ && current_->view == view) return current_;
+  if (!current_ || current_->view != view) current_ = Make(std::move(view));
+  return current_;
+}
+
+std::shared_ptr<const ReadModel> Models::Make(std::shared_ptr<const sweep::FabricView> view) const {
   auto model = std::make_shared<ReadModel>();
-  model->name_map = &backend_.node_name_map();
-  const bool same_snapshot = current_ && current_->view->snapshot == view->snapshot;
-  const bool same_lids = same_snapshot && current_->view->lids == view->lids;
-  model->index = same_snapshot
-                     ? current_->index
-                     : std::make_shared<const FabricIndex>(*view->snapshot, *model->name_map);
-  // Without an assignment of our own (standby, before the first), LIDs are what the ports say.
-  const fabric::LidTable* lids = view->lids->port_count() > 0 ? view->lids.get() : nullptr;
-  model->names = same_lids
-                     ? current_->names
-                     : std::make_shared<const NameTable>(*view->snapshot, model->name_map, lids);
+  const FabricSnapshot& now = *view->snapshot;
+  const FabricSnapshot* before = current_ ? &current_->snapshot() : nullptr;
+  if (before && SameNodes(*before, now))
+    model->names = current_->names;
+  else
+    model->names = std::make_shared<const NodeOrder>(now, backend_.node_name_map());
+  if (before == &now)
+    model->links = current_->links;
+  else
+    model->links = std::make_shared<const LinkCounts>(before ? current_->links->Moved(*before, now)
+                                                             : LinkCounts(now));
   model->hosts = backend_.hosts(*view);
   const auto layout_of = [](const sweep::FabricView& of) {
     return of.plan ? of.plan->layout.get() : nullptr;
   };
-  const bool same_places = same_snapshot && current_->hosts == model->hosts &&
-                           layout_of(*current_->view) == layout_of(*view);
-  model->places = same_places ? current_->places
-                              : std::make_shared<const Places>(*view->snapshot, *model->hosts,
-                                                               layout_of(*view));
-  const bool same_policy = current_ && current_->view->policy == view->policy;
-  model->policy =
-      same_policy ? current_->policy : std::make_shared<const PolicyIndex>(view->policy);
+  const bool same_places = current_ && current_->hosts == model->hosts &&
+                           layout_of(*current_->view) == layout_of(*view) &&
+                           Places::StayPut(*before, now, layout_of(*view));
+  model->places = same_places
+                      ? current_->places
+                      : std::make_shared<const Places>(now, *model->hosts, layout_of(*view));
+  if (current_ && current_->view->policy == view->policy)
+    model->policy = current_->policy;
+  else
+    model->policy = std::make_shared<const PolicyIndex>(view->policy);
   model->view = std::move(view);
-  current_ = std::move(model);
-  return current_;
+  return model;
 }
 
 absl::StatusOr<std::shared_ptr<const ReadModel>> Models::Ready() {

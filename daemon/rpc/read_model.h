@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadModel: a published view with the names, orders and look-ups that answers need. Immutable,
-// shared between calls. Models makes them, one index per snapshot, and keeps those that page tokens
-// point to.
+// shared between calls. Models makes them, each from the one before, at the cost of what differs,
+// and keeps those that page tokens point to.
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,12 @@
 
 namespace fabricd::rpc {
 
+// End a of a switch and another node is the switch, else the lower (GUID, port).
 struct LinkEnds {
   PortRef a, b;
 };
+// REQUIRES: both ends exist in `snapshot`.
+bool IsEndA(const fabric::FabricSnapshot& snapshot, PortRef a, PortRef b);
 
 // What a link runs at and could run at.
 struct LinkQuality {
@@ -31,33 +34,66 @@ struct LinkQuality {
 // REQUIRES: both ends exist in `snapshot`.
 LinkQuality QualityOf(const fabric::FabricSnapshot& snapshot, PortRef a, PortRef b);
 
-// Of one snapshot and the node-name-map.
-struct FabricIndex {
-  FabricIndex(const fabric::FabricSnapshot& snapshot, const fabric::NodeNameMap& map);
+// Good for all snapshots with the same nodes.
+struct NodeOrder {
+  NodeOrder(const fabric::FabricSnapshot& snapshot, const fabric::NodeNameMap& map);
 
+  fabric::NodeNames by_name;
   std::vector<std::string> names;  // [NodeIndex], empty for tombstones.
   std::vector<NodeIndex> nodes;    // By name (numbers in it as numbers), then GUID.
-  // End a of a switch and another node is the switch, else the lower (GUID, port). By the place of
-  // a in `nodes`, then port number.
-  std::vector<LinkEnds> links;
-  std::vector<uint8_t> links_degraded;  // [NodeIndex]
-  uint32_t links_degraded_total = 0;
-  uint32_t ports_active = 0;  // Physical ports.
+};
+
+// What the links of a snapshot come to.
+class LinkCounts {
+ public:
+  struct Of {
+    uint8_t as_a = 0;          // Links whose end a the node is.
+    uint8_t degraded = 0;      // Its links that are.
+    uint8_t ports_active = 0;  // Physical ports.
+  };
+  explicit LinkCounts(const fabric::FabricSnapshot& snapshot);
+  // As if made of `now`, if it was made of `before`.
+  LinkCounts Moved(const fabric::FabricSnapshot& before, const fabric::FabricSnapshot& now) const;
+
+  const Of& of(NodeIndex node) const { return of_[node.value()]; }
+  uint32_t links() const { return links_; }
+  uint32_t degraded() const { return degraded_ends_ / 2; }
+  uint32_t ports_active() const { return ports_active_; }
+
+ private:
+  void Count(const fabric::FabricSnapshot& snapshot, NodeIndex node);
+
+  std::vector<Of> of_;  // [NodeIndex]
+  uint32_t links_ = 0, degraded_ends_ = 0, ports_active_ = 0;
 };
 
 struct ReadModel {
   std::shared_ptr<const sweep::FabricView> view;
-  std::shared_ptr<const FabricIndex> index;
+  std::shared_ptr<const NodeOrder> names;
+  std::shared_ptr<const LinkCounts> links;
   std::shared_ptr<const fabric::HostTable> hosts;
   std::shared_ptr<const Places> places;
-  std::shared_ptr<const fabric::NameTable> names;  // Of the view's snapshot and LIDs.
   std::shared_ptr<const PolicyIndex> policy;
-  const fabric::NodeNameMap* name_map = nullptr;
 
   const fabric::FabricSnapshot& snapshot() const { return *view->snapshot; }
-  const std::string& name(NodeIndex node) const { return index->names[node.value()]; }
+  const std::string& name(NodeIndex node) const { return names->names[node.value()]; }
   // False before the first sweep: there is nothing to answer from.
   bool ready() const { return view->sweeps_done > 0 || snapshot().node_count() > 0; }
+
+  // Calls visit(const LinkEnds&) for each link, by the place of its end a in `names->nodes`, then
+  // port number.
+  template <typename Visit>
+  void ForEachLink(Visit&& visit) const {
+    for (const NodeIndex index : names->nodes) {
+      if (links->of(index).as_a == 0) continue;
+      const fabric::Node& node = *snapshot().node(index);
+      for (size_t number = 1; number < node.ports.size(); ++number) {
+        const LinkEnds link{{index, PortNum(static_cast<uint8_t>(number))},
+                            node.ports[number].peer};
+        if (!link.b.IsNone() && IsEndA(snapshot(), link.a, link.b)) visit(link);
+      }
+    }
+  }
 
   // What operators write (topology_service.proto). Errors carry their ErrorInfo. A node may also be
   // named by one of its ports, or by a host with one HCA.
@@ -96,16 +132,17 @@ class Models {
 
  private:
   static constexpr std::chrono::seconds kKeep{60};
-  static constexpr size_t kMostKept = 8;
+  static constexpr size_t kMostKept = 32;
   struct Kept {
     std::shared_ptr<const ReadModel> model;
     std::chrono::steady_clock::time_point until;
   };
   void DropOld();
+  std::shared_ptr<const ReadModel> Make(std::shared_ptr<const sweep::FabricView> view) const;
 
   const daemon::Backend& backend_;
   const uint32_t epoch_;
-  std::mutex mutex_;  // Also held while an index is made: it is made once.
+  std::mutex mutex_;  // Also held while a model is made: it is made once.
   std::shared_ptr<const ReadModel> current_;
   std::vector<Kept> kept_;  // Oldest first.
 };

@@ -2,12 +2,12 @@
 #include "daemon/rpc/remediation_service.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include <google/protobuf/util/time_util.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 #include "daemon/event_log.h"
 #include "daemon/rpc/name_filter.h"
@@ -23,29 +23,9 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 // 0: not an id.
-uint64_t ReadId(const std::string& text) {
-  uint64_t id = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), id);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? id : 0;
-}
+uint64_t ReadId(const std::string& text) { return ParseNumber<uint64_t>(text).value_or(0); }
 
 absl::Status NoHold(const std::string& id) { return NoSuch("hold", id); }
-
-std::string KindWord(std::optional<policy::TargetKind> kind) {
-  return kind ? std::string(policy::TargetKindName(*kind)) : "target";
-}
-
-absl::StatusOr<policy::HoldTarget> Resolve(const ReadModel& model, const std::string& text,
-                                           std::optional<policy::TargetKind> kind) {
-  const sweep::FabricView& view = *model.view;
-  const fabric::LidTable* lids = view.lids->port_count() > 0 ? view.lids.get() : nullptr;
-  auto target = policy::ResolveTarget(
-      kind, text, {*view.snapshot, *model.hosts, model.name_map, lids, view.sm.port});
-  if (target.ok()) return target;
-  if (target.status().code() == absl::StatusCode::kNotFound)
-    return NoSuch(KindWord(kind), text, Message(target.status()));
-  return BadField("target", Message(target.status()), "INVALID_TARGET");
-}
 
 // What the core says to a command, as the API says it.
 absl::Status HoldError(const absl::Status& status) {
@@ -98,7 +78,7 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
     if (ttl <= 0) return BadField("ttl", "must be positive");
     hold.expires = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) + ttl;
   }
-  auto target = Resolve(model, request.target(), KindOf(request.target_kind()));
+  auto target = ResolveTarget(model, request.target(), KindOf(request.target_kind()));
   if (!target.ok()) return target.status();
   hold.target = *std::move(target);
   return command;
@@ -189,7 +169,7 @@ absl::StatusOr<HoldFilter> ReadFilter(const ReadModel& model, const pb::ListHold
   filter.names.assign(request.targets().begin(), request.targets().end());
   for (const std::string& name : filter.names) {
     // A name that leads nowhere now may still be that of a held target.
-    if (auto target = Resolve(model, name, filter.target_kind); target.ok())
+    if (auto target = ResolveTarget(model, name, filter.target_kind); target.ok())
       filter.targets.push_back(*std::move(target));
   }
   return filter;

@@ -13,6 +13,7 @@
 #include "daemon/rpc/listen.h"
 #include "daemon/rpc/partition_service.h"
 #include "daemon/rpc/peer_listener.h"
+#include "daemon/rpc/plan_service.h"
 #include "daemon/rpc/read_model.h"
 #include "daemon/rpc/remediation_service.h"
 #include "daemon/rpc/sim_service.h"
@@ -28,6 +29,7 @@ constexpr std::chrono::seconds kShutdownGrace{1};
 constexpr int kMaxRequestBytes = policy::kMaxPartitionsText + (1 << 16);
 constexpr size_t kExportQueue = 16;
 constexpr size_t kAnswerQueue = 1024;
+constexpr size_t kPlanQueue = 8;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kMinPingIntervalMs = 20'000;
 
@@ -47,17 +49,19 @@ void PrepareGrpc() {
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
       : models(backend),
-        topology(models, worker, options.version),
+        topology(models, worker, *hub, options.version),
         admin(backend, worker),
-        events(models, backend.events()),
+        events(models, backend.events(), *hub),
         remediation(backend, models, answers),
         partitions(backend, models, answers),
+        plans(models, planner),
         subnet_admin(models, backend, worker) {
+    (void)backend.events().AddWatcher(hub);
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
   std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology,    &admin,      &events,
-                                       &remediation, &partitions, &subnet_admin};
+    std::vector<grpc::Service*> all = {&topology,   &admin, &events,      &remediation,
+                                       &partitions, &plans, &subnet_admin};
     if (sim) all.push_back(sim.get());
     return all;
   }
@@ -68,6 +72,7 @@ struct Server::State {
                                       pb::EventService::service_full_name(),
                                       pb::RemediationService::service_full_name(),
                                       pb::PartitionService::service_full_name(),
+                                      pb::PlanService::service_full_name(),
                                       pb::SubnetAdminService::service_full_name()};
     if (sim) names.push_back(simpb::SimService::service_full_name());
     return names;
@@ -80,11 +85,14 @@ struct Server::State {
   Models models;
   ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
   ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
+  ExportWorker planner{kPlanQueue, [](const std::function<void()>& job) { job(); }};
+  const std::shared_ptr<WatchHub> hub = std::make_shared<WatchHub>();
   TopologyService topology;
   AdminService admin;
   EventService events;
   RemediationService remediation;
   PartitionService partitions;
+  PlanService plans;
   SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
   std::unique_ptr<PeerListener> listener;
@@ -120,6 +128,8 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Server::~Server() { Shutdown(); }
 
 void Server::SetServing(bool serving) { state_->SetServing(serving); }
+
+void Server::OnPublished() { state_->hub->OnNews(false); }
 
 void Server::Shutdown() {
   if (!state_->server) return;

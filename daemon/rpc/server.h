@@ -34,6 +34,8 @@ class Server {
 
   // Health of "" and of every service. True from the first complete sweep, or on becoming standby.
   void SetServing(bool serving);
+  // After each view that the backend has published: streams that watch it are woken. Never waits.
+  void OnPublished();
   // Refuses new calls, gives running ones a second, cuts the rest off. The sockets are removed.
   // Idempotent. The backend must still be able to complete or refuse sweeps.
   void Shutdown();

@@ -136,7 +136,7 @@ grpc::ServerUnaryReactor* TopologyService::ListNodes(Context* context,
       if (!node.ok()) return node.status();
       named.insert((*node)->index);
     }
-    for (const NodeIndex index : model.index->nodes) {
+    for (const NodeIndex index : model.names->nodes) {
       if (!named.empty() && !named.count(index)) continue;
       const fabric::Node& node = *model.snapshot().node(index);
       if (!Contains(request->types(), NodeTypeWord(node.info.node_type))) continue;
@@ -191,7 +191,7 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
     auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     const PortFilter filter{*std::move(names), *request};
-    for (const NodeIndex index : model.index->nodes) {
+    for (const NodeIndex index : model.names->nodes) {
       const fabric::Node& node = *model.snapshot().node(index);
       for (size_t number = node.IsSwitch() ? 0 : 1; number < node.ports.size(); ++number) {
         const PortRef ref{index, PortNum(static_cast<uint8_t>(number))};
@@ -227,12 +227,11 @@ grpc::ServerUnaryReactor* TopologyService::ListLinks(Context* context,
     const ReadModel& model = page->model();
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
-    for (const LinkEnds& link : model.index->links) {
-      if (!names->Passes(link.a) && !names->Passes(link.b)) continue;
-      if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded)
-        continue;
+    model.ForEachLink([&](const LinkEnds& link) {
+      if (!names->Passes(link.a) && !names->Passes(link.b)) return;
+      if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded) return;
       if (page->Take()) ToProto(model, link, response->add_links());
-    }
+    });
     page->Close(models_, response);
     return absl::OkStatus();
   });
@@ -309,6 +308,11 @@ grpc::ServerWriteReactor<pb::GetTopologyResponse>* TopologyService::GetTopology(
     return ExportTopology(*std::move(model), format);
   };
   return StreamReactor<pb::GetTopologyResponse>::Start(context, worker_, prepare);
+}
+
+grpc::ServerWriteReactor<pb::WatchTopologyResponse>* TopologyService::WatchTopology(
+    Context* context, const pb::WatchTopologyRequest* request) {
+  return TopologyStream::Start(context, hub_, MakeTopologyStream(models_, deltas_, *request));
 }
 
 }  // namespace fabricd::rpc

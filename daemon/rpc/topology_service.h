@@ -7,14 +7,15 @@
 #include "daemon/rpc/convert.h"
 #include "daemon/rpc/reactors.h"
 #include "daemon/rpc/read_model.h"
+#include "daemon/rpc/topology_watch.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 
 namespace fabricd::rpc {
 
 class TopologyService final : public pb::TopologyService::CallbackService {
  public:
-  TopologyService(Models& models, ExportWorker& worker, std::string version)
-      : models_(models), worker_(worker), version_(std::move(version)) {}
+  TopologyService(Models& models, ExportWorker& worker, WatchHub& hub, std::string version)
+      : models_(models), worker_(worker), hub_(hub), version_(std::move(version)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -30,10 +31,14 @@ class TopologyService final : public pb::TopologyService::CallbackService {
   Unary* TracePath(Context*, const pb::TracePathRequest*, pb::TracePathResponse*) override;
   grpc::ServerWriteReactor<pb::GetTopologyResponse>* GetTopology(
       Context*, const pb::GetTopologyRequest*) override;
+  grpc::ServerWriteReactor<pb::WatchTopologyResponse>* WatchTopology(
+      Context*, const pb::WatchTopologyRequest*) override;
 
  private:
   Models& models_;
   ExportWorker& worker_;
+  WatchHub& hub_;
+  TopologyDeltas deltas_;
   const std::string version_;
 };
 

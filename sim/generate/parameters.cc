@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/generate/parameters.h"
 
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 
 namespace fabricd::sim {
@@ -22,11 +22,9 @@ constexpr const char kNoNumber[] = "a number";
 // Each Read: null, or what `text` should have been.
 template <typename Number>
 const char* Read(std::string_view text, Number& value) {
-  const char* end = text.data() + text.size();
-  Number read{};
-  const auto [stop, error] = std::from_chars(text.data(), end, read);
-  if (error != std::errc() || stop != end) return kNoNumber;
-  value = read;
+  const auto read = ParseNumber<Number>(text);
+  if (!read) return kNoNumber;
+  value = *read;
   return nullptr;
 }
 

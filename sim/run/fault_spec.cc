@@ -2,11 +2,11 @@
 #include "sim/run/fault_spec.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <absl/container/flat_hash_set.h>
 
+#include "common/number_text.h"
 #include "common/status.h"
 
 namespace fabricd::sim {
@@ -143,9 +143,8 @@ absl::StatusOr<FaultRange> ReadRange(const FaultClass& of, const std::vector<std
   if (words.size() < 2 || words.size() > 4)
     return InvalidArgument("{} takes LOW [HIGH [EXTREME]]", of.name);
   for (size_t i = 1; i < words.size(); ++i) {
-    const char* end = words[i].data() + words[i].size();
-    const auto [stop, error] = std::from_chars(words[i].data(), end, values[i - 1]);
-    if (error != std::errc() || stop != end || !(values[i - 1] >= 0 && values[i - 1] <= of.most))
+    values[i - 1] = ParseNumber<double>(words[i]).value_or(-1);
+    if (!(values[i - 1] >= 0 && values[i - 1] <= of.most))
       return InvalidArgument("{} {}: a number from 0 to {} is wanted", of.name, words[i], of.most);
   }
   FaultRange range{values[0], words.size() > 2 ? values[1] : values[0], 0};

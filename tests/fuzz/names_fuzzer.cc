@@ -144,7 +144,8 @@ void Check(test::FuzzBytes input) {
   const auto snapshot = MakeFabric(descriptions);
   const std::string map_line = input.Line();
   const fabric::NodeNameMap map = fabric::NodeNameMap::Parse(map_line);
-  const NameTable names(*snapshot, &map, nullptr);
+  const fabric::NodeNames by_name(*snapshot, &map);
+  const NameTable names(*snapshot, by_name);
   snapshot->ForEachNode([&](const fabric::Node& node) {
     FABRICD_CHECK(!fabric::DisplayName(node, &map).empty());
     FABRICD_CHECK(!names.FindByName(fabric::DisplayName(node, &map)).empty() ||

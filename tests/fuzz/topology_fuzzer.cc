@@ -39,7 +39,8 @@ void CheckTopology(std::string_view text) {
   FABRICD_CHECK(WriteIbnetdiscover(*again.snapshot, {}) == written);
   FABRICD_CHECK(ReadTopology(WriteIbsim(*read.snapshot).text).skipped.empty());
   FindHosts(*read.snapshot, HostPatterns());
-  const NameTable names(*read.snapshot, nullptr, nullptr);
+  const NodeNames by_name(*read.snapshot);
+  const NameTable names(*read.snapshot, by_name);
   read.snapshot->ForEachNode([&](const Node& node) {
     const auto address = names.Resolve(fmt::format("{}", node.guid()));
     FABRICD_CHECK(address.ok() && address->node == node.index);

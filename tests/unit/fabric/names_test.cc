@@ -80,7 +80,8 @@ class NameTableTest : public testing::Test {
   }
   // "node/port", "node", or the error.
   std::string Resolve(std::string_view text, const LidTable* lids = nullptr) {
-    const NameTable table(*snapshot_, &map_, lids);
+    const NodeNames names(*snapshot_, &map_);
+    const NameTable table(*snapshot_, names, lids);
     const auto address = table.Resolve(text);
     if (!address.ok()) return Message(address.status());
     const std::string guid = fmt::format("{:x}", snapshot_->node(address->node)->guid().value());
@@ -140,9 +141,9 @@ TEST_F(NameTableTest, SaysWhatIsWrong) {
   for (const char* text : {"", "/", ":", "/1", "0", "0x", "leaf1/", "leaf1/999"}) {
     EXPECT_THAT(Resolve(text), HasSubstr("no node, port or LID")) << text;
   }
-  const NameTable table(*snapshot_, nullptr, nullptr);
-  EXPECT_THAT(table.FindByName("twin"), ElementsAre(twin_a_, twin_b_));
-  EXPECT_TRUE(table.FindByName("rack1-leaf").empty());
+  const NodeNames names(*snapshot_);
+  EXPECT_THAT(names.Find("twin"), ElementsAre(twin_a_, twin_b_));
+  EXPECT_TRUE(names.Find("rack1-leaf").empty());
 }
 
 }  // namespace

@@ -164,6 +164,26 @@ TEST(SnapshotBuilderTest, FindsPortsByGuid) {
   EXPECT_EQ(builder.Build()->FindPort(Guid(22)), At(b, 2));
 }
 
+TEST(SnapshotTest, SameNodesMayBeInAnotherState) {
+  SnapshotBuilder builder;
+  const NodeIndex leaf = builder.PutNode(Switch(1));
+  const NodeIndex host = builder.PutNode(Adapter(2));
+  const auto before = builder.Build();
+  wire::PortInfo up;
+  up.port_state = wire::PortState::kActive;
+  builder.SetPortInfo(At(leaf, 1), up);
+  builder.Link(At(leaf, 1), At(host, 1));
+  EXPECT_TRUE(SameNodes(*before, *builder.Build()));
+  builder.SetDescription(host, "node1 mlx5_0");
+  const auto renamed = builder.Build();
+  EXPECT_FALSE(SameNodes(*before, *renamed));
+  builder.RemoveNode(host);
+  const auto gone = builder.Build();
+  EXPECT_FALSE(SameNodes(*renamed, *gone));
+  EXPECT_FALSE(SameNodes(*gone, *renamed));
+  EXPECT_TRUE(SameNodes(*gone, *builder.Build()));
+}
+
 TEST(SnapshotTest, Fdr10IsTheSpeedWhereTheVendorSaysSo) {
   Port port;
   port.info.link_speed_active = 4;

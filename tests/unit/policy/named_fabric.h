@@ -21,6 +21,7 @@ struct NamedFabric {
   fabric::LidTable lids;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   fabric::HostTable hosts;
+  std::optional<fabric::NodeNames> names;
 
   NamedFabric() {
     for (const char* name : {"leaf1", "leaf2", "spine1", "spine2", "edge"})
@@ -73,8 +74,9 @@ struct NamedFabric {
   void Build() {
     snapshot = builder.Build();
     hosts = fabric::FindHosts(*snapshot, fabric::HostPatterns());
+    names.emplace(*snapshot);
   }
-  TargetPlaces Places() const { return {*snapshot, hosts, nullptr, &lids, At("node3 mlx5_0", 1)}; }
+  TargetPlaces Places() const { return {*snapshot, hosts, *names, &lids, At("node3 mlx5_0", 1)}; }
   HoldTarget Target(std::optional<TargetKind> kind, std::string_view text) const {
     return ResolveTarget(kind, text, Places()).value();
   }

@@ -32,7 +32,7 @@ class Small : public ::testing::Test {
     now_ = Replan({*fabric_.snapshot, fabric_.lids, {}, options_}).after;
   }
   Consequences JudgeIt(const Intent& intent) const {
-    return JudgeIntent({*fabric_.snapshot, fabric_.lids, options_, now_, intent, End(4, 1)});
+    return Judge({*fabric_.snapshot, fabric_.lids, options_, now_, intent, End(4, 1)});
   }
   PortRef End(size_t handle, int port) const {
     return {fabric_.node[handle], PortNum(static_cast<uint8_t>(port))};
@@ -53,8 +53,8 @@ TEST_F(Small, NothingComesOfNothing) {
   EXPECT_EQ(found.blocks_written, 0u);
   EXPECT_FALSE(found.sm_cut_off);
   // Two hosts send to two over two spines.
-  EXPECT_EQ(found.load_before, 2u);
-  EXPECT_EQ(found.load_after, 2u);
+  EXPECT_EQ(found.busiest_before.load, 2u);
+  EXPECT_EQ(found.busiest_after.load, 2u);
 }
 
 TEST_F(Small, ASpineOnlyMovesPaths) {
@@ -65,7 +65,7 @@ TEST_F(Small, ASpineOnlyMovesPaths) {
   EXPECT_EQ(found.pairs_lost, 0u);
   EXPECT_GT(found.paths_moved, 0u);
   EXPECT_GT(found.blocks_written, 0u);
-  EXPECT_EQ(found.load_after, 4u);
+  EXPECT_EQ(found.busiest_after.load, 4u);
   EXPECT_FALSE(found.sm_cut_off);
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "oracle.h"
+#include "routing/job_patterns.h"
 #include "routing/levels.h"
 #include "routing/positions.h"
 #include "routing/quality.h"
@@ -52,6 +53,7 @@ class DumbCount {
         max_ = std::max(max_, ++count_[channel]);
   }
   uint32_t max() const { return max_; }
+  uint32_t at(PortRef sender) const { return count_.at(sender); }
   std::vector<uint32_t> Sorted() const {
     std::vector<uint32_t> loads;
     for (const auto& [channel, count] : count_) loads.push_back(count);
@@ -228,9 +230,7 @@ Rails MakeRails() {
   return rails;
 }
 
-TEST(Quality, RailsAreMeasuredTogether) {
-  const Rails made = MakeRails();
-  const TestFabric fabric = made.maker.Build();
+RailedHosts RailedHostsOf(const Rails& made, const TestFabric& fabric) {
   RailedHosts rails;
   rails.rails = 4;
   for (size_t host = 0; host < 8; ++host) {
@@ -239,6 +239,13 @@ TEST(Quality, RailsAreMeasuredTogether) {
     for (size_t adapter : made.adapters[host])
       rails.ports.back().push_back({fabric.node[adapter], PortNum(1)});
   }
+  return rails;
+}
+
+TEST(Quality, RailsAreMeasuredTogether) {
+  const Rails made = MakeRails();
+  const TestFabric fabric = made.maker.Build();
+  RailedHosts rails = RailedHostsOf(made, fabric);
   const Measured measured = Measure(fabric, "up_down", &rails);
   ASSERT_EQ(measured.quality.rails.size(), 6u);
   for (const RailPatterns& sets : measured.quality.rails) {
@@ -266,6 +273,45 @@ TEST(Quality, RailsAreMeasuredTogether) {
   const Quality without = Measure(fabric, "up_down", &rails).quality;
   EXPECT_EQ(without.rails[0].ring.max, 1u);
   EXPECT_LE(without.rails[0].all_to_all.max, all.all_to_all.max);
+}
+
+// A job of all hosts in topological order sends what the set of all hosts does.
+TEST(JobPatterns, CountWhatQualityCounts) {
+  const Rails made = MakeRails();
+  const TestFabric fabric = made.maker.Build();
+  RailedHosts hosts = RailedHostsOf(made, fabric);
+  const Measured measured = Measure(fabric, "up_down", &hosts);
+  const RailPatterns& all = measured.quality.rails[0];
+  Parallel parallel(2);
+  const auto measure = [&] {
+    return MeasureJob(measured.graph, measured.plan, hosts, QualityOptions(), parallel);
+  };
+  const JobPatterns job = measure();
+  ASSERT_EQ(job.patterns.size(), 15u);  // Three of all rails and of each.
+  EXPECT_EQ(job.patterns[0].congestion.max, all.ring.max);
+  EXPECT_EQ(job.patterns[1].congestion, all.recursive_doubling);
+  EXPECT_EQ(job.patterns[2].congestion, all.all_to_all);
+  EXPECT_THAT(job.left_out, IsEmpty());
+  // The worst link carries what is said of it.
+  const JobPattern& doubling = job.patterns[1];
+  DumbCount count(measured);
+  std::map<PortRef, uint32_t> end_of;
+  for (uint32_t e = 0; e < measured.graph.ends.size(); ++e)
+    end_of[measured.graph.ends[e].owner] = e;
+  for (size_t host = 0; host < 8; ++host)
+    for (size_t rail = 0; rail < 4; ++rail)
+      count.Add(end_of[hosts.ports[host][rail]],
+                end_of[hosts.ports[host ^ doubling.congestion.worst][rail]]);
+  EXPECT_EQ(count.at(doubling.worst_link), doubling.congestion.max);
+  EXPECT_EQ(count.max(), doubling.congestion.max);
+  // One rail alone loads no link more than all together.
+  for (const JobPattern& pattern : job.patterns) {
+    EXPECT_EQ(pattern.rail.has_value(), &pattern - job.patterns.data() >= 3);
+    EXPECT_LE(pattern.congestion.max, all.all_to_all.max);
+  }
+  // Who is in another piece takes no part.
+  hosts.ports[3][1] = PortRef{NodeIndex(10'000), PortNum(1)};
+  EXPECT_THAT(measure().left_out, ElementsAre(hosts.ports[3][1]));
 }
 
 // By handle of the switch and port: what FindPositions gives on it.

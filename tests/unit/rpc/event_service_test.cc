@@ -254,17 +254,5 @@ TEST_F(EventServiceTest, AWatcherThatDoesNotReadIsEnded) {
   EXPECT_LT(got, 4000);
 }
 
-TEST_F(EventServiceTest, OneWatcherTooMany) {
-  backend_.log = *daemon::EventLog::Open(
-      backend_.store, [](const auto& job) { return job(), true; }, {.watchers = 1});
-  RunningServer small(backend_);
-  Watch first(small, {});
-  EXPECT_EQ(first.NextType(), "SYNCED");
-  Watch second(small, {});
-  pb::WatchEventsResponse response;
-  EXPECT_FALSE(second.Read(&response));
-  EXPECT_EQ(ReasonOf(second.Finish()), "TOO_MANY_WATCHERS");
-}
-
 }  // namespace
 }  // namespace fabricd::rpc::testing

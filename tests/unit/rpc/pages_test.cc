@@ -23,7 +23,7 @@ class PagesTest : public ::testing::Test {
     auto page = Page::Open(models_, request_);
     if (!page.ok()) return page.status();
     std::vector<std::string> names;
-    for (const NodeIndex node : page->model().index->nodes) {
+    for (const NodeIndex node : page->model().names->nodes) {
       if (page->Take()) names.push_back(page->model().name(node));
     }
     response_.Clear();
@@ -69,7 +69,7 @@ TEST_F(PagesTest, AViewThatIsGoneSaysSo) {
   request_.set_page_size(2);
   ASSERT_TRUE(Next().ok());
   const std::string old = request_.page_token();
-  for (uint64_t generation = 2; generation < 12; ++generation) {  // More than are kept.
+  for (uint64_t generation = 2; generation < 40; ++generation) {  // More than are kept.
     backend_.Publish(fabric_.View(generation));
     request_.clear_page_token();
     ASSERT_TRUE(Next().ok());

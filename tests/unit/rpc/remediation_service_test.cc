@@ -40,8 +40,8 @@ class RemediationServiceTest : public ::testing::Test {
       outcome->consequences.pairs_lost = 6;
       outcome->consequences.paths_moved = 5'000'000'000;
       outcome->consequences.needed_links = {{fabric_.leaf2, PortNum(3)}};
-      outcome->consequences.load_before = 3;
-      outcome->consequences.load_after = 4;
+      outcome->consequences.busiest_before.load = 3;
+      outcome->consequences.busiest_after.load = 4;
       fabric_.policy.holds = {{outcome->hold, policy::HoldState::kPending, "tables"}};
       backend_.Publish(fabric_.View(8));
       done(absl::OkStatus(), outcome);
