@@ -2,6 +2,8 @@
 #include "cli/client.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,10 +18,31 @@ std::string Target(const std::string& server) {
   return !server.empty() && server.front() == '/' ? "unix:" + server : server;
 }
 
+bool IsLocal(const std::string& target) { return target.rfind("unix", 0) == 0; }
+
+Result ReadPem(const char* option, const std::string& path, std::string* text) {
+  if (path.empty())
+    return {kUsage, fmt::format("a server that is no unix:PATH needs {} (or a context)", option)};
+  std::ifstream in(path, std::ios::binary);
+  text->assign(std::istreambuf_iterator<char>(in), {});
+  if (in.good() || (in.eof() && !text->empty())) return {};
+  return {kUsage, fmt::format("{}: {} cannot be read", option, path)};
+}
+
+Result ReadCredentials(const Endpoint& endpoint,
+                       std::shared_ptr<grpc::ChannelCredentials>* credentials) {
+  grpc::SslCredentialsOptions options;
+  Result result = ReadPem("--tls-ca", endpoint.tls_ca, &options.pem_root_certs);
+  if (result.ok()) result = ReadPem("--tls-cert", endpoint.tls_cert, &options.pem_cert_chain);
+  if (result.ok()) result = ReadPem("--tls-key", endpoint.tls_key, &options.pem_private_key);
+  if (result.ok()) *credentials = grpc::SslCredentials(options);
+  return result;
+}
+
 }  // namespace
 
-Client::Client(const std::string& server, std::optional<Timeout> timeout)
-    : server_(Target(server)), timeout_(timeout) {
+Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
+    : server_(Target(endpoint.server)), timeout_(timeout) {
   grpc::ChannelArguments arguments;
   // Pages of 5000 hosts are larger than gRPC's 4 MB.
   arguments.SetMaxReceiveMessageSize(-1);
@@ -27,7 +50,9 @@ Client::Client(const std::string& server, std::optional<Timeout> timeout)
   // (MIN_RECONNECT_BACKOFF stays at its 20 s: it is the time that a connection attempt is given.)
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  channel_ = grpc::CreateCustomChannel(server_, grpc::InsecureChannelCredentials(), arguments);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (!IsLocal(server_)) usable_ = ReadCredentials(endpoint, &credentials);
+  channel_ = grpc::CreateCustomChannel(server_, credentials, arguments);
   topology_ = pb::TopologyService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);

@@ -29,13 +29,24 @@ inline constexpr Timeout kShortTimeout{15'000};  // Reads.
 inline constexpr Timeout kLongTimeout{600'000};  // Sweeps, exports.
 inline constexpr Timeout kProbeTimeout{2'000};   // One of many questions.
 
+inline constexpr int kMostOfPage = 5000;  // The API gives no more.
+
+// Where a fabricd is, and who we are to it.
+struct Endpoint {
+  std::string server;                     // unix:PATH, unix:///PATH, a path, or HOST:PORT.
+  std::string tls_cert, tls_key, tls_ca;  // PEM files, of HOST:PORT: mutual TLS always.
+};
+
 class Client {
  public:
-  // `server`: unix:PATH, unix:///PATH, a path, or HOST:PORT. `timeout`: of every call, in place of
-  // its own.
-  Client(const std::string& server, std::optional<Timeout> timeout);
+  // `timeout`: of every call, in place of its own.
+  Client(const Endpoint& endpoint, std::optional<Timeout> timeout);
 
+  // kUsage: the endpoint's certificates cannot be had.
+  const Result& usable() const { return usable_; }
   const std::string& server() const { return server_; }
+  // Items of one call of a listing, 1 to kMostOfPage.
+  void set_page_size(int size) { page_size_ = size; }
   pb::TopologyService::Stub& topology() { return *topology_; }
   pb::AdminService::Stub& admin() { return *admin_; }
   pb::EventService::Stub& events() { return *events_; }
@@ -102,14 +113,13 @@ class Client {
 
  private:
   static constexpr int kListAttempts = 3;
-  static constexpr int kPageSize = 5000;
 
   void SetDeadline(grpc::ClientContext& context, Timeout timeout) const {
     context.set_deadline(std::chrono::system_clock::now() + timeout_.value_or(timeout));
   }
   template <typename Stub, typename Method, typename Request, typename Response>
   grpc::Status ListOnce(Stub& stub, Method method, Request request, Response* all) {
-    request.set_page_size(kPageSize);
+    request.set_page_size(page_size_);
     do {
       grpc::ClientContext context;
       SetDeadline(context, kShortTimeout);
@@ -125,6 +135,8 @@ class Client {
 
   const std::string server_;
   const std::optional<Timeout> timeout_;
+  int page_size_ = kMostOfPage;
+  Result usable_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<pb::TopologyService::Stub> topology_;
   std::unique_ptr<pb::AdminService::Stub> admin_;

@@ -81,21 +81,6 @@ Result SaySim(const Result& result, const std::string& what) {
 
 }  // namespace
 
-void Print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-bool PrintDocument(const Globals& globals, const google::protobuf::Message& message) {
-  if (globals.format == Format::kJson) Print(ToJson(message));
-  if (globals.format == Format::kYaml) Print("---\n" + ToYaml(message));
-  return globals.format == Format::kJson || globals.format == Format::kYaml;
-}
-
-Result NoSuchFormat(const char* formats) {
-  return {kUsage, fmt::format("-o: this command takes {}", formats)};
-}
-
 Result Trace(Client& client, const Globals& globals, const TraceOptions& options) {
   pb::TracePathRequest request;
   request.set_source(options.source);
@@ -106,13 +91,8 @@ Result Trace(Client& client, const Globals& globals, const TraceOptions& options
   if (!result.ok()) return result;
   const bool wide = globals.format == Format::kWide;
   if (!PrintDocument(globals, trace)) {
-    if (globals.format == Format::kIbtracert) {
-      Print(ToIbtracert(trace));
-    } else if (wide || globals.format == Format::kTable) {
-      Print(PathTable(trace, wide).Render(globals.style));
-    } else {
-      return NoSuchFormat("table, wide, json, yaml or ibtracert");
-    }
+    Print(globals.format == Format::kIbtracert ? ToIbtracert(trace)
+                                               : PathTable(trace, wide).Render(globals.style));
   }
   for (const pb::Path& path : trace.paths()) {
     if (!path.reachable()) {
@@ -132,32 +112,12 @@ Result Routes(Client& client, const Globals& globals, const RoutesOptions& optio
   if (!result.ok() || PrintDocument(globals, routes)) return result;
   const bool wide = globals.format == Format::kWide;
   if (globals.format == Format::kIbroute) {
-    Print(ToIbroute(routes));
-  } else if (wide || globals.format == Format::kTable) {
-    const Table table = options.balance ? BalanceTable(routes) : RouteTable(routes, wide);
-    Print(table.Render(globals.style));
+    PrintLong(globals, ToIbroute(routes));
   } else {
-    return NoSuchFormat("table, wide, json, yaml or ibroute");
+    const Table table = options.balance ? BalanceTable(routes) : RouteTable(routes, wide);
+    PrintLong(globals, table.Render(globals.style));
   }
   return {};
-}
-
-Result Topology(Client& client, const Globals& globals) {
-  pb::GetTopologyRequest request;
-  if (globals.format == Format::kIbnetdiscover) {
-    request.set_format(pb::TOPOLOGY_FORMAT_IBNETDISCOVER);
-  } else if (globals.format == Format::kJson) {
-    request.set_format(pb::TOPOLOGY_FORMAT_JSON);
-  } else {
-    return NoSuchFormat("ibnetdiscover or json");
-  }
-  return client.Stream<Stub, Stub, pb::GetTopologyRequest, pb::GetTopologyResponse>(
-      client.topology(), &Stub::GetTopology, request,
-      [](const pb::GetTopologyResponse& piece) -> Result {
-        std::fwrite(piece.chunk().data(), 1, piece.chunk().size(), stdout);
-        if (std::ferror(stdout)) return {kFailure, "cannot write the topology"};
-        return {};
-      });
 }
 
 Result Sweep(Client& client, bool heavy, bool wait) {

@@ -6,71 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/table.h"
+#include "cli/globals.h"
+#include "cli/resource.h"
 
 namespace fabricd::cli {
 
-enum class Format {
-  kTable,
-  kWide,
-  kJson,
-  kYaml,
-  kName,
-  kIbnetdiscover,
-  kIbroute,
-  kIbtracert,
-  kConf
-};
-
-struct Globals {
-  std::string server;
-  std::optional<Timeout> timeout;
-  Format format = Format::kTable;
-  bool format_given = false;
-  TableStyle style;
-};
-
-enum class Resource {
-  kNode,
-  kHost,
-  kSwitch,
-  kPort,
-  kLink,
-  kSm,
-  kHold,
-  kCondition,
-  kEvent,
-  kPartition,
-  kRecord,
-  kService,
-  kSubscription,
-  kMulticast
-};
-// Singular, plural and short forms ("node", "nodes", "no").
-std::optional<Resource> ParseResource(const std::string& word);
-
-struct GetOptions {
-  Resource resource = Resource::kNode;
-  std::vector<std::string> names;
-  bool degraded = false;            // Ports and links.
-  bool damped = false;              // Links: those that have flapped, with their penalty.
-  std::vector<std::string> states;  // Ports.
-  std::string owner;                // Holds.
-};
-// A listing as it is now.
-struct Listing {
-  std::unique_ptr<google::protobuf::Message> document;  // What JSON and YAML show.
-  Table table{{}};
-  std::vector<std::string> names;  // One for each row, "node/leaf1".
-};
-Result FetchListing(Client& client, const GetOptions& options, bool wide, Listing* listing);
-Result Get(Client& client, const Globals& globals, const GetOptions& options);
-// Prints the listing, then what changes in it, until the daemon cannot be reached.
-Result Watch(Client& client, const Globals& globals, const GetOptions& options);
-
+// `if_isolated`: of what can be held also what isolating it would do to the routes.
 Result Describe(Client& client, const Globals& globals, Resource resource,
-                const std::vector<std::string>& names);
+                const std::vector<std::string>& names, bool if_isolated);
 
 struct TraceOptions {
   std::string source, destination;
@@ -85,6 +28,8 @@ struct RoutesOptions {
 Result Routes(Client& client, const Globals& globals, const RoutesOptions& options);
 
 Result Topology(Client& client, const Globals& globals);
+// The whole fabric, from one view.
+Result FetchTopology(Client& client, pb::Topology* topology);
 Result Sweep(Client& client, bool heavy, bool wait);
 Result Dump(Client& client, const std::string& directory, const std::vector<std::string>& files);
 // Until `condition` (fields.h) holds of the GetSm answer, or the timeout ends: kUnavailable.
@@ -96,11 +41,5 @@ Result SimLink(Client& client, const std::string& port);
 Result SimConnect(Client& client, const std::string& a, const std::string& b);
 Result SimReboot(Client& client, const std::string& node);
 Result SimLinks(Client& client, const Globals& globals);
-
-// Writes a message as JSON or YAML, whichever globals ask for. False: neither.
-bool PrintDocument(const Globals& globals, const google::protobuf::Message& message);
-void Print(const std::string& text);
-// kUsage: this command has no such form.
-Result NoSuchFormat(const char* formats);
 
 }  // namespace fabricd::cli

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `describe`: one thing with what is held, wrong and has happened there.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "cli/policy_tables.h"
 #include "cli/sa_listing.h"
 #include "cli/tables.h"
 
@@ -18,12 +20,6 @@ using Remediation = pb::RemediationService::Stub;
 constexpr int kEventsShown = 10;
 // Of the nodes of a port; those of other ports are left out.
 constexpr uint32_t kEventsAsked = 500;
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 bool IsAbout(const pb::Event& event, const std::vector<pb::PortId>& ports) {
   return std::any_of(ports.begin(), ports.end(), [&](const pb::PortId& port) {
@@ -172,10 +168,35 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
   return {kUsage, "describe takes node, switch, host, port, link, multicast, partition or sm"};
 }
 
+// What the routes would be without it.
+Result PrintIfIsolated(Client& client, Resource resource, const std::string& name) {
+  static const std::map<Resource, pb::TargetKind> kKinds = {
+      {Resource::kNode, pb::TARGET_KIND_UNSPECIFIED},
+      {Resource::kHost, pb::TARGET_KIND_HOST},
+      {Resource::kSwitch, pb::TARGET_KIND_SWITCH},
+      {Resource::kPort, pb::TARGET_KIND_PORT},
+      {Resource::kLink, pb::TARGET_KIND_LINK}};
+  const auto kind = kKinds.find(resource);
+  if (kind == kKinds.end()) return {kUsage, "--if-isolated: of a node, host, switch, port or link"};
+  pb::CreateHoldRequest request;
+  request.set_target(name);
+  request.set_target_kind(kind->second);
+  request.set_kind(pb::HOLD_KIND_ISOLATE);
+  request.set_reason("fabricctl describe");
+  request.set_validate_only(true);
+  pb::CreateHoldResponse response;
+  const Result result =
+      client.Call(client.remediation(), &Remediation::CreateHold, request, &response, kLongTimeout);
+  if (result.ok()) Print("\n" + ConsequencesText(response));
+  if (result.ok() && !response.refusal().empty())
+    Print(fmt::format("  Refused:       {}\n", response.refusal()));
+  return result;
+}
+
 }  // namespace
 
 Result Describe(Client& client, const Globals& globals, Resource resource,
-                const std::vector<std::string>& names) {
+                const std::vector<std::string>& names, bool if_isolated) {
   if (resource == Resource::kSm) {
     pb::GetSmResponse sm;
     const Result result = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), &sm);
@@ -186,6 +207,8 @@ Result Describe(Client& client, const Globals& globals, Resource resource,
   for (const std::string& name : names) {
     if (&name != &names.front() && globals.format == Format::kTable) Print("\n");
     if (Result result = DescribeOne(client, globals, resource, name); !result.ok()) return result;
+    if (!if_isolated) continue;
+    if (Result result = PrintIfIsolated(client, resource, name); !result.ok()) return result;
   }
   return {};
 }

@@ -9,7 +9,7 @@
 namespace fabricd::cli {
 namespace {
 
-using Stub = pb::EventService::Stub;
+using EventStub = pb::EventService::Stub;
 
 constexpr uint32_t kLast = 100;
 
@@ -21,8 +21,8 @@ std::optional<pb::Severity> ParseSeverity(const std::string& word) {
 }
 
 // All pages, or just the latest events.
-Result FetchEvents(Client& client, const EventOptions& options, pb::Severity severity,
-                   pb::ListEventsResponse* all) {
+Result FetchHistory(Client& client, const EventOptions& options, pb::Severity severity,
+                    pb::ListEventsResponse* all) {
   pb::ListEventsRequest request;
   request.set_page_size(5000);
   if (options.since) {
@@ -37,7 +37,7 @@ Result FetchEvents(Client& client, const EventOptions& options, pb::Severity sev
   request.set_min_severity(severity);
   do {
     pb::ListEventsResponse page;
-    const Result result = client.Call(client.events(), &Stub::ListEvents, request, &page);
+    const Result result = client.Call(client.events(), &EventStub::ListEvents, request, &page);
     if (!result.ok()) return result;
     request.set_page_token(page.next_page_token());
     request.set_last(0);
@@ -66,12 +66,8 @@ Result PrintEvent(const Globals& globals, const pb::Event& event) {
 Result Events(Client& client, const Globals& globals, const EventOptions& options) {
   const auto severity = ParseSeverity(options.severity);
   if (!severity) return {kUsage, "--severity: info, warning or error"};
-  if (globals.format_given && globals.format != Format::kTable && globals.format != Format::kWide &&
-      globals.format != Format::kJson && globals.format != Format::kYaml) {
-    return NoSuchFormat("table, wide, json or yaml");
-  }
   pb::ListEventsResponse history;
-  if (Result result = FetchEvents(client, options, *severity, &history); !result.ok())
+  if (Result result = FetchHistory(client, options, *severity, &history); !result.ok())
     return result;
   const bool table = globals.format == Format::kTable || globals.format == Format::kWide;
   if (!options.watch && PrintDocument(globals, history)) return {};
@@ -89,8 +85,8 @@ Result Events(Client& client, const Globals& globals, const EventOptions& option
   request.mutable_types()->Assign(options.types.begin(), options.types.end());
   request.mutable_nodes()->Assign(options.nodes.begin(), options.nodes.end());
   request.set_min_severity(*severity);
-  return client.Stream<Stub, Stub, pb::WatchEventsRequest, pb::WatchEventsResponse>(
-      client.events(), &Stub::WatchEvents, request,
+  return client.Stream<EventStub, EventStub, pb::WatchEventsRequest, pb::WatchEventsResponse>(
+      client.events(), &EventStub::WatchEvents, request,
       [&](const pb::WatchEventsResponse& message) -> Result {
         return message.has_event() ? PrintEvent(globals, message.event()) : Result();
       },

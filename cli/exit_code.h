@@ -18,7 +18,7 @@ enum ExitCode : int {
   kRefused = 6,  // A precondition or a guard.
 };
 
-// How a command ended. Not OK: `message` is for people.
+// How a command ended. Not OK: `message` is for people; empty: what was printed says it.
 struct [[nodiscard]] Result {
   ExitCode code = kOk;
   std::string message;

@@ -13,7 +13,7 @@
 namespace fabricd::cli {
 namespace {
 
-using Stub = pb::RemediationService::Stub;
+using Remediation = pb::RemediationService::Stub;
 
 // The core judges what a hold does, and makes it durable.
 constexpr Timeout kHoldTimeout{60'000};
@@ -22,14 +22,6 @@ struct Targets {
   pb::TargetKind kind = pb::TARGET_KIND_UNSPECIFIED;
   std::vector<std::string> names;
 };
-
-Result AddNames(const std::string& word, bool ports, std::vector<std::string>* names) {
-  std::string error;
-  const auto expanded = ExpandHostlist(word, ports, &error);
-  if (!expanded) return {kUsage, error};
-  names->insert(names->end(), expanded->begin(), expanded->end());
-  return {};
-}
 
 // "[KIND] NAME…" or "KIND/NAME…", with hostlists.
 Result ReadTargets(std::vector<std::string> words, Targets* targets) {
@@ -53,10 +45,7 @@ Result ReadTargets(std::vector<std::string> words, Targets* targets) {
   }
   if (words.empty()) return {kUsage, "a NAME is needed"};
   const bool ports = targets->kind == pb::TARGET_KIND_PORT || targets->kind == pb::TARGET_KIND_LINK;
-  for (const std::string& word : words) {
-    if (Result result = AddNames(word, ports, &targets->names); !result.ok()) return result;
-  }
-  return {};
+  return ExpandNames(words, ports, &targets->names);
 }
 
 // Of several failures the first one counts, each is told.
@@ -99,7 +88,7 @@ Result MakeHold(Client& client, const Globals& globals, const HoldVerb& verb,
   }
   pb::CreateHoldResponse response;
   const Result result =
-      client.Call(client.remediation(), &Stub::CreateHold, request, &response, kHoldTimeout);
+      client.Call(client.remediation(), &Remediation::CreateHold, request, &response, kHoldTimeout);
   if (!result.ok()) return result;
   const pb::Hold& hold = response.hold();
   if (options.dry_run) {
@@ -122,7 +111,7 @@ Result LiftHold(Client& client, const Globals& globals, const HoldVerb& verb,
   request.set_any_owner(options.all_owners);
   pb::DeleteHoldResponse response;
   const Result result =
-      client.Call(client.remediation(), &Stub::DeleteHold, request, &response, kHoldTimeout);
+      client.Call(client.remediation(), &Remediation::DeleteHold, request, &response, kHoldTimeout);
   if (!result.ok()) return result;
   PrintHold(
       globals, response, hold.id(),
@@ -132,7 +121,7 @@ Result LiftHold(Client& client, const Globals& globals, const HoldVerb& verb,
 
 Result ListHolds(Client& client, const pb::ListHoldsRequest& request,
                  pb::ListHoldsResponse* response) {
-  return client.List(client.remediation(), &Stub::ListHolds, request, response);
+  return client.List(client.remediation(), &Remediation::ListHolds, request, response);
 }
 
 // The holds of this kind on `name` that the caller may lift, then all of them for what stays.
@@ -166,6 +155,17 @@ Result LiftAt(Client& client, const Globals& globals, const HoldVerb& verb,
   return {kNotFound, fmt::format("{} has no {}{}", name, verb.verb, whose)};
 }
 
+// A sweep that begins after a change ends when all that follows from the change is written.
+Result WaitSettled(Client& client) {
+  pb::StartSweepRequest request;
+  request.set_wait(true);
+  pb::StartSweepResponse response;
+  const Result result = client.Call(client.admin(), &pb::AdminService::Stub::StartSweep, request,
+                                    &response, kLongTimeout);
+  if (!result.ok() || response.subnet_up()) return result;
+  return {kFailure, "the subnet is not up (fabricctl describe sm)"};
+}
+
 bool HoldIs(const pb::Hold& hold, const std::string& condition) {
   if (condition == "in-effect") return hold.state() == pb::HOLD_STATE_IN_EFFECT;
   return hold.has_acknowledged();
@@ -190,7 +190,8 @@ Result AreInEffect(Client& client, const pb::BatchGetReadinessResponse& hosts, T
   if (request.ids().empty()) return {};
   request.set_page_size(5000);
   pb::ListHoldsResponse holds;
-  const Result result = client.Call(client.remediation(), &Stub::ListHolds, request, &holds, left);
+  const Result result =
+      client.Call(client.remediation(), &Remediation::ListHolds, request, &holds, left);
   if (!result.ok()) return result.code == kNotFound ? Result() : result;
   for (const pb::Hold& hold : holds.holds()) *done &= HoldIs(hold, "in-effect");
   return {};
@@ -231,6 +232,7 @@ Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
   Failures failures;
   for (const std::string& name : targets.names)
     failures.Add(LiftAt(client, globals, verb, options, targets, name));
+  if (options.wait) failures.Add(WaitSettled(client));
   return failures.Take();
 }
 
@@ -240,7 +242,8 @@ Result Acknowledge(Client& client, const Globals& globals, const std::vector<std
     pb::AckHoldRequest request;
     request.set_id(id);
     pb::AckHoldResponse response;
-    const Result result = client.Call(client.remediation(), &Stub::AckHold, request, &response);
+    const Result result =
+        client.Call(client.remediation(), &Remediation::AckHold, request, &response);
     failures.Add(result);
     if (!result.ok()) continue;
     PrintHold(globals, response, id, fmt::format("hold {} acknowledged", id));
@@ -251,13 +254,12 @@ Result Acknowledge(Client& client, const Globals& globals, const std::vector<std
 Result ShowReadiness(Client& client, const Globals& globals,
                      const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
-  for (const std::string& word : hosts) {
-    if (Result result = AddNames(word, false, &names); !result.ok()) return result;
-  }
+  if (Result result = ExpandNames(hosts, false, &names); !result.ok()) return result;
   pb::BatchGetReadinessRequest request;
   request.mutable_hosts()->Assign(names.begin(), names.end());
   pb::BatchGetReadinessResponse response;
-  Result result = client.Call(client.remediation(), &Stub::BatchGetReadiness, request, &response);
+  Result result =
+      client.Call(client.remediation(), &Remediation::BatchGetReadiness, request, &response);
   if (!result.ok()) return result;
   if (!PrintDocument(globals, response)) {
     if (globals.format == Format::kName) {
@@ -283,14 +285,12 @@ Result WaitHosts(Client& client, const std::vector<std::string>& hosts,
   }
   pb::BatchGetReadinessRequest request;
   std::vector<std::string> names;
-  for (const std::string& word : hosts) {
-    if (Result result = AddNames(word, false, &names); !result.ok()) return result;
-  }
+  if (Result result = ExpandNames(hosts, false, &names); !result.ok()) return result;
   request.mutable_hosts()->Assign(names.begin(), names.end());
   const Result result = client.Poll(timeout, condition, [&](Timeout left, bool* done) -> Result {
     pb::BatchGetReadinessResponse response;
-    Result asked =
-        client.Call(client.remediation(), &Stub::BatchGetReadiness, request, &response, left);
+    Result asked = client.Call(client.remediation(), &Remediation::BatchGetReadiness, request,
+                               &response, left);
     if (!asked.ok()) return asked;
     if (condition == "in-effect") return AreInEffect(client, response, left, done);
     *done = ready ? AllAre(response, true, pb::READINESS_READY)
@@ -315,8 +315,8 @@ Result WaitHolds(Client& client, const std::vector<std::string>& ids, const std:
         client.Poll(timeout, fmt::format("hold {} to be {}", id, condition),
                     [&](Timeout left, bool* done) -> Result {
                       pb::ListHoldsResponse response;
-                      Result asked = client.Call(client.remediation(), &Stub::ListHolds, request,
-                                                 &response, left);
+                      Result asked = client.Call(client.remediation(), &Remediation::ListHolds,
+                                                 request, &response, left);
                       *done = condition == "deleted" && asked.code == kNotFound;
                       if (*done) return {};
                       if (!asked.ok()) return asked;

@@ -34,7 +34,7 @@ Result MakeHolds(Client& client, const Globals& globals, const HoldVerb& verb,
 struct UnholdOptions {
   std::vector<std::string> words;
   std::string owner;
-  bool all_owners = false, ignore_not_found = false;
+  bool all_owners = false, ignore_not_found = false, wait = false;
 };
 Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
                  const UnholdOptions& options);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
+
 namespace fabricd::cli {
 
 inline constexpr size_t kMostNames = 65536;
@@ -17,5 +19,13 @@ inline constexpr size_t kMostNames = 65536;
 // leaf1/3, leaf1/4, leaf2/3, leaf2/4.
 std::optional<std::vector<std::string>> ExpandHostlist(const std::string& text, bool ports,
                                                        std::string* error);
+
+// The shortest list of these names in their order, numbers that follow each other as ranges:
+// "node[01-16,20],login1". ExpandHostlist() gives them back.
+std::string FormatHostlist(const std::vector<std::string>& names);
+
+// All of `words`, added to *names; kUsage where one is no hostlist.
+Result ExpandNames(const std::vector<std::string>& words, bool ports,
+                   std::vector<std::string>* names);
 
 }  // namespace fabricd::cli

@@ -1,235 +1,210 @@
 // SPDX-License-Identifier: Apache-2.0
-// `get`: one page-through, one document, one table.
-#include <fmt/format.h>
+#include "cli/listing.h"
 
-#include "cli/commands.h"
-#include "cli/output.h"
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+
 #include "cli/partition_commands.h"
-#include "cli/policy_tables.h"
-#include "cli/sa_listing.h"
-#include "cli/tables.h"
+#include "cli/selector.h"
 
 namespace fabricd::cli {
 namespace {
 
-using Stub = pb::TopologyService::Stub;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
-// A single thing asked for by name is shown as itself, a list as the response.
-template <typename Element, typename Response>
-void SetDocument(const GetOptions& options,
-                 const google::protobuf::RepeatedPtrField<Element>& elements,
-                 const Response& response, Listing* listing) {
-  if (options.names.size() == 1 && elements.size() == 1) {
-    listing->document = std::make_unique<Element>(elements[0]);
-  } else {
-    listing->document = std::make_unique<Response>(response);
+// The field that an answer lists its items in; null: it is the item.
+const FieldDescriptor* ItemsField(const Message& answer, const Descriptor* item) {
+  if (answer.GetDescriptor() == item) return nullptr;
+  const Descriptor* type = answer.GetDescriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    if (type->field(i)->is_repeated() && !type->field(i)->is_map() &&
+        type->field(i)->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return type->field(i);
+    }
   }
+  return nullptr;
 }
 
-Result FetchNodes(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  const bool switches = options.resource == Resource::kSwitch;
-  pb::ListNodesRequest request;
-  if (switches) request.add_types("SWITCH");
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  pb::ListNodesResponse response;
-  if (Result result = client.List(&Stub::ListNodes, request, &response); !result.ok())
-    return result;
-  if (static_cast<size_t>(response.nodes_size()) < options.names.size() && switches &&
-      response.nodes().empty()) {
-    return {kNotFound, fmt::format("no switch among {}", fmt::join(options.names, ", "))};
+// A single thing asked for by name is shown as itself, a list as the answer.
+std::unique_ptr<Message> DocumentOf(const GetOptions& options, const Descriptor* item,
+                                    std::unique_ptr<Message> answer) {
+  const FieldDescriptor* field = ItemsField(*answer, item);
+  // Records have a type, not a name, before what chooses them.
+  const bool one = options.names.size() == 1 && options.resource != Resource::kRecord;
+  if (!field || !one || answer->GetReflection()->FieldSize(*answer, field) != 1) return answer;
+  const Message& only = answer->GetReflection()->GetRepeatedMessage(*answer, field, 0);
+  std::unique_ptr<Message> document(only.New());
+  document->CopyFrom(only);
+  return document;
+}
+
+void AddLabelColumns(const GetOptions& options, const Listing& listing, const Descriptor* item,
+                     Table* table) {
+  const auto& labels = LabelsOf(item);
+  for (const std::string& name : options.label_columns) {
+    const auto label = std::find_if(labels.begin(), labels.end(),
+                                    [&](const Label& each) { return name == each.name; });
+    std::vector<std::string> cells;
+    for (const Message* each : listing.items)
+      cells.push_back(label == labels.end() ? "" : LabelText(*each, *label));
+    std::string header = name;
+    std::transform(header.begin(), header.end(), header.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    table->AddColumn(header, std::move(cells));
   }
-  listing->table = switches ? SwitchTable(response, wide) : NodeTable(response, wide);
-  for (const pb::Node& node : response.nodes()) {
-    listing->names.push_back((switches ? "switch/" : "node/") + node.name());
+  if (!options.show_labels) return;
+  std::vector<std::string> cells;
+  for (const Message* each : listing.items) {
+    std::vector<std::string> texts;
+    for (const Label& label : labels) {
+      std::string value = LabelText(*each, label);
+      // Commas part labels.
+      std::replace(value.begin(), value.end(), ',', '|');
+      if (!value.empty()) texts.push_back(fmt::format("{}={}", label.name, value));
+    }
+    cells.push_back(fmt::format("{}", fmt::join(texts, ",")));
   }
-  SetDocument(options, response.nodes(), response, listing);
-  return {};
+  table->AddColumn("LABELS", std::move(cells));
 }
 
-Result FetchHosts(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListHostsRequest request;
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  pb::ListHostsResponse response;
-  if (Result result = client.List(&Stub::ListHosts, request, &response); !result.ok())
-    return result;
-  listing->table = HostTable(response, wide);
-  for (const pb::Host& host : response.hosts()) listing->names.push_back("host/" + host.name());
-  SetDocument(options, response.hosts(), response, listing);
-  return {};
-}
-
-Result FetchPorts(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListPortsRequest request;
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  request.mutable_states()->Assign(options.states.begin(), options.states.end());
-  request.set_degraded_only(options.degraded);
-  request.set_view(wide ? pb::PORT_VIEW_FULL : pb::PORT_VIEW_BASIC);
-  pb::ListPortsResponse response;
-  if (Result result = client.List(&Stub::ListPorts, request, &response); !result.ok())
-    return result;
-  listing->table = PortTable(response, wide);
-  for (const pb::Port& port : response.ports()) listing->names.push_back("port/" + port.name());
-  SetDocument(options, response.ports(), response, listing);
-  return {};
-}
-
-Result FetchLinks(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListLinksRequest request;
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  request.set_degraded_only(options.degraded);
-  pb::ListLinksResponse response;
-  if (Result result = client.List(&Stub::ListLinks, request, &response); !result.ok())
-    return result;
-  listing->table = LinkTable(response, wide);
-  for (const pb::Link& link : response.links())
-    listing->names.push_back("link/" + PortText(link.a()));
-  SetDocument(options, response.links(), response, listing);
-  return {};
-}
-
-Result FetchSm(Client& client, bool wide, Listing* listing) {
-  auto response = std::make_unique<pb::GetSmResponse>();
-  Result result = client.Call(client.topology(), &Stub::GetSm, pb::GetSmRequest(), response.get());
-  if (!result.ok()) return result;
-  listing->table = SmTable(*response, wide);
-  listing->names.push_back("sm/" + response->guid());
-  listing->document = std::move(response);
-  return {};
-}
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-using Remediation = pb::RemediationService::Stub;
-
-// Names are ids or targets.
-Result FetchHolds(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListHoldsRequest request;
-  request.set_owner(options.owner);
-  for (const std::string& name : options.names) {
-    const bool id = name.find_first_not_of("0123456789") == std::string::npos;
-    *(id ? request.add_ids() : request.add_targets()) = name;
+Result ColumnTable(const Globals& globals, const Listing& listing, const Descriptor* item,
+                   Table* table) {
+  std::vector<Column> columns;
+  if (Result result = ParseColumns(globals.columns, item, &columns); !result.ok()) return result;
+  std::vector<std::string> headers;
+  for (const Column& column : columns) headers.push_back(column.header);
+  *table = Table(headers);
+  for (const Message* each : listing.items) {
+    std::vector<Cell> cells;
+    for (const Column& column : columns) cells.emplace_back(column.path.Text(*each));
+    table->AddRow(std::move(cells));
   }
-  pb::ListHoldsResponse response;
-  Result result = client.List(client.remediation(), &Remediation::ListHolds, request, &response);
-  if (!result.ok()) return result;
-  listing->table = HoldTable(response, wide, NowMs());
-  for (const pb::Hold& hold : response.holds()) listing->names.push_back("hold/" + hold.id());
-  SetDocument(options, response.holds(), response, listing);
-  return {};
-}
-
-Result FetchConditions(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListConditionsRequest request;
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  pb::ListConditionsResponse response;
-  Result result =
-      client.List(client.remediation(), &Remediation::ListConditions, request, &response);
-  if (!result.ok()) return result;
-  listing->table = ConditionTable(response, wide, NowMs());
-  for (const pb::Condition& condition : response.conditions()) {
-    listing->names.push_back(fmt::format("condition/{}:{}:{}", condition.type(),
-                                         condition.node_guid(), condition.port()));
-  }
-  SetDocument(options, response.conditions(), response, listing);
-  return {};
-}
-
-Result FetchDampedLinks(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  pb::ListDampedLinksRequest request;
-  request.mutable_names()->Assign(options.names.begin(), options.names.end());
-  pb::ListDampedLinksResponse response;
-  Result result =
-      client.List(client.remediation(), &Remediation::ListDampedLinks, request, &response);
-  if (!result.ok()) return result;
-  listing->table = DampedLinkTable(response, wide, NowMs());
-  for (const pb::DampedLink& link : response.links())
-    listing->names.push_back("link/" + PortText(link.a()));
-  SetDocument(options, response.links(), response, listing);
   return {};
 }
 
 }  // namespace
 
-std::optional<Resource> ParseResource(const std::string& word) {
-  static constexpr struct {
-    const char* words[3];
-    Resource resource;
-  } kResources[] = {
-      {{"node", "nodes", "no"}, Resource::kNode},
-      {{"host", "hosts", "ho"}, Resource::kHost},
-      {{"switch", "switches", "sw"}, Resource::kSwitch},
-      {{"port", "ports", "po"}, Resource::kPort},
-      {{"link", "links", "li"}, Resource::kLink},
-      {{"sm", "sms", "sm"}, Resource::kSm},
-      {{"hold", "holds", "hd"}, Resource::kHold},
-      {{"condition", "conditions", "cond"}, Resource::kCondition},
-      {{"event", "events", "ev"}, Resource::kEvent},
-      {{"partition", "partitions", "pkey"}, Resource::kPartition},
-      {{"record", "records", "rec"}, Resource::kRecord},
-      {{"service", "services", "svc"}, Resource::kService},
-      {{"subscription", "subscriptions", "sub"}, Resource::kSubscription},
-      {{"multicast", "multicasts", "mc"}, Resource::kMulticast},
-  };
-  for (const auto& entry : kResources) {
-    for (const char* known : entry.words) {
-      if (word == known) return entry.resource;
+Result ParseColumns(const std::string& text, const Descriptor* item, std::vector<Column>* columns) {
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    at = comma + 1;
+    const size_t colon = part.find(':');
+    if (colon == 0 || colon == std::string::npos || colon + 1 == part.size()) {
+      return {kUsage, fmt::format("-o custom-columns: \"{}\" is not HEADER:.field", part)};
     }
+    std::string error;
+    const auto path = FieldPath::Parse(part.substr(colon + 1), item, &error);
+    if (!path) return {kUsage, "-o custom-columns: " + error};
+    columns->push_back({part.substr(0, colon), *path});
   }
-  return std::nullopt;
+  return {};
 }
 
-Result FetchListing(Client& client, const GetOptions& options, bool wide, Listing* listing) {
-  *listing = Listing();
-  switch (options.resource) {
-    case Resource::kNode:
-    case Resource::kSwitch: return FetchNodes(client, options, wide, listing);
-    case Resource::kHost: return FetchHosts(client, options, wide, listing);
-    case Resource::kPort: return FetchPorts(client, options, wide, listing);
-    case Resource::kLink:
-      return options.damped ? FetchDampedLinks(client, options, wide, listing)
-                            : FetchLinks(client, options, wide, listing);
-    case Resource::kSm: return FetchSm(client, wide, listing);
-    case Resource::kHold: return FetchHolds(client, options, wide, listing);
-    case Resource::kCondition: return FetchConditions(client, options, wide, listing);
-    case Resource::kPartition: return FetchPartitions(client, options, wide, listing);
-    case Resource::kRecord: return FetchRecords(client, options, wide, listing);
-    case Resource::kService: return FetchServices(client, options, wide, listing);
-    case Resource::kSubscription: return FetchSubscriptions(client, options, wide, listing);
-    case Resource::kMulticast: return FetchMulticast(client, options, wide, listing);
-    case Resource::kEvent: break;  // `events`
+std::vector<const Message*> ItemsOf(const Message& answer, const Descriptor* item) {
+  const FieldDescriptor* field = ItemsField(answer, item);
+  if (!field) return {&answer};
+  std::vector<const Message*> items;
+  const auto* reflection = answer.GetReflection();
+  const int size = reflection->FieldSize(answer, field);
+  items.reserve(static_cast<size_t>(size));
+  for (int i = 0; i < size; ++i) items.push_back(&reflection->GetRepeatedMessage(answer, field, i));
+  return items;
+}
+
+Result PickItems(const GetOptions& options, const Descriptor* item, Message* answer) {
+  Selector labels, fields;
+  Result result = Selector::Parse(options.labels, item, Selector::By::kLabels, &labels);
+  if (result.ok()) result = Selector::Parse(options.fields, item, Selector::By::kFields, &fields);
+  if (!result.ok()) return result;
+  std::optional<FieldPath> by;
+  if (!options.sort_by.empty()) {
+    std::string error;
+    by = FieldPath::Parse(options.sort_by, item, &error);
+    if (!by) return {kUsage, "--sort-by: " + error};
   }
-  return {kUsage, "no such resource"};
+  const FieldDescriptor* field = ItemsField(*answer, item);
+  const bool picks = !options.labels.empty() || !options.fields.empty();
+  if (!field || (!picks && !by)) return {};
+  const auto* reflection = answer->GetReflection();
+  struct Ranked {
+    std::string key;
+    int at;
+  };
+  std::vector<Ranked> kept;
+  for (int i = 0; i < reflection->FieldSize(*answer, field); ++i) {
+    const Message& each = reflection->GetRepeatedMessage(*answer, field, i);
+    if (labels.Matches(each) && fields.Matches(each))
+      kept.push_back({by ? by->Text(each) : std::string(), i});
+  }
+  if (by)
+    std::stable_sort(kept.begin(), kept.end(), [](const Ranked& a, const Ranked& b) {
+      return CompareNatural(a.key, b.key) < 0;
+    });
+  // The answer anew, all but the items copied.
+  std::vector<std::unique_ptr<Message>> items(
+      static_cast<size_t>(reflection->FieldSize(*answer, field)));
+  for (size_t i = items.size(); i > 0; --i)
+    items[i - 1].reset(reflection->ReleaseLast(answer, field));
+  for (const Ranked& each : kept)
+    reflection->AddAllocatedMessage(answer, field, items[static_cast<size_t>(each.at)].release());
+  if (const auto* total = answer->GetDescriptor()->FindFieldByName("total_size"))
+    reflection->SetUInt32(answer, total, static_cast<uint32_t>(kept.size()));
+  return {};
+}
+
+Result FetchListing(Client& client, const Globals& globals, const GetOptions& options,
+                    Listing* listing) {
+  *listing = Listing();
+  const ResourceKind& kind = KindOf(options.resource);
+  if (!kind.fetch) return {kUsage, fmt::format("{} cannot be listed", kind.plural)};
+  for (const std::string& name : options.label_columns) {
+    Selector labels;
+    Result result = Selector::Parse(name, kind.item, Selector::By::kLabels, &labels);
+    if (!result.ok()) return result;
+  }
+  std::unique_ptr<Message> answer;
+  if (Result result = kind.fetch(client, options, globals.wide(), &answer); !result.ok())
+    return result;
+  // Links that have flapped are something of their own.
+  const Descriptor* item =
+      options.damped ? pb::DampedLink::descriptor() : static_cast<const Descriptor*>(kind.item);
+  if (Result result = PickItems(options, item, answer.get()); !result.ok()) return result;
+  if (globals.IsTable()) listing->table = kind.table(*answer, globals.format == Format::kWide);
+  listing->document = DocumentOf(options, item, std::move(answer));
+  listing->items = ItemsOf(*listing->document, item);
+  int at = 0;
+  for (const Message* each : listing->items)
+    listing->names.push_back(kind.name(*each, options, at++));
+  if (globals.format == Format::kCustomColumns)
+    return ColumnTable(globals, *listing, item, &listing->table);
+  AddLabelColumns(options, *listing, item, &listing->table);
+  return {};
 }
 
 Result Get(Client& client, const Globals& globals, const GetOptions& options) {
-  if (globals.format == Format::kConf && options.resource == Resource::kPartition)
-    return ExportPartitions(client);
-  // The document of ports is whole whatever the table shows.
-  const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
-  Listing listing;
-  if (Result result = FetchListing(client, options, wide, &listing); !result.ok()) return result;
-  if (PrintDocument(globals, *listing.document)) return {};
-  switch (globals.format) {
-    case Format::kTable:
-    case Format::kWide:
-      if (listing.table.size() == 0) {
-        fmt::print(stderr, "No resources found.\n");
-      } else {
-        Print(listing.table.Render(globals.style));
-      }
-      return {};
-    case Format::kName: {
-      std::string text;
-      for (const std::string& name : listing.names) text += name + "\n";
-      Print(text);
-      return {};
-    }
-    default: return NoSuchFormat("table, wide, json, yaml, name or, of partitions, conf");
+  if (globals.format == Format::kConf) {
+    if (options.resource == Resource::kPartition) return ExportPartitions(client);
+    return {kUsage, "-o conf: partitions have such a form"};
   }
+  Listing listing;
+  Result result = FetchListing(client, globals, options, &listing);
+  if (result.code == kNotFound && options.ignore_not_found) return {};
+  if (!result.ok() || PrintDocument(globals, *listing.document)) return result;
+  if (globals.format == Format::kName) {
+    std::string text;
+    for (const std::string& name : listing.names) text += name + "\n";
+    PrintLong(globals, text);
+  } else if (listing.items.empty()) {
+    if (!options.ignore_not_found) fmt::print(stderr, "No resources found.\n");
+  } else {
+    PrintLong(globals, listing.table.Render(globals.style));
+  }
+  return {};
 }
 
 }  // namespace fabricd::cli

@@ -113,11 +113,8 @@ void EmitField(YAML::Emitter& out, const Message& message, const FieldDescriptor
 
 // Times as JSON has them.
 bool EmitTime(YAML::Emitter& out, const Message& message) {
-  const std::string& name = message.GetDescriptor()->full_name();
-  if (name != "google.protobuf.Timestamp") return false;
-  google::protobuf::Timestamp time;
-  time.CopyFrom(message);
-  EmitText(out, google::protobuf::util::TimeUtil::ToString(time));
+  if (message.GetDescriptor()->full_name() != "google.protobuf.Timestamp") return false;
+  EmitText(out, TimeText(message));
   return true;
 }
 
@@ -145,13 +142,12 @@ std::string SerializeByKey(const Message& message) {
   return bytes;
 }
 
-}  // namespace
-
-std::string ToJson(const Message& message) {
+// `whole`: on lines of their own, and fields at their default too.
+std::string Json(const Message& message, bool whole) {
   google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
+  options.add_whitespace = whole;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
+  options.always_print_primitive_fields = whole;
   const std::unique_ptr<google::protobuf::util::TypeResolver> types(
       google::protobuf::util::NewTypeResolverForDescriptorPool(
           "type.googleapis.com", message.GetDescriptor()->file()->pool()));
@@ -162,6 +158,17 @@ std::string ToJson(const Message& message) {
       SerializeByKey(message), &json, options);
   return status.ok() ? json : fmt::format("{{\"error\": \"{}\"}}\n", status.ToString());
 }
+
+}  // namespace
+
+std::string TimeText(const Message& message) {
+  google::protobuf::Timestamp time;
+  time.CopyFrom(message);
+  return google::protobuf::util::TimeUtil::ToString(time);
+}
+
+std::string ToJson(const Message& message) { return Json(message, /*whole=*/true); }
+std::string ToJsonLine(const Message& message) { return Json(message, /*whole=*/false); }
 
 std::string ToYaml(const Message& message) {
   YAML::Emitter out;

@@ -10,6 +10,10 @@
 namespace fabricd::cli {
 
 std::string ToJson(const google::protobuf::Message& message);
+// In one line, fields at their default left out.
+std::string ToJsonLine(const google::protobuf::Message& message);
 std::string ToYaml(const google::protobuf::Message& message);
+// A google.protobuf.Timestamp as JSON has it.
+std::string TimeText(const google::protobuf::Message& time);
 
 }  // namespace fabricd::cli

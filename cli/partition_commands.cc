@@ -15,7 +15,7 @@
 namespace fabricd::cli {
 namespace {
 
-using Stub = pb::PartitionService::Stub;
+using PartitionStub = pb::PartitionService::Stub;
 
 // The core reads a file of a million members, and makes it durable.
 constexpr Timeout kChangeTimeout{60'000};
@@ -43,16 +43,6 @@ Result ReadMembership(const std::string& word, pb::Membership* membership) {
   return {};
 }
 
-Result ReadNames(const std::vector<std::string>& words, std::vector<std::string>* names) {
-  for (const std::string& word : words) {
-    std::string error;
-    const auto expanded = ExpandHostlist(word, /*ports=*/false, &error);
-    if (!expanded) return {kUsage, error};
-    names->insert(names->end(), expanded->begin(), expanded->end());
-  }
-  return {};
-}
-
 Result ReadPKey(const std::string& text, uint32_t* key) {
   if (text.empty()) return {};
   const bool hex = text.rfind("0x", 0) == 0;
@@ -69,8 +59,8 @@ Result WaitInEffect(Client& client, const Globals& globals) {
         pb::ListPartitionsRequest request;
         request.set_page_size(1);
         pb::ListPartitionsResponse response;
-        const Result result =
-            client.Call(client.partitions(), &Stub::ListPartitions, request, &response, left);
+        const Result result = client.Call(client.partitions(), &PartitionStub::ListPartitions,
+                                          request, &response, left);
         *done = response.in_effect();
         return result;
       });
@@ -88,13 +78,42 @@ Result Finish(Client& client, const Globals& globals, const Response& response,
   return wait && !dry_run ? WaitInEffect(client, globals) : Result();
 }
 
-template <typename Request>
-void SetCommon(const PartitionOptions& options, Request* request) {
-  request->set_validate_only(options.dry_run);
-  request->set_request_id(options.request_id);
+std::string Title(const pb::Partition& partition) { return "partition/" + PKeyText(partition); }
+
+// A member for each name, all of the membership that the options say.
+Result AddMembersTo(const PartitionOptions& options,
+                    google::protobuf::RepeatedPtrField<pb::PartitionMember>* members) {
+  pb::Membership membership{};
+  if (Result result = ReadMembership(options.membership, &membership); !result.ok()) return result;
+  std::vector<std::string> names;
+  if (Result result = ExpandNames(options.members, false, &names); !result.ok()) return result;
+  for (const std::string& name : names) {
+    pb::PartitionMember* member = members->Add();
+    member->set_subject(name);
+    member->set_membership(membership);
+  }
+  return {};
 }
 
-std::string Title(const pb::Partition& partition) { return "partition/" + PKeyText(partition); }
+// Sends a change of one partition and tells what it did.
+template <typename Request, typename Response>
+Result Change(Client& client, const Globals& globals, const PartitionOptions& options,
+              grpc::Status (PartitionStub::*method)(grpc::ClientContext*, const Request&,
+                                                    Response*),
+              Request request, const std::string& what) {
+  request.set_validate_only(options.dry_run);
+  request.set_request_id(options.request_id);
+  Response response;
+  const Result result =
+      client.Call(client.partitions(), method, request, &response, kChangeTimeout);
+  if (result.code == kNotFound && options.ignore_not_found) return {};
+  if (!result.ok()) return result;
+  if constexpr (std::is_same_v<Response, pb::DeletePartitionResponse>)
+    return Finish(client, globals, response, what, options.dry_run, options.wait);
+  else
+    return Finish(client, globals, response, Title(response.partition()), options.dry_run,
+                  options.wait);
+}
 
 // kUsage: it is faulty, and all faults are told.
 Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
@@ -104,7 +123,7 @@ Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
   request.set_request_id(file.request_id);
   request.set_validate_only(validate_only);
   const auto send = [&] {
-    return client.Call(client.partitions(), &Stub::ApplyPartitions, request, response,
+    return client.Call(client.partitions(), &PartitionStub::ApplyPartitions, request, response,
                        kChangeTimeout);
   };
   Result result = send();
@@ -123,25 +142,21 @@ Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
 
 }  // namespace
 
-Result FetchPartitions(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+Result FetchPartitions(Client& client, const GetOptions& options, bool wide,
+                       std::unique_ptr<google::protobuf::Message>* answer) {
   pb::ListPartitionsRequest request;
   request.mutable_partitions()->Assign(options.names.begin(), options.names.end());
   if (wide) request.set_view(pb::PARTITION_VIEW_FULL);
   auto response = std::make_unique<pb::ListPartitionsResponse>();
-  Result result = client.List(client.partitions(), &Stub::ListPartitions, request, response.get());
-  if (!result.ok()) return result;
-  listing->table = PartitionTable(*response, wide);
-  for (const pb::Partition& partition : response->partitions())
-    listing->names.push_back(Title(partition));
-  if (options.names.size() == 1 && response->partitions_size() == 1)
-    listing->document = std::make_unique<pb::Partition>(response->partitions(0));
-  else
-    listing->document = std::move(response);
-  return {};
+  Result result =
+      client.List(client.partitions(), &PartitionStub::ListPartitions, request, response.get());
+  *answer = std::move(response);
+  return result;
 }
 
 Result ExportPartitions(Client& client) {
-  return client.Stream(client.partitions(), &Stub::ExportPartitions, pb::ExportPartitionsRequest(),
+  return client.Stream(client.partitions(), &PartitionStub::ExportPartitions,
+                       pb::ExportPartitionsRequest(),
                        std::function<Result(const pb::ExportPartitionsResponse&)>(
                            [](const pb::ExportPartitionsResponse& piece) {
                              Print(piece.text());
@@ -168,75 +183,67 @@ Result CreatePartition(Client& client, const Globals& globals, const PartitionOp
   pb::Partition* partition = request.mutable_partition();
   uint32_t key = 0;
   if (Result result = ReadPKey(options.p_key, &key); !result.ok()) return result;
-  pb::Membership membership{};
-  if (Result result = ReadMembership(options.membership, &membership); !result.ok()) return result;
-  std::vector<std::string> names;
-  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
+  if (Result result = AddMembersTo(options, partition->mutable_members()); !result.ok())
+    return result;
   partition->set_p_key(key);
   partition->set_name(options.partition);
   partition->set_index0(options.index0);
   if (options.ipoib) partition->mutable_ipoib();
-  for (const std::string& name : names) {
-    pb::PartitionMember* member = partition->add_members();
-    member->set_subject(name);
-    member->set_membership(membership);
+  return Change(client, globals, options, &PartitionStub::CreatePartition, std::move(request), "");
+}
+
+Result UpdatePartition(Client& client, const Globals& globals, const PartitionOptions& options,
+                       const PartitionUpdate& update) {
+  pb::UpdatePartitionRequest request;
+  request.set_partition(options.partition);
+  pb::Partition* values = request.mutable_values();
+  const auto change = [&](const char* field) { request.mutable_update_mask()->add_paths(field); };
+  if (!update.name.empty()) {
+    values->set_name(update.name);
+    change("name");
   }
-  SetCommon(options, &request);
-  pb::CreatePartitionResponse response;
-  const Result result =
-      client.Call(client.partitions(), &Stub::CreatePartition, request, &response, kChangeTimeout);
-  if (!result.ok()) return result;
-  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
-                options.wait);
+  if (!update.index0.empty()) {
+    values->set_index0(update.index0 == "true");
+    change("index0");
+  }
+  const bool traits = update.mtu != 0 || update.rate_gbps != 0;
+  if (update.ipoib == "true" || (update.ipoib.empty() && traits)) {
+    values->mutable_ipoib()->set_mtu(update.mtu);
+    values->mutable_ipoib()->set_rate_gbps(update.rate_gbps);
+  }
+  if (!update.ipoib.empty() || traits) change("ipoib");
+  if (!options.members.empty()) {
+    if (Result result = AddMembersTo(options, values->mutable_members()); !result.ok())
+      return result;
+    change("members");
+  }
+  if (request.update_mask().paths().empty()) {
+    return {kUsage, "one of --name, --index0, --ipoib, --mtu, --rate, --member is needed"};
+  }
+  return Change(client, globals, options, &PartitionStub::UpdatePartition, std::move(request), "");
 }
 
 Result DeletePartition(Client& client, const Globals& globals, const PartitionOptions& options) {
   pb::DeletePartitionRequest request;
   request.set_partition(options.partition);
-  SetCommon(options, &request);
-  pb::DeletePartitionResponse response;
-  const Result result =
-      client.Call(client.partitions(), &Stub::DeletePartition, request, &response, kChangeTimeout);
-  if (result.code == kNotFound && options.ignore_not_found) return {};
-  if (!result.ok()) return result;
-  return Finish(client, globals, response, "partition/" + options.partition, options.dry_run,
-                options.wait);
+  return Change(client, globals, options, &PartitionStub::DeletePartition, std::move(request),
+                "partition/" + options.partition);
 }
 
 Result AddMembers(Client& client, const Globals& globals, const PartitionOptions& options) {
   pb::AddMembersRequest request;
-  pb::Membership membership{};
-  if (Result result = ReadMembership(options.membership, &membership); !result.ok()) return result;
-  std::vector<std::string> names;
-  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
   request.set_partition(options.partition);
-  for (const std::string& name : names) {
-    pb::PartitionMember* member = request.add_members();
-    member->set_subject(name);
-    member->set_membership(membership);
-  }
-  SetCommon(options, &request);
-  pb::AddMembersResponse response;
-  const Result result =
-      client.Call(client.partitions(), &Stub::AddMembers, request, &response, kChangeTimeout);
-  if (!result.ok()) return result;
-  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
-                options.wait);
+  if (Result result = AddMembersTo(options, request.mutable_members()); !result.ok()) return result;
+  return Change(client, globals, options, &PartitionStub::AddMembers, std::move(request), "");
 }
 
 Result RemoveMembers(Client& client, const Globals& globals, const PartitionOptions& options) {
   pb::RemoveMembersRequest request;
   std::vector<std::string> names;
-  if (Result result = ReadNames(options.members, &names); !result.ok()) return result;
+  if (Result result = ExpandNames(options.members, false, &names); !result.ok()) return result;
   request.set_partition(options.partition);
   request.mutable_subjects()->Assign(names.begin(), names.end());
-  SetCommon(options, &request);
-  pb::RemoveMembersResponse response;
-  const Result result =
-      client.Call(client.partitions(), &Stub::RemoveMembers, request, &response, kChangeTimeout);
-  if (!result.ok()) return result;
-  return Finish(client, globals, response, Title(response.partition()), options.dry_run,
-                options.wait);
+  return Change(client, globals, options, &PartitionStub::RemoveMembers, std::move(request), "");
 }
 
 }  // namespace fabricd::cli

@@ -10,7 +10,8 @@
 
 namespace fabricd::cli {
 
-Result FetchPartitions(Client& client, const GetOptions& options, bool wide, Listing* listing);
+Result FetchPartitions(Client& client, const GetOptions& options, bool wide,
+                       std::unique_ptr<google::protobuf::Message>* answer);
 // Prints all of them as a partitions.conf.
 Result ExportPartitions(Client& client);
 
@@ -35,6 +36,14 @@ struct PartitionOptions {
   bool dry_run = false, wait = false, ignore_not_found = false;
 };
 Result CreatePartition(Client& client, const Globals& globals, const PartitionOptions& options);
+// Changes what is given, and leaves the rest.
+struct PartitionUpdate {
+  std::string name, index0, ipoib;  // Empty: stays; of the last two else "true" or "false".
+  uint32_t mtu = 0;                 // Of the broadcast group: bytes; 0: 2048.
+  double rate_gbps = 0;             // 0: 10.
+};
+Result UpdatePartition(Client& client, const Globals& globals, const PartitionOptions& options,
+                       const PartitionUpdate& update);
 Result DeletePartition(Client& client, const Globals& globals, const PartitionOptions& options);
 Result AddMembers(Client& client, const Globals& globals, const PartitionOptions& options);
 Result RemoveMembers(Client& client, const Globals& globals, const PartitionOptions& options);

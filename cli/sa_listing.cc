@@ -9,7 +9,7 @@
 namespace fabricd::cli {
 namespace {
 
-using Stub = pb::SubnetAdminService::Stub;
+using SubnetAdminStub = pb::SubnetAdminService::Stub;
 
 constexpr uint32_t kAnyTrap = 0xFFFF, kAnyLid = 0xFFFF;
 
@@ -44,12 +44,6 @@ std::string SourcesOf(const pb::Subscription& subscription) {
   if (subscription.lid_begin() == kAnyLid) return "all";
   if (subscription.lid_end() == 0) return fmt::format("LID {}", subscription.lid_begin());
   return fmt::format("LIDs {}-{}", subscription.lid_begin(), subscription.lid_end());
-}
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // The components that are shown: all, or as many as fit; those first in which records differ, and
@@ -165,7 +159,8 @@ Table MulticastTable(const pb::ListMulticastGroupsResponse& groups, bool wide) {
   return table;
 }
 
-Result FetchRecords(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+Result FetchRecords(Client& client, const GetOptions& options, bool,
+                    std::unique_ptr<google::protobuf::Message>* answer) {
   pb::ListRecordsRequest request;
   std::vector<std::string> words;
   for (const std::string& word : options.names) {
@@ -189,59 +184,52 @@ Result FetchRecords(Client& client, const GetOptions& options, bool wide, Listin
   if (words.size() > 1) request.set_source(words[1]);
   if (words.size() > 2) request.set_destination(words[2]);
   auto response = std::make_unique<pb::ListRecordsResponse>();
-  if (Result result = Collect(client, &Stub::ListRecords, request, response.get()); !result.ok())
+  if (Result result = Collect(client, &SubnetAdminStub::ListRecords, request, response.get());
+      !result.ok())
     return result;
-  listing->table = RecordTable(*response, wide);
-  for (int i = 0; i < response->records_size(); ++i)
-    listing->names.push_back(fmt::format("record/{}/{}", words[0], i));
-  listing->document = std::move(response);
+  *answer = std::move(response);
   return {};
 }
 
-Result FetchServices(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+Result FetchServices(Client& client, const GetOptions& options, bool,
+                     std::unique_ptr<google::protobuf::Message>* answer) {
   pb::ListServicesRequest request;
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   auto response = std::make_unique<pb::ListServicesResponse>();
-  if (Result result = Collect(client, &Stub::ListServices, request, response.get()); !result.ok())
+  if (Result result = Collect(client, &SubnetAdminStub::ListServices, request, response.get());
+      !result.ok())
     return result;
   if (!options.names.empty() && response->services().empty())
     return {kNotFound, fmt::format("no service among {}", fmt::join(options.names, ", "))};
-  listing->table = ServiceTable(*response, wide, NowMs());
-  for (const auto& service : response->services())
-    listing->names.push_back(fmt::format("service/{}/{}", service.id(), service.gid()));
-  listing->document = std::move(response);
+  *answer = std::move(response);
   return {};
 }
 
-Result FetchSubscriptions(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+Result FetchSubscriptions(Client& client, const GetOptions& options, bool,
+                          std::unique_ptr<google::protobuf::Message>* answer) {
   if (!options.names.empty()) return {kUsage, "get subscriptions takes no names"};
   auto response = std::make_unique<pb::ListSubscriptionsResponse>();
-  Result result =
-      Collect(client, &Stub::ListSubscriptions, pb::ListSubscriptionsRequest(), response.get());
+  Result result = Collect(client, &SubnetAdminStub::ListSubscriptions,
+                          pb::ListSubscriptionsRequest(), response.get());
   if (!result.ok()) return result;
-  listing->table = SubscriptionTable(*response, wide);
-  for (const auto& each : response->subscriptions())
-    listing->names.push_back(fmt::format("subscription/{}/{}", each.gid(), each.number()));
-  listing->document = std::move(response);
+  *answer = std::move(response);
   return {};
 }
 
 Result CollectGroups(Client& client, const pb::ListMulticastGroupsRequest& request,
                      pb::ListMulticastGroupsResponse* groups) {
-  return Collect(client, &Stub::ListMulticastGroups, request, groups);
+  return Collect(client, &SubnetAdminStub::ListMulticastGroups, request, groups);
 }
 
-Result FetchMulticast(Client& client, const GetOptions& options, bool wide, Listing* listing) {
+Result FetchMulticast(Client& client, const GetOptions& options, bool,
+                      std::unique_ptr<google::protobuf::Message>* answer) {
   pb::ListMulticastGroupsRequest request;
   request.mutable_names()->Assign(options.names.begin(), options.names.end());
   auto response = std::make_unique<pb::ListMulticastGroupsResponse>();
   if (Result result = CollectGroups(client, request, response.get()); !result.ok()) return result;
   if (!options.names.empty() && response->groups().empty())
     return {kNotFound, fmt::format("no group among {}", fmt::join(options.names, ", "))};
-  listing->table = MulticastTable(*response, wide);
-  for (const auto& group : response->groups())
-    listing->names.push_back("multicast/" + Hex(group.mlid(), 4));
-  listing->document = std::move(response);
+  *answer = std::move(response);
   return {};
 }
 

@@ -2,17 +2,21 @@
 // What `get` shows of Subnet Administration: records, services, subscriptions, multicast groups.
 #pragma once
 
-#include "cli/commands.h"
+#include "cli/resource.h"
 #include "fabric/v1/subnet_admin_service.pb.h"
 
 namespace fabricd::cli {
 
 // Names: the type of record; of paths also their source and destination; FIELD=VALUE of those that
 // are wanted.
-Result FetchRecords(Client& client, const GetOptions& options, bool wide, Listing* listing);
-Result FetchServices(Client& client, const GetOptions& options, bool wide, Listing* listing);
-Result FetchSubscriptions(Client& client, const GetOptions& options, bool wide, Listing* listing);
-Result FetchMulticast(Client& client, const GetOptions& options, bool wide, Listing* listing);
+Result FetchRecords(Client& client, const GetOptions& options, bool wide,
+                    std::unique_ptr<google::protobuf::Message>* answer);
+Result FetchServices(Client& client, const GetOptions& options, bool wide,
+                     std::unique_ptr<google::protobuf::Message>* answer);
+Result FetchSubscriptions(Client& client, const GetOptions& options, bool wide,
+                          std::unique_ptr<google::protobuf::Message>* answer);
+Result FetchMulticast(Client& client, const GetOptions& options, bool wide,
+                      std::unique_ptr<google::protobuf::Message>* answer);
 
 // All that the call gives.
 Result CollectGroups(Client& client, const pb::ListMulticastGroupsRequest& request,

@@ -39,6 +39,12 @@ void Table::AddRow(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
+void Table::AddColumn(std::string header, std::vector<std::string> cells) {
+  headers_.push_back(std::move(header));
+  for (size_t i = 0; i < rows_.size(); ++i)
+    rows_[i].emplace_back(cells[i].empty() ? "<none>" : std::move(cells[i]));
+}
+
 std::string Table::Render(const TableStyle& style) const {
   std::vector<size_t> widths(headers_.size(), 0);
   for (size_t column = 0; column < headers_.size(); ++column) {

@@ -32,6 +32,8 @@ class Table {
   explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}
   // REQUIRES: as many cells as there are headers. An empty cell shows as "<none>".
   void AddRow(std::vector<Cell> cells);
+  // A column at the right. REQUIRES: as many cells as there are rows.
+  void AddColumn(std::string header, std::vector<std::string> cells);
   // The same columns without rows.
   Table EmptyCopy() const { return Table(headers_); }
   size_t size() const { return rows_.size(); }

@@ -5,19 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/listing.h"
 
 namespace fabricd::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPollInterval{500};
-
-std::string RowText(const std::vector<Cell>& row) {
-  std::string text;
-  for (const Cell& cell : row) text += cell.text + '\0';
-  return text;
-}
+constexpr std::chrono::milliseconds kWatchInterval{500};
 
 // Prints a listing, at later turns only the rows that are new or changed.
 class WatchPrinter {
@@ -29,11 +22,10 @@ class WatchPrinter {
     Table changed = listing.table.EmptyCopy();
     std::string names;
     for (size_t i = 0; i < listing.names.size(); ++i) {
-      const auto& row = listing.table.rows()[i];
-      const auto& text = now[listing.names[i]] = RowText(row);
+      const auto& text = now[listing.names[i]] = listing.items[i]->SerializeAsString();
       const auto before = shown_.find(listing.names[i]);
       if (before != shown_.end() && before->second == text) continue;
-      changed.AddRow(row);
+      if (i < listing.table.size()) changed.AddRow(listing.table.rows()[i]);
       names += listing.names[i] + "\n";
     }
     shown_ = std::move(now);
@@ -53,7 +45,6 @@ class WatchPrinter {
 
 Result Watch(Client& client, const Globals& globals, const GetOptions& options) {
   WatchPrinter printer(globals);
-  const bool wide = globals.format != Format::kTable && globals.format != Format::kName;
   for (std::optional<uint32_t> shown;;) {
     pb::GetSmResponse sm;
     Result result =
@@ -61,11 +52,11 @@ Result Watch(Client& client, const Globals& globals, const GetOptions& options) 
     if (!result.ok()) return result;
     if (shown != sm.generation()) {
       Listing listing;
-      if (result = FetchListing(client, options, wide, &listing); !result.ok()) return result;
+      if (result = FetchListing(client, globals, options, &listing); !result.ok()) return result;
       printer.Print(listing);
       shown = sm.generation();
     }
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kWatchInterval);
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole commands against a server in this process: what they print and their exit codes (DESIGN
 // §4).
-#include "cli/command_line.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +9,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include "tests/unit/cli/command_fixture.h"
 #include "tests/unit/rpc/running_server.h"
 #include "tests/unit/rpc/sample_sa.h"
 
@@ -25,28 +24,22 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class CommandLineTest : public ::testing::Test {
+class CommandLineTest : public testing::CommandFixture {
  protected:
   // Runs "fabricctl --server … WORDS"; words with blanks are given in one piece.
-  int Run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"fabricctl", "--server", "unix:" + running_.socket()});
-    return RunBare(words);
-  }
-  int RunBare(const std::vector<std::string>& words) {
-    std::vector<const char*> arguments;
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunCommandLine(static_cast<int>(arguments.size()), arguments.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
+  int Run(std::vector<std::string> words) { return RunAt(running_.socket(), std::move(words)); }
+
+  std::string Complete(std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"fabricctl", "__complete", "--server", "unix:" + running_.socket()});
+    EXPECT_EQ(RunBare(words), 0);
+    EXPECT_EQ(error_, "");
+    return out_;
   }
 
   SmallFabric fabric_;
   FakeBackend backend_{fabric_.View()};
   RunningServer running_{backend_};
-  std::string out_, error_;
 };
 
 TEST_F(CommandLineTest, GetInEveryForm) {
@@ -105,9 +98,9 @@ TEST_F(CommandLineTest, DegradedAndState) {
 TEST_F(CommandLineTest, SubnetAdministration) {
   backend_.sa_reads = rpc::testing::SampleSa(*backend_.view());
   for (const std::vector<std::string>& words : {std::vector<std::string>{"records", "node"},
-                                               {"services"},
-                                               {"subscriptions"},
-                                               {"multicast"}}) {
+                                                {"services"},
+                                                {"subscriptions"},
+                                                {"multicast"}}) {
     for (const char* format : {"table", "wide", "json", "yaml", "name"}) {
       std::vector<std::string> command = {"get", "-o", format};
       command.insert(command.end(), words.begin(), words.end());
@@ -136,6 +129,118 @@ TEST_F(CommandLineTest, SubnetAdministration) {
   EXPECT_EQ(Run({"get", "services", "--watch"}), 2);
   backend_.sa_reads = {};
   EXPECT_EQ(Run({"--timeout", "1s", "get", "services"}), 4);
+}
+
+TEST_F(CommandLineTest, PicksSortsAndChoosesColumns) {
+  ASSERT_EQ(Run({"get", "ports", "-l", "role=host,rail=1", "-o", "name"}), 0) << error_;
+  EXPECT_EQ(out_, "port/node1 mlx5_1/1\n");
+  ASSERT_EQ(Run({"get", "ports", "--field-selector", "peer.node_name=leaf1", "-o", "name"}), 0);
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 2);
+  ASSERT_EQ(
+      Run({"get", "sw", "--sort-by", ".guid", "-o", "custom-columns=N:.name,LID:.end_ports.lid"}),
+      0);
+  EXPECT_EQ(out_,
+            "N                      LID\n"
+            "leaf1                  1\n"
+            "leaf2                  2\n"
+            "MF0;spine:MQM8700/U1   3\n");
+  ASSERT_EQ(Run({"get", "nodes", "-l", "role=leaf", "-L", "role,rail", "--no-headers"}), 0);
+  EXPECT_EQ(out_,
+            "leaf1   SWITCH   Active     1   2/4   0x0000000000200000   leaf   0\n"
+            "leaf2   SWITCH   Degraded   2   3/4   0x0000000000200100   leaf   <none>\n");
+  ASSERT_EQ(Run({"get", "hosts", "node[2-2]", "--show-labels", "--no-headers"}), 0);
+  EXPECT_THAT(out_, HasSubstr("rail=0,device=mlx5_0,state=ACTIVE,leaf=leaf2"));
+  ASSERT_EQ(Run({"get", "nodes", "-o", "name"}), 0);
+  const std::string whole = out_;
+  ASSERT_EQ(Run({"get", "nodes", "-o", "name", "--chunk-size", "1"}), 0);
+  EXPECT_EQ(out_, whole);
+  EXPECT_EQ(Run({"get", "hosts", "node[1-2],node9", "--ignore-not-found"}), 0);
+  EXPECT_EQ(out_ + error_, "");
+  EXPECT_EQ(Run({"get", "hosts", "-l", "flower=red"}), 2);
+  EXPECT_EQ(Run({"get", "hosts", "--sort-by", "flower"}), 2);
+  EXPECT_EQ(Run({"get", "hosts", "-L", "flower"}), 2);
+  EXPECT_EQ(Run({"get", "hosts", "-o", "custom-columns=A"}), 2);
+  EXPECT_EQ(Run({"get", "hosts", "-o", "custom-columns"}), 2);
+}
+
+TEST_F(CommandLineTest, CompletesLiveNames) {
+  EXPECT_EQ(Complete({"get", "nodes", "le"}), "leaf1\nleaf2\n");
+  EXPECT_EQ(Complete({"describe", "port", "leaf1/"}),
+            "leaf1/0\nleaf1/1\nleaf1/2\nleaf1/3\nleaf1/4\n");
+  EXPECT_EQ(Complete({"trace", "node1/mlx5_1", "node2"}), "node2/mlx5_0\n");
+  EXPECT_EQ(Complete({"cordon", "h"}), "hca\nhost\n");
+  EXPECT_EQ(Complete({"cordon", "host", "node"}), "node1\nnode2\n");
+  EXPECT_EQ(Complete({"drain", "switch", "leaf2", "leaf"}), "leaf1\nleaf2\n");
+  // Nobody there: no names, and no error either.
+  EXPECT_EQ(
+      RunBare({"fabricctl", "__complete", "--server", "unix:/nonexistent/s", "get", "nodes", ""}),
+      0);
+  EXPECT_EQ(out_ + error_, "");
+}
+
+TEST_F(CommandLineTest, Contexts) {
+  rpc::testing::TempDir directory;
+  setenv("FABRICCTL_CONFIG", (directory / "deep/config.yaml").c_str(), 1);
+  EXPECT_EQ(RunBare({"fabricctl", "config", "current-context"}), 3);
+  EXPECT_EQ(RunBare({"fabricctl", "config", "set-context", "here"}), 2);
+  ASSERT_EQ(Run({"config", "set-context", "here"}), 0) << error_;
+  ASSERT_EQ(RunBare({"fabricctl", "config", "set-context", "there", "--server", "unix:/nowhere",
+                     "--timeout", "1s"}),
+            0);
+  EXPECT_EQ(RunBare({"fabricctl", "config", "use-context", "nobody"}), 3);
+  ASSERT_EQ(RunBare({"fabricctl", "config", "use-context", "here"}), 0);
+  EXPECT_EQ(RunBare({"fabricctl", "get", "hosts", "-o", "name"}), 0) << error_;
+  EXPECT_EQ(RunBare({"fabricctl", "--context", "there", "get", "hosts"}), 4);
+  EXPECT_EQ(RunBare({"fabricctl", "--context", "nobody", "get", "hosts"}), 2);
+  ASSERT_EQ(RunBare({"fabricctl", "config", "get-contexts"}), 0);
+  EXPECT_THAT(out_, HasSubstr("*         here"));
+  EXPECT_EQ(RunBare({"fabricctl", "__complete", "config", "use-context", ""}), 0);
+  EXPECT_EQ(out_, "here\nthere\n");
+  ASSERT_EQ(RunBare({"fabricctl", "config", "delete-context", "here"}), 0);
+  EXPECT_EQ(RunBare({"fabricctl", "config", "current-context"}), 3);
+  std::ofstream(directory / "deep/config.yaml") << "[";
+  EXPECT_EQ(RunBare({"fabricctl", "get", "hosts"}), 2);
+  EXPECT_EQ(RunBare({"fabricctl", "api-resources"}), 0);  // Needs no daemon.
+  EXPECT_EQ(RunBare({"fabricctl", "explain", "port.peer"}), 0);
+  EXPECT_EQ(RunBare({"fabricctl", "explain", "flower"}), 3);
+}
+
+TEST_F(CommandLineTest, TcpNeedsCertificates) {
+  EXPECT_EQ(RunBare({"fabricctl", "--server", "localhost:4430", "get", "hosts"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--tls-ca"));
+  EXPECT_EQ(RunBare({"fabricctl", "--server", "localhost:4430", "--tls-ca", "/nonexistent", "get",
+                     "hosts"}),
+            2);
+}
+
+TEST_F(CommandLineTest, ChecksOneHost) {
+  EXPECT_EQ(Run({"check", "node", "node1", "--allow-degraded"}), 0);
+  EXPECT_THAT(out_, StartsWith("node1 "));
+  EXPECT_EQ(Run({"check", "node", "nobody"}), 3);
+  EXPECT_EQ(Run({"check", "node", "nobody", "--exit-code=npd"}), 2);
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 1);
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(RunBare({"fabricctl", "--server", "unix:/nonexistent/s", "check", "node", "node1",
+                     "--exit-code=npd"}),
+            2);
+}
+
+TEST_F(CommandLineTest, TechSupportIsATarOfAll) {
+  backend_.sa_reads = rpc::testing::SampleSa(*backend_.view());
+  backend_.dumps = std::map<std::string, std::string>{{"opensm.fdbs", "text"}};
+  rpc::testing::TempDir directory;
+  const std::string path = directory / "case7.tar";
+  ASSERT_EQ(Run({"tech-support", "-f", path}), 0) << error_;
+  const std::string list = directory / "list";
+  ASSERT_EQ(std::system(fmt::format("tar tf {} > {}", path, list).c_str()), 0);
+  std::ifstream in(list);
+  const std::string names = (std::stringstream() << in.rdbuf()).str();
+  for (const char* name :
+       {"version.txt", "nodes.json", "ports.json", "sms.json", "holds.json", "events.json",
+        "partitions.conf", "ibnetdiscover.txt", "dump/opensm.fdbs"}) {
+    EXPECT_THAT(names, HasSubstr(std::string("case7/") + name + "\n"));
+  }
+  EXPECT_EQ(Run({"tech-support", "-f", "/nonexistent/x.tar"}), 1);
 }
 
 TEST_F(CommandLineTest, DescribeTraceRoutes) {
@@ -170,7 +275,13 @@ TEST_F(CommandLineTest, Topology) {
   EXPECT_THAT(out_, HasSubstr("\"S-0000000000200100\""));
   EXPECT_EQ(Run({"topology", "-o", "json"}), 0);
   EXPECT_THAT(out_, StartsWith("{\"generation\":7,"));
-  EXPECT_EQ(Run({"topology"}), 2);
+  EXPECT_EQ(Run({"topology"}), 0);
+  EXPECT_THAT(out_, StartsWith("3 switches, 2 hosts, 5 cables, 1 of them not as they should be\n"));
+  for (const char* form : {"svg", "dot", "slurm-conf", "slurm-yaml", "topograph", "k8s-labels"}) {
+    EXPECT_EQ(Run({"topology", "-o", form}), 0) << form;
+    EXPECT_THAT(out_, HasSubstr("node1")) << form;
+  }
+  EXPECT_EQ(Run({"topology", "-o", "table"}), 2);
 }
 
 TEST_F(CommandLineTest, SweepDumpWait) {

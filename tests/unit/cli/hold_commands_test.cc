@@ -3,9 +3,9 @@
 // the core, what they print, and their exit codes (DESIGN §4).
 #include <thread>
 
-#include "cli/command_line.h"
 #include "common/status.h"
 #include "daemon/event_log.h"
+#include "tests/unit/cli/command_fixture.h"
 #include "tests/unit/rpc/running_server.h"
 
 namespace fabricd::cli {
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class HoldCommandsTest : public ::testing::Test {
+class HoldCommandsTest : public testing::CommandFixture {
  protected:
   // The core grants everything: holds get ids from 1, and are in effect at once unless `pending_`.
   HoldCommandsTest() {
@@ -67,17 +67,7 @@ class HoldCommandsTest : public ::testing::Test {
     done(absl::NotFoundError("none"), nullptr);
   }
 
-  int Run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"fabricctl", "--server", "unix:" + running_.socket()});
-    std::vector<const char*> arguments;
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunCommandLine(static_cast<int>(arguments.size()), arguments.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
-  }
+  int Run(std::vector<std::string> words) { return RunAt(running_.socket(), std::move(words)); }
   void Happen(const std::string& type, Guid node = Guid(),
               fabric::Severity severity = fabric::Severity::kInfo) {
     fabric::FabricEvent event;
@@ -95,7 +85,6 @@ class HoldCommandsTest : public ::testing::Test {
   bool pending_ = false;
   uint64_t last_id_ = 0, generation_ = 10;
   RunningServer running_{backend_};
-  std::string out_, error_;
 };
 
 TEST_F(HoldCommandsTest, EveryVerbAndItsInverse) {

@@ -3,8 +3,8 @@
 // and their exit codes (DESIGN §4).
 #include <fstream>
 
-#include "cli/command_line.h"
 #include "policy/partitions_text.h"
+#include "tests/unit/cli/command_fixture.h"
 #include "tests/unit/rpc/partitions_backend.h"
 #include "tests/unit/rpc/running_server.h"
 
@@ -14,19 +14,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class PartitionCommandsTest : public ::testing::Test {
+class PartitionCommandsTest : public testing::CommandFixture {
  protected:
-  int Run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"fabricctl", "--server", "unix:" + running_.socket()});
-    std::vector<const char*> arguments;
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunCommandLine(static_cast<int>(arguments.size()), arguments.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
-  }
+  int Run(std::vector<std::string> words) { return RunAt(running_.socket(), std::move(words)); }
   std::string File(const std::string& text) {
     const std::string path = directory_ / "partitions.conf";
     std::ofstream(path, std::ios::binary) << text;
@@ -37,7 +27,6 @@ class PartitionCommandsTest : public ::testing::Test {
   rpc::testing::TempDir directory_;
   rpc::testing::PartitionsBackend core_;
   rpc::testing::RunningServer running_{core_.backend};
-  std::string out_, error_;
 };
 
 TEST_F(PartitionCommandsTest, OneByItself) {
