@@ -8,40 +8,18 @@ usage: scheduler.py --server unix:PATH --host NAME [--device mlx5_2] [--timeout 
 Exit codes: 0 done, 1 not in effect in time or the host is not ready afterwards, 6 refused by a guard.
 """
 import argparse
-import importlib
-import os
-import subprocess
 import sys
-import tempfile
 import uuid
 
 import grpc
 
-PROTO = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "proto")
+import fabric_api
+
 OWNER = "example-scheduler"
 
-
-def load_api():
-    """The modules of fabric.v1's messages and stubs, made by protoc in a folder that is gone
-    afterwards."""
-    names = ["fabric/v1/%s.proto" % name
-             for name in ("fabric", "remediation_service", "event_service")]
-    with tempfile.TemporaryDirectory() as folder:
-        plugin = subprocess.run(["which", "grpc_python_plugin"], check=True, text=True,
-                                stdout=subprocess.PIPE).stdout.strip()
-        subprocess.run(["protoc", "-I", PROTO, "--python_out", folder, "--grpc_python_out", folder,
-                        "--plugin=protoc-gen-grpc_python=" + plugin, *names], check=True)
-        sys.path.insert(0, folder)
-        try:
-            return [importlib.import_module("fabric.v1." + name)
-                    for name in ("fabric_pb2", "remediation_service_pb2",
-                                 "remediation_service_pb2_grpc", "event_service_pb2",
-                                 "event_service_pb2_grpc")]
-        finally:
-            sys.path.remove(folder)
-
-
-fabric, messages, remediation_stub, event_messages, event_stub = load_api()
+fabric, messages, remediation_stub, event_messages, event_stub = fabric_api.load(
+    "fabric_pb2", "remediation_service_pb2", "remediation_service_pb2_grpc", "event_service_pb2",
+    "event_service_pb2_grpc")
 
 
 class Network:
