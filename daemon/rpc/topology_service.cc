@@ -12,6 +12,7 @@
 #include "daemon/rpc/name_filter.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/reactors.h"
+#include "daemon/rpc/read_mask.h"
 #include "daemon/rpc/trace.h"
 
 namespace fabricd::rpc {
@@ -130,6 +131,8 @@ grpc::ServerUnaryReactor* TopologyService::ListNodes(Context* context,
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
     const ReadModel& model = page->model();
+    const auto mask = ReadMask<pb::Node>::Read(request->read_mask());
+    if (!mask.ok()) return mask.status();
     std::set<NodeIndex> named;
     for (const std::string& name : request->names()) {
       const auto node = model.FindNode(name);
@@ -140,7 +143,10 @@ grpc::ServerUnaryReactor* TopologyService::ListNodes(Context* context,
       if (!named.empty() && !named.count(index)) continue;
       const fabric::Node& node = *model.snapshot().node(index);
       if (!Contains(request->types(), NodeTypeWord(node.info.node_type))) continue;
-      if (page->Take()) ToProto(model, node, response->add_nodes());
+      if (!page->Take()) continue;
+      pb::Node* added = response->add_nodes();
+      ToProto(model, node, added);
+      mask->Trim(added);
     }
     page->Close(models_, response);
     return absl::OkStatus();
@@ -168,12 +174,17 @@ grpc::ServerUnaryReactor* TopologyService::ListHosts(Context* context,
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
     const ReadModel& model = page->model();
+    const auto mask = ReadMask<pb::Host>::Read(request->read_mask());
+    if (!mask.ok()) return mask.status();
     for (const std::string& name : request->names()) {
       if (!model.hosts->Find(name)) return NoSuch("host", name);
     }
     for (const fabric::Host& host : model.hosts->hosts()) {
       if (!Contains(request->names(), host.name)) continue;
-      if (page->Take()) ToProto(model, host, response->add_hosts());
+      if (!page->Take()) continue;
+      pb::Host* added = response->add_hosts();
+      ToProto(model, host, added);
+      mask->Trim(added);
     }
     page->Close(models_, response);
     return absl::OkStatus();
@@ -188,6 +199,8 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
     const ReadModel& model = page->model();
+    const auto mask = ReadMask<pb::Port>::Read(request->read_mask());
+    if (!mask.ok()) return mask.status();
     auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     const PortFilter filter{*std::move(names), *request};
@@ -196,7 +209,10 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
       for (size_t number = node.IsSwitch() ? 0 : 1; number < node.ports.size(); ++number) {
         const PortRef ref{index, PortNum(static_cast<uint8_t>(number))};
         if (!filter.Passes(model, ref, node.ports[number])) continue;
-        if (page->Take()) ToProto(model, ref, request->view(), response->add_ports());
+        if (!page->Take()) continue;
+        pb::Port* added = response->add_ports();
+        ToProto(model, ref, request->view(), added);
+        mask->Trim(added);
       }
     }
     page->Close(models_, response);
@@ -225,12 +241,17 @@ grpc::ServerUnaryReactor* TopologyService::ListLinks(Context* context,
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
     const ReadModel& model = page->model();
+    const auto mask = ReadMask<pb::Link>::Read(request->read_mask());
+    if (!mask.ok()) return mask.status();
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     model.ForEachLink([&](const LinkEnds& link) {
       if (!names->Passes(link.a) && !names->Passes(link.b)) return;
       if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded) return;
-      if (page->Take()) ToProto(model, link, response->add_links());
+      if (!page->Take()) return;
+      pb::Link* added = response->add_links();
+      ToProto(model, link, added);
+      mask->Trim(added);
     });
     page->Close(models_, response);
     return absl::OkStatus();

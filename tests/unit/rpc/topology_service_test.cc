@@ -68,6 +68,26 @@ class TopologyServiceTest : public ::testing::Test {
   RunningServer running_{backend_};
 };
 
+TEST_F(TopologyServiceTest, AReadMaskLeavesOnlyItsFields) {
+  pb::ListPortsRequest request;
+  request.mutable_read_mask()->add_paths("name");
+  request.mutable_read_mask()->add_paths("id.number");
+  request.add_names("leaf1/3");
+  pb::ListPortsResponse ports;
+  ASSERT_TRUE(Call(&TopologyStub::ListPorts, request, &ports).ok());
+  ASSERT_EQ(ports.ports_size(), 1);
+  pb::Port expected;
+  expected.set_name("leaf1/3");
+  expected.mutable_id()->set_number(3);
+  EXPECT_EQ(ports.ports(0).SerializeAsString(), expected.SerializeAsString());
+  pb::ListNodesRequest nodes;
+  nodes.mutable_read_mask()->add_paths("colour");
+  pb::ListNodesResponse none;
+  const auto status = Call(&TopologyStub::ListNodes, nodes, &none);
+  EXPECT_EQ(ReasonOf(status), "INVALID_REQUEST");
+  EXPECT_THAT(status.error_message(), HasSubstr("Node has no field \"colour\""));
+}
+
 TEST_F(TopologyServiceTest, GetSmCountsTheFabric) {
   pb::GetSmResponse sm;
   ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
