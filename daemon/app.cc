@@ -301,7 +301,7 @@ absl::Status App::OpenFabric() {
   if (!clients.ok()) return clients.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
                                         std::move(records), *std::move(holds), (*clients)->Trees(),
-                                        *std::move(partitions));
+                                        *std::move(partitions), (*clients)->Aliases());
   OpenSa(*std::move(clients));
   return absl::OkStatus();
 }
@@ -334,6 +334,9 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
   };
   links.tell_groups = [this](std::shared_ptr<const fabric::MulticastGroups> groups) {
     return inbox_.PushOther(sweep::GroupsChanged{std::move(groups)});
+  };
+  links.tell_aliases = [this](std::shared_ptr<const fabric::AliasGuids> aliases) {
+    return inbox_.PushOther(sweep::AliasesChanged{std::move(aliases)});
   };
   sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
   sa_ = std::make_unique<SaService>(*transport_, *sa_keeper_,

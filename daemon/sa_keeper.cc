@@ -125,7 +125,8 @@ void SaKeeper::Run() {
     if (now >= state_->NextDeadline()) state_->Step(sa::TimePassed{}, now);
     const bool again = Carry(state_->TakeEffects(now), now);
     deadline = more || again ? now : state_->NextDeadline();
-    if (untold_groups_ != nullptr) deadline = std::min(deadline, now + Duration(kRetry));
+    if (untold_groups_ != nullptr || untold_aliases_ != nullptr)
+      deadline = std::min(deadline, now + Duration(kRetry));
     std::lock_guard lock(mutex_);
     statistics_.reports = state_->reports();
   }
@@ -137,7 +138,8 @@ bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
   for (const std::string& warning : effects.warnings) spdlog::warn("SA: {}", warning);
   if (effects.publish != nullptr) clients_.Set(std::move(effects.publish));
   if (effects.groups != nullptr) untold_groups_ = std::move(effects.groups);
-  TellGroups();
+  if (effects.aliases != nullptr) untold_aliases_ = std::move(effects.aliases);
+  TellCore();
   for (const mad::OutgoingMad& out : effects.send) {
     const absl::Status sent = transport_.Send(out);
     if (sent.ok()) continue;
@@ -161,8 +163,9 @@ bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
   return failed;
 }
 
-void SaKeeper::TellGroups() {
+void SaKeeper::TellCore() {
   if (untold_groups_ != nullptr && links_.tell_groups(untold_groups_)) untold_groups_ = nullptr;
+  if (untold_aliases_ != nullptr && links_.tell_aliases(untold_aliases_)) untold_aliases_ = nullptr;
 }
 
 }  // namespace fabricd::daemon

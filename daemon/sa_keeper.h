@@ -33,6 +33,8 @@ struct KeeperLinks {
   std::function<bool(std::function<void(store::Store&)>)> on_store;
   // Tells the core of the groups. False: not now.
   std::function<bool(std::shared_ptr<const fabric::MulticastGroups>)> tell_groups;
+  // The same of alias GUIDs.
+  std::function<bool(std::shared_ptr<const fabric::AliasGuids>)> tell_aliases;
 };
 
 class SaKeeper {
@@ -64,14 +66,16 @@ class SaKeeper {
   void Run();
   bool Wait(Instant deadline);
   bool Carry(sa::StateEffects effects, Instant now);
-  void TellGroups();
+  void TellCore();
   void Wake(std::unique_lock<std::mutex>& lock);
 
   const std::unique_ptr<sa::SaState> state_;
   mad::Transport& transport_;
   const KeeperLinks links_;
   Published<sa::ClientState> clients_;
-  std::shared_ptr<const fabric::MulticastGroups> untold_groups_;  // The keeper's thread.
+  // The keeper's thread. What the core is to be told.
+  std::shared_ptr<const fabric::MulticastGroups> untold_groups_;
+  std::shared_ptr<const fabric::AliasGuids> untold_aliases_;
 
   SourceQueue<mad::IncomingMad> requests_;
   mutable std::mutex mutex_;

@@ -28,6 +28,7 @@ constexpr uint16_t kMultiPath = 1u << 10;
 constexpr uint16_t kCapabilityMaskMatch = 1u << 13;
 constexpr uint32_t kMulticastFdbTop = 1u << 3;
 constexpr uint32_t kSendOnlyFullMember = 1u << 12;
+constexpr uint32_t kAliasGuids = 1u << 5;
 constexpr uint32_t kFullPortInfoRecord = 1u << 6;
 constexpr uint32_t kExtendedSpeeds = 1u << 7;
 constexpr uint32_t kCapabilityMask2Match = 1u << 10;
@@ -55,7 +56,8 @@ bool IsSupported(Method method, SaAttribute attribute) {
 bool IsChange(Method method, SaAttribute attribute) {
   if (attribute == SaAttribute::kInformInfo) return method == Method::kSet;
   return (method == Method::kSet || method == Method::kDelete) &&
-         (attribute == SaAttribute::kServiceRecord || attribute == SaAttribute::kMcMemberRecord);
+         (attribute == SaAttribute::kServiceRecord || attribute == SaAttribute::kMcMemberRecord ||
+          attribute == SaAttribute::kGuidInfoRecord);
 }
 
 uint16_t CheckForm(const SaHeader& header) {
@@ -71,7 +73,7 @@ uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   wire::ClassPortInfo info;
   info.capability_mask =
       kNotices | kOptionalRecords | kMulticast | kMultiPath | kCapabilityMaskMatch;
-  info.capability_mask2 = kMulticastFdbTop | kFullPortInfoRecord | kExtendedSpeeds |
+  info.capability_mask2 = kMulticastFdbTop | kAliasGuids | kFullPortInfoRecord | kExtendedSpeeds |
                           kCapabilityMask2Match | kSendOnlyFullMember;
   info.response_time_value = view.sm().response_time_value;
   // Nobody is sent elsewhere: requests go to QP 1 with its Q_Key.
@@ -151,7 +153,8 @@ Outcome Answer(const Sources& sources, std::span<const uint8_t> request, Lid fro
       IsChange(header.mad.method, header.attribute()))
     return Outcome::kChange;
   if (status == wire::kStatusOk) {
-    const Asker asker{view.ends().FindLid(from), static_cast<bool>(header.sm_key)};
+    const Asker asker{view.ends().FindLid(from), static_cast<bool>(header.sm_key),
+                      sources.clients.aliases.get()};
     // Whoever has a LID that this view does not know of is to ask again: a newer one will.
     status = asker.end == EndPorts::kNone
                  ? wire::kStatusBusy

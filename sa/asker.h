@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asker: who sent a request, and what of the fabric it may see (IBA vol 1 §15.4.1): a trusted one,
-// whose request carries the SM_Key, everything; others what shares a partition with them. And the
-// records that answer it. Pure.
+// whose request carries the SM_Key, everything; others what shares a partition with them. The GUIDs
+// by which it may name ports. And the records that answer it. Pure.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "fabric/alias_guids.h"
 #include "sa/view.h"
 
 namespace fabricd::sa {
@@ -15,10 +16,18 @@ namespace fabricd::sa {
 struct Asker {
   uint32_t end;  // Number in SaView::ends().
   bool trusted = false;
+  const fabric::AliasGuids* aliases = nullptr;  // Null: there are none.
 
   bool MaySee(const SaView& view, const EndPort& other) const {
     const EndPort& own = view.ends()[end];
     return trusted || own.ref == other.ref || view.p_keys().Share(own.p_keys, other.p_keys);
+  }
+  // By its own GUID or an alias. EndPorts::kNone: no living port's.
+  uint32_t FindPort(const SaView& view, Guid guid) const {
+    const uint32_t number = view.ends().FindGuid(guid);
+    if (number != EndPorts::kNone || aliases == nullptr) return number;
+    const Guid port = aliases->PortOf(guid);
+    return port ? view.ends().FindGuid(port) : EndPorts::kNone;
   }
 };
 

@@ -32,7 +32,7 @@ struct Query {
   }
   const EndPort* FindEnd(Gid gid) const {
     const uint32_t number =
-        gid.prefix == view.sm().gid_prefix ? view.ends().FindGuid(gid.guid()) : EndPorts::kNone;
+        gid.prefix == view.sm().gid_prefix ? asker.FindPort(view, gid.guid()) : EndPorts::kNone;
     return number == EndPorts::kNone ? nullptr : &view.ends()[number];
   }
   bool MaySee(Gid gid) const {
@@ -47,7 +47,7 @@ struct Query {
 bool MaySee(const Query& query, const Service& service) {
   if (query.asker.trusted) return true;
   const EndPorts& ends = query.view.ends();
-  const uint32_t number = ends.FindGuid(service.record.service_gid.guid());
+  const uint32_t number = query.asker.FindPort(query.view, service.record.service_gid.guid());
   return number != EndPorts::kNone &&
          query.view.p_keys().MayTalk(ends[query.asker.end].p_keys, ends[number].p_keys,
                                      service.record.p_key);
@@ -97,7 +97,7 @@ void CollectGroups(Query& query, const ClientState& state, const wire::RecordLay
   IgnoreBounds(layout, query);
   const bool of_port = Has(query.mask, McComponent::kPortGid);
   const bool by_state = Has(query.mask, McComponent::kJoinState);
-  const Gid own{query.view.sm().gid_prefix, query.view.ends()[query.asker.end].guid.value()};
+  const bool own = of_port && query.FindEnd(wanted.port_gid) == &query.view.ends()[query.asker.end];
   for (const auto& group : *state.groups) {
     if (!query.IsIn(group->record.p_key) || !Suits(query.mask, wanted, group->record)) continue;
     const auto fits = [&](const Member& member) {
@@ -108,7 +108,7 @@ void CollectGroups(Query& query, const ClientState& state, const wire::RecordLay
       continue;
     }
     if (of_port && !query.asker.trusted) {
-      const Member* member = wanted.port_gid == own ? group->Find(own) : nullptr;
+      const Member* member = own ? group->Find(wanted.port_gid) : nullptr;
       if (member != nullptr && fits(*member)) query.Offer(group->record);
       continue;
     }
@@ -155,7 +155,7 @@ uint16_t CollectGroupPath(const SaView& view, const ClientState& state, const As
   const Group* group = state.FindGroup(wanted.dgid);
   if (group == nullptr) return wire::kStatusOk;
   uint32_t source = asker.end;
-  if (Has(mask, PathComponent::kSgid)) source = view.ends().FindGuid(wanted.sgid.guid());
+  if (Has(mask, PathComponent::kSgid)) source = asker.FindPort(view, wanted.sgid.guid());
   if (Has(mask, PathComponent::kSlid)) source = view.ends().FindLid(wanted.slid);
   if (source == EndPorts::kNone) return wire::kSaStatusRequestInvalidGid;
   const EndPort& end = view.ends()[source];
@@ -179,7 +179,8 @@ uint16_t CollectGroupPath(const SaView& view, const ClientState& state, const As
     return wire::kStatusOk;
   wire::PathRecord path = query->prototype();
   path.dgid = record.mgid;
-  path.sgid = {view.sm().gid_prefix, end.guid.value()};
+  path.sgid = {view.sm().gid_prefix,
+               Has(mask, PathComponent::kSgid) ? wanted.sgid.low : end.guid.value()};
   path.dlid = record.mlid;
   path.slid = Has(mask, PathComponent::kSlid) ? wanted.slid : Lid(end.base_lid);
   path.flow_label = record.flow_label;
@@ -205,7 +206,7 @@ std::vector<Gid> ProvidersOf(const SaView& view, const ClientState& state, WallM
   for (auto at = first; at != state.services->end() && (*at)->record.service_id == service_id;
        ++at) {
     const Service& service = **at;
-    const uint32_t number = view.ends().FindGuid(service.record.service_gid.guid());
+    const uint32_t number = asker.FindPort(view, service.record.service_gid.guid());
     if (service.expires <= now || number == EndPorts::kNone) continue;
     if (asker.MaySee(view, view.ends()[number]) &&
         (gids.empty() || gids.back() != service.record.service_gid))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients leave with Subnet Administration: services (IBA vol 1 §15.2.5.14), multicast groups
-// (§15.2.5.17) and subscriptions (§13.4.11). Values; the tables that change them are in
-// service_table.h, group_table.h and subscription_table.h.
+// (§15.2.5.17), subscriptions (§13.4.11) and alias GUIDs (§15.2.5.18). Values; the tables that
+// change them are in service_table.h, group_table.h, subscription_table.h and alias_table.h.
 //
 // ClientState is one durable moment of all of it. Immutable and shared, as SaView is.
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "common/gid.h"
 #include "common/ids.h"
+#include "fabric/alias_guids.h"
 #include "mad/wire/sa_state_records.h"
 
 namespace fabricd::sa {
@@ -72,6 +73,7 @@ struct ClientState {
   std::shared_ptr<const Services> services = std::make_shared<const Services>();
   std::shared_ptr<const Groups> groups = std::make_shared<const Groups>();
   std::shared_ptr<const Subscriptions> subscriptions = std::make_shared<const Subscriptions>();
+  std::shared_ptr<const fabric::AliasGuids> aliases = std::make_shared<const fabric::AliasGuids>();
 
   const Group* FindGroup(Gid mgid) const;
 };

@@ -274,13 +274,16 @@ uint16_t GroupTable::Check(const SaView& view, const Asker& asker, uint64_t mask
     return wire::kSaStatusInsufficientComponents;
   if (record.join_state == 0) return wire::kSaStatusRequestInvalid;
   const uint32_t number = record.port_gid.prefix == view.sm().gid_prefix
-                              ? view.ends().FindGuid(record.port_gid.guid())
+                              ? asker.FindPort(view, record.port_gid.guid())
                               : EndPorts::kNone;
   if (number == EndPorts::kNone) return wire::kSaStatusRequestInvalidGid;
   joining.mask = mask;
   joining.wanted = record;
   joining.port = &view.ends()[number];
-  joining.requester = {view.sm().gid_prefix, view.ends()[asker.end].guid.value()};
+  // Who speaks for itself does so by whatever GUID it joins.
+  joining.requester = number == asker.end
+                          ? record.port_gid
+                          : Gid{view.sm().gid_prefix, view.ends()[asker.end].guid.value()};
   joining.trusted = asker.trusted;
   joining.p_keys = &view.p_keys();
   // For another port only who shares a partition with it may speak.
@@ -457,7 +460,23 @@ uint16_t GroupTable::Leave(const SaView& view, const Asker& asker, uint64_t mask
 
 // ---- what the core is told
 
-fabric::MulticastGroups TreesOf(const ClientState::Groups& groups) {
+namespace {
+
+// Of a port that has joined by several GUIDs once.
+void AddTreeMember(fabric::MulticastMember member, std::vector<fabric::MulticastMember>& members) {
+  const auto place =
+      std::lower_bound(members.begin(), members.end(), member.port_guid,
+                       [](const auto& before, Guid guid) { return before.port_guid < guid; });
+  if (place != members.end() && place->port_guid == member.port_guid)
+    place->receives = place->receives || member.receives;
+  else
+    members.insert(place, member);
+}
+
+}  // namespace
+
+fabric::MulticastGroups TreesOf(const ClientState::Groups& groups,
+                                const fabric::AliasGuids& aliases) {
   fabric::MulticastGroups trees;
   for (const auto& group : groups) {
     if (group->members.empty()) continue;
@@ -468,9 +487,12 @@ fabric::MulticastGroups TreesOf(const ClientState::Groups& groups) {
     tree.rate = record.rate;
     tree.sl = record.sl;
     tree.p_key = record.p_key;
-    for (const Member& member : group->members)
-      tree.members.push_back(
-          {member.gid.guid(), (member.join_state & (kJoinFull | kJoinNon)) != 0});
+    for (const Member& member : group->members) {
+      const Guid port = aliases.PortOf(member.gid.guid());
+      AddTreeMember(
+          {port ? port : member.gid.guid(), (member.join_state & (kJoinFull | kJoinNon)) != 0},
+          tree.members);
+    }
   }
   std::sort(trees.groups.begin(), trees.groups.end(),
             [](const auto& a, const auto& b) { return a.mlid < b.mlid; });

@@ -88,6 +88,7 @@ class GroupTable {
 
   size_t size() const { return groups_.size(); }
   size_t member_count() const { return members_; }
+  bool IsMember(Gid port) const { return of_port_.contains(port); }  // Of any group.
   // All ports that are in some group.
   std::vector<Gid> Ports() const;
   // As of now; the same objects while nothing changes.
@@ -119,6 +120,7 @@ class GroupTable {
 };
 
 // What trees are to be made for.
-fabric::MulticastGroups TreesOf(const ClientState::Groups& groups);
+fabric::MulticastGroups TreesOf(const ClientState::Groups& groups,
+                                const fabric::AliasGuids& aliases);
 
 }  // namespace fabricd::sa

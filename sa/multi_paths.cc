@@ -37,12 +37,12 @@ std::pair<PathRecord, uint64_t> AsPathRecord(const MultiPathRecord& wanted, uint
 }
 
 // False: one of them is of no end port here.
-bool FindGids(const SaView& view, std::span<const uint8_t> gids, size_t first, size_t count,
-              std::vector<uint32_t>& found) {
+bool FindGids(const SaView& view, const Asker& asker, std::span<const uint8_t> gids, size_t first,
+              size_t count, std::vector<Side>& found) {
   for (size_t i = first; i < first + count; ++i) {
     const Gid gid = wire::DecodeGid(gids.subspan(i * kGidBytes).first<kGidBytes>());
-    found.push_back(FindGid(view, gid));
-    if (found.back() == EndPorts::kNone) return false;
+    found.push_back(FindSide(view, asker, true, gid, false, {}));
+    if (found.back().status != wire::kStatusOk) return false;
   }
   return true;
 }
@@ -97,23 +97,22 @@ uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPa
   if (!query || sources == 0 || destinations == 0 || sources > kMostGids ||
       destinations > kMostGids || (sources + destinations) * kGidBytes > gids.size())
     return wire::kSaStatusRequestInvalid;
-  std::vector<uint32_t> from, to;
-  if (!FindGids(view, gids, 0, sources, from) || !FindGids(view, gids, sources, destinations, to))
+  std::vector<Side> from, to;
+  if (!FindGids(view, asker, gids, 0, sources, from) ||
+      !FindGids(view, asker, gids, sources, destinations, to))
     return wire::kSaStatusRequestInvalidGid;
   uint64_t lids_from = 0, lids_to = 0;
-  for (uint32_t a : from) lids_from += Side{}.lids(view.ends()[a]);
-  for (uint32_t b : to) lids_to += Side{}.lids(view.ends()[b]);
+  for (const Side& a : from) lids_from += a.lids(view.ends()[a.first]);
+  for (const Side& b : to) lids_to += b.lids(view.ends()[b.first]);
   if (lids_from * lids_to > kMostPairsSingly) return wire::kSaStatusNoResources;
   const size_t most = query->numb_path();
   const bool independent = HasComponent(mask, kIndependence) && wanted.independence != 0;
   PathFinder finder(view, asker, *query);
   std::vector<Candidate> candidates;
-  for (uint32_t a : from) {
-    for (uint32_t b : to) {
-      if (!finder.IsOpen(a) || !finder.IsOpen(b)) continue;
-      const Side source{.first = a, .end = a + 1, .given = true};
-      const Side destination{.first = b, .end = b + 1, .given = true};
-      finder.PairByWalk(source, a, destination, b, PathQuery::kMostPaths,
+  for (const Side& source : from) {
+    for (const Side& destination : to) {
+      if (!finder.IsOpen(source.first) || !finder.IsOpen(destination.first)) continue;
+      finder.PairByWalk(source, source.first, destination, destination.first, PathQuery::kMostPaths,
                         [&](const Path& found, const PathRecord& record) {
                           candidates.push_back({record, {}});
                           if (independent) candidates.back().links = LinksOf(view, found);

@@ -11,12 +11,13 @@ constexpr uint64_t kLinkLocalPrefix = 0xFE80000000000000;
 
 }  // namespace
 
-uint32_t FindGid(const SaView& view, const Gid& gid) {
+uint32_t FindGid(const SaView& view, const Asker& asker, const Gid& gid) {
   const bool ours = gid.prefix == view.sm().gid_prefix || gid.prefix == kLinkLocalPrefix;
-  return ours ? view.ends().FindGuid(gid.guid()) : EndPorts::kNone;
+  return ours ? asker.FindPort(view, gid.guid()) : EndPorts::kNone;
 }
 
-Side FindSide(const SaView& view, bool by_gid, const Gid& gid, bool by_lid, Lid lid) {
+Side FindSide(const SaView& view, const Asker& asker, bool by_gid, const Gid& gid, bool by_lid,
+              Lid lid) {
   Side side;
   side.given = by_gid || by_lid;
   if (!side.given) {
@@ -25,11 +26,12 @@ Side FindSide(const SaView& view, bool by_gid, const Gid& gid, bool by_lid, Lid 
   }
   uint32_t found = EndPorts::kNone;
   if (by_gid) {
-    found = FindGid(view, gid);
+    found = FindGid(view, asker, gid);
     if (found == EndPorts::kNone) {
       side.status = wire::kSaStatusRequestInvalidGid;
       return side;
     }
+    if (view.ends()[found].guid != gid.guid()) side.alias = gid.guid();
   }
   if (by_lid) {
     const uint32_t owner = view.ends().FindLid(lid);
@@ -82,12 +84,13 @@ bool PathFinder::LeadsBack(const Path& path, const EndPort& a, const EndPort& b,
   return same_lane && static_cast<bool>(paths.Walk(b, {&a, path.slid}));
 }
 
-Request Understand(const SaView& view, const PathRecord& wanted, uint64_t mask, bool single) {
+Request Understand(const SaView& view, const Asker& asker, const PathRecord& wanted, uint64_t mask,
+                   bool single) {
   Request request;
   request.query = PathQuery::Make(wanted, mask);
-  request.source = FindSide(view, Has(mask, PathComponent::kSgid), wanted.sgid,
+  request.source = FindSide(view, asker, Has(mask, PathComponent::kSgid), wanted.sgid,
                             Has(mask, PathComponent::kSlid), wanted.slid);
-  request.destination = FindSide(view, Has(mask, PathComponent::kDgid), wanted.dgid,
+  request.destination = FindSide(view, asker, Has(mask, PathComponent::kDgid), wanted.dgid,
                                  Has(mask, PathComponent::kDlid), wanted.dlid);
   if (single && (!request.source.given || !request.destination.given)) {
     request.status = wire::kSaStatusInsufficientComponents;

@@ -18,6 +18,7 @@ struct Side {
   uint16_t status = wire::kStatusOk;
   uint32_t first = 0, end = 0;  // Numbers in SaView::ends(); equal: nobody.
   Lid lid;                      // Of the one end port; 0: any of its LIDs.
+  Guid alias;                   // The GUID that it is asked for by; 0: its own.
   bool given = false;
 
   uint32_t first_lid(const EndPort& port) const { return lid ? lid.value() : port.base_lid; }
@@ -25,8 +26,9 @@ struct Side {
 };
 
 // kNone: not an end port of this subnet.
-uint32_t FindGid(const SaView& view, const Gid& gid);
-Side FindSide(const SaView& view, bool by_gid, const Gid& gid, bool by_lid, Lid lid);
+uint32_t FindGid(const SaView& view, const Asker& asker, const Gid& gid);
+Side FindSide(const SaView& view, const Asker& asker, bool by_gid, const Gid& gid, bool by_lid,
+              Lid lid);
 
 // What is found out of one path.
 struct Path {
@@ -76,6 +78,8 @@ class PathFinder {
       path.preference = static_cast<uint8_t>(std::min<uint32_t>(found, 255));
       if (!path.carriage || !Describe(path, a, b, p_key)) continue;
       ++found;
+      if (source.alias) prototype_.sgid.low = source.alias.value();
+      if (destination.alias) prototype_.dgid.low = destination.alias.value();
       if (!emit(path, prototype_)) return false;
     }
     return true;
@@ -110,6 +114,7 @@ struct Request {
   std::optional<PathQuery> query;
 };
 
-Request Understand(const SaView& view, const wire::PathRecord& wanted, uint64_t mask, bool single);
+Request Understand(const SaView& view, const Asker& asker, const wire::PathRecord& wanted,
+                   uint64_t mask, bool single);
 
 }  // namespace fabricd::sa

@@ -83,7 +83,7 @@ uint64_t CountLids(const SaView& view, const Side& side, const std::vector<uint3
 
 uint16_t CollectPaths(const SaView& view, const Asker& asker, const PathRecord& wanted,
                       uint64_t mask, bool single, RecordTable& table) {
-  const Request request = Understand(view, wanted, mask, single);
+  const Request request = Understand(view, asker, wanted, mask, single);
   if (request.status != wire::kStatusOk) return request.status;
   const Side &source = request.source, &destination = request.destination;
   PathFinder finder(view, asker, *request.query);

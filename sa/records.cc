@@ -134,17 +134,18 @@ void OfferLinks(Collector& out, const EndPort& end) {
   }
 }
 
-// Only the GUIDs that devices are made with: no alias GUIDs are given out.
+// The ports' own GUIDs, and the aliases that they were given here.
 void OfferGuids(Collector& out, const EndPort& end) {
   const fabric::Port& port = out.view().NodeOf(end).port(end.ref.port);
   constexpr int kEntries = wire::GuidInfo::kEntries;
-  wire::GuidInfoRecord record;
-  record.lid = Lid(end.base_lid);
-  record.info.guids[0] = end.guid;
+  std::span<const fabric::AliasBlock> said;
+  if (out.asker().aliases != nullptr) said = out.asker().aliases->Of(end.guid);
   for (int block = 0; block * kEntries < std::max<int>(port.info.guid_cap, 1); ++block) {
-    record.block = static_cast<uint8_t>(block);
+    wire::GuidInfoRecord record{Lid(end.base_lid), static_cast<uint8_t>(block), {}};
+    for (const fabric::AliasBlock& each : said)
+      if (each.block == block) record.info = each.info;
+    if (block == 0) record.info.guids[0] = end.guid;
     out.Offer(record);
-    record.info.guids[0] = Guid();
   }
 }
 

@@ -39,12 +39,15 @@ absl::StatusOr<std::unique_ptr<SaState>> SaState::Make(const StoredRows& rows, W
     absl::Status status;
     if (key.table == "service")
       status = made->services_.Load(key, value);
+    else if (key.table == AliasTable::kTable)
+      status = made->aliases_.Load(key, value);
     else if (key.table == "subscription")
       status = made->subscriptions_.Load(key, value);
     else
       status = made->groups_.Load(key, value);
     if (!status.ok()) return status;
   }
+  made->told_aliases_ = made->aliases_.Snapshot();
   return made;
 }
 
@@ -63,7 +66,8 @@ void SaState::Step(StateEvent event, Instant now) {
 }
 
 std::shared_ptr<const fabric::MulticastGroups> SaState::Trees() {
-  return std::make_shared<const fabric::MulticastGroups>(TreesOf(*groups_.Snapshot()));
+  return std::make_shared<const fabric::MulticastGroups>(
+      TreesOf(*groups_.Snapshot(), *aliases_.Snapshot()));
 }
 
 // ---- requests
@@ -95,7 +99,9 @@ uint16_t SaState::Apply(std::span<const uint8_t> data, std::vector<uint8_t>& rep
 
 uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& request, Instant now,
                          std::vector<uint8_t>& reply) {
-  const Asker asker{view_->ends().FindLid(request.from.lid), static_cast<bool>(header.sm_key)};
+  // By aliases that somebody was told of.
+  const Asker asker{view_->ends().FindLid(request.from.lid), static_cast<bool>(header.sm_key),
+                    published_ == nullptr ? nullptr : published_->aliases.get()};
   if (asker.end == EndPorts::kNone) return wire::kStatusBusy;
   const auto data = std::span<const uint8_t>(request.payload).subspan(wire::kSaDataAt);
   const bool is_set = header.mad.method == Method::kSet;
@@ -115,6 +121,16 @@ uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& requ
       });
       Tell(std::move(news));
       return status;
+    case SaAttribute::kGuidInfoRecord: {
+      std::vector<AliasNews> aliases;
+      const auto in_use = [this](Guid alias) { return groups_.IsMember(GidOf(alias)); };
+      status = Apply<wire::GuidInfoRecord>(data, reply, [&](wire::GuidInfoRecord& record) {
+        const auto change = is_set ? &AliasTable::Set : &AliasTable::Delete;
+        return (aliases_.*change)(*view_, asker, mask, in_use, record, next_.rows, aliases);
+      });
+      Tell(aliases);
+      return status;
+    }
     case SaAttribute::kInformInfo:
       return Apply<wire::InformInfo>(data, reply, [&](wire::InformInfo& info) {
         const ReportTarget target{GidOf(view_->ends()[asker.end].guid), request.from.qpn,
@@ -134,6 +150,7 @@ void SaState::BeginWrite(Instant now) {
   state->services = services_.Snapshot();
   state->groups = groups_.Snapshot();
   state->subscriptions = subscriptions_.Snapshot();
+  state->aliases = aliases_.Snapshot();
   next_.state = std::move(state);
   under_way_ = std::exchange(next_, {});
   under_way_.id = ++last_write_;
@@ -160,14 +177,17 @@ void SaState::On(const RowsWritten& written, Instant now) {
   }
   if (published_ == nullptr || published_->services != batch.state->services ||
       published_->groups != batch.state->groups ||
-      published_->subscriptions != batch.state->subscriptions) {
+      published_->subscriptions != batch.state->subscriptions ||
+      published_->aliases != batch.state->aliases) {
     published_ = batch.state;
     effects_.publish = published_;
   }
   if (told_groups_ != published_->groups) {
     told_groups_ = published_->groups;
-    effects_.groups = std::make_shared<const fabric::MulticastGroups>(TreesOf(*told_groups_));
+    effects_.groups = std::make_shared<const fabric::MulticastGroups>(
+        TreesOf(*told_groups_, *published_->aliases));
   }
+  if (told_aliases_ != published_->aliases) effects_.aliases = told_aliases_ = published_->aliases;
   for (Held& held : batch.replies)
     effects_.send.push_back(AnswerTo(held.to, std::move(held.reply)));
   for (const NoticeFact& fact : batch.notices) Report(fact);
@@ -200,13 +220,14 @@ void SaState::On(FabricChanged changed, Instant now) {
 
 // A port that has something here: is it still there?
 void SaState::LookAt(Gid port, const SaView* before, Instant now) {
-  if (view_->ends().FindGuid(port.guid()) != EndPorts::kNone) {
+  const Asker nobody{EndPorts::kNone, true, told_aliases_.get()};
+  if (nobody.FindPort(*view_, port.guid()) != EndPorts::kNone) {
     absent_.erase(port.guid());
     return;
   }
   if (absent_.contains(port.guid())) return;
   const uint32_t number =
-      before == nullptr ? EndPorts::kNone : before->ends().FindGuid(port.guid());
+      before == nullptr ? EndPorts::kNone : nobody.FindPort(*before, port.guid());
   if (number != EndPorts::kNone) {
     const PortRef peer = before->ends()[number].peer;
     if (peer.IsNone() || view_->snapshot().node(peer.node) != nullptr) {
@@ -262,6 +283,14 @@ void SaState::Tell(std::vector<GroupNews> news) {
   for (const GroupNews& each : news) {
     NoticeFact fact = NoticeOf(each.created ? kTrapGroupMade : kTrapGroupGone, each.mgid);
     fact.p_key = each.p_key;
+    next_.notices.push_back(fact);
+  }
+}
+
+void SaState::Tell(const std::vector<AliasNews>& news) {
+  for (const AliasNews& each : news) {
+    NoticeFact fact = NoticeOf(each.come ? kTrapGidIn : kTrapGidOut, GidOf(each.alias));
+    fact.subject = each.port;
     next_.notices.push_back(fact);
   }
 }

@@ -29,6 +29,7 @@
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
 #include "mad/wire/notice.h"
+#include "sa/alias_table.h"
 #include "sa/client_state.h"
 #include "sa/group_table.h"
 #include "sa/reporter.h"
@@ -77,6 +78,7 @@ struct StateEffects {
   std::optional<WriteRows> write;
   std::shared_ptr<const ClientState> publish;
   std::shared_ptr<const fabric::MulticastGroups> groups;
+  std::shared_ptr<const fabric::AliasGuids> aliases;
   std::vector<std::string> warnings;
 };
 
@@ -96,6 +98,8 @@ class SaState {
 
   // What trees are to be made for, as of now.
   std::shared_ptr<const fabric::MulticastGroups> Trees();
+  // What devices are to hold, as of now.
+  std::shared_ptr<const fabric::AliasGuids> Aliases() { return aliases_.Snapshot(); }
   const Reporter::Statistics& reports() const { return reporter_.statistics(); }
 
  private:
@@ -131,6 +135,7 @@ class SaState {
   void DropPort(Gid port);
   void TellOfPort(Guid port, uint16_t trap);
   void Tell(std::vector<GroupNews> news);
+  void Tell(const std::vector<AliasNews>& news);
   NoticeFact NoticeOf(uint16_t trap, Gid about) const;
   void Report(const NoticeFact& fact);
   void BeginWrite(Instant now);
@@ -143,6 +148,7 @@ class SaState {
   std::shared_ptr<const SaView> settled_;  // The last one in which what was missing was gone.
   ServiceTable services_;
   GroupTable groups_;
+  AliasTable aliases_;
   SubscriptionTable subscriptions_;
   Reporter reporter_;
 
@@ -154,6 +160,7 @@ class SaState {
       last_trap_;  // TransactionID: a trap is repeated until repressed.
   std::shared_ptr<const ClientState> published_;
   std::shared_ptr<const ClientState::Groups> told_groups_;
+  std::shared_ptr<const fabric::AliasGuids> told_aliases_;
   StateEffects effects_;
 };
 

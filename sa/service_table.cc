@@ -75,7 +75,7 @@ uint16_t ServiceTable::Identify(const SaView& view, const Asker& asker, uint64_t
                                 wire::ServiceRecord& record) const {
   if (!Has(mask, kId) || !Has(mask, kGid)) return wire::kSaStatusInsufficientComponents;
   // Whatever the prefix: the default one is good in every subnet, and some clients send worse.
-  const uint32_t number = view.ends().FindGuid(record.service_gid.guid());
+  const uint32_t number = asker.FindPort(view, record.service_gid.guid());
   if (number == EndPorts::kNone) return wire::kSaStatusRequestInvalidGid;
   const PKeySets::Set own = view.ends()[asker.end].p_keys, other = view.ends()[number].p_keys;
   if (!Has(mask, kPKey) || !record.p_key) {

@@ -57,7 +57,7 @@ uint16_t TracePath(const SaView& view, const Path& path, RecordTable& table) {
 
 uint16_t CollectTrace(const SaView& view, const Asker& asker, const PathRecord& wanted,
                       uint64_t mask, RecordTable& table) {
-  const Request request = Understand(view, wanted, mask, true);
+  const Request request = Understand(view, asker, wanted, mask, true);
   if (request.status != wire::kStatusOk) return request.status;
   if (request.source.first == request.source.end ||
       request.destination.first == request.destination.end)

@@ -21,7 +21,7 @@ constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
-           policy::PartitionState partitions)
+           policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
@@ -37,7 +37,9 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
                    IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
       partitions_(options_, effects_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
-                                                           : std::move(partitions)) {
+                                                           : std::move(partitions)),
+      aliases_(aliases != nullptr ? std::move(aliases)
+                                  : std::make_shared<const fabric::AliasGuids>()) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
@@ -77,6 +79,8 @@ void Core::Step(Event event, Instant now) {
           remediation_.On(std::move(value), now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
+        } else if constexpr (std::is_same_v<T, AliasesChanged>) {
+          OnAliases(std::move(value));
         } else if constexpr (std::is_same_v<T, TreesReady>) {
           OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
@@ -497,13 +501,32 @@ KeyInput Core::MakeKeyInput() {
   keys.all = keys_wanted_ != keys_looked_at_;
   // Who comes later is in the scope, and looked at if anybody was missed before.
   if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *snapshot_);
-  keys.read_aliases = misses_guids_;
   return keys;
+}
+
+// After MakeKeyInput().
+GuidInput Core::MakeGuidInput() const {
+  return {aliases_, misses_guids_, {aliases_changed_.begin(), aliases_changed_.end()}};
+}
+
+void Core::OnAliases(AliasesChanged changed) {
+  const std::vector<Guid> ports = fabric::ChangedPorts(*aliases_, *changed.aliases);
+  aliases_ = std::move(changed.aliases);
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (const fabric::Port& port : node.ports)
+      if (port.guid && std::binary_search(ports.begin(), ports.end(), port.guid))
+        aliases_changed_.insert(node.index);
+  });
+  if (!aliases_changed_.empty()) wanted_reroute_ = "alias GUIDs";
 }
 
 // What it left undone is in the scope of the next one.
 void Core::NoteKeys(const Programmer& done) {
-  if (done.keys_done()) keys_looked_at_ = keys_wanted_;
+  if (!done.keys_done()) return;
+  keys_looked_at_ = keys_wanted_;
+  if (!done.scope() && done.aliases() == aliases_) aliases_changed_.clear();
+  for (NodeIndex node : done.aliases_changed())
+    if (done.aliases() == aliases_) aliases_changed_.erase(node);
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written.

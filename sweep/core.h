@@ -52,11 +52,12 @@ struct Progress {
 class Core {
  public:
   // `records` are the LIDs made durable earlier, `holds` and `partitions` the same; `groups` those
-  // that are known from before (null: none).
+  // and `aliases` those that are known from before (null: none).
   Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
-       policy::PartitionState partitions = {});
+       policy::PartitionState partitions = {},
+       std::shared_ptr<const fabric::AliasGuids> aliases = nullptr);
   ~Core();
 
   void Step(Event event, Instant now);
@@ -97,6 +98,8 @@ class Core {
   void OnCommand(const SweepCommand& command, Instant now);
   void OnPartitionCommand(ChangePartitions command);
   KeyInput MakeKeyInput();
+  GuidInput MakeGuidInput() const;
+  void OnAliases(AliasesChanged changed);
   void NoteKeys(const Programmer& done);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
@@ -214,7 +217,10 @@ class Core {
     std::vector<PortRef> isolated;
     friend bool operator==(const KeyBasis&, const KeyBasis&) = default;
   } keys_wanted_, keys_looked_at_;
-  bool misses_guids_ = false;    // Partitions name GUIDs that no port has for its own.
+  bool misses_guids_ = false;  // Partitions name GUIDs that no port has for its own.
+  std::shared_ptr<const fabric::AliasGuids> aliases_;  // Never null.
+  // Nodes with other aliases than when their ports were last looked at.
+  std::set<NodeIndex> aliases_changed_;
   std::string wanted_reroute_;   // The intent has changed since the last plan was asked
                                  // for; why.
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.

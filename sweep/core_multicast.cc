@@ -19,7 +19,8 @@ ProgrammerInput Core::InputOfProgrammer() {
           remediation_.intent().reenabled,
           multicast_.blocks(),
           trees_only_,
-          MakeKeyInput()};
+          MakeKeyInput(),
+          MakeGuidInput()};
 }
 
 // Whatever else is under way, or due now, makes trees too.

@@ -317,7 +317,7 @@ const DeviceTable::PKeyBlocks* DeviceTable::FindSwitchKeys(PortRef port) const {
   return it == switch_keys_.end() ? nullptr : &it->second;
 }
 
-const std::vector<Guid>* DeviceTable::FindGuids(PortRef port) const {
+const DeviceTable::GuidBlocks* DeviceTable::FindGuids(PortRef port) const {
   auto it = guids_.find(port);
   return it == guids_.end() ? nullptr : &it->second;
 }

@@ -158,10 +158,17 @@ class DeviceTable {
     return switch_keys_[port];
   }
   const PKeyBlocks* FindSwitchKeys(PortRef port) const;
-  // The GUIDs of a CA's port, its own and those of virtual functions. Null: not read.
-  std::vector<Guid>& Guids(PortRef port) { return guids_[port]; }
-  const std::vector<Guid>* FindGuids(PortRef port) const;
+  // The GUIDs of an end port, its own and those of virtual functions, block by block; nullopt: that
+  // block did not answer. Null: none was asked for.
+  using GuidBlocks = std::vector<std::optional<wire::GuidInfo>>;
+  std::optional<wire::GuidInfo>& GuidBlock(PortRef port, uint8_t block) {
+    GuidBlocks& blocks = guids_[port];
+    if (blocks.size() <= block) blocks.resize(block + size_t{1});
+    return blocks[block];
+  }
+  const GuidBlocks* FindGuids(PortRef port) const;
   void ForgetGuids() { guids_.clear(); }
+  void ForgetGuids(PortRef port) { guids_.erase(port); }
 
   // A Set of this attribute is under way: another one would not know what it changes.
   using Busy = std::tuple<PortRef, wire::AttributeId>;
@@ -205,7 +212,7 @@ class DeviceTable {
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
   AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
-  absl::flat_hash_map<PortRef, std::vector<Guid>> guids_;
+  absl::flat_hash_map<PortRef, GuidBlocks> guids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made anew.
   uint64_t lanes_version_ = 0;                               // Of lanes_, that it was made of.
   absl::flat_hash_map<PortRef, uint64_t> settled_;

@@ -13,6 +13,7 @@
 #include <absl/status/status.h>
 
 #include "common/ids.h"
+#include "fabric/alias_guids.h"
 #include "fabric/event.h"
 #include "fabric/intent.h"
 #include "fabric/multicast_groups.h"
@@ -113,11 +114,15 @@ struct PartitionsPersisted {
 struct GroupsChanged {
   std::shared_ptr<const fabric::MulticastGroups> groups;  // Not null.
 };
+// Which alias GUIDs ports are to have has changed; replaces all that was said before.
+struct AliasesChanged {
+  std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
+};
 using Event =
     std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
                  PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
                  DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
-                 ChangePartitions, PartitionsPersisted>;
+                 ChangePartitions, PartitionsPersisted, AliasesChanged>;
 
 // ---- out
 
@@ -148,7 +153,7 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
-  bool has_trees = false;  // Multicast trees are programmed:
+  bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
   // What switches may hold; null: the plan before follows an order, which answers for it.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;

@@ -92,19 +92,9 @@ std::vector<PortKeys::Read> PortKeys::Reads(const fabric::Node& node) const {
                                             : 0;
     for (size_t block = 0; block < blocks; ++block)
       if (held == nullptr || block >= held->size() || !(*held)[block])
-        reads.push_back({port, static_cast<uint16_t>(block), false});
-    if (input_.read_aliases && !node.IsSwitch() && !IsExternal(port) &&
-        devices_.FindGuids(port) == nullptr && node.port(port.port).info.guid_cap > 1)
-      reads.push_back({port, 0, true});
+        reads.push_back({port, static_cast<uint16_t>(block)});
   }
   return reads;
-}
-
-bool PortKeys::GoesOn(PortRef ref, uint16_t block, const wire::GuidInfo& info) const {
-  const fabric::Port* port = snapshot_.port(ref);
-  const bool empty =
-      std::all_of(info.guids.begin(), info.guids.end(), [](Guid guid) { return !guid; });
-  return port != nullptr && !empty && (block + 1u) * wire::GuidInfo::kEntries < port->info.guid_cap;
 }
 
 std::optional<PortKeys::Table> PortKeys::TableOf(PortRef port) const {
@@ -122,9 +112,14 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
   facts.type = node.info.node_type;
   facts.is_self = port == input_.local;
   facts.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), port);
-  if (const auto* guids = devices_.FindGuids(port))
-    for (Guid guid : *guids)
-      if (guid && guid != facts.guid) facts.aliases.push_back(guid);
+  if (const auto* blocks = devices_.FindGuids(port)) {
+    for (const auto& block : *blocks) {
+      // Whoever runs on what is not known is not to lose his keys.
+      if (!block) return std::nullopt;
+      for (const Guid guid : block->guids)
+        if (guid && guid != facts.guid) facts.aliases.push_back(guid);
+    }
+  }
   const size_t capacity = std::min(CapacityOf(port), held->size());
   policy::KeyLayout layout = policy::LayOutKeys(*held, input_.index->KeysOf(facts), capacity,
                                                 *input_.index, input_.options.keep_foreign);

@@ -28,17 +28,13 @@ struct KeyInput {
   PortRef local;                  // The SM's port.
   // Look at all ports, whatever the scope: partitions or isolated ports have changed.
   bool all = false;
-  // Somebody is named whom no port's own GUID is: look for alias GUIDs.
-  bool read_aliases = false;
 };
 
 class PortKeys {
  public:
-  // A block of the P_Key table, or of the GUIDs, of a port.
   struct Read {
     PortRef port;
     uint16_t block = 0;
-    bool guids = false;
   };
   struct Write {
     PortRef port;
@@ -68,8 +64,6 @@ class PortKeys {
   }
   // Of a switch's external port: whether it is to enforce partitions as things are.
   Enforcement EnforcementOf(PortRef switch_port) const;
-  // Further blocks may hold more GUIDs than this one.
-  bool GoesOn(PortRef port, uint16_t guid_block, const wire::GuidInfo& info) const;
   bool looks_at_all() const { return input_.all; }
 
  private:

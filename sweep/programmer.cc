@@ -27,6 +27,7 @@ std::string_view StageName(Programmer::Stage stage) {
   switch (stage) {
     case Programmer::Stage::kReadTables: return "reading tables";
     case Programmer::Stage::kSwitches: return "switches";
+    case Programmer::Stage::kGuids: return "alias GUIDs";
     case Programmer::Stage::kKeys: return "P_Keys";
     case Programmer::Stage::kPorts: return "ports";
     case Programmer::Stage::kTables: return "forwarding tables";
@@ -52,6 +53,7 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
       cookie_base_(cookie_base),
       port_config_(options, input_.lids->Of(input_.local).base),
       keys_(input_.keys, *input_.snapshot, devices),
+      guids_(input_.guids, *input_.snapshot, devices),
       trees_(builder, devices) {
   if (input_.trees_only) tables_ = Tables::kDone;
 }
@@ -96,6 +98,9 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
       builder.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
     else if (completion.attribute == wire::AttributeId::kPKeyTable)
       NotePKeys(port, block, completion, builder, devices);
+    else if (completion.attribute == wire::AttributeId::kGuidInfo)
+      devices.GuidBlock(port, static_cast<uint8_t>(block)) =
+          wire::GuidInfo::Decode(completion.response.data);
   }
 }
 
@@ -123,7 +128,7 @@ Programmer::Stage Programmer::StageAfter(Stage stage) const {
   if (input_.trees_only) return stage == Stage::kReadTables ? Stage::kTrees : Stage::kDone;
   if (input_.scope) {
     if (stage == Stage::kSwitches) return Stage::kTables;
-    if (stage == Stage::kTrees) return Stage::kKeys;
+    if (stage == Stage::kTrees) return Stage::kGuids;
     if (stage == Stage::kPorts) return Stage::kReadLanes;
   }
   return static_cast<Stage>(static_cast<uint8_t>(stage) + 1);
@@ -146,7 +151,16 @@ void Programmer::ForEachInScope(Visit&& visit) const {
 // The same for P_Keys, whose scope is wider when partitions have changed.
 template <typename Visit>
 void Programmer::ForEachKeyed(Visit&& visit) const {
-  if (!keys_.looks_at_all()) return ForEachInScope(visit);
+  if (!keys_.looks_at_all()) {
+    ForEachInScope(visit);
+    if (!input_.scope) return;
+    for (NodeIndex index : guids_.changed())
+      if (!std::binary_search(input_.scope->begin(), input_.scope->end(), index))
+        if (const fabric::Node* node = input_.snapshot->node(index);
+            node != nullptr && builder_.node(index) != nullptr)
+          visit(*node);
+    return;
+  }
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (builder_.node(node.index) != nullptr) visit(node);
   });
@@ -160,6 +174,7 @@ void Programmer::EnterStage(Stage stage) {
   switch (stage) {
     case Stage::kReadTables: ListReadTables(); break;
     case Stage::kSwitches: ListSwitches(); break;
+    case Stage::kGuids: ListGuids(); break;
     case Stage::kKeys: ListKeys(); break;
     case Stage::kPorts: ListPorts(); break;
     case Stage::kTables: break;  // Listed once the plan is there.
@@ -196,8 +211,14 @@ void Programmer::ListReadTables() {
   const auto list_keys = [&](const fabric::Node& node) {
     for (const PortKeys::Read& read : keys_.Reads(node))
       if (devices_.Has(read.port.node))
-        items_.push_back({read.port.node,
-                          static_cast<uint16_t>(read.block | (read.guids ? kGuidBlock : 0)),
+        items_.push_back({read.port.node, read.block, read.port.port, What::kPKeys});
+    // A CA whose link has just come up may have started anew.
+    for (size_t num = 1; !node.IsSwitch() && num < node.ports.size(); ++num)
+      if (node.ports[num].info.port_state == wire::PortState::kInit)
+        devices_.ForgetGuids({node.index, PortNum(static_cast<uint8_t>(num))});
+    for (const PortGuids::Read& read : guids_.Reads(node))
+      if (devices_.Has(read.port.node))
+        items_.push_back({read.port.node, static_cast<uint16_t>(read.block | kGuidBlock),
                           read.port.port, What::kPKeys});
   };
   if (!input_.trees_only) ForEachKeyed(list_keys);
@@ -229,6 +250,18 @@ void Programmer::DropRepeated() {
   std::sort(items_.begin(), items_.end(), order);
   const auto same = [&](const Item& a, const Item& b) { return !order(a, b); };
   items_.erase(std::unique(items_.begin(), items_.end(), same), items_.end());
+}
+
+void Programmer::ListGuids() {
+  ForEachKeyed([&](const fabric::Node& node) {
+    for (const PortGuids::Write& write : guids_.Writes(node)) {
+      if (!devices_.Has(write.port.node)) continue;
+      items_.push_back({write.port.node, static_cast<uint16_t>(write.block | kGuidBlock),
+                        write.port.port, What::kPKeys});
+      guids_wanted_[{write.port, write.block}] = write.info;
+    }
+  });
+  Stripe();
 }
 
 void Programmer::ListKeys() {
@@ -460,7 +493,9 @@ bool Programmer::FeedItems() {
   const auto is_busy = [this](const Item& item) {
     // Read meanwhile, a block could show what it held before the Set.
     if (item.what == What::kReadBlock) return devices_.Lft(item.node).IsInFlight(item.block);
+    const bool guids = item.what == What::kPKeys && (item.block & kGuidBlock) != 0;
     const auto attribute = item.what == What::kSwitchInfo ? wire::AttributeId::kSwitchInfo
+                           : guids                        ? wire::AttributeId::kGuidInfo
                            : item.what == What::kPKeys    ? wire::AttributeId::kPKeyTable
                                                           : wire::AttributeId::kPortInfo;
     return devices_.IsBusy({item.node, item.port}, attribute);
@@ -623,7 +658,7 @@ void Programmer::Reread(PortRef port) {
 bool Programmer::SendPKeys(const Item& item) {
   const PortRef port{item.node, item.port};
   if ((item.block & kGuidBlock) != 0) {
-    Submit(devices_.Get(port, wire::AttributeId::kGuidInfo, item.block & ~kGuidBlock), item);
+    SendGuids(item);
     return true;
   }
   const fabric::Node& node = *builder_.node(item.node);
@@ -642,19 +677,34 @@ bool Programmer::SendPKeys(const Item& item) {
 
 void Programmer::OnPKeys(const Item& item, const mad::Completion& completion) {
   const PortRef port{item.node, item.port};
-  if ((item.block & kGuidBlock) != 0) {
-    const auto block = static_cast<uint16_t>(item.block & ~kGuidBlock);
-    const auto info = wire::GuidInfo::Decode(completion.response.data);
-    auto& guids = devices_.Guids(port);
-    guids.insert(guids.end(), info.guids.begin(), info.guids.end());
-    if (keys_.GoesOn(port, block, info))
-      items_.push_back({item.node, static_cast<uint16_t>(item.block + 1), item.port, item.what});
-    return;
-  }
+  if ((item.block & kGuidBlock) != 0) return OnGuids(item, completion);
   NotePKeys(port, item.block, completion, builder_, devices_);
   if (completion.method != wire::Method::kSet) return;
   if (keys_wanted_.at({port, item.block}) != wire::PKeyTable::Decode(completion.response.data))
     NoteContradiction(item, completion);
+}
+
+void Programmer::SendGuids(const Item& item) {
+  const PortRef port{item.node, item.port};
+  const auto block = static_cast<uint8_t>(item.block);  // Without kGuidBlock.
+  // Known, or confirmed, by the answer alone.
+  devices_.GuidBlock(port, block).reset();
+  if (stage_ == Stage::kReadTables)
+    return Submit(devices_.Get(port, wire::AttributeId::kGuidInfo, block), item);
+  Submit(devices_.Set(port, block, guids_wanted_.at({port, block})), item);
+}
+
+void Programmer::OnGuids(const Item& item, const mad::Completion& completion) {
+  const PortRef port{item.node, item.port};
+  const auto block = static_cast<uint8_t>(item.block);
+  const auto info = wire::GuidInfo::Decode(completion.response.data);
+  devices_.GuidBlock(port, block) = info;
+  if (completion.method == wire::Method::kGet) {
+    if (guids_.GoesOn(port, block, info))
+      items_.push_back({item.node, static_cast<uint16_t>(item.block + 1), item.port, item.what});
+  } else if (guids_wanted_.at({port, block}) != info) {
+    NoteContradiction(item, completion);
+  }
 }
 
 bool Programmer::SendConfigure(const Item& item) {
@@ -804,8 +854,11 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     if (completion.outcome == mad::Completion::Outcome::kTimedOut) silent_.insert(RouteOf(item));
     // It has no such table: that leaves nothing undone.
     if (item.what == What::kPKeys && completion.method == wire::Method::kGet &&
-        completion.outcome == mad::Completion::Outcome::kResponse)
+        completion.outcome == mad::Completion::Outcome::kResponse) {
+      if ((item.block & kGuidBlock) != 0)
+        devices_.GuidBlock({item.node, item.port}, static_cast<uint8_t>(item.block)).emplace();
       return;
+    }
     NoteFailure(item, completion);
     return;
   }

@@ -11,6 +11,7 @@
 //                Set whose answer was lost; multicast blocks likewise (tree_programmer.h); P_Keys
 //                of switch ports that are to enforce partitions
 //   kSwitches    SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared
+//   kGuids       GUIDInfo: alias GUIDs (port_guids.h)
 //   kKeys        P_Key tables (port_keys.h)
 //   kPorts       PortInfo: LID, link parameters, enforcement of partitions
 //   kTables      LFT blocks in the order of the PushPlan; waits here for the plan. With a scope it
@@ -36,6 +37,7 @@
 #include "mad/transaction_engine.h"
 #include "sweep/device_table.h"
 #include "sweep/port_config.h"
+#include "sweep/port_guids.h"
 #include "sweep/port_keys.h"
 #include "sweep/problems.h"
 #include "sweep/table_push.h"
@@ -56,6 +58,7 @@ struct ProgrammerInput {
   uint16_t multicast_blocks = 0;  // One more than the highest block of MLIDs that groups take.
   bool trees_only = false;        // kReadTables and kTrees alone: the plan stands.
   KeyInput keys;
+  GuidInput guids;
 };
 
 class Programmer {
@@ -63,6 +66,7 @@ class Programmer {
   enum class Stage : uint8_t {
     kReadTables,
     kSwitches,
+    kGuids,
     kKeys,
     kPorts,
     kTables,
@@ -113,6 +117,9 @@ class Programmer {
   bool done() const { return stage_ == Stage::kDone; }
   // P_Key tables are written, or have failed.
   bool keys_done() const { return keys_done_; }
+  // Of which the same holds then.
+  const std::shared_ptr<const fabric::AliasGuids>& aliases() const { return input_.guids.aliases; }
+  const std::vector<NodeIndex>& aliases_changed() const { return input_.guids.changed; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
   // Ports came up or went down, or switches started anew, behind the discovery's back: their nodes
@@ -134,7 +141,7 @@ class Programmer {
   enum class What : uint8_t {
     kReadBlock,
     kSwitchInfo,
-    kPKeys,  // Read or written; `block` with kGuidBlock: GUIDs, read.
+    kPKeys,  // Read or written; `block` with kGuidBlock: GUIDs.
     kConfigure,
     kBlock,
     kArm,
@@ -172,6 +179,7 @@ class Programmer {
   wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
   void ListReadTables();
   void ListSwitches();
+  void ListGuids();
   void ListKeys();
   void ListWrongKeys();
   void DropRepeated();
@@ -195,6 +203,8 @@ class Programmer {
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void OnPKeys(const Item& item, const mad::Completion& completion);
+  void SendGuids(const Item& item);
+  void OnGuids(const Item& item, const mad::Completion& completion);
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
   bool SendState(const Item& item, wire::PortState state);
@@ -225,7 +235,9 @@ class Programmer {
   const uint64_t cookie_base_;
   const PortConfig port_config_;
   const PortKeys keys_;
+  const PortGuids guids_;
   absl::flat_hash_map<std::pair<PortRef, uint16_t>, wire::PKeyTable> keys_wanted_;
+  absl::flat_hash_map<std::pair<PortRef, uint8_t>, wire::GuidInfo> guids_wanted_;
   bool keys_done_ = false;
 
   std::shared_ptr<const routing::RoutingPlan> plan_;

@@ -43,6 +43,7 @@ struct Manager {
   std::map<Guid, sweep::LidRecord> durable;               // By port GUID, as SQLite keeps them.
   store::MemoryStore holds;                               // What is durable of holds, partitions.
   std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
+  std::shared_ptr<const fabric::AliasGuids> aliases;      // The same.
   std::shared_ptr<const sweep::FabricView> view;          // The last one published.
   std::vector<sweep::LogRecord> log;                      // Of all its lives.
   std::vector<sweep::FinishedCommand> finished;

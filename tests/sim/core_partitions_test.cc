@@ -150,6 +150,53 @@ TEST_F(CorePartitions, MembersComeAndGoAndOnlyTheirTablesAreWritten) {
   EXPECT_THAT(Faults(), IsEmpty());
 }
 
+// Alias GUIDs that Subnet Administration gives out reach the devices, bind them to partitions that
+// name them, and are put back when a host has started anew.
+TEST_F(CorePartitions, AliasGuidsAreWrittenBoundAndPutBack) {
+  const PortRef port = PortOf(guids_[0]);
+  const auto held = [&](size_t block, size_t entry) {
+    const auto& blocks = Fabric().device(port.node)->port(port.port).guids;
+    return block < blocks.size() ? blocks[block].guids[entry] : Guid();
+  };
+  const auto tell = [&](std::vector<fabric::AliasBlock> blocks) {
+    auto aliases = std::make_shared<const fabric::AliasGuids>(std::move(blocks));
+    harness_.manager(sm_).aliases = aliases;
+    harness_.Post(sm_, sweep::AliasesChanged{aliases});
+    EXPECT_TRUE(harness_.RunUntil([&] { return View().phase == sweep::Phase::kIdle; }));
+  };
+  fabric::AliasBlock first{guids_[0], 0, 0b10, {}}, second{guids_[0], 1, 0b1, {}};
+  first.info.guids[1] = Guid(0xA1);
+  second.info.guids[0] = Guid(0xA8);
+  const uint64_t before = Fabric().stats().sets();
+  tell({first, second});
+  EXPECT_EQ(held(0, 1), Guid(0xA1));
+  EXPECT_EQ(held(1, 0), Guid(0xA8));
+  EXPECT_EQ(Fabric().stats().sets() - before, 2u);
+  EXPECT_EQ(SetsOfASweep(), 0u);
+  Replace("A=1: 0xA8=full;");
+  EXPECT_EQ(Fabric().device(port.node)->PKeyAt(port.port, 1), PKey(0x8001));
+  ASSERT_TRUE(Fabric().Reboot(harness_.now(), port.node).ok());
+  harness_.RunFor(seconds(1));
+  ASSERT_EQ(held(0, 1), Guid());
+  EXPECT_TRUE(harness_.RunUntil([&] { return held(0, 1) && held(1, 0); }))
+      << LogOf(harness_.manager(sm_));
+  UntilInEffect();
+  EXPECT_EQ(Fabric().device(port.node)->PKeyAt(port.port, 1), PKey(0x8001));
+  // A restart finds all of it right.
+  harness_.Kill(sm_);
+  const uint64_t sets = Fabric().stats().smps.at(wire::AttributeId::kGuidInfo).sets;
+  harness_.Start(sm_);
+  ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+  EXPECT_EQ(Fabric().stats().smps.at(wire::AttributeId::kGuidInfo).sets, sets);
+  EXPECT_EQ(Fabric().device(port.node)->PKeyAt(port.port, 1), PKey(0x8001));
+  second.info.guids[0] = Guid();
+  tell({first, second});
+  EXPECT_EQ(held(0, 1), Guid(0xA1));
+  EXPECT_EQ(held(1, 0), Guid());
+  EXPECT_EQ(Fabric().device(port.node)->PKeyAt(port.port, 1), PKey());
+  EXPECT_EQ(SetsOfASweep(), 0u);
+}
+
 TEST_F(CorePartitions, ADryRunAndAFaultyRequestChangeNothing) {
   const uint64_t sets = Fabric().stats().sets();
   PartitionRequest create;

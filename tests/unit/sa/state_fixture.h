@@ -105,7 +105,8 @@ class StateShell {
   std::shared_ptr<const SaView> view;
   std::shared_ptr<const ClientState> clients = std::make_shared<const ClientState>();
   std::shared_ptr<const fabric::MulticastGroups> groups;
-  std::vector<mad::OutgoingMad> arrived, reports;  // Responses; Reports.
+  std::shared_ptr<const fabric::AliasGuids> aliases;  // As the core was told; null: of nothing new.
+  std::vector<mad::OutgoingMad> arrived, reports;     // Responses; Reports.
   int writes = 0;
   Instant now{std::chrono::seconds(10)};
 
@@ -139,6 +140,7 @@ class StateShell {
       (mad.timeout > Duration::zero() ? reports : arrived).push_back(std::move(mad));
     if (effects.publish) clients = effects.publish;
     if (effects.groups) groups = effects.groups;
+    if (effects.aliases) aliases = effects.aliases;
     if (!effects.write) return;
     ++writes;
     waiting = std::move(effects.write);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/partitions_text.h"
+#include "sweep/port_guids.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
@@ -74,13 +75,24 @@ class PortKeysTest : public testing::Test {
     const PortKeys keys = Make();
     return keys.Reads(*snapshot_->node(node)).size();
   }
-  static constexpr PortRef None() { return PortRef(); }
+  PortGuids MakeGuids() {
+    snapshot_ = small_.builder.Build();
+    return PortGuids(guids_, *snapshot_, devices_);
+  }
+  size_t GuidReadCount(size_t host) {
+    const PortGuids guids = MakeGuids();
+    return guids.Reads(*snapshot_->node(small_.hosts[host])).size();
+  }
+  void AddAliases(std::vector<fabric::AliasBlock> blocks) {
+    guids_.aliases = std::make_shared<const fabric::AliasGuids>(std::move(blocks));
+  }
 
   SmOptions options_;
   SmallFabric small_{2};
   DeviceTable devices_;
   KeyInput input_{std::make_shared<policy::PartitionIndex>(policy::Partitions::BuiltIn(),
                                                            policy::PartitionSet(), true)};
+  GuidInput guids_{std::make_shared<const fabric::AliasGuids>()};
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::vector<std::string> problems_;
   const PortRef leaf_port_{small_.switches[0], PortNum(1)};  // Faces host 0.
@@ -138,19 +150,47 @@ TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
   wire::PortInfo info = SmallFabric::Up();
   info.guid_cap = 16;
   small_.builder.SetPortInfo(small_.Host(1), info);
-  input_.read_aliases = true;
-  EXPECT_EQ(ReadCount(small_.hosts[1]), 2u);  // GUIDs, and the leaf port's table.
-  EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);  // It says that it can have no other.
+  guids_.read_all = true;
+  EXPECT_EQ(GuidReadCount(1), 1u);
+  EXPECT_EQ(GuidReadCount(0), 0u);  // It says that it can have no other.
   wire::GuidInfo first;
-  first.guids[0] = Guid(0x1001);
-  EXPECT_TRUE(Make().GoesOn(small_.Host(1), 0, first));
-  EXPECT_FALSE(Make().GoesOn(small_.Host(1), 1, first));
-  EXPECT_FALSE(Make().GoesOn(small_.Host(1), 0, wire::GuidInfo()));
-  devices_.Guids(small_.Host(1)) = {Guid(0x1001), Guid(0xA1)};
+  first.guids = {Guid(0x1001), Guid(0xA1)};
+  EXPECT_TRUE(MakeGuids().GoesOn(small_.Host(1), 0, first));
+  EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 1, first));
+  EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 0, wire::GuidInfo()));
+  devices_.GuidBlock(small_.Host(1), 0) = first;
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
-  EXPECT_EQ(ReadCount(small_.hosts[1]), 1u);
+  EXPECT_EQ(GuidReadCount(1), 0u);
   Partition("A=1: 0x1000=full;");
   EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
+}
+
+TEST_F(PortKeysTest, AliasesThatWereGivenOutAreWrittenBesideWhatIsThere) {
+  const PortRef port = small_.Host(1);
+  const fabric::Node& node = *small_.builder.Build()->node(port.node);
+  const Guid own = node.port(port.port).guid;
+  wire::PortInfo info = SmallFabric::Up();
+  info.guid_cap = 11;
+  small_.builder.SetPortInfo(port, info);
+  fabric::AliasBlock first{own, 0, 0b0111, {}}, second{own, 1, 0b1110, {}};
+  first.info.guids = {Guid(), Guid(0xA1), Guid()};
+  second.info.guids = {Guid(), Guid(0xA9), Guid(0xAA), Guid(0xAB)};
+  AddAliases({first, second, {own, 2, 0xFF, {}}});
+  EXPECT_EQ(GuidReadCount(1), 2u);  // GUIDCap has no third block.
+  const auto writes = [&] { return MakeGuids().Writes(*snapshot_->node(port.node)); };
+  EXPECT_THAT(writes(), IsEmpty());
+  wire::GuidInfo held;
+  held.guids = {own, Guid(), Guid(0xB2), Guid(0xB3)};
+  devices_.GuidBlock(port, 0) = held;
+  devices_.GuidBlock(port, 1) = wire::GuidInfo();
+  ASSERT_EQ(writes().size(), 2u);
+  EXPECT_THAT(writes()[0].info.guids,
+              ElementsAre(own, Guid(0xA1), Guid(), Guid(0xB3), Guid(), Guid(), Guid(), Guid()));
+  EXPECT_EQ(writes()[1].info.guids[2], Guid(0xAA));
+  EXPECT_EQ(writes()[1].info.guids[3], Guid()) << "beyond GUIDCap";
+  for (const auto& write : writes()) devices_.GuidBlock(port, write.block) = write.info;
+  EXPECT_THAT(writes(), IsEmpty());
+  EXPECT_EQ(GuidReadCount(1), 0u);
 }
 
 TEST_F(PortKeysTest, ABlockThatIsNotKnownIsReadAndNothingBesideItWritten) {
