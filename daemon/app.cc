@@ -340,7 +340,10 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
   };
   sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
   sa_ = std::make_unique<SaService>(*transport_, *sa_keeper_,
-                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix});
+                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix},
+                                    [this](std::vector<NodeIndex> nodes) {
+                                      return inbox_.PushOther(sweep::ReadLanes{std::move(nodes)});
+                                    });
 }
 
 absl::Status App::OpenListeners() {

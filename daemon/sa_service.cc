@@ -30,7 +30,12 @@ constexpr size_t kLongestRequest = 16384;
 constexpr size_t kMethodAt = 3;
 // How long a view is held while a plan is being made, and while one is being written.
 constexpr std::chrono::seconds kLongestPlanning{10}, kLongestPush{1};
-constexpr int kNiceness = 10;
+// How long a request waits for tables that are being read, and how many do.
+constexpr std::chrono::seconds kLongestReading{2};
+constexpr size_t kMostParked = 256;
+// Who answers goes before who computes, where the daemon may say so: an answer takes microseconds,
+// and all that a reroute takes of the processors is not to stand in front of it.
+constexpr int kNiceness = 10, kAnsweringNiceness = -10;
 constexpr uint32_t kGsiQKey = 0x80010000;
 
 int ThreadsOf(int wanted) {
@@ -52,8 +57,13 @@ mad::Address AnswerAddress(mad::Address from) {
 
 }  // namespace
 
-SaService::SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options)
-    : transport_(transport), keeper_(keeper), options_(options), requests_(kRequests, kShare) {
+SaService::SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options,
+                     ReadLanes read_lanes)
+    : transport_(transport),
+      keeper_(keeper),
+      options_(options),
+      read_lanes_(std::move(read_lanes)),
+      requests_(kRequests, kShare) {
   const int pool = ThreadsOf(options_.threads);
   for (int number = 0; number < pool; ++number) {
     threads_.emplace_back([this] { Serve(); });
@@ -115,6 +125,7 @@ void SaService::OnTrap(const mad::IncomingMad& mad) {
 }
 
 void SaService::Serve() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kAnsweringNiceness);
   std::vector<mad::IncomingMad> batch;
   std::vector<uint8_t> reply;
   while (requests_.Take(batch, kBatch)) {
@@ -123,22 +134,58 @@ void SaService::Serve() {
   }
 }
 
-void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply) {
+// `until`: the request has waited already, and is not to beyond that; then BUSY is answered.
+void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply,
+                          Clock::time_point until) {
   const std::shared_ptr<const sa::SaView> view = view_.Get();
   if (view == nullptr) {
     AnswerBusy(request, reply);
     return;
   }
   const std::shared_ptr<const sa::ClientState> clients = keeper_.clients();
-  const sa::Sources sources{*view, *clients, WallNow()};
+  std::vector<NodeIndex> unread;
+  const sa::Sources sources{*view, *clients, WallNow(), &unread};
   switch (sa::Answer(sources, request.payload, request.from.lid, reply)) {
     case sa::Outcome::kChange:
       if (!keeper_.PushRequest(std::move(request))) AnswerBusy(request, reply);
       break;
-    case sa::Outcome::kAnswered: Send(request, reply, kAnswered); break;
+    case sa::Outcome::kAnswered:
+      if (unread.empty()) {
+        Send(request, reply, kAnswered);
+      } else if (until == Clock::time_point::max()) {
+        if (!read_lanes_(std::move(unread)) ||
+            !Park(request, Clock::now() + kLongestReading, /*is_new=*/true))
+          AnswerBusy(request, reply);
+      } else if (Clock::now() >= until || !Park(request, until, /*is_new=*/false)) {
+        AnswerBusy(request, reply);
+      }
+      break;
     case sa::Outcome::kNotARequest: Count(kIgnored); break;
     case sa::Outcome::kWrongKey: Count(kWrongKey); break;
   }
+}
+
+// To be answered from a later view. False: too many wait.
+bool SaService::Park(mad::IncomingMad& request, Clock::time_point until, bool is_new) {
+  {
+    std::lock_guard lock(newest_mutex_);
+    if (parked_.size() >= kMostParked) return false;
+    parked_.push_back({std::move(request), until});
+    // A later view may have come just now, so that the thread that makes them looks once at once.
+    has_parked_ = has_parked_ || is_new;
+  }
+  newest_came_.notify_one();
+  return true;
+}
+
+void SaService::AnswerParked() {
+  std::vector<Parked> parked;
+  {
+    std::lock_guard lock(newest_mutex_);
+    parked.swap(parked_);
+  }
+  std::vector<uint8_t> reply;
+  for (Parked& each : parked) AnswerOne(each.request, reply, each.until);
 }
 
 void SaService::AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply) {
@@ -175,11 +222,11 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
 void SaService::MakeViews() {
   // Making one takes a processor for a while: not before what a reroute needs.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
-  using Clock = std::chrono::steady_clock;
   std::shared_ptr<const sweep::FabricView> view;  // Held, or just come.
   constexpr auto kNotHeld = Clock::time_point::max();
   auto held_since = kNotHeld, use_at = kNotHeld;
-  while (TakeNewest(view, use_at)) {
+  for (; TakeNewest(view, use_at); AnswerParked()) {
+    if (view == nullptr) continue;
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
     const bool idle = view->phase == sweep::Phase::kIdle;
     if (input && view_.Get() != nullptr && !(idle && view->plan_stands)) {
@@ -197,15 +244,18 @@ void SaService::MakeViews() {
   }
 }
 
-// True: `view` is the newest, or `use_at` has come for the one that it was. False: stop.
+// True: `view` is the newest, or `use_at` has come for the one that it was, or a parked request is
+// to be looked at. False: stop.
 bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
-                           std::chrono::steady_clock::time_point use_at) {
+                           Clock::time_point use_at) {
   std::unique_lock lock(newest_mutex_);
-  const auto woken = [this] { return stopping_ || newest_ != nullptr; };
-  if (use_at == std::chrono::steady_clock::time_point::max())
+  const auto woken = [this] { return stopping_ || has_parked_ || newest_ != nullptr; };
+  for (const Parked& parked : parked_) use_at = std::min(use_at, parked.until);
+  if (use_at == Clock::time_point::max())
     newest_came_.wait(lock, woken);
   else
     newest_came_.wait_until(lock, use_at, woken);
+  has_parked_ = false;
   if (newest_ != nullptr) view = std::move(newest_);
   return !stopping_;
 }

@@ -7,6 +7,8 @@
 //       Requests that change what clients leave go on to SaKeeper (sa_keeper.h).
 //   core ── latest FabricView ──► view thread ── Published<SaView> ──► pool
 //       capacity 1: a newer view replaces one that waits
+//   pool ── requests for tables that are being read ──► view thread
+//       capacity 256, for two seconds: beyond that BUSY is answered
 //
 // Only a master answers. Before its first view BUSY is answered, as clients ask again then.
 #pragma once
@@ -15,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,6 +32,9 @@
 #include "sweep/view.h"
 
 namespace fabricd::daemon {
+
+// What the service needs of the daemon: has the core read lane tables. False: not now.
+using ReadLanes = std::function<bool(std::vector<NodeIndex>)>;
 
 struct SaOptions {
   SmKey sm_key;
@@ -48,7 +54,7 @@ class SaService {
   };
 
   // `transport` and `keeper` outlive it.
-  SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options);
+  SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options, ReadLanes read_lanes);
   ~SaService();
 
   // What came in by Agent::kSubnAdm. On the transport's receive threads; never waits.
@@ -65,15 +71,18 @@ class SaService {
   std::shared_ptr<const sa::SaView> view() const { return view_.Get(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum Counter : uint8_t { kAnswered, kBusy, kIgnored, kWrongKey, kSendFailed, kCounters };
 
   void Serve();
   void MakeViews();
-  bool TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
-                  std::chrono::steady_clock::time_point use_at);
+  bool TakeNewest(std::shared_ptr<const sweep::FabricView>& view, Clock::time_point use_at);
   void Show(sa::ViewInput input, bool settled);
   void Hide();
-  void AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply);
+  void AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply,
+                 Clock::time_point until = Clock::time_point::max());
+  bool Park(mad::IncomingMad& request, Clock::time_point until, bool is_new);
+  void AnswerParked();
   void AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply);
   void Send(const mad::IncomingMad& request, std::vector<uint8_t>& reply, Counter counter);
   void Count(Counter counter) { counters_[counter].fetch_add(1, std::memory_order_relaxed); }
@@ -81,6 +90,7 @@ class SaService {
   mad::Transport& transport_;
   SaKeeper& keeper_;
   const SaOptions options_;
+  const ReadLanes read_lanes_;
   SourceQueue<mad::IncomingMad> requests_;
   Published<sa::SaView> view_;
   // Of the thread that makes views: what view_ was made of.
@@ -92,6 +102,12 @@ class SaService {
   std::mutex newest_mutex_;
   std::condition_variable newest_came_;
   std::shared_ptr<const sweep::FabricView> newest_;  // To be made an SaView of. Null: none.
+  struct Parked {
+    mad::IncomingMad request;
+    Clock::time_point until;
+  };
+  std::vector<Parked> parked_;  // The same mutex. Requests whose tables are being read.
+  bool has_parked_ = false;     // Since they were last looked at.
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -33,6 +33,8 @@ struct PortTables {
   std::vector<PKeys> p_keys;
   std::vector<Lanes> lanes;
   std::vector<Arbitration> arbitration;
+  // `lanes` and `arbitration` are all that the node has, and not only what a plan had a use for.
+  bool has_all_lanes = false;
 };
 using TablesByPort = absl::flat_hash_map<PortRef, PortTables>;
 

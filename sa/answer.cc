@@ -131,7 +131,7 @@ uint16_t Collect(const Sources& sources, const Asker& asker, const SaHeader& hea
     default:
       if (IsClientAttribute(header.attribute()))
         return CollectClientRecords(view, sources.clients, sources.now, asker, header, data, table);
-      return CollectRecords(view, asker, header, data, table);
+      return CollectRecords(view, asker, header, data, table, sources.unread);
   }
 }
 

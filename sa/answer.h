@@ -26,6 +26,9 @@ struct Sources {
   const SaView& view;
   const ClientState& clients;
   WallMs now = 0;  // Of which leases depend.
+  // Where not null: nodes are added whose lane tables belong into the answer, and which nobody has
+  // read yet.
+  std::vector<NodeIndex>* unread = nullptr;
 };
 
 // `request`: the whole payload as the transport has it, from the MAD header on; `from` the LID it

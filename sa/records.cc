@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <optional>
 
 #include "mad/wire/sa_records.h"
 
@@ -27,11 +29,19 @@ class Collector {
   uint32_t wanted_capabilities = 0;
   uint16_t wanted_capabilities2 = 0;
 
+  // Numbers of ports are of switches only: of a host or a router, which has one end port, they are
+  // not looked at.
+  void IgnorePortsOfHosts(const wire::RecordLayout& layout, std::initializer_list<unsigned> which) {
+    of_hosts_ = matcher_;
+    for (const unsigned number : which) of_hosts_->Ignore(layout.components[number]);
+  }
+
   template <typename Record>
-  void Offer(const Record& record) {
+  void Offer(const Record& record, const EndPort* owner = nullptr) {
+    const bool of_host = of_hosts_ && owner != nullptr && owner->ref.port != PortNum(0);
     wire::RecordBytes<Record> bytes;
     record.Encode(bytes);
-    if (!matcher_.Matches(bytes)) return;
+    if (!(of_host ? *of_hosts_ : matcher_).Matches(bytes)) return;
     if (uint8_t* at = table_.Add(bytes.size())) std::copy(bytes.begin(), bytes.end(), at);
   }
 
@@ -39,6 +49,7 @@ class Collector {
   const SaView& view_;
   const Asker& asker_;
   wire::RecordMatcher matcher_;
+  std::optional<wire::RecordMatcher> of_hosts_;
   RecordTable& table_;
 };
 
@@ -153,14 +164,14 @@ void OfferPKeys(Collector& out, const EndPort& end) {
   const fabric::PortTables* tables = out.view().TablesOf(end.ref);
   if (tables == nullptr) return;
   for (const fabric::PortTables::PKeys& block : tables->p_keys)
-    out.Offer(wire::PKeyTableRecord{Lid(end.base_lid), block.block, block.port, block.table});
+    out.Offer(wire::PKeyTableRecord{Lid(end.base_lid), block.block, block.port, block.table}, &end);
 }
 
 void OfferLanes(Collector& out, const EndPort& end) {
   const fabric::PortTables* tables = out.view().TablesOf(end.ref);
   if (tables == nullptr) return;
   for (const fabric::PortTables::Lanes& map : tables->lanes)
-    out.Offer(wire::SlToVlMappingTableRecord{Lid(end.base_lid), map.in, map.out, map.table});
+    out.Offer(wire::SlToVlMappingTableRecord{Lid(end.base_lid), map.in, map.out, map.table}, &end);
 }
 
 void OfferArbitration(Collector& out, const EndPort& end) {
@@ -168,7 +179,8 @@ void OfferArbitration(Collector& out, const EndPort& end) {
   if (tables == nullptr) return;
   for (const fabric::PortTables::Arbitration& block : tables->arbitration)
     out.Offer(
-        wire::VlArbitrationTableRecord{Lid(end.base_lid), block.port, block.block, block.table});
+        wire::VlArbitrationTableRecord{Lid(end.base_lid), block.port, block.block, block.table},
+        &end);
 }
 
 // Component 0 of each is a LID of the end port that the record belongs to.
@@ -197,6 +209,16 @@ const Source* FindSource(SaAttribute attribute) {
   return found == std::end(kSources) ? nullptr : found;
 }
 
+bool IsOfLanes(SaAttribute attribute) {
+  return attribute == SaAttribute::kSlToVlMappingTableRecord ||
+         attribute == SaAttribute::kVlArbitrationTableRecord;
+}
+
+bool HasAllLanes(const SaView& view, const EndPort& end) {
+  const fabric::PortTables* tables = view.TablesOf(end.ref);
+  return tables != nullptr && tables->has_all_lanes;
+}
+
 // What the components of a PortInfoRecord mean beyond being equal.
 void PreparePortInfo(const wire::SaHeader& header, const wire::RecordLayout& layout,
                      const wire::PortInfoRecord& wanted, Collector& out) {
@@ -214,7 +236,8 @@ void PreparePortInfo(const wire::SaHeader& header, const wire::RecordLayout& lay
 bool IsDeviceAttribute(SaAttribute attribute) { return FindSource(attribute) != nullptr; }
 
 uint16_t CollectRecords(const SaView& view, const Asker& asker, const wire::SaHeader& header,
-                        std::span<const uint8_t> query, RecordTable& table) {
+                        std::span<const uint8_t> query, RecordTable& table,
+                        std::vector<NodeIndex>* unread) {
   const Source& source = *FindSource(header.attribute());
   if (source.trusted_only && !asker.trusted) return wire::kSaStatusRequestInvalid;
   const wire::RecordLayout& layout = *wire::LayoutOf(source.attribute);
@@ -229,9 +252,22 @@ uint16_t CollectRecords(const SaView& view, const Asker& asker, const wire::SaHe
     first = view.ends().FindLid(wire::LidOfRecord(query));
     last = first == EndPorts::kNone ? first : first + 1;
   }
+  if (source.attribute == SaAttribute::kPKeyTableRecord) out.IgnorePortsOfHosts(layout, {2});
+  if (source.attribute == SaAttribute::kSlToVlMappingTableRecord)
+    out.IgnorePortsOfHosts(layout, {1, 2});
+  if (source.attribute == SaAttribute::kVlArbitrationTableRecord)
+    out.IgnorePortsOfHosts(layout, {1});
+  const bool of_lanes = unread != nullptr && IsOfLanes(source.attribute);
+  size_t tables = 0;
   for (uint32_t number = first; number < last && !table.is_full(); ++number) {
     const EndPort& end = view.ends()[number];
-    if (asker.MaySee(view, end)) source.offer(out, end);
+    if (!asker.MaySee(view, end)) continue;
+    source.offer(out, end);
+    if (!of_lanes || HasAllLanes(view, end)) continue;
+    const size_t ports = view.NodeOf(end).ports.size();
+    tables += view.NodeOf(end).IsSwitch() ? ports * ports : ports;
+    if (tables > kMostUnread) return wire::kSaStatusNoResources;
+    unread->push_back(end.ref.node);
   }
   return table.is_full() ? wire::kSaStatusNoResources : wire::kStatusOk;
 }

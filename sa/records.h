@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "mad/wire/sa_components.h"
 #include "sa/asker.h"
@@ -19,8 +20,12 @@ bool IsDeviceAttribute(wire::SaAttribute attribute);
 // LID of the port. `query` holds as many bytes as the attribute's layout.
 // PortInfoRecord with bit 31 of the modifier: CapabilityMask and CapabilityMask2 are met by ports
 // that have at least the bits asked for.
+// Lane tables of which the view has none are left out; their nodes are added to `unread` (may be
+// null) if they hold no more than kMostUnread tables together, else that is ERR_NO_RESOURCES.
 // REQUIRES: IsDeviceAttribute(header.attribute()).
+inline constexpr size_t kMostUnread = 262'144;
 uint16_t CollectRecords(const SaView& view, const Asker& asker, const wire::SaHeader& header,
-                        std::span<const uint8_t> query, RecordTable& table);
+                        std::span<const uint8_t> query, RecordTable& table,
+                        std::vector<NodeIndex>* unread = nullptr);
 
 }  // namespace fabricd::sa

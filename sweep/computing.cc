@@ -21,10 +21,9 @@ routing::LinkMap LinksAsObserved(const routing::RouteState& routes,
   return all ? routes.links : routing::LinkMap(snapshot, lids);
 }
 
+// Without an order that both have in common.
 bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
-  if (routing::HaveCommonOrder(*task.before, after)) return true;
-  const bool has_order = !task.before->plan->order.empty() || !after.plan->order.empty();
-  if (has_order || !task.trees || !task.applied) return false;
+  if (!task.trees || !task.applied) return false;
   const routing::LinkMap links = LinksAsObserved(after, *task.snapshot, *task.lids);
   return routing::TreesFit(
       {links, *task.applied, task.before->plan.get(), *after.plan, task.options.threads},
@@ -36,8 +35,9 @@ bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
 PlanReady CarryOut(const ComputePlan& task) {
   PlanReady ready{task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
                                             task.before, task.goal, task.applied.get(), false})};
-  if (task.has_trees && task.before && ready.result.after)
-    ready.keeps_trees = MayKeepTrees(task, *ready.result.after);
+  if (!task.has_trees || !task.before || !ready.result.after) return ready;
+  ready.mixes_trees = routing::HaveCommonOrder(*task.before, *ready.result.after);
+  ready.keeps_trees = ready.mixes_trees || MayKeepTrees(task, *ready.result.after);
   return ready;
 }
 

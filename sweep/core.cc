@@ -81,6 +81,8 @@ void Core::Step(Event event, Instant now) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
           OnAliases(std::move(value));
+        } else if constexpr (std::is_same_v<T, ReadLanes>) {
+          OnReadLanes(value);
         } else if constexpr (std::is_same_v<T, TreesReady>) {
           OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
@@ -164,6 +166,9 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     case Owner::kLight:
       if (light_) light_->OnCompletion(completion);
+      break;
+    case Owner::kLanes:
+      if (lane_reader_ && lane_reader_->IsMine(completion)) lane_reader_->OnCompletion(completion);
       break;
     case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
@@ -301,6 +306,7 @@ void Core::Advance(Instant now) {
     Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
   else if (MayMakeTrees())
     StartTrees(now);
+  AdvanceLaneReader();
 }
 
 // ---- heavy sweep
@@ -315,6 +321,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   devices_.LoseTrack();
   devices_.ForgetGuids();
   light_.reset();
+  lane_reader_.reset();
   programmer_.reset();
   survey_.reset();
   suspects_.Clear();  // All of it is read now.
@@ -398,6 +405,7 @@ void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
   devices_.LoseTrack();
+  lane_reader_.reset();
   programmer_.reset();
   survey_.reset();
   suspects_.Clear();
@@ -540,9 +548,10 @@ void Core::StartSettling(Instant now) {
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
-  const bool keeps_trees = ready.keeps_trees;
+  const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
   if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
-  multicast_.NotePlan(keeps_trees);
+  const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
+  multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
   if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);

@@ -26,6 +26,7 @@
 #include "sweep/device_table.h"
 #include "sweep/discovery.h"
 #include "sweep/events.h"
+#include "sweep/lane_reader.h"
 #include "sweep/lid_assignment.h"
 #include "sweep/light_sweep.h"
 #include "sweep/mastership.h"
@@ -82,7 +83,8 @@ class Core {
     kLight = 3,
     kMastership = 4,
     kSurvey = 5,
-    kExplorer = 6  // The discovery inside of a survey.
+    kExplorer = 6,  // The discovery inside of a survey.
+    kLanes = 7
   };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
@@ -100,6 +102,9 @@ class Core {
   KeyInput MakeKeyInput();
   GuidInput MakeGuidInput() const;
   void OnAliases(AliasesChanged changed);
+  void OnReadLanes(const ReadLanes& wanted);
+  void StartLaneReader();
+  void AdvanceLaneReader();
   void NoteKeys(const Programmer& done);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
@@ -173,6 +178,9 @@ class Core {
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
   std::unique_ptr<LightSweep> light_;
+  std::unique_ptr<LaneReader> lane_reader_;
+  std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
+  uint8_t lane_run_ = 0;
   Suspects suspects_;
   std::unique_ptr<Survey> survey_;
   bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.

@@ -47,7 +47,7 @@ void Core::AdvanceTrees() {
   if (multicast_.HasWork(devices_)) {
     effects_.trees = multicast_.Ask(next_id_++, planner_.plan(), devices_);
   } else {
-    programmer_->SetTrees(nullptr);
+    programmer_->SetTrees(nullptr, true);
     programmer_->Feed();
   }
 }
@@ -56,7 +56,8 @@ void Core::OnTrees(TreesReady ready) {
   const Multicast::SharedTrees trees = multicast_.OnTrees(std::move(ready), *snapshot_, problems_);
   if (!trees || !programmer_) return;
   changed_ = true;
-  programmer_->SetTrees(trees);
+  // In one order all packets rise before they fall, whatever tree they are in.
+  programmer_->SetTrees(trees, planner_.plan() && multicast_.MayMix(*planner_.plan()));
 }
 
 // The rest of the fabric is as it was, and so is what was left undone there.

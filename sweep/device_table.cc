@@ -19,8 +19,8 @@ void AddLaneTable(const fabric::FabricSnapshot& snapshot, const LaneTable& table
   fabric::PortTables& tables =
       out[node->IsSwitch() ? PortRef{table.port.node, PortNum(0)} : table.port];
   if (table.kind == LaneTable::Kind::kArbitration) {
-    tables.arbitration.push_back(
-        {table.port.port, kLowArbitrationBlock, wire::VlArbitrationTable::Decode(bytes)});
+    tables.arbitration.push_back({table.port.port, static_cast<uint8_t>(table.in_out),
+                                  wire::VlArbitrationTable::Decode(bytes)});
     return;
   }
   tables.lanes.push_back({PortNum(static_cast<uint8_t>(table.in_out >> 8)),
@@ -282,6 +282,10 @@ std::shared_ptr<const fabric::TablesByPort> DeviceTable::PortTables(
         return std::tie(a.port, a.block) < std::tie(b.port, b.block);
       });
   for (const auto& [table, bytes] : lanes_.tables()) AddLaneTable(snapshot, table, bytes, *made);
+  for (const NodeIndex index : lanes_.read())
+    if (const fabric::Node* node = snapshot.node(index))
+      for (int port = node->first_end_port().value(); port <= node->last_end_port().value(); ++port)
+        (*made)[{index, PortNum(static_cast<uint8_t>(port))}].has_all_lanes = true;
   lanes_version_ = lanes_.version();
   port_tables_ = std::move(made);
   return port_tables_;

@@ -46,6 +46,8 @@ struct PlanReady {
   // The trees that are programmed fit all that the plan and the one before let wait for each other:
   // they may stay while this one is written. Where ComputePlan::has_trees asked for it.
   bool keeps_trees = true;
+  // And new ones may be written among them: all of them follow one order of the switches.
+  bool mixes_trees = true;
 };
 // The answer to ComputeTrees.
 struct TreesReady {
@@ -118,11 +120,16 @@ struct GroupsChanged {
 struct AliasesChanged {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
 };
+// Somebody asks for the lane tables of these nodes: a view with them follows. What does not answer
+// is not in it.
+struct ReadLanes {
+  std::vector<NodeIndex> nodes;
+};
 using Event =
     std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
                  PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
                  DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
-                 ChangePartitions, PartitionsPersisted, AliasesChanged>;
+                 ChangePartitions, PartitionsPersisted, AliasesChanged, ReadLanes>;
 
 // ---- out
 
@@ -155,7 +162,8 @@ struct ComputePlan {
   bool check_cables = true;
   bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
-  // What switches may hold; null: the plan before follows an order, which answers for it.
+  // What switches may hold; null: the plan before follows an order, which answers for it, and
+  // nobody has time for more.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
 // Answered by TreesReady: the multicast trees that go with a unicast plan.

@@ -48,7 +48,7 @@ uint32_t LaneTable::Modifier(bool is_switch) const {
     case Kind::kMap: return is_switch ? in_out : 0;
     case Kind::kArbitration: break;
   }
-  return wire::VlArbitrationTable::Modifier(kLowArbitrationBlock,
+  return wire::VlArbitrationTable::Modifier(static_cast<uint8_t>(in_out),
                                             is_switch ? port.port : PortNum(0));
 }
 
@@ -62,7 +62,7 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
     const PortRef port{node.index, PortNum(out)};
     // A port of one VL has neither of the two tables.
     if (wire::DataVls(node.port(port.port).info.vl_cap) < 2) continue;
-    tables.push_back({port, LaneTable::Kind::kArbitration, 0});
+    tables.push_back({port, LaneTable::Kind::kArbitration, kLowArbitrationBlock});
     if (!node.IsSwitch()) {
       tables.push_back({port, LaneTable::Kind::kMap, 0});
       continue;
@@ -78,8 +78,29 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
   return tables;
 }
 
+std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node) {
+  std::vector<LaneTable> tables;
+  const auto add_arbitration = [&](PortRef port) {
+    for (uint8_t block = 1; block <= kLastArbitrationBlock; ++block)
+      tables.push_back({port, LaneTable::Kind::kArbitration, block});
+  };
+  const int ports = static_cast<int>(std::min<size_t>(node.ports.size(), 255));
+  for (int number = node.IsSwitch() ? 0 : 1; number < ports; ++number) {
+    const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
+    if (!node.port(port.port).known) continue;
+    add_arbitration(port);
+    if (!node.IsSwitch()) tables.push_back({port, LaneTable::Kind::kMap, 0});
+    for (int out = 0; node.IsSwitch() && out < ports; ++out)
+      tables.push_back({{node.index, PortNum(0)},
+                        LaneTable::Kind::kMap,
+                        static_cast<uint16_t>(number << 8 | out)});
+  }
+  return tables;
+}
+
 void AppliedLanes::Forget(NodeIndex node) {
   ++version_;
+  read_.erase(node);
   std::erase_if(tables_, [node](const auto& entry) { return entry.first.port.node == node; });
 }
 

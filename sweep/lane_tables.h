@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -27,14 +28,14 @@ wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out);
 std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
                                                    int lanes);
 
-// The block of a VLArbitrationTable that is read and written: entries 0-31 of the low priority.
-inline constexpr uint8_t kLowArbitrationBlock = 1;
+// The block of a VLArbitrationTable that plans read and write: entries 0-31 of the low priority.
+inline constexpr uint8_t kLowArbitrationBlock = 1, kLastArbitrationBlock = 4;
 
 // One table of one device.
 struct LaneTable {
   PortRef port;  // Of a switch: port 0 for mappings, the port itself for arbitration.
   enum class Kind : uint8_t { kMap, kWholeMap, kArbitration } kind;
-  uint16_t in_out = 0;  // kMap of a switch: in << 8 | out.
+  uint16_t in_out = 0;  // kMap of a switch: in << 8 | out. kArbitration: the block.
 
   wire::AttributeId attribute() const {
     return kind == Kind::kArbitration ? wire::AttributeId::kVlArbitrationTable
@@ -48,6 +49,8 @@ struct LaneTable {
 // All that `lanes` concern at a node whose links are up.
 std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
                                     const fabric::Node& node);
+// All that the node has, whether anything hangs on its ports or not.
+std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node);
 
 // Confirmed contents: known between the GetResp that showed them and the next Set.
 class AppliedLanes {
@@ -68,12 +71,23 @@ class AppliedLanes {
   void Clear() {
     ++version_;
     tables_.clear();
+    read_.clear();
   }
+  // All that the node answers was read; until Forget(). Beyond kMostTables in all, what no plan has
+  // a use for is dropped before more is read.
+  static constexpr size_t kMostTables = 262'144;
+  void MarkRead(NodeIndex node) {
+    ++version_;
+    read_.insert(node);
+  }
+  bool WasRead(NodeIndex node) const { return read_.contains(node); }
+  const std::set<NodeIndex>& read() const { return read_; }
   const std::map<LaneTable, wire::SmpData>& tables() const { return tables_; }
   uint64_t version() const { return version_; }  // Grows with each change.
 
  private:
   std::map<LaneTable, wire::SmpData> tables_;
+  std::set<NodeIndex> read_;
   uint64_t version_ = 0;
 };
 

@@ -90,7 +90,7 @@ void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList
 
 void Multicast::Forget() {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  has_plan_ = must_withdraw_ = is_held_ = false;
+  has_plan_ = must_withdraw_ = of_another_order_ = is_held_ = false;
 }
 
 }  // namespace fabricd::sweep

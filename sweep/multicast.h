@@ -45,12 +45,19 @@ class Multicast {
                       ProblemList& problems);
 
   // Whether trees may stay while the unicast plan is written. Else all entries go first, until
-  // NoteDone().
-  void NotePlan(bool keeps_trees) { must_withdraw_ = must_withdraw_ || !keeps_trees; }
+  // NoteDone(). Trees of another order than the plan's go with this one plan only.
+  void NotePlan(bool keeps_trees, bool mixes_trees, bool has_order) {
+    must_withdraw_ = must_withdraw_ || !keeps_trees || of_another_order_;
+    of_another_order_ = has_order && !mixes_trees;
+  }
   bool MustWithdraw() const { return must_withdraw_; }
+  // New trees may be written beside those that are there.
+  bool MayMix(const routing::RoutingPlan& plan) const {
+    return !plan.order.empty() && !of_another_order_;
+  }
   // The tables are as wanted.
   void NoteDone() {
-    must_withdraw_ = false;
+    must_withdraw_ = of_another_order_ = false;
     is_held_ = true;
   }
   // What the switches hold; null: something else than was last wanted, or nobody knows.
@@ -64,7 +71,7 @@ class Multicast {
   SharedGroups groups_;
   SharedTrees plan_;
   bool has_plan_ = false;  // Of this master.
-  bool has_news_ = false, must_withdraw_ = false;
+  bool has_news_ = false, must_withdraw_ = false, of_another_order_ = false;
   bool is_held_ = false;  // The tables are as `plan_` says.
   std::optional<uint64_t> awaited_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;

@@ -21,7 +21,8 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   lids_ = lids;
   ComputePlan task{
       id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
-  if (plan() && (plan()->order.empty() || goal == routing::ReplanGoal::kIdealIfHitless))
+  // Where nobody waits for the plan there is time to look at all mixtures of both.
+  if (plan() && (plan()->order.empty() || goal >= routing::ReplanGoal::kIdealIfHitless))
     task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
   return task;
 }

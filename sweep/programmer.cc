@@ -516,8 +516,8 @@ bool Programmer::FeedItems() {
          (stage_ != Stage::kReadTables || trees_.done());
 }
 
-void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees) {
-  if (trees) trees_.Write(std::move(trees), *input_.snapshot);
+void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, bool together) {
+  if (trees) trees_.Write(std::move(trees), *input_.snapshot, together);
   trees_known_ = true;
 }
 

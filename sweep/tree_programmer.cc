@@ -67,13 +67,13 @@ void TreeProgrammer::ListReadsOf(const fabric::Node& node, uint16_t groups_end) 
 
 void TreeProgrammer::Withdraw(const fabric::FabricSnapshot& snapshot) {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  push_ = TreePush(plan_, snapshot, devices_);
+  push_ = TreePush(plan_, snapshot, devices_, /*together=*/true);
 }
 
 void TreeProgrammer::Write(std::shared_ptr<const routing::MulticastPlan> plan,
-                           const fabric::FabricSnapshot& snapshot) {
+                           const fabric::FabricSnapshot& snapshot, bool together) {
   plan_ = std::move(plan);
-  push_ = TreePush(plan_, snapshot, devices_);
+  push_ = TreePush(plan_, snapshot, devices_, together);
   snapshot.ForEachNode([&](const fabric::Node& seen) {
     const fabric::Node* node = builder_.node(seen.index);
     if (node == nullptr || !node->IsSwitch()) return;

@@ -44,9 +44,9 @@ class TreeProgrammer {
   void ListReads(const fabric::FabricSnapshot& snapshot, uint16_t groups_end);
   // Takes all entries away, for a while: each MulticastFDBTop stays.
   void Withdraw(const fabric::FabricSnapshot& snapshot);
-  // REQUIRES: done().
+  // `together`: as TreePush has it. REQUIRES: done().
   void Write(std::shared_ptr<const routing::MulticastPlan> plan,
-             const fabric::FabricSnapshot& snapshot);
+             const fabric::FabricSnapshot& snapshot, bool together);
   // nullopt: nothing until an answer comes, or all was sent.
   std::optional<Request> Next();
   // Every request has to come back here, sent or not.

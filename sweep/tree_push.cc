@@ -26,8 +26,9 @@ struct Change {
 }  // namespace
 
 TreePush::TreePush(std::shared_ptr<const routing::MulticastPlan> target,
-                   const fabric::FabricSnapshot& snapshot, const DeviceTable& devices)
-    : target_(std::move(target)) {
+                   const fabric::FabricSnapshot& snapshot, const DeviceTable& devices,
+                   bool together)
+    : target_(std::move(target)), together_(together || IsBroken(Breakage::kTreesAtOnce)) {
   snapshot.ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch() && devices.Has(node.index)) Collect(node, devices);
   });
@@ -46,7 +47,8 @@ TreePush::TreePush(std::shared_ptr<const routing::MulticastPlan> target,
     const AppliedMft& applied = *devices.FindMft(difference.node);
     const Block surely = applied.Surely(difference.place);
     const Change& change = changes[difference.place.block];
-    const Mlids staged = IsBroken(Breakage::kTreesAtOnce) ? Mlids{0} : change.loses & change.gains;
+    const Mlids moved = IsBroken(Breakage::kTreesAtOnce) ? Mlids{0} : change.loses & change.gains;
+    const Mlids staged = together_ ? moved : ~Mlids{0};
     for (size_t i = 0; i < kEntries; ++i)
       difference.first[i] = staged >> i & 1
                                 ? static_cast<uint16_t>(surely[i] & difference.wanted[i])
@@ -114,9 +116,12 @@ void TreePush::Gain() {
   for (const Difference& difference : differences_) {
     if (failed_.contains({difference.node, difference.place})) continue;
     Block bytes = difference.wanted;
-    if (const auto it = blocked.find(difference.place.block); it != blocked.end())
+    if (!together_ && !failed_.empty()) {
+      bytes = difference.first;
+    } else if (const auto it = blocked.find(difference.place.block); it != blocked.end()) {
       for (size_t i = 0; i < kEntries; ++i)
         if (it->second[i] != 0) bytes[i] = difference.first[i];
+    }
     failures_ += bytes != difference.wanted;
     if (bytes != difference.first) ready_.push_back({difference.node, difference.place, bytes});
   }

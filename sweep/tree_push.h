@@ -8,9 +8,11 @@
 //
 // In the first wave each switch holds entries of the old tree, in the second of the new one: a part
 // of a tree, either way, and a part of what was proved free of deadlock. An MLID that only gains,
-// or only loses, is written at once. Where a switch does not confirm what it is to lose, the MLIDs
-// whose new tree it belongs to gain nothing in this run; to all others it is out of reach, since
-// nobody has an entry that leads there.
+// or only loses, is written at once, if old trees of one MLID may stand beside new ones of another,
+// as they may where all follow one order of the switches. Where they may not (`together` is false),
+// nothing is gained anywhere before all that is to be lost is confirmed. Where a switch does not
+// confirm what it is to lose, the MLIDs whose new tree it belongs to gain nothing in this run; to
+// all others it is out of reach, since nobody has an entry that leads there.
 //
 // It writes whole blocks (32 MLIDs by 16 ports), each at most twice.
 #pragma once
@@ -39,8 +41,9 @@ class TreePush {
 
   TreePush() = default;
   // What differs now from `target`. Looks at the tables of all switches of the snapshot.
+  // `together`: old trees and new ones may stand beside each other, each by itself.
   TreePush(std::shared_ptr<const routing::MulticastPlan> target,
-           const fabric::FabricSnapshot& snapshot, const DeviceTable& devices);
+           const fabric::FabricSnapshot& snapshot, const DeviceTable& devices, bool together);
 
   // Counts as sent. nullopt: none may be sent until an answer comes, or all are.
   std::optional<Write> Next(const DeviceTable& devices);
@@ -66,6 +69,7 @@ class TreePush {
   void Gain();
 
   std::shared_ptr<const routing::MulticastPlan> target_;
+  bool together_ = true;
   std::vector<Difference> differences_;
   std::vector<Write> ready_;                      // Last first.
   std::set<std::pair<NodeIndex, Place>> failed_;  // In the first wave.

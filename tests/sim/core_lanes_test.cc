@@ -132,6 +132,48 @@ TEST(Lanes, AreNoMoreThanTheSwitchesHave) {
   EXPECT_THAT(PlanOf(harness, sm).notes, testing::Contains(testing::HasSubstr("port")));
 }
 
+// Nobody's plan needs them, but somebody asks.
+TEST(Lanes, TablesAreReadWhenSomebodyAsks) {
+  sim::Simulation harness(*Make("torus:dims=3x3,hosts=1"));
+  const size_t sm = harness.Add(Lanes(1));
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  const auto& view = [&]() -> const sweep::FabricView& { return *harness.manager(sm).view; };
+  NodeIndex node, host;
+  view().snapshot->ForEachNode(
+      [&](const fabric::Node& each) { (each.IsSwitch() ? node : host) = each.index; });
+  const size_t ports = view().snapshot->node(node)->ports.size();
+  harness.Post(sm, sweep::ReadLanes{{node, host, NodeIndex(4711)}});
+  const auto find = [&](PortRef port) -> const fabric::PortTables* {
+    const auto found = view().tables->find(port);
+    return found != view().tables->end() && found->second.has_all_lanes ? &found->second : nullptr;
+  };
+  ASSERT_TRUE(harness.RunUntil([&] { return find({node, PortNum(0)}) != nullptr; }));
+  const fabric::PortTables& tables = *find({node, PortNum(0)});
+  EXPECT_EQ(tables.lanes.size(), ports * ports);
+  EXPECT_GE(tables.arbitration.size(), 4 * (ports - 1));
+  ASSERT_NE(find({host, PortNum(1)}), nullptr);
+  EXPECT_EQ(find({host, PortNum(1)})->lanes.size(), 1u);
+  EXPECT_EQ(find({host, PortNum(1)})->arbitration.size(), 4u);
+  // They are not asked again.
+  const auto gets = [&] {
+    return harness.fabric().stats().smps.at(wire::AttributeId::kSlToVlMappingTable).gets;
+  };
+  const uint64_t before = gets();
+  harness.Post(sm, sweep::ReadLanes{{node}});
+  harness.RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(gets(), before);
+  // What an interrupted reading has left is read when the sweep is over.
+  harness.Post(sm, sweep::ReadLanes{{NodeIndex(0), NodeIndex(1), NodeIndex(2), NodeIndex(3)}});
+  harness.Post(sm, sweep::SweepCommand{1, true});
+  EXPECT_TRUE(harness.RunUntil([&] {
+    size_t read = 0;
+    for (const auto& [port, of] : *view().tables) read += of.has_all_lanes && port.node.value() < 4;
+    return read == 4;
+  })) << LogOf(harness.manager(sm));
+  EXPECT_EQ(harness.fabric().stats().smps.at(wire::AttributeId::kSlToVlMappingTable).sets, 0u);
+}
+
 TEST(Lanes, OneLaneLeavesTheMappingsAlone) {
   sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(1));

@@ -39,6 +39,10 @@ class Flows(ibsim.Case):
         # Without its paths: ibsim carries the first three of the table that they come in.
         self.passes("-f", "v", "-d", "1")
 
+    def test_qos(self):
+        # Lane tables of one lane's plan are read when they are asked for.
+        self.passes("-f", "q")
+
     def test_events(self):
         self.passes("-f", "e")
 

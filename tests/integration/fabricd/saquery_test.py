@@ -24,13 +24,13 @@ GROUPS = ["ff12:401b:ffff::%x" % number for number in (1, 2)]
 
 # (query, field) as patterns -> why the two may differ. docs/SA.md says more.
 EXPLAINED = [
-    ("CPI", "Capability mask 2", "OpenSM offers alias GUIDs and more, fabricd does not"),
+    ("CPI", "Capability mask 2", "OpenSM offers multicast service records and more, fabricd does not"),
     ("CPI", "Capability mask", "TraceRecords are optional records, which OpenSM does not have"),
     ("LFTR .*", ".*", "each computes its own routes"),
     ("SMIR.*", "ActCount|Priority", "of the SM itself"),
     ("PKTR external .*", ".*", "fabricd reads the P_Key tables of end ports that have a LID only"),
     ("PIR unplugged .*", ".*", "OpenSM shows zeros for ports without a cable"),
-    ("SL2VL .*|VLAR .*", ".*", "OpenSM shows zeros for tables that it has not read; fabricd nothing"),
+    ("SL2VL .*|VLAR .*", ".*", "OpenSM shows zeros for tables that it has not read; fabricd reads"),
     ("PR .*", "sl", "each chooses lanes by itself"),
 ]
 

@@ -241,6 +241,47 @@ TEST(Records, ManagersGuidsAndTables) {
   EXPECT_EQ(Table(view, wire::VlArbitrationTableRecord{}, 0, me).size(), 3u);
 }
 
+TEST(Records, PortNumbersAreOfSwitchesOnly) {
+  SaFabric made = Tree();
+  auto tables = std::make_shared<fabric::TablesByPort>();
+  (*tables)[made.Ref(kHost, 1)].arbitration = {{PortNum(1), 1, {}}};
+  (*tables)[made.Ref(kLeaf, 0)].arbitration = {{PortNum(1), 1, {}}};
+  made.input.tables = tables;
+  const SaView view = made.View();
+  wire::VlArbitrationTableRecord wanted;
+  wanted.lid = made.LidOf(kHost);
+  const auto found = Table(view, wanted, 0b11, made.LidOf(kHost));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].port, PortNum(1));
+  wanted.lid = made.LidOf(kLeaf, 0);
+  EXPECT_EQ(Table(view, wanted, 0b11, made.LidOf(kHost)).size(), 0u);
+}
+
+TEST(Records, LaneTablesThatNobodyHasReadAreAskedFor) {
+  SaFabric made = Tree();
+  auto tables = std::make_shared<fabric::TablesByPort>();
+  (*tables)[made.Ref(kLeaf, 0)].has_all_lanes = true;
+  made.input.tables = tables;
+  const SaView view = made.View();
+  const ClientState clients;
+  std::vector<NodeIndex> unread;
+  const auto ask = [&](const auto& record, uint64_t mask) {
+    unread.clear();
+    std::vector<uint8_t> reply;
+    const Sources sources{view, clients, 0, &unread};
+    EXPECT_EQ(Answer(sources, Ask(record, mask).Bytes(), made.LidOf(kHost), reply),
+              Outcome::kAnswered);
+    return unread;
+  };
+  wire::SlToVlMappingTableRecord map;
+  map.lid = made.LidOf(kOther);
+  EXPECT_THAT(ask(map, 1), ::testing::ElementsAre(made.fabric.node[kOther]));
+  map.lid = made.LidOf(kLeaf, 0);
+  EXPECT_THAT(ask(map, 1), ::testing::IsEmpty());
+  EXPECT_EQ(ask(wire::VlArbitrationTableRecord{}, 0).size(), view.ends().size() - 1);
+  EXPECT_THAT(ask(wire::NodeRecord{}, 0), ::testing::IsEmpty());
+}
+
 TEST(Records, SeenInSharedPartitionsOnly) {
   SaFabric made = Tree();
   auto tables = std::make_shared<fabric::TablesByPort>();

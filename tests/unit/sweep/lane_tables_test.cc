@@ -49,8 +49,8 @@ TEST(LaneTable, HasTheModifierOfItsAttribute) {
   EXPECT_EQ((LaneTable{port, Kind::kMap, 0x0205}.Modifier(true)), 0x0205u);
   EXPECT_EQ((LaneTable{port, Kind::kMap, 0}.Modifier(false)), 0u);
   EXPECT_EQ((LaneTable{port, Kind::kWholeMap, 0}.Modifier(true)), 0x30000u);
-  EXPECT_EQ((LaneTable{port, Kind::kArbitration, 0}.Modifier(true)), 0x10007u);
-  EXPECT_EQ((LaneTable{port, Kind::kArbitration, 0}.Modifier(false)), 0x10000u);
+  EXPECT_EQ((LaneTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(true)), 0x10007u);
+  EXPECT_EQ((LaneTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(false)), 0x10000u);
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ class TreePushTest : public ::testing::Test {
     }
     return std::make_shared<const MulticastPlan>(routing::PlanOfTrees(std::move(made), nullptr));
   }
-  TreePush Push(const Trees& trees) { return TreePush(Plan(trees), *snapshot_, devices_); }
+  TreePush Push(const Trees& trees, bool together = true) {
+    return TreePush(Plan(trees), *snapshot_, devices_, together);
+  }
 
   std::vector<Write> TakeAll(TreePush& push) {
     std::vector<Write> writes;
@@ -168,6 +170,25 @@ TEST_F(TreePushTest, NothingIsGainedWhereALossIsNotConfirmed) {
   EXPECT_EQ(Held(1, 0), (Ports{PortNum(1), PortNum(36)}));
 }
 
+TEST_F(TreePushTest, WhereTheyMayNotStandTogetherAllIsLostBeforeAnyGains) {
+  TreePush first = Push({{0, {Port(0, 1), Port(0, 2)}}, {40, {Port(1, 3), Port(1, 4)}}});
+  Carry(first);
+  // One group shrinks, one of another block grows.
+  const Trees wanted = {{0, {Port(0, 1)}}, {40, {Port(1, 3), Port(1, 4), Port(1, 5)}}};
+  TreePush push = Push(wanted, /*together=*/false);
+  EXPECT_EQ(push.size(), 2u);
+  std::vector<Write> writes = TakeAll(push);
+  ASSERT_EQ(writes.size(), 1u);
+  EXPECT_EQ(writes[0].bytes[0], 0b10);
+  Answer(push, writes[0], false);
+  EXPECT_TRUE(TakeAll(push).empty()) << "who knows what the first switch holds";
+  EXPECT_TRUE(push.done());
+  EXPECT_EQ(push.failures(), 2u);
+  TreePush next = Push(wanted, /*together=*/false);
+  EXPECT_EQ(Carry(next), 2u);
+  EXPECT_EQ(Held(1, 40), (Ports{PortNum(3), PortNum(4), PortNum(5)}));
+}
+
 TEST_F(TreePushTest, WaitsForWhatAnEarlierRunHasSent) {
   devices_.Mft(fabric_.switches[0]).Sent({0, 0}, {});
   TreePush push = Push({{0, {Port(0, 1), Port(0, 2)}}});
@@ -192,9 +213,11 @@ TEST_F(TreePushTest, NeverMixesTwoTreesOfAnMlid) {
         for (int port : {0, 1, 17, 35})
           if (rng.Chance(0.5)) ports.push_back(Port(at, port));
     }
-    TreePush push = Push(after);
+    const bool together = round % 2 == 0;
+    TreePush push = Push(after, together);
     std::vector<Write> out;
     const auto check = [&] {
+      bool old = false, fresh = false;  // Of any MLID: held, and not of the other plan's tree.
       for (const auto* trees : {&before, &after})
         for (const auto& entry : *trees) {
           std::vector<PortRef> held;
@@ -208,7 +231,10 @@ TEST_F(TreePushTest, NeverMixesTwoTreesOfAnMlid) {
             });
           };
           ASSERT_TRUE(is_part(before) || is_part(after)) << "MLID " << entry.first;
+          old = old || !is_part(after);
+          fresh = fresh || !is_part(before);
         }
+      ASSERT_TRUE(together || !old || !fresh);
     };
     while (!push.done()) {
       if (auto write = push.Next(devices_)) {

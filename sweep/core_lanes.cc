@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The core's reading of lane tables that somebody asks for. It waits until nothing is programmed
+// and gives way to what is: what is left is read when the core is idle again.
+#include "sweep/core.h"
+
+namespace fabricd::sweep {
+
+void Core::OnReadLanes(const ReadLanes& wanted) {
+  // A standby knows no routes to devices that would still be right.
+  if (!mastership_.IsMaster()) return;
+  for (const NodeIndex node : wanted.nodes)
+    if (snapshot_->node(node) != nullptr && !devices_.lanes().WasRead(node))
+      lanes_wanted_.insert(node);
+}
+
+void Core::StartLaneReader() {
+  // What a plan has no use for is kept while there is not too much of it.
+  const bool needed = planner_.plan() != nullptr && planner_.plan()->lanes > 1;
+  if (!needed && devices_.lanes().tables().size() > AppliedLanes::kMostTables)
+    devices_.lanes().Clear();
+  lane_reader_ = std::make_unique<LaneReader>(
+      snapshot_, std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()), devices_,
+      engine_, ++lane_run_, CookieBase(Owner::kLanes));
+}
+
+void Core::AdvanceLaneReader() {
+  const bool idle = IsIdleMaster() && !programmer_ && !survey_ && !discovery_;
+  if (!idle) {
+    if (!lane_reader_) return;
+    std::vector<mad::Completion> dropped;
+    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kLanes), dropped);
+    lane_reader_.reset();
+    return;
+  }
+  if (!lane_reader_ && !lanes_wanted_.empty()) StartLaneReader();
+  if (!lane_reader_) return;
+  lane_reader_->Feed();
+  if (!lane_reader_->done()) return;
+  // Whoever asks again for what did not come has it read again.
+  for (const NodeIndex node : lane_reader_->nodes()) lanes_wanted_.erase(node);
+  lane_reader_.reset();
+  changed_ = true;
+}
+
+}  // namespace fabricd::sweep
