@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that asks Subnet Administration for paths between random LIDs, a window of requests at a
-// time, by libibumad: the same program on hardware and, under the preload shim, on ibsim.
+// time, by libibumad: the same program on hardware and, under the preload shim, on ibsim. With
+// "bare" it asks the device under the SM's LID for its NodeInfo instead, which no subnet manager
+// takes part in: on ibsim that is what the simulator itself takes.
 //
-// usage: sa_flood REQUESTS WINDOW HIGHEST_LID SEED
+// usage: sa_flood REQUESTS WINDOW HIGHEST_LID SEED [bare]
 // Prints: ANSWERED BUSY REFUSED LOST SECONDS P50_US P99_US
 #include <arpa/inet.h>
 #include <infiniband/umad.h>
@@ -13,6 +15,7 @@
 #include <time.h>
 
 enum { kSaClass = 3, kSaVersion = 2, kGetPath = 0x35, kMadBytes = 256, kTimeoutMs = 2000 };
+enum { kSmpClass = 1, kSmpVersion = 1, kNodeInfo = 0x11 };
 enum { kDlid = 4, kSlid = 5, kNumbPath = 12 };  // Components of PathRecord.
 
 static double Now(void) {
@@ -32,23 +35,25 @@ static void Store16(uint8_t* at, unsigned value) {
 }
 
 // Its number is in the low half of the TransactionID: the upper one is the kernel's.
-static void Send(int port, int agent, unsigned sm_lid, uint32_t number, unsigned lids) {
+static void Send(int port, int agent, unsigned sm_lid, uint32_t number, unsigned lids, int bare) {
   uint8_t umad[512] = {0};
   uint8_t* mad = umad_get_mad(umad);
   mad[0] = 1;
-  mad[1] = kSaClass;
-  mad[2] = kSaVersion;
+  mad[1] = bare ? kSmpClass : kSaClass;
+  mad[2] = bare ? kSmpVersion : kSaVersion;
   mad[3] = 0x01;
   Store16(mad + 12, number >> 16);
   Store16(mad + 14, number & 0xFFFF);
-  Store16(mad + 16, kGetPath);
+  Store16(mad + 16, bare ? kNodeInfo : kGetPath);
   const uint64_t mask = 1ull << kDlid | 1ull << kSlid | 1ull << kNumbPath;
-  for (int i = 0; i < 8; ++i) mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
+  for (int i = 0; i < 8 && !bare; ++i) mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
   uint8_t* path = mad + 56;
-  Store16(path + 40, 1 + (unsigned)random() % lids);
-  Store16(path + 42, 1 + (unsigned)random() % lids);
-  path[49] = 1;  // NumbPath
-  umad_set_addr(umad, (int)sm_lid, 1, 0, (int)0x80010000);
+  if (!bare) {
+    Store16(path + 40, 1 + (unsigned)random() % lids);
+    Store16(path + 42, 1 + (unsigned)random() % lids);
+    path[49] = 1;  // NumbPath
+  }
+  umad_set_addr(umad, (int)sm_lid, bare ? 0 : 1, 0, bare ? 0 : (int)0x80010000);
   umad_set_pkey(umad, 0);
   if (umad_send(port, agent, umad, kMadBytes, kTimeoutMs, 0) < 0) {
     perror("umad_send");
@@ -57,12 +62,13 @@ static void Send(int port, int agent, unsigned sm_lid, uint32_t number, unsigned
 }
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    fprintf(stderr, "usage: sa_flood REQUESTS WINDOW HIGHEST_LID SEED\n");
+  if (argc != 5 && argc != 6) {
+    fprintf(stderr, "usage: sa_flood REQUESTS WINDOW HIGHEST_LID SEED [bare]\n");
     return 2;
   }
   const uint32_t requests = (uint32_t)atol(argv[1]), window = (uint32_t)atol(argv[2]);
   const unsigned lids = (unsigned)atol(argv[3]);
+  const int bare = argc == 6;
   srandom((unsigned)atol(argv[4]));
   umad_init();
   umad_port_t facts;
@@ -72,7 +78,8 @@ int main(int argc, char** argv) {
   }
   const unsigned sm_lid = (unsigned)facts.sm_lid;
   const int port = umad_open_port(NULL, 0);
-  const int agent = umad_register(port, kSaClass, kSaVersion, 0, NULL);
+  const int agent = umad_register(port, bare ? kSmpClass : kSaClass,
+                                  bare ? kSmpVersion : kSaVersion, 0, NULL);
   double* sent = calloc(requests + 1, sizeof(double));
   double* took = calloc(requests + 1, sizeof(double));
   if (port < 0 || agent < 0 || !sent || !took) {
@@ -84,7 +91,7 @@ int main(int argc, char** argv) {
   while (done < requests) {
     while (next <= requests && next - 1 - done < window) {
       sent[next] = Now();
-      Send(port, agent, sm_lid, next, lids);
+      Send(port, agent, sm_lid, next, lids, bare);
       ++next;
     }
     uint8_t umad[512];
