@@ -58,6 +58,7 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   events_ = pb::EventService::NewStub(channel_);
   remediation_ = pb::RemediationService::NewStub(channel_);
   partitions_ = pb::PartitionService::NewStub(channel_);
+  plans_ = pb::PlanService::NewStub(channel_);
   subnet_admin_ = pb::SubnetAdminService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
 }

@@ -15,6 +15,7 @@
 #include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"
 #include "fabric/v1/partition_service.grpc.pb.h"
+#include "fabric/v1/plan_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
@@ -52,6 +53,7 @@ class Client {
   pb::EventService::Stub& events() { return *events_; }
   pb::RemediationService::Stub& remediation() { return *remediation_; }
   pb::PartitionService::Stub& partitions() { return *partitions_; }
+  pb::PlanService::Stub& plans() { return *plans_; }
   pb::SubnetAdminService::Stub& subnet_admin() { return *subnet_admin_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
@@ -111,6 +113,22 @@ class Client {
     return ToResult(reader->Finish(), server_);
   }
 
+  // Sends pieces as long as `next` fills one.
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result Upload(Stub& stub,
+                std::unique_ptr<grpc::ClientWriter<Request>> (Base::*method)(grpc::ClientContext*,
+                                                                             Response*),
+                const std::function<bool(Request*)>& next, Response* response, Timeout timeout) {
+    grpc::ClientContext context;
+    SetDeadline(context, timeout);
+    auto writer = (stub.*method)(&context, response);
+    Request piece;
+    while (next(&piece) && writer->Write(piece)) {
+    }
+    writer->WritesDone();
+    return ToResult(writer->Finish(), server_);
+  }
+
  private:
   static constexpr int kListAttempts = 3;
 
@@ -143,6 +161,7 @@ class Client {
   std::unique_ptr<pb::EventService::Stub> events_;
   std::unique_ptr<pb::RemediationService::Stub> remediation_;
   std::unique_ptr<pb::PartitionService::Stub> partitions_;
+  std::unique_ptr<pb::PlanService::Stub> plans_;
   std::unique_ptr<pb::SubnetAdminService::Stub> subnet_admin_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };

@@ -59,6 +59,7 @@ Grammar::Grammar()
   AddGlobals();
   AddListingVerbs(*this);
   AddRoutingVerbs(*this);
+  AddPlanVerbs(*this);
   AddHoldVerbs(*this);
   AddPartitionVerbs(*this);
   AddEventVerbs(*this);

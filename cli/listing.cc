@@ -157,19 +157,10 @@ Result PickItems(const GetOptions& options, const Descriptor* item, Message* ans
   return {};
 }
 
-Result FetchListing(Client& client, const Globals& globals, const GetOptions& options,
-                    Listing* listing) {
+Result MakeListing(const Globals& globals, const GetOptions& options,
+                   std::unique_ptr<Message> answer, Listing* listing) {
   *listing = Listing();
   const ResourceKind& kind = KindOf(options.resource);
-  if (!kind.fetch) return {kUsage, fmt::format("{} cannot be listed", kind.plural)};
-  for (const std::string& name : options.label_columns) {
-    Selector labels;
-    Result result = Selector::Parse(name, kind.item, Selector::By::kLabels, &labels);
-    if (!result.ok()) return result;
-  }
-  std::unique_ptr<Message> answer;
-  if (Result result = kind.fetch(client, options, globals.wide(), &answer); !result.ok())
-    return result;
   // Links that have flapped are something of their own.
   const Descriptor* item =
       options.damped ? pb::DampedLink::descriptor() : static_cast<const Descriptor*>(kind.item);
@@ -182,8 +173,23 @@ Result FetchListing(Client& client, const Globals& globals, const GetOptions& op
     listing->names.push_back(kind.name(*each, options, at++));
   if (globals.format == Format::kCustomColumns)
     return ColumnTable(globals, *listing, item, &listing->table);
-  AddLabelColumns(options, *listing, item, &listing->table);
+  if (globals.IsTable()) AddLabelColumns(options, *listing, item, &listing->table);
   return {};
+}
+
+Result FetchListing(Client& client, const Globals& globals, const GetOptions& options,
+                    Listing* listing) {
+  const ResourceKind& kind = KindOf(options.resource);
+  if (!kind.fetch) return {kUsage, fmt::format("{} cannot be listed", kind.plural)};
+  for (const std::string& name : options.label_columns) {
+    Selector labels;
+    Result result = Selector::Parse(name, kind.item, Selector::By::kLabels, &labels);
+    if (!result.ok()) return result;
+  }
+  std::unique_ptr<Message> answer;
+  if (Result result = kind.fetch(client, options, globals.wide(), &answer); !result.ok())
+    return result;
+  return MakeListing(globals, options, std::move(answer), listing);
 }
 
 Result Get(Client& client, const Globals& globals, const GetOptions& options) {

@@ -36,6 +36,9 @@ std::vector<const google::protobuf::Message*> ItemsOf(const google::protobuf::Me
 Result PickItems(const GetOptions& options, const google::protobuf::Descriptor* item,
                  google::protobuf::Message* answer);
 
+// What is shown of an answer of this kind: picked, ordered, with a table where one is shown.
+Result MakeListing(const Globals& globals, const GetOptions& options,
+                   std::unique_ptr<google::protobuf::Message> answer, Listing* listing);
 Result FetchListing(Client& client, const Globals& globals, const GetOptions& options,
                     Listing* listing);
 Result Get(Client& client, const Globals& globals, const GetOptions& options);

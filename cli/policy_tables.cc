@@ -225,10 +225,14 @@ Table EventTable(const pb::ListEventsResponse& events, bool wide) {
 
 std::string ConsequencesText(const pb::CreateHoldResponse& response) {
   const pb::Hold& hold = response.hold();
-  std::string text =
+  const std::string head =
       fmt::format("{} of {}, dry run\n", HoldKindText(hold), TargetText(hold.target()));
-  if (response.existing()) return text + fmt::format("  stands already: hold {}\n", hold.id());
-  const pb::Consequences& c = response.consequences();
+  if (response.existing()) return head + fmt::format("  stands already: hold {}\n", hold.id());
+  return head + ConsequencesLines(response.consequences());
+}
+
+std::string ConsequencesLines(const pb::Consequences& c) {
+  std::string text;
   const auto line = [&](const char* key, const std::string& value) {
     text += fmt::format("  {:<14} {}\n", std::string(key) + ":", value);
   };

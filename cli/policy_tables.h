@@ -30,5 +30,6 @@ Table EventTable(const pb::ListEventsResponse& events, bool wide);
 
 // What a hold would do, for --dry-run: lines of "Key: value".
 std::string ConsequencesText(const pb::CreateHoldResponse& response);
+std::string ConsequencesLines(const pb::Consequences& consequences);
 
 }  // namespace fabricd::cli

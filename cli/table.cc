@@ -45,13 +45,25 @@ void Table::AddColumn(std::string header, std::vector<std::string> cells) {
     rows_[i].emplace_back(cells[i].empty() ? "<none>" : std::move(cells[i]));
 }
 
-std::string Table::Render(const TableStyle& style) const {
-  std::vector<size_t> widths(headers_.size(), 0);
+void Table::SetColumn(const std::string& header, const Cell& cell) {
   for (size_t column = 0; column < headers_.size(); ++column) {
-    if (style.headers) widths[column] = Width(headers_[column]);
+    if (headers_[column] != header) continue;
+    for (auto& row : rows_) row[column] = cell;
+  }
+}
+
+std::vector<size_t> Table::Widths(const TableStyle& style, const std::vector<size_t>& least) const {
+  std::vector<size_t> widths = least;
+  widths.resize(headers_.size(), 0);
+  for (size_t column = 0; column < headers_.size(); ++column) {
+    if (style.headers) widths[column] = std::max(widths[column], Width(headers_[column]));
     for (const auto& row : rows_)
       widths[column] = std::max(widths[column], Width(row[column].text));
   }
+  return widths;
+}
+
+std::string Table::Render(const TableStyle& style, const std::vector<size_t>& widths) const {
   std::string out;
   const auto append_line = [&](const std::vector<Cell>& cells, bool color) {
     for (size_t column = 0; column < cells.size(); ++column) {

@@ -38,7 +38,13 @@ class Table {
   Table EmptyCopy() const { return Table(headers_); }
   size_t size() const { return rows_.size(); }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
-  std::string Render(const TableStyle& style) const;
+  // What every cell of the column with this header shows from now on; nothing without one.
+  void SetColumn(const std::string& header, const Cell& cell);
+  // Of each column, at least `least`.
+  std::vector<size_t> Widths(const TableStyle& style, const std::vector<size_t>& least = {}) const;
+  std::string Render(const TableStyle& style) const { return Render(style, Widths(style)); }
+  // With columns of these widths.
+  std::string Render(const TableStyle& style, const std::vector<size_t>& widths) const;
 
  private:
   std::vector<std::string> headers_;

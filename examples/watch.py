@@ -25,7 +25,7 @@ fabric, messages, remediation_stub, event_messages, event_stub = fabric_api.load
 
 OWNER = "example-watcher"
 TRIGGERS = ["LinkDown", "LinkUp", "LinkSuppressed", "LinkReleased", "NodeVanished", "NodeAppeared",
-            "ConditionRaised", "ConditionCleared"]
+            "ConditionRaised", "ConditionCleared", "RerouteCompleted"]
 
 
 class Watcher:
@@ -93,9 +93,10 @@ class Watcher:
                 event = message.event
                 self.version = event.resource_version
                 print("%s %s" % (event.type, event.subject), flush=True)
-                self.look()
             else:
                 self.version = getattr(message, message.WhichOneof("message")).resource_version
+            # At bookmarks too: a port becomes ACTIVE some time after its LinkUp.
+            self.look()
 
 
 def main():
