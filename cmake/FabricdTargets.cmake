@@ -60,15 +60,14 @@ function(fabricd_library name)
   endif()
 endfunction()
 
-# fabricd_executable(NAME sources... PACKAGE package [LINK libs...]): a program in bin/, installed
-# with that package (FabricdPackages.cmake).
+# fabricd_executable(NAME sources... [LINK libs...]): a program in bin/, installed.
 function(fabricd_executable name)
-  cmake_parse_arguments(arg "" "PACKAGE" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
   fabricd_reuse_headers(${name})
   add_dependencies(programs ${name})
-  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${arg_PACKAGE})
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
 function(fabricd_test_flags name)
