@@ -85,6 +85,9 @@ std::string ValueText(const Message& message, const FieldDescriptor* field, int 
     case FieldDescriptor::CPPTYPE_UINT32:
       return fmt::format("{}", one ? reflection->GetUInt32(message, field)
                                    : reflection->GetRepeatedUInt32(message, field, index));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return fmt::format("{}", one ? reflection->GetUInt64(message, field)
+                                   : reflection->GetRepeatedUInt64(message, field, index));
     case FieldDescriptor::CPPTYPE_INT32:
       return fmt::format("{}", one ? reflection->GetInt32(message, field)
                                    : reflection->GetRepeatedInt32(message, field, index));

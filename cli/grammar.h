@@ -115,7 +115,7 @@ void AddHoldVerbs(Grammar& grammar);       // cordon … enable, holds, ack, rea
 void AddPartitionVerbs(Grammar& grammar);  // apply, diff, partition …
 void AddEventVerbs(Grammar& grammar);      // events, wait
 void AddAdminVerbs(Grammar& grammar);      // sweep, dump, sm, tech-support, version
-void AddConfigVerbs(Grammar& grammar);     // config …, completion
+void AddConfigVerbs(Grammar& grammar);     // config …, audit, auth …, completion
 void AddSimVerbs(Grammar& grammar);        // sim …
 
 }  // namespace fabricd::cli

@@ -60,6 +60,10 @@ void EmitValue(YAML::Emitter& out, const Message& message, const FieldDescriptor
       out << (one ? reflection->GetUInt32(message, field)
                   : reflection->GetRepeatedUInt32(message, field, index));
       return;
+    case FieldDescriptor::CPPTYPE_UINT64:
+      out << (one ? reflection->GetUInt64(message, field)
+                  : reflection->GetRepeatedUInt64(message, field, index));
+      return;
     case FieldDescriptor::CPPTYPE_INT32:
       out << (one ? reflection->GetInt32(message, field)
                   : reflection->GetRepeatedInt32(message, field, index));

@@ -2,15 +2,13 @@
 #include "cli/partition_commands.h"
 
 #include <charconv>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "cli/hostlist.h"
 #include "cli/partition_tables.h"
+#include "cli/text_file.h"
 
 namespace fabricd::cli {
 namespace {
@@ -19,18 +17,6 @@ using PartitionStub = pb::PartitionService::Stub;
 
 // The core reads a file of a million members, and makes it durable.
 constexpr Timeout kChangeTimeout{60'000};
-
-Result ReadFile(const std::string& path, std::string* text) {
-  const auto read = [&](std::istream& in) {
-    text->assign(std::istreambuf_iterator<char>(in), {});
-    return !in.bad();
-  };
-  if (path == "-")
-    return read(std::cin) ? Result() : Result{kFailure, "standard input cannot be read"};
-  std::ifstream in(path, std::ios::binary);
-  if (!in || !read(in)) return {kFailure, fmt::format("{} cannot be read", path)};
-  return {};
-}
 
 Result ReadMembership(const std::string& word, pb::Membership* membership) {
   static const std::map<std::string, pb::Membership> kWords = {{"limited", pb::MEMBERSHIP_LIMITED},
@@ -119,7 +105,7 @@ Result Change(Client& client, const Globals& globals, const PartitionOptions& op
 Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
                 pb::ApplyPartitionsResponse* response) {
   pb::ApplyPartitionsRequest request;
-  if (Result result = ReadFile(file.path, request.mutable_text()); !result.ok()) return result;
+  if (Result result = ReadTextFile(file.path, request.mutable_text()); !result.ok()) return result;
   request.set_request_id(file.request_id);
   request.set_validate_only(validate_only);
   const auto send = [&] {

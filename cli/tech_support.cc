@@ -85,6 +85,14 @@ class Collector {
     Keep("partitions.conf", result, text);
   }
 
+  void AddConfig() {
+    pb::GetConfigResponse config;
+    const Result result = client_.Call(client_.admin(), &pb::AdminService::Stub::GetConfig,
+                                       pb::GetConfigRequest(), &config);
+    Keep("config.json", result, ToJson(config));
+    Keep("config.yaml", result, config.yaml());
+  }
+
   // The tables among them.
   void AddDumps() {
     std::map<std::string, std::string> files;
@@ -137,6 +145,7 @@ Result TechSupport(Client& client, const Globals& globals, const std::string& pa
                  fmt::format("fabricctl {}\nfabricd {}\n", own_version, sm.version()));
   collector.AddListings();
   collector.AddEvents();
+  collector.AddConfig();
   collector.AddReadiness();
   collector.AddTopology();
   collector.AddPartitions();
