@@ -32,8 +32,10 @@ std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
     // Up to the last that something was said of, so that of a block before it either nothing was
     // asked, or what it holds is not known.
     size_t end = any ? 1 : 0;
+    // What was asked for and did not come.
+    if (const auto* held = devices_.FindGuids(ref)) end = std::max(end, held->size());
     for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid))
-      if (said.block * kEntries < port.info.guid_cap) end = said.block + size_t{1};
+      if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});
     for (size_t block = 0; block < end; ++block)
       if (!Knows(ref, block)) reads.push_back({ref, static_cast<uint8_t>(block)});
   });

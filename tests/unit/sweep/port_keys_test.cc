@@ -161,6 +161,12 @@ TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
   devices_.GuidBlock(small_.Host(1), 0) = first;
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   EXPECT_EQ(GuidReadCount(1), 0u);
+  // A block whose answer did not come, or too late: who runs by an alias there keeps his keys.
+  devices_.GuidBlock(small_.Host(1), 1).reset();
+  EXPECT_THAT(Writes(small_.hosts[1]), IsEmpty());
+  EXPECT_EQ(GuidReadCount(1), 1u);
+  devices_.GuidBlock(small_.Host(1), 1).emplace();
+  EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   Partition("A=1: 0x1000=full;");
   EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
 }
