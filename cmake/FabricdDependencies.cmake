@@ -6,6 +6,7 @@ find_package(TBB REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Protobuf REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
 pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(ABSL REQUIRED IMPORTED_TARGET
                   absl_status absl_statusor absl_flat_hash_map absl_flat_hash_set
@@ -13,6 +14,7 @@ pkg_check_modules(ABSL REQUIRED IMPORTED_TARGET
 pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(LIBSYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(LIBIBUMAD REQUIRED IMPORTED_TARGET libibumad)
 pkg_check_modules(LIBIBVERBS REQUIRED IMPORTED_TARGET libibverbs)
 if(FABRICD_TESTS)

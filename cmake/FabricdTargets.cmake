@@ -60,14 +60,33 @@ function(fabricd_library name)
   endif()
 endfunction()
 
-# fabricd_executable(NAME sources... [LINK libs...]): a program in bin/, installed.
+# fabricd_embed(VARIABLE FILE HEADER NAMESPACE FUNCTION): sets VARIABLE to a source that has the
+# text of the file.
+function(fabricd_embed variable file header namespace function)
+  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  get_filename_component(name ${file} NAME)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedText.cmake)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${input} -DOUTPUT=${output} -DHEADER=${header}
+            -DNAMESPACE=${namespace} -DFUNCTION=${function} -P ${script}
+    DEPENDS ${input} ${script} VERBATIM)
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()
+
+# fabricd_executable(NAME sources... [LINK libs...] [PACKAGE name]): a program in bin/, installed
+# with the operators' tools unless another package is named.
 function(fabricd_executable name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE" "LINK" ${ARGN})
+  if(NOT arg_PACKAGE)
+    set(arg_PACKAGE fabricctl)
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK})
   fabricd_reuse_headers(${name})
   add_dependencies(programs ${name})
-  install(TARGETS ${name} RUNTIME DESTINATION bin)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${arg_PACKAGE})
 endfunction()
 
 function(fabricd_test_flags name)

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <spdlog/spdlog.h>
 
-#include "common/number_text.h"
 #include "common/status.h"
-#include "config/exclusion.h"
+#include "daemon/core_options.h"
 #include "daemon/dumps.h"
+#include "daemon/http/pages.h"
 #include "daemon/partitions_file.h"
 #include "daemon/rpc/server.h"
+#include "daemon/side_file.h"
 #include "daemon/version.h"
 #include "daemon/view_news.h"
 #include "mad/umad_transport.h"
@@ -60,156 +60,20 @@ policy::WallMs WallMsAtZero() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(wall - steady).count();
 }
 
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("{}: cannot be read", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
-template <typename Parsed>
-void WarnSkipped(const std::string& path, const Parsed& parsed) {
-  for (const auto& line : parsed.skipped) spdlog::warn("{}:{}: {}", path, line.line, line.reason);
-}
-
-absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const std::string& path) {
-  absl::flat_hash_map<Guid, MKey> keys;
-  if (path.empty()) return keys;
-  auto text = ReadText(path);
-  if (!text.ok()) return text.status();
-  const store::Guid2MKey parsed = store::ParseGuid2MKey(*text);
-  WarnSkipped(path, parsed);
-  for (const store::PortMKey& key : parsed.keys) keys[key.port_guid] = key.m_key;
-  return keys;
-}
-
-absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
-  std::vector<std::string> words = routing.roots;
-  if (!routing.roots_file.empty()) {
-    auto text = ReadText(routing.roots_file);
-    if (!text.ok()) return text.status();
-    std::istringstream lines(*text);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream fields(line.substr(0, line.find('#')));
-      if (std::string word; fields >> word) words.push_back(word);
-    }
-  }
-  std::vector<Guid> roots;
-  for (const std::string& word : words) {
-    const uint64_t guid = ParseHex(word).value_or(0);
-    if (guid == 0) return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
-    roots.emplace_back(guid);
-  }
-  return roots;
-}
-
 }  // namespace
-
-namespace {
-
-// What a reload may work with: the keys that wait for a restart (config/keys.h) keep their values.
-config::Config WithoutRestartKeys(config::Config wanted, const config::Config& running) {
-  wanted.sm.sm_key = running.sm.sm_key;
-  wanted.sm.subnet_prefix = running.sm.subnet_prefix;
-  wanted.sm.m_key = running.sm.m_key;
-  wanted.lid = running.lid;
-  wanted.smp = running.smp;
-  wanted.routing.threads = running.routing.threads;
-  return wanted;
-}
-
-}  // namespace
-
-namespace {
-
-policy::ConditionMode ModeOf(const std::string& text) {
-  if (text == "observe") return policy::ConditionMode::kObserve;
-  return text == "enforce" ? policy::ConditionMode::kEnforce : policy::ConditionMode::kRecommend;
-}
-
-policy::PolicyOptions ToPolicyOptions(const config::Config& config) {
-  policy::PolicyOptions options;
-  options.damping = {config.damping.enabled,       config.damping.penalty,
-                     config.damping.suppress,      config.damping.reuse,
-                     config.damping.half_life,     config.damping.max_suppress,
-                     config.damping.max_suppressed};
-  options.holds = {config.holds.max, config.holds.budget, config.holds.budget_per_mille};
-  const std::string& enforce = config.partitions.enforce;
-  options.partitions = {enforce == "both" || enforce == "in", enforce == "both" || enforce == "out",
-                        config.partitions.keep_foreign_keys, config.partitions.isolated_in_default};
-  const config::Conditions& rules = config.conditions;
-  policy::ConditionOptions& conditions = options.conditions;
-  conditions.link_flapping = ModeOf(rules.link_flapping);
-  conditions.noisy_traps = {ModeOf(rules.noisy_traps), rules.noisy_traps_count,
-                            rules.noisy_traps_window};
-  conditions.trap_storm = {ModeOf(rules.noisy_traps), rules.trap_storm_count,
-                           rules.trap_storm_window};
-  conditions.unresponsive = {ModeOf(rules.unresponsive), rules.unresponsive_count,
-                             rules.unresponsive_window};
-  conditions.set_errors = {ModeOf(rules.set_errors), rules.set_errors_count,
-                           rules.set_errors_window};
-  conditions.breaker_percent = rules.breaker_percent;
-  conditions.breaker_window = rules.breaker_window;
-  conditions.releases_per_week = rules.releases_per_week;
-  for (const std::string& text : rules.exclude)
-    if (const auto exclusion = config::ParseExclusion(text))
-      conditions.exclude.push_back({exclusion->node, exclusion->until_ms});
-  return options;
-}
-
-}  // namespace
-
-absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
-  auto m_keys = ReadMKeys(config.sm.guid2mkey_file);
-  if (!m_keys.ok()) return m_keys.status();
-  auto roots = ReadRoots(config.routing);
-  if (!roots.ok()) return roots.status();
-  auto patterns =
-      fabric::HostPatterns::Compile(config.topology.host_pattern, config.topology.rail_pattern);
-  if (!patterns.ok()) return patterns.status();
-  sweep::CoreOptions options;
-  options.smp.window_initial = config.smp.window_initial;
-  options.smp.window_max = config.smp.window;
-  options.smp.device_limit = config.smp.window_per_device;
-  options.smp.subtree_limit = config.smp.window_per_first_hop;
-  options.smp.first_timeout = config.smp.timeout;
-  options.smp.retries = config.smp.retries;
-  options.sm.priority = config.sm.priority;
-  options.sm.sm_key = config.sm.sm_key;
-  options.sm.polling_timeout = config.sm.polling_timeout;
-  options.sm.polling_retries = config.sm.polling_retries;
-  options.sm.gid_prefix = config.sm.subnet_prefix;
-  options.sm.m_key = config.sm.m_key;
-  options.sm.m_key_lease_period = static_cast<uint16_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(config.sm.m_key_lease_period).count());
-  options.sm.m_key_protect_bits = config.sm.m_key_protect;
-  options.sm.m_key_by_guid = *std::move(m_keys);
-  options.link = {config.link.max_operational_vls, config.link.subnet_timeout,
-                  config.link.packet_life_time,    config.link.hoq_life,
-                  config.link.leaf_hoq_life,       config.link.vl_stall,
-                  config.link.local_phy_errors,    config.link.overrun_errors};
-  options.sweep.light_interval = config.sweep.light_interval;
-  options.sweep.heavy_interval = config.sweep.heavy_interval;
-  options.sweep.on_trap = config.sweep.on_trap;
-  options.lmc = config.lid.lmc;
-  options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
-  options.routing.chain = config.routing.chain;
-  options.routing.host_patterns = *std::move(patterns);
-  options.routing.roots = *std::move(roots);
-  options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
-  options.routing.balance = config.routing.balance == "shift" ? routing::BalancePolicy::kShift
-                                                              : routing::BalancePolicy::kAllToAll;
-  options.sweep.settle_after = config.routing.settle_after;
-  options.routing.threads = static_cast<int>(config.routing.threads);
-  options.policy = ToPolicyOptions(config);
-  return options;
-}
 
 // ---- set-up
 
-App::App(const config::Config& config, RunOptions run)
-    : config_(config), reloaded_(config), run_(std::move(run)) {
+App::App(const config::Config& config, RunOptions run) : config_(config), run_(std::move(run)) {
+  ConfigKeeper::Hooks hooks;
+  hooks.load = run_.load_config;
+  hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
+    return ApplyConfig(wanted, how);
+  };
+  hooks.tell = [this](fabric::FabricEvent event) {
+    events_->Append({std::move(event)}, ToInstant(SteadyClock::now()));
+  };
+  keeper_ = std::make_unique<ConfigKeeper>(config, run_.config_file, std::move(hooks));
   view_.Set(sweep::EmptyView());  // A client may come before the core has anything to show.
 }
 
@@ -258,6 +122,11 @@ absl::Status App::OpenEvents() {
        .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.events.max_age)});
   if (!events.ok()) return events.status();
   events_ = *std::move(events);
+  audit_ = std::make_unique<AuditLog>(
+      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); },
+      AuditLog::Limits{
+          .keep = config_.audit.keep,
+          .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.audit.max_age)});
   // Nothing but its jobs uses the store from here on, but for what is read before Run().
   store_thread_ = std::make_unique<Worker<std::function<void()>>>(
       kStoreJobs, [](const std::function<void()>& job) { job(); });
@@ -347,15 +216,25 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
 }
 
 absl::Status App::OpenListeners() {
-  if (!config_.http_listen.empty()) spdlog::warn("http_listen: nothing is served there yet");
-  if (config_.listen.empty()) return absl::OkStatus();
-  auto server = rpc::Server::Start({config_.listen, kVersion}, *this);
+  if (!config_.listen.empty()) FABRICD_RETURN_IF_ERROR(OpenRpc());
+  if (config_.http_listen.empty()) return absl::OkStatus();
+  auto http = http::ServePages(config_.http_listen, kVersion, *this, [this] {
+    return server_ ? server_->Handled() : std::vector<rpc::HandledCalls>();
+  });
+  if (!http.ok()) return http.status();
+  http_ = *std::move(http);
+  return absl::OkStatus();
+}
+
+absl::Status App::OpenRpc() {
+  auto server = rpc::Server::Start({config_.listen, kVersion, config_.security}, *this);
   if (!server.ok()) return server.status();
   server_ = std::move(*server);
   return absl::OkStatus();
 }
 
 App::~App() {
+  http_.reset();
   if (server_) server_->Shutdown();
   if (sa_) sa_->Stop();
   if (sa_keeper_) sa_keeper_->Stop();
@@ -405,6 +284,7 @@ int App::Run() {
   service_manager_.Stopping();
   progress_line_.Clear();
   inbox_.Close();
+  http_.reset();
   if (server_) server_->Shutdown();
   sa_->Stop();
   sa_keeper_->Stop();
@@ -422,27 +302,23 @@ void App::Stop() {
   inbox_.Interrupt();
 }
 
-absl::Status App::Reload(const config::Config& config) {
-  auto options = ToCoreOptions(WithoutRestartKeys(config, config_));
+// Nothing is put in force before all of it is known to be good.
+absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how) {
+  auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
   std::optional<policy::PartitionRequest> partitions;
-  if (!config.partitions.file.empty()) {
-    auto request = ReadPartitionsFile(config.partitions.file);
+  if (!wanted.partitions.file.empty()) {
+    auto request = ReadPartitionsFile(wanted.partitions.file);
     if (!request.ok()) return request.status();
     if (request->file_digest != view()->partitions->file_digest) partitions = *std::move(request);
   }
-  for (const config::Change& change : config::Diff(reloaded_, config)) {
-    const bool restart = change.reload == config::ReloadClass::kRestart;
-    const bool secret = change.path == "sm.m_key" || change.path == "sm.sm_key";
-    spdlog::info("{}: {}{}", change.path,
-                 secret ? "changed" : fmt::format("{} -> {}", change.from, change.to),
-                 restart ? ", after a restart" : "");
-  }
-  if (!inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
+  if (how == ConfigKeeper::Apply::kJudge) return absl::OkStatus();
+  if (how == ConfigKeeper::Apply::kSweep &&
+      !inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
     return Unavailable("fabricd is busy or stopping");
   if (partitions) ApplyPartitionsFile(*std::move(partitions));
-  SetLogLevel(config.log.level);
-  reloaded_ = config;
+  SetLogLevel(wanted.log.level);
+  if (server_) server_->SetAccess(wanted.security);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 //   core, gRPC threads ── Worker<job> ──► store ── Inbox ──► core, completion on the store's thread
 //       capacity 64: the core has few outstanding; a listing that finds it full is refused
 //   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
+//   gRPC threads ── AuditLog ──► store                           bounds: audit_log.h
 //   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
 //   core ── Published<FabricView> ──► gRPC threads
 //   rx threads, core ──► SaService, with threads and queues of its own: sa_service.h
@@ -27,7 +28,9 @@
 
 #include "common/published.h"
 #include "config/config.h"
+#include "daemon/audit_log.h"
 #include "daemon/backend.h"
+#include "daemon/config_keeper.h"
 #include "daemon/event_log.h"
 #include "daemon/inbox.h"
 #include "daemon/logging.h"
@@ -42,12 +45,18 @@
 namespace fabricd::rpc {
 class Server;
 }
+namespace fabricd::http {
+class HttpServer;
+}
 
 namespace fabricd::daemon {
 
 struct RunOptions {
   bool once = false;     // End when the subnet is up, or cannot be brought up.
   std::string dump_dir;  // Written after each heavy sweep; empty: none.
+  // The configuration's file, for those who ask, and reading it again as at the start.
+  std::string config_file = {};
+  ConfigKeeper::Load load_config = {};
 };
 
 class App final : public Backend {
@@ -61,11 +70,6 @@ class App final : public Backend {
   int Run();
   // Any thread, and signal handlers' own thread.
   void Stop();
-  // Takes a new configuration: each changed key is logged with when it takes effect, and a heavy
-  // sweep follows. An error (a side file that cannot be read) changes nothing. One thread at a
-  // time.
-  absl::Status Reload(const config::Config& config);
-
   // Backend.
   std::shared_ptr<const sweep::FabricView> view() const override;
   std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const override;
@@ -75,6 +79,8 @@ class App final : public Backend {
   void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override;
   SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
   EventLog& events() override { return *events_; }
+  AuditLog& audit() override { return *audit_; }
+  ConfigKeeper& configuration() override { return *keeper_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   sim::Control* sim_control() override { return sim_control_; }
 
@@ -84,9 +90,11 @@ class App final : public Backend {
   absl::Status OpenEvents();
   absl::Status OpenFabric();
   absl::StatusOr<policy::PartitionState> OpenPartitions(const StoredRows& rows);
+  absl::Status ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how);
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OpenSa(std::unique_ptr<sa::SaState> clients);
   absl::Status OpenListeners();
+  absl::Status OpenRpc();
 
   void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
   void Carry(sweep::Effects effects, Instant now);
@@ -106,7 +114,6 @@ class App final : public Backend {
   std::optional<int> OnceVerdict(const sweep::FabricView& view) const;
 
   const config::Config config_;  // As started.
-  config::Config reloaded_;      // As last accepted; of the thread that calls Reload().
   const RunOptions run_;
   fabric::NodeNameMap node_name_map_;
   fabric::HostPatterns host_patterns_;
@@ -121,8 +128,11 @@ class App final : public Backend {
   std::unique_ptr<Worker<Job>> urgent_, compute_;
   std::atomic<uint64_t> newest_plan_ = 0;
   std::unique_ptr<EventLog> events_;
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<ConfigKeeper> keeper_;
   std::unique_ptr<Worker<Job>> store_thread_;  // Stopped before what it uses.
   std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<http::HttpServer> http_;  // Shows server_'s counters too.
   ServiceManager service_manager_;
   ProgressLine progress_line_;
   std::chrono::steady_clock::time_point next_progress_{}, next_beat_{};
@@ -138,8 +148,5 @@ class App final : public Backend {
   std::atomic<bool> stopping_ = false;
   std::optional<int> exit_code_;
 };
-
-// The core's view of a configuration, with the files that it names read.
-absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config);
 
 }  // namespace fabricd::daemon

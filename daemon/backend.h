@@ -25,6 +25,8 @@ class Control;
 
 namespace fabricd::daemon {
 
+class AuditLog;
+class ConfigKeeper;
 class EventLog;
 
 // What can be asked of the core about holds, and its answer: the outcome is set when something came
@@ -61,6 +63,9 @@ class Backend {
   virtual void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) = 0;
   // What has happened. Lives as long as the backend.
   virtual EventLog& events() = 0;
+  // What callers changed. Lives as long as the backend, as does:
+  virtual AuditLog& audit() = 0;
+  virtual ConfigKeeper& configuration() = 0;
   virtual SaReads sa() const = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;

@@ -62,7 +62,7 @@ class EventLog {
   static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, Post post,
                                                         Limits limits);
 
-  // The core's thread. `now` is the present, by which the events' Instants become wall-clock time.
+  // Any thread. `now` is the present, by which the events' Instants become wall-clock time.
   void Append(std::vector<fabric::FabricEvent> events, Instant now);
   // Any thread, every few seconds: shows watchers that the stream lives.
   void Beat();

@@ -11,7 +11,9 @@
 
 #include "common/status.h"
 #include "config/load.h"
+#include "config/opensm_import.h"
 #include "daemon/app.h"
+#include "daemon/import_files.h"
 #include "daemon/logging.h"
 #include "daemon/version.h"
 
@@ -23,7 +25,7 @@ constexpr int kExitUsage = 2;
 
 struct Arguments {
   std::string config_file;
-  std::string fabric, state_dir, http_listen, dump_dir;
+  std::string fabric, state_dir, http_listen, dump_dir, import_opensm;
   std::vector<std::string> listen;
   bool once = false, check_config = false, print_default_config = false;
 };
@@ -37,8 +39,10 @@ void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option("--state-dir", arguments.state_dir,
                  "Where LIDs are kept (default /var/lib/fabricd)");
   cli.add_option("--listen", arguments.listen,
-                 "gRPC: unix:PATH (default /run/fabricd/fabricd.sock)");
-  cli.add_option("--http-listen", arguments.http_listen, "HOST:PORT for /metrics and /healthz");
+                 "gRPC: unix:PATH (default /run/fabricd/fabricd.sock), or HOST:PORT with the "
+                 "certificates of `security` in the configuration");
+  cli.add_option("--http-listen", arguments.http_listen,
+                 "HOST:PORT for /metrics, /healthz and /ui, read-only");
   cli.add_option("--dump-dir", arguments.dump_dir,
                  "Write OpenSM-format dumps here after each heavy sweep");
   cli.add_flag("--once", arguments.once,
@@ -47,14 +51,18 @@ void Declare(CLI::App& cli, Arguments& arguments) {
                "Check the configuration and end: 0 good, 2 bad");
   cli.add_flag("--print-default-config", arguments.print_default_config,
                "Print a commented configuration with every default, and end");
+  cli.add_option("--import-opensm", arguments.import_opensm,
+                 "Turn OpenSM's configuration (a directory, or opensm.conf) into one of fabricd, "
+                 "tell what became of each line, and end");
   cli.set_version_flag("--version", std::string("fabricd ") + fabricd::daemon::kVersion);
 }
 
 // Command line options win over the file.
-absl::StatusOr<Config> MakeConfig(const Arguments& arguments) {
+absl::StatusOr<Config> MakeConfig(const Arguments& arguments,
+                                  std::vector<fabricd::config::Fault>* faults = nullptr) {
   Config config;
   if (!arguments.config_file.empty()) {
-    auto loaded = fabricd::config::LoadFile(arguments.config_file, nullptr);
+    auto loaded = fabricd::config::LoadFile(arguments.config_file, faults);
     if (!loaded.ok()) return loaded.status();
     config = *std::move(loaded);
   }
@@ -63,6 +71,18 @@ absl::StatusOr<Config> MakeConfig(const Arguments& arguments) {
   if (!arguments.listen.empty()) config.listen = arguments.listen;
   if (!arguments.http_listen.empty()) config.http_listen = arguments.http_listen;
   return config;
+}
+
+int ImportOpensm(const std::string& path) {
+  const auto files = fabricd::daemon::ReadOpensmFiles(path);
+  if (!files.ok()) {
+    fmt::print(stderr, "fabricd: {}\n", fabricd::Message(files.status()));
+    return 1;
+  }
+  const auto import = fabricd::config::ImportOpensm(*files);
+  std::fputs(import.yaml.c_str(), stdout);
+  std::fputs(fabricd::config::ImportReport(import).c_str(), stderr);
+  return 0;
 }
 
 // SIGTERM and SIGINT stop the daemon; a thread of its own waits for them, so nothing runs in a
@@ -76,18 +96,13 @@ sigset_t BlockSignals() {
   return set;
 }
 
-// A faulty file changes nothing: its faults are listed and the old configuration stands.
-void Reload(const Arguments& arguments, fabricd::daemon::App& app) {
-  const auto config = MakeConfig(arguments);
-  const absl::Status status = config.ok() ? app.Reload(*config) : config.status();
-  if (!status.ok()) spdlog::error("reload refused: {}", fabricd::Message(status));
-}
-
-void WaitForSignals(const sigset_t& set, const Arguments& arguments, fabricd::daemon::App& app) {
+void WaitForSignals(const sigset_t& set, fabricd::daemon::App& app) {
   for (int number = 0; sigwait(&set, &number) == 0;) {
     if (number == SIGUSR1) return;  // Run() has ended by itself.
     if (number == SIGHUP) {
-      Reload(arguments, app);
+      // What comes of it is logged.
+      (void)app.configuration().Reload(fabricd::daemon::ConfigKeeper::How::kSweepAlways, "SIGHUP",
+                                       nullptr);
       continue;
     }
     app.Stop();
@@ -109,6 +124,7 @@ int main(int argc, char** argv) {
     std::fputs(fabricd::config::ExampleYaml().c_str(), stdout);
     return 0;
   }
+  if (!arguments.import_opensm.empty()) return ImportOpensm(arguments.import_opensm);
   const auto config = MakeConfig(arguments);
   if (!config.ok()) {
     fmt::print(stderr, "{}\n", fabricd::Message(config.status()));
@@ -118,12 +134,14 @@ int main(int argc, char** argv) {
 
   const sigset_t signals = BlockSignals();
   fabricd::daemon::SetUpLogging(config->log.level);
-  auto app = fabricd::daemon::App::Create(*config, {arguments.once, arguments.dump_dir});
+  fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.config_file};
+  run.load_config = [&arguments](auto* faults) { return MakeConfig(arguments, faults); };
+  auto app = fabricd::daemon::App::Create(*config, std::move(run));
   if (!app.ok()) {
     fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
     return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
   }
-  std::thread waiter([&] { WaitForSignals(signals, arguments, **app); });
+  std::thread waiter([&] { WaitForSignals(signals, **app); });
   const int code = (*app)->Run();
   pthread_kill(waiter.native_handle(), SIGUSR1);
   waiter.join();

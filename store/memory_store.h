@@ -73,6 +73,34 @@ class MemoryStore final : public Store {
     }
     return absl::OkStatus();
   }
+  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    for (const AuditRecord& record : records) {
+      audit_.push_back(record);
+      audit_.back().number = ++last_audit_;
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
+    std::vector<AuditRecord> records;
+    for (const AuditRecord& record : audit_) {
+      const bool wanted = (query.before == 0 || record.number < query.before) &&
+                          record.time_ms >= query.since_ms &&
+                          (query.caller.empty() || record.caller == query.caller) &&
+                          (query.method.empty() || record.method.ends_with("/" + query.method));
+      if (wanted) records.push_back(record);
+    }
+    if (query.limit > 0 && records.size() > query.limit)
+      records.erase(records.begin(), records.end() - static_cast<ptrdiff_t>(query.limit));
+    return records;
+  }
+  absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
+    FABRICD_RETURN_IF_ERROR(write_error_);
+    std::erase_if(audit_, [&](const AuditRecord& record) {
+      return record.time_ms < since_ms || record.number + keep <= last_audit_;
+    });
+    return absl::OkStatus();
+  }
   absl::StatusOr<StoredRows> LoadRows() override { return rows_; }
   absl::Status ChangeRows(const RowChanges& changes) override {
     FABRICD_RETURN_IF_ERROR(write_error_);
@@ -132,6 +160,8 @@ class MemoryStore final : public Store {
   StoredRows rows_;
   std::map<std::string, std::string> meta_;
   absl::Status write_error_;
+  std::vector<AuditRecord> audit_;
+  uint64_t last_audit_ = 0;
 };
 
 }  // namespace fabricd::store

@@ -17,6 +17,7 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "store/sqlite_audit.h"
 #include "store/sqlite_events.h"
 #include "store/sqlite_holds.h"
 #include "store/sqlite_rows.h"
@@ -30,7 +31,7 @@ constexpr int kApplicationId = 0x66616244;
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-const std::array<const char*, 4> kMigrations = {
+const std::array<const char*, 5> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -39,7 +40,7 @@ const std::array<const char*, 4> kMigrations = {
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
-    kEventTables, kHoldTables, kRowTables};
+    kEventTables, kHoldTables, kRowTables, kAuditTable};
 
 absl::StatusCode CodeOf(int error) {
   switch (error & 0xFF) {
@@ -187,13 +188,8 @@ class SqliteStore final : public Store {
     return Transaction([&] { return Checked(ChangeStoredRows(db_, changes)); });
   }
 
-  // Its transaction may be lost with the machine: a flush to disk for each event would make the
-  // records above wait.
   absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
-    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=NORMAL"));
-    absl::Status status = Transaction([&] { return Checked(InsertEvents(db_, records)); });
-    const absl::Status restored = Execute("PRAGMA synchronous=FULL");
-    return status.ok() ? restored : status;
+    return LightTransaction([&] { return Checked(InsertEvents(db_, records)); });
   }
 
   absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
@@ -204,6 +200,20 @@ class SqliteStore final : public Store {
 
   absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
     return Transaction([&] { return Checked(DeleteEvents(db_, keep, since_ms)); });
+  }
+
+  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+    return LightTransaction([&] { return Checked(InsertAudit(db_, records)); });
+  }
+
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
+    std::vector<AuditRecord> records;
+    FABRICD_RETURN_IF_ERROR(Checked(SelectAudit(db_, query, &records)));
+    return records;
+  }
+
+  absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
+    return Transaction([&] { return Checked(DeleteAudit(db_, keep, since_ms)); });
   }
 
   absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
@@ -331,6 +341,16 @@ class SqliteStore final : public Store {
       sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     }
     return status;
+  }
+
+  // One that may be lost with the machine: a flush to disk for each event would make the records
+  // that must not be lost wait.
+  template <typename Body>
+  absl::Status LightTransaction(Body body) {
+    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=NORMAL"));
+    const absl::Status status = Transaction(std::move(body));
+    const absl::Status restored = Execute("PRAGMA synchronous=FULL");
+    return status.ok() ? restored : status;
   }
 
   const std::string path_;

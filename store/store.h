@@ -48,6 +48,23 @@ struct EventQuery {
   bool latest = false;  // or the last ones.
 };
 
+// A call that wanted to change something, and what it was answered.
+struct AuditRecord {
+  uint64_t number = 0;  // Given by the store; grows.
+  int64_t time_ms = 0;  // Since 1970, UTC.
+  std::string caller, role, method, request, reason, code, message;
+  friend bool operator==(const AuditRecord&, const AuditRecord&) = default;
+};
+
+// Which audit records are wanted; what is left empty or 0 does not restrict.
+struct AuditQuery {
+  uint64_t before = 0;  // Only numbers below this one.
+  int64_t since_ms = 0;
+  std::string caller;
+  std::string method;  // Without its service.
+  size_t limit = 0;    // At most so many: the last ones.
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -75,6 +92,13 @@ class Store {
   // Forgets all but the latest `keep` events, and of these the ones before `since_ms`; never the
   // very last, whose number must not be given again.
   virtual absl::Status TrimEvents(size_t keep, int64_t since_ms) = 0;
+
+  // Adds records, all or none, and numbers them. As durable as AppendEvents().
+  virtual absl::Status AppendAudit(const std::vector<AuditRecord>& records) = 0;
+  // By number.
+  virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
+  // Forgets all but the latest `keep` records, and of these the ones before `since_ms`.
+  virtual absl::Status TrimAudit(size_t keep, int64_t since_ms) = 0;
 
   // Rows of parts that encode their own state.
   virtual absl::StatusOr<StoredRows> LoadRows() = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabric.v1.AdminService. Any thread.
+// fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the configuration, the audit log and
+// who calls (admin_config.cc). Any thread.
 #pragma once
 
 #include "daemon/backend.h"
+#include "daemon/rpc/access.h"
 #include "daemon/rpc/reactors.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
 
@@ -10,18 +12,37 @@ namespace fabricd::rpc {
 
 class AdminService final : public ::fabric::v1::AdminService::CallbackService {
  public:
-  AdminService(daemon::Backend& backend, ExportWorker& worker)
-      : backend_(backend), worker_(worker) {}
+  AdminService(daemon::Backend& backend, ExportWorker& worker, const Access& access)
+      : backend_(backend), worker_(worker), access_(access) {}
 
   grpc::ServerUnaryReactor* StartSweep(grpc::CallbackServerContext* context,
                                        const ::fabric::v1::StartSweepRequest* request,
                                        ::fabric::v1::StartSweepResponse* response) override;
   grpc::ServerWriteReactor<::fabric::v1::DumpResponse>* Dump(
       grpc::CallbackServerContext* context, const ::fabric::v1::DumpRequest* request) override;
+  grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,
+                                      const ::fabric::v1::GetConfigRequest* request,
+                                      ::fabric::v1::GetConfigResponse* response) override;
+  grpc::ServerUnaryReactor* ReloadConfig(grpc::CallbackServerContext* context,
+                                         const ::fabric::v1::ReloadConfigRequest* request,
+                                         ::fabric::v1::ReloadConfigResponse* response) override;
+  grpc::ServerUnaryReactor* ValidateConfig(grpc::CallbackServerContext* context,
+                                           const ::fabric::v1::ValidateConfigRequest* request,
+                                           ::fabric::v1::ValidateConfigResponse* response) override;
+  grpc::ServerUnaryReactor* ImportOpensm(grpc::CallbackServerContext* context,
+                                         const ::fabric::v1::ImportOpensmRequest* request,
+                                         ::fabric::v1::ImportOpensmResponse* response) override;
+  grpc::ServerUnaryReactor* ListAuditRecords(
+      grpc::CallbackServerContext* context, const ::fabric::v1::ListAuditRecordsRequest* request,
+      ::fabric::v1::ListAuditRecordsResponse* response) override;
+  grpc::ServerUnaryReactor* GetCaller(grpc::CallbackServerContext* context,
+                                      const ::fabric::v1::GetCallerRequest* request,
+                                      ::fabric::v1::GetCallerResponse* response) override;
 
  private:
   daemon::Backend& backend_;
   ExportWorker& worker_;
+  const Access& access_;
 };
 
 }  // namespace fabricd::rpc

@@ -29,13 +29,17 @@ bool SomebodyListens(const sockaddr_un& address) {
 
 }  // namespace
 
+bool IsTcpAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (address.rfind(kUnix, 0) == 0 || colon == std::string::npos || colon == 0) return false;
+  const std::string port = address.substr(colon + 1);
+  return !port.empty() && port.size() <= 5 &&
+         port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535;
+}
+
 absl::StatusOr<std::string> UnixSocketPath(const std::string& address) {
   if (address.rfind(kUnix, 0) != 0) {
-    return InvalidArgument(
-        "cannot listen on \"{}\": TCP needs mutual TLS, for which this version has no "
-        "configuration; "
-        "use unix:PATH",
-        address);
+    return InvalidArgument("cannot listen on \"{}\": neither unix:PATH nor HOST:PORT", address);
   }
   std::string path = address.substr(sizeof(kUnix) - 1);
   if (path.rfind("//", 0) == 0) path.erase(0, 2);

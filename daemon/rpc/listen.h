@@ -10,7 +10,10 @@
 
 namespace fabricd::rpc {
 
-// PATH of "unix:PATH" or "unix:///PATH". kInvalidArgument for all else, TCP included.
+// Whether it is HOST:PORT; an IPv6 host stands in brackets.
+bool IsTcpAddress(const std::string& address);
+
+// PATH of "unix:PATH" or "unix:///PATH". kInvalidArgument for all else.
 absl::StatusOr<std::string> UnixSocketPath(const std::string& address);
 
 // Removes a socket that nobody listens on any more: gRPC would remove a living one as well.

@@ -10,8 +10,8 @@
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/event_log.h"
+#include "daemon/rpc/caller.h"
 #include "daemon/rpc/pages.h"
-#include "daemon/rpc/peer_listener.h"
 #include "policy/partitions_diff.h"
 #include "policy/partitions_text.h"
 
@@ -266,7 +266,8 @@ PartitionService::Unary* PartitionService::Change(Context* context, const Reques
     return reactor;
   }
   change->request_id = request.request_id();
-  Post<Response>({0, *std::move(change), request.validate_only(), false, CallerOf(*context)}, call);
+  Post<Response>({0, *std::move(change), request.validate_only(), false, CallerOf(*context).name},
+                 call);
   return reactor;
 }
 
@@ -309,8 +310,9 @@ PartitionService::Unary* PartitionService::ApplyPartitions(
   const auto call = std::make_shared<LaterCall<pb::ApplyPartitionsResponse>>(response);
   auto* reactor = call->Start(call);
   // The request goes with the call, which may end before the worker comes to it.
-  OnWorker(call,
-           [this, call, from = *request, by = CallerOf(*context)] { ApplyText(from, by, call); });
+  OnWorker(call, [this, call, from = *request, by = CallerOf(*context).name] {
+    ApplyText(from, by, call);
+  });
   return reactor;
 }
 

@@ -2,23 +2,19 @@
 #include "daemon/rpc/peer_listener.h"
 
 #include <poll.h>
-#include <pwd.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <optional>
 
-#include <fmt/format.h>
-#include <grpcpp/security/auth_metadata_processor.h>
-
-#include "common/number_text.h"
 #include "common/status.h"
+#include "daemon/rpc/caller.h"
 #include "daemon/rpc/listen.h"
 
 namespace fabricd::rpc {
@@ -26,50 +22,43 @@ namespace {
 
 constexpr mode_t kSocketMode = 0660;
 constexpr int kBacklog = 128;
-constexpr char kUserProperty[] = "fabricd_uid";
 
-// Gives every connection of one acceptor its user.
-class UserProperty final : public grpc::AuthMetadataProcessor {
- public:
-  // Before the first connection.
-  void Set(uid_t user) { user_ = user; }
-  bool IsBlocking() const override { return false; }
-  grpc::Status Process(const InputMetadata&, grpc::AuthContext* context, OutputMetadata*,
-                       OutputMetadata*) override {
-    // Called for each call, while the property belongs to the connection.
-    std::lock_guard lock(mutex_);
-    if (user_ && context->FindPropertyValues(kUserProperty).empty())
-      context->AddProperty(kUserProperty, fmt::format("{}", *user_));
-    return grpc::Status::OK;
-  }
-
- private:
-  std::mutex mutex_;
-  std::optional<uid_t> user_;
-};
-
-std::optional<uid_t> PeerOf(int connection) {
+// The user and all groups of the process at the other end.
+std::optional<PeerUser> PeerOf(int connection) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-  return peer.uid;
+  PeerUser user{peer.uid, {}};
+  size = 0;
+  // The kernel tells how much room it needs (socket(7), since Linux 4.13).
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &size) != 0 && errno == ERANGE) {
+    user.gids.resize(size / sizeof(gid_t));
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, user.gids.data(), &size) != 0)
+      user.gids.clear();
+  }
+  user.gids.push_back(peer.gid);
+  std::sort(user.gids.begin(), user.gids.end());
+  user.gids.erase(std::unique(user.gids.begin(), user.gids.end()), user.gids.end());
+  return user;
 }
 
 }  // namespace
 
 struct PeerListener::User {
-  std::optional<uid_t> uid;
-  std::shared_ptr<UserProperty> property = std::make_shared<UserProperty>();
+  std::optional<PeerUser> user;
+  std::shared_ptr<UserGate> gate;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
 };
 
-PeerListener::PeerListener(grpc::ServerBuilder& builder) : wake_(eventfd(0, EFD_CLOEXEC)) {
+PeerListener::PeerListener(grpc::ServerBuilder& builder, CallGuard& guard)
+    : wake_(eventfd(0, EFD_CLOEXEC)) {
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   for (auto& user : users_) {
     user = std::make_unique<User>();
+    user->gate = guard.MakeUserGate();
     // These shake no hands: clients with insecure credentials are welcome.
     const auto credentials = grpc::experimental::LocalServerCredentials(UDS);
-    credentials->SetAuthMetadataProcessor(user->property);
+    credentials->SetAuthMetadataProcessor(user->gate);
     user->acceptor =
         builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, credentials);
   }
@@ -140,28 +129,15 @@ void PeerListener::Accept(int listener) {
 }
 
 PeerListener::User& PeerListener::UserOf(int connection) {
-  const std::optional<uid_t> uid = PeerOf(connection);
-  for (size_t i = 0; uid && i < known_; ++i) {
-    if (users_[i]->uid == uid) return *users_[i];
+  const std::optional<PeerUser> peer = PeerOf(connection);
+  for (size_t i = 0; peer && i < known_; ++i) {
+    if (users_[i]->user == peer) return *users_[i];
   }
-  if (!uid || known_ == kUsers) return *users_.back();
+  if (!peer || known_ == kUsers) return *users_.back();
   User& user = *users_[known_++];
-  user.uid = uid;
-  user.property->Set(*uid);
+  user.user = peer;
+  user.gate->Set(UserProperties(*peer));
   return user;
-}
-
-std::string CallerOf(const grpc::CallbackServerContext& context) {
-  const auto values = context.auth_context()->FindPropertyValues(kUserProperty);
-  if (values.empty()) return {};
-  const auto uid = ParseNumber<uid_t>({values[0].data(), values[0].size()});
-  if (!uid) return {};
-  passwd entry{};
-  passwd* found = nullptr;
-  std::array<char, 4096> buffer{};
-  if (getpwuid_r(*uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return found->pw_name;
-  return fmt::format("{}", *uid);
 }
 
 }  // namespace fabricd::rpc

@@ -3,8 +3,8 @@
 // user at the other end is known (SO_PEERCRED), which gRPC itself does not tell.
 //
 // gRPC shows a handler no connection, only the properties that the credentials of its acceptor gave
-// it. Hence one acceptor for each user, kUsers of them made beforehand; users beyond that are
-// served too, but not known.
+// it. Hence one acceptor for each user (with the same groups), kUsers of them made beforehand;
+// users beyond that are connected too, but not known, and so may do nothing.
 #pragma once
 
 #include <array>
@@ -16,14 +16,16 @@
 #include <absl/status/status.h>
 #include <grpcpp/grpcpp.h>
 
+#include "daemon/rpc/call_guard.h"
+
 namespace fabricd::rpc {
 
 class PeerListener {
  public:
-  static constexpr size_t kUsers = 32;
+  static constexpr size_t kUsers = 128;
 
-  // Adds the acceptors. REQUIRES: the builder has not built yet.
-  explicit PeerListener(grpc::ServerBuilder& builder);
+  // Adds the acceptors, whose calls all pass `gate`. REQUIRES: the builder has not built yet.
+  PeerListener(grpc::ServerBuilder& builder, CallGuard& gate);
   ~PeerListener();  // As Stop().
 
   // Makes the socket, mode 0660, and queues who connects. Errors as RemoveStaleSocket(); kInternal:
@@ -50,8 +52,5 @@ class PeerListener {
   int wake_ = -1;  // An eventfd: time to end.
   std::thread thread_;
 };
-
-// Name of the user who calls, or its number where it has no name. Empty: not known.
-std::string CallerOf(const grpc::CallbackServerContext& context);
 
 }  // namespace fabricd::rpc

@@ -10,9 +10,9 @@
 #include "common/number_text.h"
 #include "common/status.h"
 #include "daemon/event_log.h"
+#include "daemon/rpc/caller.h"
 #include "daemon/rpc/name_filter.h"
 #include "daemon/rpc/pages.h"
-#include "daemon/rpc/peer_listener.h"
 #include "daemon/rpc/readiness.h"
 #include "policy/holds.h"
 #include "policy/target.h"
@@ -44,23 +44,52 @@ absl::Status HoldError(const absl::Status& status) {
   }
 }
 
-// Who a command is from: what the request says, else the user at the other end.
-absl::StatusOr<std::string> OwnerOf(const std::string& given,
-                                    const grpc::CallbackServerContext& context) {
-  const std::string owner = given.empty() ? CallerOf(context) : given;
-  if (!owner.empty()) return owner;
-  return BadField("owner", "it is not known who calls; give an owner");
+// Who asks for what. Below operator one speaks for oneself only: owners are one's own name, or
+// begin with it and a slash.
+struct Asker {
+  std::string name;
+  Role role = Role::kNone;
+
+  static Asker Of(const grpc::CallbackServerContext& context, const Access& access) {
+    Caller caller = CallerOf(context);
+    const Role role = access.RoleOf(caller);
+    return {std::move(caller.name), role};
+  }
+  bool IsOperator() const { return role >= Role::kOperator; }
+  bool MaySpeakFor(const std::string& owner) const {
+    return IsOperator() || owner == name || (!name.empty() && owner.starts_with(name + "/"));
+  }
+};
+
+absl::Status OperatorsOnly(const std::string& what, const Asker& asker) {
+  return MakeError(absl::StatusCode::kPermissionDenied, "ROLE_REQUIRED",
+                   fmt::format("{} needs the role operator; {} has the role {}", what, asker.name,
+                               RoleName(asker.role)),
+                   {{"role", RoleName(Role::kOperator)}});
+}
+
+// Who a command is from: what the request says, else who calls.
+absl::StatusOr<std::string> OwnerOf(const std::string& given, const Asker& asker) {
+  const std::string owner = given.empty() ? asker.name : given;
+  if (owner.empty()) return BadField("owner", "it is not known who calls; give an owner");
+  if (!asker.MaySpeakFor(owner))
+    return OperatorsOnly(fmt::format("to act for \"{}\"", owner), asker);
+  return owner;
 }
 
 absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
                                              const pb::CreateHoldRequest& request,
-                                             const grpc::CallbackServerContext& context) {
+                                             const Asker& asker) {
   sweep::CreateHold command;
   policy::Hold& hold = command.hold;
   const auto kind = KindOf(request.kind());
   if (!kind) return BadField("kind", "is required");
   if (request.mode() != pb::DRAIN_MODE_UNSPECIFIED && kind != policy::HoldKind::kDrain)
     return BadField("mode", "goes with a drain only");
+  // Schedulers keep jobs and routes away; they cut nobody off and overrule no guard.
+  const bool is_mild = kind == policy::HoldKind::kCordon || kind == policy::HoldKind::kDrain;
+  if (!asker.IsOperator() && (!is_mild || request.force()))
+    return OperatorsOnly(is_mild ? "force" : "a hold that cuts off", asker);
   if (request.target().empty()) return BadField("target", "is required");
   if (request.reason().empty()) return BadField("reason", "is required");
   hold.kind = *kind;
@@ -70,7 +99,7 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
   hold.request_id = request.request_id();
   hold.forced = request.force();
   command.validate_only = request.validate_only();
-  auto owner = OwnerOf(request.owner(), context);
+  auto owner = OwnerOf(request.owner(), asker);
   if (!owner.ok()) return owner.status();
   hold.owner = *std::move(owner);
   if (request.has_ttl()) {
@@ -163,7 +192,7 @@ absl::StatusOr<HoldFilter> ReadFilter(const ReadModel& model, const pb::ListHold
   filter.kind = KindOf(request.kind());
   filter.owner = request.owner();
   if (request.own()) {
-    filter.owner = CallerOf(context);
+    filter.owner = CallerOf(context).name;
     if (filter.owner.empty()) return BadField("own", "it is not known who calls; give an owner");
   }
   filter.names.assign(request.targets().begin(), request.targets().end());
@@ -198,7 +227,8 @@ grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
   const auto call = std::make_shared<LaterCall<pb::CreateHoldResponse>>(response);
   auto* reactor = call->Start(call);
   const auto model = models_.Ready();
-  auto command = model.ok() ? ReadCreate(**model, *request, *context) : model.status();
+  auto command =
+      model.ok() ? ReadCreate(**model, *request, Asker::Of(*context, access_)) : model.status();
   if (!command.ok()) {
     call->Fail(command.status());
     return reactor;
@@ -230,9 +260,12 @@ grpc::ServerUnaryReactor* RemediationService::DeleteHold(Context* context,
   sweep::DeleteHold command;
   command.id = ReadId(request->id());
   command.any_owner = request->any_owner();
+  const Asker asker = Asker::Of(*context, access_);
   absl::Status wrong = command.id == 0 ? NoHold(request->id()) : absl::OkStatus();
+  if (wrong.ok() && command.any_owner && !asker.IsOperator())
+    wrong = OperatorsOnly("to lift a hold of anybody", asker);
   if (wrong.ok() && !command.any_owner) {
-    const auto owner = OwnerOf(request->owner(), *context);
+    const auto owner = OwnerOf(request->owner(), asker);
     wrong = owner.status();
     if (owner.ok()) command.owner = *owner;
   }

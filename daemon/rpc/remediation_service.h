@@ -4,6 +4,7 @@
 #pragma once
 
 #include "daemon/backend.h"
+#include "daemon/rpc/access.h"
 #include "daemon/rpc/convert_policy.h"
 #include "daemon/rpc/reactors.h"
 #include "daemon/rpc/read_model.h"
@@ -14,8 +15,9 @@ namespace fabricd::rpc {
 class RemediationService final : public pb::RemediationService::CallbackService {
  public:
   // `worker` makes the answers of commands: the core's thread, on which they end, has better to do.
-  RemediationService(daemon::Backend& backend, Models& models, ExportWorker& worker)
-      : backend_(backend), models_(models), worker_(worker) {}
+  RemediationService(daemon::Backend& backend, Models& models, ExportWorker& worker,
+                     const Access& access)
+      : backend_(backend), models_(models), worker_(worker), access_(access) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -38,6 +40,7 @@ class RemediationService final : public pb::RemediationService::CallbackService 
   daemon::Backend& backend_;
   Models& models_;
   ExportWorker& worker_;
+  const Access& access_;
 };
 
 }  // namespace fabricd::rpc

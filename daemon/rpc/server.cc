@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "daemon/rpc/admin_service.h"
+#include "daemon/rpc/call_guard.h"
 #include "daemon/rpc/event_service.h"
 #include "daemon/rpc/listen.h"
 #include "daemon/rpc/partition_service.h"
@@ -18,6 +19,7 @@
 #include "daemon/rpc/remediation_service.h"
 #include "daemon/rpc/sim_service.h"
 #include "daemon/rpc/subnet_admin_service.h"
+#include "daemon/rpc/tls.h"
 #include "daemon/rpc/topology_service.h"
 #include "policy/partitions_text.h"
 
@@ -48,11 +50,13 @@ void PrepareGrpc() {
 
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
-      : models(backend),
+      : access(options.security),
+        guard(access, backend.audit()),
+        models(backend),
         topology(models, worker, *hub, options.version),
-        admin(backend, worker),
+        admin(backend, worker, access),
         events(models, backend.events(), *hub),
-        remediation(backend, models, answers),
+        remediation(backend, models, answers, access),
         partitions(backend, models, answers),
         plans(models, planner),
         subnet_admin(models, backend, worker) {
@@ -82,6 +86,8 @@ struct Server::State {
     for (const char* name : service_names()) health->SetServingStatus(name, serving);
   }
 
+  Access access;
+  CallGuard guard;
   Models models;
   ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
   ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
@@ -96,29 +102,51 @@ struct Server::State {
   SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
   std::unique_ptr<PeerListener> listener;
+  std::vector<int> ports;
   std::unique_ptr<grpc::Server> server;
 };
+
+// On every address, or on none.
+absl::Status Server::Listen(const ServerOptions& options, grpc::ServerBuilder& builder,
+                            State& state) {
+  std::vector<std::string> paths, hosts;
+  for (const std::string& address : options.listen) {
+    if (IsTcpAddress(address)) {
+      hosts.push_back(address);
+      continue;
+    }
+    auto path = UnixSocketPath(address);
+    if (!path.ok()) return path.status();
+    paths.push_back(*std::move(path));
+  }
+  state.ports.resize(hosts.size());
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const auto credentials = MutualTls(options.security, options.certificate_refresh_seconds);
+    if (!credentials.ok())
+      return InvalidArgument("cannot listen on {}: {}", hosts[i], Message(credentials.status()));
+    (*credentials)->SetAuthMetadataProcessor(state.guard.MakeCertificateGate());
+    builder.AddListeningPort(hosts[i], *credentials, &state.ports[i]);
+  }
+  for (const std::string& path : paths) FABRICD_RETURN_IF_ERROR(state.listener->Listen(path));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       daemon::Backend& backend) {
   PrepareGrpc();
   auto state = std::make_unique<State>(options, backend);
-  std::vector<std::string> paths;
-  for (const std::string& address : options.listen) {
-    auto path = UnixSocketPath(address);
-    if (!path.ok()) return path.status();
-    paths.push_back(*std::move(path));
-  }
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
-  state->listener = std::make_unique<PeerListener>(builder);
-  for (const std::string& path : paths) FABRICD_RETURN_IF_ERROR(state->listener->Listen(path));
+  state->guard.Intercept(builder);
+  state->listener = std::make_unique<PeerListener>(builder, state->guard);
+  FABRICD_RETURN_IF_ERROR(Listen(options, builder, *state));
   for (grpc::Service* service : state->services()) builder.RegisterService(service);
   state->server = builder.BuildAndStart();
-  if (!state->server) return Internal("cannot start gRPC");
+  if (!state->server)
+    return Internal("cannot listen on one of {}", fmt::join(options.listen, ", "));
   state->listener->Start();
   state->SetServing(false);
   return std::unique_ptr<Server>(new Server(std::move(state)));
@@ -128,6 +156,9 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Server::~Server() { Shutdown(); }
 
 void Server::SetServing(bool serving) { state_->SetServing(serving); }
+void Server::SetAccess(const config::Security& security) { state_->access.Set(security); }
+std::vector<HandledCalls> Server::Handled() const { return state_->access.Handled(); }
+const std::vector<int>& Server::ports() const { return state_->ports; }
 
 void Server::OnPublished() { state_->hub->OnNews(false); }
 

@@ -10,22 +10,30 @@
 
 #include <absl/status/statusor.h>
 
+#include "config/config.h"
 #include "daemon/backend.h"
+#include "daemon/rpc/access.h"
+
+namespace grpc {
+class ServerBuilder;
+}
 
 namespace fabricd::rpc {
 
 struct ServerOptions {
-  // unix:PATH each. The sockets are made with mode 0660; their group is that of the
-  // process or of a set-group-id directory.
+  // unix:PATH or HOST:PORT each. The sockets are made with mode 0660; their group is that of the
+  // process or of a set-group-id directory. TCP is served with certificates of both sides only.
   std::vector<std::string> listen;
   std::string version;  // Of fabricd, for GetSm.
+  config::Security security = {};
+  unsigned certificate_refresh_seconds = 5;
 };
 
 class Server {
  public:
   // Listens on every address, or on none. `backend` outlives the server. Health says NOT_SERVING
   // until SetServing(true); SimService is registered when backend.sim_control() is not null.
-  //   kInvalidArgument     an address that is not one, or TCP, which needs mutual TLS
+  //   kInvalidArgument     an address that is not one, or TCP without the files of mutual TLS
   //   kFailedPrecondition  another process listens there, or the path is not a socket's
   //   kInternal            gRPC cannot listen
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
@@ -36,6 +44,12 @@ class Server {
   void SetServing(bool serving);
   // After each view that the backend has published: streams that watch it are woken. Never waits.
   void OnPublished();
+  // Other roles and limits, for calls that begin from now on.
+  void SetAccess(const config::Security& security);
+  // What has ended since the start, by method and code. Any thread.
+  std::vector<HandledCalls> Handled() const;
+  // Ports of the TCP listeners, in the order of `listen`: for those who asked for any.
+  const std::vector<int>& ports() const;
   // Refuses new calls, gives running ones a second, cuts the rest off. The sockets are removed.
   // Idempotent. The backend must still be able to complete or refuse sweeps.
   void Shutdown();
@@ -43,6 +57,8 @@ class Server {
  private:
   struct State;
   explicit Server(std::unique_ptr<State> state);
+  static absl::Status Listen(const ServerOptions& options, grpc::ServerBuilder& builder,
+                             State& state);
   std::unique_ptr<State> state_;
 };
 

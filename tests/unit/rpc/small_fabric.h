@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/audit_log.h"
 #include "daemon/backend.h"
+#include "daemon/config_keeper.h"
 #include "daemon/event_log.h"
 #include "fabric/snapshot_builder.h"
 #include "store/memory_store.h"
@@ -180,6 +182,8 @@ class FakeBackend : public daemon::Backend {
   }
   daemon::SaReads sa() const override { return sa_reads; }
   daemon::EventLog& events() override { return *log; }
+  daemon::AuditLog& audit() override { return audit_log; }
+  daemon::ConfigKeeper& configuration() override { return *keeper; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
   sim::Control* sim_control() override { return control; }
 
@@ -198,6 +202,15 @@ class FakeBackend : public daemon::Backend {
                                 return true;
                               },
                               {});
+  daemon::AuditLog audit_log{store,
+                             [this](const std::function<void()>& job) {
+                               std::lock_guard lock(store_mutex);
+                               job();
+                               return true;
+                             },
+                             {}};
+  std::unique_ptr<daemon::ConfigKeeper> keeper =
+      std::make_unique<daemon::ConfigKeeper>(config::Config{}, "", daemon::ConfigKeeper::Hooks{});
   absl::StatusOr<std::map<std::string, std::string>> dumps;
   sim::Control* control = nullptr;
 

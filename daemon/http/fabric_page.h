@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page /ui shows, as JSON made from published views: the fabric by tiers and rails with
+// the load of its cables, one node's ports, and the latest events. Any thread.
+//
+// Each text is made once per view and shared: a hundred browsers cost one computation.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "daemon/backend.h"
+#include "daemon/http/http_server.h"
+#include "daemon/rpc/read_model.h"
+
+namespace fabricd::http {
+
+class FabricPage {
+ public:
+  // `backend` outlives the page.
+  explicit FabricPage(daemon::Backend& backend) : backend_(backend), models_(backend) {}
+
+  // Query `have`: the generation that the client has; the answer is then {"generation":N} alone
+  // when there is no newer one.
+  Reply Fabric(const Query& query);
+  // Query `guid`: of a node; or `host`: a host's name. 404: there is none.
+  Reply Ports(const Query& query);
+  // Query `after`: version of the last event that the client has; the latest ones without it, or
+  // when it is too old.
+  Reply Events(const Query& query) const;
+
+ private:
+  struct Loads;
+  std::shared_ptr<const Loads> LoadsOf(const sweep::FabricView& view);
+  std::string MakeFabric(const rpc::ReadModel& model);
+
+  daemon::Backend& backend_;
+  rpc::Models models_;
+  std::mutex mutex_;
+  std::shared_ptr<const Loads> loads_;
+  Generation generation_;
+  std::shared_ptr<const std::string> fabric_;
+};
+
+}  // namespace fabricd::http

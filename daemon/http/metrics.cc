@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/metrics.h"
+
+#include <array>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
+
+#include "common/utf8.h"
+#include "config/config.h"
+#include "daemon/config_keeper.h"
+#include "daemon/rpc/read_model.h"
+#include "fabric/names.h"
+#include "policy/target.h"
+
+namespace fabricd::http {
+namespace {
+
+using fabric::Node;
+using fabric::Port;
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<std::pair<const char*, std::string>>;
+
+class Families {
+ public:
+  // A series of the family that was begun last.
+  void Add(double value, const Labels& labels = {}) {
+    ClientMetric metric;
+    for (const auto& [name, text] : labels) metric.label.push_back({name, Utf8(text)});
+    if (all_.back().type == MetricType::Counter)
+      metric.counter.value = value;
+    else
+      metric.gauge.value = value;
+    all_.back().metric.push_back(std::move(metric));
+  }
+  void Add(ClientMetric metric) { all_.back().metric.push_back(std::move(metric)); }
+  void Begin(const char* name, const char* help, MetricType type = MetricType::Gauge) {
+    all_.push_back({name, help, type, {}});
+  }
+  std::vector<MetricFamily> Take() {
+    std::erase_if(all_, [](const MetricFamily& family) { return family.metric.empty(); });
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<MetricFamily> all_;
+};
+
+// Signal and data bits per lane and second, in Gb/s; the codings take the difference.
+struct LaneRate {
+  double raw = 0, data = 0;
+};
+LaneRate RateOf(wire::LinkSpeed speed) {
+  switch (speed) {
+    case wire::LinkSpeed::kSdr: return {2.5, 2};
+    case wire::LinkSpeed::kDdr: return {5, 4};
+    case wire::LinkSpeed::kQdr: return {10, 8};
+    case wire::LinkSpeed::kFdr10: return {10.3125, 10};
+    case wire::LinkSpeed::kFdr: return {14.0625, 13.63636};
+    case wire::LinkSpeed::kEdr: return {25.78125, 25};
+    case wire::LinkSpeed::kHdr: return {53.125, 50};
+    case wire::LinkSpeed::kNdr: return {106.25, 100};
+    case wire::LinkSpeed::kXdr: return {212.5, 200};
+    case wire::LinkSpeed::kUnknown: break;
+  }
+  return {};
+}
+
+const char* TypeName(const Node& node) {
+  switch (node.info.node_type) {
+    case wire::NodeType::kSwitch: return "switch";
+    case wire::NodeType::kRouter: return "router";
+    default: return "ca";
+  }
+}
+
+// Calls visit(node, port number, port) for each physical port that was read.
+template <typename Visit>
+void ForEachPort(const fabric::FabricSnapshot& snapshot, Visit&& visit) {
+  snapshot.ForEachNode([&](const Node& node) {
+    for (size_t number = 1; number < node.ports.size(); ++number)
+      if (node.ports[number].known)
+        visit(node, PortNum(static_cast<uint8_t>(number)), node.ports[number]);
+  });
+}
+
+class FabricCollector final : public prometheus::Collectable {
+ public:
+  explicit FabricCollector(const MetricSources& sources)
+      : sources_(sources), view_(sources.backend->view()) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    Families out;
+    Daemon(out);
+    Manager(out);
+    if (view_->sweeps_done > 0 || view_->snapshot->node_count() > 0) {
+      Fabric(out);
+      Policy(out);
+      Links(out);
+      for (const bool switches : {true, false}) {
+        Ports(out, switches);
+        Names(out, switches);
+      }
+    }
+    Events(out);
+    Calls(out);
+    return out.Take();
+  }
+
+ private:
+  void Daemon(Families& out) const {
+    out.Begin("fabricd_build_info", "1, with the version of fabricd.");
+    out.Add(1, {{"version", sources_.version}});
+    out.Begin("fabricd_config_last_reload_successful",
+              "0 after a reload of the configuration that was refused, else 1.");
+    out.Add(sources_.backend->configuration().last_refused() ? 0 : 1);
+  }
+
+  void Manager(Families& out) const {
+    out.Begin("fabricd_sm_state", "1 for the state that this subnet manager is in, else 0.");
+    for (const auto state : {wire::SmState::kNotActive, wire::SmState::kDiscovering,
+                             wire::SmState::kStandby, wire::SmState::kMaster})
+      out.Add(view_->sm.state == state ? 1 : 0, {{"state", std::string(wire::SmStateName(state))}});
+    out.Begin("fabricd_sm_priority", "Priority of this subnet manager, 0 to 15.");
+    out.Add(view_->sm.priority);
+    out.Begin("fabricd_sm_others", "Other subnet managers that were found, by their state.");
+    std::map<std::string, double> others = {{"MASTER", 0}, {"STANDBY", 0}};
+    for (const sweep::RemoteSm& other : view_->sm.remote)
+      ++others[std::string(wire::SmStateName(other.state))];
+    for (const auto& [state, count] : others) out.Add(count, {{"state", state}});
+    out.Begin("fabricd_subnet_up",
+              "1: master, every link that can be reached is active and all tables are written.");
+    out.Add(view_->subnet_up ? 1 : 0);
+    out.Begin("fabricd_heavy_sweeps_total", "Heavy sweeps that ended.", MetricType::Counter);
+    out.Add(view_->sweeps_done);
+    if (view_->sweeps_done == 0) return;
+    const sweep::SweepReport& last = view_->last_sweep;
+    out.Begin("fabricd_last_sweep_duration_seconds", "Length of the sweep that ended last.");
+    out.Add(last.duration_ms / 1000);
+    out.Begin("fabricd_last_sweep_smps", "SMPs that it sent, repeats included.");
+    out.Add(static_cast<double>(last.smps_sent));
+    out.Begin("fabricd_last_sweep_sets", "Sets among them.");
+    out.Add(static_cast<double>(last.sets_sent));
+    out.Begin("fabricd_last_sweep_timeouts", "SMPs among them that were not answered in time.");
+    out.Add(static_cast<double>(last.timeouts));
+  }
+
+  void Fabric(Families& out) const {
+    std::map<std::string, double> nodes = {{"ca", 0}, {"router", 0}, {"switch", 0}};
+    std::map<std::pair<std::string, std::string>, double> ports;
+    view_->snapshot->ForEachNode([&](const Node& node) { ++nodes[TypeName(node)]; });
+    ForEachPort(*view_->snapshot, [&](const Node&, PortNum, const Port& port) {
+      ++ports[{std::string(wire::PortStateName(port.info.port_state)),
+               std::string(wire::PortPhysicalStateName(port.info.port_physical_state))}];
+    });
+    out.Begin("fabricd_nodes", "Nodes of the fabric by type.");
+    for (const auto& [type, count] : nodes) out.Add(count, {{"type", type}});
+    out.Begin("fabricd_hosts", "Servers, with all their adapters.");
+    out.Add(static_cast<double>(sources_.backend->hosts(*view_)->hosts().size()));
+    out.Begin("fabricd_ports", "Physical ports by their states.");
+    for (const auto& [states, count] : ports)
+      out.Add(count, {{"state", states.first}, {"phys_state", states.second}});
+    out.Begin("fabricd_lids_top", "Highest LID that is assigned.");
+    out.Add(view_->lids->top().value());
+    if (!view_->plan) return;
+    out.Begin("fabricd_routing_info", "1, with the engine that the routes are of.");
+    out.Add(1, {{"engine", view_->plan->engine}});
+    out.Begin("fabricd_routing_lanes", "Virtual lanes that the routes need.");
+    out.Add(view_->plan->lanes);
+    out.Begin("fabricd_routing_pending_pairs",
+              "Pairs of switch and destination that wait for the settled plan.");
+    out.Add(static_cast<double>(view_->plan->pending.size()));
+  }
+
+  void Policy(Families& out) const {
+    const policy::PolicyView& policy = *view_->policy;
+    std::map<std::string, double> problems, conditions;
+    std::map<std::pair<std::string, std::string>, double> holds;
+    for (const sweep::Problem& problem : view_->problems) ++problems[problem.kind];
+    for (const policy::Condition& condition : policy.conditions) ++conditions[condition.type];
+    for (const policy::HoldStatus& status : policy.holds)
+      ++holds[{std::string(policy::HoldKindName(status.hold.kind)), status.hold.owner}];
+    size_t suppressed = 0;
+    for (const policy::DampedLink& link : policy.damped) suppressed += link.suppressed;
+    out.Begin("fabricd_problems", "Problems that the last sweep found, by kind.");
+    for (const auto& [kind, count] : problems) out.Add(count, {{"kind", kind}});
+    out.Begin("fabricd_conditions", "Conditions that stand, by type.");
+    for (const auto& [type, count] : conditions) out.Add(count, {{"type", type}});
+    out.Begin("fabricd_holds", "Holds that stand.");
+    for (const auto& [key, count] : holds)
+      out.Add(count, {{"kind", key.first}, {"owner", key.second}});
+    out.Begin("fabricd_damped_links", "Links with a penalty for flapping.");
+    out.Add(static_cast<double>(policy.damped.size()));
+    out.Begin("fabricd_suppressed_links", "Links that routes avoid because they flap.");
+    out.Add(static_cast<double>(suppressed));
+    out.Begin("fabricd_isolated_ports", "End ports that holds cut off.");
+    out.Add(static_cast<double>(view_->isolated.size()));
+    out.Begin("fabricd_partitions", "Partitions.");
+    out.Add(static_cast<double>(view_->partitions->partitions.list.size()));
+    out.Begin("fabricd_partitions_in_effect", "1: all P_Key tables are as the partitions want.");
+    out.Add(view_->partitions_in_effect ? 1 : 0);
+  }
+
+  void Links(Families& out) const {
+    std::map<std::array<std::string, 3>, double> links;
+    const fabric::FabricSnapshot& snapshot = *view_->snapshot;
+    ForEachPort(snapshot, [&](const Node& node, PortNum number, const Port& port) {
+      const PortRef here{node.index, number};
+      // Each link once, from its lower end; a loop plug is no link.
+      if (!port.IsUp() || port.peer.IsNone() || !(here < port.peer) ||
+          snapshot.port(port.peer) == nullptr)
+        return;
+      ++links[{std::string(wire::SpeedName(port.Speed())),
+               fmt::format("{}x", wire::ActiveWidth(port.info)),
+               rpc::QualityOf(snapshot, here, port.peer).degraded ? "true" : "false"}];
+    });
+    out.Begin("fabricd_links",
+              "Links that are up; degraded: slower or narrower than both ends can.");
+    for (const auto& [key, count] : links)
+      out.Add(count, {{"speed", key[0]}, {"width", key[1]}, {"degraded", key[2]}});
+  }
+
+  // Of switches, or of all others.
+  struct PortFamily {
+    const char* suffix;
+    const char* help;
+    double (*value)(const Port&);  // Below 0: not known.
+  };
+  void Ports(Families& out, bool switches) const {
+    static constexpr PortFamily kFamilies[] = {
+        {"state_id", "PortState: 1 Down, 2 Init, 3 Armed, 4 Active.",
+         [](const Port& port) { return static_cast<double>(port.info.port_state); }},
+        {"physical_state_id", "PortPhysicalState: 2 Polling, 3 Disabled, 5 LinkUp, …",
+         [](const Port& port) { return static_cast<double>(port.info.port_physical_state); }},
+        {"width", "Lanes of the link that is up.",
+         [](const Port& port) {
+           return port.IsUp() ? static_cast<double>(wire::ActiveWidth(port.info)) : -1;
+         }},
+        {"rate_bytes_per_second", "Data rate of the link that is up.",
+         [](const Port& port) {
+           const double rate = RateOf(port.Speed()).data * wire::ActiveWidth(port.info);
+           return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
+         }},
+        {"raw_rate_bytes_per_second", "Signal rate of the link that is up.",
+         [](const Port& port) {
+           const double rate = RateOf(port.Speed()).raw * wire::ActiveWidth(port.info);
+           return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
+         }},
+    };
+    for (const PortFamily& family : kFamilies) {
+      const std::string name =
+          fmt::format("infiniband_{}_port_{}", switches ? "switch" : "hca", family.suffix);
+      out.Begin(name.c_str(), family.help);
+      ForEachPort(*view_->snapshot, [&](const Node& node, PortNum number, const Port& port) {
+        if (node.IsSwitch() != switches) return;
+        const double value = family.value(port);
+        if (value >= 0) out.Add(value, PortLabels(node, number));
+      });
+    }
+  }
+
+  // As infiniband_exporter has them: a switch by its node GUID, an adapter's port by its own.
+  static std::string GuidOf(const Node& node, PortNum number) {
+    const Guid guid = node.IsSwitch() ? node.guid() : node.port(number).guid;
+    return fmt::format("{}", guid ? guid : node.guid());
+  }
+  static Labels PortLabels(const Node& node, PortNum number) {
+    return {{"guid", GuidOf(node, number)}, {"port", fmt::format("{}", number)}};
+  }
+  std::string NameOf(const Node& node) const {
+    return fabric::DisplayName(node, &sources_.backend->node_name_map());
+  }
+
+  // The series that names and neighbours are joined by.
+  void Names(Families& out, bool switches) const {
+    const char* kind = switches ? "switch" : "hca";
+    out.Begin(fmt::format("infiniband_{}_info", kind).c_str(), "1, with a device's name and LID.");
+    view_->snapshot->ForEachNode([&](const Node& node) {
+      if (node.IsSwitch() != switches) return;
+      for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
+           ++number) {
+        const PortNum port(static_cast<uint8_t>(number));
+        out.Add(1, {{"guid", GuidOf(node, port)},
+                    {kind, NameOf(node)},
+                    {"lid", fmt::format("{}", view_->lids->Of({node.index, port}).base)}});
+      }
+    });
+    out.Begin(fmt::format("infiniband_{}_uplink_info", kind).c_str(),
+              "1, with what is at the other end of a port's cable.");
+    ForEachPort(*view_->snapshot, [&](const Node& node, PortNum number, const Port& port) {
+      const Node* peer = port.peer.IsNone() ? nullptr : view_->snapshot->node(port.peer.node);
+      if (node.IsSwitch() != switches || peer == nullptr) return;
+      const PortNum end = peer->IsSwitch() ? PortNum(0) : port.peer.port;
+      Labels labels = PortLabels(node, number);
+      labels.insert(labels.end(),
+                    {{kind, NameOf(node)},
+                     {"uplink", NameOf(*peer)},
+                     {"uplink_guid", GuidOf(*peer, port.peer.port)},
+                     {"uplink_type", peer->IsSwitch() ? "SW" : "CA"},
+                     {"uplink_port", fmt::format("{}", port.peer.port)},
+                     {"uplink_lid", fmt::format("{}", view_->lids->Of({peer->index, end}).base)}});
+      out.Add(1, labels);
+    });
+  }
+
+  void Events(Families& out) const {
+    if (!sources_.events) return;
+    const EventCounts::Values values = sources_.events->values();
+    out.Begin("fabricd_events_total", "Events since fabricd was started, by type.",
+              MetricType::Counter);
+    for (const auto& [type, count] : values.by_type)
+      out.Add(static_cast<double>(count), {{"type", type}});
+    out.Begin("fabricd_reroute_duration_seconds",
+              "From the report of a change until the last table write was acknowledged.",
+              MetricType::Histogram);
+    ClientMetric metric;
+    uint64_t count = 0;
+    for (size_t i = 0; i < values.reroutes.size(); ++i) {
+      count += values.reroutes[i];
+      const double bound = i < EventCounts::kBounds.size()
+                               ? EventCounts::kBounds[i]
+                               : std::numeric_limits<double>::infinity();
+      metric.histogram.bucket.push_back({count, bound});
+    }
+    metric.histogram.sample_count = count;
+    metric.histogram.sample_sum = values.reroute_seconds;
+    out.Add(std::move(metric));
+  }
+
+  void Calls(Families& out) const {
+    if (!sources_.handled_calls) return;
+    out.Begin("fabricd_grpc_server_handled_total", "Calls that ended, by method and code.",
+              MetricType::Counter);
+    for (const rpc::HandledCalls& calls : sources_.handled_calls())
+      out.Add(static_cast<double>(calls.count), {{"grpc_service", calls.service},
+                                                 {"grpc_method", calls.method},
+                                                 {"grpc_code", calls.code}});
+  }
+
+  const MetricSources& sources_;
+  const std::shared_ptr<const sweep::FabricView> view_;
+};
+
+}  // namespace
+
+std::string MetricsText(const MetricSources& sources) {
+  return prometheus::TextSerializer().Serialize(FabricCollector(sources).Collect());
+}
+
+}  // namespace fabricd::http

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/pages.h"
+
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/http/event_counts.h"
+#include "daemon/http/fabric_page.h"
+#include "daemon/http/metrics.h"
+
+namespace fabricd::http {
+namespace {
+
+// 200 once there is something to serve: after the first sweep, or as standby.
+Reply Health(const daemon::Backend& backend) {
+  const auto view = backend.view();
+  const bool standby = view->sm.state == wire::SmState::kStandby;
+  const std::string state(wire::SmStateName(view->sm.state));
+  if (view->sweeps_done == 0 && !standby) return Text("starting: " + state + "\n", 503);
+  return Text("ok: " + state + (view->subnet_up ? ", subnet up\n" : "\n"));
+}
+
+constexpr char kStart[] =
+    "fabricd\n\n/ui       the fabric\n/metrics  for Prometheus\n/healthz  200 or 503\n";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpServer>> ServePages(
+    const std::string& address, const std::string& version, daemon::Backend& backend,
+    std::function<std::vector<rpc::HandledCalls>()> handled_calls) {
+  const auto events = EventCounts::Start(backend.events());
+  if (events == nullptr) spdlog::warn("http_listen: events are not counted: too many watchers");
+  const auto page = std::make_shared<FabricPage>(backend);
+  const auto html = std::make_shared<const std::string>(UiHtml());
+  MetricSources sources{&backend, version, events, std::move(handled_calls)};
+  Pages pages;
+  pages["/"] = [](const Query&) { return Text(kStart); };
+  pages["/metrics"] = [sources](const Query&) {
+    Reply reply = Text(MetricsText(sources));
+    reply.type = "text/plain; version=0.0.4; charset=utf-8";
+    return reply;
+  };
+  pages["/healthz"] = [&backend](const Query&) { return Health(backend); };
+  pages["/ui"] = [html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; };
+  pages["/ui/fabric.json"] = [page](const Query& query) { return page->Fabric(query); };
+  pages["/ui/ports.json"] = [page](const Query& query) { return page->Ports(query); };
+  pages["/ui/events.json"] = [page](const Query& query) { return page->Events(query); };
+  auto server = HttpServer::Start(address, std::move(pages));
+  if (server.ok() && !(*server)->is_loopback())
+    spdlog::warn("http_listen: {} shows the fabric to everybody who reaches it", address);
+  return server;
+}
+
+}  // namespace fabricd::http

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/access.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/status.h"
+
+namespace fabricd::rpc {
+namespace {
+
+using enum Role;
+
+// Clients whose limits are remembered; those that do nothing are forgotten first.
+constexpr size_t kMaxClients = 4096;
+
+// By method, for the look-up.
+constexpr MethodRule kRules[] = {
+    {"fabric.sim.v1.SimService/Connect", kOperator, true},
+    {"fabric.sim.v1.SimService/Link", kOperator, true},
+    {"fabric.sim.v1.SimService/ListLinks", kViewer},
+    {"fabric.sim.v1.SimService/Reboot", kOperator, true},
+    {"fabric.sim.v1.SimService/Unlink", kOperator, true},
+    {"fabric.v1.AdminService/Dump", kViewer},
+    {"fabric.v1.AdminService/GetCaller", kNone},
+    {"fabric.v1.AdminService/GetConfig", kOperator},
+    {"fabric.v1.AdminService/ImportOpensm", kOperator},
+    {"fabric.v1.AdminService/ListAuditRecords", kOperator},
+    {"fabric.v1.AdminService/ReloadConfig", kAdmin, true},
+    {"fabric.v1.AdminService/StartSweep", kOperator, true},
+    {"fabric.v1.AdminService/ValidateConfig", kOperator},
+    {"fabric.v1.EventService/ListEvents", kViewer},
+    {"fabric.v1.EventService/WatchEvents", kViewer},
+    {"fabric.v1.PartitionService/AddMembers", kOperator, true},
+    {"fabric.v1.PartitionService/ApplyPartitions", kOperator, true},
+    {"fabric.v1.PartitionService/CreatePartition", kOperator, true},
+    {"fabric.v1.PartitionService/DeletePartition", kOperator, true},
+    {"fabric.v1.PartitionService/ExportPartitions", kViewer},
+    {"fabric.v1.PartitionService/GetPartition", kViewer},
+    {"fabric.v1.PartitionService/ListPartitions", kViewer},
+    {"fabric.v1.PartitionService/RemoveMembers", kOperator, true},
+    {"fabric.v1.PartitionService/UpdatePartition", kOperator, true},
+    {"fabric.v1.PlanService/AnalyzeJob", kViewer},
+    {"fabric.v1.PlanService/PreviewChange", kViewer},
+    {"fabric.v1.PlanService/ValidateWiring", kViewer},
+    {"fabric.v1.RemediationService/AckHold", kScheduler, true},
+    {"fabric.v1.RemediationService/BatchGetReadiness", kViewer},
+    {"fabric.v1.RemediationService/CreateHold", kScheduler, true},
+    {"fabric.v1.RemediationService/DeleteHold", kScheduler, true},
+    {"fabric.v1.RemediationService/ListConditions", kViewer},
+    {"fabric.v1.RemediationService/ListDampedLinks", kViewer},
+    {"fabric.v1.RemediationService/ListHolds", kViewer},
+    {"fabric.v1.SubnetAdminService/ListMulticastGroups", kViewer},
+    {"fabric.v1.SubnetAdminService/ListRecords", kViewer},
+    {"fabric.v1.SubnetAdminService/ListServices", kViewer},
+    {"fabric.v1.SubnetAdminService/ListSubscriptions", kViewer},
+    {"fabric.v1.TopologyService/GetForwardingTable", kViewer},
+    {"fabric.v1.TopologyService/GetNode", kViewer},
+    {"fabric.v1.TopologyService/GetPort", kViewer},
+    {"fabric.v1.TopologyService/GetSm", kViewer},
+    {"fabric.v1.TopologyService/GetTopology", kViewer},
+    {"fabric.v1.TopologyService/ListHosts", kViewer},
+    {"fabric.v1.TopologyService/ListLinks", kViewer},
+    {"fabric.v1.TopologyService/ListNodes", kViewer},
+    {"fabric.v1.TopologyService/ListPorts", kViewer},
+    {"fabric.v1.TopologyService/TracePath", kViewer},
+    {"fabric.v1.TopologyService/WatchTopology", kViewer},
+    {"grpc.health.v1.Health/Check", kNone},
+    {"grpc.health.v1.Health/Watch", kNone},
+    {"grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kViewer},
+};
+static_assert(std::is_sorted(std::begin(kRules), std::end(kRules),
+                             [](const MethodRule& a, const MethodRule& b) {
+                               return a.method < b.method;
+                             }));
+
+}  // namespace
+
+const char* RoleName(Role role) {
+  switch (role) {
+    case kNone: return "none";
+    case kViewer: return "viewer";
+    case kScheduler: return "scheduler";
+    case kOperator: return "operator";
+    case kAdmin: return "admin";
+  }
+  return "none";
+}
+
+std::span<const MethodRule> MethodRules() { return kRules; }
+
+const MethodRule* FindRule(std::string_view method) {
+  const auto* rule = std::lower_bound(
+      std::begin(kRules), std::end(kRules), method,
+      [](const MethodRule& each, std::string_view wanted) { return each.method < wanted; });
+  return rule != std::end(kRules) && rule->method == method ? rule : nullptr;
+}
+
+Access::Access(const config::Security& security) : handled_(std::size(kRules) * kCodes) {
+  Set(security);
+}
+
+void Access::Count(const MethodRule& rule, int code) {
+  const auto index = static_cast<size_t>(&rule - std::begin(kRules));
+  if (code < 0 || code >= static_cast<int>(kCodes)) return;
+  handled_[index * kCodes + static_cast<size_t>(code)].fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<HandledCalls> Access::Handled() const {
+  std::vector<HandledCalls> all;
+  for (size_t i = 0; i < handled_.size(); ++i) {
+    const uint64_t count = handled_[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    const std::string method(kRules[i / kCodes].method);
+    const size_t slash = method.find('/');
+    all.push_back({method.substr(0, slash), method.substr(slash + 1),
+                   absl::StatusCodeToString(static_cast<absl::StatusCode>(i % kCodes)), count});
+  }
+  return all;
+}
+
+void Access::Set(const config::Security& security) {
+  auto rules = std::make_shared<Rules>();
+  const auto give = [&](const std::vector<std::string>& principals, Role role) {
+    for (const std::string& principal : principals) {
+      Role& given = rules->roles[principal];
+      given = std::max(given, role);
+    }
+  };
+  give(security.viewers, kViewer);
+  give(security.schedulers, kScheduler);
+  give(security.operators, kOperator);
+  give(security.admins, kAdmin);
+  // They can do everything to this process anyway.
+  give({"user:0", fmt::format("user:{}", geteuid())}, kAdmin);
+  rules->max_calls = security.max_calls;
+  rules->per_second = security.calls_per_second;
+  rules_.Set(std::move(rules));
+}
+
+Role Access::RoleOf(const Caller& caller) const {
+  const auto rules = rules_.Get();
+  Role role = kNone;
+  for (const std::string& principal : caller.principals)
+    if (const auto found = rules->roles.find(principal); found != rules->roles.end())
+      role = std::max(role, found->second);
+  return role;
+}
+
+absl::Status Access::Admit(const Caller& caller, std::string_view method) {
+  const MethodRule* rule = FindRule(method);
+  const Role role = RoleOf(caller);
+  if (rule == nullptr)
+    return absl::UnimplementedError(fmt::format("fabricd serves no {}", method.substr(0, 200)));
+  const auto rules = rules_.Get();
+  const auto state = StateOf(caller);
+  if (state == nullptr) return absl::ResourceExhaustedError("too many clients");
+  const auto now = std::chrono::steady_clock::now();
+  std::lock_guard lock(state->mutex);
+  if (state->under_way >= rules->max_calls)
+    return absl::ResourceExhaustedError(
+        fmt::format("{} calls of {} are under way (security.max_calls); end some", state->under_way,
+                    caller.id));
+  const double seconds = std::chrono::duration<double>(now - state->filled).count();
+  state->tokens = std::min(rules->per_second, state->tokens + seconds * rules->per_second);
+  state->filled = now;
+  if (state->tokens < 1)
+    return absl::ResourceExhaustedError(
+        fmt::format("{} begins more than {} calls a second (security.calls_per_second); slow down",
+                    caller.id, rules->per_second));
+  state->tokens -= 1;
+  if (role < rule->least) {
+    const std::string who = caller.id.empty() ? "a caller that is not known" : caller.id;
+    return absl::PermissionDeniedError(
+        fmt::format("{} needs the role {}; {} has {} (keys of `security` in fabricd.yaml)", method,
+                    RoleName(rule->least), who,
+                    role == kNone ? "no role" : std::string("the role ") + RoleName(role)));
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<ClientState> Access::StateOf(const Caller& caller) {
+  std::lock_guard lock(mutex_);
+  auto& state = clients_[caller.id];
+  if (state == nullptr) {
+    state = std::make_shared<ClientState>();
+    if (clients_.size() > kMaxClients)
+      // Nobody else holds on to it: no call of it is under way.
+      std::erase_if(clients_, [&](const auto& each) {
+        return each.second.use_count() == 1 && each.first != caller.id;
+      });
+    if (clients_.size() > kMaxClients) {
+      clients_.erase(caller.id);
+      return nullptr;
+    }
+  }
+  return state;
+}
+
+std::shared_ptr<void> Access::Begin(const Caller& caller) {
+  auto state = StateOf(caller);
+  if (state == nullptr) return nullptr;
+  {
+    std::lock_guard lock(state->mutex);
+    ++state->under_way;
+  }
+  ClientState* raw = state.get();
+  return {raw, [state](void*) {
+            std::lock_guard lock(state->mutex);
+            --state->under_way;
+          }};
+}
+
+}  // namespace fabricd::rpc

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may call what: the table of all methods, the roles of principals, and the limits of each
+// client. Knows no gRPC. Any thread.
+//
+// A method that the table does not have is nobody's (deny by default); a test walks the service
+// descriptors and finds what was forgotten.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/status.h>
+
+#include "common/published.h"
+#include "config/config.h"
+
+namespace fabricd::rpc {
+
+// Each may do what the ones before it may. kNone: whoever reaches the socket.
+enum class Role : uint8_t { kNone, kViewer, kScheduler, kOperator, kAdmin };
+const char* RoleName(Role role);  // "scheduler"
+
+struct MethodRule {
+  std::string_view method;  // "fabric.v1.TopologyService/GetNode"
+  Role least = Role::kAdmin;
+  bool is_mutation = false;  // It is audited.
+};
+std::span<const MethodRule> MethodRules();
+// By method; null: nobody may call it.
+const MethodRule* FindRule(std::string_view method);
+
+// Who calls. `name` is what owners of holds are called: a user's name, "spiffe://…", "dns:…" or
+// "cn:…"; empty where nobody is known. `id` is that of the audit log: "user:alice".
+struct Caller {
+  std::string name;
+  std::string id;
+  std::vector<std::string> principals;  // As the keys of `security` name them.
+};
+
+// Calls of one method that ended with one code.
+struct HandledCalls {
+  std::string service, method, code;  // "fabric.v1.AdminService", "Dump", "OK".
+  uint64_t count = 0;
+};
+
+// What one client has under way, and how many calls it may begin.
+struct ClientState {
+  std::mutex mutex;
+  uint32_t under_way = 0;
+  double tokens = 0;
+  std::chrono::steady_clock::time_point filled{};
+};
+
+// The decision about a call: the role first, then the limits.
+class Access {
+ public:
+  explicit Access(const config::Security& security);
+
+  // A reload. What is under way stays.
+  void Set(const config::Security& security);
+
+  Role RoleOf(const Caller& caller) const;
+  // OK: the call may begin. kPermissionDenied says which role it takes and how to get it;
+  // kResourceExhausted says which limit was reached.
+  absl::Status Admit(const Caller& caller, std::string_view method);
+  // One more call of the caller is under way, until what is returned is gone.
+  std::shared_ptr<void> Begin(const Caller& caller);
+
+  // A call ended, or was refused, with that code of gRPC. `rule`: of the table.
+  void Count(const MethodRule& rule, int code);
+  // What has ended since the start, by method, then code.
+  std::vector<HandledCalls> Handled() const;
+
+ private:
+  struct Rules {
+    absl::flat_hash_map<std::string, Role> roles;  // By principal.
+    uint32_t max_calls = 0;
+    double per_second = 0;
+  };
+  std::shared_ptr<ClientState> StateOf(const Caller& caller);
+
+  static constexpr size_t kCodes = 17;          // Of gRPC.
+  std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]
+  Published<Rules> rules_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<ClientState>> clients_;
+};
+
+}  // namespace fabricd::rpc

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rpc/call_guard.h"
+
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/json_util.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include "common/status.h"
+#include "common/utf8.h"
+
+namespace fabricd::rpc {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+// Of a request in the audit log; a whole partitions.conf is not written down.
+constexpr size_t kRequestBytes = 2048;
+constexpr size_t kLargeRequest = 16 * 1024;
+
+std::string JsonOf(const Message& request) {
+  const size_t size = request.ByteSizeLong();
+  if (size > kLargeRequest) return fmt::format("{{}} ({} bytes)", size);
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  if (!google::protobuf::util::MessageToJsonString(request, &json, options).ok()) return "{}";
+  if (json.size() > kRequestBytes) {
+    json.resize(kRequestBytes);
+    json.append("…");
+  }
+  return Utf8(json);
+}
+
+std::string TextOf(const Message& request, const char* name) {
+  const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName(name);
+  if (field == nullptr || field->type() != FieldDescriptor::TYPE_STRING || field->is_repeated())
+    return {};
+  return Utf8(request.GetReflection()->GetString(request, field).substr(0, kRequestBytes));
+}
+
+// A dry run changes nothing.
+bool IsDryRun(const Message& request) {
+  const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("validate_only");
+  return field != nullptr && field->type() == FieldDescriptor::TYPE_BOOL &&
+         request.GetReflection()->GetBool(request, field);
+}
+
+std::string CodeName(grpc::StatusCode code) {
+  return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+}
+
+// One call, from its beginning to its end.
+class CallRecord final : public grpc::experimental::Interceptor {
+ public:
+  CallRecord(CallGuard& guard, ServerRpcInfo* info)
+      : guard_(guard), info_(*info), rule_(FindRule(std::string_view(info->method()).substr(1))) {}
+
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      caller_ = CallerOf(*info_.server_context());
+      under_way_ = guard_.access().Begin(caller_);
+    }
+    if (rule_ != nullptr &&
+        methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
+      guard_.access().Count(*rule_, static_cast<int>(methods->GetSendStatus().error_code()));
+    if (IsAudited()) {
+      if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
+        Read(static_cast<const Message*>(methods->GetRecvMessage()));
+      if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
+        Write(methods->GetSendStatus());
+    }
+    methods->Proceed();
+  }
+
+ private:
+  bool IsAudited() const { return rule_ != nullptr && rule_->is_mutation; }
+
+  void Read(const Message* request) {
+    if (request == nullptr) return;  // Not to be read; the answer will say so.
+    dry_run_ = IsDryRun(*request);
+    if (dry_run_) return;
+    record_.request = JsonOf(*request);
+    record_.reason = TextOf(*request, "reason");
+  }
+
+  void Write(const grpc::Status& status) {
+    if (dry_run_) return;
+    record_.caller = caller_.id;
+    record_.role = RoleName(guard_.access().RoleOf(caller_));
+    record_.method = std::string(rule_->method);
+    record_.code = CodeName(status.error_code());
+    record_.message = Utf8(status.error_message().substr(0, kRequestBytes));
+    guard_.audit().Append(std::move(record_));
+  }
+
+  CallGuard& guard_;
+  ServerRpcInfo& info_;
+  const MethodRule* const rule_;
+  Caller caller_;
+  std::shared_ptr<void> under_way_;
+  bool dry_run_ = false;
+  store::AuditRecord record_;
+};
+
+class CallRecords final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallRecords(CallGuard& guard) : guard_(guard) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
+    return new CallRecord(guard_, info);
+  }
+
+ private:
+  CallGuard& guard_;
+};
+
+std::string_view PathOf(const grpc::AuthMetadataProcessor::InputMetadata& metadata) {
+  const auto path = metadata.find(":path");
+  if (path == metadata.end()) return {};
+  return {path->second.data(), path->second.size()};
+}
+
+class CertificateGate final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit CertificateGate(CallGuard& guard) : guard_(guard) {}
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* connection,
+                       OutputMetadata*, OutputMetadata*) override {
+    return guard_.Admit(CallerOf(*connection), PathOf(metadata));
+  }
+
+ private:
+  CallGuard& guard_;
+};
+
+}  // namespace
+
+void UserGate::Set(Properties properties) {
+  std::lock_guard lock(mutex_);
+  properties_ = std::move(properties);
+}
+
+grpc::Status UserGate::Process(const InputMetadata& metadata, grpc::AuthContext* connection,
+                               OutputMetadata*, OutputMetadata*) {
+  {
+    // Called for each call, while the properties belong to the connection.
+    std::lock_guard lock(mutex_);
+    if (!properties_.empty() && connection->FindPropertyValues(properties_.front().first).empty())
+      for (const auto& [name, value] : properties_) connection->AddProperty(name, value);
+  }
+  return guard_.Admit(CallerOf(*connection), PathOf(metadata));
+}
+
+std::shared_ptr<UserGate> CallGuard::MakeUserGate() { return std::make_shared<UserGate>(*this); }
+
+std::shared_ptr<grpc::AuthMetadataProcessor> CallGuard::MakeCertificateGate() {
+  return std::make_shared<CertificateGate>(*this);
+}
+
+void CallGuard::Intercept(grpc::ServerBuilder& builder) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+  factories.push_back(std::make_unique<CallRecords>(*this));
+  builder.experimental().SetInterceptorCreators(std::move(factories));
+}
+
+grpc::Status CallGuard::Admit(const Caller& caller, std::string_view path) {
+  const std::string_view method = path.substr(path.starts_with('/') ? 1 : 0);
+  const absl::Status status = access_.Admit(caller, method);
+  if (status.ok()) return grpc::Status::OK;
+  const MethodRule* rule = FindRule(method);
+  if (rule != nullptr) access_.Count(*rule, static_cast<int>(status.code()));
+  // Who begins too many calls is not written down for each.
+  if (rule != nullptr && rule->is_mutation &&
+      status.code() == absl::StatusCode::kPermissionDenied) {
+    store::AuditRecord record;
+    record.caller = caller.id;
+    record.role = RoleName(access_.RoleOf(caller));
+    record.method = std::string(method);
+    record.code = absl::StatusCodeToString(status.code());
+    record.message = fabricd::Message(status);
+    audit_.Append(std::move(record));
+  }
+  return {static_cast<grpc::StatusCode>(status.code()), fabricd::Message(status)};
+}
+
+}  // namespace fabricd::rpc

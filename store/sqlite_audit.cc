@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sqlite_audit.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "store/sqlite_statement.h"
+
+namespace fabricd::store {
+
+// AUTOINCREMENT: a number is never given again, also when the last records were deleted.
+const char* const kAuditTable =
+    "CREATE TABLE audit ("
+    "  number  INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  time_ms INTEGER NOT NULL,"
+    "  caller  TEXT NOT NULL,"
+    "  role    TEXT NOT NULL,"
+    "  method  TEXT NOT NULL,"
+    "  request TEXT NOT NULL,"
+    "  reason  TEXT NOT NULL,"
+    "  code    TEXT NOT NULL,"
+    "  message TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX audit_by_time ON audit (time_ms);";
+
+int InsertAudit(sqlite3* db, const std::vector<AuditRecord>& records) {
+  Statement put(db,
+                "INSERT INTO audit (time_ms, caller, role, method, request, reason, code, message)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const AuditRecord& record : records) {
+    put.Bind(record.time_ms).Bind(record.caller).Bind(record.role).Bind(record.method);
+    put.Bind(record.request).Bind(record.reason).Bind(record.code);
+    if (const int error = put.Bind(record.message).Run()) return error;
+  }
+  return SQLITE_OK;
+}
+
+int SelectAudit(sqlite3* db, const AuditQuery& query, std::vector<AuditRecord>* records) {
+  std::string sql =
+      "SELECT number, time_ms, caller, role, method, request, reason, code, message FROM audit"
+      " WHERE number < ? AND time_ms >= ?";
+  if (!query.caller.empty()) sql += " AND caller = ?";
+  if (!query.method.empty()) sql += " AND substr(method, -length(?) - 1) = '/' || ?";
+  Statement rows(db, (sql + " ORDER BY number DESC LIMIT ?").c_str());
+  rows.Bind(query.before == 0 ? std::numeric_limits<int64_t>::max()
+                              : static_cast<int64_t>(query.before));
+  rows.Bind(query.since_ms);
+  if (!query.caller.empty()) rows.Bind(query.caller);
+  if (!query.method.empty()) rows.Bind(query.method).Bind(query.method);
+  rows.Bind(query.limit == 0 ? int64_t{-1} : static_cast<int64_t>(query.limit));
+  while (rows.Step()) {
+    AuditRecord& record = records->emplace_back();
+    record.number = static_cast<uint64_t>(rows.Number(0));
+    record.time_ms = rows.Number(1);
+    record.caller = rows.Text(2);
+    record.role = rows.Text(3);
+    record.method = rows.Text(4);
+    record.request = rows.Text(5);
+    record.reason = rows.Text(6);
+    record.code = rows.Text(7);
+    record.message = rows.Text(8);
+  }
+  std::reverse(records->begin(), records->end());
+  return rows.error();
+}
+
+int DeleteAudit(sqlite3* db, size_t keep, int64_t since_ms) {
+  Statement remove(db,
+                   "DELETE FROM audit WHERE time_ms < ? OR number <="
+                   " (SELECT max(number) FROM audit) - ?");
+  return remove.Bind(since_ms).Bind(static_cast<int64_t>(keep)).Run();
+}
+
+}  // namespace fabricd::store

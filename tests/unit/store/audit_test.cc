@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The audit log of every Store.
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/memory_store.h"
+#include "store/sqlite_store.h"
+#include "tests/unit/store/temp_dir.h"
+
+namespace fabricd::store {
+namespace {
+
+using testing::ElementsAre;
+
+class AuditTest : public testing::TestWithParam<bool> {
+ protected:
+  AuditTest() {
+    if (!GetParam()) {
+      store_ = std::make_unique<MemoryStore>();
+      return;
+    }
+    auto opened = OpenSqliteStore(dir_.path());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    if (opened.ok()) store_ = *std::move(opened);
+  }
+  static AuditRecord Record(const std::string& caller, const std::string& method, int64_t time) {
+    return {0,    time,      caller, "operator",     "fabric.v1.AdminService/" + method,
+            "{}", "because", "OK",   "it's \"fine\""};
+  }
+  std::vector<uint64_t> Numbers(const AuditQuery& query) {
+    std::vector<uint64_t> numbers;
+    const auto records = store_->ListAudit(query);
+    EXPECT_TRUE(records.ok()) << records.status();
+    for (const AuditRecord& record : *records) numbers.push_back(record.number);
+    return numbers;
+  }
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_P(AuditTest, KeepsAndFinds) {
+  AuditRecord first = Record("user:a", "StartSweep", 10);
+  ASSERT_TRUE(store_->AppendAudit({first, Record("user:b", "Sweep", 20)}).ok());
+  ASSERT_TRUE(store_->AppendAudit({Record("user:a", "ReloadConfig", 30)}).ok());
+  first.number = 1;
+  EXPECT_EQ(store_->ListAudit({})->front(), first);
+  EXPECT_THAT(Numbers({}), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Numbers({.before = 3}), ElementsAre(1, 2));
+  EXPECT_THAT(Numbers({.since_ms = 20}), ElementsAre(2, 3));
+  EXPECT_THAT(Numbers({.caller = "user:a"}), ElementsAre(1, 3));
+  EXPECT_THAT(Numbers({.method = "Sweep"}), ElementsAre(2));
+  EXPECT_THAT(Numbers({.limit = 2}), ElementsAre(2, 3));
+}
+
+TEST_P(AuditTest, ForgetsTheOldest) {
+  for (int i = 1; i <= 5; ++i) ASSERT_TRUE(store_->AppendAudit({Record("a", "b", i)}).ok());
+  ASSERT_TRUE(store_->TrimAudit(3, 0).ok());
+  EXPECT_THAT(Numbers({}), ElementsAre(3, 4, 5));
+  ASSERT_TRUE(store_->TrimAudit(3, 100).ok());
+  EXPECT_THAT(Numbers({}), ElementsAre());
+  ASSERT_TRUE(store_->AppendAudit({Record("a", "b", 6)}).ok());
+  EXPECT_THAT(Numbers({}), ElementsAre(6));  // No number is given twice.
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, AuditTest, testing::Bool(),
+                         [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
+
+}  // namespace
+}  // namespace fabricd::store
