@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Running fabricd as an operator does: importing OpenSM's configuration, reloading, certificates,
+metrics and pages.
+
+usage: operations_test.py BIN_DIR [TEST...]
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import ibsim  # noqa: E402
+
+SMALL = "sim:superpod:sus=1,hosts=2,rails=2"
+
+
+def program(name):
+    return os.path.join(ibsim.Fabricd.bin, name)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Import(ibsim.Case):
+    def imported(self, path):
+        """The YAML, which fabricd takes, and the report."""
+        done = subprocess.run([program("fabricd"), "--import-opensm", path], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.run_program([program("fabricd"), "--config", self.write("made.yaml", done.stdout),
+                          "--check-config"])
+        return done.stdout, done.stderr
+
+    def test_what_opensm_writes_itself(self):
+        conf = self.path("opensm.conf")
+        subprocess.run(["opensm", "-c", conf], check=True, stdout=subprocess.DEVNULL)
+        yaml, report = self.imported(conf)
+        self.assertIn("light_interval: 10s", yaml)
+        self.assertNotIn("not understood", report)
+        self.assertNotIn(" dropped", report)
+        self.assertGreater(len(report.splitlines()), 150)
+
+    def test_a_directory_with_side_files(self):
+        samples = glob.glob(os.path.join(ibsim.TOPOLOGIES, "*.partitions.conf"))
+        if not samples:
+            self.skipTest("%s has no samples" % ibsim.TOPOLOGIES)
+        for sample in samples:
+            shutil.copy(sample, self.path("partitions.conf"))
+            self.write("opensm.conf", "sm_priority 9\nm_key 0x123456789abcdef0\nfrobnicate 1\n")
+            yaml, report = self.imported(self.folder)
+            self.assertIn('file: "%s"' % self.path("partitions.conf"), yaml)
+            self.assertIn("priority: 9", yaml)
+            self.assertIn("opensm.conf:3: frobnicate 1: not understood", report)
+            self.assertNotIn("123456789abcdef0", report)
+
+    def test_nothing_to_import(self):
+        output = self.run_program([program("fabricd"), "--import-opensm", self.folder], code=1)
+        self.assertIn("no configuration of OpenSM", output)
+
+
+class Reload(ibsim.Case):
+    def setUp(self):
+        super().setUp()
+        self.fabricd = ibsim.Fabricd(self, "sm: {priority: 1}\nrouting: {settle_after: 5s}\n")
+        self.fabricd.start(fabric=SMALL)
+        self.fabricd.wait_for("subnet_up")
+
+    def reload(self, text, says):
+        lines = len(self.fabricd.log.lines)
+        self.write("fabricd.yaml", text)
+        self.fabricd.process.send_signal(signal.SIGHUP)
+        self.fabricd.log.wait_for(says, since=lines)
+        return "\n".join(self.fabricd.log.lines[lines:])
+
+    def events(self, kind):
+        return [event for event in self.fabricd.ask("events", "--since", "10m")["events"]
+                if event["type"] == kind]
+
+    def test_each_key_takes_effect_when_it_can(self):
+        said = self.reload("sm: {priority: 7, m_key: \"0x1234567812345678\"}\n"
+                           "log: {level: debug}\n", "the configuration was read again.*SIGHUP")
+        self.assertIn("sm.priority: 1 -> 7 (resweep)", said)
+        self.assertIn("log.level: info -> debug (live)", said)
+        self.assertIn("routing.settle_after: 5s -> 10s (resweep)", said)
+        self.assertRegex(said, r"sm\.m_key: 0x0+ -> \*\*\* \(restart\)")
+        self.assertNotIn("1234567812345678", self.fabricd.log.text())
+        self.fabricd.wait_for("priority=7")
+        event = self.events("ConfigReloaded")[-1]
+        self.assertIn("these wait for a restart: sm.m_key", event["message"])
+
+    def test_a_faulty_file_changes_nothing(self):
+        said = self.reload("sm: {priority: 70}\n", "reload refused")
+        self.assertIn("sm.priority: expected 0-15, got 70", said)
+        self.assertEqual(self.fabricd.ask("get", "sm")["priority"], 1)
+        self.assertIn("expected 0-15", self.events("ConfigRefused")[-1]["message"])
+        self.reload("sm: {priority: 2}\n", "the configuration was read again.*SIGHUP")
+        self.fabricd.wait_for("priority=2")
+
+
+class Certificates(ibsim.Case):
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], check=True, cwd=self.folder,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def sign(self, name, alternative):
+        self.write(name + ".ext", "subjectAltName=" + alternative)
+        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                     "-subj", "/CN=" + name, "-keyout", name + ".key", "-out", name + ".csr")
+        self.openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                     "-CAcreateserial", "-extfile", name + ".ext", "-out", name + ".pem")
+
+    def setUp(self):
+        super().setUp()
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                     "-nodes", "-subj", "/CN=signer", "-keyout", "ca.key", "-out", "ca.pem")
+        self.sign("server", "DNS:localhost")
+        self.sign("monitor", "DNS:monitor.example")
+        self.sign("stranger", "DNS:stranger.example")
+        self.port = free_port()
+        self.fabricd = ibsim.Fabricd(self, """\
+security:
+  tls_cert: %s
+  tls_key: %s
+  tls_ca: %s
+  viewers: ["dns:monitor.example"]
+""" % tuple(self.path(name) for name in ("server.pem", "server.key", "ca.pem")))
+        command = self.fabricd.command("--listen", "localhost:%d" % self.port, fabric=SMALL)
+        self.fabricd.process = self.start(command)
+        self.fabricd.log = ibsim.Lines(self.fabricd.process)
+        self.fabricd.wait_for("subnet_up")
+
+    def over_tcp(self, name, *arguments, code=0):
+        return self.run_program([program("fabricctl"), "--server", "localhost:%d" % self.port,
+                                 "--timeout", "20s", "--tls-ca", self.path("ca.pem"),
+                                 "--tls-cert", self.path(name + ".pem"),
+                                 "--tls-key", self.path(name + ".key"), *arguments], code=code)
+
+    def test_roles_are_kept_over_tcp(self):
+        self.assertIn("MASTER", self.over_tcp("monitor", "get", "sm"))
+        refused = self.over_tcp("monitor", "sweep", code=5)
+        self.assertIn("needs the role operator; dns:monitor.example has the role viewer", refused)
+        self.assertIn("has no role", self.over_tcp("stranger", "get", "sm", code=5))
+        # A role that is given by a reload is had at once.
+        self.write("fabricd.yaml", open(self.fabricd.config, encoding="utf-8").read() +
+                   '  operators: ["cn:stranger"]\n')
+        self.fabricd.process.send_signal(signal.SIGHUP)
+        self.fabricd.log.wait_for("the configuration was read again.*SIGHUP")
+        self.over_tcp("stranger", "sweep", "--wait")
+        self.assertRegex(self.fabricd.log.text(), r"audit: dns:monitor.example \(viewer\) "
+                         r"fabric.v1.AdminService/StartSweep PERMISSION_DENIED")
+        self.assertRegex(self.fabricd.log.text(), r"audit: dns:stranger.example \(operator\) "
+                         r"fabric.v1.AdminService/StartSweep OK")
+
+
+class Rules(ibsim.Case):
+    def test_prometheus_takes_the_rules(self):
+        if not shutil.which("promtool"):
+            self.skipTest("promtool is not installed")
+        folder = os.path.join(ibsim.ROOT, "contrib", "prometheus")
+        rules = os.path.join(folder, "fabricd.rules.yml")
+        self.run_program(["promtool", "check", "rules", rules])
+        self.run_program(["promtool", "test", "rules",
+                          os.path.join(folder, "fabricd.rules.test.yml")])
+        # What rules and panels ask for is served, or only where there is something to count.
+        with open(os.path.join(ibsim.ROOT, "docs", "METRICS.md"), encoding="utf-8") as file:
+            known = set(re.findall(r"`((?:fabricd|infiniband)_[a-z_]+)", file.read()))
+        for path in (rules, os.path.join(ibsim.ROOT, "contrib", "grafana", "fabricd.json")):
+            with open(path, encoding="utf-8") as file:
+                for name in re.findall(r"\b(?:fabricd|infiniband)_[a-z_]+", file.read()):
+                    self.assertIn(re.sub("_bucket$", "", name), known, path)
+
+
+class Pages(ibsim.Case):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.fabricd = ibsim.Fabricd(self, "sm: {m_key: \"0x1234567812345678\"}\n"
+                                     "http_listen: 127.0.0.1:%d\n" % self.port)
+        self.fabricd.start(fabric="sim:superpod:sus=2,hosts=4,rails=4")
+        self.fabricd.wait_for("subnet_up")
+
+    def get(self, path, code=200, method="GET"):
+        request = urllib.request.Request("http://127.0.0.1:%d%s" % (self.port, path),
+                                         method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=ibsim.PATIENCE) as answer:
+                got, text = answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            got, text = error.code, error.read().decode()
+        self.assertEqual(got, code, path)
+        return text
+
+    def series(self):
+        values = {}
+        for line in self.get("/metrics").splitlines():
+            if not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                values[name] = float(value)
+        return values
+
+    def test_metrics_are_the_fabrics(self):
+        text = self.get("/metrics")
+        self.assertNotIn("1234567812345678", text)
+        if shutil.which("promtool"):
+            subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=True)
+        with open(os.path.join(ibsim.ROOT, "docs", "METRICS.md"), encoding="utf-8") as file:
+            known = set(re.findall(r"`((?:fabricd|infiniband)_[a-z_]+)", file.read()))
+        self.assertEqual(set(re.findall("^# TYPE ([a-z_]+)", text, re.M)) - known, set())
+        values = self.series()
+        self.assertEqual(values['fabricd_sm_state{state="MASTER"}'], 1)
+        self.assertEqual(values["fabricd_hosts"], 8)
+        self.assertEqual(values["fabricd_subnet_up"], 1)
+        links = [name for name in values if name.startswith("fabricd_links{")]
+        self.assertEqual(sum(values[name] for name in links),
+                         len(self.fabricd.ask("get", "links")["links"]))
+        uplinks = [name for name in values if "switch_uplink_info" in name and
+                   'switch="su1-rail0-leaf"' in name and 'uplink="node0001 mlx5_0"' in name]
+        self.assertEqual(len(uplinks), 1)
+        guid, port = re.search('guid="(0x[0-9a-f]{16})",port="([0-9]+)"', uplinks[0]).groups()
+        state = 'infiniband_switch_port_state_id{guid="%s",port="%s"}' % (guid, port)
+        self.assertEqual(values[state], 4)
+        # Counters are not read yet: nothing stands for them.
+        self.assertNotIn("_total{guid", text)
+        self.fabricd.ctl("sim", "unlink", "su1-rail0-leaf/" + port)
+        self.fabricd.log.wait_for("node0001 mlx5_0")
+        while self.series()[state] != 1:
+            pass
+
+    def test_health_and_what_is_refused(self):
+        self.assertEqual(self.get("/healthz"), "ok: MASTER, subnet up\n")
+        self.get("/nothing", code=404)
+        self.get("/ui", code=405, method="POST")
+        self.get("/ui/ports.json?host=nobody", code=404)
+        self.get("/ui/fabric.json?have=" + "9" * 9000, code=414)
+
+    def test_the_pages_data(self):
+        fabric = json.loads(self.get("/ui/fabric.json"))
+        names = {node[0]: node for node in fabric["nodes"]}
+        self.assertEqual(len([n for n in fabric["nodes"] if n[1] == 0]), 8)
+        self.assertEqual(names["su2-rail3-leaf"][1:4], [1, 1, 3])  # Tier, unit, rail.
+        self.assertTrue(all(link[4] == 4 for link in fabric["links"]))
+        self.assertGreater(fabric["most"], 0)
+        same = json.loads(self.get("/ui/fabric.json?have=%d" % fabric["generation"]))
+        self.assertEqual(list(same), ["generation"])
+        ports = json.loads(self.get("/ui/ports.json?host=node0003"))["ports"]
+        self.assertEqual([p["peer"] for p in ports],
+                         ["su1-rail%d-leaf" % rail for rail in range(4)])
+        events = json.loads(self.get("/ui/events.json"))
+        self.assertIn("SubnetUp", [event[3] for event in events["events"]])
+        self.fabricd.ctl("cordon", "node0003", "--reason", "<script>alert(1)</script>")
+        later = events
+        while not [e for e in later["events"] if e[3] == "HoldCreated"]:
+            later = json.loads(self.get("/ui/events.json?after=" + events["version"]))
+        self.assertFalse(later["anew"])
+
+    def test_the_page_in_a_browser(self):
+        chromium = shutil.which("chromium")
+        if not chromium:
+            self.skipTest("chromium is not installed")
+        self.fabricd.ctl("cordon", "node0003", "--reason", "<b>bit</b> errors")
+        page = self.run_program([
+            chromium, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,900",
+            "--user-data-dir=" + self.path("profile"), "--virtual-time-budget=8000", "--dump-dom",
+            "http://127.0.0.1:%d/ui#by=load&at=node0003" % self.port])
+        self.assertIn("MASTER · subnet up", page)
+        self.assertIn("<b>8</b> hosts", page)
+        self.assertRegex(page, "su1-rail3-leaf/[0-9]+</a>")  # The selected host's last port.
+        self.assertIn("HoldCreated", page)
+        self.assertIn("&lt;b&gt;bit&lt;/b&gt; errors", page)
+
+
+if __name__ == "__main__":
+    ibsim.main(["opensm", "openssl"])
