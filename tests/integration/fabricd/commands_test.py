@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fabricctl against a running fabricd on its embedded fabric: what goes on for as long as one looks,
-what would be, and completion in the shells that are installed.
+what would be, completion in the shells that are installed, and the daemon's configuration.
 
 usage: commands_test.py BIN_DIR [TEST...]
 """
@@ -124,6 +124,54 @@ class Commands(ibsim.Case):
         self.assertTrue(re.search("spine", used))
         told = self.fabricd.ctl("describe", "switch", "spine2", "--if-isolated")
         self.assertIn("isolate of switch/spine2, dry run", told)
+
+
+class Configuration(ibsim.Case):
+    def setUp(self):
+        super().setUp()
+        self.fabricd = ibsim.Fabricd(self, config="sm: {priority: 3}\n")
+        self.fabricd.start(fabric="sim:superpod:sus=1,hosts=4,rails=2")
+        self.fabricd.wait_for("subnet_up")
+
+    def check(self, text):
+        """fabricd takes it."""
+        self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"), "--check-config",
+                          "--config", self.write("taken.yaml", text)])
+
+    def test_shows_what_is_in_force(self):
+        shown = self.fabricd.ctl("config", "view")
+        self.check(shown)
+        self.assertRegex(shown, r"priority: 3")
+        self.assertRegex(self.fabricd.ctl("config", "view", "-o", "table"), r"(?m)^sm\.priority +3 ")
+
+    def test_judges_compares_and_reloads(self):
+        good = self.write("good.yaml", "sm: {priority: 7}\n")
+        bad = self.write("bad.yaml", "sm:\n  priority: 77\n  flowers: red\n")
+        self.fabricd.ctl("config", "validate", good)
+        told = self.fabricd.ctl("config", "validate", bad, code=2)
+        self.assertIn("line 2: sm.priority", told)
+        self.assertIn("flowers", told)
+        self.assertRegex(self.fabricd.ctl("config", "diff", good, code=1), r"sm\.priority +3 +7")
+        self.assertIn("unchanged", self.fabricd.ctl("config", "reload"))
+        self.write("fabricd.yaml", "sm: {priority: 7}\n")
+        self.assertRegex(self.fabricd.ctl("config", "reload", "--dry-run=server"),
+                         r"sm\.priority +3 +7")
+        self.fabricd.ctl("config", "reload", "--reason", "hand over")
+        self.write("fabricd.yaml", "sm: {priority: 77}\n")
+        self.fabricd.ctl("config", "reload", code=2)
+        audit = self.fabricd.ctl("audit", "--method", "ReloadConfig")
+        self.assertIn("hand over", audit)
+        self.assertIn("INVALID_ARGUMENT", audit)
+        self.assertRegex(self.fabricd.ctl("auth", "whoami"), r"(?m)^user:\w+ +admin")
+
+    @unittest.skipUnless(shutil.which("opensm"), "no opensm")
+    def test_imports_opensm(self):
+        conf = self.path("opensm.conf")
+        self.run_program(["opensm", "-c", conf], code=None)
+        told = self.fabricd.ctl("config", "import-opensm", conf, "-o", "table")
+        self.assertRegex(told, r"(?m)^opensm\.conf +\d+ +sm_priority +0 +taken|translated|implied")
+        imported = json.loads(self.fabricd.ctl("config", "import-opensm", conf, "-o", "json"))
+        self.check(imported["yaml"])
 
 
 if __name__ == "__main__":
