@@ -15,7 +15,6 @@
 
 #include "daemon/app.h"
 #include "mad/wire/sa_header.h"
-#include "mad/wire/smp.h"
 #include "sim/sim_transport.h"
 #include "tests/sim/running_app.h"
 
@@ -69,27 +68,6 @@ class SaClient {
     Send(method, record, mask, ++transaction_);
     return Receive();
   }
-  // What a device says itself, past the SM. By the LID of an end port.
-  template <typename Attribute>
-  Attribute Read(Lid of, uint32_t modifier) {
-    wire::Smp smp;
-    smp.attribute = Attribute::kAttribute;
-    smp.modifier = modifier;
-    smp.tid = wire::TransactionId(++transaction_);
-    mad::OutgoingMad out;
-    out.agent = mad::Agent::kSmpLid;
-    out.to.lid = of;
-    out.timeout = kPatience;
-    out.payload.resize(wire::kMadBytes);
-    smp.Encode(std::span<uint8_t, wire::kMadBytes>(out.payload.data(), wire::kMadBytes));
-    const absl::Status sent = transport_->Send(out);
-    EXPECT_TRUE(sent.ok()) << sent;
-    const mad::IncomingMad answer = Receive();
-    const auto read = wire::Smp::Decode(
-        std::span<const uint8_t>(answer.payload).template first<wire::kMadBytes>());
-    EXPECT_TRUE(read && answer.kind == mad::IncomingMad::Kind::kReceived);
-    return read ? Attribute::Decode(read->data) : Attribute();
-  }
   void Answer(const mad::IncomingMad& report) {
     mad::OutgoingMad out{report.agent, report.from, {}, report.payload};
     out.to.qkey = 0x80010000;
@@ -101,7 +79,7 @@ class SaClient {
  private:
   void Take(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
     auto* mad = std::get_if<mad::IncomingMad>(&what);
-    if (mad == nullptr || mad->agent == mad::Agent::kSmpDirected) return;
+    if (mad == nullptr || mad->agent != mad::Agent::kSubnAdm) return;
     std::lock_guard lock(mutex_);
     arrived_.push_back(std::move(*mad));
     came_.notify_all();

@@ -60,55 +60,18 @@ TEST_F(SaServiceTest, EveryRequestOfAStormIsAnswered) {
   other.Stop();
 }
 
-// A hypervisor asks for the GUIDs of its virtual functions: the device has them, clients find it by
-// them, and so it is on devices that have lost everything after the daemon was started anew.
-TEST_F(SaServiceTest, AliasGuidsReachTheDeviceAndOutliveTheDaemon) {
-  const std::string topology = "superpod:sus=1,hosts=4,rails=2,radix=8";
-  Guid made;
-  for (const bool again : {false, true}) {
-    Run(topology);
-    SaClient host(*app, "node0002 mlx5_0");
-    const auto& ends = app->sa().view->ends();
-    const uint32_t number = ends.FindGuid(host.gid().guid());
-    ASSERT_NE(number, sa::EndPorts::kNone);
-    wire::GuidInfoRecord record{Lid(ends[number].base_lid), 0, {}};
-    if (!again) {
-      record.info.guids[1] = Guid(0xA1);
-      const auto answer = host.Ask(wire::Method::kSet, record, 0b11 | 1u << 5 | 1u << 6);
-      ASSERT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
-      made = RecordsOf<wire::GuidInfoRecord>(answer, 1)[0].info.guids[2];
-      EXPECT_TRUE(made);
-      wire::PathRecord path;
-      path.dgid = {host.gid().prefix, made.value()};
-      path.sgid = host.gid();
-      const auto found = host.Ask(wire::Method::kGet, path, 1u << 2 | 1u << 3);
-      EXPECT_EQ(HeaderOf(found).mad.status, wire::kStatusOk);
-    }
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    wire::GuidInfo held;
-    while (held.guids[2] != made && std::chrono::steady_clock::now() < end)
-      held = host.Read<wire::GuidInfo>(record.lid, 0);
-    EXPECT_EQ(held.guids[0], host.gid().guid());
-    EXPECT_EQ(held.guids[1], Guid(0xA1));
-    EXPECT_EQ(held.guids[2], made);
-    host.Stop();
-    End();
-    app.reset();
-  }
-}
-
 TEST_F(SaServiceTest, LaneTablesAreReadWhenTheyAreAskedFor) {
   Run("superpod:sus=1,hosts=4,rails=2,radix=8");
   SaClient client(*app, "node0002 mlx5_0");
-  const sa::EndPort& other = app->sa().view->ends()[0];
+  const auto view = app->view();
+  const PortRef port = view->snapshot->FindPort(client.gid().guid());
+  const NodeIndex leaf = view->snapshot->port(port)->peer.node;
   wire::SlToVlMappingTableRecord map;
-  map.lid = Lid(other.base_lid);
+  map.lid = view->lids->Of({leaf, PortNum(0)}).base;
   const auto answer = client.Ask(wire::Method::kGetTable, map, 1);
   EXPECT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
-  const size_t ports = app->view()->snapshot->node(other.ref.node)->ports.size();
-  const bool is_switch = other.ref.port == PortNum(0);
-  EXPECT_EQ(RecordsOf<wire::SlToVlMappingTableRecord>(answer).size(),
-            is_switch ? ports * ports : 1u);
+  const size_t ports = view->snapshot->node(leaf)->ports.size();
+  EXPECT_EQ(RecordsOf<wire::SlToVlMappingTableRecord>(answer).size(), ports * ports);
   const auto all = client.Ask(wire::Method::kGetTable, wire::VlArbitrationTableRecord{}, 0);
   EXPECT_EQ(HeaderOf(all).mad.status, wire::kStatusOk);
   EXPECT_GT(RecordsOf<wire::VlArbitrationTableRecord>(all).size(), 4 * ports);
