@@ -148,7 +148,7 @@ void Check(test::FuzzBytes input) {
   const NameTable names(*snapshot, by_name);
   snapshot->ForEachNode([&](const fabric::Node& node) {
     FABRICD_CHECK(!fabric::DisplayName(node, &map).empty());
-    FABRICD_CHECK(!names.FindByName(fabric::DisplayName(node, &map)).empty() ||
+    FABRICD_CHECK(!by_name.Find(fabric::DisplayName(node, &map)).empty() ||
                   fabric::DisplayName(node, &map) == fmt::format("{}", node.guid()));
     CheckResolve(*snapshot, names, fabric::PortName(node, PortNum(1), &map));
   });
