@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "cli/command_line.h"
 
@@ -15,8 +16,9 @@ namespace fabricd::cli::testing {
 
 class CommandFixture : public ::testing::Test {
  protected:
-  // What whoever runs the tests has set is not looked at.
+  // What whoever runs the tests has set is not looked at. The daemon's log is no output of ours.
   CommandFixture() {
+    spdlog::set_level(spdlog::level::off);
     for (const char* name : {"FABRICCTL_SERVER", "FABRICCTL_CONTEXT"}) unsetenv(name);
     setenv("FABRICCTL_CONFIG", "/nonexistent/config.yaml", 1);
   }
