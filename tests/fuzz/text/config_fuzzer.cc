@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "config/exclusion.h"
 #include "config/load.h"
+#include "config/principal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using fabricd::config::Fault;
@@ -20,8 +21,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                [](const Fault& a, const Fault& b) { return a.line < b.line; }));
   const int lines = 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   for (const Fault& fault : faults) FABRICD_CHECK(fault.line <= lines + 1, "{}", fault.line);
-  if (const auto exclusion = fabricd::config::ParseExclusion(text))
-    FABRICD_CHECK(exclusion->node);
+  if (const auto exclusion = fabricd::config::ParseExclusion(text)) FABRICD_CHECK(exclusion->node);
+  if (const auto principal = fabricd::config::ParsePrincipal(text))
+    FABRICD_CHECK(fabricd::config::ParsePrincipal(fabricd::config::ToText(*principal)) ==
+                  principal);
   if (config.ok()) {
     FABRICD_CHECK(!config->listen.empty() && !config->routing.chain.empty());
     FABRICD_CHECK(config->smp.window_initial <= config->smp.window);
