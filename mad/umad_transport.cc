@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -155,8 +154,6 @@ absl::Status SendStatus(int error, const OutgoingMad& mad) {
     default: return absl::InternalError(facts);
   }
 }
-
-constexpr int kNiceness = -10;  // Of the threads that receive.
 
 std::optional<LocalPortEvent::Kind> KindOf(ibv_event_type type) {
   switch (type) {
@@ -358,8 +355,6 @@ absl::Status UmadTransport::SetIsSm(bool is_sm) {
 // a short pause lets more arrive: the consumer then wakes once for many MADs, not once for each.
 void UmadTransport::Receive(int handle, size_t expected_bytes) {
   prctl(PR_SET_TIMERSLACK, 1000ul);  // Nanoseconds: the pause is shorter than the default slack.
-  // What comes in is handed on before anything is computed, where the process may say so.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   const int header = static_cast<int>(umad_size());
   std::vector<uint8_t> buffer(umad_size() + expected_bytes);
   std::vector<IncomingMad> burst;
