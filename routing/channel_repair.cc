@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "routing/channel_forest.h"
 #include "routing/channel_order.h"
 #include "routing/node_name.h"
 #include "routing/parallel.h"
@@ -218,10 +219,25 @@ class ChannelRepair {
 
   // Circles of dependencies in the tables as they are cannot be told from those that would be made.
   bool StartOrder() {
-    if (!base_) base_ = OrderOfNow(Tables(), *view_, channels_);
+    if (!base_) {
+      base_ = OrderOfNow(Tables(), *view_, channels_);
+      if (base_ && input_.trees) LeaveRoomForTrees(*input_.trees);
+    }
     circle_ = !base_;
     if (base_) order_.emplace(*base_);
     return !circle_;
+  }
+
+  void LeaveRoomForTrees(const MulticastPlan& trees) {
+    std::vector<uint8_t> closed(graph_.size());
+    for (uint32_t c = 0; c < graph_.size(); ++c) closed[c] = !IsUsable(c);
+    std::vector<uint32_t> kept;
+    for (const auto& tree : trees.trees)
+      for (PortRef port : tree->ports)
+        if (const uint32_t s = links_.number(port.node); s != LinkMap::kNone)
+          if (const uint32_t c = channels_.Of(s, port.port.value()); c != kNone) kept.push_back(c);
+    FoundForest found = FindForest({graph_, *base_, kept, closed});
+    base_ = std::make_unique<const ChannelOrder>(std::move(found.forest).TakeOrder());
   }
 
   bool LeftServed(Destination& to) {
@@ -525,7 +541,11 @@ class ChannelRepair {
 
 absl::StatusOr<std::vector<BlockResult>> MendByChannels(
     const ChannelRepairInput& input, const std::vector<const BlockTask*>& tasks) {
-  return ChannelRepair(input, tasks).Run();
+  auto results = ChannelRepair(input, tasks).Run();
+  if (results.ok() || input.trees == nullptr) return results;
+  ChannelRepairInput without_trees = input;
+  without_trees.trees = nullptr;
+  return ChannelRepair(without_trees, tasks).Run();
 }
 
 }  // namespace fabricd::routing

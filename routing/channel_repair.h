@@ -13,6 +13,10 @@
 // away first without loss (push_stages.h); at last a neighbour from which it still arrives may take
 // another way.
 //
+// Multicast trees are parts of one forest whose turns are dependencies like any others
+// (channel_forest.h). As long as it leaves every LID a way, new entries agree with such a forest
+// too: else repair after repair may fill what room there is, until no tree reaches some switch.
+//
 // Sequential but for the collection of the dependencies, which looks at every entry once; about
 // switches + links for each LID that has a broken entry.
 #pragma once
@@ -23,6 +27,7 @@
 
 #include "routing/block_repair.h"
 #include "routing/link_map.h"
+#include "routing/multicast_plan.h"
 #include "routing/plan.h"
 #include "routing/push_plan.h"
 
@@ -35,6 +40,8 @@ struct ChannelRepairInput {
   const LinkMap& observed;
   const AppliedTables& applied;  // What packets may go by besides the old plan.
   const RoutingPlan& old_plan;   // Of one lane.
+  // Whose links the forest keeps where it can; null: nobody needs one.
+  const MulticastPlan* trees = nullptr;
   int threads = 0;
 };
 

@@ -17,10 +17,14 @@
 
 namespace fabricd::routing {
 
-// Arcs up lead to the root of their part of the forest; arcs that are not in it are closed. Links
-// of the trees in `before` (may be null) are tried first, so that they stay.
-Orientation FindForest(const MulticastGraph& graph, const fabric::LidTable& lids,
-                       const RoutingPlan& plan, uint8_t lane,
-                       std::span<const MulticastTree* const> before);
+struct MulticastForest {
+  // Arcs up lead to the root of their part of the forest; arcs that are not in it are closed.
+  Orientation orientation;
+  bool joins_all = false;  // Whatever links connect.
+};
+// Links of the trees in `before` are tried first, so that they stay.
+MulticastForest FindForest(const MulticastGraph& graph, const fabric::LidTable& lids,
+                           const RoutingPlan& plan, uint8_t lane,
+                           std::span<const MulticastTree* const> before);
 
 }  // namespace fabricd::routing

@@ -44,7 +44,7 @@ class Orientations {
     for (const fabric::MulticastGroup& group : input_.groups.groups)
       if (const SharedTree tree = Find(input_.before, group.mlid); tree && LaneOf(group) == lane)
         before.push_back(tree.get());
-    return FindForest(graph_, input_.lids, input_.plan, lane, before);
+    return FindForest(graph_, input_.lids, input_.plan, lane, before).orientation;
   }
 
   const TreesInput& input_;

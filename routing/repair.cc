@@ -301,9 +301,9 @@ class Repairer {
       for (size_t i = 0; i < old_.rows.size(); ++i)
         if (old_.rows[i]) held.rows[i] = *old_.rows[i];
     }
-    auto results = MendByChannels(
-        {view_, observed, options_.applied ? *options_.applied : held, old_, options_.threads},
-        tasks_);
+    auto results = MendByChannels({view_, observed, options_.applied ? *options_.applied : held,
+                                   old_, options_.trees, options_.threads},
+                                  tasks_);
     if (!results.ok()) return results.status();
     results_ = *std::move(results);
     return absl::OkStatus();

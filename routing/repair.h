@@ -31,6 +31,7 @@
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "routing/link_map.h"
+#include "routing/multicast_plan.h"
 #include "routing/plan.h"
 #include "routing/plan_diff.h"
 #include "routing/push_plan.h"
@@ -63,6 +64,8 @@ struct RepairOptions {
   // null: they may.
   const AppliedTables* applied = nullptr;
   const fabric::FabricSnapshot* observed = nullptr;
+  // Multicast trees that are there, which such plans leave room for; null: none.
+  const MulticastPlan* trees = nullptr;
 };
 
 struct Repair {

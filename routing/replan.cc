@@ -7,6 +7,8 @@
 #include "routing/common_order.h"
 #include "routing/graph.h"
 #include "routing/link_load.h"
+#include "routing/multicast_channels.h"
+#include "routing/multicast_graph.h"
 #include "routing/parallel.h"
 #include "routing/stale_lids.h"
 
@@ -29,6 +31,7 @@ std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const Us
   options.cut = usable.cut;
   options.applied = input.applied;
   options.observed = &input.snapshot;
+  options.trees = input.trees;
   auto repair = RepairPlan(*input.before, *usable.snapshot, *usable.lids, options);
   return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
 }
@@ -65,6 +68,13 @@ bool IsLoadedFarMore(const ReplanInput& input, const UsableFabric& usable, const
   return false;
 }
 
+// Whether multicast trees that fit the plan can reach every switch.
+bool HasRoomForTrees(const UsableFabric& usable, const RoutingPlan& plan) {
+  if (!plan.order.empty()) return true;
+  const MulticastGraph graph(*usable.snapshot);
+  return FindForest(graph, *usable.lids, plan, 0, {}).joins_all;
+}
+
 // Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
 // another order, unless there is much of it: from there the way back may not be free, and what was
 // there before the fault shall come back when it is mended.
@@ -74,6 +84,7 @@ void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, Rep
   if (push.hitless && KeepsOrder(*input.before, *result.after)) return;
   auto least = LeastChange(input, usable, false);
   if (!least || !least->plan->pending.empty() || !Order(input, *least).hitless) return;
+  if (input.trees && !HasRoomForTrees(usable, *least->plan)) return;
   if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
   result.reached = ReplanGoal::kWhole;

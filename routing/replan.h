@@ -37,6 +37,9 @@ struct ReplanInput {
   // What the switches hold; null: not known, and no push is wanted. kIdealIfHitless wants it.
   const AppliedTables* applied = nullptr;
   bool wants_push = true;  // False: the writes are put in order later, over what is held by then.
+  // Multicast trees that there are, perhaps not all of them; null: none. Least changes leave room
+  // for trees, and one that does not serve every switch with them is not settled for.
+  const MulticastPlan* trees = nullptr;
 };
 
 struct ReplanResult {

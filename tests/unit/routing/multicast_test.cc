@@ -11,6 +11,7 @@
 #include "routing/multicast_rows.h"
 #include "routing/multicast_shape.h"
 #include "routing/multicast_trees.h"
+#include "routing/replan.h"
 #include "run.h"
 
 namespace fabricd::routing {
@@ -180,6 +181,56 @@ TEST(MulticastTrees, ServeAllThroughFaultsJoinsAndLeaves) {
   EXPECT_LE(without_order * 50, members) << without_order << " of " << members;
 }
 
+AppliedTables Held(const RoutingPlan& plan) {
+  AppliedTables held;
+  for (const auto& row : plan.rows) held.rows.push_back(row ? *row : Row());
+  return held;
+}
+
+// A torus, whose plans have no order, through one fault after another, and a group of all hosts.
+// Members that no tree reaches: by the plans of least change, and by those that are settled for.
+struct Refused {
+  size_t least = 0, settled = 0;
+};
+void LiveOn(uint64_t seed, bool leaves_room, Refused& refused) {
+  FaultyFabric fabric(MakeTorus({3, 3, 3}, 1).Build(), seed);
+  const MulticastGroups groups{{Group(0, HostPorts(*fabric.now().snapshot))}};
+  const fabric::Intent intent;
+  RoutingOptions options;
+  options.chain = {"layered"};
+  std::shared_ptr<const RouteState> state;
+  MulticastPlan trees;
+  const auto replan = [&](ReplanGoal goal) {
+    const AppliedTables held = state ? Held(*state->plan) : AppliedTables();
+    ReplanInput input{*fabric.now().snapshot, fabric.now().lids, intent, options, state, goal};
+    input.wants_push = false;
+    input.applied = &held;
+    input.trees = leaves_room ? &trees : nullptr;
+    state = Replan(input).after;
+    trees = Make(fabric.now(), *state->plan, groups, &trees);
+    return CountUnserved(trees, Unserved::kNoOrder);
+  };
+  ASSERT_EQ(replan(ReplanGoal::kIdeal), 0u);
+  for (int step = 0; step < 12; ++step) {
+    fabric.RandomStep();
+    const size_t now = replan(ReplanGoal::kWhole);
+    refused.least += now;
+    if (now > 0) refused.settled += replan(ReplanGoal::kIdealIfHitless);
+  }
+}
+
+TEST(MulticastTrees, LeastChangesLeaveRoomForThem) {
+  Refused refused, without_room;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    LiveOn(seed, true, refused);
+    LiveOn(seed, false, without_room);
+  }
+  EXPECT_EQ(refused.settled, 0u);
+  EXPECT_GT(without_room.settled, 0u) << "nothing was to be shown";
+  EXPECT_LE(5 * refused.least, without_room.least);
+}
+
 // Entries that only one of two plans has.
 std::set<PortRef> Only(const MulticastTree& of, const MulticastTree& other) {
   std::set<PortRef> only;
@@ -337,7 +388,6 @@ TEST(MulticastTrees, SlowLinksAndSmallTablesAreGoneRound) {
     EXPECT_TRUE(row.PortsOf(Lid(static_cast<uint16_t>(0xC000 + entry))).empty());
 }
 
-// What the judge has to find, one wrong entry at a time.
 // Four switches in a row, a host on each by port 1, the next switch by port 3.
 TEST(MulticastShape, IsShownFromTheMiddle) {
   FabricMaker maker;
@@ -381,6 +431,7 @@ TEST(MulticastShape, IsShownFromTheMiddle) {
                           place(3, 0, 0, ports({2}), ports({0, 1}))));
 }
 
+// What the judge has to find, one wrong entry at a time.
 TEST(MulticastProof, FindsEveryWrongEntry) {
   Tree8 test(4);
   const MulticastPlan good = Make(test.fabric, *test.plan, test.groups);
