@@ -4,17 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "daemon/app.h"
 #include "mad/wire/sa_header.h"
+#include "mad/wire/smp.h"
 #include "sim/sim_transport.h"
 #include "tests/sim/running_app.h"
 
@@ -68,6 +72,44 @@ class SaClient {
     Send(method, record, mask, ++transaction_);
     return Receive();
   }
+  // The same, again and again where it is told to (BUSY).
+  template <typename Record>
+  mad::IncomingMad AskPatiently(wire::Method method, const Record& record, uint64_t mask) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+      mad::IncomingMad answer = Ask(method, record, mask);
+      const bool busy =
+          !answer.payload.empty() &&
+          wire::SaHeader::Decode(std::span<const uint8_t>(answer.payload).first<wire::kMadBytes>())
+                  .mad.status == wire::kStatusBusy;
+      if (!busy || std::chrono::steady_clock::now() > end) return answer;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  // What its own adapter says, past the SM.
+  template <typename Attribute>
+  Attribute ReadOwn(uint32_t modifier) {
+    wire::Smp smp;
+    smp.attribute = Attribute::kAttribute;
+    smp.modifier = modifier;
+    smp.tid = TransactionId(++transaction_);
+    smp.path = wire::DirectedPath{};
+    mad::OutgoingMad out;
+    out.agent = mad::Agent::kSmpDirected;
+    out.timeout = kPatience;
+    out.payload.resize(wire::kMadBytes);
+    smp.Encode(std::span<uint8_t, wire::kMadBytes>(out.payload.data(), wire::kMadBytes));
+    const absl::Status sent = transport_->Send(out);
+    EXPECT_TRUE(sent.ok()) << sent;
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(came_.wait_for(lock, kPatience, [this] { return read_.has_value(); }));
+    if (!read_) return {};
+    const mad::IncomingMad answer = *std::exchange(read_, std::nullopt);
+    const auto read = wire::Smp::Decode(
+        std::span<const uint8_t>(answer.payload).template first<wire::kMadBytes>());
+    EXPECT_TRUE(read && answer.kind == mad::IncomingMad::Kind::kReceived);
+    return read ? Attribute::Decode(read->data) : Attribute();
+  }
   void Answer(const mad::IncomingMad& report) {
     mad::OutgoingMad out{report.agent, report.from, {}, report.payload};
     out.to.qkey = 0x80010000;
@@ -79,9 +121,16 @@ class SaClient {
  private:
   void Take(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
     auto* mad = std::get_if<mad::IncomingMad>(&what);
-    if (mad == nullptr || mad->agent != mad::Agent::kSubnAdm) return;
+    if (mad == nullptr) return;
+    // An SM asks every port whether an SM is there: what is no response is not for us.
+    const bool is_read =
+        mad->agent == mad::Agent::kSmpDirected && (mad->payload[3] & wire::kResponseBit) != 0;
+    if (!is_read && mad->agent != mad::Agent::kSubnAdm) return;
     std::lock_guard lock(mutex_);
-    arrived_.push_back(std::move(*mad));
+    if (is_read)
+      read_ = std::move(*mad);
+    else
+      arrived_.push_back(std::move(*mad));
     came_.notify_all();
   }
 
@@ -91,6 +140,7 @@ class SaClient {
   std::mutex mutex_;
   std::condition_variable came_;
   std::deque<mad::IncomingMad> arrived_;
+  std::optional<mad::IncomingMad> read_;
 };
 
 inline wire::SaHeader HeaderOf(const mad::IncomingMad& mad) {

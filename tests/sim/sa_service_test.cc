@@ -60,6 +60,73 @@ TEST_F(SaServiceTest, EveryRequestOfAStormIsAnswered) {
   other.Stop();
 }
 
+wire::GuidInfoRecord GuidsOf(const App& app, const SaClient& client) {
+  const auto view = app.view();
+  return {view->lids->Of(view->snapshot->FindPort(client.gid().guid())).base, 0, {}};
+}
+// LID, BlockNum and some of the eight entries.
+uint64_t EntriesMask(std::initializer_list<unsigned> entries) {
+  uint64_t mask = 0b11;
+  for (unsigned entry : entries) mask |= uint64_t{1} << (4 + entry);
+  return mask;
+}
+// What the adapter holds when it holds this, or when nobody can be expected to wait any longer.
+wire::GuidInfo AwaitGuids(SaClient& client, const wire::GuidInfo& wanted) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  wire::GuidInfo held;
+  while (!((held = client.ReadOwn<wire::GuidInfo>(0)) == wanted) &&
+         std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return held;
+}
+uint16_t StatusOfPathTo(SaClient& client, Guid guid) {
+  wire::PathRecord path;
+  path.dgid = {client.gid().prefix, guid.value()};
+  path.sgid = client.gid();
+  return HeaderOf(client.AskPatiently(wire::Method::kGet, path, 1u << 2 | 1u << 3)).mad.status;
+}
+
+// A hypervisor asks for the GUIDs of its virtual functions: the device has them, clients find it by
+// them, and so it is on devices that have lost everything when the daemon is started anew.
+TEST_F(SaServiceTest, AliasGuidsReachTheDeviceAndOutliveTheDaemon) {
+  const std::string topology = "superpod:sus=1,hosts=4,rails=2,radix=8";
+  const std::string name = "node0002 mlx5_0";
+  Run(topology);
+  wire::GuidInfo wanted;
+  {
+    SaClient host(*app, name);
+    wanted.guids[0] = host.gid().guid();
+    wanted.guids[1] = Guid(0xA1);
+    EXPECT_EQ(host.ReadOwn<wire::GuidInfo>(0).guids[1], Guid());
+    EXPECT_EQ(StatusOfPathTo(host, wanted.guids[1]), wire::kSaStatusRequestInvalidGid);
+    wire::GuidInfoRecord record = GuidsOf(*app, host);
+    record.info.guids[1] = wanted.guids[1];
+    const auto answer = host.AskPatiently(wire::Method::kSet, record, EntriesMask({1, 2}));
+    ASSERT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
+    wanted.guids[2] = RecordsOf<wire::GuidInfoRecord>(answer, 1)[0].info.guids[2];
+    EXPECT_TRUE(wanted.guids[2]) << "0 asks for one to be made up";
+    EXPECT_EQ(AwaitGuids(host, wanted), wanted);
+    EXPECT_EQ(StatusOfPathTo(host, wanted.guids[1]), wire::kStatusOk);
+    host.Stop();
+  }
+  End();
+  app.reset();
+  Run(topology);
+  SaClient host(*app, name);
+  EXPECT_EQ(AwaitGuids(host, wanted), wanted);
+  EXPECT_EQ(StatusOfPathTo(host, wanted.guids[2]), wire::kStatusOk);
+  wire::GuidInfoRecord record = GuidsOf(*app, host);
+  const auto shown = host.AskPatiently(wire::Method::kGet, record, 0b11);
+  ASSERT_EQ(HeaderOf(shown).mad.status, wire::kStatusOk);
+  EXPECT_EQ(RecordsOf<wire::GuidInfoRecord>(shown, 1)[0].info, wanted);
+  const auto answer = host.AskPatiently(wire::Method::kDelete, record, EntriesMask({1}));
+  EXPECT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
+  const Guid taken_back = std::exchange(wanted.guids[1], Guid());
+  EXPECT_EQ(AwaitGuids(host, wanted), wanted);
+  EXPECT_EQ(StatusOfPathTo(host, taken_back), wire::kSaStatusRequestInvalidGid);
+  host.Stop();
+}
+
 TEST_F(SaServiceTest, LaneTablesAreReadWhenTheyAreAskedFor) {
   Run("superpod:sus=1,hosts=4,rails=2,radix=8");
   SaClient client(*app, "node0002 mlx5_0");
