@@ -78,8 +78,8 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
     CheckWriters(now, host);
   Program& program = programs_[host];
-  const Flying flying{DestinationOf(host, smp->path), smp->path, smp->method, smp->attribute,
-                      smp->modifier};
+  const Flying flying{
+      DestinationOf(host, smp->path), smp->path, smp->method, smp->attribute, smp->modifier, now};
   NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
@@ -125,7 +125,7 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (asked == program.answers.end()) return;
   if (mad->kind == mad::IncomingMad::Kind::kReceived) {
     const auto [key, data] = asked->second;
-    program.told[key] = data;
+    program.told[key] = {data, delivery.at};
     if (SaysTablesAreLost(key, data))
       absl::erase_if(program.told, [node = key.node](const auto& told) {
         return told.first.node == node &&
@@ -180,14 +180,17 @@ void Watch::OnServed(const Served& served) {
 }
 
 // A Set that left every register as it was, from a program that had been told exactly what it got
-// back now. (A repeat of a Set whose answer was lost was told something older.)
+// back now when it sent the Set. (A repeat of a Set whose answer was lost was told something older.
+// One whose twin's answer was under way, as when the route changes meanwhile, knew no better.)
 void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
   if (served.changed || !program.judged) return;
   // What odd firmware holds nobody can know; a Set that it never takes must not come in the second
   // sweep.
   if (fabric_.device(key.node)->oddities() != nullptr) return;
   const auto told = program.told.find(key);
-  if (told == program.told.end() || told->second != served.answer.data) return;
+  if (told == program.told.end() || told->second.data != served.answer.data) return;
+  const auto flying = program.flying.find(served.request.transaction_id());
+  if (flying != program.flying.end() && flying->second.sent < told->second.at) return;
   Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing, at {:.6f} s",
                     wire::AttributeName(key.attribute), key.modifier,
                     fabric_.device(key.node)->description(), key.port, Seconds(served.at)));

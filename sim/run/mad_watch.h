@@ -69,6 +69,7 @@ class Watch : public SimObserver {
     wire::Method method = wire::Method::kGet;
     wire::AttributeId attribute = wire::AttributeId::kNone;
     uint32_t modifier = 0;
+    Instant sent = Instant::min();  // This attempt.
     // It does not count: its way no longer leads to the device, or it was repeated another way.
     bool cut_off = false;
     bool IsProbe() const { return attribute == wire::AttributeId::kNodeInfo; }
@@ -80,7 +81,11 @@ class Watch : public SimObserver {
     size_t cut_off = 0;  // Of `flying`.
     // Given and not delivered yet, by TransactionID; then what the program was last told.
     absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
-    absl::flat_hash_map<Key, wire::SmpData> told;
+    struct Told {
+      wire::SmpData data;
+      Instant at;
+    };
+    absl::flat_hash_map<Key, Told> told;
     absl::flat_hash_set<uint64_t> served_sets;  // TransactionIDs: a second copy is the network's.
     Instant last_set = Instant::min();
   };
