@@ -538,6 +538,7 @@ void TransactionEngine::Complete(const Slot& slot, Completion::Outcome outcome,
   completion.cookie = slot.request.cookie;
   completion.outcome = outcome;
   completion.sent = slot.attempts > 0;
+  completion.attempts = slot.attempts;
   completion.method = slot.request.method;
   completion.attribute = slot.request.attribute;
   completion.modifier = slot.request.modifier;

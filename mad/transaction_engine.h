@@ -101,6 +101,7 @@ struct Completion {
   uint64_t cookie = 0;
   Outcome outcome = Outcome::kTimedOut;
   bool sent = false;  // Some attempt left, so that a Set may have done what it was to do.
+  uint32_t attempts = 0;
   wire::Method method = wire::Method::kGet;  // Of the request.
   wire::AttributeId attribute = wire::AttributeId::kNone;
   uint32_t modifier = 0;

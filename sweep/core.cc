@@ -325,6 +325,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   programmer_.reset();
   survey_.reset();
   suspects_.Clear();  // All of it is read now.
+  silent_switches_.clear();
   reroute_.Drop();
   undone_.clear();
   retries_ = 0;
@@ -841,14 +842,16 @@ Duration Core::UntilLightSweep() {
 
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
-                                        CookieBase(Owner::kLight));
+  light_ =
+      std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
+                                   std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
   light_->Start();
 }
 
 void Core::FinishLightSweep(Instant now) {
   const std::unique_ptr<LightSweep> done = std::move(light_);
   mastership_.OnLightSweep(done->remote_sms());
+  silent_switches_ = done->silent();
   for (const auto& [port, cause] : done->changed()) Suspect(port, cause, now);
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.

@@ -178,6 +178,7 @@ class Core {
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<Programmer> programmer_;
   std::unique_ptr<LightSweep> light_;
+  std::vector<NodeIndex> silent_switches_;  // In the last light sweep.
   std::unique_ptr<LaneReader> lane_reader_;
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
   uint8_t lane_run_ = 0;

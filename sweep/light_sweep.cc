@@ -12,17 +12,20 @@
 namespace fabricd::sweep {
 namespace {
 constexpr int kAskShift = 56, kPortShift = 32;
-}
+// Attempts, the last of which was answered: the others were not merely lost.
+constexpr uint32_t kSilence = 3;
+}  // namespace
 
 LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                        const DeviceTable& devices, mad::TransactionEngine& engine,
                        std::vector<RemoteSm> remote_sms, std::vector<Unread> unread,
-                       uint64_t cookie_base)
+                       const std::vector<NodeIndex>& were_silent, uint64_t cookie_base)
     : snapshot_(std::move(snapshot)),
       devices_(devices),
       engine_(engine),
       remote_sms_(std::move(remote_sms)),
       unread_(std::move(unread)),
+      were_silent_(were_silent.begin(), were_silent.end()),
       cookie_base_(cookie_base) {}
 
 void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port) {
@@ -104,7 +107,9 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
   const char* cause = nullptr;
   if (!IsOk(completion)) {
     cause = "a switch does not answer";
+    silent_.push_back(node);
   } else {
+    if (were_silent_.contains(node) || completion.attempts >= kSilence) AskHostsOf(node);
     const auto info = wire::SwitchInfo::Decode(completion.response.data);
     if (info.port_state_change)
       cause = "light sweep";
@@ -112,6 +117,16 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
       cause = "SwitchInfo is not what it was";
   }
   if (cause != nullptr) changed_.push_back({{node, PortNum(0)}, cause});
+}
+
+void LightSweep::AskHostsOf(NodeIndex node) {
+  const fabric::Node& at = *snapshot_->node(node);
+  for (size_t num = 1; num < at.ports.size(); ++num) {
+    const fabric::Port& port = at.ports[num];
+    const fabric::Node* peer = port.peer.IsNone() ? nullptr : snapshot_->node(port.peer.node);
+    if (!port.IsUp() || peer == nullptr || peer->IsSwitch()) continue;
+    changed_.push_back({{node, PortNum(static_cast<uint8_t>(num))}, "its switch was silent"});
+  }
 }
 
 }  // namespace fabricd::sweep
