@@ -54,7 +54,7 @@ Remediation::Remediation(KnownFabric fabric, Effects& effects, policy::StoredHol
       keeper_(fabric, effects, std::move(holds)),
       damping_(fabric.options.policy.damping),
       conditions_(fabric.options.policy.conditions),
-      verdicts_(fabric, keeper_, effects),
+      verdicts_(fabric, gone_, keeper_, effects),
       last_(fabric.snapshot) {}
 
 void Remediation::On(CreateHold command, Instant now) {
@@ -154,6 +154,7 @@ bool Remediation::IsHeld(PortRef port) const {
 void Remediation::OnSnapshot(Instant now) {
   const auto before = std::exchange(last_, fabric_.snapshot);
   if (before == last_) return;
+  gone_.Note(*before, *last_);
   verdicts_.Begin(now);
   // What is found when nothing was known is no news.
   if (before->node_count() > 0)
@@ -171,12 +172,8 @@ void Remediation::OnSnapshot(Instant now) {
 }
 
 std::string Remediation::NameOf(LinkId link) const {
-  const auto name = [&](PortRef port) {
-    const fabric::Node* node = fabric_.snapshot->node(port.node);
-    return node == nullptr ? fmt::format("node index {}/{}", port.node, port.port)
-                           : fabric::PortName(*node, port.port);
-  };
-  return fmt::format("{} ↔ {}", name(link.a), name(link.b));
+  return fmt::format("{} ↔ {}", gone_.NameOf(link.a, *fabric_.snapshot),
+                     gone_.NameOf(link.b, *fabric_.snapshot));
 }
 
 void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, std::string message,
@@ -185,7 +182,7 @@ void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, s
   event.type = type;
   event.severity = severity;
   event.subject = NameOf(link);
-  if (const fabric::Node* node = fabric_.snapshot->node(link.a.node)) event.node = node->guid();
+  event.node = gone_.GuidOf(link.a.node, *fabric_.snapshot);
   event.port = link.a.port;
   event.message = std::move(message);
   event.at = now;

@@ -14,6 +14,7 @@
 #include "mad/wire/notice.h"
 #include "policy/conditions.h"
 #include "policy/damping.h"
+#include "sweep/gone_nodes.h"
 #include "sweep/hold_keeper.h"
 #include "sweep/verdicts.h"
 
@@ -79,6 +80,7 @@ class Remediation {
   HoldKeeper keeper_;
   policy::Damping damping_;
   policy::Conditions conditions_;
+  GoneNodes gone_;
   Verdicts verdicts_;
 
   std::shared_ptr<const fabric::FabricSnapshot> last_;  // As of the last OnSnapshot().

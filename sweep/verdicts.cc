@@ -51,12 +51,7 @@ PortRef HostEndOf(const Verdicts::Fault& fault, const fabric::FabricSnapshot& sn
 }  // namespace
 
 std::string Verdicts::SubjectOf(const Fault& fault) const {
-  const auto name = [&](PortRef port) {
-    const fabric::Node* node = NodeOf(port, *fabric_.snapshot);
-    if (node == nullptr) return fmt::format("node index {}", port.node);
-    return port.port == PortNum(0) ? fabric::DisplayName(*node)
-                                   : fabric::PortName(*node, port.port);
-  };
+  const auto name = [&](PortRef port) { return gone_.NameOf(port, *fabric_.snapshot); };
   return fault.other.IsNone() ? name(fault.port)
                               : fmt::format("{} ↔ {}", name(fault.port), name(fault.other));
 }
@@ -264,8 +259,7 @@ void Verdicts::Tell(const char* type, const Finding& finding, std::string messag
   event.severity = fabric::Severity::kWarning;
   if (event.type == "ConditionCleared") event.severity = fabric::Severity::kInfo;
   event.subject = SubjectOf(finding.fault);
-  if (const fabric::Node* node = NodeOf(finding.fault.port, *fabric_.snapshot))
-    event.node = node->guid();
+  event.node = gone_.GuidOf(finding.fault.port.node, *fabric_.snapshot);
   event.port = finding.fault.port.port;
   event.message = std::move(message);
   event.facts = finding.fault.evidence;
@@ -281,8 +275,7 @@ std::vector<policy::Condition> Verdicts::List() const {
     policy::Condition& shown = list.emplace_back();
     shown.type = finding.fault.type;
     shown.subject = SubjectOf(finding.fault);
-    if (const fabric::Node* node = NodeOf(finding.fault.port, *fabric_.snapshot))
-      shown.node = node->guid();
+    shown.node = gone_.GuidOf(finding.fault.port.node, *fabric_.snapshot);
     shown.port = finding.fault.port.port;
     shown.message = finding.fault.message;
     shown.evidence = finding.fault.evidence;

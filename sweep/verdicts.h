@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sweep/gone_nodes.h"
 #include "sweep/hold_keeper.h"
 
 namespace fabricd::sweep {
@@ -32,8 +33,8 @@ class Verdicts {
   };
 
   // All must outlive this.
-  Verdicts(KnownFabric fabric, HoldKeeper& keeper, Effects& effects)
-      : fabric_(fabric), keeper_(keeper), effects_(effects) {}
+  Verdicts(KnownFabric fabric, const GoneNodes& gone, HoldKeeper& keeper, Effects& effects)
+      : fabric_(fabric), gone_(gone), keeper_(keeper), effects_(effects) {}
 
   // The fabric is known: own holds of a run before wait from now on for a condition that wants them
   // still. Only the first call does anything.
@@ -83,6 +84,7 @@ class Verdicts {
   std::string SubjectOf(const Fault& fault) const;
 
   const KnownFabric fabric_;
+  const GoneNodes& gone_;
   HoldKeeper& keeper_;
   Effects& effects_;
   std::map<Key, Finding> findings_;

@@ -380,6 +380,43 @@ TEST_F(RemediationTest, ASilentNodeIsNoFlap) {
   EXPECT_THAT(Told(), Not(Contains("LinkDown")));
 }
 
+TEST_F(RemediationTest, WhatHasGoneKeepsItsName) {
+  fabric_.builder.SetDescription(fabric_.hosts[3], "node3 mlx5_0");
+  fabric_.builder.SetDescription(fabric_.switches[1], "leaf1");
+  Look();
+  Told();
+  // Its cable is out: the switch's port is down, and nothing leads to the host any more.
+  SetState(fabric_.Host(3), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
+  fabric_.builder.RemoveNode(fabric_.hosts[3]);
+  Look();
+  ASSERT_EQ(effects_.events.size(), 1u);
+  EXPECT_EQ(effects_.events[0].type, "LinkDown");
+  EXPECT_EQ(effects_.events[0].subject, "leaf1/2 ↔ node3 mlx5_0/1");
+  // And what comes of it later.
+  for (int i = 0; i < 4; ++i) {
+    Told();
+    wire::NodeInfo info;
+    info.node_type = wire::NodeType::kChannelAdapter;
+    info.num_ports = 1;
+    info.node_guid = Guid(0x103);
+    info.port_guid = Guid(0x1003);
+    info.local_port = PortNum(1);
+    fabric_.builder.PutNode(info);
+    fabric_.builder.SetDescription(fabric_.hosts[3], "node3 mlx5_0");
+    fabric_.Cable(fabric_.Host(3), {fabric_.switches[1], PortNum(2)});
+    Look();
+    SetState(fabric_.Host(3), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
+    fabric_.builder.RemoveNode(fabric_.hosts[3]);
+    Look();
+  }
+  const auto view = remediation_->View(now_);
+  ASSERT_EQ(view->conditions.size(), 1u);
+  EXPECT_EQ(view->conditions[0].subject, "leaf1/2 ↔ node3 mlx5_0/1");
+  EXPECT_EQ(view->conditions[0].node, Guid(0x11));
+  for (const fabric::FabricEvent& event : effects_.events)
+    EXPECT_THAT(event.subject, Not(HasSubstr("node index"))) << event.type;
+}
+
 TEST_F(RemediationTest, NoisyTrapsMakeACondition) {
   for (int i = 0; i < 60; ++i)
     remediation_->OnTrap(Trap(wire::kTrapLocalLinkIntegrity, 2, 1), now_);
