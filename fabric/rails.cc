@@ -46,14 +46,6 @@ struct Prototype {
   }
 };
 
-// "node0012": "node". Hosts of one family are numbered through.
-std::string FamilyOf(const std::string& name) {
-  std::string family;
-  for (char c : name)
-    if (c < '0' || c > '9') family += c;
-  return family;
-}
-
 class RailFinder {
  public:
   RailFinder(const FabricSnapshot& snapshot, std::vector<WiredHost> hosts)
@@ -421,6 +413,13 @@ Rails RailFinder::Find() {
 
 Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts) {
   return RailFinder(snapshot, FindWiredHosts(snapshot, hosts)).Find();
+}
+
+std::string FamilyOf(const std::string& host) {
+  std::string family;
+  for (const char c : host)
+    if (c < '0' || c > '9') family += c;
+  return family;
 }
 
 uint8_t CommonLeafPort(const FabricSnapshot& snapshot, const RailHost& host) {

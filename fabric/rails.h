@@ -52,6 +52,9 @@ struct Rails {
 // else runs of node GUIDs whose leaves repeat, and the k-th port by GUID is a device.
 Rails FindRails(const FabricSnapshot& snapshot, const HostTable& hosts);
 
+// "node0012": "node". Hosts of one family are numbered through, and mostly built alike.
+std::string FamilyOf(const std::string& host);
+
 // The leaf port that a host has on most of its leaves, the lowest of several; 0: it has none.
 uint8_t CommonLeafPort(const FabricSnapshot& snapshot, const RailHost& host);
 

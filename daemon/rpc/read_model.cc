@@ -228,6 +228,9 @@ std::shared_ptr<const ReadModel> Models::Make(std::shared_ptr<const sweep::Fabri
   model->places = same_places
                       ? current_->places
                       : std::make_shared<const Places>(now, *model->hosts, layout_of(*view));
+  // Rails too are read from where adapters hang.
+  model->missing = same_places ? current_->missing
+                               : std::make_shared<const MissingNics>(view->snapshot, model->hosts);
   if (current_ && current_->view->policy == view->policy)
     model->policy = current_->policy;
   else

@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "daemon/backend.h"
+#include "daemon/rpc/missing_nics.h"
 #include "daemon/rpc/places.h"
 #include "daemon/rpc/policy_index.h"
 
@@ -73,6 +74,7 @@ struct ReadModel {
   std::shared_ptr<const LinkCounts> links;
   std::shared_ptr<const fabric::HostTable> hosts;
   std::shared_ptr<const Places> places;
+  std::shared_ptr<const MissingNics> missing;
   std::shared_ptr<const PolicyIndex> policy;
 
   const fabric::FabricSnapshot& snapshot() const { return *view->snapshot; }

@@ -93,6 +93,16 @@ void AddHoldsByName(const ReadModel& model, pb::HostReadiness* out) {
   }
 }
 
+// A NIC that is not on the fabric any more has no port to judge.
+void AddMissing(const ReadModel& model, pb::HostReadiness* out) {
+  for (const MissingNic& missing : model.missing->Of(out->host())) {
+    pb::NicReadiness* nic = out->add_nics();
+    nic->set_device(Utf8(missing.device));
+    Worsen(pb::READINESS_DEGRADED, missing.reason, nic);
+    Worsen(pb::READINESS_DEGRADED, fmt::format("{} {}", nic->device(), missing.reason), out);
+  }
+}
+
 }  // namespace
 
 void FillReadiness(const ReadModel& model, const std::string& name, pb::HostReadiness* out) {
@@ -115,6 +125,7 @@ void FillReadiness(const ReadModel& model, const std::string& name, pb::HostRead
     for (const std::string& reason : nic->reasons())
       Worsen(nic->readiness(), fmt::format("{}: {}", label, reason), out);
   }
+  AddMissing(model, out);
   AddHoldsByName(model, out);
 }
 

@@ -97,6 +97,30 @@ TEST_F(ReadinessTest, PortsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(Of("node2").reasons(0), HasSubstr("below what both ends support"));
 }
 
+TEST_F(ReadinessTest, ANicThatIsGone) {
+  // Of another host that is wired as node1 there is one NIC only, and of a third, both.
+  const auto wire = [&](Guid guid, const std::string& name, NodeIndex leaf, uint8_t port) {
+    const NodeIndex node = fabric_.maker.Add(wire::NodeType::kChannelAdapter, guid, 1, name);
+    fabric_.maker.Link(leaf, port, node, 1);
+    const auto lid = static_cast<uint16_t>((leaf == fabric_.leaf1 ? 10 : 20) + port);
+    fabric_.Assign(node, 1, lid);
+    for (auto& [row_of, row] : fabric_.rows) row.Set(lid, row_of == leaf ? port : 3);
+    return node;
+  };
+  wire(Guid(0x100400), "node4 mlx5_0", fabric_.leaf1, 2);
+  const NodeIndex pulled = wire(Guid(0x100500), "node4 mlx5_1", fabric_.leaf2, 4);
+  wire(Guid(0x100600), "node5 mlx5_0", fabric_.leaf1, 4);
+  EXPECT_EQ(Of("node4").readiness(), pb::READINESS_READY) << Of("node4").DebugString();
+  EXPECT_THAT(Of("node5").reasons(),
+              ElementsAre("mlx5_1 is not on the fabric: 2 of 3 hosts of its unit have it"));
+  EXPECT_EQ(Of("node5").readiness(), pb::READINESS_DEGRADED);
+  EXPECT_THAT(NicStates(Of("node5")), ElementsAre("mlx5_0 READY", "mlx5_1 DEGRADED"));
+  EXPECT_FALSE(Of("node5").nics(1).has_port());
+  // Two of three lack it now: that is how they are built.
+  fabric_.maker.builder.RemoveNode(pulled);
+  EXPECT_EQ(Of("node5").readiness(), pb::READINESS_READY);
+}
+
 TEST_F(ReadinessTest, NoRoute) {
   fabric_.rows[fabric_.leaf2].Set(6, routing::kNoRoute);
   const auto host = Of("node2");
