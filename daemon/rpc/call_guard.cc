@@ -11,6 +11,7 @@
 
 #include "common/status.h"
 #include "common/utf8.h"
+#include "daemon/rpc/status.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -68,6 +69,8 @@ class CallRecord final : public grpc::experimental::Interceptor {
       caller_ = CallerOf(*info_.server_context());
       under_way_ = guard_.access().Begin(caller_);
     }
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
+      SayIfUnreadable(methods);
     if (rule_ != nullptr &&
         methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
       guard_.access().Count(*rule_, static_cast<int>(methods->GetSendStatus().error_code()));
@@ -81,6 +84,18 @@ class CallRecord final : public grpc::experimental::Interceptor {
   }
 
  private:
+  // gRPC answers a request that is no message of the method's kind as if there were no such method,
+  // without a word; clients would take the daemon for an older one. No handler of ours says that.
+  void SayIfUnreadable(InterceptorBatchMethods* methods) const {
+    const grpc::Status status = methods->GetSendStatus();
+    if (rule_ == nullptr || status.error_code() != grpc::StatusCode::UNIMPLEMENTED ||
+        !status.error_message().empty())
+      return;
+    methods->ModifySendStatus(ToGrpc(MakeError(
+        absl::StatusCode::kInvalidArgument, "UNREADABLE_REQUEST",
+        fmt::format("what was sent to {} cannot be read as its request", rule_->method))));
+  }
+
   bool IsAudited() const { return rule_ != nullptr && rule_->is_mutation; }
 
   void Read(const Message* request) {

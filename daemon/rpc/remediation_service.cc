@@ -20,6 +20,9 @@
 namespace fabricd::rpc {
 namespace {
 
+// An answer is a hundred times as large as a name.
+constexpr int kMaxHosts = 16'384;
+
 using google::protobuf::util::TimeUtil;
 
 // 0: not an id.
@@ -333,6 +336,9 @@ grpc::ServerUnaryReactor* RemediationService::BatchGetReadiness(
     const auto ready = models_.Ready();
     if (!ready.ok()) return ready.status();
     const ReadModel& model = **ready;
+    if (request->hosts_size() > kMaxHosts)
+      return BadField("hosts", fmt::format("names {} hosts, at most {}; none means all",
+                                           request->hosts_size(), kMaxHosts));
     for (const std::string& host : request->hosts())
       FillReadiness(model, host, response->add_hosts());
     if (request->hosts().empty()) {

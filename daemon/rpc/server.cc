@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -41,6 +42,9 @@ void PrepareGrpc() {
     grpc::EnableDefaultHealthCheckService(true);
     // Explicit: the library's static initialiser is dropped by linkers (--as-needed).
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    // It writes a line to standard error for each request that is not UTF-8: a client could fill
+    // the journal. The client is told what is wrong.
+    google::protobuf::SetLogHandler(nullptr);
     return true;
   }();
   (void)done;

@@ -5,6 +5,7 @@
 #include <grpcpp/support/status.h>
 
 #include "common/status.h"
+#include "common/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -12,6 +13,23 @@ namespace fabricd::rpc {
 namespace {
 
 constexpr char kTypePrefix[] = "type.googleapis.com/";
+
+// gRPC's clients take 8 KiB of metadata. The message is in it twice, percent-encoded and with the
+// details in base64; what it tells of a request may be as long as that, and of any bytes.
+constexpr size_t kMostMessage = 1900;     // Bytes once percent-encoded.
+constexpr size_t kMostViolations = 1900;  // Bytes of all together.
+constexpr size_t kMostDescription = 700, kMostName = 300;
+
+std::string Cut(const std::string& text, size_t most) {
+  return text.size() <= most ? Utf8(text) : Utf8(text.substr(0, most)) + "…";
+}
+
+std::string Told(const std::string& message) {
+  size_t end = 0;
+  for (size_t encoded = 0; end < message.size() && encoded < kMostMessage; ++end)
+    encoded += message[end] < ' ' || message[end] > '~' || message[end] == '%' ? 3 : 1;
+  return Cut(message, end);
+}
 
 std::string TypeUrl(const google::protobuf::Message& message) {
   return kTypePrefix + message.GetDescriptor()->full_name();
@@ -26,7 +44,7 @@ void AttachErrorInfo(absl::Status& status, const std::string& reason,
   google::rpc::ErrorInfo info;
   info.set_reason(reason);
   info.set_domain(kErrorDomain);
-  for (const auto& [key, value] : metadata) (*info.mutable_metadata())[key] = value;
+  for (const auto& [key, value] : metadata) (*info.mutable_metadata())[key] = Cut(value, kMostName);
   Attach(status, info);
 }
 
@@ -63,8 +81,11 @@ absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& v
   google::rpc::BadRequest details;
   for (const auto& [field, description] : violations) {
     auto* violation = details.add_field_violations();
-    violation->set_field(field);
-    violation->set_description(description);
+    violation->set_field(Cut(field, kMostName));
+    violation->set_description(Cut(description, kMostDescription));
+    if (details.ByteSizeLong() < kMostViolations) continue;
+    if (details.field_violations_size() > 1) details.mutable_field_violations()->RemoveLast();
+    break;
   }
   Attach(status, details);
   return status;
@@ -76,8 +97,8 @@ absl::Status NoSuch(const std::string& type, const std::string& name, const std:
       MakeError(absl::StatusCode::kNotFound, UpperCase(type) + "_NOT_FOUND", text, {{type, name}});
   google::rpc::ResourceInfo details;
   details.set_resource_type(type);
-  details.set_resource_name(name);
-  details.set_description(text);
+  details.set_resource_name(Cut(name, kMostName));
+  details.set_description(Cut(text, kMostDescription));
   Attach(status, details);
   return status;
 }
@@ -93,8 +114,8 @@ absl::Status GuardRefusal(const std::string& message) {
   google::rpc::PreconditionFailure details;
   auto* violation = details.add_violations();
   violation->set_type("GUARD");
-  violation->set_subject(guard);
-  violation->set_description(message);
+  violation->set_subject(Cut(guard, kMostName));
+  violation->set_description(Cut(message, kMostDescription));
   Attach(status, details);
   return status;
 }
@@ -119,7 +140,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
   const absl::Status full = WithReason(status, absl::StatusCodeToString(status.code()));
   google::rpc::Status details;
   details.set_code(static_cast<int>(full.code()));
-  details.set_message(Message(full));
+  const std::string message = Told(Message(full));
+  details.set_message(message);
   // ErrorInfo first: clients that look at one detail look at that.
   const std::string error_info = TypeUrl(google::rpc::ErrorInfo::default_instance());
   full.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
@@ -129,7 +151,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
     const int last = details.details_size() - 1;
     if (any->type_url() == error_info && last > 0) details.mutable_details()->SwapElements(0, last);
   });
-  return grpc::Status(static_cast<grpc::StatusCode>(full.code()), Message(full),
+  return grpc::Status(static_cast<grpc::StatusCode>(full.code()), message,
                       details.SerializeAsString());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error model of the API: what a handler makes, and the one place that turns it into gRPC.
-// An error is an absl::Status; its details (google.rpc.*) are payloads under their type URLs. Pure.
+// An error is an absl::Status; its details (google.rpc.*) are payloads under their type URLs. Texts
+// may be of any bytes and length: what is not UTF-8 is told as '?', what is too long for gRPC's
+// metadata is cut. Pure.
 #pragma once
 
 #include <chrono>

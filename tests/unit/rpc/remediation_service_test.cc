@@ -360,6 +360,11 @@ TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {
   ASSERT_TRUE(
       running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response).ok());
   EXPECT_EQ(response.hosts_size(), 2);
+  for (int i = 0; i < 17'000; ++i) request.add_hosts("node1");
+  const grpc::Status status =
+      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("at most 16384"));
 }
 
 TEST_F(RemediationServiceTest, ConditionsAndDampedLinks) {

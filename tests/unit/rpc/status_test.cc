@@ -34,5 +34,24 @@ TEST(StatusTest, MetadataIsKept) {
   EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status).metadata().at("generation"), "7");
 }
 
+// Larger ones never reach the client: gRPC gives it RESOURCE_EXHAUSTED instead.
+TEST(StatusTest, WhateverARequestNamesAnErrorFitsIntoMetadata) {
+  const std::string name(300'000, '\xFE');
+  std::string umlauts;
+  while (umlauts.size() < 100'000) umlauts += "\xC3\xA4";
+  const std::vector<std::pair<std::string, std::string>> faults(500, {"text:1", umlauts});
+  for (const absl::Status& error :
+       {NoSuch("node", name), NoSuch("node", umlauts), BadField(umlauts, umlauts),
+        GuardRefusal("guard \"" + umlauts + "\": " + umlauts), absl::AbortedError(name),
+        BadFields(faults, umlauts, "PARTITIONS_FAULTY", {{"faults", umlauts}})}) {
+    const grpc::Status status = ToGrpc(error);
+    ReasonOf(status);
+    size_t encoded = status.error_details().size() * 4 / 3;
+    for (const char c : status.error_message()) encoded += c < ' ' || c > '~' || c == '%' ? 3 : 1;
+    EXPECT_LT(encoded, 8000u);
+  }
+  EXPECT_EQ(ToGrpc(NoSuch("node", "\xFFn\xC3")).error_message(), "no node \"?n?\"");
+}
+
 }  // namespace
 }  // namespace fabricd::rpc::testing
