@@ -134,6 +134,8 @@ class Picture {
         if (drawn_[node.index.value()] < 0) count.Add(node, held_.contains(node.guid()));
         drawn_[node.index.value()] = next_;
       }
+      // What is missing is not up.
+      count.ports += static_cast<int>(model_.missing->Of(host.name).size());
       const auto unit = unit_of.find(host.name);
       Put(host.name, 0, unit == unit_of.end() ? -1 : unit->second, -1, "", count);
     }

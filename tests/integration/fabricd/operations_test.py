@@ -281,6 +281,21 @@ class Pages(ibsim.Case):
         self.assertIn("HoldCreated", page)
         self.assertIn("&lt;b&gt;bit&lt;/b&gt; errors", page)
 
+    def test_a_host_without_one_of_its_nics_is_not_whole(self):
+        self.fabricd.ctl("sim", "unlink", "su1-rail2-leaf/3")
+        hosts, end = {}, time.monotonic() + ibsim.PATIENCE
+        while hosts.get("node0003") != (4, 3):  # Ports, of which up.
+            self.assertLess(time.monotonic(), end, hosts)
+            fabric = json.loads(self.get("/ui/fabric.json"))
+            hosts = {node[0]: (node[5], node[6]) for node in fabric["nodes"] if node[1] == 0}
+        self.assertEqual({hosts[name] for name in hosts if name != "node0003"}, {(4, 4)})
+        events = json.loads(self.get("/ui/events.json"))["events"]
+        self.assertIn("su1-rail2-leaf/3 ↔ node0003 mlx5_2/1",
+                      [event[4] for event in events if event[3] == "LinkDown"])
+        told = self.run_program([program("fabricctl"), "--server", "unix:" + self.fabricd.socket,
+                                 "readiness", "node0003"], code=1)
+        self.assertRegex(told, r"node0003 +DEGRADED +3/4 +mlx5_2 is not on the fabric: 3 of 4 hosts")
+
 
 if __name__ == "__main__":
     ibsim.main(["opensm", "openssl"])
