@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr float kFar = 1e30f;
 constexpr uint32_t kWide = 16;  // Destinations that one pass over the arcs serves.
 constexpr uint32_t kParts = 8;  // Fixed: sums of doubles must not depend on the thread count.
