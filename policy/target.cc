@@ -13,8 +13,6 @@ namespace {
 using fabric::FabricSnapshot;
 using fabric::Node;
 
-constexpr size_t kCandidatesShown = 8;
-
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   const size_t first = text.find_first_not_of(kBlanks);

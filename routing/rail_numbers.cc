@@ -25,8 +25,7 @@ uint32_t SmallestPart(uint32_t whole, uint32_t count) {
 
 RailNumbers::RailNumbers(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
                          const std::vector<Piece>& pieces)
-    : snapshot_(snapshot),
-      rails_(rails),
+    : rails_(rails),
       pieces_(pieces),
       at_(snapshot.node_index_end()),
       ends_on_(snapshot.node_index_end(), 0),

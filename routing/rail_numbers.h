@@ -65,7 +65,6 @@ class RailNumbers {
   void PlaceByPort(const fabric::RailUnit& unit, uint32_t up_links, bool packed);
   void PlaceUnits();
 
-  const fabric::FabricSnapshot& snapshot_;
   const fabric::Rails& rails_;
   const std::vector<Piece>& pieces_;
   std::vector<At> at_;             // [NodeIndex]
