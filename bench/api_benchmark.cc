@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client of the API waits for: the whole daemon on a simulated fabric in this process, asked
 // over its unix socket by one client, first at rest, then while links flap, then while they flap
-// and a thousand clients watch, of which one reads nothing. Beside that, what the flaps cost: from
-// each trap to the plan and to the last table written.
+// and a thousand clients watch, of which one reads nothing, then while they flap and hostile
+// clients send what no honest one would. Beside that, what the flaps cost: from each trap to the
+// plan and to the last table written; and heavy sweeps, at rest and under the hostile clients.
 //
-//   api_benchmark [--topology SPEC] [--seconds N] [--flapping N] [--watchers N]
+//   api_benchmark [--topology SPEC] [--seconds N] [--flapping N] [--watchers N] [--hostile N]
 //
 // SPEC is a generator's (default fat-tree:radix=36,levels=3: 11,664 hosts). Each of the flapping
 // links between switches (default 50) goes down and comes back once a second, all out of step, with
 // damping off. Half of the watchers (default 1,000; 0: none) watch events, half links; they are in
-// a process of their own, which yields to this one. Exit status: 2 on bad usage.
+// a process of their own, which yields to this one, and so are the hostile clients (default 2; 0:
+// none; tests/support/api_storm.h), whose mutations are dry runs here. Exit status: 2 on bad usage,
+// 1 when the daemon answered a hostile client as it should not.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -18,6 +21,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,9 +34,11 @@
 #include "daemon/app.h"
 #include "daemon/logging.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
+#include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
+#include "tests/support/api_storm.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -47,7 +53,9 @@ struct Arguments {
   int seconds = 10;
   size_t flapping = 50;
   size_t watchers = 1000;
-  std::string watched;  // An address: only watch there, until standard input ends.
+  int hostile = 2;
+  // An address: only watch there, or be hostile there, until standard input ends.
+  std::string watched, stormed;
 };
 
 // Of times in milliseconds.
@@ -315,21 +323,58 @@ int Watch(const Arguments& arguments) {
   std::_Exit(0);
 }
 
-// That process, while it lives.
-class Watchers {
+// The process of the hostile clients.
+int BeHostile(const Arguments& arguments) {
+  test::StormOptions options;
+  options.server = arguments.stormed;
+  options.clients = arguments.hostile;
+  options.harmless = true;
+  test::ApiStorm storm(options);
+  std::thread runner([&] { storm.Run(UINT64_MAX); });
+  while (std::getchar() != EOF) continue;
+  storm.Stop();
+  runner.join();
+  fmt::print("{} hostile calls, {} answered as they should not be\n", storm.calls(),
+             storm.findings().size());
+  for (const std::string& finding : storm.findings()) fmt::print("  {}\n", finding);
+  return storm.findings().empty() ? 0 : 1;
+}
+
+// One of these processes, while it lives. It yields to this one.
+class Others {
  public:
-  Watchers(const Subject& subject, const Arguments& arguments)
-      : pipe_(popen(fmt::format("nice -n 10 /proc/{}/exe --watch {} --watchers {}", getpid(),
-                                subject.address(), arguments.watchers)
+  Others(const Subject& subject, const std::string& what)
+      : pipe_(popen(fmt::format("nice -n 10 /proc/{}/exe {}", getpid(),
+                                fmt::format(fmt::runtime(what), subject.address()))
                         .c_str(),
                     "w")) {
-    if (pipe_ == nullptr) Fail("the watchers cannot be started");
+    std::fflush(stdout);
+    if (pipe_ == nullptr) Fail("the other clients cannot be started");
   }
-  ~Watchers() { pclose(pipe_); }
+  ~Others() { End(); }
+  // Whether it was content.
+  bool End() { return pipe_ == nullptr || pclose(std::exchange(pipe_, nullptr)) == 0; }
 
  private:
-  FILE* const pipe_;
+  FILE* pipe_;
 };
+
+// Heavy sweeps of a fabric at rest.
+void PrintSweeps(const Subject& subject, std::chrono::seconds within) {
+  const auto admin = pb::AdminService::NewStub(subject.channel());
+  Times sweeps;
+  const auto end = Clock::now() + within;
+  while (Clock::now() < end) {
+    grpc::ClientContext context;
+    pb::StartSweepRequest request;
+    request.set_heavy(true);
+    request.set_wait(true);
+    pb::StartSweepResponse response;
+    Require(admin->StartSweep(&context, request, &response));
+    sweeps.Add(subject.app().view()->last_sweep.duration_ms);
+  }
+  sweeps.Print("heavy sweep");
+}
 
 void PrintReroutes(const Subject& subject, std::chrono::seconds within) {
   const auto events = pb::EventService::NewStub(subject.channel());
@@ -352,25 +397,45 @@ void PrintReroutes(const Subject& subject, std::chrono::seconds within) {
   written.Print("first trap to last answer");
 }
 
-void Run(const Arguments& arguments) {
+// Whether all went as it should.
+bool Run(const Arguments& arguments) {
   const Subject subject(arguments);
   Client client(subject);
   const std::chrono::seconds time(arguments.seconds);
+  const std::string watch = fmt::format("--watch {{}} --watchers {}", arguments.watchers);
+  const std::string storm = fmt::format("--storm {{}} --hostile {}", arguments.hostile);
+  bool content = true;
   PrintHeader("at rest");
   client.Run(time);
+  PrintSweeps(subject, time);
+  if (arguments.hostile > 0) {
+    Others hostile(subject, storm);
+    PrintHeader(fmt::format("while {} clients are hostile", arguments.hostile));
+    client.Run(time);
+    PrintSweeps(subject, time);
+    content = hostile.End();
+  }
   {
     const Flaps flaps(subject, arguments.flapping);
     std::this_thread::sleep_for(std::chrono::seconds(2));
     PrintHeader(fmt::format("while {} links flap", arguments.flapping));
     client.Run(time);
     PrintReroutes(subject, time);
-    if (arguments.watchers == 0) return;
-    const Watchers watchers(subject, arguments);
+    if (arguments.hostile > 0) {
+      Others hostile(subject, storm);
+      PrintHeader(fmt::format("and {} clients are hostile", arguments.hostile));
+      client.Run(time);
+      PrintReroutes(subject, time);
+      content = hostile.End() && content;
+    }
+    if (arguments.watchers == 0) return content;
+    const Others watchers(subject, watch);
     std::this_thread::sleep_for(std::chrono::seconds(5));  // They read all that there is first.
     PrintHeader(fmt::format("and {} clients watch", arguments.watchers));
     client.Run(time);
     PrintReroutes(subject, time);
   }
+  return content;
 }
 
 bool Parse(int argc, char** argv, Arguments& arguments) {
@@ -384,8 +449,12 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
       arguments.flapping = static_cast<size_t>(std::atoi(argv[i + 1]));
     else if (name == "--watchers")
       arguments.watchers = static_cast<size_t>(std::atoi(argv[i + 1]));
+    else if (name == "--hostile")
+      arguments.hostile = std::atoi(argv[i + 1]);
     else if (name == "--watch")
       arguments.watched = argv[i + 1];
+    else if (name == "--storm")
+      arguments.stormed = argv[i + 1];
     else
       return false;
   }
@@ -400,9 +469,10 @@ int main(int argc, char** argv) {
   if (!fabricd::daemon::Parse(argc, argv, arguments)) {
     fmt::print(stderr,
                "usage: api_benchmark [--topology SPEC] [--seconds N] [--flapping N] "
-               "[--watchers N]\n");
+               "[--watchers N] [--hostile N]\n");
     return 2;
   }
   if (!arguments.watched.empty()) return fabricd::daemon::Watch(arguments);
-  fabricd::daemon::Run(arguments);
+  if (!arguments.stormed.empty()) return fabricd::daemon::BeHostile(arguments);
+  return fabricd::daemon::Run(arguments) ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "config/config.h"
 #include "daemon/app.h"
@@ -20,11 +21,12 @@ inline constexpr auto kPatience = std::chrono::seconds(120);
 
 class RunningApp : public testing::Test {
  protected:
-  void Run(const std::string& topology) {
+  // `listen`: where the API is served, if anywhere.
+  void Run(const std::string& topology, const std::vector<std::string>& listen = {}) {
     config::Config config;
     config.fabric = "sim:" + topology;
     config.state_dir = state_.path();
-    config.listen.clear();
+    config.listen = listen;
     auto made = App::Create(config, {});
     ASSERT_TRUE(made.ok()) << made.status();
     app = *std::move(made);
