@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "daemon/event_log.h"
 #include "daemon/http/json.h"
+#include "daemon/rpc/times.h"
 #include "fabric/names.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
@@ -273,7 +274,7 @@ void PutPorts(const rpc::ReadModel& model, const Node& node, std::string& json) 
 
 std::string EventJson(const daemon::EventLog& log, const store::EventRecord& record) {
   static constexpr const char* kSeverities[] = {"info", "warning", "error"};
-  const auto time = google::protobuf::util::TimeUtil::MillisecondsToTimestamp(record.time_ms);
+  const auto time = rpc::ToTimestamp(record.time_ms);
   return fmt::format("[\"{}\",\"{}\",\"{}\",{},{},{}]", log.VersionOf(record.number),
                      google::protobuf::util::TimeUtil::ToString(time),
                      kSeverities[static_cast<size_t>(record.event.severity)],

@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include <google/protobuf/util/time_util.h>
-
 #include "common/status.h"
 #include "common/utf8.h"
 #include "config/load.h"
@@ -14,6 +12,7 @@
 #include "daemon/config_keeper.h"
 #include "daemon/rpc/admin_service.h"
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/times.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -21,7 +20,6 @@ namespace {
 namespace pb = ::fabric::v1;
 using daemon::ConfigKeeper;
 using google::protobuf::RepeatedPtrField;
-using google::protobuf::util::TimeUtil;
 
 // Of a text that is sent along.
 constexpr size_t kMaxText = 1 << 20;
@@ -86,7 +84,7 @@ pb::ImportVerdict ToProto(config::Verdict verdict) {
 
 void ToProto(const store::AuditRecord& record, pb::AuditRecord* out) {
   out->set_number(record.number);
-  *out->mutable_time() = TimeUtil::MillisecondsToTimestamp(record.time_ms);
+  *out->mutable_time() = ToTimestamp(record.time_ms);
   out->set_caller(Utf8(record.caller));
   out->set_role(record.role);
   out->set_method(record.method);
@@ -201,7 +199,14 @@ grpc::ServerUnaryReactor* AdminService::ListAuditRecords(grpc::CallbackServerCon
   auto* reactor = call->Start(call);
   store::AuditQuery query;
   query.before = request->before();
-  if (request->has_since()) query.since_ms = TimeUtil::TimestampToMilliseconds(request->since());
+  if (request->has_since()) {
+    const auto since = ToMilliseconds("since", request->since());
+    if (!since.ok()) {
+      call->Fail(since.status());
+      return reactor;
+    }
+    query.since_ms = *since;
+  }
   query.caller = request->caller();
   query.method = request->method();
   const size_t limit =

@@ -69,6 +69,8 @@ class CallRecord final : public grpc::experimental::Interceptor {
       caller_ = CallerOf(*info_.server_context());
       under_way_ = guard_.access().Begin(caller_);
     }
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
+      unreadable_ = methods->GetRecvMessage() == nullptr;
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
       SayIfUnreadable(methods);
     if (rule_ != nullptr &&
@@ -85,11 +87,12 @@ class CallRecord final : public grpc::experimental::Interceptor {
 
  private:
   // gRPC answers a request that is no message of the method's kind as if there were no such method,
-  // without a word; clients would take the daemon for an older one. No handler of ours says that.
+  // without a word; clients would take the daemon for an older one. Where a handler throws it says
+  // the same, which is left as it is.
   void SayIfUnreadable(InterceptorBatchMethods* methods) const {
     const grpc::Status status = methods->GetSendStatus();
-    if (rule_ == nullptr || status.error_code() != grpc::StatusCode::UNIMPLEMENTED ||
-        !status.error_message().empty())
+    if (!unreadable_ || rule_ == nullptr ||
+        status.error_code() != grpc::StatusCode::UNIMPLEMENTED || !status.error_message().empty())
       return;
     methods->ModifySendStatus(ToGrpc(MakeError(
         absl::StatusCode::kInvalidArgument, "UNREADABLE_REQUEST",
@@ -122,6 +125,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   Caller caller_;
   std::shared_ptr<void> under_way_;
   bool dry_run_ = false;
+  bool unreadable_ = false;  // Or, of a stream, at its end.
   store::AuditRecord record_;
 };
 

@@ -5,27 +5,23 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <google/protobuf/util/time_util.h>
 
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/event_log.h"
 #include "daemon/rpc/convert.h"
 #include "daemon/rpc/status.h"
+#include "daemon/rpc/times.h"
 #include "policy/target.h"
 
 namespace fabricd::rpc {
 namespace {
 
-using google::protobuf::util::TimeUtil;
-
 uint32_t Count(uint64_t count) {
   return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
 }
 
-google::protobuf::Timestamp Time(policy::WallMs ms) {
-  return TimeUtil::MillisecondsToTimestamp(ms);
-}
+google::protobuf::Timestamp Time(policy::WallMs ms) { return ToTimestamp(ms); }
 
 void ToProto(const ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
   out->set_node_guid(fmt::format("{}", port.node));

@@ -14,6 +14,7 @@
 #include "common/utf8.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/reactors.h"
+#include "daemon/rpc/times.h"
 #include "daemon/rpc/watch_stream.h"
 
 namespace fabricd::rpc {
@@ -51,7 +52,7 @@ void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
   out->set_cause(Utf8(cost.cause));
   out->set_subject(Utf8(record.event.subject));
   out->set_engine(cost.engine);
-  *out->mutable_begun() = TimeUtil::MillisecondsToTimestamp(record.begun_ms);
+  *out->mutable_begun() = ToTimestamp(record.begun_ms);
   out->set_surveyed_ms(Ms(cost.surveyed));
   out->set_planned_ms(Ms(cost.planned));
   out->set_applied_ms(Ms(cost.applied));
@@ -67,7 +68,7 @@ void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
 void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* out) {
   const fabric::FabricEvent& event = record.event;
   out->set_resource_version(log.VersionOf(record.number));
-  *out->mutable_time() = TimeUtil::MillisecondsToTimestamp(record.time_ms);
+  *out->mutable_time() = ToTimestamp(record.time_ms);
   out->set_type(event.type);
   out->set_severity(SeverityOf(event.severity));
   out->set_subject(Utf8(event.subject));
@@ -136,8 +137,9 @@ absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
   query.types.assign(request.types().begin(), request.types().end());
   query.min_severity = SeverityOf(request.min_severity());
   if (request.has_within()) {
-    query.since_ms =
-        TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime() - request.within());
+    const auto within = ToMilliseconds("within", request.within());
+    if (!within.ok()) return within.status();
+    query.since_ms = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) - *within;
   }
   return query;
 }

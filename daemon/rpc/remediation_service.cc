@@ -14,6 +14,7 @@
 #include "daemon/rpc/name_filter.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/readiness.h"
+#include "daemon/rpc/times.h"
 #include "policy/holds.h"
 #include "policy/target.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 // An answer is a hundred times as large as a name.
 constexpr int kMaxHosts = 16'384;
+constexpr int64_t kMostTtl = int64_t{36'525} * 86'400'000;  // Milliseconds.
 
 using google::protobuf::util::TimeUtil;
 
@@ -106,9 +108,11 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
   if (!owner.ok()) return owner.status();
   hold.owner = *std::move(owner);
   if (request.has_ttl()) {
-    const int64_t ttl = TimeUtil::DurationToMilliseconds(request.ttl());
-    if (ttl <= 0) return BadField("ttl", "must be positive");
-    hold.expires = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) + ttl;
+    const auto ttl = ToMilliseconds("ttl", request.ttl());
+    if (!ttl.ok()) return ttl.status();
+    if (*ttl <= 0) return BadField("ttl", "must be positive");
+    if (*ttl > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
+    hold.expires = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) + *ttl;
   }
   auto target = ResolveTarget(model, request.target(), KindOf(request.target_kind()));
   if (!target.ok()) return target.status();

@@ -139,6 +139,11 @@ TEST_F(EventServiceTest, ListsByTypeNodeHostSeverityAndAge) {
   request.mutable_within()->set_seconds(-60);
   ASSERT_TRUE(List(request).ok());
   EXPECT_THAT(Types(), IsEmpty());
+  request.mutable_within()->set_seconds(int64_t{5'000} * 365 * 86'400);
+  ASSERT_TRUE(List(request).ok());
+  EXPECT_EQ(response_.events_size(), 4);
+  request.mutable_within()->set_seconds(INT64_MAX);
+  EXPECT_EQ(List(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   request.Clear();
   request.add_nodes("nowhere");
   const auto status = List(request);

@@ -5,6 +5,7 @@
 
 #include "common/status.h"
 #include "daemon/event_log.h"
+#include "daemon/rpc/times.h"
 #include "tests/unit/rpc/running_server.h"
 
 namespace fabricd::rpc::testing {
@@ -343,6 +344,25 @@ TEST_F(RemediationServiceTest, HoldsShowOnWhatTheyHold) {
   pb::GetPortResponse port;
   ASSERT_TRUE(running_.Call(*running_.topology, &Topology::GetPort, port_request, &port).ok());
   EXPECT_THAT(port.port().held(), ElementsAre(pb::HOLD_KIND_DRAIN));
+}
+
+// Protobuf's own arithmetic throws for what is behind the year 9999.
+TEST_F(RemediationServiceTest, ATimeToLiveThatNobodyLives) {
+  for (const int64_t seconds :
+       {int64_t{4'000'000'000}, int64_t{315'576'000'000}, INT64_MAX, INT64_MIN, int64_t{0}}) {
+    pb::CreateHoldRequest request;
+    request.set_target("node1");
+    request.set_kind(pb::HOLD_KIND_CORDON);
+    request.set_reason("BER");
+    request.mutable_ttl()->set_seconds(seconds);
+    pb::CreateHoldResponse response;
+    const grpc::Status status =
+        running_.Call(*running_.remediation, &Stub::CreateHold, request, &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << seconds;
+    EXPECT_THAT(status.error_message(), HasSubstr("ttl: ")) << seconds;
+  }
+  EXPECT_EQ(ToTimestamp(INT64_MAX).seconds(), 253402300799);
+  EXPECT_EQ(ToTimestamp(1500).nanos(), 500'000'000);
 }
 
 TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {
