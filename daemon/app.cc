@@ -16,6 +16,7 @@
 #include "daemon/side_file.h"
 #include "daemon/version.h"
 #include "daemon/view_news.h"
+#include "daemon/wall_clock.h"
 #include "mad/umad_transport.h"
 #include "routing/consequences.h"
 #include "routing/engine.h"
@@ -55,9 +56,8 @@ SteadyClock::time_point ToSteady(Instant instant) {
 
 // Wall-clock time at Instant zero.
 policy::WallMs WallMsAtZero() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
   const auto steady = SteadyClock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(wall - steady).count();
+  return WallNowMs() - std::chrono::duration_cast<std::chrono::milliseconds>(steady).count();
 }
 
 }  // namespace
@@ -479,9 +479,7 @@ void App::CheckCables(const sweep::ComputePlan& task) {
 
 void App::PersistOn(const sweep::PersistLids& task) {
   std::vector<store::LidRecord> records;
-  const int64_t seen = std::chrono::duration_cast<std::chrono::seconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
+  const int64_t seen = WallNowMs() / 1000;
   records.reserve(task.records.size());
   for (const sweep::LidRecord& record : task.records)
     records.push_back({record.port_guid, record.base, record.lmc, seen});

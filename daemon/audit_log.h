@@ -11,11 +11,12 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
+#include "daemon/record_queue.h"
 #include "store/store.h"
 
 namespace fabricd::daemon {
@@ -27,12 +28,15 @@ class AuditLog {
     std::chrono::hours max_age{365 * 24};
     size_t pending = 4096;
   };
-  // Runs a job on the store thread. False: it will not be run.
-  using Post = std::function<bool(std::function<void()>)>;
 
   // `store` outlives the log, and the store thread's last job.
-  AuditLog(store::Store& store, Post post, Limits limits)
-      : store_(store), post_(std::move(post)), limits_(limits) {}
+  AuditLog(store::Store& store, PostToStore post, Limits limits)
+      : store_(store),
+        post_(post),
+        limits_(limits),
+        queue_(limits.pending, std::move(post),
+               [this](auto records, size_t lost) { Write(std::move(records), lost); }),
+        keeper_("audit log", limits.max_age) {}
 
   // Any thread. The time is filled in.
   void Append(store::AuditRecord record);
@@ -43,21 +47,13 @@ class AuditLog {
   void List(store::AuditQuery query, Listed done);
 
  private:
-  static constexpr size_t kTrimEvery = 1000;
-  void Flush();
+  void Write(std::vector<store::AuditRecord> records, size_t lost);  // On the store thread.
 
   store::Store& store_;
-  const Post post_;
+  const PostToStore post_;
   const Limits limits_;
-
-  // Of the store thread.
-  size_t since_trim_ = kTrimEvery;  // Trim at the first chance.
-  bool failing_ = false;
-
-  std::mutex mutex_;
-  std::vector<store::AuditRecord> pending_;
-  size_t lost_ = 0;
-  bool scheduled_ = false;
+  RecordQueue<store::AuditRecord> queue_;
+  RecordKeeper keeper_;
 };
 
 }  // namespace fabricd::daemon

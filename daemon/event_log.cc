@@ -16,12 +16,6 @@ using std::chrono::milliseconds;
 
 constexpr char kEpochKey[] = "events.epoch";
 
-int64_t WallNowMs() {
-  return std::chrono::duration_cast<milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 store::EventRecord Stamped(fabric::FabricEvent event, Instant now, int64_t wall_ms) {
   const auto wall_of = [&](Instant instant) {
     return wall_ms - std::chrono::duration_cast<milliseconds>(now - instant).count();
@@ -53,7 +47,7 @@ int64_t ToWallMs(Instant instant) {
   return WallNowMs() - std::chrono::duration_cast<milliseconds>(now - instant).count();
 }
 
-absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, Post post,
+absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, PostToStore post,
                                                          Limits limits) {
   std::unique_ptr<EventLog> log(new EventLog(store, std::move(post), limits));
   FABRICD_RETURN_IF_ERROR(log->Load());
@@ -83,62 +77,26 @@ absl::Status EventLog::Load() {
 
 void EventLog::Append(std::vector<fabric::FabricEvent> events, Instant now) {
   const int64_t wall_ms = WallNowMs();
-  {
-    std::lock_guard lock(mutex_);
-    for (fabric::FabricEvent& event : events) {
-      if (pending_.size() < limits_.pending) {
-        pending_.push_back(Stamped(std::move(event), now, wall_ms));
-      } else {
-        ++lost_;
-      }
-    }
-  }
-  Schedule();
+  std::vector<store::EventRecord> records;
+  records.reserve(events.size());
+  for (fabric::FabricEvent& event : events)
+    records.push_back(Stamped(std::move(event), now, wall_ms));
+  queue_.Add(std::move(records));
 }
 
 void EventLog::Beat() {
-  Schedule();
+  queue_.Schedule();
   // Not posted now: the next beat will be.
   (void)post_([this] { Wake(true); });
 }
 
-void EventLog::Schedule() {
-  {
-    std::lock_guard lock(mutex_);
-    if (scheduled_ || pending_.empty()) return;
-    scheduled_ = true;
-  }
-  if (post_([this] { Flush(); })) return;
-  std::lock_guard lock(mutex_);
-  scheduled_ = false;
-}
-
-void EventLog::Flush() {
-  std::vector<store::EventRecord> records;
-  size_t lost = 0;
-  {
-    std::lock_guard lock(mutex_);
-    records.swap(pending_);
-    lost = std::exchange(lost_, 0);
-    scheduled_ = false;
-  }
+void EventLog::Write(std::vector<store::EventRecord> records, size_t lost) {
   if (lost > 0) records.push_back(LostEvents(lost));
   for (store::EventRecord& record : records) record.number = next_++;
-  Keep(records);
+  keeper_.Keep(
+      records.size(), [&] { return store_.AppendEvents(records); },
+      [&](int64_t before) { return store_.TrimEvents(limits_.keep, before); });
   Show(std::move(records));
-}
-
-void EventLog::Keep(const std::vector<store::EventRecord>& records) {
-  absl::Status status = store_.AppendEvents(records);
-  since_trim_ += records.size();
-  if (status.ok() && since_trim_ >= kTrimEvery) {
-    since_trim_ = 0;
-    status = store_.TrimEvents(
-        limits_.keep,
-        WallNowMs() - std::chrono::duration_cast<milliseconds>(limits_.max_age).count());
-  }
-  if (!status.ok() && !failing_) spdlog::error("event history: {}", Message(status));
-  failing_ = !status.ok();
 }
 
 void EventLog::Show(std::vector<store::EventRecord> records) {

@@ -31,6 +31,7 @@
 #include <absl/status/statusor.h>
 
 #include "common/time.h"
+#include "daemon/record_queue.h"
 #include "fabric/event.h"
 #include "store/store.h"
 
@@ -46,8 +47,6 @@ class EventLog {
     size_t watchers = 8;
   };
   using Record = std::shared_ptr<const store::EventRecord>;
-  // Runs a job on the store thread. False: it will not be run.
-  using Post = std::function<bool(std::function<void()>)>;
 
   // Called on the store thread, without locks.
   class Watcher {
@@ -59,7 +58,7 @@ class EventLog {
 
   // Reads the epoch, the last number and the latest events. On the thread that opened the store,
   // before others use it. `store` outlives the log, and the store thread's last job.
-  static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, Post post,
+  static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, PostToStore post,
                                                         Limits limits);
 
   // Any thread. `now` is the present, by which the events' Instants become wall-clock time.
@@ -93,31 +92,30 @@ class EventLog {
 
  private:
   static constexpr uint64_t kGap = 100'000;
-  static constexpr size_t kTrimEvery = 1000;
 
-  EventLog(store::Store& store, Post post, Limits limits)
-      : store_(store), post_(std::move(post)), limits_(limits) {}
+  EventLog(store::Store& store, PostToStore post, Limits limits)
+      : store_(store),
+        post_(post),
+        limits_(limits),
+        queue_(limits.pending, std::move(post),
+               [this](auto records, size_t lost) { Write(std::move(records), lost); }),
+        keeper_("event history", limits.max_age) {}
   absl::Status Load();
-  void Schedule();
-  void Flush();
-  void Keep(const std::vector<store::EventRecord>& records);
+  void Write(std::vector<store::EventRecord> records, size_t lost);
   void Show(std::vector<store::EventRecord> records);
   void Wake(bool beat);
 
   store::Store& store_;
-  const Post post_;
+  const PostToStore post_;
   const Limits limits_;
   std::string epoch_;
+  RecordQueue<store::EventRecord> queue_;  // Without numbers.
 
   // Of the store thread.
   uint64_t next_ = 1;
-  size_t since_trim_ = kTrimEvery;  // Trim at the first chance.
-  bool failing_ = false;
+  RecordKeeper keeper_;
 
   mutable std::mutex mutex_;
-  std::vector<store::EventRecord> pending_;  // Without numbers.
-  size_t lost_ = 0;
-  bool scheduled_ = false;
   std::deque<Record> ring_;
   uint64_t last_ = 0;   // Number of the last event shown.
   uint64_t floor_ = 0;  // Events above this number are in the ring.

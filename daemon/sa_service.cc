@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "daemon/wall_clock.h"
 #include "mad/wire/notice.h"
 #include "mad/wire/smp.h"
 #include "sa/answer.h"
@@ -41,12 +42,6 @@ constexpr uint32_t kGsiQKey = 0x80010000;
 int ThreadsOf(int wanted) {
   if (wanted > 0) return wanted;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
-}
-
-sa::WallMs WallNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // The way back (IBA vol 1 §13.5.4).
@@ -144,7 +139,7 @@ void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply
   }
   const std::shared_ptr<const sa::ClientState> clients = keeper_.clients();
   std::vector<NodeIndex> unread;
-  const sa::Sources sources{*view, *clients, WallNow(), &unread};
+  const sa::Sources sources{*view, *clients, WallNowMs(), &unread};
   switch (sa::Answer(sources, request.payload, request.from.lid, reply)) {
     case sa::Outcome::kChange:
       if (!keeper_.PushRequest(std::move(request))) AnswerBusy(request, reply);

@@ -2,11 +2,11 @@
 #include "daemon/rpc/subnet_admin_service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "daemon/rpc/convert_multicast.h"
+#include "daemon/wall_clock.h"
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_path_records.h"
 #include "sa/answer.h"
@@ -139,11 +139,8 @@ absl::StatusOr<NextPiece<pb::ListRecordsResponse>> MakeRecords(
   const sa::SmFacts& sm = reads.view->sm();
   const Lid own = sm.managers.empty() ? Lid() : model.view->sm.lid;
   auto payload = std::make_shared<std::vector<uint8_t>>();
-  const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
-  sa::Answer({*reads.view, *reads.clients, now}, RequestFor(*type, path, mask, sm.sm_key), own,
-             *payload);
+  sa::Answer({*reads.view, *reads.clients, WallNowMs()}, RequestFor(*type, path, mask, sm.sm_key),
+             own, *payload);
   const auto status = static_cast<uint16_t>((*payload)[4] << 8 | (*payload)[5]);
   if (status == wire::kSaStatusNoResources) {
     return MakeError(absl::StatusCode::kResourceExhausted, "TABLE_TOO_LARGE",
