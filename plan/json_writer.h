@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "common/utf8.h"
+#include "common/json_text.h"
 
 namespace fabricd::plan {
 
@@ -23,7 +23,7 @@ class JsonWriter {
   // Inside an object, before each of its values.
   void Key(std::string_view key) {
     Separate();
-    WriteString(key);
+    text_ += JsonText(std::string(key));
     text_ += ": ";
     after_key_ = true;
   }
@@ -37,7 +37,7 @@ class JsonWriter {
     else if constexpr (std::is_integral_v<T>)
       text_ += fmt::format("{}", value);
     else
-      WriteString(value);
+      text_ += JsonText(std::string(value));
   }
   template <typename T>
   void Field(std::string_view key, T value) {
@@ -70,19 +70,6 @@ class JsonWriter {
     }
     after_key_ = first_ = false;
   }
-  void WriteString(std::string_view value) {
-    text_ += '"';
-    for (char c : Utf8(std::string(value))) {
-      if (c == '"' || c == '\\')
-        text_ += {'\\', c};
-      else if (static_cast<unsigned char>(c) < 0x20)
-        text_ += fmt::format("\\u{:04x}", c);
-      else
-        text_ += c;
-    }
-    text_ += '"';
-  }
-
   std::string text_;
   size_t depth_ = 0;
   bool first_ = true, after_key_ = false;

@@ -10,9 +10,9 @@
 #include <absl/container/flat_hash_map.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "common/json_text.h"
 #include "common/status.h"
 #include "daemon/event_log.h"
-#include "daemon/http/json.h"
 #include "daemon/rpc/times.h"
 #include "fabric/names.h"
 #include "fabric/rails.h"
@@ -158,7 +158,7 @@ class Picture {
   void Put(const std::string& name, int tier, int unit, int rail, const std::string& guid,
            const Count& count) {
     fmt::format_to(std::back_inserter(json_), "{}[{},{},{},{},\"{}\",{},{},{}]",
-                   next_++ == 0 ? "" : ",", Quoted(name), tier, unit, rail, guid, count.ports,
+                   next_++ == 0 ? "" : ",", JsonText(name), tier, unit, rail, guid, count.ports,
                    count.up, count.held ? 1 : 0);
   }
 
@@ -185,20 +185,20 @@ std::string Wrongs(const rpc::ReadModel& model) {
       "\"counts\":{{\"problems\":{},\"conditions\":{},\"holds\":{},\"suppressed\":{}}}",
       Listed(model.view->problems,
              [](const sweep::Problem& problem) {
-               return fmt::format("[{},{},{}]", Quoted(problem.kind), Quoted(problem.subject),
-                                  Quoted(problem.message));
+               return fmt::format("[{},{},{}]", JsonText(problem.kind), JsonText(problem.subject),
+                                  JsonText(problem.message));
              }),
       Listed(policy.conditions,
              [](const policy::Condition& condition) {
-               return fmt::format("[{},{},{}]", Quoted(condition.type), Quoted(condition.subject),
-                                  Quoted(condition.message));
+               return fmt::format("[{},{},{}]", JsonText(condition.type),
+                                  JsonText(condition.subject), JsonText(condition.message));
              }),
       Listed(policy.holds,
              [](const policy::HoldStatus& status) {
                return fmt::format("[{},{},{}]",
-                                  Quoted(std::string(policy::HoldKindName(status.hold.kind))),
-                                  Quoted(status.hold.target.name),
-                                  Quoted(status.hold.owner + ": " + status.hold.reason));
+                                  JsonText(std::string(policy::HoldKindName(status.hold.kind))),
+                                  JsonText(status.hold.target.name),
+                                  JsonText(status.hold.owner + ": " + status.hold.reason));
              }),
       model.view->problems.size(), policy.conditions.size(), policy.holds.size(),
       std::count_if(policy.damped.begin(), policy.damped.end(),
@@ -233,7 +233,7 @@ std::string FabricPage::MakeFabric(const rpc::ReadModel& model) {
       "{{\"generation\":{},\"state\":\"{}\",\"phase\":\"{}\",\"up\":{},\"engine\":{},"
       "\"sweep_ms\":{:.1f},\"top\":{},\"most\":{},{},\"nodes\":[{}],\"links\":[{}]}}",
       view.generation.value(), wire::SmStateName(view.sm.state), sweep::PhaseName(view.phase),
-      view.subnet_up, Quoted(view.plan ? view.plan->engine : ""), view.last_sweep.duration_ms,
+      view.subnet_up, JsonText(view.plan ? view.plan->engine : ""), view.last_sweep.duration_ms,
       picture.top(), loads->most, Wrongs(model), picture.json(), links);
 }
 
@@ -260,14 +260,14 @@ void PutPorts(const rpc::ReadModel& model, const Node& node, std::string& json) 
     fmt::format_to(std::back_inserter(json),
                    "{}{{\"node\":{},\"port\":{},\"state\":\"{}\",\"physical\":\"{}\",\"width\":{},"
                    "\"speed\":\"{}\",\"lid\":{},\"degraded\":{},\"peer\":{},\"peer_port\":{}}}",
-                   json.empty() ? "" : ",", Quoted(model.name(node.index)), i,
+                   json.empty() ? "" : ",", JsonText(model.name(node.index)), i,
                    wire::PortStateName(port.info.port_state),
                    wire::PortPhysicalStateName(port.info.port_physical_state),
                    port.IsUp() ? wire::ActiveWidth(port.info) : 0,
                    port.IsUp() ? wire::SpeedName(port.Speed()) : "",
                    model.LidsOf(node.IsSwitch() ? PortRef{node.index, PortNum(0)} : here).base,
                    linked && rpc::QualityOf(model.snapshot(), here, port.peer).degraded,
-                   Quoted(linked ? model.name(port.peer.node) : ""),
+                   JsonText(linked ? model.name(port.peer.node) : ""),
                    linked ? port.peer.port.value() : 0);
   }
 }
@@ -278,8 +278,8 @@ std::string EventJson(const daemon::EventLog& log, const store::EventRecord& rec
   return fmt::format("[\"{}\",\"{}\",\"{}\",{},{},{}]", log.VersionOf(record.number),
                      google::protobuf::util::TimeUtil::ToString(time),
                      kSeverities[static_cast<size_t>(record.event.severity)],
-                     Quoted(record.event.type), Quoted(record.event.subject),
-                     Quoted(record.event.message));
+                     JsonText(record.event.type), JsonText(record.event.subject),
+                     JsonText(record.event.message));
 }
 
 }  // namespace
