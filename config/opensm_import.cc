@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -12,25 +11,17 @@
 
 #include <fmt/format.h>
 
+#include "common/number_text.h"
 #include "config/load.h"
 #include "config/opensm_keys.h"
 #include "config/settings.h"
+#include "config/yaml_text.h"
 
 namespace fabricd::config {
 namespace {
 
 constexpr char kConfName[] = "opensm.conf";
 constexpr char kNone[] = "(null)";
-
-std::optional<uint64_t> Number(std::string_view text) {
-  const bool hex = text.starts_with("0x") || text.starts_with("0X");
-  if (hex) text.remove_prefix(2);
-  uint64_t value = 0;
-  const auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::optional<bool> Truth(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -42,19 +33,10 @@ std::optional<bool> Truth(std::string text) {
 // "0x12" and "18" are the same; so are "false" and "FALSE".
 bool IsSame(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const auto number = Number(a);
-  if (number && number == Number(b)) return true;
+  const auto number = ParseDecimalOrHex<uint64_t>(a);
+  if (number && number == ParseDecimalOrHex<uint64_t>(b)) return true;
   const auto truth = Truth(a);
   return truth && truth == Truth(b);
-}
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
 }
 
 // Bytes that are no text would make the result none.
@@ -154,7 +136,7 @@ class Importer {
   void Import(size_t index) {
     const OpensmKey& key = *FindOpensmKey(line(index).key);
     const std::string value = line(index).value;
-    const auto number = Number(value);
+    const auto number = ParseDecimalOrHex<uint64_t>(value);
     switch (key.kind) {
       case OpensmKind::kNumber:
         if (!number) return Wrong(index, "a number");
@@ -177,7 +159,7 @@ class Importer {
       case OpensmKind::kPath:
         if (value.empty() || value == kNone)
           return Say(index, Verdict::kImplied, fmt::format("no {}", key.to));
-        return Put(index, key.to, Quoted(PathOf(value)), Verdict::kTaken);
+        return Put(index, key.to, YamlText(PathOf(value)), Verdict::kTaken);
       case OpensmKind::kDefault: return Default(index, key);
       case OpensmKind::kSpecial: return Special(index);
     }
@@ -219,7 +201,7 @@ class Importer {
   }
 
   void Guid(size_t index, const std::string& value) {
-    const auto guid = Number(value);
+    const auto guid = ParseDecimalOrHex<uint64_t>(value);
     if (!guid) return Wrong(index, "a GUID");
     if (*guid == 0) return Say(index, Verdict::kImplied, "the first active port is taken");
     Say(index, Verdict::kDropped,
@@ -237,7 +219,7 @@ class Importer {
     if (value.empty() || value == kNone || !IsGiven(path))
       return Say(index, Verdict::kImplied,
                  "no such file: every port is a member of the default partition");
-    Put(index, "partitions.file", Quoted(path), Verdict::kTaken);
+    Put(index, "partitions.file", YamlText(path), Verdict::kTaken);
   }
 
   void Enforce(size_t index, const std::string& value) {
@@ -262,7 +244,8 @@ class Importer {
     if (!forced) return Wrong(index, "TRUE or FALSE");
     if (!*forced) return Say(index, Verdict::kImplied, "heavy sweeps are made when they must");
     const std::string* interval = ValueOf("sweep_interval");
-    const uint64_t seconds = interval == nullptr ? 10 : Number(*interval).value_or(10);
+    const uint64_t seconds =
+        interval == nullptr ? 10 : ParseDecimalOrHex<uint64_t>(*interval).value_or(10);
     Put(index, "sweep.heavy_interval", fmt::format("{}s", seconds), Verdict::kTranslated);
   }
 
@@ -303,7 +286,7 @@ class Importer {
   }
 
   void LogFlags(size_t index, const std::string& value) {
-    const auto flags = Number(value);
+    const auto flags = ParseDecimalOrHex<uint64_t>(value);
     if (!flags) return Wrong(index, "a number");
     // ERROR, INFO, VERBOSE, DEBUG, FUNCS, FRAMES, ROUTING, SYS (opensm(8), -D).
     if (*flags == 0x03) return Say(index, Verdict::kImplied, "log.level is info");
@@ -318,7 +301,7 @@ class Importer {
     for (const auto& [name, path] : kFiles) {
       if (!files_.files.contains(name)) continue;
       out_.lines.push_back({0, name, "", "", Verdict::kNotUnderstood, ""});
-      Put(out_.lines.size() - 1, path, Quoted(PathOf(name)), Verdict::kTaken);
+      Put(out_.lines.size() - 1, path, YamlText(PathOf(name)), Verdict::kTaken);
     }
   }
 

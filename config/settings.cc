@@ -7,19 +7,10 @@
 #include <fmt/format.h>
 
 #include "config/keys.h"
+#include "config/yaml_text.h"
 
 namespace fabricd::config {
 namespace {
-
-// YAML in double quotes; the loader takes no control characters.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 struct Item {
   Setting setting;
@@ -31,11 +22,11 @@ struct Item {
 class Printer {
  public:
   void Text(const char* path, ReloadClass reload, const std::string& value) {
-    Put(path, reload, value, Quoted(value));
+    Put(path, reload, value, YamlText(value));
   }
   void List(const char* path, ReloadClass reload, const std::vector<std::string>& value) {
     std::vector<std::string> quoted;
-    for (const std::string& item : value) quoted.push_back(Quoted(item));
+    for (const std::string& item : value) quoted.push_back(YamlText(item));
     Put(path, reload, fmt::format("[{}]", fmt::join(value, ", ")),
         fmt::format("[{}]", fmt::join(quoted, ", ")));
   }
@@ -247,7 +238,7 @@ std::string ToYaml(const Config& config, Secrets secrets, const WantedKey& wante
       yaml += fmt::format("{}# {}\n", indent, text);
     const bool hide = secrets == Secrets::kMask && IsHidden(items[i], i);
     yaml += fmt::format("{}{}: {}\n", indent, path.substr(here.empty() ? 0 : dot + 1),
-                        hide ? Quoted(kMasked) : items[i].yaml);
+                        hide ? YamlText(kMasked) : items[i].yaml);
   }
   return yaml;
 }

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "common/number_text.h"
 #include "config/exclusion.h"
+#include "config/host_port.h"
 #include "config/principal.h"
 
 namespace fabricd::config {
@@ -25,18 +25,6 @@ constexpr std::array<std::string_view, 5> kEngines = {"rail", "fat_tree", "layer
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
-}
-
-// HOST:PORT with a port of 0 (any free one) to 65535; an IPv6 host stands in brackets.
-bool IsHostPort(std::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string_view host = address.substr(0, colon);
-  const std::string_view port = address.substr(colon + 1);
-  const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
-  if (host.find_first_of(":[]") != std::string_view::npos && !bracketed) return false;
-  if (host.find_first_of(" /") != std::string_view::npos) return false;
-  return ParseNumber<uint16_t>(port).has_value();
 }
 
 class Validator {
@@ -84,14 +72,14 @@ class Validator {
       const std::string& address = config_.listen[i];
       const std::string path = fmt::format("listen[{}]", i);
       const bool is_unix = StartsWith(address, "unix:/") && address.size() > 6;
-      if (!is_unix && !IsHostPort(address)) {
+      if (!is_unix && !ParseHostPort(address)) {
         faults_.Add(path, fmt::format("expected unix:/PATH or HOST:PORT, got '{}'", address));
       } else if (!seen.insert(address).second) {
         faults_.Add(path, fmt::format("'{}' is listed twice", address));
       }
     }
-    Require(config_.http_listen.empty() || IsHostPort(config_.http_listen), {"http_listen"},
-            fmt::format("expected HOST:PORT, got '{}'", config_.http_listen));
+    Require(config_.http_listen.empty() || ParseHostPort(config_.http_listen).has_value(),
+            {"http_listen"}, fmt::format("expected HOST:PORT, got '{}'", config_.http_listen));
   }
 
   void Keys() {
@@ -174,7 +162,9 @@ class Validator {
 
   void Security() {
     const config::Security& security = config_.security;
-    const bool tcp = std::any_of(config_.listen.begin(), config_.listen.end(), IsHostPort);
+    const bool tcp =
+        std::any_of(config_.listen.begin(), config_.listen.end(),
+                    [](const std::string& address) { return ParseHostPort(address).has_value(); });
     for (const auto& [path, file] : {std::pair("security.tls_cert", &security.tls_cert),
                                      {"security.tls_key", &security.tls_key},
                                      {"security.tls_ca", &security.tls_ca}}) {

@@ -2,7 +2,6 @@
 // The only place that knows cpp-httplib.
 #include "daemon/http/http_server.h"
 
-#include <charconv>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <httplib.h>
 
 #include "common/status.h"
+#include "config/host_port.h"
 
 namespace fabricd::http {
 namespace {
@@ -64,26 +64,6 @@ class BoundedPool final : public httplib::TaskQueue {
   std::vector<std::thread> threads_;
 };
 
-struct Address {
-  std::string host;
-  int port = 0;
-};
-absl::StatusOr<Address> Parse(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  Address address;
-  if (colon != std::string::npos && colon > 0) {
-    address.host = text.substr(0, colon);
-    if (address.host.front() == '[' && address.host.back() == ']')
-      address.host = address.host.substr(1, address.host.size() - 2);
-    const char* end = text.data() + text.size();
-    uint16_t port = 0;
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
-    address.port = port;
-    if (error == std::errc() && stop == end && !address.host.empty()) return address;
-  }
-  return InvalidArgument("http_listen: expected HOST:PORT, got '{}'", text);
-}
-
 void Answer(const Page& page, const httplib::Request& request, httplib::Response& response) {
   const Reply reply = page(Query(request.params.begin(), request.params.end()));
   response.status = reply.status;
@@ -100,16 +80,17 @@ Reply Text(std::string body, int status) {
 struct HttpServer::State {
   httplib::Server server;
   Pages pages;
-  Address address;
+  std::string host;
+  int port = 0;
   std::thread thread;
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address,
                                                               Pages pages) {
-  auto parsed = Parse(address);
-  if (!parsed.ok()) return parsed.status();
+  auto parsed = config::ParseHostPort(address);
+  if (!parsed) return InvalidArgument("http_listen: expected HOST:PORT, got '{}'", address);
   auto state = std::make_unique<State>();
-  state->address = *std::move(parsed);
+  state->host = std::move(parsed->host);
   state->pages = std::move(pages);
   httplib::Server& server = state->server;
   server.new_task_queue = [] { return new BoundedPool; };
@@ -136,11 +117,10 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string&
     server.Get(path, [&page = page](const httplib::Request& request, httplib::Response& response) {
       Answer(page, request, response);
     });
-  const std::string& host = state->address.host;
-  const bool bound = state->address.port == 0
-                         ? (state->address.port = server.bind_to_any_port(host)) > 0
-                         : server.bind_to_port(host, state->address.port);
-  if (!bound) return Unavailable("cannot listen for HTTP on {}", address);
+  state->port = parsed->port;
+  if (parsed->port == 0) state->port = server.bind_to_any_port(state->host);
+  if (state->port <= 0 || (parsed->port != 0 && !server.bind_to_port(state->host, parsed->port)))
+    return Unavailable("cannot listen for HTTP on {}", address);
   state->thread = std::thread([&server] { server.listen_after_bind(); });
   while (!server.is_running()) std::this_thread::yield();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
@@ -153,10 +133,10 @@ HttpServer::~HttpServer() {
   state_->thread.join();
 }
 
-int HttpServer::port() const { return state_->address.port; }
+int HttpServer::port() const { return state_->port; }
 
 bool HttpServer::is_loopback() const {
-  const std::string& host = state_->address.host;
+  const std::string& host = state_->host;
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 

@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "common/check.h"
 #include "config/exclusion.h"
+#include "config/host_port.h"
 #include "config/load.h"
 #include "config/principal.h"
 
@@ -25,6 +28,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto principal = fabricd::config::ParsePrincipal(text))
     FABRICD_CHECK(fabricd::config::ParsePrincipal(fabricd::config::ToText(*principal)) ==
                   principal);
+  if (const auto address = fabricd::config::ParseHostPort(text)) {
+    const auto again =
+        fabricd::config::ParseHostPort(fmt::format("[{}]:{}", address->host, address->port));
+    FABRICD_CHECK(again && again->host == address->host && again->port == address->port);
+  }
   if (config.ok()) {
     FABRICD_CHECK(!config->listen.empty() && !config->routing.chain.empty());
     FABRICD_CHECK(config->smp.window_initial <= config->smp.window);

@@ -218,7 +218,7 @@ TEST(LoadYaml, ContradictionsNameTheKeyThatLoses) {
 
 TEST(LoadYaml, Addresses) {
   for (const char* bad : {"unix:", "unix:relative", "7443", "host:", ":7443", "host:65536",
-                          "::1:7443", "[]:1", "http://host:1", "host:1x"}) {
+                          "::1:7443", "[]:1", "[[]:1", "http://host:1", "host:1x"}) {
     EXPECT_THAT(FaultsOf(fmt::format("listen: ['{}']", bad)),
                 ElementsAre(IsFault("listen[0]", 1, "expected unix:/PATH or HOST:PORT")))
         << bad;
