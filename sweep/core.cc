@@ -533,9 +533,9 @@ void Core::OnAliases(AliasesChanged changed) {
 void Core::NoteKeys(const Programmer& done) {
   if (!done.keys_done()) return;
   keys_looked_at_ = keys_wanted_;
-  if (!done.scope() && done.aliases() == aliases_) aliases_changed_.clear();
-  for (NodeIndex node : done.aliases_changed())
-    if (done.aliases() == aliases_) aliases_changed_.erase(node);
+  if (done.aliases() != aliases_) return;
+  if (!done.scope()) aliases_changed_.clear();
+  for (NodeIndex node : done.aliases_changed()) aliases_changed_.erase(node);
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written.
