@@ -12,6 +12,7 @@
 #include "daemon/config_keeper.h"
 #include "daemon/rpc/admin_service.h"
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/pages.h"
 #include "daemon/rpc/times.h"
 
 namespace fabricd::rpc {
@@ -25,7 +26,6 @@ using google::protobuf::RepeatedPtrField;
 constexpr size_t kMaxText = 1 << 20;
 // Of the faults that a refusal carries: clients take 8 KiB of a call's trailers.
 constexpr size_t kFaultsTold = 10, kFaultBytes = 200, kMessageBytes = 2048;
-constexpr size_t kUsualRecords = 500, kMostRecords = 5000;
 
 pb::ReloadClass ToProto(config::ReloadClass reload) {
   switch (reload) {
@@ -210,7 +210,7 @@ grpc::ServerUnaryReactor* AdminService::ListAuditRecords(grpc::CallbackServerCon
   query.caller = request->caller();
   query.method = request->method();
   const size_t limit =
-      request->limit() == 0 ? kUsualRecords : std::min<size_t>(request->limit(), kMostRecords);
+      request->limit() == 0 ? kDefaultPageSize : std::min(request->limit(), kMaxPageSize);
   query.limit = limit + 1;
   backend_.audit().List(
       std::move(query), [call, limit](absl::StatusOr<std::vector<store::AuditRecord>> records) {

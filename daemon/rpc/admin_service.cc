@@ -78,7 +78,7 @@ grpc::ServerUnaryReactor* AdminService::StartSweep(grpc::CallbackServerContext*,
                                                    const pb::StartSweepRequest* request,
                                                    pb::StartSweepResponse* response) {
   const auto call = std::make_shared<LaterCall<pb::StartSweepResponse>>(response);
-  auto* reactor = call->Start(call);
+  auto* reactor = call->StartWithoutLimit(call);
   const auto answer = [this, call](bool done, const absl::Status& status) {
     call->Answer([&](pb::StartSweepResponse* out) {
       if (status.ok()) FillSweep(backend_, done, out);

@@ -4,6 +4,7 @@
 // and no thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include "daemon/rpc/status.h"
@@ -30,15 +32,29 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Handle&& 
   return reactor;
 }
 
-// A unary call that is answered once: by a completion that may come after the call is gone, or by
-// the client's going away.
+// A unary call that is answered once: by a completion that may come after the call is gone, by the
+// client's going away, or with DEADLINE_EXCEEDED after kLongestCall, whatever deadline the client
+// has set or forgotten. What the call asked for may still be done then.
+inline constexpr std::chrono::seconds kLongestCall{30};
+
 template <typename Response>
 class LaterCall {
  public:
   explicit LaterCall(Response* response) : response_(response) {}
 
   // The reactor to return from the handler. REQUIRES: called once, before the call can be answered.
-  static grpc::ServerUnaryReactor* Start(const std::shared_ptr<LaterCall>& call) {
+  static grpc::ServerUnaryReactor* Start(const std::shared_ptr<LaterCall>& call,
+                                         std::chrono::milliseconds limit = kLongestCall) {
+    auto* reactor = StartWithoutLimit(call);
+    call->alarm_.Set(std::chrono::system_clock::now() + limit, [call](bool expired) {
+      if (expired)
+        call->Fail(MakeError(absl::StatusCode::kDeadlineExceeded, "SERVER_DEADLINE",
+                             "no answer within the server's time limit for a call"));
+    });
+    return reactor;
+  }
+  // For what may take as long as it does.
+  static grpc::ServerUnaryReactor* StartWithoutLimit(const std::shared_ptr<LaterCall>& call) {
     return call->reactor_ = new Reactor(call);
   }
   // `fill` gets the response and returns a status; it is not called when the call has ended.
@@ -48,6 +64,7 @@ class LaterCall {
     if (!reactor_) return;
     const absl::Status status = fill(response_);
     std::exchange(reactor_, nullptr)->Finish(ToGrpc(status));
+    alarm_.Cancel();
   }
   // Fills in a part of the response and leaves the call open.
   template <typename Fill>
@@ -78,6 +95,7 @@ class LaterCall {
   std::mutex mutex_;
   Response* const response_;    // Valid while reactor_ is set.
   Reactor* reactor_ = nullptr;  // Null once finished.
+  grpc::Alarm alarm_;
 };
 
 // Fills in the next piece of a stream. False: there is none, the stream is over.
