@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/mad_watch.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace fabricd::sim {
@@ -56,6 +58,19 @@ void Watch::NoteRepeat(Program& program, const Flying& repeat) {
       CutOff(program, flying);
 }
 
+// The sender has found another way to the device than those by which it has sent there; its repeats
+// may come after what is more urgent. Whoever goes on sending by the first way has not given it up.
+void Watch::NoteGivenUp(Program& program, const Flying& latest) {
+  Instant since = latest.sent;
+  for (const auto& [id, flying] : program.flying)
+    if (!flying.cut_off && flying.device == latest.device && flying.path == latest.path)
+      since = std::min(since, flying.sent);
+  for (auto& [id, flying] : program.flying)
+    if (!flying.cut_off && !flying.IsProbe() && flying.device == latest.device &&
+        flying.path != latest.path && flying.sent < since)
+      CutOff(program, flying);
+}
+
 void Watch::NoteCutOff(PortRef host, Program& program) {
   for (auto& [id, flying] : program.flying)
     if (!flying.cut_off && DestinationOf(host, flying.path) != flying.device)
@@ -91,6 +106,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (flying.IsProbe()) return;
   const uint32_t& at_device = ++program.at_device[flying.device];
   if (at_device > options_.device_limit) NoteCutOff(host, program);
+  if (at_device > options_.device_limit) NoteGivenUp(program, flying);
   if (at_device > options_.device_limit)
     Fault(fmt::format("window: {} requests in flight to {}", at_device,
                       fabric_.device(flying.device)->description()));

@@ -70,7 +70,7 @@ class Watch : public SimObserver {
     wire::AttributeId attribute = wire::AttributeId::kNone;
     uint32_t modifier = 0;
     Instant sent = Instant::min();  // This attempt.
-    // It does not count: its way no longer leads to the device, or it was repeated another way.
+    // It does not count: its way no longer leads to the device, or was given up for another.
     bool cut_off = false;
     bool IsProbe() const { return attribute == wire::AttributeId::kNodeInfo; }
   };
@@ -98,6 +98,7 @@ class Watch : public SimObserver {
   void CheckWriters(Instant now, PortRef host);
   static void CutOff(Program& program, Flying& flying);
   static void NoteRepeat(Program& program, const Flying& repeat);
+  static void NoteGivenUp(Program& program, const Flying& latest);
   void NoteCutOff(PortRef host, Program& program);
   NodeIndex DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const;
 
