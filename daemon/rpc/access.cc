@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "daemon/rpc/status.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -16,6 +17,27 @@ using enum Role;
 
 // Clients whose limits are remembered; those that do nothing are forgotten first.
 constexpr size_t kMaxClients = 4096;
+
+// Calls of a client that are heard, of those that it may begin: who is a little too fast is told so
+// in full, who storms is cut short before anything of its requests is read.
+constexpr double kHeard = 2;
+
+// Of an ErrorInfo.
+std::map<std::string, std::string> About(const Caller& caller, const MethodRule& rule, Role role) {
+  return {{"method", std::string(rule.method)},
+          {"needed_role", RoleName(rule.least)},
+          {"role", RoleName(role)},
+          {"caller", caller.id}};
+}
+
+// What has become free since the last time. The state is locked.
+void Fill(ClientState& state, double per_second) {
+  const auto now = std::chrono::steady_clock::now();
+  const double fresh = std::chrono::duration<double>(now - state.filled).count() * per_second;
+  state.tokens = std::min(per_second, state.tokens + fresh);
+  state.knocks = std::min(kHeard * per_second, state.knocks + kHeard * fresh);
+  state.filled = now;
+}
 
 // By method, for the look-up.
 constexpr MethodRule kRules[] = {
@@ -150,35 +172,67 @@ Role Access::RoleOf(const Caller& caller) const {
   return role;
 }
 
-absl::Status Access::Admit(const Caller& caller, std::string_view method) {
-  const MethodRule* rule = FindRule(method);
-  const Role role = RoleOf(caller);
-  if (rule == nullptr)
-    return absl::UnimplementedError(fmt::format("fabricd serves no {}", method.substr(0, 200)));
+absl::Status Access::Hear(const Caller& caller) {
   const auto rules = rules_.Get();
   const auto state = StateOf(caller);
   if (state == nullptr) return absl::ResourceExhaustedError("too many clients");
-  const auto now = std::chrono::steady_clock::now();
   std::lock_guard lock(state->mutex);
-  if (state->under_way >= rules->max_calls)
-    return absl::ResourceExhaustedError(
-        fmt::format("{} calls of {} are under way (security.max_calls); end some", state->under_way,
-                    caller.id));
-  const double seconds = std::chrono::duration<double>(now - state->filled).count();
-  state->tokens = std::min(rules->per_second, state->tokens + seconds * rules->per_second);
-  state->filled = now;
+  Fill(*state, rules->per_second);
+  if (state->knocks < 1)
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} begins far more than {} calls a second (security.calls_per_second); slow down",
+        caller.id, rules->per_second));
+  state->knocks -= 1;
+  return absl::OkStatus();
+}
+
+absl::Status Access::Admit(const Caller& caller, std::string_view method, bool begun) {
+  const MethodRule* rule = FindRule(method);
+  if (rule == nullptr)
+    return MakeError(absl::StatusCode::kUnimplemented, "METHOD_UNKNOWN",
+                     fmt::format("fabricd serves no {}", method.substr(0, 200)));
+  const Role role = RoleOf(caller);
+  FABRICD_RETURN_IF_ERROR(TakeToken(caller, *rule, role, begun));
+  if (role >= rule->least) return absl::OkStatus();
+  const bool known = !caller.id.empty();
+  const auto code =
+      known ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnauthenticated;
+  return MakeError(
+      code, known ? "ROLE_REQUIRED" : "CALLER_UNKNOWN",
+      fmt::format("{} needs the role {}; {} has {} (keys of `security` in fabricd.yaml)", method,
+                  RoleName(rule->least), known ? caller.id : "a caller that is not known",
+                  role == kNone ? "no role" : std::string("the role ") + RoleName(role)),
+      About(caller, *rule, role));
+}
+
+// One call of the caller, if its limits let it begin.
+absl::Status Access::TakeToken(const Caller& caller, const MethodRule& rule, Role role,
+                               bool begun) {
+  const auto rules = rules_.Get();
+  const auto refuse = [&](const char* reason, const std::string& message,
+                          std::map<std::string, std::string> metadata) {
+    metadata.merge(About(caller, rule, role));
+    return OverQuota(caller.id, message, reason, metadata);
+  };
+  const auto state = StateOf(caller);
+  if (state == nullptr)
+    return refuse("TOO_MANY_CLIENTS", "too many clients",
+                  {{"limit", fmt::format("{}", kMaxClients)}});
+  std::lock_guard lock(state->mutex);
+  const uint32_t others = state->under_way - (begun && state->under_way > 0 ? 1 : 0);
+  if (others >= rules->max_calls)
+    return refuse("TOO_MANY_CALLS",
+                  fmt::format("{} calls of {} are under way (security.max_calls); end some", others,
+                              caller.id),
+                  {{"key", "security.max_calls"}, {"limit", fmt::format("{}", rules->max_calls)}});
+  Fill(*state, rules->per_second);
   if (state->tokens < 1)
-    return absl::ResourceExhaustedError(
+    return refuse(
+        "CALLS_TOO_FAST",
         fmt::format("{} begins more than {} calls a second (security.calls_per_second); slow down",
-                    caller.id, rules->per_second));
+                    caller.id, rules->per_second),
+        {{"key", "security.calls_per_second"}, {"limit", fmt::format("{}", rules->per_second)}});
   state->tokens -= 1;
-  if (role < rule->least) {
-    const std::string who = caller.id.empty() ? "a caller that is not known" : caller.id;
-    return absl::PermissionDeniedError(
-        fmt::format("{} needs the role {}; {} has {} (keys of `security` in fabricd.yaml)", method,
-                    RoleName(rule->least), who,
-                    role == kNone ? "no role" : std::string("the role ") + RoleName(role)));
-  }
   return absl::OkStatus();
 }
 

@@ -56,7 +56,8 @@ struct HandledCalls {
 struct ClientState {
   std::mutex mutex;
   uint32_t under_way = 0;
-  double tokens = 0;
+  double tokens = 0;  // Calls that it may begin.
+  double knocks = 0;  // Calls that are heard at all, those that are refused included.
   std::chrono::steady_clock::time_point filled{};
 };
 
@@ -69,9 +70,17 @@ class Access {
   void Set(const config::Security& security);
 
   Role RoleOf(const Caller& caller) const;
-  // OK: the call may begin. kPermissionDenied says which role it takes and how to get it;
-  // kResourceExhausted says which limit was reached.
-  absl::Status Admit(const Caller& caller, std::string_view method);
+  // Before Admit(), of whatever comes. kResourceExhausted, without an ErrorInfo: the client is far
+  // above its limits, or there are too many to count what this one does.
+  absl::Status Hear(const Caller& caller);
+  // OK: the call may begin. Refusals have an ErrorInfo with the method and the caller's role:
+  //   kPermissionDenied   ROLE_REQUIRED: which role it takes and how to get it
+  //   kUnauthenticated    CALLER_UNKNOWN: it takes a role, and nothing tells who calls
+  //   kResourceExhausted  TOO_MANY_CALLS, CALLS_TOO_FAST, TOO_MANY_CLIENTS: the limit, and a
+  //                       QuotaFailure
+  //   kUnimplemented      METHOD_UNKNOWN: the table has no such method
+  // `begun`: of the caller's calls under way one is this one.
+  absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.
   std::shared_ptr<void> Begin(const Caller& caller);
 
@@ -87,6 +96,7 @@ class Access {
     double per_second = 0;
   };
   std::shared_ptr<ClientState> StateOf(const Caller& caller);
+  absl::Status TakeToken(const Caller& caller, const MethodRule& rule, Role role, bool begun);
 
   static constexpr size_t kCodes = 17;          // Of gRPC.
   std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]

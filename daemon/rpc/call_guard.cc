@@ -65,12 +65,13 @@ class CallRecord final : public grpc::experimental::Interceptor {
       : guard_(guard), info_(*info), rule_(FindRule(std::string_view(info->method()).substr(1))) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
+      unread_ = methods->GetRecvMessage() == nullptr;
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       caller_ = CallerOf(*info_.server_context());
-      under_way_ = guard_.access().Begin(caller_);
+      // With its only message, if it has one; what is refused is not under way.
+      if (!unread_) under_way_ = guard_.access().Begin(caller_);
     }
-    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
-      unreadable_ = methods->GetRecvMessage() == nullptr;
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
       SayIfUnreadable(methods);
     if (rule_ != nullptr &&
@@ -91,8 +92,8 @@ class CallRecord final : public grpc::experimental::Interceptor {
   // the same, which is left as it is.
   void SayIfUnreadable(InterceptorBatchMethods* methods) const {
     const grpc::Status status = methods->GetSendStatus();
-    if (!unreadable_ || rule_ == nullptr ||
-        status.error_code() != grpc::StatusCode::UNIMPLEMENTED || !status.error_message().empty())
+    if (!unread_ || rule_ == nullptr || status.error_code() != grpc::StatusCode::UNIMPLEMENTED ||
+        !status.error_message().empty())
       return;
     methods->ModifySendStatus(ToGrpc(MakeError(
         absl::StatusCode::kInvalidArgument, "UNREADABLE_REQUEST",
@@ -102,7 +103,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   bool IsAudited() const { return rule_ != nullptr && rule_->is_mutation; }
 
   void Read(const Message* request) {
-    if (request == nullptr) return;  // Not to be read; the answer will say so.
+    if (request == nullptr) return;  // The answer will say why.
     dry_run_ = IsDryRun(*request);
     if (dry_run_) return;
     record_.request = JsonOf(*request);
@@ -110,7 +111,9 @@ class CallRecord final : public grpc::experimental::Interceptor {
   }
 
   void Write(const grpc::Status& status) {
-    if (dry_run_) return;
+    // Who begins too many calls is not written down for each.
+    if (dry_run_ || (unread_ && status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED))
+      return;
     record_.caller = caller_.id;
     record_.role = RoleName(guard_.access().RoleOf(caller_));
     record_.method = std::string(rule_->method);
@@ -125,7 +128,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   Caller caller_;
   std::shared_ptr<void> under_way_;
   bool dry_run_ = false;
-  bool unreadable_ = false;  // Or, of a stream, at its end.
+  bool unread_ = false;  // Refused, or no message of its kind; or, of a stream, at its end.
   store::AuditRecord record_;
 };
 
@@ -152,7 +155,7 @@ class CertificateGate final : public grpc::AuthMetadataProcessor {
   bool IsBlocking() const override { return false; }
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* connection,
                        OutputMetadata*, OutputMetadata*) override {
-    return guard_.Admit(CallerOf(*connection), PathOf(metadata));
+    return guard_.Hear(CallerOf(*connection), PathOf(metadata));
   }
 
  private:
@@ -174,7 +177,7 @@ grpc::Status UserGate::Process(const InputMetadata& metadata, grpc::AuthContext*
     if (!properties_.empty() && connection->FindPropertyValues(properties_.front().first).empty())
       for (const auto& [name, value] : properties_) connection->AddProperty(name, value);
   }
-  return guard_.Admit(CallerOf(*connection), PathOf(metadata));
+  return guard_.Hear(CallerOf(*connection), PathOf(metadata));
 }
 
 std::shared_ptr<UserGate> CallGuard::MakeUserGate() { return std::make_shared<UserGate>(*this); }
@@ -189,15 +192,20 @@ void CallGuard::Intercept(grpc::ServerBuilder& builder) {
   builder.experimental().SetInterceptorCreators(std::move(factories));
 }
 
-grpc::Status CallGuard::Admit(const Caller& caller, std::string_view path) {
+grpc::Status CallGuard::Admit(const Caller& caller, const std::string& method, bool begun) {
+  return ToGrpc(access_.Admit(caller, method, begun));
+}
+
+grpc::Status CallGuard::Hear(const Caller& caller, std::string_view path) {
   const std::string_view method = path.substr(path.starts_with('/') ? 1 : 0);
-  const absl::Status status = access_.Admit(caller, method);
+  absl::Status status = access_.Hear(caller);
+  if (status.ok() && !inner_.contains(method)) status = access_.Admit(caller, method);
   if (status.ok()) return grpc::Status::OK;
   const MethodRule* rule = FindRule(method);
   if (rule != nullptr) access_.Count(*rule, static_cast<int>(status.code()));
-  // Who begins too many calls is not written down for each.
+  // The others end in a CallRecord.
   if (rule != nullptr && rule->is_mutation &&
-      status.code() == absl::StatusCode::kPermissionDenied) {
+      status.code() != absl::StatusCode::kResourceExhausted) {
     store::AuditRecord record;
     record.caller = caller.id;
     record.role = RoleName(access_.RoleOf(caller));

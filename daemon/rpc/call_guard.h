@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallGuard: what every call passes, whatever service it is for: before anything of it is read, who
-// calls and whether that one may (access.h); afterwards the count of what is under way, and the
+// CallGuard: what every call passes, whatever service it is for: before its request is taken apart,
+// who calls and whether that one may (access.h); afterwards the count of what is under way, and the
 // audit log. No handler takes part, so that none can forget to.
 //
-// A call that is refused at the gate has a code and a message but no details: gRPC ends it before
-// details could be attached.
+// There are two gates, because gRPC ends a call that its metadata's processor refuses without the
+// details of an error. The outer one, such a processor, decides about every method but those of
+// guarded services, and stops storms. The inner one (guarded_service.h) stands in the place of each
+// handler of those, decides before the request is taken apart, and refuses with details. What
+// is not behind the inner gate the outer one decides: a service that is registered without
+// it is guarded all the same.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <grpcpp/grpcpp.h>
@@ -33,9 +38,13 @@ class CallGuard {
   std::shared_ptr<grpc::AuthMetadataProcessor> MakeCertificateGate();
   // REQUIRES: the builder has no interceptors yet.
   void Intercept(grpc::ServerBuilder& builder);
+  // The inner gate decides about this one. REQUIRES: the server has not started.
+  void LeaveToInnerGate(const std::string& method) { inner_.insert(method); }
 
-  // Of a call that begins. `path`: "/fabric.v1.TopologyService/GetNode".
-  grpc::Status Admit(const Caller& caller, std::string_view path);
+  // The outer gate, of a call that begins. `path`: "/fabric.v1.TopologyService/GetNode".
+  grpc::Status Hear(const Caller& caller, std::string_view path);
+  // The inner gate. `begun`: a CallRecord has begun, as it has where requests are a stream.
+  grpc::Status Admit(const Caller& caller, const std::string& method, bool begun);
 
   Access& access() { return access_; }
   daemon::AuditLog& audit() { return audit_; }
@@ -43,6 +52,7 @@ class CallGuard {
  private:
   Access& access_;
   daemon::AuditLog& audit_;
+  std::set<std::string, std::less<>> inner_;
 };
 
 class UserGate final : public grpc::AuthMetadataProcessor {

@@ -12,6 +12,7 @@
 #include "daemon/rpc/admin_service.h"
 #include "daemon/rpc/call_guard.h"
 #include "daemon/rpc/event_service.h"
+#include "daemon/rpc/guarded_service.h"
 #include "daemon/rpc/listen.h"
 #include "daemon/rpc/partition_service.h"
 #include "daemon/rpc/peer_listener.h"
@@ -67,27 +68,30 @@ struct Server::State {
     (void)backend.events().AddWatcher(hub);
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
-  std::vector<grpc::Service*> services() {
-    std::vector<grpc::Service*> all = {&topology,   &admin, &events,      &remediation,
-                                       &partitions, &plans, &subnet_admin};
-    if (sim) all.push_back(sim.get());
+  std::vector<std::pair<const char*, grpc::Service*>> services() {
+    std::vector<std::pair<const char*, grpc::Service*>> all = {
+        {pb::TopologyService::service_full_name(), &topology},
+        {pb::AdminService::service_full_name(), &admin},
+        {pb::EventService::service_full_name(), &events},
+        {pb::RemediationService::service_full_name(), &remediation},
+        {pb::PartitionService::service_full_name(), &partitions},
+        {pb::PlanService::service_full_name(), &plans},
+        {pb::SubnetAdminService::service_full_name(), &subnet_admin}};
+    if (sim) all.emplace_back(simpb::SimService::service_full_name(), sim.get());
     return all;
   }
-  std::vector<const char*> service_names() const {
-    std::vector<const char*> names = {"",
-                                      pb::TopologyService::service_full_name(),
-                                      pb::AdminService::service_full_name(),
-                                      pb::EventService::service_full_name(),
-                                      pb::RemediationService::service_full_name(),
-                                      pb::PartitionService::service_full_name(),
-                                      pb::PlanService::service_full_name(),
-                                      pb::SubnetAdminService::service_full_name()};
-    if (sim) names.push_back(simpb::SimService::service_full_name());
-    return names;
+  void Register(grpc::ServerBuilder& builder) {
+    for (const auto& [name, service] : services()) {
+      const auto* kind =
+          google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+      builder.RegisterService(
+          guarded.emplace_back(std::make_unique<GuardedService>(guard, *service, *kind)).get());
+    }
   }
   void SetServing(bool serving) {
     auto* health = server->GetHealthCheckService();
-    for (const char* name : service_names()) health->SetServingStatus(name, serving);
+    health->SetServingStatus("", serving);
+    for (const auto& [name, service] : services()) health->SetServingStatus(name, serving);
   }
 
   Access access;
@@ -105,6 +109,7 @@ struct Server::State {
   PlanService plans;
   SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
+  std::vector<std::unique_ptr<GuardedService>> guarded;
   std::unique_ptr<PeerListener> listener;
   std::vector<int> ports;
   std::unique_ptr<grpc::Server> server;
@@ -147,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   state->guard.Intercept(builder);
   state->listener = std::make_unique<PeerListener>(builder, state->guard);
   FABRICD_RETURN_IF_ERROR(Listen(options, builder, *state));
-  for (grpc::Service* service : state->services()) builder.RegisterService(service);
+  state->Register(builder);
   state->server = builder.BuildAndStart();
   if (!state->server)
     return Internal("cannot listen on one of {}", fmt::join(options.listen, ", "));

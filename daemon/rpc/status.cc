@@ -103,6 +103,18 @@ absl::Status NoSuch(const std::string& type, const std::string& name, const std:
   return status;
 }
 
+absl::Status OverQuota(const std::string& subject, const std::string& message,
+                       const std::string& reason,
+                       const std::map<std::string, std::string>& metadata) {
+  absl::Status status = MakeError(absl::StatusCode::kResourceExhausted, reason, message, metadata);
+  google::rpc::QuotaFailure details;
+  auto* violation = details.add_violations();
+  violation->set_subject(Cut(subject, kMostName));
+  violation->set_description(Cut(message, kMostDescription));
+  Attach(status, details);
+  return status;
+}
+
 absl::Status GuardRefusal(const std::string& message) {
   constexpr std::string_view kGuard = "guard \"";
   const size_t end = message.find('"', kGuard.size());

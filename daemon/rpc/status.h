@@ -35,6 +35,10 @@ absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& v
 // ….
 absl::Status NoSuch(const std::string& type, const std::string& name,
                     const std::string& message = "");
+// RESOURCE_EXHAUSTED with a QuotaFailure: what `subject` may have is used up.
+absl::Status OverQuota(const std::string& subject, const std::string& message,
+                       const std::string& reason,
+                       const std::map<std::string, std::string>& metadata);
 // FAILED_PRECONDITION of a command that the core refuses: GUARD_REFUSED with a PreconditionFailure
 // and metadata `guard` when the message begins with 'guard "NAME"', else NOT_MASTER.
 absl::Status GuardRefusal(const std::string& message);

@@ -11,8 +11,10 @@
 #include <thread>
 
 #include "common/status.h"
+#include "daemon/rpc/status.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
+#include "sim/control.h"
 #include "tests/unit/rpc/certificates.h"
 #include "tests/unit/rpc/running_server.h"
 
@@ -48,6 +50,22 @@ std::vector<const ServiceDescriptor*> Services() {
 std::string PathOf(const MethodDescriptor& method) {
   return method.service()->full_name() + "/" + method.name();
 }
+
+// A fabric that is simulated, for SimService to be served.
+class NoCables final : public sim::Control {
+ public:
+  absl::Status Unlink(const std::string&, PortNum) override { return none_; }
+  absl::Status Link(const std::string&, PortNum) override { return none_; }
+  absl::Status Connect(const std::string&, PortNum, const std::string&, PortNum) override {
+    return none_;
+  }
+  absl::Status Reboot(const std::string&) override { return none_; }
+  std::vector<sim::SimCable> ListCables() override { return {}; }
+  std::vector<sim::SimNode> ListNodes() override { return {}; }
+
+ private:
+  const absl::Status none_ = absl::FailedPreconditionError("no cables");
+};
 
 Caller Known(const std::string& principal) { return {principal, principal, {principal}}; }
 
@@ -103,6 +121,14 @@ TEST(AccessRules, EachClientHasItsOwnLimits) {
     const absl::Status refused = access.Admit(Known("user:a"), method);
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(Message(refused), HasSubstr("max_calls"));
+    EXPECT_EQ(ReasonOf(ToGrpc(refused)), "TOO_MANY_CALLS");
+    const auto quota = DetailOf<google::rpc::QuotaFailure>(ToGrpc(refused));
+    EXPECT_EQ(quota.violations(0).subject(), "user:a");
+    const auto facts = DetailOf<google::rpc::ErrorInfo>(ToGrpc(refused)).metadata();
+    EXPECT_EQ(facts.at("method"), method);
+    EXPECT_EQ(facts.at("role"), "viewer");
+    EXPECT_EQ(facts.at("limit"), "2");
+    EXPECT_EQ(facts.at("key"), "security.max_calls");
     EXPECT_TRUE(access.Admit(Known("user:b"), method).ok());
   }
   absl::Status status;
@@ -113,8 +139,30 @@ TEST(AccessRules, EachClientHasItsOwnLimits) {
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("calls_per_second"));
+  EXPECT_EQ(ReasonOf(ToGrpc(status)), "CALLS_TOO_FAST");
   EXPECT_GE(admitted, 5);
   EXPECT_TRUE(access.Admit(Known("user:b"), method).ok());
+}
+
+TEST(AccessRules, WhoStormsIsNotHeard) {
+  config::Security security;
+  security.calls_per_second = 5;
+  Access access(security);
+  int heard = 0;
+  absl::Status status;
+  for (; heard < 1000; ++heard)
+    if (status = access.Hear(Known("user:a")); !status.ok()) break;
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_GE(heard, 10);  // More than may begin.
+  EXPECT_TRUE(access.Hear(Known("user:b")).ok());
+}
+
+TEST(AccessRules, WhoIsNotKnownHasToSayWhoItIs) {
+  Access access{config::Security()};
+  const auto status = ToGrpc(access.Admit({}, "fabric.v1.TopologyService/GetSm"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ReasonOf(status), "CALLER_UNKNOWN");
+  EXPECT_TRUE(access.Admit({}, "fabric.v1.AdminService/GetCaller").ok());
 }
 
 // A server on TCP whose clients are certificates, one for each role.
@@ -138,6 +186,11 @@ class TlsTest : public ::testing::Test {
     options_.listen = {"localhost:0"};
     options_.version = "1";
     options_.certificate_refresh_seconds = 1;
+    Start();
+  }
+  // With the options as they are now.
+  void Start() {
+    server_.reset();
     auto started = Server::Start(options_, backend_);
     EXPECT_TRUE(started.ok()) << started.status();
     if (started.ok()) server_ = *std::move(started);
@@ -202,11 +255,12 @@ TEST_F(TlsTest, EveryMethodAgainstEveryRole) {
     done(absl::FailedPreconditionError("no master"), nullptr);
   };
   size_t refused = 0, calls = 0;
+  NoCables control;
+  backend_.control = &control;
+  Start();
   for (const auto& [name, role] : kRoles) {
     const auto channel = Connect(name);
     for (const ServiceDescriptor* service : Services()) {
-      // Not served where the fabric is none that is simulated.
-      if (service->full_name() == "fabric.sim.v1.SimService") continue;
       for (int i = 0; i < service->method_count(); ++i) {
         const MethodDescriptor& method = *service->method(i);
         const MethodRule* rule = FindRule(PathOf(method));
@@ -221,6 +275,12 @@ TEST_F(TlsTest, EveryMethodAgainstEveryRole) {
         if (denied) {
           EXPECT_THAT(status.error_message(),
                       HasSubstr(std::string("needs the role ") + RoleName(rule->least)));
+          EXPECT_EQ(ReasonOf(status), "ROLE_REQUIRED");
+          const auto facts = DetailOf<google::rpc::ErrorInfo>(status).metadata();
+          EXPECT_EQ(facts.at("method"), PathOf(method));
+          EXPECT_EQ(facts.at("needed_role"), RoleName(rule->least));
+          EXPECT_EQ(facts.at("role"), name);
+          EXPECT_FALSE(facts.at("caller").empty());
         }
         EXPECT_THAT(status.error_message(), Not(HasSubstr("connect")));
         EXPECT_NE(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << PathOf(method);
@@ -231,6 +291,79 @@ TEST_F(TlsTest, EveryMethodAgainstEveryRole) {
   }
   EXPECT_GT(refused, 50u);
   EXPECT_GE(calls, 200u);
+  server_.reset();  // Before the control.
+}
+
+TEST_F(TlsTest, WhatIsNoServiceOfOursIsGuardedToo) {
+  const char* reflection = "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+  const auto none = Connect("none");
+  const auto refused = CallEmpty(none, reflection, std::chrono::seconds(20));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("needs the role viewer"));
+  EXPECT_NE(CallEmpty(Connect("viewer"), reflection, std::chrono::seconds(20)).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(CallEmpty(none, "grpc.health.v1.Health/Check", std::chrono::seconds(20)).ok());
+  // Served with a simulator only, and refused without one too.
+  EXPECT_EQ(
+      CallEmpty(none, "fabric.sim.v1.SimService/Reboot", std::chrono::seconds(20)).error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(
+      CallEmpty(Connect("admin"), "fabric.v1.TopologyService/BurnDown", std::chrono::seconds(20))
+          .error_code(),
+      grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(TlsTest, WhoIsTooFastIsToldSoUntilItStorms) {
+  options_.security.calls_per_second = 5;
+  Start();
+  const auto scheduler = Connect("scheduler");
+  size_t admitted = 0, told = 0, cut_short = 0;
+  for (int i = 0; i < 2000 && cut_short == 0; ++i) {
+    const auto status =
+        CallEmpty(scheduler, "fabric.v1.AdminService/StartSweep", std::chrono::seconds(20));
+    if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
+      ++admitted;
+      continue;
+    }
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    if (status.error_details().empty()) {
+      ++cut_short;
+      continue;
+    }
+    ++told;
+    EXPECT_EQ(ReasonOf(status), "CALLS_TOO_FAST");
+    EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status).metadata().at("limit"), "5");
+  }
+  EXPECT_GE(admitted, 5u);
+  EXPECT_GE(told, 1u);
+  EXPECT_EQ(cut_short, 1u);
+  EXPECT_EQ(Audit().size(), admitted);  // Not one for each that is too fast.
+}
+
+// A call that is refused is not under way, and one that has ended neither.
+TEST_F(TlsTest, RefusedCallsTakeNoPlace) {
+  options_.security.max_calls = 2;
+  Start();
+  const auto viewer = Connect("viewer");
+  const auto stub = pb::TopologyService::NewStub(viewer);
+  pb::WatchTopologyRequest request;
+  request.set_kind(pb::TOPOLOGY_KIND_NODE);
+  pb::WatchTopologyResponse response;
+  {
+    grpc::ClientContext contexts[2];
+    std::unique_ptr<grpc::ClientReader<pb::WatchTopologyResponse>> readers[2];
+    for (int i = 0; i < 2; ++i) {
+      readers[i] = stub->WatchTopology(&contexts[i], request);
+      EXPECT_TRUE(readers[i]->Read(&response));
+    }
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(ReasonOf(GetSm(viewer)), "TOO_MANY_CALLS");
+    contexts[0].TryCancel();
+    contexts[1].TryCancel();
+    for (const auto& reader : readers) reader->Finish();
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!GetSm(viewer).ok() && std::chrono::steady_clock::now() < end) continue;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(GetSm(viewer).ok());
 }
 
 TEST_F(TlsTest, WithoutACertificateNobodyIsServed) {
