@@ -50,6 +50,9 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   // (MIN_RECONNECT_BACKOFF stays at its 20 s: it is the time that a connection attempt is given.)
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // A watch of a daemon whose machine is gone ends.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!IsLocal(server_)) usable_ = ReadCredentials(endpoint, &credentials);
   channel_ = grpc::CreateCustomChannel(server_, credentials, arguments);

@@ -100,17 +100,32 @@ class Client {
                                                                               const Request&),
                 const Request& request, const std::function<Result(const Response&)>& on_piece,
                 std::optional<Timeout> timeout = kLongTimeout) {
-    grpc::ClientContext context;
-    if (timeout) SetDeadline(context, *timeout);
-    auto reader = (stub.*method)(&context, request);
-    Response piece;
-    while (reader->Read(&piece)) {
-      if (Result result = on_piece(piece); !result.ok()) {
-        context.TryCancel();
-        return result;
-      }
+    return StreamUntil(stub, method, request, on_piece, EndOf(timeout));
+  }
+
+  // A stream of what happens, which goes on where it was when its connection is closed: a daemon
+  // closes each after a while. Ends as Stream() does, or when nobody answers any more.
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result Follow(Stub& stub,
+                std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
+                                                                              const Request&),
+                Request request, const std::function<Result(const Response&)>& on_piece,
+                std::optional<Timeout> timeout) {
+    const auto end = EndOf(timeout);
+    for (;;) {
+      bool resumable = false;
+      const Result result = StreamUntil(
+          stub, method, request, std::function<Result(const Response&)>([&](const Response& piece) {
+            if (const std::string& version = VersionOf(piece); !version.empty()) {
+              request.set_resource_version(version);
+              resumable = true;
+            }
+            return on_piece(piece);
+          }),
+          end);
+      const bool over = end && std::chrono::system_clock::now() >= *end;
+      if (result.code != kUnavailable || !resumable || over) return result;
     }
-    return ToResult(reader->Finish(), server_);
   }
 
   // Sends pieces as long as `next` fills one.
@@ -132,8 +147,42 @@ class Client {
  private:
   static constexpr int kListAttempts = 3;
 
+  using TimePoint = std::chrono::system_clock::time_point;
+
+  std::optional<TimePoint> EndOf(std::optional<Timeout> timeout) const {
+    if (!timeout) return std::nullopt;
+    return std::chrono::system_clock::now() + timeout_.value_or(*timeout);
+  }
   void SetDeadline(grpc::ClientContext& context, Timeout timeout) const {
-    context.set_deadline(std::chrono::system_clock::now() + timeout_.value_or(timeout));
+    context.set_deadline(*EndOf(timeout));
+  }
+  // To resume from; empty: not from here.
+  static const std::string& VersionOf(const pb::WatchEventsResponse& message) {
+    if (message.has_event()) return message.event().resource_version();
+    return message.has_synced() ? message.synced().resource_version()
+                                : message.bookmark().resource_version();
+  }
+  static const std::string& VersionOf(const pb::WatchTopologyResponse& message) {
+    return message.has_synced() ? message.synced().resource_version()
+                                : message.bookmark().resource_version();
+  }
+  template <typename Stub, typename Base, typename Request, typename Response>
+  Result StreamUntil(Stub& stub,
+                     std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(
+                         grpc::ClientContext*, const Request&),
+                     const Request& request, const std::function<Result(const Response&)>& on_piece,
+                     const std::optional<TimePoint>& end) {
+    grpc::ClientContext context;
+    if (end) context.set_deadline(*end);
+    auto reader = (stub.*method)(&context, request);
+    Response piece;
+    while (reader->Read(&piece)) {
+      if (Result result = on_piece(piece); !result.ok()) {
+        context.TryCancel();
+        return result;
+      }
+    }
+    return ToResult(reader->Finish(), server_);
   }
   template <typename Stub, typename Method, typename Request, typename Response>
   grpc::Status ListOnce(Stub& stub, Method method, Request request, Response* all) {

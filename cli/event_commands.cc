@@ -85,7 +85,7 @@ Result Events(Client& client, const Globals& globals, const EventOptions& option
   request.mutable_types()->Assign(options.types.begin(), options.types.end());
   request.mutable_nodes()->Assign(options.nodes.begin(), options.nodes.end());
   request.set_min_severity(*severity);
-  return client.Stream<EventStub, EventStub, pb::WatchEventsRequest, pb::WatchEventsResponse>(
+  return client.Follow<EventStub, EventStub, pb::WatchEventsRequest, pb::WatchEventsResponse>(
       client.events(), &EventStub::WatchEvents, request,
       [&](const pb::WatchEventsResponse& message) -> Result {
         return message.has_event() ? PrintEvent(globals, message.event()) : Result();

@@ -34,6 +34,7 @@ class Watcher:
         self.remediation = remediation_stub.RemediationServiceStub(channel)
         self.events = event_stub.EventServiceStub(channel)
         self.ttl = ttl
+        self.failures = 0  # In a row.
         self.version = ""  # Of the last event or bookmark seen.
         self.nics = {}     # The devices seen of each host: one without a cable is not on the fabric.
 
@@ -89,6 +90,7 @@ class Watcher:
         self.look()
         print("watching %d hosts" % len(self.nics), flush=True)
         for message in stream:
+            self.failures = 0
             if message.HasField("event"):
                 event = message.event
                 self.version = event.resource_version
@@ -105,16 +107,14 @@ def main():
     parser.add_argument("--ttl", type=int, default=3600, help="seconds a cordon stands without us")
     arguments = parser.parse_args()
     watcher = Watcher(arguments.server, arguments.ttl)
-    failures = 0
-    while failures < 10:
+    while watcher.failures < 10:
         try:
             watcher.follow()
-            failures = 0
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.OUT_OF_RANGE:
                 watcher.version = ""  # Too old: what was missed is seen by look().
             print("%s: %s" % (error.code().name, error.details()), file=sys.stderr)
-            failures += 1
+            watcher.failures += 1
             time.sleep(1)
     return 1
 

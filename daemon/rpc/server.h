@@ -4,6 +4,7 @@
 // gRPC.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct ServerOptions {
   std::string version;  // Of fabricd, for GetSm.
   config::Security security = {};
   unsigned certificate_refresh_seconds = 5;
+  // A connection is given no new calls from this age on, and cut off after the grace: clients
+  // connect anew, and who they are is looked at again. gRPC varies the age by a tenth.
+  std::chrono::milliseconds connection_age = std::chrono::minutes(30);
+  std::chrono::milliseconds connection_grace = std::chrono::minutes(5);
 };
 
 class Server {

@@ -401,6 +401,39 @@ TEST_F(TlsTest, CertificatesAreRotatedWithoutARestart) {
   EXPECT_TRUE(GetSm(before).ok());
 }
 
+TEST_F(TlsTest, ConnectionsAgeAndCertificatesAreLookedAtAgain) {
+  options_.connection_age = milliseconds(500);
+  options_.connection_grace = milliseconds(500);
+  Start();
+  const auto channel = Connect("viewer");
+  const auto stub = pb::TopologyService::NewStub(channel);
+  pb::WatchTopologyRequest request;
+  request.set_kind(pb::TOPOLOGY_KIND_NODE);
+  // Cut off with its connection; the client connects anew and goes on from where it was.
+  for (int i = 0; i < 2; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    const auto reader = stub->WatchTopology(&context, request);
+    pb::WatchTopologyResponse response;
+    size_t objects = 0;
+    while (reader->Read(&response)) {
+      objects += response.has_change();
+      if (response.has_synced()) request.set_resource_version(response.synced().resource_version());
+    }
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(objects == 0, i > 0);
+  }
+  EXPECT_TRUE(GetSm(channel).ok());
+  // A signer that is not trusted any more: whom it vouched for is out at the next connection.
+  const Certificates next(directory_ / "next", "next signer");
+  std::filesystem::copy_file(next.path("ca.pem"), certificates_.path("ca.pem"),
+                             std::filesystem::copy_options::overwrite_existing);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (GetSm(channel).ok() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(GetSm(channel).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
 TEST_F(TlsTest, ChangesAreAudited) {
   const auto scheduler = Connect("scheduler");
   const auto stub = pb::RemediationService::NewStub(scheduler);
