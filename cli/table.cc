@@ -45,10 +45,23 @@ void Table::AddColumn(std::string header, std::vector<std::string> cells) {
     rows_[i].emplace_back(cells[i].empty() ? "<none>" : std::move(cells[i]));
 }
 
+bool Table::HasColumn(const std::string& header) const {
+  return std::find(headers_.begin(), headers_.end(), header) != headers_.end();
+}
+
 void Table::SetColumn(const std::string& header, const Cell& cell) {
   for (size_t column = 0; column < headers_.size(); ++column) {
     if (headers_[column] != header) continue;
     for (auto& row : rows_) row[column] = cell;
+  }
+}
+
+void Table::AddWord(const std::string& header, const Cell& word) {
+  for (size_t column = 0; column < headers_.size(); ++column) {
+    if (headers_[column] != header) continue;
+    for (auto& row : rows_)
+      row[column] = {row[column].text.empty() ? word.text : row[column].text + "," + word.text,
+                     word.tone};
   }
 }
 

@@ -38,8 +38,11 @@ class Table {
   Table EmptyCopy() const { return Table(headers_); }
   size_t size() const { return rows_.size(); }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
+  bool HasColumn(const std::string& header) const;
   // What every cell of the column with this header shows from now on; nothing without one.
   void SetColumn(const std::string& header, const Cell& cell);
+  // Adds a word, behind a comma, to every cell of that column.
+  void AddWord(const std::string& header, const Cell& word);
   // Of each column, at least `least`.
   std::vector<size_t> Widths(const TableStyle& style, const std::vector<size_t>& least = {}) const;
   std::string Render(const TableStyle& style) const { return Render(style, Widths(style)); }

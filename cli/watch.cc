@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `get -w`: what the fabric is made of by a stream of its changes; of other things the generation
+// What the fabric is made of is watched by a stream of its changes; of other things the generation
 // is asked for, and they are listed again when it has moved.
+#include "cli/watch.h"
+
 #include <algorithm>
-#include <map>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
-
-#include "cli/listing.h"
 
 namespace fabricd::cli {
 namespace {
@@ -15,43 +15,7 @@ namespace {
 using google::protobuf::Message;
 
 constexpr std::chrono::milliseconds kWatchInterval{500};
-
-// Prints a listing, at later turns only the rows that are new or changed.
-class WatchPrinter {
- public:
-  explicit WatchPrinter(const Globals& globals) : globals_(globals), style_(globals.style) {}
-
-  void Print(const Listing& listing) {
-    std::map<std::string, std::string> now;
-    Table changed = listing.table.EmptyCopy();
-    std::string names;
-    for (size_t i = 0; i < listing.names.size(); ++i) {
-      const auto& text = now[listing.names[i]] = listing.items[i]->SerializeAsString();
-      const auto before = shown_.find(listing.names[i]);
-      if (before != shown_.end() && before->second == text) continue;
-      if (i < listing.table.size()) changed.AddRow(listing.table.rows()[i]);
-      names += listing.names[i] + "\n";
-    }
-    shown_ = std::move(now);
-    PrintRows(*listing.document, names, changed);
-  }
-  // Of a stream: all of it is news.
-  void PrintRows(const Message& document, const std::string& names, const Table& table) {
-    if (PrintDocument(globals_, document)) return;
-    if (globals_.format == Format::kName) return cli::Print(names);
-    if (table.size() == 0) return;
-    // Later rows stand below the first ones.
-    widths_ = table.Widths(style_, widths_);
-    cli::Print(table.Render(style_, widths_));
-    style_.headers = false;
-  }
-
- private:
-  const Globals& globals_;
-  TableStyle style_;
-  std::vector<size_t> widths_;
-  std::map<std::string, std::string> shown_;
-};
+constexpr char kStatus[] = "STATUS";
 
 Result WatchListing(Client& client, const Globals& globals, const GetOptions& options) {
   WatchPrinter printer(globals);
@@ -70,8 +34,49 @@ Result WatchListing(Client& client, const Globals& globals, const GetOptions& op
   }
 }
 
-// What a stream tells of; nothing: it is listed again and again.
-std::optional<pb::TopologyKind> StreamedAs(const GetOptions& options) {
+}  // namespace
+
+void WatchPrinter::Print(const Listing& listing) {
+  std::map<std::string, Shown> now;
+  Table changed = listing.table.EmptyCopy();
+  std::string names;
+  for (size_t i = 0; i < listing.names.size(); ++i) {
+    Shown& item = now[listing.names[i]];
+    item.text = listing.items[i]->SerializeAsString();
+    if (i < listing.table.size()) item.row = listing.table.rows()[i];
+    const auto before = shown_.find(listing.names[i]);
+    if (before != shown_.end() && before->second.text == item.text) continue;
+    if (!item.row.empty()) changed.AddRow(item.row);
+    names += listing.names[i] + "\n";
+  }
+  PrintGone(changed, now);
+  shown_ = std::move(now);
+  PrintRows(*listing.document, names, changed);
+}
+
+// What was listed and is not any more, as it was. A list does not tell why.
+void WatchPrinter::PrintGone(const Table& like, const std::map<std::string, Shown>& now) {
+  Table gone = like.EmptyCopy();
+  for (const auto& [name, item] : shown_)
+    if (!item.row.empty() && !now.contains(name)) gone.AddRow(item.row);
+  if (!gone.HasColumn(kStatus) || gone.size() == 0) return;
+  gone.SetColumn(kStatus, Cell("Gone", Tone::kWarning));
+  widths_ = gone.Widths(style_, widths_);
+  cli::Print(gone.Render(style_, widths_));
+}
+
+void WatchPrinter::PrintRows(const Message& document, const std::string& names,
+                             const Table& table) {
+  if (PrintDocument(globals_, document)) return;
+  if (globals_.format == Format::kName) return cli::Print(names);
+  if (table.size() == 0) return;
+  // Later rows stand below the first ones.
+  widths_ = table.Widths(style_, widths_);
+  cli::Print(table.Render(style_, widths_));
+  style_.headers = false;
+}
+
+std::optional<pb::TopologyKind> StreamWatch::KindOf(const GetOptions& options) {
   if (options.damped) return std::nullopt;
   switch (options.resource) {
     case Resource::kNode:
@@ -83,92 +88,115 @@ std::optional<pb::TopologyKind> StreamedAs(const GetOptions& options) {
   }
 }
 
-// What a stream of changes makes of a listing.
-class StreamWatch {
- public:
-  StreamWatch(const Globals& globals, const GetOptions& options)
-      : globals_(globals), options_(options), printer_(globals), answer_(NewAnswer()) {}
+StreamWatch::StreamWatch(const Globals& globals, const GetOptions& options)
+    : globals_(globals),
+      options_(options),
+      unselected_(options),
+      printer_(globals),
+      answer_(NewAnswer()) {
+  unselected_.labels.clear();
+  unselected_.fields.clear();
+}
 
-  pb::WatchTopologyRequest Request() const {
-    pb::WatchTopologyRequest request;
-    request.set_kind(*StreamedAs(options_));
-    request.mutable_names()->Assign(options_.names.begin(), options_.names.end());
-    request.set_view(globals_.wide() || !options_.fields.empty() ? pb::PORT_VIEW_FULL
-                                                                 : pb::PORT_VIEW_BASIC);
-    return request;
+pb::WatchTopologyRequest StreamWatch::Request() const {
+  pb::WatchTopologyRequest request;
+  request.set_kind(*KindOf(options_));
+  request.mutable_names()->Assign(options_.names.begin(), options_.names.end());
+  request.set_view(globals_.wide() || !options_.fields.empty() ? pb::PORT_VIEW_FULL
+                                                               : pb::PORT_VIEW_BASIC);
+  return request;
+}
+
+Result StreamWatch::Take(const pb::WatchTopologyResponse& message) {
+  if (message.has_change()) {
+    const pb::TopologyChange& change = message.change();
+    // Other nodes are not switches that are left out: they are no switches.
+    if (options_.resource == Resource::kSwitch && change.node().type() != "SWITCH") return {};
+    if (synced_) return ShowChange(change);
+    if (IsChosen(change)) Add(change, answer_.get());
+  } else if (message.has_synced() && !synced_) {
+    synced_ = true;
+    return ShowFirst();
   }
+  return {};
+}
 
-  Result Take(const pb::WatchTopologyResponse& message) {
-    if (message.has_change() && !synced_) {
-      Add(message.change(), answer_.get());
-    } else if (message.has_change()) {
-      auto news = NewAnswer();
-      Add(message.change(), news.get());
-      return Show(std::move(news), message.change().type() == pb::CHANGE_TYPE_DELETED);
-    } else if (message.has_synced() && !synced_) {
-      synced_ = true;
-      return Show(std::move(answer_), false);
-    }
-    return {};
+std::unique_ptr<Message> StreamWatch::NewAnswer() const {
+  switch (options_.resource) {
+    case Resource::kHost: return std::make_unique<pb::ListHostsResponse>();
+    case Resource::kPort: return std::make_unique<pb::ListPortsResponse>();
+    case Resource::kLink: return std::make_unique<pb::ListLinksResponse>();
+    default: return std::make_unique<pb::ListNodesResponse>();
   }
+}
 
- private:
-  std::unique_ptr<Message> NewAnswer() const {
-    switch (options_.resource) {
-      case Resource::kHost: return std::make_unique<pb::ListHostsResponse>();
-      case Resource::kPort: return std::make_unique<pb::ListPortsResponse>();
-      case Resource::kLink: return std::make_unique<pb::ListLinksResponse>();
-      default: return std::make_unique<pb::ListNodesResponse>();
-    }
+bool StreamWatch::IsChosen(const pb::TopologyChange& change) const {
+  if (change.has_port()) {
+    const auto& states = options_.states;
+    const bool is_state = states.empty() || std::find(states.begin(), states.end(),
+                                                      change.port().state()) != states.end();
+    return is_state && (!options_.degraded || change.port().degraded());
   }
+  return !change.has_link() || !options_.degraded || change.link().degraded();
+}
 
-  void Add(const pb::TopologyChange& change, Message* answer) const {
-    const auto is_state = [&](const std::string& state) {
-      return options_.states.empty() || std::find(options_.states.begin(), options_.states.end(),
-                                                  state) != options_.states.end();
-    };
-    if (change.has_node()) {
-      if (options_.resource == Resource::kSwitch && change.node().type() != "SWITCH") return;
-      *static_cast<pb::ListNodesResponse*>(answer)->add_nodes() = change.node();
-    } else if (change.has_host()) {
-      *static_cast<pb::ListHostsResponse*>(answer)->add_hosts() = change.host();
-    } else if (change.has_port()) {
-      if (!is_state(change.port().state()) || (options_.degraded && !change.port().degraded()))
-        return;
-      *static_cast<pb::ListPortsResponse*>(answer)->add_ports() = change.port();
-    } else if (change.has_link()) {
-      if (options_.degraded && !change.link().degraded()) return;
-      *static_cast<pb::ListLinksResponse*>(answer)->add_links() = change.link();
-    }
+void StreamWatch::Add(const pb::TopologyChange& change, Message* answer) {
+  if (change.has_node()) {
+    *static_cast<pb::ListNodesResponse*>(answer)->add_nodes() = change.node();
+  } else if (change.has_host()) {
+    *static_cast<pb::ListHostsResponse*>(answer)->add_hosts() = change.host();
+  } else if (change.has_port()) {
+    *static_cast<pb::ListPortsResponse*>(answer)->add_ports() = change.port();
+  } else if (change.has_link()) {
+    *static_cast<pb::ListLinksResponse*>(answer)->add_links() = change.link();
   }
+}
 
-  Result Show(std::unique_ptr<Message> answer, bool deleted) {
-    Listing listing;
-    const bool first = !shown_;
-    shown_ = true;
-    if (Result result = MakeListing(globals_, options_, std::move(answer), &listing); !result.ok())
-      return result;
-    if (!first && listing.items.empty()) return {};
-    if (deleted) listing.table.SetColumn("STATUS", Cell("Deleted", Tone::kBad));
-    std::string names;
-    for (const std::string& name : listing.names) names += name + "\n";
-    printer_.PrintRows(first ? *listing.document : *listing.items.front(), names, listing.table);
-    return {};
+Result StreamWatch::ShowFirst() {
+  Listing listing;
+  Result result = MakeListing(globals_, options_, std::move(answer_), &listing);
+  if (!result.ok()) return result;
+  std::string names;
+  for (size_t i = 0; i < listing.names.size(); ++i) {
+    shown_[listing.names[i]] = listing.items[i]->SerializeAsString();
+    names += listing.names[i] + "\n";
   }
+  printer_.PrintRows(*listing.document, names, listing.table);
+  return {};
+}
 
-  const Globals& globals_;
-  const GetOptions& options_;
-  WatchPrinter printer_;
-  std::unique_ptr<Message> answer_;
-  bool synced_ = false, shown_ = false;
-};
-
-}  // namespace
+Result StreamWatch::ShowChange(const pb::TopologyChange& change) {
+  Listing chosen, listing;
+  auto answer = NewAnswer();
+  if (IsChosen(change)) Add(change, answer.get());
+  Result result = MakeListing(globals_, options_, std::move(answer), &chosen);
+  if (!result.ok()) return result;
+  answer = NewAnswer();
+  Add(change, answer.get());
+  result = MakeListing(globals_, unselected_, std::move(answer), &listing);
+  if (!result.ok() || listing.items.empty()) return result;
+  const std::string& name = listing.names.front();
+  const bool deleted = change.type() == pb::CHANGE_TYPE_DELETED;
+  if (!deleted && !chosen.items.empty()) {
+    std::string text = listing.items.front()->SerializeAsString();
+    std::string& shown = shown_[name];
+    if (shown == text) return {};
+    shown = std::move(text);
+  } else if (shown_.erase(name) == 0) {
+    return {};  // It was not listed.
+  } else if (deleted) {
+    listing.table.SetColumn(kStatus, Cell("Deleted", Tone::kBad));
+  } else {
+    listing.table.AddWord(kStatus, Cell("Deselected", Tone::kWarning));
+  }
+  printer_.PrintRows(*listing.items.front(), name + "\n", listing.table);
+  return {};
+}
 
 Result Watch(Client& client, const Globals& globals, const GetOptions& options) {
-  if (!StreamedAs(options)) return WatchListing(client, globals, options);
+  if (!StreamWatch::KindOf(options)) return WatchListing(client, globals, options);
   StreamWatch watch(globals, options);
-  return client.Stream(
+  return client.Follow(
       client.topology(), &pb::TopologyService::Stub::WatchTopology, watch.Request(),
       std::function<Result(const pb::WatchTopologyResponse&)>(
           [&](const pb::WatchTopologyResponse& message) { return watch.Take(message); }),

@@ -33,15 +33,19 @@ class Commands(ibsim.Case):
         hosts = self.watch("get", "hosts", "node[0001-0004]", "-w", "-o", "name")
         links = self.watch("get", "links", "-w", "-o", "json")
         holds = self.watch("get", "holds", "-w")
+        active = self.watch("get", "ports", "-w", "--state", "ACTIVE", "-l", "role=leaf")
         head = ports.wait_for(r"^NAME +STATUS +PHYSICAL")
         ports.wait_for(r"^su1-rail1-leaf/2 +ACTIVE")
         hosts.wait_for("^host/node0004$")
         links.wait_for('"total_size"')
+        active.wait_for(r"^su1-rail1-leaf/2 +ACTIVE")
         before = len(ports.lines), len(hosts.lines)
         self.fabricd.ctl("sim", "unlink", "su1-rail1-leaf/2")
         gone = ports.wait_for(r"^su1-rail1-leaf/2 +DOWN", since=before[0])
         # Later rows stand below the first ones.
         self.assertEqual(gone.string.index("DOWN"), head.string.index("STATUS"))
+        # It is there, but none of those asked for any more; that is told once.
+        active.wait_for(r"^su1-rail1-leaf/2 +DOWN,Deselected")
         hosts.wait_for("^host/node0002$", since=before[1])
         links.wait_for('"node_name": "su1-rail1-leaf"', times=2)
         self.fabricd.ctl("cordon", "node0003", "--reason", "just so")
@@ -50,6 +54,10 @@ class Commands(ibsim.Case):
         self.assertFalse([line for line in ports.lines if "rail0" in line])
         self.fabricd.ctl("sim", "link", "su1-rail1-leaf/2")
         ports.wait_for(r"^su1-rail1-leaf/2 +ACTIVE", times=2)
+        active.wait_for(r"^su1-rail1-leaf/2 +ACTIVE", times=2)
+        self.assertEqual(sum("Deselected" in line for line in active.lines), 1)
+        self.fabricd.ctl("uncordon", "node0003")
+        holds.wait_for(r"node0003 +Gone ")
 
     def test_says_what_would_be(self):
         told = self.fabricd.ctl("plan", "--fail", "spine1", "--add-node", "spine9:switch:64",
