@@ -280,7 +280,7 @@ def shared(case, *parts):
 
 def main(programs):
     """usage: THE_TEST.py BIN_DIR [TEST...]; exit 77 where a program that it needs is not
-    installed."""
+    installed, or nothing was tested."""
     if len(sys.argv) < 2:
         print("usage: %s BIN_DIR [TEST...]" % sys.argv[0], file=sys.stderr)
         sys.exit(2)
@@ -291,4 +291,7 @@ def main(programs):
     if missing:
         print("skipped: not installed: " + ", ".join(missing), file=sys.stderr)
         sys.exit(SKIPPED)
-    unittest.main(module="__main__", verbosity=2)
+    result = unittest.main(module="__main__", verbosity=2, exit=False).result
+    if result.wasSuccessful() and len(result.skipped) >= result.testsRun > 0:
+        sys.exit(SKIPPED)
+    sys.exit(not result.wasSuccessful())
