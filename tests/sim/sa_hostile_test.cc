@@ -109,12 +109,15 @@ class Spoiler {
 
 class SaHostileTest : public RunningApp {
  protected:
-  // What a good client is told of the path between two others.
-  static Bytes AskForPath(SaClient& client) {
+  // What a good client is told of the path between two others; until there is a first view of the
+  // subnet, it is told to ask again.
+  static Bytes AskForPath(SaClient& client, bool patiently = false) {
     wire::PathRecord record;
     record.slid = Lid(1);
     record.dlid = Lid(5);
-    const auto answer = client.Ask(wire::Method::kGet, record, 1 << 4 | 1 << 5);
+    constexpr uint64_t kMask = 1 << 4 | 1 << 5;
+    const auto answer = patiently ? client.AskPatiently(wire::Method::kGet, record, kMask)
+                                  : client.Ask(wire::Method::kGet, record, kMask);
     EXPECT_EQ(answer.kind, mad::IncomingMad::Kind::kReceived);
     if (answer.payload.size() < wire::kMadBytes) return {};
     EXPECT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
@@ -140,7 +143,7 @@ TEST_F(SaHostileTest, MalformedMadsLeaveTheDaemonHealthy) {
     };
     ASSERT_TRUE(hostile.Start(take).ok());
     SaClient good(*app, "node0003 mlx5_0");
-    const Bytes path = AskForPath(good);
+    const Bytes path = AskForPath(good, /*patiently=*/true);
     Spoiler spoiler;
     mad::OutgoingMad out;
     out.agent = mad::Agent::kSubnAdm;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "sa/path_query.h"
 #include "sim/sim_transport.h"
 #include "tests/sim/running_app.h"
+#include "tests/sim/sa_client.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -32,12 +34,29 @@ constexpr uint64_t Bit(sa::PathComponent component) {
   return uint64_t{1} << static_cast<unsigned>(component);
 }
 
+// Until there is a first view of the subnet, clients are told to ask again: they may come before it.
+void AwaitFirstView(App& app) {
+  const auto view = app.view();
+  std::string host;
+  view->snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (host.empty() && !node.IsSwitch() && node.index != view->sm.port.node)
+      host = node.description;
+  });
+  SaClient client(app, host);
+  wire::PathRecord record;
+  record.slid = record.dlid = view->sm.lid;
+  client.AskPatiently(wire::Method::kGet, record,
+                      Bit(sa::PathComponent::kSlid) | Bit(sa::PathComponent::kDlid));
+  client.Stop();
+}
+
 // Its answers come on the simulated fabric's thread, which also sends what follows them.
 class Storm {
  public:
   // Each of the askers asks for the paths to the `each` HCAs that follow it, round and round, so
   // that every one is asked for as often. Leaves out the subnet manager's own port.
   Storm(App& app, uint32_t each, absl::FunctionRef<bool(const fabric::Node&)> asks) : each_(each) {
+    AwaitFirstView(app);
     auto& fabric = dynamic_cast<sim::SimTransport&>(*app.sim_control());
     const auto view = app.view();
     sm_lid_ = view->sm.lid;

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import ibsim  # noqa: E402
 
 TESTER = "H-0002c90200000100"
-PATIENCE = 60  # Seconds; the longest flow that ends takes less than half of it.
+PATIENCE = 60  # Seconds; what ends takes less.
 FLOWS = (("-f", "c"), ("-f", "v"), ("-f", "a"), ("-f", "v", "-d", "1"), ("-f", "e"), ("-f", "f"),
          ("-f", "f", "-s", "1"), ("-f", "f", "-s", "2"), ("-f", "f", "-s", "3"),
          ("-f", "f", "-s", "4"), ("-f", "m"), ("-f", "m"), ("-f", "s"), ("-f", "q"))
