@@ -34,7 +34,7 @@ constexpr uint64_t Bit(sa::PathComponent component) {
   return uint64_t{1} << static_cast<unsigned>(component);
 }
 
-// Until there is a first view of the subnet, clients are told to ask again: they may come before it.
+// Until there is a first view of the subnet, clients are told to ask again.
 void AwaitFirstView(App& app) {
   const auto view = app.view();
   std::string host;
