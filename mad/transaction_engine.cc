@@ -82,6 +82,7 @@ struct TransactionEngine::Slot {
   bool held = false;         // Refused or answered busy: waits out the attempt's time-out.
   bool send_failed = false;  // The last attempt.
   bool cancelled = false;
+  bool given_up = false;  // And cancelled: it only keeps its places until its time-out.
   bool on_alternative = false;
 };
 
@@ -157,6 +158,7 @@ void TransactionEngine::Enqueue(Index index, bool front) {
   (slot.previous == kNone ? queue.head : At(slot.previous).next) = index;
   (slot.next == kNone ? queue.tail : At(slot.next).previous) = index;
   ++queued_;
+  queued_devices_.insert(slot.request.device);
 }
 
 void TransactionEngine::Dequeue(Index index) {
@@ -165,6 +167,8 @@ void TransactionEngine::Dequeue(Index index) {
   (slot.previous == kNone ? queue.head : At(slot.previous).next) = slot.next;
   (slot.next == kNone ? queue.tail : At(slot.next).previous) = slot.previous;
   --queued_;
+  if (devices_[slot.request.device].TopPriority() == kPriorities)
+    queued_devices_.erase(slot.request.device);
 }
 
 void TransactionEngine::Link(DeviceId id, DeviceList& list, uint8_t priority, bool front) {
@@ -286,6 +290,8 @@ void TransactionEngine::Submit(const SmpRequest& request) {
 
 void TransactionEngine::Pump(Instant now, std::vector<OutgoingMad>& out,
                              std::vector<Completion>& done) {
+  done.insert(done.end(), given_up_.begin(), given_up_.end());
+  given_up_.clear();
   if (now >= next_deadline_) Expire(now, done);
   while (in_flight() + redirected_.size() < window_) {
     const DeviceId id = PopReady();
@@ -497,6 +503,11 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
 // The transport reported that nobody answered this attempt in time, or failed to report at all.
 void TransactionEngine::Lose(Index index, std::vector<Completion>& done) {
   Slot& slot = At(index);
+  if (slot.given_up) {  // Nobody expected an answer.
+    Land(index);
+    Free(index);
+    return;
+  }
   ++slot.counters->timeouts;
   ++slot.timeouts;
   Device& device = devices_[slot.request.device];
@@ -611,6 +622,33 @@ void TransactionEngine::Redirect(DeviceId id, const wire::DirectedPath& from,
   Refresh(id);
 }
 
+void TransactionEngine::GiveUp(DeviceId id, const std::optional<wire::DirectedPath>& only) {
+  if (id >= devices_.size()) return;
+  const auto is_hopeless = [&](const SmpRequest& request) {
+    const bool no_other = !request.lid && !request.alternative;
+    return request.device == id && request.method == wire::Method::kGet &&
+           (!only || (no_other && request.path == *only));
+  };
+  for (SlotList& queue : devices_[id].queue) {
+    for (Index index = queue.head; index != kNone;) {
+      const Index next = At(index).next;
+      if (is_hopeless(At(index).request)) {
+        Complete(At(index), Completion::Outcome::kTimedOut, given_up_);
+        Dequeue(index);
+        Free(index);
+      }
+      index = next;
+    }
+  }
+  for (const Index index : flying_) {
+    Slot& slot = At(index);
+    if (slot.cancelled || !is_hopeless(slot.request)) continue;
+    Complete(slot, Completion::Outcome::kTimedOut, given_up_);
+    slot.cancelled = slot.given_up = true;
+  }
+  Refresh(id);
+}
+
 void TransactionEngine::Expire(Instant now, std::vector<Completion>& done) {
   overdue_.clear();
   redirected_.erase(redirected_.begin(), redirected_.upper_bound(now));
@@ -684,15 +722,19 @@ void TransactionEngine::CancelDevice(DeviceId device) {
   for (const Index index : flying_) {
     if (At(index).request.device == device) At(index).cancelled = true;
   }
+  std::erase_if(given_up_, [&](const Completion& done) { return done.device == device; });
 }
 
 void TransactionEngine::CancelAll() {
   for (DeviceId id = 0; id < devices_.size(); ++id) DropQueued(id);
   for (const Index index : flying_) At(index).cancelled = true;
+  given_up_.clear();
 }
 
 void TransactionEngine::CancelQueued(uint64_t mask, uint64_t value, std::vector<Completion>& done) {
-  for (DeviceId id = 0; id < devices_.size() && queued_ > 0; ++id) {
+  std::vector<DeviceId> ids(queued_devices_.begin(), queued_devices_.end());
+  std::sort(ids.begin(), ids.end());  // Hash order decides nothing.
+  for (const DeviceId id : ids) {
     bool dropped = false;
     for (const SlotList& queue : devices_[id].queue) {
       for (Index index = queue.head; index != kNone;) {

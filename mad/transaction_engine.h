@@ -43,6 +43,7 @@
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include "common/ids.h"
 #include "common/time.h"
@@ -154,18 +155,25 @@ class TransactionEngine {
 
   // Appends what the windows allow to `out` and gives up what is overdue.
   void Pump(Instant now, std::vector<OutgoingMad>& out, std::vector<Completion>& done);
-  // When Pump has work even if nothing arrives; kNever when nothing is in flight. May be early.
+  // When Pump has work even if nothing arrives or is asked for; kNever when nothing is in flight.
+  // May be early.
   Instant NextDeadline() const { return next_deadline_; }
 
   size_t in_flight() const { return flying_.size(); }
   size_t queued() const { return queued_; }
-  size_t size() const { return in_flight() + queued_; }
+  size_t size() const { return in_flight() + queued_ + given_up_.size(); }
   const EngineStatistics& statistics() const { return statistics_; }
 
   // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
   // and what is in flight there, its last attempt apart, is repeated so at once instead of after
   // its time-out, though within the global window. It counts as an attempt, not as a loss.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
+
+  // Nothing leads to `device` any more, or nothing but `only` did and that leads nowhere: Gets for
+  // it (by `only`) complete as kTimedOut with the next Pump(). What is in flight keeps its places
+  // until its time-out, for it may be on the wire, and counts as no loss. Sets are waited for: what
+  // came of them has to be known.
+  void GiveUp(DeviceId device, const std::optional<wire::DirectedPath>& only = std::nullopt);
 
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
   void CancelDevice(DeviceId device);
@@ -260,12 +268,14 @@ class TransactionEngine {
   absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
   uint32_t next_id_;
 
-  std::vector<Index> flying_;   // In flight; each slot knows its place.
-  std::vector<Index> overdue_;  // Scratch of Expire.
+  std::vector<Index> flying_;         // In flight; each slot knows its place.
+  std::vector<Index> overdue_;        // Scratch of Expire.
+  std::vector<Completion> given_up_;  // For the next Pump.
   // When attempts that were redirected would have timed out: until then they take a place of the
   // window, for they may be on the wire.
   std::multiset<Instant> redirected_;
   size_t queued_ = 0;
+  absl::flat_hash_set<DeviceId> queued_devices_;  // Those with something queued.
   Instant next_deadline_ = kNever;
 
   uint32_t window_;

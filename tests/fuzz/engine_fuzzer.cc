@@ -91,7 +91,7 @@ class Script {
   };
 
   void Act() {
-    switch (input_.Byte() % 10) {
+    switch (input_.Byte() % 11) {
       case 0:
       case 1:
       case 2: Submit(); break;
@@ -101,6 +101,14 @@ class Script {
       case 6: Receive(AnyBytes(), 0); break;
       case 7: Report(); break;
       case 8: Cancel(); break;
+      case 9: {
+        const DeviceId device = input_.Byte() % 16;
+        if (input_.Byte() % 2 == 0)
+          engine_.GiveUp(device);
+        else
+          engine_.GiveUp(device, Path());
+        break;
+      }
       default: now_ += std::chrono::milliseconds(input_.Word() % 4000);
     }
   }

@@ -254,6 +254,62 @@ TEST(EngineRepeats, RedirectingForEverEndsAllTheSame) {
   EXPECT_EQ(wire.done[0].outcome, Outcome::kTimedOut);
 }
 
+TEST(EngineRepeats, WhatIsGivenUpEndsWithTheNextPump) {
+  FakeWire wire;
+  const wire::DirectedPath gone{1, 2, 3}, other{1, 6};
+  wire.react = [&](const FakeWire::Sent& sent) {
+    return sent.smp.path == gone ? Lost() : FakeWire::Reaction{};
+  };
+  for (uint32_t i = 1; i <= 6; ++i) {  // Two in flight, and queued behind that.
+    SmpRequest request = FakeWire::Get(0, i);
+    request.path = i == 5 ? other : gone;
+    if (i == 6) request.method = wire::Method::kSet;
+    wire.Submit(request);
+  }
+  wire.Pump();
+  wire.engine.GiveUp(0, gone);
+  wire.engine.GiveUp(77);
+  wire.Pump();
+  EXPECT_EQ(wire.done.size(), 4u);
+  // Those that were sent keep their places until they would have timed out.
+  EXPECT_EQ(wire.engine.in_flight(), 2u);
+  EXPECT_EQ(wire.engine.queued(), 2u);
+  wire.Run();
+  ASSERT_EQ(wire.done.size(), 6u);
+  for (const Completion& completion : wire.done)
+    EXPECT_EQ(completion.outcome,
+              completion.modifier == 5 ? Outcome::kResponse : Outcome::kTimedOut);
+  const auto& counters = wire.engine.statistics().attributes.begin()->second;
+  EXPECT_EQ(counters.get.timeouts, 0u);
+  EXPECT_GT(counters.set.timeouts, 0u);
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
+TEST(EngineRepeats, AnAnswerToWhatWasGivenUpIsNobodys) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.answer = 100ms}; };
+  for (uint32_t i = 1; i <= 3; ++i) wire.Submit(FakeWire::Get(0, i));
+  wire.RunUntil(Instant(50ms));
+  wire.engine.GiveUp(0);
+  wire.Run();
+  EXPECT_EQ(wire.done.size(), 3u);
+  EXPECT_EQ(wire.Count(Outcome::kTimedOut), 3u);
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
+TEST(EngineRepeats, WhatIsCancelledAfterItWasGivenUpDoesNotComplete) {
+  FakeWire wire;
+  wire.Submit(FakeWire::Get(0, 1));
+  wire.engine.GiveUp(0);
+  wire.engine.CancelAll();
+  wire.Submit(FakeWire::Get(1, 2));
+  wire.engine.GiveUp(1);
+  wire.engine.CancelDevice(1);
+  wire.Run();
+  EXPECT_TRUE(wire.done.empty());
+  EXPECT_EQ(wire.engine.size(), 0u);
+}
+
 // §13.4.7: busy says that the MAD was dropped.
 TEST(EngineRepeats, BusyIsRepeatedLaterAndReportedAtLast) {
   EngineOptions options;
