@@ -125,6 +125,22 @@ std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
   return names;
 }
 
+namespace {
+
+// A closed switch is an end node of a neighbour; where all of those are closed too nothing leads
+// on.
+bool HasOpenNeighbour(const SimFabric& fabric, NodeIndex node,
+                      const absl::flat_hash_set<PortRef>& unwanted) {
+  for (uint8_t num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
+    const PortRef far = fabric.LinkedPeer({node, PortNum(num)});
+    if (far.IsNone() || !fabric.device(far.node)->IsSwitch()) continue;
+    if (!unwanted.contains({far.node, PortNum(0)})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
                                      const absl::flat_hash_set<PortRef>& unwanted) {
   const std::vector<EndPort> ports = EndPorts(fabric);
@@ -145,7 +161,9 @@ std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
     const bool is_unwanted = unwanted.contains(port.ref);
     const bool is_mute = is_unwanted && !start.IsNone() && unwanted.contains({start, PortNum(0)});
     if (!start.IsNone() && !is_mute) sources.push_back({&port, start, leaves});
-    if (is_unwanted && !(device.IsSwitch() && device.LftPort(port.base) == 0)) continue;
+    const bool answers = device.IsSwitch() && device.LftPort(port.base) == 0 &&
+                         HasOpenNeighbour(fabric, port.ref.node, unwanted);
+    if (is_unwanted && !answers) continue;
     for (int path = 0; !start.IsNone() && path < port.lids; ++path)
       destinations.emplace_back(static_cast<uint16_t>(port.base.value() + path), &port);
   }
