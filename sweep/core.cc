@@ -17,7 +17,9 @@ using wire::SmState;
 
 namespace {
 constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
-}
+// What one lost cable changes is written in less, on the largest fabrics too.
+constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
+}  // namespace
 
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
@@ -29,6 +31,8 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
       suspects_(options_.sweep.report_window),
+      surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
+               CookieBase(Owner::kExplorer)),
       mastership_(options_, local_port_, devices_, engine_, effects_.log,
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
@@ -121,7 +125,8 @@ Instant Core::NextDeadline() const {
   if (IsIdleMaster() && !light_)
     next = std::min({next, next_light_, next_heavy_, planner_.NextStepTime()});
   if (MaySurvey()) next = std::min(next, suspects_.due());
-  if (survey_ && !holding_news_) next = std::min(next, survey_->NextDeadline());
+  next = std::min(next, surveys_.NextDeadline());
+  if (surveys_.HasNews() && !planner_.AwaitsPlan()) next = std::min(next, hold_news_until_);
   return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
 }
 
@@ -158,12 +163,8 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       else
         Programmer::NoteLate(completion, builder_, devices_);
       break;
-    case Owner::kSurvey:
-      if (survey_) survey_->OnCompletion(completion, now);
-      break;
-    case Owner::kExplorer:
-      if (survey_) survey_->OnDiscoveryCompletion(completion, now);
-      break;
+    case Owner::kSurvey: surveys_.OnCompletion(completion, now); break;
+    case Owner::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
     case Owner::kLight:
       if (light_) light_->OnCompletion(completion);
       break;
@@ -277,7 +278,11 @@ void Core::OnTimer(Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
   if (now >= next_retry_) Retry(now);
-  if (MaySurvey() && now >= suspects_.due()) StartSurvey(suspects_.Take(now), now);
+  if (MaySurvey() && now >= suspects_.due()) {
+    const auto is_at = [this](NodeIndex node) { return surveys_.AreAt(node); };
+    SurveyTask task = suspects_.Take(is_at, now);
+    if (!task.switches.empty() || !task.ports.empty()) StartSurvey(std::move(task), now);
+  }
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
     WantSweep("interval");
@@ -291,10 +296,10 @@ void Core::OnTimer(Instant now) {
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
   if (programmer_) AdvanceProgramming(now);
-  if (survey_) AdvanceSurvey(now);
+  AdvanceSurveys(now);
   if (light_ && light_->done()) FinishLightSweep(now);
   planner_.NoteFlapping(remediation_.Damps());
-  const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && !survey_;
+  const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
     wanted_reroute_ = std::move(why);
     changed_ = true;
@@ -302,7 +307,7 @@ void Core::Advance(Instant now) {
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
   if (wanted_sweep_ && idle && mastership_.MaySweep())
     StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
-  else if (!wanted_reroute_.empty() && MaySurvey() && planner_.plan())
+  else if (!wanted_reroute_.empty() && MayReroute() && planner_.plan())
     Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
   else if (MayMakeTrees())
     StartTrees(now);
@@ -323,7 +328,7 @@ void Core::StartHeavySweep(std::string why, Instant now) {
   light_.reset();
   lane_reader_.reset();
   programmer_.reset();
-  survey_.reset();
+  surveys_.Clear();
   suspects_.Clear();  // All of it is read now.
   silent_switches_.clear();
   reroute_.Drop();
@@ -408,7 +413,7 @@ void Core::StandBy(Instant now) {
   devices_.LoseTrack();
   lane_reader_.reset();
   programmer_.reset();
-  survey_.reset();
+  surveys_.Clear();
   suspects_.Clear();
   reroute_.Drop();
   wanted_sweep_.reset();
@@ -556,6 +561,7 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
   if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);
+  hold_news_until_ = now + kTimeToWrite;
   changed_ = true;
 }
 
@@ -686,50 +692,62 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
 
 // ---- changes
 
+bool Core::MayReroute() const {
+  return mastership_.IsMaster() && !discovery_ && undurable_.empty() &&
+         (phase_ == Phase::kIdle || phase_ == Phase::kSurveying || programmer_);
+}
+
+// A sweep that is wanted waits until nothing else is going on, and looks at everything.
 bool Core::MaySurvey() const {
-  return mastership_.IsMaster() && !discovery_ && !survey_ && undurable_.empty() &&
-         (phase_ == Phase::kIdle || programmer_);
+  return MayReroute() && !surveys_.full() && (surveys_.empty() || !wanted_sweep_);
 }
 
 void Core::StartSurvey(SurveyTask task, Instant now) {
-  survey_ = std::make_unique<Survey>(builder_, devices_, engine_, problems_, options_, local_,
-                                     CookieBase(Owner::kSurvey), CookieBase(Owner::kExplorer));
   if (phase_ == Phase::kIdle) SetPhase(Phase::kSurveying);
-  survey_->Start(std::move(task), now);
+  surveys_.Start(std::move(task), local_, now);
 }
 
-void Core::AdvanceSurvey(Instant now) {
-  survey_->Advance(now);
-  // A plan that is being made comes first: changes that keep coming would else starve all of them.
-  if (IsHoldingNews(now)) return;
-  if (survey_->HasNews(now)) OnNews(survey_->TakeNews(), now);
-  if (!survey_ || !survey_->done()) return;
-  const std::unique_ptr<Survey> done = std::move(survey_);
-  for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
-  for (const Unread& unread : done->TakeUnread())
-    if (unread_.size() < kMaxUnread) unread_.push_back(unread);
-  if (programmer_) return;
+void Core::AdvanceSurveys(Instant now) {
+  if (surveys_.empty()) return;
+  surveys_.Advance(now);
+  if (surveys_.HasNews() && !IsHoldingNews(now)) OnNews(surveys_.TakeNews(), now);
+  if (discovery_) return;
+  for (const std::unique_ptr<Survey>& done : surveys_.TakeDone()) {
+    for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
+    NoteUnread(done->TakeUnread());
+  }
+  Explorer& explorer = surveys_.explorer();
+  NoteUnread(explorer.TakeUnread());
+  for (NodeIndex node : explorer.TakeSuspects()) suspects_.Add(node, "a new neighbour", now);
+  if (programmer_ || !surveys_.empty()) return;
   snapshot_ = builder_.Build();  // What needs no writing, such as the other end of what is lost.
   remediation_.OnSnapshot(now);
   if (phase_ == Phase::kSurveying) SetPhase(Phase::kIdle);
 }
 
-bool Core::IsHoldingNews(Instant now) {
-  const bool urgent = scope_ && goal_ == routing::ReplanGoal::kUrgent;
-  return holding_news_ = programmer_ && urgent && planner_.AwaitsPlan() && survey_->HasNews(now);
+// A plan that is being made comes first, and its tables for a while, or changes that keep coming
+// would starve all of them. What that did not suffice for is a difference like any other.
+bool Core::IsHoldingNews(Instant now) const {
+  if (!programmer_ || !scope_ || goal_ != routing::ReplanGoal::kUrgent) return false;
+  return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
 }
 
-void Core::OnNews(SurveyNews news, Instant now) {
+void Core::NoteUnread(std::vector<Unread> unread) {
+  for (const Unread& each : unread)
+    if (unread_.size() < kMaxUnread) unread_.push_back(each);
+}
+
+void Core::OnNews(Surveys::News taken, Instant now) {
+  SurveyNews& news = taken.found;
   cables_changed_ |= news.links_rose;
   TellOfNodes(news, now);
-  if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
+  if (!news.needs_sweep.empty() && !news.meets_sm) WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
     if (const fabric::Node* found = builder_.node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
-  if (news.meets_sm) return;
-  const SurveyTask& task = survey_->task();
+  if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.touched.empty() || !news.gone.empty())
-    Reroute(std::move(news.touched), task.cause, SubjectOf(news), task.since, now);
+    Reroute(std::move(news.touched), taken.cause, SubjectOf(news), taken.since, now);
 }
 
 void Core::TellOfNodes(const SurveyNews& news, Instant now) {

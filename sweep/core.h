@@ -38,7 +38,7 @@
 #include "sweep/remediation.h"
 #include "sweep/report.h"
 #include "sweep/reroute_record.h"
-#include "sweep/survey.h"
+#include "sweep/surveys.h"
 #include "sweep/suspects.h"
 
 namespace fabricd::sweep {
@@ -83,7 +83,7 @@ class Core {
     kLight = 3,
     kMastership = 4,
     kSurvey = 5,
-    kExplorer = 6,  // The discovery inside of a survey.
+    kExplorer = 6,  // The discovery for the surveys.
     kLanes = 7
   };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
@@ -129,10 +129,12 @@ class Core {
   ProgrammerInput InputOfProgrammer();
   void LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now);
 
+  bool MayReroute() const;
   bool MaySurvey() const;
-  void AdvanceSurvey(Instant now);
-  bool IsHoldingNews(Instant now);
-  void OnNews(SurveyNews news, Instant now);
+  void AdvanceSurveys(Instant now);
+  bool IsHoldingNews(Instant now) const;
+  void NoteUnread(std::vector<Unread> unread);
+  void OnNews(Surveys::News taken, Instant now);
   void TellOfNodes(const SurveyNews& news, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
@@ -183,9 +185,9 @@ class Core {
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
   uint8_t lane_run_ = 0;
   Suspects suspects_;
-  std::unique_ptr<Survey> survey_;
+  Surveys surveys_;
+  Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
   bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
-  bool holding_news_ = false;  // What the survey found waits for a plan that is being made.
   uint8_t run_ = 0;            // Of the programmer.
   // What the next programmer is to look at. nullopt: everything.
   std::optional<std::vector<NodeIndex>> scope_;

@@ -24,7 +24,7 @@ void Core::StartLaneReader() {
 }
 
 void Core::AdvanceLaneReader() {
-  const bool idle = IsIdleMaster() && !programmer_ && !survey_ && !discovery_;
+  const bool idle = IsIdleMaster() && !programmer_ && surveys_.empty() && !discovery_;
   if (!idle) {
     if (!lane_reader_) return;
     std::vector<mad::Completion> dropped;

@@ -25,8 +25,8 @@ ProgrammerInput Core::InputOfProgrammer() {
 
 // Whatever else is under way, or due now, makes trees too.
 bool Core::MayMakeTrees() const {
-  return multicast_.HasNews() && IsIdleMaster() && MaySurvey() && !programmer_ && !light_ &&
-         !wanted_sweep_ && planner_.has_answer();
+  return multicast_.HasNews() && IsIdleMaster() && MaySurvey() && surveys_.empty() &&
+         !programmer_ && !light_ && !wanted_sweep_ && planner_.has_answer();
 }
 
 void Core::StartTrees(Instant now) {

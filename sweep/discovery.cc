@@ -54,7 +54,8 @@ void Discovery::SendProbe(Probe probe, Ask ask) {
   request.attribute = wire::AttributeId::kNodeInfo;
   request.path = probe.path;
   request.m_key = options_.sm.m_key;
-  request.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
+  probe.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
+  request.device = probe.device;
   if (ask == Ask::kProbe) ++probes_out_[probe.hops];
   const NodeIndex number(static_cast<uint32_t>(probes_.size()));
   probes_.push_back(std::move(probe));
@@ -382,6 +383,23 @@ bool Discovery::MayProbe(PortRef port) const {
 }
 
 void Discovery::OnTimer(Instant now) { ReleaseHops(now); }
+
+// Those that have been answered are unknown to the engine.
+void Discovery::OnLinkLost(PortRef port) {
+  for (const Probe& probe : probes_)
+    if (probe.from == port) engine_.GiveUp(probe.device, probe.path);
+}
+
+void Discovery::OnMoved(NodeIndex node, const wire::DirectedPath& from,
+                        const wire::DirectedPath& to) {
+  if (!to.CanExtend()) return;
+  for (Probe& probe : probes_) {
+    if (probe.from.node != node || probe.path != from.Then(probe.from.port)) continue;
+    const wire::DirectedPath now = to.Then(probe.from.port);
+    engine_.Redirect(probe.device, probe.path, now);
+    probe.path = now;
+  }
+}
 
 void Discovery::ReleaseHops(Instant now) {
   while (!waiting_.empty()) {

@@ -48,6 +48,10 @@ class Discovery {
   void StartBeyond(const std::vector<PortRef>& ports, PortRef local, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnTimer(Instant now);
+  // The port is down: what is asked beyond it is given up.
+  void OnLinkLost(PortRef port);
+  // The node is reached by another route: what is asked beyond it goes there.
+  void OnMoved(NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to);
   Instant NextDeadline() const { return next_hop_deadline_; }
 
   // Nothing is outstanding; Finish() may be called.
@@ -86,6 +90,7 @@ class Discovery {
     PortRef from;  // None: the SM's own node.
     uint16_t hops = 0;
     wire::DirectedPath path;
+    mad::DeviceId device = 0;  // For the engine.
     // kRecheck: the newcomer that claims the port which `from` was found linked to.
     PortRef rival_from;
     wire::NodeInfo rival;

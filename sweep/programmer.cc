@@ -190,7 +190,7 @@ void Programmer::EnterStage(Stage stage) {
 
 void Programmer::ListReadTables() {
   const Lid sm_lid = input_.lids->Of(input_.local).base;
-  ForEachInScope([&](const fabric::Node& node) {
+  const auto list_blocks = [&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     // A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that
     // names another SM as its master had them written by that one. One that shows a LinearFDBTop
@@ -207,6 +207,13 @@ void Programmer::ListReadTables() {
     for (uint16_t block = 0; block <= node.switch_info->linear_fdb_top / 64; ++block)
       if (!applied.Knows(block) && !applied.IsDistrusted(block))
         items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
+  };
+  ForEachInScope(list_blocks);
+  // Tables are written on all switches: one that has come, and is yet to be news, is read first
+  // too.
+  input_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (node.switch_info && devices_.Has(node.index) && !devices_.Lft(node.index).WasRead())
+      list_blocks(node);
   });
   const auto list_keys = [&](const fabric::Node& node) {
     for (const PortKeys::Read& read : keys_.Reads(node))
@@ -800,32 +807,48 @@ bool Programmer::SendLaneTable(const Item& item) {
   return true;
 }
 
+// What was read since the stage was listed may say that it is done, or is another link.
 bool Programmer::SendState(const Item& item, wire::PortState state) {
-  const PortWish wish = PortConfig::ChangeState(*builder_.node(item.node), item.port, state);
+  const fabric::Node& node = *builder_.node(item.node);
+  const bool arms = state == wire::PortState::kArmed;
+  const auto from = arms ? wire::PortState::kInit : wire::PortState::kArmed;
+  if (node.port(item.port).info.port_state != from) return false;
+  const PortWish wish = PortConfig::ChangeState(node, item.port, state);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
 }
 
 bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
-  const PortWish wish =
-      PortConfig::ChangePhysicalState(*builder_.node(item.node), item.port, state);
+  const fabric::Node& node = *builder_.node(item.node);
+  const bool is_down =
+      node.port(item.port).info.port_physical_state == wire::PortPhysicalState::kDisabled;
+  if (is_down == (state == wire::PortPhysicalState::kDisabled)) return false;
+  const PortWish wish = PortConfig::ChangePhysicalState(node, item.port, state);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
 }
 
+// Each Set of the same that still waits is made anew, or left out.
 void Programmer::OnRead(const mad::Completion& completion) {
-  if (completion.attribute != wire::AttributeId::kSwitchInfo ||
+  const bool of_port = completion.attribute == wire::AttributeId::kPortInfo;
+  if ((!of_port && completion.attribute != wire::AttributeId::kSwitchInfo) ||
       completion.method != wire::Method::kGet || !IsOk(completion))
     return;
-  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie)), 0, PortNum(0),
-                  What::kSwitchInfo};
-  if (!devices_.IsBusy({item.node, item.port}, completion.attribute)) return;
-  std::vector<mad::Completion> unsent;
-  engine_.CancelQueued(~uint64_t{0}, CookieOf(item), unsent);
-  if (unsent.empty()) return;
-  --outstanding_;
-  devices_.ClearBusy({item.node, item.port}, completion.attribute);
-  if (builder_.node(item.node) != nullptr) Send(item);
+  const PortNum port(of_port ? static_cast<uint8_t>(completion.modifier) : uint8_t{0});
+  const PortRef subject{NodeIndex(completion.device), port};
+  if (!devices_.IsBusy(subject, completion.attribute)) return;
+  using enum What;
+  constexpr What kOfPort[] = {kConfigure, kArm, kActivate, kDisable, kEnable};
+  constexpr What kOfSwitch[] = {kSwitchInfo};
+  for (const What what : of_port ? std::span<const What>(kOfPort) : kOfSwitch) {
+    const Item item{subject.node, 0, port, what};
+    std::vector<mad::Completion> unsent;
+    engine_.CancelQueued(~uint64_t{0}, CookieOf(item), unsent);
+    if (unsent.empty()) continue;
+    --outstanding_;
+    devices_.ClearBusy(subject, completion.attribute);
+    if (builder_.node(subject.node) != nullptr) Send(item);
+  }
 }
 
 void Programmer::OnCompletion(const mad::Completion& completion) {

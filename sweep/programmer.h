@@ -103,7 +103,7 @@ class Programmer {
   bool IsMine(const mad::Completion& completion) const {
     return static_cast<uint8_t>(completion.cookie >> 24) == input_.run;
   }
-  // Of anybody: what a switch has just told may be all that a Set still waits in the queue for.
+  // Of anybody: what a device has just told may be all that a Set still waits in the queue for.
   void OnRead(const mad::Completion& completion);
   // Of a Programmer that is gone: what a table holds is known again, or may be written again.
   static void NoteLate(const mad::Completion& completion, fabric::SnapshotBuilder& builder,

@@ -5,7 +5,6 @@
 
 #include "common/check.h"
 #include "sweep/completion.h"
-#include "sweep/paths.h"
 #include "sweep/port_config.h"
 
 namespace fabricd::sweep {
@@ -15,11 +14,6 @@ namespace {
 constexpr int kAskShift = 52, kPortShift = 32;
 constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
 
-void SortUnique(std::vector<NodeIndex>& nodes) {
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-}
-
 bool HasStateTable(const fabric::Node& node) {
   const wire::PortInfo& info = node.port(PortNum(0)).info;
   return (info.capability_mask & wire::kCapIsCapabilityMask2) != 0 &&
@@ -28,17 +22,16 @@ bool HasStateTable(const fabric::Node& node) {
 
 }  // namespace
 
-Survey::Survey(fabric::SnapshotBuilder& builder, DeviceTable& devices,
-               mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options,
-               PortRef local, uint64_t cookie_base, uint64_t discovery_cookie_base)
-    : builder_(builder),
-      devices_(devices),
-      engine_(engine),
-      problems_(problems),
-      options_(options),
+Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base)
+    : builder_(ground.builder),
+      devices_(ground.devices),
+      engine_(ground.engine),
+      problems_(ground.problems),
+      options_(ground.options),
+      explorer_(explorer),
       local_(local),
       cookie_base_(cookie_base),
-      discovery_cookie_base_(discovery_cookie_base) {}
+      found_(ground) {}
 
 // ---- asking
 
@@ -50,6 +43,7 @@ void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
   confirms_out_ += ask == Ask::kConfirm;
+  if (ask != Ask::kConfirm) ++reads_of_[subject.node];
   engine_.Submit(std::move(request));
 }
 
@@ -61,7 +55,7 @@ void Survey::Start(SurveyTask task, Instant now) {
     if (builder_.node(node) != nullptr && devices_.Has(node))
       levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
   for (PortRef port : task_.ports)
-    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) rose_.push_back(port);
+    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) Explore(port, now);
   Advance(now);
 }
 
@@ -86,12 +80,13 @@ void Survey::ReleaseLevels(Instant now) {
 }
 
 void Survey::ReadSwitch(NodeIndex node) {
+  if (!builder_.node(node)->switch_info) return;  // Somebody is reading all of it.
   Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
          {node, PortNum(0)});
 }
 
 // PortStateChange is cleared before the ports are read: what changes after that sets it again.
-void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
+void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now) {
   if (builder_.node(node) == nullptr) return;
   if (!IsOk(completion)) {
     CrossExamine(node);
@@ -101,7 +96,7 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   auto info = wire::SwitchInfo::Decode(completion.response.data);
   const bool had_tables = builder_.node(node)->switch_info->linear_fdb_top != 0;
   if (had_tables && info.linear_fdb_top == 0) {  // It has started anew.
-    ExploreAgain(node);
+    ExploreAgain(node, now);
     return;
   }
   const bool dirty = info.port_state_change;
@@ -119,14 +114,14 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
 }
 
 // All of a switch that is known, by the discovery, through a neighbour that leads there.
-void Survey::ExploreAgain(NodeIndex index) {
+void Survey::ExploreAgain(NodeIndex index, Instant now) {
   for (const fabric::Port& port : builder_.node(index)->ports) {
     const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
     if (neighbour == nullptr || (!neighbour->IsSwitch() && port.peer != local_)) continue;
-    rose_.push_back(port.peer);
+    Explore(port.peer, now);
     return;
   }
-  news_.needs_sweep = fmt::format("switch {} has started anew", builder_.node(index)->guid());
+  found_.news.needs_sweep = fmt::format("switch {} has started anew", builder_.node(index)->guid());
 }
 
 void Survey::ReadPorts(NodeIndex index) {
@@ -162,27 +157,28 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
                         PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
   confirms_out_ -= ask == Ask::kConfirm;
+  if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
   if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);
   if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
   if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {
-    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
+    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion, now); break;
     case Ask::kClear:
       if (IsOk(completion))
         builder_.SetSwitchInfo(subject.node, wire::SwitchInfo::Decode(completion.response.data));
       ReadPorts(subject.node);
       break;
     case Ask::kStates: OnStates(subject.node, completion); break;
-    case Ask::kPort: OnPort(subject, completion); break;
-    case Ask::kConfirm: OnConfirm(subject, completion); break;
+    case Ask::kPort: OnPort(subject, completion, now); break;
+    case Ask::kConfirm: OnConfirm(subject, completion, now); break;
   }
 }
 
 void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   const fabric::Node& node = *builder_.node(index);
   if (!IsOk(completion)) {  // It said that it has the table.
-    news_.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}", node.guid(),
-                                    WhyNot(completion));
+    found_.news.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
+                                          node.guid(), WhyNot(completion));
     return;
   }
   const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
@@ -198,7 +194,7 @@ void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   }
 }
 
-void Survey::OnPort(PortRef port, const mad::Completion& completion) {
+void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now) {
   if (!IsOk(completion)) {
     if (unread_.size() < kMaxUnread)
       unread_.push_back({port, completion.attribute, completion.modifier});
@@ -213,7 +209,7 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
                   *fault);
     return;
   }
-  if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node);
+  if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);
   builder_.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
   const bool up = builder_.node(port.node)->port(port.port).IsUp();
@@ -223,7 +219,8 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
   if (!up && (before.IsUp() || !before.peer.IsNone())) {
     Lose(port, before.peer);
   } else if (up && (!before.IsUp() || before.peer.IsNone() || fresh)) {
-    rose_.push_back(port);
+    if (!before.IsUp() || before.peer.IsNone()) changed_.insert(port.node);
+    Explore(port, now);
     // All ports of a switch that starts anew do so.
     if (fresh && asked_managements_.insert(port.node).second)
       ReadPort({port.node, PortNum(0)}, Ask::kPort);
@@ -232,36 +229,26 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion) {
 
 void Survey::Lose(PortRef port, PortRef peer) {
   changed_.insert(port.node);
-  const fabric::Node* node = peer.IsNone() ? nullptr : builder_.node(peer.node);
-  if (node == nullptr) return;  // The end of a link that is known to be lost.
-  builder_.Unlink(port);
-  paths_dirty_ = lost_something_ = true;
-  NoteFirst(port, peer);
-  Touch(port.node);
-  Touch(peer.node);
-  if (node->IsSwitch())
-    unconfirmed_.push_back(peer);
-  else
-    builder_.SetPortUnknown(peer);
-}
-
-void Survey::NoteFirst(PortRef port, PortRef peer) {
-  if (!news_.about.IsNone()) return;
-  news_.about = port;
-  news_.peer = peer;
+  explorer_.OnLinkLost(port);
+  if (!peer.IsNone() && builder_.node(peer.node) != nullptr) changed_.insert(peer.node);
+  if (found_.Lose(port, peer)) unconfirmed_.push_back(peer);
 }
 
 void Survey::Touch(NodeIndex node) {
   changed_.insert(node);
-  news_.touched.push_back(node);
+  found_.Touch(node);
+}
+
+void Survey::Explore(PortRef port, Instant now) {
+  explorer_.Add(port, task_.cause, task_.since, now);
 }
 
 // ---- the other ends
 
-void Survey::OnConfirm(PortRef port, const mad::Completion& completion) {
+void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant now) {
   asked_peers_.erase(port);
   if (IsOk(completion))
-    OnPort(port, completion);
+    OnPort(port, completion, now);
   else
     CrossExamine(port.node);
 }
@@ -296,112 +283,49 @@ void Survey::AskPeers(Instant now) {
 }
 
 void Survey::Repath() {
-  if (!std::exchange(paths_dirty_, false)) return;
-  const PathChanges changes = RefreshPaths(builder_, local_, devices_);
-  for (const auto& [node, from, to] : changes.moved) engine_.Redirect(node.value(), from, to);
-  for (NodeIndex node : changes.unreached) Remove(node);
-}
-
-void Survey::Remove(NodeIndex node) {
-  for (const fabric::Port& port : builder_.node(node)->ports)
-    if (!port.peer.IsNone()) Touch(port.peer.node);
-  builder_.RemoveNode(node);
-  devices_.Remove(node);
-  news_.gone.push_back(node);
-  lost_something_ = true;
-}
-
-// ---- what has come up
-
-void Survey::Explore(Instant now) {
-  const bool reading = !levels_.empty() || reads_out() > 0;
-  if (explorer_ || rose_.empty() || (reading && now < level_deadline_)) return;
-  exploring_ = std::exchange(rose_, {});
-  std::sort(exploring_.begin(), exploring_.end());
-  exploring_.erase(std::unique(exploring_.begin(), exploring_.end()), exploring_.end());
-  explorer_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                          local_.port, discovery_cookie_base_);
-  explorer_->StartBeyond(exploring_, local_, now);
-}
-
-void Survey::OnDiscoveryCompletion(const mad::Completion& completion, Instant now) {
-  if (explorer_) explorer_->OnCompletion(completion, now);
-}
-
-void Survey::FinishExploring() {
-  const std::unique_ptr<Discovery> done = std::move(explorer_);
-  done->Finish();
-  for (NodeIndex node : done->found()) {
-    Touch(node);
-    if (done->IsNew(node)) news_.come.push_back(node);
-  }
-  for (const Unread& unread : done->unread())
-    if (unread_.size() < kMaxUnread) unread_.push_back(unread);
-  for (NodeIndex node : done->dirty())  // Once: some go on showing it.
-    if (builder_.node(node) != nullptr && devices_.Has(node) && found_dirty_.insert(node).second)
-      ReadSwitch(node);
-  if (!done->remote_sms().empty()) {
-    news_.meets_sm = true;
-    news_.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
-  }
-  for (PortRef port : exploring_) {
-    const fabric::Node* node = builder_.node(port.node);
-    const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
-    if (peer.IsNone()) continue;
-    if (!done->IsLinked(port)) {  // Who stood there before may be another now, or another port.
-      Lose(port, peer);
-      continue;
-    }
-    Touch(port.node);
-    Touch(peer.node);
-    news_.links_rose = true;
-    NoteFirst(port, peer);
-  }
-  // New ways may be shorter, and what was cut off from a port may be reached again.
-  paths_dirty_ = true;
+  found_.Repath(
+      local_, [this](NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to) {
+        explorer_.OnMoved(node, from, to);
+      });
 }
 
 // ---- going on
 
 void Survey::Advance(Instant now) {
-  if (explorer_ && now >= explorer_->NextDeadline()) explorer_->OnTimer(now);
-  if (explorer_ && explorer_->done()) FinishExploring();
   Repath();
   AskPeers(now);
   ReleaseLevels(now);
-  Explore(now);
 }
 
 Instant Survey::NextDeadline() const {
-  Instant next = confirm_deadline_;
-  if (explorer_) next = std::min(next, explorer_->NextDeadline());
-  const bool waiting =
-      !levels_.empty() || (!rose_.empty() && !explorer_) || (lost_something_ && reads_out() > 0);
-  return waiting ? std::min(next, level_deadline_) : next;
+  const bool waiting = !levels_.empty() || (found_.lost_something && reads_out() > 0);
+  return waiting ? std::min(confirm_deadline_, level_deadline_) : confirm_deadline_;
 }
 
 bool Survey::HasNews(Instant now) const {
-  if (done()) return !news_.empty() || !silent_.empty();
-  return lost_something_ && levels_.empty() && (reads_out() == 0 || now >= level_deadline_);
+  if (done()) return !found_.news.empty() || !silent_.empty();
+  return found_.lost_something && levels_.empty() && (reads_out() == 0 || now >= level_deadline_);
 }
 
 SurveyNews Survey::TakeNews() {
-  lost_something_ = false;
   // Silent, and links lead to it all the same.
   if (done())
     for (NodeIndex node : std::exchange(silent_, {}))
       if (builder_.node(node) != nullptr)
-        news_.needs_sweep = fmt::format("switch {} does not answer", builder_.node(node)->guid());
-  SurveyNews news = std::exchange(news_, {});
-  SortUnique(news.touched);
-  SortUnique(news.gone);
-  SortUnique(news.come);
-  return news;
+        found_.news.needs_sweep =
+            fmt::format("switch {} does not answer", builder_.node(node)->guid());
+  return found_.Take();
+}
+
+bool Survey::IsAt(NodeIndex node) const {
+  if (reads_of_.contains(node)) return true;
+  return std::any_of(levels_.begin(), levels_.end(), [&](const auto& level) {
+    return std::find(level.second.begin(), level.second.end(), node) != level.second.end();
+  });
 }
 
 bool Survey::done() const {
-  return outstanding_ == 0 && levels_.empty() && rose_.empty() && !explorer_ &&
-         unconfirmed_.empty() && !paths_dirty_;
+  return outstanding_ == 0 && levels_.empty() && unconfirmed_.empty() && !found_.paths_dirty;
 }
 
 }  // namespace fabricd::sweep

@@ -5,6 +5,7 @@
 
 namespace fabricd::sweep {
 namespace {
+constexpr Duration kShortestWait = std::chrono::milliseconds(1);
 constexpr Duration kShortestPace = std::chrono::milliseconds(100);
 constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
@@ -43,10 +44,13 @@ Instant Suspects::due() const {
   return first;
 }
 
-SurveyTask Suspects::Take(Instant now) {
+SurveyTask Suspects::Take(const IsAt& is_at, Instant now) {
   SurveyTask task;
   for (auto it = reports_.begin(); it != reports_.end();) {
-    const Report& report = it->second;
+    Report& report = it->second;
+    const bool whole = report.port.port == PortNum(0);
+    if (report.due <= now && whole && is_at(report.port.node))
+      report.due = now + std::max(window_, kShortestWait);
     if (report.due > now) {
       ++it;
       continue;
@@ -58,7 +62,7 @@ SurveyTask Suspects::Take(Instant now) {
       task.since = report.since;
       task.cause = report.cause;
     }
-    if (report.port.port == PortNum(0))
+    if (whole)
       task.switches.push_back(report.port.node);
     else
       task.ports.push_back(report.port);

@@ -10,6 +10,7 @@
 // seconds later, since devices may show old values for a while.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,10 @@ class Suspects {
   void AddPort(PortRef port, const std::string& cause, Instant now);
   // kNever: there are none.
   Instant due() const;
-  // All that are due.
-  SurveyTask Take(Instant now);
+  // All that are due, but for switches at which somebody `is_at`: what two read at once they would
+  // see in two orders. Those are due again after another window.
+  using IsAt = std::function<bool(NodeIndex node)>;
+  SurveyTask Take(const IsAt& is_at, Instant now);
   // What came of it.
   void OnLooked(NodeIndex node, bool changed, Instant now);
   // All was looked at.
