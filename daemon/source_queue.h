@@ -32,7 +32,7 @@ class SourceQueue {
     if (own.empty()) turns_.push_back(source);
     own.push_back(std::move(item));
     ++size_;
-    const bool wake = sleepers_ > 0;
+    const bool wake = MayWake();
     lock.unlock();
     if (wake) not_empty_.notify_one();
     return true;
@@ -40,12 +40,14 @@ class SourceQueue {
   // Waits for the first, then appends up to `most`. False: closed; what waited is gone.
   bool Take(std::vector<T>& out, size_t most) {
     std::unique_lock lock(mutex_);
-    ++sleepers_;
-    not_empty_.wait(lock, [this] { return closed_ || size_ > 0; });
-    --sleepers_;
+    for (; !closed_ && size_ == 0; waking_ = false) {
+      ++sleepers_;
+      not_empty_.wait(lock);
+      --sleepers_;
+    }
     if (closed_) return false;
     for (; most > 0 && size_ > 0; --most) TakeOne(out);
-    const bool more = size_ > 0 && sleepers_ > 0;
+    const bool more = size_ > 0 && MayWake();
     lock.unlock();
     if (more) not_empty_.notify_one();
     return true;
@@ -65,6 +67,13 @@ class SourceQueue {
   }
 
  private:
+  // One at a time: who is on the way takes what comes meanwhile too, and wakes the next if that is
+  // too much. With the lock.
+  bool MayWake() {
+    if (sleepers_ == 0 || waking_) return false;
+    waking_ = true;
+    return true;
+  }
   void TakeOne(std::vector<T>& out) {
     const uint16_t source = turns_.front();
     turns_.pop_front();
@@ -85,6 +94,7 @@ class SourceQueue {
   std::deque<uint16_t> turns_;                            // Each source in waiting_, once.
   size_t size_ = 0;
   int sleepers_ = 0;
+  bool waking_ = false;  // One of them was told, and has not looked yet.
   bool closed_ = false;
 };
 

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace fabricd::daemon {
 namespace {
@@ -45,6 +48,31 @@ TEST(SourceQueueTest, AFullQueueStillTakesOneOfANewSource) {
   ASSERT_TRUE(queue.Take(taken, 2));
   EXPECT_THAT(taken, ElementsAre("storm", "first"));
   EXPECT_TRUE(queue.Push(1, "again"));
+}
+
+// Few are woken for many items, but nothing is left lying while its takers sleep.
+TEST(SourceQueueTest, NothingWaitsWhileItsTakersSleep) {
+  Queue queue(100, 100);
+  std::atomic<size_t> taken = 0;
+  std::vector<std::thread> takers;
+  for (int i = 0; i < 3; ++i)
+    takers.emplace_back([&] {
+      std::vector<std::string> batch;
+      while (queue.Take(batch, 2)) {
+        taken += batch.size();
+        batch.clear();
+      }
+    });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  size_t pushed = 0;
+  for (int round = 0; round < 20'000 && taken == pushed; ++round) {
+    for (int i = 0; i <= round % 7; ++i, ++pushed)
+      EXPECT_TRUE(queue.Push(static_cast<uint16_t>(i % 3), "item"));
+    while (taken != pushed && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  }
+  EXPECT_EQ(taken, pushed);
+  queue.Close();
+  for (std::thread& taker : takers) taker.join();
 }
 
 TEST(SourceQueueTest, CloseWakesWhoWaits) {
