@@ -1,10 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep, dump, version, and the faults of a simulated fabric.
+// sweep, dump, sm, version, and the faults of a simulated fabric.
 #include "cli/commands.h"
 #include "cli/grammar.h"
+#include "cli/sm_commands.h"
 #include "cli/tech_support.h"
 
 namespace fabricd::cli {
+namespace {
+
+void AddSmVerbs(Grammar& grammar) {
+  struct SmWords {
+    std::string dry_run = "none";
+    uint32_t priority = 0;
+    SmOptions options;
+  };
+  CLI::App* sm = grammar.AddGroup("sm", "The daemon's place among the subnet managers");
+  const auto add = [&](const char* name, const char* help) {
+    auto words = std::make_shared<SmWords>();
+    CLI::App* command = grammar.Add(name, help, sm);
+    AddDryRun(command, &words->dry_run);
+    command->add_option("--reason", words->options.reason, "why; kept in the audit log")
+        ->type_name(kTextValue);
+    return std::pair(command, words);
+  };
+  const auto [down, told] = add("step-down", "Hand the subnet to the best standby");
+  down->add_option("--request-id", told->options.request_id, "makes it safe to repeat")
+      ->type_name(kTextValue);
+  grammar.OnCall(down, {"table", "json", "yaml"}, [&grammar, told = told](Client& client) {
+    told->options.dry_run = told->dry_run == "server";
+    return StepDown(client, grammar.globals(), told->options);
+  });
+  const auto [priority, set] = add("priority", "Give the daemon another priority");
+  priority->add_option("priority", set->priority, "0-15; the higher becomes master")
+      ->required()
+      ->check(CLI::Range(0, 15))
+      ->type_name("NUMBER");
+  grammar.OnCall(priority, {"table", "json", "yaml"}, [&grammar, set = set](Client& client) {
+    set->options.dry_run = set->dry_run == "server";
+    return SetPriority(client, grammar.globals(), set->priority, set->options);
+  });
+}
+
+}  // namespace
 
 void AddAdminVerbs(Grammar& grammar) {
   struct SweepWords {
@@ -31,6 +68,7 @@ void AddAdminVerbs(Grammar& grammar) {
     return Dump(client, dumped->directory, dumped->files);
   });
 
+  AddSmVerbs(grammar);
   auto archive = std::make_shared<std::string>("fabricctl-tech-support.tar");
   CLI::App* support =
       grammar.Add("tech-support", "Write all that the daemon tells into one archive");

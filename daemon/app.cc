@@ -536,6 +536,19 @@ void App::PostPartitions(sweep::ChangePartitions wanted, PartitionsDone done) {
   PostCommand(std::move(wanted), command);
 }
 
+void App::PostMastership(MastershipCommand wanted, MastershipDone done) {
+  const uint64_t command =
+      commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
+        done(finished.status, finished.mastership);
+      });
+  std::visit(
+      [&](auto&& told) {
+        told.command = command;
+        PostCommand(std::move(told), command);
+      },
+      std::move(wanted));
+}
+
 void App::PostCommand(sweep::Event event, uint64_t command) {
   if (inbox_.PushOther(std::move(event))) return;
   commands_.Finish({command, Unavailable("fabricd is busy or stopping"), nullptr});

@@ -77,6 +77,7 @@ class App final : public Backend {
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
   void PostHold(HoldCommand command, HoldDone done) override;
   void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override;
+  void PostMastership(MastershipCommand command, MastershipDone done) override;
   SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
   EventLog& events() override { return *events_; }
   AuditLog& audit() override { return *audit_; }

@@ -38,6 +38,12 @@ using HoldDone = std::function<void(absl::Status, std::shared_ptr<const sweep::H
 using PartitionsDone =
     std::function<void(absl::Status, std::shared_ptr<const policy::PartitionOutcome>)>;
 
+// What can be asked of the core about its place among the SMs of the subnet, and its answer; the
+// outcome is null where nothing came of it.
+using MastershipCommand = std::variant<sweep::SetPriority, sweep::StepDown>;
+using MastershipDone =
+    std::function<void(absl::Status, std::shared_ptr<const sweep::MastershipOutcome>)>;
+
 // What Subnet Administration answers from; null before there is any.
 struct SaReads {
   std::shared_ptr<const sa::SaView> view;
@@ -61,6 +67,8 @@ class Backend {
   virtual void PostHold(HoldCommand command, HoldDone done) = 0;
   // The same of a request about partitions.
   virtual void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) = 0;
+  // The same of a command about the mastership; stepping down is `done` when another is master.
+  virtual void PostMastership(MastershipCommand command, MastershipDone done) = 0;
   // What has happened. Lives as long as the backend.
   virtual EventLog& events() = 0;
   // What callers changed. Lives as long as the backend, as does:

@@ -33,7 +33,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       suspects_(options_.sweep.report_window),
       surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
                CookieBase(Owner::kExplorer)),
-      mastership_(options_, local_port_, devices_, engine_, effects_.log,
+      mastership_(options_, local_port_, devices_, engine_, effects_,
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
@@ -93,8 +93,13 @@ void Core::Step(Event event, Instant now) {
           OnPartitionCommand(std::move(value));
         } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
           partitions_.On(value, now);
+        } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
+          changed_ = true;
+          Obey(mastership_.On(value), now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
           new_options_ = std::move(value.options);
+          changed_ = true;
+          mastership_.OnReload(new_options_->sm.priority);
           WantSweep("the configuration was changed");
         }
       },
@@ -183,6 +188,9 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const auto notice = wire::Notice::Decode(smp->data);
   remediation_.OnTrap(notice, now);
+  // A light sweep reads SMInfo, and who is preferred now is handed the subnet.
+  if (notice.changes_sm_priority())
+    next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
   if (!options_.sweep.on_trap) return;
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
@@ -676,6 +684,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
   const auto& sweep = options_.sweep;
   const Duration until_light = UntilLightSweep();
   next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
+  if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
   if (kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (kind != SweepKind::kLight && mastership_.state() != SmState::kStandby) {
@@ -910,7 +919,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->sm = {mastership_.state(),
               local_port_.port_guid,
               lids_->Of(local_).base,
-              options_.sm.priority,
+              mastership_.priority(),
               mastership_.Own().activity_count,
               local_,
               mastership_.others()};

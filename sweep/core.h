@@ -217,8 +217,8 @@ class Core {
   wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
-  Mastership mastership_;  // Writes into effects_.log, as does:
-  Planner planner_;
+  Mastership mastership_;  // Writes into effects_.
+  Planner planner_;        // The same into effects_.log.
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;

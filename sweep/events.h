@@ -125,11 +125,23 @@ struct AliasesChanged {
 struct ReadLanes {
   std::vector<NodeIndex> nodes;
 };
-using Event =
-    std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent, LidsPersisted,
-                 PlanReady, TablesOrdered, CablesChecked, SweepCommand, OptionsChanged, CreateHold,
-                 DeleteHold, AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
-                 ChangePartitions, PartitionsPersisted, AliasesChanged, ReadLanes>;
+// This SM's priority from now on: until the next such command, a reload of the options or the end.
+struct SetPriority {
+  uint64_t command = 0;
+  uint8_t priority = 0;  // 0-15
+  bool validate_only = false;
+};
+// The master is to hand over to the best SM that stands by; its own priority goes below that one's.
+struct StepDown {
+  uint64_t command = 0;
+  bool validate_only = false;
+  std::string request_id = {};  // What was done for it before is answered again; empty: nothing.
+};
+using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
+                           LidsPersisted, PlanReady, TablesOrdered, CablesChecked, SweepCommand,
+                           OptionsChanged, CreateHold, DeleteHold, AckHold, HoldsPersisted,
+                           IntentJudged, GroupsChanged, TreesReady, ChangePartitions,
+                           PartitionsPersisted, AliasesChanged, ReadLanes, SetPriority, StepDown>;
 
 // ---- out
 
@@ -215,15 +227,24 @@ struct HoldOutcome {
   routing::Consequences consequences;  // Of CreateHold.
   bool existing = false;               // It stood already.
 };
+// What came of a command about this SM's place among others.
+struct MastershipOutcome {
+  uint8_t before = 0, priority = 0;   // Its own, of which the latter is in force now.
+  std::optional<RemoteSm> successor;  // Who is handed the subnet, or has been. None: nobody.
+  bool existing = false;              // It had been done before.
+};
 struct FinishedCommand {
   uint64_t command = 0;
   // Of a hold: kFailedPrecondition with `hold`: refused by a guard, which the message names;
   // without: this SM is not the master. kAlreadyExists: the request_id was used for another hold.
   // kResourceExhausted: too many holds, or commands that wait. kUnavailable: it is not durable.
+  // Of StepDown: kFailedPrecondition: this SM is not the master; kNotFound: nobody can take over;
+  // kAborted: who should have taken over has not, and all is as before.
   absl::Status status;
   std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
   // The same of partitions.
   std::shared_ptr<const policy::PartitionOutcome> partitions = nullptr;
+  std::shared_ptr<const MastershipOutcome> mastership = nullptr;
 };
 
 // Everything Step asks of the shell. There is no order to keep between `persist` and `send` within

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/status.h"
+#include "mad/wire/notice.h"
 #include "sweep/completion.h"
 
 namespace fabricd::sweep {
@@ -29,14 +31,15 @@ Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
 }  // namespace
 
 Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
-                       const DeviceTable& devices, mad::TransactionEngine& engine,
-                       std::vector<LogRecord>& log, uint64_t cookie_base)
+                       const DeviceTable& devices, mad::TransactionEngine& engine, Effects& effects,
+                       uint64_t cookie_base)
     : options_(options),
       local_port_(local),
       devices_(devices),
       engine_(engine),
-      log_(log),
-      cookie_base_(cookie_base) {}
+      effects_(effects),
+      cookie_base_(cookie_base),
+      priority_(options.sm.priority) {}
 
 uint64_t Mastership::CookieOf(Ask ask) const {
   return cookie_base_ | static_cast<uint64_t>(ask) << kAskShift;
@@ -56,7 +59,7 @@ wire::SmInfo Mastership::Own() const {
   info.guid = local_port_.port_guid;
   info.sm_key = options_.sm.sm_key;
   info.activity_count = activity_count_;
-  info.priority = options_.sm.priority;
+  info.priority = priority_;
   info.state = state_;
   return info;
 }
@@ -139,10 +142,11 @@ void Mastership::OnSweepStart() {
   watched_.reset();
   poll_out_ = false;
   next_poll_ = kNever;
+  if (stepping_down_) stepping_down_->looking = true;
 }
 
 ElectionVerdict Mastership::ElectNow() const {
-  return Elect({state_, options_.sm.priority, local_port_.port_guid}, others_);
+  return Elect({state_, priority_, local_port_.port_guid}, others_);
 }
 
 Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
@@ -251,6 +255,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
       look_->OnCompletion(completion);
       if (look_->done()) return FinishLook(now);
       break;
+    case Ask::kOwnPort: TellMaster(completion); break;
   }
   return {};
 }
@@ -308,6 +313,133 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
                                       other.guid, WhyNot(completion)));
   return {Order::Kind::kProgram};
+}
+
+// ---- told by operators
+
+void Mastership::Answer(uint64_t command, absl::Status status, MastershipOutcome outcome) {
+  std::shared_ptr<const MastershipOutcome> told;
+  if (status.ok()) told = std::make_shared<const MastershipOutcome>(std::move(outcome));
+  effects_.finished.push_back({command, std::move(status), nullptr, nullptr, std::move(told)});
+}
+
+// The new one is shown by the next answer to SMInfo, which every master asks for from time to time;
+// to one that is stood by for, a trap tells it at once (IBA vol 1 §14.2.5.1, trap 144).
+void Mastership::ChangePriority(uint8_t priority) {
+  if (priority == priority_) return;
+  Log(LogLevel::kInfo, fmt::format("SM priority {} -> {}", priority_, priority));
+  priority_ = priority;
+  if (state_ != SmState::kStandby || !snapshot_) return;
+  const PortRef own = FindPort(local_port_.port_guid);
+  if (own.IsNone() || !devices_.Has(own.node)) return;
+  // Its LIDs are the master's to give, and were perhaps given after this SM's discovery.
+  auto request = devices_.Get(own, wire::AttributeId::kPortInfo, 0);
+  request.cookie = CookieOf(Ask::kOwnPort);
+  request.priority = 0;
+  engine_.Submit(request);
+}
+
+// Once: a master that does not hear it reads the priority with its next light sweep.
+void Mastership::TellMaster(const mad::Completion& own_port) {
+  if (state_ != SmState::kStandby || !IsOk(own_port)) return;
+  const auto info = wire::PortInfo::Decode(own_port.response.data);
+  if (!info.lid || !info.master_sm_lid) return;
+  wire::Smp trap;
+  trap.method = wire::Method::kTrap;
+  trap.attribute = wire::AttributeId::kNotice;
+  trap.tid = TransactionId(++traps_sent_);
+  wire::Notice::OfSmPriority(info.lid, info.capability_mask, info.capability_mask2)
+      .Encode(trap.data);
+  mad::OutgoingMad mad;
+  mad.agent = mad::Agent::kSmpLid;
+  mad.to.lid = info.master_sm_lid;
+  mad.to.sl = ServiceLevel(info.master_sm_sl);
+  mad.payload.resize(wire::kMadBytes);
+  trap.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  effects_.send.push_back(std::move(mad));
+}
+
+Order Mastership::On(const SetPriority& command) {
+  MastershipOutcome outcome{priority_, command.priority, std::nullopt, false};
+  const ElectionVerdict verdict = Elect({state_, command.priority, local_port_.port_guid}, others_);
+  const bool yields = IsMaster() && verdict.kind == ElectionVerdict::Kind::kHandover;
+  if (yields) outcome.successor = verdict.other;
+  if (!command.validate_only) ChangePriority(command.priority);
+  Answer(command.command, absl::OkStatus(), std::move(outcome));
+  // Who is handed the subnet is read once more before.
+  if (!yields || command.validate_only) return {};
+  return {Order::Kind::kLookSoon, "another SM is preferred now"};
+}
+
+// Null: nobody stands by. Who was discovering when it was last seen stands by now, or will.
+const RemoteSm* Mastership::BestStandby() const {
+  const RemoteSm* best = nullptr;
+  for (const RemoteSm& sm : others_) {
+    const bool waits = sm.state == SmState::kStandby || sm.state == SmState::kDiscovering;
+    if (sm.guid == local_port_.port_guid || !waits) continue;
+    if (best == nullptr || IsHigher(sm.priority, sm.guid, best->priority, best->guid)) best = &sm;
+  }
+  return best;
+}
+
+Order Mastership::On(const StepDown& command) {
+  if (!command.request_id.empty() && command.request_id == last_request_) {
+    MastershipOutcome again = last_outcome_;
+    again.existing = true;
+    Answer(command.command, absl::OkStatus(), std::move(again));
+    return {};
+  }
+  if (!IsMaster()) {
+    Answer(command.command, FailedPrecondition("this SM is {}: only the master can step down",
+                                               wire::SmStateName(state_)));
+    return {};
+  }
+  if (stepping_down_ && !command.validate_only) {
+    stepping_down_->commands.push_back(command.command);
+    return {};
+  }
+  const RemoteSm* best = BestStandby();
+  if (best == nullptr) {
+    Answer(command.command, NotFound("no other SM stands by"));
+    return {};
+  }
+  const uint8_t below = best->guid < local_port_.port_guid ? 0 : 1;
+  if (best->priority < below) {
+    Answer(command.command,
+           NotFound("SM {} stands by with priority 0, and its GUID is the higher: no priority is "
+                    "below its own",
+                    best->guid));
+    return {};
+  }
+  const uint8_t lowered = std::min<uint8_t>(priority_, best->priority - below);
+  MastershipOutcome outcome{priority_, lowered, *best, false};
+  if (command.validate_only) {
+    Answer(command.command, absl::OkStatus(), std::move(outcome));
+    return {};
+  }
+  Log(LogLevel::kInfo, fmt::format("stepping down for SM {}", best->guid));
+  ChangePriority(lowered);
+  stepping_down_ = {{command.command}, command.request_id, std::move(outcome), false};
+  return {Order::Kind::kLookSoon, "stepping down"};
+}
+
+void Mastership::OnSweepEnd() {
+  const bool is_over = !IsMaster() || (stepping_down_ && stepping_down_->looking);
+  if (!stepping_down_ || !is_over) return;
+  SteppingDown done = *std::exchange(stepping_down_, std::nullopt);
+  absl::Status status;
+  if (IsMaster()) {
+    status = absl::AbortedError(fmt::format("SM {} has not taken the subnet: this SM stays master",
+                                            done.outcome.successor->guid));
+    // Unless somebody has meant another one meanwhile.
+    if (priority_ == done.outcome.priority) ChangePriority(done.outcome.before);
+  } else {
+    if (watched_) done.outcome.successor = watched_;
+    done.outcome.priority = priority_;
+    last_request_ = done.request_id;
+    last_outcome_ = done.outcome;
+  }
+  for (uint64_t command : done.commands) Answer(command, status, done.outcome);
 }
 
 }  // namespace fabricd::sweep

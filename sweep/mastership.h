@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mastership: which state this SM is in (IBA vol 1 §14.4.1) and all it has to do with other SMs:
 // answers their SMInfo requests, elects after each discovery, looks once more before it rises,
-// polls the master it stands by for, hands over and takes over. It decides; the core carries out
-// the Orders that come back.
+// polls the master it stands by for, hands over and takes over, unasked or on an operator's
+// command. It decides; the core carries out the Orders that come back.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class Mastership {
 
   // All references must outlive this; `options` may change where a sweep starts.
   Mastership(const CoreOptions& options, const mad::LocalPort& local, const DeviceTable& devices,
-             mad::TransactionEngine& engine, std::vector<LogRecord>& log, uint64_t cookie_base);
+             mad::TransactionEngine& engine, Effects& effects, uint64_t cookie_base);
 
   wire::SmState state() const { return state_; }
   bool IsMaster() const { return state_ == wire::SmState::kMaster; }
@@ -48,6 +48,8 @@ class Mastership {
   bool MaySweep() const { return IsMaster() || state_ == wire::SmState::kDiscovering; }
   wire::SmInfo Own() const;  // As SMInfo answers it.
   const std::vector<RemoteSm>& others() const { return others_; }
+
+  uint8_t priority() const { return priority_; }  // 0-15, as it is now.
 
   void Start();  // NOT-ACTIVE to DISCOVERING.
   // Another SM's Get or Set of SMInfo; its answer is appended to `send`.
@@ -61,12 +63,26 @@ class Mastership {
                                    Instant now);
   void OnLightSweep(std::vector<RemoteSm> others) { others_ = std::move(others); }
   [[nodiscard]] Order OnCompletion(const mad::Completion& completion, Instant now);
+  // Commands of operators; answered in Effects::finished.
+  [[nodiscard]] Order On(const SetPriority& command);
+  [[nodiscard]] Order On(const StepDown& command);
+  // The configuration was read again: its priority counts from now on. A sweep follows.
+  void OnReload(uint8_t priority) { ChangePriority(priority); }
+  // A heavy sweep has ended, and with it perhaps the mastership.
+  void OnSweepEnd();
   // At NextDeadline(): polls.
   void OnTimer(Instant now);
   Instant NextDeadline() const { return next_poll_; }
 
  private:
-  enum class Ask : uint8_t { kPoll, kHandover, kLook };
+  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort };
+  // A command to step down that has been taken, until its handover has come to an end.
+  struct SteppingDown {
+    std::vector<uint64_t> commands;  // Who waits for it.
+    std::string request_id;
+    MastershipOutcome outcome;
+    bool looking = false;  // The sweep that leads to the handover has begun.
+  };
   uint64_t CookieOf(Ask ask) const;
 
   Order OnHandoverRequest(Guid from);
@@ -80,19 +96,24 @@ class Mastership {
   void HandOver(const RemoteSm& other);
   Order OnHandoverAnswer(const mad::Completion& completion, Instant now);
   Order OnPollAnswer(const mad::Completion& completion);
+  void ChangePriority(uint8_t priority);
+  const RemoteSm* BestStandby() const;
+  void Answer(uint64_t command, absl::Status status, MastershipOutcome outcome = {});
+  void TellMaster(const mad::Completion& own_port);
   PortRef FindPort(Guid port_guid) const;
   ElectionVerdict ElectNow() const;
   void SetState(wire::SmState state);
-  void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
+  void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
   const CoreOptions& options_;
   const mad::LocalPort& local_port_;
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  std::vector<LogRecord>& log_;
+  Effects& effects_;
   const uint64_t cookie_base_;
 
   wire::SmState state_ = wire::SmState::kNotActive;
+  uint8_t priority_;
   uint32_t activity_count_ = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::vector<RemoteSm> others_;
@@ -108,6 +129,10 @@ class Mastership {
   bool poll_out_ = false;
   Instant next_poll_ = kNever;
   Instant next_stranger_ = Instant::min();
+  std::optional<SteppingDown> stepping_down_;
+  std::string last_request_;        // Of the last command to step down that was carried out; what
+  MastershipOutcome last_outcome_;  // came of it.
+  uint32_t traps_sent_ = 0;
 };
 
 }  // namespace fabricd::sweep

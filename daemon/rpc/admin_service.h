@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the configuration, the audit log and
-// who calls (admin_config.cc). Any thread.
+// fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the place among subnet managers
+// (admin_mastership.cc), the configuration, the audit log and who calls (admin_config.cc). Any
+// thread.
 #pragma once
 
 #include "daemon/backend.h"
@@ -18,6 +19,12 @@ class AdminService final : public ::fabric::v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* StartSweep(grpc::CallbackServerContext* context,
                                        const ::fabric::v1::StartSweepRequest* request,
                                        ::fabric::v1::StartSweepResponse* response) override;
+  grpc::ServerUnaryReactor* SetPriority(grpc::CallbackServerContext* context,
+                                        const ::fabric::v1::SetPriorityRequest* request,
+                                        ::fabric::v1::SetPriorityResponse* response) override;
+  grpc::ServerUnaryReactor* StepDown(grpc::CallbackServerContext* context,
+                                     const ::fabric::v1::StepDownRequest* request,
+                                     ::fabric::v1::StepDownResponse* response) override;
   grpc::ServerWriteReactor<::fabric::v1::DumpResponse>* Dump(
       grpc::CallbackServerContext* context, const ::fabric::v1::DumpRequest* request) override;
   grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,

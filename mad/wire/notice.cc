@@ -10,6 +10,13 @@ namespace fabricd::wire {
 namespace {
 
 constexpr size_t kDetailsAt = 10;
+// Of trap 144's details.
+constexpr size_t kLidAt = 2, kOtherChangesAt = 5, kCapabilityAt = 6, kChangeFlagsAt = 10,
+                 kCapability2At = 12;
+constexpr uint8_t kOtherLocalChanges = 1;
+constexpr uint16_t kSmPriorityChange = 1 << 3;
+constexpr uint8_t kInformational = 4;
+constexpr uint32_t kOfCa = 1;
 
 bool IsPortThresholdTrap(uint16_t trap) {
   return trap >= kTrapLocalLinkIntegrity && trap <= kTrapFlowControlWatchdog;
@@ -25,6 +32,26 @@ Lid Notice::subject_lid() const {
     return Lid(Load16(details.data() + 2));
   }
   return Lid();
+}
+
+bool Notice::changes_sm_priority() const {
+  return generic && trap == kTrapCapabilityMaskChanged &&
+         (details[kOtherChangesAt] & kOtherLocalChanges) != 0 &&
+         (Load16(details.data() + kChangeFlagsAt) & kSmPriorityChange) != 0;
+}
+
+Notice Notice::OfSmPriority(Lid lid, uint32_t capability_mask, uint16_t capability_mask2) {
+  Notice notice;
+  notice.type = kInformational;
+  notice.producer = kOfCa;
+  notice.trap = kTrapCapabilityMaskChanged;
+  notice.issuer_lid = lid;
+  Store16(notice.details.data() + kLidAt, lid.value());
+  notice.details[kOtherChangesAt] = kOtherLocalChanges;
+  Store32(notice.details.data() + kCapabilityAt, capability_mask);
+  Store16(notice.details.data() + kChangeFlagsAt, kSmPriorityChange);
+  Store16(notice.details.data() + kCapability2At, capability_mask2);
+  return notice;
 }
 
 PortNum Notice::subject_port() const {

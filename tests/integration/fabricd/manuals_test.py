@@ -122,6 +122,10 @@ class Documents(ibsim.Case):
     def test_partitions(self):
         self.run_page("PARTITIONS.md", 8, "sim:superpod:sus=1,hosts=20,rails=2")
 
+    def test_mastership(self):
+        # Alone nobody can take over: that is refused.
+        self.run_page("MASTERSHIP.md", 3, "sim:superpod:sus=1,hosts=4,rails=2")
+
     def test_rails(self):
         self.run_page("RAILS.md", 1)
 

@@ -31,6 +31,7 @@ TEST(CompletionTest, VerbsAndResources) {
   EXPECT_THAT(After({""}), Not(Contains(kCompleteVerb)));
   EXPECT_THAT(After({"partition", ""}),
               ElementsAre("add-member", "remove-member", "create", "update", "delete"));
+  EXPECT_THAT(After({"sm", ""}), ElementsAre("step-down", "priority"));
   EXPECT_THAT(After({"get", "sw"}), ElementsAre("switches"));
   EXPECT_THAT(After({"-o", "json", "describe", "po"}), ElementsAre("ports"));
 }

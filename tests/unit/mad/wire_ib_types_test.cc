@@ -268,7 +268,12 @@ TEST(IbTypesOracle, Notice) {
         EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_128.sw_lid));
         EXPECT_EQ(value.subject_port(), PortNum());
         break;
-      case 144: EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_144.lid)); break;
+      case 144:
+        EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_144.lid));
+        EXPECT_EQ(value.changes_sm_priority(),
+                  (details.ntc_144.local_changes & TRAP_144_MASK_OTHER_LOCAL_CHANGES) != 0 &&
+                      (details.ntc_144.change_flgs & TRAP_144_MASK_SM_PRIORITY_CHANGE) != 0);
+        break;
       case 145: EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_145.lid)); break;
       default:
         EXPECT_EQ(value.subject_lid().value(), cl_ntoh16(details.ntc_129_131.lid));

@@ -2,6 +2,7 @@
 // Sweeps that end, are refused, or outlive their caller; dumps in pieces.
 #include <future>
 
+#include "common/status.h"
 #include "tests/unit/rpc/running_server.h"
 
 namespace fabricd::rpc::testing {
@@ -104,6 +105,87 @@ TEST_F(AdminServiceTest, ShutdownEndsCallsThatWait) {
   running_->server->Shutdown();
   EXPECT_FALSE(call.get().ok());
   done(absl::OkStatus());
+}
+
+// What the core is asked about the mastership, and what it answers.
+class AdminMastershipTest : public AdminServiceTest {
+ protected:
+  AdminMastershipTest() {
+    backend_.on_mastership = [this](daemon::MastershipCommand command,
+                                    const daemon::MastershipDone& done) {
+      asked_.push_back(std::move(command));
+      done(status_, status_.ok() ? std::make_shared<sweep::MastershipOutcome>(outcome_) : nullptr);
+    };
+    outcome_ = {9, 4, sweep::RemoteSm{{}, Guid(0xAB), 5, wire::SmState::kStandby, 0}, true};
+  }
+  grpc::Status StepDown(const pb::StepDownRequest& request, pb::StepDownResponse* response) {
+    return running_->Call(*running_->admin, &AdminStub::StepDown, request, response);
+  }
+  grpc::Status SetPriority(uint32_t priority, bool validate_only,
+                           pb::SetPriorityResponse* response) {
+    pb::SetPriorityRequest request;
+    request.set_priority(priority);
+    request.set_validate_only(validate_only);
+    return running_->Call(*running_->admin, &AdminStub::SetPriority, request, response);
+  }
+
+  std::vector<daemon::MastershipCommand> asked_;
+  sweep::MastershipOutcome outcome_;
+  absl::Status status_;
+};
+
+TEST_F(AdminMastershipTest, SteppingDown) {
+  pb::StepDownRequest request;
+  request.set_request_id("r");
+  request.set_validate_only(true);
+  pb::StepDownResponse response;
+  ASSERT_TRUE(StepDown(request, &response).ok());
+  const auto& command = std::get<sweep::StepDown>(asked_.at(0));
+  EXPECT_EQ(command.request_id, "r");
+  EXPECT_TRUE(command.validate_only);
+  EXPECT_EQ(response.before(), 9u);
+  EXPECT_EQ(response.priority(), 4u);
+  EXPECT_TRUE(response.existing());
+  EXPECT_EQ(response.successor().guid(), "0x00000000000000ab");
+  EXPECT_EQ(response.successor().priority(), 5u);
+  EXPECT_EQ(response.successor().node_name(), "");
+}
+
+TEST_F(AdminMastershipTest, APriority) {
+  pb::SetPriorityResponse response;
+  ASSERT_TRUE(SetPriority(15, true, &response).ok());
+  EXPECT_EQ(std::get<sweep::SetPriority>(asked_.at(0)).priority, 15);
+  EXPECT_TRUE(std::get<sweep::SetPriority>(asked_.at(0)).validate_only);
+  EXPECT_EQ(response.before(), 9u);
+  EXPECT_TRUE(response.has_successor());
+  outcome_.successor.reset();
+  ASSERT_TRUE(SetPriority(0, false, &response).ok());
+  EXPECT_FALSE(response.has_successor());
+  const auto status = SetPriority(16, false, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(DetailOf<google::rpc::BadRequest>(status).field_violations(0).field(), "priority");
+  EXPECT_EQ(asked_.size(), 2u);
+}
+
+TEST_F(AdminMastershipTest, EveryRefusalHasItsReason) {
+  struct Case {
+    absl::Status status;
+    grpc::StatusCode code;
+    const char* reason;
+  };
+  for (const Case& each :
+       {Case{absl::FailedPreconditionError("a"), grpc::StatusCode::FAILED_PRECONDITION,
+             "NOT_MASTER"},
+        Case{absl::NotFoundError("b"), grpc::StatusCode::FAILED_PRECONDITION, "NO_STANDBY"},
+        Case{absl::AbortedError("c"), grpc::StatusCode::ABORTED, "HANDOVER_FAILED"},
+        Case{absl::UnavailableError("d"), grpc::StatusCode::UNAVAILABLE, "CORE_BUSY"}}) {
+    status_ = each.status;
+    pb::StepDownResponse response;
+    const auto status = StepDown({}, &response);
+    EXPECT_EQ(status.error_code(), each.code) << each.reason;
+    EXPECT_EQ(ReasonOf(status), each.reason);
+    EXPECT_EQ(status.error_message(), Message(each.status));
+  }
 }
 
 TEST_F(AdminServiceTest, DumpsComeWhole) {

@@ -180,6 +180,9 @@ class FakeBackend : public daemon::Backend {
   void PostPartitions(sweep::ChangePartitions command, daemon::PartitionsDone done) override {
     if (on_partitions) on_partitions(std::move(command), std::move(done));
   }
+  void PostMastership(daemon::MastershipCommand command, daemon::MastershipDone done) override {
+    if (on_mastership) on_mastership(std::move(command), std::move(done));
+  }
   daemon::SaReads sa() const override { return sa_reads; }
   daemon::EventLog& events() override { return *log; }
   daemon::AuditLog& audit() override { return audit_log; }
@@ -192,6 +195,7 @@ class FakeBackend : public daemon::Backend {
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
   std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;
   std::function<void(sweep::ChangePartitions, daemon::PartitionsDone)> on_partitions;
+  std::function<void(daemon::MastershipCommand, daemon::MastershipDone)> on_mastership;
   store::MemoryStore store;
   std::mutex store_mutex;  // Held by each job: the store thread.
   std::unique_ptr<daemon::EventLog> log =

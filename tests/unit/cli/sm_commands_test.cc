@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs about the mastership against a server in this process: what they ask of the core, what
+// they print, and their exit codes (DESIGN §4).
+#include "tests/unit/cli/command_fixture.h"
+#include "tests/unit/cli/golden.h"
+#include "tests/unit/rpc/running_server.h"
+
+namespace fabricd::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SmCommandsTest : public testing::CommandFixture {
+ protected:
+  SmCommandsTest() {
+    backend_.on_mastership = [this](daemon::MastershipCommand command,
+                                    const daemon::MastershipDone& done) {
+      asked_.push_back(command);
+      done(status_, status_.ok() ? std::make_shared<sweep::MastershipOutcome>(outcome_) : nullptr);
+    };
+    const auto view = fabric_.View();
+    PortRef leaf;
+    view->snapshot->ForEachNode([&](const fabric::Node& node) {
+      if (node.description == "leaf1") leaf = {node.index, PortNum(0)};
+    });
+    outcome_ = {9, 4, sweep::RemoteSm{leaf, Guid(0xAB), 5, wire::SmState::kStandby, 0}, false};
+  }
+  int Run(std::vector<std::string> words) { return RunAt(running_.socket(), std::move(words)); }
+
+  rpc::testing::SmallFabric fabric_;
+  rpc::testing::FakeBackend backend_{fabric_.View()};
+  std::vector<daemon::MastershipCommand> asked_;
+  sweep::MastershipOutcome outcome_;
+  absl::Status status_;
+  rpc::testing::RunningServer running_{backend_};
+};
+
+TEST_F(SmCommandsTest, WhatIsPrinted) {
+  std::string all;
+  const auto add = [&](const std::vector<std::string>& words) {
+    EXPECT_EQ(Run(words), 0) << error_;
+    all += "$ fabricctl";
+    for (const std::string& word : words) all += " " + word;
+    all += "\n" + out_;
+  };
+  add({"sm", "step-down", "--dry-run=server"});
+  add({"sm", "step-down", "--reason", "firmware"});
+  add({"sm", "step-down", "-o", "json"});
+  add({"sm", "priority", "4", "--dry-run=server"});
+  add({"sm", "priority", "4"});
+  outcome_.successor.reset();
+  outcome_.before = 4;
+  add({"sm", "priority", "4"});
+  add({"sm", "priority", "4", "-o", "yaml"});
+  testing::ExpectGolden("sm_commands", all);
+}
+
+TEST_F(SmCommandsTest, WhatIsAskedOfTheCore) {
+  ASSERT_EQ(Run({"sm", "step-down", "--request-id", "r-1"}), 0) << error_;
+  const auto& down = std::get<sweep::StepDown>(asked_.at(0));
+  EXPECT_EQ(down.request_id, "r-1");
+  EXPECT_FALSE(down.validate_only);
+  ASSERT_EQ(Run({"sm", "priority", "15", "--dry-run=server"}), 0) << error_;
+  const auto& priority = std::get<sweep::SetPriority>(asked_.at(1));
+  EXPECT_EQ(priority.priority, 15);
+  EXPECT_TRUE(priority.validate_only);
+}
+
+TEST_F(SmCommandsTest, ExitCodes) {
+  EXPECT_EQ(Run({"sm", "priority", "16"}), 2);
+  EXPECT_EQ(Run({"sm", "priority"}), 2);
+  EXPECT_EQ(Run({"sm", "priority", "high"}), 2);
+  EXPECT_EQ(Run({"sm"}), 2);
+  EXPECT_TRUE(asked_.empty());
+  status_ = absl::FailedPreconditionError("this SM is STANDBY");
+  EXPECT_EQ(Run({"sm", "step-down"}), 6);
+  EXPECT_THAT(error_, HasSubstr("this SM is STANDBY"));
+  status_ = absl::NotFoundError("no other SM stands by");
+  EXPECT_EQ(Run({"sm", "step-down"}), 6);
+  status_ = absl::AbortedError("it has not taken the subnet");
+  EXPECT_EQ(Run({"sm", "step-down"}), 1);
+  status_ = absl::UnavailableError("busy");
+  EXPECT_EQ(Run({"sm", "priority", "3"}), 4);
+}
+
+}  // namespace
+}  // namespace fabricd::cli

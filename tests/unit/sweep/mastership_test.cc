@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators tell an SM about its place among others (IBA vol 1 §14.4.1): whom a master hands
+// over to, and at what priority of its own.
+#include "sweep/mastership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fabric/snapshot_builder.h"
+#include "mad/wire/notice.h"
+#include "tests/unit/sweep/small_fabric.h"
+
+namespace fabricd::sweep {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+using wire::SmState;
+using Kind = Mastership::Order::Kind;
+using Code = absl::StatusCode;
+
+constexpr Instant kNow{std::chrono::seconds(1)};
+// As mastership.cc numbers what it asks, where the cookie base is 0.
+constexpr uint64_t kHandoverCookie = uint64_t{1} << 56, kOwnPortCookie = uint64_t{3} << 56;
+
+class MastershipTest : public testing::Test {
+ protected:
+  MastershipTest() {
+    local_.port_guid = Guid(0x1001);  // The middle one of three hosts.
+    snapshot_ = fabric_.builder.Build();
+    for (NodeIndex node : fabric_.hosts) devices_.SetPath(node, wire::DirectedPath());
+  }
+  RemoteSm Other(size_t host, uint8_t priority, SmState state = SmState::kStandby) const {
+    return {fabric_.Host(host), Guid(0x1000 + host), priority, state, 0};
+  }
+  void BeMaster(const std::vector<RemoteSm>& others) {
+    sm_.Start();
+    ASSERT_EQ(sm_.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
+    ASSERT_TRUE(sm_.IsMaster());
+    sm_.OnLightSweep(others);
+  }
+  void BeStandby() {
+    sm_.Start();
+    ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(0, 5, SmState::kMaster)}, {}, kNow).kind,
+              Kind::kStandBy);
+  }
+  // The sweep that a command has led to finds these.
+  Mastership::Order Sweep(const std::vector<RemoteSm>& found) {
+    sm_.OnSweepStart();
+    return sm_.OnDiscovered(snapshot_, found, {}, kNow);
+  }
+  mad::Completion Answered(uint64_t cookie) const {
+    mad::Completion completion;
+    completion.cookie = cookie;
+    completion.outcome = mad::Completion::Outcome::kResponse;
+    return completion;
+  }
+  FinishedCommand TakeAnswer() {
+    EXPECT_THAT(effects_.finished, SizeIs(1));
+    if (effects_.finished.empty()) return {};
+    FinishedCommand answer = effects_.finished.front();
+    effects_.finished.clear();
+    return answer;
+  }
+
+  SmallFabric fabric_{3};
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  CoreOptions options_ = [] {
+    CoreOptions options;
+    options.sm.priority = 5;
+    return options;
+  }();
+  mad::LocalPort local_;
+  DeviceTable devices_{options_.sm};
+  mad::TransactionEngine engine_{options_.smp};
+  Effects effects_;
+  Mastership sm_{options_, local_, devices_, engine_, effects_, 0};
+};
+
+TEST_F(MastershipTest, APriorityIsShownAtOnce) {
+  BeMaster({Other(0, 5), Other(2, 3)});
+  EXPECT_EQ(sm_.On(SetPriority{7, 9, false}).kind, Kind::kNothing);
+  EXPECT_EQ(sm_.Own().priority, 9);
+  const FinishedCommand answer = TakeAnswer();
+  EXPECT_EQ(answer.command, 7u);
+  ASSERT_NE(answer.mastership, nullptr);
+  EXPECT_EQ(answer.mastership->before, 5);
+  EXPECT_EQ(answer.mastership->priority, 9);
+  EXPECT_FALSE(answer.mastership->successor);
+}
+
+TEST_F(MastershipTest, AMasterYieldsToWhomItNowPrefers) {
+  struct Case {
+    uint8_t priority;
+    size_t other;
+    uint8_t of_other;
+    bool yields;
+  };
+  // Between equals the lower GUID: host 0's, not host 2's.
+  for (const Case& each : {Case{3, 2, 4, true}, Case{4, 2, 4, false}, Case{4, 0, 4, true},
+                           Case{5, 0, 4, false}, Case{0, 2, 0, false}}) {
+    SCOPED_TRACE(testing::Message() << int{each.priority} << " " << each.other);
+    Mastership sm(options_, local_, devices_, engine_, effects_, 0);
+    sm.Start();
+    ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
+    sm.OnLightSweep({Other(each.other, each.of_other)});
+    for (const bool only_asked : {true, false}) {
+      const auto order = sm.On(SetPriority{1, each.priority, only_asked});
+      EXPECT_EQ(order.kind, each.yields && !only_asked ? Kind::kLookSoon : Kind::kNothing);
+      EXPECT_EQ(TakeAnswer().mastership->successor.has_value(), each.yields);
+      EXPECT_EQ(sm.priority(), only_asked ? 5 : each.priority);
+    }
+  }
+}
+
+TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
+  struct Case {
+    std::vector<RemoteSm> others;
+    std::optional<Guid> successor;
+    uint8_t lowered;
+  };
+  const Guid low(0x1000), high(0x1002);
+  for (const Case& each : {
+           Case{{Other(0, 3), Other(2, 2)}, low, 3},  // Its lower GUID wins between equals.
+           Case{{Other(0, 3), Other(2, 4)}, high, 3},
+           Case{{Other(0, 4), Other(2, 4)}, low, 4},
+           Case{{Other(2, 5)}, high, 4},
+           Case{{Other(2, 9)}, high, 5},  // It is preferred already.
+           Case{{Other(0, 0)}, low, 0},
+           Case{{Other(2, 3, SmState::kDiscovering)}, high, 2},  // It will see this master.
+           Case{{Other(2, 1), Other(0, 9, SmState::kNotActive)}, high, 0},
+           Case{{Other(2, 0)}, std::nullopt, 5},  // Nothing is below.
+           Case{{}, std::nullopt, 5},
+           Case{{Other(0, 9, SmState::kNotActive), Other(2, 9, SmState::kMaster)}, std::nullopt, 5},
+       }) {
+    Mastership sm(options_, local_, devices_, engine_, effects_, 0);
+    sm.Start();
+    ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
+    sm.OnLightSweep(each.others);
+    EXPECT_EQ(sm.On(StepDown{1, true}).kind, Kind::kNothing);
+    EXPECT_EQ(sm.priority(), 5);
+    const FinishedCommand asked = TakeAnswer();
+    EXPECT_EQ(asked.status.code(), each.successor ? Code::kOk : Code::kNotFound);
+    const auto order = sm.On(StepDown{2});
+    EXPECT_EQ(sm.priority(), each.lowered);
+    if (!each.successor) {
+      EXPECT_EQ(order.kind, Kind::kNothing);
+      EXPECT_EQ(TakeAnswer().status.code(), Code::kNotFound);
+      continue;
+    }
+    EXPECT_EQ(asked.mastership->successor->guid, *each.successor);
+    EXPECT_EQ(asked.mastership->priority, each.lowered);
+    EXPECT_EQ(order.kind, Kind::kLookSoon);
+    EXPECT_THAT(effects_.finished, IsEmpty()) << "before the other one is master";
+    // The election of that sweep agrees with it.
+    sm.OnSweepStart();
+    const auto is_done = sm.OnDiscovered(snapshot_, each.others, {}, kNow);
+    EXPECT_EQ(is_done.kind, Kind::kNothing) << "a handover is under way";
+    EXPECT_EQ(sm.OnCompletion(Answered(kHandoverCookie), kNow).kind, Kind::kStandBy);
+    sm.OnSweepEnd();
+    const FinishedCommand answer = TakeAnswer();
+    ASSERT_TRUE(answer.status.ok()) << answer.status;
+    EXPECT_EQ(answer.mastership->successor->guid, *each.successor);
+  }
+}
+
+TEST_F(MastershipTest, OnlyTheMasterStepsDown) {
+  BeStandby();
+  EXPECT_EQ(sm_.On(StepDown{1}).kind, Kind::kNothing);
+  EXPECT_EQ(TakeAnswer().status.code(), Code::kFailedPrecondition);
+}
+
+TEST_F(MastershipTest, WhoIsNotRelievedHasItsPriorityBack) {
+  BeMaster({Other(2, 3)});
+  ASSERT_EQ(sm_.On(StepDown{1}).kind, Kind::kLookSoon);
+  ASSERT_EQ(sm_.On(StepDown{2}).kind, Kind::kNothing) << "one is enough";
+  EXPECT_EQ(sm_.priority(), 2);
+  sm_.OnSweepEnd();  // Of a sweep that was under way before.
+  EXPECT_THAT(effects_.finished, IsEmpty());
+  EXPECT_EQ(Sweep({}).kind, Kind::kProgram) << "the other has gone meanwhile";
+  sm_.OnSweepEnd();
+  EXPECT_THAT(effects_.finished, SizeIs(2));
+  for (const FinishedCommand& each : effects_.finished)
+    EXPECT_EQ(each.status.code(), Code::kAborted);
+  EXPECT_EQ(sm_.priority(), 5);
+}
+
+TEST_F(MastershipTest, ARepeatedRequestHasTheSameAnswer) {
+  BeMaster({Other(2, 3)});
+  ASSERT_EQ(sm_.On(StepDown{1, false, "r"}).kind, Kind::kLookSoon);
+  Sweep({Other(2, 3)});
+  ASSERT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), kNow).kind, Kind::kStandBy);
+  sm_.OnSweepEnd();
+  EXPECT_FALSE(TakeAnswer().mastership->existing);
+  (void)sm_.On(StepDown{2, false, "r"});
+  const FinishedCommand again = TakeAnswer();
+  ASSERT_TRUE(again.status.ok()) << again.status;
+  EXPECT_TRUE(again.mastership->existing);
+  EXPECT_EQ(again.mastership->priority, 2);
+  (void)sm_.On(StepDown{3, false, "s"});
+  EXPECT_EQ(TakeAnswer().status.code(), Code::kFailedPrecondition);
+}
+
+TEST_F(MastershipTest, AStandbyTellsItsMasterOfItsPriority) {
+  BeStandby();
+  (void)sm_.On(SetPriority{1, 9, false});
+  mad::Completion port = Answered(kOwnPortCookie);
+  wire::PortInfo info;
+  info.lid = Lid(7);
+  info.master_sm_lid = Lid(3);
+  info.capability_mask = 0x12345678;
+  info.Encode(port.response.data);
+  (void)sm_.OnCompletion(port, kNow);
+  ASSERT_THAT(effects_.send, SizeIs(1));
+  const mad::OutgoingMad& sent = effects_.send.front();
+  EXPECT_EQ(sent.to.lid, Lid(3));
+  EXPECT_EQ(sent.agent, mad::Agent::kSmpLid);
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(sent.payload.data(), wire::kMadBytes));
+  ASSERT_TRUE(smp);
+  EXPECT_EQ(smp->method, wire::Method::kTrap);
+  const auto notice = wire::Notice::Decode(smp->data);
+  EXPECT_TRUE(notice.changes_sm_priority());
+  EXPECT_EQ(notice.issuer_lid, Lid(7));
+  // There is nobody to tell while it has no LID.
+  effects_.send.clear();
+  info.lid = Lid();
+  info.Encode(port.response.data);
+  (void)sm_.OnCompletion(port, kNow);
+  EXPECT_THAT(effects_.send, IsEmpty());
+}
+
+}  // namespace
+}  // namespace fabricd::sweep
