@@ -460,16 +460,25 @@ void App::Compute(sweep::ComputePlan task, Instant now) {
     if (newest_plan_ != shared->id) return;
     PushAnswer(CarryOut(*shared));
     if (!shared->check_cables) return;
-    Job check = [this, shared] { CheckCables(*shared); };
     if (!urgent)
-      check();
-    else if (!compute_->Post(std::move(check)))
-      PushAnswer(sweep::CablesChecked{shared->id, {}});
+      CheckCables(*shared);
+    else
+      CheckCablesLater(shared);
   };
   if ((urgent ? urgent_ : compute_)->Post(std::move(job))) return;
   spdlog::error("the compute queue is full");
   core_->Step(sweep::PlanReady{shared->id, {}}, now);
   core_->Step(sweep::CablesChecked{shared->id, {}}, now);
+}
+
+// While links flap a plan of all keeps the thread, and only the newest answer is waited for.
+void App::CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task) {
+  const uint64_t id = task->id;
+  if (unchecked_.exchange(std::move(task)) != nullptr) return;
+  Job check = [this] { CheckCables(*unchecked_.exchange(nullptr)); };
+  if (compute_->Post(std::move(check))) return;
+  unchecked_.store(nullptr);
+  PushAnswer(sweep::CablesChecked{id, {}});
 }
 
 void App::CheckCables(const sweep::ComputePlan& task) {

@@ -109,6 +109,7 @@ class App final : public Backend {
   using Job = std::function<void()>;
   void Compute(sweep::ComputePlan task, Instant now);
   void CheckCables(const sweep::ComputePlan& task);
+  void CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task);
   void OnPublished(const sweep::FabricView& view);
   void ShowProgress(std::chrono::steady_clock::time_point now);
   void WriteDumps() const;
@@ -128,6 +129,8 @@ class App final : public Backend {
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;
   std::atomic<uint64_t> newest_plan_ = 0;
+  // The newest plan whose cables are to be checked, while nobody has begun to: one job for all.
+  std::atomic<std::shared_ptr<const sweep::ComputePlan>> unchecked_;
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<ConfigKeeper> keeper_;

@@ -3,6 +3,9 @@
 // what is queued: a durable write that was asked for is done.
 #pragma once
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <functional>
 #include <thread>
 #include <utility>
@@ -15,8 +18,12 @@ namespace fabricd::daemon {
 template <typename Task>
 class Worker {
  public:
-  Worker(size_t capacity, std::function<void(Task)> handle)
-      : queue_(capacity), handle_(std::move(handle)), thread_([this] { Run(); }) {}
+  // `niceness` above 0: what runs here waits for what reroutes need of the processors.
+  Worker(size_t capacity, std::function<void(Task)> handle, int niceness = 0)
+      : queue_(capacity), handle_(std::move(handle)), thread_([this, niceness] {
+          if (niceness > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
+          Run();
+        }) {}
   ~Worker() { Stop(); }
 
   // False when full or stopped.

@@ -127,7 +127,7 @@ grpc::ServerUnaryReactor* AdminService::ReloadConfig(grpc::CallbackServerContext
   const auto how =
       request->validate_only() ? ConfigKeeper::How::kDryRun : ConfigKeeper::How::kAsNeeded;
   // Files are read: not on a thread of gRPC.
-  const bool taken = worker_.Post([this, call, how, by = CallerOf(*context).id] {
+  const bool taken = answers_.Post([this, call, how, by = CallerOf(*context).id] {
     std::vector<config::Fault> faults;
     const auto report = backend_.configuration().Reload(how, by, &faults);
     call->Answer([&](pb::ReloadConfigResponse* out) {
@@ -138,7 +138,7 @@ grpc::ServerUnaryReactor* AdminService::ReloadConfig(grpc::CallbackServerContext
       return absl::OkStatus();
     });
   });
-  if (!taken) call->Fail(TryLater("SERVER_BUSY", "too many exports wait", std::chrono::seconds(1)));
+  if (!taken) call->Fail(TryLater("SERVER_BUSY", "too many answers wait", std::chrono::seconds(1)));
   return reactor;
 }
 

@@ -102,7 +102,7 @@ grpc::ServerWriteReactor<pb::DumpResponse>* AdminService::Dump(grpc::CallbackSer
     return
         [pieces](pb::DumpResponse* piece) -> absl::StatusOr<bool> { return pieces->Next(piece); };
   };
-  return StreamReactor<pb::DumpResponse>::Start(context, worker_, prepare);
+  return StreamReactor<pb::DumpResponse>::Start(context, dumps_, prepare);
 }
 
 }  // namespace fabricd::rpc

@@ -13,8 +13,10 @@ namespace fabricd::rpc {
 
 class AdminService final : public ::fabric::v1::AdminService::CallbackService {
  public:
-  AdminService(daemon::Backend& backend, ExportWorker& worker, const Access& access)
-      : backend_(backend), worker_(worker), access_(access) {}
+  // `dumps` for what may take seconds, `answers` for what only must not block.
+  AdminService(daemon::Backend& backend, ExportWorker& dumps, ExportWorker& answers,
+               const Access& access)
+      : backend_(backend), dumps_(dumps), answers_(answers), access_(access) {}
 
   grpc::ServerUnaryReactor* StartSweep(grpc::CallbackServerContext* context,
                                        const ::fabric::v1::StartSweepRequest* request,
@@ -48,7 +50,7 @@ class AdminService final : public ::fabric::v1::AdminService::CallbackService {
 
  private:
   daemon::Backend& backend_;
-  ExportWorker& worker_;
+  ExportWorker &dumps_, &answers_;
   const Access& access_;
 };
 

@@ -34,6 +34,8 @@ constexpr int kMaxRequestBytes = policy::kMaxPartitionsText + (1 << 16);
 constexpr size_t kExportQueue = 16;
 constexpr size_t kAnswerQueue = 1024;
 constexpr size_t kPlanQueue = 8;
+// Of the threads for long answers: whoever asks for many of them takes no time from a reroute.
+constexpr int kNiceness = 10;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kMinPingIntervalMs = 20'000;
 
@@ -59,7 +61,7 @@ struct Server::State {
         guard(access, backend.audit()),
         models(backend),
         topology(models, worker, *hub, options.version),
-        admin(backend, worker, access),
+        admin(backend, worker, answers, access),
         events(models, backend.events(), *hub),
         remediation(backend, models, answers, access),
         partitions(backend, models, answers),
@@ -97,9 +99,9 @@ struct Server::State {
   Access access;
   CallGuard guard;
   Models models;
-  ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }};
+  ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }, kNiceness};
   ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
-  ExportWorker planner{kPlanQueue, [](const std::function<void()>& job) { job(); }};
+  ExportWorker planner{kPlanQueue, [](const std::function<void()>& job) { job(); }, kNiceness};
   const std::shared_ptr<WatchHub> hub = std::make_shared<WatchHub>();
   TopologyService topology;
   AdminService admin;
