@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
@@ -133,6 +134,27 @@ class Election(OpenSm):
         since = len(self.their_log.lines)
         self.assertEqual(fabricd.stop(), 0)
         self.their_log.wait_for("Entering DISCOVERING state", since=since)
+
+    def test_steps_down_to_a_lower_one_and_comes_back(self):
+        fabricd = self.fabricd(8).start(self.recorded())
+        fabricd.wait_for("subnet_up")
+        before = self.lids()
+        self.opensm(3)
+        self.their_log.wait_for("STANDBY")
+        deadline = time.monotonic() + ibsim.PATIENCE
+        while not fabricd.ask("get", "sm").get("remote_sms"):
+            self.assertLess(time.monotonic(), deadline, "the other SM was not seen")
+            time.sleep(0.1)
+        self.assertIn("is master now", fabricd.ctl("sm", "step-down", "--reason", "a test"))
+        self.their_log.wait_for("Entering MASTER state")
+        self.assertEqual(self.sminfo(before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
+        self.assertEqual(self.sminfo(before[OUR_GUID[2:]]), (OUR_GUID, "STANDBY"))
+        self.assertEqual(self.lids(), before)
+        self.assertIn("-> 8", fabricd.ctl("sm", "priority", "8"))
+        fabricd.wait_for("state=MASTER")
+        self.assertEqual(self.sminfo(before[OUR_GUID[2:]]), (OUR_GUID, "MASTER"))
+        self.assertEqual(self.lids(), before)
+        self.assertEqual(fabricd.stop(), 0)
 
     def test_the_lower_guid_wins_between_equals(self):
         self.opensm(5)
