@@ -47,10 +47,20 @@ class CoreEvents : public testing::Test {
     const auto& core = *harness_.manager(sm_).core;
     return core.phase() == sweep::Phase::kIdle && core.subnet_up();
   }
+  // The SM knows that it is up, and who is behind it.
+  bool IsKnownUp(PortRef port) {
+    const auto& snapshot = *harness_.manager(sm_).view->snapshot;
+    const NodeIndex node = snapshot.FindIndex(harness_.fabric().device(port.node)->guid());
+    const fabric::Port& known = snapshot.node(node)->port(port.port);
+    return known.IsUp() && !known.peer.IsNone();
+  }
   void CalmAfter(size_t reroutes) {
     EXPECT_TRUE(harness_.RunUntil([&] { return Reroutes() > reroutes && IsCalm(); }))
         << LogOf(harness_.manager(sm_));
   }
+
+  // Less than any time-out.
+  static constexpr Duration kSoon = std::chrono::milliseconds(100);
 
   sim::Simulation harness_;
   size_t sm_ = 0;
@@ -67,6 +77,47 @@ TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
   CalmAfter(reroutes);
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+}
+
+// A switch that has told of a change and then says no more is asked for seconds; nothing else is to
+// wait for that.
+TEST_F(CoreEvents, AChangeIsSeenWhileASilentSwitchIsAsked) {
+  auto& fabric = harness_.fabric();
+  const NodeIndex silent = *fabric.FindNode("su2-rail1-leaf");
+  const sim::SimCable cable = SwitchCable();
+  ASSERT_NE(*fabric.FindNode(cable.a.node), silent);
+  ASSERT_NE(*fabric.FindNode(cable.b.node), silent);
+  ASSERT_TRUE(fabric.SendStrayTrap(harness_.now(), {silent, PortNum(1)}, 128).ok());
+  harness_.RunFor(std::chrono::milliseconds(2));
+  for (uint8_t num = 1; num <= fabric.device(silent)->last_port().value(); ++num)
+    fabric.SetLinkLoss({silent, PortNum(num)}, 1);
+  harness_.RunFor(std::chrono::milliseconds(20));
+  ASSERT_EQ(harness_.manager(sm_).core->phase(), sweep::Phase::kSurveying);
+  ASSERT_TRUE(fabric.Unlink(harness_.now(), Ref(cable.a)).ok());
+  EXPECT_TRUE(harness_.RunUntil([&] { return !IsKnownUp(Ref(cable.a)); }, kSoon))
+      << LogOf(harness_.manager(sm_));
+}
+
+// Who should stand behind a port is asked for seconds too, unless the port is known to be down
+// again.
+TEST_F(CoreEvents, NobodyIsWaitedForBehindALinkThatIsDownAgain) {
+  auto& fabric = harness_.fabric();
+  const PortRef bad = Ref(SwitchCable().a);
+  const PortRef good = {bad.node, PortNum(static_cast<uint8_t>(bad.port.value() + 1))};
+  ASSERT_FALSE(fabric.LinkedPeer(good).IsNone());
+  for (const PortRef port : {bad, good}) {
+    const size_t reroutes = Reroutes();
+    ASSERT_TRUE(fabric.Unlink(harness_.now(), port).ok());
+    CalmAfter(reroutes);
+  }
+  fabric.SetLinkLoss(bad, 1);
+  ASSERT_TRUE(fabric.Link(harness_.now(), bad).ok());
+  harness_.RunFor(std::chrono::milliseconds(50));
+  ASSERT_EQ(harness_.manager(sm_).core->phase(), sweep::Phase::kSurveying);
+  ASSERT_TRUE(fabric.Unlink(harness_.now(), bad).ok());
+  ASSERT_TRUE(fabric.Link(harness_.now(), good).ok());
+  EXPECT_TRUE(harness_.RunUntil([&] { return IsKnownUp(good); }, kSoon))
+      << LogOf(harness_.manager(sm_));
 }
 
 // The cable's return moves nothing until the ideal plan comes, and that brings back every entry.
