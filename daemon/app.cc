@@ -524,38 +524,32 @@ void App::PostSweep(bool heavy, std::function<void(absl::Status)> done) {
   PostCommand(sweep::SweepCommand{command, heavy}, command);
 }
 
-void App::PostHold(HoldCommand wanted, HoldDone done) {
+template <typename... Commands, typename Answer, typename Done>
+void App::PostOneOf(std::variant<Commands...> wanted, Answer sweep::FinishedCommand::*answer,
+                    Done done) {
   const uint64_t command =
-      commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
-        done(finished.status, finished.hold);
+      commands_.Add([done = std::move(done), answer](const sweep::FinishedCommand& finished) {
+        done(finished.status, finished.*answer);
       });
   std::visit(
-      [&](auto&& hold) {
-        hold.command = command;
-        PostCommand(std::move(hold), command);
+      [&](auto&& each) {
+        each.command = command;
+        PostCommand(std::move(each), command);
       },
       std::move(wanted));
+}
+
+void App::PostHold(HoldCommand wanted, HoldDone done) {
+  PostOneOf(std::move(wanted), &sweep::FinishedCommand::hold, std::move(done));
 }
 
 void App::PostPartitions(sweep::ChangePartitions wanted, PartitionsDone done) {
-  wanted.command = commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
-    done(finished.status, finished.partitions);
-  });
-  const uint64_t command = wanted.command;
-  PostCommand(std::move(wanted), command);
+  PostOneOf(std::variant<sweep::ChangePartitions>(std::move(wanted)),
+            &sweep::FinishedCommand::partitions, std::move(done));
 }
 
 void App::PostMastership(MastershipCommand wanted, MastershipDone done) {
-  const uint64_t command =
-      commands_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
-        done(finished.status, finished.mastership);
-      });
-  std::visit(
-      [&](auto&& told) {
-        told.command = command;
-        PostCommand(std::move(told), command);
-      },
-      std::move(wanted));
+  PostOneOf(std::move(wanted), &sweep::FinishedCommand::mastership, std::move(done));
 }
 
 void App::PostCommand(sweep::Event event, uint64_t command) {

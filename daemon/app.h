@@ -106,6 +106,10 @@ class App final : public Backend {
   // Runs a job on the store's thread. False: it is not run.
   [[nodiscard]] bool OnStore(std::function<void()> job);
   void PostCommand(sweep::Event event, uint64_t command);
+  // `answer`: what `done` is told of the finished command beside its status.
+  template <typename... Commands, typename Answer, typename Done>
+  void PostOneOf(std::variant<Commands...> wanted, Answer sweep::FinishedCommand::*answer,
+                 Done done);
   using Job = std::function<void()>;
   void Compute(sweep::ComputePlan task, Instant now);
   void CheckCables(const sweep::ComputePlan& task);
