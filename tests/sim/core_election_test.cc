@@ -6,6 +6,7 @@
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
 #include "sim/run/simulation.h"
+#include "tests/support/join.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {
@@ -22,11 +23,7 @@ class CoreElection : public testing::Test {
     sweep::CoreOptions options;
     options.sm.priority = priority;
     options.sm.polling_timeout = std::chrono::seconds(1);
-    const auto port = harness_.fabric().FindHostPort(host);
-    EXPECT_TRUE(port.ok()) << port.status();
-    const size_t sm = harness_.Add(options, *port);
-    harness_.Start(sm);
-    return sm;
+    return test::Join(harness_, host, options);
   }
   SmState State(size_t sm) { return harness_.manager(sm).core->sm_state(); }
   bool RunUntilStates(std::initializer_list<std::pair<size_t, SmState>> wanted) {

@@ -8,6 +8,7 @@
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
 #include "sim/run/simulation.h"
+#include "tests/support/join.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {
@@ -30,11 +31,7 @@ class CoreMastership : public testing::Test {
   size_t Join(const std::string& host, uint8_t priority) {
     sweep::CoreOptions options;
     options.sm.priority = priority;
-    const auto port = harness_.fabric().FindHostPort(host);
-    EXPECT_TRUE(port.ok()) << port.status();
-    const size_t sm = harness_.Add(options, *port);
-    harness_.Start(sm);
-    return sm;
+    return test::Join(harness_, host, options);
   }
   SmState State(size_t sm) { return harness_.manager(sm).core->sm_state(); }
   bool IsUp(size_t sm) { return harness_.manager(sm).core->subnet_up(); }
