@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/sort_unique.h"
+
 namespace fabricd::policy {
 namespace {
 
 using fabric::FabricSnapshot;
 using fabric::Intent;
-
-template <typename T>
-void Unite(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 // Of nodes that were seen once: their NodeIndex stays.
 std::vector<NodeIndex> NodesOf(const HoldTarget& target, const FabricSnapshot& snapshot) {
@@ -112,9 +108,9 @@ Intent MakeIntent(const HoldBook& holds, const FabricSnapshot& snapshot,
     AddPorts(hold.target.facing, snapshot, intent.reenabled);
   for (auto* list : {&intent.closed_links, &intent.avoided_links, &intent.isolated,
                      &intent.unpartitioned, &intent.disabled, &intent.reenabled})
-    Unite(*list);
-  Unite(intent.closed_switches);
-  Unite(intent.avoided_switches);
+    SortUnique(*list);
+  SortUnique(intent.closed_switches);
+  SortUnique(intent.avoided_switches);
   // A target is held while at least one hold stands.
   std::vector<PortRef> free;
   std::set_difference(intent.reenabled.begin(), intent.reenabled.end(), intent.disabled.begin(),
@@ -149,7 +145,7 @@ std::vector<PortRef> OwnEndPorts(const Hold& hold, const FabricSnapshot& snapsho
         own.push_back(port->peer);
     }
   }
-  Unite(own);
+  SortUnique(own);
   return own;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/number_text.h"
+#include "common/sort_unique.h"
 #include "common/status.h"
 
 namespace fabricd::policy {
@@ -18,12 +19,6 @@ std::string_view Trim(std::string_view text) {
   const size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-template <typename T>
-void Unite(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 HeldPort HeldPortOf(PortRef port, const FabricSnapshot& snapshot) {
@@ -182,9 +177,9 @@ class Resolver {
     HoldTarget target{TargetKind::kHost, host.name, {}, {}, {}};
     for (const fabric::HostPort& port : host.ports)
       target.nodes.push_back(snapshot_.node(port.port.node)->guid());
-    Unite(target.nodes);
+    SortUnique(target.nodes);
     for (Guid guid : target.nodes) AddFacing(*snapshot_.FindNode(guid), snapshot_, target.facing);
-    Unite(target.facing);
+    SortUnique(target.facing);
     return target;
   }
 
@@ -210,7 +205,7 @@ class Resolver {
                       {},
                       {}};
     AddFacing(node, snapshot_, target.facing);
-    Unite(target.facing);
+    SortUnique(target.facing);
     return target;
   }
 

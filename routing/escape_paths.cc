@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/sort_unique.h"
 #include "routing/order.h"
 
 namespace fabricd::routing {
@@ -133,8 +134,7 @@ class Finder {
           if (const uint32_t y = channels_.head[c];
               out[y] == LaneWays::kNone && (blocked.empty() || !blocked[y]))
             next_.push_back(y);
-      std::sort(next_.begin(), next_.end());
-      next_.erase(std::unique(next_.begin(), next_.end()), next_.end());
+      SortUnique(next_);
       // All of one round choose among those of the rounds before.
       chosen_.clear();
       for (uint32_t y : next_)

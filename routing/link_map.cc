@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/sort_unique.h"
 #include "routing/plan.h"
 
 namespace fabricd::routing {
@@ -134,8 +135,7 @@ class LinkMap::Update {
 
   LinkMap Run() {
     next_.snapshot_.ForEachNotShared(base_.snapshot_, [&](NodeIndex node) { LookAt(node); });
-    std::sort(ports_.begin(), ports_.end());
-    ports_.erase(std::unique(ports_.begin(), ports_.end()), ports_.end());
+    SortUnique(ports_);
     for (const auto& [s, port] : ports_) LookAtPort(s, port);
     CompareOwners();
     MoveLids();
@@ -285,8 +285,7 @@ class LinkMap::Update {
   }
 
   void MoveLids() {
-    std::sort(marked_lids_.begin(), marked_lids_.end());
-    marked_lids_.erase(std::unique(marked_lids_.begin(), marked_lids_.end()), marked_lids_.end());
+    SortUnique(marked_lids_);
     for (uint16_t lid : marked_lids_) {
       const LidPlace before = base_.place(lid), after = next_.FindPlace(lids_.Owner(Lid(lid)));
       if (!(before == after)) changes_.lids.push_back({Lid(lid), before, after});

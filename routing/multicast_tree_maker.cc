@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "common/sort_unique.h"
+
 namespace fabricd::routing {
 namespace {
 
@@ -412,8 +414,7 @@ void MulticastTreeMaker::ListPorts() {
   }
   for (const Placed& member : placed_)
     if (member.receives) tree_.ports.push_back({graph_.node[member.at], member.port});
-  std::sort(tree_.ports.begin(), tree_.ports.end());
-  tree_.ports.erase(std::unique(tree_.ports.begin(), tree_.ports.end()), tree_.ports.end());
+  SortUnique(tree_.ports);
 }
 
 }  // namespace fabricd::routing

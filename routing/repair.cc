@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/sort_unique.h"
 #include "common/status.h"
 #include "routing/block_repair.h"
 #include "routing/change_proof.h"
@@ -411,8 +412,7 @@ class Repairer {
       ForEachBit(results_[i].stale, [&](uint32_t bit) {
         stale.push_back(Lid(static_cast<uint16_t>(tasks_[i]->block * Row::kBlock + bit)));
       });
-    std::sort(stale.begin(), stale.end());
-    stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
+    SortUnique(stale);
     plan_.stale = std::move(stale);
   }
   // It hung somewhere before as well, and yet some switch could not reach it.

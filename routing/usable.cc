@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/sort_unique.h"
 #include "fabric/snapshot_builder.h"
 #include "routing/plan.h"
 
@@ -19,12 +20,6 @@ using fabric::LidRange;
 using fabric::LidTable;
 using fabric::Node;
 using fabric::Port;
-
-template <typename T>
-void SortUnique(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 PortRef RefOf(const Node& node, size_t port) {
   return {node.index, PortNum(static_cast<uint8_t>(port))};

@@ -6,6 +6,7 @@
 
 #include "common/breakage.h"
 #include "common/check.h"
+#include "common/sort_unique.h"
 #include "common/status.h"
 #include "mad/wire/notice.h"
 #include "sweep/completion.h"
@@ -720,7 +721,7 @@ void Core::AdvanceSurveys(Instant now) {
   if (surveys_.empty()) return;
   surveys_.Advance(now);
   if (surveys_.HasNews() && !IsHoldingNews(now)) OnNews(surveys_.TakeNews(), now);
-  if (discovery_) return;
+  if (discovery_) return;  // They led to a heavy sweep, and have ended with it.
   for (const std::unique_ptr<Survey>& done : surveys_.TakeDone()) {
     for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
     NoteUnread(done->TakeUnread());
@@ -750,11 +751,11 @@ void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
   cables_changed_ |= news.links_rose;
   TellOfNodes(news, now);
-  if (!news.needs_sweep.empty() && !news.meets_sm) WantSweep(news.needs_sweep);
+  if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
+  if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
     if (const fabric::Node* found = builder_.node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
-  if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.touched.empty() || !news.gone.empty())
     Reroute(std::move(news.touched), taken.cause, SubjectOf(news), taken.since, now);
 }
@@ -803,8 +804,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
   }
   if (scope_) {
     scope_->insert(scope_->end(), undone_.begin(), undone_.end());
-    std::sort(scope_->begin(), scope_->end());
-    scope_->erase(std::unique(scope_->begin(), scope_->end()), scope_->end());
+    SortUnique(*scope_);
   }
   if (kind == SweepKind::kTargeted) report_.Begin(kind, now, engine_.statistics());
   snapshot_ = builder_.Build();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/sort_unique.h"
+
 namespace fabricd::sweep {
 namespace {
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
@@ -47,8 +49,7 @@ Instant Explorer::NextDeadline() const {
 
 void Explorer::Start(PortRef local, Instant now) {
   now_ = std::exchange(next_, {});
-  std::sort(now_.ports.begin(), now_.ports.end());
-  now_.ports.erase(std::unique(now_.ports.begin(), now_.ports.end()), now_.ports.end());
+  SortUnique(now_.ports);
   discovery_ =
       std::make_unique<Discovery>(ground_.builder, ground_.devices, ground_.engine,
                                   ground_.problems, ground_.options, local.port, cookie_base_);

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/findings.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sweep/paths.h"
 
 namespace fabricd::sweep {
-namespace {
-
-void SortUnique(std::vector<NodeIndex>& nodes) {
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-}
-
-}  // namespace
 
 void Findings::NoteFirst(PortRef port, PortRef peer) {
   if (!news.about.IsNone()) return;
@@ -57,11 +48,7 @@ void Findings::Remove(NodeIndex node) {
 
 SurveyNews Findings::Take() {
   lost_something = false;
-  SurveyNews taken = std::exchange(news, {});
-  SortUnique(taken.touched);
-  SortUnique(taken.gone);
-  SortUnique(taken.come);
-  return taken;
+  return std::exchange(news, {});
 }
 
 }  // namespace fabricd::sweep

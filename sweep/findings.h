@@ -16,10 +16,9 @@
 namespace fabricd::sweep {
 
 struct SurveyNews {
-  PortRef about, peer;      // The first link of it; `peer` may be none.
-  bool links_rose = false;  // Somebody stands behind a port where nobody was known before.
-  // Nodes that have to be looked at by the programmer. Sorted when they are taken, as are:
-  std::vector<NodeIndex> touched;
+  PortRef about, peer;             // The first link of it; `peer` may be none.
+  bool links_rose = false;         // Somebody stands behind a port where nobody was known before.
+  std::vector<NodeIndex> touched;  // Nodes that have to be looked at by the programmer.
   std::vector<NodeIndex> gone, come;
   // What one look does not settle: a heavy sweep is due; why.
   std::string needs_sweep;

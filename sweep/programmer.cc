@@ -209,8 +209,8 @@ void Programmer::ListReadTables() {
         items_.push_back({node.index, block, PortNum(0), What::kReadBlock});
   };
   ForEachInScope(list_blocks);
-  // Tables are written on all switches: one that has come, and is yet to be news, is read first
-  // too.
+  // Tables are written on all switches, so those of one that has come and is not in the scope yet
+  // are read first too.
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.switch_info && devices_.Has(node.index) && !devices_.Lft(node.index).WasRead())
       list_blocks(node);

@@ -5,17 +5,15 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/sort_unique.h"
 
 namespace fabricd::sweep {
 namespace {
 
 constexpr int kPlaceShift = 56;
 
-template <typename T>
-void Append(std::vector<T> from, std::vector<T>* to) {
+void Append(const std::vector<NodeIndex>& from, std::vector<NodeIndex>* to) {
   to->insert(to->end(), from.begin(), from.end());
-  std::sort(to->begin(), to->end());
-  to->erase(std::unique(to->begin(), to->end()), to->end());
 }
 
 void Merge(SurveyNews from, SurveyNews* to) {
@@ -26,9 +24,9 @@ void Merge(SurveyNews from, SurveyNews* to) {
   to->links_rose |= from.links_rose;
   to->meets_sm |= from.meets_sm;
   if (to->needs_sweep.empty()) to->needs_sweep = std::move(from.needs_sweep);
-  Append(std::move(from.touched), &to->touched);
-  Append(std::move(from.gone), &to->gone);
-  Append(std::move(from.come), &to->come);
+  Append(from.touched, &to->touched);
+  Append(from.gone, &to->gone);
+  Append(from.come, &to->come);
 }
 
 }  // namespace
@@ -111,6 +109,8 @@ Surveys::News Surveys::TakeNews() {
     take(place.survey->TakeNews(), task.cause, task.since);
   }
   if (explorer_->HasNews()) take(explorer_->TakeNews(), explorer_->cause(), explorer_->since());
+  for (std::vector<NodeIndex>* nodes : {&news.found.touched, &news.found.gone, &news.found.come})
+    SortUnique(*nodes);
   return news;
 }
 

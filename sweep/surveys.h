@@ -50,7 +50,7 @@ class Surveys {
     std::string cause;  // Of the first report that led to it.
     Instant since = kNever;
   };
-  // What all of them found since the last call, together.
+  // What all of them found since the last call, together; lists of nodes sorted.
   News TakeNews();
   // Those that are done and whose news were taken.
   std::vector<std::unique_ptr<Survey>> TakeDone();

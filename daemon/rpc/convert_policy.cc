@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "common/sort_unique.h"
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/event_log.h"
@@ -90,8 +91,7 @@ std::optional<policy::TargetKind> KindOf(pb::TargetKind kind) {
 void AddKinds(const PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out) {
   std::vector<int> kinds;
   for (const policy::HoldStatus* status : holds) kinds.push_back(KindOf(status->hold.kind));
-  std::sort(kinds.begin(), kinds.end());
-  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  SortUnique(kinds);
   out->Assign(kinds.begin(), kinds.end());
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include "common/sort_unique.h"
 #include "common/status.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/listen.h"
@@ -37,8 +38,7 @@ std::optional<PeerUser> PeerOf(int connection) {
       user.gids.clear();
   }
   user.gids.push_back(peer.gid);
-  std::sort(user.gids.begin(), user.gids.end());
-  user.gids.erase(std::unique(user.gids.begin(), user.gids.end()), user.gids.end());
+  SortUnique(user.gids);
   return user;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/sort_unique.h"
+
 namespace fabricd::rpc {
 namespace {
 
@@ -42,8 +44,7 @@ const policy::HoldStatus* PolicyIndex::Hold(uint64_t id) const {
 }
 
 PolicyIndex::Holds PolicyIndex::Collect(Places places) const {
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
+  SortUnique(places);
   Holds holds;
   for (const uint32_t place : places) holds.push_back(&view_->holds[place]);
   return holds;

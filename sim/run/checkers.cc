@@ -108,6 +108,18 @@ class Walk {
   Lid lid_;
 };
 
+// A closed switch is an end node of a neighbour (routing/usable.h); where all of those are closed
+// too nothing leads to it.
+bool HasOpenNeighbour(const SimFabric& fabric, NodeIndex node,
+                      const absl::flat_hash_set<PortRef>& unwanted) {
+  for (uint8_t num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
+    const PortRef far = fabric.LinkedPeer({node, PortNum(num)});
+    if (far.IsNone() || !fabric.device(far.node)->IsSwitch()) continue;
+    if (!unwanted.contains({far.node, PortNum(0)})) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
@@ -124,22 +136,6 @@ std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
   }
   return names;
 }
-
-namespace {
-
-// A closed switch is an end node of a neighbour; where all of those are closed too nothing leads
-// on.
-bool HasOpenNeighbour(const SimFabric& fabric, NodeIndex node,
-                      const absl::flat_hash_set<PortRef>& unwanted) {
-  for (uint8_t num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
-    const PortRef far = fabric.LinkedPeer({node, PortNum(num)});
-    if (far.IsNone() || !fabric.device(far.node)->IsSwitch()) continue;
-    if (!unwanted.contains({far.node, PortNum(0)})) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::vector<std::string> BrokenPairs(const SimFabric& fabric, size_t limit,
                                      const absl::flat_hash_set<PortRef>& unwanted) {

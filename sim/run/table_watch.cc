@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "common/sort_unique.h"
 #include "sim/run/end_ports.h"
 
 namespace fabricd::sim {
@@ -284,8 +285,7 @@ TableWatch::End TableWatch::Follow(uint32_t at, uint32_t lid, std::vector<End>& 
 }
 
 void TableWatch::JudgeLids() {
-  std::sort(suspects_.begin(), suspects_.end());
-  suspects_.erase(std::unique(suspects_.begin(), suspects_.end()), suspects_.end());
+  SortUnique(suspects_);
   for (uint32_t lid : suspects_) JudgeLid(lid);
   suspects_.clear();
 }
