@@ -30,6 +30,7 @@ EXPLAINED = [
     ("SMIR.*", "ActCount|Priority", "of the SM itself"),
     ("PKTR external .*", ".*", "fabricd reads the P_Key tables of end ports that have a LID only"),
     ("PIR unplugged .*", ".*", "OpenSM shows zeros for ports without a cable"),
+    ("PIR switch .*", "LocalPort", "the port that the question came in by: each asks by its own path"),
     ("SL2VL .*|VLAR .*", ".*", "OpenSM shows zeros for tables that it has not read; fabricd reads"),
     ("PR .*", "sl", "each chooses lanes by itself"),
 ]
@@ -91,7 +92,8 @@ class Differences(ibsim.Case):
             return query
         is_switch, cabled = self.ends[int(port[2])], (int(port[2]), int(port[3])) in self.cabled
         special = "external " if port[1] == "PKTR" and (port[3] != "0" if is_switch else not cabled) \
-            else "unplugged " if port[1] == "PIR" and port[3] != "0" and not cabled else ""
+            else "unplugged " if port[1] == "PIR" and port[3] != "0" and not cabled \
+            else "switch " if port[1] == "PIR" and is_switch else ""
         return "%s %s%s/%s%s" % (port[1], special, port[2], port[3], port[4])
 
     def ask_all(self, sim):
@@ -135,7 +137,7 @@ class Differences(ibsim.Case):
 def records(text):
     found = []
     for line in text.splitlines():
-        field = re.match(r"\s+([\w ]+?)\.{2,}\s*(.*)", line)
+        field = re.match(r"\s+([\w ]+?):?\.{2,}\s*(.*)", line)
         if not line.startswith(("\t", " ")):
             found.append([])
         elif field:
