@@ -93,6 +93,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   sweep::CoreOptions options;
   options.smp.window_initial = config.smp.window_initial;
   options.smp.window_max = config.smp.window;
+  options.smp.window_floor = std::min(options.smp.window_floor, config.smp.window);
   options.smp.device_limit = config.smp.window_per_device;
   options.smp.subtree_limit = config.smp.window_per_first_hop;
   options.smp.first_timeout = config.smp.timeout;
