@@ -47,6 +47,7 @@ struct LidRules {
 struct Smp {
   uint32_t window = 128;
   uint32_t window_initial = 16;
+  uint32_t window_patient = 8;
   uint32_t window_per_device = 4;
   uint32_t window_per_first_hop = 32;
   Duration timeout = std::chrono::milliseconds(200);

@@ -62,6 +62,7 @@ void VisitWireKeys(Visitor& visitor, C& c) {
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
   visitor.Number("smp.window", kRestart, c.smp.window, NumberRange{1, 1024});
   visitor.Number("smp.window_initial", kRestart, c.smp.window_initial, NumberRange{1, 1024});
+  visitor.Number("smp.window_patient", kRestart, c.smp.window_patient, NumberRange{1, 1024});
   visitor.Number("smp.window_per_device", kRestart, c.smp.window_per_device, NumberRange{1, 1024});
   visitor.Number("smp.window_per_first_hop", kRestart, c.smp.window_per_first_hop,
                  NumberRange{1, 1024});

@@ -94,6 +94,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.smp.window_initial = config.smp.window_initial;
   options.smp.window_max = config.smp.window;
   options.smp.window_floor = std::min(options.smp.window_floor, config.smp.window);
+  options.smp.window_patient = config.smp.window_patient;
   options.smp.device_limit = config.smp.window_per_device;
   options.smp.subtree_limit = config.smp.window_per_first_hop;
   options.smp.first_timeout = config.smp.timeout;

@@ -198,13 +198,22 @@ void TransactionEngine::ReturnToken(DeviceId id) {
   Balance(*gate);
 }
 
+uint32_t TransactionEngine::Window() const {
+  return patient_ ? std::min(window_, options_.window_patient) : window_;
+}
+
+void TransactionEngine::SetPatient(bool patient) {
+  if (std::exchange(patient_, patient) != patient) Balance(suspects_);
+}
+
 uint32_t TransactionEngine::DeviceLimit(const Device& device) const {
   return device.suspect ? 1 : options_.device_limit;
 }
 
 uint32_t TransactionEngine::GateLimit(const Gate& gate) const {
   if (&gate != &suspects_) return options_.subtree_limit;
-  return std::max({1u, window_ / kSuspectShareDivisor, options_.window_floor / 2});
+  const uint32_t window = Window();
+  return std::max({1u, window / kSuspectShareDivisor, std::min(window, options_.window_floor) / 2});
 }
 
 uint8_t TransactionEngine::Device::TopPriority() const {
@@ -293,12 +302,12 @@ void TransactionEngine::Pump(Instant now, std::vector<OutgoingMad>& out,
   done.insert(done.end(), given_up_.begin(), given_up_.end());
   given_up_.clear();
   if (now >= next_deadline_) Expire(now, done);
-  while (in_flight() + redirected_.size() < window_) {
+  while (in_flight() + redirected_.size() < Window()) {
     const DeviceId id = PopReady();
     if (id == kNone) return;
     Offer(id, now, out);
   }
-  round_was_full_ = true;
+  round_was_full_ = round_was_full_ || Window() == window_;
 }
 
 // Sends the first request of a device that was ready, or lets it wait at the gate that is full.

@@ -8,7 +8,8 @@
 // NextDeadline(), and hands what Pump produced to Transport::Send, in order.
 //
 // Windows. A request goes out when four limits allow it:
-//   global    adaptive, between window_floor and window_max;
+//   global    adaptive, between window_floor and window_max, and while the caller is patient at
+//             most window_patient: whatever else the wire carries does not queue behind a sweep;
 //   device    device_limit in flight to one device, 1 while the device is suspect;
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
 //             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
@@ -65,6 +66,7 @@ struct EngineOptions {
   uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
   uint32_t window_floor = 8;
   uint32_t window_growth = 4;
+  uint32_t window_patient = 8;  // See SetPatient().
   uint32_t device_limit = 2;
   uint32_t subtree_limit = 64;
   // Attempt n waits first_timeout * timeout_factor^(n-1), at most timeout_cap.
@@ -164,6 +166,9 @@ class TransactionEngine {
   size_t size() const { return in_flight() + queued_ + given_up_.size(); }
   const EngineStatistics& statistics() const { return statistics_; }
 
+  // Whether nothing that is asked or set is urgent. For Pump()s to come; false at first.
+  void SetPatient(bool patient);
+
   // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
   // and what is in flight there, its last attempt apart, is repeated so at once instead of after
   // its time-out, though within the global window. It counts as an attempt, not as a loss.
@@ -233,6 +238,7 @@ class TransactionEngine {
   void ReturnToken(DeviceId id);
   void Balance(Gate& gate);
   DeviceId PopReady();
+  uint32_t Window() const;  // The limit in force.
   uint32_t DeviceLimit(const Device& device) const;
   uint32_t GateLimit(const Gate& gate) const;
   Gate* SubtreeOf(const Slot& slot);
@@ -279,6 +285,7 @@ class TransactionEngine {
   Instant next_deadline_ = kNever;
 
   uint32_t window_;
+  bool patient_ = false;
   uint32_t round_answers_ = 0;
   uint32_t round_losses_ = 0;
   bool round_was_full_ = false;

@@ -110,19 +110,25 @@ void Core::Step(Event event, Instant now) {
 
 Effects Core::TakeEffects(Instant now) {
   completions_.clear();
-  engine_.Pump(now, effects_.send, completions_);
+  Pump(now);
   // A completion may start work that wants to be sent at once.
   while (!completions_.empty()) {
     const std::vector<mad::Completion> batch = std::exchange(completions_, {});
     for (const mad::Completion& completion : batch) OnCompletion(completion, now);
     Advance(now);
-    engine_.Pump(now, effects_.send, completions_);
+    Pump(now);
   }
   if (std::exchange(changed_, false) || remediation_.HasNews()) {
     ++view_generation_;
     effects_.publish = MakeView(now);
   }
   return std::exchange(effects_, {});
+}
+
+void Core::Pump(Instant now) {
+  const bool reported = suspects_.due() <= now + options_.sweep.report_window;
+  engine_.SetPatient(subnet_up_ && !programmer_ && surveys_.empty() && !reported);
+  engine_.Pump(now, effects_.send, completions_);
 }
 
 Instant Core::NextDeadline() const {

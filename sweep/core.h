@@ -109,6 +109,7 @@ class Core {
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
   void OnTimer(Instant now);
+  void Pump(Instant now);
   void Advance(Instant now);
 
   void StartHeavySweep(std::string why, Instant now);

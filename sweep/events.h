@@ -70,8 +70,7 @@ struct SweepCommand {
   bool heavy = true;
 };
 // A validated reload: a heavy sweep follows and works with these. The windows of the transaction
-// engine
-// (`smp`) keep their values until a restart.
+// engine (`smp`) keep their values until a restart.
 struct OptionsChanged {
   CoreOptions options;
 };

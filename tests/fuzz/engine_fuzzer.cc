@@ -58,6 +58,7 @@ EngineOptions OptionsOf(FuzzBytes& input) {
   options.window_floor = 1 + byte % 4;
   options.window_max = options.window_floor + byte / 4 % 16;
   options.window_initial = 1 + input.Byte() % 32;
+  options.window_patient = 1 + byte / 8 % 8;
   options.device_limit = 1 + byte / 64;
   options.subtree_limit = 1 + input.Byte() % 8;
   options.retries = input.Byte() % 4;
@@ -91,7 +92,7 @@ class Script {
   };
 
   void Act() {
-    switch (input_.Byte() % 11) {
+    switch (input_.Byte() % 12) {
       case 0:
       case 1:
       case 2: Submit(); break;
@@ -109,6 +110,7 @@ class Script {
           engine_.GiveUp(device, Path());
         break;
       }
+      case 10: engine_.SetPatient(input_.Byte() % 2 == 0); break;
       default: now_ += std::chrono::milliseconds(input_.Word() % 4000);
     }
   }

@@ -209,6 +209,31 @@ TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
   EXPECT_EQ(harness_.manager(sm_).core->sweeps_done(), 1u);
 }
 
+// What else the wire carries, SA requests of clients first, does not queue behind a look at what is
+// well; but a change is not to wait for the end of it.
+TEST_F(CoreEvents, ASweepOfAQuietFabricIsPatientUntilSomethingIsReported) {
+  const auto& core = *harness_.manager(sm_).core;
+  const size_t patient = harness_.manager(sm_).options.smp.window_patient;
+  for (const bool trap : {false, true}) {
+    const uint32_t sweeps = core.sweeps_done();
+    harness_.Post(sm_, sweep::SweepCommand{1, /*heavy=*/true});
+    ASSERT_TRUE(harness_.RunUntil([&] { return core.phase() == sweep::Phase::kDiscovering; }));
+    if (trap) {
+      const PortRef port = Ref(SwitchCable().a);
+      ASSERT_TRUE(harness_.fabric().SendStrayTrap(harness_.now(), port, 128).ok());
+    }
+    size_t most = 0;
+    ASSERT_TRUE(harness_.RunUntil([&] {
+      if (core.phase() == sweep::Phase::kDiscovering) most = std::max(most, core.smps_in_flight());
+      return core.sweeps_done() > sweeps && IsCalm();
+    })) << LogOf(harness_.manager(sm_));
+    if (trap)
+      EXPECT_GT(most, patient);
+    else
+      EXPECT_EQ(most, patient);
+  }
+}
+
 TEST_F(CoreEvents, AChangedConfigurationIsCarriedOutByASweep) {
   sweep::CoreOptions options = harness_.manager(sm_).options;
   options.lmc = 1;

@@ -18,6 +18,7 @@ EngineOptions RandomOptions(Rng& rng) {
   options.window_floor = 1 + static_cast<uint32_t>(rng.Below(4));
   options.window_max = options.window_floor + static_cast<uint32_t>(rng.Below(60));
   options.window_initial = 1 + static_cast<uint32_t>(rng.Below(80));
+  options.window_patient = 1 + static_cast<uint32_t>(rng.Below(8));
   options.device_limit = 1 + static_cast<uint32_t>(rng.Below(4));
   options.subtree_limit = 1 + static_cast<uint32_t>(rng.Below(10));
   options.retries = static_cast<uint32_t>(rng.Below(4));
@@ -70,6 +71,7 @@ bool EveryRequestCompletesOnce(uint64_t seed) {
     for (uint64_t burst = rng.Below(60); burst > 0 && submitted < total; --burst, ++submitted) {
       wire.Submit(RandomRequest(rng, submitted, devices));
     }
+    wire.engine.SetPatient(rng.Chance(0.5));
     wire.Pump();
     for (uint64_t steps = rng.Below(40); steps > 0 && wire.Step(); --steps) {
     }

@@ -221,6 +221,54 @@ TEST(EngineWindow, SuspectsCannotFillTheWindow) {
   EXPECT_EQ(wire.done.size(), 1400u);
 }
 
+TEST(EngineWindow, APatientCallerLeavesTheWireToOthers) {
+  EngineOptions options;
+  options.window_initial = 64;
+  options.window_patient = 5;
+  FakeWire wire(options);
+  Duration under_way{};
+  wire.react = [&](const FakeWire::Sent&) {
+    return FakeWire::Reaction{.answer = under_way += 1us};
+  };
+  for (uint32_t n = 0; n < 2000; ++n) wire.Submit(GetAt(n % 1000, n));
+  wire.engine.SetPatient(true);
+  wire.Pump();
+  for (int step = 0; step < 200; ++step) {
+    ASSERT_TRUE(wire.Step());
+    ASSERT_LE(wire.engine.in_flight(), 5u);
+  }
+  EXPECT_EQ(wire.engine.statistics().window, 64u) << "it was not what limited";
+  wire.engine.SetPatient(false);
+  wire.Pump();
+  EXPECT_EQ(wire.engine.in_flight(), 64u);
+  wire.engine.SetPatient(true);
+  const size_t sent = wire.sent.size();
+  while (wire.engine.in_flight() > 5) ASSERT_TRUE(wire.Step());
+  EXPECT_EQ(wire.sent.size(), sent) << "what is too many lands first";
+  wire.Run();
+  EXPECT_EQ(wire.done.size(), 2000u);
+}
+
+TEST(EngineWindow, SuspectsCannotFillThePatientWindow) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.smp.modifier < 10000 ? Lost() : FakeWire::Reaction{};
+  };
+  for (uint32_t n = 0; n < 200; ++n) wire.Submit(FakeWire::Get(n, n));
+  wire.Pump();
+  while (wire.engine.statistics().suspect_devices < 200) ASSERT_TRUE(wire.Step());
+  wire.engine.SetPatient(true);
+  while (wire.engine.in_flight() > 4) ASSERT_TRUE(wire.Step());
+  for (uint32_t n = 0; n < 100; ++n) wire.Submit(FakeWire::Get(1000 + n, 10000 + n));
+  const Instant before = wire.now;
+  wire.Pump();
+  while (wire.Count(Completion::Outcome::kResponse) < 100) ASSERT_TRUE(wire.Step());
+  EXPECT_LT(wire.now - before, Duration(5ms));
+  wire.engine.SetPatient(false);
+  wire.Run();
+  EXPECT_EQ(wire.done.size(), 300u);
+}
+
 TEST(EngineWindow, SuspectDeviceGetsOneAndItsPlacesBackWhenItAnswers) {
   FakeWire wire;
   bool alive = false;
