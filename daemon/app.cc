@@ -250,7 +250,7 @@ int App::Run() {
   urgent_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
   compute_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
   const absl::Status started =
-      transport_->Start([this](auto what) { OnTransport(std::move(what)); });
+      transport_->Start([this](std::span<mad::Incoming> burst) { OnTransport(burst); });
   if (!started.ok()) {
     spdlog::error("{}", Message(started));
     return 1;
@@ -436,20 +436,24 @@ void App::ShowProgress(SteadyClock::time_point now) {
 
 // ---- other threads
 
-void App::OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
-  if (auto* event = std::get_if<mad::LocalPortEvent>(&what)) {
-    if (!inbox_.PushOther(*event)) spdlog::warn("a local port event was lost: the inbox is full");
-    return;
+// What the core waits for goes first: the SA may answer on this thread.
+void App::OnTransport(std::span<mad::Incoming> burst) {
+  std::vector<mad::IncomingMad> for_sa;
+  for (mad::Incoming& what : burst) {
+    auto* const mad = std::get_if<mad::IncomingMad>(&what);
+    if (mad == nullptr) {
+      if (!inbox_.PushOther(std::get<mad::LocalPortEvent>(what)))
+        spdlog::warn("a local port event was lost: the inbox is full");
+    } else if (mad->agent == mad::Agent::kSubnAdm) {
+      for_sa.push_back(std::move(*mad));
+    } else if (mad::IsForEngine(*mad)) {
+      inbox_.PushReply(std::move(*mad));
+    } else {
+      sa_->OnTrap(*mad);
+      inbox_.PushTrap(std::move(*mad));
+    }
   }
-  auto& mad = std::get<mad::IncomingMad>(what);
-  if (mad.agent == mad::Agent::kSubnAdm)
-    sa_->OnMad(std::move(mad));
-  else if (mad::IsForEngine(mad))
-    inbox_.PushReply(std::move(mad));
-  else {
-    sa_->OnTrap(mad);
-    inbox_.PushTrap(std::move(mad));
-  }
+  if (!for_sa.empty()) sa_->OnMads(for_sa);
 }
 
 void App::Compute(sweep::ComputePlan task, Instant now) {

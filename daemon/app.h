@@ -97,7 +97,7 @@ class App final : public Backend {
   absl::Status OpenListeners();
   absl::Status OpenRpc();
 
-  void OnTransport(std::variant<mad::IncomingMad, mad::LocalPortEvent> what);
+  void OnTransport(std::span<mad::Incoming> burst);
   void Carry(sweep::Effects effects, Instant now);
   void PersistOn(const sweep::PersistLids& task);
   void PersistHoldsOn(const sweep::PersistHolds& task);

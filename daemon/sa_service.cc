@@ -25,6 +25,9 @@ namespace {
 constexpr size_t kRequests = 65536, kShare = 1024;
 // Taken by a thread in one go: few enough that the others find work too.
 constexpr size_t kBatch = 8;
+// So many are answered by who receives them. It receives nothing meanwhile, so that of more the
+// queue has to see: there sources take turns.
+constexpr size_t kFew = 64;
 // The largest request there is, a MultiPathRecord with all the GIDs that its counts can say, takes
 // 8 KiB. What is larger is none, and would only fill the queue.
 constexpr size_t kLongestRequest = 16384;
@@ -38,6 +41,16 @@ constexpr size_t kMostParked = 256;
 // and all that a reroute takes of the processors is not to stand in front of it.
 constexpr int kNiceness = 10, kAnsweringNiceness = -10;
 constexpr uint32_t kGsiQKey = 0x80010000;
+
+// The answer to a Report, or that there is none.
+bool IsAboutReport(const mad::IncomingMad& mad) {
+  if (mad.payload.size() <= kMethodAt) return false;
+  const uint8_t method = mad.payload[kMethodAt];
+  const bool is_response = (method & wire::kResponseBit) != 0;
+  return (method & static_cast<uint8_t>(~wire::kResponseBit)) ==
+             static_cast<uint8_t>(wire::Method::kReport) &&
+         (is_response || mad.kind != mad::IncomingMad::Kind::kReceived);
+}
 
 int ThreadsOf(int wanted) {
   if (wanted > 0) return wanted;
@@ -86,26 +99,24 @@ SaService::Statistics SaService::statistics() const {
   return {of(kAnswered), of(kBusy), of(kIgnored), of(kWrongKey), of(kSendFailed)};
 }
 
-void SaService::OnMad(mad::IncomingMad mad) {
-  const bool is_response =
-      mad.payload.size() > kMethodAt && (mad.payload[kMethodAt] & wire::kResponseBit) != 0;
-  const bool is_report = mad.payload.size() > kMethodAt &&
-                         (mad.payload[kMethodAt] & static_cast<uint8_t>(~wire::kResponseBit)) ==
-                             static_cast<uint8_t>(wire::Method::kReport);
-  // Of a Report: its answer, or that there is none.
-  if (is_report && (is_response || mad.kind != mad::IncomingMad::Kind::kReceived)) {
-    keeper_.PushNote(std::move(mad));
-    return;
-  }
-  if (mad.kind != mad::IncomingMad::Kind::kReceived || !is_master_ ||
-      mad.payload.size() > kLongestRequest) {
-    Count(kIgnored);
-    return;
-  }
-  const uint16_t source = mad.from.lid.value();
-  if (requests_.Push(source, std::move(mad))) return;
+void SaService::OnMads(std::span<mad::IncomingMad> burst) {
+  const bool few = burst.size() <= kFew && requests_.IsIdle();
   std::vector<uint8_t> reply;
-  AnswerBusy(mad, reply);
+  for (mad::IncomingMad& mad : burst) {
+    if (IsAboutReport(mad))
+      keeper_.PushNote(std::move(mad));
+    else if (!IsRequest(mad))
+      Count(kIgnored);
+    else if (few && sa::IsShort(mad.payload))
+      AnswerOne(mad, reply);
+    else if (!requests_.Push(mad.from.lid.value(), std::move(mad)))
+      AnswerBusy(mad, reply);
+  }
+}
+
+bool SaService::IsRequest(const mad::IncomingMad& mad) const {
+  return mad.kind == mad::IncomingMad::Kind::kReceived && is_master_ &&
+         mad.payload.size() <= kLongestRequest;
 }
 
 void SaService::OnTrap(const mad::IncomingMad& mad) {

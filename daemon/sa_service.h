@@ -2,6 +2,9 @@
 // SaService: Subnet Administration as a service of the running daemon. It owns the threads that
 // answer, and sends on the transport's SA agent itself; the core is not involved.
 //
+//   rx threads ── transport
+//       Gets of one path, while they come by few and nothing waits: to wake a thread for one takes
+//       more of the processors than to answer it.
 //   rx threads ── SourceQueue ──► pool (2-8 threads) ── transport
 //       capacity 65,536, 1,024 of one source LID: beyond that BUSY is answered at once
 //       Requests that change what clients leave go on to SaKeeper (sa_keeper.h).
@@ -20,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -57,13 +61,14 @@ class SaService {
   SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options, ReadLanes read_lanes);
   ~SaService();
 
-  // What came in by Agent::kSubnAdm. On the transport's receive threads; never waits.
-  void OnMad(mad::IncomingMad mad);
+  // What came in together by Agent::kSubnAdm, to be moved from. On the transport's receive threads;
+  // never waits.
+  void OnMads(std::span<mad::IncomingMad> burst);
   // A trap has come to the SM: a copy for those who want to be told. The same threads.
   void OnTrap(const mad::IncomingMad& mad);
   // The core has published a view. Never waits.
   void OnView(std::shared_ptr<const sweep::FabricView> view);
-  // Ends the threads; nothing is answered afterwards.
+  // Ends the threads; afterwards BUSY is answered.
   void Stop();
 
   Statistics statistics() const;
@@ -74,6 +79,7 @@ class SaService {
   using Clock = std::chrono::steady_clock;
   enum Counter : uint8_t { kAnswered, kBusy, kIgnored, kWrongKey, kSendFailed, kCounters };
 
+  bool IsRequest(const mad::IncomingMad& mad) const;
   void Serve();
   void MakeViews();
   bool TakeNewest(std::shared_ptr<const sweep::FabricView>& view, Clock::time_point use_at);

@@ -58,6 +58,11 @@ class SourceQueue {
     for (; most > 0 && size_ > 0; --most) TakeOne(out);
     return size_ > 0;
   }
+  // Whether nothing waits, and it is not closed.
+  bool IsIdle() const {
+    std::lock_guard lock(mutex_);
+    return size_ == 0 && !closed_;
+  }
   void Close() {
     {
       std::lock_guard lock(mutex_);
@@ -88,7 +93,7 @@ class SourceQueue {
   }
 
   const size_t capacity_, share_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable not_empty_;
   absl::flat_hash_map<uint16_t, std::deque<T>> waiting_;  // None is empty.
   std::deque<uint16_t> turns_;                            // Each source in waiting_, once.

@@ -2,12 +2,13 @@
 // The Transport seam: whole MADs out, whole MADs and time-outs in. UmadTransport is the kernel's
 // (hardware, or ibsim under its preload shim), sim::SimTransport the in-process fabric.
 //
-// Threads: Send may be called from any thread (SMPs by core, SA answers by the sa pool). The sink
-// is called on the transport's own receive threads and must only queue.
+// Threads: Send may be called from any thread (SMPs by core, SA answers by who makes them). The
+// sink is called on the transport's own receive threads, which receive nothing until it is back.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -67,6 +68,8 @@ struct LocalPortEvent {
   Kind kind = Kind::kPortDown;
 };
 
+using Incoming = std::variant<IncomingMad, LocalPortEvent>;
+
 struct LocalPort {
   std::string device;  // "mlx5_0", "sim"
   PortNum port{1};
@@ -76,7 +79,8 @@ struct LocalPort {
 
 class Transport {
  public:
-  using Sink = std::function<void(std::variant<IncomingMad, LocalPortEvent>)>;
+  // A burst: what came together, at least one, to be moved from.
+  using Sink = std::function<void(std::span<Incoming>)>;
   virtual ~Transport() = default;
 
   // Registers the agents and starts the receive threads.

@@ -357,7 +357,7 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
   prctl(PR_SET_TIMERSLACK, 1000ul);  // Nanoseconds: the pause is shorter than the default slack.
   const int header = static_cast<int>(umad_size());
   std::vector<uint8_t> buffer(umad_size() + expected_bytes);
-  std::vector<IncomingMad> burst;
+  std::vector<Incoming> burst;
   bool more = false;
   while (!stopping_) {
     int length = static_cast<int>(buffer.size()) - header;
@@ -380,18 +380,18 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     if (more || burst.empty()) continue;
     // The consumer refills what it takes.
     const int in_flight = outstanding_ + static_cast<int>(burst.size());
-    for (IncomingMad& mad : burst) sink_(std::move(mad));
+    sink_(burst);
     burst.clear();
     if (in_flight >= kBusyInFlight) std::this_thread::sleep_for(in_flight * kPausePerMad);
   }
 }
 
-void UmadTransport::Append(uint8_t* umad, int length, std::vector<IncomingMad>& burst) {
+void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& burst) {
   const auto* const mad = static_cast<const uint8_t*>(umad_get_mad(umad));
   if (length < kMadHeaderBytes) return;
   const std::optional<Agent> agent = AgentOfClass(mad[1]);
   if (!agent) return;
-  IncomingMad& incoming = burst.emplace_back();
+  auto& incoming = std::get<IncomingMad>(burst.emplace_back());
   incoming.agent = *agent;
   const int status = umad_status(umad);
   if (status == ETIMEDOUT) {
@@ -415,8 +415,13 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<IncomingMad>& 
   if (incoming.payload.size() < wire::kMadBytes) incoming.payload.resize(wire::kMadBytes);
 }
 
+void UmadTransport::Report(LocalPortEvent::Kind kind) {
+  Incoming event = LocalPortEvent{kind};
+  sink_(std::span(&event, 1));
+}
+
 void UmadTransport::ReportLoss() {
-  if (!lost_.exchange(true)) sink_(LocalPortEvent{LocalPortEvent::Kind::kDeviceRemoved});
+  if (!lost_.exchange(true)) Report(LocalPortEvent::Kind::kDeviceRemoved);
 }
 
 // Opens the device's verbs context and starts its watcher. ibsim has none: then the port's changes
@@ -455,7 +460,7 @@ void UmadTransport::WatchEvents() {
       if (kind == LocalPortEvent::Kind::kDeviceRemoved) {
         ReportLoss();
       } else if (kind && of_port) {
-        sink_(LocalPortEvent{*kind});
+        Report(*kind);
       }
     }
     if ((waits[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return;

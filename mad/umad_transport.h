@@ -61,7 +61,8 @@ class UmadTransport final : public Transport {
   absl::Status Register(Agent agent);
   int HandleOf(Agent agent) const;
   void Receive(int handle, size_t expected_bytes);
-  void Append(uint8_t* umad, int length, std::vector<IncomingMad>& burst);
+  void Append(uint8_t* umad, int length, std::vector<Incoming>& burst);
+  void Report(LocalPortEvent::Kind kind);
   void ReportLoss();
   void OpenVerbs();
   void WatchEvents();

@@ -137,6 +137,17 @@ uint16_t Collect(const Sources& sources, const Asker& asker, const SaHeader& hea
 
 }  // namespace
 
+bool IsShort(std::span<const uint8_t> request) {
+  if (request.size() < wire::kMadBytes) return false;
+  const SaHeader header = SaHeader::Decode(request.first<wire::kMadBytes>());
+  const auto names = [&](PathComponent gid, PathComponent lid) {
+    return Has(header.component_mask, gid) || Has(header.component_mask, lid);
+  };
+  return header.mad.method == Method::kGet && header.attribute() == SaAttribute::kPathRecord &&
+         names(PathComponent::kSgid, PathComponent::kSlid) &&
+         names(PathComponent::kDgid, PathComponent::kDlid);
+}
+
 Outcome Answer(const Sources& sources, std::span<const uint8_t> request, Lid from,
                std::vector<uint8_t>& reply) {
   const SaView& view = sources.view;

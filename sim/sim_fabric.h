@@ -60,7 +60,7 @@ struct SimOptions {
 struct Delivery {
   Instant at;
   PortRef host;
-  std::variant<mad::IncomingMad, mad::LocalPortEvent> what;
+  mad::Incoming what;
 };
 
 // Counted at the devices, so a test need not believe the sender.

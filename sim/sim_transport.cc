@@ -61,7 +61,7 @@ struct SimTransport::Impl {
   // Waits for work; false when stopping.
   bool Wait(Instant deadline, std::vector<Outgoing>& batch);
   void Process(std::vector<Outgoing>& batch, std::vector<Delivery>& arrived, Instant& deadline);
-  void Hand(Delivery delivery);
+  void Hand(std::vector<Delivery>& arrived);
   absl::Status Queue(PortRef from, const mad::OutgoingMad& mad);
   mad::LocalPort LocalPortOf(PortRef port) const;
   void Poke();
@@ -119,19 +119,23 @@ void SimTransport::Impl::Run() {
   while (Wait(deadline, batch)) {
     Process(batch, arrived, deadline);
     batch.clear();
-    for (Delivery& delivery : arrived) Hand(std::move(delivery));
+    Hand(arrived);
     arrived.clear();
   }
 }
 
-void SimTransport::Impl::Hand(Delivery delivery) {
-  if (delivery.host == host) {
-    sink(std::move(delivery.what));
-    return;
+void SimTransport::Impl::Hand(std::vector<Delivery>& arrived) {
+  std::vector<mad::Incoming> own;
+  for (Delivery& delivery : arrived) {
+    if (delivery.host == host) {
+      own.push_back(std::move(delivery.what));
+      continue;
+    }
+    std::lock_guard lock(programs_mutex);
+    const auto program = programs.find(delivery.host);
+    if (program != programs.end()) program->second(std::span(&delivery.what, 1));
   }
-  std::lock_guard lock(programs_mutex);
-  const auto program = programs.find(delivery.host);
-  if (program != programs.end()) program->second(std::move(delivery.what));
+  if (!own.empty()) sink(own);
 }
 
 absl::Status SimTransport::Impl::Queue(PortRef from, const mad::OutgoingMad& mad) {

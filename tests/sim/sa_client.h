@@ -32,7 +32,7 @@ class SaClient {
     EXPECT_TRUE(opened.ok()) << opened.status();
     transport_ = *std::move(opened);
     sm_lid_ = app.view()->sm.lid;
-    EXPECT_TRUE(transport_->Start([this](auto what) { Take(std::move(what)); }).ok());
+    EXPECT_TRUE(transport_->Start([this](auto burst) { Take(burst); }).ok());
   }
   Gid gid() const { return {0xFE80000000000000, transport_->local_port().port_guid.value()}; }
 
@@ -119,9 +119,11 @@ class SaClient {
   void Stop() { transport_->Stop(); }
 
  private:
-  void Take(std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
-    auto* mad = std::get_if<mad::IncomingMad>(&what);
-    if (mad == nullptr) return;
+  void Take(std::span<mad::Incoming> burst) {
+    for (mad::Incoming& what : burst)
+      if (auto* mad = std::get_if<mad::IncomingMad>(&what)) TakeMad(mad);
+  }
+  void TakeMad(mad::IncomingMad* mad) {
     // An SM asks every port whether an SM is there: what is no response is not for us.
     const bool is_read =
         mad->agent == mad::Agent::kSmpDirected && (mad->payload[3] & wire::kResponseBit) != 0;

@@ -137,9 +137,11 @@ TEST_F(SaHostileTest, MalformedMadsLeaveTheDaemonHealthy) {
     auto opened = fabric.OpenProgram("node0002 mlx5_0");
     ASSERT_TRUE(opened.ok()) << opened.status();
     mad::Transport& hostile = **opened;
-    const auto take = [&](auto what) {
-      const auto* mad = std::get_if<mad::IncomingMad>(&what);
-      answers += mad != nullptr && mad->kind == mad::IncomingMad::Kind::kReceived;
+    const auto take = [&](auto burst) {
+      for (const mad::Incoming& what : burst) {
+        const auto* mad = std::get_if<mad::IncomingMad>(&what);
+        answers += mad != nullptr && mad->kind == mad::IncomingMad::Kind::kReceived;
+      }
     };
     ASSERT_TRUE(hostile.Start(take).ok());
     SaClient good(*app, "node0003 mlx5_0");

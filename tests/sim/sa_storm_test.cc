@@ -87,7 +87,9 @@ class Storm {
     start_ = Clock::now();
     for (uint32_t i = 0; i < hcas_.size(); ++i) {
       const absl::Status started =
-          hcas_[i].transport->Start([this, i](auto what) { Take(i, std::move(what)); });
+          hcas_[i].transport->Start([this, i](auto burst) {
+            for (mad::Incoming& what : burst) Take(i, what);
+          });
       ASSERT_TRUE(started.ok()) << started;
     }
     std::lock_guard lock(mutex_);
@@ -179,8 +181,8 @@ class Storm {
     return path.sgid == targets_[hca.place] && path.dgid == Target(hca, number);
   }
 
-  void Take(uint32_t index, std::variant<mad::IncomingMad, mad::LocalPortEvent> what) {
-    auto* mad = std::get_if<mad::IncomingMad>(&what);
+  void Take(uint32_t index, const mad::Incoming& what) {
+    const auto* mad = std::get_if<mad::IncomingMad>(&what);
     if (mad == nullptr || mad->agent != mad::Agent::kSubnAdm) return;
     const auto header =
         wire::SaHeader::Decode(std::span<const uint8_t>(mad->payload).first<wire::kMadBytes>());

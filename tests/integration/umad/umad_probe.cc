@@ -46,9 +46,9 @@ class Probe {
       : transport_(transport), engine_(options) {}
 
   absl::Status Start() {
-    return transport_.Start([this](std::variant<IncomingMad, LocalPortEvent> event) {
+    return transport_.Start([this](std::span<Incoming> burst) {
       // Full means the probe is broken, not busy: it never has more in flight than this.
-      inbox_.TryPush(std::move(event));
+      for (Incoming& event : burst) inbox_.TryPush(std::move(event));
     });
   }
   TransactionEngine& engine() { return engine_; }
@@ -92,8 +92,8 @@ class Probe {
   UmadTransport& transport_;
   TransactionEngine engine_;
   Other other_;
-  BoundedQueue<std::variant<IncomingMad, LocalPortEvent>> inbox_{4096};
-  std::vector<std::variant<IncomingMad, LocalPortEvent>> batch_;
+  BoundedQueue<Incoming> inbox_{4096};
+  std::vector<Incoming> batch_;
   std::vector<OutgoingMad> out_;
 };
 

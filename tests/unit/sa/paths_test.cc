@@ -36,6 +36,19 @@ Query GetPath(const SaFabric& made, size_t from, size_t to, uint64_t more = 0,
   return Ask(record, kGids | more, Method::kGet);
 }
 
+TEST(ShortRequests, NameTheEndsOfOnePath) {
+  const auto is_short = [](Method method, uint64_t mask) {
+    return IsShort(Ask(PathRecord{}, mask, method).Bytes());
+  };
+  EXPECT_TRUE(is_short(Method::kGet, kGids));
+  EXPECT_TRUE(is_short(Method::kGet, Bit(C::kSlid) | Bit(C::kDgid) | Bit(C::kPKey)));
+  EXPECT_FALSE(is_short(Method::kGet, Bit(C::kSgid) | Bit(C::kSlid))) << "to anywhere";
+  EXPECT_FALSE(is_short(Method::kGet, Bit(C::kDlid))) << "from anywhere";
+  EXPECT_FALSE(is_short(Method::kGetTable, kGids));
+  EXPECT_FALSE(IsShort(Query{wire::SaAttribute::kNodeRecord, Method::kGet, kGids}.Bytes()));
+  EXPECT_FALSE(IsShort({}));
+}
+
 // Rates of a link by LinkSpeedExtActive at 4 lanes, as the specification's table has them.
 const std::map<uint8_t, std::pair<double, uint8_t>> kRateOf4x = {
     {1, {56, 12}}, {2, {100, 16}}, {4, {200, 17}}, {8, {400, 21}}};

@@ -11,15 +11,15 @@
 namespace fabricd::sim {
 namespace {
 
-using Arrival = std::variant<mad::IncomingMad, mad::LocalPortEvent>;
+using Arrival = mad::Incoming;
 
 // Collects what the sink is given; waits for a count instead of sleeping.
 class Inbox {
  public:
   mad::Transport::Sink sink() {
-    return [this](Arrival arrival) {
+    return [this](std::span<Arrival> burst) {
       std::lock_guard lock(mutex_);
-      arrivals_.push_back(std::move(arrival));
+      std::move(burst.begin(), burst.end(), std::back_inserter(arrivals_));
       changed_.notify_all();
     };
   }
