@@ -78,6 +78,13 @@ std::optional<Agent> AgentOfClass(uint8_t management_class) {
   return std::nullopt;
 }
 
+// Clients of the SA ask; of the other agents nearly all are answers to what we asked.
+bool HoldsAnswers(std::span<const Incoming> burst) {
+  return std::any_of(burst.begin(), burst.end(), [](const Incoming& what) {
+    return std::get<IncomingMad>(what).agent != Agent::kSubnAdm;
+  });
+}
+
 struct FoundPort {
   LocalPort local;
   bool infiniband = false;
@@ -352,7 +359,7 @@ absl::Status UmadTransport::SetIsSm(bool is_sm) {
 }
 
 // One receiver thread. What is there already is read before any of it is delivered, and under load
-// a short pause lets more arrive: the consumer then wakes once for many MADs, not once for each.
+// a short pause lets more answers arrive: the core then wakes once for many, not once for each.
 void UmadTransport::Receive(int handle, size_t expected_bytes) {
   prctl(PR_SET_TIMERSLACK, 1000ul);  // Nanoseconds: the pause is shorter than the default slack.
   const int header = static_cast<int>(umad_size());
@@ -380,9 +387,10 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     if (more || burst.empty()) continue;
     // The consumer refills what it takes.
     const int in_flight = outstanding_ + static_cast<int>(burst.size());
+    const bool pause = in_flight >= kBusyInFlight && HoldsAnswers(burst);
     sink_(burst);
     burst.clear();
-    if (in_flight >= kBusyInFlight) std::this_thread::sleep_for(in_flight * kPausePerMad);
+    if (pause) std::this_thread::sleep_for(in_flight * kPausePerMad);
   }
 }
 
