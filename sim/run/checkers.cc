@@ -122,14 +122,15 @@ bool HasOpenNeighbour(const SimFabric& fabric, NodeIndex node,
 
 }  // namespace
 
-std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit) {
+std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit,
+                                        const absl::flat_hash_set<PortRef>& beyond) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
     const SimDevice* device = fabric.device(NodeIndex(i));
     if (device == nullptr) continue;
     for (int num = 1; num <= device->last_port().value() && names.size() < limit; ++num) {
       const PortRef port{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
-      if (fabric.LinkedPeer(port).IsNone()) continue;
+      if (fabric.LinkedPeer(port).IsNone() || beyond.contains(port)) continue;
       if (device->port(port.port).info.port_state != wire::PortState::kActive)
         names.push_back(NameOf(fabric, port));
     }
@@ -214,13 +215,14 @@ std::vector<std::string> Loops(const SimFabric& fabric, size_t limit) {
   return loops;
 }
 
-std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit) {
+std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit,
+                                   const absl::flat_hash_set<PortRef>& beyond) {
   std::vector<std::string> faults;
   std::map<int, PortRef> owner;
   for (const EndPort& port : EndPorts(fabric)) {
     if (faults.size() >= limit) break;
     if (!port.base) {
-      faults.push_back(NameOf(fabric, port.ref) + " has no LID");
+      if (!beyond.contains(port.ref)) faults.push_back(NameOf(fabric, port.ref) + " has no LID");
       continue;
     }
     for (int path = 0; path < port.lids; ++path)

@@ -18,8 +18,9 @@ namespace fabricd::sim {
 
 // Each names at most `limit` findings.
 
-// Ports with a link whose state is not ACTIVE.
-std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit = 10);
+// Ports with a link whose state is not ACTIVE, but for those `beyond` all that a manager reaches.
+std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit = 10,
+                                        const absl::flat_hash_set<PortRef>& beyond = {});
 // (source, LID of a destination) of end ports that cables connect, where data from the source does
 // not arrive. To end ports that are `unwanted` none has to, nor over links that have such an end. A
 // switch whose port 0 is unwanted need not send, nor need unwanted ports that hang on it; it has to
@@ -35,8 +36,9 @@ std::vector<std::string> Loops(const SimFabric& fabric, size_t limit = 10);
 std::vector<std::string> CreditLoops(const SimFabric& fabric,
                                      const fabric::FabricSnapshot& snapshot,
                                      const routing::RoutingPlan& plan);
-// LIDs held by two ports, or end ports of linked nodes without one.
-std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit = 10);
+// LIDs held by two ports, or end ports of linked nodes without one, unless they are `beyond`.
+std::vector<std::string> LidFaults(const SimFabric& fabric, size_t limit = 10,
+                                   const absl::flat_hash_set<PortRef>& beyond = {});
 // Table entries up to the LID top that differ from the plan, one for each block. The plan's node
 // indices are those of `snapshot`.
 std::vector<std::string> TablesUnlikePlan(const SimFabric& fabric,

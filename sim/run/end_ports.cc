@@ -53,6 +53,23 @@ std::vector<uint32_t> SwitchParts(const SimFabric& fabric,
   return part;
 }
 
+absl::flat_hash_set<PortRef> PortsBeyond(const SimFabric& fabric, PortRef from) {
+  const std::vector<uint32_t> parts = SwitchParts(fabric);
+  const NodeIndex start = SwitchOf(fabric, from);
+  absl::flat_hash_set<PortRef> beyond;
+  for (uint32_t i = 0; i < fabric.node_index_end() && !start.IsNone(); ++i) {
+    const SimDevice* device = fabric.device(NodeIndex(i));
+    if (device == nullptr) continue;
+    for (int num = 0; num <= device->last_port().value(); ++num) {
+      const PortRef port{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
+      if (num == 0 && !device->IsSwitch()) continue;
+      const NodeIndex at = SwitchOf(fabric, port);
+      if (!at.IsNone() && parts[at.value()] != parts[start.value()]) beyond.insert(port);
+    }
+  }
+  return beyond;
+}
+
 NodeIndex SwitchOf(const SimFabric& fabric, PortRef port) {
   if (fabric.device(port.node)->IsSwitch()) return port.node;
   const NodeIndex peer = fabric.LinkedPeer(port).node;

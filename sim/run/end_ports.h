@@ -29,6 +29,9 @@ std::vector<EndPort> EndPorts(const SimFabric& fabric);
 // to the part of its neighbour. Links of which an end is `unwanted` connect nothing.
 std::vector<uint32_t> SwitchParts(const SimFabric& fabric,
                                   const absl::flat_hash_set<PortRef>& unwanted = {});
+// All ports, switch port 0s too, of other parts than that of `from`: an SM there has no way to
+// them.
+absl::flat_hash_set<PortRef> PortsBeyond(const SimFabric& fabric, PortRef from);
 // The switch itself, or the one that the port hangs on; none: it hangs on no switch.
 NodeIndex SwitchOf(const SimFabric& fabric, PortRef port);
 

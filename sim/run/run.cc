@@ -12,6 +12,7 @@
 #include "sim/run/cast.h"
 #include "sim/run/checkers.h"
 #include "sim/run/draw.h"
+#include "sim/run/end_ports.h"
 #include "sim/run/fault_injector.h"
 #include "sim/run/key_checker.h"
 #include "sim/run/mad_watch.h"
@@ -257,20 +258,24 @@ class Run {
     }
     SecondSweep();
     const SimFabric& fabric = simulation_.fabric();
-    FailAll("not ACTIVE", PortsNotActive(fabric));
-    FailAll("LIDs", LidFaults(fabric));
+    // Where operators have disabled all ways to a part, nobody can bring it up.
+    const auto beyond = PortsBeyond(fabric, master->host);
+    auto unwanted = operators_.Unwanted(*master);
+    unwanted.insert(beyond.begin(), beyond.end());
+    FailAll("not ACTIVE", PortsNotActive(fabric, 10, beyond));
+    FailAll("LIDs", LidFaults(fabric, 10, beyond));
     if (master->view->plan == nullptr)
       Fail("tables: the master has no plan");
     else
       FailAll("tables", TablesUnlikePlan(fabric, *master->view->snapshot, *master->view->plan));
     FailAll("loops", Loops(fabric));
-    FailAll("unreachable", BrokenPairs(fabric, 10, operators_.Unwanted(*master)));
+    FailAll("unreachable", BrokenPairs(fabric, 10, unwanted));
     FailAll("holds", operators_.Findings(*master));
-    FailAll("multicast", members_.Findings(*master, operators_.Unwanted(*master)));
-    JudgePartitions(*master);
+    FailAll("multicast", members_.Findings(*master, unwanted));
+    JudgePartitions(*master, beyond);
   }
 
-  void JudgePartitions(const Manager& master) {
+  void JudgePartitions(const Manager& master, const absl::flat_hash_set<PortRef>& beyond) {
     for (size_t i = 0; i < simulation_.manager_count(); ++i)
       if (&simulation_.manager(i) == &master) FailAll("tenants", tenants_.Findings(i));
     KeyExpectations expected;
@@ -279,6 +284,7 @@ class Run {
     expected.self = master.view->sm.guid;
     expected.isolated = operators_.Unpartitioned();
     expected.undecided = operators_.Undecided();
+    expected.undecided.insert(beyond.begin(), beyond.end());
     FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
   }
 

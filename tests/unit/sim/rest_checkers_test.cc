@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/run/checkers.h"
+#include "sim/run/end_ports.h"
 #include "sim/run/key_checker.h"
 #include "sim/run/simulation.h"
 #include "test_client.h"
@@ -114,6 +115,28 @@ TEST_F(RestCheckers, APortThatIsNotActiveIsNamedAndCarriesNothing) {
   EXPECT_THAT(PortsNotActive(fabric_), SizeIs(2));  // Both ends.
   EXPECT_THAT(PortsNotActive(fabric_), Contains("node0002 mlx5_0/1"));
   EXPECT_THAT(BrokenPairs(fabric_, 1000), Contains(ContainsRegex("^node0002 mlx5_0/1 -> ")));
+}
+
+TEST_F(RestCheckers, WhatNoManagerReachesIsNotAskedFor) {
+  EXPECT_THAT(PortsBeyond(fabric_, client_host()), IsEmpty());
+  const NodeIndex leaf = *fabric_.FindNode("su1-rail0-leaf");
+  ASSERT_EQ(fabric_.LinkedPeer(client_host()).node, leaf);
+  for (uint8_t num = 1; num <= fabric_.device(leaf)->last_port().value(); ++num) {
+    const PortRef peer = fabric_.LinkedPeer({leaf, PortNum(num)});
+    if (peer.IsNone() || !fabric_.device(peer.node)->IsSwitch()) continue;
+    ASSERT_TRUE(fabric_.Unlink(client_.now, peer).ok());
+  }
+  const PortRef far = *fabric_.FindHostPort("node0002 mlx5_1");
+  const auto beyond = PortsBeyond(fabric_, client_host());
+  EXPECT_TRUE(beyond.contains(far));
+  EXPECT_TRUE(beyond.contains({fabric_.LinkedPeer(far).node, PortNum(0)}));
+  EXPECT_FALSE(beyond.contains(client_host()));
+  EXPECT_FALSE(beyond.contains({leaf, PortNum(0)}));
+  ASSERT_TRUE(fabric_.Unlink(client_.now, far).ok());
+  ASSERT_TRUE(fabric_.Link(client_.now, far).ok());
+  client_.Wait(client_.now + std::chrono::seconds(1));
+  EXPECT_THAT(PortsNotActive(fabric_), SizeIs(2));
+  EXPECT_THAT(PortsNotActive(fabric_, 10, beyond), IsEmpty());
 }
 
 TEST_F(RestCheckers, DataTakesAnActiveEgressAndAnArmedIngress) {
