@@ -199,11 +199,11 @@ void TransactionEngine::ReturnToken(DeviceId id) {
 }
 
 uint32_t TransactionEngine::Window() const {
-  return patient_ ? std::min(window_, options_.window_patient) : window_;
+  return patient_ && !lost_patience_ ? std::min(window_, options_.window_patient) : window_;
 }
 
 void TransactionEngine::SetPatient(bool patient) {
-  if (std::exchange(patient_, patient) != patient) Balance(suspects_);
+  if (std::exchange(patient_, patient) != patient) lost_patience_ = false;
 }
 
 uint32_t TransactionEngine::DeviceLimit(const Device& device) const {
@@ -212,8 +212,7 @@ uint32_t TransactionEngine::DeviceLimit(const Device& device) const {
 
 uint32_t TransactionEngine::GateLimit(const Gate& gate) const {
   if (&gate != &suspects_) return options_.subtree_limit;
-  const uint32_t window = Window();
-  return std::max({1u, window / kSuspectShareDivisor, std::min(window, options_.window_floor) / 2});
+  return std::max({1u, window_ / kSuspectShareDivisor, options_.window_floor / 2});
 }
 
 uint8_t TransactionEngine::Device::TopPriority() const {
@@ -512,6 +511,7 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
 // The transport reported that nobody answered this attempt in time, or failed to report at all.
 void TransactionEngine::Lose(Index index, std::vector<Completion>& done) {
   Slot& slot = At(index);
+  lost_patience_ = true;
   if (slot.given_up) {  // Nobody expected an answer.
     Land(index);
     Free(index);

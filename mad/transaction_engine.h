@@ -9,7 +9,8 @@
 //
 // Windows. A request goes out when four limits allow it:
 //   global    adaptive, between window_floor and window_max, and while the caller is patient at
-//             most window_patient: whatever else the wire carries does not queue behind a sweep;
+//             most window_patient: whatever else the wire carries does not queue behind a sweep.
+//             Its first time-out ends that: few who are silent would have all of so few places;
 //   device    device_limit in flight to one device, 1 while the device is suspect;
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
 //             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
@@ -166,7 +167,8 @@ class TransactionEngine {
   size_t size() const { return in_flight() + queued_ + given_up_.size(); }
   const EngineStatistics& statistics() const { return statistics_; }
 
-  // Whether nothing that is asked or set is urgent. For Pump()s to come; false at first.
+  // Whether nothing that is asked or set is urgent: for Pump()s to come, until false or a time-out
+  // ends it. False at first.
   void SetPatient(bool patient);
 
   // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
@@ -285,7 +287,7 @@ class TransactionEngine {
   Instant next_deadline_ = kNever;
 
   uint32_t window_;
-  bool patient_ = false;
+  bool patient_ = false, lost_patience_ = false;
   uint32_t round_answers_ = 0;
   uint32_t round_losses_ = 0;
   bool round_was_full_ = false;

@@ -20,6 +20,8 @@ namespace {
 constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 // What one lost cable changes is written in less, on the largest fabrics too.
 constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
+// How long a sweep that nothing waits for lets go first what is reported.
+constexpr Duration kLongestWait = std::chrono::seconds(1);
 }  // namespace
 
 Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
@@ -101,7 +103,7 @@ void Core::Step(Event event, Instant now) {
           new_options_ = std::move(value.options);
           changed_ = true;
           mastership_.OnReload(new_options_->sm.priority);
-          WantSweep("the configuration was changed");
+          WantPatientSweep("the configuration was changed", now);
         }
       },
       std::move(event));
@@ -126,8 +128,9 @@ Effects Core::TakeEffects(Instant now) {
 }
 
 void Core::Pump(Instant now) {
-  const bool reported = suspects_.due() <= now + options_.sweep.report_window;
-  engine_.SetPatient(subnet_up_ && !programmer_ && surveys_.empty() && !reported);
+  patient_ = patient_ && discovery_ && wanted_reroute_.empty() && !multicast_.HasNews() &&
+             !IsReported(now);
+  engine_.SetPatient(patient_);
   engine_.Pump(now, effects_.send, completions_);
 }
 
@@ -265,7 +268,7 @@ void Core::OnCommand(const SweepCommand& command, Instant now) {
     return;
   }
   waiting_commands_.push_back(command.command);
-  WantSweep("command");
+  WantPatientSweep("command", now);
 }
 
 // Holds are the master's: a standby's store may be behind.
@@ -300,7 +303,7 @@ void Core::OnTimer(Instant now) {
   }
   if (!IsIdleMaster() || light_) return;
   if (now >= next_heavy_)
-    WantSweep("interval");
+    WantPatientSweep("interval", now);
   else if (now >= planner_.NextStepTime())
     StartSettling(now);
   else if (now >= next_light_)
@@ -320,8 +323,9 @@ void Core::Advance(Instant now) {
     changed_ = true;
   }
   if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
-  if (wanted_sweep_ && idle && mastership_.MaySweep())
-    StartHeavySweep(*std::exchange(wanted_sweep_, std::nullopt), now);
+  if (wanted_sweep_ && idle && mastership_.MaySweep() &&
+      (now >= wanted_sweep_->waits_until || !IsReported(now)))
+    StartHeavySweep(wanted_sweep_->why, now, subnet_up_ && now < wanted_sweep_->waits_until);
   else if (!wanted_reroute_.empty() && MayReroute() && planner_.plan())
     Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
   else if (MayMakeTrees())
@@ -332,11 +336,22 @@ void Core::Advance(Instant now) {
 // ---- heavy sweep
 
 void Core::WantSweep(std::string why) {
-  if (!wanted_sweep_) wanted_sweep_ = std::move(why);
+  if (!wanted_sweep_ || wanted_sweep_->waits_until > Instant::min())
+    wanted_sweep_ = {std::move(why)};
 }
 
-void Core::StartHeavySweep(std::string why, Instant now) {
+void Core::WantPatientSweep(std::string why, Instant now) {
+  if (!wanted_sweep_) wanted_sweep_ = {std::move(why), now + kLongestWait};
+}
+
+// What tells of a change is about to be followed up.
+bool Core::IsReported(Instant now) const {
+  return suspects_.due() <= now + options_.sweep.report_window;
+}
+
+void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
+  patient_ = patient;
   engine_.CancelAll();
   devices_.LoseTrack();
   devices_.ForgetGuids();

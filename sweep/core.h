@@ -112,7 +112,7 @@ class Core {
   void Pump(Instant now);
   void Advance(Instant now);
 
-  void StartHeavySweep(std::string why, Instant now);
+  void StartHeavySweep(std::string why, Instant now, bool patient = false);
   void FinishDiscovery(Instant now);
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
@@ -152,6 +152,8 @@ class Core {
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
   void WantSweep(std::string why);
+  void WantPatientSweep(std::string why, Instant now);
+  bool IsReported(Instant now) const;
   bool AllLinksActive();
   Duration UntilLightSweep();
   void SetPhase(Phase phase);
@@ -198,7 +200,14 @@ class Core {
   std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
-  std::optional<std::string> wanted_sweep_;  // A heavy sweep is due when this one ends; why.
+  // A heavy sweep is due when what goes on has ended.
+  struct WantedSweep {
+    std::string why;
+    // Of one that only looks whether all is as it was: until then, what is reported goes first.
+    Instant waits_until = Instant::min();
+  };
+  std::optional<WantedSweep> wanted_sweep_;
+  bool patient_ = false;  // Nothing that has happened waits for the heavy sweep under way.
   bool first_master_sweep_ = true;           // Until one sweep as master has been completed.
 
   std::vector<uint64_t> waiting_commands_;  // For the next heavy sweep.

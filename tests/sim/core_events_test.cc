@@ -214,11 +214,15 @@ TEST_F(CoreEvents, AQuietFabricIsOnlyAskedForSwitchInfo) {
 TEST_F(CoreEvents, ASweepOfAQuietFabricIsPatientUntilSomethingIsReported) {
   const auto& core = *harness_.manager(sm_).core;
   const size_t patient = harness_.manager(sm_).options.smp.window_patient;
-  for (const bool trap : {false, true}) {
+  enum class News { kNone, kTrapMeanwhile, kBefore };
+  for (const News news : {News::kNone, News::kTrapMeanwhile, News::kBefore}) {
     const uint32_t sweeps = core.sweeps_done();
-    harness_.Post(sm_, sweep::SweepCommand{1, /*heavy=*/true});
+    if (news == News::kBefore)
+      harness_.Post(sm_, mad::LocalPortEvent{mad::LocalPortEvent::Kind::kPortDown});
+    else
+      harness_.Post(sm_, sweep::SweepCommand{1, /*heavy=*/true});
     ASSERT_TRUE(harness_.RunUntil([&] { return core.phase() == sweep::Phase::kDiscovering; }));
-    if (trap) {
+    if (news == News::kTrapMeanwhile) {
       const PortRef port = Ref(SwitchCable().a);
       ASSERT_TRUE(harness_.fabric().SendStrayTrap(harness_.now(), port, 128).ok());
     }
@@ -227,11 +231,24 @@ TEST_F(CoreEvents, ASweepOfAQuietFabricIsPatientUntilSomethingIsReported) {
       if (core.phase() == sweep::Phase::kDiscovering) most = std::max(most, core.smps_in_flight());
       return core.sweeps_done() > sweeps && IsCalm();
     })) << LogOf(harness_.manager(sm_));
-    if (trap)
-      EXPECT_GT(most, patient);
-    else
+    if (news == News::kNone)
       EXPECT_EQ(most, patient);
+    else
+      EXPECT_GT(most, patient);
   }
+}
+
+TEST_F(CoreEvents, AReportedChangeGoesBeforeASweepThatIsAskedFor) {
+  const auto& core = *harness_.manager(sm_).core;
+  const size_t reroutes = Reroutes();
+  const uint32_t sweeps = core.sweeps_done();
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), Ref(SwitchCable().a)).ok());
+  harness_.RunFor(std::chrono::milliseconds(1));
+  harness_.Post(sm_, sweep::SweepCommand{1, /*heavy=*/true});
+  ASSERT_TRUE(harness_.RunUntil([&] { return core.phase() == sweep::Phase::kDiscovering; }))
+      << LogOf(harness_.manager(sm_));
+  EXPECT_EQ(Reroutes(), reroutes + 1) << LogOf(harness_.manager(sm_));
+  EXPECT_TRUE(harness_.RunUntil([&] { return core.sweeps_done() > sweeps && IsCalm(); }));
 }
 
 TEST_F(CoreEvents, AChangedConfigurationIsCarriedOutByASweep) {
