@@ -25,9 +25,10 @@ namespace {
 constexpr size_t kRequests = 65536, kShare = 1024;
 // Taken by a thread in one go: few enough that the others find work too.
 constexpr size_t kBatch = 8;
-// So many are answered by who receives them. It receives nothing meanwhile, so that of more the
-// queue has to see: there sources take turns.
+// So many are answered by who receives them, and for so long. It receives nothing meanwhile, so
+// that what is more has to wait in the queue, in which sources take turns.
 constexpr size_t kFew = 64;
+constexpr std::chrono::microseconds kOwnTime{300};
 // The largest request there is, a MultiPathRecord with all the GIDs that its counts can say, takes
 // 8 KiB. What is larger is none, and would only fill the queue.
 constexpr size_t kLongestRequest = 16384;
@@ -37,8 +38,9 @@ constexpr std::chrono::seconds kLongestPlanning{10}, kLongestPush{1};
 // How long a request waits for tables that are being read, and how many do.
 constexpr std::chrono::seconds kLongestReading{2};
 constexpr size_t kMostParked = 256;
-// Who answers goes before who computes, where the daemon may say so: an answer takes microseconds,
-// and all that a reroute takes of the processors is not to stand in front of it.
+// Who answers what had to wait goes before who computes, where the daemon may say so: an answer
+// takes microseconds, and all that a reroute takes of the processors is not to stand in front of
+// it.
 constexpr int kNiceness = 10, kAnsweringNiceness = -10;
 constexpr uint32_t kGsiQKey = 0x80010000;
 
@@ -100,17 +102,20 @@ SaService::Statistics SaService::statistics() const {
 }
 
 void SaService::OnMads(std::span<mad::IncomingMad> burst) {
-  const bool few = burst.size() <= kFew && requests_.IsIdle();
+  bool here = burst.size() <= kFew && requests_.IsIdle();
+  const auto until = Clock::now() + kOwnTime;
   std::vector<uint8_t> reply;
   for (mad::IncomingMad& mad : burst) {
-    if (IsAboutReport(mad))
+    if (IsAboutReport(mad)) {
       keeper_.PushNote(std::move(mad));
-    else if (!IsRequest(mad))
+    } else if (!IsRequest(mad)) {
       Count(kIgnored);
-    else if (few && sa::IsShort(mad.payload))
+    } else if (here && sa::IsShort(mad.payload)) {
       AnswerOne(mad, reply);
-    else if (!requests_.Push(mad.from.lid.value(), std::move(mad)))
+      here = Clock::now() < until;
+    } else if (!requests_.Push(mad.from.lid.value(), std::move(mad))) {
       AnswerBusy(mad, reply);
+    }
   }
 }
 

@@ -3,12 +3,12 @@
 // answer, and sends on the transport's SA agent itself; the core is not involved.
 //
 //   rx threads ── transport
-//       Gets of one path, while they come by few and nothing waits: to wake a thread for one takes
-//       more of the processors than to answer it.
+//       Gets of one path, while they come by few, for 300 us, and nothing waits: to wake a thread
+//       for one takes more of the processors than to answer it.
 //   rx threads ── SourceQueue ──► pool (2-8 threads) ── transport
 //       capacity 65,536, 1,024 of one source LID: beyond that BUSY is answered at once
 //       Requests that change what clients leave go on to SaKeeper (sa_keeper.h).
-//   core ── latest FabricView ──► view thread ── Published<SaView> ──► pool
+//   core ── latest FabricView ──► view thread ── Published<SaView> ──► rx threads, pool
 //       capacity 1: a newer view replaces one that waits
 //   pool ── requests for tables that are being read ──► view thread
 //       capacity 256, for two seconds: beyond that BUSY is answered
@@ -68,7 +68,7 @@ class SaService {
   void OnTrap(const mad::IncomingMad& mad);
   // The core has published a view. Never waits.
   void OnView(std::shared_ptr<const sweep::FabricView> view);
-  // Ends the threads; afterwards BUSY is answered.
+  // Ends the threads. What comes afterwards is answered BUSY.
   void Stop();
 
   Statistics statistics() const;

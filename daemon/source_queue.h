@@ -59,7 +59,7 @@ class SourceQueue {
     return size_ > 0;
   }
   // Whether nothing waits, and it is not closed.
-  bool IsIdle() const {
+  [[nodiscard]] bool IsIdle() const {
     std::lock_guard lock(mutex_);
     return size_ == 0 && !closed_;
   }

@@ -38,8 +38,9 @@ struct Sources {
 Outcome Answer(const Sources& sources, std::span<const uint8_t> request, Lid from,
                std::vector<uint8_t>& reply);
 
-// Whether Answer() takes microseconds, however large the subnet is and whatever is asked of it: a
-// Get of one path whose ends the request names. Anything else may be a search through all.
+// Whether Answer() takes microseconds, however large the subnet is: a Get of one path whose ends
+// the request names (with 128 LIDs at both it may be a few milliseconds). Anything else may be a
+// search through all.
 bool IsShort(std::span<const uint8_t> request);
 
 }  // namespace fabricd::sa

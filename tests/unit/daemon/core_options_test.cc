@@ -20,5 +20,16 @@ TEST(CoreOptionsTest, AnyWindowWillDo) {
   }
 }
 
+TEST(CoreOptionsTest, TheWindowsAreTheEngines) {
+  config::Config config;
+  config.smp = {.window = 99, .window_initial = 11, .window_patient = 3, .window_per_device = 7};
+  const auto options = ToCoreOptions(config);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->smp.window_max, 99u);
+  EXPECT_EQ(options->smp.window_initial, 11u);
+  EXPECT_EQ(options->smp.window_patient, 3u);
+  EXPECT_EQ(options->smp.device_limit, 7u);
+}
+
 }  // namespace
 }  // namespace fabricd::daemon
