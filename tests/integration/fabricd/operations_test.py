@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
@@ -180,6 +181,57 @@ class Rules(ibsim.Case):
             with open(path, encoding="utf-8") as file:
                 for name in re.findall(r"\b(?:fabricd|infiniband)_[a-z_]+", file.read()):
                     self.assertIn(re.sub("_bucket$", "", name), known, path)
+
+
+class Alerts(ibsim.Case):
+    """A real Prometheus with our rules, which it evaluates every second here."""
+
+    def ask(self, query):
+        url = "http://127.0.0.1:%d/api/v1/query?query=%s" % (self.port, urllib.parse.quote(query))
+        try:
+            with urllib.request.urlopen(url, timeout=ibsim.PATIENCE) as answer:
+                return [each["metric"] for each in json.load(answer)["data"]["result"]]
+        except (urllib.error.URLError, ConnectionError):
+            return []  # It is not up yet.
+
+    def wait_for(self, query):
+        deadline = time.monotonic() + ibsim.PATIENCE
+        while not self.ask(query):
+            self.assertLess(time.monotonic(), deadline, query)
+            time.sleep(0.2)
+        return self.ask(query)
+
+    def test_a_dead_cable_between_switches_leaves_a_standing_alert(self):
+        if not shutil.which("prometheus"):
+            self.skipTest("prometheus is not installed")
+        served, self.port = free_port(), free_port()
+        fabricd = ibsim.Fabricd(self, "http_listen: 127.0.0.1:%d\n" % served)
+        fabricd.start(fabric="sim:superpod:sus=2,hosts=2,rails=2")
+        fabricd.wait_for("subnet_up")
+        with open(os.path.join(ibsim.ROOT, "contrib", "prometheus", "prometheus.yml"),
+                  encoding="utf-8") as file:
+            config = file.read()
+        for ours, here in (("127.0.0.1:9101", "127.0.0.1:%d" % served), ("15s", "1s"),
+                           ("/etc/prometheus", os.path.join(ibsim.ROOT, "contrib/prometheus"))):
+            self.assertIn(ours, config)
+            config = config.replace(ours, here)
+        self.start(["prometheus", "--config.file",
+                    self.write("prometheus.yml", config + "global: {evaluation_interval: 1s}\n"),
+                    "--storage.tsdb.path", self.path("tsdb"),
+                    "--web.listen-address", "127.0.0.1:%d" % self.port])
+        cable = next(link for link in fabricd.ask("get", "links")["links"]
+                     if link["b"]["node_type"] == "SWITCH")
+        end = {"switch": cable["a"]["node_name"], "port": str(cable["a"]["number"])}
+        wanted = '{switch="%(switch)s", port="%(port)s"}' % end
+        self.wait_for("fabric:switch_uplink:gone" + wanted)
+        self.assertEqual(self.ask("fabric:switch_uplink:gone > 0"), [])
+        self.assertEqual(self.ask("fabric:node:gone > 0"), [])
+        fabricd.ctl("sim", "unlink", "%(switch)s/%(port)s" % end)
+        told, = self.wait_for('ALERTS{alertname="FabricCableLost", switch="%(switch)s"}' % end)
+        self.assertEqual(told["uplink"], cable["b"]["node_name"])
+        self.assertEqual(self.ask('ALERTS{alertname="FabricNodeLost"}'), [])
+        fabricd.ctl("sim", "link", "%(switch)s/%(port)s" % end)
+        self.wait_for("fabric:switch_uplink:gone%s == 0" % wanted)
 
 
 class Pages(ibsim.Case):
