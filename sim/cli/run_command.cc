@@ -29,6 +29,7 @@ struct Arguments {
   bool verbose = false;
   bool print_faults = false;
   bool watch_tables = false;
+  bool no_trace = false;
 };
 
 absl::StatusOr<FaultSpec> LoadFaults(const std::string& path) {
@@ -147,13 +148,19 @@ class Seeds {
     ++failed_;
     fmt::print("seed {} failed ({})\n", seed, Describe(result.drawn));
     for (const std::string& failure : result.failures) fmt::print("  {}\n", failure);
+    if (!arguments_.no_trace) WriteTrace(seed);
+    fmt::print("  again: {} --verbose\n", ReplayCommand(arguments_, seed));
+    std::fflush(stdout);
+  }
+
+  // Runs a failed seed again, unless the run that failed has written its trace.
+  void WriteTrace(uint64_t seed) {
     std::string trace = arguments_.trace;
     if (arguments_.seeds > 1 || trace.empty()) {
       trace = fmt::format("{}-seed-{}.trace", trace.empty() ? "fabricsim" : trace, seed);
       RunOne(seed, trace);
     }
-    fmt::print("  trace: {}\n  again: {} --verbose\n", trace, ReplayCommand(arguments_, seed));
-    std::fflush(stdout);
+    fmt::print("  trace: {}\n", trace);
   }
 
   const Arguments& arguments_;
@@ -208,6 +215,8 @@ void AddRun(CLI::App& app, Run& run) {
                       "Fault classes and rates; without it the standard ones");
   command->add_option("--trace", arguments->trace,
                       "Where the MADs of a single or failing seed go, for madtrace.py");
+  command->add_flag("--no-trace", arguments->no_trace,
+                    "Write no traces of seeds that fail; a trace takes a second run");
   command->add_option("--jobs", arguments->jobs, "Seeds at a time; 0: one per core")
       ->capture_default_str();
   command->add_option("--threads", arguments->threads, "Threads of routing; changes no result")
