@@ -203,7 +203,8 @@ fabric::Intent IntentOf(const sweep::FabricView& view, const FabricSnapshot& sna
   std::vector<PortRef> suppressed;
   for (const policy::DampedLink& link : view.policy->damped)
     if (link.suppressed) suppressed.push_back(link.a);
-  return policy::MakeIntent(policy::HoldBook(std::move(holds), highest), snapshot, suppressed);
+  return policy::MakeIntent(policy::HoldBook(std::move(holds), highest), snapshot, suppressed,
+                            view.sm.port);
 }
 
 }  // namespace

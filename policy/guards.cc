@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "common/status.h"
 #include "fabric/names.h"
@@ -27,6 +28,8 @@ std::string NamesOf(const std::vector<PortRef>& ports, const fabric::FabricSnaps
   return names;
 }
 
+}  // namespace
+
 bool DisablesLinkOf(const Hold& hold, const fabric::FabricSnapshot& snapshot, PortRef sm_port) {
   const fabric::Port* own = snapshot.port(sm_port);
   if (hold.kind != HoldKind::kDisable || own == nullptr) return false;
@@ -37,7 +40,30 @@ bool DisablesLinkOf(const Hold& hold, const fabric::FabricSnapshot& snapshot, Po
   return false;
 }
 
-}  // namespace
+std::string HoldsOnLinkOf(const HoldBook& holds, const HeldPort& own) {
+  std::string certain, possible;
+  size_t more = 0;
+  // Lifted ones too: their ports are not known to be enabled again.
+  for (const auto* book : {&holds.standing(), &holds.lifted()}) {
+    for (const auto& [id, hold] : *book) {
+      if (hold.kind != HoldKind::kDisable) continue;
+      const auto& [nodes, ports] = std::tie(hold.target.nodes, hold.target.ports);
+      const bool meant = std::find(nodes.begin(), nodes.end(), own.node) != nodes.end() ||
+                         std::find(ports.begin(), ports.end(), own) != ports.end();
+      if (!meant && ++more > kNamesShown) continue;
+      std::string& into = meant ? certain : possible;
+      into += fmt::format("{}hold {} of {} ({})", into.empty() ? "" : ", ", id, hold.owner,
+                          hold.target.name);
+    }
+  }
+  if (!certain.empty())
+    return fmt::format("{} disables it; fabricd has to run on another port", certain);
+  if (possible.empty()) return "";
+  if (more > kNamesShown) possible += fmt::format(" and {} more", more - kNamesShown);
+  return fmt::format(
+      "if it has a cable, one of these may disable it: {}; then fabricd has to run on another port",
+      possible);
+}
 
 absl::Status CheckGuards(const Hold& hold, const GuardFacts& facts,
                          const fabric::FabricSnapshot& snapshot, PortRef sm_port) {

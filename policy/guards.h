@@ -8,7 +8,7 @@
 #include <absl/status/status.h>
 
 #include "fabric/snapshot.h"
-#include "policy/hold.h"
+#include "policy/holds.h"
 #include "policy/options.h"
 
 namespace fabricd::policy {
@@ -28,6 +28,13 @@ struct GuardFacts {
 // the SM's own link is never disabled, for nobody could enable it again.
 absl::Status CheckGuards(const Hold& hold, const GuardFacts& facts,
                          const fabric::FabricSnapshot& snapshot, PortRef sm_port);
+
+// Whether it would take down the link of the SM's own port.
+bool DisablesLinkOf(const Hold& hold, const fabric::FabricSnapshot& snapshot, PortRef sm_port);
+
+// Which holds keep the link of the SM's own port down, or may, where the SM has come to a port that
+// was disabled before, and what to do: it cannot enable it from there. Empty: no hold does.
+std::string HoldsOnLinkOf(const HoldBook& holds, const HeldPort& own);
 
 // Larger of a number and a share of the end ports; without limit for cordons, which take nothing
 // away.

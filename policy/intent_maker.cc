@@ -90,7 +90,7 @@ PortRef PortRefOf(const HeldPort& port, const FabricSnapshot& snapshot) {
 }
 
 Intent MakeIntent(const HoldBook& holds, const FabricSnapshot& snapshot,
-                  const std::vector<PortRef>& suppressed) {
+                  const std::vector<PortRef>& suppressed, PortRef sm_port) {
   Intent intent;
   intent.avoided_links = suppressed;
   for (const auto& [id, hold] : holds.standing()) {
@@ -104,6 +104,9 @@ Intent MakeIntent(const HoldBook& holds, const FabricSnapshot& snapshot,
       case HoldKind::kDisable: AddDisable(hold, snapshot, intent); break;
     }
   }
+  if (const fabric::Port* own = snapshot.port(sm_port))
+    std::erase_if(intent.disabled,
+                  [&](PortRef port) { return port == sm_port || port == own->peer; });
   for (const auto& [id, hold] : holds.lifted())
     AddPorts(hold.target.facing, snapshot, intent.reenabled);
   for (auto* list : {&intent.closed_links, &intent.avoided_links, &intent.isolated,

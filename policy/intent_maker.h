@@ -5,7 +5,8 @@
 //             host or an HCA have no route. soft: links and switches are avoided
 //   isolate   end ports have no route and no partition, links are closed, a switch is passed round
 //             and has no route
-//   disable   the switch ports that face the target are down, their links closed
+//   disable   the switch ports that face the target are down, their links closed; the SM's own
+//             link stays up
 // What a target names and is not in the fabric now stays in the Intent as long as it was ever seen.
 // Pure.
 #pragma once
@@ -19,9 +20,11 @@
 
 namespace fabricd::policy {
 
-// `suppressed`: one end of each link that damping keeps out of routes, in any order.
+// `suppressed`: one end of each link that damping keeps out of routes, in any order. `sm_port`: no
+// end of its link is disabled, for the SM could not enable it again. (A guard refuses such a hold,
+// but the SM may have moved since.)
 fabric::Intent MakeIntent(const HoldBook& holds, const fabric::FabricSnapshot& snapshot,
-                          const std::vector<PortRef>& suppressed);
+                          const std::vector<PortRef>& suppressed, PortRef sm_port = PortRef());
 
 // What a hold cannot do as things are: its target is not there, or routes stay as they are. Empty:
 // nothing of that kind.

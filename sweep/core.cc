@@ -456,17 +456,17 @@ void Core::StandBy(Instant now) {
 // nothing to be master of, and perhaps another is master behind it.
 bool Core::HasNeighbour() {
   const fabric::Port* local = snapshot_->port(local_);
-  const char* fault = nullptr;
+  std::string fault;
   if (local == nullptr)
     fault = "the SM's own port cannot be read";
   else if (snapshot_->node(local_.node)->IsSwitch())
     return true;
   else if (!local->IsUp())
-    fault = "the SM's own port has no link";
+    fault = "the SM's own port has no link" + remediation_.HoldsOnOwnLink();
   else if (local->peer.IsNone())
     fault = "what the SM's own port is linked to does not answer";
-  if (fault != nullptr) problems_.Add("LocalPortDown", local_port_.device, fault);
-  return fault == nullptr;
+  if (!fault.empty()) problems_.Add("LocalPortDown", local_port_.device, fault);
+  return fault.empty();
 }
 
 void Core::AssignLids() {

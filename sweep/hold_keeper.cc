@@ -147,7 +147,7 @@ void HoldKeeper::BeginCreate(Instant now) {
 fabric::Intent HoldKeeper::IntentWith(const Hold& hold) const {
   policy::HoldBook with = book_;
   with.Apply({{hold}, {}});
-  return policy::MakeIntent(with, *fabric_.snapshot, damped_);
+  return policy::MakeIntent(with, *fabric_.snapshot, damped_, fabric_.local);
 }
 
 void HoldKeeper::OnJudged(IntentJudged judged, Instant now) {
@@ -396,6 +396,8 @@ std::vector<policy::HoldStatus> HoldKeeper::List() const {
   for (const auto& [id, hold] : book_.standing()) {
     const Progress& progress = progress_.at(id);
     policy::HoldStatus status{hold, progress.state, policy::NoteOf(hold, *fabric_.snapshot)};
+    if (policy::DisablesLinkOf(hold, *fabric_.snapshot, fabric_.local))
+      status.note = "the SM's own link stays up: with it down nobody could enable it again";
     if (status.note.empty() && progress.state == HoldState::kPending)
       status.note = progress.waits_to ? "packets under way are waited out"
                                       : "tables and ports are not all written yet";

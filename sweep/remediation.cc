@@ -6,6 +6,7 @@
 
 #include "common/status.h"
 #include "fabric/names.h"
+#include "policy/guards.h"
 #include "policy/intent_maker.h"
 #include "sweep/device_table.h"
 #include "sweep/link_changes.h"
@@ -132,7 +133,8 @@ std::vector<PortRef> Remediation::DampedEnds() const {
 
 void Remediation::MakeIntentAnew(std::string why, bool renewed, Instant now) {
   std::vector<PortRef> damped = DampedEnds();
-  fabric::Intent wanted = policy::MakeIntent(keeper_.book(), *fabric_.snapshot, damped);
+  fabric::Intent wanted =
+      policy::MakeIntent(keeper_.book(), *fabric_.snapshot, damped, fabric_.local);
   const bool differs = wanted != intent_;
   if (differs) {
     ++generation_;
@@ -187,6 +189,14 @@ void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, s
   event.message = std::move(message);
   event.at = now;
   effects_.events.push_back(std::move(event));
+}
+
+std::string Remediation::HoldsOnOwnLink() const {
+  const fabric::Node* node = fabric_.snapshot->node(fabric_.local.node);
+  if (node == nullptr) return "";
+  const std::string holds =
+      policy::HoldsOnLinkOf(keeper_.book(), {node->guid(), fabric_.local.port});
+  return holds.empty() ? "" : ": " + holds;
 }
 
 void Remediation::OnLinkDown(LinkId link, Instant now) {

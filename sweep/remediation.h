@@ -56,6 +56,9 @@ class Remediation {
   // All tables and ports for intent `generation` are confirmed.
   void OnApplied(uint64_t generation, Instant now);
 
+  // The SM's own port has no link: ": " and the holds by which that may be; empty: none.
+  std::string HoldsOnOwnLink() const;
+
   // Whether View() would give something else than at the last call.
   bool HasNews() const { return news_; }
   std::shared_ptr<const policy::PolicyView> View(Instant now);

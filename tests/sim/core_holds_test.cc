@@ -219,5 +219,27 @@ TEST_F(CoreHolds, NoWriteNoHold) {
   EXPECT_GT(EntriesThrough(Spine()), 0u);
 }
 
+// Granted while the SM was elsewhere; whoever starts it there must find it working.
+TEST_F(CoreHolds, AnSmThatMovesBehindADisabledPortKeepsItsLink) {
+  const PortRef host = HostPort();
+  const auto target = policy::TargetOfPort(host, Snapshot(), nullptr, View().sm.port);
+  const Guid guid = Snapshot().node(host.node)->guid();
+  harness_.manager(sm_).options.policy.holds.budget = 10;
+  harness_.Post(sm_, sweep::CreateHold{77, Wanted(HoldKind::kDisable, target), false});
+  // Durable, and not carried out yet.
+  ASSERT_TRUE(harness_.RunUntil([&] { return !harness_.manager(sm_).finished.empty(); }));
+  harness_.Kill(sm_);
+  for (uint32_t i = 0; i < harness_.fabric().node_index_end(); ++i)
+    if (harness_.fabric().device(NodeIndex(i))->guid() == guid)
+      harness_.manager(sm_).host = {NodeIndex(i), host.port};
+  harness_.Start(sm_);
+  EXPECT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
+  harness_.RunFor(minutes(1));
+  ASSERT_EQ(View().policy->holds.size(), 1u);
+  EXPECT_EQ(View().policy->holds[0].state, HoldState::kPending);
+  EXPECT_THAT(View().policy->holds[0].note, testing::HasSubstr("the SM's own link stays up"));
+  EXPECT_FALSE(harness_.fabric().LinkedPeer(harness_.manager(sm_).host).IsNone());
+}
+
 }  // namespace
 }  // namespace fabricd::test

@@ -79,5 +79,26 @@ TEST(BudgetTest, ANumberOrAShare) {
   EXPECT_GT(BudgetOf(HoldKind::kCordon, 1, options), 1'000'000u);
 }
 
+TEST_F(GuardsTest, HoldsThatKeepTheSmsOwnLinkDownAreNamed) {
+  HoldBook book;
+  const HeldPort own{fabric_.snapshot->node(fabric_.nodes["node1 mlx5_0"])->guid(), PortNum(1)};
+  EXPECT_EQ(HoldsOnLinkOf(book, own), "");
+  // By the port of the switch alone nobody can tell from here that it is this link.
+  Hold hold = fabric_.Wanted(HoldKind::kDisable, TargetKind::kPort, "leaf1/1");
+  hold.owner = "ann";
+  book.Apply(book.Create(hold, 1, 9).value());
+  EXPECT_EQ(HoldsOnLinkOf(book, own),
+            "if it has a cable, one of these may disable it: hold 1 of ann (leaf1/1); then fabricd "
+            "has to run on another port");
+  hold = fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1");
+  hold.owner = "bob";
+  book.Apply(book.Create(hold, 1, 9).value());
+  EXPECT_EQ(HoldsOnLinkOf(book, own),
+            "hold 2 of bob (node1) disables it; fabricd has to run on another port");
+  // Its port is not known to be enabled again.
+  book.Apply(book.Delete(2, "", true).value());
+  EXPECT_THAT(HoldsOnLinkOf(book, own), HasSubstr("hold 2 of bob (node1) disables it"));
+}
+
 }  // namespace
 }  // namespace fabricd::policy

@@ -126,6 +126,15 @@ TEST_F(IntentMakerTest, AnotherHoldKeepsAPortDown) {
   EXPECT_THAT(intent.reenabled, ElementsAre(leaf1_1_, leaf1_2_));
 }
 
+TEST_F(IntentMakerTest, TheSmsLinkStaysUpWhateverStands) {
+  HoldBook book;
+  book.Apply(
+      book.Create(fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1"), 1, 9).value());
+  const fabric::Intent intent = MakeIntent(book, *fabric_.snapshot, {}, node1_0_);
+  EXPECT_THAT(intent.disabled, ElementsAre(leaf1_2_));
+  EXPECT_THAT(intent.isolated, ElementsAre(node1_0_, node1_1_));
+}
+
 TEST_F(IntentMakerTest, DampedLinksAreAvoided) {
   EXPECT_THAT(MakeIntent({}, *fabric_.snapshot, {spine1_1_, leaf1_3_, leaf1_3_}).avoided_links,
               ElementsAre(leaf1_3_, spine1_1_));
