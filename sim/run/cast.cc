@@ -96,7 +96,26 @@ void Cast::StopKills() {
   kills_left_ = 0;
   for (size_t i = 0; i < simulation_.manager_count(); ++i) {
     simulation_.manager(i).kill_at.reset();
+    LeaveDisabledPort(i);
     Start(i);
+  }
+}
+
+// Where a hold keeps the link down no SM can do anything but say so.
+void Cast::LeaveDisabledPort(size_t number) {
+  constexpr int kMostTries = 100;
+  Manager& manager = simulation_.manager(number);
+  const SimFabric& fabric = simulation_.fabric();
+  const auto is_disabled = [&](PortRef host) {
+    const PortRef facing = fabric.device(host.node)->port(host.port).cable;
+    return fabric.device(facing.node)->port(facing.port).info.port_physical_state ==
+           wire::PortPhysicalState::kDisabled;
+  };
+  for (int i = 0; i < kMostTries && is_disabled(manager.host); ++i) {
+    if (manager.core) simulation_.Kill(number);
+    callbacks_.note(fmt::format("manager {} leaves {}, whose link is disabled", number,
+                                places_.NameOf(manager.host)));
+    manager.host = places_.MoveToSomeHost(manager.host, rng_);
   }
 }
 

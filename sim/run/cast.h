@@ -43,7 +43,8 @@ class Cast {
   void Add(const sweep::CoreOptions& core);
   // Draws when in `Faults::phase_s` somebody is doomed, on top of those doomed as they start.
   void PlanKills();
-  // Nobody is killed any more; whoever is dead starts.
+  // Nobody is killed any more; whoever is dead starts, and whoever sits on a port that a hold keeps
+  // down starts on another.
   void StopKills();
 
   // Whether all managers know their part, and one master (not two, not a dead one) has brought the
@@ -62,6 +63,7 @@ class Cast {
   void Start(size_t number);
   void Doom(size_t number);
   void Resurrect(size_t number);
+  void LeaveDisabledPort(size_t number);
   std::vector<ForeignSm::Peer> PeersOf(PortRef own) const;
   Instant SomeTime();
 

@@ -113,7 +113,9 @@ std::vector<std::string> Members::Findings(const Manager& master,
   const std::vector<uint32_t> part = SwitchParts(fabric, unwanted);
   std::map<Guid, EndPort> there;
   for (const EndPort& port : EndPorts(fabric)) there.emplace(port.guid, port);
-  const auto home = part[SwitchOf(fabric, master.host).value()];
+  const NodeIndex home_switch = SwitchOf(fabric, master.host);
+  if (home_switch.IsNone()) return findings;  // It has no link, or hangs on no switch.
+  const uint32_t home = part[home_switch.value()];
   for (const fabric::MulticastGroup& group : groups_.groups) {
     std::vector<PortRef> all, receivers;
     for (const fabric::MulticastMember& member : group.members) {

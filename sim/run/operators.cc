@@ -132,12 +132,20 @@ void Operators::AddPorts(const Hold& hold, absl::flat_hash_set<PortRef>& ports) 
       if (port.node == fabric.device(node)->guid()) ports.insert({node, port.port});
 }
 
+std::vector<Hold> Operators::InForce(const Manager& master) const {
+  std::vector<Hold> holds;
+  for (const auto& [id, hold] : standing_) holds.push_back(hold);
+  for (const auto& each : master.view->policy->holds)
+    if (standing_.count(each.hold.id) == 0 && IsAsked(each.hold, false)) holds.push_back(each.hold);
+  std::erase_if(holds,
+                [&](const Hold& hold) { return !IsShown(master, hold.id) && IsAsked(hold, true); });
+  return holds;
+}
+
 absl::flat_hash_set<PortRef> Operators::Unwanted(const Manager& master) const {
   absl::flat_hash_set<PortRef> unwanted;
-  for (const auto& [id, hold] : standing_)
+  for (const Hold& hold : InForce(master))
     if (Isolates(hold)) AddPorts(hold, unwanted);
-  for (const auto& [command, what] : asked_)
-    if (Isolates(what.hold)) AddPorts(what.hold, unwanted);
   const auto& [plan, snapshot, policy] =
       std::tie(master.view->plan, *master.view->snapshot, *master.view->policy);
   if (plan == nullptr || (policy.holds.empty() && policy.damped.empty())) return unwanted;
@@ -150,36 +158,35 @@ absl::flat_hash_set<PortRef> Operators::Unwanted(const Manager& master) const {
   return unwanted;
 }
 
-absl::flat_hash_set<PortRef> Operators::Unpartitioned() const {
+absl::flat_hash_set<PortRef> Operators::Unpartitioned(const Manager& master) const {
   absl::flat_hash_set<PortRef> ports;
-  for (const auto& [id, hold] : standing_)
+  for (const Hold& hold : InForce(master))
     if (hold.kind == HoldKind::kIsolate && !EndPortOf(hold).IsNone()) ports.insert(EndPortOf(hold));
   return ports;
 }
 
-absl::flat_hash_set<PortRef> Operators::Undecided() const {
-  absl::flat_hash_set<PortRef> ports;
-  for (const auto& [command, what] : asked_)
-    if (what.hold.kind == HoldKind::kIsolate && !EndPortOf(what.hold).IsNone())
-      ports.insert(EndPortOf(what.hold));
-  return ports;
+bool Operators::IsAsked(const Hold& hold, bool lift) const {
+  return std::any_of(asked_.begin(), asked_.end(), [&](const auto& each) {
+    const Hold& other = each.second.hold;
+    return each.second.lift == lift && other.kind == hold.kind && other.target == hold.target &&
+           other.owner == hold.owner;
+  });
+}
+
+bool Operators::IsShown(const Manager& master, uint64_t id) {
+  const auto& shown = master.view->policy->holds;
+  return std::any_of(shown.begin(), shown.end(),
+                     [&](const auto& each) { return each.hold.id == id; });
 }
 
 std::vector<std::string> Operators::Findings(const Manager& master) const {
   std::vector<std::string> findings;
   const auto& shown = master.view->policy->holds;
-  const auto is_asked = [&](const Hold& hold, bool lift) {
-    return std::any_of(asked_.begin(), asked_.end(), [&](const auto& each) {
-      const Hold& other = each.second.hold;
-      return each.second.lift == lift && other.kind == hold.kind && other.target == hold.target &&
-             other.owner == hold.owner;
-    });
-  };
   for (const auto& [id, hold] : standing_) {
     const auto found = std::find_if(shown.begin(), shown.end(),
                                     [&](const auto& each) { return each.hold.id == id; });
     if (found == shown.end()) {
-      if (!is_asked(hold, true)) findings.push_back(fmt::format("hold {} is gone", id));
+      if (!IsAsked(hold, true)) findings.push_back(fmt::format("hold {} is gone", id));
     } else if (found->hold.target != hold.target || found->hold.kind != hold.kind) {
       findings.push_back(fmt::format("hold {} has changed", id));
     }
@@ -187,7 +194,7 @@ std::vector<std::string> Operators::Findings(const Manager& master) const {
   for (const auto& each : shown) {
     // Those without an operator are the manager's own.
     if (!each.hold.owner.starts_with("operator") || standing_.count(each.hold.id) != 0) continue;
-    if (!is_asked(each.hold, false))
+    if (!IsAsked(each.hold, false))
       findings.push_back(fmt::format("hold {} was lifted and stands", each.hold.id));
   }
   return findings;

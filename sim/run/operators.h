@@ -45,13 +45,12 @@ class Operators {
   // A manager has answered. Numbers of commands that are not theirs are left alone.
   void OnFinished(const sweep::FinishedCommand& finished);
 
-  // Ports over which standing holds allow no route: end ports, and those of links of switches. Port
+  // Ports over which holds in force allow no route: end ports, and those of links of switches. Port
   // 0 of a switch that `master` has closed: its table is left as it was (routing/usable.h), and is
   // none at all after a restart, so neither it nor what is isolated on it sends anywhere.
   absl::flat_hash_set<PortRef> Unwanted(const Manager& master) const;
-  // End ports that standing holds take out of all partitions, and those of which an answer died.
-  absl::flat_hash_set<PortRef> Unpartitioned() const;
-  absl::flat_hash_set<PortRef> Undecided() const;
+  // End ports that standing holds take out of all partitions.
+  absl::flat_hash_set<PortRef> Unpartitioned(const Manager& master) const;
   // What the master's list of holds has too little or too much. Of commands whose answer died with
   // the manager either is right.
   std::vector<std::string> Findings(const Manager& master) const;
@@ -65,6 +64,12 @@ class Operators {
 
   void Set();
   void Lift();
+  // Of commands whose answer died with a manager the master's list says what became of them: the
+  // devices have to agree with it.
+  std::vector<policy::Hold> InForce(const Manager& master) const;
+  // Such a command of this kind, target and owner has not been answered.
+  bool IsAsked(const policy::Hold& hold, bool lift) const;
+  static bool IsShown(const Manager& master, uint64_t id);
   size_t MasterNumber() const;  // manager_count(): nobody is.
   policy::Hold Draw(const Manager& master);
   PortRef EndPortOf(const policy::Hold& hold) const;

@@ -256,6 +256,10 @@ class Run {
       Fail("settle: nobody is master");
       return;
     }
+    if (simulation_.fabric().LinkedPeer(master->host).IsNone()) {
+      Fail("settle: the master's own port has no link");
+      return;
+    }
     SecondSweep();
     const SimFabric& fabric = simulation_.fabric();
     // Where operators have disabled all ways to a part, nobody can bring it up.
@@ -282,9 +286,8 @@ class Run {
     expected.partitions = master.view->partitions->partitions;
     expected.options = master.options.policy.partitions;
     expected.self = master.view->sm.guid;
-    expected.isolated = operators_.Unpartitioned();
-    expected.undecided = operators_.Undecided();
-    expected.undecided.insert(beyond.begin(), beyond.end());
+    expected.isolated = operators_.Unpartitioned(master);
+    expected.undecided = beyond;
     FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
   }
 
