@@ -116,8 +116,10 @@ endfunction()
 # optimisation and the same headers.
 # OWN_HEADERS: a target_precompile_headers() of its own follows.
 # APART: its files have helpers of the same name, hence are not joined in one compilation.
+# LEAKS: it fails when it leaks memory, in builds without sanitizers too: LeakSanitizer by itself is
+# a matter of linking.
 function(fabricd_test name)
-  cmake_parse_arguments(arg "APART;OWN_HEADERS" "LABEL" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "APART;LEAKS;OWN_HEADERS" "LABEL" "LINK" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
@@ -135,11 +137,15 @@ function(fabricd_test name)
       fabricd_reuse_test_headers(${name})
     endif()
   endif()
+  if(arg_LEAKS AND NOT FABRICD_SANITIZE)
+    target_link_options(${name} PRIVATE -fsanitize=leak)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE FABRICD_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              FABRICD_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} ENVIRONMENT
+                       "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/lsan.supp")
   if(arg_LABEL MATCHES "^(unit|property|golden)$")
     add_dependencies(quick_tests ${name})
   endif()

@@ -46,11 +46,12 @@ class LaterCall {
   static grpc::ServerUnaryReactor* Start(const std::shared_ptr<LaterCall>& call,
                                          std::chrono::milliseconds limit = kLongestCall) {
     auto* reactor = StartWithoutLimit(call);
-    call->alarm_.Set(std::chrono::system_clock::now() + limit, [call](bool expired) {
-      if (expired)
-        call->Fail(MakeError(absl::StatusCode::kDeadlineExceeded, "SERVER_DEADLINE",
-                             "no answer within the server's time limit for a call"));
-    });
+    // Weak: an alarm keeps its callback for as long as it lives, and the call has the alarm.
+    call->alarm_.Set(std::chrono::system_clock::now() + limit,
+                     [held = std::weak_ptr<LaterCall>(call)](bool expired) {
+                       const auto self = held.lock();
+                       if (expired && self) self->FailAtLimit();
+                     });
     return reactor;
   }
   // For what may take as long as it does.
@@ -91,6 +92,11 @@ class LaterCall {
    private:
     const std::shared_ptr<LaterCall> call_;
   };
+
+  void FailAtLimit() {
+    Fail(MakeError(absl::StatusCode::kDeadlineExceeded, "SERVER_DEADLINE",
+                   "no answer within the server's time limit for a call"));
+  }
 
   std::mutex mutex_;
   Response* const response_;    // Valid while reactor_ is set.

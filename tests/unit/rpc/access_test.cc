@@ -254,6 +254,10 @@ TEST_F(TlsTest, EveryMethodAgainstEveryRole) {
   backend_.on_partitions = [](const auto&, const daemon::PartitionsDone& done) {
     done(absl::FailedPreconditionError("no master"), nullptr);
   };
+  backend_.on_sweep = [](bool, const auto& done) { done(absl::OkStatus()); };
+  backend_.on_mastership = [](const auto&, const daemon::MastershipDone& done) {
+    done(absl::FailedPreconditionError("no master"), nullptr);
+  };
   size_t refused = 0, calls = 0;
   NoCables control;
   backend_.control = &control;

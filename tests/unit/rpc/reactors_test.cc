@@ -2,6 +2,8 @@
 #include "daemon/rpc/reactors.h"
 
 #include <chrono>
+#include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,6 +29,8 @@ class Service final : public pb::TopologyService::CallbackService {
     return reactor;
   }
   bool call_ended() { return call_->ended(); }
+  // Gives up the test's hold on the call.
+  std::weak_ptr<Call> ReleaseCall() { return std::exchange(call_, nullptr); }
 
  private:
   const std::chrono::milliseconds limit_;
@@ -56,6 +60,19 @@ TEST(LaterCallTest, EndsAtTheServersLimitWithoutADeadlineOfTheClient) {
 TEST(LaterCallTest, AnAnswerEndsTheLimit) {
   Service service(std::chrono::hours(1));
   EXPECT_TRUE(Ask(service, "answered").ok());
+}
+
+// Once its reactor and its alarm are done with it: the server of Ask() has ended by then.
+TEST(LaterCallTest, IsDestroyedWhenTheCallHasEnded) {
+  for (const char* how : {"answered", "forgotten"}) {
+    Service service(std::chrono::milliseconds(how == std::string("answered") ? 3'600'000 : 20));
+    (void)Ask(service, how);
+    const auto call = service.ReleaseCall();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!call.expired() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(call.expired()) << how;
+  }
 }
 
 }  // namespace
