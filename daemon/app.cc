@@ -37,7 +37,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint32_t kOnceSweeps = 3;
 constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr auto kBeat = std::chrono::seconds(10);
-constexpr size_t kStoreJobs = 64;
+constexpr size_t kListings = 64;
 
 // During a sweep answers come one by one, each with a wake-up of its own, although what they allow
 // could leave together. Waiting a moment for more of them takes a quarter off the processor time of
@@ -116,24 +116,29 @@ absl::Status App::OpenState() {
 }
 
 absl::Status App::OpenEvents() {
+  auto history = store::OpenSqliteHistory(config_.state_dir);
+  if (!history.ok()) return history.status();
+  history_ = *std::move(history);
+  const PostToStore post = [this](Job job) { return store_thread_->PostRecords(std::move(job)); };
+  const Listings listings{*history_, [this](Job job) { return listings_->Post(std::move(job)); }};
   auto events = EventLog::Open(
-      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); },
+      *store_, post, listings,
       {.keep = config_.events.keep,
        .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.events.max_age)});
   if (!events.ok()) return events.status();
   events_ = *std::move(events);
   audit_ = std::make_unique<AuditLog>(
-      *store_, [this](std::function<void()> job) { return OnStore(std::move(job)); },
+      *store_, post, listings,
       AuditLog::Limits{
           .keep = config_.audit.keep,
           .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.audit.max_age)});
+  listings_ = std::make_unique<Worker<Job>>(kListings, [](const Job& job) { job(); });
   // Nothing but its jobs uses the store from here on, but for what is read before Run().
-  store_thread_ = std::make_unique<Worker<std::function<void()>>>(
-      kStoreJobs, [](const std::function<void()>& job) { job(); });
+  store_thread_ = std::make_unique<StoreThread>();
   return absl::OkStatus();
 }
 
-bool App::OnStore(std::function<void()> job) { return store_thread_->Post(std::move(job)); }
+bool App::OnStore(std::function<void()> job) { return store_thread_->PostWrite(std::move(job)); }
 
 absl::Status App::OpenFabric() {
   const std::string& spec = config_.fabric;
@@ -202,17 +207,15 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
     return OnStore([this, job = std::move(job)] { job(*store_); });
   };
   links.tell_groups = [this](std::shared_ptr<const fabric::MulticastGroups> groups) {
-    return inbox_.PushOther(sweep::GroupsChanged{std::move(groups)});
+    inbox_.PushLatest(sweep::GroupsChanged{std::move(groups)});
   };
   links.tell_aliases = [this](std::shared_ptr<const fabric::AliasGuids> aliases) {
-    return inbox_.PushOther(sweep::AliasesChanged{std::move(aliases)});
+    inbox_.PushLatest(sweep::AliasesChanged{std::move(aliases)});
   };
   sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
-  sa_ = std::make_unique<SaService>(*transport_, *sa_keeper_,
-                                    SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix},
-                                    [this](std::vector<NodeIndex> nodes) {
-                                      return inbox_.PushOther(sweep::ReadLanes{std::move(nodes)});
-                                    });
+  sa_ = std::make_unique<SaService>(
+      *transport_, *sa_keeper_, SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix},
+      [this](std::span<const NodeIndex> nodes) { inbox_.WantLanes(nodes); });
 }
 
 absl::Status App::OpenListeners() {
@@ -242,6 +245,7 @@ App::~App() {
   urgent_.reset();
   compute_.reset();
   store_thread_.reset();
+  listings_.reset();
 }
 
 // ---- the core's loop
@@ -289,6 +293,7 @@ int App::Run() {
   sa_->Stop();
   sa_keeper_->Stop();
   store_thread_->Stop();
+  listings_->Stop();
   urgent_->Stop();
   compute_->Stop();
   transport_->Stop();
@@ -314,7 +319,7 @@ absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply 
   }
   if (how == ConfigKeeper::Apply::kJudge) return absl::OkStatus();
   if (how == ConfigKeeper::Apply::kSweep &&
-      !inbox_.PushOther(sweep::OptionsChanged{*std::move(options)}))
+      !inbox_.PushCommand(sweep::OptionsChanged{*std::move(options)}))
     return Unavailable("fabricd is busy or stopping");
   if (partitions) ApplyPartitionsFile(*std::move(partitions));
   SetLogLevel(wanted.log.level);
@@ -362,27 +367,30 @@ void App::Carry(sweep::Effects effects, Instant now) {
   if (effects.persist_partitions) {
     const uint64_t id = effects.persist_partitions->id;
     if (!OnStore([this, task = *std::move(effects.persist_partitions)] {
-          PushAnswer(sweep::PartitionsPersisted{task.id, store_->ChangeRows(task.rows)});
+          inbox_.PushAnswer(sweep::PartitionsPersisted{task.id, store_->ChangeRows(task.rows)});
         }))
       core_->Step(sweep::PartitionsPersisted{id, Unavailable("the store's queue is full")}, now);
   }
   if (effects.judge) {
     const uint64_t id = effects.judge->id;
-    if (!compute_->Post([this, task = *std::move(effects.judge)] { PushAnswer(CarryOut(task)); }))
+    if (!compute_->Post(
+            [this, task = *std::move(effects.judge)] { inbox_.PushAnswer(CarryOut(task)); }))
       core_->Step(sweep::IntentJudged{id, {.plan_found = false, .why_not = "fabricd is stopping"}},
                   now);
   }
   if (effects.compute) Compute(*std::move(effects.compute), now);
   if (effects.order) {
     const uint64_t id = effects.order->id;
-    if (!urgent_->Post([this, task = *std::move(effects.order)] { PushAnswer(CarryOut(task)); })) {
+    if (!urgent_->Post(
+            [this, task = *std::move(effects.order)] { inbox_.PushAnswer(CarryOut(task)); })) {
       spdlog::error("the queue of urgent computing is full");
       core_->Step(sweep::TablesOrdered{id, {}}, now);
     }
   }
   if (effects.trees) {
     const uint64_t id = effects.trees->id;
-    if (!compute_->Post([this, task = *std::move(effects.trees)] { PushAnswer(CarryOut(task)); }))
+    if (!compute_->Post(
+            [this, task = *std::move(effects.trees)] { inbox_.PushAnswer(CarryOut(task)); }))
       core_->Step(sweep::TreesReady{id, nullptr, "fabricd is stopping"}, now);
   }
   if (effects.publish) {
@@ -442,8 +450,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
   for (mad::Incoming& what : burst) {
     auto* const mad = std::get_if<mad::IncomingMad>(&what);
     if (mad == nullptr) {
-      if (!inbox_.PushOther(std::get<mad::LocalPortEvent>(what)))
-        spdlog::warn("a local port event was lost: the inbox is full");
+      inbox_.PushPortEvent(std::get<mad::LocalPortEvent>(what));
     } else if (mad->agent == mad::Agent::kSubnAdm) {
       for_sa.push_back(std::move(*mad));
     } else if (mad::IsForEngine(*mad)) {
@@ -462,7 +469,7 @@ void App::Compute(sweep::ComputePlan task, Instant now) {
   const auto shared = std::make_shared<const sweep::ComputePlan>(std::move(task));
   Job job = [this, shared, urgent] {
     if (newest_plan_ != shared->id) return;
-    PushAnswer(CarryOut(*shared));
+    inbox_.PushAnswer(CarryOut(*shared));
     if (!shared->check_cables) return;
     if (!urgent)
       CheckCables(*shared);
@@ -482,12 +489,12 @@ void App::CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task) {
   Job check = [this] { CheckCables(*unchecked_.exchange(nullptr)); };
   if (compute_->Post(std::move(check))) return;
   unchecked_.store(nullptr);
-  PushAnswer(sweep::CablesChecked{id, {}});
+  inbox_.PushAnswer(sweep::CablesChecked{id, {}});
 }
 
 void App::CheckCables(const sweep::ComputePlan& task) {
-  PushAnswer(sweep::CablesChecked{task.id,
-                                  sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
+  inbox_.PushAnswer(sweep::CablesChecked{
+      task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
 }
 
 void App::PersistOn(const sweep::PersistLids& task) {
@@ -496,17 +503,11 @@ void App::PersistOn(const sweep::PersistLids& task) {
   records.reserve(task.records.size());
   for (const sweep::LidRecord& record : task.records)
     records.push_back({record.port_guid, record.base, record.lmc, seen});
-  if (!inbox_.PushOther(sweep::LidsPersisted{task.id, store_->PutLids(records)}))
-    spdlog::error("a store answer was lost: the inbox is full or closed");
+  inbox_.PushAnswer(sweep::LidsPersisted{task.id, store_->PutLids(records)});
 }
 
 void App::PersistHoldsOn(const sweep::PersistHolds& task) {
-  PushAnswer(sweep::HoldsPersisted{task.id, store_->ChangeHolds(task.put, task.remove)});
-}
-
-void App::PushAnswer(sweep::Event answer) {
-  while (!stopping_ && !inbox_.PushOther(answer))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  inbox_.PushAnswer(sweep::HoldsPersisted{task.id, store_->ChangeHolds(task.put, task.remove)});
 }
 
 // ---- Backend
@@ -557,7 +558,7 @@ void App::PostMastership(MastershipCommand wanted, MastershipDone done) {
 }
 
 void App::PostCommand(sweep::Event event, uint64_t command) {
-  if (inbox_.PushOther(std::move(event))) return;
+  if (inbox_.PushCommand(std::move(event))) return;
   commands_.Finish({command, Unavailable("fabricd is busy or stopping"), nullptr});
 }
 

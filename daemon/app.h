@@ -7,11 +7,12 @@
 //       capacity 16: least changes and the order of table writes, one of each at a time
 //   core ── Worker<Job> ──► compute ── Inbox ──► core
 //       capacity 16: what takes long; a plan that a newer question has made void is not begun
-//   core, gRPC threads ── Worker<job> ──► store ── Inbox ──► core, completion on the store's thread
-//       capacity 64: the core has few outstanding; a listing that finds it full is refused
+//   core, SaKeeper, logs ── StoreThread ──► store ── Inbox ──► core     bounds: store_thread.h
+//   gRPC threads ── Worker<Job> ──► listings, completion on the listings' thread
+//       capacity 64: a listing that finds it full is refused
 //   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
 //   gRPC threads ── AuditLog ──► store                           bounds: audit_log.h
-//   gRPC threads ── Inbox (others) ──► core ── completion on the core's thread ──► gRPC
+//   gRPC threads ── Inbox (commands) ──► core ── completion on the core's thread ──► gRPC
 //   core ── Published<FabricView> ──► gRPC threads
 //   rx threads, core ──► SaService, with threads and queues of its own: sa_service.h
 #pragma once
@@ -37,6 +38,7 @@
 #include "daemon/pending_commands.h"
 #include "daemon/sa_service.h"
 #include "daemon/service_manager.h"
+#include "daemon/store_thread.h"
 #include "daemon/worker.h"
 #include "mad/transport.h"
 #include "store/store.h"
@@ -101,9 +103,7 @@ class App final : public Backend {
   void Carry(sweep::Effects effects, Instant now);
   void PersistOn(const sweep::PersistLids& task);
   void PersistHoldsOn(const sweep::PersistHolds& task);
-  // An answer that the core waits for.
-  void PushAnswer(sweep::Event answer);
-  // Runs a job on the store's thread. False: it is not run.
+  // Runs a durable write on the store's thread. False: it is not run.
   [[nodiscard]] bool OnStore(std::function<void()> job);
   void PostCommand(sweep::Event event, uint64_t command);
   // `answer`: what `done` is told of the finished command beside its status.
@@ -125,6 +125,7 @@ class App final : public Backend {
   fabric::HostPatterns host_patterns_;
 
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::History> history_;  // Of listings_. Gone before the store.
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
   std::unique_ptr<SaKeeper> sa_keeper_;  // Uses transport_, and the store's thread.
@@ -138,7 +139,9 @@ class App final : public Backend {
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<ConfigKeeper> keeper_;
-  std::unique_ptr<Worker<Job>> store_thread_;  // Stopped before what it uses.
+  // Stopped before what they use; the store first, for its jobs post listings.
+  std::unique_ptr<Worker<Job>> listings_;
+  std::unique_ptr<StoreThread> store_thread_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<http::HttpServer> http_;  // Shows server_'s counters too.
   ServiceManager service_manager_;

@@ -40,11 +40,15 @@ void AuditLog::Write(std::vector<store::AuditRecord> records, size_t lost) {
 
 void AuditLog::List(store::AuditQuery query, Listed done) {
   const auto shared = std::make_shared<Listed>(std::move(done));
-  const bool posted = post_([this, query = std::move(query), shared] {
+  const auto refuse = [shared] {
+    (*shared)(Unavailable("too many listings wait, or fabricd is stopping"));
+  };
+  const bool posted = post_([this, query = std::move(query), shared, refuse] {
     queue_.Flush();
-    (*shared)(store_.ListAudit(query));
+    if (!listings_.post([this, query, shared] { (*shared)(listings_.history.ListAudit(query)); }))
+      refuse();
   });
-  if (!posted) (*shared)(Unavailable("the store's queue is full"));
+  if (!posted) refuse();
 }
 
 }  // namespace fabricd::daemon

@@ -29,10 +29,11 @@ class AuditLog {
     size_t pending = 4096;
   };
 
-  // `store` outlives the log, and the store thread's last job.
-  AuditLog(store::Store& store, PostToStore post, Limits limits)
+  // `store` and the listings' history outlive the log, and the last job of their threads.
+  AuditLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
       : store_(store),
         post_(post),
+        listings_(std::move(listings)),
         limits_(limits),
         queue_(limits.pending, std::move(post),
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
@@ -41,8 +42,8 @@ class AuditLog {
   // Any thread. The time is filled in.
   void Append(store::AuditRecord record);
 
-  // Any thread. `done` is called on the store thread, or at once with kUnavailable when the store's
-  // queue is full; what was appended before is in the answer.
+  // Any thread. `done` is called on the listings' thread, or with kUnavailable at once when a queue
+  // is full; what was appended before is in the answer.
   using Listed = std::function<void(absl::StatusOr<std::vector<store::AuditRecord>>)>;
   void List(store::AuditQuery query, Listed done);
 
@@ -51,6 +52,7 @@ class AuditLog {
 
   store::Store& store_;
   const PostToStore post_;
+  const Listings listings_;
   const Limits limits_;
   RecordQueue<store::AuditRecord> queue_;
   RecordKeeper keeper_;

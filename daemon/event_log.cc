@@ -48,8 +48,8 @@ int64_t ToWallMs(Instant instant) {
 }
 
 absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, PostToStore post,
-                                                         Limits limits) {
-  std::unique_ptr<EventLog> log(new EventLog(store, std::move(post), limits));
+                                                         Listings listings, Limits limits) {
+  std::unique_ptr<EventLog> log(new EventLog(store, std::move(post), std::move(listings), limits));
   FABRICD_RETURN_IF_ERROR(log->Load());
   return log;
 }
@@ -176,10 +176,19 @@ absl::StatusOr<std::vector<EventLog::Record>> EventLog::After(uint64_t number, s
 }
 
 void EventLog::List(store::EventQuery query, Listed done) {
+  {
+    std::lock_guard lock(mutex_);
+    query.up_to = last_;
+  }
   const auto shared = std::make_shared<Listed>(std::move(done));
-  const bool posted =
-      post_([this, query = std::move(query), shared] { (*shared)(store_.ListEvents(query)); });
-  if (!posted) (*shared)(Unavailable("the store is busy or stopping"));
+  const bool posted = listings_.post([this, query = std::move(query), shared] {
+    auto records = listings_.history.ListEvents(query);
+    if (records.ok())
+      (*shared)(Page{*std::move(records), VersionOf(query.up_to)});
+    else
+      (*shared)(records.status());
+  });
+  if (!posted) (*shared)(Unavailable("too many listings wait, or fabricd is stopping"));
 }
 
 size_t EventLog::watcher_count() const {

@@ -57,9 +57,10 @@ class EventLog {
   };
 
   // Reads the epoch, the last number and the latest events. On the thread that opened the store,
-  // before others use it. `store` outlives the log, and the store thread's last job.
+  // before others use it. `store` and the listings' history outlive the log, and the last job of
+  // their threads.
   static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, PostToStore post,
-                                                        Limits limits);
+                                                        Listings listings, Limits limits);
 
   // Any thread. `now` is the present, by which the events' Instants become wall-clock time.
   void Append(std::vector<fabric::FabricEvent> events, Instant now);
@@ -81,9 +82,14 @@ class EventLog {
 
   // Events with numbers above `number`, at most `most`. kResourceExhausted: some are gone.
   absl::StatusOr<std::vector<Record>> After(uint64_t number, size_t most) const;
-  // History from SQLite. `done` is called on the store thread, when version() is that of the last
-  // event in the history; with kUnavailable at once when the store's queue is full.
-  using Listed = std::function<void(absl::StatusOr<std::vector<store::EventRecord>>)>;
+  // History from SQLite: the events up to those shown so far, and the version of the last one, from
+  // which a watch goes on. `done` is called on the listings' thread; with kUnavailable at once when
+  // its queue is full.
+  struct Page {
+    std::vector<store::EventRecord> records;
+    std::string version;
+  };
+  using Listed = std::function<void(absl::StatusOr<Page>)>;
   void List(store::EventQuery query, Listed done);
 
   size_t watcher_count() const;  // That are alive.
@@ -93,9 +99,10 @@ class EventLog {
  private:
   static constexpr uint64_t kGap = 100'000;
 
-  EventLog(store::Store& store, PostToStore post, Limits limits)
+  EventLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
       : store_(store),
         post_(post),
+        listings_(std::move(listings)),
         limits_(limits),
         queue_(limits.pending, std::move(post),
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
@@ -107,6 +114,7 @@ class EventLog {
 
   store::Store& store_;
   const PostToStore post_;
+  const Listings listings_;
   const Limits limits_;
   std::string epoch_;
   RecordQueue<store::EventRecord> queue_;  // Without numbers.

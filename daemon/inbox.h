@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core's inbox: many producers, one consumer that takes everything in one go. Three lanes, so
-// that a storm of one kind cannot crowd out the others; each is bounded:
-//   replies   rx → core      full: the receive thread waits (the window bounds what can come)
-//   traps     rx → core      full: dropped and counted; the light sweep finds what they told
-//   others    any → core     full: refused to the caller
+// The core's inbox: many producers, one consumer that takes everything in one go. A lane for each
+// kind, so that a full one crowds out no other; each is bounded:
+//   replies       rx → core      8,192; full: the receive thread waits (the window bounds them)
+//   traps         rx → core      1,024; full: dropped and counted; light sweeps find the rest
+//   port events   rx → core      one of each kind: a later one replaces one that waits
+//   answers       store, compute → core     never refused: the core waits for each, and those
+//                 threads' queues bound how many it can ask for
+//   latest        SA → core      one value of each type: a later one replaces one that waits
+//   lanes wanted  SA → core      a set of nodes: who asks twice is answered once
+//   commands      any → core     1,024; full: refused to the caller
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,7 +28,7 @@ namespace fabricd::daemon {
 
 class Inbox {
  public:
-  static constexpr size_t kReplies = 8192, kTraps = 1024, kOthers = 1024;
+  static constexpr size_t kReplies = 8192, kTraps = 1024, kCommands = 1024;
 
   void PushReply(sweep::Event event) {
     std::unique_lock lock(mutex_);
@@ -37,28 +46,59 @@ class Inbox {
     traps_.push_back(std::move(event));
     Wake(lock);
   }
-  // False: full or closed.
-  [[nodiscard]] bool PushOther(sweep::Event event) {
+  void PushPortEvent(mad::LocalPortEvent event) {
     std::unique_lock lock(mutex_);
-    if (closed_ || others_.size() >= kOthers) return false;
-    others_.push_back(std::move(event));
+    std::erase_if(port_events_, [&](const auto& waiting) { return waiting.kind == event.kind; });
+    port_events_.push_back(event);
+    Wake(lock);
+  }
+  // What the core has asked another thread for.
+  void PushAnswer(sweep::Event event) {
+    std::unique_lock lock(mutex_);
+    if (closed_) return;
+    answers_.push_back(std::move(event));
+    Wake(lock);
+  }
+  // A value of which only the newest of its type matters.
+  void PushLatest(sweep::Event event) {
+    std::unique_lock lock(mutex_);
+    std::erase_if(latest_, [&](const auto& waiting) { return waiting.index() == event.index(); });
+    latest_.push_back(std::move(event));
+    Wake(lock);
+  }
+  void WantLanes(std::span<const NodeIndex> nodes) {
+    std::unique_lock lock(mutex_);
+    lanes_wanted_.insert(nodes.begin(), nodes.end());
+    Wake(lock);
+  }
+  // False: full or closed.
+  [[nodiscard]] bool PushCommand(sweep::Event event) {
+    std::unique_lock lock(mutex_);
+    if (closed_ || commands_.size() >= kCommands) return false;
+    commands_.push_back(std::move(event));
     Wake(lock);
     return true;
   }
 
   // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all
-  // of it: traps first, then commands and results, then replies.
+  // of it: traps and port events first, then answers, news and commands, then replies.
   void Take(std::vector<sweep::Event>& out, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     waiting_ = true;
-    not_empty_.wait_until(lock, deadline, [this] { return interrupted_ || !Empty(); });
+    not_empty_.wait_until(lock, deadline, [this] { return interrupted_ || !IsEmpty(); });
     waiting_ = false;
     interrupted_ = false;
     const bool was_full = replies_.size() >= kReplies;
-    for (auto* lane : {&traps_, &others_, &replies_}) {
-      std::move(lane->begin(), lane->end(), std::back_inserter(out));
-      lane->clear();
+    Move(traps_, out);
+    Move(port_events_, out);
+    Move(answers_, out);
+    Move(latest_, out);
+    if (!lanes_wanted_.empty()) {
+      out.emplace_back(sweep::ReadLanes{{lanes_wanted_.begin(), lanes_wanted_.end()}});
+      lanes_wanted_.clear();
     }
+    Move(commands_, out);
+    Move(replies_, out);
     lock.unlock();
     if (was_full) not_full_.notify_all();
   }
@@ -81,7 +121,15 @@ class Inbox {
   }
 
  private:
-  bool Empty() const { return replies_.empty() && traps_.empty() && others_.empty(); }
+  template <typename T>
+  static void Move(std::vector<T>& lane, std::vector<sweep::Event>& out) {
+    std::move(lane.begin(), lane.end(), std::back_inserter(out));
+    lane.clear();
+  }
+  bool IsEmpty() const {
+    return replies_.empty() && traps_.empty() && port_events_.empty() && answers_.empty() &&
+           latest_.empty() && lanes_wanted_.empty() && commands_.empty();
+  }
   // A wake-up costs a system call: only when the consumer sleeps.
   void Wake(std::unique_lock<std::mutex>& lock) {
     const bool wake = std::exchange(waiting_, false);
@@ -91,7 +139,9 @@ class Inbox {
 
   mutable std::mutex mutex_;
   std::condition_variable not_empty_, not_full_;
-  std::vector<sweep::Event> replies_, traps_, others_;
+  std::vector<sweep::Event> replies_, traps_, answers_, latest_, commands_;
+  std::vector<mad::LocalPortEvent> port_events_;
+  std::set<NodeIndex> lanes_wanted_;
   uint64_t dropped_traps_ = 0;
   bool waiting_ = false, interrupted_ = false, closed_ = false;
 };

@@ -18,11 +18,18 @@
 
 #include "common/status.h"
 #include "daemon/wall_clock.h"
+#include "store/store.h"
 
 namespace fabricd::daemon {
 
 // Runs a job on the store thread. False: its queue is full or closed, and the job will not be run.
 using PostToStore = std::function<bool(std::function<void()>)>;
+
+// How listings come to what was recorded: on a thread of their own, so that none holds up a write.
+struct Listings {
+  store::History& history;
+  PostToStore post;  // To that thread.
+};
 
 template <typename Record>
 class RecordQueue {

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,7 +18,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t kRequests = 8192, kShare = 512, kNotes = 4096;
 // Taken in one go: they share a write.
 constexpr size_t kBatch = 1024;
-constexpr auto kRetry = std::chrono::milliseconds(20);
 
 Instant Now() {
   return Instant(std::chrono::duration_cast<Duration>(SteadyClock::now().time_since_epoch()));
@@ -125,8 +123,6 @@ void SaKeeper::Run() {
     if (now >= state_->NextDeadline()) state_->Step(sa::TimePassed{}, now);
     const bool again = Carry(state_->TakeEffects(now), now);
     deadline = more || again ? now : state_->NextDeadline();
-    if (untold_groups_ != nullptr || untold_aliases_ != nullptr)
-      deadline = std::min(deadline, now + Duration(kRetry));
     std::lock_guard lock(mutex_);
     statistics_.reports = state_->reports();
   }
@@ -137,9 +133,8 @@ bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
   bool failed = false;
   for (const std::string& warning : effects.warnings) spdlog::warn("SA: {}", warning);
   if (effects.publish != nullptr) clients_.Set(std::move(effects.publish));
-  if (effects.groups != nullptr) untold_groups_ = std::move(effects.groups);
-  if (effects.aliases != nullptr) untold_aliases_ = std::move(effects.aliases);
-  TellCore();
+  if (effects.groups != nullptr) links_.tell_groups(std::move(effects.groups));
+  if (effects.aliases != nullptr) links_.tell_aliases(std::move(effects.aliases));
   for (const mad::OutgoingMad& out : effects.send) {
     const absl::Status sent = transport_.Send(out);
     if (sent.ok()) continue;
@@ -161,11 +156,6 @@ bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
           [write, done](store::Store& store) { done(store.ChangeRows(write->changes)); }))
     done(Unavailable("the store's queue is full"));
   return failed;
-}
-
-void SaKeeper::TellCore() {
-  if (untold_groups_ != nullptr && links_.tell_groups(untold_groups_)) untold_groups_ = nullptr;
-  if (untold_aliases_ != nullptr && links_.tell_aliases(untold_aliases_)) untold_aliases_ = nullptr;
 }
 
 }  // namespace fabricd::daemon

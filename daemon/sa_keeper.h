@@ -6,9 +6,9 @@
 //   rx threads ── notes (traps; answers to Reports) ──► keeper
 //       capacity 4,096: beyond that dropped and counted; a trap is repeated, a Report sent again
 //   sa-view ── latest view ──► keeper            capacity 1: a newer one replaces it
-//   keeper ── App's store worker ──► keeper      one write at a time; a full queue is a failed
-//   write keeper ── Published<ClientState> ──► sa pool keeper ── inbox of the core refused: tried
-//   again
+//   keeper ── App's store worker ──► keeper      one write at a time; a full queue fails it
+//   keeper ── Published<ClientState> ──► sa pool
+//   keeper ── Inbox (latest) ──► core
 #pragma once
 
 #include <condition_variable>
@@ -31,10 +31,9 @@ namespace fabricd::daemon {
 struct KeeperLinks {
   // Runs a job on the store's thread. False: it is not run.
   std::function<bool(std::function<void(store::Store&)>)> on_store;
-  // Tells the core of the groups. False: not now.
-  std::function<bool(std::shared_ptr<const fabric::MulticastGroups>)> tell_groups;
-  // The same of alias GUIDs.
-  std::function<bool(std::shared_ptr<const fabric::AliasGuids>)> tell_aliases;
+  // Tells the core of the groups, and of alias GUIDs; what comes later replaces what came before.
+  std::function<void(std::shared_ptr<const fabric::MulticastGroups>)> tell_groups;
+  std::function<void(std::shared_ptr<const fabric::AliasGuids>)> tell_aliases;
 };
 
 class SaKeeper {
@@ -66,16 +65,12 @@ class SaKeeper {
   void Run();
   bool Wait(Instant deadline);
   bool Carry(sa::StateEffects effects, Instant now);
-  void TellCore();
   void Wake(std::unique_lock<std::mutex>& lock);
 
   const std::unique_ptr<sa::SaState> state_;
   mad::Transport& transport_;
   const KeeperLinks links_;
   Published<sa::ClientState> clients_;
-  // The keeper's thread. What the core is to be told.
-  std::shared_ptr<const fabric::MulticastGroups> untold_groups_;
-  std::shared_ptr<const fabric::AliasGuids> untold_aliases_;
 
   SourceQueue<mad::IncomingMad> requests_;
   mutable std::mutex mutex_;

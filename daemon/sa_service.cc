@@ -164,8 +164,8 @@ void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply
       if (unread.empty()) {
         Send(request, reply, kAnswered);
       } else if (until == Clock::time_point::max()) {
-        if (!read_lanes_(std::move(unread)) ||
-            !Park(request, Clock::now() + kLongestReading, /*is_new=*/true))
+        read_lanes_(unread);
+        if (!Park(request, Clock::now() + kLongestReading, /*is_new=*/true))
           AnswerBusy(request, reply);
       } else if (Clock::now() >= until || !Park(request, until, /*is_new=*/false)) {
         AnswerBusy(request, reply);

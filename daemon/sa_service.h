@@ -37,8 +37,8 @@
 
 namespace fabricd::daemon {
 
-// What the service needs of the daemon: has the core read lane tables. False: not now.
-using ReadLanes = std::function<bool(std::vector<NodeIndex>)>;
+// What the service needs of the daemon: has the core read lane tables.
+using ReadLanes = std::function<void(std::span<const NodeIndex>)>;
 
 struct SaOptions {
   SmKey sm_key;

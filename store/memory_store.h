@@ -148,9 +148,9 @@ class MemoryStore final : public Store {
     const auto among = [](const auto& wanted, const auto& value) {
       return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
     };
-    return record.number > query.after && record.time_ms >= query.since_ms &&
-           record.event.severity >= query.min_severity && among(query.types, record.event.type) &&
-           among(query.nodes, record.event.node);
+    return record.number > query.after && record.number <= query.up_to &&
+           record.time_ms >= query.since_ms && record.event.severity >= query.min_severity &&
+           among(query.types, record.event.type) && among(query.nodes, record.event.node);
   }
 
   std::map<Guid, LidRecord> lids_;

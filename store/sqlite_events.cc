@@ -153,13 +153,14 @@ int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
 int SelectEvents(sqlite3* db, const EventQuery& query, std::vector<EventRecord>* records) {
   std::string sql =
       "SELECT number, time_ms, type, severity, subject, node_guid, port, message FROM events"
-      " WHERE number > ? AND time_ms >= ? AND severity >= ?";
+      " WHERE number > ? AND number <= ? AND time_ms >= ? AND severity >= ?";
   if (!query.types.empty()) sql += fmt::format(" AND type IN ({})", Places(query.types.size()));
   if (!query.nodes.empty())
     sql += fmt::format(" AND node_guid IN ({})", Places(query.nodes.size()));
   sql += fmt::format(" ORDER BY number {} LIMIT ?", query.latest ? "DESC" : "ASC");
   Statement rows(db, sql.c_str());
-  rows.Bind(static_cast<int64_t>(query.after)).Bind(query.since_ms);
+  rows.Bind(static_cast<int64_t>(query.after)).Bind(static_cast<int64_t>(query.up_to));
+  rows.Bind(query.since_ms);
   rows.Bind(static_cast<int64_t>(query.min_severity));
   for (const std::string& type : query.types) rows.Bind(type);
   for (const Guid guid : query.nodes) rows.Bind(fmt::format("{}", guid));

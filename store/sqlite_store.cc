@@ -18,6 +18,7 @@
 #include "common/number_text.h"
 #include "common/status.h"
 #include "store/sqlite_audit.h"
+#include "store/sqlite_error.h"
 #include "store/sqlite_events.h"
 #include "store/sqlite_holds.h"
 #include "store/sqlite_rows.h"
@@ -41,17 +42,6 @@ const std::array<const char*, 5> kMigrations = {
     "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
     kEventTables, kHoldTables, kRowTables, kAuditTable};
-
-absl::StatusCode CodeOf(int error) {
-  switch (error & 0xFF) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-    case SQLITE_SCHEMA:
-    case SQLITE_ERROR:  // A table or a column that should be there is not.
-      return absl::StatusCode::kDataLoss;
-    default: return absl::StatusCode::kUnavailable;
-  }
-}
 
 class Descriptor {
  public:
@@ -230,22 +220,11 @@ class SqliteStore final : public Store {
   }
 
  private:
-  absl::Status Fail(int error) const {
-    const char* detail = db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(error);
-    return MakeStatus(CodeOf(error), "{}: {}", path_, detail);
-  }
-
-  absl::Status Checked(int error) const {
-    if (error == SQLITE_OK) return absl::OkStatus();
-    if ((error & 0xFF) == SQLITE_CONSTRAINT) {
-      return MakeStatus(absl::StatusCode::kAlreadyExists, "{}: {}", path_, sqlite3_errmsg(db_));
-    }
-    return Fail(error);
-  }
+  absl::Status Fail(int error) const { return SqliteFailure(db_, path_, error); }
+  absl::Status Checked(int error) const { return SqliteStatus(db_, path_, error); }
 
   absl::Status Execute(const char* sql) {
-    const int error = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
-    return error ? Fail(error) : absl::OkStatus();
+    return Checked(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr));
   }
 
   absl::StatusOr<int64_t> Pragma(const char* name) {

@@ -19,4 +19,9 @@ namespace fabricd::store {
 //   UNAVAILABLE          the directory or the file cannot be opened or written
 absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& state_dir);
 
+// A second, read-only connection to an open Store's database, for one other thread at a time, so
+// that a listing holds up no write. Sees what was written before each call. To be destroyed before
+// the Store.
+absl::StatusOr<std::unique_ptr<History>> OpenSqliteHistory(const std::string& state_dir);
+
 }  // namespace fabricd::store

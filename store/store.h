@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,9 @@ struct EventRecord {
 
 // Which events are wanted; what is left empty or 0 does not restrict.
 struct EventQuery {
-  uint64_t after = 0;    // Only numbers above this one.
-  int64_t since_ms = 0;  // Only from then on.
+  uint64_t after = 0;                                    // Only numbers above this one,
+  uint64_t up_to = std::numeric_limits<int64_t>::max();  // and up to this one.
+  int64_t since_ms = 0;                                  // Only from then on.
   std::vector<std::string> types;
   std::vector<Guid> nodes;
   fabric::Severity min_severity = fabric::Severity::kInfo;
@@ -65,10 +67,18 @@ struct AuditQuery {
   size_t limit = 0;    // At most so many: the last ones.
 };
 
-class Store {
+// What was recorded, to be listed.
+class History {
  public:
-  virtual ~Store() = default;
+  virtual ~History() = default;
 
+  // By number.
+  virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) = 0;
+  virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
+};
+
+class Store : public History {
+ public:
   // All assignments, by port GUID. DATA_LOSS when what is kept breaks the rules of CheckLids.
   virtual absl::StatusOr<std::vector<LidRecord>> LoadLids() = 0;
   // Writes all records or none; a port that is already known gets the new values. INVALID_ARGUMENT
@@ -87,16 +97,12 @@ class Store {
   // Adds events, all or none. ALREADY_EXISTS for a number that was given before. Other than the
   // writes above it survives a crash of the process, not always of the machine.
   virtual absl::Status AppendEvents(const std::vector<EventRecord>& records) = 0;
-  // By number.
-  virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) = 0;
   // Forgets all but the latest `keep` events, and of these the ones before `since_ms`; never the
   // very last, whose number must not be given again.
   virtual absl::Status TrimEvents(size_t keep, int64_t since_ms) = 0;
 
   // Adds records, all or none, and numbers them. As durable as AppendEvents().
   virtual absl::Status AppendAudit(const std::vector<AuditRecord>& records) = 0;
-  // By number.
-  virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
   // Forgets all but the latest `keep` records, and of these the ones before `since_ms`.
   virtual absl::Status TrimAudit(size_t keep, int64_t since_ms) = 0;
 

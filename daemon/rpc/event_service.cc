@@ -219,16 +219,16 @@ grpc::ServerUnaryReactor* EventService::ListEvents(grpc::CallbackServerContext*,
   }
   const size_t limit = query->limit;
   const bool latest = query->latest;
-  log_.List(*std::move(query), [this, call, limit,
-                                latest](absl::StatusOr<std::vector<store::EventRecord>> records) {
+  log_.List(*std::move(query), [this, call, limit, latest](absl::StatusOr<EventLog::Page> page) {
     call->Answer([&](pb::ListEventsResponse* out) -> absl::Status {
-      if (!records.ok()) {
-        return TryLater("HISTORY_UNAVAILABLE", Message(records.status()), std::chrono::seconds(1));
+      if (!page.ok()) {
+        return TryLater("HISTORY_UNAVAILABLE", Message(page.status()), std::chrono::seconds(1));
       }
-      for (const store::EventRecord& record : *records) ToProto(log_, record, out->add_events());
-      if (!latest && records->size() == limit)
-        out->set_next_page_token(log_.VersionOf(records->back().number));
-      out->set_resource_version(log_.version());
+      const auto& records = page->records;
+      for (const store::EventRecord& record : records) ToProto(log_, record, out->add_events());
+      if (!latest && records.size() == limit)
+        out->set_next_page_token(log_.VersionOf(records.back().number));
+      out->set_resource_version(page->version);
       return absl::OkStatus();
     });
   });

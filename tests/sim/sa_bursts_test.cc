@@ -65,8 +65,8 @@ class SaBurstsTest : public RunningApp {
     auto state = sa::SaState::Make({}, 0);
     ASSERT_TRUE(state.ok()) << state.status();
     keeper_ = std::make_unique<SaKeeper>(*std::move(state), notebook_, KeeperLinks{});
-    service_ = std::make_unique<SaService>(notebook_, *keeper_, SaOptions{SmKey(1)},
-                                           [](const auto&) { return false; });
+    service_ =
+        std::make_unique<SaService>(notebook_, *keeper_, SaOptions{SmKey(1)}, [](const auto&) {});
     service_->OnView(app->view());
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (service_->view() == nullptr && std::chrono::steady_clock::now() < end)

@@ -42,11 +42,17 @@ class AuditLogTest : public testing::Test {
   store::MemoryStore store_;
   std::deque<std::function<void()>> jobs_;
   bool full_ = false;
+  bool listings_full_ = false;
   AuditLog log_{store_,
                 [this](std::function<void()> job) {
                   if (!full_) jobs_.push_back(std::move(job));
                   return !full_;
                 },
+                {store_,
+                 [this](std::function<void()> job) {
+                   if (!listings_full_) jobs_.push_back(std::move(job));
+                   return !listings_full_;
+                 }},
                 {.keep = 1500, .pending = 3}};
 };
 
@@ -64,6 +70,17 @@ TEST_F(AuditLogTest, AFullQueueIsTakenAlongLater) {
   log_.List({}, [&](const auto& records) { refused = !records.ok(); });
   EXPECT_TRUE(refused);
   full_ = false;
+  EXPECT_THAT(Callers(), ElementsAre("a"));
+}
+
+TEST_F(AuditLogTest, AListingTooManyIsRefusedAndWritesGoOn) {
+  listings_full_ = true;
+  Append("a");
+  bool refused = false;
+  log_.List({}, [&](const auto& records) { refused = !records.ok(); });
+  RunJobs();
+  EXPECT_TRUE(refused);
+  listings_full_ = false;
   EXPECT_THAT(Callers(), ElementsAre("a"));
 }
 

@@ -30,19 +30,20 @@ struct CountingWatcher final : EventLog::Watcher {
 class EventLogTest : public ::testing::Test {
  protected:
   void Open(EventLog::Limits limits = {}) {
-    auto opened = EventLog::Open(
-        store_,
-        [this](std::function<void()> job) {
-          if (full_) return false;
-          jobs_.push_back(std::move(job));
-          return true;
-        },
-        limits);
+    const auto post_to = [](auto& jobs, const bool& full) {
+      return [&](std::function<void()> job) {
+        if (!full) jobs.push_back(std::move(job));
+        return !full;
+      };
+    };
+    auto opened = EventLog::Open(store_, post_to(jobs_, full_),
+                                 {store_, post_to(listings_, listings_full_)}, limits);
     ASSERT_TRUE(opened.ok()) << opened.status();
     log_ = *std::move(opened);
   }
   void RunJobs() {
-    for (const auto& job : std::exchange(jobs_, {})) job();
+    for (auto* jobs : {&jobs_, &listings_})
+      for (const auto& job : std::exchange(*jobs, {})) job();
   }
   void Happen(std::vector<std::string> types) {
     std::vector<fabric::FabricEvent> events;
@@ -67,8 +68,8 @@ class EventLogTest : public ::testing::Test {
   }
 
   store::MemoryStore store_;
-  std::vector<std::function<void()>> jobs_;
-  bool full_ = false;  // The store's queue.
+  std::vector<std::function<void()>> jobs_, listings_;
+  bool full_ = false, listings_full_ = false;  // Their queues.
   std::unique_ptr<EventLog> log_;
 };
 
@@ -206,17 +207,38 @@ TEST_F(EventLogTest, ListsFromTheStoreOrRefuses) {
   Happen({"A", "B"});
   std::vector<std::string> types;
   absl::Status status;
-  const auto listed = [&](absl::StatusOr<std::vector<store::EventRecord>> records) {
-    status = records.status();
-    if (records.ok())
-      for (const auto& record : *records) types.push_back(record.event.type);
+  const auto listed = [&](absl::StatusOr<EventLog::Page> page) {
+    status = page.status();
+    if (page.ok())
+      for (const auto& record : page->records) types.push_back(record.event.type);
   };
   log_->List({.types = {"B"}}, listed);
   RunJobs();
   EXPECT_THAT(types, ElementsAre("B"));
-  full_ = true;
+  listings_full_ = true;
   log_->List({}, listed);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(EventLogTest, ListingsTakeNoRoomOfWrites) {
+  Open();
+  for (int i = 0; i < 100; ++i) log_->List({}, [](const auto&) {});
+  EXPECT_TRUE(jobs_.empty());
+}
+
+// What is written while a listing waits is neither in it nor before its version, so that a watch
+// from that version shows each event once.
+TEST_F(EventLogTest, AListingEndsAtItsVersion) {
+  Open();
+  Happen({"A"});
+  const std::string before = log_->version();
+  EventLog::Page page;
+  log_->List({}, [&](absl::StatusOr<EventLog::Page> listed) { page = *std::move(listed); });
+  Happen({"B"});  // Is written before the listing is run.
+  ASSERT_EQ(page.records.size(), 1u);
+  EXPECT_EQ(page.records[0].event.type, "A");
+  EXPECT_EQ(page.version, before);
+  EXPECT_THAT(TypesAfter(*log_->NumberOf(page.version)), ElementsAre("B"));
 }
 
 }  // namespace

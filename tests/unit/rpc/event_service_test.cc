@@ -220,8 +220,8 @@ TEST_F(EventServiceTest, WatchShowsOnlyWhatIsAskedForAndBookmarksPastTheRest) {
 }
 
 TEST_F(EventServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
-  backend_.log = *daemon::EventLog::Open(backend_.store,
-                                         [](const auto& job) { return job(), true; }, {.ring = 2});
+  backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
+                                         {backend_.store, backend_.on_store}, {.ring = 2});
   RunningServer small(backend_);
   Happen({Event("A"), Event("B"), Event("C"), Event("D")});
   pb::WatchEventsRequest request;
@@ -239,8 +239,8 @@ TEST_F(EventServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
 }
 
 TEST_F(EventServiceTest, AWatcherThatDoesNotReadIsEnded) {
-  backend_.log = *daemon::EventLog::Open(
-      backend_.store, [](const auto& job) { return job(), true; }, {.ring = 100});
+  backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
+                                         {backend_.store, backend_.on_store}, {.ring = 100});
   RunningServer small(backend_);
   Watch watch(small, {});
   ASSERT_EQ(watch.NextType(), "SYNCED");

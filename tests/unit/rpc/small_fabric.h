@@ -197,22 +197,15 @@ class FakeBackend : public daemon::Backend {
   std::function<void(sweep::ChangePartitions, daemon::PartitionsDone)> on_partitions;
   std::function<void(daemon::MastershipCommand, daemon::MastershipDone)> on_mastership;
   store::MemoryStore store;
-  std::mutex store_mutex;  // Held by each job: the store thread.
+  std::recursive_mutex store_mutex;  // Held by each job: the store thread.
+  const daemon::PostToStore on_store = [this](const std::function<void()>& job) {
+    std::lock_guard lock(store_mutex);
+    job();
+    return true;
+  };
   std::unique_ptr<daemon::EventLog> log =
-      *daemon::EventLog::Open(store,
-                              [this](const std::function<void()>& job) {
-                                std::lock_guard lock(store_mutex);
-                                job();
-                                return true;
-                              },
-                              {});
-  daemon::AuditLog audit_log{store,
-                             [this](const std::function<void()>& job) {
-                               std::lock_guard lock(store_mutex);
-                               job();
-                               return true;
-                             },
-                             {}};
+      *daemon::EventLog::Open(store, on_store, {store, on_store}, {});
+  daemon::AuditLog audit_log{store, on_store, {store, on_store}, {}};
   std::unique_ptr<daemon::ConfigKeeper> keeper =
       std::make_unique<daemon::ConfigKeeper>(config::Config{}, "", daemon::ConfigKeeper::Hooks{});
   absl::StatusOr<std::map<std::string, std::string>> dumps;

@@ -57,6 +57,12 @@ class EventsTest : public testing::TestWithParam<bool> {
   std::unique_ptr<Store> store_;
 };
 
+TEST_P(EventsTest, ListsUpToANumber) {
+  ASSERT_TRUE(store_->AppendEvents({Record(1, 1), Record(2, 2), Record(3, 3)}).ok());
+  EXPECT_THAT(Numbers({.after = 1, .up_to = 2}), ElementsAre(2));
+  EXPECT_THAT(Numbers({.up_to = 0}), IsEmpty());
+}
+
 TEST_P(EventsTest, KeepsAllOfAnEventOverARestart) {
   EventRecord record = Record(41, 1'700'000'000'123, "RerouteCompleted", Severity::kWarning);
   record.begun_ms = 1'700'000'000'100;

@@ -248,5 +248,28 @@ TEST(SqliteStore, AMissingTableOrAWrongValueIsAnErrorNotAnEmptyFabric) {
   EXPECT_TRUE(store->PutMeta("a", "b").ok());
 }
 
+TEST(SqliteHistoryTest, SeesWhatWasWrittenAndWritesNothing) {
+  const TempDir dir;
+  EXPECT_FALSE(OpenSqliteHistory(dir.path()).ok());  // It makes no database.
+  const auto store = MustOpen(dir.path());
+  auto history = OpenSqliteHistory(dir.path());
+  ASSERT_TRUE(history.ok()) << history.status();
+  EventRecord event;
+  event.number = 4;
+  event.event.type = "LinkDown";
+  event.event.facts = {{"cause", "trap"}};
+  ASSERT_TRUE(store->AppendEvents({event}).ok());
+  AuditRecord record;
+  record.caller = "ops";
+  ASSERT_TRUE(store->AppendAudit({record}).ok());
+  const auto events = (*history)->ListEvents({});
+  ASSERT_TRUE(events.ok()) << events.status();
+  ASSERT_EQ(events->size(), 1u);
+  EXPECT_EQ(events->front().event.facts, event.event.facts);
+  const auto records = (*history)->ListAudit({});
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ(records->front().caller, "ops");
+}
+
 }  // namespace
 }  // namespace fabricd::store
