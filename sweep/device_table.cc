@@ -184,6 +184,11 @@ void DeviceTable::ForgetWritten(NodeIndex node) {
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
   lanes_.Forget(node);
   ForgetSwitchKeys(node);
+  for (auto& [port, blocks] : pkeys_) {
+    if (port.node != node) continue;
+    blocks.assign(blocks.size(), std::nullopt);
+    port_tables_ = nullptr;
+  }
   absl::erase_if(guids_, [node](const auto& entry) { return entry.first.node == node; });
   absl::erase_if(settled_, [node](const auto& entry) { return entry.first.node == node; });
 }

@@ -10,6 +10,7 @@
 #include "common/breakage.h"
 #include "common/check.h"
 #include "sweep/completion.h"
+#include "sweep/ignored_settings.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -730,8 +731,10 @@ bool Programmer::SendConfigure(const Item& item) {
   if (!wish) return false;
   // A link that has just come up is asked once more: its device may have started anew.
   if (!wish->info.client_reregister && !came_up &&
-      devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info)))
+      devices_.IsSettled({item.node, item.port}, Fingerprint(*wish, port.info))) {
+    NoteIgnored(item, wish->info, port.info);
     return false;
+  }
   Submit(devices_.Set({item.node, item.port}, wish->modifier, wish->info), item);
   return true;
 }
@@ -1007,13 +1010,22 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
     // What else it does not show, it will not take: remember rather than repeat at every sweep.
     auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false,
                                        keys_.EnforcementOf(port));
-    if (wish && !lost_lid) devices_.Settle(port, Fingerprint(*wish, info));
+    if (wish && !lost_lid) {
+      devices_.Settle(port, Fingerprint(*wish, info));
+      NoteIgnored(item, wish->info, info);
+    }
     if (!lost_lid) return;
     unconfigured_.insert(port);
     ++failures_;
     problems_.Add("SetRefused", NameOf(item.node, item.port),
                   fmt::format("keeps LID {}", info.lid));
   }
+}
+
+void Programmer::NoteIgnored(const Item& item, const wire::PortInfo& wanted,
+                             const wire::PortInfo& kept) {
+  for (Problem& problem : IgnoredSettings(wanted, kept, NameOf(item.node, item.port)))
+    problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
 }
 
 void Programmer::OnStartedAnew(NodeIndex node) {

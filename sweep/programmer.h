@@ -212,6 +212,7 @@ class Programmer {
   void Submit(mad::SmpRequest request, const Item& item);
 
   void OnBlock(const Item& item, const mad::Completion& completion);
+  void NoteIgnored(const Item& item, const wire::PortInfo& wanted, const wire::PortInfo& kept);
   void NoteContradiction(const Item& item, const mad::Completion& completion);
   void OnLaneTable(const Item& item, const mad::Completion& completion);
   void OnTree(const Item& item, const mad::Completion& completion);

@@ -95,6 +95,12 @@ bool EnforcesNothing(const KeyExpectations& expected) {
              std::vector<policy::Member>{{Guid(), PortClass::kAll, Membership::kFull}};
 }
 
+bool IsSaid(const KeyExpectations& expected, Guid node, PortNum port) {
+  const std::string name = fmt::format("({}) port {}", node, port);
+  return std::any_of(expected.not_enforced.begin(), expected.not_enforced.end(),
+                     [&](const std::string& said) { return said.ends_with(name); });
+}
+
 // What is wrong with the switch port that faces an end port; empty: nothing.
 std::string EnforcementFault(const SimFabric& fabric, PortRef port,
                              const std::vector<uint16_t>& wanted, const KeyExpectations& expected) {
@@ -105,9 +111,14 @@ std::string EnforcementFault(const SimFabric& fabric, PortRef port,
   const bool can = capacity >= wanted.size() && capacity > 0;
   const bool wants = can && !EnforcesNothing(expected);
   if (info.partition_enforcement_inbound != (wants && expected.options.enforce_inbound) ||
-      info.partition_enforcement_outbound != (wants && expected.options.enforce_outbound))
-    return fmt::format("{} enforces in {} out {}", NameOf(fabric, port),
-                       info.partition_enforcement_inbound, info.partition_enforcement_outbound);
+      info.partition_enforcement_outbound != (wants && expected.options.enforce_outbound)) {
+    const Oddities* odd = device.oddities();
+    if (odd == nullptr || !odd->ignored.partition_enforcement)
+      return fmt::format("{} enforces in {} out {}", NameOf(fabric, port),
+                         info.partition_enforcement_inbound, info.partition_enforcement_outbound);
+    if (IsSaid(expected, device.guid(), port.port)) return "";
+    return fmt::format("{} ignores enforcement, and operators are not told", NameOf(fabric, port));
+  }
   const auto held = HeldAt(device, port.port, capacity);
   if (wants && held != wanted)
     return fmt::format("{} enforces {} instead of {}", NameOf(fabric, port), TextOf(held),

@@ -21,12 +21,15 @@ struct KeyExpectations {
   Guid self;                               // The SM's port.
   absl::flat_hash_set<PortRef> isolated;   // Out of all partitions.
   absl::flat_hash_set<PortRef> undecided;  // Not looked at.
+  // What the master says of ports of switches that do not enforce: "… (GUID) port N".
+  std::vector<std::string> not_enforced;
 };
 
 // End ports with a link whose P_Key table holds other keys than are wanted, as far as they fit, or
 // one twice, or another one at index 0; switch ports that face hosts and neither enforce exactly
-// what the host holds, nor let all pass where nothing is to be enforced or nothing can be. At most
-// `limit` findings.
+// what the host holds, nor let all pass where nothing is to be enforced or nothing can be. Of a
+// device that ignores what it is told of enforcement, the master has to say so. At most `limit`
+// findings.
 std::vector<std::string> PKeyFaults(const SimFabric& fabric,
                                     const KeyExpectations& expected = KeyExpectations(),
                                     size_t limit = 10);

@@ -288,6 +288,8 @@ class Run {
     expected.self = master.view->sm.guid;
     expected.isolated = operators_.Unpartitioned(master);
     expected.undecided = beyond;
+    for (const sweep::Problem& problem : master.view->problems)
+      if (problem.kind == "NotEnforced") expected.not_enforced.push_back(problem.subject);
     FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
   }
 

@@ -106,6 +106,12 @@ TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
   EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
 }
 
+TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
+  devices_.ForgetWritten(small_.switches[0]);
+  EXPECT_EQ(ReadCount(small_.switches[0]), 1u);
+  EXPECT_EQ(ReadCount(small_.switches[1]), 0u);
+}
+
 TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   Partition("A=1: 0x1000=full;");
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);     // The table of the leaf's port.
