@@ -35,17 +35,18 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ServePages(
   const auto html = std::make_shared<const std::string>(UiHtml());
   MetricSources sources{&backend, version, events, std::move(handled_calls)};
   Pages pages;
-  pages["/"] = [](const Query&) { return Text(kStart); };
-  pages["/metrics"] = [sources](const Query&) {
+  pages["/"] = {[](const Query&) { return Text(kStart); }, Page::Cost::kQuick};
+  pages["/metrics"].make = [sources](const Query&) {
     Reply reply = Text(MetricsText(sources));
     reply.type = "text/plain; version=0.0.4; charset=utf-8";
     return reply;
   };
-  pages["/healthz"] = [&backend](const Query&) { return Health(backend); };
-  pages["/ui"] = [html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; };
-  pages["/ui/fabric.json"] = [page](const Query& query) { return page->Fabric(query); };
-  pages["/ui/ports.json"] = [page](const Query& query) { return page->Ports(query); };
-  pages["/ui/events.json"] = [page](const Query& query) { return page->Events(query); };
+  pages["/healthz"] = {[&backend](const Query&) { return Health(backend); }, Page::Cost::kQuick};
+  pages["/ui"] = {[html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; },
+                  Page::Cost::kQuick};
+  pages["/ui/fabric.json"].make = [page](const Query& query) { return page->Fabric(query); };
+  pages["/ui/ports.json"].make = [page](const Query& query) { return page->Ports(query); };
+  pages["/ui/events.json"].make = [page](const Query& query) { return page->Events(query); };
   auto server = HttpServer::Start(address, std::move(pages));
   if (server.ok() && !(*server)->is_loopback())
     spdlog::warn("http_listen: {} shows the fabric to everybody who reaches it", address);

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that mean harm, or are broken, at every listener of the real daemon. Meanwhile /healthz
+and a cheap call must answer, and memory must stay bounded.
+
+usage: hostile_test.py BIN_DIR [TEST...]
+"""
+import os
+import socket
+import sys
+import time
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import ibsim  # noqa: E402
+
+SMALL = "sim:superpod:sus=1,hosts=2,rails=2"
+PROMPT = 10  # Seconds that an answer may take: a busy machine, not a client that is in the way.
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Hostile(ibsim.Case):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.fabricd = ibsim.Fabricd(self, "http_listen: 127.0.0.1:%d\n" % self.port)
+        self.fabricd.start(fabric=SMALL)
+        self.fabricd.wait_for("subnet_up")
+        self.open = []
+
+    def tearDown(self):
+        for each in self.open:
+            each.close()
+        super().tearDown()
+
+    def resident(self):
+        """MiB."""
+        with open("/proc/%d/status" % self.fabricd.process.pid, encoding="utf-8") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+
+    def assert_serves(self):
+        begin = time.monotonic()
+        with urllib.request.urlopen("http://127.0.0.1:%d/healthz" % self.port,
+                                    timeout=PROMPT) as answer:
+            self.assertEqual(answer.read(), b"ok: MASTER, subnet up\n")
+        self.fabricd.ctl("--timeout", "%ds" % PROMPT, "get", "sm")
+        self.assertLess(time.monotonic() - begin, 2 * PROMPT)
+
+
+class Http(Hostile):
+    def connect(self):
+        self.open.append(socket.create_connection(("127.0.0.1", self.port), timeout=PROMPT))
+        return self.open[-1]
+
+    def test_half_open_requests(self):
+        for _ in range(600):
+            self.connect().sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        self.assert_serves()
+
+    def test_answers_that_are_not_read(self):
+        before = self.resident()
+        for _ in range(300):
+            client = self.connect()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.sendall(b"GET /ui HTTP/1.1\r\n\r\n")
+        self.assert_serves()
+        self.assertLess(self.resident() - before, 200)
+
+    def test_heads_without_end_and_many_ranges(self):
+        before = self.resident()
+        endless = self.connect()
+        endless.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        with self.assertRaises(OSError):
+            for _ in range(1024):
+                endless.sendall(b"a" * (1 << 20))
+        ranges = b"bytes=" + b",".join([b"0-"] * 2000)
+        client = self.connect()
+        client.sendall(b"GET /ui HTTP/1.1\r\nRange: " + ranges + b"\r\n\r\n")
+        self.assertTrue(client.recv(64).startswith(b"HTTP/1.1 200 OK\r\n"))
+        self.assert_serves()
+        self.assertLess(self.resident() - before, 50)
+
+
+if __name__ == "__main__":
+    ibsim.main([])
