@@ -9,6 +9,7 @@
 #include "common/sort_unique.h"
 #include "common/status.h"
 #include "mad/wire/notice.h"
+#include "mad/wire/tables.h"
 #include "sweep/completion.h"
 #include "sweep/spoil.h"
 
@@ -482,7 +483,8 @@ void Core::AssignLids() {
   // A port that goes, perhaps for a while, must not change LinearFDBTop on all switches, nor one
   // that comes be left out there.
   assignment.table.KeepTop(lids_->top());
-  if (assignment.table.top() != lids_->top()) scope_.reset();
+  constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;  // See PortConfig::TableTop().
+  if (assignment.table.top().value() / kBlock != lids_->top().value() / kBlock) scope_.reset();
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
   lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;
   for (const LidRecord& record : assignment.changed)
@@ -673,15 +675,21 @@ bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
   problems_.Remove("NotActive");
   active_links_.Update(snapshot_);
+  const Explorer& explorer = surveys_.explorer();
+  bool all_active = true;
   for (PortRef inactive : active_links_.inactive()) {
     const fabric::Node& node = *snapshot_->node(inactive.node);
+    // Arrivals that are not programmed yet were not left undone.
+    if (explorer.Gathers(node.index) || explorer.Gathers(node.port(inactive.port).peer.node))
+      continue;
+    all_active = false;
     undone_.insert(node.index);
     problems_.Add(
         "NotActive",
         fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
         fmt::format("is {}", wire::PortStateName(node.port(inactive.port).info.port_state)));
   }
-  return active_links_.inactive().empty();
+  return all_active;
 }
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
@@ -772,6 +780,7 @@ void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
   cables_changed_ |= news.links_rose;
   TellOfNodes(news, now);
+  if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)

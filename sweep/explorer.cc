@@ -40,16 +40,26 @@ void Explorer::Advance(PortRef local, bool reading, Instant now) {
     Start(local, now);
     if (discovery_->done()) Finish(local, now);
   }
+  advanced_ = now;
+  gathers_ = HasFound() && only_arrivals_ && now < next_arrivals_;
 }
 
 Instant Explorer::NextDeadline() const {
-  if (discovery_) return discovery_->NextDeadline();
-  return next_.empty() ? kNever : start_at_;
+  Instant next = gathers_ ? next_arrivals_ : kNever;
+  if (discovery_) return std::min(next, discovery_->NextDeadline());
+  return next_.empty() ? next : std::min(next, start_at_);
+}
+
+SurveyNews Explorer::TakeNews() {
+  if (std::exchange(only_arrivals_, true)) next_arrivals_ = advanced_ + kGatherTime;
+  gathers_ = false;
+  return found_.Take();
 }
 
 void Explorer::Start(PortRef local, Instant now) {
   now_ = std::exchange(next_, {});
   SortUnique(now_.ports);
+  if (!HasFound()) known_end_ = ground_.builder.node_index_end();
   discovery_ =
       std::make_unique<Discovery>(ground_.builder, ground_.devices, ground_.engine,
                                   ground_.problems, ground_.options, local.port, cookie_base_);
@@ -64,14 +74,28 @@ bool Explorer::IsToBeRead(NodeIndex dirty, Instant now) {
   return true;
 }
 
+// Nothing but nodes never seen before, each port that was asked about facing one of them.
+void Explorer::NoteArrivals(const Discovery& done) {
+  const auto is_arrival = [&](NodeIndex node) { return node.value() >= known_end_; };
+  const std::vector<NodeIndex> found = done.found();
+  only_arrivals_ = only_arrivals_ && !found.empty() && done.remote_sms().empty() &&
+                   std::all_of(found.begin(), found.end(), is_arrival);
+  for (PortRef port : now_.ports) {
+    const fabric::Node* node = ground_.builder.node(port.node);
+    if (node == nullptr || !done.IsLinked(port) || !is_arrival(node->port(port.port).peer.node))
+      only_arrivals_ = false;
+  }
+}
+
 void Explorer::Finish(PortRef local, Instant now) {
   const std::unique_ptr<Discovery> done = std::move(discovery_);
   done->Finish();
-  const bool had_news = HasNews();
+  const bool had_news = HasFound();
   for (NodeIndex node : done->found()) {
     found_.Touch(node);
     if (done->IsNew(node)) found_.news.come.push_back(node);
   }
+  NoteArrivals(*done);
   for (const Unread& unread : done->unread())
     if (unread_.size() < kMaxUnread) unread_.push_back(unread);
   for (NodeIndex node : done->dirty())

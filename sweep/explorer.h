@@ -2,6 +2,10 @@
 // Explorer: finds out who stands behind ports that came up, for all surveys. One Discovery at a
 // time, beyond those ports only: two that met at a newcomer would each take it for known. What
 // rises meanwhile is next.
+//
+// A site that is switched on brings thousands of nodes within minutes. Each would cost a block on
+// every switch, so those that were never seen before are gathered: the first ones are news at once,
+// later ones once every kGatherTime. Whatever else is found is news at once and takes them along.
 #pragma once
 
 #include <memory>
@@ -18,6 +22,8 @@ namespace fabricd::sweep {
 
 class Explorer {
  public:
+  static constexpr Duration kGatherTime = std::chrono::seconds(1);
+
   Explorer(const Ground& ground, uint64_t cookie_base)
       : ground_(ground), cookie_base_(cookie_base), found_(ground) {}
 
@@ -33,10 +39,15 @@ class Explorer {
   void Advance(PortRef local, bool reading, Instant now);
   Instant NextDeadline() const;
   // Nothing is asked, or waits to be, or was found and not taken.
-  bool idle() const { return !discovery_ && next_.empty() && !HasNews(); }
+  bool idle() const { return !discovery_ && next_.empty() && !HasFound(); }
 
-  bool HasNews() const { return !found_.news.empty(); }
-  SurveyNews TakeNews() { return found_.Take(); }
+  // Something was found, although it may be gathered still.
+  bool HasFound() const { return !found_.news.empty(); }
+  // As of the last Advance().
+  bool HasNews() const { return HasFound() && !gathers_; }
+  SurveyNews TakeNews();
+  // It was found, and is to be programmed once its gathering has ended.
+  bool Gathers(NodeIndex node) const { return gathers_ && node.value() >= known_end_; }
   // Of what the news are about.
   const std::string& cause() const { return cause_; }
   Instant since() const { return since_; }
@@ -48,6 +59,7 @@ class Explorer {
   void Start(PortRef local, Instant now);
   void Finish(PortRef local, Instant now);
   bool IsToBeRead(NodeIndex dirty, Instant now);
+  void NoteArrivals(const Discovery& done);
 
   const Ground& ground_;
   const uint64_t cookie_base_;
@@ -61,7 +73,12 @@ class Explorer {
   Request next_, now_;
   Instant start_at_ = kNever;  // When the next one starts although surveys are reading.
   std::unique_ptr<Discovery> discovery_;
+  uint32_t known_end_ = 0;  // Node indices from here on are of nodes first seen since TakeNews().
   Findings found_;
+  bool only_arrivals_ = true;    // What was found is of nodes that were never seen before.
+  bool gathers_ = false;         // And their time has not come.
+  Instant next_arrivals_{};      // When it comes.
+  Instant advanced_{};           // By the last Advance().
   std::string cause_;
   Instant since_ = kNever;
   std::vector<Unread> unread_;

@@ -54,6 +54,10 @@ class Planner {
   // While links flap the ideal plan waits, as long as one may be suppressed: it would move what
   // never used them, and move it back soon.
   void NoteFlapping(bool flapping) { flapping_ = flapping; }
+  // Nodes have come. While more keep coming, as when a site is switched on, the ideal plan waits
+  // until none has come for `settle_after`: another whole plan for each few of them would move
+  // what has only just been written. At most kLongestArrivals.
+  void NoteArrivals(Instant now) { last_arrival_ = now; }
   // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
   void SettleNow(Instant now) { settle_at_ = now, other_wishes_ = true; }
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
@@ -61,9 +65,13 @@ class Planner {
   void AllowSettling(bool allowed) { may_settle_ = allowed; }
 
  private:
+  static constexpr Duration kLongestArrivals = std::chrono::minutes(5);
+
   Instant IdealDue() const {
-    const bool put_off = flapping_ && settle_at_ != kNever;
-    return put_off ? settle_at_ + options_.policy.damping.max_suppress : settle_at_;
+    if (settle_at_ == kNever) return kNever;
+    if (flapping_) return settle_at_ + options_.policy.damping.max_suppress;
+    const Instant quiet = last_arrival_ + options_.sweep.settle_after;
+    return std::clamp(quiet, settle_at_, settle_at_ + kLongestArrivals);
   }
   void NoteChoice(std::vector<routing::ChainStep> steps);
   void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
@@ -78,6 +86,7 @@ class Planner {
   std::vector<routing::ChainStep> chain_;
   std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
+  Instant last_arrival_{};
   Instant whole_at_ = kNever;   // When the plan is due that leaves no pairs pending.
   bool may_settle_ = false, flapping_ = false, other_wishes_ = false;
   bool has_answer_ = false;

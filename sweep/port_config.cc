@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/breakage.h"
+#include "mad/wire/tables.h"
 
 namespace fabricd::sweep {
 
@@ -144,15 +145,17 @@ PortWish PortConfig::ChangePhysicalState(const fabric::Node& node, PortNum num,
   return wish;
 }
 
-Lid PortConfig::HighestLid(const fabric::Node& node, Lid lid_top) {
+Lid PortConfig::TableTop(const fabric::Node& node, Lid lid_top) {
+  constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;
+  const auto end = static_cast<uint16_t>(lid_top.value() / kBlock * kBlock + kBlock - 1);
   const uint16_t cap = node.switch_info->linear_fdb_cap;
-  return cap == 0 || lid_top.value() < cap ? lid_top : Lid(static_cast<uint16_t>(cap - 1));
+  return Lid(cap == 0 || end < cap ? end : static_cast<uint16_t>(cap - 1));
 }
 
 std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& node,
                                                             Lid lid_top) const {
   wire::SwitchInfo info = *node.switch_info;
-  info.linear_fdb_top = HighestLid(node, lid_top).value();
+  info.linear_fdb_top = TableTop(node, lid_top).value();
   info.life_time_value = options_.link.packet_life_time;
   const bool idle = info == *node.switch_info && !info.port_state_change;
   if (idle && !IsBroken(Breakage::kSwitchInfoAlwaysSet)) return std::nullopt;

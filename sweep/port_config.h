@@ -46,8 +46,9 @@ class PortConfig {
   static PortWish ChangePhysicalState(const fabric::Node& node, PortNum port,
                                       wire::PortPhysicalState state);
 
-  // The highest LID of the fabric that the switch's table can hold (LinearFDBCap).
-  static Lid HighestLid(const fabric::Node& node, Lid lid_top);
+  // LinearFDBTop of a switch whose fabric has LIDs up to `lid_top`: the end of that LID's block, so
+  // that only one newcomer in 64 changes it on all switches; at most what LinearFDBCap allows.
+  static Lid TableTop(const fabric::Node& node, Lid lid_top);
 
   // nullopt: equal to what was read.
   std::optional<wire::SwitchInfo> ConfigureSwitch(const fabric::Node& node, Lid lid_top) const;

@@ -331,7 +331,7 @@ std::vector<routing::TableWrite> Programmer::ListDifferences() const {
   std::vector<routing::TableWrite> writes;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
-    const Lid top = PortConfig::HighestLid(node, input_.lids->top());
+    const Lid top = PortConfig::TableTop(node, input_.lids->top());
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = *plan_->rows[node.index.value()];
     applied.ExpectRow(row);
@@ -761,7 +761,7 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
   const bool ready = node != nullptr && devices_.Has(write.node) &&
                      !silent_.contains({write.node, PortNum(0)}) &&
                      node->switch_info->linear_fdb_top >=
-                         PortConfig::HighestLid(*node, input_.lids->top()).value();
+                         PortConfig::TableTop(*node, input_.lids->top()).value();
   AppliedLft& lft = devices_.Lft(write.node);
   const wire::LinearForwardingTable table = BlockOf(write);
   if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
@@ -973,7 +973,7 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
   const bool cleared = builder_.node(item.node)->switch_info->port_state_change;
   const auto info = wire::SwitchInfo::Decode(completion.response.data);
   builder_.SetSwitchInfo(item.node, info);
-  const Lid top = PortConfig::HighestLid(*builder_.node(item.node), input_.lids->top());
+  const Lid top = PortConfig::TableTop(*builder_.node(item.node), input_.lids->top());
   if (info.linear_fdb_top < top.value()) {
     ++failures_;
     problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),

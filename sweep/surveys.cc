@@ -108,7 +108,7 @@ Surveys::News Surveys::TakeNews() {
     const SurveyTask& task = place.survey->task();
     take(place.survey->TakeNews(), task.cause, task.since);
   }
-  if (explorer_->HasNews()) take(explorer_->TakeNews(), explorer_->cause(), explorer_->since());
+  if (explorer_->HasFound()) take(explorer_->TakeNews(), explorer_->cause(), explorer_->since());
   for (std::vector<NodeIndex>* nodes : {&news.found.touched, &news.found.gone, &news.found.come})
     SortUnique(*nodes);
   return news;

@@ -55,6 +55,7 @@ class Surveys {
   // Those that are done and whose news were taken.
   std::vector<std::unique_ptr<Survey>> TakeDone();
   Explorer& explorer() { return *explorer_; }
+  const Explorer& explorer() const { return *explorer_; }
 
  private:
   struct Place {

@@ -122,6 +122,16 @@ TEST_F(PortConfigTest, LinearFdbTopStaysWithinTheTable) {
   EXPECT_EQ(config.ConfigureSwitch(node, Lid(999))->linear_fdb_top, 999);
 }
 
+TEST_F(PortConfigTest, LinearFdbTopIsTheEndOfABlock) {
+  wire::SwitchInfo info;
+  info.linear_fdb_cap = 1000;
+  small_.builder.SetSwitchInfo(small_.switches[0], info);
+  const PortConfig config(options_, Lid(77));
+  const fabric::Node& node = *small_.builder.node(small_.switches[0]);
+  EXPECT_EQ(config.ConfigureSwitch(node, Lid(63))->linear_fdb_top, 63);
+  EXPECT_EQ(config.ConfigureSwitch(node, Lid(64))->linear_fdb_top, 127);
+}
+
 TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
   wire::SwitchInfo info;
   info.linear_fdb_cap = 1000;
@@ -129,7 +139,7 @@ TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
   const PortConfig config(options_, Lid(77));
   auto want = config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(12));
   ASSERT_TRUE(want);
-  EXPECT_EQ(want->linear_fdb_top, 12);
+  EXPECT_EQ(want->linear_fdb_top, 63);
   EXPECT_EQ(want->life_time_value, 18);
   EXPECT_FALSE(want->port_state_change);
   small_.builder.SetSwitchInfo(small_.switches[0], *want);
