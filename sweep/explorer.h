@@ -75,10 +75,10 @@ class Explorer {
   std::unique_ptr<Discovery> discovery_;
   uint32_t known_end_ = 0;  // Node indices from here on are of nodes first seen since TakeNews().
   Findings found_;
-  bool only_arrivals_ = true;    // What was found is of nodes that were never seen before.
-  bool gathers_ = false;         // And their time has not come.
-  Instant next_arrivals_{};      // When it comes.
-  Instant advanced_{};           // By the last Advance().
+  bool only_arrivals_ = true;  // What was found is of nodes that were never seen before.
+  bool gathers_ = false;       // And their time has not come.
+  Instant next_arrivals_{};    // When it comes.
+  Instant advanced_{};         // By the last Advance().
   std::string cause_;
   Instant since_ = kNever;
   std::vector<Unread> unread_;

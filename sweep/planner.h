@@ -87,7 +87,7 @@ class Planner {
   std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
-  Instant whole_at_ = kNever;   // When the plan is due that leaves no pairs pending.
+  Instant whole_at_ = kNever;  // When the plan is due that leaves no pairs pending.
   bool may_settle_ = false, flapping_ = false, other_wishes_ = false;
   bool has_answer_ = false;
 };

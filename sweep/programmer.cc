@@ -758,10 +758,9 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
   const fabric::Node* node = builder_.node(write.node);
   // Without its LinearFDBTop a switch drops what its table would carry, and is written anew later:
   // a top of 0 reads as tables lost.
-  const bool ready = node != nullptr && devices_.Has(write.node) &&
-                     !silent_.contains({write.node, PortNum(0)}) &&
-                     node->switch_info->linear_fdb_top >=
-                         PortConfig::TableTop(*node, input_.lids->top()).value();
+  const bool ready =
+      node != nullptr && devices_.Has(write.node) && !silent_.contains({write.node, PortNum(0)}) &&
+      node->switch_info->linear_fdb_top >= PortConfig::TableTop(*node, input_.lids->top()).value();
   AppliedLft& lft = devices_.Lft(write.node);
   const wire::LinearForwardingTable table = BlockOf(write);
   if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
