@@ -54,12 +54,6 @@ SteadyClock::time_point ToSteady(Instant instant) {
       std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
 }
 
-// Wall-clock time at Instant zero.
-policy::WallMs WallMsAtZero() {
-  const auto steady = SteadyClock::now().time_since_epoch();
-  return WallNowMs() - std::chrono::duration_cast<std::chrono::milliseconds>(steady).count();
-}
-
 }  // namespace
 
 // ---- set-up
@@ -171,7 +165,7 @@ absl::Status App::OpenFabric() {
   auto partitions = OpenPartitions(*rows);
   if (!partitions.ok()) return partitions.status();
   std::erase_if(*rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
-  auto clients = sa::SaState::Make(*rows, WallMsAtZero());
+  auto clients = sa::SaState::Make(*rows, FirstEpochMs());
   if (!clients.ok()) return clients.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
                                         std::move(records), *std::move(holds), (*clients)->Trees(),
@@ -261,7 +255,7 @@ int App::Run() {
   }
   sa_keeper_->Start();
   Instant now = ToInstant(SteadyClock::now());
-  core_->Step(sweep::StartEvent{WallMsAtZero()}, now);
+  core_->Step(sweep::StartEvent{wall_clock_.epoch()}, now);
   Carry(core_->TakeEffects(now), now);
   std::vector<sweep::Event> events;
   while (!stopping_ && !exit_code_) {
@@ -276,6 +270,7 @@ int App::Run() {
     }
     const auto wall = SteadyClock::now();
     now = ToInstant(wall);
+    if (const auto epoch = wall_clock_.Look()) core_->Step(sweep::WallClockSet{*epoch}, now);
     for (sweep::Event& event : events) core_->Step(std::move(event), now);
     if (now >= core_->NextDeadline()) core_->Step(sweep::TimerEvent{}, now);
     Carry(core_->TakeEffects(now), now);

@@ -39,6 +39,7 @@
 #include "daemon/sa_service.h"
 #include "daemon/service_manager.h"
 #include "daemon/store_thread.h"
+#include "daemon/wall_clock.h"
 #include "daemon/worker.h"
 #include "mad/transport.h"
 #include "store/store.h"
@@ -147,6 +148,7 @@ class App final : public Backend {
   ServiceManager service_manager_;
   ProgressLine progress_line_;
   std::chrono::steady_clock::time_point next_progress_{}, next_beat_{};
+  WallClockWatch wall_clock_;
   Published<sweep::FabricView> view_;
   uint32_t sweeps_seen_ = 0;
 

@@ -155,7 +155,7 @@ void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply
   }
   const std::shared_ptr<const sa::ClientState> clients = keeper_.clients();
   std::vector<NodeIndex> unread;
-  const sa::Sources sources{*view, *clients, WallNowMs(), &unread};
+  const sa::Sources sources{*view, *clients, LeaseNowMs(), &unread};
   switch (sa::Answer(sources, request.payload, request.from.lid, reply)) {
     case sa::Outcome::kChange:
       if (!keeper_.PushRequest(std::move(request))) AnswerBusy(request, reply);

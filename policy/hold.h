@@ -22,7 +22,9 @@ enum class HoldKind : uint8_t { kCordon = 1, kDrain, kIsolate, kDisable };
 enum class DrainMode : uint8_t { kHard, kSoft };
 enum class TargetKind : uint8_t { kHost = 1, kHca, kSwitch, kPort, kLink };
 
-// Milliseconds since 1970, UTC: what is durable cannot be an Instant.
+// Milliseconds since 1970, UTC: what is durable cannot be an Instant. While a hold is in memory its
+// times are points of the steady clock, written with the offset between the two clocks; when the
+// wall clock is set, the offset changes and they are rewritten (HoldBook::Retime).
 using WallMs = int64_t;
 
 struct HeldPort {

@@ -131,6 +131,19 @@ std::optional<WallMs> HoldBook::NextExpiry() const {
   return next;
 }
 
+HoldChange HoldBook::Retime(WallMs shift, WallMs now) const {
+  HoldChange change;
+  for (const auto& [id, hold] : standing_) {
+    const WallMs by = std::min(shift, now - hold.created);
+    if (by == 0) continue;
+    Hold& moved = change.put.emplace_back(hold);
+    moved.created += by;
+    if (moved.expires) *moved.expires += by;
+    if (moved.acknowledged) *moved.acknowledged += by;
+  }
+  return change;
+}
+
 HoldChange HoldBook::Forget(const std::vector<uint64_t>& lifted) const {
   HoldChange change;
   for (uint64_t id : lifted)

@@ -55,6 +55,10 @@ class HoldBook {
   // What has expired, deleted.
   HoldChange Expire(WallMs now) const;
   std::optional<WallMs> NextExpiry() const;  // nullopt: none expires.
+  // The times of all holds, `shift` later: the wall clock was set by that much. What would then
+  // have been made in the future, because the clock was set back while this program did not run,
+  // is moved back to `now`, so that no hold lasts longer than it was asked for.
+  HoldChange Retime(WallMs shift, WallMs now) const;
   // The ports of these lifted holds are enabled again.
   HoldChange Forget(const std::vector<uint64_t>& lifted) const;
 

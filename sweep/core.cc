@@ -60,7 +60,7 @@ void Core::Step(Event event, Instant now) {
       [&](auto&& value) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, StartEvent>) {
-          remediation_.SetEpoch(value.epoch);
+          remediation_.Begin(value.epoch, now);
           mastership_.Start();
           effects_.set_is_sm = true;
           StartHeavySweep("start", now);
@@ -83,7 +83,8 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
                              std::is_same_v<T, AckHold>) {
           OnHoldCommand(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged>) {
+        } else if constexpr (std::is_same_v<T, HoldsPersisted> ||
+                             std::is_same_v<T, IntentJudged> || std::is_same_v<T, WallClockSet>) {
           remediation_.On(std::move(value), now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));

@@ -35,6 +35,10 @@ namespace fabricd::sweep {
 struct StartEvent {
   policy::WallMs epoch = 0;  // Wall-clock time at Instant zero.
 };
+// The wall clock was set.
+struct WallClockSet {
+  policy::WallMs epoch = 0;  // Wall-clock time at Instant zero, from now on.
+};
 struct TimerEvent {};  // Time has passed; NextDeadline() has come.
 struct LidsPersisted {
   uint64_t id = 0;
@@ -74,11 +78,12 @@ struct SweepCommand {
 struct OptionsChanged {
   CoreOptions options;
 };
-// A hold to be made: `hold` as wanted, without id and time of creation. One with the same
-// request_id, or the same owner, kind and target, is answered by the hold that stands already.
+// A hold to be made: `hold` as wanted, without id and times. One with the same request_id, or the
+// same owner, kind and target, is answered by the hold that stands already.
 struct CreateHold {
   uint64_t command = 0;
   policy::Hold hold;
+  std::optional<Duration> ttl = std::nullopt;  // From when the core gets this; nullopt: for ever.
   bool validate_only = false;  // Only the consequences are wanted.
 };
 struct DeleteHold {
@@ -136,11 +141,12 @@ struct StepDown {
   bool validate_only = false;
   std::string request_id = {};  // What was done for it before is answered again; empty: nothing.
 };
-using Event = std::variant<StartEvent, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                           LidsPersisted, PlanReady, TablesOrdered, CablesChecked, SweepCommand,
-                           OptionsChanged, CreateHold, DeleteHold, AckHold, HoldsPersisted,
-                           IntentJudged, GroupsChanged, TreesReady, ChangePartitions,
-                           PartitionsPersisted, AliasesChanged, ReadLanes, SetPriority, StepDown>;
+using Event = std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad,
+                           mad::LocalPortEvent, LidsPersisted, PlanReady, TablesOrdered,
+                           CablesChecked, SweepCommand, OptionsChanged, CreateHold, DeleteHold,
+                           AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
+                           ChangePartitions, PartitionsPersisted, AliasesChanged, ReadLanes,
+                           SetPriority, StepDown>;
 
 // ---- out
 

@@ -42,6 +42,23 @@ HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds
     }
 }
 
+void HoldKeeper::Begin(policy::WallMs epoch, Instant now) {
+  epoch_ = clock_ = epoch;
+  retimed_ = false;
+  RetimeIfDue(now);
+}
+
+void HoldKeeper::OnWallClockSet(policy::WallMs epoch, Instant now) {
+  clock_ = epoch;
+  retimed_ = false;
+  RetimeIfDue(now);
+}
+
+void HoldKeeper::RetimeIfDue(Instant now) {
+  if (!retimed_ && now >= next_try_ && !IsUnderWay(Verb::kRetime))
+    Enqueue({.verb = Verb::kRetime}, now);
+}
+
 policy::WallMs HoldKeeper::Wall(Instant now) const {
   return epoch_ +
          std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
@@ -58,6 +75,7 @@ void HoldKeeper::Create(CreateHold command, Instant now) {
   Enqueue({.verb = Verb::kCreate,
            .command = command.command,
            .hold = std::move(command.hold),
+           .end = command.ttl ? std::optional(now + *command.ttl) : std::nullopt,
            .validate_only = command.validate_only},
           now);
 }
@@ -92,6 +110,12 @@ void HoldKeeper::Enqueue(Operation operation, Instant now) {
   StartNext(now);
 }
 
+bool HoldKeeper::IsUnderWay(Verb verb) const {
+  const auto is_verb = [verb](const Operation& other) { return other.verb == verb; };
+  return (current_ && is_verb(*current_)) ||
+         std::any_of(waiting_.begin(), waiting_.end(), is_verb);
+}
+
 void HoldKeeper::StartNext(Instant now) {
   while (!current_ && !waiting_.empty()) {
     current_ = std::move(waiting_.front());
@@ -111,10 +135,15 @@ void HoldKeeper::Begin(Instant now) {
     case Verb::kAcknowledge: Persist(book_.Acknowledge(current_->id, Wall(now))); break;
     case Verb::kExpire: Persist(book_.Expire(Wall(now))); break;
     case Verb::kForget: Persist(book_.Forget(current_->lifted)); break;
+    case Verb::kRetime:
+      current_->epoch = clock_;
+      Persist(book_.Retime(clock_ - epoch_, Wall(now) + (clock_ - epoch_)));
+      break;
   }
 }
 
 void HoldKeeper::BeginCreate(Instant now) {
+  if (current_->end) current_->hold.expires = Wall(*current_->end);
   const auto existing = book_.FindExisting(current_->hold);
   if (!existing.ok()) return Finish(existing.status());
   outcome_ = std::make_shared<HoldOutcome>();
@@ -232,19 +261,30 @@ void HoldKeeper::Enter(Instant now) {
            fmt::format("{} of {} for {}: {}", HoldKindText(hold), NameOf(hold), hold.owner,
                        hold.reason),
            now);
-    else
+    else if (current_->verb == Verb::kAcknowledge)
       Tell("HoldAcknowledged", Severity::kInfo, hold,
            fmt::format("{} of {} was acknowledged", HoldKindText(hold), NameOf(hold)), now);
     if (hold.lifted || before == nullptr) progress_[hold.id] = {HoldState::kPending, 0, {}};
   }
   book_.Apply(change);
+  shown_changed_ = true;
+  if (current_->verb == Verb::kRetime) {
+    effects_.log.push_back(
+        {LogLevel::kInfo,
+         fmt::format("the wall clock was set: {} holds keep the time that they have left",
+                     change.put.size())});
+    return;
+  }
   const uint64_t id = change.put.empty() ? change.remove.front() : change.put.front().id;
   book_change_ = fmt::format("hold {}", id);
-  shown_changed_ = true;
 }
 
 void HoldKeeper::Finish(absl::Status status) {
   const Operation done = *std::exchange(current_, std::nullopt);
+  if (done.verb == Verb::kRetime && status.ok()) {
+    epoch_ = done.epoch;
+    retimed_ = epoch_ == clock_;
+  }
   const uint64_t hold = outcome_ ? outcome_->hold.id : 0;
   if (done.reference != 0) answers_.push_back({done.reference, status, hold});
   if (done.command != 0)
@@ -364,18 +404,14 @@ void HoldKeeper::Refresh(Instant now) {
     if (progress.generation != 0 && applied_ >= progress.generation && AreEnabled(hold))
       forget.lifted.push_back(id);
   }
-  const auto forgets = [](const Operation& other) { return other.verb == Verb::kForget; };
-  const bool under_way =
-      (current_ && forgets(*current_)) || std::any_of(waiting_.begin(), waiting_.end(), forgets);
-  if (!forget.lifted.empty() && !under_way && now >= next_try_) Enqueue(std::move(forget), now);
+  if (!forget.lifted.empty() && !IsUnderWay(Verb::kForget) && now >= next_try_)
+    Enqueue(std::move(forget), now);
 }
 
 void HoldKeeper::OnTimer(Instant now) {
+  RetimeIfDue(now);
   const auto next = book_.NextExpiry();
-  const auto expires = [](const Operation& other) { return other.verb == Verb::kExpire; };
-  const bool under_way =
-      (current_ && expires(*current_)) || std::any_of(waiting_.begin(), waiting_.end(), expires);
-  if (next && *next <= Wall(now) && !under_way && now >= next_try_)
+  if (next && *next <= Wall(now) && !IsUnderWay(Verb::kExpire) && now >= next_try_)
     Enqueue({.verb = Verb::kExpire}, now);
   Refresh(now);
 }
@@ -385,6 +421,7 @@ Instant HoldKeeper::NextDeadline() const {
   // What is waited for comes by itself; until then time alone changes nothing.
   if (const auto expiry = book_.NextExpiry(); expiry && !current_)
     next = std::max(InstantOf(*expiry), next_try_);
+  if (!retimed_ && !current_) next = std::min(next, next_try_);
   for (const auto& [id, progress] : progress_)
     if (progress.state == HoldState::kPending && progress.waits_to)
       next = std::min(next, *progress.waits_to);

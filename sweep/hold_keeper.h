@@ -37,8 +37,12 @@ class HoldKeeper {
   // Both must outlive this. `holds` as stored.
   HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds before);
 
-  // Wall-clock time at Instant zero.
-  void SetEpoch(policy::WallMs epoch) { epoch_ = epoch; }
+  // `epoch`: wall-clock time at Instant zero. What was stored was written by another epoch, which
+  // nothing tells but the wall clock.
+  void Begin(policy::WallMs epoch, Instant now);
+  // Holds keep the time that they have left.
+  void OnWallClockSet(policy::WallMs epoch, Instant now);
+  // In the epoch by which the book is written: behind the clock until that is durable.
   policy::WallMs Wall(Instant now) const;
 
   void Create(CreateHold command, Instant now);
@@ -74,17 +78,19 @@ class HoldKeeper {
   bool TakeShownChange() { return std::exchange(shown_changed_, false); }
 
  private:
-  enum class Verb : uint8_t { kCreate, kDelete, kAcknowledge, kExpire, kForget };
+  enum class Verb : uint8_t { kCreate, kDelete, kAcknowledge, kExpire, kForget, kRetime };
   struct Operation {
     Verb verb;
     uint64_t command = 0;  // 0: nobody waits.
     uint64_t reference = 0;
-    policy::Hold hold;  // kCreate.
+    policy::Hold hold;           // kCreate.
+    std::optional<Instant> end;  // kCreate: when it expires.
     bool validate_only = false;
     uint64_t id = 0;  // kDelete, kAcknowledge.
     std::string owner;
     bool any_owner = false;
     std::vector<uint64_t> lifted;  // kForget.
+    policy::WallMs epoch = 0;      // kRetime.
   };
   struct Progress {
     policy::HoldState state = policy::HoldState::kPending;
@@ -93,6 +99,8 @@ class HoldKeeper {
   };
 
   void Enqueue(Operation operation, Instant now);
+  bool IsUnderWay(Verb verb) const;
+  void RetimeIfDue(Instant now);
   void StartNext(Instant now);
   void Begin(Instant now);
   void BeginCreate(Instant now);
@@ -115,7 +123,9 @@ class HoldKeeper {
   const KnownFabric fabric_;
   Effects& effects_;
   policy::HoldBook book_;
-  policy::WallMs epoch_ = 0;
+  policy::WallMs epoch_ = 0;   // Of the times in the book.
+  policy::WallMs clock_ = 0;   // Of the wall clock.
+  bool retimed_ = true;        // The book's times are right by epoch_, and that is durable.
 
   std::deque<Operation> waiting_;
   std::optional<Operation> current_;

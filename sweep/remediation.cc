@@ -58,6 +58,14 @@ Remediation::Remediation(KnownFabric fabric, Effects& effects, policy::StoredHol
       verdicts_(fabric, gone_, keeper_, effects),
       last_(fabric.snapshot) {}
 
+void Remediation::Begin(policy::WallMs epoch, Instant now) {
+  keeper_.Begin(epoch, now);
+  Advance(now);
+}
+void Remediation::On(const WallClockSet& set, Instant now) {
+  keeper_.OnWallClockSet(set.epoch, now);
+  Advance(now);
+}
 void Remediation::On(CreateHold command, Instant now) {
   keeper_.Create(std::move(command), now);
   Advance(now);

@@ -25,8 +25,9 @@ class Remediation {
   // `fabric` and `effects` must outlive this; effects are added to as they come.
   Remediation(KnownFabric fabric, Effects& effects, policy::StoredHolds holds);
 
-  // Wall-clock time at Instant zero.
-  void SetEpoch(policy::WallMs epoch) { keeper_.SetEpoch(epoch); }
+  // `epoch`: wall-clock time at Instant zero.
+  void Begin(policy::WallMs epoch, Instant now);
+  void On(const WallClockSet& set, Instant now);
 
   void On(CreateHold command, Instant now);
   void On(DeleteHold command, Instant now);

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <google/protobuf/util/time_util.h>
-
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/reactors.h"
 #include "daemon/rpc/times.h"
 #include "daemon/rpc/watch_stream.h"
+#include "daemon/wall_clock.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -23,7 +22,6 @@ namespace {
 namespace pb = ::fabric::v1;
 
 using daemon::EventLog;
-using google::protobuf::util::TimeUtil;
 
 // Events read from the log in one go for a watcher.
 constexpr size_t kWatchBatch = 64;
@@ -139,7 +137,7 @@ absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
   if (request.has_within()) {
     const auto within = ToMilliseconds("within", request.within());
     if (!within.ok()) return within.status();
-    query.since_ms = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) - *within;
+    query.since_ms = WallNowMs() - *within;
   }
   return query;
 }

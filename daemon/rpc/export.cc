@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "daemon/rpc/convert.h"
+#include "daemon/wall_clock.h"
 #include "fabric/ibnetdiscover_text.h"
 
 namespace fabricd::rpc {
@@ -111,7 +112,7 @@ class MessageExport {
 };
 
 std::string LocalTime() {
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = WallNowMs() / 1000;
   std::tm local{};
   localtime_r(&now, &local);
   char text[64];

@@ -16,6 +16,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "daemon/rpc/status.h"
+#include "daemon/wall_clock.h"
 #include "daemon/worker.h"
 
 namespace fabricd::rpc {
@@ -47,7 +48,7 @@ class LaterCall {
                                          std::chrono::milliseconds limit = kLongestCall) {
     auto* reactor = StartWithoutLimit(call);
     // Weak: an alarm keeps its callback for as long as it lives, and the call has the alarm.
-    call->alarm_.Set(std::chrono::system_clock::now() + limit,
+    call->alarm_.Set(GrpcDeadline(limit),
                      [held = std::weak_ptr<LaterCall>(call)](bool expired) {
                        const auto self = held.lock();
                        if (expired && self) self->FailAtLimit();

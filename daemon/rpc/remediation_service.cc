@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include <google/protobuf/util/time_util.h>
-
 #include "common/number_text.h"
 #include "common/status.h"
 #include "daemon/event_log.h"
@@ -24,8 +22,6 @@ namespace {
 // An answer is a hundred times as large as a name.
 constexpr int kMaxHosts = 16'384;
 constexpr int64_t kMostTtl = int64_t{36'525} * 86'400'000;  // Milliseconds.
-
-using google::protobuf::util::TimeUtil;
 
 // 0: not an id.
 uint64_t ReadId(const std::string& text) { return ParseNumber<uint64_t>(text).value_or(0); }
@@ -112,7 +108,7 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
     if (!ttl.ok()) return ttl.status();
     if (*ttl <= 0) return BadField("ttl", "must be positive");
     if (*ttl > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
-    hold.expires = TimeUtil::TimestampToMilliseconds(TimeUtil::GetCurrentTime()) + *ttl;
+    command.ttl = std::chrono::milliseconds(*ttl);
   }
   auto target = ResolveTarget(model, request.target(), KindOf(request.target_kind()));
   if (!target.ok()) return target.status();

@@ -180,7 +180,7 @@ void Server::OnPublished() { state_->hub->OnNews(false); }
 void Server::Shutdown() {
   if (!state_->server) return;
   state_->listener->Stop();
-  state_->server->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  state_->server->Shutdown(GrpcDeadline(kShutdownGrace));
   state_->server->Wait();
   state_->server.reset();
 }

@@ -139,7 +139,7 @@ absl::StatusOr<NextPiece<pb::ListRecordsResponse>> MakeRecords(
   const sa::SmFacts& sm = reads.view->sm();
   const Lid own = sm.managers.empty() ? Lid() : model.view->sm.lid;
   auto payload = std::make_shared<std::vector<uint8_t>>();
-  sa::Answer({*reads.view, *reads.clients, WallNowMs()}, RequestFor(*type, path, mask, sm.sm_key),
+  sa::Answer({*reads.view, *reads.clients, LeaseNowMs()}, RequestFor(*type, path, mask, sm.sm_key),
              own, *payload);
   const auto status = static_cast<uint16_t>((*payload)[4] << 8 | (*payload)[5]);
   if (status == wire::kSaStatusNoResources) {
@@ -177,7 +177,8 @@ void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Service& 
   out->set_gid(sa::AddressOf(service.record.service_gid));
   out->set_p_key(service.record.p_key.value());
   out->set_name(NameOf(service.record));
-  if (service.expires != sa::kForEver) out->set_expires_ms(static_cast<double>(service.expires));
+  if (service.expires != sa::kForEver)
+    out->set_expires_ms(static_cast<double>(service.expires + WallNowMs() - LeaseNowMs()));
   out->set_has_key(service.record.key != std::array<uint8_t, 16>{});
   out->set_node_name(NodeNameOf(model, view, service.record.service_gid));
 }

@@ -80,6 +80,16 @@ class LayersTest(unittest.TestCase):
         self.check("daemon/a.cc", "auto t = Clock::now();\n")
         self.check("sa/a.cc", '// Clock::now() is not read.\nconst char* s = "::now()";\n')
 
+    def test_wall_clock(self):
+        for code in ("std::chrono::system_clock::now()", "TimeUtil::GetCurrentTime()",
+                     "time(nullptr)", "time( &now )", "gettimeofday(&now, nullptr)"):
+            self.check("daemon/a.cc", f"auto t = {code};\n", (2, "clock"))
+        self.check("daemon/a.cc", "auto t = steady_clock::now();\nauto u = set_time(0);\n"
+                   "auto v = time(when);\n")
+        self.check("cli/a.cc", "auto t = std::chrono::system_clock::now();\n")
+        self.check("daemon/wall_clock.h",
+                   "#pragma once\nauto t = std::chrono::system_clock::now();\n")
+
     def test_throw(self):
         self.check("daemon/a.cc", "void F() { throw 1; }\n", (2, "throw"))
         self.check("daemon/a.cc", "// Never throw.\nvoid F() { throw_away(); }\n")

@@ -66,7 +66,7 @@ class CoreHolds : public testing::Test {
     return harness_.manager(sm_).finished.back();
   }
   uint64_t Make(policy::Hold hold) {
-    const auto finished = Run(sweep::CreateHold{77, std::move(hold), false});
+    const auto finished = Run(sweep::CreateHold{77, std::move(hold)});
     EXPECT_TRUE(finished.status.ok()) << finished.status;
     return finished.hold ? finished.hold->hold.id : 0;
   }
@@ -200,7 +200,7 @@ TEST_F(CoreHolds, WhatWasDisabledIsEnabledAlsoAfterARestart) {
 TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
   policy::Hold hold =
       Wanted(HoldKind::kDrain, SwitchTarget(Snapshot().port(HostPort())->peer.node));
-  const auto refused = Run(sweep::CreateHold{77, hold, false});
+  const auto refused = Run(sweep::CreateHold{77, hold});
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kFailedPrecondition) << refused.status;
   ASSERT_NE(refused.hold, nullptr);
   EXPECT_FALSE(refused.hold->consequences.cut_off.empty());
@@ -212,7 +212,7 @@ TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
 TEST_F(CoreHolds, NoWriteNoHold) {
   harness_.manager(sm_).persist_fails = true;
   const auto finished =
-      Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine())), false});
+      Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine()))});
   EXPECT_FALSE(finished.status.ok());
   EXPECT_THAT(View().policy->holds, IsEmpty());
   UntilQuiet();
@@ -225,7 +225,7 @@ TEST_F(CoreHolds, AnSmThatMovesBehindADisabledPortKeepsItsLink) {
   const auto target = policy::TargetOfPort(host, Snapshot(), nullptr, View().sm.port);
   const Guid guid = Snapshot().node(host.node)->guid();
   harness_.manager(sm_).options.policy.holds.budget = 10;
-  harness_.Post(sm_, sweep::CreateHold{77, Wanted(HoldKind::kDisable, target), false});
+  harness_.Post(sm_, sweep::CreateHold{77, Wanted(HoldKind::kDisable, target)});
   // Durable, and not carried out yet.
   ASSERT_TRUE(harness_.RunUntil([&] { return !harness_.manager(sm_).finished.empty(); }));
   harness_.Kill(sm_);

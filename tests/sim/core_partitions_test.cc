@@ -255,7 +255,7 @@ TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
       PortNum(1)};
   hold.target = policy::TargetOfPort(port, *View().snapshot, nullptr, View().sm.port);
   const size_t before = harness_.manager(sm_).finished.size();
-  harness_.Post(sm_, sweep::CreateHold{7, hold, false});
+  harness_.Post(sm_, sweep::CreateHold{7, hold});
   ASSERT_TRUE(harness_.RunUntil([&] { return harness_.manager(sm_).finished.size() > before; }));
   ASSERT_TRUE(harness_.manager(sm_).finished.back().status.ok());
   const uint64_t id = harness_.manager(sm_).finished.back().hold->hold.id;

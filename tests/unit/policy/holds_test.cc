@@ -140,6 +140,33 @@ TEST_F(HoldBookTest, WhatWasDisabledIsKeptUntilItIsEnabled) {
   EXPECT_TRUE(again.lifted().empty());
 }
 
+TEST_F(HoldBookTest, RetimedHoldsKeepTheTimeThatTheyHaveLeft) {
+  Hold until_5 = cordon_;
+  until_5.expires = 5000;
+  const uint64_t id = Make(until_5);
+  const WallMs made = book_.Find(id)->created;
+  book_.Apply(book_.Acknowledge(id, made + 10).value());
+  EXPECT_TRUE(book_.Retime(0, made).empty());
+  for (const WallMs shift : {7'200'000, -7'200'000 - 3'600'000}) {
+    const WallMs before = book_.Find(id)->created;
+    book_.Apply(book_.Retime(shift, made + 100 + (before - made) + shift));
+    EXPECT_EQ(book_.Find(id)->created, before + shift);
+  }
+  EXPECT_EQ(book_.Find(id)->created, made - 3'600'000);
+  EXPECT_EQ(book_.Find(id)->expires, 5000 - 3'600'000);
+  EXPECT_EQ(book_.Find(id)->acknowledged, made + 10 - 3'600'000);
+}
+
+TEST_F(HoldBookTest, NoHoldLastsLongerThanAskedForByAClockThatWasSetBack) {
+  Hold short_one = cordon_;
+  short_one.expires = 5000;
+  const uint64_t id = Make(short_one);
+  const WallMs made = book_.Find(id)->created;
+  book_.Apply(book_.Retime(0, made - 3000));
+  EXPECT_EQ(book_.Find(id)->created, made - 3000);
+  EXPECT_EQ(book_.Find(id)->expires, 5000 - 3000);
+}
+
 TEST_F(HoldBookTest, AcknowledgedOnce) {
   const uint64_t id = Make(cordon_);
   book_.Apply(book_.Acknowledge(id, 2000).value());

@@ -37,13 +37,14 @@ class RemediationTest : public testing::Test {
     local_ = fabric_.Host(0);
     Begin({});
   }
-  void Begin(policy::StoredHolds holds) {
+  void Begin(policy::StoredHolds holds, policy::WallMs epoch = kEpoch) {
     remediation_ = std::make_unique<Remediation>(
         KnownFabric{snapshot_, lids_, routes_, local_, options_}, effects_, std::move(holds));
-    remediation_->SetEpoch(1'000'000);
+    remediation_->Begin(epoch, now_);
     snapshot_ = fabric_.builder.Build();
     remediation_->OnSnapshot(now_);
   }
+  static constexpr policy::WallMs kEpoch = 1'000'000;
   PortRef kTrunk() const { return {fabric_.switches[0], PortNum(36)}; }
   // Of both ends.
   void SetState(PortRef port, wire::PortState state,
@@ -85,8 +86,9 @@ class RemediationTest : public testing::Test {
     const fabric::Node& node = *snapshot_->node(fabric_.switches[which]);
     return {policy::TargetKind::kSwitch, "sw", {node.guid()}, {}, {}};
   }
-  void Create(policy::Hold hold, uint64_t command = 1, bool validate_only = false) {
-    remediation_->On(CreateHold{command, std::move(hold), validate_only}, now_);
+  void Create(policy::Hold hold, uint64_t command = 1, bool validate_only = false,
+              std::optional<Duration> ttl = {}) {
+    remediation_->On(CreateHold{command, std::move(hold), ttl, validate_only}, now_);
   }
   // Lets the judge and the store say yes to all that is asked.
   void Answer(const absl::Status& status = absl::OkStatus(),
@@ -102,8 +104,8 @@ class RemediationTest : public testing::Test {
       }
     }
   }
-  uint64_t Make(policy::Hold hold) {
-    Create(std::move(hold));
+  uint64_t Make(policy::Hold hold, std::optional<Duration> ttl = {}) {
+    Create(std::move(hold), 1, false, ttl);
     Answer();
     EXPECT_TRUE(effects_.finished.back().status.ok()) << effects_.finished.back().status;
     return effects_.finished.back().hold->hold.id;
@@ -294,9 +296,7 @@ TEST_F(RemediationTest, HoldsStandAfterARestart) {
 }
 
 TEST_F(RemediationTest, HoldsExpire) {
-  policy::Hold hold = Wanted(HoldKind::kDrain, Port(kTrunk()));
-  hold.expires = 1'000'000 + 3'600'000 + 60'000;
-  Make(hold);
+  Make(Wanted(HoldKind::kDrain, Port(kTrunk())), minutes(1));
   Told();
   EXPECT_EQ(remediation_->NextDeadline(), now_ + minutes(1));
   Wait(seconds(59));
@@ -305,6 +305,43 @@ TEST_F(RemediationTest, HoldsExpire) {
   EXPECT_TRUE(remediation_->intent().empty());
   EXPECT_THAT(Told(), Contains("HoldExpired"));
   EXPECT_EQ(remediation_->NextDeadline(), kNever);
+}
+
+TEST_F(RemediationTest, HoldsLastAsLongAsAskedForWhenTheWallClockIsSet) {
+  for (const policy::WallMs step : {7'200'000L, -7'200'000L, 1'800'000'000'000L}) {
+    SCOPED_TRACE(step);
+    const uint64_t before = Make(Wanted(HoldKind::kDrain, Port(kTrunk())), hours(1));
+    const policy::WallMs expires = *Shown(before).hold.expires;
+    remediation_->On(WallClockSet{kEpoch + step}, now_);
+    Answer(absl::UnavailableError("disk full"));
+    EXPECT_EQ(Shown(before).hold.expires, expires);  // As the store has it.
+    Wait(seconds(10));
+    EXPECT_EQ(Shown(before).hold.expires, expires + step);
+    EXPECT_EQ(stored_.back().put.at(0).expires, expires + step);
+    const uint64_t after = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))), hours(1));
+    EXPECT_EQ(Shown(after).hold.expires, expires + step + 10'000);
+    Wait(hours(1) - seconds(11));
+    EXPECT_NE(remediation_->View(now_)->holds.size(), 0u);
+    EXPECT_THAT(Told(), Not(Contains("HoldExpired")));
+    Wait(seconds(12));
+    EXPECT_THAT(remediation_->View(now_)->holds, IsEmpty());
+    remediation_->On(WallClockSet{kEpoch}, now_);
+    Answer();
+    Told();
+  }
+}
+
+TEST_F(RemediationTest, HoldsOfBeforeLastNoLongerThanTheirTtlAfterAClockWasSetBack) {
+  const uint64_t id = Make(Wanted(HoldKind::kDrain, Port(kTrunk())), hours(1));
+  policy::StoredHolds stored{{stored_.back().put.at(0)}, id};
+  Begin(stored, kEpoch - 50'000'000);  // Set back by 14 h while the program did not run.
+  Answer();
+  EXPECT_EQ(remediation_->NextDeadline(), now_ + hours(1));
+  EXPECT_EQ(stored_.back().put.at(0).expires, *stored.holds[0].expires - 50'000'000);
+  Begin(stored, kEpoch + 50'000'000);  // Set forward: nothing tells how long it was really off.
+  remediation_->OnTimer(now_);
+  Answer();
+  EXPECT_THAT(remediation_->View(now_)->holds, IsEmpty());
 }
 
 TEST_F(RemediationTest, ADisabledPortIsRememberedUntilItIsEnabled) {
