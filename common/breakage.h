@@ -35,6 +35,7 @@ enum class Breakage : uint8_t {
   kNeverUp,               // The subnet never counts as up.
   kBranchNotWritten,      // The first block of a multicast table counts as written but is not sent.
   kTreesAtOnce,           // Multicast entries come before those that have to go first.
+  kNotReadBack,           // What is read of tables again is not compared.
   kCount,
 };
 

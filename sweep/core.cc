@@ -34,6 +34,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       devices_(options_.sm),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
+      read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
       suspects_(options_.sweep.report_window),
       surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
                CookieBase(Owner::kExplorer)),
@@ -188,6 +189,9 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
     case Owner::kLanes:
       if (lane_reader_ && lane_reader_->IsMine(completion)) lane_reader_->OnCompletion(completion);
       break;
+    case Owner::kReadBack:
+      if (read_back_.IsMine(completion)) read_back_.OnCompletion(completion);
+      break;
     case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
   if (programmer_) programmer_->OnRead(completion);
@@ -318,6 +322,7 @@ void Core::Advance(Instant now) {
   if (programmer_) AdvanceProgramming(now);
   AdvanceSurveys(now);
   if (light_ && light_->done()) FinishLightSweep(now);
+  AdvanceReadBack(now);
   planner_.NoteFlapping(remediation_.Damps());
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
@@ -338,12 +343,13 @@ void Core::Advance(Instant now) {
 // ---- heavy sweep
 
 void Core::WantSweep(std::string why) {
-  if (!wanted_sweep_ || wanted_sweep_->waits_until > Instant::min())
-    wanted_sweep_ = {std::move(why)};
+  if (wanted_sweep_ && wanted_sweep_->waits_until == Instant::min()) return;
+  wanted_sweep_ = {std::move(why), Instant::min(), wanted_sweep_ && wanted_sweep_->reads_back};
 }
 
 void Core::WantPatientSweep(std::string why, Instant now) {
   if (!wanted_sweep_) wanted_sweep_ = {std::move(why), now + kLongestWait};
+  wanted_sweep_->reads_back = true;
 }
 
 // What tells of a change is about to be followed up.
@@ -359,6 +365,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   devices_.ForgetGuids();
   light_.reset();
   lane_reader_.reset();
+  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();  // All of it is read now.
@@ -376,6 +383,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   planner_.Cancel();
   awaited_cables_.reset();
   awaited_persist_.reset();
+  reads_back_ = wanted_sweep_ && wanted_sweep_->reads_back;
   wanted_sweep_.reset();
   next_retry_ = kNever;
   planner_.AllowSettling(false);
@@ -444,6 +452,7 @@ void Core::StandBy(Instant now) {
   engine_.CancelAll();
   devices_.LoseTrack();
   lane_reader_.reset();
+  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();
@@ -652,6 +661,7 @@ void Core::FinishProgramming(Instant now) {
   if (up != subnet_up_)
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
+  StartReadBack(report_.kind(), now);
   EndSweep(report_.kind(), !complete || !up, now);
   LookAgain(done->changed_meanwhile(), now);
 }
@@ -918,6 +928,7 @@ void Core::FinishLightSweep(Instant now) {
     running_commands_.clear();
     WantSweep(done->reason());
   }
+  StartReadBack(SweepKind::kLight, now);
   EndSweep(SweepKind::kLight, false, now);
 }
 

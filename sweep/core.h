@@ -35,6 +35,7 @@
 #include "sweep/partition_keeper.h"
 #include "sweep/planner.h"
 #include "sweep/programmer.h"
+#include "sweep/read_back.h"
 #include "sweep/remediation.h"
 #include "sweep/report.h"
 #include "sweep/reroute_record.h"
@@ -84,7 +85,8 @@ class Core {
     kMastership = 4,
     kSurvey = 5,
     kExplorer = 6,  // The discovery for the surveys.
-    kLanes = 7
+    kLanes = 7,
+    kReadBack = 8
   };
   static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
 
@@ -105,6 +107,8 @@ class Core {
   void OnReadLanes(const ReadLanes& wanted);
   void StartLaneReader();
   void AdvanceLaneReader();
+  void StartReadBack(SweepKind kind, Instant now);
+  void AdvanceReadBack(Instant now);
   void NoteKeys(const Programmer& done);
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
@@ -187,6 +191,8 @@ class Core {
   std::unique_ptr<LaneReader> lane_reader_;
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
   uint8_t lane_run_ = 0;
+  ReadBack read_back_;
+  bool reads_back_ = false;  // The heavy sweep under way was asked for: tables are read back too.
   Suspects suspects_;
   Surveys surveys_;
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
@@ -205,10 +211,11 @@ class Core {
     std::string why;
     // Of one that only looks whether all is as it was: until then, what is reported goes first.
     Instant waits_until = Instant::min();
+    bool reads_back = false;  // Such a one is among those that are due.
   };
   std::optional<WantedSweep> wanted_sweep_;
   bool patient_ = false;  // Nothing that has happened waits for the heavy sweep under way.
-  bool first_master_sweep_ = true;           // Until one sweep as master has been completed.
+  bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
   std::vector<uint64_t> waiting_commands_;  // For the next heavy sweep.
   std::vector<uint64_t> running_commands_;  // For the sweep under way.

@@ -44,6 +44,7 @@ void FaultInjector::Plan() {
   Repeat(faults_.nic_flaps, &FaultInjector::PlanNicFlap);
   Repeat(faults_.trains, &FaultInjector::PlanTrain);
   Repeat(faults_.storms, &FaultInjector::PlanStorm);
+  Repeat(faults_.foreign_writes, &FaultInjector::PlanForeignWrite);
 }
 
 void FaultInjector::PlanPartitions() { Repeat(faults_.partitions, &FaultInjector::PlanPartition); }

@@ -69,6 +69,9 @@ class FaultInjector : public SimObserver {
   void RunTrain(PortRef cable, bool up);
   void PlanStorm();
   void RunStorm(PortRef port, uint16_t number, Instant end);
+  // fault_injector_foreign.cc
+  void PlanForeignWrite();
+  void WriteSomeTable(uint64_t kind, uint64_t seed);
   std::vector<NodeIndex> Switches() const;
   std::vector<PortRef> Cables(bool of_end_ports) const;
   void FlapOnce(PortRef cable);
@@ -96,6 +99,7 @@ class FaultInjector : public SimObserver {
   std::map<NodeIndex, Oddities> odd_;
   int push_cuts_left_ = 0;   // They begin with the first of `Faults::cuts`.
   uint64_t sets_to_go_ = 0;  // Table writes until the next.
+  uint32_t next_foreign_id_ = 0x70000000;
   bool stopped_ = false;
   bool partitioned_ = false;
 };

@@ -113,6 +113,11 @@ constexpr FaultClass kClasses[] = {
     {"groups", "multicast groups that get members", &Faults::groups, 4096, {0, 0, 0}},
     {"joins", "times that members join some and leave some", &Faults::joins, 10000, {0, 0, 0}},
     {"tenants", "requests about partitions", &Faults::tenants, 1000, {0, 0, 0}},
+    {"foreign_writes",
+     "tables that a program on some host overwrites",
+     &Faults::foreign_writes,
+     1000,
+     {0, 0, 0}},
 };
 // Of trap_loss, and all that follow.
 constexpr size_t kOwnDraws = 25;

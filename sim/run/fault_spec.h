@@ -35,6 +35,7 @@ struct Faults {
   double trains, train_period_s, train_down;
   double storms, storm_rate, storm_s, storm_trap, holds;
   double groups, joins, tenants;
+  double foreign_writes;
 };
 
 struct FaultRange {

@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
+#include "sim/run/directed_path.h"
 #include "sweep/election.h"
 
 namespace fabricd::sim {
@@ -105,7 +106,7 @@ void ForeignSm::Answer(Instant now, const mad::IncomingMad& request, wire::Smp s
 }
 
 void ForeignSm::HandOver(Instant now, const Peer& to) {
-  const auto path = PathTo(to.host.node);
+  const auto path = FindPath(fabric_, host_, to.host.node);
   if (!path) return;
   wire::Smp smp;
   smp.method = wire::Method::kSet;
@@ -120,7 +121,8 @@ void ForeignSm::HandOver(Instant now, const Peer& to) {
 void ForeignSm::WriteSomeTable(Instant now) {
   const NodeIndex node(static_cast<uint32_t>(rng_.Below(fabric_.node_index_end())));
   const SimDevice* device = fabric_.device(node);
-  const auto path = device != nullptr && device->IsSwitch() ? PathTo(node) : std::nullopt;
+  const auto path =
+      device != nullptr && device->IsSwitch() ? FindPath(fabric_, host_, node) : std::nullopt;
   const Lid own = fabric_.device(host_.node)->port(host_.port).info.lid;
   if (!path || !own) return;
   wire::Smp smp;
@@ -149,33 +151,6 @@ void ForeignSm::Send(Instant now, wire::Smp smp, const wire::DirectedPath& path)
   smp.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
   const absl::Status sent = fabric_.Send(now, host_, std::move(mad));
   FABRICD_CHECK(sent.ok(), "{}", Message(sent));
-}
-
-std::optional<wire::DirectedPath> ForeignSm::PathTo(NodeIndex target) const {
-  struct Place {
-    NodeIndex node;
-    wire::DirectedPath path;
-  };
-  std::vector<Place> open{{host_.node, {}}};
-  std::vector<bool> seen(fabric_.node_index_end(), false);
-  seen[host_.node.value()] = true;
-  for (size_t next = 0; next < open.size(); ++next) {
-    const Place place = open[next];
-    if (place.node == target) return place.path;
-    const bool first = next == 0;
-    if (!first && !fabric_.device(place.node)->IsSwitch()) continue;
-    for (int num = 1; num <= fabric_.device(place.node)->last_port().value(); ++num) {
-      const PortNum port(static_cast<uint8_t>(num));
-      if (first && !fabric_.device(place.node)->IsSwitch() && port != host_.port) continue;
-      const PortRef peer = fabric_.LinkedPeer({place.node, port});
-      if (peer.IsNone() || fabric_.link_loss({place.node, port}) > 0 || seen[peer.node.value()] ||
-          !place.path.CanExtend())
-        continue;
-      seen[peer.node.value()] = true;
-      open.push_back({peer.node, place.path.Then(port)});
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace fabricd::sim

@@ -43,7 +43,6 @@ class ForeignSm : public Actor {
   void Answer(Instant now, const mad::IncomingMad& request, wire::Smp smp);
   void HandOver(Instant now, const Peer& to);
   void WriteSomeTable(Instant now);
-  std::optional<wire::DirectedPath> PathTo(NodeIndex target) const;
   void Send(Instant now, wire::Smp smp, const wire::DirectedPath& path);
 
   SimFabric& fabric_;

@@ -237,6 +237,10 @@ void Watch::CheckLids(const Served& served, PortNum number) {
 // masters at work.
 void Watch::CheckWriters(Instant now, PortRef host) {
   Program& program = programs_[host];
+  // What is no subnet manager never stops for another's sake.
+  const bool is_sm =
+      (fabric_.device(host.node)->port(host.port).info.capability_mask & wire::kCapIsSm) != 0;
+  if (!is_sm && !program.judged) return;
   const bool turn = last_setter_ != host;
   const bool from_the_start = together_since_ == Instant::min();
   const bool aware = !apart_ && (from_the_start ? now.time_since_epoch() > options_.first_awareness

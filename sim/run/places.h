@@ -31,6 +31,8 @@ class Places {
   const std::vector<PortRef>& taken() const { return taken_; }
   void Take(PortRef host) { taken_.push_back(host); }
   // A port of a host on which nobody sits. REQUIRES: there is one.
+  PortRef SomeFreeHost(Rng& rng) const;
+  // The same, where somebody sits from now on.
   PortRef TakeSomeHost(Rng& rng);
   // Who sits on `from` sits on a free host from now on. REQUIRES: there is one.
   PortRef MoveToSomeHost(PortRef from, Rng& rng);
@@ -44,7 +46,6 @@ class Places {
 
  private:
   void List(NodeIndex node);
-  PortRef SomeFreeHost(Rng& rng) const;
 
   const SimFabric& fabric_;
   std::vector<NodeIndex> nodes_;

@@ -35,6 +35,8 @@ using std::chrono::seconds;
 
 constexpr Duration kUpLimit = seconds(300);
 constexpr Duration kSettleLimit = seconds(300);
+// Until tables that somebody else has written are right again: each table is read back in turn.
+constexpr Duration kReadBackLimit = std::chrono::minutes(10);
 constexpr Duration kQuiet = seconds(25);  // Longer than two light sweeps.
 
 constexpr const char* kCheckers[] = {
@@ -83,7 +85,7 @@ WatchOptions MakeWatchOptions(const Faults& faults, const sweep::CoreOptions& co
 
 // Where one fabricd alone writes tables, and devices hold what they say they hold.
 bool IsTableWatchFair(const Faults& faults) {
-  return !IsCrowd(faults) && Count(faults.odd_devices) == 0;
+  return !IsCrowd(faults) && Count(faults.odd_devices) == 0 && Count(faults.foreign_writes) == 0;
 }
 
 TableWatch::Options MakeTableWatchOptions(const Faults& faults, const sweep::CoreOptions& core) {
@@ -149,6 +151,7 @@ class Run {
     members_.Stop();
     tenants_.Stop();
     cast_.StopKills();
+    if (Count(drawn_.foreign_writes) > 0) simulation_.RunFor(kReadBackLimit);
     Settle();
     if (cast_.HasForeignMaster()) {
       // What it has written shows nothing of ours; once it goes, a standby has to rise and put it

@@ -44,6 +44,11 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"Tables", Breakage::kBlockNotSent, "tables", "block 0: LID [0-9]+ leaves by 255, the plan"},
+    {"TablesReadBack",
+     Breakage::kNotReadBack,
+     "tables",
+     "LID [0-9]+ leaves by (1|255), the plan says",
+     {{&sim::Faults::foreign_writes, 10}, {&sim::Faults::phase_s, 20}}},
     {"Reachability", Breakage::kHoleInPlan, "unreachable", "-> LID 1 of "},
     {"Loops", Breakage::kCircleInPlan, "loops", "LID 1 at "},
     {"LidsUnchanged",

@@ -91,7 +91,8 @@ TEST_P(LanesOnATorus, AreProgrammedOnceAndCannotDeadlock) {
   ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
   EXPECT_THAT(ProblemsOf(harness, sm), testing::Contains("LanesInUse")) << "it stands";
-  EXPECT_FALSE(harness.fabric().stats().smps.count(wire::AttributeId::kSlToVlMappingTable));
+  EXPECT_GT(harness.fabric().stats().smps.at(wire::AttributeId::kSlToVlMappingTable).gets, 0u)
+      << "somebody else may have written them";
 
   // A manager that starts anew reads what the devices have, and finds it right.
   harness.Kill(sm);

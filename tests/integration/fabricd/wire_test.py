@@ -273,10 +273,14 @@ class Running(WireCase):
         fabricd.log.wait_for("heavy sweep ended", since=before)
         self.assertEqual(self.oracle.sets(self.trace, since), [])
         since = self.length()
-        fabricd.ctl("sweep", "--wait")  # A light one: one SwitchInfo a switch.
+        fabricd.ctl("sweep", "--wait")  # A light one: one SwitchInfo a switch, then some tables.
         sent = [mad for mad in self.oracle.read(self.trace).mads if mad.n > since and mad.dir == "S"]
-        self.assertEqual([mad.attr_name for mad in sent], ["SwitchInfo"] * 8)
-        self.assertEqual(len({mad.node for mad in sent}), 8)
+        infos = [mad.node for mad in sent if mad.attr_name == "SwitchInfo"]
+        self.assertEqual(len(infos), 8)
+        self.assertEqual(len(set(infos)), 8)
+        self.assertEqual({mad.method for mad in sent}, {0x01}, "Gets")
+        tables = [mad.node for mad in sent if mad.attr_name == "LinearForwardingTable"]
+        self.assertEqual(set(tables), set(infos), "of each switch")
         self.assertEqual(fabricd.stop(), 0)
         self.keeps_the_rules(self.trace, "sweeps")
 

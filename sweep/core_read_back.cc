@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the core does for the reading back of tables: it goes on while nothing else does, and what
+// differs is planned for and programmed like any other change.
+#include <utility>
+
+#include "common/breakage.h"
+#include "sweep/core.h"
+
+namespace fabricd::sweep {
+
+// Of a sweep that is about to end; its commands are finished with what it led to.
+void Core::StartReadBack(SweepKind kind, Instant now) {
+  const bool all = kind == SweepKind::kHeavy && std::exchange(reads_back_, false);
+  if ((!all && kind != SweepKind::kLight) || !mastership_.IsMaster() || !planner_.plan()) return;
+  const bool lanes = planner_.plan()->lanes > 1;
+  if (all)
+    read_back_.AddAll(snapshot_, lanes);
+  else
+    read_back_.AddSample(snapshot_, lanes, now);
+  read_back_.Hold(std::exchange(running_commands_, {}));
+}
+
+void Core::AdvanceReadBack(Instant now) {
+  const bool idle = IsIdleMaster() && !programmer_ && surveys_.empty() && !discovery_;
+  if (!idle) {
+    if (read_back_.empty()) return;
+    read_back_.Pause();
+    std::vector<mad::Completion> dropped;
+    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kReadBack), dropped);
+    return;
+  }
+  read_back_.Feed();
+  if (!read_back_.HasResult()) return;
+  ReadBack::Result result = read_back_.TakeResult(now);
+  if (result.all)
+    Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
+                                     result.tables_read, result.differing.size()));
+  for (fabric::FabricEvent& event : result.events) Happen(std::move(event));
+  if (result.differing.empty()) {
+    for (uint64_t command : result.commands)
+      if (!IsBroken(Breakage::kSweepCommandNotEnded))
+        effects_.finished.push_back({command, absl::OkStatus()});
+    return;
+  }
+  running_commands_.insert(running_commands_.end(), result.commands.begin(), result.commands.end());
+  undone_.insert(result.differing.begin(), result.differing.end());
+  wanted_reroute_ = "tables differ from what was written";
+}
+
+}  // namespace fabricd::sweep
