@@ -279,7 +279,7 @@ class Running(WireCase):
         self.assertEqual(len(infos), 8)
         self.assertEqual(len(set(infos)), 8)
         self.assertEqual({mad.method for mad in sent}, {0x01}, "Gets")
-        tables = [mad.node for mad in sent if mad.attr_name == "LinearForwardingTable"]
+        tables = [mad.node for mad in sent if mad.attr_name == "LFT"]
         self.assertEqual(set(tables), set(infos), "of each switch")
         self.assertEqual(fabricd.stop(), 0)
         self.keeps_the_rules(self.trace, "sweeps")
