@@ -181,6 +181,8 @@ class Simulator:
 
     def __init__(self, net, topology, directory, cpus="", timeout=1800):
         self.socket = f"versus.{os.getpid()}.{time.monotonic_ns()}"
+        # For clients: each leaves a folder sys-PID where it runs.
+        self.directory = directory
         fifo = os.path.join(directory, "console")
         os.mkfifo(fifo)
         self.console = os.open(fifo, os.O_RDWR | os.O_CLOEXEC)

@@ -69,7 +69,7 @@ class OnIbsim(unittest.TestCase):
         if host:
             environment.update(SIM_HOST=host, LD_PRELOAD=f"{preload} {SHIMS[0]}")
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True,
-                                   stderr=subprocess.STDOUT, **options)
+                                   stderr=subprocess.STDOUT, cwd=self.dir, **options)
         self.addCleanup(self.stop, process)
         return process
 

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What tools and benches need and leave behind: each tool installs what it runs, and nothing that
+talks to ibsim runs in the work tree, where libumad2sim makes a folder sys-PID."""
+import ast
+import glob
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHIM = "umad2sim"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def dev_packages():
+    """What tools/deps installs with --dev alone."""
+    return re.search(r"--dev\) packages\+=\(([^)]*)\)", read(ROOT + "/tools/deps"))[1].split()
+
+
+def missing_installs(text, packages):
+    """Packages of which a shell tool runs the program of the same name, and installs them not."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    runs = {p for p in packages for line in lines if re.match(rf"\s*{re.escape(p)}(\s|$)", line)}
+    return sorted(p for p in runs if not re.search(rf"deps\"?.* --only .*\b{re.escape(p)}\b", text))
+
+
+def popens_without_cwd(text):
+    """Lines of Popen calls that say nothing of the folder to run in."""
+    return [node.lineno for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Popen"
+            and not any(word.arg == "cwd" for word in node.keywords)]
+
+
+class Tools(unittest.TestCase):
+    def test_each_tool_installs_what_it_runs(self):
+        for path in glob.glob(ROOT + "/tools/*"):
+            text = read(path) if os.path.isfile(path) else ""
+            if text.startswith("#!/usr/bin/env bash"):
+                self.assertEqual(missing_installs(text, dev_packages()), [], path)
+
+    def test_a_tool_that_does_not_is_found(self):
+        self.assertEqual(missing_installs("./tools/deps\n  lintian x\n", ["lintian"]), ["lintian"])
+        self.assertEqual(
+            missing_installs("./tools/deps --only lintian\nlintian x\n", ["lintian"]), [])
+
+    def test_deps_refuses_what_it_does_not_know(self):
+        done = subprocess.run([ROOT + "/tools/deps", "--nonsense"], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_clients_of_ibsim_run_in_a_folder_of_their_own(self):
+        paths = glob.glob(ROOT + "/tests/**/*.py", recursive=True) + glob.glob(ROOT + "/bench/*")
+        for path in paths:
+            if not os.path.isfile(path) or path.endswith((".cc", ".c", ".h", ".txt", ".png")):
+                continue
+            text = read(path)
+            if SHIM not in text or "Popen" not in text:
+                continue
+            # The simulator itself makes no such folder.
+            calls = [line for line in popens_without_cwd(text)
+                     if '"ibsim"' not in "".join(text.splitlines()[line - 1:line + 3])]
+            if path != os.path.abspath(__file__):
+                self.assertEqual(calls, [], f"{path}: Popen without cwd")
+
+    def test_a_client_without_one_is_found(self):
+        self.assertEqual(popens_without_cwd("subprocess.Popen([1], env={})\n"), [1])
+        self.assertEqual(popens_without_cwd("subprocess.Popen([1], cwd='x')\n"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
