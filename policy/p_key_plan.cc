@@ -7,6 +7,8 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include "common/check.h"
+
 namespace fabricd::policy {
 namespace {
 
@@ -130,6 +132,7 @@ class Layout {
     out_.table.resize(capacity);
   }
   KeyLayout Run() {
+    LeaveOutWhatDoesNotFit();
     KeepWhatStays();
     ChangeMemberships();
     PutFirst();
@@ -152,6 +155,31 @@ class Layout {
     return free_ < out_.table.size() ? std::optional(free_) : std::nullopt;
   }
 
+  // Of more keys than there is room for. The default partition comes before all others, for by it
+  // ports ask the SA; then the key of index 0, then what is there already: first where nothing
+  // displaces it.
+  size_t RankOf(PKey key) const {
+    if (PartitionOf(key) == kDefaultPartition) return 0;
+    if (key == wanted_.first) return 1;
+    // Its other membership becomes this one in place, unless both are wanted.
+    const PKey other(key.value() ^ kFullMemberBit);
+    for (size_t at = 0; at < held_.size(); ++at)
+      if (Held(at) == key || (Held(at) == other && !missing_.contains(other)))
+        return at == 0 ? held_.size() + 2 : at + 2;
+    return held_.size() + 3;
+  }
+  void LeaveOutWhatDoesNotFit() {
+    size_t room = out_.table.size();
+    for (size_t at = 0; at < out_.table.size(); ++at) room -= keep_foreign_ && IsForeign(Held(at));
+    if (wanted_.keys.size() <= room) return;
+    std::vector<PKey> keys = wanted_.keys;
+    std::stable_sort(keys.begin(), keys.end(),
+                     [this](PKey a, PKey b) { return RankOf(a) < RankOf(b); });
+    out_.left_out.assign(keys.begin() + static_cast<std::ptrdiff_t>(room), keys.end());
+    std::sort(out_.left_out.begin(), out_.left_out.end(), IsBefore);
+    for (PKey key : out_.left_out) missing_.erase(key);
+  }
+
   void KeepWhatStays() {
     for (size_t at = 0; at < out_.table.size(); ++at) {
       const PKey key = Held(at);
@@ -171,6 +199,8 @@ class Layout {
     if (!wanted_.first || out_.table.empty() || out_.table[0] == wanted_.first ||
         IsForeign(out_.table[0]))
       return;
+    const auto& out = out_.left_out;
+    if (std::find(out.begin(), out.end(), wanted_.first) != out.end()) return;
     const auto found = std::find(out_.table.begin(), out_.table.end(), wanted_.first);
     if (found != out_.table.end()) {
       std::swap(*found, out_.table[0]);
@@ -180,17 +210,12 @@ class Layout {
     Place(0, wanted_.first);
     if (displaced) missing_.insert(displaced);
   }
-  // The default partition before all others: by it ports ask the SA.
   void PutTheRest() {
-    std::vector<PKey> keys = wanted_.keys;
-    std::stable_partition(keys.begin(), keys.end(),
-                          [](PKey key) { return PartitionOf(key) == kDefaultPartition; });
-    for (PKey key : keys) {
+    for (PKey key : wanted_.keys) {
       if (!missing_.contains(key)) continue;
-      if (const auto place = FindFree())
-        Place(*place, key);
-      else
-        out_.left_out.push_back(key);
+      const auto place = FindFree();
+      FABRICD_CHECK(place, "no entry is free for P_Key {}", key);
+      Place(*place, key);
     }
   }
 

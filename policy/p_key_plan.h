@@ -97,7 +97,8 @@ struct KeyLayout {
 // A port's table as it is to be, next to what it holds now. What stays keeps its index, also when
 // its membership changes; what comes takes the lowest free ones. `wanted.first` is at index 0
 // unless a foreign key is there. Foreign keys stay as they are if `keep_foreign`, else those go
-// that are not wanted. `capacity`: entries of the port's table; what it holds beyond that is not
+// that are not wanted. Of more than fits, the default partition stays, then what is there already.
+// `capacity`: entries of the port's table; what it holds beyond that is not
 // looked at.
 KeyLayout LayOutKeys(const std::vector<PKey>& held, const WantedKeys& wanted, size_t capacity,
                      const PartitionIndex& index, bool keep_foreign);

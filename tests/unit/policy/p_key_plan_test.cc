@@ -134,7 +134,14 @@ TEST(LayOutKeys, WhatDoesNotFitIsNamedAndTheDefaultPartitionIsNot) {
   layout = LayOutKeys(Keys({0x8700, 0x8701}), wanted, 2, index, true);
   EXPECT_EQ(layout.table, Keys({0x8700, 0x8701}));
   EXPECT_EQ(layout.left_out.size(), 4u);
+  // A table that is full of other partitions when the default one comes, and another key is first.
+  const WantedKeys later{Keys({0x8001, 0x8002, 0xFFFF}), PKey(0x8001)};
+  layout = LayOutKeys(Keys({0x8001, 0x8002}), later, 2, index, true);
+  EXPECT_EQ(layout.table, Keys({0x8001, 0xFFFF}));
+  EXPECT_EQ(layout.left_out, Keys({0x8002}));
 }
+
+bool IsOfDefault(PKey key) { return PartitionOf(key) == kDefaultPartition; }
 
 // Any table and any wish: exactly what is wanted of our own, nothing twice, nothing foreign moved,
 // and nothing to do a second time.
@@ -171,6 +178,10 @@ TEST(LayOutKeys, AnyTable) {
     }
     std::sort(own.begin(), own.end());
     EXPECT_EQ(own, wanted.keys);
+    if (std::any_of(layout.left_out.begin(), layout.left_out.end(), IsOfDefault)) {
+      for (PKey key : layout.table)
+        EXPECT_TRUE(IsOfDefault(key) || !index.IsOwn(key)) << "takes the place of the default one";
+    }
     EXPECT_TRUE(layout.left_out.empty() ||
                 std::count(layout.table.begin(), layout.table.end(), PKey()) == 0);
     EXPECT_EQ(LayOutKeys(layout.table, wanted, capacity, index, keep).table, layout.table);
