@@ -21,9 +21,14 @@ RowKey RowKeyOf(const wire::ServiceRecord& record) {
                               record.p_key.value())};
 }
 
-bool MayChange(const Asker& asker, const Service& service, const wire::ServiceRecord& wanted) {
+// Without a key nothing shows that another port is meant to: only the one that offers the service.
+// REQUIRES: Identify() took `wanted`.
+bool MayChange(const SaView& view, const Asker& asker, const Service& service,
+               const wire::ServiceRecord& wanted) {
+  if (asker.trusted) return true;
   const std::array<uint8_t, 16> none{};
-  return asker.trusted || service.record.key == none || service.record.key == wanted.key;
+  if (service.record.key != none) return service.record.key == wanted.key;
+  return asker.FindPort(view, wanted.service_gid.guid()) == asker.end;
 }
 
 WallMs ExpiryOf(uint32_t lease, WallMs now) {
@@ -98,7 +103,7 @@ uint16_t ServiceTable::Set(const SaView& view, const Asker& asker, uint64_t mask
     if (services_.size() >= kMostServices ||
         (count != of_port_.end() && count->second >= kMostOfPort))
       return wire::kSaStatusNoResources;
-  } else if (!MayChange(asker, *found->second, record)) {
+  } else if (!MayChange(view, asker, *found->second, record)) {
     return wire::kSaStatusRequestDenied;
   }
   auto service = std::make_shared<Service>();
@@ -117,7 +122,7 @@ uint16_t ServiceTable::Delete(const SaView& view, const Asker& asker, uint64_t m
   if (!Has(mask, kKey)) record.key = {};
   const auto found = services_.find(KeyOf(record));
   if (found == services_.end() || found->second->expires <= now) return wire::kSaStatusNoRecords;
-  if (!MayChange(asker, *found->second, record)) return wire::kSaStatusRequestDenied;
+  if (!MayChange(view, asker, *found->second, record)) return wire::kSaStatusRequestDenied;
   record = found->second->record;
   Erase(found, rows);
   return wire::kStatusOk;

@@ -150,6 +150,17 @@ TEST_F(StateTest, OnlyWhoHasTheKeyChangesAService) {
   EXPECT_EQ(shell.Delete(record, mask, LidOf(kHost)).status(), wire::kSaStatusNoRecords);
 }
 
+TEST_F(StateTest, WithoutAKeyOnlyThePortItselfChangesAService) {
+  const wire::ServiceRecord record = Service(kHost, 7);
+  const uint64_t mask = kId | kServiceGid | kServicePKey;
+  // Another port may offer it where nothing is there yet, and renew nothing.
+  ASSERT_EQ(shell.Set(record, mask, LidOf(kOther)).status(), wire::kStatusOk);
+  EXPECT_EQ(shell.Set(record, mask, LidOf(kOther)).status(), wire::kSaStatusRequestDenied);
+  EXPECT_EQ(shell.Delete(record, mask, LidOf(kOther)).status(), wire::kSaStatusRequestDenied);
+  EXPECT_EQ(shell.Set(record, mask, LidOf(kHost)).status(), wire::kStatusOk);
+  EXPECT_EQ(shell.Delete(record, mask, LidOf(kHost)).status(), wire::kStatusOk);
+}
+
 TEST_F(StateTest, AServiceNeedsItsIdentifierAndAPortOfTheFabric) {
   EXPECT_EQ(shell.Set(Service(kHost, 7), kId, LidOf(kHost)).status(),
             wire::kSaStatusInsufficientComponents);
