@@ -23,6 +23,7 @@ void AppliedMft::Forget() {
     return !entry.second.flight || entry.second.flight->landed;
   });
   for (auto& [place, state] : blocks_) state.held = state.flight->before = std::nullopt;
+  distrusted_.clear();
 }
 
 const AppliedMft::State* AppliedMft::Find(Place place) const {
@@ -66,6 +67,7 @@ std::shared_ptr<const routing::MulticastRow> AppliedMft::Row() const {
 
 void AppliedMft::Confirm(Place place, const Block& block) {
   blocks_[place] = {block, std::nullopt};
+  distrusted_.erase(place);
 }
 
 void AppliedMft::Sent(Place place, const Block& block) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "routing/multicast_plan.h"
 
@@ -40,6 +41,10 @@ class AppliedMft {
   // What was sent last. REQUIRES: Sent(), and nothing confirmed since.
   const Block& InFlight(Place place) const { return blocks_.at(place).flight->bytes; }
   void LandAll();
+  // A Set of the block was answered with other bytes: such a device's reads prove nothing either,
+  // so that it is written until it agrees. Ends with Confirm() and Forget().
+  void Distrust(Place place) { distrusted_.insert(place); }
+  bool IsDistrusted(Place place) const { return distrusted_.contains(place); }
 
  private:
   struct State {
@@ -55,6 +60,7 @@ class AppliedMft {
   const State* Find(Place place) const;
 
   std::map<Place, State> blocks_;
+  std::set<Place> distrusted_;
 };
 
 }  // namespace fabricd::sweep

@@ -184,6 +184,7 @@ class DeviceTable {
   // A PortInfo Set that the device answered without taking every value: not repeated while the wish
   // and what the device shows stay the same.
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
+  bool HasSettled(PortRef port) const { return settled_.contains(port); }
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
   // The device has started anew: nothing that was written to it is left.
   void ForgetWritten(NodeIndex node);

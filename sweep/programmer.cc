@@ -676,10 +676,13 @@ bool Programmer::SendPKeys(const Item& item) {
     Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, modifier), item);
     return true;
   }
-  // Confirmed by the answer alone.
+  const wire::PKeyTable& wanted = keys_wanted_.at({port, item.block});
   auto& blocks = KeysOf(port, builder_, devices_);
+  // A Set that was under way when this one was listed has been answered since.
+  if (item.block < blocks.size() && blocks[item.block] == wanted) return false;
+  // Confirmed by the answer alone.
   if (item.block < blocks.size()) blocks[item.block].reset();
-  Submit(devices_.Set(port, modifier, keys_wanted_.at({port, item.block})), item);
+  Submit(devices_.Set(port, modifier, wanted), item);
   return true;
 }
 
@@ -815,9 +818,26 @@ bool Programmer::SendState(const Item& item, wire::PortState state) {
   const bool arms = state == wire::PortState::kArmed;
   const auto from = arms ? wire::PortState::kInit : wire::PortState::kArmed;
   if (node.port(item.port).info.port_state != from) return false;
-  const PortWish wish = PortConfig::ChangeState(node, item.port, state);
+  PortWish wish = PortConfig::ChangeState(node, item.port, state);
+  KeepWished({item.node, item.port}, wish.info);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
+}
+
+// A device whose answer showed other values than it was told may only have been slow to show them:
+// an echo of those would take back what it has done. (A link's MTU and lanes may change in INIT
+// only, and were told there.)
+void Programmer::KeepWished(PortRef port, wire::PortInfo& info) const {
+  if (!devices_.HasSettled(port)) return;
+  const auto wish =
+      port_config_.Configure(*input_.snapshot, *input_.lids, *builder_.node(port.node), port.port,
+                             false, keys_.EnforcementOf(port));
+  if (!wish) return;
+  const wire::PortInfo echo = std::exchange(info, wish->info);
+  info.port_state = echo.port_state;
+  if (echo.port_state == wire::PortState::kArmed) return;
+  info.neighbor_mtu = echo.neighbor_mtu;
+  info.operational_vls = echo.operational_vls;
 }
 
 bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
@@ -917,6 +937,9 @@ void Programmer::OnTree(const Item& item, const mad::Completion& completion) {
       trees_.OnCompletion(item.node, {item.block, item.port.value()}, &completion);
   tree_failures_ += answer != Answer::kTaken;
   if (answer == Answer::kRefused) NoteContradiction(item, completion);
+  if (completion.attribute == wire::AttributeId::kSwitchInfo && IsOk(completion) &&
+      wire::SwitchInfo::Decode(completion.response.data).port_state_change)
+    LookWhetherStartedAnew(item.node);
 }
 
 // A device that answers a Set with other values than those it was given may show old ones for a
@@ -978,17 +1001,24 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
     problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),
                   fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));
   }
+  if (cleared || info.port_state_change) LookWhetherStartedAnew(item.node);
   if (!cleared) return;
-  // A port that came up after it was read and before PortStateChange was cleared would never be
-  // seen again: look at those that were down. (One that went down shows when it is armed.) Nor
-  // would a switch that started anew in that time and has its LinearFDBTop from this Set: look
-  // whether it still has its LID.
+  // A port that changed after it was read and before PortStateChange was cleared would never be
+  // seen again: look at those that were down, and at those that were ACTIVE, as nothing is sent to
+  // them. (Others show when they are armed.)
   const size_t end = builder_.node(item.node)->ports.size();
-  for (size_t num = 0; num < end; ++num) {
+  for (size_t num = 1; num < end; ++num) {
     const fabric::Port& port = builder_.node(item.node)->ports[num];
-    if (!port.known || (num == 0 ? !port.info.lid : port.IsUp())) continue;
+    if (!port.known || (port.IsUp() && port.info.port_state != wire::PortState::kActive)) continue;
     Reread({item.node, PortNum(static_cast<uint8_t>(num))});
   }
+}
+
+// It has its LinearFDBTop from the Set of SwitchInfo that it has answered, which hides that it has
+// started anew since it was read; but then it has no LID.
+void Programmer::LookWhetherStartedAnew(NodeIndex node) {
+  const fabric::Node* known = builder_.node(node);
+  if (known != nullptr && known->port(PortNum(0)).info.lid) Reread({node, PortNum(0)});
 }
 
 void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion) {

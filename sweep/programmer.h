@@ -207,11 +207,13 @@ class Programmer {
   void OnGuids(const Item& item, const mad::Completion& completion);
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
+  void KeepWished(PortRef port, wire::PortInfo& info) const;
   bool SendState(const Item& item, wire::PortState state);
   bool SendPhysical(const Item& item, wire::PortPhysicalState state);
   void Submit(mad::SmpRequest request, const Item& item);
 
   void OnBlock(const Item& item, const mad::Completion& completion);
+  void LookWhetherStartedAnew(NodeIndex node);
   void NoteIgnored(const Item& item, const wire::PortInfo& wanted, const wire::PortInfo& kept);
   void NoteContradiction(const Item& item, const mad::Completion& completion);
   void OnLaneTable(const Item& item, const mad::Completion& completion);

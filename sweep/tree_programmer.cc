@@ -61,7 +61,8 @@ void TreeProgrammer::ListReadsOf(const fabric::Node& node, uint16_t groups_end) 
   end = std::min(std::max<unsigned>(end, groups_end), BlocksOf(node));
   for (uint16_t block = 0; block < end; ++block)
     for (uint8_t position = 0; position < PositionsOf(node); ++position)
-      if (const MulticastPlace place{block, position}; !applied.Knows(place))
+      if (const MulticastPlace place{block, position};
+          !applied.Knows(place) && !applied.IsDistrusted(place))
         reads_.push_back({node.index, place});
 }
 
@@ -177,6 +178,7 @@ TreeProgrammer::Answer TreeProgrammer::OnCompletion(NodeIndex node, Tag tag,
     const bool taken =
         ok && MulticastForwardingTable::Decode(completion->response.data).port_mask == wanted;
     if (taken) applied.Confirm(place, wanted);
+    if (ok && !taken) applied.Distrust(place);
     push_.OnAnswer(node, place, taken);
     return taken ? Answer::kTaken : ok ? Answer::kRefused : Answer::kFailed;
   }
@@ -197,9 +199,14 @@ void TreeProgrammer::NoteLate(NodeIndex node, Tag tag, const mad::Completion& co
   AppliedMft& applied = devices.Mft(node);
   const MulticastPlace place = PlaceOf(tag);
   if (!completion.sent) return applied.Unsent(place);
+  const bool in_flight = applied.IsInFlight(place);
   applied.Landed(place);
-  if (IsOk(completion))
-    applied.Confirm(place, MulticastForwardingTable::Decode(completion.response.data).port_mask);
+  if (!IsOk(completion)) return;
+  const auto shown = MulticastForwardingTable::Decode(completion.response.data).port_mask;
+  if (in_flight && shown != applied.InFlight(place))
+    applied.Distrust(place);
+  else
+    applied.Confirm(place, shown);
 }
 
 }  // namespace fabricd::sweep

@@ -269,5 +269,32 @@ TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
   EXPECT_THAT(Faults(), IsEmpty());
 }
 
+TEST_F(CorePartitions, OperatorsAreToldOfASwitchThatIgnoresEnforcement) {
+  const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
+  Fabric().SetOddities(facing.node, {.ignored = sim::IgnoredPortInfoFields::OfIbsim()});
+  Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
+  const auto faults = Faults();
+  ASSERT_FALSE(faults.empty());
+  EXPECT_THAT(faults[0], testing::HasSubstr("ignores enforcement, and operators are not told"));
+  for (const sweep::Problem& problem : View().problems)
+    if (problem.kind == "NotEnforced") expected_.not_enforced.push_back(problem.subject);
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_EQ(SetsOfASweep(), 0u);
+}
+
+// Its answers show old values for a while, and what fabricd echoes as the link comes up must not
+// take enforcement back.
+TEST_F(CorePartitions, ASwitchThatShowsOldValuesEnforcesAfterALinkHasComeUp) {
+  Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
+  const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
+  Fabric().SetOddities(facing.node, {.stale_reads = std::chrono::milliseconds(900)});
+  ASSERT_TRUE(Fabric().Reboot(harness_.now(), facing.node).ok());
+  harness_.RunFor(seconds(60));
+  Fabric().SetOddities(facing.node, {});
+  SetsOfASweep();
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_EQ(SetsOfASweep(), 0u);
+}
+
 }  // namespace
 }  // namespace fabricd::test

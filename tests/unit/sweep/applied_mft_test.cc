@@ -102,5 +102,20 @@ TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
   EXPECT_TRUE(mft.blocks().empty());
 }
 
+TEST(AppliedMft, DistrustsADeviceUntilItAgrees) {
+  AppliedMft mft;
+  mft.Sent(kHere, With(0b1));
+  mft.Landed(kHere);
+  mft.Distrust(kHere);
+  EXPECT_TRUE(mft.IsDistrusted(kHere));
+  EXPECT_FALSE(mft.IsDistrusted(kThere));
+  EXPECT_FALSE(mft.Knows(kHere));
+  mft.Confirm(kHere, With(0b1));
+  EXPECT_FALSE(mft.IsDistrusted(kHere));
+  mft.Distrust(kHere);
+  mft.Forget();
+  EXPECT_FALSE(mft.IsDistrusted(kHere));
+}
+
 }  // namespace
 }  // namespace fabricd::sweep
