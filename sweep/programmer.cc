@@ -939,7 +939,7 @@ void Programmer::OnTree(const Item& item, const mad::Completion& completion) {
   if (answer == Answer::kRefused) NoteContradiction(item, completion);
   if (completion.attribute == wire::AttributeId::kSwitchInfo && IsOk(completion) &&
       wire::SwitchInfo::Decode(completion.response.data).port_state_change)
-    LookWhetherStartedAnew(item.node);
+    LookWhetherStartedAnew(item.node, false);
 }
 
 // A device that answers a Set with other values than those it was given may show old ones for a
@@ -1001,7 +1001,7 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
     problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),
                   fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));
   }
-  if (cleared || info.port_state_change) LookWhetherStartedAnew(item.node);
+  if (cleared || info.port_state_change) LookWhetherStartedAnew(item.node, cleared);
   if (!cleared) return;
   // A port that changed after it was read and before PortStateChange was cleared would never be
   // seen again: look at those that were down, and at those that were ACTIVE, as nothing is sent to
@@ -1015,10 +1015,12 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
 }
 
 // It has its LinearFDBTop from the Set of SwitchInfo that it has answered, which hides that it has
-// started anew since it was read; but then it has no LID.
-void Programmer::LookWhetherStartedAnew(NodeIndex node) {
+// started anew since it was read; but then it has no LID, unless it was given one since.
+void Programmer::LookWhetherStartedAnew(NodeIndex node, bool expected) {
   const fabric::Node* known = builder_.node(node);
-  if (known != nullptr && known->port(PortNum(0)).info.lid) Reread({node, PortNum(0)});
+  if (known == nullptr || !known->port(PortNum(0)).info.lid) return;
+  if (!expected && lid_set_.contains(node)) return OnStartedAnew(node);
+  Reread({node, PortNum(0)});
 }
 
 void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion) {
@@ -1028,11 +1030,16 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
   const bool was_up = known.IsUp();
   const bool bounced =
       known.info.port_state >= wire::PortState::kArmed && info.port_state == wire::PortState::kInit;
-  if (item.what == What::kReread && HasLostLid(known.info, info)) OnStartedAnew(item.node);
+  // Of a CA that shows a new link only this tells that it may have started anew: it has its LID
+  // from the Set that it has answered.
+  const bool is_ca = !builder_.node(item.node)->IsSwitch();
+  if ((item.what == What::kReread && HasLostLid(known.info, info)) || (is_ca && bounced))
+    OnStartedAnew(item.node);
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
   if (was_up != node.port(item.port).IsUp() || bounced) changed_meanwhile_.insert(item.node);
   if (item.what == What::kConfigure) {
+    if (node.IsSwitch() && item.port == PortNum(0)) lid_set_.insert(item.node);
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
     const bool lost_lid =
         (!node.IsSwitch() || item.port == PortNum(0)) && info.lid != input_.lids->Of(port).base;

@@ -213,7 +213,8 @@ class Programmer {
   void Submit(mad::SmpRequest request, const Item& item);
 
   void OnBlock(const Item& item, const mad::Completion& completion);
-  void LookWhetherStartedAnew(NodeIndex node);
+  // `expected`: it said before that a port had changed.
+  void LookWhetherStartedAnew(NodeIndex node, bool expected);
   void NoteIgnored(const Item& item, const wire::PortInfo& wanted, const wire::PortInfo& kept);
   void NoteContradiction(const Item& item, const mad::Completion& completion);
   void OnLaneTable(const Item& item, const mad::Completion& completion);
@@ -259,6 +260,7 @@ class Programmer {
   std::vector<Item> deferred_;  // Something of an earlier run is under way there.
   size_t outstanding_ = 0;
   size_t failures_ = 0;
+  absl::flat_hash_set<NodeIndex> lid_set_;  // Switches that were given, or kept, a LID by a Set.
   absl::flat_hash_set<NodeIndex> changed_meanwhile_;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
   // Routes whose last request was given up: left alone until an answer comes, or the next run.
