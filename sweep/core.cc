@@ -9,7 +9,6 @@
 #include "common/sort_unique.h"
 #include "common/status.h"
 #include "mad/wire/notice.h"
-#include "mad/wire/tables.h"
 #include "sweep/completion.h"
 #include "sweep/spoil.h"
 
@@ -493,8 +492,8 @@ void Core::AssignLids() {
   // A port that goes, perhaps for a while, must not change LinearFDBTop on all switches, nor one
   // that comes be left out there.
   assignment.table.KeepTop(lids_->top());
-  constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;  // See PortConfig::TableTop().
-  if (assignment.table.top().value() / kBlock != lids_->top().value() / kBlock) scope_.reset();
+  const Lid top = assignment.table.top();
+  if (top > lids_->top() && !PortConfig::TopsSuffice(*snapshot_, top)) scope_.reset();
   lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
   lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;
   for (const LidRecord& record : assignment.changed)

@@ -72,6 +72,8 @@ class Core {
   Phase phase() const { return phase_; }
   wire::SmState sm_state() const { return mastership_.state(); }
   bool subnet_up() const { return subnet_up_; }
+  // Changes are looked into, or wait to be programmed.
+  bool surveys() const { return !surveys_.empty(); }
   uint32_t sweeps_done() const { return sweeps_done_; }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
   size_t smps_in_flight() const { return engine_.in_flight(); }

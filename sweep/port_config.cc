@@ -145,17 +145,41 @@ PortWish PortConfig::ChangePhysicalState(const fabric::Node& node, PortNum num,
   return wish;
 }
 
-Lid PortConfig::TableTop(const fabric::Node& node, Lid lid_top) {
-  constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;
-  const auto end = static_cast<uint16_t>(lid_top.value() / kBlock * kBlock + kBlock - 1);
+Lid PortConfig::NeededTop(const fabric::Node& node, Lid lid_top) {
   const uint16_t cap = node.switch_info->linear_fdb_cap;
-  return Lid(cap == 0 || end < cap ? end : static_cast<uint16_t>(cap - 1));
+  return Lid(cap == 0 || lid_top.value() < cap ? lid_top.value() : static_cast<uint16_t>(cap - 1));
 }
+
+bool PortConfig::TopsSuffice(const fabric::FabricSnapshot& snapshot, Lid lid_top) {
+  bool suffice = true;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    suffice &= !node.switch_info ||
+               node.switch_info->linear_fdb_top >= NeededTop(node, lid_top).value();
+  });
+  return suffice;
+}
+
+namespace {
+
+// The LinearFDBTop to set, which depends on the one that is shown. An empty table gets what it
+// needs. One that grows gets the end of the block, so that only one arrival in 64 costs a Set on
+// every switch. One that ends within the last block in use stays.
+Lid TopToSet(const fabric::Node& node, Lid lid_top) {
+  constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;
+  const Lid needed = PortConfig::NeededTop(node, lid_top);
+  const Lid most = PortConfig::NeededTop(
+      node, Lid(static_cast<uint16_t>(lid_top.value() / kBlock * kBlock + kBlock - 1)));
+  const Lid shown(node.switch_info->linear_fdb_top);
+  if (shown.value() == 0 || shown > most) return needed;
+  return shown < needed ? most : shown;
+}
+
+}  // namespace
 
 std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& node,
                                                             Lid lid_top) const {
   wire::SwitchInfo info = *node.switch_info;
-  info.linear_fdb_top = TableTop(node, lid_top).value();
+  info.linear_fdb_top = TopToSet(node, lid_top).value();
   info.life_time_value = options_.link.packet_life_time;
   const bool idle = info == *node.switch_info && !info.port_state_change;
   if (idle && !IsBroken(Breakage::kSwitchInfoAlwaysSet)) return std::nullopt;

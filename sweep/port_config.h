@@ -46,9 +46,11 @@ class PortConfig {
   static PortWish ChangePhysicalState(const fabric::Node& node, PortNum port,
                                       wire::PortPhysicalState state);
 
-  // LinearFDBTop of a switch whose fabric has LIDs up to `lid_top`: the end of that LID's block, so
-  // that only one newcomer in 64 changes it on all switches; at most what LinearFDBCap allows.
-  static Lid TableTop(const fabric::Node& node, Lid lid_top);
+  // The LinearFDBTop that a switch needs where LIDs go up to `lid_top`: at most what LinearFDBCap
+  // allows.
+  static Lid NeededTop(const fabric::Node& node, Lid lid_top);
+  // True if all switches have the LinearFDBTop that they need.
+  static bool TopsSuffice(const fabric::FabricSnapshot& snapshot, Lid lid_top);
 
   // nullopt: equal to what was read.
   std::optional<wire::SwitchInfo> ConfigureSwitch(const fabric::Node& node, Lid lid_top) const;

@@ -331,7 +331,7 @@ std::vector<routing::TableWrite> Programmer::ListDifferences() const {
   std::vector<routing::TableWrite> writes;
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan_->HasRow(node.index)) return;
-    const Lid top = PortConfig::TableTop(node, input_.lids->top());
+    const Lid top = PortConfig::NeededTop(node, input_.lids->top());
     AppliedLft& applied = devices_.Lft(node.index);
     const auto& row = *plan_->rows[node.index.value()];
     applied.ExpectRow(row);
@@ -763,7 +763,7 @@ void Programmer::SendBlock(const routing::TableWrite& write) {
   // a top of 0 reads as tables lost.
   const bool ready =
       node != nullptr && devices_.Has(write.node) && !silent_.contains({write.node, PortNum(0)}) &&
-      node->switch_info->linear_fdb_top >= PortConfig::TableTop(*node, input_.lids->top()).value();
+      node->switch_info->linear_fdb_top >= PortConfig::NeededTop(*node, input_.lids->top()).value();
   AppliedLft& lft = devices_.Lft(write.node);
   const wire::LinearForwardingTable table = BlockOf(write);
   if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
@@ -819,25 +819,21 @@ bool Programmer::SendState(const Item& item, wire::PortState state) {
   const auto from = arms ? wire::PortState::kInit : wire::PortState::kArmed;
   if (node.port(item.port).info.port_state != from) return false;
   PortWish wish = PortConfig::ChangeState(node, item.port, state);
-  KeepWished({item.node, item.port}, wish.info);
+  KeepEnforcement({item.node, item.port}, wish.info);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
 }
 
-// A device whose answer showed other values than it was told may only have been slow to show them:
-// an echo of those would take back what it has done. (A link's MTU and lanes may change in INIT
-// only, and were told there.)
-void Programmer::KeepWished(PortRef port, wire::PortInfo& info) const {
+// A switch that shows another enforcement than it was told may only be slow to show it: an echo
+// would take back what it has done, and its port would let packets of other partitions pass.
+void Programmer::KeepEnforcement(PortRef port, wire::PortInfo& info) const {
   if (!devices_.HasSettled(port)) return;
   const auto wish =
       port_config_.Configure(*input_.snapshot, *input_.lids, *builder_.node(port.node), port.port,
                              false, keys_.EnforcementOf(port));
   if (!wish) return;
-  const wire::PortInfo echo = std::exchange(info, wish->info);
-  info.port_state = echo.port_state;
-  if (echo.port_state == wire::PortState::kArmed) return;
-  info.neighbor_mtu = echo.neighbor_mtu;
-  info.operational_vls = echo.operational_vls;
+  info.partition_enforcement_inbound = wish->info.partition_enforcement_inbound;
+  info.partition_enforcement_outbound = wish->info.partition_enforcement_outbound;
 }
 
 bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
@@ -995,7 +991,7 @@ void Programmer::OnSwitchInfo(const Item& item, const mad::Completion& completio
   const bool cleared = builder_.node(item.node)->switch_info->port_state_change;
   const auto info = wire::SwitchInfo::Decode(completion.response.data);
   builder_.SetSwitchInfo(item.node, info);
-  const Lid top = PortConfig::TableTop(*builder_.node(item.node), input_.lids->top());
+  const Lid top = PortConfig::NeededTop(*builder_.node(item.node), input_.lids->top());
   if (info.linear_fdb_top < top.value()) {
     ++failures_;
     problems_.Add("SetRefused", NameOf(item.node, PortNum(0)),

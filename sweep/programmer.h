@@ -207,7 +207,7 @@ class Programmer {
   void OnGuids(const Item& item, const mad::Completion& completion);
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
-  void KeepWished(PortRef port, wire::PortInfo& info) const;
+  void KeepEnforcement(PortRef port, wire::PortInfo& info) const;
   bool SendState(const Item& item, wire::PortState state);
   bool SendPhysical(const Item& item, wire::PortPhysicalState state);
   void Submit(mad::SmpRequest request, const Item& item);

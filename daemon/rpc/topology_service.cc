@@ -277,7 +277,7 @@ grpc::ServerUnaryReactor* TopologyService::GetForwardingTable(
     if (!query.ok()) return query.status();
     const fabric::LidTable& lids = *model.view->lids;
     ToProto(model, PortRef{query->node->index, PortNum(0)}, response->mutable_node());
-    response->set_lid_top(model.view->plan->lid_top.value());
+    response->set_lid_top(query->node->switch_info->linear_fdb_top);
     for (uint32_t value = 1; value <= lids.top().value(); ++value) {
       const Lid lid(static_cast<uint16_t>(value));
       const PortRef owner = lids.Owner(lid);

@@ -225,7 +225,7 @@ bool Simulation::RunUntilUp(size_t number, Duration limit) {
   return RunUntil(
       [&] {
         return manager.core && manager.core->subnet_up() &&
-               manager.core->phase() == sweep::Phase::kIdle;
+               manager.core->phase() == sweep::Phase::kIdle && !manager.core->surveys();
       },
       limit);
 }

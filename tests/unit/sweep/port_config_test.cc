@@ -122,14 +122,26 @@ TEST_F(PortConfigTest, LinearFdbTopStaysWithinTheTable) {
   EXPECT_EQ(config.ConfigureSwitch(node, Lid(999))->linear_fdb_top, 999);
 }
 
-TEST_F(PortConfigTest, LinearFdbTopIsTheEndOfABlock) {
-  wire::SwitchInfo info;
-  info.linear_fdb_cap = 1000;
-  small_.builder.SetSwitchInfo(small_.switches[0], info);
+TEST_F(PortConfigTest, LinearFdbTopGrowsToTheEndOfABlock) {
   const PortConfig config(options_, Lid(77));
-  const fabric::Node& node = *small_.builder.node(small_.switches[0]);
-  EXPECT_EQ(config.ConfigureSwitch(node, Lid(63))->linear_fdb_top, 63);
-  EXPECT_EQ(config.ConfigureSwitch(node, Lid(64))->linear_fdb_top, 127);
+  const auto set = [&](uint16_t shown, uint16_t lid_top) {
+    wire::SwitchInfo info;
+    info.linear_fdb_cap = 1000;
+    info.linear_fdb_top = shown;
+    info.life_time_value = 18;
+    small_.builder.SetSwitchInfo(small_.switches[0], info);
+    const auto wish =
+        config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(lid_top));
+    return wish ? std::optional(wish->linear_fdb_top) : std::nullopt;
+  };
+  EXPECT_EQ(set(0, 20), 20);
+  EXPECT_EQ(set(20, 20), std::nullopt);
+  EXPECT_EQ(set(20, 21), 63);
+  EXPECT_EQ(set(63, 22), std::nullopt);
+  EXPECT_EQ(set(63, 64), 127);
+  EXPECT_EQ(set(127, 40), 40);
+  EXPECT_EQ(set(980, 990), 999);
+  EXPECT_EQ(set(999, 1200), std::nullopt);
 }
 
 TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
@@ -139,7 +151,7 @@ TEST_F(PortConfigTest, SwitchInfoClearsOnlyTheChangeThatWasRead) {
   const PortConfig config(options_, Lid(77));
   auto want = config.ConfigureSwitch(*small_.builder.node(small_.switches[0]), Lid(12));
   ASSERT_TRUE(want);
-  EXPECT_EQ(want->linear_fdb_top, 63);
+  EXPECT_EQ(want->linear_fdb_top, 12);
   EXPECT_EQ(want->life_time_value, 18);
   EXPECT_FALSE(want->port_state_change);
   small_.builder.SetSwitchInfo(small_.switches[0], *want);
