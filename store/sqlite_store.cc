@@ -30,6 +30,10 @@ namespace {
 // "fabD" in SQLite's header: another program's database is told apart from an empty one.
 constexpr int kApplicationId = 0x66616244;
 
+// The write-ahead log is written back every 4 MiB (SQLite's own 1,000 pages); a transaction that
+// made it larger leaves no more than this on disk.
+constexpr char kBoundLog[] = "PRAGMA journal_size_limit=8388608";
+
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
 const std::array<const char*, 5> kMigrations = {
@@ -103,7 +107,8 @@ class SqliteStore final : public Store {
     if (!version.ok()) return version.status();
     FABRICD_RETURN_IF_ERROR(CheckOwner(*version));
     FABRICD_RETURN_IF_ERROR(UseWriteAheadLog());
-    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=FULL"));
+    FABRICD_RETURN_IF_ERROR(Use(Sync::kFull));
+    FABRICD_RETURN_IF_ERROR(Execute(kBoundLog));
     FABRICD_RETURN_IF_ERROR(CheckIntegrity());
     return Migrate(*version);
   }
@@ -214,9 +219,10 @@ class SqliteStore final : public Store {
   }
 
   absl::Status PutMeta(const std::string& key, const std::string& value) override {
-    Statement put(db_, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
-    if (const int error = put.Bind(key).Bind(value).Run()) return Fail(error);
-    return absl::OkStatus();
+    return Transaction([&] {
+      Statement put(db_, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
+      return Checked(put.Bind(key).Bind(value).Run());
+    });
   }
 
  private:
@@ -309,9 +315,29 @@ class SqliteStore final : public Store {
     return status;
   }
 
-  // COMMIT with synchronous=FULL returns when the write-ahead log is on disk.
+  // How far a COMMIT goes before it returns. kFull: the write-ahead log is on disk. kNormal: it may
+  // be lost with the machine; a flush for each event would make what must not be lost wait.
+  enum class Sync : uint8_t { kNone, kNormal, kFull };
+
+  // SQLite keeps a level until it is told another one, so each transaction asks for its own: that
+  // of a durable write does not depend on how the one before it ended.
+  absl::Status Use(Sync level) {
+    if (sync_ == level) return absl::OkStatus();
+    sync_ = Sync::kNone;
+    FABRICD_RETURN_IF_ERROR(
+        Execute(level == Sync::kFull ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
+    // SQLite says OK to what it does not do.
+    absl::StatusOr<int64_t> in_force = Pragma("synchronous");
+    if (!in_force.ok()) return in_force.status();
+    if (*in_force != (level == Sync::kFull ? 2 : 1))
+      return Unavailable("{}: synchronous={} stays in force", path_, *in_force);
+    sync_ = level;
+    return absl::OkStatus();
+  }
+
   template <typename Body>
-  absl::Status Transaction(Body body) {
+  absl::Status Transaction(Body body, Sync level = Sync::kFull) {
+    FABRICD_RETURN_IF_ERROR(Use(level));
     FABRICD_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
     absl::Status status = body();
     if (status.ok()) status = Execute("COMMIT");
@@ -322,30 +348,35 @@ class SqliteStore final : public Store {
     return status;
   }
 
-  // One that may be lost with the machine: a flush to disk for each event would make the records
-  // that must not be lost wait.
   template <typename Body>
   absl::Status LightTransaction(Body body) {
-    FABRICD_RETURN_IF_ERROR(Execute("PRAGMA synchronous=NORMAL"));
-    const absl::Status status = Transaction(std::move(body));
-    const absl::Status restored = Execute("PRAGMA synchronous=FULL");
-    return status.ok() ? restored : status;
+    return Transaction(std::move(body), Sync::kNormal);
   }
 
   const std::string path_;
   const Descriptor lock_;
   sqlite3* db_ = nullptr;
+  Sync sync_ = Sync::kNone;  // What is in force, where that is known.
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& state_dir) {
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& state_dir,
+                                                       std::vector<std::string>* warnings) {
   if (mkdir(state_dir.c_str(), 0750) != 0 && errno != EEXIST) {
     return Unavailable("{}: {}", state_dir, std::strerror(errno));
   }
   absl::StatusOr<Descriptor> lock = Lock(state_dir);
   if (!lock.ok()) return lock.status();
-  auto store = std::make_unique<SqliteStore>(state_dir + "/fabricd.db", *std::move(lock));
+  const std::string path = state_dir + "/fabricd.db";
+  struct stat file {};
+  if (warnings != nullptr && stat(path.c_str(), &file) == 0 && file.st_size == 0) {
+    warnings->push_back(fmt::format(
+        "{} was there, but empty: it starts as new, and LIDs, holds and partitions that "
+        "were stored are not known",
+        path));
+  }
+  auto store = std::make_unique<SqliteStore>(path, *std::move(lock));
   FABRICD_RETURN_IF_ERROR(store->Open());
   FABRICD_RETURN_IF_ERROR(SyncDirectory(state_dir));
   return store;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
@@ -17,7 +18,9 @@ namespace fabricd::store {
 //   FAILED_PRECONDITION  the database was written by a newer fabricd
 //   DATA_LOSS            the file is damaged or no database of fabricd
 //   UNAVAILABLE          the directory or the file cannot be opened or written
-absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& state_dir);
+// `warnings`, unless null: what an operator should know of a database that was opened all the same.
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(
+    const std::string& state_dir, std::vector<std::string>* warnings = nullptr);
 
 // A second, read-only connection to an open Store's database, for one other thread at a time, so
 // that a listing holds up no write. Sees what was written before each call. To be destroyed before

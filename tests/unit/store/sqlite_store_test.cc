@@ -2,6 +2,7 @@
 #include "store/sqlite_store.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -269,6 +270,114 @@ TEST(SqliteHistoryTest, SeesWhatWasWrittenAndWritesNothing) {
   const auto records = (*history)->ListAudit({});
   ASSERT_TRUE(records.ok()) << records.status();
   EXPECT_EQ(records->front().caller, "ops");
+}
+
+TEST(SqliteStoreTest, AnEmptyFileStartsAsNewWithAWarning) {
+  const TempDir dir;
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(OpenSqliteStore(dir.path(), &warnings).ok());
+  EXPECT_TRUE(warnings.empty());  // None was there.
+  ASSERT_TRUE(OpenSqliteStore(dir.path(), &warnings).ok());
+  EXPECT_TRUE(warnings.empty());  // A good one was.
+  std::ofstream(dir.path() + "/fabricd.db", std::ios::trunc);
+  for (const char* rest : {"-wal", "-shm"}) unlink((dir.path() + "/fabricd.db" + rest).c_str());
+  ASSERT_TRUE(OpenSqliteStore(dir.path(), &warnings).ok());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("fabricd.db was there, but empty"));
+}
+
+// What reaches the disk is counted below SQLite: a default VFS that passes all on.
+struct Syncs {
+  static inline sqlite3_vfs* below = nullptr;
+  static inline int of_log = 0;  // Flushes of write-ahead logs.
+  static inline const sqlite3_io_methods* passed_on = nullptr;
+  static inline sqlite3_io_methods counting = {};
+
+  static int Sync(sqlite3_file* file, int flags) {
+    ++of_log;
+    return passed_on->xSync(file, flags);
+  }
+  static int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
+    const int error = below->xOpen(below, name, file, flags, out);
+    if (error != SQLITE_OK || (flags & SQLITE_OPEN_WAL) == 0) return error;
+    passed_on = file->pMethods;
+    counting = *passed_on;
+    counting.xSync = Sync;
+    file->pMethods = &counting;
+    return error;
+  }
+};
+
+class SyncTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Syncs::below = sqlite3_vfs_find(nullptr);
+    vfs_ = *Syncs::below;
+    vfs_.zName = "counting";
+    vfs_.xOpen = Syncs::Open;
+    ASSERT_EQ(sqlite3_vfs_register(&vfs_, /*makeDflt=*/1), SQLITE_OK);
+    store_ = MustOpen(dir_.path());
+  }
+  void TearDown() override {
+    store_.reset();
+    sqlite3_vfs_unregister(&vfs_);
+    sqlite3_vfs_register(Syncs::below, 1);
+  }
+  absl::Status AppendEvent() {
+    EventRecord event;
+    event.number = ++last_event_;
+    return store_->AppendEvents({event});
+  }
+
+  TempDir dir_;
+  sqlite3_vfs vfs_{};
+  std::unique_ptr<Store> store_;
+  uint64_t last_event_ = 0;
+};
+
+TEST_F(SyncTest, EveryDurableWriteIsOnDiskBeforeItReturns) {
+  policy::Hold hold;
+  hold.id = 1;
+  const std::vector<std::function<absl::Status()>> writes = {
+      [&] { return store_->PutLids(Batch(1)); }, [&] { return store_->RemoveLids({Batch(1)[0].port_guid}); },
+      [&] { return store_->ChangeHolds({hold}, {}); },
+      [&] {
+        return store_->ChangeRows({{{"sa", "key"}, "value"}});
+      },
+      [&] { return store_->PutMeta("key", "value"); }};
+  for (size_t i = 0; i < writes.size(); ++i) {
+    ASSERT_TRUE(AppendEvent().ok());
+    int before = Syncs::of_log;
+    ASSERT_TRUE(AppendEvent().ok());
+    EXPECT_EQ(Syncs::of_log, before) << "an event was flushed by itself";
+    // Also right after an event whose write failed.
+    if (i % 2 == 0) {
+      EventRecord known;
+      known.number = 1;
+      EXPECT_FALSE(store_->AppendEvents({known}).ok());
+    }
+    before = Syncs::of_log;
+    ASSERT_TRUE(writes[i]().ok()) << i;
+    EXPECT_GT(Syncs::of_log, before) << "write " << i << " was not flushed";
+  }
+}
+
+TEST_F(SyncTest, TheWriteAheadLogShrinksAfterALargeWrite) {
+  EventRecord event;
+  event.event.message = std::string(1 << 20, 'x');
+  std::vector<EventRecord> many;
+  for (int i = 0; i < 20; ++i) {
+    event.number = ++last_event_;
+    many.push_back(event);
+  }
+  const auto log_bytes = [&] {
+    struct stat file {};
+    return stat((dir_.path() + "/fabricd.db-wal").c_str(), &file) == 0 ? file.st_size : 0;
+  };
+  ASSERT_TRUE(store_->AppendEvents(many).ok());
+  EXPECT_GT(log_bytes(), 20 << 20);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendEvent().ok());
+  EXPECT_LE(log_bytes(), 8 << 20);
 }
 
 }  // namespace
