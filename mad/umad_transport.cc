@@ -394,6 +394,11 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
   }
 }
 
+bool EndsRequest(IncomingMad::Kind kind, uint8_t method) {
+  if (method == static_cast<uint8_t>(wire::Method::kTrapRepress)) return false;
+  return (kind == IncomingMad::Kind::kReceived) == ((method & wire::kResponseBit) != 0);
+}
+
 void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& burst) {
   const auto* const mad = static_cast<const uint8_t*>(umad_get_mad(umad));
   if (length < kMadHeaderBytes) return;
@@ -407,9 +412,7 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& bur
   } else if (status != 0) {
     incoming.kind = IncomingMad::Kind::kSendFailed;
   }
-  if (incoming.kind != IncomingMad::Kind::kReceived || (mad[3] & wire::kResponseBit) != 0) {
-    outstanding_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  if (EndsRequest(incoming.kind, mad[3])) outstanding_.fetch_sub(1, std::memory_order_relaxed);
   const ib_mad_addr_t& address = *umad_get_mad_addr(umad);
   incoming.from.lid = Lid(be16toh(address.lid));
   incoming.from.qpn = be32toh(address.qpn);

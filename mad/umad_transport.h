@@ -37,6 +37,11 @@ struct UmadChoice {
   static absl::StatusOr<UmadChoice> Parse(std::string_view text);
 };
 
+// Whether what umad gave ends a request that was sent: its answer, or the request itself, come
+// back. An answer of ours comes back too, where the kernel did RMPP and the requester acknowledged
+// nothing, and so does a TrapRepress that could not be sent: neither was a request.
+bool EndsRequest(IncomingMad::Kind kind, uint8_t method);
+
 class UmadTransport final : public Transport {
  public:
   static constexpr std::chrono::milliseconds kPollInterval{100};
