@@ -509,11 +509,20 @@ void App::PersistHoldsOn(const sweep::PersistHolds& task) {
 
 std::shared_ptr<const sweep::FabricView> App::view() const { return view_.Get(); }
 
+// Found without the lock: threads of low priority ask too, and hold up no other.
 std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& view) const {
+  {
+    std::lock_guard lock(hosts_mutex_);
+    if (hosts_of_ && fabric::SameNodes(*hosts_of_, *view.snapshot)) {
+      hosts_of_ = view.snapshot;
+      return hosts_;
+    }
+  }
+  auto found = std::make_shared<const fabric::HostTable>(
+      fabric::FindHosts(*view.snapshot, host_patterns_));
   std::lock_guard lock(hosts_mutex_);
-  if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *view.snapshot))
-    hosts_ = std::make_shared<const fabric::HostTable>(
-        fabric::FindHosts(*view.snapshot, host_patterns_));
+  // Another may have found them meanwhile: who asks twice is given the same.
+  if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *view.snapshot)) hosts_ = std::move(found);
   hosts_of_ = view.snapshot;
   return hosts_;
 }

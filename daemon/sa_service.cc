@@ -2,8 +2,6 @@
 #include "daemon/sa_service.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "daemon/niceness.h"
 #include "daemon/wall_clock.h"
 #include "mad/wire/notice.h"
 #include "mad/wire/smp.h"
@@ -52,6 +51,11 @@ bool IsAboutReport(const mad::IncomingMad& mad) {
   return (method & static_cast<uint8_t>(~wire::kResponseBit)) ==
              static_cast<uint8_t>(wire::Method::kReport) &&
          (is_response || mad.kind != mad::IncomingMad::Kind::kReceived);
+}
+
+bool IsAnswerGivenBack(const mad::IncomingMad& mad) {
+  return mad.kind != mad::IncomingMad::Kind::kReceived && mad.payload.size() > kMethodAt &&
+         (mad.payload[kMethodAt] & wire::kResponseBit) != 0;
 }
 
 int ThreadsOf(int wanted) {
@@ -98,7 +102,7 @@ void SaService::Stop() {
 
 SaService::Statistics SaService::statistics() const {
   const auto of = [this](Counter counter) { return counters_[counter].load(); };
-  return {of(kAnswered), of(kBusy), of(kIgnored), of(kWrongKey), of(kSendFailed)};
+  return {of(kAnswered), of(kBusy), of(kIgnored), of(kWrongKey), of(kSendFailed), of(kUnheard)};
 }
 
 void SaService::OnMads(std::span<mad::IncomingMad> burst) {
@@ -109,7 +113,7 @@ void SaService::OnMads(std::span<mad::IncomingMad> burst) {
     if (IsAboutReport(mad)) {
       keeper_.PushNote(std::move(mad));
     } else if (!IsRequest(mad)) {
-      Count(kIgnored);
+      Count(IsAnswerGivenBack(mad) ? kUnheard : kIgnored);
     } else if (here && sa::IsShort(mad.payload)) {
       AnswerOne(mad, reply);
       here = Clock::now() < until;
@@ -136,7 +140,7 @@ void SaService::OnTrap(const mad::IncomingMad& mad) {
 }
 
 void SaService::Serve() {
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kAnsweringNiceness);
+  SetNiceness(kAnsweringNiceness);
   std::vector<mad::IncomingMad> batch;
   std::vector<uint8_t> reply;
   while (requests_.Take(batch, kBatch)) {
@@ -232,7 +236,7 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
 // whose links have gone or whose tables are not written yet; but not for ever.
 void SaService::MakeViews() {
   // Making one takes a processor for a while: not before what a reroute needs.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+  SetNiceness(kNiceness);
   std::shared_ptr<const sweep::FabricView> view;  // Held, or just come.
   constexpr auto kNotHeld = Clock::time_point::max();
   auto held_since = kNotHeld, use_at = kNotHeld;

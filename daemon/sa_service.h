@@ -55,6 +55,7 @@ class SaService {
     uint64_t ignored = 0;      // No requests, or not for us: this SM is not the master.
     uint64_t wrong_key = 0;    // With a foreign SM_Key: never answered.
     uint64_t send_failed = 0;  // Answers that the transport did not take.
+    uint64_t unheard = 0;  // Of those answered: given back, for the requester acknowledged none.
   };
 
   // `transport` and `keeper` outlive it.
@@ -77,7 +78,15 @@ class SaService {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum Counter : uint8_t { kAnswered, kBusy, kIgnored, kWrongKey, kSendFailed, kCounters };
+  enum Counter : uint8_t {
+    kAnswered,
+    kBusy,
+    kIgnored,
+    kWrongKey,
+    kSendFailed,
+    kUnheard,
+    kCounters
+  };
 
   bool IsRequest(const mad::IncomingMad& mad) const;
   void Serve();

@@ -3,15 +3,13 @@
 // what is queued: a durable write that was asked for is done.
 #pragma once
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/bounded_queue.h"
+#include "daemon/niceness.h"
 
 namespace fabricd::daemon {
 
@@ -21,7 +19,7 @@ class Worker {
   // `niceness` above 0: what runs here waits for what reroutes need of the processors.
   Worker(size_t capacity, std::function<void(Task)> handle, int niceness = 0)
       : queue_(capacity), handle_(std::move(handle)), thread_([this, niceness] {
-          if (niceness > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
+          if (niceness > 0) SetNiceness(niceness);
           Run();
         }) {}
   ~Worker() { Stop(); }

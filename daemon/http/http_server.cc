@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "common/status.h"
 #include "config/host_port.h"
 #include "daemon/listen_tcp.h"
+#include "daemon/niceness.h"
 
 namespace fabricd::http {
 namespace {
@@ -91,7 +91,7 @@ class Pool {
 
  private:
   void Run() {
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+    daemon::SetNiceness(kNiceness);
     while (true) {
       std::unique_lock lock(mutex_);
       work_.wait(lock, [this] { return ended_ || !jobs_.empty(); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rpc/read_model.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <random>
 #include <set>
@@ -196,13 +198,43 @@ fabric::LidRange ReadModel::LidsOf(PortRef end_port) const {
 }
 
 Models::Models(const daemon::Backend& backend)
-    : backend_(backend), epoch_(std::random_device()()) {}
+    : backend_(backend), epoch_(std::random_device()()), thread_([this] { MakeModels(); }) {
+  pthread_setname_np(thread_.native_handle(), "models");
+}
+
+Models::~Models() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  asked_changed_.notify_one();
+  thread_.join();
+}
 
 std::shared_ptr<const ReadModel> Models::Current() {
-  std::lock_guard lock(mutex_);
-  auto view = backend_.view();
-  if (!current_ || current_->view != view) current_ = Make(std::move(view));
+  const auto view = backend_.view();
+  std::unique_lock lock(mutex_);
+  if (current_ != nullptr && current_->view == view) return current_;
+  const uint64_t ticket = ++asked_;
+  asked_changed_.notify_one();
+  made_changed_.wait(lock, [&] { return made_ >= ticket; });
   return current_;
+}
+
+void Models::MakeModels() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    asked_changed_.wait(lock, [this] { return stopping_ || made_ < asked_; });
+    if (stopping_) return;
+    const uint64_t answered = asked_;
+    lock.unlock();
+    auto view = backend_.view();
+    auto model = current_ != nullptr && current_->view == view ? current_ : Make(std::move(view));
+    lock.lock();
+    current_ = std::move(model);
+    made_ = answered;
+    made_changed_.notify_all();
+  }
 }
 
 std::shared_ptr<const ReadModel> Models::Make(std::shared_ptr<const sweep::FabricView> view) const {

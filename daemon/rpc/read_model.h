@@ -5,9 +5,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <absl/status/statusor.h>
@@ -121,7 +123,11 @@ struct ReadModel {
 class Models {
  public:
   explicit Models(const daemon::Backend& backend);
+  ~Models();
 
+  // Of the latest view. Where it is not made yet, waits for the thread that makes it: once for all
+  // who ask, and at ordinary priority. Threads with a niceness ask too, and a model that one of
+  // them made would keep all others waiting for as long as the processors are busy.
   std::shared_ptr<const ReadModel> Current();
   // UNAVAILABLE, NOT_READY before the first sweep.
   absl::StatusOr<std::shared_ptr<const ReadModel>> Ready();
@@ -140,13 +146,18 @@ class Models {
     std::chrono::steady_clock::time_point until;
   };
   void DropOld();
+  void MakeModels();
   std::shared_ptr<const ReadModel> Make(std::shared_ptr<const sweep::FabricView> view) const;
 
   const daemon::Backend& backend_;
   const uint32_t epoch_;
-  std::mutex mutex_;  // Also held while a model is made: it is made once.
-  std::shared_ptr<const ReadModel> current_;
-  std::vector<Kept> kept_;  // Oldest first.
+  std::mutex mutex_;
+  std::condition_variable asked_changed_, made_changed_;
+  uint64_t asked_ = 0, made_ = 0;  // How often Current() had to ask; up to which that is answered.
+  bool stopping_ = false;
+  std::shared_ptr<const ReadModel> current_;  // Set by the thread alone.
+  std::vector<Kept> kept_;                    // Oldest first.
+  std::thread thread_;
 };
 
 }  // namespace fabricd::rpc

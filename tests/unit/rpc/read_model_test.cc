@@ -2,6 +2,14 @@
 // Models made from the one before, against models made anew.
 #include "daemon/rpc/read_model.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "common/rng.h"
@@ -91,6 +99,41 @@ TEST(ModelsTest, NamesAreSharedWhileTheNodesAreTheSame) {
   EXPECT_EQ(third->name(fabric.node2), "renamed mlx5_0");
   EXPECT_TRUE(third->FindNode("renamed mlx5_0").ok());
   EXPECT_EQ(second->name(fabric.node2), "node2 mlx5_0");
+}
+
+// Notes how urgently the thread that makes a model runs.
+class NotingBackend final : public FakeBackend {
+ public:
+  using FakeBackend::FakeBackend;
+  std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const override {
+    niceness = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
+    return FakeBackend::hosts(view);
+  }
+  mutable std::atomic<int> niceness = -1;
+};
+
+// All who ask wait for the one that is being made.
+TEST(ModelsTest, AreMadeAtOrdinaryPriorityWhoeverAsks) {
+  SmallFabric fabric;
+  NotingBackend backend(fabric.View(1));
+  Models models(backend);
+  const int ordinary = getpriority(PRIO_PROCESS, 0);
+  std::thread([&] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), ordinary + 3), 0);
+    EXPECT_NE(models.Current(), nullptr);
+  }).join();
+  EXPECT_EQ(backend.niceness, ordinary);
+}
+
+TEST(ModelsTest, AreMadeOncePerView) {
+  SmallFabric fabric;
+  FakeBackend backend(fabric.View(1));
+  Models models(backend);
+  std::vector<std::shared_ptr<const ReadModel>> seen(8);
+  std::vector<std::thread> askers;
+  for (auto& model : seen) askers.emplace_back([&] { model = models.Current(); });
+  for (std::thread& asker : askers) asker.join();
+  for (const auto& model : seen) EXPECT_EQ(model, seen[0]);
 }
 
 }  // namespace
