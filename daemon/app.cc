@@ -14,6 +14,7 @@
 #include "daemon/partitions_file.h"
 #include "daemon/rpc/server.h"
 #include "daemon/side_file.h"
+#include "daemon/stop_limit.h"
 #include "daemon/version.h"
 #include "daemon/view_news.h"
 #include "daemon/wall_clock.h"
@@ -32,9 +33,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Heavy sweeps after which --once gives up: the first finds dead devices, the second goes round
-// them.
-constexpr uint32_t kOnceSweeps = 3;
 constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr auto kBeat = std::chrono::seconds(10);
 constexpr size_t kListings = 64;
@@ -83,8 +81,10 @@ absl::Status App::OpenState() {
   std::error_code error;
   std::filesystem::create_directories(config_.state_dir, error);
   if (error) return Unavailable("state directory {}: {}", config_.state_dir, error.message());
-  auto opened = store::OpenSqliteStore(config_.state_dir);
+  std::vector<std::string> warnings;
+  auto opened = store::OpenSqliteStore(config_.state_dir, &warnings);
   if (!opened.ok()) return opened.status();
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   store_ = std::move(*opened);
   if (!config_.lid.guid2lid_file.empty()) {
     auto text = ReadText(config_.lid.guid2lid_file);
@@ -127,6 +127,7 @@ absl::Status App::OpenEvents() {
           .keep = config_.audit.keep,
           .max_age = std::chrono::duration_cast<std::chrono::hours>(config_.audit.max_age)});
   listings_ = std::make_unique<Worker<Job>>(kListings, [](const Job& job) { job(); });
+  files_ = std::make_unique<Worker<Job>>(1, [](const Job& job) { job(); });
   // Nothing but its jobs uses the store from here on, but for what is read before Run().
   store_thread_ = std::make_unique<StoreThread>();
   return absl::OkStatus();
@@ -216,7 +217,7 @@ absl::Status App::OpenListeners() {
   if (!config_.listen.empty()) FABRICD_RETURN_IF_ERROR(OpenRpc());
   if (config_.http_listen.empty()) return absl::OkStatus();
   auto http = http::ServePages(config_.http_listen, kVersion, *this, [this] {
-    return server_ ? server_->Handled() : std::vector<rpc::HandledCalls>();
+    return serving() ? serving()->Handled() : std::vector<rpc::HandledCalls>();
   });
   if (!http.ok()) return http.status();
   http_ = *std::move(http);
@@ -227,6 +228,9 @@ absl::Status App::OpenRpc() {
   auto server = rpc::Server::Start({config_.listen, kVersion, config_.security}, *this);
   if (!server.ok()) return server.status();
   server_ = std::move(*server);
+  serving_.store(server_.get(), std::memory_order_release);
+  // A reload that came by one of the first calls may not have seen it.
+  server_->SetAccess(keeper_->in_force()->security);
   return absl::OkStatus();
 }
 
@@ -240,13 +244,18 @@ App::~App() {
   compute_.reset();
   store_thread_.reset();
   listings_.reset();
+  files_.reset();
 }
 
 // ---- the core's loop
 
 int App::Run() {
-  urgent_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
-  compute_ = std::make_unique<Worker<Job>>(16, [](Job job) { job(); });
+  // What is still queued when fabricd stops is of no use.
+  const auto unless_stopping = [this](const Job& job) {
+    if (!stopping_) job();
+  };
+  urgent_ = std::make_unique<Worker<Job>>(16, unless_stopping);
+  compute_ = std::make_unique<Worker<Job>>(16, unless_stopping);
   const absl::Status started =
       transport_->Start([this](std::span<mad::Incoming> burst) { OnTransport(burst); });
   if (!started.ok()) {
@@ -254,6 +263,12 @@ int App::Run() {
     return 1;
   }
   sa_keeper_->Start();
+  Loop();
+  ShutDown();
+  return exit_code_.value_or(0);
+}
+
+void App::Loop() {
   Instant now = ToInstant(SteadyClock::now());
   core_->Step(sweep::StartEvent{wall_clock_.epoch()}, now);
   Carry(core_->TakeEffects(now), now);
@@ -280,21 +295,35 @@ int App::Run() {
       events_->Beat();
     }
   }
+}
+
+// Against the flow: first who asks, then what they wrote, then the fabric. Computing comes last: a
+// plan that is being made cannot be interrupted.
+void App::ShutDown() {
+  StopLimit limit;
+  stopping_ = true;
   service_manager_.Stopping();
-  progress_line_.Clear();
+  daemon::ShowProgress("");
   inbox_.Close();
+  limit.At("the pages");
   http_.reset();
+  limit.At("the API");
   if (server_) server_->Shutdown();
+  limit.At("Subnet Administration");
   sa_->Stop();
   sa_keeper_->Stop();
+  limit.At("the store");
   store_thread_->Stop();
+  limit.At("listings and dumps");
   listings_->Stop();
-  urgent_->Stop();
-  compute_->Stop();
-  transport_->Stop();
+  files_->Stop();
+  limit.At("the transport");
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
-  return exit_code_.value_or(0);
+  transport_->Stop();
+  limit.At("computing");
+  urgent_->Stop();
+  compute_->Stop();
 }
 
 void App::Stop() {
@@ -318,7 +347,7 @@ absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply 
     return Unavailable("fabricd is busy or stopping");
   if (partitions) ApplyPartitionsFile(*std::move(partitions));
   SetLogLevel(wanted.log.level);
-  if (server_) server_->SetAccess(wanted.security);
+  if (rpc::Server* const server = serving()) server->SetAccess(wanted.security);
   return absl::OkStatus();
 }
 
@@ -333,10 +362,7 @@ void App::ApplyPartitionsFile(policy::PartitionRequest request) {
 }
 
 void App::Carry(sweep::Effects effects, Instant now) {
-  for (const sweep::LogRecord& record : effects.log) {
-    progress_line_.Clear();
-    Write(record);
-  }
+  for (const sweep::LogRecord& record : effects.log) Write(record);
   if (effects.set_is_sm) {
     const absl::Status status = transport_->SetIsSm(*effects.set_is_sm);
     if (!status.ok()) spdlog::error("IsSM: {}", Message(status));
@@ -393,7 +419,7 @@ void App::Carry(sweep::Effects effects, Instant now) {
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     sa_->OnView(effects.publish);
-    if (server_) server_->OnPublished();
+    if (rpc::Server* const server = serving()) server->OnPublished();
     OnPublished(*effects.publish);
   }
   // After the view that shows what they tell.
@@ -405,36 +431,46 @@ void App::OnPublished(const sweep::FabricView& view) {
   const bool standby = view.sm.state == wire::SmState::kStandby;
   const bool idle = view.phase == sweep::Phase::kIdle || view.phase == sweep::Phase::kStandby;
   const bool ready = standby || (view.sweeps_done > 0 && idle);
-  if (server_) server_->SetServing(ready || view.sweeps_done > 0);
+  if (rpc::Server* const server = serving()) server->SetServing(ready || view.sweeps_done > 0);
   if (ready) service_manager_.Ready();
   service_manager_.Status(fmt::format("{} {}, {} nodes, {}", wire::SmStateName(view.sm.state),
                                       sweep::PhaseName(view.phase), view.snapshot->node_count(),
                                       view.subnet_up ? "subnet up" : "subnet not up"));
   if (view.sweeps_done == sweeps_seen_ || !idle) return;
   sweeps_seen_ = view.sweeps_done;
-  if (!run_.dump_dir.empty() && view.plan) WriteDumps();
-  if (run_.once) exit_code_ = OnceVerdict(view);
+  // Where one waits already, it will show this view.
+  if (!run_.dump_dir.empty() && view.plan) (void)files_->Post([this] { WriteDumps(); });
 }
 
-std::optional<int> App::OnceVerdict(const sweep::FabricView& view) const {
-  if (view.subnet_up) return 0;
-  if (view.sm.state == wire::SmState::kStandby || view.sweeps_done >= kOnceSweeps) return 1;
-  return std::nullopt;
+void App::JudgeOnce(const sweep::Progress& progress, Instant now) {
+  const std::shared_ptr<const sweep::FabricView> view = view_.Get();
+  OnceWatch::Facts facts;
+  facts.standby = view->sm.state == wire::SmState::kStandby;
+  facts.idle = view->phase == sweep::Phase::kIdle || view->phase == sweep::Phase::kStandby;
+  facts.subnet_up = view->subnet_up;
+  facts.sweeps_done = view->sweeps_done;
+  facts.progress =
+      fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
+  const std::optional<OnceWatch::End> end = once_.Judge(std::move(facts), now);
+  if (!end) return;
+  if (!end->why.empty()) spdlog::warn("ended: {}", end->why);
+  exit_code_ = end->exit_code;
 }
 
 void App::ShowProgress(SteadyClock::time_point now) {
   const sweep::Progress progress = core_->progress();
   service_manager_.Tick(progress.done + core_->sweeps_done(), now);
+  if (run_.once) JudgeOnce(progress, ToInstant(now));
   if (now < next_progress_) return;
   next_progress_ = now + kTick;
   if (progress.phase == sweep::Phase::kIdle || progress.phase == sweep::Phase::kStandby) {
-    progress_line_.Clear();
+    daemon::ShowProgress("");
     return;
   }
   std::string text =
       fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
   if (progress.total > 0) text += fmt::format("/{}", progress.total);
-  progress_line_.Show(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
+  daemon::ShowProgress(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
 }
 
 // ---- other threads

@@ -10,6 +10,7 @@
 //   core, SaKeeper, logs ── StoreThread ──► store ── Inbox ──► core     bounds: store_thread.h
 //   gRPC threads ── Worker<Job> ──► listings, completion on the listings' thread
 //       capacity 64: a listing that finds it full is refused
+//   core ── Worker<Job> ──► files      capacity 1: dumps; one that waits shows the newest view
 //   core ── EventLog ──► store ──► watchers (gRPC streams)      bounds: event_log.h
 //   gRPC threads ── AuditLog ──► store                           bounds: audit_log.h
 //   gRPC threads ── Inbox (commands) ──► core ── completion on the core's thread ──► gRPC
@@ -35,6 +36,7 @@
 #include "daemon/event_log.h"
 #include "daemon/inbox.h"
 #include "daemon/logging.h"
+#include "daemon/once.h"
 #include "daemon/pending_commands.h"
 #include "daemon/sa_service.h"
 #include "daemon/service_manager.h"
@@ -116,9 +118,13 @@ class App final : public Backend {
   void CheckCables(const sweep::ComputePlan& task);
   void CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task);
   void OnPublished(const sweep::FabricView& view);
+  void Loop();
   void ShowProgress(std::chrono::steady_clock::time_point now);
+  void JudgeOnce(const sweep::Progress& progress, Instant now);
   void WriteDumps() const;
-  std::optional<int> OnceVerdict(const sweep::FabricView& view) const;
+  void ShutDown();
+  // Null until calls are served.
+  rpc::Server* serving() const { return serving_.load(std::memory_order_acquire); }
 
   const config::Config config_;  // As started.
   const RunOptions run_;
@@ -143,10 +149,8 @@ class App final : public Backend {
   // Stopped before what they use; the store first, for its jobs post listings.
   std::unique_ptr<Worker<Job>> listings_;
   std::unique_ptr<StoreThread> store_thread_;
-  std::unique_ptr<rpc::Server> server_;
-  std::unique_ptr<http::HttpServer> http_;  // Shows server_'s counters too.
+  std::unique_ptr<Worker<Job>> files_;
   ServiceManager service_manager_;
-  ProgressLine progress_line_;
   std::chrono::steady_clock::time_point next_progress_{}, next_beat_{};
   WallClockWatch wall_clock_;
   Published<sweep::FabricView> view_;
@@ -159,7 +163,14 @@ class App final : public Backend {
   PendingCommands commands_;
 
   std::atomic<bool> stopping_ = false;
+  OnceWatch once_;
   std::optional<int> exit_code_;
+
+  // Last, so that nothing that calls use goes before them. Calls are accepted before Start() is
+  // back: they, and the core, see the server by serving().
+  std::unique_ptr<rpc::Server> server_;
+  std::atomic<rpc::Server*> serving_ = nullptr;
+  std::unique_ptr<http::HttpServer> http_;  // Shows server_'s counters too.
 };
 
 }  // namespace fabricd::daemon

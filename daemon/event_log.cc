@@ -49,6 +49,7 @@ int64_t ToWallMs(Instant instant) {
 
 absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, PostToStore post,
                                                          Listings listings, Limits limits) {
+  limits.ring = std::min(limits.ring, limits.keep);
   std::unique_ptr<EventLog> log(new EventLog(store, std::move(post), std::move(listings), limits));
   FABRICD_RETURN_IF_ERROR(log->Load());
   return log;

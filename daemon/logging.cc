@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -12,6 +11,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
+
+#include "daemon/log_writer.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -35,25 +36,37 @@ spdlog::level::level_enum ToSpdlog(config::LogLevel level) {
   return spdlog::level::info;
 }
 
+// Null before SetUpLogging() and in tests.
+LogWriter* Writer() {
+  const auto& sinks = spdlog::default_logger_raw()->sinks();
+  return sinks.size() == 1 ? dynamic_cast<LogWriter*>(sinks[0].get()) : nullptr;
+}
+
 }  // namespace
 
 void SetUpLogging(config::LogLevel level) {
-  std::shared_ptr<spdlog::logger> logger;
+  spdlog::sink_ptr out;
   if (StderrIsJournal()) {
-    logger = std::make_shared<spdlog::logger>("fabricd",
-                                              std::make_shared<spdlog::sinks::systemd_sink_mt>());
-    logger->set_pattern("%v");
+    out = std::make_shared<spdlog::sinks::systemd_sink_mt>();
+    out->set_pattern("%v");
   } else {
-    logger = std::make_shared<spdlog::logger>(
-        "fabricd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
+    out = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+    out->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
   }
-  logger->set_level(ToSpdlog(level));
-  logger->flush_on(spdlog::level::warn);
-  spdlog::set_default_logger(std::move(logger));
+  const auto logger =
+      std::make_shared<spdlog::logger>("fabricd", std::make_shared<LogWriter>(std::move(out)));
+  spdlog::set_default_logger(logger);
+  SetLogLevel(level);
 }
 
-void SetLogLevel(config::LogLevel level) { spdlog::set_level(ToSpdlog(level)); }
+void EndLogging() {
+  if (LogWriter* const writer = Writer()) writer->End();
+}
+
+void SetLogLevel(config::LogLevel level) {
+  spdlog::set_level(ToSpdlog(level));
+  if (LogWriter* const writer = Writer()) writer->SetGated(level != config::LogLevel::kDebug);
+}
 
 void Write(const sweep::LogRecord& record) {
   switch (record.level) {
@@ -64,20 +77,10 @@ void Write(const sweep::LogRecord& record) {
   }
 }
 
-ProgressLine::ProgressLine() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-void ProgressLine::Show(const std::string& text) {
-  if (!is_terminal_) return;
-  std::fprintf(stderr, "\r\033[K%s", text.c_str());
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void ProgressLine::Clear() {
-  if (!shown_) return;
-  std::fprintf(stderr, "\r\033[K");
-  std::fflush(stderr);
-  shown_ = false;
+void ShowProgress(const std::string& text) {
+  static const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  if (!is_terminal) return;
+  if (LogWriter* const writer = Writer()) writer->ShowProgress(text);
 }
 
 }  // namespace fabricd::daemon

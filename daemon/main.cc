@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabricd: command line, configuration, signals. Everything else is in App.
 #include <pthread.h>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -85,10 +87,11 @@ int ImportOpensm(const std::string& path) {
   return 0;
 }
 
-// SIGTERM and SIGINT stop the daemon; a thread of its own waits for them, so nothing runs in a
-// signal handler. REQUIRES: called before any other thread is started, so that all inherit the
-// mask.
+// SIGTERM and SIGINT stop the daemon, SIGHUP reloads, SIGUSR1 of others does nothing; a thread of
+// its own waits for them, so nothing runs in a signal handler. Who reads our output and goes does
+// not end us. REQUIRES: called before any other thread is started, so that all inherit the mask.
 sigset_t BlockSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);
   for (int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, number);
@@ -96,18 +99,34 @@ sigset_t BlockSignals() {
   return set;
 }
 
-void WaitForSignals(const sigset_t& set, fabricd::daemon::App& app) {
-  for (int number = 0; sigwait(&set, &number) == 0;) {
-    if (number == SIGUSR1) return;  // Run() has ended by itself.
-    if (number == SIGHUP) {
-      // What comes of it is logged.
-      (void)app.configuration().Reload(fabricd::daemon::ConfigKeeper::How::kSweepAlways, "SIGHUP",
-                                       nullptr);
-      continue;
-    }
-    app.Stop();
+class SignalThread {
+ public:
+  SignalThread(const sigset_t& set, fabricd::daemon::App& app)
+      : thread_([this, set, &app] { Wait(set, app); }) {}
+  ~SignalThread() {
+    ending_ = true;
+    pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
   }
-}
+
+ private:
+  void Wait(const sigset_t& set, fabricd::daemon::App& app) {
+    for (int number = 0; sigwait(&set, &number) == 0 && !ending_;) {
+      if (number == SIGUSR1) continue;
+      if (number == SIGHUP) {
+        // What comes of it is logged.
+        (void)app.configuration().Reload(fabricd::daemon::ConfigKeeper::How::kSweepAlways, "SIGHUP",
+                                         nullptr);
+        continue;
+      }
+      spdlog::info("SIG{}: stopping", sigabbrev_np(number));
+      app.Stop();
+    }
+  }
+
+  std::atomic<bool> ending_ = false;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -138,12 +157,17 @@ int main(int argc, char** argv) {
   run.load_config = [&arguments](auto* faults) { return MakeConfig(arguments, faults); };
   auto app = fabricd::daemon::App::Create(*config, std::move(run));
   if (!app.ok()) {
+    fabricd::daemon::EndLogging();  // What was logged comes before it.
     fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
     return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
   }
-  std::thread waiter([&] { WaitForSignals(signals, **app); });
-  const int code = (*app)->Run();
-  pthread_kill(waiter.native_handle(), SIGUSR1);
-  waiter.join();
+  int code = 0;
+  {
+    const SignalThread signal_thread(signals, **app);
+    code = (*app)->Run();
+  }
+  app->reset();
+  spdlog::info("ended with {}", code);
+  fabricd::daemon::EndLogging();
   return code;
 }

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole daemon in real time: what its threads and queues do to each other.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/sim/running_app.h"
 
 namespace fabricd::daemon {
 namespace {
 
+constexpr char kFabric[] = "superpod:sus=1,hosts=2,rails=2,radix=8";
+
 class AppTest : public RunningApp {
  protected:
-  void SetUp() override { Run("superpod:sus=1,hosts=2,rails=2,radix=8"); }
   absl::Status MakeHold() {
     policy::Hold hold;
     hold.kind = policy::HoldKind::kCordon;
@@ -36,6 +44,7 @@ class AppTest : public RunningApp {
 
 // A listing that takes long, and more behind it than may wait.
 TEST_F(AppTest, ListingsHoldUpNoDurableWrite) {
+  Run(kFabric);
   std::promise<void> begun, released;
   app->events().List({}, [&](const auto&) {
     begun.set_value();
@@ -49,6 +58,31 @@ TEST_F(AppTest, ListingsHoldUpNoDurableWrite) {
   const absl::Status held = MakeHold();
   EXPECT_TRUE(held.ok()) << held;
   released.set_value();
+}
+
+// A file that takes nothing until a reader comes stands for a disk that hangs.
+TEST_F(AppTest, DumpsHoldUpNoSweep) {
+  const store::TempDir dumps;
+  const std::string pipe = dumps.path() + "/opensm.fdbs";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  Run(kFabric, {}, {.dump_dir = dumps.path()});
+  std::promise<absl::Status> answer;
+  auto swept = answer.get_future();
+  app->PostSweep(true, [&](const absl::Status& status) { answer.set_value(status); });
+  EXPECT_EQ(swept.wait_for(kPatience), std::future_status::ready);
+  // Opened for both, so that neither this nor the writer waits any longer.
+  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);
+  std::atomic<bool> ended = false;
+  std::thread stopper([&] {
+    End();
+    ended = true;
+  });
+  char bytes[65536];
+  while (!ended)
+    if (read(reader, bytes, sizeof bytes) < 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  stopper.join();
+  close(reader);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -22,12 +23,13 @@ inline constexpr auto kPatience = std::chrono::seconds(120);
 class RunningApp : public testing::Test {
  protected:
   // `listen`: where the API is served, if anywhere.
-  void Run(const std::string& topology, const std::vector<std::string>& listen = {}) {
+  void Run(const std::string& topology, const std::vector<std::string>& listen = {},
+           RunOptions options = {}) {
     config::Config config;
     config.fabric = "sim:" + topology;
     config.state_dir = state_.path();
     config.listen = listen;
-    auto made = App::Create(config, {});
+    auto made = App::Create(config, std::move(options));
     ASSERT_TRUE(made.ok()) << made.status();
     app = *std::move(made);
     runner_ = std::thread([this] { app->Run(); });

@@ -71,6 +71,27 @@ class Import(ibsim.Case):
         self.assertIn("no configuration of OpenSM", output)
 
 
+class Signals(ibsim.Case):
+    def test_a_stray_signal_stops_nothing_and_a_stop_is_logged(self):
+        fabricd = ibsim.Fabricd(self).start(fabric=SMALL)
+        fabricd.wait_for("subnet_up")
+        fabricd.process.send_signal(signal.SIGUSR1)
+        # The thread that waits for signals still does.
+        fabricd.process.send_signal(signal.SIGHUP)
+        fabricd.log.wait_for("the configuration was read again")
+        self.assertEqual(fabricd.stop(), 0)
+        fabricd.log.wait_for("SIGTERM: stopping")
+        fabricd.log.wait_for("ended with 0")
+
+    def test_an_empty_database_is_said(self):
+        fabricd = ibsim.Fabricd(self)
+        os.mkdir(fabricd.state)
+        open(os.path.join(fabricd.state, "fabricd.db"), "w").close()
+        fabricd.start(fabric=SMALL)
+        fabricd.log.wait_for("fabricd.db was there, but empty")
+        fabricd.wait_for("subnet_up")
+
+
 class Reload(ibsim.Case):
     def setUp(self):
         super().setUp()

@@ -142,6 +142,12 @@ TEST_F(EventLogTest, ARingThatHasMovedOnRefusesAndEnds) {
   EXPECT_EQ(log_->BeginAt(log_->VersionOf(6)).status().code(), absl::StatusCode::kOutOfRange);
 }
 
+TEST_F(EventLogTest, TheRingHoldsNoMoreThanTheHistory) {
+  Open({.keep = 2});
+  Happen({"A", "B", "C", "D"});
+  EXPECT_THAT(log_->oldest(), EndsWith(".2"));
+}
+
 TEST_F(EventLogTest, TooManyEventsAreDroppedAndCounted) {
   Open({.pending = 2});
   Happen({"A", "B", "C", "D"});

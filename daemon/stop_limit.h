@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// StopLimit: ends the process when stopping takes too long, and says at what. A call that does not
+// end, a disk that hangs or a plan that cannot be interrupted then costs seconds, and not the
+// service manager's patience. What was acknowledged is durable by then.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/logging.h"
+
+namespace fabricd::daemon {
+
+class StopLimit {
+ public:
+  // Less than TimeoutStopSec of the unit.
+  static constexpr std::chrono::seconds kLongest{15};
+
+  explicit StopLimit(std::chrono::milliseconds limit = kLongest, int exit_code = 1)
+      : thread_([this, limit, exit_code] { Run(limit, exit_code); }) {}
+  ~StopLimit() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  StopLimit(const StopLimit&) = delete;
+  StopLimit& operator=(const StopLimit&) = delete;
+
+  // What is stopped now. A literal.
+  void At(const char* what) { at_ = what; }
+
+ private:
+  void Run(std::chrono::milliseconds limit, int exit_code) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, limit, [this] { return stopped_; })) return;
+    spdlog::error("not stopped within {} ms, at {}: ended hard", limit.count(), at_.load());
+    EndLogging();
+    std::_Exit(exit_code);
+  }
+
+  std::atomic<const char*> at_ = "the core";
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopped_ = false;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace fabricd::daemon
