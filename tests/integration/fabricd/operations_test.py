@@ -92,6 +92,19 @@ class Signals(ibsim.Case):
         fabricd.wait_for("subnet_up")
 
 
+class Ports(ibsim.Case):
+    def test_a_second_daemon_on_a_port_is_refused(self):
+        port = free_port()
+        first, second = ibsim.Fabricd(self, name="first"), ibsim.Fabricd(self, name="second")
+        first.process = self.start(first.command("--http-listen", "127.0.0.1:%d" % port,
+                                                 fabric=SMALL))
+        first.log = ibsim.Lines(first.process)
+        first.wait_for("subnet_up")
+        said = self.run_program(second.command("--http-listen", "127.0.0.1:%d" % port,
+                                               fabric=SMALL), code=1)
+        self.assertIn("127.0.0.1:%d" % port, said)
+
+
 class Reload(ibsim.Case):
     def setUp(self):
         super().setUp()

@@ -339,7 +339,8 @@ TEST_F(SyncTest, EveryDurableWriteIsOnDiskBeforeItReturns) {
   policy::Hold hold;
   hold.id = 1;
   const std::vector<std::function<absl::Status()>> writes = {
-      [&] { return store_->PutLids(Batch(1)); }, [&] { return store_->RemoveLids({Batch(1)[0].port_guid}); },
+      [&] { return store_->PutLids(Batch(1)); },
+      [&] { return store_->RemoveLids({Batch(1)[0].port_guid}); },
       [&] { return store_->ChangeHolds({hold}, {}); },
       [&] {
         return store_->ChangeRows({{{"sa", "key"}, "value"}});
