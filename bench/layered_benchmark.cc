@@ -17,6 +17,7 @@
 
 #include "fabric/lid_table.h"
 #include "routing/engine.h"
+#include "routing/work_budget.h"
 #include "sim/generate.h"
 
 namespace fabricd {
@@ -78,13 +79,16 @@ void BM_Layered(benchmark::State& state, const std::string& spec) {
   routing::RoutingOptions options;
   options.lanes_max = 8;
   size_t bytes = 0, peak = 0;
+  uint64_t steps = 0;
   int lanes = 0;
   double seconds = 0;
   for (auto _ : state) {
     const size_t before = StartPeak();
     const auto begin = std::chrono::steady_clock::now();
-    const auto plan =
-        routing::MakeEngine("layered")->Compute({*fabric.snapshot, fabric.lids, options});
+    routing::WorkBudget budget;
+    routing::RoutingInput input{*fabric.snapshot, fabric.lids, options};
+    input.budget = &budget;
+    const auto plan = routing::MakeEngine("layered")->Compute(input);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     seconds += took.count();
     if (!plan.ok()) return state.SkipWithError("no plan");
@@ -92,7 +96,9 @@ void BM_Layered(benchmark::State& state, const std::string& spec) {
     for (const auto& row : plan->rows) bytes += row ? row->size() : 0;
     peak = std::max(peak, StatusBytes("VmHWM") - before);
     lanes = plan->lanes;
+    steps = budget.spent();
   }
+  state.counters["Msteps"] = static_cast<double>(steps) / 1e6;  // As routing.engine_budget counts.
   state.counters["lanes"] = lanes;
   state.counters["tables_MB"] = static_cast<double>(bytes) / 1e6;
   state.counters["peak_MB"] = static_cast<double>(peak) / 1e6;  // Tables and scratch.
@@ -119,6 +125,7 @@ int main(int argc, char** argv) {
   Add("torus_8x8x8_permuted", "torus:dims=8x8x8,hosts=2,permute-ports");
   Add("dragonfly_plus_12960", "dragonfly-plus:groups=27,leaves=15,spines=16,hosts=32");
   Add("hypercube_128", "hypercube:dimensions=7,hosts=4");
+  Add("directors_1024", "directors:radix=16,leaves=32,spines=16");
   Add("random_4096", "random:switches=256,degree=16,hosts=16");
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -80,6 +80,7 @@ struct Routing {
   std::vector<std::string> roots;
   std::string roots_file;
   uint32_t lanes_max = 1;
+  uint32_t engine_budget = 2000;  // Million steps; 0: no bound.
   std::string balance = "all-to-all";
   Duration settle_after = std::chrono::seconds(10);
   uint32_t threads = 0;  // 0: one per processor.

@@ -91,6 +91,8 @@ void VisitFabricKeys(Visitor& visitor, C& c) {
   visitor.List("routing.roots", kResweep, c.routing.roots);
   visitor.Text("routing.roots_file", kResweep, c.routing.roots_file);
   visitor.Number("routing.lanes_max", kResweep, c.routing.lanes_max, NumberRange{1, 15});
+  visitor.Number("routing.engine_budget", kResweep, c.routing.engine_budget,
+                 NumberRange{0, 1'000'000});
   visitor.Text("routing.balance", kResweep, c.routing.balance);
   visitor.Time("routing.settle_after", kResweep, c.routing.settle_after,
                TimeRange{std::chrono::seconds(0), std::chrono::hours(24)});

@@ -122,6 +122,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.routing.host_patterns = *std::move(patterns);
   options.routing.roots = *std::move(roots);
   options.routing.lanes_max = static_cast<uint8_t>(config.routing.lanes_max);
+  options.routing.engine_budget = uint64_t{config.routing.engine_budget} * 1'000'000;
   options.routing.balance = config.routing.balance == "shift" ? routing::BalancePolicy::kShift
                                                               : routing::BalancePolicy::kAllToAll;
   options.sweep.settle_after = config.routing.settle_after;

@@ -20,6 +20,7 @@
 #include "routing/parallel.h"
 #include "routing/rail.h"
 #include "routing/up_down.h"
+#include "routing/work_budget.h"
 
 namespace fabricd::routing {
 namespace {
@@ -86,14 +87,14 @@ class Chain {
     for (size_t turn = 0; turn < input_.options.chain.size(); ++turn) {
       const std::string& name = input_.options.chain[turn];
       SharedPlan plan;
-      result_.steps.push_back({name, false, TryEngine(name, plan)});
+      const bool last = turn + 1 == input_.options.chain.size();
+      result_.steps.push_back({name, false, TryEngine(name, last && !result_.plan, plan)});
       if (!plan) continue;
       const bool first = result_.plan == nullptr;
       if (first)
         Take(turn, std::move(plan));
       else
         Compare(turn, std::move(plan));
-      const bool last = turn + 1 == input_.options.chain.size();
       if (!first || last || IsGood()) break;
     }
     return std::move(result_);
@@ -104,13 +105,18 @@ class Chain {
     if (observer_) observer_(engine, phase);
   }
 
-  // Why the engine's plan cannot be used; empty when it can.
-  std::string TryEngine(const std::string& name, SharedPlan& result) const {
+  // Why the engine's plan cannot be used; empty when it can. The last resort has all the work that
+  // it takes: any plan is better than none.
+  std::string TryEngine(const std::string& name, bool last_resort, SharedPlan& result) const {
     const std::unique_ptr<RoutingEngine> engine = MakeEngine(name);
     if (!engine)
       return fmt::format("no engine has this name (known: {})", fmt::join(EngineNames(), ", "));
     Tell(name, ChainPhase::kCompute);
-    absl::StatusOr<RoutingPlan> plan = engine->Compute(input_);
+    const uint64_t steps = last_resort ? 0 : input_.options.engine_budget;
+    WorkBudget budget(steps == 0 ? WorkBudget::kUnlimited : steps);
+    RoutingInput input = input_;
+    input.budget = &budget;
+    absl::StatusOr<RoutingPlan> plan = engine->Compute(input);
     if (!plan.ok()) return Message(plan.status());
     Tell(name, ChainPhase::kVerify);
     const VerifyReport report =

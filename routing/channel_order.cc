@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace fabricd::routing {
+namespace {
+
+// What a channel that a search finds costs, beside its neighbours: it is marked and put in order.
+constexpr uint64_t kStepsOfSort = 8;
+
+}  // namespace
 
 ChannelGraph::ChannelGraph(const SwitchGraph& graph) {
   const size_t count = graph.cables.size();
@@ -56,6 +62,7 @@ bool ChannelOrder::Insert(uint32_t channel, uint8_t out, bool remember) {
     ++searches_;
     const bool closes = !FindAhead(next, place_[channel], channel);
     if (!closes) FindBehind(channel, place_[next]);
+    steps_ += 1 + kStepsOfSort * (ahead_.size() + behind_.size());
     for (uint32_t c : ahead_) seen_[c] = 0;
     for (uint32_t c : behind_) seen_[c] = 0;
     if (!closes) Rearrange();
@@ -102,6 +109,7 @@ void ChannelOrder::FindBehind(uint32_t from, uint32_t first_place) {
     open_.pop_back();
     const uint8_t out = channels_->OutOf(c);
     const uint32_t at = channels_->tail[c];
+    steps_ += channels_->out_count(at);
     for (uint32_t leaving = channels_->begin[at]; leaving < channels_->begin[at + 1]; ++leaving) {
       const uint32_t before = channels_->reverse[leaving];
       if (seen_[before] || place_[before] < first_place || !Has(before, out)) continue;

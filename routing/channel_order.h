@@ -72,6 +72,8 @@ class ChannelOrder {
   // Whether some dependency ever went against the order given at the start.
   bool HasMoved() const { return moved_; }
   uint64_t searches() const { return searches_; }
+  // Channels and neighbours of channels that searches have looked at.
+  uint64_t steps() const { return steps_; }
 
  private:
   static uint64_t Bit(uint8_t out) { return uint64_t{1} << (out % 64); }
@@ -89,7 +91,7 @@ class ChannelOrder {
   std::vector<uint32_t> ahead_, behind_;    // Found by one search.
   std::vector<uint32_t> open_, free_;       // Scratch.
   bool moved_ = false;
-  uint64_t searches_ = 0;
+  uint64_t searches_ = 0, steps_ = 0;
 };
 
 }  // namespace fabricd::routing

@@ -19,15 +19,21 @@
 
 namespace fabricd::routing {
 
+class WorkBudget;
+
 // What a plan on a damaged tree is balanced for: the most loaded link when all send to all, or the
 // worst number of flows on a link when each sends to the one k places further.
 enum class BalancePolicy { kAllToAll, kShift };
+
+inline constexpr uint64_t kDefaultEngineBudget = 2'000'000'000;
 
 struct RoutingOptions {
   // Engines in the order in which they are tried.
   std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
   uint8_t lanes_max = 1;    // Data VLs that an engine may use.
+  // Steps (work_budget.h) that an engine may take for one plan. 0: as many as it likes.
+  uint64_t engine_budget = kDefaultEngineBudget;
   BalancePolicy balance = BalancePolicy::kAllToAll;
   fabric::HostPatterns host_patterns;  // rail: how descriptions are read.
   int threads = 0;                     // 0: all cores.
@@ -39,6 +45,7 @@ struct RoutingInput {
   const fabric::LidTable& lids;
   const RoutingOptions& options;
   const RoutingPlan* previous = nullptr;  // May be null. An engine may share its rows.
+  WorkBudget* budget = nullptr;           // Null: no limit.
 };
 
 class RoutingEngine {
@@ -46,6 +53,7 @@ class RoutingEngine {
   virtual ~RoutingEngine() = default;
   virtual std::string_view name() const = 0;
   // kFailedPrecondition: the fabric does not fit this engine; the message names the nodes.
+  // kResourceExhausted: it has used up its budget.
   [[nodiscard]] virtual absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const = 0;
 };
 
@@ -70,7 +78,8 @@ enum class ChainPhase { kCompute, kVerify, kCompare };
 // Called as each phase begins.
 using ChainObserver = std::function<void(std::string_view engine, ChainPhase phase)>;
 
-// Tries options.chain in order; each plan is verified (verifier.h) before it is accepted.
+// Tries options.chain in order; each plan is verified (verifier.h) before it is accepted. Each
+// engine has a budget of its own, but for the last one if there is no plan yet.
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer = {});
 
 }  // namespace fabricd::routing

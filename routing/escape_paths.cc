@@ -65,8 +65,12 @@ class EscapeLane {
 class Finder {
  public:
   Finder(const SwitchGraph& graph, const ChannelGraph& channels, const TargetList& targets,
-         uint8_t lanes)
-      : graph_(graph), channels_(channels), targets_(targets.targets), cost_(graph.size()) {
+         uint8_t lanes, WorkBudget& budget)
+      : budget_(budget),
+        graph_(graph),
+        channels_(channels),
+        targets_(targets.targets),
+        cost_(graph.size()) {
     // Roots far apart by number: trees that share few links.
     for (uint64_t lane = 0; lane < lanes; ++lane)
       lanes_.emplace_back(graph, channels, static_cast<uint32_t>(lane * graph.size() / lanes));
@@ -79,9 +83,12 @@ class Finder {
 
   LaneWays Run() {
     uint32_t turn = 0;
-    for (uint32_t t = 0; t < targets_.size(); ++t)
-      if (targets_[t].twin == Target::kNoTwin)
-        Find(t, static_cast<uint8_t>(turn++ % lanes_.size()));
+    for (uint32_t t = 0; t < targets_.size(); ++t) {
+      if (targets_[t].twin != Target::kNoTwin) continue;
+      Find(t, static_cast<uint8_t>(turn++ % lanes_.size()));
+      Charge();
+      if (budget_.exceeded()) return {};
+    }
     for (uint32_t t = 0; t < targets_.size(); ++t)
       if (targets_[t].twin != Target::kNoTwin) ways_.CopyTarget(targets_[t].twin, t);
     return std::move(ways_);
@@ -107,6 +114,12 @@ class Finder {
     SetLane(t, lane);
     if (target.carries) Weigh(out);
   }
+  // The work for one target.
+  void Charge() {
+    uint64_t steps = grow_steps_;
+    for (EscapeLane& lane : lanes_) steps += lane.order().steps();
+    budget_.Spend(steps - std::exchange(charged_, steps));
+  }
   void Clear(uint32_t at, uint8_t* out) const {
     std::fill_n(out, ways_.switches, LaneWays::kNone);
     out[at] = LaneWays::kDeliver;
@@ -128,12 +141,14 @@ class Finder {
     for (; begin < settled_.size() || careful;) {
       if (begin == settled_.size()) careful = false, begin = 0;
       next_.clear();
-      for (; begin < settled_.size(); ++begin)
+      for (; begin < settled_.size(); ++begin) {
+        grow_steps_ += channels_.out_count(settled_[begin]);
         for (uint32_t c = channels_.begin[settled_[begin]];
              c < channels_.begin[settled_[begin] + 1]; ++c)
           if (const uint32_t y = channels_.head[c];
               out[y] == LaneWays::kNone && (blocked.empty() || !blocked[y]))
             next_.push_back(y);
+      }
       SortUnique(next_);
       // All of one round choose among those of the rounds before.
       chosen_.clear();
@@ -150,6 +165,7 @@ class Finder {
   }
   uint32_t Choose(uint32_t y, const uint8_t* out, ChannelOrder& order, bool careful) {
     candidates_.clear();
+    grow_steps_ += channels_.out_count(y);
     for (uint32_t c = channels_.begin[y]; c < channels_.begin[y + 1]; ++c) {
       const uint32_t head = channels_.head[c];
       if (out[head] != LaneWays::kNone &&
@@ -173,6 +189,8 @@ class Finder {
     }
   }
 
+  WorkBudget& budget_;
+  uint64_t grow_steps_ = 0, charged_ = 0;
   const SwitchGraph& graph_;
   const ChannelGraph& channels_;
   const std::vector<Target>& targets_;
@@ -187,8 +205,8 @@ class Finder {
 }  // namespace
 
 LaneWays FindEscapeWays(const SwitchGraph& graph, const ChannelGraph& channels,
-                        const TargetList& targets, uint8_t lanes) {
-  return Finder(graph, channels, targets, lanes).Run();
+                        const TargetList& targets, uint8_t lanes, WorkBudget& budget) {
+  return Finder(graph, channels, targets, lanes, budget).Run();
 }
 
 }  // namespace fabricd::routing

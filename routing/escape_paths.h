@@ -11,8 +11,9 @@
 namespace fabricd::routing {
 
 // Exactly `lanes` lanes (1-15), the service level depending on the destination alone. Sequential.
-// LIDs that some tables cannot hold may stay without a way from some switches.
+// LIDs that some tables cannot hold may stay without a way from some switches. Empty `out`: it
+// would take more work than `budget` has left.
 LaneWays FindEscapeWays(const SwitchGraph& graph, const ChannelGraph& channels,
-                        const TargetList& targets, uint8_t lanes);
+                        const TargetList& targets, uint8_t lanes, WorkBudget& budget);
 
 }  // namespace fabricd::routing

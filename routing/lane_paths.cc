@@ -19,8 +19,9 @@ constexpr size_t kFanBytes = size_t{40} << 20;  // Of fans that are kept.
 class Finder {
  public:
   Finder(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
-         const TargetList& targets, const LaneSettings& settings)
-      : graph_(graph),
+         const TargetList& targets, const LaneSettings& settings, WorkBudget& budget)
+      : budget_(budget),
+        graph_(graph),
         channels_(channels),
         targets_(targets),
         settings_(settings),
@@ -56,6 +57,7 @@ class Finder {
       Choose(t);
       Weigh(t);
       FitCarrying(t);
+      Charge();
     }
     FinishOthers();
     if (failed_) return {};
@@ -72,6 +74,8 @@ class Finder {
       MakeFan(target);
       Choose(t);
       if (target.carries) Weigh(t);
+      Charge();
+      if (failed_) return {};
     }
     CopyToTwins();
     ways_.ordered = true;
@@ -92,6 +96,13 @@ class Finder {
       sequence[i] = static_cast<uint32_t>(uint64_t{i} * step % count);
     return sequence;
   }
+  // The work for one target.
+  void Charge() {
+    uint64_t steps = fan_steps_;
+    for (const ChannelOrder& lane : lanes_) steps += lane.steps();
+    budget_.Spend(steps - std::exchange(charged_, steps));
+    failed_ |= budget_.exceeded();
+  }
   // Makes fan_ the one of the target. Sequences that jump from switch to switch come back to each:
   // fans are kept as long as they do not take much memory.
   void MakeFan(const Target& target) {
@@ -99,8 +110,10 @@ class Finder {
     if (target.lid >= lowest_limit_) blocked = SwitchesWithout(graph_, target.lid);
     Fan& fan = blocked.empty() && fan_bytes_ < kFanBytes ? fans_[target.at] : other_fan_;
     fan_ = &fan;
+    fan_steps_ += graph_.size();
     if (fan.at == target.at && (&fan != &other_fan_ || blocked == blocked_)) return;
     if (&fan == &other_fan_) blocked_ = blocked;
+    fan_steps_ += graph_.neighbors.size();
     if (settings_.up_down)
       fan.MakeUpDown(graph_, position_, from_top_, target.at, blocked);
     else
@@ -288,7 +301,10 @@ class Finder {
       return targets_.targets[a].at < targets_.targets[b].at;
     });
     for (uint32_t t : sequence)
-      if (!failed_ && targets_.targets[t].twin == Target::kNoTwin) Finish(t);
+      if (!failed_ && targets_.targets[t].twin == Target::kNoTwin) {
+        Finish(t);
+        Charge();
+      }
     if (!failed_) CopyToTwins();
   }
   void CopyToTwins() {
@@ -441,6 +457,8 @@ class Finder {
     }
   }
 
+  WorkBudget& budget_;
+  uint64_t fan_steps_ = 0, charged_ = 0;
   const SwitchGraph& graph_;
   const ChannelGraph& channels_;
   const TargetList& targets_;
@@ -484,8 +502,8 @@ void LaneWays::CopyTarget(size_t from, size_t to) {
 }
 
 LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
-                      const TargetList& targets, const LaneSettings& settings) {
-  return Finder(graph, channels, order, targets, settings).Run();
+                      const TargetList& targets, const LaneSettings& settings, WorkBudget& budget) {
+  return Finder(graph, channels, order, targets, settings, budget).Run();
 }
 
 }  // namespace fabricd::routing

@@ -17,6 +17,7 @@
 #include "routing/graph.h"
 #include "routing/hop_costs.h"
 #include "routing/lane_targets.h"
+#include "routing/work_budget.h"
 
 namespace fabricd::routing {
 
@@ -57,8 +58,9 @@ struct LaneWays {
   void CopyTarget(size_t from, size_t to);
 };
 
-// `order` must serve all pairs of switches. Empty `out`: more lanes than allowed would be needed.
+// `order` must serve all pairs of switches. Empty `out`: more lanes than allowed would be needed,
+// or more work than `budget` has left.
 LaneWays FindLaneWays(const SwitchGraph& graph, const ChannelGraph& channels, const Order& order,
-                      const TargetList& targets, const LaneSettings& settings);
+                      const TargetList& targets, const LaneSettings& settings, WorkBudget& budget);
 
 }  // namespace fabricd::routing

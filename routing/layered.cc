@@ -19,10 +19,12 @@
 #include "routing/node_name.h"
 #include "routing/order.h"
 #include "routing/plan_builder.h"
+#include "routing/work_budget.h"
 
 namespace fabricd::routing {
 namespace {
 
+constexpr uint64_t kMillion = 1'000'000;
 constexpr uint8_t kMostLanes = 15;         // VL15 is for management.
 constexpr uint32_t kSwitchesPerTask = 64;  // A cache line of LaneWays.
 constexpr uint64_t kLeafShare = 4;         // Hosts on leaves of a tree for each host above them.
@@ -62,8 +64,10 @@ struct Variant {
 // One graph's turn.
 class GraphRouter {
  public:
-  GraphRouter(const RoutingInput& input, PlanBuilder& builder, const SwitchGraph& graph)
-      : input_(input),
+  GraphRouter(const RoutingInput& input, PlanBuilder& builder, const SwitchGraph& graph,
+              WorkBudget& budget)
+      : budget_(budget),
+        input_(input),
         builder_(builder),
         graph_(graph),
         channels_(graph),
@@ -78,6 +82,10 @@ class GraphRouter {
       return absl::OkStatus();
     }
     std::vector<Variant> variants = Variants();
+    if (budget_.exceeded())
+      return absl::ResourceExhaustedError(
+          fmt::format("budget: paths through {} switches take more than {} million steps of work",
+                      graph_.size(), budget_.limit() / kMillion));
     Variant* best = &variants[0];
     const Variant* least = nullptr;  // Of the shortest ones: fewest lanes.
     for (Variant& variant : variants) {
@@ -137,20 +145,21 @@ class GraphRouter {
     else
       add({false, Preference::kLoad, {}, kMostLanes}, true, "shortest by load");
     FindAll(variants, 0);
+    if (budget_.exceeded()) return variants;
     const LaneWays& shortest = variants[1].ways;
     const bool fits = !shortest.out.empty() && shortest.lanes <= limit_;
     if (limit_ > 1 && !(fits && shortest.lanes <= limit_ / 2)) {
       add({false, Preference::kExisting, {}, limit_}, true, "shortest by dependencies");
       FindAll(variants, 2);
     }
-    if (fits) return variants;
+    if (fits || budget_.exceeded()) return variants;
     // More lanes mean more destinations that find their lane's best places taken: fewer may do.
     const size_t first = variants.size();
     for (const uint8_t lanes : std::set<uint8_t>{1, static_cast<uint8_t>((limit_ + 1) / 2), limit_})
       add({false, Preference::kLoad, {}, lanes}, false, "grown within the lanes");
     builder_.parallel().For(variants.size() - first, [&](size_t i) {
       Variant& variant = variants[first + i];
-      variant.ways = FindEscapeWays(graph_, channels_, by_round_, variant.settings.lanes);
+      variant.ways = FindEscapeWays(graph_, channels_, by_round_, variant.settings.lanes, budget_);
     });
     return variants;
   }
@@ -179,7 +188,7 @@ class GraphRouter {
   }
   void Find(Variant& variant) const {
     variant.ways =
-        FindLaneWays(graph_, channels_, chosen_.order, *variant.targets, variant.settings);
+        FindLaneWays(graph_, channels_, chosen_.order, *variant.targets, variant.settings, budget_);
   }
 
   void Write(const Variant& variant) {
@@ -243,6 +252,7 @@ class GraphRouter {
     }
   }
 
+  WorkBudget& budget_;
   const RoutingInput& input_;
   PlanBuilder& builder_;
   const SwitchGraph& graph_;
@@ -257,8 +267,10 @@ class GraphRouter {
 
 absl::StatusOr<RoutingPlan> Layered::Compute(const RoutingInput& input) const {
   PlanBuilder builder(input, name());
+  WorkBudget unlimited;
+  WorkBudget& budget = input.budget != nullptr ? *input.budget : unlimited;
   for (const SwitchGraph& graph : builder.graphs())
-    FABRICD_RETURN_IF_ERROR(GraphRouter(input, builder, graph).Run());
+    FABRICD_RETURN_IF_ERROR(GraphRouter(input, builder, graph, budget).Run());
   return builder.Finish();
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/status.h"
+#include "sim/generate/directors.h"
 #include "sim/generate/dragonfly_plus.h"
 #include "sim/generate/fat_tree.h"
 #include "sim/generate/hypercube.h"
@@ -57,6 +58,8 @@ const std::vector<Kind>& Kinds() {
       KindOf("dragonfly-plus", "Groups of leaves and spines, every two of them joined",
              DragonflyPlusParameters, GenerateDragonflyPlus),
       KindOf("hypercube", "A hypercube", HypercubeParameters, GenerateHypercube),
+      KindOf("directors", "Directors, trees themselves, as leaves and spines of a tree",
+             DirectorsParameters, GenerateDirectors),
       KindOf("random", "A random regular graph of switches", RandomParameters, GenerateRandom),
   };
   return kinds;

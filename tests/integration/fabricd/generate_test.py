@@ -19,6 +19,7 @@ SMALL = {  # Kind: arguments, switches, adapters, cables.
     "torus": ("--dims 3x2x3 --parallel 2", 18, 18, 108),
     "dragonfly-plus": ("--groups 3 --leaves 2 --spines 2 --hosts 2", 12, 12, 30),
     "hypercube": ("--dimensions 3 --hosts 2", 8, 16, 28),
+    "directors": ("--radix 4 --leaves 2 --spines 1", 9, 4, 20),
     "random": ("--switches 9 --degree 4", 9, 9, 27),
 }
 DECORATED = "--permute-ports --mixed-speeds 0.3 --fail-links 1 --fill 0.75 --seed 3"

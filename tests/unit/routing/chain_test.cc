@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "routing/work_budget.h"
 #include "run.h"
 
 namespace fabricd::routing {
@@ -65,6 +66,59 @@ TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
   ASSERT_EQ(result.steps.size(), 2u);
   EXPECT_TRUE(result.steps[0].chosen);
   EXPECT_THAT(result.steps[1].reason, HasSubstr("while up_down stays at"));
+}
+
+TEST(Chain, LeavesAnEngineThatUsesUpItsBudget) {
+  const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
+  RoutingOptions options;
+  options.chain = {"layered", "up_down"};
+  options.engine_budget = 1000;
+  ChainResult result = RunChain({*fabric.snapshot, fabric.lids, options});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.plan->engine, "up_down");
+  ASSERT_EQ(result.steps.size(), 2u);
+  EXPECT_FALSE(result.steps[0].chosen);
+  EXPECT_THAT(result.steps[0].reason, HasSubstr("budget: paths through 25 switches take more than"));
+  EXPECT_TRUE(result.steps[1].chosen);
+
+  // Any plan is better than none.
+  options.chain = {"layered"};
+  result = RunChain({*fabric.snapshot, fabric.lids, options});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.plan->engine, "layered");
+
+  options.chain = {"layered", "up_down"};
+  options.engine_budget = 0;
+  result = RunChain({*fabric.snapshot, fabric.lids, options});
+  ASSERT_NE(result.plan, nullptr);
+  EXPECT_EQ(result.plan->engine, "layered");
+  options.engine_budget = kDefaultEngineBudget;
+  EXPECT_EQ(RunChain({*fabric.snapshot, fabric.lids, options}).plan->engine, "layered");
+}
+
+// Whatever the number of threads, down to the last step.
+TEST(Chain, TheSameBudgetSufficesOnAnyNumberOfThreads) {
+  for (const uint8_t lanes : {1, 4}) {
+    const TestFabric fabric = MakeTorus({4, 5}, 1).Build();
+    RoutingOptions options;
+    options.lanes_max = lanes;
+    const auto status_of = [&](int threads, WorkBudget& budget) {
+      options.threads = threads;
+      RoutingInput input{*fabric.snapshot, fabric.lids, options};
+      input.budget = &budget;
+      return MakeEngine("layered")->Compute(input).status();
+    };
+    WorkBudget unlimited;
+    ASSERT_TRUE(status_of(1, unlimited).ok());
+    ASSERT_GT(unlimited.spent(), 1000u);
+    for (int threads : {1, 2, 8}) {
+      WorkBudget enough(unlimited.spent()), too_little(unlimited.spent() - 1);
+      EXPECT_TRUE(status_of(threads, enough).ok()) << threads;
+      EXPECT_EQ(enough.spent(), unlimited.spent());
+      EXPECT_EQ(status_of(threads, too_little).code(), absl::StatusCode::kResourceExhausted)
+          << threads;
+    }
+  }
 }
 
 TEST(Chain, NoEngineLeft) {

@@ -26,6 +26,7 @@ const std::map<std::string, std::string>& Small() {
       {"torus", "torus:dims=3x2x4,parallel=2"},
       {"dragonfly-plus", "dragonfly-plus:groups=3,global-links=2"},
       {"hypercube", "hypercube:dimensions=3,hosts=2"},
+      {"directors", "directors:leaves=3,spines=2"},
       {"random", "random:switches=10,degree=3,hosts=2"}};
   return small;
 }

@@ -104,6 +104,30 @@ TEST(Hypercube, SaysWhatDoesNotFit) {
   EXPECT_THAT(Refusal("hypercube:dimensions=16,hosts=3"), HasSubstr("more than 200000 nodes"));
 }
 
+TEST(Directors, AreTreesInATree) {
+  // Each director of radix 8: 4 line chips, 2 inner chips, 16 cables between them.
+  EXPECT_EQ(Make("directors"), (Counts{32, 36, 32 + 6 * 16 + 32}));
+  EXPECT_EQ(Make("directors:radix=4,leaves=1,spines=1"), (Counts{2, 6, 2 + 2 * 4 + 2}));
+  const auto made = Made("directors:leaves=2,spines=2");
+  ASSERT_TRUE(made);
+  std::map<std::string, int> outside;  // By pair of directors.
+  for (const auto& [a, b] : SwitchCablesOf(*made, Numbers::kWithout)) {
+    const std::string one = a.substr(0, a.find('-')), other = b.substr(0, b.find('-'));
+    if (one != other) ++outside[one + other];
+  }
+  EXPECT_EQ(outside.size(), 4u);
+  for (const auto& [pair, cables] : outside) EXPECT_EQ(cables, 4) << pair;
+}
+
+TEST(Directors, SaysWhatDoesNotFit) {
+  EXPECT_THAT(Refusal("directors:radix=10"), HasSubstr("radix 10: a multiple of 4"));
+  EXPECT_THAT(Refusal("directors:leaves=5"),
+              HasSubstr("leaves 5: 40 cables, and spines 2 of radix 8 have 32 ports"));
+  EXPECT_THAT(Refusal("directors:spines=0"), HasSubstr("spines 0"));
+  EXPECT_THAT(Refusal("directors:spines=9"),
+              HasSubstr("spines 9: a leaf director of radix 8 has 8 cables to them"));
+}
+
 TEST(DragonflyPlus, JoinsEveryPairOfGroups) {
   EXPECT_EQ(Make("dragonfly-plus"), (Counts{64, 32, 64 + 4 * 16 + 6 * 4}));
   EXPECT_EQ(Make("dragonfly-plus:groups=2,leaves=1,spines=1,hosts=1"), (Counts{2, 4, 2 + 2 + 1}));
