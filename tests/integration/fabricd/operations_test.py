@@ -5,6 +5,7 @@ metrics and pages.
 
 usage: operations_test.py BIN_DIR [TEST...]
 """
+import collections
 import glob
 import json
 import os
@@ -22,6 +23,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
 
+FORGE_TRAPS = os.path.join(os.path.dirname(ibsim.__file__), "forge_traps.py")
 SMALL = "sim:superpod:sus=1,hosts=2,rails=2"
 
 
@@ -90,6 +92,34 @@ class Signals(ibsim.Case):
         fabricd.start(fabric=SMALL)
         fabricd.log.wait_for("fabricd.db was there, but empty")
         fabricd.wait_for("subnet_up")
+
+
+class Log(ibsim.Case):
+    """No source fills the disk."""
+
+    def test_forged_traps(self):
+        sim = ibsim.Ibsim(self, ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net"))
+        fabricd = ibsim.Fabricd(self).start(sim.environment("H-0002c90200000000"))
+        fabricd.wait_for("subnet_up")
+        before = len(fabricd.log.lines)
+        lid = re.search(r"sm lid (\d+)", sim.run("H-0002c90200000000", "sminfo"))[1]
+        sim.run("H-0002c90200000100", sys.executable, FORGE_TRAPS, lid, "1000")
+        fabricd.log.wait_for(r"trap \d+ from LID", times=20, since=before)
+        self.assertEqual(fabricd.stop(), 0)
+        traps = [line for line in fabricd.log.lines[before:] if "from LID" in line]
+        self.assertLess(len(traps), 30, traps[-3:])
+
+    def test_a_link_that_flaps(self):
+        fabricd = ibsim.Fabricd(self).start(fabric=SMALL)
+        fabricd.wait_for("subnet_up")
+        before = len(fabricd.log.lines)
+        for what in ("unlink", "link") * 40:
+            fabricd.ctl("sim", what, "su1-rail1-leaf/2")
+        self.assertEqual(fabricd.stop(), 0)
+        kinds = collections.Counter(re.sub(r"\S*\d\S*", "#", line)
+                                    for line in fabricd.log.lines[before:])
+        self.assertLess(max(kinds.values()), 30, kinds)
+        self.assertGreater(sum(kinds.values()), 40)  # It did flap.
 
 
 class Ports(ibsim.Case):
@@ -384,4 +414,4 @@ class Pages(ibsim.Case):
 
 
 if __name__ == "__main__":
-    ibsim.main(["opensm", "openssl"])
+    ibsim.main(["ibsim", "opensm", "openssl"])
