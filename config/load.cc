@@ -135,7 +135,9 @@ class Reader {
   FaultList& faults_;
 };
 
-std::string Report(const std::string& filename, const std::vector<Fault>& faults) {
+}  // namespace
+
+std::string FaultsText(const std::string& filename, const std::vector<Fault>& faults) {
   std::string report;
   for (const Fault& fault : faults) {
     if (!report.empty()) report += '\n';
@@ -146,8 +148,6 @@ std::string Report(const std::string& filename, const std::vector<Fault>& faults
   }
   return report;
 }
-
-}  // namespace
 
 absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& filename,
                                 std::vector<Fault>* faults) {
@@ -160,7 +160,7 @@ absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& file
   Validate(config, found);
   const std::vector<Fault> all = found.Take();
   if (faults != nullptr) *faults = all;
-  if (!all.empty()) return absl::InvalidArgumentError(Report(filename, all));
+  if (!all.empty()) return absl::InvalidArgumentError(FaultsText(filename, all));
   return config;
 }
 

@@ -19,6 +19,9 @@ struct Fault {
   std::string message;
 };
 
+// One "FILE:LINE: PATH: MESSAGE" line per fault.
+std::string FaultsText(const std::string& filename, const std::vector<Fault>& faults);
+
 // `filename` is only for messages. INVALID_ARGUMENT when anything is wrong: its message has one
 // "FILE:LINE: PATH: MESSAGE" line per fault, in file order, and `faults` (may be null) the same as
 // data.

@@ -87,7 +87,7 @@ absl::Status App::OpenState() {
   for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   store_ = std::move(*opened);
   if (!config_.lid.guid2lid_file.empty()) {
-    auto text = ReadText(config_.lid.guid2lid_file);
+    auto text = ReadFileOf("lid.guid2lid_file", config_.lid.guid2lid_file);
     if (!text.ok()) return text.status();
     const store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
     WarnSkipped(config_.lid.guid2lid_file, parsed);
@@ -97,7 +97,7 @@ absl::Status App::OpenState() {
     if (known->empty()) FABRICD_RETURN_IF_ERROR(store_->PutLids(parsed.records));
   }
   if (!config_.topology.node_name_map.empty()) {
-    auto text = ReadText(config_.topology.node_name_map);
+    auto text = ReadFileOf("topology.node_name_map", config_.topology.node_name_map);
     if (!text.ok()) return text.status();
     node_name_map_ = fabric::NodeNameMap::Parse(*text);
     WarnSkipped(config_.topology.node_name_map, node_name_map_);

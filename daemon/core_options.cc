@@ -14,35 +14,23 @@
 namespace fabricd::daemon {
 namespace {
 
-absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const std::string& path) {
-  absl::flat_hash_map<Guid, MKey> keys;
-  if (path.empty()) return keys;
-  auto text = ReadText(path);
+// The first word of each line, where a # begins what is no word.
+absl::Status ReadRootsFile(const std::string& path, std::vector<Guid>& roots) {
+  const auto text = ReadFileOf("routing.roots_file", path);
   if (!text.ok()) return text.status();
-  const store::Guid2MKey parsed = store::ParseGuid2MKey(*text);
-  WarnSkipped(path, parsed);
-  for (const store::PortMKey& key : parsed.keys) keys[key.port_guid] = key.m_key;
-  return keys;
-}
-
-absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
-  std::vector<std::string> words = routing.roots;
-  if (!routing.roots_file.empty()) {
-    auto text = ReadText(routing.roots_file);
-    if (!text.ok()) return text.status();
-    std::istringstream lines(*text);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream fields(line.substr(0, line.find('#')));
-      if (std::string word; fields >> word) words.push_back(word);
-    }
-  }
-  std::vector<Guid> roots;
-  for (const std::string& word : words) {
+  std::istringstream lines(*text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream fields(line.substr(0, line.find('#')));
+    std::string word;
+    if (!(fields >> word)) continue;
     const uint64_t guid = ParseHex<uint64_t>(word).value_or(0);
-    if (guid == 0) return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
+    if (guid == 0)
+      return InvalidArgument("routing.roots_file: {}:{}: \"{}\" is no GUID", path, number, word);
     roots.emplace_back(guid);
   }
-  return roots;
+  return absl::OkStatus();
 }
 
 policy::ConditionMode ModeOf(const std::string& text) {
@@ -82,8 +70,31 @@ policy::PolicyOptions ToPolicyOptions(const config::Config& config) {
 
 }  // namespace
 
+absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const config::Sm& sm) {
+  absl::flat_hash_map<Guid, MKey> keys;
+  if (sm.guid2mkey_file.empty()) return keys;
+  const auto text = ReadFileOf("sm.guid2mkey_file", sm.guid2mkey_file);
+  if (!text.ok()) return text.status();
+  const store::Guid2MKey parsed = store::ParseGuid2MKey(*text);
+  WarnSkipped(sm.guid2mkey_file, parsed);
+  for (const store::PortMKey& key : parsed.keys) keys[key.port_guid] = key.m_key;
+  return keys;
+}
+
+absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
+  std::vector<Guid> roots;
+  for (const std::string& word : routing.roots) {
+    const uint64_t guid = ParseHex<uint64_t>(word).value_or(0);
+    if (guid == 0) return InvalidArgument("routing.roots: \"{}\" is no GUID", word);
+    roots.emplace_back(guid);
+  }
+  if (!routing.roots_file.empty())
+    FABRICD_RETURN_IF_ERROR(ReadRootsFile(routing.roots_file, roots));
+  return roots;
+}
+
 absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
-  auto m_keys = ReadMKeys(config.sm.guid2mkey_file);
+  auto m_keys = ReadMKeys(config.sm);
   if (!m_keys.ok()) return m_keys.status();
   auto roots = ReadRoots(config.routing);
   if (!roots.ok()) return roots.status();

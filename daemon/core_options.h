@@ -2,12 +2,20 @@
 // The core's view of a configuration.
 #pragma once
 
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
 #include "config/config.h"
 #include "sweep/options.h"
 
 namespace fabricd::daemon {
+
+// Of the files that the configuration names. kInvalidArgument: one cannot be read, or what is wrong
+// in it; the message begins with the key.
+absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const config::Sm& sm);
+absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing);
 
 // With the files that the configuration names read. An error says which cannot be read or what is
 // wrong in it.

@@ -15,6 +15,7 @@
 #include "config/load.h"
 #include "config/opensm_import.h"
 #include "daemon/app.h"
+#include "daemon/config_files.h"
 #include "daemon/import_files.h"
 #include "daemon/logging.h"
 #include "daemon/version.h"
@@ -73,6 +74,19 @@ absl::StatusOr<Config> MakeConfig(const Arguments& arguments,
   if (!arguments.listen.empty()) config.listen = arguments.listen;
   if (!arguments.http_listen.empty()) config.http_listen = arguments.http_listen;
   return config;
+}
+
+// With the files that it names judged too.
+absl::StatusOr<Config> MakeJudgedConfig(const Arguments& arguments,
+                                        std::vector<fabricd::config::Fault>* faults = nullptr) {
+  auto config = MakeConfig(arguments, faults);
+  if (!config.ok()) return config;
+  const auto wrong = fabricd::daemon::JudgeFiles(*config);
+  if (wrong.empty()) return config;
+  if (faults != nullptr) *faults = wrong;
+  const std::string& name = arguments.config_file;
+  return absl::InvalidArgumentError(
+      fabricd::config::FaultsText(name.empty() ? "fabricd" : name, wrong));
 }
 
 int ImportOpensm(const std::string& path) {
@@ -144,7 +158,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!arguments.import_opensm.empty()) return ImportOpensm(arguments.import_opensm);
-  const auto config = MakeConfig(arguments);
+  // A start goes on with partitions that were stored where their file has become faulty.
+  const auto config =
+      arguments.check_config ? MakeJudgedConfig(arguments) : MakeConfig(arguments);
   if (!config.ok()) {
     fmt::print(stderr, "{}\n", fabricd::Message(config.status()));
     return kExitUsage;
@@ -154,7 +170,7 @@ int main(int argc, char** argv) {
   const sigset_t signals = BlockSignals();
   fabricd::daemon::SetUpLogging(config->log.level);
   fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.config_file};
-  run.load_config = [&arguments](auto* faults) { return MakeConfig(arguments, faults); };
+  run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
   auto app = fabricd::daemon::App::Create(*config, std::move(run));
   if (!app.ok()) {
     fabricd::daemon::EndLogging();  // What was logged comes before it.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/partitions_file.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "daemon/side_file.h"
 #include "policy/partitions_text.h"
 
 namespace fabricd::daemon {
@@ -23,20 +22,18 @@ std::string DigestOf(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<policy::PartitionRequest> ReadPartitionsFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return NotFound("{}: cannot be read", path);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) return Unavailable("{}: cannot be read to its end", path);
-  if (text.size() > policy::kMaxPartitionsText)
-    return InvalidArgument("{}: more than {} MiB", path, policy::kMaxPartitionsText >> 20);
-  policy::ParsedPartitions parsed = policy::ParsePartitions(text);
+  constexpr char kKey[] = "partitions.file";
+  const auto text = ReadFileOf(kKey, path, policy::kMaxPartitionsText);
+  if (!text.ok()) return text.status();
+  policy::ParsedPartitions parsed = policy::ParsePartitions(*text);
   if (!parsed.ok())
-    return InvalidArgument("{}: {}", path, policy::FaultsText(parsed.faults, parsed.faults.size()));
+    return InvalidArgument("{}: {}: {}", kKey, path,
+                           policy::FaultsText(parsed.faults, parsed.faults.size()));
   for (const policy::LineNote& note : parsed.notes)
     spdlog::warn("{}: line {}: {}", path, note.line, note.text);
   policy::PartitionRequest request;
   request.all = std::move(parsed.partitions);
-  request.file_digest = DigestOf(text);
+  request.file_digest = DigestOf(*text);
   return request;
 }
 

@@ -112,6 +112,7 @@ struct Server::State {
   SubnetAdminService subnet_admin;
   std::unique_ptr<SimService> sim;
   std::vector<std::unique_ptr<GuardedService>> guarded;
+  std::unique_ptr<CertificateKeeper> certificates;
   std::unique_ptr<PeerListener> listener;
   std::vector<int> ports;
   std::unique_ptr<grpc::Server> server;
@@ -131,8 +132,14 @@ absl::Status Server::Listen(const ServerOptions& options, grpc::ServerBuilder& b
     paths.push_back(*std::move(path));
   }
   state.ports.resize(hosts.size());
+  if (!hosts.empty()) {
+    auto keeper = CertificateKeeper::Start(options.security, options.certificate_refresh_seconds);
+    if (!keeper.ok())
+      return InvalidArgument("cannot listen on {}: {}", hosts[0], Message(keeper.status()));
+    state.certificates = *std::move(keeper);
+  }
   for (size_t i = 0; i < hosts.size(); ++i) {
-    const auto credentials = MutualTls(options.security, options.certificate_refresh_seconds);
+    const auto credentials = MutualTls(*state.certificates);
     if (!credentials.ok())
       return InvalidArgument("cannot listen on {}: {}", hosts[i], Message(credentials.status()));
     (*credentials)->SetAuthMetadataProcessor(state.guard.MakeCertificateGate());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials of the TCP listeners: certificates of both sides, read again when their files change.
+// Credentials of the TCP listeners: certificates of both sides.
 #pragma once
 
 #include <memory>
@@ -7,14 +7,12 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/grpcpp.h>
 
-#include "config/config.h"
+#include "daemon/rpc/certificates.h"
 
 namespace fabricd::rpc {
 
-// kInvalidArgument: a file is not named, cannot be read or is no PEM; the message says which. The
-// files are looked at every `refresh_seconds`; what cannot be read then leaves the certificates of
-// before in use.
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const config::Security& security,
-                                                                   unsigned refresh_seconds);
+// Of what `keeper`, which outlives the server, has at the moment of a handshake, or had a second
+// before.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const CertificateKeeper& keeper);
 
 }  // namespace fabricd::rpc

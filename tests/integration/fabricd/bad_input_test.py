@@ -47,6 +47,35 @@ class BadInputTest(ibsim.Case):
             self.assertEqual(sorted(faults), EVERY_FAULT, output)
         self.assertFalse(os.path.exists(self.path("state")), "a refused config left traces")
 
+    def test_judges_the_files_that_a_config_names(self):
+        garbage = self.write("garbage", "-----BEGIN CERTIFICATE-----\nYQ==\n")
+        roots = self.write("roots", "0x1\nnonsense  # a name\n")
+        missing = self.path("missing")
+        config = self.write("files.yaml", """\
+sm: {guid2mkey_file: %(missing)s}
+lid: {guid2lid_file: %(missing)s}
+routing: {roots_file: %(roots)s}
+topology: {node_name_map: %(missing)s}
+partitions: {file: %(roots)s}
+security: {tls_cert: %(garbage)s, tls_key: %(garbage)s, tls_ca: %(garbage)s}
+""" % {"missing": missing, "roots": roots, "garbage": garbage})
+        output = self.fabricd("--config", config, "--check-config", code=2)
+        for fault in ("sm.guid2mkey_file: %s: cannot be read" % missing,
+                      "lid.guid2lid_file: %s: cannot be read" % missing,
+                      'routing.roots_file: %s:2: "nonsense" is no GUID' % roots,
+                      "topology.node_name_map: %s: cannot be read" % missing,
+                      "partitions.file: %s: line 1: " % roots,
+                      "security.tls_cert: %s: a certificate in it cannot be read" % garbage):
+            self.assertIn("files.yaml: " + fault, output)
+        self.assertEqual(len(output.splitlines()), 6, output)
+        # What a start refuses is refused with the key.
+        for key, value in (("lid: {guid2lid_file", missing), ("topology: {node_name_map", missing),
+                           ("routing: {roots_file", roots), ("partitions: {file", missing)):
+            config = self.write("one.yaml", "%s: %s}\n" % (key, value))
+            output = self.fabricd("--config", config, "--once", "--fabric", "sim:superpod:sus=1",
+                                  "--listen", "unix:" + self.path("sock"), code=2)
+            self.assertIn("%s: %s" % (key.replace(": {", "."), value), output)
+
     def test_takes_the_config_that_it_prints(self):
         example = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"),
                                     "--print-default-config"])

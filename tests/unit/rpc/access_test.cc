@@ -7,10 +7,12 @@
 #include <grpcpp/security/credentials.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
 #include "common/status.h"
+#include "daemon/rpc/certificates.h"
 #include "daemon/rpc/status.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
@@ -406,6 +408,44 @@ TEST_F(TlsTest, CertificatesAreRotatedWithoutARestart) {
   old.Sign("viewer", "x", "DNS:monitor.example");
   EXPECT_FALSE(GetSm(Connect(old, "viewer", next)).ok());
   EXPECT_TRUE(GetSm(before).ok());
+}
+
+TEST_F(TlsTest, FaultyFilesLeaveTheCertificatesOfBeforeInUse) {
+  // The signers that the server asks for; "ca.pem" stays what its clients trust.
+  std::filesystem::copy_file(certificates_.path("ca.pem"), certificates_.path("signers.pem"));
+  options_.security.tls_ca = certificates_.path("signers.pem");
+  Start();
+  const Certificates other(directory_ / "other", "other signer");
+  other.Sign("server", "head1", "DNS:localhost");
+  const std::pair<const char*, std::string> faults[] = {
+      {"server.pem", "garbage\n"},
+      {"server.pem", "-----BEGIN CERTIFICATE-----\ngarbage\n-----END CERTIFICATE-----\n"},
+      {"server.pem", ""},
+      {"server.key", "garbage\n"},
+      {"server.key", other.Read("server.key")},  // Of another certificate.
+      {"signers.pem", "garbage\n"}};
+  for (const auto& [file, text] : faults) {
+    const std::string good = certificates_.Read(file);
+    std::ofstream(certificates_.path(file)) << text;
+    const auto judged = ReadCertificates(options_.security);
+    EXPECT_EQ(judged.status().code(), absl::StatusCode::kInvalidArgument) << file;
+    EXPECT_THAT(Message(judged.status()), HasSubstr(certificates_.path(file)));
+    std::ofstream(certificates_.path(file)) << good;
+  }
+  EXPECT_TRUE(ReadCertificates(options_.security).ok());
+  const auto still_served = [&](const char* what) {
+    // The server looks at the files every second, and gRPC at what the server has.
+    const auto end = std::chrono::steady_clock::now() + milliseconds(2500);
+    while (std::chrono::steady_clock::now() < end) {
+      ASSERT_TRUE(GetSm(Connect("viewer")).ok()) << what;
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+  };
+  std::ofstream(certificates_.path("server.key")) << other.Read("server.key");
+  still_served("a key of another certificate");
+  for (const char* file : {"server.pem", "server.key", "signers.pem"})
+    std::ofstream(certificates_.path(file)) << "-----BEGIN CERTIFICATE-----\ngarbage\n";
+  still_served("garbage in all files");
 }
 
 TEST_F(TlsTest, ConnectionsAgeAndCertificatesAreLookedAtAgain) {
