@@ -203,8 +203,11 @@ fabric::Intent IntentOf(const sweep::FabricView& view, const FabricSnapshot& sna
   std::vector<PortRef> suppressed;
   for (const policy::DampedLink& link : view.policy->damped)
     if (link.suppressed) suppressed.push_back(link.a);
-  return policy::MakeIntent(policy::HoldBook(std::move(holds), highest), snapshot, suppressed,
-                            view.sm.port);
+  fabric::Intent intent = policy::MakeIntent(policy::HoldBook(std::move(holds), highest), snapshot,
+                                             suppressed, view.sm.port);
+  for (const policy::DampedLink& link : view.policy->damped)
+    if (link.suppressed) intent.flapping_links.push_back({link.a, link.b});
+  return intent;
 }
 
 }  // namespace

@@ -19,6 +19,14 @@ struct Intent {
   std::vector<PortRef> closed_links;
   // Links to be used only where nothing else is left.
   std::vector<PortRef> avoided_links;
+  // Links that are avoided for a while only, whether they are up or down at the moment: what is
+  // planned for longer is planned as if they were there, and goes round them by the least change.
+  // Both ends, the lower one first; sorted. One end of each is in avoided_links as well.
+  struct Link {
+    PortRef a, b;
+    friend auto operator<=>(const Link&, const Link&) = default;
+  };
+  std::vector<Link> flapping_links;
   // Switches that no route may lead through; their own LIDs stay reachable.
   std::vector<NodeIndex> closed_switches;
   // The same, but for those that nothing else connects.

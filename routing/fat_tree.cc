@@ -86,7 +86,7 @@ absl::StatusOr<RoutingPlan> FatTree::Compute(const RoutingInput& input) const {
   PlanBuilder builder(input, name());
   for (const SwitchGraph& graph : builder.graphs()) {
     const Levels levels = builder.FindLevels(graph);
-    const ChosenOrder chosen = ChooseOrder(graph, levels, false, builder.parallel());
+    const ChosenOrder chosen = builder.ChooseOrder(graph, levels);
     const absl::Status tree =
         CheckIsTree(graph, levels, chosen, input.snapshot, builder.parallel());
     if (!tree.ok()) return tree;

@@ -71,8 +71,8 @@ class GraphRouter {
         builder_(builder),
         graph_(graph),
         channels_(graph),
-        levels_(FindLevels(graph)),
-        chosen_(ChooseOrder(graph, levels_, false, builder.parallel())) {}
+        levels_(builder.FindLevels(graph)),
+        chosen_(builder.ChooseOrder(graph, levels_)) {}
 
   absl::Status Run() {
     const FabricLanes fabric = FindFabricLanes(input_.snapshot, graph_);

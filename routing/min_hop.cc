@@ -19,9 +19,9 @@ namespace {
 // the ways between all switches together nearly always make credit loops (on trees of three levels
 // they cannot but do: those between two spines of one pod turn at its leaves, in every pod).
 std::optional<ChosenOrder> FindOrder(const SwitchGraph& graph, const Levels& levels,
-                                     const HopCosts& shortest, Parallel& parallel) {
+                                     const HopCosts& shortest, PlanBuilder& builder) {
   if (!levels.IsStrict()) return std::nullopt;
-  ChosenOrder chosen = ChooseOrder(graph, levels, false, parallel);
+  ChosenOrder chosen = builder.ChooseOrder(graph, levels);
   for (uint32_t s = 0; s < graph.size(); ++s)
     if (!std::equal(shortest.TotalRow(s), shortest.TotalRow(s) + graph.size(),
                     chosen.costs.TotalRow(s)))
@@ -40,7 +40,7 @@ absl::StatusOr<RoutingPlan> MinHop::Compute(const RoutingInput& input) const {
           "some ways between switch {} and the {} connected to it take more than {} hops",
           NodeName(input.snapshot, graph.node[0]), graph.size() - 1, HopCosts::kMostHops);
     const Levels levels = builder.FindLevels(graph);
-    if (const auto chosen = FindOrder(graph, levels, costs, builder.parallel())) {
+    if (const auto chosen = FindOrder(graph, levels, costs, builder)) {
       WrittenTables& tables = builder.AddTables(graph, levels, chosen->order, chosen->costs);
       builder.BalanceTables(tables, levels, chosen->order, chosen->costs);
       continue;

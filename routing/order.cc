@@ -17,6 +17,8 @@ constexpr uint32_t kLoadParts = 8;   // Fixed: sums of doubles must not depend o
 constexpr uint32_t kRootsTried = 4;  // Of leaves, and again of other switches.
 constexpr uint32_t kConesTried = 32;
 constexpr uint32_t kMostMended = 64;  // Summits of a cone.
+// How many times the best order's peak load a remembered one may have.
+constexpr double kFarMore = 1.25;
 
 // Positions by ascending key, ties by switch number.
 template <typename Key>
@@ -245,6 +247,11 @@ class OrderSearch {
     Keep(std::move(order), std::move(costs), kind);
     return true;
   }
+  // As Consider(), but others have to be far better.
+  void Prefer(Order order, const char* kind) {
+    Consider(std::move(order), kind);
+    load_ /= kFarMore;
+  }
   void Consider(Order order, const char* kind) {
     HopCosts costs = OrderedCosts(graph_, order, {}, parallel_);
     if (UnservedPairs(graph_, costs) > 0) return;
@@ -276,8 +283,11 @@ class OrderSearch {
 }  // namespace
 
 ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given,
-                        Parallel& parallel) {
+                        const Order& remembered, Parallel& parallel) {
   OrderSearch search(graph, parallel);
+  const bool comparable = ranks_given || (levels.IsStrict() && !search.HasShortTables());
+  if (!remembered.empty() && comparable && search.TakeIfServing(remembered, "remembered"))
+    return search.Finish();
   const uint32_t leaf = BestLeaf(graph, levels);
   if (ranks_given) {
     if (search.TakeIfServing(LevelOrder(levels), "levels")) return search.Finish();
@@ -288,6 +298,7 @@ ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ran
     if (search.TakeIfServing(BestCone(graph, levels, leaf), "cone")) return search.Finish();
     if (search.TakeIfServing(RootOrder(graph, leaf), "root")) return search.Finish();
   }
+  if (!remembered.empty()) search.Prefer(remembered, "remembered");
   search.Consider(BestCone(graph, levels, leaf), "cone");
   search.Consider(LevelOrder(levels), "levels");
   search.Consider(RootOrder(graph, leaf), "root");

@@ -26,14 +26,17 @@ Order RootOrder(const SwitchGraph& graph, uint32_t root);
 struct ChosenOrder {
   Order order;
   HopCosts costs;     // Of `order`, nothing blocked.
-  std::string kind;   // "levels", "cone", "root"
+  std::string kind;   // "levels", "cone", "root", "remembered"
   uint32_t apex = 0;  // The switch on top.
 };
 // Every pair is served unless the best way of some pair has more than HopCosts::kMostHops hops.
 // Where the operator gave the ranks, the order by them is taken if it serves, else the cone over
-// them, and only then any other.
+// them, and only then any other. `remembered` is the order of the fabric before it lost what it
+// lacks now (empty: not known): it is taken if it serves and, except on trees, where all orders
+// with a leaf on top are worth the same, loads no cable far more than the best. Tables then need
+// not leave one order for another when a fault comes, nor when it goes.
 ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given,
-                        Parallel& parallel);
+                        const Order& remembered, Parallel& parallel);
 
 // Highest load of a cable when each host sends one unit to each host of a sample of switches and
 // flow divides evenly over legal ways.

@@ -2,6 +2,7 @@
 #include "routing/plan_builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -41,6 +42,10 @@ void AddForgotten(const TreeLayout& old, TreeLayout& layout) {
     if (std::none_of(group.children.begin(), group.children.end(),
                      [&](NodeIndex child) { return grouped.count(child) > 0; }))
       layout.groups.push_back(group);
+  std::vector<PortRef> cables;
+  std::set_union(layout.cables.begin(), layout.cables.end(), old.cables.begin(), old.cables.end(),
+                 std::back_inserter(cables));
+  layout.cables = std::move(cables);
   layout.rank.resize(std::max(layout.rank.size(), old.rank.size()), TreeLayout::kUnknown);
   for (size_t node = 0; node < old.rank.size(); ++node)
     if (layout.rank[node] == TreeLayout::kUnknown) layout.rank[node] = old.rank[node];
@@ -64,6 +69,18 @@ bool IsLinked(const fabric::FabricSnapshot& snapshot, NodeIndex at, uint8_t numb
   return number == 0 ? port != nullptr : peer && port->IsUp() && peer->IsUp();
 }
 
+std::vector<PortRef> CablesOf(const std::vector<SwitchGraph>& graphs) {
+  std::vector<PortRef> ends;
+  for (const SwitchGraph& graph : graphs)
+    for (uint32_t s = 0; s < graph.size(); ++s)
+      for (const Neighbor& neighbor : graph.NeighborsOf(s))
+        if (graph.node[s] < graph.node[neighbor.head])
+          for (const Cable& cable : graph.CablesOf(neighbor))
+            ends.push_back({graph.node[s], PortNum(cable.port)});
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
 // Whether some switch, cable or end port of the layout is not there.
 bool MissesSome(const fabric::FabricSnapshot& snapshot, const TreeLayout& layout) {
   for (uint32_t node = 0; node < layout.rank.size(); ++node)
@@ -71,12 +88,9 @@ bool MissesSome(const fabric::FabricSnapshot& snapshot, const TreeLayout& layout
       const fabric::Node* found = snapshot.node(NodeIndex(node));
       if (!found || !found->IsSwitch()) return true;
     }
-  for (const TreeGroup& group : layout.groups)
-    for (size_t child = 0; child < group.children.size(); ++child)
-      for (size_t place = 0; place < group.width() * group.cables; ++place)
-        if (const uint8_t port = group.PortsOf(child)[place];
-            port != TreeGroup::kNoPort && !IsLinked(snapshot, group.children[child], port))
-          return true;
+  if (std::any_of(layout.cables.begin(), layout.cables.end(),
+                  [&](PortRef end) { return !IsLinked(snapshot, end.node, end.port.value()); }))
+    return true;
   return std::any_of(layout.ends.begin(), layout.ends.end(), [&](const EndPlace& place) {
     return !IsLinked(snapshot, place.at, place.port);
   });
@@ -92,9 +106,33 @@ PlanBuilder::PlanBuilder(const RoutingInput& input, std::string_view engine)
   plan_.engine = engine;
   plan_.lid_top = input.lids.top();
   plan_.rows.resize(input.snapshot.node_index_end());
+  placed_.resize(plan_.rows.size());
   if (input.previous && input.previous->layout &&
       MissesSome(input.snapshot, *input.previous->layout))
     remembered_ = input.previous->layout.get();
+  if (!remembered_) return;
+  for (const uint32_t position : remembered_->order)
+    if (position != TreeLayout::kUnknown) positions_ = std::max(positions_, position + 1);
+}
+
+// Empty: some switch has no place in it.
+Order PlanBuilder::RememberedOrder(const SwitchGraph& graph) const {
+  if (!Remembered()) return {};
+  std::vector<std::pair<uint32_t, uint32_t>> sorted;
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    const uint32_t position = Remembered()->PositionOf(graph.node[s]);
+    if (position == TreeLayout::kUnknown) return {};
+    sorted.emplace_back(position, s);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  Order order(graph.size());
+  for (uint32_t i = 0; i < sorted.size(); ++i) order[sorted[i].second] = i;
+  return order;
+}
+
+ChosenOrder PlanBuilder::ChooseOrder(const SwitchGraph& graph, const Levels& levels,
+                                     bool ranks_given) {
+  return routing::ChooseOrder(graph, levels, ranks_given, RememberedOrder(graph), parallel_);
 }
 
 Slots PlanBuilder::FindSlots(const SwitchGraph& graph, const Levels& levels) const {
@@ -225,8 +263,13 @@ void PlanBuilder::AddOrder(const SwitchGraph& graph, const Order& order) {
   if (order.empty()) ordered_ = false;
   if (!ordered_) return plan_.order.clear();
   plan_.order.resize(plan_.rows.size(), 0);
-  for (uint32_t s = 0; s < graph.size(); ++s)
-    plan_.order[graph.node[s].value()] = positions_ + order[s];
+  // Switches that are gone keep their places too, for when they come back.
+  const bool kept = Remembered() && order == RememberedOrder(graph);
+  for (uint32_t s = 0; s < graph.size(); ++s) {
+    const NodeIndex node = graph.node[s];
+    plan_.order[node.value()] = kept ? Remembered()->PositionOf(node) : positions_ + order[s];
+    placed_[node.value()] = 1;
+  }
   positions_ += graph.size();
 }
 
@@ -240,9 +283,26 @@ void PlanBuilder::AddExempt(const SwitchGraph& graph,
   }
 }
 
+// Of what is remembered nothing is given up while some of it is gone: what is back has its place.
+void PlanBuilder::KeepOrder() {
+  if (plan_.order.empty()) return;
+  if (const TreeLayout* old = Remembered()) {
+    layout_.order = old->order;
+    for (size_t node = 0; node < old->order.size() && node < plan_.order.size(); ++node)
+      if (!plan_.rows[node] && !placed_[node] && old->order[node] != TreeLayout::kUnknown)
+        plan_.order[node] = old->order[node];
+  }
+  layout_.order.resize(plan_.order.size(), TreeLayout::kUnknown);
+  for (size_t node = 0; node < plan_.order.size(); ++node)
+    if (placed_[node] && layout_.order[node] == TreeLayout::kUnknown)
+      layout_.order[node] = plan_.order[node];
+}
+
 // What is gone now is remembered from the previous plan.
 void PlanBuilder::KeepLayout() {
   std::sort(layout_.ends.begin(), layout_.ends.end());
+  layout_.cables = CablesOf(graphs_);
+  KeepOrder();
   if (const TreeLayout* old = Remembered()) AddForgotten(*old, layout_);
   const RoutingPlan* previous = input_.previous;
   const bool same = previous && previous->layout && *previous->layout == layout_;

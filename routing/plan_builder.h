@@ -12,6 +12,7 @@
 #include "routing/graph.h"
 #include "routing/hop_costs.h"
 #include "routing/levels.h"
+#include "routing/order.h"
 #include "routing/parallel.h"
 #include "routing/row_writer.h"
 #include "routing/slots.h"
@@ -38,6 +39,8 @@ class PlanBuilder {
   Levels FindLevels(const SwitchGraph& graph) const {
     return routing::FindLevels(graph, Remembered());
   }
+  // The best order, or the one that the previous plan remembers.
+  ChosenOrder ChooseOrder(const SwitchGraph& graph, const Levels& levels, bool ranks_given = false);
   // The slots that AddTables will go by.
   Slots FindSlots(const SwitchGraph& graph, const Levels& levels) const;
 
@@ -70,6 +73,8 @@ class PlanBuilder {
   // Null where all of it is there: then the fabric speaks for itself, whatever was planned before.
   const TreeLayout* Remembered() const { return remembered_; }
   void KeepLayout();
+  void KeepOrder();
+  Order RememberedOrder(const SwitchGraph& graph) const;
   void AddOrder(const SwitchGraph& graph, const Order& order);
   void AddExempt(const SwitchGraph& graph, const std::vector<std::vector<Lid>>& unserved);
   void WriteRows(const std::deque<TableWriter>& bands, WrittenTables& tables);
@@ -79,10 +84,11 @@ class PlanBuilder {
   Parallel parallel_;
   std::vector<SwitchGraph> graphs_;
   size_t row_size_;
-  uint32_t positions_ = 0;  // Given to switches so far.
-  bool ordered_ = true;     // All graphs so far.
-  bool load_known_ = true;  // Of all graphs that were balanced.
-  double worst_load_ = 0;   // Of those, times the bound.
+  uint32_t positions_ = 0;       // Given to switches so far.
+  bool ordered_ = true;          // All graphs so far.
+  std::vector<uint8_t> placed_;  // [NodeIndex] Has a position.
+  bool load_known_ = true;       // Of all graphs that were balanced.
+  double worst_load_ = 0;        // Of those, times the bound.
   std::deque<WrittenTables> written_;
   const TreeLayout* remembered_ = nullptr;
   TreeLayout layout_;  // Of the graphs so far.

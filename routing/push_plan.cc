@@ -293,6 +293,18 @@ void AddWithdrawals(const PushView& view, const PushStages& stages,
   }
 }
 
+// Whether anything but the LIDs of switches is taken away.
+bool TakesEndPortsAway(const PushView& view, const PushStages& stages) {
+  bool any = false;
+  for (const PushStages::Part& part : stages.parts)
+    if (part.withdraw && !part.only_dead)
+      ForEachBit(part.lids, [&](uint32_t i) {
+        const LidPlace place = view.links().place(size_t{part.block} * Row::kBlock + i);
+        any |= !place.IsNowhere() && !place.IsSwitch();
+      });
+  return any;
+}
+
 std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
                                                const std::vector<Batch>& batches, int threads) {
   std::vector<std::vector<TableWrite>> writes(batches.size());
@@ -323,7 +335,7 @@ PushPlan OrderPush(const PushInput& input) {
   PushInput work = input;
   if (view.changed().size() < kManyWrites) work.threads = 1;
   PushStages stages = FindStages(work, view);
-  push.hitless = stages.why_not.empty();
+  push.hitless = stages.why_not.empty() || !TakesEndPortsAway(view, stages);
   AddWithdrawals(view, stages, push.writes);
   for (const auto& writes : FindWaves(view, FindBatches(view.changed(), stages), work.threads))
     push.writes.insert(push.writes.end(), writes.begin(), writes.end());

@@ -58,9 +58,10 @@ struct TableWrite {
 struct PushPlan {
   std::vector<TableWrite> writes;  // By stage, wave, block, node.
   uint16_t stages = 0, waves = 0;  // One more than the highest in `writes`.
-  // False: entries had to be taken away first, so that some pairs are cut off for a while; why.
+  // False: entries towards end ports have to be taken away first, so that some are cut off for a
+  // while. Those towards switches may have to be all the same: only their management goes there.
   bool hitless = true;
-  std::string why_not;
+  std::string why_not;  // Why anything is taken away; empty: nothing is.
 };
 
 struct PushInput {

@@ -453,13 +453,19 @@ class Stager {
     return empty;
   }
 
-  // Some of those that stand in the way. How many.
+  // Some of those that stand in the way, switches' own first: nothing that hosts send to each other
+  // goes there. How many.
   uint32_t Withdraw(uint32_t most) {
+    const uint32_t count = WithdrawOf(most, true);
+    return count > 0 ? count : WithdrawOf(most, false);
+  }
+  uint32_t WithdrawOf(uint32_t most, bool of_switches) {
     uint32_t count = 0;
     for (BlockChange& group : groups_) {
       uint64_t lids = 0;
       ForEachBit(group.lids & ~group.fresh & ~group.withdrawn, [&](uint32_t i) {
-        if (count >= most) return;
+        const LidPlace place = view_.links().place(size_t{group.block} * Row::kBlock + i);
+        if (count >= most || (of_switches && !(place.IsSwitch() && !place.IsNowhere()))) return;
         lids |= Bit(i);
         ++count;
       });

@@ -57,7 +57,7 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
   const RailNumbers numbers(input.snapshot, rails, pieces);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const SwitchGraph& graph = *pieces[i].graph;
-    const ChosenOrder chosen = ChooseOrder(graph, levels[i], false, builder.parallel());
+    const ChosenOrder chosen = builder.ChooseOrder(graph, levels[i]);
     if (UnservedPairs(graph, chosen.costs) > 0)
       return FailedPrecondition("some ways up to switch {} and down again take more than {} hops",
                                 NodeName(input.snapshot, graph.node[chosen.apex]),

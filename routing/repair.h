@@ -44,6 +44,9 @@ namespace fabricd::routing {
 struct RouteState {
   LinkMap links;
   std::shared_ptr<const RoutingPlan> plan;
+  // The ideal plan of the fabric before it lost what it lacks now, faults and intents alike, to
+  // which routes are to come back. Null: this one is.
+  std::shared_ptr<const RouteState> home = nullptr;
 };
 // Looks at the whole fabric: for the plans of engines. REQUIRES: the plan was made for this
 // snapshot and these LIDs, and proved.

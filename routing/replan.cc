@@ -6,6 +6,7 @@
 
 #include "routing/common_order.h"
 #include "routing/graph.h"
+#include "routing/ideal_plan.h"
 #include "routing/link_load.h"
 #include "routing/multicast_channels.h"
 #include "routing/multicast_graph.h"
@@ -18,13 +19,25 @@ namespace {
 // How many times lower the highest load must be for a plan with another order to be settled for.
 constexpr double kWorthAnotherOrder = 1.25;
 
-// Null: there is none, or its engine is not wanted any more.
-std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const UsableFabric& usable,
-                                              bool urgent) {
-  if (input.before == nullptr) return nullptr;
+std::shared_ptr<const RouteState> HomeOf(const std::shared_ptr<const RouteState>& state) {
+  return state && state->home ? state->home : state;
+}
+
+AppliedTables TablesOf(const RoutingPlan& plan) {
+  AppliedTables tables;
+  tables.rows.resize(plan.rows.size());
+  for (size_t i = 0; i < plan.rows.size(); ++i)
+    if (plan.rows[i]) tables.rows[i] = *plan.rows[i];
+  return tables;
+}
+
+// From `before`. Null: there is none, or its engine is not wanted any more.
+std::shared_ptr<const RouteState> LeastChangeOf(const std::shared_ptr<const RouteState>& before,
+                                                const ReplanInput& input,
+                                                const UsableFabric& usable, bool urgent) {
+  if (before == nullptr) return nullptr;
   const auto& chain = input.options.chain;
-  if (std::find(chain.begin(), chain.end(), input.before->plan->engine) == chain.end())
-    return nullptr;
+  if (std::find(chain.begin(), chain.end(), before->plan->engine) == chain.end()) return nullptr;
   RepairOptions options;
   options.urgent = urgent;
   options.threads = input.options.threads;
@@ -32,8 +45,18 @@ std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const Us
   options.applied = input.applied;
   options.observed = &input.snapshot;
   options.trees = input.trees;
-  auto repair = RepairPlan(*input.before, *usable.snapshot, *usable.lids, options);
-  return repair.ok() ? std::make_shared<const RouteState>(std::move(repair->after)) : nullptr;
+  auto repair = RepairPlan(*before, *usable.snapshot, *usable.lids, options);
+  if (!repair.ok()) return nullptr;
+  repair->after.home = HomeOf(before);
+  return std::make_shared<const RouteState>(std::move(repair->after));
+}
+// Of what is there; where that serves no more, of what was there before all faults and intents:
+// from there the way back is free, which it is not from another engine's plan.
+std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const UsableFabric& usable,
+                                              bool urgent) {
+  auto least = LeastChangeOf(input.before, input, usable, urgent);
+  if (least || !input.before || !input.before->home) return least;
+  return LeastChangeOf(input.before->home, input, usable, false);
 }
 
 // The links that there are, whether or not they may be used.
@@ -41,6 +64,18 @@ LinkMap Observed(const ReplanInput& input, const RouteState& after) {
   if (input.intent.empty()) return after.links;
   LinkChanges unused;
   return after.links.Next(input.snapshot, input.lids, unused);
+}
+
+// Of ports that no route may lead to, be they there or not; sorted.
+std::vector<Lid> IsolatedLids(const ReplanInput& input) {
+  std::vector<Lid> lids;
+  for (PortRef port : input.intent.isolated) {
+    const fabric::LidRange range = input.lids.Of(port);
+    for (uint32_t i = 0; range.base && i < range.count(); ++i)
+      lids.push_back(Lid(static_cast<uint16_t>(range.base.value() + i)));
+  }
+  std::sort(lids.begin(), lids.end());
+  return lids;
 }
 
 // Old entries are followed wherever they lead.
@@ -75,13 +110,22 @@ bool HasRoomForTrees(const UsableFabric& usable, const RoutingPlan& plan) {
   return FindForest(graph, *usable.lids, plan, 0, {}).joins_all;
 }
 
+// Whether what was there before faults and intents can be taken again, once they have ended,
+// without taking any way away for a moment.
+bool LeadsHome(const ReplanInput& input, const RouteState& state) {
+  if (!state.home || HaveCommonOrder(state, *state.home)) return true;
+  const AppliedTables held = TablesOf(*state.plan);
+  const RouteState& home = *state.home;
+  return OrderPush({home.links, held, state.plan.get(), *home.plan, input.options.threads}).hitless;
+}
+
 // Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
-// another order, unless there is much of it: from there the way back may not be free, and what was
-// there before the fault shall come back when it is mended.
+// another order from which there is no free way back, unless there is much of it.
 void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   if (input.applied == nullptr) return;
   const PushPlan push = Order(input, *result.after);
-  if (push.hitless && KeepsOrder(*input.before, *result.after)) return;
+  if (push.hitless && (KeepsOrder(*input.before, *result.after) || LeadsHome(input, *result.after)))
+    return;
   auto least = LeastChange(input, usable, false);
   if (!least || !least->plan->pending.empty() || !Order(input, *least).hitless) return;
   if (input.trees && !HasRoomForTrees(usable, *least->plan)) return;
@@ -100,18 +144,25 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     if (result.after) return;
   }
   result.reached = ReplanGoal::kIdeal;
-  const RoutingPlan* previous = input.before ? input.before->plan.get() : nullptr;
-  ChainResult chain = RunChain({*usable.snapshot, *usable.lids, input.options, previous});
-  result.steps = std::move(chain.steps);
-  if (chain.plan) {
-    RouteState after = MakeRouteState(*usable.snapshot, *usable.lids, std::move(chain.plan));
-    if (previous) KeepStaleLids(*previous, Observed(input, after), usable.cut, after);
-    result.after = std::make_shared<const RouteState>(std::move(after));
-    if (previous && input.goal == ReplanGoal::kIdealIfHitless)
-      KeepUnlessHitless(input, usable, result);
-  } else if (input.goal > ReplanGoal::kWhole) {
-    result.after = LeastChange(input, usable, false);
+  IdealPlan ideal = FindIdealPlan(input, usable);
+  result.steps = std::move(ideal.steps);
+  if (!ideal.wanted) {
+    if (input.goal > ReplanGoal::kWhole) result.after = LeastChange(input, usable, false);
+    return;
   }
+  RouteState after = *ideal.wanted;
+  // Once all is there that there was, what is ideal for that is where routes come back to.
+  const auto home = HomeOf(input.before);
+  if (home && ideal.whole && !HasAllLinks(ideal.whole->links, home->links))
+    after.home = home;
+  else if (ideal.whole != ideal.wanted)
+    after.home = ideal.whole;
+  if (input.before)
+    KeepStaleLids(*input.before->plan, Observed(input, after), usable.cut, IsolatedLids(input),
+                  after);
+  result.after = std::make_shared<const RouteState>(std::move(after));
+  if (input.before && input.goal == ReplanGoal::kIdealIfHitless)
+    KeepUnlessHitless(input, usable, result);
 }
 
 }  // namespace

@@ -62,10 +62,13 @@ bool HasOrder(const RoutingPlan& plan) { return !plan.order.empty() && plan.lane
 }  // namespace
 
 void KeepStaleLids(const RoutingPlan& before, const LinkMap& observed,
-                   const std::vector<PortRef>& cut, RouteState& after) {
+                   const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
+                   RouteState& after) {
   if (!HasOrder(before) || !HasOrder(*after.plan)) return;
   const Keeper keeper(before, observed, cut, after);
-  const std::vector<Lid> kept = keeper.Find();
+  std::vector<Lid> kept = keeper.Find();
+  std::erase_if(kept,
+                [&](Lid lid) { return std::binary_search(isolated.begin(), isolated.end(), lid); });
   if (kept.empty()) return;
   auto plan = std::make_shared<RoutingPlan>(*after.plan);
   for (uint32_t s = 0; s < after.links.size(); ++s) {

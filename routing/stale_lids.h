@@ -12,10 +12,11 @@ namespace fabricd::routing {
 
 // Puts the old entries of LIDs that hang nowhere into a plan that an engine made anew, and names
 // them in RoutingPlan::stale. Left out are LIDs of which an entry would break the order, leads into
-// another end port, or uses a port of `cut` (UsableFabric::cut); and all where one of the plans has
-// no order or several lanes. `observed`: the links that there are, whether routes may use them or
-// not.
+// another end port, or uses a port of `cut` (UsableFabric::cut), those that are `isolated`
+// (sorted), and all where one of the plans has no order or several lanes. `observed`: the links
+// that there are, whether routes may use them or not.
 void KeepStaleLids(const RoutingPlan& before, const LinkMap& observed,
-                   const std::vector<PortRef>& cut, RouteState& after);
+                   const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
+                   RouteState& after);
 
 }  // namespace fabricd::routing

@@ -44,8 +44,14 @@ struct TreeLayout {
 
   std::vector<uint32_t> rank;  // [NodeIndex] Of switches; kUnknown for others.
   std::vector<TreeGroup> groups;
-  std::vector<EndPlace> ends;  // Sorted.
+  std::vector<EndPlace> ends;   // Sorted.
+  std::vector<PortRef> cables;  // Between switches, by their lower ends; sorted.
+  // [NodeIndex] Where each switch stands in the order of the plan; kUnknown: it has no place.
+  std::vector<uint32_t> order;
 
+  uint32_t PositionOf(NodeIndex node) const {
+    return node.value() < order.size() ? order[node.value()] : kUnknown;
+  }
   uint32_t RankOf(NodeIndex node) const {
     return node.value() < rank.size() ? rank[node.value()] : kUnknown;
   }

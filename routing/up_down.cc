@@ -39,7 +39,7 @@ absl::StatusOr<RoutingPlan> UpDown::Compute(const RoutingInput& input) const {
   for (const SwitchGraph& graph : builder.graphs()) {
     const std::vector<uint32_t> roots = RootsIn(graph, input.snapshot, input.options.roots);
     const Levels levels = roots.empty() ? builder.FindLevels(graph) : LevelsFromRoots(graph, roots);
-    const ChosenOrder chosen = ChooseOrder(graph, levels, !roots.empty(), builder.parallel());
+    const ChosenOrder chosen = builder.ChooseOrder(graph, levels, !roots.empty());
     const std::string apex = NodeName(input.snapshot, graph.node[chosen.apex]);
     if (UnservedPairs(graph, chosen.costs) > 0)
       return FailedPrecondition("some ways up to switch {} and down again take more than {} hops",

@@ -322,7 +322,6 @@ void Core::Advance(Instant now) {
   AdvanceSurveys(now);
   if (light_ && light_->done()) FinishLightSweep(now);
   AdvanceReadBack(now);
-  planner_.NoteFlapping(remediation_.Damps());
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
     wanted_reroute_ = std::move(why);

@@ -58,7 +58,9 @@ bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
     SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, snapshot); });
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
   const bool news = this->plan() != plan;
-  if (!result.steps.empty() && chain_ != result.steps) NoteChoice(std::move(result.steps));
+  // What the chain would choose is not what stands when that is put off.
+  if (!result.steps.empty() && result.put_off.empty() && chain_ != result.steps)
+    NoteChoice(std::move(result.steps));
   whole_at_ = result.reached == routing::ReplanGoal::kUrgent ? now : kNever;
   if (!result.put_off.empty())
     Log(LogLevel::kInfo,

@@ -51,9 +51,6 @@ class Planner {
 
   // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
   Instant NextStepTime() const { return may_settle_ ? std::min(whole_at_, IdealDue()) : kNever; }
-  // While links flap the ideal plan waits, as long as one may be suppressed: it would move what
-  // never used them, and move it back soon.
-  void NoteFlapping(bool flapping) { flapping_ = flapping; }
   // Nodes have come. While more keep coming, as when a site is switched on, the ideal plan waits
   // until none has come for `settle_after`: another whole plan for each few of them would move
   // what has only just been written. At most kLongestArrivals.
@@ -69,7 +66,6 @@ class Planner {
 
   Instant IdealDue() const {
     if (settle_at_ == kNever) return kNever;
-    if (flapping_) return settle_at_ + options_.policy.damping.max_suppress;
     const Instant quiet = last_arrival_ + options_.sweep.settle_after;
     return std::clamp(quiet, settle_at_, settle_at_ + kLongestArrivals);
   }
@@ -88,7 +84,7 @@ class Planner {
   Instant settle_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
   Instant whole_at_ = kNever;  // When the plan is due that leaves no pairs pending.
-  bool may_settle_ = false, flapping_ = false, other_wishes_ = false;
+  bool may_settle_ = false, other_wishes_ = false;
   bool has_answer_ = false;
 };
 

@@ -129,20 +129,23 @@ void Remediation::Advance(Instant now) {
 // ---- the intent
 
 // A port that another cable is in by now has done nothing.
-std::vector<PortRef> Remediation::DampedEnds() const {
-  std::vector<PortRef> ends;
+std::vector<fabric::Intent::Link> Remediation::DampedLinks() const {
+  std::vector<fabric::Intent::Link> links;
   for (LinkId link : damping_.Suppressed()) {
     const fabric::Port* port = fabric_.snapshot->port(link.a);
     const bool another = port != nullptr && !port->peer.IsNone() && port->peer != link.b;
-    if (!another) ends.push_back(link.a);
+    if (!another) links.push_back({link.a, link.b});
   }
-  return ends;
+  return links;
 }
 
 void Remediation::MakeIntentAnew(std::string why, bool renewed, Instant now) {
-  std::vector<PortRef> damped = DampedEnds();
+  const std::vector<fabric::Intent::Link> flapping = DampedLinks();
+  std::vector<PortRef> damped;
+  for (const auto& link : flapping) damped.push_back(link.a);
   fabric::Intent wanted =
       policy::MakeIntent(keeper_.book(), *fabric_.snapshot, damped, fabric_.local);
+  wanted.flapping_links = flapping;
   const bool differs = wanted != intent_;
   if (differs) {
     ++generation_;

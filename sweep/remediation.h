@@ -50,8 +50,6 @@ class Remediation {
   const fabric::Intent& intent() const { return intent_; }
   // Of the intent; grows with each change.
   uint64_t generation() const { return generation_; }
-  // Links are kept out of routes because they flap.
-  bool Damps() const { return damping_.suppressed_count() > 0; }
   // Why routes or ports are to be made anew since the last call; empty: they are not.
   std::string TakeReroute() { return std::exchange(reroute_, {}); }
   // All tables and ports for intent `generation` are confirmed.
@@ -75,7 +73,7 @@ class Remediation {
   void TellOfLink(const char* type, fabric::Severity severity, policy::LinkId link,
                   std::string message, Instant now);
   std::string NameOf(policy::LinkId link) const;
-  std::vector<PortRef> DampedEnds() const;
+  std::vector<fabric::Intent::Link> DampedLinks() const;
   bool IsNeeded(policy::LinkId link) const;
   void UpdateEvidence(Instant now);
 

@@ -374,7 +374,7 @@ bool TableWatch::IsExcused(uint32_t at, uint32_t lid) {
     const End end = Leave(at, lid);
     if (end == End::kUnknown) continue;
     const uint8_t out = Entry(here, lid);
-    return lately(switches_[here].reset_at) ||
+    return (owner.port == PortNum(0) && out == kNoRoute) || lately(switches_[here].reset_at) ||
            (out < ports_ && lately(died_at_[size_t{here} * ports_ + out]));
   }
   return false;  // In a circle.

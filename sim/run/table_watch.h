@@ -25,6 +25,8 @@
 //                   told to drop what it cannot deliver loses nothing. (A cable that carries no
 //                   MADs is down for all that a manager can know.)
 //   not wanted      The owner is an end port that somebody wanted isolated or down (SetUnwanted).
+//   taken away      The owner is a switch, and the way ends where there is no entry: a change from
+//                   one order to another may take such LIDs away before it writes them anew.
 //
 // All switches count as sources (their own management traffic), and so do all entries for the
 // dependencies, as the plans' verifier has it. One lane: tables of plans that need several are not

@@ -119,6 +119,35 @@ TEST_F(CoreFlapping, OneLinkForTenMinutesWritesForThreeFlaps) {
   EXPECT_EQ(DeviceTables(), before);
 }
 
+// A cable that was pulled and put back is used again although another link is damped.
+TEST_F(CoreFlapping, ADampedLinkKeepsNothingElseFromSettling) {
+  BringUp("superpod:sus=2,hosts=8,rails=4");
+  const PortRef port = SwitchCables().front(), pulled = SwitchCables().back();
+  const PortRef other = harness_->fabric().device(port.node)->port(port.port).cable;
+  const Tables before = DeviceTables();
+  FlapEachSecond(port, milliseconds(10), 60);
+  harness_->RunFor(seconds(20));
+  ASSERT_THAT(Events("LinkSuppressed"), SizeIs(1));
+  ASSERT_TRUE(harness_->fabric().Unlink(harness_->now(), pulled).ok());
+  harness_->RunFor(seconds(15));
+  const auto uses_pulled = [&](const Tables& tables) {
+    const std::vector<uint8_t>& table = tables.at(pulled.node);
+    return std::count(table.begin(), table.end(), pulled.port.value());
+  };
+  EXPECT_EQ(uses_pulled(DeviceTables()), 0);
+  ASSERT_TRUE(harness_->fabric().Link(harness_->now(), pulled).ok());
+  harness_->RunFor(seconds(40));
+  EXPECT_THAT(Events("LinkReleased"), IsEmpty());
+  const Tables now = DeviceTables();
+  EXPECT_EQ(uses_pulled(now), uses_pulled(before)) << LogOf(manager());
+  for (uint16_t lid = 1; lid <= View().lids->top().value(); ++lid) {
+    if (before.at(port.node)[lid] == port.port.value() ||
+        before.at(other.node)[lid] == other.port.value())
+      continue;
+    for (const auto& [node, table] : before) EXPECT_EQ(now.at(node)[lid], table[lid]) << lid;
+  }
+}
+
 TEST_F(CoreFlapping, FiftyLinksAtOnceDelayNobodyElse) {
   sweep::CoreOptions options;
   options.policy.damping.enabled = false;  // Each flap is rerouted, for a minute.

@@ -59,7 +59,7 @@ Balanced BalanceAll(const TestFabric& fabric, int threads = 1) {
     PlanBuilder builder(input, "test");
     for (const SwitchGraph& graph : builder.graphs()) {
       const Levels levels = FindLevels(graph);
-      const ChosenOrder chosen = ChooseOrder(graph, levels, false, builder.parallel());
+      const ChosenOrder chosen = builder.ChooseOrder(graph, levels);
       WrittenTables& tables = builder.AddTables(graph, levels, chosen.order, chosen.costs);
       if (balance)
         result.reports.push_back(Balance(graph, levels, chosen.order, chosen.costs,

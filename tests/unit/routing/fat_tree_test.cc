@@ -153,7 +153,7 @@ TEST(ChooseOrder, PutsASubtreeOnTopThatAllCoresReach) {
     damaged.RemoveCable(cable);
     const TestFabric fabric = damaged.Build();
     const std::vector<SwitchGraph> graphs = BuildGraphs(*fabric.snapshot, fabric.lids);
-    const ChosenOrder chosen = ChooseOrder(graphs[0], FindLevels(graphs[0]), false, parallel);
+    const ChosenOrder chosen = ChooseOrder(graphs[0], FindLevels(graphs[0]), false, {}, parallel);
     EXPECT_EQ(chosen.kind, "cone");
     EXPECT_EQ(UnservedPairs(graphs[0], chosen.costs), 0u);
     const HopCosts by_level =

@@ -409,8 +409,11 @@ TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
     FaultyFabric faulty(DrawMaker(seed).Build(), seed);
     auto state = Replan({*faulty.now().snapshot, faulty.now().lids, none, options}).after;
     if (!state) continue;
-    faulty.RandomStep();
-    state = Again(faulty, options, state, ReplanGoal::kWhole).after;
+    for (int step = 0; step < 4; ++step) {
+      faulty.RandomStep();
+      state = Again(faulty, options, state, ReplanGoal::kWhole).after;
+      ASSERT_NE(state, nullptr);
+    }
     faulty.MendAll();
     const ReplanResult careful = Again(faulty, options, state, ReplanGoal::kIdealIfHitless);
     const ReplanResult ideal = Again(faulty, options, state, ReplanGoal::kIdeal);
