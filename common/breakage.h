@@ -34,6 +34,7 @@ enum class Breakage : uint8_t {
   kAlwaysMaster,          // Every election is won.
   kNeverUp,               // The subnet never counts as up.
   kBranchNotWritten,      // The first block of a multicast table counts as written but is not sent.
+  kNeverSettled,          // Plans of least change are never followed by the ideal one.
   kTreesAtOnce,           // Multicast entries come before those that have to go first.
   kNotReadBack,           // What is read of tables again is not compared.
   kCount,

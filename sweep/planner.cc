@@ -70,6 +70,7 @@ bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
     settle_at_ = kNever;
   else if (news && settle_at_ == kNever)  // Another fault does not put it off.
     settle_at_ = now + options_.sweep.settle_after;
+  if (IsBroken(Breakage::kNeverSettled)) settle_at_ = kNever;
   has_answer_ = plan != nullptr;
   problems.Remove("NoPlan");
   problems.Remove("LanesInUse");

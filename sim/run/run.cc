@@ -20,6 +20,7 @@
 #include "sim/run/observers.h"
 #include "sim/run/operators.h"
 #include "sim/run/places.h"
+#include "sim/run/quality_checker.h"
 #include "sim/run/simulation.h"
 #include "sim/run/table_watch.h"
 #include "sim/run/tenants.h"
@@ -61,6 +62,7 @@ constexpr const char* kCheckers[] = {
     "multicast loop",
     "multicast",
     "tenants",
+    "quality",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -103,7 +105,8 @@ TableWatch::Options MakeTableWatchOptions(const Faults& faults, const sweep::Cor
 class Run {
  public:
   Run(const fabric::FabricSnapshot& topology, const RunOptions& options)
-      : options_(options),
+      : topology_(topology),
+        options_(options),
         rng_(Rng(options.seed).Next()),  // Neighbouring seeds must not share a stream.
         drawn_(DrawFaults(options.faults, rng_)),
         simulation_(topology, DrawSimOptions(drawn_, rng_)),
@@ -275,6 +278,7 @@ class Run {
       Fail("tables: the master has no plan");
     else
       FailAll("tables", TablesUnlikePlan(fabric, *master->view->snapshot, *master->view->plan));
+    FailAll("quality", QualityFaults(fabric, *master, topology_));
     FailAll("loops", Loops(fabric));
     FailAll("unreachable", BrokenPairs(fabric, 10, unwanted));
     FailAll("holds", operators_.Findings(*master));
@@ -325,6 +329,7 @@ class Run {
     result_.tables = table_watch_.statistics();
   }
 
+  const fabric::FabricSnapshot& topology_;
   const RunOptions& options_;
   Rng rng_;
   const Faults drawn_;
