@@ -186,6 +186,7 @@ class DeviceTable {
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
   bool HasSettled(PortRef port) const { return settled_.contains(port); }
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
+  void Unsettle(PortRef port) { settled_.erase(port); }
   // The device has started anew: nothing that was written to it is left.
   void ForgetWritten(NodeIndex node);
   // The P_Key tables of a switch's external ports.

@@ -176,10 +176,9 @@ void PortKeys::AddWrites(PortRef port, std::vector<Write>& writes, std::string& 
       writes.push_back({port, static_cast<uint16_t>(block), table->blocks[block]});
 }
 
-Enforcement PortKeys::EnforcementOf(PortRef port) const {
+Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) const {
   if (!MayEnforce(port)) return {};
   const fabric::Node& node = *snapshot_.node(port.node);
-  const wire::PortInfo& now = node.port(port.port).info;
   const auto table = SwitchPortTable(port);
   const auto* held = devices_.FindSwitchKeys(port);
   if (table && !table->left_out.empty()) return {};

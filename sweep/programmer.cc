@@ -729,8 +729,9 @@ bool Programmer::SendConfigure(const Item& item) {
   }
   const bool came_up = port.info.port_state == wire::PortState::kInit;
   const bool reregister = input_.reregister_all || came_up;
-  const auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port,
-                                           reregister, keys_.EnforcementOf({item.node, item.port}));
+  const auto wish =
+      port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, reregister,
+                             keys_.EnforcementOf({item.node, item.port}, port.info));
   if (!wish) return false;
   // A link that has just come up is asked once more: its device may have started anew.
   if (!wish->info.client_reregister && !came_up &&
@@ -830,7 +831,7 @@ void Programmer::KeepEnforcement(PortRef port, wire::PortInfo& info) const {
   if (!devices_.HasSettled(port)) return;
   const auto wish =
       port_config_.Configure(*input_.snapshot, *input_.lids, *builder_.node(port.node), port.port,
-                             false, keys_.EnforcementOf(port));
+                             false, keys_.EnforcementOf(port, info));
   if (!wish) return;
   info.partition_enforcement_inbound = wish->info.partition_enforcement_inbound;
   info.partition_enforcement_outbound = wish->info.partition_enforcement_outbound;
@@ -1041,7 +1042,9 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
         (!node.IsSwitch() || item.port == PortNum(0)) && info.lid != input_.lids->Of(port).base;
     // What else it does not show, it will not take: remember rather than repeat at every sweep.
     auto wish = port_config_.Configure(*input_.snapshot, *input_.lids, node, item.port, false,
-                                       keys_.EnforcementOf(port));
+                                       keys_.EnforcementOf(port, info));
+    // A device that was only slow to show it must not be taken for one that refuses the next time.
+    if (!wish) devices_.Unsettle(port);
     if (wish && !lost_lid) {
       devices_.Settle(port, Fingerprint(*wish, info));
       NoteIgnored(item, wish->info, info);
@@ -1099,7 +1102,8 @@ uint64_t Programmer::Fingerprint(const PortWish& wish, const wire::PortInfo& see
     info.client_reregister = false;
     info.m_key_violations = info.p_key_violations = info.q_key_violations = 0;
     info.diag_code = 0;
-    info.local_port = PortNum(0);  // The way by which it was asked.
+    info.capability_mask = 0;      // IsSM comes and goes; what else follows from it is wished.
+    info.local_port = PortNum(0);  // The path by which it was asked.
     wire::SmpData bytes{};
     info.Encode(bytes);
     return bytes;

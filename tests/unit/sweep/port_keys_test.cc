@@ -95,6 +95,12 @@ class PortKeysTest : public testing::Test {
   GuidInput guids_{std::make_shared<const fabric::AliasGuids>()};
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::vector<std::string> problems_;
+  sweep::Enforcement Enforcement(PortRef port, bool shows = false) {
+    wire::PortInfo now;
+    now.partition_enforcement_inbound = now.partition_enforcement_outbound = shows;
+    return Make().EnforcementOf(port, now);
+  }
+
   const PortRef leaf_port_{small_.switches[0], PortNum(1)};  // Faces host 0.
 };
 
@@ -103,7 +109,7 @@ TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
   EXPECT_THAT(Writes(small_.switches[0]), IsEmpty());
   EXPECT_EQ(ReadCount(small_.hosts[0]), 0u);
   EXPECT_EQ(ReadCount(small_.switches[0]), 0u);
-  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound);
 }
 
 TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
@@ -119,13 +125,14 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001"));
   devices_.SwitchKeys(leaf_port_) = {Table({0x8999})};
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001", "16/1: 0x7fff 0x8001"));
-  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);  // Its table is not confirmed.
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound);  // Its table is not confirmed.
+  EXPECT_TRUE(Enforcement(leaf_port_, true).inbound);
   devices_.SwitchKeys(leaf_port_) = {Table({0x8001, 0x7FFF})};
-  EXPECT_TRUE(Make().EnforcementOf(leaf_port_).inbound);
-  EXPECT_TRUE(Make().EnforcementOf(leaf_port_).outbound);
-  EXPECT_FALSE(Make().EnforcementOf({small_.switches[0], PortNum(36)}).inbound);
+  EXPECT_TRUE(Enforcement(leaf_port_).inbound);
+  EXPECT_TRUE(Enforcement(leaf_port_).outbound);
+  EXPECT_FALSE(Enforcement({small_.switches[0], PortNum(36)}).inbound);
   input_.options.enforce_inbound = false;
-  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound);
 }
 
 TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
@@ -146,7 +153,7 @@ TEST_F(PortKeysTest, ATableThatIsTooSmallIsNamed) {
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("NotEnforced: its table of 2 P_Keys does not hold "
                                                "the 3 of the port behind it")));
-  EXPECT_FALSE(Make().EnforcementOf(leaf_port_).inbound);
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound);
 }
 
 TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
