@@ -32,6 +32,7 @@ enum class Breakage : uint8_t {
   kWindowsTooWide,        // More requests are in flight than the options allow.
   kErrorLogged,           // Every sweep logs an ERROR.
   kAlwaysMaster,          // Every election is won.
+  kNeverMaster,           // Every election is lost.
   kNeverUp,               // The subnet never counts as up.
   kBranchNotWritten,      // The first block of a multicast table counts as written but is not sent.
   kNeverSettled,          // Plans of least change are never followed by the ideal one.

@@ -424,7 +424,7 @@ void Core::FinishDiscovery(Instant now) {
 
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
-  changed_ = changed_ || state != std::exchange(shown_state_, state);
+  changed_ = changed_ || order.shows_others || state != std::exchange(shown_state_, state);
   if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
@@ -916,7 +916,7 @@ void Core::StartLightSweep(Instant now) {
 
 void Core::FinishLightSweep(Instant now) {
   const std::unique_ptr<LightSweep> done = std::move(light_);
-  mastership_.OnLightSweep(done->remote_sms());
+  mastership_.OnLightSweep(done->remote_sms(), now);
   silent_switches_ = done->silent();
   for (const auto& [port, cause] : done->changed()) Suspect(port, cause, now);
   if (!done->reason().empty()) {

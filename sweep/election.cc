@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/election.h"
 
+#include <algorithm>
+
 #include "common/breakage.h"
 
 namespace fabricd::sweep {
@@ -12,28 +14,50 @@ bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b) 
   return priority_a != priority_b ? priority_a > priority_b : guid_a < guid_b;
 }
 
+namespace {
+
+bool Names(const std::vector<Guid>& guids, Guid guid) {
+  return std::find(guids.begin(), guids.end(), guid) != guids.end();
+}
+
+// The highest of those that `wanted` takes; null: none.
+template <typename Wanted>
+const RemoteSm* Highest(const std::vector<RemoteSm>& sms, Wanted wanted) {
+  const RemoteSm* best = nullptr;
+  for (const RemoteSm& sm : sms)
+    if (wanted(sm) &&
+        (best == nullptr || IsHigher(sm.priority, sm.guid, best->priority, best->guid)))
+      best = &sm;
+  return best;
+}
+
+}  // namespace
+
 ElectionVerdict Elect(const OwnSm& own, const std::vector<RemoteSm>& remote) {
   if (IsBroken(Breakage::kAlwaysMaster)) return {};
-  const RemoteSm* highest = nullptr;  // Of all that may become master.
-  const RemoteSm* highest_master = nullptr;
-  for (const RemoteSm& sm : remote) {
-    if (sm.guid == own.guid || sm.state == SmState::kNotActive) continue;
-    auto above = [&](const RemoteSm* best) {
-      return best == nullptr || IsHigher(sm.priority, sm.guid, best->priority, best->guid);
-    };
-    if (above(highest)) highest = &sm;
-    if (sm.state == SmState::kMaster && above(highest_master)) highest_master = &sm;
-  }
-  if (highest == nullptr) return {};
-  const bool outranked = IsHigher(highest->priority, highest->guid, own.priority, own.guid);
   using Kind = ElectionVerdict::Kind;
-  if (own.state != SmState::kMaster) {
-    if (highest_master != nullptr) return {Kind::kStandby, *highest_master};
-    if (outranked) return {Kind::kStandby, *highest};
+  if (IsBroken(Breakage::kNeverMaster)) return {Kind::kStandby, RemoteSm{}};
+  const auto outranks = [&](const RemoteSm& sm) {
+    return sm.guid != own.guid && IsHigher(sm.priority, sm.guid, own.priority, own.guid);
+  };
+  const RemoteSm* master = Highest(remote, [&](const RemoteSm& sm) {
+    return sm.guid != own.guid && sm.state == SmState::kMaster;
+  });
+  const RemoteSm* standby = Highest(remote, [&](const RemoteSm& sm) {
+    return sm.state == SmState::kStandby && outranks(sm) && !Names(own.passed_over, sm.guid);
+  });
+  if (own.state == SmState::kMaster) {
+    if (master != nullptr && outranks(*master)) return {Kind::kHandover, *master};
+    if (standby != nullptr) return {Kind::kHandover, *standby};
+    if (master != nullptr) return {Kind::kWait, *master};
     return {};
   }
-  if (outranked) return {Kind::kHandover, *highest};
-  if (highest_master != nullptr) return {Kind::kWait, *highest_master};
+  if (master != nullptr) return {Kind::kStandby, *master};
+  const RemoteSm* higher = Highest(remote, [&](const RemoteSm& sm) {
+    return sm.state != SmState::kNotActive && outranks(sm) && !Names(own.idle, sm.guid);
+  });
+  if (higher != nullptr) return {Kind::kStandby, *higher};
+  if (standby != nullptr) return {Kind::kTake, *standby};
   return {};
 }
 

@@ -14,13 +14,19 @@ struct OwnSm {
   wire::SmState state = wire::SmState::kDiscovering;
   uint8_t priority = 0;
   Guid guid;
+  // SMs that this one has stood by for in vain: they answered, and did not become master.
+  std::vector<Guid> idle = {};
+  // Those of them that have had a handover too.
+  std::vector<Guid> passed_over = {};
 };
 
 struct ElectionVerdict {
   enum class Kind : uint8_t {
     kMaster,    // Become or stay master.
     kStandby,   // Program nothing, watch `other`.
-    kHandover,  // We are master and `other` is higher: hand over to it.
+    kHandover,  // We are master, `other` is higher and stands by, or is master: hand over to it.
+    kTake,  // No SM is master, and `other`, the higher one that stands by, does not rise of itself:
+            // become master and hand over to it.
     kWait,  // We are master and meet `other`, a lower master: it has to hand over to us. Program
             // nothing until it has, or has gone.
   };

@@ -41,8 +41,11 @@ void LastLook::AskNext() {
 void LastLook::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(!done() && next_ > 0);
   // Silence proves nothing: one that was known stays as it was known.
+  const Question& question = questions_[next_ - 1];
   if (IsOk(completion))
-    Note(wire::SmInfo::Decode(completion.response.data), questions_[next_ - 1].port);
+    Note(wire::SmInfo::Decode(completion.response.data), question.port);
+  else
+    lost_ = lost_ || question.was_there;
   AskNext();
 }
 

@@ -23,6 +23,8 @@ class LastLook {
   struct Question {
     PortRef port;             // None: whoever answers by `path`.
     wire::DirectedPath path;  // Of one without a port only.
+    // There was an SM; not so where only its PortInfo or SMInfo did not come.
+    bool was_there = true;
   };
 
   LastLook(std::vector<RemoteSm> known, std::vector<Question> questions, const DeviceTable& devices,
@@ -33,6 +35,8 @@ class LastLook {
   void OnCompletion(const mad::Completion& completion);
   bool done() const { return next_ > questions_.size(); }
 
+  // Some SM that was known, or that has asked, has not answered.
+  bool lost() const { return lost_; }
   // All that are known now, as they answered last; the port of one that answered by a path only is
   // none.
   const std::vector<RemoteSm>& sms() const { return sms_; }
@@ -46,6 +50,7 @@ class LastLook {
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   const uint64_t cookie_base_;
+  bool lost_ = false;
   size_t next_ = 0;  // The question after the one that is out; one more when all are answered.
 };
 

@@ -25,6 +25,20 @@ constexpr size_t kMostQuestions = 32;
 constexpr int kMostLooks = 4;
 // Then the lower master is looked for anew: other things may have changed meanwhile.
 constexpr uint32_t kMostVainPolls = 10;
+// Who is stood by for without being master is polled so often, however seldom a master is.
+constexpr Duration kPollOfNoMaster = std::chrono::milliseconds(500);
+// How long an SM that stands by for another one, as far as it can be seen, has to become master: it
+// finds its master dead, or takes a handover. OpenSM may need a minute for the former.
+constexpr Duration kTimeToRise = std::chrono::seconds(1);
+// And one that discovers a fabric of any size.
+constexpr Duration kTimeToDiscover = std::chrono::seconds(60);
+// Who takes a handover without becoming master is given no other one for so long.
+constexpr Duration kPassOver = std::chrono::minutes(10);
+constexpr size_t kMostIdle = 16;
+// Sweeps in a row that end without a decision because an SM did not answer the last look.
+constexpr int kMostLostLooks = 2;
+// How often a standby of a higher priority tells its master so.
+constexpr Duration kTrapPeriod = std::chrono::seconds(10);
 
 Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
 
@@ -39,7 +53,8 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       engine_(engine),
       effects_(effects),
       cookie_base_(cookie_base),
-      priority_(options.sm.priority) {}
+      priority_(options.sm.priority),
+      watch_(devices, engine, CookieOf(Ask::kWatch)) {}
 
 uint64_t Mastership::CookieOf(Ask ask) const {
   return cookie_base_ | static_cast<uint64_t>(ask) << kAskShift;
@@ -69,34 +84,48 @@ wire::SmInfo Mastership::Own() const {
 Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                             std::vector<mad::OutgoingMad>& send) {
   ++activity_count_;
-  wire::Smp response = smp;
-  Own().Encode(response.data);
-  if (smp.method == wire::Method::kGet) {
+  const auto answer = [&](uint16_t status, bool shows_key) {
+    wire::Smp response = smp;
+    response.status = status;
+    wire::SmInfo own = Own();
+    if (!shows_key) own.sm_key = SmKey();
+    own.Encode(response.data);
     send.push_back(mad::MakeSmpResponse(mad, response));
-    if (state_ == SmState::kDiscovering) NoteAsker(smp);
-    if (IsStranger(smp, now)) return {Order::Kind::kLookSoon, "an SM that is not known asks"};
+  };
+  if (smp.method == wire::Method::kGet) {
+    answer(wire::kStatusOk, true);
+    NoteAsker(smp);
     return {};
   }
   const auto sent = wire::SmInfo::Decode(smp.data);
   const auto control = static_cast<wire::SmControl>(smp.modifier);
-  auto next = StateAfterControl(state_, control);
-  if (sent.sm_key != options_.sm.sm_key) next.reset();
-  if (!next) response.status = wire::kStatusInvalidAttributeValue;
-  send.push_back(mad::MakeSmpResponse(mad, response));
-  if (!next) {
-    Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in state {}: refused", sent.guid,
-                                        smp.modifier, wire::SmStateName(state_)));
-    return {};
-  }
-  Log(LogLevel::kInfo, fmt::format("SM {} sent Set SMInfo {}", sent.guid, smp.modifier));
-  if (control == wire::SmControl::kHandover) return OnHandoverRequest(sent.guid);
+  const bool has_key = sent.sm_key == options_.sm.sm_key;
+  auto next = has_key ? StateAfterControl(state_, control) : std::nullopt;
+  const bool sweeps =
+      control == wire::SmControl::kHandover || control == wire::SmControl::kDiscover;
+  const bool too_many = next && sweeps && !budget_.Take(now);
+  if (too_many) next.reset();
+  const uint16_t refusal = too_many ? wire::kStatusBusy : wire::kStatusInvalidAttributeValue;
+  answer(next ? wire::kStatusOk : refusal, has_key);
+  Log(next ? LogLevel::kInfo : LogLevel::kWarning,
+      fmt::format("SM {} sent Set SMInfo {} in state {}{}", sent.guid, smp.modifier,
+                  wire::SmStateName(state_),
+                  next       ? ""
+                  : too_many ? ": refused, too many of them"
+                             : ": refused"));
+  return next ? OnControl(sent, control, *next, now) : Order();
+}
+
+Order Mastership::OnControl(const wire::SmInfo& sender, wire::SmControl control, SmState next,
+                            Instant now) {
+  if (control == wire::SmControl::kHandover) return OnHandoverRequest(sender.guid);
   if (control == wire::SmControl::kDiscover) {
     SetState(SmState::kDiscovering);
-    return Sweep(fmt::format("SM {} asks to discover", sent.guid));
+    return Sweep(fmt::format("SM {} asks to discover", sender.guid));
   }
-  if (*next != state_) {
-    SetState(*next);
-    next_poll_ = *next == SmState::kStandby ? now : kNever;
+  if (next != state_) {
+    SetState(next);
+    next_poll_ = next == SmState::kStandby ? now : kNever;
   }
   return {};
 }
@@ -114,23 +143,57 @@ Order Mastership::OnHandoverRequest(Guid from) {
 // Another SM is about, perhaps one that started behind the discovery's back.
 void Mastership::NoteAsker(const wire::Smp& request) {
   const bool local = request.path && request.path->hops() == 0;  // A tool on this very node.
-  if (!request.path || local || askers_.size() >= kMostAskers) return;
+  if (!request.path || local || !MaySweep()) return;
   wire::DirectedPath back;
   for (size_t hop = request.path->hops(); hop > 0; --hop)
     back = back.Then(PortNum(request.return_path[hop]));
-  if (std::find(askers_.begin(), askers_.end(), back) == askers_.end()) askers_.push_back(back);
+  if (IsMaster()) return watch_.OnAsked(back, DeviceBehind(back));
+  if (askers_.size() < kMostAskers &&
+      std::find(askers_.begin(), askers_.end(), back) == askers_.end())
+    askers_.push_back(back);
 }
 
-// A master that knows no other SM is asked by one: it came when traps were lost, or two parts of a
-// fabric have met and the other master waits for this one to hand over.
-bool Mastership::IsStranger(const wire::Smp& request, Instant now) {
-  const bool remote = request.path && request.path->hops() > 0;
-  const bool knows_any = std::any_of(others_.begin(), others_.end(), [this](const RemoteSm& sm) {
-    return sm.guid != local_port_.port_guid;
-  });
-  if (!IsMaster() || !remote || knows_any || now < next_stranger_) return false;
-  next_stranger_ = now + options_.sm.polling_timeout;  // A tool may ask, and ask again.
-  return true;
+// By the links of the last heavy sweep: only the engine's limits depend on it.
+mad::DeviceId Mastership::DeviceBehind(const wire::DirectedPath& path) const {
+  if (!snapshot_ || path.hops() == 0) return kAskerDevice;
+  // Discovery begins at the SM's own node; to search for it would cost a flood of requests more.
+  PortRef at{NodeIndex(0), PortNum(path[0])};
+  const fabric::Port* own = snapshot_->port(at);
+  if (own == nullptr || own->guid != local_port_.port_guid) return kAskerDevice;
+  for (size_t hop = 0; hop < path.hops() && !at.IsNone(); ++hop) {
+    const fabric::Port* out = snapshot_->port({at.node, PortNum(path[hop])});
+    at = out == nullptr ? PortRef() : out->peer;
+  }
+  return at.IsNone() ? kAskerDevice : at.node.value();
+}
+
+// This SM is master and has read the SMInfo of another one.
+Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
+  if (!IsMaster() || seen.guid == local_port_.port_guid) return {};
+  const auto known = std::find_if(others_.begin(), others_.end(),
+                                  [&](const RemoteSm& sm) { return sm.guid == seen.guid; });
+  const bool is_news = known == others_.end() || known->state != seen.state;
+  const SmState before = known == others_.end() ? SmState::kNotActive : known->state;
+  if (known != others_.end()) {
+    known->priority = seen.priority;
+    known->state = seen.state;
+    known->activity_count = seen.activity_count;
+  }
+  if (!is_news || watched_) return {};  // Of a handover, or a lower master, more is known soon.
+  Order order;
+  const bool both = seen.state == SmState::kMaster;
+  const OwnSm own{state_, priority_, local_port_.port_guid, {}, passed_over_};
+  // Where both write nothing is more urgent than to decide who goes on.
+  if (both)
+    order = Sweep(fmt::format("SM {} is master too", seen.guid));
+  else if (known == others_.end())
+    order = {Order::Kind::kLookSoon, fmt::format("SM {}, which was not known, asks", seen.guid)};
+  else if (Elect(own, others_).kind == ElectionVerdict::Kind::kHandover)
+    order = {Order::Kind::kLookSoon,
+             fmt::format("SM {} stands by now and is preferred", seen.guid)};
+  if (order.kind == Order::Kind::kNothing || budget_.Take(now)) return order;
+  if (known != others_.end()) known->state = before;  // It is news again when it is seen again.
+  return {};
 }
 
 // ---- after a discovery
@@ -139,14 +202,21 @@ void Mastership::OnSweepStart() {
   look_.reset();
   looks_ = 0;
   askers_.clear();
+  watch_.OnSweepStart();
   watched_.reset();
   poll_out_ = false;
   next_poll_ = kNever;
   if (stepping_down_) stepping_down_->looking = true;
 }
 
-ElectionVerdict Mastership::ElectNow() const {
-  return Elect({state_, priority_, local_port_.port_guid}, others_);
+void Mastership::OnLightSweep(std::vector<RemoteSm> others, Instant now) {
+  others_ = std::move(others);
+  if (IsMaster()) watch_.Follow(others_, now);
+}
+
+ElectionVerdict Mastership::ElectNow(Instant now) {
+  if (now >= passed_over_until_) passed_over_.clear();
+  return Elect({state_, priority_, local_port_.port_guid, idle_, passed_over_}, others_);
 }
 
 Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
@@ -154,10 +224,14 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                Instant now) {
   snapshot_ = std::move(snapshot);
   others_ = std::move(found);
-  const ElectionVerdict verdict = ElectNow();
-  const bool to_rise = verdict.kind == ElectionVerdict::Kind::kMaster && !IsMaster();
-  if (!to_rise || !StartLook(unread)) return Follow(verdict, now);
+  const ElectionVerdict verdict = ElectNow(now);
+  if (!Rises(verdict) || !StartLook(unread)) return Follow(verdict, now);
   return look_->done() ? FinishLook(now) : Order();
+}
+
+bool Mastership::Rises(const ElectionVerdict& verdict) const {
+  return !IsMaster() && (verdict.kind == ElectionVerdict::Kind::kMaster ||
+                         verdict.kind == ElectionVerdict::Kind::kTake);
 }
 
 // Its SMInfo did not come, or the PortInfo that would have said IsSM.
@@ -167,6 +241,12 @@ bool Mastership::MayHideAnSm(const Unread& unread) const {
   return unread.attribute == wire::AttributeId::kPortInfo && node != nullptr && !node->IsSwitch();
 }
 
+// There is a link where the SM was that this one stood by for, and what it leads to did not answer.
+bool Mastership::IsFormerSilent() const {
+  const fabric::Port* port = former_ ? snapshot_->port(former_->behind) : nullptr;
+  return port != nullptr && port->IsUp() && port->peer.IsNone();
+}
+
 // False: there is nobody to ask.
 bool Mastership::StartLook(const std::vector<Unread>& unread) {
   std::vector<LastLook::Question> questions;
@@ -174,7 +254,9 @@ bool Mastership::StartLook(const std::vector<Unread>& unread) {
     if (sm.guid != local_port_.port_guid && !sm.port.IsNone()) questions.push_back({sm.port, {}});
   for (const Unread& each : unread)
     if (MayHideAnSm(each) && questions.size() < kMostQuestions)
-      questions.push_back({each.port, {}});
+      questions.push_back({each.port, {}, /*was_there=*/false});
+  if (IsFormerSilent()) questions.push_back({{}, former_->path, /*was_there=*/false});
+  former_.reset();
   for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
   if (questions.empty()) return false;
   look_ = std::make_unique<LastLook>(others_, std::move(questions), devices_, engine_,
@@ -183,7 +265,15 @@ bool Mastership::StartLook(const std::vector<Unread>& unread) {
   return true;
 }
 
+// One that asked, or was known, and does not answer now: it has died, or the route to it has. What
+// it is meanwhile must be known before this SM rises beside it.
+Order Mastership::AfterLostLook() {
+  ++lost_looks_;
+  return Sweep("an SM that was there a moment ago does not answer");
+}
+
 Order Mastership::FinishLook(Instant now) {
+  const bool lost = look_->lost();
   others_ = std::exchange(look_, nullptr)->sms();
   std::erase_if(others_, [&](const RemoteSm& sm) { return sm.guid == local_port_.port_guid; });
   for (RemoteSm& sm : others_) {
@@ -191,9 +281,10 @@ Order Mastership::FinishLook(Instant now) {
     if (sm.port.IsNone())
       return {Order::Kind::kGiveUp, fmt::format("SM {} is on a port that was not found", sm.guid)};
   }
-  const ElectionVerdict verdict = ElectNow();
+  const ElectionVerdict verdict = ElectNow(now);
+  if (lost && Rises(verdict) && lost_looks_ < kMostLostLooks) return AfterLostLook();
   // Somebody asked while we asked: whom that concerns only who is about to rise has to know.
-  const bool again = verdict.kind == ElectionVerdict::Kind::kMaster && !askers_.empty();
+  const bool again = Rises(verdict) && !askers_.empty();
   if (again && ++looks_ < kMostLooks && StartLook({}))
     return look_->done() ? FinishLook(now) : Order();
   return Follow(verdict, now);
@@ -211,12 +302,15 @@ PortRef Mastership::FindPort(Guid port_guid) const {
 
 Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
   Order order;
+  if (Rises(verdict)) {
+    order.rose = order.tables_unknown = true;
+    lost_looks_ = 0;
+    SetState(SmState::kMaster);
+  }
+  if (IsMaster()) watch_.Follow(others_, now);
   switch (verdict.kind) {
-    case ElectionVerdict::Kind::kMaster:
-      order.kind = Order::Kind::kProgram;
-      order.rose = order.tables_unknown = !IsMaster();
-      SetState(SmState::kMaster);
-      break;
+    case ElectionVerdict::Kind::kMaster: order.kind = Order::Kind::kProgram; break;
+    case ElectionVerdict::Kind::kTake: HandOver(*verdict.other); break;
     case ElectionVerdict::Kind::kStandby: return StandBy(*verdict.other, now);
     case ElectionVerdict::Kind::kHandover: HandOver(*verdict.other); break;
     case ElectionVerdict::Kind::kWait:
@@ -234,13 +328,18 @@ Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
 Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   Log(LogLevel::kInfo, fmt::format("SM {} (priority {}, {}) is preferred: standing by", other.guid,
                                    other.priority, wire::SmStateName(other.state)));
+  was_handed_over_ = IsMaster();
   SetState(SmState::kStandby);
+  watch_.Stop();
   look_.reset();
   lost_handovers_ = 0;
+  lost_looks_ = 0;
   watched_ = other;
+  master_seen_ = now;
   missed_polls_ = 0;
   poll_out_ = false;
   next_poll_ = now + options_.sm.polling_timeout;
+  if (other.state != SmState::kMaster) next_poll_ = std::min(next_poll_, now + kPollOfNoMaster);
   return {Order::Kind::kStandBy};
 }
 
@@ -248,7 +347,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
 
 Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
   switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
-    case Ask::kPoll: return OnPollAnswer(completion);
+    case Ask::kPoll: return OnPollAnswer(completion, now);
     case Ask::kHandover: return OnHandoverAnswer(completion, now);
     case Ask::kLook:
       if (!look_) break;
@@ -256,11 +355,24 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
       if (look_->done()) return FinishLook(now);
       break;
     case Ask::kOwnPort: TellMaster(completion); break;
+    case Ask::kWatch:
+      if (const auto seen = watch_.OnCompletion(completion)) {
+        Order order = OnSeen(*seen, now);
+        order.shows_others = true;
+        watch_.Follow(others_, now);
+        return order;
+      }
+      break;
   }
   return {};
 }
 
 void Mastership::OnTimer(Instant now) {
+  if (now >= watch_.NextDeadline()) watch_.OnTimer(now);
+  if (now >= next_poll_) Poll(now);
+}
+
+void Mastership::Poll(Instant now) {
   next_poll_ = now + options_.sm.polling_timeout;
   if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
   poll_out_ = true;
@@ -270,25 +382,68 @@ void Mastership::OnTimer(Instant now) {
   engine_.Submit(request);
 }
 
-Order Mastership::OnPollAnswer(const mad::Completion& completion) {
+Order Mastership::OnPollAnswer(const mad::Completion& completion, Instant now) {
   poll_out_ = false;
   if (!watched_) return {};
-  const bool waiting = IsMaster();  // For a lower master to hand over.
+  return IsMaster() ? OnLowerMaster(completion) : OnWatchedMaster(completion, now);
+}
+
+// This SM is master and waits for a lower master to hand over.
+Order Mastership::OnLowerMaster(const mad::Completion& completion) {
+  bool is_gone = false;
   if (IsOk(completion)) {
-    const auto info = wire::SmInfo::Decode(completion.response.data);
-    const bool is_master = info.state == SmState::kMaster;
-    if (waiting ? !is_master : info.state == SmState::kNotActive) {
-      missed_polls_ = options_.sm.polling_retries;  // It has given up: no reason to wait longer.
-    } else if (is_master) {
-      missed_polls_ = 0;
-      if (waiting && ++vain_polls_ >= kMostVainPolls)
-        return Sweep(fmt::format("SM {} does not hand over", watched_->guid));
-      return {};
-    }
+    is_gone = wire::SmInfo::Decode(completion.response.data).state != SmState::kMaster;
+    missed_polls_ = 0;
+    if (!is_gone && ++vain_polls_ >= kMostVainPolls)
+      return Sweep(fmt::format("SM {} does not hand over", watched_->guid));
   }
-  if (++missed_polls_ <= options_.sm.polling_retries) return {};
-  if (!waiting) SetState(SmState::kDiscovering);
+  if (!is_gone && (IsOk(completion) || ++missed_polls_ < options_.sm.polling_retries)) return {};
   return Sweep(fmt::format("SM {} is master no longer", watched_->guid));
+}
+
+Order Mastership::OnWatchedMaster(const mad::Completion& completion, Instant now) {
+  if (!IsOk(completion)) {
+    if (++missed_polls_ < options_.sm.polling_retries) return {};
+    return DiscoverAnew();
+  }
+  missed_polls_ = 0;
+  const auto info = wire::SmInfo::Decode(completion.response.data);
+  if (info.state == SmState::kMaster) {
+    master_seen_ = now;
+    was_handed_over_ = false;
+    watched_->state = SmState::kMaster;
+    idle_.clear();
+    std::erase(passed_over_, watched_->guid);
+    const bool lower = !IsHigher(info.priority, watched_->guid, priority_, local_port_.port_guid);
+    if (lower && now >= next_trap_) AskOwnPort(), next_trap_ = now + kTrapPeriod;
+    return {};
+  }
+  if (info.state == SmState::kNotActive || IsIdle(info, now)) return DiscoverAnew();
+  next_poll_ = std::min(next_poll_, now + kPollOfNoMaster);
+  return {};
+}
+
+// It answers, and has had the time to become master.
+bool Mastership::IsIdle(const wire::SmInfo& watched, Instant now) {
+  const bool discovers = watched.state == SmState::kDiscovering;
+  if (now - master_seen_ < (discovers ? kTimeToDiscover : kTimeToRise)) return false;
+  const auto note = [&](std::vector<Guid>& guids) {
+    if (guids.size() >= kMostIdle) guids.erase(guids.begin());
+    guids.push_back(watched_->guid);
+  };
+  // One that was master has handed over: who is master now the discovery shows.
+  if (watched_->state == SmState::kMaster) return true;
+  note(idle_);
+  if (was_handed_over_) note(passed_over_), passed_over_until_ = now + kPassOver;
+  return true;
+}
+
+Order Mastership::DiscoverAnew() {
+  const fabric::Port* port = snapshot_ ? snapshot_->port(watched_->port) : nullptr;
+  if (port != nullptr && devices_.Has(watched_->port.node))
+    former_ = {devices_.PathTo(watched_->port.node), port->peer};
+  SetState(SmState::kDiscovering);
+  return Sweep(fmt::format("SM {} is not master", watched_->guid));
 }
 
 void Mastership::HandOver(const RemoteSm& other) {
@@ -329,7 +484,12 @@ void Mastership::ChangePriority(uint8_t priority) {
   if (priority == priority_) return;
   Log(LogLevel::kInfo, fmt::format("SM priority {} -> {}", priority_, priority));
   priority_ = priority;
-  if (state_ != SmState::kStandby || !snapshot_) return;
+  if (state_ == SmState::kStandby) AskOwnPort();
+}
+
+// For TellMaster().
+void Mastership::AskOwnPort() {
+  if (!snapshot_) return;
   const PortRef own = FindPort(local_port_.port_guid);
   if (own.IsNone() || !devices_.Has(own.node)) return;
   // Its LIDs are the master's to give, and were perhaps given after this SM's discovery.
@@ -361,7 +521,11 @@ void Mastership::TellMaster(const mad::Completion& own_port) {
 
 Order Mastership::On(const SetPriority& command) {
   MastershipOutcome outcome{priority_, command.priority, std::nullopt, false};
-  const ElectionVerdict verdict = Elect({state_, command.priority, local_port_.port_guid}, others_);
+  std::vector<RemoteSm> settled = others_;  // Who discovers will stand by.
+  for (RemoteSm& sm : settled)
+    if (sm.state == SmState::kDiscovering) sm.state = SmState::kStandby;
+  const ElectionVerdict verdict =
+      Elect({state_, command.priority, local_port_.port_guid, idle_, passed_over_}, settled);
   const bool yields = IsMaster() && verdict.kind == ElectionVerdict::Kind::kHandover;
   if (yields) outcome.successor = verdict.other;
   if (!command.validate_only) ChangePriority(command.priority);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mastership: which state this SM is in (IBA vol 1 §14.4.1) and all it has to do with other SMs:
 // answers their SMInfo requests, elects after each discovery, looks once more before it rises,
-// polls the master it stands by for, hands over and takes over, unasked or on an operator's
-// command. It decides; the core carries out the Orders that come back.
+// polls the master it stands by for, keeps an eye on others while it is master, hands over and
+// takes over, unasked or on an operator's command. It decides; the core carries out the Orders that
+// come back.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,8 @@
 #include "sweep/election.h"
 #include "sweep/events.h"
 #include "sweep/last_look.h"
+#include "sweep/sm_watch.h"
+#include "sweep/sweep_budget.h"
 
 namespace fabricd::sweep {
 
@@ -36,6 +40,7 @@ class Mastership {
     std::string why;
     bool rose = false;            // This SM has just become master.
     bool tables_unknown = false;  // Another master may have written since they were read.
+    bool shows_others = false;    // others() is not what it was.
   };
 
   // All references must outlive this; `options` may change where a sweep starts.
@@ -61,7 +66,7 @@ class Mastership {
   [[nodiscard]] Order OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                                    std::vector<RemoteSm> found, const std::vector<Unread>& unread,
                                    Instant now);
-  void OnLightSweep(std::vector<RemoteSm> others) { others_ = std::move(others); }
+  void OnLightSweep(std::vector<RemoteSm> others, Instant now);
   [[nodiscard]] Order OnCompletion(const mad::Completion& completion, Instant now);
   // Commands of operators; answered in Effects::finished.
   [[nodiscard]] Order On(const SetPriority& command);
@@ -72,10 +77,10 @@ class Mastership {
   void OnSweepEnd();
   // At NextDeadline(): polls.
   void OnTimer(Instant now);
-  Instant NextDeadline() const { return next_poll_; }
+  Instant NextDeadline() const { return std::min(next_poll_, watch_.NextDeadline()); }
 
  private:
-  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort };
+  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch };
   // A command to step down that has been taken, until its handover has come to an end.
   struct SteppingDown {
     std::vector<uint64_t> commands;  // Who waits for it.
@@ -87,21 +92,33 @@ class Mastership {
 
   Order OnHandoverRequest(Guid from);
   void NoteAsker(const wire::Smp& request);
-  bool IsStranger(const wire::Smp& request, Instant now);
+  mad::DeviceId DeviceBehind(const wire::DirectedPath& path) const;
+  Order OnSeen(const RemoteSm& seen, Instant now);
+  Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,
+                  Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
   bool MayHideAnSm(const Unread& unread) const;
+  bool IsFormerSilent() const;
   bool StartLook(const std::vector<Unread>& unread);
+  bool Rises(const ElectionVerdict& verdict) const;
+  Order AfterLostLook();
   Order FinishLook(Instant now);
   Order Follow(const ElectionVerdict& verdict, Instant now);
   void HandOver(const RemoteSm& other);
   Order OnHandoverAnswer(const mad::Completion& completion, Instant now);
-  Order OnPollAnswer(const mad::Completion& completion);
+  void Poll(Instant now);
+  Order OnPollAnswer(const mad::Completion& completion, Instant now);
+  Order OnLowerMaster(const mad::Completion& completion);
+  Order OnWatchedMaster(const mad::Completion& completion, Instant now);
+  bool IsIdle(const wire::SmInfo& watched, Instant now);
+  Order DiscoverAnew();
+  void AskOwnPort();
   void ChangePriority(uint8_t priority);
   const RemoteSm* BestStandby() const;
   void Answer(uint64_t command, absl::Status status, MastershipOutcome outcome = {});
   void TellMaster(const mad::Completion& own_port);
   PortRef FindPort(Guid port_guid) const;
-  ElectionVerdict ElectNow() const;
+  ElectionVerdict ElectNow(Instant now);
   void SetState(wire::SmState state);
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
@@ -122,13 +139,28 @@ class Mastership {
   std::optional<RemoteSm> watched_;
   std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
   std::unique_ptr<LastLook> look_;
-  int looks_ = 0;                // Of this sweep.
+  int looks_ = 0;       // Of this sweep.
+  int lost_looks_ = 0;  // Sweeps in a row whose last look left a question open.
+  SmWatch watch_;
+  SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, unanswered.
   uint32_t missed_polls_ = 0;
   uint32_t vain_polls_ = 0;  // Of a lower master that stays master.
   bool poll_out_ = false;
   Instant next_poll_ = kNever;
-  Instant next_stranger_ = Instant::min();
+  // Standby: when watched_ was last known to be master, or else since when it is stood by for.
+  Instant master_seen_ = Instant::min();
+  // The SM that this one ceased to stand by for: the way to it, and the switch's port it was
+  // behind.
+  struct Former {
+    wire::DirectedPath path;
+    PortRef behind;
+  };
+  std::optional<Former> former_;
+  bool was_handed_over_ = false;  // To watched_, by this SM, which has not been master since.
+  std::vector<Guid> idle_, passed_over_;  // As OwnSm has them.
+  Instant passed_over_until_ = Instant::min();
+  Instant next_trap_ = Instant::min();
   std::optional<SteppingDown> stepping_down_;
   std::string last_request_;        // Of the last command to step down that was carried out; what
   MastershipOutcome last_outcome_;  // came of it.

@@ -179,6 +179,13 @@ size_t Cast::MasterCount() const {
   return masters;
 }
 
+size_t Cast::RunningCount() const {
+  size_t running = 0;
+  for (size_t i = 0; i < simulation_.manager_count(); ++i)
+    running += simulation_.manager(i).core != nullptr;
+  return running;
+}
+
 void Cast::SendForeignSmsAway() {
   for (ForeignSm* foreign : foreign_) {
     if (foreign->state() == wire::SmState::kNotActive) continue;

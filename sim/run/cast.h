@@ -53,6 +53,8 @@ class Cast {
   // SMs of either make that would answer SMInfo as master.
   size_t MasterCount() const;
   bool HasForeignMaster() const;
+  // Fabricds that run; those that a link connects to nothing included.
+  size_t RunningCount() const;
   void SendForeignSmsAway();
   // The fabricd that is master, null: none.
   const Manager* Master() const;

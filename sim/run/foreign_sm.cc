@@ -17,9 +17,10 @@ namespace {
 using wire::SmControl;
 using wire::SmState;
 
-constexpr Duration kLook = std::chrono::seconds(1);
+constexpr Duration kLook = std::chrono::seconds(1);  // Also how long a discovery takes.
 constexpr Duration kTimeout = std::chrono::milliseconds(200);
-constexpr int kMasterlessLooks = 5;
+constexpr Duration kPoll = std::chrono::seconds(10);  // OpenSM's sminfo_polling_timeout,
+constexpr int kPollRetries = 4;                       // and polling_retry_number.
 
 }  // namespace
 
@@ -32,48 +33,90 @@ ForeignSm::ForeignSm(SimFabric& fabric, PortRef host, uint8_t priority, uint64_t
 }
 
 void ForeignSm::Appear(Instant now) {
-  info_.state = SmState::kDiscovering;
+  Become(SmState::kDiscovering);
   fabric_.SetIsSm(now, host_, true);
   next_ = now + kLook;
 }
 
 void ForeignSm::Leave(Instant now) {
-  info_.state = SmState::kNotActive;
+  Become(SmState::kNotActive);
   fabric_.SetIsSm(now, host_, false);
   next_ = kNever;
 }
 
 void ForeignSm::OnTimer(Instant now) {
   next_ = now + kLook;
-  Act(now);
-}
-
-void ForeignSm::Act(Instant now) {
   ++info_.activity_count;
   handing_over_ = false;
   const std::vector<Peer> peers = peers_();
-  const Peer* master = nullptr;
+  switch (info_.state) {
+    case SmState::kMaster: return ActAsMaster(now, peers);
+    case SmState::kStandby: return PollMaster(now, peers);
+    case SmState::kDiscovering: return read_ ? Decide(now) : Look(now, peers);
+    default: return;
+  }
+}
+
+// The highest of those that rank above; it may be null.
+const ForeignSm::Peer* ForeignSm::Higher(const std::vector<Peer>& peers) const {
   const Peer* higher = nullptr;
   for (const Peer& peer : peers) {
-    if (peer.state == SmState::kNotActive) continue;
-    if (peer.state == SmState::kMaster) master = &peer;
     const uint8_t priority = higher != nullptr ? higher->priority : info_.priority;
     const Guid guid = higher != nullptr ? higher->guid : info_.guid;
-    if (sweep::IsHigher(peer.priority, peer.guid, priority, guid)) higher = &peer;
+    if (peer.state != SmState::kNotActive &&
+        sweep::IsHigher(peer.priority, peer.guid, priority, guid))
+      higher = &peer;
   }
-  if (info_.state == SmState::kMaster) {
-    if (higher != nullptr)
-      HandOver(now, *higher);
-    else if (master == nullptr)  // Of a lower master it waits for the handover.
-      WriteSomeTable(now);
-    return;
-  }
-  masterless_ = master != nullptr ? 0 : masterless_ + 1;
-  if (master != nullptr || (higher != nullptr && info_.state == SmState::kDiscovering)) {
-    info_.state = SmState::kStandby;
-  } else if (info_.state == SmState::kDiscovering || masterless_ > kMasterlessLooks) {
-    info_.state = SmState::kMaster;
-  }
+  return higher;
+}
+
+void ForeignSm::ActAsMaster(Instant now, const std::vector<Peer>& peers) {
+  if (const Peer* higher = Higher(peers)) return HandOver(now, *higher);
+  const auto master = std::find_if(peers.begin(), peers.end(),
+                                   [](const Peer& peer) { return peer.state == SmState::kMaster; });
+  if (master != peers.end())
+    Ask(now, *master);  // A lower one, whose handover it waits for.
+  else
+    WriteSomeTable(now);
+}
+
+void ForeignSm::Look(Instant now, const std::vector<Peer>& peers) {
+  for (const Peer& peer : peers) Ask(now, peer);
+  read_ = peers;
+}
+
+// By what was read: who has changed since is not noticed.
+void ForeignSm::Decide(Instant now) {
+  const std::vector<Peer> peers = *std::exchange(read_, std::nullopt);
+  const Peer* better = Higher(peers);
+  for (const Peer& peer : peers)
+    if (peer.state == SmState::kMaster) better = &peer;
+  if (better == nullptr) return Become(SmState::kMaster);
+  deferred_to_ = better->guid;
+  missed_polls_ = 0;
+  next_poll_ = now + kPoll;
+  Become(SmState::kStandby);
+}
+
+void ForeignSm::PollMaster(Instant now, const std::vector<Peer>& peers) {
+  if (now < next_poll_) return;
+  next_poll_ = now + kPoll;
+  const auto polled = std::find_if(peers.begin(), peers.end(),
+                                   [this](const Peer& peer) { return peer.guid == deferred_to_; });
+  if (polled != peers.end()) Ask(now, *polled);
+  if (polled != peers.end() && polled->state == SmState::kMaster)
+    missed_polls_ = 0;
+  else if (++missed_polls_ > kPollRetries)
+    Become(SmState::kDiscovering);
+}
+
+void ForeignSm::Ask(Instant now, const Peer& peer) {
+  if (peer.state == SmState::kNotActive) return;
+  const auto path = FindPath(fabric_, host_, peer.host.node);
+  if (!path) return;
+  wire::Smp smp;
+  smp.attribute = wire::AttributeId::kSmInfo;
+  Send(now, std::move(smp), *path);
 }
 
 void ForeignSm::OnDelivery(Instant now, const Delivery& delivery) {
@@ -86,18 +129,24 @@ void ForeignSm::OnDelivery(Instant now, const Delivery& delivery) {
   if (smp->method == wire::Method::kGet || smp->method == wire::Method::kSet) {
     Answer(now, *mad, *smp);
   } else if (smp->method == wire::Method::kGetResp && smp->status == wire::kStatusOk &&
+             smp->modifier == static_cast<uint32_t>(SmControl::kHandover) &&
              std::exchange(handing_over_, false)) {
-    info_.state = SmState::kStandby;
+    deferred_to_ = wire::SmInfo::Decode(smp->data).guid;
+    missed_polls_ = 0;
+    next_poll_ = now + kPoll;
+    Become(SmState::kStandby);
   }
 }
 
 void ForeignSm::Answer(Instant now, const mad::IncomingMad& request, wire::Smp smp) {
   if (info_.state == SmState::kNotActive) return;
   if (smp.method == wire::Method::kSet) {
-    const auto next = sweep::StateAfterControl(info_.state, static_cast<SmControl>(smp.modifier));
-    if (next)
-      info_.state = *next;
-    else
+    const auto control = static_cast<SmControl>(smp.modifier);
+    const auto next = sweep::StateAfterControl(info_.state, control);
+    const bool ignored = info_.state == SmState::kDiscovering && control == SmControl::kHandover;
+    if (next && !ignored)
+      Become(*next);
+    else if (!next)
       smp.status = wire::kStatusInvalidAttributeValue;
   }
   info_.Encode(smp.data);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// ForeignSm: a subnet manager of another make, as far as its peers can tell. It follows the state
-// machine of IBA vol 1 §14.4.1 and answers SMInfo; being a script, it learns of its peers by
-// looking, not by discovery. As master it writes into forwarding tables what it pleases, so that
-// whoever takes over finds tables that are not its own.
+// ForeignSm: a subnet manager of another make, as far as its peers can tell: its state machine is
+// OpenSM's (3.3.23, as shared/wire/WIRE.md §9 and opensm on ibsim show it), in these too:
+//   a handover that comes while it discovers is answered, and has no effect: it becomes what its
+//   discovery says, STANDBY where it has read the sender as MASTER;
+//   as STANDBY it polls the SM that it deferred to, and only when five polls, ten seconds apart,
+//   have not found a master there it discovers again;
+//   as master it hands over to a higher one that stands by or discovers, and waits for a lower
+//   master.
+// Being a script, it learns of its peers by looking, but asks each for its SMInfo as a discovery
+// does. As master it writes into forwarding tables what it pleases, so that whoever takes over
+// finds tables that are not its own.
 #pragma once
 
 #include <functional>
@@ -39,7 +46,13 @@ class ForeignSm : public Actor {
   void OnTimer(Instant now) override;
 
  private:
-  void Act(Instant now);
+  const Peer* Higher(const std::vector<Peer>& peers) const;
+  void ActAsMaster(Instant now, const std::vector<Peer>& peers);
+  void Look(Instant now, const std::vector<Peer>& peers);
+  void Decide(Instant now);
+  void PollMaster(Instant now, const std::vector<Peer>& peers);
+  void Ask(Instant now, const Peer& peer);
+  void Become(wire::SmState state) { info_.state = state, read_.reset(); }
   void Answer(Instant now, const mad::IncomingMad& request, wire::Smp smp);
   void HandOver(Instant now, const Peer& to);
   void WriteSomeTable(Instant now);
@@ -51,7 +64,10 @@ class ForeignSm : public Actor {
   Rng rng_;
   wire::SmInfo info_;
   bool handing_over_ = false;
-  int masterless_ = 0;  // Looks in a row that found no master.
+  std::optional<std::vector<Peer>> read_;  // By the discovery under way.
+  Guid deferred_to_;                       // As STANDBY: who is polled.
+  int missed_polls_ = 0;
+  Instant next_poll_ = kNever;
   uint32_t next_id_ = 1;
   Instant next_ = kNever;
 };

@@ -102,7 +102,8 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (in_flight() > options_.window_max)
     Fault(fmt::format("window: {} requests in flight", in_flight()));
   if (flying.device.IsNone()) return;
-  // A probe goes over a cable whose far end is not known yet: each cable may carry one.
+  // A probe goes to a device that is not known yet: each cable, and each SM that asked, may have
+  // one.
   if (flying.IsProbe()) return;
   const uint32_t& at_device = ++program.at_device[flying.device];
   if (at_device > options_.device_limit) NoteCutOff(host, program);

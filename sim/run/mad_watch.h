@@ -72,7 +72,11 @@ class Watch : public SimObserver {
     Instant sent = Instant::min();  // This attempt.
     // It does not count: its way no longer leads to the device, or was given up for another.
     bool cut_off = false;
-    bool IsProbe() const { return attribute == wire::AttributeId::kNodeInfo; }
+    // What goes to whoever is there: over a cable, or back along the route of an SM's request.
+    bool IsProbe() const {
+      return attribute == wire::AttributeId::kNodeInfo ||
+             (attribute == wire::AttributeId::kSmInfo && method == wire::Method::kGet);
+    }
   };
   struct Program {
     bool judged = false;

@@ -53,6 +53,7 @@ constexpr const char* kCheckers[] = {
     "window",
     "idle Set",
     "masters",
+    "no master",
     "two writers",
     "ERROR in the log",
     "transient loop",
@@ -216,6 +217,7 @@ class Run {
     const bool together = places_.AllTogether();
     watch_.SetApart(simulation_.now(), !together);
     LookForTwoMasters(together && !injector_.partitioned());
+    LookForNoMaster(together && !injector_.partitioned());
     simulation_.At(simulation_.now() + milliseconds(50), [this] { LookWhoIsApart(); });
   }
 
@@ -230,6 +232,22 @@ class Run {
     if (simulation_.now() - two_masters_since_ < watch_options_.awareness) return;
     Fail(fmt::format("masters: {} of them can reach each other and stay masters", masters));
     two_masters_since_ = kNever;
+  }
+
+  // Fabricds that run and reach each other agree on a master, whatever another make does beside
+  // them. A kill or a start sets the clock back: each costs a discovery.
+  void LookForNoMaster(bool together) {
+    const size_t running = cast_.RunningCount();
+    const bool excused = !together || running == 0 || cast_.MasterCount() > 0 ||
+                         running != std::exchange(running_, running);
+    if (excused) {
+      no_master_since_ = kNever;
+      return;
+    }
+    no_master_since_ = std::min(no_master_since_, simulation_.now());
+    if (simulation_.now() - no_master_since_ < watch_options_.awareness) return;
+    Fail(fmt::format("no master: {} fabricds run, and none of them rises", running));
+    no_master_since_ = kNever;
   }
 
   // ---- the end
@@ -346,7 +364,8 @@ class Run {
   Operators operators_;
   Members members_;
   Tenants tenants_;
-  Instant two_masters_since_ = kNever;
+  Instant two_masters_since_ = kNever, no_master_since_ = kNever;
+  size_t running_ = 0;  // Fabricds, at the last look.
 };
 
 }  // namespace

@@ -24,9 +24,11 @@ class CoreMastership : public testing::Test {
     EXPECT_TRUE(harness_.RunUntilUp(first_)) << LogOf(harness_.manager(first_));
     second_ = Join("node0002 mlx5_0", 3);
     EXPECT_TRUE(harness_.RunUntil([&] { return State(second_) == SmState::kStandby; }));
-    // A sweep of the master knows of it.
-    EXPECT_TRUE(harness_.RunUntil(
-        [&] { return !harness_.manager(first_).view->sm.remote.empty() && IsUp(first_); }));
+    // The master knows of it, and that it stands by.
+    EXPECT_TRUE(harness_.RunUntil([&] {
+      const auto& remote = harness_.manager(first_).view->sm.remote;
+      return !remote.empty() && remote[0].state == SmState::kStandby && IsUp(first_);
+    }));
   }
   size_t Join(const std::string& host, uint8_t priority) {
     sweep::CoreOptions options;

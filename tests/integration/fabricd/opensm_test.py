@@ -223,6 +223,60 @@ class Election(OpenSm):
         self.assertEqual((self.lids(), self.tables()), (before, tables))
 
 
+class Joins(ibsim.Case):
+    """An opensm of the highest priority joins two fabricds, over and over, with everybody's
+    defaults. It reads the old master as such while it discovers, and then a handover has no effect
+    on it: the subnet was without a master for a minute."""
+
+    JOINS = 50 if os.environ.get("FABRICD_NIGHTLY") else 2
+    MOST_MASTERLESS = 5.0  # Seconds.
+
+    def test_the_subnet_is_never_without_a_master_for_long(self):
+        text = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricsim"), "generate",
+                                 "superpod", "--sus", "2", "--hosts", "8", "--rails", "4",
+                                 "--format", "ibsim"])
+        topology = self.write("joins.net", text)
+        hosts = re.findall(r'(?m)^Ca\s+\d+\s+"(H-\w+)"[^\n]*\n\[1\]\((\w+)\)', text)
+        for number in range(self.JOINS):
+            step = 1 + number % 12
+            with self.subTest(join=number):
+                self.join(topology, number, hosts[::step][:5] if number % 2 else
+                          hosts[::step][4::-1])
+
+    def join(self, topology, number, hosts):
+        sim = ibsim.Ibsim(self, topology)
+        started = [sim.process]
+        fabricds = []
+        for place, priority in enumerate((5, 4)):
+            fabricd = ibsim.Fabricd(self, "sm: {priority: %d}\n" % priority,
+                                    "f%d-%d" % (number, place))
+            fabricds.append(fabricd.start(sim.environment(hosts[place][0])))
+            started.append(fabricd.process)
+            fabricd.wait_for("subnet_up" if place == 0 else "state=STANDBY")
+        seen = sim.run(hosts[3][0], "ibnetdiscover")
+        lids = dict(re.findall(r"(?m)^\[\d+\]\((\w+)\) .*\t# lid (\d+) lmc", seen))
+        opensm = sim.start(hosts[2][0], "opensm", "-f", "stdout", "-p", "10")
+        started.append(opensm)
+        log = ibsim.Lines(opensm)
+        masterless, last, settled = 0.0, time.monotonic(), 0
+        deadline = last + ibsim.PATIENCE
+        while settled < 5 and masterless <= self.MOST_MASTERLESS and last < deadline:
+            states = []
+            for _, guid in hosts[:3]:
+                said = sim.run(hosts[3][0], "sminfo", lids[guid], code=None)
+                found = re.search(r"SMINFO_(\w+)", said)
+                states.append(found[1] if found else "none")
+            now = time.monotonic()
+            masterless += 0 if "MASTER" in states else now - last
+            last = now
+            settled = settled + 1 if states == ["STANDBY", "STANDBY", "MASTER"] else 0
+        told = "\n".join(fabricds[0].log.lines[-20:] + fabricds[1].log.lines[-20:] + log.lines[-20:])
+        self.assertLessEqual(masterless, self.MOST_MASTERLESS, told)
+        self.assertEqual(settled, 5, told)
+        for process in started:
+            ibsim.stop(process)
+
+
 if __name__ == "__main__":
     ibsim.main(["ibsim", "opensm", "sminfo", "ibnetdiscover", "ibroute"] +
                (["cc"] if os.path.isdir(wire.WIRE) else []))

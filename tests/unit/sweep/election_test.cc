@@ -40,11 +40,45 @@ TEST(Election, DiscoveringComparesWithOthersThatAreNoMaster) {
 }
 
 TEST(Election, MasterHandsOverToAHigherOneAndWaitsForALowerMaster) {
-  for (SmState state : {SmState::kDiscovering, SmState::kStandby, SmState::kMaster})
+  for (SmState state : {SmState::kStandby, SmState::kMaster})
     EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 6, state)}).kind, Kind::kHandover);
   EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 4, SmState::kMaster)}).kind, Kind::kWait);
   EXPECT_EQ(Elect(Own(SmState::kMaster, 5), {Remote(200, 4, SmState::kStandby)}).kind,
             Kind::kMaster);
+}
+
+// OpenSM answers a handover that comes while it discovers, and then stands by for who sent it.
+TEST(Election, MasterKeepsTheSubnetWhileAHigherOneDiscovers) {
+  const std::vector<RemoteSm> others{Remote(200, 6, SmState::kDiscovering),
+                                     Remote(300, 4, SmState::kStandby)};
+  EXPECT_EQ(Elect(Own(SmState::kMaster, 5), others).kind, Kind::kMaster);
+}
+
+TEST(Election, AHigherMasterIsHandedTheSubnetBeforeAHigherStandby) {
+  const auto verdict = Elect(Own(SmState::kMaster, 5),
+                             {Remote(200, 9, SmState::kStandby), Remote(300, 7, SmState::kMaster)});
+  EXPECT_EQ(verdict.kind, Kind::kHandover);
+  EXPECT_EQ(verdict.other->guid, Guid(300));
+}
+
+TEST(Election, AnIdleStandbyIsGivenTheSubnetThatItDoesNotTake) {
+  OwnSm own = Own(SmState::kDiscovering);
+  const RemoteSm idle = Remote(200, 9, SmState::kStandby);
+  EXPECT_EQ(Elect(own, {idle}).kind, Kind::kStandby) << "it has the time to rise first";
+  own.idle = {Guid(200)};
+  EXPECT_EQ(Elect(own, {idle}).kind, Kind::kTake);
+  EXPECT_EQ(Elect(own, {Remote(200, 4, SmState::kStandby)}).kind, Kind::kMaster);
+  EXPECT_EQ(Elect(own, {Remote(200, 9, SmState::kDiscovering)}).kind, Kind::kMaster)
+      << "it would not take a handover";
+  EXPECT_EQ(Elect(own, {idle, Remote(300, 1, SmState::kMaster)}).kind, Kind::kStandby);
+  const auto other = Elect(own, {idle, Remote(300, 7, SmState::kStandby)});
+  EXPECT_EQ(other.kind, Kind::kStandby);
+  EXPECT_EQ(other.other->guid, Guid(300)) << "which may rise";
+  own.passed_over = {Guid(200)};
+  EXPECT_EQ(Elect(own, {idle}).kind, Kind::kMaster) << "it was handed the subnet and did not rise";
+  own.state = SmState::kMaster;
+  EXPECT_EQ(Elect(own, {idle}).kind, Kind::kMaster);
+  EXPECT_EQ(Elect(own, {Remote(200, 9, SmState::kMaster)}).kind, Kind::kHandover);
 }
 
 TEST(Election, PicksTheHighestOfSeveral) {

@@ -21,7 +21,9 @@ using Code = absl::StatusCode;
 
 constexpr Instant kNow{std::chrono::seconds(1)};
 // As mastership.cc numbers what it asks, where the cookie base is 0.
-constexpr uint64_t kHandoverCookie = uint64_t{1} << 56, kOwnPortCookie = uint64_t{3} << 56;
+constexpr uint64_t kPollCookie = 0, kHandoverCookie = uint64_t{1} << 56,
+                   kLookCookie = uint64_t{2} << 56, kOwnPortCookie = uint64_t{3} << 56,
+                   kWatchCookie = uint64_t{4} << 56;
 
 class MastershipTest : public testing::Test {
  protected:
@@ -37,7 +39,7 @@ class MastershipTest : public testing::Test {
     sm_.Start();
     ASSERT_EQ(sm_.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
     ASSERT_TRUE(sm_.IsMaster());
-    sm_.OnLightSweep(others);
+    sm_.OnLightSweep(others, kNow);
   }
   void BeStandby() {
     sm_.Start();
@@ -55,6 +57,41 @@ class MastershipTest : public testing::Test {
     completion.outcome = mad::Completion::Outcome::kResponse;
     return completion;
   }
+  mad::Completion Says(uint64_t cookie, const RemoteSm& sm) const {
+    mad::Completion completion = Answered(cookie);
+    wire::SmInfo info;
+    info.guid = sm.guid;
+    info.priority = sm.priority;
+    info.state = sm.state;
+    info.Encode(completion.response.data);
+    return completion;
+  }
+  // A standby's poll at `now` is answered so.
+  Mastership::Order Poll(const RemoteSm& answer, Instant now) {
+    sm_.OnTimer(now);
+    return sm_.OnCompletion(Says(kPollCookie, answer), now);
+  }
+  // What another SM, or anybody, is answered.
+  wire::Smp Ask(wire::Method method, wire::SmControl control, SmKey key, Instant now = kNow) {
+    wire::Smp request;
+    request.method = method;
+    request.attribute = wire::AttributeId::kSmInfo;
+    request.modifier = method == wire::Method::kSet ? static_cast<uint32_t>(control) : 0;
+    request.path = wire::DirectedPath();
+    wire::SmInfo info;
+    info.guid = Guid(0x1002);
+    info.sm_key = key;
+    info.Encode(request.data);
+    mad::IncomingMad mad;
+    mad.payload.resize(wire::kMadBytes);
+    request.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+    std::vector<mad::OutgoingMad> sent;
+    order_ = sm_.OnRequest(mad, request, now, sent);
+    EXPECT_THAT(sent, SizeIs(1));
+    return *wire::Smp::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(sent.front().payload.data(), wire::kMadBytes));
+  }
+  SmKey KeyIn(const wire::Smp& answer) { return wire::SmInfo::Decode(answer.data).sm_key; }
   FinishedCommand TakeAnswer() {
     EXPECT_THAT(effects_.finished, SizeIs(1));
     if (effects_.finished.empty()) return {};
@@ -75,6 +112,7 @@ class MastershipTest : public testing::Test {
   mad::TransactionEngine engine_{options_.smp};
   Effects effects_;
   Mastership sm_{options_, local_, devices_, engine_, effects_, 0};
+  Mastership::Order order_;  // What came of the last of them.
 };
 
 TEST_F(MastershipTest, APriorityIsShownAtOnce) {
@@ -103,7 +141,7 @@ TEST_F(MastershipTest, AMasterYieldsToWhomItNowPrefers) {
     Mastership sm(options_, local_, devices_, engine_, effects_, 0);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
-    sm.OnLightSweep({Other(each.other, each.of_other)});
+    sm.OnLightSweep({Other(each.other, each.of_other)}, kNow);
     for (const bool only_asked : {true, false}) {
       const auto order = sm.On(SetPriority{1, each.priority, only_asked});
       EXPECT_EQ(order.kind, each.yields && !only_asked ? Kind::kLookSoon : Kind::kNothing);
@@ -136,7 +174,7 @@ TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
     Mastership sm(options_, local_, devices_, engine_, effects_, 0);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
-    sm.OnLightSweep(each.others);
+    sm.OnLightSweep(each.others, kNow);
     EXPECT_EQ(sm.On(StepDown{1, true}).kind, Kind::kNothing);
     EXPECT_EQ(sm.priority(), 5);
     const FinishedCommand asked = TakeAnswer();
@@ -154,7 +192,10 @@ TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
     EXPECT_THAT(effects_.finished, IsEmpty()) << "before the other one is master";
     // The election of that sweep agrees with it.
     sm.OnSweepStart();
-    const auto is_done = sm.OnDiscovered(snapshot_, each.others, {}, kNow);
+    std::vector<RemoteSm> now_found = each.others;
+    for (RemoteSm& sm_now : now_found)
+      if (sm_now.state == SmState::kDiscovering) sm_now.state = SmState::kStandby;
+    const auto is_done = sm.OnDiscovered(snapshot_, now_found, {}, kNow);
     EXPECT_EQ(is_done.kind, Kind::kNothing) << "a handover is under way";
     EXPECT_EQ(sm.OnCompletion(Answered(kHandoverCookie), kNow).kind, Kind::kStandBy);
     sm.OnSweepEnd();
@@ -228,6 +269,158 @@ TEST_F(MastershipTest, AStandbyTellsItsMasterOfItsPriority) {
   info.Encode(port.response.data);
   (void)sm_.OnCompletion(port, kNow);
   EXPECT_THAT(effects_.send, IsEmpty());
+}
+
+TEST_F(MastershipTest, AHigherOneThatDiscoversIsHandedTheSubnetOnceItStandsBy) {
+  BeMaster({});
+  EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
+  const Instant due = sm_.NextDeadline();
+  EXPECT_LE(due, kNow + std::chrono::seconds(1))
+      << "what it becomes must not wait for a light sweep";
+  sm_.OnTimer(due);
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, Other(2, 9, SmState::kDiscovering)), due).kind,
+            Kind::kNothing);
+  sm_.OnTimer(due + std::chrono::seconds(1));
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie | 1, Other(2, 9)), due).kind, Kind::kLookSoon);
+  EXPECT_EQ(sm_.others().front().state, SmState::kStandby);
+  EXPECT_EQ(Sweep({Other(2, 9)}).kind, Kind::kNothing) << "a handover is under way";
+  EXPECT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), due).kind, Kind::kStandBy);
+}
+
+TEST_F(MastershipTest, AMasterThatIsFoundAfterTheDiscoveryIsDealtWithAtOnce) {
+  BeMaster({});
+  EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
+  sm_.OnTimer(sm_.NextDeadline());
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, Other(2, 9, SmState::kMaster)), kNow).kind,
+            Kind::kSweep);
+}
+
+TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver) {
+  sm_.Start();
+  const RemoteSm idle = Other(2, 9);
+  Instant now = kNow;
+  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kStandBy);
+  EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
+  EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
+  // The last look finds it as it was: this SM rises, and gives the subnet away at once.
+  sm_.OnSweepStart();
+  EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
+  const auto rises = sm_.OnCompletion(Says(kLookCookie, idle), now);
+  EXPECT_EQ(rises.kind, Kind::kNothing);
+  EXPECT_TRUE(rises.rose);
+  EXPECT_TRUE(sm_.IsMaster());
+  ASSERT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), now).kind, Kind::kStandBy);
+  // It has answered the handover, and still is not master.
+  EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
+  EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
+  sm_.OnSweepStart();
+  EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
+  EXPECT_EQ(sm_.OnCompletion(Says(kLookCookie, idle), now).kind, Kind::kProgram);
+  EXPECT_TRUE(sm_.IsMaster());
+  // Later it is tried again.
+  sm_.OnSweepStart();
+  now += std::chrono::minutes(11);
+  EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
+  EXPECT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), now).kind, Kind::kStandBy);
+}
+
+TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
+  sm_.Start();
+  const RemoteSm slow = Other(2, 9, SmState::kDiscovering);
+  Instant now = kNow;
+  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {slow}, {}, now).kind, Kind::kStandBy);
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(Poll(slow, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
+  EXPECT_EQ(Poll(Other(2, 9, SmState::kMaster), now += std::chrono::milliseconds(500)).kind,
+            Kind::kNothing);
+  EXPECT_EQ(sm_.state(), SmState::kStandby);
+}
+
+TEST_F(MastershipTest, AnSmThatDoesNotAnswerTheLastLookIsLookedForAgainBeforeRising) {
+  sm_.Start();
+  mad::Completion silence;
+  silence.cookie = kLookCookie;
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(2, 3, SmState::kDiscovering)}, {}, kNow).kind,
+              Kind::kNothing);
+    EXPECT_EQ(sm_.OnCompletion(silence, kNow).kind, Kind::kSweep);
+    EXPECT_FALSE(sm_.IsMaster());
+    sm_.OnSweepStart();
+  }
+  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(2, 3, SmState::kDiscovering)}, {}, kNow).kind,
+            Kind::kNothing);
+  EXPECT_EQ(sm_.OnCompletion(silence, kNow).kind, Kind::kProgram) << "not for ever";
+}
+
+TEST_F(MastershipTest, AStandbyAboveItsMasterTellsItSo) {
+  BeStandby();  // Of a master with the same priority and the lower GUID.
+  const RemoteSm lower = Other(0, 4, SmState::kMaster);
+  Instant now = kNow + std::chrono::seconds(20);
+  EXPECT_EQ(Poll(Other(0, 5, SmState::kMaster), now).kind, Kind::kNothing);
+  EXPECT_EQ(engine_.size(), 1u) << "the poll";
+  EXPECT_EQ(Poll(lower, now += std::chrono::seconds(20)).kind, Kind::kNothing);
+  EXPECT_EQ(engine_.size(), 3u) << "a second poll, and its own PortInfo, for the trap";
+  EXPECT_EQ(Poll(lower, now += std::chrono::seconds(1)).kind, Kind::kNothing);
+  EXPECT_EQ(engine_.size(), 3u) << "no trap, and no poll, so soon";
+}
+
+TEST_F(MastershipTest, ARefusedSetIsNotShownTheSmKey) {
+  BeMaster({});
+  options_.sm.sm_key = SmKey(0x5EC2E7);
+  const auto refused = Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1));
+  EXPECT_EQ(refused.status, wire::kStatusInvalidAttributeValue);
+  EXPECT_FALSE(KeyIn(refused));
+}
+
+TEST_F(MastershipTest, ForgedHandoversCostNoMoreThanASweepInTenSeconds) {
+  BeMaster({});
+  int sweeps = 0;
+  Instant now = kNow;
+  for (int i = 0; i < 1000; ++i, now += std::chrono::milliseconds(100)) {
+    const auto answer = Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1), now);
+    const bool taken = order_.kind == Kind::kSweep;
+    sweeps += taken ? 1 : 0;
+    EXPECT_EQ(answer.status, taken ? wire::kStatusOk : wire::kStatusBusy);
+  }
+  EXPECT_LE(sweeps, 15) << "in 100 s";
+  EXPECT_GE(sweeps, 10);
+  EXPECT_TRUE(sm_.IsMaster());
+}
+
+TEST_F(MastershipTest, UnknownSmsCauseNoMoreSweepsThanThat) {
+  BeMaster({});
+  int sweeps = 0;
+  for (uint64_t i = 0; i < 100; ++i) {
+    const Instant now = kNow + std::chrono::seconds(i);
+    (void)Sweep({});
+    wire::Smp request;
+    request.method = wire::Method::kGet;
+    request.attribute = wire::AttributeId::kSmInfo;
+    request.path = wire::DirectedPath().Then(PortNum(1));
+    mad::IncomingMad mad;
+    mad.payload.resize(wire::kMadBytes);
+    std::vector<mad::OutgoingMad> sent;
+    (void)sm_.OnRequest(mad, request, now, sent);
+    sm_.OnTimer(now);
+    RemoteSm stranger = Other(2, 3);
+    stranger.guid = Guid(0x2000 + i);
+    sweeps += sm_.OnCompletion(Says(kWatchCookie | i, stranger), now).kind == Kind::kLookSoon;
+  }
+  EXPECT_LE(sweeps, 15) << "in 100 s";
+  EXPECT_GE(sweeps, 5);
+}
+
+TEST_F(MastershipTest, AMasterThatIsSeenWhileSweepsAreRationedIsNotForgotten) {
+  BeMaster({});
+  for (int i = 0; i < 5; ++i) (void)Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1));
+  EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
+  Instant now = sm_.NextDeadline();
+  sm_.OnTimer(now);
+  const RemoteSm master = Other(2, 9, SmState::kMaster);
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, master), now).kind, Kind::kNothing);
+  now += std::chrono::minutes(1);
+  sm_.OnTimer(now);
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie | 1, master), now).kind, Kind::kSweep);
 }
 
 }  // namespace
