@@ -26,8 +26,8 @@ struct Sm {
   // 0 never outranks an SM whose operator chose a number.
   uint8_t priority = 0;
   SmKey sm_key{1};
-  Duration polling_timeout = std::chrono::seconds(10);
-  uint32_t polling_retries = 4;
+  Duration polling_timeout = std::chrono::milliseconds(500);
+  uint32_t polling_retries = 1;
   uint64_t subnet_prefix = 0xFE80000000000000;
   MKey m_key;
   // Whole seconds, up to 65535.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a killed master costs, with the configuration's own defaults: how long until the next one
+// has the subnet up, what it writes, and that no master is ever taken for dead that is not.
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config.h"
+#include "sim/generate.h"
+#include "sim/run/checkers.h"
+#include "sim/run/simulation.h"
+#include "tests/support/join.h"
+#include "tests/support/logs.h"
+
+namespace fabricd::test {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::IsEmpty;
+using wire::SmState;
+
+sweep::CoreOptions Defaults(uint8_t priority) {
+  const config::Sm configured;
+  sweep::CoreOptions options;
+  options.sm.priority = priority;
+  options.sm.polling_timeout = configured.polling_timeout;
+  options.sm.polling_retries = configured.polling_retries;
+  return options;
+}
+
+// Two fabricds, the first of them master, the other standing by.
+struct Pair {
+  Pair(const std::string& topology, const char* first, const char* second)
+      : simulation(**sim::Generate(topology)) {
+    master = Join(simulation, first, Defaults(5));
+    EXPECT_TRUE(simulation.RunUntilUp(master)) << LogOf(simulation.manager(master));
+    standby = Join(simulation, second, Defaults(4));
+    EXPECT_TRUE(simulation.RunUntil([&] { return State(standby) == SmState::kStandby; }));
+    simulation.RunFor(std::chrono::seconds(12));
+  }
+  SmState State(size_t sm) { return simulation.manager(sm).core->sm_state(); }
+  size_t EndPorts() {
+    size_t ports = 0;
+    for (uint32_t i = 0; i < simulation.fabric().node_index_end(); ++i)
+      ports += simulation.fabric().device(NodeIndex(i)) != nullptr;
+    return ports;
+  }
+
+  sim::Simulation simulation;
+  size_t master = 0, standby = 0;
+};
+
+TEST(CoreTakeover, WritesMasterSmLidOnceAPortAndNothingElse) {
+  Pair pair("superpod:sus=2,hosts=8,rails=4", "node0001 mlx5_0", "node0009 mlx5_0");
+  pair.simulation.Kill(pair.master);
+  pair.simulation.fabric().ResetStats();
+  ASSERT_TRUE(pair.simulation.RunUntilUp(pair.standby))
+      << LogOf(pair.simulation.manager(pair.standby));
+  const auto& stats = pair.simulation.fabric().stats();
+  for (const auto& [attribute, count] : stats.smps)
+    EXPECT_EQ(count.sets, attribute == wire::AttributeId::kPortInfo ? pair.EndPorts() : 0u)
+        << wire::AttributeName(attribute);
+  EXPECT_EQ(pair.EndPorts(), 74u);
+  EXPECT_THAT(sim::BrokenPairs(pair.simulation.fabric()), IsEmpty());
+}
+
+TEST(CoreTakeover, AThousandPortsAreUpAgainInThreeSeconds) {
+  Pair pair("superpod:sus=4", "node0001 mlx5_0", "node0033 mlx5_0");
+  ASSERT_GT(pair.EndPorts(), 1024u);
+  pair.simulation.fabric().SetMadFaults({.delay = std::chrono::microseconds(5)});
+  // At several places between two polls; right after one is the latest to be noticed.
+  Duration longest{};
+  for (int kill = 0; kill < 4; ++kill) {
+    pair.simulation.RunFor(milliseconds(130 * (kill + 1)));
+    pair.simulation.Kill(pair.master);
+    const Instant killed = pair.simulation.now();
+    ASSERT_TRUE(pair.simulation.RunUntilUp(pair.standby));
+    longest = std::max(longest, pair.simulation.now() - killed);
+    // The higher one comes back, and is handed the subnet.
+    pair.simulation.Start(pair.master);
+    ASSERT_TRUE(pair.simulation.RunUntil([&] {
+      return pair.State(pair.standby) == SmState::kStandby &&
+             pair.simulation.manager(pair.master).core->subnet_up();
+    }));
+    pair.simulation.RunFor(std::chrono::seconds(2));
+  }
+  EXPECT_LE(longest, std::chrono::seconds(3));
+  RecordProperty("longest_ms", static_cast<int>(longest / milliseconds(1)));
+}
+
+// A takeover needs twelve MADs in a row to be lost with their answers: the four attempts of the
+// poll, then those of the discovery that follows, which asks the master again, and, as its SMInfo
+// did not come, those of the last look. At a loss of 5 % each way that is 0.0975^12 = 7e-13 a poll,
+// and 5e-6 in the 7.2 million polls of a thousand hours.
+TEST(CoreTakeover, NoLivingMasterIsTakenForDeadAtFivePercentLoss) {
+  const bool nightly = std::getenv("FABRICD_NIGHTLY") != nullptr;
+  Pair pair("superpod:sus=1,hosts=2,rails=1", "node0001 mlx5_0", "node0002 mlx5_0");
+  pair.simulation.fabric().SetMadFaults({.loss = 0.05});
+  for (int hour = 0; hour < (nightly ? 1000 : 1); ++hour) {
+    pair.simulation.RunFor(std::chrono::hours(1));
+    ASSERT_EQ(pair.State(pair.master), SmState::kMaster) << "after " << hour << " hours";
+    ASSERT_NE(pair.State(pair.standby), SmState::kMaster) << "after " << hour << " hours";
+    for (const size_t sm : {pair.master, pair.standby})
+      for (const auto& record : pair.simulation.manager(sm).log)
+        ASSERT_THAT(record.text, testing::Not(testing::HasSubstr("MASTER -> STANDBY"))) << hour;
+    for (const size_t sm : {pair.master, pair.standby}) pair.simulation.manager(sm).log.clear();
+  }
+  // It has been in doubt, or nothing was tested.
+  EXPECT_GT(pair.simulation.fabric().stats().lost_by_fault, 1000u);
+}
+
+}  // namespace
+}  // namespace fabricd::test
