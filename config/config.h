@@ -26,6 +26,7 @@ struct Sm {
   // 0 never outranks an SM whose operator chose a number.
   uint8_t priority = 0;
   SmKey sm_key{1};
+  SmKey sa_key;  // 0: sm_key.
   Duration polling_timeout = std::chrono::milliseconds(500);
   uint32_t polling_retries = 1;
   uint64_t subnet_prefix = 0xFE80000000000000;

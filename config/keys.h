@@ -42,6 +42,7 @@ void VisitSmKeys(Visitor& visitor, C& c) {
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
   visitor.Number("sm.priority", kResweep, c.sm.priority, NumberRange{0, 15});
   visitor.Secret("sm.sm_key", kRestart, c.sm.sm_key);
+  visitor.Secret("sm.sa_key", kRestart, c.sm.sa_key);
   visitor.Time("sm.polling_timeout", kResweep, c.sm.polling_timeout,
                TimeRange{milliseconds(100), hours(1)});
   visitor.Number("sm.polling_retries", kResweep, c.sm.polling_retries, NumberRange{1, 100});

@@ -188,7 +188,6 @@ class Importer {
     const std::string& key = line(index).key;
     const std::string value = line(index).value;
     if (key == "guid") return Guid(index, value);
-    if (key == "sa_key") return Twin(index, "sm_key", "the SA is asked with sm.sm_key");
     if (key == "leaf_vl_stall_count")
       return Twin(index, "vl_stall_count", "link.vl_stall is for all ports");
     if (key == "partition_config_file") return PartitionsFile(index, value);
@@ -339,8 +338,8 @@ class Importer {
         [this](const std::string& path) { return Origin(out_.lines[values_.at(path).line]); });
     for (ImportedLine& line : out_.lines) {
       const OpensmKey* key = FindOpensmKey(line.key);
-      const bool is_secret = line.key == "sa_key" || line.key == "cc_key" ||
-                             (key != nullptr && key->kind == OpensmKind::kSecret);
+      const bool is_secret =
+          line.key == "cc_key" || (key != nullptr && key->kind == OpensmKind::kSecret);
       if (is_secret) line.value = kMasked;
     }
   }

@@ -28,7 +28,7 @@ const OpensmKey kKeys[] = {
     {"m_key_protection_level", kNumber, "sm.m_key_protect"},
     {"m_key_lookup", kDefault, "TRUE", "keys of single ports are looked up in sm.guid2mkey_file"},
     {"sm_key", kSecret, "sm.sm_key"},
-    {"sa_key", kSpecial, "sm.sm_key"},
+    {"sa_key", kSecret, "sm.sa_key"},
     {"subnet_prefix", kHex, "sm.subnet_prefix"},
     {"lmc", kNumber, "lid.lmc"},
     {"lmc_esp0", kFlag, "lid.lmc_enhanced_port0"},

@@ -208,8 +208,9 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
     inbox_.PushLatest(sweep::AliasesChanged{std::move(aliases)});
   };
   sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
+  const SmKey trusted = config_.sm.sa_key ? config_.sm.sa_key : config_.sm.sm_key;
   sa_ = std::make_unique<SaService>(
-      *transport_, *sa_keeper_, SaOptions{config_.sm.sm_key, config_.sm.subnet_prefix},
+      *transport_, *sa_keeper_, SaOptions{trusted, config_.sm.subnet_prefix},
       [this](std::span<const NodeIndex> nodes) { inbox_.WantLanes(nodes); });
 }
 

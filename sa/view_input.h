@@ -11,7 +11,7 @@ namespace fabricd::sa {
 
 // nullopt: nothing can be answered from it, for this SM is not the master, or there is no plan yet.
 template <typename View>
-std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_prefix) {
+std::optional<ViewInput> InputOf(const View& view, SmKey trusted, uint64_t gid_prefix) {
   if (view.sm.state != wire::SmState::kMaster || view.plan == nullptr) return std::nullopt;
   ViewInput input;
   input.snapshot = view.snapshot;
@@ -20,19 +20,18 @@ std::optional<ViewInput> InputOf(const View& view, SmKey sm_key, uint64_t gid_pr
   input.isolated = view.isolated;
   input.tables = view.tables;
   input.multicast = view.multicast;
-  input.sm.sm_key = sm_key;
+  input.sm.sm_key = trusted;
   input.sm.gid_prefix = gid_prefix;
-  const auto add = [&](PortRef port, const auto& sm, SmKey key) {
-    wire::SmInfo info;
+  const auto add = [&](PortRef port, const auto& sm) {
+    wire::SmInfo info;  // Without the SM_Key: it is for SMs.
     info.guid = sm.guid;
-    info.sm_key = key;
     info.activity_count = sm.activity_count;
     info.priority = sm.priority;
     info.state = sm.state;
     input.sm.managers.push_back({port, info});
   };
-  add(view.sm.port, view.sm, sm_key);
-  for (const auto& remote : view.sm.remote) add(remote.port, remote, SmKey());
+  add(view.sm.port, view.sm);
+  for (const auto& remote : view.sm.remote) add(remote.port, remote);
   if (view.partitions == nullptr) return input;
   // What it woke up with; but nobody is let in where somebody is to be kept out.
   if (view.partitions->partitions.AreInUse()) input.unread_key = kDefaultLimitedPKey;

@@ -128,6 +128,7 @@ TEST(OpensmImport, ItsOwnDefaultsLeaveNothingOut) {
   // What its file says counts, though the defaults here find a dead master sooner.
   expected.sm.polling_timeout = seconds(10);
   expected.sm.polling_retries = 4;
+  expected.sm.sa_key = SmKey(1);
   EXPECT_EQ(import.config, expected);
 }
 
