@@ -2,6 +2,7 @@
 #include "cli/client.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -39,6 +40,37 @@ Result ReadCredentials(const Endpoint& endpoint,
   return result;
 }
 
+// Says once, on stderr, that answers come from an SM that is not master (metadata of
+// daemon/rpc/freshness.h): what they show may have changed since.
+class StalenessNote final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      const auto& metadata = *methods->GetRecvInitialMetadata();
+      const auto text = [&](const char* key) {
+        const auto found = metadata.find(key);
+        return found == metadata.end() ? std::string()
+                                       : std::string(found->second.data(), found->second.size());
+      };
+      const std::string state = text("fabric-sm-state"), at = text("fabric-observed-at");
+      static std::atomic<bool> said = false;
+      if (!state.empty() && !said.exchange(true))
+        fmt::print(stderr, "note: this SM is {}, not the master: what follows is as of {}\n", state,
+                   at.empty() ? "no sweep yet" : at);
+    }
+    methods->Proceed();
+  }
+};
+
+class StalenessNotes final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo*) override {
+    return new StalenessNote();
+  }
+};
+
 }  // namespace
 
 Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
@@ -55,7 +87,10 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!IsLocal(server_)) usable_ = ReadCredentials(endpoint, &credentials);
-  channel_ = grpc::CreateCustomChannel(server_, credentials, arguments);
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<StalenessNotes>());
+  channel_ = grpc::experimental::CreateCustomChannelWithInterceptors(
+      server_, credentials, arguments, std::move(interceptors));
   topology_ = pb::TopologyService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);

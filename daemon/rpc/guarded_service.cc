@@ -23,8 +23,8 @@ using StreamRefusal =
 // Of a method that takes one request.
 class Gate final : public MethodHandler {
  public:
-  Gate(CallGuard& guard, std::string method, MethodHandler& handler)
-      : guard_(guard), method_(std::move(method)), handler_(handler) {}
+  Gate(CallGuard& guard, const Freshness& freshness, std::string method, MethodHandler& handler)
+      : guard_(guard), freshness_(freshness), method_(std::move(method)), handler_(handler) {}
 
   // Before anything of the request is taken apart. Only what returns an OK `status` is handled.
   void* Deserialize(grpc_call* call, grpc_byte_buffer* request, grpc::Status* status,
@@ -38,7 +38,10 @@ class Gate final : public MethodHandler {
 
   void RunHandler(const HandlerParameter& call) override {
     // What is no message of its kind has no details, and is its handler's to answer.
-    if (call.status.ok() || call.status.error_details().empty()) return handler_.RunHandler(call);
+    if (call.status.ok() || call.status.error_details().empty()) {
+      freshness_.Mark(method_, *call.server_context);
+      return handler_.RunHandler(call);
+    }
     Refusal refusal([&call](grpc::CallbackServerContext* context, const auto*, auto*) {
       grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
       reactor->Finish(call.status);
@@ -50,6 +53,7 @@ class Gate final : public MethodHandler {
 
  private:
   CallGuard& guard_;
+  const Freshness& freshness_;
   const std::string method_;
   MethodHandler& handler_;
 };
@@ -88,7 +92,7 @@ struct Opened : grpc::Service {
 
 }  // namespace
 
-GuardedService::GuardedService(CallGuard& guard, grpc::Service& service,
+GuardedService::GuardedService(CallGuard& guard, const Freshness& freshness, grpc::Service& service,
                                const google::protobuf::ServiceDescriptor& kind) {
   for (int i = 0; i < kind.method_count(); ++i) {
     const auto& method = *kind.method(i);
@@ -104,7 +108,7 @@ GuardedService::GuardedService(CallGuard& guard, grpc::Service& service,
     if (takes_stream)
       MarkMethodCallback(i, new StreamGate(guard, name, handler));
     else
-      MarkMethodCallback(i, new Gate(guard, name, handler));
+      MarkMethodCallback(i, new Gate(guard, freshness, name, handler));
     guard.LeaveToInnerGate(name);
   }
 }

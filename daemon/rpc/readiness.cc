@@ -93,6 +93,16 @@ void AddHoldsByName(const ReadModel& model, pb::HostReadiness* out) {
   }
 }
 
+// Only the master hears of what changes: what another SM last read proves nothing of now.
+void JudgeFreshness(const ReadModel& model, pb::HostReadiness* out) {
+  const wire::SmState state = model.view->sm.state;
+  if (state == wire::SmState::kMaster) return;
+  const std::string why = fmt::format("this SM is {}, and may be out of date: ask the master",
+                                      wire::SmStateName(state));
+  for (pb::NicReadiness& nic : *out->mutable_nics()) Worsen(pb::READINESS_UNKNOWN, why, &nic);
+  Worsen(pb::READINESS_UNKNOWN, why, out);
+}
+
 // A NIC that is not on the fabric any more has no port to judge.
 void AddMissing(const ReadModel& model, pb::HostReadiness* out) {
   for (const MissingNic& missing : model.missing->Of(out->host())) {
@@ -127,6 +137,7 @@ void FillReadiness(const ReadModel& model, const std::string& name, pb::HostRead
   }
   AddMissing(model, out);
   AddHoldsByName(model, out);
+  JudgeFreshness(model, out);
 }
 
 }  // namespace fabricd::rpc

@@ -59,6 +59,7 @@ struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
       : access(options.security),
         guard(access, backend.audit()),
+        freshness(backend),
         models(backend),
         topology(models, worker, *hub, options.version),
         admin(backend, worker, answers, access),
@@ -87,7 +88,8 @@ struct Server::State {
       const auto* kind =
           google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
       builder.RegisterService(
-          guarded.emplace_back(std::make_unique<GuardedService>(guard, *service, *kind)).get());
+          guarded.emplace_back(std::make_unique<GuardedService>(guard, freshness, *service, *kind))
+              .get());
     }
   }
   void SetServing(bool serving) {
@@ -98,6 +100,7 @@ struct Server::State {
 
   Access access;
   CallGuard guard;
+  Freshness freshness;
   Models models;
   ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }, kNiceness};
   ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
@@ -182,7 +185,10 @@ void Server::SetAccess(const config::Security& security) { state_->access.Set(se
 std::vector<HandledCalls> Server::Handled() const { return state_->access.Handled(); }
 const std::vector<int>& Server::ports() const { return state_->ports; }
 
-void Server::OnPublished() { state_->hub->OnNews(false); }
+void Server::OnPublished() {
+  state_->freshness.OnPublished(WallNowMs());
+  state_->hub->OnNews(false);
+}
 
 void Server::Shutdown() {
   if (!state_->server) return;

@@ -13,8 +13,10 @@ using ::testing::IsEmpty;
 
 class ReadinessTest : public ::testing::Test {
  protected:
-  pb::HostReadiness Of(const std::string& host) {
-    backend_.Publish(fabric_.View());
+  pb::HostReadiness Of(const std::string& host, wire::SmState state = wire::SmState::kMaster) {
+    const auto view = fabric_.View();
+    view->sm.state = state;
+    backend_.Publish(view);
     Models models(backend_);
     pb::HostReadiness readiness;
     FillReadiness(*models.Current(), host, &readiness);
@@ -49,6 +51,15 @@ TEST_F(ReadinessTest, NothingWrong) {
   EXPECT_THAT(host.reasons(), IsEmpty());
   EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 READY", "mlx5_1 READY"));
   EXPECT_EQ(host.nics(0).port().lid(), 4u);
+}
+
+TEST_F(ReadinessTest, WhatAStandbyLastReadProvesNothing) {
+  const auto host = Of("node1", wire::SmState::kStandby);
+  EXPECT_EQ(host.readiness(), pb::READINESS_UNKNOWN);
+  EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 UNKNOWN", "mlx5_1 UNKNOWN"));
+  EXPECT_THAT(host.reasons(), ElementsAre(HasSubstr("is STANDBY")));
+  AddHold(7, policy::HoldKind::kCordon, policy::TargetKind::kHost, "node1");
+  EXPECT_EQ(Of("node1", wire::SmState::kStandby).readiness(), pb::READINESS_HELD);
 }
 
 TEST_F(ReadinessTest, AHoldOnOneNicHoldsTheHost) {

@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <future>
+#include <map>
 
 #include "tests/unit/rpc/running_server.h"
 
@@ -49,6 +50,33 @@ class ServerTest : public ::testing::Test {
   FakeBackend backend_{fabric_.View()};
   RunningServer running_{backend_};
 };
+
+// Where a standby's snapshot is old, a host may look healthy that the master knows to be gone.
+TEST_F(ServerTest, AnswersOfAStandbySayHowOldTheyMayBe) {
+  const auto ask = [&](auto method, auto request, auto response) {
+    grpc::ClientContext context;
+    EXPECT_TRUE(((*running_.topology).*method)(&context, request, &response).ok());
+    std::map<std::string, std::string> said;
+    for (const auto& [key, value] : context.GetServerInitialMetadata())
+      if (key.starts_with("fabric-"))
+        said[{key.data(), key.size()}] = std::string(value.data(), value.size());
+    return said;
+  };
+  const auto list = [&] {
+    return ask(&pb::TopologyService::Stub::ListHosts, pb::ListHostsRequest(),
+               pb::ListHostsResponse());
+  };
+  EXPECT_TRUE(list().empty()) << "a master hears of every change";
+  running_.server->OnPublished();
+  const auto view = fabric_.View();
+  view->sm.state = wire::SmState::kStandby;
+  backend_.Publish(view);
+  EXPECT_EQ(list()["fabric-sm-state"], "STANDBY");
+  EXPECT_THAT(list()["fabric-observed-at"], HasSubstr("T"));
+  EXPECT_TRUE(
+      ask(&pb::TopologyService::Stub::GetSm, pb::GetSmRequest(), pb::GetSmResponse()).empty())
+      << "that is about the SM itself";
+}
 
 TEST_F(ServerTest, HealthFollowsServing) {
   const std::vector<std::string> services = {"", "fabric.v1.TopologyService",
