@@ -143,6 +143,7 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (mad->kind == mad::IncomingMad::Kind::kReceived) {
     const auto [key, data] = asked->second;
     program.told[key] = {data, delivery.at};
+    ForgetAboveTop(key, data, program);
     if (SaysTablesAreLost(key, data))
       absl::erase_if(program.told, [node = key.node](const auto& told) {
         return told.first.node == node &&
@@ -151,6 +152,18 @@ void Watch::OnDelivery(const Delivery& delivery) {
       });
   }
   program.answers.erase(asked);
+}
+
+// Blocks above LinearFDBTop carry nothing: nobody reads them, and they may have changed.
+void Watch::ForgetAboveTop(const Key& key, const wire::SmpData& data, Program& program) {
+  if (key.attribute != wire::AttributeId::kSwitchInfo) return;
+  const uint32_t last =
+      wire::SwitchInfo::Decode(data).linear_fdb_top / wire::LinearForwardingTable::kEntries;
+  absl::erase_if(program.told, [&](const auto& told) {
+    return told.first.node == key.node &&
+           told.first.attribute == wire::AttributeId::kLinearForwardingTable &&
+           told.first.modifier > last;
+  });
 }
 
 // What a Set that is not answered has done is not known to its sender, whatever it was told before.

@@ -97,6 +97,7 @@ class Watch : public SimObserver {
   void Fault(std::string text);
   void CheckLids(const Served& served, PortNum number);
   void ForgetUnanswered(const mad::IncomingMad& mad, NodeIndex device, Program& program);
+  static void ForgetAboveTop(const Key& key, const wire::SmpData& data, Program& program);
   bool SaysTablesAreLost(const Key& key, const wire::SmpData& data) const;
   void CheckIdle(const Served& served, const Key& key, const Program& program);
   void CheckWriters(Instant now, PortRef host);

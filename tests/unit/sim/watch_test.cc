@@ -211,6 +211,20 @@ TEST_F(WatchIdle, ASwitchWithoutATableTopMayBeWrittenAnew) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+TEST_F(WatchIdle, BlocksAboveTheTableTopMayBeWrittenAnew) {
+  auto info = a_.Get(to_switch_, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
+  info.linear_fdb_top = 63;
+  ASSERT_TRUE(a_.Set(to_switch_, info).ok());
+  ASSERT_TRUE(a_.Set(to_switch_, Block(1), 1).ok());
+  a_.Get(to_switch_, AttributeId::kSwitchInfo);
+  ASSERT_TRUE(a_.Set(to_switch_, Block(1), 1).ok());
+  EXPECT_THAT(faults(), IsEmpty());
+  ASSERT_TRUE(a_.Set(to_switch_, Block(1), 0).ok());
+  a_.Get(to_switch_, AttributeId::kSwitchInfo);
+  ASSERT_TRUE(a_.Set(to_switch_, Block(1), 0).ok());
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("idle Set: LinearForwardingTable 0")));
+}
+
 // ---- LIDs
 
 class WatchLids : public WatchTest {
