@@ -64,11 +64,13 @@ class Comparison {
     for (const auto& [pieces, count] : kept) out.pairs_lost -= count * (count - 1);
   }
 
+  // Those of nodes that are to be there: what a node loses by its own end is not counted.
   template <typename Visit>
   void ForEachLid(Visit&& visit) const {
-    for (size_t lid = 1; lid <= input_.lids.top().value(); ++lid)
-      if (const PortRef owner = input_.lids.Owner(Lid(static_cast<uint16_t>(lid))); !owner.IsNone())
-        visit(lid, owner);
+    for (size_t lid = 1; lid <= input_.lids.top().value(); ++lid) {
+      const PortRef owner = input_.lids.Owner(Lid(static_cast<uint16_t>(lid)));
+      if (!owner.IsNone() && input_.snapshot.node(owner.node) != nullptr) visit(lid, owner);
+    }
   }
 
   // An end port that is no switch and could be reached from another node.

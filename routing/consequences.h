@@ -30,8 +30,10 @@ struct Consequences {
   // End ports with a way to an end port of another node that is no switch, which would have none to
   // most of those it has one to; those that the intent itself isolates are not counted. Sorted.
   std::vector<PortRef> cut_off;
-  uint64_t pairs_lost = 0;  // Ordered pairs of LIDs that have a way now and would not, all counted.
-  bool sm_cut_off = false;  // The SM's own port is cut off or isolated, or its link is to go.
+  // Ordered pairs of LIDs that have a way now and would not, all counted but those of nodes that
+  // are not in the snapshot.
+  uint64_t pairs_lost = 0;
+  bool sm_cut_off = false;   // The SM's own port is cut off or isolated, or its link is to go.
   uint64_t paths_moved = 0;  // (switch, LID) with a route now that would get another or none.
   uint32_t destinations_moved = 0, switches_written = 0, blocks_written = 0;
   // The first of those that have the highest load.

@@ -94,6 +94,11 @@ TEST_F(WhatIfTest, WhatFailsIsCutOff) {
   EXPECT_EQ(answer.failed_nodes, 1u);
   EXPECT_EQ(answer.failed_links, 8u);
   EXPECT_EQ(answer.first->cut_off.size(), 4u);
+  // Its 4 hosts among themselves and with the 28 others, and the others' switches; not its own LID.
+  const uint64_t switches = leaves_.size() + spines_.size() - 1;
+  EXPECT_EQ(answer.first->pairs_lost, 4 * 3 + 2 * 4 * (28 + switches));
+  question.failed_nodes = {spines_[1]};
+  EXPECT_EQ(Ask(question).first->pairs_lost, 0u);
   EXPECT_EQ(answer.settled.cut_off, answer.first->cut_off);
 }
 
