@@ -2,13 +2,14 @@
 #include "daemon/rpc/places.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fabricd::rpc {
 namespace {
 
 using fabric::Node;
 
-constexpr int kNoRail = -1, kManyRails = -2;
+constexpr int kNoRail = -1;
 
 template <typename Use>
 void ForEachPeer(const Node& node, Use&& use) {
@@ -70,7 +71,10 @@ void Places::FindTiers(const fabric::FabricSnapshot& snapshot, const routing::Tr
   }
 }
 
+// A leaf is of the rail that more than half of its HCAs are of: one cable that is misplaced takes
+// none out of its rail.
 void Places::FindRails(const fabric::FabricSnapshot& snapshot, const fabric::HostTable& hosts) {
+  std::map<NodeIndex, std::map<int, size_t>> hcas;  // By leaf and rail.
   for (const fabric::Host& host : hosts.hosts())
     for (const fabric::HostPort& port : host.ports) {
       if (port.rail < 0) continue;
@@ -78,10 +82,14 @@ void Places::FindRails(const fabric::FabricSnapshot& snapshot, const fabric::Hos
       if (own == kNoRail) own = port.rail;
       const PortRef peer = snapshot.port(port.port)->peer;
       if (peer.IsNone() || !snapshot.node(peer.node)->IsSwitch()) continue;
-      int& leaf = rails_[peer.node.value()];
-      leaf = leaf == kNoRail || leaf == port.rail ? port.rail : kManyRails;
+      ++hcas[peer.node][port.rail];
     }
-  for (int& rail : rails_) rail = rail == kManyRails ? kNoRail : rail;
+  for (const auto& [leaf, by_rail] : hcas) {
+    size_t all = 0;
+    for (const auto& [rail, count] : by_rail) all += count;
+    for (const auto& [rail, count] : by_rail)
+      if (2 * count > all) rails_[leaf.value()] = rail;
+  }
 }
 
 const char* Places::role(const Node& node) const {

@@ -464,6 +464,20 @@ TEST_F(TopologyServiceTest, PlacesOfNodesAndPorts) {
   EXPECT_EQ(ports.ports(0).rail(), 1u);
 }
 
+// The third HCA of rail 1 outvotes the one whose cable is misplaced.
+TEST_F(TopologyServiceTest, OneMisplacedCableTakesNoLeafOutOfItsRail) {
+  const NodeIndex more =
+      fabric_.maker.Add(wire::NodeType::kChannelAdapter, Guid(0x100400), 1, "node4 mlx5_1");
+  fabric_.maker.Link(fabric_.leaf2, 4, more, 1);
+  backend_.Publish(fabric_.View(9));
+  pb::GetNodeRequest request;
+  request.set_node("leaf2");
+  pb::GetNodeResponse leaf;
+  ASSERT_TRUE(Call(&TopologyStub::GetNode, request, &leaf).ok());
+  EXPECT_TRUE(leaf.node().has_rail());
+  EXPECT_EQ(leaf.node().rail(), 1u);
+}
+
 // A leaf whose hosts are gone is a leaf for as long as the routes know it for one.
 TEST_F(TopologyServiceTest, TiersOfTheLayoutStay) {
   auto layout = std::make_shared<routing::TreeLayout>();
