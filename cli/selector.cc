@@ -46,7 +46,7 @@ bool IsValue(const FieldPath& path, const std::string& text, const std::string& 
 }
 
 Result PathsOf(const std::string& key, const Descriptor* item, Selector::By by,
-               std::vector<FieldPath>* paths) {
+               std::vector<FieldPath>* paths, std::vector<const char*>* words) {
   std::vector<std::string> texts = {key};
   if (by == Selector::By::kLabels) {
     const auto& labels = LabelsOf(item);
@@ -60,6 +60,7 @@ Result PathsOf(const std::string& key, const Descriptor* item, Selector::By by,
                                                    item->name(), key, fmt::join(names, ", "))};
     }
     texts.assign(known->paths.begin(), known->paths.end());
+    *words = known->values;
   }
   for (const std::string& text : texts) {
     std::string error;
@@ -70,13 +71,62 @@ Result PathsOf(const std::string& key, const Descriptor* item, Selector::By by,
   return {};
 }
 
+// The values that a field can have, where these are few and known: enums, truth, and words.
+std::vector<std::string> ValuesOf(const FieldPath& path, const std::vector<const char*>& words) {
+  using google::protobuf::FieldDescriptor;
+  if (path.field()->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return {"true", "false"};
+  std::vector<std::string> values(words.begin(), words.end());
+  const auto* type = path.field()->enum_type();
+  for (int i = 1; type != nullptr && i < type->value_count(); ++i)
+    values.push_back(type->value(i)->name());
+  return values;
+}
+
+bool IsNumberField(const FieldPath& path) {
+  using google::protobuf::FieldDescriptor;
+  const auto type = path.field()->cpp_type();
+  return type == FieldDescriptor::CPPTYPE_UINT32 || type == FieldDescriptor::CPPTYPE_INT32 ||
+         type == FieldDescriptor::CPPTYPE_UINT64;
+}
+
+// A value that nothing can ever have is a slip of the hand, not an empty answer.
+Result CheckValue(const std::string& key, const std::string& value,
+                  const std::vector<FieldPath>& paths, const std::vector<const char*>& words) {
+  if (value.empty()) return {};
+  std::string wanted;
+  for (const FieldPath& path : paths) {
+    const std::vector<std::string> values = ValuesOf(path, words);
+    const bool number = IsNumberField(path);
+    const bool fits =
+        number ? std::all_of(value.begin(), value.end(),
+                             [](unsigned char c) { return std::isdigit(c) != 0; })
+               : values.empty() || std::any_of(values.begin(), values.end(), [&](const auto& each) {
+                   return IsValue(path, each, value);
+                 });
+    if (fits) return {};
+    wanted = number ? "no number" : fmt::format("none of {}", fmt::join(values, ", "));
+  }
+  return {kUsage, fmt::format("{}: \"{}\" is {}", key, value, wanted)};
+}
+
 }  // namespace
 
 const std::vector<Label>& LabelsOf(const Descriptor* item) {
+  static const std::vector<const char*> kNodeTypes = {"CA", "SWITCH", "ROUTER"};
+  static const std::vector<const char*> kRoles = {"host", "leaf",   "spine",
+                                                  "core", "router", "other"};
+  static const std::vector<const char*> kStates = {"DOWN", "INIT", "ARMED", "ACTIVE"};
+  static const std::vector<const char*> kPhysicalStates = {
+      "Sleep",  "Polling",           "Disabled", "PortConfigurationTraining",
+      "LinkUp", "LinkErrorRecovery", "PhyTest"};
+  static const std::vector<const char*> kSpeeds = {"SDR", "DDR", "QDR", "FDR10", "FDR",
+                                                   "EDR", "HDR", "NDR", "XDR"};
+  static const std::vector<const char*> kConditions = {"LinkFlapping", "NoisyTraps", "Unresponsive",
+                                                       "SetErrors"};
   static const std::map<std::string, std::vector<Label>> kLabels = {
       {"fabric.v1.Node",
-       {{"type", {"type"}},
-        {"role", {"role"}},
+       {{"type", {"type"}, kNodeTypes},
+        {"role", {"role"}, kRoles},
         {"tier", {"tier"}},
         {"rail", {"rail"}},
         {"host", {"host"}},
@@ -86,27 +136,27 @@ const std::vector<Label>& LabelsOf(const Descriptor* item) {
       {"fabric.v1.Host",
        {{"rail", {"ports.rail"}},
         {"device", {"ports.device"}},
-        {"state", {"ports.state"}},
+        {"state", {"ports.state"}, kStates},
         {"leaf", {"ports.peer.node_name"}},
         {"held", {"held"}}}},
       {"fabric.v1.Port",
-       {{"type", {"id.node_type"}},
-        {"role", {"role"}},
+       {{"type", {"id.node_type"}, kNodeTypes},
+        {"role", {"role"}, kRoles},
         {"rail", {"rail"}},
         {"host", {"host"}},
         {"node", {"id.node_name"}},
         {"peer", {"peer.node_name"}},
-        {"state", {"state"}},
-        {"physical", {"physical_state"}},
-        {"speed", {"speed"}},
+        {"state", {"state"}, kStates},
+        {"physical", {"physical_state"}, kPhysicalStates},
+        {"speed", {"speed"}, kSpeeds},
         {"width", {"width"}},
         {"degraded", {"degraded"}},
         {"held", {"held"}}}},
       {"fabric.v1.Link",
-       {{"type", {"a.node_type", "b.node_type"}},
+       {{"type", {"a.node_type", "b.node_type"}, kNodeTypes},
         {"node", {"a.node_name", "b.node_name"}},
-        {"state", {"state"}},
-        {"speed", {"speed"}},
+        {"state", {"state"}, kStates},
+        {"speed", {"speed"}, kSpeeds},
         {"width", {"width"}},
         {"degraded", {"degraded"}},
         {"suppressed", {"suppressed"}},
@@ -118,7 +168,8 @@ const std::vector<Label>& LabelsOf(const Descriptor* item) {
         {"state", {"state"}},
         {"target", {"target.name"}},
         {"target-kind", {"target.kind"}}}},
-      {"fabric.v1.Condition", {{"type", {"type"}}, {"mode", {"mode"}}, {"subject", {"subject"}}}},
+      {"fabric.v1.Condition",
+       {{"type", {"type"}, kConditions}, {"mode", {"mode"}}, {"subject", {"subject"}}}},
       {"fabric.v1.MulticastGroup", {{"pkey", {"p_key"}}, {"permanent", {"permanent"}}}}};
   static const std::vector<Label> kNone;
   const auto known = kLabels.find(item->full_name());
@@ -154,7 +205,10 @@ Result Selector::Parse(const std::string& text, const Descriptor* item, By by, S
       if (!requirement.wanted) key.erase(0, 1);
     }
     if (key.empty()) return {kUsage, fmt::format("\"{}\" is no selector (KEY=VALUE,…)", text)};
-    if (Result result = PathsOf(key, item, by, &requirement.paths); !result.ok()) return result;
+    std::vector<const char*> words;
+    Result result = PathsOf(key, item, by, &requirement.paths, &words);
+    if (result.ok()) result = CheckValue(key, requirement.value, requirement.paths, words);
+    if (!result.ok()) return result;
     selector->requirements_.push_back(std::move(requirement));
   }
   return {};

@@ -17,6 +17,9 @@ namespace fabricd::cli {
 struct Label {
   const char* name;                // "role"
   std::vector<const char*> paths;  // Where its values stand.
+  // All that there are, of a text field that has few; empty: enums and truth tell theirs
+  // themselves, names can be anything.
+  std::vector<const char*> values = {};
 };
 // Of a message of the API; empty: such things have none.
 const std::vector<Label>& LabelsOf(const google::protobuf::Descriptor* item);

@@ -106,6 +106,38 @@ TEST(ListingTest, PicksAndSorts) {
   EXPECT_EQ(PickItems(options, pb::Port::descriptor(), &ports).code, kUsage);
 }
 
+// Of every kind of thing and every label, by what the API says of its fields.
+TEST(SelectorTest, RefusesValuesThatNothingCanHave) {
+  int refused = 0;
+  for (const auto* item : {pb::Node::descriptor(), pb::Host::descriptor(), pb::Port::descriptor(),
+                           pb::Link::descriptor(), pb::Hold::descriptor(),
+                           pb::Condition::descriptor(), pb::MulticastGroup::descriptor()})
+    for (const Label& label : LabelsOf(item)) {
+      const std::string name = label.name;
+      // Names can be anything.
+      const bool open = name == "host" || name == "node" || name == "peer" || name == "leaf" ||
+                        name == "owner" || name == "target" || name == "subject" ||
+                        (name == "device" && item == pb::Host::descriptor());
+      Selector selector;
+      const Result result = Selector::Parse(name + "=Xyzzy", item, By::kLabels, &selector);
+      EXPECT_EQ(result.ok(), open) << item->name() << " " << name;
+      EXPECT_EQ(result.code, open ? kOk : kUsage) << name;
+      refused += !result.ok();
+      EXPECT_TRUE(Selector::Parse(name + "=", item, Selector::By::kLabels, &selector).ok());
+    }
+  EXPECT_GE(refused, 20);
+  Selector selector;
+  const auto parse = [&](const std::string& text, Selector::By by) {
+    return Selector::Parse(text, pb::Port::descriptor(), by, &selector);
+  };
+  EXPECT_EQ(parse("state=ACTVE", Selector::By::kLabels).message,
+            "state: \"ACTVE\" is none of DOWN, INIT, ARMED, ACTIVE");
+  EXPECT_TRUE(parse("state=active,held=drain,degraded!=true,rail=3", Selector::By::kLabels).ok());
+  EXPECT_EQ(parse("degraded!=yes", Selector::By::kFields).message,
+            "degraded: \"yes\" is none of true, false");
+  EXPECT_FALSE(parse("rail=three", Selector::By::kLabels).ok());
+}
+
 TEST(ListingTest, Columns) {
   std::vector<Column> columns;
   ASSERT_TRUE(
