@@ -29,7 +29,8 @@ Verdict Judge(const pb::HostReadiness& host, const CheckOptions& options) {
     case pb::READINESS_DEGRADED:
       verdict.word = options.allow_degraded ? Verdict::kWell : Verdict::kIll;
       break;
-    case pb::READINESS_HELD: verdict.word = Verdict::kIll; break;
+    case pb::READINESS_HELD:
+    case pb::READINESS_LOST: verdict.word = Verdict::kIll; break;
     default: verdict.word = Verdict::kUnknown; break;
   }
   std::string line = fmt::format("{} {}", host.host(), Word(host.readiness()));

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/globals.h"
+
 namespace fabricd::cli {
 namespace {
 
@@ -56,7 +58,7 @@ class StalenessNote final : public grpc::experimental::Interceptor {
       const std::string state = text("fabric-sm-state"), at = text("fabric-observed-at");
       static std::atomic<bool> said = false;
       if (!state.empty() && !said.exchange(true))
-        fmt::print(stderr, "note: this SM is {}, not the master: what follows is as of {}\n", state,
+        PrintError("note: this SM is {}, not the master: what follows is as of {}\n", state,
                    at.empty() ? "no sweep yet" : at);
     }
     methods->Proceed();

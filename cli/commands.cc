@@ -177,7 +177,7 @@ Result Version(Client& client, const std::string& own_version) {
   if (result.ok()) {
     Print(fmt::format("fabricd {} at {}\n", sm.version(), client.server()));
   } else {
-    fmt::print(stderr, "{}\n", result.message);
+    PrintError("{}\n", result.message);
   }
   return {};
 }

@@ -45,7 +45,7 @@ Result Judge(Client& client, const std::string& path, pb::ValidateConfigResponse
   for (const pb::ConfigFault& fault : response->faults()) {
     const std::string at = fault.line() > 0 ? fmt::format("line {}: ", fault.line()) : "";
     const std::string key = fault.path().empty() ? "" : fault.path() + ": ";
-    fmt::print(stderr, "{}{}{}\n", at, key, fault.message());
+    PrintError("{}{}{}\n", at, key, fault.message());
   }
   return {kUsage, fmt::format("{} faults in {}", response->faults_size(), path)};
 }
@@ -154,7 +154,7 @@ Result ReloadConfig(Client& client, const Globals& globals, bool dry_run,
                     response.sweep_started() ? ", heavy sweep started" : "",
                     dry_run ? " (dry run)" : ""));
   for (const pb::ConfigChange& change : response.waiting())
-    fmt::print(stderr, "{} waits for a restart of fabricd\n", change.path());
+    PrintError("{} waits for a restart of fabricd\n", change.path());
   return {};
 }
 
@@ -173,7 +173,7 @@ Result ImportOpensm(Client& client, const Globals& globals, const ImportOptions&
   if (!result.ok()) return result;
   const std::string table = ImportTable(imported).Render(globals.style);
   if (globals.format == Format::kYaml || !globals.format_given) {
-    if (!globals.format_given) fmt::print(stderr, "{}", table);
+    if (!globals.format_given) PrintError("{}", table);
     Print(imported.yaml());
   } else if (!PrintDocument(globals, imported)) {
     PrintLong(globals, table);
@@ -193,7 +193,7 @@ Result ShowAudit(Client& client, const Globals& globals, const AuditOptions& opt
       client.Call(client.admin(), &AdminStub::ListAuditRecords, request, &records);
   if (!result.ok() || PrintDocument(globals, records)) return result;
   if (records.records().empty())
-    fmt::print(stderr, "No records found.\n");
+    PrintError("No records found.\n");
   else
     PrintLong(globals, AuditTable(records, globals.format == Format::kWide).Render(globals.style));
   return {};

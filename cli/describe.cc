@@ -19,12 +19,12 @@ class Page {
   Page() = default;  // Without a heading.
   Page(const std::string& name, const Cell& status, const std::string& what,
        const TableStyle& style) {
-    text_ = fmt::format("{} {} — {}, {}\n", Colored({"●", status.tone}, style.color), name,
-                        Colored(status, style.color), what);
+    text_ = fmt::format("{} {} — {}, {}\n", Colored({"●", status.tone}, style.color), OneLine(name),
+                        Colored(status, style.color), OneLine(what));
   }
   // An empty value is left out.
   Page& Line(const std::string& key, const std::string& value) {
-    if (!value.empty()) text_ += fmt::format("{:>18}: {}\n", key, value);
+    if (!value.empty()) text_ += fmt::format("{:>18}: {}\n", key, OneLine(value));
     return *this;
   }
   Page& Line(const std::string& key, uint32_t value) { return Line(key, fmt::format("{}", value)); }
@@ -66,6 +66,13 @@ std::string RangesText(const std::vector<uint32_t>& ascending) {
     at = end;
   }
   return text;
+}
+
+// The reasons of a host's readiness, the worst first.
+Table TroubleTable(const pb::HostReadiness& readiness) {
+  Table table({"REASON"});
+  for (const std::string& reason : readiness.reasons()) table.AddRow({reason});
+  return table;
 }
 
 Table MemberTable(const pb::MulticastGroup& group) {
@@ -122,7 +129,15 @@ std::string DescribeNode(const pb::Node& node, const pb::ListPortsResponse& port
   return page.Block("Ports", PortTable(ports, false), style).Take();
 }
 
-std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
+std::string DescribeAbsentHost(const pb::HostReadiness& readiness, const TableStyle& style) {
+  return Page(readiness.host(), ReadinessCell(readiness.readiness()), "HOST", style)
+      .Line("Ports", "none is on the fabric")
+      .Block("What is wrong", TroubleTable(readiness), style)
+      .Take();
+}
+
+std::string DescribeHost(const pb::Host& host, const pb::HostReadiness& readiness,
+                         const TableStyle& style) {
   Table table({"DEVICE", "STATUS", "RAIL", "LID", "GBPS", "PEER", "PORT-GUID"});
   for (const pb::HostPort& port : host.ports()) {
     table.AddRow({port.device(), PortStatus(port.state(), false, port.held()),
@@ -132,8 +147,11 @@ std::string DescribeHost(const pb::Host& host, const TableStyle& style) {
   }
   Page page(host.name(), HostStatus(host), "HOST", style);
   page.Line("HCAs", host.hcas())
-      .Line("Ports", fmt::format("{} active of {}", host.ports_active(), host.ports_size()));
-  return page.Block("Ports", table, style).Take();
+      .Line("Ports", fmt::format("{} active of {}", host.ports_active(), host.ports_size()))
+      .Line("Readiness", ReadinessCell(readiness.readiness()).text);
+  return page.Block("What is wrong", TroubleTable(readiness), style)
+      .Block("Ports", table, style)
+      .Take();
 }
 
 std::string DescribePort(const pb::Port& port, const TableStyle& style) {

@@ -16,7 +16,11 @@ namespace fabricd::cli {
 // `ports`: those of the node.
 std::string DescribeNode(const ::fabric::v1::Node& node,
                          const ::fabric::v1::ListPortsResponse& ports, const TableStyle& style);
-std::string DescribeHost(const ::fabric::v1::Host& host, const TableStyle& style);
+std::string DescribeHost(const ::fabric::v1::Host& host,
+                         const ::fabric::v1::HostReadiness& readiness, const TableStyle& style);
+// Of one that is not on the fabric.
+std::string DescribeAbsentHost(const ::fabric::v1::HostReadiness& readiness,
+                               const TableStyle& style);
 std::string DescribePort(const ::fabric::v1::Port& port, const TableStyle& style);
 std::string DescribeLink(const ::fabric::v1::Link& link, const TableStyle& style);
 // With its members and its tree, as far as they came along.

@@ -23,7 +23,8 @@ constexpr uint32_t kEventsAsked = 500;
 
 bool IsAbout(const pb::Event& event, const std::vector<pb::PortId>& ports) {
   return std::any_of(ports.begin(), ports.end(), [&](const pb::PortId& port) {
-    return port.node_guid() == event.node_guid() && port.number() == event.port();
+    return (port.node_guid() == event.node_guid() && port.number() == event.port()) ||
+           (port.node_guid() == event.peer_guid() && port.number() == event.peer_port());
   });
 }
 
@@ -45,15 +46,17 @@ Result FetchEvents(Client& client, const std::vector<std::string>& nodes,
   return result;
 }
 
-// Of whole nodes, or of ports; a port without a GUID is none.
+// Of whole nodes, or of ports; a port without a GUID is none. `host`: what hung on it and is gone
+// has no GUID any more, and is found by its name; empty: none.
 Result PrintRelated(Client& client, const Globals& globals, const std::vector<std::string>& names,
-                    std::vector<pb::PortId> ports) {
+                    std::vector<pb::PortId> ports, const std::string& host = {}) {
   ports.erase(std::remove_if(ports.begin(), ports.end(),
                              [](const pb::PortId& port) { return port.node_guid().empty(); }),
               ports.end());
   pb::ListHoldsRequest holds_request;
   pb::ListConditionsRequest conditions_request;
   holds_request.mutable_reaching()->Assign(names.begin(), names.end());
+  if (!host.empty()) holds_request.add_reaching(host);
   conditions_request.mutable_names()->Assign(names.begin(), names.end());
   for (const pb::PortId& port : ports) {
     const std::string name = fmt::format("{}/{}", port.node_guid(), port.number());
@@ -64,11 +67,15 @@ Result PrintRelated(Client& client, const Globals& globals, const std::vector<st
   Result result = client.List(client.remediation(), &Remediation::ListHolds, holds_request, &holds);
   if (!result.ok()) return result;
   pb::ListConditionsResponse conditions;
-  result = client.List(client.remediation(), &Remediation::ListConditions, conditions_request,
-                       &conditions);
+  if (!conditions_request.names().empty())
+    result = client.List(client.remediation(), &Remediation::ListConditions, conditions_request,
+                         &conditions);
   if (!result.ok()) return result;
   pb::ListEventsResponse events;
-  result = FetchEvents(client, names, ports, &events);
+  const std::vector<std::string> by_name = {host};
+  result = FetchEvents(client, host.empty() ? names : by_name, ports, &events);
+  // Of a host that is gone there may be none left.
+  if (!host.empty() && result.code == kNotFound) result = {};
   if (result.ok()) Print(DescribePolicy(holds, conditions, events, NowMs(), globals.style));
   return result;
 }
@@ -101,6 +108,36 @@ Result DescribePartitionOf(Client& client, const Globals& globals, const std::st
   return result;
 }
 
+// With what is wrong with it; also one that is not on the fabric, where something is known of it.
+Result DescribeHostOf(Client& client, const Globals& globals, const std::string& name) {
+  pb::BatchGetReadinessRequest readiness_request;
+  readiness_request.add_hosts(name);
+  pb::BatchGetReadinessResponse readiness;
+  Result result = client.Call(client.remediation(), &Remediation::BatchGetReadiness,
+                              readiness_request, &readiness);
+  if (!result.ok()) return result;
+  pb::ListHostsRequest request;
+  request.add_names(name);
+  pb::ListHostsResponse hosts;
+  result = client.List(&Stub::ListHosts, request, &hosts);
+  const bool is_known =
+      readiness.hosts_size() == 1 && readiness.hosts(0).readiness() != pb::READINESS_UNKNOWN;
+  if (result.code == kNotFound && is_known) {
+    if (PrintDocument(globals, readiness.hosts(0))) return {};
+    Print(DescribeAbsentHost(readiness.hosts(0), globals.style));
+    return PrintRelated(client, globals, {}, {}, name);
+  }
+  if (!result.ok() || hosts.hosts().empty()) return result;
+  if (PrintDocument(globals, hosts.hosts(0))) return {};
+  Print(DescribeHost(hosts.hosts(0), readiness.hosts(0), globals.style));
+  std::vector<std::string> nodes;  // Its HCAs.
+  for (const pb::HostPort& port : hosts.hosts(0).ports()) {
+    const std::string& guid = port.port().node_guid();
+    if (std::find(nodes.begin(), nodes.end(), guid) == nodes.end()) nodes.push_back(guid);
+  }
+  return PrintRelated(client, globals, nodes, {}, name);
+}
+
 Result DescribeOne(Client& client, const Globals& globals, Resource resource,
                    const std::string& name) {
   switch (resource) {
@@ -120,21 +157,7 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
       Print(DescribeNode(node.node(), ports, globals.style));
       return PrintRelated(client, globals, {node.node().guid()}, {});
     }
-    case Resource::kHost: {
-      pb::ListHostsRequest request;
-      request.add_names(name);
-      pb::ListHostsResponse hosts;
-      const Result result = client.List(&Stub::ListHosts, request, &hosts);
-      if (!result.ok() || hosts.hosts().empty()) return result;
-      if (PrintDocument(globals, hosts.hosts(0))) return {};
-      Print(DescribeHost(hosts.hosts(0), globals.style));
-      std::vector<std::string> nodes;  // Its HCAs.
-      for (const pb::HostPort& port : hosts.hosts(0).ports()) {
-        const std::string& guid = port.port().node_guid();
-        if (std::find(nodes.begin(), nodes.end(), guid) == nodes.end()) nodes.push_back(guid);
-      }
-      return PrintRelated(client, globals, nodes, {});
-    }
+    case Resource::kHost: return DescribeHostOf(client, globals, name);
     case Resource::kPort: {
       pb::GetPortRequest request;
       request.set_port(name);

@@ -74,7 +74,7 @@ Result Events(Client& client, const Globals& globals, const EventOptions& option
   if (table && !history.events().empty())
     Print(EventTable(history, globals.format == Format::kWide).Render(globals.style));
   if (!options.watch) {
-    if (history.events().empty()) fmt::print(stderr, "No events found.\n");
+    if (history.events().empty()) PrintError("No events found.\n");
     return {};
   }
   if (!table) {

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "cli/output.h"
+#include "cli/terminal_text.h"
 
 namespace fabricd::cli {
 namespace {
@@ -60,8 +61,14 @@ int64_t NowMs() {
 }
 
 void Print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string shown = ForTerminal(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);
+}
+
+void PrintErrorText(const std::string& text) {
+  const std::string shown = ForTerminal(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
 void PrintLong(const Globals& globals, const std::string& text) {
@@ -74,7 +81,8 @@ void PrintLong(const Globals& globals, const std::string& text) {
   std::signal(SIGPIPE, SIG_IGN);
   FILE* pipe = popen(pager.c_str(), "w");
   if (!pipe) return Print(text);
-  std::fwrite(text.data(), 1, text.size(), pipe);
+  const std::string shown = ForTerminal(text);
+  std::fwrite(shown.data(), 1, shown.size(), pipe);
   constexpr int kNoSuchCommand = 127 << 8;
   if (pclose(pipe) == kNoSuchCommand) Print(text);
 }

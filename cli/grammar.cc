@@ -209,7 +209,7 @@ int Grammar::Run(int argc, const char* const* argv) {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (const std::string verb = UnknownVerb(argc, argv); !verb.empty()) {
-      fmt::print(stderr, "error: unknown command \"{}\" (fabricctl --help lists them)\n", verb);
+      PrintError("error: unknown command \"{}\" (fabricctl --help lists them)\n", verb);
       return kUsage;
     }
     return app_.exit(error) == 0 ? kOk : kUsage;
@@ -217,7 +217,7 @@ int Grammar::Run(int argc, const char* const* argv) {
   const CLI::App* command = ParsedCommand();
   Result result = ReadGlobals(command);
   if (result.ok()) result = commands_.at(command).run();
-  if (!result.message.empty()) fmt::print(stderr, "error: {}\n", result.message);
+  if (!result.message.empty()) PrintError("error: {}\n", result.message);
   return result.code;
 }
 

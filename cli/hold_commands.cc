@@ -53,7 +53,7 @@ class Failures {
  public:
   void Add(const Result& result) {
     if (result.ok()) return;
-    if (!first_.ok()) fmt::print(stderr, "error: {}\n", first_.message);
+    if (!first_.ok()) PrintError("error: {}\n", first_.message);
     first_ = {first_.ok() ? result.code : first_.code, result.message};
   }
   Result Take() { return first_; }
@@ -145,8 +145,8 @@ Result LiftAt(Client& client, const Globals& globals, const HoldVerb& verb,
   pb::ListHoldsResponse others;
   if (Result result = ListHolds(client, request, &others); !result.ok()) return result;
   for (const pb::Hold& hold : others.holds()) {
-    fmt::print(stderr, "{} stays {}: hold {} of {} ({})\n", TargetText(hold.target()), verb.done,
-               hold.id(), hold.owner(), hold.reason());
+    PrintError("{} stays {}: hold {} of {} ({})\n", TargetText(hold.target()), verb.done, hold.id(),
+               hold.owner(), hold.reason());
   }
   if (!holds.holds().empty() || options.ignore_not_found) return {};
   const char* whose = options.all_owners      ? ""
@@ -251,8 +251,8 @@ Result Acknowledge(Client& client, const Globals& globals, const std::vector<std
   return failures.Take();
 }
 
-Result ShowReadiness(Client& client, const Globals& globals,
-                     const std::vector<std::string>& hosts) {
+Result ShowReadiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts,
+                     bool allow_unseen) {
   std::vector<std::string> names;
   if (Result result = ExpandNames(hosts, false, &names); !result.ok()) return result;
   pb::BatchGetReadinessRequest request;
@@ -269,8 +269,11 @@ Result ShowReadiness(Client& client, const Globals& globals,
     }
   }
   int not_ready = 0;
-  for (const pb::HostReadiness& host : response.hosts())
-    not_ready += host.readiness() != pb::READINESS_READY;
+  for (const pb::HostReadiness& host : response.hosts()) {
+    // Of one that is not, or was not, on the fabric no NIC is known.
+    const bool unseen = host.readiness() == pb::READINESS_UNKNOWN && host.nics().empty();
+    not_ready += host.readiness() != pb::READINESS_READY && !(allow_unseen && unseen);
+  }
   if (not_ready == 0) return {};
   return {kFailure, fmt::format("{} of {} hosts are not READY", not_ready, response.hosts_size())};
 }

@@ -41,7 +41,9 @@ Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
 
 Result Acknowledge(Client& client, const Globals& globals, const std::vector<std::string>& ids);
 // kFailure when a host is not READY.
-Result ShowReadiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts);
+// `allow_unseen`: hosts that the fabric has never had do not count.
+Result ShowReadiness(Client& client, const Globals& globals, const std::vector<std::string>& hosts,
+                     bool allow_unseen);
 
 // Until `condition` holds of every host (ready or condition=FabricReady, held, in-effect, released)
 // or hold (in-effect, acknowledged, deleted), or the timeout ends: kUnavailable.

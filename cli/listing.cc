@@ -206,7 +206,7 @@ Result Get(Client& client, const Globals& globals, const GetOptions& options) {
     for (const std::string& name : listing.names) text += name + "\n";
     PrintLong(globals, text);
   } else if (listing.items.empty()) {
-    if (!options.ignore_not_found) fmt::print(stderr, "No resources found.\n");
+    if (!options.ignore_not_found) PrintError("No resources found.\n");
   } else {
     PrintLong(globals, listing.table.Render(globals.style));
   }

@@ -120,8 +120,7 @@ Result SendFile(Client& client, const PartitionFile& file, bool validate_only,
     result = {};
   }
   for (const auto* notes : {&response->notes(), &response->faults()})
-    for (const pb::LineNote& note : *notes)
-      fmt::print(stderr, "line {}: {}\n", note.line(), note.text());
+    for (const pb::LineNote& note : *notes) PrintError("line {}: {}\n", note.line(), note.text());
   if (!result.ok() || response->faults().empty()) return result;
   return {kUsage, fmt::format("{} faults, nothing is changed", response->faults_size())};
 }

@@ -156,7 +156,7 @@ Result Analyze(Client& client, const Globals& globals, const std::vector<std::st
       fmt::format("{} hosts on {} rails, routes by {}\n", job.hosts(), job.rails(), job.engine()));
   Print(LoadTable(job, globals.format == Format::kWide).Render(globals.style));
   for (const pb::EndPort& port : job.left_out())
-    fmt::print(stderr, "{}/{} takes no part: it has no routes\n", port.node_name(), port.number());
+    PrintError("{}/{} takes no part: it has no routes\n", port.node_name(), port.number());
   return {};
 }
 
@@ -174,7 +174,7 @@ Result ValidateWiring(Client& client, const Globals& globals, const std::string&
     Print(fmt::format("{} links as expected\n", wiring.links_right()));
   }
   if (wiring.lines_skipped() > 0)
-    fmt::print(stderr, "{} lines were not understood\n", wiring.lines_skipped());
+    PrintError("{} lines were not understood\n", wiring.lines_skipped());
   if (wiring.total() == 0) return {};
   return {kFailure, fmt::format("{} findings", wiring.total())};
 }

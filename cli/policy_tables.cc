@@ -27,15 +27,6 @@ Cell StateCell(const pb::Hold& hold) {
   return {"Pending", Tone::kWarning};
 }
 
-Cell ReadinessCell(pb::Readiness readiness) {
-  switch (readiness) {
-    case pb::READINESS_READY: return {"READY", Tone::kGood};
-    case pb::READINESS_DEGRADED: return {"DEGRADED", Tone::kWarning};
-    case pb::READINESS_HELD: return {"HELD", Tone::kWarning};
-    default: return {"UNKNOWN", Tone::kBad};
-  }
-}
-
 Cell SeverityCell(pb::Severity severity) {
   switch (severity) {
     case pb::SEVERITY_ERROR: return {"Error", Tone::kBad};
@@ -81,6 +72,16 @@ std::string RerouteText(const pb::RerouteCompleted& cost) {
 }
 
 }  // namespace
+
+Cell ReadinessCell(pb::Readiness readiness) {
+  switch (readiness) {
+    case pb::READINESS_READY: return {"READY", Tone::kGood};
+    case pb::READINESS_DEGRADED: return {"DEGRADED", Tone::kWarning};
+    case pb::READINESS_HELD: return {"HELD", Tone::kWarning};
+    case pb::READINESS_LOST: return {"LOST", Tone::kBad};
+    default: return {"UNKNOWN", Tone::kBad};
+  }
+}
 
 std::string SpanText(int64_t ms) {
   const int64_t s = std::max<int64_t>(ms, 0) / 1000;

@@ -22,6 +22,8 @@ std::string KindWord(pb::HoldKind kind);
 // "host/node12"
 std::string TargetText(const pb::HoldTarget& target);
 
+Cell ReadinessCell(pb::Readiness readiness);
+
 Table HoldTable(const pb::ListHoldsResponse& holds, bool wide, int64_t now_ms);
 Table ConditionTable(const pb::ListConditionsResponse& conditions, bool wide, int64_t now_ms);
 Table DampedLinkTable(const pb::ListDampedLinksResponse& links, bool wide, int64_t now_ms);

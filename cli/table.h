@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal_text.h"
+
 namespace fabricd::cli {
 
 enum class Tone : uint8_t { kPlain, kGood, kWarning, kBad };
 
 struct Cell {
-  Cell(std::string t) : text(std::move(t)) {}  // NOLINT: cells are written as texts.
-  Cell(const char* t) : text(t) {}             // NOLINT
-  Cell(std::string t, Tone c) : text(std::move(t)), tone(c) {}
+  Cell(const std::string& t) : text(OneLine(t)) {}  // NOLINT: cells are written as texts.
+  Cell(const char* t) : text(OneLine(t)) {}         // NOLINT
+  Cell(const std::string& t, Tone c) : text(OneLine(t)), tone(c) {}
   std::string text;
   Tone tone = Tone::kPlain;
 };

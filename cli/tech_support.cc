@@ -152,7 +152,7 @@ Result TechSupport(Client& client, const Globals& globals, const std::string& pa
   collector.AddDumps();
   if (!collector.Write(path, std::filesystem::path(path).stem().string()))
     return {kFailure, fmt::format("cannot write {}", path)};
-  fmt::print(stderr, "{}", collector.errors());
+  PrintError("{}", collector.errors());
   Print(fmt::format("{} files in {}\n", collector.size(), path));
   return {};
 }

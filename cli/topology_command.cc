@@ -24,7 +24,7 @@ Result Export(Client& client, pb::TopologyFormat format,
 // As the daemon writes it, piece by piece.
 Result Copy(Client& client, pb::TopologyFormat format) {
   return Export(client, format, [](const Piece& piece) -> Result {
-    std::fwrite(piece.chunk().data(), 1, piece.chunk().size(), stdout);
+    Print(piece.chunk());
     if (std::ferror(stdout)) return {kFailure, "cannot write the topology"};
     return {};
   });

@@ -112,9 +112,12 @@ void AddHoldVerbs(Grammar& grammar) {
   CLI::App* readiness =
       grammar.Add("readiness", "Show whether hosts can take jobs; exit 1 unless all are READY");
   readiness->add_option("host", *names, "hosts, hostlists; none: all")->type_name(kHostValue);
+  auto allow_unseen = std::make_shared<bool>(false);
+  readiness->add_flag("--allow-unseen", *allow_unseen,
+                      "do not count hosts that were never seen on the fabric");
   grammar.OnCall(readiness, {"table", "wide", "json", "yaml", "name"},
-                 [&grammar, names](Client& client) {
-                   return ShowReadiness(client, grammar.globals(), *names);
+                 [&grammar, names, allow_unseen](Client& client) {
+                   return ShowReadiness(client, grammar.globals(), *names, *allow_unseen);
                  });
   AddCheck(grammar);
 }

@@ -79,6 +79,7 @@ class App final : public Backend {
   std::shared_ptr<const sweep::FabricView> view() const override;
   std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const override;
   const fabric::NodeNameMap& node_name_map() const override { return node_name_map_; }
+  const fabric::HostPatterns& host_patterns() const override { return host_patterns_; }
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override;
   void PostHold(HoldCommand command, HoldDone done) override;
   void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override;

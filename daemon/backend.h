@@ -58,6 +58,8 @@ class Backend {
   // Hosts, HCAs and rails of that view's snapshot (cached per snapshot generation).
   virtual std::shared_ptr<const fabric::HostTable> hosts(const sweep::FabricView& view) const = 0;
   virtual const fabric::NodeNameMap& node_name_map() const = 0;
+  // How hosts() reads descriptions.
+  virtual const fabric::HostPatterns& host_patterns() const = 0;
   // Starts a sweep; `done` is called when it has ended (OK), or at once with kUnavailable when the
   // core is stopping or its inbox is full, kFailedPrecondition when standby and `heavy`.
   virtual void PostSweep(bool heavy, std::function<void(absl::Status)> done) = 0;

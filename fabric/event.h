@@ -4,9 +4,11 @@
 // whoever watches.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,21 +36,37 @@ struct Reroute {
   bool superseded = false;  // A newer change came before all was written.
 };
 
+// PascalCase and stable: scripts filter by them. By name.
+inline constexpr std::array<std::string_view, 24> kEventTypes = {
+    "ConditionCleared", "ConditionRaised",  "ConfigRefused", "ConfigReloaded", "EngineChanged",
+    "EventsLost",       "HoldAcknowledged", "HoldCreated",   "HoldDeleted",    "HoldExpired",
+    "HoldInEffect",     "HoldKept",         "LinkDown",      "LinkReleased",   "LinkSuppressed",
+    "LinkUp",           "MasterChanged",    "NodeAppeared",  "NodeVanished",   "PartitionsChanged",
+    "RerouteCompleted", "SubnetDown",       "SubnetUp",      "TableDiffers"};
+
 struct FabricEvent {
-  // PascalCase and stable, scripts filter by it: "LinkDown", "LinkUp", "NodeAppeared",
-  // "NodeVanished", "RerouteCompleted", "LinkSuppressed", "LinkReleased", "HoldCreated",
-  // "HoldInEffect", "HoldDeleted", "HoldExpired", "ConditionRaised", "ConditionCleared",
-  // "TrapReceived", "PartitionsChanged", "EngineChanged", "SubnetUp", "SubnetDown",
-  // "MasterChanged", …
-  std::string type;
+  std::string type;  // One of kEventTypes.
   Severity severity = Severity::kInfo;
   std::string subject;  // "leaf1/3 ↔ spine2/7", "node12 mlx5_3/1", "subnet".
   Guid node;            // Of the subject; 0: the subnet.
   PortNum port;         // 0: the node.
-  std::string message;  // One sentence for people.
+  Guid peer;            // Of a link, the node at its other end; 0: it is not about a link.
+  PortNum peer_port;
+  std::string message;                                     // One sentence for people.
   std::vector<std::pair<std::string, std::string>> facts;  // Numbers and names, by key.
   std::optional<Reroute> reroute;
   Instant at;
 };
+
+// What the events asked for are about. None: all.
+struct EventSubjects {
+  std::vector<Guid> nodes;         // At either end of a link.
+  std::vector<std::string> names;  // As events call them: of hosts, and of nodes that are gone.
+
+  bool Has(const FabricEvent& event) const;
+};
+
+// Whether the node of this name, or one of the host, is at an end of "leaf1/3 ↔ node12 mlx5_3/1".
+bool SubjectNames(const std::string& subject, const std::string& name);
 
 }  // namespace fabricd::fabric

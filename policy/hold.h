@@ -42,6 +42,9 @@ struct HoldTarget {
   // Switch ports that face the target: where `disable` acts, also when the target has vanished
   // because of it.
   std::vector<HeldPort> facing;
+  // The end ports that have no other link than those of the target, as operators know them:
+  // "node12/mlx5_3". They vanish when it is disabled. By name.
+  std::vector<std::string> behind = {};
   friend bool operator==(const HoldTarget&, const HoldTarget&) = default;
 };
 
@@ -59,6 +62,10 @@ struct Hold {
   bool forced = false;
   // Deleted, and kept until the ports that it disabled are known to be enabled again.
   bool lifted = false;
+  // It is over, and kept to answer the requests that made it or took it back when they come again.
+  std::optional<WallMs> ended;
+  uint64_t fingerprint = 0;       // Of the request that made it; 0: not known.
+  std::string delete_request_id;  // Of the request that took it back; empty: none was given.
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 

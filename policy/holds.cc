@@ -39,6 +39,10 @@ absl::Status CheckWish(const Hold& wanted, WallMs now) {
 
 }  // namespace
 
+bool MaySpeakFor(const std::string& asker, const std::string& owner) {
+  return owner == asker || (!asker.empty() && owner.starts_with(asker + "/"));
+}
+
 bool IsSameTarget(const HoldTarget& a, const HoldTarget& b) {
   return std::tie(a.kind, a.nodes, a.ports) == std::tie(b.kind, b.nodes, b.ports);
 }
@@ -58,16 +62,28 @@ size_t HoldBook::Count(HoldKind kind) const {
                     [kind](const auto& entry) { return entry.second.kind == kind; }));
 }
 
+const Hold* HoldBook::FindAny(uint64_t id) const {
+  for (const auto* holds : {&standing_, &lifted_, &ended_})
+    if (const auto found = holds->find(id); found != holds->end()) return &found->second;
+  return nullptr;
+}
+
 absl::StatusOr<const Hold*> HoldBook::FindExisting(const Hold& wanted) const {
+  const auto is_same_request = [&](const Hold& hold) {
+    if (hold.fingerprint != 0 && wanted.fingerprint != 0)
+      return hold.fingerprint == wanted.fingerprint;
+    return IsSameWish(hold, wanted) && hold.reason == wanted.reason && hold.forced == wanted.forced;
+  };
   if (!wanted.request_id.empty())
-    for (const auto& [id, hold] : standing_) {
-      if (hold.request_id != wanted.request_id) continue;
-      if (IsSameWish(hold, wanted) && hold.reason == wanted.reason && hold.forced == wanted.forced)
-        return &hold;
-      return MakeStatus(absl::StatusCode::kAlreadyExists,
-                        "request_id \"{}\" was used for hold {}, {} of {} \"{}\"", hold.request_id,
-                        id, HoldKindText(hold), TargetKindName(hold.target.kind), hold.target.name);
-    }
+    for (const auto* holds : {&standing_, &lifted_, &ended_})
+      for (const auto& [id, hold] : *holds) {
+        if (hold.request_id != wanted.request_id) continue;
+        if (is_same_request(hold)) return &hold;
+        return MakeStatus(absl::StatusCode::kAlreadyExists,
+                          "request_id \"{}\" was used for hold {}, {} of {} \"{}\"",
+                          hold.request_id, id, HoldKindText(hold), TargetKindName(hold.target.kind),
+                          hold.target.name);
+      }
   for (const auto& [id, hold] : standing_)
     if (IsSameWish(hold, wanted)) return &hold;
   return nullptr;
@@ -82,34 +98,67 @@ absl::StatusOr<HoldChange> HoldBook::Create(Hold wanted, WallMs now, size_t max_
   wanted.created = now;
   wanted.acknowledged.reset();
   wanted.lifted = false;
+  wanted.ended.reset();
   return HoldChange{{std::move(wanted)}, {}};
 }
 
 // What is disabled has to be enabled before it may be forgotten.
-void HoldBook::PutAway(const Hold& hold, HoldChange& change) const {
-  if (hold.kind != HoldKind::kDisable) {
+void HoldBook::PutAway(Hold hold, WallMs now, HoldChange& change) const {
+  if (hold.kind != HoldKind::kDisable) return End(std::move(hold), now, change);
+  hold.lifted = true;
+  change.put.push_back(std::move(hold));
+}
+
+void HoldBook::End(Hold hold, WallMs now, HoldChange& change) const {
+  if (hold.request_id.empty() && hold.delete_request_id.empty()) {
     change.remove.push_back(hold.id);
     return;
   }
-  change.put.push_back(hold);
-  change.put.back().lifted = true;
+  hold.ended = now;
+  hold.lifted = false;
+  change.put.push_back(std::move(hold));
 }
 
-absl::StatusOr<HoldChange> HoldBook::Delete(uint64_t id, const std::string& owner,
-                                            bool any_owner) const {
-  const Hold* hold = Find(id);
-  if (hold == nullptr) return NotFound("no hold {}", id);
-  if (!any_owner && hold->owner != owner)
-    return MakeStatus(absl::StatusCode::kPermissionDenied, "hold {} is {}'s, not {}'s", id,
-                      hold->owner, owner.empty() ? "nobody" : owner);
-  HoldChange change;
-  PutAway(*hold, change);
+// Of what is kept although it is over, the oldest make room.
+HoldChange HoldBook::Bounded(HoldChange change) const {
+  size_t kept = ended_.size();
+  for (const Hold& hold : change.put) kept += hold.ended.has_value();
+  for (auto oldest = ended_.begin(); kept > kMaxEnded && oldest != ended_.end(); ++oldest, --kept)
+    change.remove.push_back(oldest->first);
   return change;
 }
 
-absl::StatusOr<HoldChange> HoldBook::Acknowledge(uint64_t id, WallMs now) const {
+absl::StatusOr<HoldChange> HoldBook::Delete(const DeleteRequest& request, WallMs now) const {
+  if (!request.request_id.empty())
+    for (const auto* holds : {&lifted_, &ended_})
+      for (const auto& [id, hold] : *holds) {
+        if (hold.delete_request_id != request.request_id) continue;
+        if (id == request.id) return HoldChange();
+        return MakeStatus(absl::StatusCode::kAlreadyExists,
+                          "request_id \"{}\" was used to take hold {} back", request.request_id,
+                          id);
+      }
+  FABRICD_RETURN_IF_ERROR(CheckText("request_id", request.request_id, kMaxRequestIdBytes));
+  const Hold* hold = Find(request.id);
+  if (hold == nullptr) return NotFound("no hold {}", request.id);
+  if (!request.any_owner && hold->owner != request.owner)
+    return MakeStatus(absl::StatusCode::kPermissionDenied, "hold {} is {}'s, not {}'s", request.id,
+                      hold->owner, request.owner.empty() ? "nobody" : request.owner);
+  HoldChange change;
+  Hold gone = *hold;
+  gone.delete_request_id = request.request_id;
+  PutAway(std::move(gone), now, change);
+  return Bounded(std::move(change));
+}
+
+absl::StatusOr<HoldChange> HoldBook::Acknowledge(uint64_t id, const std::string& asker,
+                                                 bool any_owner, WallMs now) const {
   const Hold* hold = Find(id);
   if (hold == nullptr) return NotFound("no hold {}", id);
+  if (!any_owner && hold->owner != kOwnHoldOwner && !MaySpeakFor(asker, hold->owner))
+    return MakeStatus(absl::StatusCode::kPermissionDenied,
+                      "hold {} is {}'s: {} may acknowledge its own holds and those of {}", id,
+                      hold->owner, asker.empty() ? "an unknown caller" : asker, kOwnHoldOwner);
   HoldChange change;
   if (hold->acknowledged) return change;
   change.put.push_back(*hold);
@@ -120,8 +169,8 @@ absl::StatusOr<HoldChange> HoldBook::Acknowledge(uint64_t id, WallMs now) const 
 HoldChange HoldBook::Expire(WallMs now) const {
   HoldChange change;
   for (const auto& [id, hold] : standing_)
-    if (hold.expires && *hold.expires <= now) PutAway(hold, change);
-  return change;
+    if (hold.expires && *hold.expires <= now) PutAway(hold, now, change);
+  return Bounded(std::move(change));
 }
 
 std::optional<WallMs> HoldBook::NextExpiry() const {
@@ -144,21 +193,22 @@ HoldChange HoldBook::Retime(WallMs shift, WallMs now) const {
   return change;
 }
 
-HoldChange HoldBook::Forget(const std::vector<uint64_t>& lifted) const {
+HoldChange HoldBook::Forget(const std::vector<uint64_t>& lifted, WallMs now) const {
   HoldChange change;
   for (uint64_t id : lifted)
-    if (lifted_.contains(id)) change.remove.push_back(id);
-  return change;
+    if (const auto found = lifted_.find(id); found != lifted_.end())
+      End(found->second, now, change);
+  return Bounded(std::move(change));
 }
 
 void HoldBook::Apply(const HoldChange& change) {
-  for (uint64_t id : change.remove) {
-    standing_.erase(id);
-    lifted_.erase(id);
-  }
+  const auto erase = [this](uint64_t id) {
+    for (auto* holds : {&standing_, &lifted_, &ended_}) holds->erase(id);
+  };
+  for (uint64_t id : change.remove) erase(id);
   for (const Hold& hold : change.put) {
-    (hold.lifted ? standing_ : lifted_).erase(hold.id);
-    (hold.lifted ? lifted_ : standing_)[hold.id] = hold;
+    erase(hold.id);
+    (hold.ended ? ended_ : hold.lifted ? lifted_ : standing_)[hold.id] = hold;
     highest_id_ = std::max(highest_id_, hold.id);
   }
 }

@@ -36,22 +36,38 @@ class HoldBook {
   const std::map<uint64_t, Hold>& standing() const { return standing_; }
   // Taken back, but their ports may still be down.
   const std::map<uint64_t, Hold>& lifted() const { return lifted_; }
+  // Over: the last kMaxEnded that came or went by a request with a request_id.
+  static constexpr size_t kMaxEnded = 1024;
+  const std::map<uint64_t, Hold>& ended() const { return ended_; }
   // nullptr: none stands by this id.
   const Hold* Find(uint64_t id) const;
+  // Whatever has become of it.
+  const Hold* FindAny(uint64_t id) const;
   size_t Count(HoldKind kind) const;
 
-  // The hold that answers `wanted` already: made with the same request_id, or of the same owner,
-  // kind, mode and target. nullptr: there is none. kAlreadyExists: the request_id was used for
-  // something else. A repeated request may differ in its expiry, which counts from when it is sent.
+  // The hold that answers `wanted` already: made with the same request_id, also when it is over,
+  // or of the same owner, kind, mode and target. nullptr: there is none. kAlreadyExists: the
+  // request_id was used for something else, by the fingerprints. A repeated request may differ in
+  // its expiry, which counts from when it is sent.
   absl::StatusOr<const Hold*> FindExisting(const Hold& wanted) const;
 
   // `put` has the hold with its id and time of creation. kInvalidArgument: no owner, reason or
   // target, a text too long, or an expiry that has passed. kResourceExhausted: `max_holds` stand.
   absl::StatusOr<HoldChange> Create(Hold wanted, WallMs now, size_t max_holds) const;
-  // A disable hold becomes lifted, the others go. kNotFound; kPermissionDenied: another owner's.
-  absl::StatusOr<HoldChange> Delete(uint64_t id, const std::string& owner, bool any_owner) const;
-  // Empty when it is acknowledged already. kNotFound.
-  absl::StatusOr<HoldChange> Acknowledge(uint64_t id, WallMs now) const;
+  struct DeleteRequest {
+    uint64_t id = 0;
+    std::string owner;  // Must be the hold's, or:
+    bool any_owner = false;
+    std::string request_id = {};
+  };
+  // A disable hold becomes lifted, the others go. Empty when it was taken back by the same
+  // request_id before. kNotFound; kPermissionDenied: another owner's; kAlreadyExists: the
+  // request_id took another hold back.
+  absl::StatusOr<HoldChange> Delete(const DeleteRequest& request, WallMs now) const;
+  // By `asker`: for holds of its own (MaySpeakFor), and for fabricd's, which ask for it.
+  // Empty when it is acknowledged already. kNotFound; kPermissionDenied.
+  absl::StatusOr<HoldChange> Acknowledge(uint64_t id, const std::string& asker, bool any_owner,
+                                         WallMs now) const;
   // What has expired, deleted.
   HoldChange Expire(WallMs now) const;
   std::optional<WallMs> NextExpiry() const;  // nullopt: none expires.
@@ -60,17 +76,24 @@ class HoldBook {
   // is moved back to `now`, so that no hold lasts longer than it was asked for.
   HoldChange Retime(WallMs shift, WallMs now) const;
   // The ports of these lifted holds are enabled again.
-  HoldChange Forget(const std::vector<uint64_t>& lifted) const;
+  HoldChange Forget(const std::vector<uint64_t>& lifted, WallMs now) const;
 
   void Apply(const HoldChange& change);
 
  private:
-  void PutAway(const Hold& hold, HoldChange& change) const;
+  void PutAway(Hold hold, WallMs now, HoldChange& change) const;
+  void End(Hold hold, WallMs now, HoldChange& change) const;
+  HoldChange Bounded(HoldChange change) const;
 
-  std::map<uint64_t, Hold> standing_, lifted_;
+  std::map<uint64_t, Hold> standing_, lifted_, ended_;
   uint64_t highest_id_ = 0;
 };
 
+// fabricd itself, as the owner of holds.
+inline constexpr char kOwnHoldOwner[] = "fabricd";
+// Whether `asker` may act for this owner without being an operator: owners are its name, or begin
+// with it and a slash.
+bool MaySpeakFor(const std::string& asker, const std::string& owner);
 // The same part of the fabric, whatever its names are now.
 bool IsSameTarget(const HoldTarget& a, const HoldTarget& b);
 

@@ -2,6 +2,8 @@
 #include "policy/partition_state.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <absl/container/flat_hash_map.h>
@@ -160,8 +162,25 @@ StoredRows RowsOf(const PartitionState& state) {
   if (!state.file_digest.empty()) rows[{kStateTable, "file"}] = state.file_digest;
   for (const PartitionState::Done& done : state.done)
     rows[{kDoneTable, fmt::format("{:016x}", done.number)}] =
-        fmt::format("{:016x} {}", done.fingerprint, done.request_id);
+        fmt::format("{:016x}/{:04x} {}", done.fingerprint, done.partition, done.request_id);
   return rows;
+}
+
+// "FINGERPRINT/PARTITION REQUEST_ID"; earlier versions wrote no partition.
+bool ReadDone(std::string_view text, uint64_t number, PartitionState& state) {
+  constexpr size_t kDigits = 16, kPartition = 5;
+  const auto fingerprint = ParseHex(text.substr(0, kDigits));
+  text.remove_prefix(std::min(text.size(), kDigits));
+  std::optional<uint64_t> partition = 0;
+  if (text.starts_with('/')) {
+    partition = ParseHex(text.substr(1, kPartition - 1));
+    text.remove_prefix(std::min(text.size(), kPartition));
+  }
+  if (!fingerprint || !partition || *partition > UINT16_MAX || text.size() < 2 || text[0] != ' ')
+    return false;
+  state.done.push_back(
+      {std::string(text.substr(1)), *fingerprint, number, static_cast<uint16_t>(*partition)});
+  return true;
 }
 
 }  // namespace
@@ -174,15 +193,19 @@ absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
   PartitionOutcome outcome;
   outcome.before = before;
   outcome.number = request.partition.number;
-  const uint64_t fingerprint = request.request_id.empty() ? 0 : FingerprintOf(request);
+  const uint64_t fingerprint = request.request_id.empty() ? 0
+                               : request.fingerprint != 0 ? request.fingerprint
+                                                          : FingerprintOf(request);
   for (const PartitionState::Done& done : before->done) {
     if (request.request_id.empty() || done.request_id != request.request_id) continue;
     if (done.fingerprint != fingerprint)
       return InvalidArgument("{}: \"{}\"", kRequestIdReused, request.request_id);
     outcome.after = before;
     outcome.existing = true;
+    if (done.partition != 0) outcome.number = done.partition;
     return outcome;
   }
+  FABRICD_RETURN_IF_ERROR(request.unread);
   if (request.revision && *request.revision != before->revision)
     return MakeStatus(absl::StatusCode::kAborted, "the partitions have changed meanwhile");
   Change change(request, *before);
@@ -198,7 +221,7 @@ absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
   if (!request.file_digest.empty()) after->file_digest = request.file_digest;
   if (!request.request_id.empty()) {
     const uint64_t number = after->done.empty() ? 1 : after->done.back().number + 1;
-    after->done.push_back({request.request_id, fingerprint, number});
+    after->done.push_back({request.request_id, fingerprint, number, outcome.number});
     if (after->done.size() > PartitionState::kMaxDone) after->done.pop_front();
   }
   outcome.after = std::move(after);
@@ -229,10 +252,8 @@ absl::StatusOr<PartitionState> LoadPartitions(const StoredRows& rows) {
       good = number && key.key == "revision";
       if (good) state.revision = *number;
     } else {
-      const auto fingerprint = ParseHex(std::string_view(value).substr(0, 16));
       const auto number = ParseHex(key.key);
-      good = number && fingerprint && value.size() > 17;
-      if (good) state.done.push_back({value.substr(17), *fingerprint, *number});
+      good = number && ReadDone(value, *number, state);
     }
     if (!good)
       return MakeStatus(absl::StatusCode::kDataLoss, "{} {}: no row of fabricd's", key.table,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "common/stored_row.h"
@@ -34,6 +35,10 @@ struct PartitionRequest {
   // kReplace: what the file says of itself, so that the same file is not applied twice. Else empty.
   std::string file_digest;
   std::string request_id;  // Empty: none was given.
+  // Of the request as its client sent it; 0: of what is above.
+  uint64_t fingerprint = 0;
+  // Why it could not be read: then only an earlier request with the same request_id answers.
+  absl::Status unread = absl::OkStatus();
   // The revision that it is meant for; nullopt: any.
   std::optional<uint64_t> revision;
 };
@@ -47,6 +52,7 @@ struct PartitionState {
     std::string request_id;
     uint64_t fingerprint = 0;  // Of the request.
     uint64_t number = 0;       // Counts on.
+    uint16_t partition = 0;    // That it was about; 0: all, or not known.
     friend bool operator==(const Done&, const Done&) = default;
   };
   std::deque<Done> done;  // The last kMaxDone with a request_id, the oldest first.

@@ -2,7 +2,9 @@
 // What policy/ shows: published with each FabricView, read on any thread. Immutable.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,9 +38,13 @@ struct DampedLink {
 
 enum class ConditionMode : uint8_t { kObserve, kRecommend, kEnforce };
 
+// Of conditions, stable: scripts filter by them.
+inline constexpr std::array<std::string_view, 4> kConditionTypes = {"LinkFlapping", "NoisyTraps",
+                                                                    "SetErrors", "Unresponsive"};
+
 // Something that is wrong by a rule, with the numbers that say so (DESIGN: verdicts).
 struct Condition {
-  std::string type;  // "LinkFlapping", "NoisyTraps", "Unresponsive", "SetErrors".
+  std::string type;  // One of kConditionTypes.
   std::string subject;
   Guid node;
   PortNum port;
@@ -51,10 +57,20 @@ struct Condition {
   Instant since;
 };
 
+// A node that was on the fabric since the start and is not now.
+struct GoneNode {
+  Guid node;
+  bool is_switch = false;
+  std::string description;
+  std::vector<HeldPort> facing;  // The ports that it was linked to last.
+  Instant since;
+};
+
 struct PolicyView {
   std::vector<HoldStatus> holds;      // By id.
   std::vector<DampedLink> damped;     // By `a`.
   std::vector<Condition> conditions;  // By type, then node, then port.
+  std::vector<GoneNode> gone;         // By GUID.
 };
 
 }  // namespace fabricd::policy

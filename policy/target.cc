@@ -80,6 +80,35 @@ class Resolver {
   Resolver(const TargetPlaces& places) : places_(places), snapshot_(places.snapshot) {}
 
   absl::StatusOr<HoldTarget> Resolve(std::optional<TargetKind> kind, std::string_view text) const {
+    absl::StatusOr<HoldTarget> target = ResolveKind(kind, text);
+    if (target.ok()) AddBehind(*target);
+    return target;
+  }
+
+ private:
+  using Address = fabric::NameTable::Address;
+
+  // What hangs on the target: at the other ends of the ports that face it, and on a switch.
+  void AddBehind(HoldTarget& target) const {
+    const auto add = [&](PortRef end) {
+      const fabric::Host* host = end.IsNone() ? nullptr : places_.hosts.HostOf(end.node);
+      if (host == nullptr) return;
+      for (const fabric::HostPort& port : host->ports)
+        if (port.port == end)
+          target.behind.push_back(fmt::format("{}/{}", host->name, port.device));
+    };
+    for (const HeldPort& facing : target.facing)
+      add(snapshot_.port(PortRef{snapshot_.FindNode(facing.node)->index, facing.port})->peer);
+    for (const Guid guid : target.nodes) {
+      const Node& node = *snapshot_.FindNode(guid);
+      for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number)
+        add(node.ports[number].peer);
+    }
+    SortUnique(target.behind);
+  }
+
+  absl::StatusOr<HoldTarget> ResolveKind(std::optional<TargetKind> kind,
+                                         std::string_view text) const {
     if (text.empty()) return InvalidArgument("no target is named");
     if (!kind) return Guess(text);
     switch (*kind) {
@@ -91,9 +120,6 @@ class Resolver {
     }
     return InvalidArgument("target kind {} does not exist", static_cast<int>(*kind));
   }
-
- private:
-  using Address = fabric::NameTable::Address;
 
   fabric::NameTable Names() const { return {snapshot_, places_.names, places_.lids}; }
 

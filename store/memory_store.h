@@ -150,7 +150,7 @@ class MemoryStore final : public Store {
     };
     return record.number > query.after && record.number <= query.up_to &&
            record.time_ms >= query.since_ms && record.event.severity >= query.min_severity &&
-           among(query.types, record.event.type) && among(query.nodes, record.event.node);
+           among(query.types, record.event.type) && query.about.Has(record.event);
   }
 
   std::map<Guid, LidRecord> lids_;

@@ -56,6 +56,8 @@ EventRecord EventOf(const Statement& row) {
   record.event.node = Guid(ParseHex(row.Text(5)).value_or(0));
   record.event.port = PortNum(static_cast<uint8_t>(row.Number(6)));
   record.event.message = row.Text(7);
+  record.event.peer = Guid(ParseHex(row.Text(8)).value_or(0));
+  record.event.peer_port = PortNum(static_cast<uint8_t>(row.Number(9)));
   return record;
 }
 
@@ -95,7 +97,22 @@ int AddDetails(sqlite3* db, std::vector<EventRecord>& records) {
   return kDone;
 }
 
+// fabric::EventSubjects::Has() in SQL.
+std::string WhereAbout(const fabric::EventSubjects& about) {
+  std::vector<std::string> any;
+  for (const char* column : {"node_guid", "peer_guid"})
+    if (!about.nodes.empty())
+      any.push_back(fmt::format("{} IN ({})", column, Places(about.nodes.size())));
+  for (size_t i = 0; i < about.names.size(); ++i)
+    any.push_back("instr('↔ ' || subject || '/', ?) > 0 OR instr('↔ ' || subject || ' ', ?) > 0");
+  return any.empty() ? "" : fmt::format(" AND ({})", fmt::join(any, " OR "));
+}
+
 }  // namespace
+
+const char* const kEventPeers =
+    "ALTER TABLE events ADD COLUMN peer_guid TEXT NOT NULL DEFAULT '';"  // Empty: no link.
+    "ALTER TABLE events ADD COLUMN peer_port INTEGER NOT NULL DEFAULT 0;";
 
 const char* const kEventTables =
     "CREATE TABLE events ("
@@ -134,15 +151,16 @@ const char* const kEventTables =
     ") STRICT;";
 
 int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
-  Statement event(db, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement event(db, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement fact(db, "INSERT INTO event_facts VALUES (?, ?, ?, ?)");
   Statement reroute(db, "INSERT INTO reroutes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const EventRecord& record : records) {
     event.Bind(static_cast<int64_t>(record.number)).Bind(record.time_ms);
     event.Bind(record.event.type).Bind(static_cast<int64_t>(record.event.severity));
     event.Bind(record.event.subject).Bind(fmt::format("{}", record.event.node));
-    if (const int error = event.Bind(record.event.port.value()).Bind(record.event.message).Run())
-      return error;
+    event.Bind(record.event.port.value()).Bind(record.event.message);
+    event.Bind(record.event.peer ? fmt::format("{}", record.event.peer) : std::string());
+    if (const int error = event.Bind(record.event.peer_port.value()).Run()) return error;
     if (const int error = InsertFacts(fact, record)) return error;
     if (!record.event.reroute) continue;
     if (const int error = InsertReroute(reroute, record)) return error;
@@ -152,18 +170,21 @@ int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
 
 int SelectEvents(sqlite3* db, const EventQuery& query, std::vector<EventRecord>* records) {
   std::string sql =
-      "SELECT number, time_ms, type, severity, subject, node_guid, port, message FROM events"
+      "SELECT number, time_ms, type, severity, subject, node_guid, port, message, peer_guid,"
+      " peer_port FROM events"
       " WHERE number > ? AND number <= ? AND time_ms >= ? AND severity >= ?";
   if (!query.types.empty()) sql += fmt::format(" AND type IN ({})", Places(query.types.size()));
-  if (!query.nodes.empty())
-    sql += fmt::format(" AND node_guid IN ({})", Places(query.nodes.size()));
+  sql += WhereAbout(query.about);
   sql += fmt::format(" ORDER BY number {} LIMIT ?", query.latest ? "DESC" : "ASC");
   Statement rows(db, sql.c_str());
   rows.Bind(static_cast<int64_t>(query.after)).Bind(static_cast<int64_t>(query.up_to));
   rows.Bind(query.since_ms);
   rows.Bind(static_cast<int64_t>(query.min_severity));
   for (const std::string& type : query.types) rows.Bind(type);
-  for (const Guid guid : query.nodes) rows.Bind(fmt::format("{}", guid));
+  for (int end = 0; end < 2; ++end)
+    for (const Guid guid : query.about.nodes) rows.Bind(fmt::format("{}", guid));
+  for (const std::string& name : query.about.names)
+    rows.Bind("↔ " + name + "/").Bind("↔ " + name + " ");
   rows.Bind(query.limit == 0 ? int64_t{-1} : static_cast<int64_t>(query.limit));
   while (rows.Step()) records->push_back(EventOf(rows));
   if (rows.error() != SQLITE_OK) return rows.error();

@@ -13,6 +13,8 @@
 namespace fabricd::store {
 
 extern const char* const kEventTables;
+// A later step.
+extern const char* const kEventPeers;
 
 int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records);
 int SelectEvents(sqlite3* db, const EventQuery& query, std::vector<EventRecord>* records);

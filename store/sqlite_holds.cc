@@ -70,6 +70,11 @@ bool ReadHold(const Statement& row, Hold& hold) {
   if (row.Number(13) != 0) hold.acknowledged = row.Number(13);
   hold.forced = row.Number(14) != 0;
   hold.lifted = row.Number(15) != 0;
+  if (row.Number(16) != 0) hold.ended = row.Number(16);
+  hold.fingerprint = static_cast<uint64_t>(row.Number(17));
+  hold.delete_request_id = row.Text(18);
+  std::istringstream behind(row.Text(19));
+  for (std::string name; std::getline(behind, name, '\n');) hold.target.behind.push_back(name);
   return hold.id != 0 && ParseCode(row.Number(1), kCordon, kDisable, hold.kind) &&
          ParseCode(row.Number(2), policy::DrainMode::kHard, policy::DrainMode::kSoft, hold.mode) &&
          ParseCode(row.Number(3), kHost, kLink, hold.target.kind) &&
@@ -84,7 +89,9 @@ int InsertHold(Statement& put, const Hold& hold) {
   put.Bind(hold.target.name).Bind(TextOf(hold.target.nodes)).Bind(TextOf(hold.target.ports));
   put.Bind(TextOf(hold.target.facing)).Bind(hold.owner).Bind(hold.reason).Bind(hold.created);
   put.Bind(hold.expires.value_or(0)).Bind(hold.request_id).Bind(hold.acknowledged.value_or(0));
-  return put.Bind(int64_t{hold.forced}).Bind(int64_t{hold.lifted}).Run();
+  put.Bind(int64_t{hold.forced}).Bind(int64_t{hold.lifted}).Bind(hold.ended.value_or(0));
+  put.Bind(static_cast<int64_t>(hold.fingerprint)).Bind(hold.delete_request_id);
+  return put.Bind(fmt::format("{}", fmt::join(hold.target.behind, "\n"))).Run();
 }
 
 }  // namespace
@@ -111,9 +118,17 @@ const char* const kHoldTables =
     "CREATE TABLE hold_ids (highest INTEGER NOT NULL) STRICT;"
     "INSERT INTO hold_ids VALUES (0);";
 
+const char* const kEndedHolds =
+    "ALTER TABLE holds ADD COLUMN ended_ms INTEGER NOT NULL DEFAULT 0;"  // 0: it is not over.
+    "ALTER TABLE holds ADD COLUMN fingerprint INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE holds ADD COLUMN delete_request_id TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE holds ADD COLUMN behind TEXT NOT NULL DEFAULT '';";  // A line each.
+
 int ChangeHoldRows(sqlite3* db, const std::vector<Hold>& put, const std::vector<uint64_t>& remove) {
   Statement insert(
-      db, "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      db,
+      "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+      " ?, ?, ?, ?)");
   Statement raise(db, "UPDATE hold_ids SET highest = max(highest, ?)");
   Statement erase(db, "DELETE FROM holds WHERE id = ?");
   for (const Hold& hold : put) {
@@ -128,7 +143,8 @@ int ChangeHoldRows(sqlite3* db, const std::vector<Hold>& put, const std::vector<
 int SelectHolds(sqlite3* db, policy::StoredHolds* holds, std::string* fault) {
   Statement rows(db,
                  "SELECT id, kind, mode, target_kind, target_name, nodes, ports, facing, owner,"
-                 " reason, created_ms, expires_ms, request_id, acknowledged_ms, forced, lifted"
+                 " reason, created_ms, expires_ms, request_id, acknowledged_ms, forced, lifted,"
+                 " ended_ms, fingerprint, delete_request_id, behind"
                  " FROM holds ORDER BY id");
   while (rows.Step()) {
     Hold& hold = holds->holds.emplace_back();

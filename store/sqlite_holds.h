@@ -13,6 +13,8 @@
 namespace fabricd::store {
 
 extern const char* const kHoldTables;
+// A later step.
+extern const char* const kEndedHolds;
 
 int ChangeHoldRows(sqlite3* db, const std::vector<policy::Hold>& put,
                    const std::vector<uint64_t>& remove);

@@ -36,7 +36,7 @@ constexpr char kBoundLog[] = "PRAGMA journal_size_limit=8388608";
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-const std::array<const char*, 5> kMigrations = {
+const std::array<const char*, 7> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -45,7 +45,12 @@ const std::array<const char*, 5> kMigrations = {
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX lids_by_base ON lids (base_lid);"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
-    kEventTables, kHoldTables, kRowTables, kAuditTable};
+    kEventTables,
+    kHoldTables,
+    kRowTables,
+    kAuditTable,
+    kEndedHolds,
+    kEventPeers};
 
 class Descriptor {
  public:

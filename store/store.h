@@ -44,7 +44,7 @@ struct EventQuery {
   uint64_t up_to = std::numeric_limits<int64_t>::max();  // and up to this one.
   int64_t since_ms = 0;                                  // Only from then on.
   std::vector<std::string> types;
-  std::vector<Guid> nodes;
+  fabric::EventSubjects about;
   fabric::Severity min_severity = fabric::Severity::kInfo;
   size_t limit = 0;     // At most so many: the first ones,
   bool latest = false;  // or the last ones.

@@ -83,8 +83,8 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
                              std::is_same_v<T, AckHold>) {
           OnHoldCommand(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, HoldsPersisted> ||
-                             std::is_same_v<T, IntentJudged> || std::is_same_v<T, WallClockSet>) {
+        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged> ||
+                             std::is_same_v<T, WallClockSet>) {
           remediation_.On(std::move(value), now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
@@ -788,7 +788,6 @@ void Core::NoteUnread(std::vector<Unread> unread) {
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
   cables_changed_ |= news.links_rose;
-  TellOfNodes(news, now);
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
@@ -797,27 +796,6 @@ void Core::OnNews(Surveys::News taken, Instant now) {
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
   if (!news.touched.empty() || !news.gone.empty())
     Reroute(std::move(news.touched), taken.cause, SubjectOf(news), taken.since, now);
-}
-
-void Core::TellOfNodes(const SurveyNews& news, Instant now) {
-  const auto tell = [&](std::string type, fabric::Severity severity, PortRef about,
-                        std::string message) {
-    const fabric::Node* node = builder_.node(about.node);
-    if (node == nullptr) node = snapshot_->node(about.node);  // It has just gone.
-    fabric::FabricEvent event;
-    event.type = std::move(type);
-    event.severity = severity;
-    event.subject = NameOf(about);
-    event.node = node == nullptr ? Guid() : node->guid();
-    event.port = about.port;
-    event.message = std::move(message);
-    event.at = now;
-    Happen(std::move(event));
-  };
-  using fabric::Severity;
-  for (NodeIndex node : news.gone)
-    tell("NodeVanished", Severity::kWarning, {node}, "no link leads to it any more");
-  for (NodeIndex node : news.come) tell("NodeAppeared", Severity::kInfo, {node}, "it has come");
 }
 
 // What was touched is planned for and programmed. Programming that is under way ends: what it wrote

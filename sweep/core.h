@@ -142,7 +142,6 @@ class Core {
   bool IsHoldingNews(Instant now) const;
   void NoteUnread(std::vector<Unread> unread);
   void OnNews(Surveys::News taken, Instant now);
-  void TellOfNodes(const SurveyNews& news, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
   void Retry(Instant now);

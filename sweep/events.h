@@ -18,7 +18,7 @@
 #include "fabric/intent.h"
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
-#include "policy/hold.h"
+#include "policy/holds.h"
 #include "policy/partition_state.h"
 #include "routing/consequences.h"
 #include "routing/multicast_plan.h"
@@ -84,17 +84,20 @@ struct CreateHold {
   uint64_t command = 0;
   policy::Hold hold;
   std::optional<Duration> ttl = std::nullopt;  // From when the core gets this; nullopt: for ever.
+  // Why the target is not known: then only the hold of an earlier request with the same request_id
+  // can answer.
+  absl::Status unresolved = absl::OkStatus();
   bool validate_only = false;  // Only the consequences are wanted.
 };
 struct DeleteHold {
   uint64_t command = 0;
-  uint64_t id = 0;
-  std::string owner;  // Must be the hold's, or:
-  bool any_owner = false;
+  policy::HoldBook::DeleteRequest request;
 };
 struct AckHold {
   uint64_t command = 0;
   uint64_t id = 0;
+  std::string asker;  // Must be the owner, or:
+  bool any_owner = false;
 };
 struct HoldsPersisted {
   uint64_t id = 0;
@@ -141,12 +144,12 @@ struct StepDown {
   bool validate_only = false;
   std::string request_id = {};  // What was done for it before is answered again; empty: nothing.
 };
-using Event = std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad,
-                           mad::LocalPortEvent, LidsPersisted, PlanReady, TablesOrdered,
-                           CablesChecked, SweepCommand, OptionsChanged, CreateHold, DeleteHold,
-                           AckHold, HoldsPersisted, IntentJudged, GroupsChanged, TreesReady,
-                           ChangePartitions, PartitionsPersisted, AliasesChanged, ReadLanes,
-                           SetPriority, StepDown>;
+using Event =
+    std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
+                 LidsPersisted, PlanReady, TablesOrdered, CablesChecked, SweepCommand,
+                 OptionsChanged, CreateHold, DeleteHold, AckHold, HoldsPersisted, IntentJudged,
+                 GroupsChanged, TreesReady, ChangePartitions, PartitionsPersisted, AliasesChanged,
+                 ReadLanes, SetPriority, StepDown>;
 
 // ---- out
 

@@ -76,25 +76,25 @@ void HoldKeeper::Create(CreateHold command, Instant now) {
            .command = command.command,
            .hold = std::move(command.hold),
            .end = command.ttl ? std::optional(now + *command.ttl) : std::nullopt,
-           .validate_only = command.validate_only},
+           .validate_only = command.validate_only,
+           .unresolved = std::move(command.unresolved)},
           now);
 }
 void HoldKeeper::Delete(DeleteHold command, Instant now) {
-  Enqueue({.verb = Verb::kDelete,
-           .command = command.command,
-           .id = command.id,
-           .owner = std::move(command.owner),
-           .any_owner = command.any_owner},
+  Enqueue({.verb = Verb::kDelete, .command = command.command, .about = std::move(command.request)},
           now);
 }
 void HoldKeeper::Acknowledge(const AckHold& command, Instant now) {
-  Enqueue({.verb = Verb::kAcknowledge, .command = command.command, .id = command.id}, now);
+  Enqueue({.verb = Verb::kAcknowledge,
+           .command = command.command,
+           .about = {command.id, command.asker, command.any_owner}},
+          now);
 }
 void HoldKeeper::CreateOwn(uint64_t reference, Hold hold, Instant now) {
   Enqueue({.verb = Verb::kCreate, .reference = reference, .hold = std::move(hold)}, now);
 }
 void HoldKeeper::DeleteOwn(uint64_t hold, Instant now) {
-  Enqueue({.verb = Verb::kDelete, .id = hold, .any_owner = true}, now);
+  Enqueue({.verb = Verb::kDelete, .about = {.id = hold, .owner = {}, .any_owner = true}}, now);
 }
 
 void HoldKeeper::Enqueue(Operation operation, Instant now) {
@@ -112,8 +112,7 @@ void HoldKeeper::Enqueue(Operation operation, Instant now) {
 
 bool HoldKeeper::IsUnderWay(Verb verb) const {
   const auto is_verb = [verb](const Operation& other) { return other.verb == verb; };
-  return (current_ && is_verb(*current_)) ||
-         std::any_of(waiting_.begin(), waiting_.end(), is_verb);
+  return (current_ && is_verb(*current_)) || std::any_of(waiting_.begin(), waiting_.end(), is_verb);
 }
 
 void HoldKeeper::StartNext(Instant now) {
@@ -129,12 +128,13 @@ void HoldKeeper::StartNext(Instant now) {
 void HoldKeeper::Begin(Instant now) {
   switch (current_->verb) {
     case Verb::kCreate: BeginCreate(now); break;
-    case Verb::kDelete:
-      Persist(book_.Delete(current_->id, current_->owner, current_->any_owner));
+    case Verb::kDelete: Persist(book_.Delete(current_->about, Wall(now))); break;
+    case Verb::kAcknowledge:
+      Persist(book_.Acknowledge(current_->about.id, current_->about.owner,
+                                current_->about.any_owner, Wall(now)));
       break;
-    case Verb::kAcknowledge: Persist(book_.Acknowledge(current_->id, Wall(now))); break;
     case Verb::kExpire: Persist(book_.Expire(Wall(now))); break;
-    case Verb::kForget: Persist(book_.Forget(current_->lifted)); break;
+    case Verb::kForget: Persist(book_.Forget(current_->lifted, Wall(now))); break;
     case Verb::kRetime:
       current_->epoch = clock_;
       Persist(book_.Retime(clock_ - epoch_, Wall(now) + (clock_ - epoch_)));
@@ -151,6 +151,10 @@ void HoldKeeper::BeginCreate(Instant now) {
     outcome_->hold = **existing;
     outcome_->existing = true;
     return Finish(absl::OkStatus());
+  }
+  if (!current_->unresolved.ok()) {
+    outcome_.reset();
+    return Finish(current_->unresolved);
   }
   auto change = book_.Create(current_->hold, Wall(now), fabric_.options.policy.holds.max_holds);
   if (!change.ok()) {
@@ -215,7 +219,8 @@ void HoldKeeper::Persist(absl::StatusOr<policy::HoldChange> change) {
   const bool acknowledged = current_->verb == Verb::kAcknowledge;
   if (!outcome_ && (current_->verb == Verb::kDelete || acknowledged)) {
     outcome_ = std::make_shared<HoldOutcome>();
-    outcome_->hold = *book_.Find(current_->id);
+    outcome_->hold = *book_.FindAny(current_->about.id);
+    outcome_->existing = change_.empty();
     if (acknowledged && !change_.empty()) outcome_->hold = change_.put.front();
   }
   if (change_.empty()) return Finish(absl::OkStatus());
@@ -253,10 +258,11 @@ void HoldKeeper::Enter(Instant now) {
   }
   for (const Hold& hold : change.put) {
     const Hold* before = book_.Find(hold.id);
-    if (hold.lifted)
+    const bool over = hold.lifted || hold.ended;
+    if (over && before != nullptr)
       Tell(gone, Severity::kInfo, hold,
            fmt::format("{} of {} {}", HoldKindText(hold), NameOf(hold), how), now);
-    else if (before == nullptr)
+    else if (!over && before == nullptr)
       Tell("HoldCreated", Severity::kInfo, hold,
            fmt::format("{} of {} for {}: {}", HoldKindText(hold), NameOf(hold), hold.owner,
                        hold.reason),
@@ -264,7 +270,10 @@ void HoldKeeper::Enter(Instant now) {
     else if (current_->verb == Verb::kAcknowledge)
       Tell("HoldAcknowledged", Severity::kInfo, hold,
            fmt::format("{} of {} was acknowledged", HoldKindText(hold), NameOf(hold)), now);
-    if (hold.lifted || before == nullptr) progress_[hold.id] = {HoldState::kPending, 0, {}};
+    if (hold.ended)
+      progress_.erase(hold.id);
+    else if (hold.lifted || before == nullptr)
+      progress_[hold.id] = {HoldState::kPending, 0, {}};
   }
   book_.Apply(change);
   shown_changed_ = true;

@@ -86,11 +86,10 @@ class HoldKeeper {
     policy::Hold hold;           // kCreate.
     std::optional<Instant> end;  // kCreate: when it expires.
     bool validate_only = false;
-    uint64_t id = 0;  // kDelete, kAcknowledge.
-    std::string owner;
-    bool any_owner = false;
-    std::vector<uint64_t> lifted;  // kForget.
-    policy::WallMs epoch = 0;      // kRetime.
+    absl::Status unresolved;                // kCreate.
+    policy::HoldBook::DeleteRequest about;  // kDelete; kAcknowledge: the owner is who asks.
+    std::vector<uint64_t> lifted;           // kForget.
+    policy::WallMs epoch = 0;               // kRetime.
   };
   struct Progress {
     policy::HoldState state = policy::HoldState::kPending;
@@ -123,9 +122,9 @@ class HoldKeeper {
   const KnownFabric fabric_;
   Effects& effects_;
   policy::HoldBook book_;
-  policy::WallMs epoch_ = 0;   // Of the times in the book.
-  policy::WallMs clock_ = 0;   // Of the wall clock.
-  bool retimed_ = true;        // The book's times are right by epoch_, and that is durable.
+  policy::WallMs epoch_ = 0;  // Of the times in the book.
+  policy::WallMs clock_ = 0;  // Of the wall clock.
+  bool retimed_ = true;       // The book's times are right by epoch_, and that is durable.
 
   std::deque<Operation> waiting_;
   std::optional<Operation> current_;

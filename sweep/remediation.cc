@@ -167,8 +167,9 @@ bool Remediation::IsHeld(PortRef port) const {
 void Remediation::OnSnapshot(Instant now) {
   const auto before = std::exchange(last_, fabric_.snapshot);
   if (before == last_) return;
-  gone_.Note(*before, *last_);
+  const auto changes = gone_.Note(*before, *last_, now);
   verdicts_.Begin(now);
+  if (before->node_count() > 0) TellOfNodes(changes, now);
   // What is found when nothing was known is no news.
   if (before->node_count() > 0)
     for (const LinkChange& change : FindLinkChanges(*before, *last_)) {
@@ -197,6 +198,8 @@ void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, s
   event.subject = NameOf(link);
   event.node = gone_.GuidOf(link.a.node, *fabric_.snapshot);
   event.port = link.a.port;
+  event.peer = gone_.GuidOf(link.b.node, *fabric_.snapshot);
+  event.peer_port = link.b.port;
   event.message = std::move(message);
   event.at = now;
   effects_.events.push_back(std::move(event));
@@ -208,6 +211,19 @@ std::string Remediation::HoldsOnOwnLink() const {
   const std::string holds =
       policy::HoldsOnLinkOf(keeper_.book(), {node->guid(), fabric_.local.port});
   return holds.empty() ? "" : ": " + holds;
+}
+
+void Remediation::TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now) {
+  for (const GoneNodes::Change& change : changes) {
+    fabric::FabricEvent event;
+    event.type = change.gone ? "NodeVanished" : "NodeAppeared";
+    event.severity = change.gone ? Severity::kWarning : Severity::kInfo;
+    event.subject = gone_.NameOf({change.node, PortNum(0)}, *fabric_.snapshot);
+    event.node = gone_.GuidOf(change.node, *fabric_.snapshot);
+    event.message = change.gone ? "no link leads to it any more" : "it has come";
+    event.at = now;
+    effects_.events.push_back(std::move(event));
+  }
 }
 
 void Remediation::OnLinkDown(LinkId link, Instant now) {
@@ -358,6 +374,7 @@ std::shared_ptr<const policy::PolicyView> Remediation::View(Instant now) {
     if (link.needed) link.reason += "; used all the same: nothing else is left";
   }
   view->conditions = verdicts_.List();
+  view->gone = gone_.List();
   return view_ = std::move(view);
 }
 

@@ -67,6 +67,7 @@ class Remediation {
   void Advance(Instant now);
   void MakeIntentAnew(std::string why, bool renewed, Instant now);
   bool IsHeld(PortRef port) const;
+  void TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now);
   void OnLinkDown(policy::LinkId link, Instant now);
   void OnReleased(policy::LinkId link, Instant now);
   void Count(policy::Rule rule, PortRef port, uint64_t count, std::string_view what, Instant now);

@@ -261,6 +261,10 @@ void Verdicts::Tell(const char* type, const Finding& finding, std::string messag
   event.subject = SubjectOf(finding.fault);
   event.node = gone_.GuidOf(finding.fault.port.node, *fabric_.snapshot);
   event.port = finding.fault.port.port;
+  if (!finding.fault.other.IsNone()) {
+    event.peer = gone_.GuidOf(finding.fault.other.node, *fabric_.snapshot);
+    event.peer_port = finding.fault.other.port;
+  }
   event.message = std::move(message);
   event.facts = finding.fault.evidence;
   event.facts.emplace_back("condition", finding.fault.type);

@@ -17,7 +17,7 @@
 namespace fabricd::sweep {
 
 // Owner of the holds that fabricd makes itself.
-inline constexpr char kOwnHoldOwner[] = "fabricd";
+using policy::kOwnHoldOwner;
 
 class Verdicts {
  public:

@@ -9,6 +9,9 @@ std::shared_ptr<EventCounts> EventCounts::Start(daemon::EventLog& log) {
   std::shared_ptr<EventCounts> counts(new EventCounts(log));
   const auto begin = log.BeginAt("");
   if (!begin.ok()) return nullptr;
+  // A counter that begins at 1 has not increased for those who watch it.
+  for (const std::string_view type : fabric::kEventTypes)
+    counts->values_.by_type[std::string(type)] = 0;
   counts->last_ = *begin;
   return log.AddWatcher(counts) ? counts : nullptr;
 }

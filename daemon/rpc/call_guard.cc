@@ -11,6 +11,7 @@
 
 #include "common/status.h"
 #include "common/utf8.h"
+#include "daemon/rpc/request_check.h"
 #include "daemon/rpc/status.h"
 
 namespace fabricd::rpc {
@@ -65,15 +66,19 @@ class CallRecord final : public grpc::experimental::Interceptor {
       : guard_(guard), info_(*info), rule_(FindRule(std::string_view(info->method()).substr(1))) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
-    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
-      unread_ = methods->GetRecvMessage() == nullptr;
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE)) {
+      const auto* request = static_cast<const Message*>(methods->GetRecvMessage());
+      unread_ = request == nullptr;
+      // Those of a stream do not last.
+      if (info_.type() != ServerRpcInfo::Type::CLIENT_STREAMING) request_ = request;
+    }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       caller_ = CallerOf(*info_.server_context());
       // With its only message, if it has one; what is refused is not under way.
       if (!unread_) under_way_ = guard_.access().Begin(caller_);
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
-      SayIfUnreadable(methods);
+      SayWhatIsWrong(methods);
     if (rule_ != nullptr &&
         methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
       guard_.access().Count(*rule_, static_cast<int>(methods->GetSendStatus().error_code()));
@@ -87,14 +92,20 @@ class CallRecord final : public grpc::experimental::Interceptor {
   }
 
  private:
-  // gRPC answers a request that is no message of the method's kind as if there were no such method,
-  // without a word; clients would take the daemon for an older one. Where a handler throws it says
-  // the same, which is left as it is.
-  void SayIfUnreadable(InterceptorBatchMethods* methods) const {
+  // gRPC answers a request that is no message of the method's kind, or that the inner gate turned
+  // away, as if there were no such method, without a word; clients would take the daemon for an
+  // older one. Where a handler throws it says the same, which is left as it is.
+  void SayWhatIsWrong(InterceptorBatchMethods* methods) const {
     const grpc::Status status = methods->GetSendStatus();
-    if (!unread_ || rule_ == nullptr || status.error_code() != grpc::StatusCode::UNIMPLEMENTED ||
+    if (rule_ == nullptr || status.error_code() != grpc::StatusCode::UNIMPLEMENTED ||
         !status.error_message().empty())
       return;
+    if (request_ != nullptr) {
+      if (const absl::Status checked = CheckRequest(*request_); !checked.ok())
+        methods->ModifySendStatus(ToGrpc(checked));
+      return;
+    }
+    if (!unread_) return;
     methods->ModifySendStatus(ToGrpc(MakeError(
         absl::StatusCode::kInvalidArgument, "UNREADABLE_REQUEST",
         fmt::format("what was sent to {} cannot be read as its request", rule_->method))));
@@ -128,6 +139,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   Caller caller_;
   std::shared_ptr<void> under_way_;
   bool dry_run_ = false;
+  const Message* request_ = nullptr;  // As long as the call.
   bool unread_ = false;  // Refused, or no message of its kind; or, of a stream, at its end.
   store::AuditRecord record_;
 };

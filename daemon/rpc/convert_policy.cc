@@ -108,12 +108,14 @@ void ToProto(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
   for (const Guid node : hold.target.nodes) target->add_node_guids(fmt::format("{}", node));
   for (const auto& port : hold.target.ports) ToProto(model, port, target->add_ports());
   for (const auto& port : hold.target.facing) ToProto(model, port, target->add_facing());
+  for (const auto& name : hold.target.behind) target->add_behind(Utf8(name));
   out->set_owner(Utf8(hold.owner));
   out->set_reason(Utf8(hold.reason));
   if (hold.created != 0) *out->mutable_created() = Time(hold.created);
   if (hold.expires) *out->mutable_expires() = Time(*hold.expires);
   out->set_request_id(Utf8(hold.request_id));
   if (hold.acknowledged) *out->mutable_acknowledged() = Time(*hold.acknowledged);
+  if (hold.ended) *out->mutable_ended() = Time(*hold.ended);
   out->set_forced(hold.forced);
 }
 

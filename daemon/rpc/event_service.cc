@@ -72,31 +72,63 @@ void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* o
   out->set_subject(Utf8(event.subject));
   if (event.node) out->set_node_guid(fmt::format("{}", event.node));
   out->set_port(event.port.value());
+  if (event.peer) out->set_peer_guid(fmt::format("{}", event.peer));
+  out->set_peer_port(event.peer_port.value());
   out->set_message(Utf8(event.message));
   for (const auto& [key, value] : event.facts) (*out->mutable_facts())[Utf8(key)] = Utf8(value);
   if (event.reroute) ToProto(record, out->mutable_reroute());
 }
 
-// GUIDs of the nodes and hosts named. A GUID in text need not be of a node that is there.
-absl::StatusOr<std::vector<Guid>> NodesOf(
-    Models& models, const google::protobuf::RepeatedPtrField<std::string>& names) {
+// What a request is about.
+struct Subjects {
+  fabric::EventSubjects about;
+  // The first that is nowhere on the fabric: events may still know it.
+  absl::Status absent = absl::OkStatus();
+};
+
+// What events call it by: "node12/mlx5_3" is "node12 mlx5_3" there.
+std::string EventName(std::string name) {
+  if (const size_t slash = name.find('/'); slash != std::string::npos) name[slash] = ' ';
+  return name;
+}
+
+absl::StatusOr<Subjects> SubjectsOf(Models& models,
+                                    const google::protobuf::RepeatedPtrField<std::string>& names) {
+  Subjects subjects;
+  const auto model = models.Current();
   std::set<Guid> guids;
   for (const std::string& name : names) {
     if (const Guid guid = fabric::ParseGuid(name)) {
       guids.insert(guid);
       continue;
     }
-    const auto model = models.Current();
+    // Its NICs that are gone have no GUID here.
     if (const fabric::Host* host = model->hosts->Find(name)) {
       for (const fabric::HostPort& port : host->ports)
         guids.insert(model->snapshot().node(port.port.node)->guid());
+      subjects.about.names.push_back(name);
       continue;
     }
     const auto node = model->FindNode(name);
-    if (!node.ok()) return node.status();
-    guids.insert((*node)->guid());
+    if (node.ok()) {
+      guids.insert((*node)->guid());
+      continue;
+    }
+    if (!absl::IsNotFound(node.status())) return node.status();
+    if (subjects.absent.ok()) subjects.absent = node.status();
+    subjects.about.names.push_back(EventName(name));
   }
-  return std::vector<Guid>(guids.begin(), guids.end());
+  subjects.about.nodes.assign(guids.begin(), guids.end());
+  return subjects;
+}
+
+absl::Status CheckTypes(const google::protobuf::RepeatedPtrField<std::string>& types) {
+  const auto& known = fabric::kEventTypes;
+  for (const std::string& type : types)
+    if (std::find(known.begin(), known.end(), type) == known.end())
+      return BadField("types", fmt::format("\"{}\" is no type of event; there are {}", type,
+                                           fmt::join(known, ", ")));
+  return absl::OkStatus();
 }
 
 absl::Status TooOld(const EventLog& log, const absl::Status& status) {
@@ -109,8 +141,10 @@ absl::Status TooOld(const EventLog& log, const absl::Status& status) {
 
 // ---- ListEvents
 
+// `absent`: why there may be nothing to list.
 absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
-                                            const pb::ListEventsRequest& request) {
+                                            const pb::ListEventsRequest& request,
+                                            absl::Status* absent) {
   store::EventQuery query;
   if (request.page_size() < 0) return BadField("page_size", "is negative");
   query.limit = request.page_size() == 0
@@ -129,9 +163,11 @@ absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
     }
     query.after = *number;
   }
-  auto nodes = NodesOf(models, request.nodes());
-  if (!nodes.ok()) return nodes.status();
-  query.nodes = *std::move(nodes);
+  auto subjects = SubjectsOf(models, request.nodes());
+  if (!subjects.ok()) return subjects.status();
+  query.about = std::move(subjects->about);
+  if (request.page_token().empty()) *absent = subjects->absent;
+  FABRICD_RETURN_IF_ERROR(CheckTypes(request.types()));
   query.types.assign(request.types().begin(), request.types().end());
   query.min_severity = SeverityOf(request.min_severity());
   if (request.has_within()) {
@@ -146,16 +182,24 @@ absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
 
 struct EventFilter {
   std::vector<std::string> types;
-  std::vector<Guid> nodes;
+  fabric::EventSubjects about;
   fabric::Severity min_severity = fabric::Severity::kInfo;
 
   bool Passes(const fabric::FabricEvent& event) const {
     const auto among = [](const auto& wanted, const auto& value) {
       return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
     };
-    return event.severity >= min_severity && among(types, event.type) && among(nodes, event.node);
+    return event.severity >= min_severity && among(types, event.type) && about.Has(event);
   }
 };
+
+// Whether the ring has an event about it.
+bool IsRemembered(const EventLog& log, const fabric::EventSubjects& about) {
+  const auto begin = log.BeginAt(log.oldest());
+  const auto events = begin.ok() ? log.After(*begin, SIZE_MAX) : begin.status();
+  return events.ok() && std::any_of(events->begin(), events->end(),
+                                    [&](const auto& record) { return about.Has(record->event); });
+}
 
 // A place in the log's ring, and at most one batch of it.
 class EventStream final : public WatchStream<pb::WatchEventsResponse> {
@@ -210,26 +254,29 @@ grpc::ServerUnaryReactor* EventService::ListEvents(grpc::CallbackServerContext*,
                                                    pb::ListEventsResponse* response) {
   const auto call = std::make_shared<LaterCall<pb::ListEventsResponse>>(response);
   auto* reactor = call->Start(call);
-  auto query = ReadQuery(models_, log_, *request);
+  absl::Status absent = absl::OkStatus();
+  auto query = ReadQuery(models_, log_, *request, &absent);
   if (!query.ok()) {
     call->Fail(query.status());
     return reactor;
   }
   const size_t limit = query->limit;
   const bool latest = query->latest;
-  log_.List(*std::move(query), [this, call, limit, latest](absl::StatusOr<EventLog::Page> page) {
-    call->Answer([&](pb::ListEventsResponse* out) -> absl::Status {
-      if (!page.ok()) {
-        return TryLater("HISTORY_UNAVAILABLE", Message(page.status()), std::chrono::seconds(1));
-      }
-      const auto& records = page->records;
-      for (const store::EventRecord& record : records) ToProto(log_, record, out->add_events());
-      if (!latest && records.size() == limit)
-        out->set_next_page_token(log_.VersionOf(records.back().number));
-      out->set_resource_version(page->version);
-      return absl::OkStatus();
-    });
-  });
+  log_.List(
+      *std::move(query), [this, call, limit, latest, absent](absl::StatusOr<EventLog::Page> page) {
+        call->Answer([&](pb::ListEventsResponse* out) -> absl::Status {
+          if (!page.ok()) {
+            return TryLater("HISTORY_UNAVAILABLE", Message(page.status()), std::chrono::seconds(1));
+          }
+          const auto& records = page->records;
+          if (records.empty() && !absent.ok()) return absent;
+          for (const store::EventRecord& record : records) ToProto(log_, record, out->add_events());
+          if (!latest && records.size() == limit)
+            out->set_next_page_token(log_.VersionOf(records.back().number));
+          out->set_resource_version(page->version);
+          return absl::OkStatus();
+        });
+      });
   return reactor;
 }
 
@@ -240,12 +287,14 @@ grpc::ServerWriteReactor<pb::WatchEventsResponse>* EventService::WatchEvents(
 
 absl::StatusOr<std::shared_ptr<WatchStream<pb::WatchEventsResponse>>> EventService::MakeStream(
     const pb::WatchEventsRequest& request) {
-  auto nodes = NodesOf(models_, request.nodes());
-  if (!nodes.ok()) return nodes.status();
+  auto subjects = SubjectsOf(models_, request.nodes());
+  if (!subjects.ok()) return subjects.status();
+  FABRICD_RETURN_IF_ERROR(CheckTypes(request.types()));
+  if (!subjects->absent.ok() && !IsRemembered(log_, subjects->about)) return subjects->absent;
   const auto after = log_.BeginAt(request.resource_version());
   if (!after.ok()) return TooOld(log_, after.status());
   EventFilter filter{{request.types().begin(), request.types().end()},
-                     *std::move(nodes),
+                     std::move(subjects->about),
                      SeverityOf(request.min_severity())};
   return std::make_shared<EventStream>(log_, std::move(filter), *after);
 }

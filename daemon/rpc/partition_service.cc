@@ -11,6 +11,7 @@
 #include "common/utf8.h"
 #include "daemon/event_log.h"
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/fingerprint.h"
 #include "daemon/rpc/pages.h"
 #include "policy/partitions_diff.h"
 #include "policy/partitions_text.h"
@@ -238,11 +239,14 @@ absl::Status PartitionService::Fill(const policy::PartitionOutcome& outcome, Res
 template <typename Response>
 void PartitionService::Post(sweep::ChangePartitions command, const Call<Response>& call) {
   const uint16_t number = command.request.partition.number;
-  const auto done = [this, call, number](const absl::Status& status,
-                                         std::shared_ptr<const policy::PartitionOutcome> outcome) {
-    OnWorker<Response>(call, [this, call, number, status, outcome] {
+  const absl::Status unread = command.request.unread;
+  const auto done = [this, call, number, unread](
+                        const absl::Status& status,
+                        std::shared_ptr<const policy::PartitionOutcome> outcome) {
+    OnWorker<Response>(call, [this, call, number, unread, status, outcome] {
       call->Answer([&](Response* response) {
-        return status.ok() ? Fill(*outcome, response) : PartitionError(status, number);
+        if (status.ok()) return Fill(*outcome, response);
+        return status == unread ? unread : PartitionError(status, number);
       });
     });
   };
@@ -261,11 +265,18 @@ PartitionService::Unary* PartitionService::Change(Context* context, const Reques
     if (!revision.ok()) change = revision.status();
     if (change.ok()) change->revision = *revision;
   }
+  // A request that comes again is answered although what it named is gone meanwhile.
+  if (!change.ok() && model.ok() && !request.request_id().empty()) {
+    PartitionRequest only_again;
+    only_again.unread = change.status();
+    change = std::move(only_again);
+  }
   if (!change.ok()) {
     call->Fail(change.status());
     return reactor;
   }
   change->request_id = request.request_id();
+  change->fingerprint = FingerprintOf(request);
   Post<Response>({0, *std::move(change), request.validate_only(), false, CallerOf(*context).name},
                  call);
   return reactor;
@@ -339,6 +350,7 @@ void PartitionService::ApplyText(const pb::ApplyPartitionsRequest& from, const s
   PartitionRequest request;
   request.all = std::move(parsed.partitions);
   request.request_id = from.request_id();
+  request.fingerprint = FingerprintOf(from);
   request.revision = *revision;
   Post<pb::ApplyPartitionsResponse>({0, std::move(request), from.validate_only(), false, by}, call);
 }

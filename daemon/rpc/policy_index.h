@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
+#include "fabric/hosts.h"
 #include "fabric/snapshot.h"
 #include "policy/policy_view.h"
 
@@ -15,7 +17,7 @@ namespace fabricd::rpc {
 
 class PolicyIndex {
  public:
-  explicit PolicyIndex(std::shared_ptr<const policy::PolicyView> view);
+  PolicyIndex(std::shared_ptr<const policy::PolicyView> view, const fabric::HostPatterns& patterns);
 
   using Holds = std::vector<const policy::HoldStatus*>;  // By id, each once.
   const policy::PolicyView& view() const { return *view_; }
@@ -27,6 +29,17 @@ class PolicyIndex {
   Holds OnPort(Guid node, PortNum port) const;
   // On the port, its node, the port that it is linked to or that one's node.
   Holds Reaching(const fabric::FabricSnapshot& snapshot, PortRef port) const;
+  // A NIC of a host that was on the fabric since the start and is not now.
+  struct GoneNic {
+    std::string device;  // May be empty.
+    const policy::GoneNode* node;
+  };
+  const std::vector<GoneNic>& GoneOf(const std::string& host) const;  // By device, then GUID.
+  // On a node that is gone, or on the ports that it hung on last.
+  Holds ReachingGone(const policy::GoneNode& node) const;
+  // Made when this end port, "node12/mlx5_3", hung on the target, or one of the host "node12" did.
+  Holds ReachingNic(const std::string& nic) const;
+  Holds ReachingHost(const std::string& host) const;
   // By either end; nullptr: the link has no penalty.
   const policy::DampedLink* Damped(PortRef end) const;
   // About the port or about its node as a whole.
@@ -34,12 +47,15 @@ class PolicyIndex {
 
  private:
   using Places = std::vector<uint32_t>;  // In view().holds or view().conditions.
+  void AddNames(uint32_t place, const policy::HoldTarget& target);
   Holds Collect(Places places) const;
 
   std::shared_ptr<const policy::PolicyView> view_;
   absl::flat_hash_map<Guid, Places> holds_by_node_;
   absl::flat_hash_map<std::pair<Guid, PortNum>, Places> holds_by_port_, conditions_;
   absl::flat_hash_map<PortRef, uint32_t> damped_;
+  absl::flat_hash_map<std::string, Places> holds_by_nic_, holds_by_host_;
+  absl::flat_hash_map<std::string, std::vector<GoneNic>> gone_;
 };
 
 }  // namespace fabricd::rpc

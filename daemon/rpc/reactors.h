@@ -48,11 +48,10 @@ class LaterCall {
                                          std::chrono::milliseconds limit = kLongestCall) {
     auto* reactor = StartWithoutLimit(call);
     // Weak: an alarm keeps its callback for as long as it lives, and the call has the alarm.
-    call->alarm_.Set(GrpcDeadline(limit),
-                     [held = std::weak_ptr<LaterCall>(call)](bool expired) {
-                       const auto self = held.lock();
-                       if (expired && self) self->FailAtLimit();
-                     });
+    call->alarm_.Set(GrpcDeadline(limit), [held = std::weak_ptr<LaterCall>(call)](bool expired) {
+      const auto self = held.lock();
+      if (expired && self) self->FailAtLimit();
+    });
     return reactor;
   }
   // For what may take as long as it does.

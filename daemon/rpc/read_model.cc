@@ -266,7 +266,7 @@ std::shared_ptr<const ReadModel> Models::Make(std::shared_ptr<const sweep::Fabri
   if (current_ && current_->view->policy == view->policy)
     model->policy = current_->policy;
   else
-    model->policy = std::make_shared<const PolicyIndex>(view->policy);
+    model->policy = std::make_shared<const PolicyIndex>(view->policy, backend_.host_patterns());
   model->view = std::move(view);
   return model;
 }

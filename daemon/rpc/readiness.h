@@ -9,7 +9,8 @@
 
 namespace fabricd::rpc {
 
-// Of a host by its name; one that is not on the fabric is UNKNOWN, or HELD when a hold names it.
+// Of a host by its name; one that is not on the fabric is LOST when it was since the start, else
+// UNKNOWN, or HELD when a hold reaches it or reached it when the hold was made.
 void FillReadiness(const ReadModel& model, const std::string& host,
                    ::fabric::v1::HostReadiness* out);
 

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "daemon/event_log.h"
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/fingerprint.h"
 #include "daemon/rpc/name_filter.h"
 #include "daemon/rpc/pages.h"
 #include "daemon/rpc/readiness.h"
@@ -58,7 +59,7 @@ struct Asker {
   }
   bool IsOperator() const { return role >= Role::kOperator; }
   bool MaySpeakFor(const std::string& owner) const {
-    return IsOperator() || owner == name || (!name.empty() && owner.starts_with(name + "/"));
+    return IsOperator() || policy::MaySpeakFor(name, owner);
   }
 };
 
@@ -110,9 +111,14 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
     if (*ttl > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
     command.ttl = std::chrono::milliseconds(*ttl);
   }
+  hold.fingerprint = FingerprintOf(request, hold.owner);
   auto target = ResolveTarget(model, request.target(), KindOf(request.target_kind()));
-  if (!target.ok()) return target.status();
-  hold.target = *std::move(target);
+  // A request that comes again is answered although what it named has vanished meanwhile.
+  if (!target.ok() && hold.request_id.empty()) return target.status();
+  if (target.ok())
+    hold.target = *std::move(target);
+  else
+    command.unresolved = target.status();
   return command;
 }
 
@@ -123,17 +129,35 @@ void FillHold(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
   ToProto(model, hold, out);
 }
 
+absl::Status CheckConditionTypes(const google::protobuf::RepeatedPtrField<std::string>& types) {
+  for (const std::string& type : types)
+    if (std::find(policy::kConditionTypes.begin(), policy::kConditionTypes.end(), type) ==
+        policy::kConditionTypes.end())
+      return BadField("types", fmt::format("\"{}\" is no type of condition; there are {}", type,
+                                           fmt::join(policy::kConditionTypes, ", ")));
+  return absl::OkStatus();
+}
+
 // Ids of the holds that reach a host, a node or a port.
 absl::Status AddReaching(const ReadModel& model, const std::string& name, std::set<uint64_t>& ids) {
   const auto add = [&](const PolicyIndex::Holds& holds) {
     for (const policy::HoldStatus* status : holds) ids.insert(status->hold.id);
   };
+  // What has vanished, perhaps because of the hold, is known by name.
+  const PolicyIndex::Holds host_holds = model.policy->ReachingHost(name);
+  const PolicyIndex::Holds nic_holds = model.policy->ReachingNic(name);
+  const auto& gone = model.policy->GoneOf(name);
+  const bool is_remembered = !host_holds.empty() || !nic_holds.empty() || !gone.empty();
+  add(host_holds);
+  add(nic_holds);
+  for (const PolicyIndex::GoneNic& nic : gone) add(model.policy->ReachingGone(*nic.node));
   if (const fabric::Host* host = model.hosts->Find(name)) {
     for (const fabric::HostPort& port : host->ports)
       add(model.policy->Reaching(model.snapshot(), port.port));
     return absl::OkStatus();
   }
   const auto address = model.Resolve(name);
+  if (absl::IsNotFound(address.status()) && is_remembered) return absl::OkStatus();
   if (!address.ok()) return address.status();
   if (address->has_port) {
     add(model.policy->Reaching(model.snapshot(), {address->node, address->port}));
@@ -237,9 +261,11 @@ grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
     return reactor;
   }
   const bool dry = request->validate_only();
+  const absl::Status unresolved = command->unresolved;
   Post(*std::move(command), call,
-       [this, dry](const absl::Status& status, const sweep::HoldOutcome* outcome,
-                   pb::CreateHoldResponse* out) {
+       [this, dry, unresolved](const absl::Status& status, const sweep::HoldOutcome* outcome,
+                               pb::CreateHoldResponse* out) {
+         if (!status.ok() && status == unresolved) return unresolved;
          const bool refused = status.code() == absl::StatusCode::kFailedPrecondition;
          if (outcome == nullptr || (!status.ok() && !(dry && refused))) return HoldError(status);
          const auto now = models_.Current();
@@ -261,16 +287,18 @@ grpc::ServerUnaryReactor* RemediationService::DeleteHold(Context* context,
   const auto call = std::make_shared<LaterCall<pb::DeleteHoldResponse>>(response);
   auto* reactor = call->Start(call);
   sweep::DeleteHold command;
-  command.id = ReadId(request->id());
-  command.any_owner = request->any_owner();
+  policy::HoldBook::DeleteRequest& wanted = command.request;
+  wanted.id = ReadId(request->id());
+  wanted.any_owner = request->any_owner();
+  wanted.request_id = request->request_id();
   const Asker asker = Asker::Of(*context, access_);
-  absl::Status wrong = command.id == 0 ? NoHold(request->id()) : absl::OkStatus();
-  if (wrong.ok() && command.any_owner && !asker.IsOperator())
+  absl::Status wrong = wanted.id == 0 ? NoHold(request->id()) : absl::OkStatus();
+  if (wrong.ok() && wanted.any_owner && !asker.IsOperator())
     wrong = OperatorsOnly("to lift a hold of anybody", asker);
-  if (wrong.ok() && !command.any_owner) {
+  if (wrong.ok() && !wanted.any_owner) {
     const auto owner = OwnerOf(request->owner(), asker);
     wrong = owner.status();
-    if (owner.ok()) command.owner = *owner;
+    if (owner.ok()) wanted.owner = *owner;
   }
   if (!wrong.ok()) {
     call->Fail(wrong);
@@ -281,19 +309,26 @@ grpc::ServerUnaryReactor* RemediationService::DeleteHold(Context* context,
                                   pb::DeleteHoldResponse* out) {
          if (status.code() == absl::StatusCode::kNotFound) return NoHold(id);
          if (!status.ok()) return HoldError(status);
-         if (outcome) ToProto(*models_.Current(), outcome->hold, out->mutable_hold());
+         if (outcome) {
+           ToProto(*models_.Current(), outcome->hold, out->mutable_hold());
+           out->set_existing(outcome->existing);
+         }
          out->set_resource_version(backend_.events().version());
          return absl::OkStatus();
        });
   return reactor;
 }
 
-grpc::ServerUnaryReactor* RemediationService::AckHold(Context*, const pb::AckHoldRequest* request,
+grpc::ServerUnaryReactor* RemediationService::AckHold(Context* context,
+                                                      const pb::AckHoldRequest* request,
                                                       pb::AckHoldResponse* response) {
   const auto call = std::make_shared<LaterCall<pb::AckHoldResponse>>(response);
   auto* reactor = call->Start(call);
   sweep::AckHold command;
+  const Asker asker = Asker::Of(*context, access_);
   command.id = ReadId(request->id());
+  command.asker = asker.name;
+  command.any_owner = asker.IsOperator();
   if (command.id == 0) {
     call->Fail(NoHold(request->id()));
     return reactor;
@@ -360,6 +395,7 @@ grpc::ServerUnaryReactor* RemediationService::ListConditions(
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     const auto& types = request->types();
+    FABRICD_RETURN_IF_ERROR(CheckConditionTypes(types));
     for (const policy::Condition& condition : model.policy->view().conditions) {
       if (!names->Passes({model.snapshot().FindIndex(condition.node), condition.port})) continue;
       if (!types.empty() && std::find(types.begin(), types.end(), condition.type) == types.end())

@@ -92,6 +92,7 @@ absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& v
 }
 
 absl::Status NoSuch(const std::string& type, const std::string& name, const std::string& message) {
+  if (name.empty()) return BadField(type, "is required");
   const std::string text = message.empty() ? fmt::format("no {} \"{}\"", type, name) : message;
   absl::Status status =
       MakeError(absl::StatusCode::kNotFound, UpperCase(type) + "_NOT_FOUND", text, {{type, name}});

@@ -32,7 +32,7 @@ absl::Status BadFields(const std::vector<std::pair<std::string, std::string>>& v
                        const std::string& message, const std::string& reason,
                        const std::map<std::string, std::string>& metadata);
 // NOT_FOUND with a ResourceInfo. `type` is "node", "port", "host", …; the reason is NODE_NOT_FOUND,
-// ….
+// …. Of an empty name, BadField(`type`): nothing was named.
 absl::Status NoSuch(const std::string& type, const std::string& name,
                     const std::string& message = "");
 // RESOURCE_EXHAUSTED with a QuotaFailure: what `subject` may have is used up.

@@ -59,11 +59,12 @@ class Stream final : public TopologyStream {
       if (WriteChange(out->mutable_change())) return true;
       out->clear_change();
       if (to_) from_ = std::exchange(to_, nullptr);
-      if (from_ && !std::exchange(synced_, true)) {
+      // Not before what the client has missed since the version that it comes with.
+      if (from_ && looked_ && !std::exchange(synced_, true)) {
         out->mutable_synced()->set_resource_version(Version());
         return true;
       }
-    } while (GoOn());
+    } while (GoOn() || !synced_);
     if (beat) out->mutable_bookmark()->set_resource_version(Version());
     return beat;
   }
@@ -80,6 +81,7 @@ class Stream final : public TopologyStream {
   }
   // False: there is no newer model.
   bool GoOn() {
+    looked_ = true;
     Model now = models_.Current();
     if (from_ && from_->view == now->view) return false;
     changes_ = from_ ? deltas_.Between(from_, now, watched_)
@@ -101,6 +103,7 @@ class Stream final : public TopologyStream {
   Model from_, to_;  // All changes to the first are sent; `changes_` lead to the second.
   TopologyDeltas::Delta changes_;
   size_t at_ = 0;
+  bool looked_ = false;  // For a newer model, at least once.
   bool synced_ = false;
 };
 

@@ -107,7 +107,7 @@ void Operators::Lift() {
   const uint64_t command = next_command_++;
   callbacks_.note(fmt::format("hold {} is to be lifted", which->first));
   asked_[command] = {which->second, true};
-  simulation_.Post(master, sweep::DeleteHold{command, which->first, which->second.owner, false});
+  simulation_.Post(master, sweep::DeleteHold{command, {which->first, which->second.owner}});
 }
 
 void Operators::OnFinished(const sweep::FinishedCommand& finished) {

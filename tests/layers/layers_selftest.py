@@ -90,6 +90,14 @@ class LayersTest(unittest.TestCase):
         self.check("daemon/wall_clock.h",
                    "#pragma once\nauto t = std::chrono::system_clock::now();\n")
 
+    def test_prints(self):
+        for code in ('fmt::print(stderr, "a")', 'std::fwrite(a, 1, 2, stdout)', 'std::cout << a',
+                     'fputs(a, stderr)'):
+            self.check("cli/a.cc", f"void F() {{ {code}; }}\n", (2, "print"))
+        self.check("cli/a.cc", "void F() { Print(a); PrintError(b); printer.Print(c); }\n")
+        self.check("cli/globals.cc", "void F() { std::fwrite(a, 1, 2, stdout); }\n")
+        self.check("daemon/a.cc", 'void F() { fmt::print("a"); }\n')
+
     def test_throw(self):
         self.check("daemon/a.cc", "void F() { throw 1; }\n", (2, "throw"))
         self.check("daemon/a.cc", "// Never throw.\nvoid F() { throw_away(); }\n")

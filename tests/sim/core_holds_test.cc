@@ -70,9 +70,7 @@ class CoreHolds : public testing::Test {
     EXPECT_TRUE(finished.status.ok()) << finished.status;
     return finished.hold ? finished.hold->hold.id : 0;
   }
-  void Delete(uint64_t id) {
-    EXPECT_TRUE(Run(sweep::DeleteHold{78, id, "test", false}).status.ok());
-  }
+  void Delete(uint64_t id) { EXPECT_TRUE(Run(sweep::DeleteHold{78, {id, "test"}}).status.ok()); }
   bool InEffect(uint64_t id) {
     for (const policy::HoldStatus& status : View().policy->holds)
       if (status.hold.id == id) return status.state == HoldState::kInEffect;
@@ -211,8 +209,7 @@ TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
 
 TEST_F(CoreHolds, NoWriteNoHold) {
   harness_.manager(sm_).persist_fails = true;
-  const auto finished =
-      Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine()))});
+  const auto finished = Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine()))});
   EXPECT_FALSE(finished.status.ok());
   EXPECT_THAT(View().policy->holds, IsEmpty());
   UntilQuiet();

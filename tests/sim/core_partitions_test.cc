@@ -263,7 +263,7 @@ TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
   expected_.isolated = {PortOf(guids_[0])};
   EXPECT_THAT(Faults(), IsEmpty());
   EXPECT_FALSE(Passes(1, 0, 0x8001));
-  harness_.Post(sm_, sweep::DeleteHold{8, id, "test", false});
+  harness_.Post(sm_, sweep::DeleteHold{8, {id, "test"}});
   harness_.RunFor(seconds(30));
   expected_.isolated.clear();
   EXPECT_THAT(Faults(), IsEmpty());

@@ -46,7 +46,7 @@ class HoldCommandsTest : public testing::CommandFixture {
   }
   void Delete(const sweep::DeleteHold& command, const daemon::HoldDone& done) {
     for (auto it = fabric_.policy.holds.begin(); it != fabric_.policy.holds.end(); ++it) {
-      if (it->hold.id != command.id) continue;
+      if (it->hold.id != command.request.id) continue;
       auto outcome = std::make_shared<sweep::HoldOutcome>();
       outcome->hold = it->hold;
       fabric_.policy.holds.erase(it);
@@ -224,25 +224,26 @@ TEST_F(HoldCommandsTest, ReadinessIsAFinding) {
 TEST_F(HoldCommandsTest, EventsInEveryForm) {
   EXPECT_EQ(Run({"events"}), 0);
   EXPECT_THAT(error_, HasSubstr("No events found"));
-  Happen("A", rpc::testing::kLeaf1);
-  Happen("B", rpc::testing::kNode2, fabric::Severity::kError);
-  Happen("C");
+  Happen("LinkUp", rpc::testing::kLeaf1);
+  Happen("LinkDown", rpc::testing::kNode2, fabric::Severity::kError);
+  Happen("SubnetUp");
   for (const char* form : {"table", "wide", "json", "yaml"}) {
     EXPECT_EQ(Run({"events", "-o", form}), 0) << error_;
-    for (const char* type : {"A", "B", "C"}) EXPECT_THAT(out_, HasSubstr(type)) << form;
+    for (const char* type : {"LinkUp", "LinkDown", "SubnetUp"})
+      EXPECT_THAT(out_, HasSubstr(type)) << form;
   }
   EXPECT_EQ(Run({"events", "-o", "name"}), 2);
-  EXPECT_EQ(Run({"events", "--types", "A,C", "--since", "10m", "--no-headers"}), 0);
-  EXPECT_THAT(out_, Not(HasSubstr("B has")));
+  EXPECT_EQ(Run({"events", "--types", "LinkUp,SubnetUp", "--since", "10m", "--no-headers"}), 0);
+  EXPECT_THAT(out_, Not(HasSubstr("LinkDown has")));
   EXPECT_EQ(Run({"events", "--node", "node2"}), 0);
-  EXPECT_THAT(out_, Not(HasSubstr("A has")));
-  EXPECT_THAT(out_, HasSubstr("B has"));
+  EXPECT_THAT(out_, Not(HasSubstr("LinkUp has")));
+  EXPECT_THAT(out_, HasSubstr("LinkDown has"));
   EXPECT_EQ(Run({"events", "--severity", "warning"}), 0);
-  EXPECT_THAT(out_, Not(HasSubstr("C has")));
+  EXPECT_THAT(out_, Not(HasSubstr("SubnetUp has")));
   EXPECT_EQ(Run({"events", "-n", "1"}), 0);
-  EXPECT_THAT(out_, Not(HasSubstr("B has")));
+  EXPECT_THAT(out_, Not(HasSubstr("LinkDown has")));
   EXPECT_EQ(Run({"get", "events", "node2"}), 0);
-  EXPECT_THAT(out_, HasSubstr("B has"));
+  EXPECT_THAT(out_, HasSubstr("LinkDown has"));
 }
 
 TEST_F(HoldCommandsTest, EventsAsTheyCome) {

@@ -53,7 +53,32 @@ TEST(RenderTest, DescribeCa) {
   ExpectGolden("describe_ca", DescribeNode(SampleNodes().nodes(2), {}, {}));
 }
 TEST(RenderTest, DescribeHost) {
-  ExpectGolden("describe_host", DescribeHost(SampleHosts().hosts(0), {}));
+  pb::HostReadiness readiness;
+  readiness.set_host("node1");
+  readiness.set_readiness(pb::READINESS_DEGRADED);
+  readiness.add_reasons("mlx5_2 is not on the fabric: 7 of 8 hosts of its unit have it");
+  ExpectGolden("describe_host", DescribeHost(SampleHosts().hosts(0), readiness, {}));
+}
+TEST(RenderTest, DescribeAbsentHost) {
+  pb::HostReadiness readiness;
+  readiness.set_host("node1");
+  readiness.set_readiness(pb::READINESS_HELD);
+  readiness.add_reasons("disable of port leaf1/3 (hold 7, alice): bit errors");
+  readiness.add_reasons("it has left the fabric with all of its 2 NICs");
+  ExpectGolden("describe_absent_host", DescribeAbsentHost(readiness, {}));
+}
+// Node descriptions and reasons are whatever devices and users say.
+TEST(RenderTest, NoTextReachesATerminalAsAControlSequence) {
+  const std::string hostile =
+      "a\x1b[2J\nb\t\x7f\xc2\x9b"
+      "c\xe2\x80\xae";
+  EXPECT_EQ(OneLine(hostile), "a\\x1b[2J\\nb\\t\\x7f\\x9bc\\u202e");
+  EXPECT_EQ(ForTerminal(hostile), "a\\x1b[2J\nb\t\\x7f\\x9bc\\u202e");
+  EXPECT_EQ(ForTerminal("\x1b[32mok\x1b[0m é 設備\n"), "\x1b[32mok\x1b[0m é 設備\n");
+  Table table({"NAME", "STATUS"});
+  table.AddRow({hostile, Cell(hostile, Tone::kBad)});
+  EXPECT_EQ(table.Render({false, true}),
+            OneLine(hostile) + "   \x1b[31m" + OneLine(hostile) + "\x1b[0m\n");
 }
 TEST(RenderTest, DescribePort) {
   ExpectGolden("describe_port", DescribePort(SamplePorts().ports(3), {}));

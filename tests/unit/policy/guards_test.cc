@@ -96,7 +96,7 @@ TEST_F(GuardsTest, HoldsThatKeepTheSmsOwnLinkDownAreNamed) {
   EXPECT_EQ(HoldsOnLinkOf(book, own),
             "hold 2 of bob (node1) disables it; fabricd has to run on another port");
   // Its port is not known to be enabled again.
-  book.Apply(book.Delete(2, "", true).value());
+  book.Apply(book.Delete({2, "", true}, 1).value());
   EXPECT_THAT(HoldsOnLinkOf(book, own), HasSubstr("hold 2 of bob (node1) disables it"));
 }
 

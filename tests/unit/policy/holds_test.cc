@@ -20,7 +20,7 @@ class HoldBookTest : public testing::Test {
     book_.Apply(change);
     return change.put.front().id;
   }
-  void Delete(uint64_t id) { book_.Apply(book_.Delete(id, "", true).value()); }
+  void Delete(uint64_t id) { book_.Apply(book_.Delete({id, "", true}, 1).value()); }
 
   NamedFabric fabric_;
   HoldBook book_;
@@ -41,7 +41,7 @@ TEST_F(HoldBookTest, WorkedOutIsNotApplied) {
   EXPECT_TRUE(book_.standing().empty());
   book_.Apply(change);
   EXPECT_EQ(book_.Find(1)->created, 1234);
-  const HoldChange gone = book_.Delete(1, "slurm", false).value();
+  const HoldChange gone = book_.Delete({1, "slurm"}, 1).value();
   EXPECT_NE(book_.Find(1), nullptr);
   book_.Apply(gone);
   EXPECT_EQ(book_.Find(1), nullptr);
@@ -106,10 +106,10 @@ TEST_F(HoldBookTest, IsBounded) {
 
 TEST_F(HoldBookTest, OnlyItsOwnerDeletesAHold) {
   const uint64_t id = Make(cordon_);
-  EXPECT_EQ(book_.Delete(id, "alice", false).status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_TRUE(book_.Delete(id, "alice", true).ok());
-  EXPECT_TRUE(book_.Delete(id, "slurm", false).ok());
-  EXPECT_EQ(book_.Delete(9, "slurm", true).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(book_.Delete({id, "alice"}, 1).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(book_.Delete({id, "alice", true}, 1).ok());
+  EXPECT_TRUE(book_.Delete({id, "slurm"}, 1).ok());
+  EXPECT_EQ(book_.Delete({9, "slurm", true}, 1).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(HoldBookTest, ExpiresWhatIsDue) {
@@ -135,8 +135,8 @@ TEST_F(HoldBookTest, WhatWasDisabledIsKeptUntilItIsEnabled) {
   // As after a restart.
   HoldBook again({book_.lifted().at(id)}, id);
   EXPECT_TRUE(again.standing().empty());
-  EXPECT_EQ(again.Delete(id, "", true).status().code(), absl::StatusCode::kNotFound);
-  again.Apply(again.Forget({id}));
+  EXPECT_EQ(again.Delete({id, "", true}, 1).status().code(), absl::StatusCode::kNotFound);
+  again.Apply(again.Forget({id}, 1));
   EXPECT_TRUE(again.lifted().empty());
 }
 
@@ -145,7 +145,7 @@ TEST_F(HoldBookTest, RetimedHoldsKeepTheTimeThatTheyHaveLeft) {
   until_5.expires = 5000;
   const uint64_t id = Make(until_5);
   const WallMs made = book_.Find(id)->created;
-  book_.Apply(book_.Acknowledge(id, made + 10).value());
+  book_.Apply(book_.Acknowledge(id, "slurm", false, made + 10).value());
   EXPECT_TRUE(book_.Retime(0, made).empty());
   for (const WallMs shift : {7'200'000, -7'200'000 - 3'600'000}) {
     const WallMs before = book_.Find(id)->created;
@@ -167,12 +167,83 @@ TEST_F(HoldBookTest, NoHoldLastsLongerThanAskedForByAClockThatWasSetBack) {
   EXPECT_EQ(book_.Find(id)->expires, 5000 - 3000);
 }
 
+TEST_F(HoldBookTest, ARequestThatComesAgainIsAnsweredWhenItsHoldIsOver) {
+  Hold wanted = cordon_;
+  wanted.request_id = "r-1";
+  wanted.fingerprint = 7;
+  wanted.expires = 5000;
+  const uint64_t id = Make(wanted);
+  book_.Apply(book_.Expire(5000));
+  EXPECT_EQ(book_.Find(id), nullptr);
+  wanted.target = fabric_.Target(TargetKind::kHost, "node2");  // The name leads elsewhere by now.
+  const Hold* again = *book_.FindExisting(wanted);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->id, id);
+  EXPECT_EQ(again->ended, 5000);
+  wanted.fingerprint = 8;
+  EXPECT_EQ(book_.FindExisting(wanted).status().code(), absl::StatusCode::kAlreadyExists);
+  // As after a restart.
+  HoldBook restarted({*again}, id);
+  wanted.fingerprint = 7;
+  EXPECT_EQ((*restarted.FindExisting(wanted))->id, id);
+  EXPECT_TRUE(restarted.standing().empty());
+}
+
+TEST_F(HoldBookTest, ARequestThatTookAHoldBackIsAnsweredAgain) {
+  const uint64_t id = Make(cordon_);
+  const uint64_t other = Make(fabric_.Wanted(HoldKind::kDrain, TargetKind::kHost, "node2"));
+  book_.Apply(book_.Delete({id, "slurm", false, "d-1"}, 1000).value());
+  EXPECT_EQ(book_.FindAny(id)->ended, 1000);
+  const auto again = book_.Delete({id, "slurm", false, "d-1"}, 2000);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->empty());
+  EXPECT_EQ(book_.Delete({id, "slurm", false, "d-2"}, 2000).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(book_.Delete({other, "slurm", false, "d-1"}, 2000).status().code(),
+            absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(HoldBookTest, WhatIsOverIsBounded) {
+  std::vector<Hold> stored;
+  for (uint64_t i = 1; i <= HoldBook::kMaxEnded + 5; ++i) {
+    Hold hold = cordon_;
+    hold.id = i;
+    hold.request_id = "r-" + std::to_string(i);
+    hold.expires = 5000;
+    if (i <= HoldBook::kMaxEnded) hold.ended = 1;
+    stored.push_back(hold);
+  }
+  HoldBook book(stored, stored.size());
+  const HoldChange change = book.Expire(5000);
+  EXPECT_EQ(change.put.size(), 5u);
+  EXPECT_EQ(change.remove, (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+  book.Apply(change);
+  EXPECT_EQ(book.ended().size(), HoldBook::kMaxEnded);
+}
+
+TEST_F(HoldBookTest, OnlyItsOwnerAcknowledgesAHoldOrFabricdsOwn) {
+  Hold of_job = cordon_;
+  Hold own = fabric_.Wanted(HoldKind::kDrain, TargetKind::kHost, "node2");
+  of_job.owner = "slurm/job7";
+  own.owner = kOwnHoldOwner;
+  const uint64_t job = Make(of_job), fabricds = Make(own);
+  const auto code = [&](uint64_t id, const char* asker, bool any_owner) {
+    return book_.Acknowledge(id, asker, any_owner, 1).status().code();
+  };
+  EXPECT_EQ(code(job, "slurm", false), absl::StatusCode::kOk);
+  EXPECT_EQ(code(job, "slu", false), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(job, "", false), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(job, "alice", true), absl::StatusCode::kOk);
+  EXPECT_EQ(code(fabricds, "slurm", false), absl::StatusCode::kOk);
+}
+
 TEST_F(HoldBookTest, AcknowledgedOnce) {
   const uint64_t id = Make(cordon_);
-  book_.Apply(book_.Acknowledge(id, 2000).value());
+  book_.Apply(book_.Acknowledge(id, "slurm", false, 2000).value());
   EXPECT_EQ(book_.Find(id)->acknowledged, 2000);
-  EXPECT_TRUE(book_.Acknowledge(id, 3000)->empty());
-  EXPECT_EQ(book_.Acknowledge(9, 3000).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(book_.Acknowledge(id, "slurm", false, 3000)->empty());
+  EXPECT_EQ(book_.Acknowledge(9, "slurm", false, 3000).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

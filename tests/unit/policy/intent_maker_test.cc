@@ -115,11 +115,11 @@ TEST_F(IntentMakerTest, AnotherHoldKeepsAPortDown) {
   book.Apply(book.Create(port, 1, 9).value());
   book.Apply(
       book.Create(fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1"), 1, 9).value());
-  book.Apply(book.Delete(2, "", true).value());
+  book.Apply(book.Delete({2, "", true}, 1).value());
   fabric::Intent intent = MakeIntent(book, *fabric_.snapshot, {});
   EXPECT_THAT(intent.disabled, ElementsAre(leaf1_1_));
   EXPECT_THAT(intent.reenabled, ElementsAre(leaf1_2_));
-  book.Apply(book.Delete(1, "", true).value());
+  book.Apply(book.Delete({1, "", true}, 1).value());
   intent = MakeIntent(book, *fabric_.snapshot, {});
   EXPECT_THAT(intent.disabled, IsEmpty());
   EXPECT_THAT(intent.closed_links, IsEmpty());

@@ -142,6 +142,29 @@ TEST_F(PartitionStateTest, ARequestIsDoneOnce) {
   EXPECT_EQ(*LoadPartitions(rows_), *state_);
 }
 
+TEST_F(PartitionStateTest, ARequestThatComesAgainHasTheSamePartition) {
+  PartitionRequest create = About(Verb::kCreate, 0);  // The lowest number that is free.
+  create.request_id = "a";
+  create.fingerprint = 7;
+  EXPECT_EQ(Do(create)->number, 1);
+  state_ = std::make_shared<const PartitionState>(*LoadPartitions(rows_));
+  EXPECT_EQ(Do(create)->number, 1);
+  EXPECT_TRUE(Do(create)->existing);
+  // Also where it cannot be read any more, because what it names is gone.
+  ASSERT_TRUE(Do(About(Verb::kDelete, 1)).ok());
+  PartitionRequest again;
+  again.request_id = "a";
+  again.fingerprint = 7;
+  again.unread = absl::NotFoundError("no such partition");
+  EXPECT_EQ(Do(again)->number, 1);
+  again.request_id = "b";
+  EXPECT_EQ(Do(again).status(), again.unread);
+  // Earlier versions stored no number.
+  rows_[{"partition_request", "0000000000000001"}] = "0000000000000007 a";
+  EXPECT_EQ(LoadPartitions(rows_)->done.front().request_id, "a");
+  EXPECT_EQ(LoadPartitions(rows_)->done.front().partition, 0);
+}
+
 TEST_F(PartitionStateTest, WhatOnceWasStaysFabricdsOwn) {
   ASSERT_TRUE(Do(About(Verb::kCreate, 5, {1})).ok());
   PartitionRequest replace;

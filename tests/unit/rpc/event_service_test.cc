@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // History and live stream as clients see them.
 #include "daemon/event_log.h"
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
 #include "tests/unit/rpc/running_server.h"
 
 namespace fabricd::rpc::testing {
@@ -113,25 +119,25 @@ TEST_F(EventServiceTest, ListsAllOfAReroute) {
 }
 
 TEST_F(EventServiceTest, ListsByTypeNodeHostSeverityAndAge) {
-  Happen({Event("A", kLeaf1), Event("B", kNode1Rail1, fabric::Severity::kError),
-          Event("A", Guid(0xDEAD)), Event("C")});
+  Happen({Event("LinkUp", kLeaf1), Event("LinkDown", kNode1Rail1, fabric::Severity::kError),
+          Event("LinkUp", Guid(0xDEAD)), Event("SubnetUp")});
   pb::ListEventsRequest request;
-  request.add_types("A");
+  request.add_types("LinkUp");
   ASSERT_TRUE(List(request).ok());
-  EXPECT_THAT(Types(), ElementsAre("A", "A"));
+  EXPECT_THAT(Types(), ElementsAre("LinkUp", "LinkUp"));
   request.Clear();
   request.add_nodes("node1");  // A host: both of its HCAs.
   ASSERT_TRUE(List(request).ok());
-  EXPECT_THAT(Types(), ElementsAre("B"));
+  EXPECT_THAT(Types(), ElementsAre("LinkDown"));
   request.Clear();
   request.add_nodes("leaf1");
   request.add_nodes("0x000000000000dead");  // Not part of the fabric.
   ASSERT_TRUE(List(request).ok());
-  EXPECT_THAT(Types(), ElementsAre("A", "A"));
+  EXPECT_THAT(Types(), ElementsAre("LinkUp", "LinkUp"));
   request.Clear();
   request.set_min_severity(pb::SEVERITY_WARNING);
   ASSERT_TRUE(List(request).ok());
-  EXPECT_THAT(Types(), ElementsAre("B"));
+  EXPECT_THAT(Types(), ElementsAre("LinkDown"));
   request.Clear();
   request.mutable_within()->set_seconds(60);
   ASSERT_TRUE(List(request).ok());
@@ -149,6 +155,68 @@ TEST_F(EventServiceTest, ListsByTypeNodeHostSeverityAndAge) {
   const auto status = List(request);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(ReasonOf(status), "NODE_NOT_FOUND");
+}
+
+TEST_F(EventServiceTest, FindsHostsAtEitherEndAndWhatIsGone) {
+  fabric::FabricEvent host = Event("LinkDown", kLeaf1), gone = Event("LinkDown", kLeaf2);
+  host.subject = "leaf1/1 ↔ node1 mlx5_0/1";
+  host.peer = kNode1Rail0;
+  host.peer_port = PortNum(1);
+  gone.subject = "leaf2/7 ↔ node9 mlx5_3/1";
+  gone.peer = Guid(0x999);
+  Happen({host, gone});
+  const auto list = [&](const std::string& node) {
+    pb::ListEventsRequest request;
+    request.add_nodes(node);
+    const auto status = List(request);
+    EXPECT_TRUE(status.ok()) << node << ": " << status.error_message();
+    return response_.events_size() == 1 ? response_.events(0).subject() : "";
+  };
+  for (const char* node : {"node1", "node1 mlx5_0", "node1/mlx5_0", "leaf1"})
+    EXPECT_EQ(list(node), host.subject) << node;
+  EXPECT_EQ(response_.events(0).peer_guid(), fmt::format("{}", kNode1Rail0));
+  EXPECT_EQ(response_.events(0).peer_port(), 1u);
+  for (const char* node : {"node9", "node9 mlx5_3", "node9/mlx5_3", "0x0000000000000999", "leaf2"})
+    EXPECT_EQ(list(node), gone.subject) << node;
+  pb::WatchEventsRequest request;
+  request.add_nodes("node9");
+  Watch watch(running_, request);
+  EXPECT_EQ(watch.NextType(), "SYNCED");
+  Happen({host, gone});
+  EXPECT_EQ(watch.Next().event().subject(), gone.subject);
+  request.set_nodes(0, "node8");
+  EXPECT_EQ(ReasonOf(Watch(running_, request).Finish()), "NODE_NOT_FOUND");
+}
+
+TEST_F(EventServiceTest, RefusesTypesThatNothingHas) {
+  pb::ListEventsRequest request;
+  request.add_types("LinkDwn");
+  const auto status = List(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("LinkDown, LinkReleased"));
+  pb::WatchEventsRequest watched;
+  watched.add_types("LinkDwn");
+  EXPECT_EQ(Watch(running_, watched).Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// In the source of all that makes events.
+TEST(EventTypes, AreThoseThatAreMade) {
+  const std::regex made(R"re((?:Tell|TellOfLink|OfSubnet)\(\s*"([A-Z]\w+)")re"
+                        R"re(|event\.type = (?:[^;"]*\? )?"([A-Z]\w+)"(?: : "(\w+)")?)re"
+                        R"re(|gone = expired \? "(\w+)" : "(\w+)")re");
+  std::set<std::string> types;
+  for (const char* folder : {"sweep", "daemon", "policy"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             std::string(FABRICD_SOURCE_DIR) + "/" + folder)) {
+      if (entry.path().extension() != ".cc") continue;
+      std::ifstream file(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      for (std::sregex_iterator at(text.begin(), text.end(), made), end; at != end; ++at)
+        for (size_t group = 1; group < at->size(); ++group)
+          if ((*at)[group].matched) types.insert((*at)[group]);
+    }
+  const std::set<std::string> known(fabric::kEventTypes.begin(), fabric::kEventTypes.end());
+  EXPECT_EQ(types, known);
 }
 
 TEST_F(EventServiceTest, ListsInPagesOrTheLatest) {
@@ -183,9 +251,9 @@ TEST_F(EventServiceTest, WatchBeginsNowOrResumes) {
   Watch live(running_, {});
   const auto synced = live.Next();
   ASSERT_TRUE(synced.has_synced());
-  Happen({Event("A"), Event("B", kLeaf1)});
-  EXPECT_EQ(live.NextType(), "A");
-  EXPECT_EQ(live.NextType(), "B");
+  Happen({Event("LinkUp"), Event("LinkDown", kLeaf1)});
+  EXPECT_EQ(live.NextType(), "LinkUp");
+  EXPECT_EQ(live.NextType(), "LinkDown");
   backend_.log->Beat();
   const auto bookmark = live.Next();
   ASSERT_TRUE(bookmark.has_bookmark());
@@ -194,25 +262,25 @@ TEST_F(EventServiceTest, WatchBeginsNowOrResumes) {
   pb::WatchEventsRequest request;
   request.set_resource_version(synced.synced().resource_version());
   Watch resumed(running_, request);
-  EXPECT_EQ(resumed.NextType(), "A");
-  EXPECT_EQ(resumed.NextType(), "B");
+  EXPECT_EQ(resumed.NextType(), "LinkUp");
+  EXPECT_EQ(resumed.NextType(), "LinkDown");
   EXPECT_EQ(resumed.NextType(), "SYNCED");
-  Happen({Event("C")});
-  EXPECT_EQ(resumed.NextType(), "C");
-  EXPECT_EQ(live.NextType(), "C");
+  Happen({Event("SubnetUp")});
+  EXPECT_EQ(resumed.NextType(), "SubnetUp");
+  EXPECT_EQ(live.NextType(), "SubnetUp");
 }
 
 TEST_F(EventServiceTest, WatchShowsOnlyWhatIsAskedForAndBookmarksPastTheRest) {
   const std::string begin = backend_.log->version();
-  Happen({Event("A", kLeaf1), Event("B", kLeaf1), Event("A", kLeaf2)});
+  Happen({Event("LinkUp", kLeaf1), Event("LinkDown", kLeaf1), Event("LinkUp", kLeaf2)});
   pb::WatchEventsRequest request;
   request.set_resource_version(begin);
-  request.add_types("A");
+  request.add_types("LinkUp");
   request.add_nodes("leaf2");
   Watch watch(running_, request);
-  EXPECT_EQ(watch.NextType(), "A");
+  EXPECT_EQ(watch.NextType(), "LinkUp");
   EXPECT_EQ(watch.NextType(), "SYNCED");
-  Happen({Event("B", kLeaf2)});
+  Happen({Event("LinkDown", kLeaf2)});
   backend_.log->Beat();
   const auto bookmark = watch.Next();
   ASSERT_TRUE(bookmark.has_bookmark()) << bookmark.ShortDebugString();
@@ -223,7 +291,7 @@ TEST_F(EventServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
   backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
                                          {backend_.store, backend_.on_store}, {.ring = 2});
   RunningServer small(backend_);
-  Happen({Event("A"), Event("B"), Event("C"), Event("D")});
+  Happen({Event("LinkUp"), Event("LinkDown"), Event("SubnetUp"), Event("D")});
   pb::WatchEventsRequest request;
   request.set_resource_version(backend_.log->VersionOf(1));
   Watch watch(small, request);
@@ -235,7 +303,7 @@ TEST_F(EventServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
   const auto info = DetailOf<google::rpc::ErrorInfo>(status);
   request.set_resource_version(info.metadata().at("oldest"));
   Watch again(small, request);
-  EXPECT_EQ(again.NextType(), "C");
+  EXPECT_EQ(again.NextType(), "SubnetUp");
 }
 
 TEST_F(EventServiceTest, AWatcherThatDoesNotReadIsEnded) {
@@ -246,7 +314,7 @@ TEST_F(EventServiceTest, AWatcherThatDoesNotReadIsEnded) {
   ASSERT_EQ(watch.NextType(), "SYNCED");
   // More than HTTP/2's window and gRPC's buffers hold.
   for (int i = 0; i < 40; ++i) {
-    std::vector<fabric::FabricEvent> events(100, Event("A"));
+    std::vector<fabric::FabricEvent> events(100, Event("LinkUp"));
     for (auto& event : events) event.message = std::string(10'000, 'x');
     Happen(std::move(events));
   }

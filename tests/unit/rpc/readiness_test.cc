@@ -58,6 +58,8 @@ TEST_F(ReadinessTest, WhatAStandbyLastReadProvesNothing) {
   EXPECT_EQ(host.readiness(), pb::READINESS_UNKNOWN);
   EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 UNKNOWN", "mlx5_1 UNKNOWN"));
   EXPECT_THAT(host.reasons(), ElementsAre(HasSubstr("is STANDBY")));
+  fabric_.policy.gone = {{Guid(0x900), false, "node9 mlx5_0", {{kLeaf2, PortNum(7)}}, Instant()}};
+  EXPECT_EQ(Of("node9", wire::SmState::kStandby).readiness(), pb::READINESS_UNKNOWN);
   AddHold(7, policy::HoldKind::kCordon, policy::TargetKind::kHost, "node1");
   EXPECT_EQ(Of("node1", wire::SmState::kStandby).readiness(), pb::READINESS_HELD);
 }
@@ -72,6 +74,20 @@ TEST_F(ReadinessTest, AHoldOnOneNicHoldsTheHost) {
   EXPECT_THAT(host.reasons(),
               ElementsAre("mlx5_1: cordon of HCA node1/mlx5_1 (hold 7, slurm): BER"));
   EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
+}
+
+TEST_F(ReadinessTest, AHoldOnTheHostIsSaidOnceAndFirst) {
+  AddHold(6, policy::HoldKind::kCordon, policy::TargetKind::kHca, "node1/mlx5_0").target.nodes = {
+      kNode1Rail0};
+  AddHold(7, policy::HoldKind::kCordon, policy::TargetKind::kHost, "node1").target.nodes = {
+      kNode1Rail0, kNode1Rail1};
+  const auto host = Of("node1");
+  EXPECT_EQ(host.readiness(), pb::READINESS_HELD);
+  EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 HELD", "mlx5_1 HELD"));
+  EXPECT_THAT(host.nics(1).reasons(), ElementsAre("cordon of host node1 (hold 7, slurm): BER"));
+  EXPECT_THAT(host.reasons(),
+              ElementsAre("cordon of host node1 (hold 7, slurm): BER",
+                          "mlx5_0: cordon of HCA node1/mlx5_0 (hold 6, slurm): BER"));
 }
 
 TEST_F(ReadinessTest, AHoldOnTheSwitchOrOnThePortThatFacesIt) {
@@ -97,6 +113,37 @@ TEST_F(ReadinessTest, AHostThatVanishedBecauseOfItsHold) {
   const auto host = Of("node2");
   EXPECT_EQ(host.readiness(), pb::READINESS_HELD);
   EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 READY"));
+}
+
+TEST_F(ReadinessTest, AHostThatHasLeftWithAllOfItsNicsIsLost) {
+  fabric_.policy.gone = {{Guid(0x900), false, "node9 mlx5_1", {{kLeaf2, PortNum(7)}}, Instant()},
+                         {Guid(0x901), false, "node9 mlx5_0", {{kLeaf1, PortNum(7)}}, Instant()},
+                         {Guid(0x902), false, "node2 mlx5_5", {{kLeaf1, PortNum(8)}}, Instant()},
+                         {Guid(0x903), true, "spine9", {}, Instant()}};
+  auto lost = Of("node9");
+  EXPECT_EQ(lost.readiness(), pb::READINESS_LOST);
+  EXPECT_THAT(lost.reasons(), ElementsAre("it has left the fabric with all of its 2 NICs",
+                                          "mlx5_0 is not on the fabric any more",
+                                          "mlx5_1 is not on the fabric any more"));
+  EXPECT_THAT(NicStates(lost), ElementsAre("mlx5_0 DEGRADED", "mlx5_1 DEGRADED"));
+  // One of a host that is still there, without rails too.
+  EXPECT_EQ(Of("node2").readiness(), pb::READINESS_DEGRADED);
+  EXPECT_THAT(NicStates(Of("node2")), ElementsAre("mlx5_0 READY", "mlx5_5 DEGRADED"));
+  EXPECT_EQ(Of("spine9").readiness(), pb::READINESS_UNKNOWN);
+  EXPECT_EQ(Of("node8").readiness(), pb::READINESS_UNKNOWN);
+  // Because its port was disabled: that comes first.
+  auto& hold = AddHold(4, policy::HoldKind::kDisable, policy::TargetKind::kPort, "leaf1/7");
+  hold.target.ports = hold.target.facing = {{kLeaf1, PortNum(7)}};
+  lost = Of("node9");
+  EXPECT_EQ(lost.readiness(), pb::READINESS_HELD);
+  EXPECT_THAT(lost.reasons(0), HasSubstr("disable of port leaf1/7 (hold 4"));
+  EXPECT_THAT(NicStates(lost), ElementsAre("mlx5_0 HELD", "mlx5_1 DEGRADED"));
+  // After a restart only the hold knows.
+  fabric_.policy.gone.clear();
+  fabric_.policy.holds[0].hold.target.behind = {"node9/mlx5_0"};
+  lost = Of("node9");
+  EXPECT_EQ(lost.readiness(), pb::READINESS_HELD);
+  EXPECT_THAT(lost.reasons(0), HasSubstr("disable of port leaf1/7 (hold 4"));
 }
 
 TEST_F(ReadinessTest, PortsThatAreNotWhatTheyShouldBe) {

@@ -233,10 +233,10 @@ TEST_F(RemediationServiceTest, DeleteAsksForTheOwnersHold) {
   request.set_any_owner(true);
   ASSERT_TRUE(Delete(request).ok());
   ASSERT_EQ(commands_.size(), 3u);
-  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[0]).id, 12u);
-  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[0]).owner, OwnName());
-  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[1]).owner, "slurm");
-  EXPECT_TRUE(std::get<sweep::DeleteHold>(commands_[2]).any_owner);
+  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[0]).request.id, 12u);
+  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[0]).request.owner, OwnName());
+  EXPECT_EQ(std::get<sweep::DeleteHold>(commands_[1]).request.owner, "slurm");
+  EXPECT_TRUE(std::get<sweep::DeleteHold>(commands_[2]).request.any_owner);
 
   AnswerWith(absl::NotFoundError("no hold 12"));
   auto status = Delete(request);
@@ -261,7 +261,35 @@ TEST_F(RemediationServiceTest, Acknowledge) {
   pb::AckHoldResponse response;
   ASSERT_TRUE(running_.Call(*running_.remediation, &Stub::AckHold, request, &response).ok());
   EXPECT_EQ(response.hold().acknowledged().nanos(), 500'000'000);
-  EXPECT_EQ(std::get<sweep::AckHold>(commands_.at(0)).id, 3u);
+  const auto& asked = std::get<sweep::AckHold>(commands_.at(0));
+  EXPECT_EQ(asked.id, 3u);
+  EXPECT_EQ(asked.asker, OwnName());
+  EXPECT_TRUE(asked.any_owner);  // Who runs the test is an admin.
+  AnswerWith(absl::PermissionDeniedError("hold 3 is bob's"));
+  const auto status = running_.Call(*running_.remediation, &Stub::AckHold, request, &response);
+  EXPECT_EQ(ReasonOf(status), "NOT_THE_OWNER");
+}
+
+TEST_F(RemediationServiceTest, ARequestThatComesAgainIsAnsweredAlthoughItsTargetHasVanished) {
+  answer_ = [this](const daemon::HoldDone& done) {
+    done(std::get<sweep::CreateHold>(commands_.back()).unresolved, nullptr);
+  };
+  pb::CreateHoldRequest request = Drain("node9");
+  EXPECT_EQ(ReasonOf(Create(request)), "TARGET_NOT_FOUND");
+  EXPECT_TRUE(commands_.empty());
+  request.set_request_id("r-1");
+  EXPECT_EQ(ReasonOf(Create(request)), "TARGET_NOT_FOUND");
+  ASSERT_EQ(commands_.size(), 1u);
+  auto outcome = std::make_shared<sweep::HoldOutcome>();
+  outcome->existing = true;
+  outcome->hold.id = 5;
+  outcome->hold.ended = 1'700'000'000'000;
+  AnswerWith(absl::OkStatus(), outcome);
+  ASSERT_TRUE(Create(request).ok());
+  EXPECT_EQ(created_.hold().id(), "5");
+  EXPECT_TRUE(created_.existing());
+  EXPECT_EQ(created_.hold().ended().seconds(), 1'700'000'000);
+  EXPECT_NE(std::get<sweep::CreateHold>(commands_[1]).hold.fingerprint, 0u);
 }
 
 TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {

@@ -156,8 +156,8 @@ class FakeBackend : public daemon::Backend {
   explicit FakeBackend(std::shared_ptr<const sweep::FabricView> view) { Publish(std::move(view)); }
 
   void Publish(std::shared_ptr<const sweep::FabricView> view) {
-    auto hosts = std::make_shared<const fabric::HostTable>(
-        fabric::FindHosts(*view->snapshot, fabric::HostPatterns()));
+    auto hosts =
+        std::make_shared<const fabric::HostTable>(fabric::FindHosts(*view->snapshot, patterns_));
     std::lock_guard lock(mutex_);
     view_ = std::move(view);
     hosts_ = std::move(hosts);
@@ -171,6 +171,7 @@ class FakeBackend : public daemon::Backend {
     return hosts_;
   }
   const fabric::NodeNameMap& node_name_map() const override { return name_map; }
+  const fabric::HostPatterns& host_patterns() const override { return patterns_; }
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) override {
     if (on_sweep) on_sweep(heavy, std::move(done));
   }
@@ -212,6 +213,7 @@ class FakeBackend : public daemon::Backend {
   sim::Control* control = nullptr;
 
  private:
+  const fabric::HostPatterns patterns_;
   mutable std::mutex mutex_;
   std::shared_ptr<const sweep::FabricView> view_;
   std::shared_ptr<const fabric::HostTable> hosts_;

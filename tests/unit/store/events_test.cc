@@ -29,6 +29,8 @@ EventRecord Record(uint64_t number, int64_t time_ms, const std::string& type = "
   record.event.port = PortNum(7);
   record.event.subject = "leaf1/7 ↔ spine2/1";
   record.event.message = "it's down";
+  record.event.peer = Guid(0xF000000000000002);
+  record.event.peer_port = PortNum(1);
   return record;
 }
 
@@ -124,11 +126,30 @@ TEST_P(EventsTest, ListsWhatIsAskedFor) {
   EXPECT_THAT(Numbers({.after = 2}), ElementsAre(5, 9));
   EXPECT_THAT(Numbers({.since_ms = 200}), ElementsAre(2, 5, 9));
   EXPECT_THAT(Numbers({.types = {"A", "C"}}), ElementsAre(1, 5, 9));
-  EXPECT_THAT(Numbers({.nodes = {Guid(9), Guid(4)}}), ElementsAre(5, 9));
+  EXPECT_THAT(Numbers({.about = {{Guid(9), Guid(4)}, {}}}), ElementsAre(5, 9));
   EXPECT_THAT(Numbers({.min_severity = Severity::kWarning}), ElementsAre(2, 5));
   EXPECT_THAT(Numbers({.limit = 3}), ElementsAre(1, 2, 5));
   EXPECT_THAT(Numbers({.limit = 3, .latest = true}), ElementsAre(2, 5, 9));
-  EXPECT_THAT(Numbers({.after = 1, .types = {"A"}, .nodes = {Guid(9)}}), ElementsAre(9));
+  EXPECT_THAT(Numbers({.after = 1, .types = {"A"}, .about = {{Guid(9)}, {}}}), ElementsAre(9));
+}
+
+TEST_P(EventsTest, FindsEitherEndOfALink) {
+  EventRecord host = Record(1, 100), hold = Record(2, 100), other = Record(3, 100);
+  host.event.subject = "leaf1/7 ↔ node12 mlx5_3/1";
+  hold.event.subject = "node12/mlx5_3";
+  hold.event.peer = {};
+  other.event.subject = "leaf1/7 ↔ node120 mlx5_3/1";
+  other.event.peer = Guid(77);
+  ASSERT_TRUE(store_->AppendEvents({host, hold, other}).ok());
+  const auto named = [&](const char* name) { return Numbers({.about = {{}, {name}}}); };
+  EXPECT_THAT(Numbers({.about = {{Guid(77)}, {}}}), ElementsAre(3));
+  EXPECT_THAT(Numbers({.about = {{Guid(0xF000000000000002)}, {"node120"}}}), ElementsAre(1, 3));
+  EXPECT_THAT(named("node12"), ElementsAre(1, 2));
+  EXPECT_THAT(named("node12 mlx5_3"), ElementsAre(1));
+  EXPECT_THAT(named("leaf1"), ElementsAre(1, 3));
+  EXPECT_THAT(named("mlx5_3"), IsEmpty());
+  EXPECT_THAT(named("node1"), IsEmpty());
+  EXPECT_THAT(named("%"), IsEmpty());
 }
 
 TEST_P(EventsTest, NoNumberTwice) {

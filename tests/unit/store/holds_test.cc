@@ -37,6 +37,10 @@ Hold MakeHold(uint64_t id) {
   hold.acknowledged = 1'700'000'001'000;
   hold.forced = true;
   hold.lifted = true;
+  hold.ended = 1'700'000'005'000;
+  hold.fingerprint = 0xFEDCBA9876543210;
+  hold.delete_request_id = "job-1 end";
+  hold.target.behind = {"node 1/mlx5_0", "node2/"};
   return hold;
 }
 

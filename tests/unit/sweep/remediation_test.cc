@@ -88,7 +88,8 @@ class RemediationTest : public testing::Test {
   }
   void Create(policy::Hold hold, uint64_t command = 1, bool validate_only = false,
               std::optional<Duration> ttl = {}) {
-    remediation_->On(CreateHold{command, std::move(hold), ttl, validate_only}, now_);
+    remediation_->On(CreateHold{command, std::move(hold), ttl, absl::OkStatus(), validate_only},
+                     now_);
   }
   // Lets the judge and the store say yes to all that is asked.
   void Answer(const absl::Status& status = absl::OkStatus(),
@@ -247,7 +248,7 @@ TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
 TEST_F(RemediationTest, EachKindHasItsInverse) {
   for (HoldKind kind : {HoldKind::kCordon, HoldKind::kDrain, HoldKind::kIsolate}) {
     const uint64_t id = Make(Wanted(kind, Port(fabric_.Host(1))));
-    remediation_->On(DeleteHold{5, id, "alice", false}, now_);
+    remediation_->On(DeleteHold{5, {id, "alice"}}, now_);
     Answer();
     EXPECT_TRUE(effects_.finished.back().status.ok());
     EXPECT_TRUE(remediation_->intent().empty());
@@ -263,7 +264,7 @@ TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldStands) {
   Create(hold);
   EXPECT_FALSE(effects_.judge.has_value());  // It changes nothing.
   Answer();
-  remediation_->On(DeleteHold{5, first, "alice", false}, now_);
+  remediation_->On(DeleteHold{5, {first, "alice"}}, now_);
   Answer();
   EXPECT_THAT(remediation_->intent().isolated, ElementsAre(fabric_.Host(1)));
 }
@@ -293,6 +294,30 @@ TEST_F(RemediationTest, HoldsStandAfterARestart) {
   EXPECT_EQ(Shown(1).state, HoldState::kPending);
   EXPECT_EQ(Shown(2).state, HoldState::kInEffect);
   EXPECT_EQ(Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(2)))), 10u);
+}
+
+TEST_F(RemediationTest, NodesThatHaveLeftAreToldOfAndRemembered) {
+  Told();
+  const fabric::Node node = *snapshot_->node(fabric_.Host(2).node);
+  SetState(fabric_.Host(2), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
+  fabric_.builder.RemoveNode(node.index);
+  Look();
+  ASSERT_EQ(effects_.events.size(), 2u);
+  EXPECT_EQ(effects_.events[0].type, "NodeVanished");
+  EXPECT_EQ(effects_.events[0].node, node.guid());
+  // The link that it took along names both of its ends.
+  EXPECT_EQ(effects_.events[1].type, "LinkDown");
+  EXPECT_THAT((std::vector{effects_.events[1].node, effects_.events[1].peer}),
+              Contains(node.guid()));
+  ASSERT_EQ(remediation_->View(now_)->gone.size(), 1u);
+  const policy::GoneNode gone = remediation_->View(now_)->gone[0];
+  EXPECT_EQ(gone.node, node.guid());
+  EXPECT_EQ(gone.description, node.description);
+  EXPECT_FALSE(gone.is_switch);
+  const PortRef peer = node.port(PortNum(1)).peer;
+  EXPECT_THAT(gone.facing,
+              ElementsAre(policy::HeldPort{snapshot_->node(peer.node)->guid(), peer.port}));
+  EXPECT_EQ(gone.since, now_);
 }
 
 TEST_F(RemediationTest, HoldsExpire) {
@@ -356,7 +381,7 @@ TEST_F(RemediationTest, ADisabledPortIsRememberedUntilItIsEnabled) {
   EXPECT_EQ(Shown(id).state, HoldState::kInEffect);
 
   remediation_->TakeReroute();
-  remediation_->On(DeleteHold{5, id, "alice", false}, now_);
+  remediation_->On(DeleteHold{5, {id, "alice"}}, now_);
   Answer();
   EXPECT_TRUE(stored_.back().put.at(0).lifted);
   EXPECT_THAT(remediation_->View(now_)->holds, IsEmpty());
@@ -426,9 +451,11 @@ TEST_F(RemediationTest, WhatHasGoneKeepsItsName) {
   SetState(fabric_.Host(3), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
   fabric_.builder.RemoveNode(fabric_.hosts[3]);
   Look();
-  ASSERT_EQ(effects_.events.size(), 1u);
-  EXPECT_EQ(effects_.events[0].type, "LinkDown");
-  EXPECT_EQ(effects_.events[0].subject, "leaf1/2 ↔ node3 mlx5_0/1");
+  ASSERT_EQ(effects_.events.size(), 2u);
+  EXPECT_EQ(effects_.events[0].type, "NodeVanished");
+  EXPECT_EQ(effects_.events[0].subject, "node3 mlx5_0");
+  EXPECT_EQ(effects_.events[1].type, "LinkDown");
+  EXPECT_EQ(effects_.events[1].subject, "leaf1/2 ↔ node3 mlx5_0/1");
   // And what comes of it later.
   for (int i = 0; i < 4; ++i) {
     Told();
