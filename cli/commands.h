@@ -27,7 +27,8 @@ struct RoutesOptions {
 };
 Result Routes(Client& client, const Globals& globals, const RoutesOptions& options);
 
-Result Topology(Client& client, const Globals& globals);
+// `keep`: Slurm's file of before, whose hosts stay in the new one; may be empty.
+Result Topology(Client& client, const Globals& globals, const std::string& keep);
 // The whole fabric, from one view.
 Result FetchTopology(Client& client, pb::Topology* topology);
 Result Sweep(Client& client, bool heavy, bool wait);

@@ -13,13 +13,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Names of hosts that Slurm and Kubernetes can take as they are.
-bool IsHostName(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
-  });
-}
-
 Names HostsOf(const TopologyModel& model, const HostUnit& unit) {
   Names names;
   for (const int host : unit.hosts) names.push_back(model.topology.hosts(host).name());
@@ -31,22 +24,6 @@ Names SwitchNames(const TopologyModel& model, const std::vector<int>& switches) 
   for (const int each : switches)
     names.push_back(model.switches[static_cast<size_t>(each)]->name());
   return names;
-}
-
-Names ChildrenOf(const TopologyModel& model, const Cluster& cluster) {
-  Names names;
-  for (const int child : cluster.children)
-    names.push_back(model.clusters[static_cast<size_t>(child)].name);
-  return names;
-}
-
-// The hosts of a unit that a scheduler can know, as a hostlist.
-std::string KnownHosts(const TopologyModel& model, const HostUnit& unit) {
-  Names names = HostsOf(model, unit);
-  names.erase(std::remove_if(names.begin(), names.end(),
-                             [](const std::string& name) { return !IsHostName(name); }),
-              names.end());
-  return FormatHostlist(names);
 }
 
 // The hosts that no scheduler's file has, and why, a comment each.
@@ -107,6 +84,14 @@ std::string DotEdges(const std::vector<CableBundle>& bundles, const char* from) 
   return text;
 }
 
+// Who is kept though they are away, a comment.
+std::string Kept(const TopologyModel& model, const SlurmTree* before, SlurmTree* tree) {
+  *tree = SlurmTreeOf(model);
+  const Names kept = before == nullptr ? Names() : KeepAbsent(*before, tree);
+  if (kept.empty()) return {};
+  return fmt::format("# away, where they were before: {}\n", FormatHostlist(kept));
+}
+
 }  // namespace
 
 std::string ToTree(const TopologyModel& model) {
@@ -143,38 +128,19 @@ std::string ToDot(const TopologyModel& model) {
   return text + DotEdges(model.host_links, "h") + DotEdges(model.switch_links, "s") + "}\n";
 }
 
-std::string ToSlurmConf(const TopologyModel& model) {
-  std::string text =
-      "# topology.conf for TopologyPlugin=topology/tree. A switch with nodes is a unit of hosts "
-      "on\n"
-      "# the same leaf switches.\n" +
-      LeftOut(model);
-  for (const Cluster& cluster : model.clusters) {
-    if (cluster.unit < 0) {
-      text += fmt::format("SwitchName={} Switches={}\n", cluster.name,
-                          FormatHostlist(ChildrenOf(model, cluster)));
-      continue;
-    }
-    const HostUnit& unit = model.units[static_cast<size_t>(cluster.unit)];
-    if (const std::string hosts = KnownHosts(model, unit); !hosts.empty())
-      text += fmt::format("SwitchName={} Nodes={}\n", cluster.name, hosts);
-  }
-  return text;
+std::string ToSlurmConf(const TopologyModel& model, const SlurmTree* before) {
+  SlurmTree tree;
+  const std::string kept = Kept(model, before, &tree);
+  return "# topology.conf for TopologyPlugin=topology/tree. A switch with nodes is a unit of hosts "
+         "on\n"
+         "# the same leaf switches.\n" +
+         LeftOut(model) + kept + WriteSlurmConf(tree);
 }
 
-std::string ToSlurmYaml(const TopologyModel& model) {
-  std::string text =
-      LeftOut(model) + "---\n- topology: fabric\n  cluster_default: true\n  tree:\n    switches:\n";
-  for (const Cluster& cluster : model.clusters) {
-    const bool unit = cluster.unit >= 0;
-    const std::string members =
-        unit ? KnownHosts(model, model.units[static_cast<size_t>(cluster.unit)])
-             : FormatHostlist(ChildrenOf(model, cluster));
-    if (members.empty()) continue;
-    text += fmt::format("      - switch: {}\n        {}: {}\n", Quoted(cluster.name),
-                        unit ? "nodes" : "children", Quoted(members));
-  }
-  return text;
+std::string ToSlurmYaml(const TopologyModel& model, const SlurmTree* before) {
+  SlurmTree tree;
+  const std::string kept = Kept(model, before, &tree);
+  return LeftOut(model) + kept + WriteSlurmYaml(tree);
 }
 
 std::string ToTopograph(const TopologyModel& model) {

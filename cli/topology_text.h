@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cli/slurm_tree.h"
 #include "cli/topology_model.h"
 
 namespace fabricd::cli {
@@ -13,9 +14,10 @@ std::string ToTree(const TopologyModel& model);
 // Switches by tiers, hosts and the cables between, for Graphviz.
 std::string ToDot(const TopologyModel& model);
 // Slurm's topology.conf for topology/tree: units of hosts as leaf switches, and what joins them.
-std::string ToSlurmConf(const TopologyModel& model);
+// Hosts that only `before` has stay where it has them; null: there is none.
+std::string ToSlurmConf(const TopologyModel& model, const SlurmTree* before = nullptr);
 // The same as topology.yaml, which Slurm reads since 25.05.
-std::string ToSlurmYaml(const TopologyModel& model);
+std::string ToSlurmYaml(const TopologyModel& model, const SlurmTree* before = nullptr);
 // {"instances": [{"id", "network_layers"}]}, closest layer first, as topograph's graph engine
 // writes it.
 std::string ToTopograph(const TopologyModel& model);

@@ -35,10 +35,16 @@ void AddRoutingVerbs(Grammar& grammar) {
   CLI::App* topology = grammar.Add("topology",
                                    "Write the whole fabric: -o tree, svg, dot, ibnetdiscover, "
                                    "slurm-conf, slurm-yaml, topograph, k8s-labels, json");
-  grammar.OnCall(topology,
-                 {"tree", "svg", "dot", "ibnetdiscover", "slurm-conf", "slurm-yaml", "topograph",
-                  "k8s-labels", "json"},
-                 [&grammar](Client& client) { return Topology(client, grammar.globals()); });
+  auto keep = std::make_shared<std::string>();
+  topology
+      ->add_option("--keep", *keep,
+                   "Slurm's file in use: hosts that it has and that are away stay in the new one")
+      ->type_name(kFileValue);
+  grammar.OnCall(
+      topology,
+      {"tree", "svg", "dot", "ibnetdiscover", "slurm-conf", "slurm-yaml", "topograph", "k8s-labels",
+       "json"},
+      [&grammar, keep](Client& client) { return Topology(client, grammar.globals(), *keep); });
 }
 
 }  // namespace fabricd::cli

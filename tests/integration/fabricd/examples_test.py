@@ -9,9 +9,11 @@ import json
 import os
 import re
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
+import slurm  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # Whose modules Debian's packages are.
 EXAMPLES = os.path.join(ibsim.ROOT, "examples")
@@ -45,30 +47,69 @@ class Examples(ibsim.Case):
         watcher.wait_for("uncordoned node0002")
         self.fabricd.ctl("--timeout", "60s", "wait", "host", "node0002", "--for", "ready")
 
-    def test_health_check_of_slurm(self):
-        def check(state=""):
-            return self.script("slurm/health_check.sh", SLURMD_NODENAME="node0003",
-                               SCONTROL="echo scontrol", SHOW_NODE="echo " + state)
+    def unlink_all(self, host):
+        for nic in range(4):
+            peer = self.fabricd.ask("get", "port", "%s/mlx5_%d/1" % (host, nic))["peer"]
+            self.fabricd.ctl("sim", "unlink", "%s/%d" % (peer["node_name"], peer["number"]))
 
-        self.assertEqual(check("State=IDLE"), "")
-        self.assertEqual(check("State=DRAIN Reason=disk"), "")
+    @unittest.skipUnless(slurm.is_possible(), "no slurmctld, or not root")
+    def test_health_check_of_slurm(self):
+        controller = slurm.Slurm(self, "node[0001-0008],login1")
+
+        def check(node="node0003"):
+            """The state and reason of the node after a health check."""
+            self.script("slurm/health_check.sh", SLURMD_NODENAME=node, **controller.environment)
+            shown = controller.scontrol("--oneliner", "show", "node", node)
+            reason = re.search(r" Reason=(.*?) \[", shown)
+            return "DRAIN" in re.search(r" State=(\S+)", shown)[1], reason[1] if reason else ""
+
+        def admin(*words):
+            controller.scontrol("update", "NodeName=node0003", *words)
+
+        self.assertFalse(check()[0])
         self.fabricd.ctl("cordon", "node0003", "--reason", "bit errors")
-        drained = check("State=IDLE")
-        self.assertIn("scontrol update NodeName=node0003 State=DRAIN Reason=fabricd: node0003 HELD",
-                      drained)
+        drained, reason = check()
+        self.assertTrue(drained)
+        self.assertRegex(reason, "^fabricd: node0003 HELD: cordon of host node0003")
+        self.assertEqual(check(), (True, reason))
         self.fabricd.ctl("uncordon", "node0003")
-        self.assertEqual(check("State=IDLE+DRAIN Reason=fabricd: node0003 HELD"),
-                         "scontrol update NodeName=node0003 State=RESUME\n")
-        # Nobody answers: nothing is drained.
+        self.assertFalse(check()[0])
+        # What an admin drains stays drained, whatever the network did before, meanwhile or since.
+        admin("State=DRAIN", "Reason=disk")
+        self.assertEqual(check(), (True, "disk"))
+        self.fabricd.ctl("cordon", "node0003", "--reason", "bit errors")
+        self.assertEqual(check(), (True, "disk"))
+        self.fabricd.ctl("uncordon", "node0003")
+        self.assertEqual(check(), (True, "disk"))
+        admin("State=RESUME")
+        self.fabricd.ctl("cordon", "node0003", "--reason", "bit errors")
+        self.assertTrue(check()[0])
+        admin("State=DRAIN", "Reason=disk")
+        self.fabricd.ctl("uncordon", "node0003")
+        self.assertEqual(check(), (True, "disk"))
+        # All NICs lost are no less than one; a node without InfiniBand has lost none.
+        self.unlink_all("node0004")
+        self.fabricd.ctl("--timeout", "60s", "wait", "sm", "--for", "hosts=7")
+        self.assertIn("fabricd: node0004 LOST", check("node0004")[1])
+        self.assertFalse(check("login1")[0])
+        # fabricd does not answer: nothing is drained or resumed.
         self.fabricd.stop()
-        self.assertNotIn("scontrol", check("State=IDLE"))
+        self.assertFalse(check("node0002")[0])
+        self.assertTrue(check("node0004")[0])
 
     def test_prolog_of_slurm(self):
-        self.script("slurm/prolog.sh", SLURM_JOB_NODELIST="node[0001-0004]")
+        def prolog(nodes, code=0):
+            return self.script("slurm/prolog.sh", code=code, SLURM_JOB_NODELIST=nodes)
+
+        prolog("node[0001-0004]")
         self.fabricd.ctl("cordon", "node0003", "--reason", "bit errors")
-        self.assertIn("HELD", self.script("slurm/prolog.sh", code=1,
-                                          SLURM_JOB_NODELIST="node[0001-0004]"))
-        self.script("slurm/prolog.sh", SLURM_JOB_NODELIST="node[0001-0002]")
+        self.assertIn("HELD", prolog("node[0001-0004]", code=1))
+        prolog("node[0001-0002]")
+        # Without InfiniBand, and with all of it lost.
+        prolog("node[0001-0002],login1")
+        self.unlink_all("node0004")
+        self.fabricd.ctl("--timeout", "60s", "wait", "sm", "--for", "hosts=7")
+        self.assertIn("LOST", prolog("node[0001-0002],node0004", code=1))
 
     def test_plugin_of_node_problem_detector(self):
         with open(os.path.join(EXAMPLES, "kubernetes", "fabric-npd.json"), encoding="utf-8") as file:

@@ -9,37 +9,20 @@ import json
 import os
 import re
 import shutil
-import socket
 import sys
 import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
+import slurm  # noqa: E402
 
-SLURM_CONF = """
-ClusterName=fabricd
-SlurmctldHost=localhost(127.0.0.1)
-AuthType=auth/none
-CredType=cred/none
-SlurmUser=root
-SlurmctldPort=%(port)d
-StateSaveLocation=%(folder)s/slurm
-SlurmctldPidFile=%(folder)s/slurmctld.pid
-MailProg=/bin/true
-MpiDefault=none
-TopologyPlugin=topology/tree
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-NodeName=%(nodes)s CPUs=1 NodeAddr=127.0.0.1
-PartitionName=all Nodes=ALL Default=YES
-"""
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def shown_nodes(conf):
+    lists = " ".join(re.findall(r"Nodes=(\S+)", conf))
+    numbers = set()
+    for first, last in re.findall(r"(\d{4})(?:-(\d{4}))?", lists):
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return {"node%04d" % number for number in numbers}
 
 
 class Topology(ibsim.Case):
@@ -49,16 +32,11 @@ class Topology(ibsim.Case):
         self.fabricd.start(fabric="sim:superpod:sus=2,hosts=8,rails=4")
         self.fabricd.wait_for("subnet_up")
 
-    @unittest.skipUnless(shutil.which("slurmctld") and os.geteuid() == 0, "no slurmctld, or not root")
+    @unittest.skipUnless(slurm.is_possible(), "no slurmctld, or not root")
     def test_slurm_takes_it(self):
-        os.mkdir(self.path("slurm"))
         self.write("topology.conf", self.fabricd.ctl("topology", "-o", "slurm-conf"))
-        config = self.write("slurm.conf", SLURM_CONF % {
-            "port": free_port(), "folder": self.folder, "nodes": "node[0001-0016]"})
-        controller = self.start(["slurmctld", "-D", "-f", config])
-        log = ibsim.Lines(controller)
-        log.wait_for("Running as primary controller")
-        shown = self.run_program(["scontrol", "show", "topology"], {"SLURM_CONF": config})
+        controller = slurm.Slurm(self, "node[0001-0016]", topology="tree")
+        shown = controller.scontrol("show", "topology")
         switches = {}
         for line in shown.splitlines():
             switches[re.search(r"SwitchName=(\S+)", line)[1]] = line
@@ -66,7 +44,21 @@ class Topology(ibsim.Case):
         self.assertRegex(switches["su1"], r"Level=0 .*Nodes=node\[0001-0008\]")
         self.assertRegex(switches["fabric"], r"Level=1 .*Nodes=node\[0001-0016\].*Switches=su\[1-2\]")
         self.assertNotIn("topology/tree", "\n".join(
-            line for line in log.lines if "error" in line))
+            line for line in controller.log.lines if "error" in line))
+        # A host that is away for a while stays in Slurm's topology, where its jobs may still run.
+        for nic in range(4):
+            peer = self.fabricd.ask("get", "port", "node0003/mlx5_%d/1" % nic)["peer"]
+            self.fabricd.ctl("sim", "unlink", "%s/%d" % (peer["node_name"], peer["number"]))
+        self.fabricd.ctl("--timeout", "60s", "wait", "sm", "--for", "hosts=15")
+        self.fabricd.ctl("wait", "sm", "--for", "subnet_up")
+        self.assertNotIn("node0003", shown_nodes(self.fabricd.ctl("topology", "-o", "slurm-conf")))
+        kept = self.fabricd.ctl("topology", "-o", "slurm-conf", "--keep",
+                                self.path("topology.conf"))
+        self.assertIn("# away, where they were before: node0003\n", kept)
+        self.write("topology.conf", kept)
+        controller.scontrol("reconfigure")
+        shown = controller.scontrol("show", "topology")
+        self.assertRegex(shown, r"SwitchName=su1 .*Nodes=node\[0001-0008\]")
 
     def test_ibsim_and_fabricd_read_it_back(self):
         text = self.fabricd.ctl("topology", "-o", "ibnetdiscover")
