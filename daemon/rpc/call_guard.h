@@ -58,7 +58,7 @@ class CallGuard {
 class UserGate final : public grpc::AuthMetadataProcessor {
  public:
   explicit UserGate(CallGuard& guard) : guard_(guard) {}
-  // Before the first connection.
+  // Of connections that make their first call from now on. Empty: they are not known.
   void Set(Properties properties);
   bool IsBlocking() const override { return false; }
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* connection,

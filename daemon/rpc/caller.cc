@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rpc/caller.h"
 
-#include <grp.h>
-#include <pwd.h>
-
 #include <array>
 #include <utility>
 
@@ -19,32 +16,15 @@ constexpr char kPrincipal[] = "fabricd_principal";
 constexpr std::array<std::pair<const char*, const char*>, 3> kNamesInCertificates = {
     {{"peer_spiffe_id", ""}, {"peer_dns", "dns:"}, {"x509_common_name", "cn:"}}};
 
-std::string UserName(uid_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::array<char, 16384> buffer{};
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return found->pw_name;
-  return fmt::format("{}", uid);
-}
-
-std::string GroupName(gid_t gid) {
-  group entry{};
-  group* found = nullptr;
-  std::vector<char> buffer(1 << 16);
-  if (getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return found->gr_name;
-  return {};
-}
-
 }  // namespace
 
-Properties UserProperties(const PeerUser& user) {
-  const std::string name = UserName(user.uid);
+Properties UserProperties(const NameService& names, const PeerUser& user) {
+  const std::string found = UserName(names, user.uid);
+  const std::string name = found.empty() ? fmt::format("{}", user.uid) : found;
   Properties properties = {
       {kName, name}, {kPrincipal, "user:" + name}, {kPrincipal, fmt::format("user:{}", user.uid)}};
   for (const gid_t gid : user.gids) {
-    if (const std::string group = GroupName(gid); !group.empty())
+    if (const std::string group = GroupName(names, gid); !group.empty())
       properties.emplace_back(kPrincipal, "group:" + group);
     properties.emplace_back(kPrincipal, fmt::format("group:{}", gid));
   }

@@ -11,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "daemon/rpc/access.h"
+#include "daemon/rpc/user_names.h"
 
 namespace fabricd::rpc {
 
@@ -23,8 +24,8 @@ struct PeerUser {
 
 // The properties that UserProperties() of a connection are kept in, by name.
 using Properties = std::vector<std::pair<std::string, std::string>>;
-// Looks names up: may take a while.
-Properties UserProperties(const PeerUser& user);
+// Looks names up: may take a while. Without a name the numbers alone count.
+Properties UserProperties(const NameService& names, const PeerUser& user);
 
 Caller CallerOf(const grpc::AuthContext& connection);
 Caller CallerOf(const grpc::ServerContextBase& context);

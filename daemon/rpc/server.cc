@@ -146,7 +146,9 @@ absl::Status Server::Listen(const ServerOptions& options, grpc::ServerBuilder& b
     if (!credentials.ok())
       return InvalidArgument("cannot listen on {}: {}", hosts[i], Message(credentials.status()));
     (*credentials)->SetAuthMetadataProcessor(state.guard.MakeCertificateGate());
-    builder.AddListeningPort(hosts[i], *credentials, &state.ports[i]);
+    const auto port = state.listener->ListenTcp(builder, hosts[i], *credentials);
+    if (!port.ok()) return Internal("{}", Message(port.status()));
+    state.ports[i] = *port;
   }
   for (const std::string& path : paths) FABRICD_RETURN_IF_ERROR(state.listener->Listen(path));
   return absl::OkStatus();
@@ -163,10 +165,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
                              static_cast<int>(options.connection_age.count()));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                              static_cast<int>(options.connection_grace.count()));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(options.idle.count()));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options.handshake.count()));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
   state->guard.Intercept(builder);
-  state->listener = std::make_unique<PeerListener>(builder, state->guard);
+  state->listener = std::make_unique<PeerListener>(builder, state->guard, options.names);
   FABRICD_RETURN_IF_ERROR(Listen(options, builder, *state));
   state->Register(builder);
   state->server = builder.BuildAndStart();

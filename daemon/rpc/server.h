@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "daemon/backend.h"
 #include "daemon/rpc/access.h"
+#include "daemon/rpc/user_names.h"
 
 namespace grpc {
 class ServerBuilder;
@@ -32,6 +33,11 @@ struct ServerOptions {
   // connect anew, and who they are is looked at again. gRPC varies the age by a tenth.
   std::chrono::milliseconds connection_age = std::chrono::minutes(30);
   std::chrono::milliseconds connection_grace = std::chrono::minutes(5);
+  // A connection is closed that does not speak gRPC (in TLS, on TCP) by then, or has had no call
+  // for `idle`.
+  std::chrono::milliseconds handshake = std::chrono::seconds(10);
+  std::chrono::milliseconds idle = std::chrono::minutes(5);
+  NameService names = {};  // Of users at unix sockets.
 };
 
 class Server {

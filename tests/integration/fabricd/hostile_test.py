@@ -5,7 +5,10 @@ and a cheap call must answer, and memory must stay bounded.
 
 usage: hostile_test.py BIN_DIR [TEST...]
 """
+import contextlib
 import os
+import resource
+import signal
 import socket
 import sys
 import time
@@ -16,6 +19,9 @@ import ibsim  # noqa: E402
 
 SMALL = "sim:superpod:sus=1,hosts=2,rails=2"
 PROMPT = 10  # Seconds that an answer may take: a busy machine, not a client that is in the way.
+
+
+OTHER = 65534  # The user "nobody", who may only read.
 
 
 def free_port():
@@ -84,6 +90,42 @@ class Http(Hostile):
         self.assertTrue(client.recv(64).startswith(b"HTTP/1.1 200 OK\r\n"))
         self.assert_serves()
         self.assertLess(self.resident() - before, 50)
+
+
+class Grpc(Hostile):
+    """Another user's connections, where this test may be another user."""
+
+    def setUp(self):
+        super().setUp()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.write("fabricd.yaml", "security: {viewers: [\"user:%d\"]}\n" % OTHER)
+        self.fabricd.process.send_signal(signal.SIGHUP)
+        self.fabricd.log.wait_for("the configuration was read again")
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.fabricd.socket, 0o666)
+
+    @contextlib.contextmanager
+    def as_other(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be another user")
+        os.seteuid(OTHER)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    def test_idle_connections(self):
+        with self.as_other():
+            for _ in range(1500):
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(self.fabricd.socket)
+                self.open.append(client)
+        self.assert_serves()
+        with open("/proc/%d/limits" % self.fabricd.process.pid, encoding="utf-8") as file:
+            self.assertIn("Max open files", file.read())
+        self.assertLess(len(os.listdir("/proc/%d/fd" % self.fabricd.process.pid)), 800)
 
 
 if __name__ == "__main__":
