@@ -63,9 +63,14 @@ std::string CodeName(grpc::StatusCode code) {
 class CallRecord final : public grpc::experimental::Interceptor {
  public:
   CallRecord(CallGuard& guard, ServerRpcInfo* info)
-      : guard_(guard), info_(*info), rule_(FindRule(std::string_view(info->method()).substr(1))) {}
+      : guard_(guard),
+        info_(*info),
+        rule_(FindRule(std::string_view(info->method()).substr(1))),
+        tracker_(guard.stuck().Track(info->server_context())) {}
+  ~CallRecord() override { tracker_->End(); }
 
   void Intercept(InterceptorBatchMethods* methods) override {
+    Follow(methods);
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE)) {
       const auto* request = static_cast<const Message*>(methods->GetRecvMessage());
       unread_ = request == nullptr;
@@ -92,6 +97,28 @@ class CallRecord final : public grpc::experimental::Interceptor {
   }
 
  private:
+  // What the client holds up, if anything.
+  void Follow(InterceptorBatchMethods* methods) {
+    const auto at = [&](InterceptionHookPoints point) {
+      return methods->QueryInterceptionHookPoint(point);
+    };
+    // gRPC does not show when a server begins to read: a client that streams is awaited until its
+    // last message.
+    const bool streams = info_.type() == ServerRpcInfo::Type::CLIENT_STREAMING ||
+                         info_.type() == ServerRpcInfo::Type::BIDI_STREAMING;
+    const bool awaited =
+        streams && (at(InterceptionHookPoints::POST_RECV_INITIAL_METADATA) ||
+                    (at(InterceptionHookPoints::POST_RECV_MESSAGE) && methods->GetRecvMessage()));
+    if (awaited || at(InterceptionHookPoints::PRE_SEND_MESSAGE) ||
+        at(InterceptionHookPoints::PRE_SEND_STATUS))
+      tracker_->Waits();
+    else if (at(InterceptionHookPoints::POST_SEND_MESSAGE) ||
+             at(InterceptionHookPoints::POST_RECV_MESSAGE))
+      tracker_->Moves();
+    // Later than here gRPC may have given up the call.
+    if (at(InterceptionHookPoints::POST_RECV_CLOSE)) tracker_->End();
+  }
+
   // gRPC answers a request that is no message of the method's kind, or that the inner gate turned
   // away, as if there were no such method, without a word; clients would take the daemon for an
   // older one. Where a handler throws it says the same, which is left as it is.
@@ -136,6 +163,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   CallGuard& guard_;
   ServerRpcInfo& info_;
   const MethodRule* const rule_;
+  const std::shared_ptr<StuckCalls::Tracker> tracker_;
   Caller caller_;
   std::shared_ptr<void> under_way_;
   bool dry_run_ = false;

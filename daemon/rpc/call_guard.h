@@ -11,6 +11,7 @@
 // it is guarded all the same.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,6 +23,7 @@
 #include "daemon/audit_log.h"
 #include "daemon/rpc/access.h"
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/stuck_calls.h"
 
 namespace fabricd::rpc {
 
@@ -30,8 +32,10 @@ class UserGate;
 
 class CallGuard {
  public:
-  // Both outlive the server.
-  CallGuard(Access& access, daemon::AuditLog& audit) : access_(access), audit_(audit) {}
+  // Both outlive the server. A call that its client holds up for `stuck` is cancelled.
+  CallGuard(Access& access, daemon::AuditLog& audit,
+            std::chrono::milliseconds stuck = std::chrono::minutes(1))
+      : access_(access), audit_(audit), stuck_(stuck) {}
 
   std::shared_ptr<UserGate> MakeUserGate();
   // The gate of connections whose certificates gRPC has checked.
@@ -48,11 +52,13 @@ class CallGuard {
 
   Access& access() { return access_; }
   daemon::AuditLog& audit() { return audit_; }
+  StuckCalls& stuck() { return stuck_; }
 
  private:
   Access& access_;
   daemon::AuditLog& audit_;
   std::set<std::string, std::less<>> inner_;
+  StuckCalls stuck_;
 };
 
 class UserGate final : public grpc::AuthMetadataProcessor {

@@ -24,10 +24,12 @@ class TextCall final : public grpc::ServerReadReactor<pb::ValidateWiringRequest>
  public:
   using Work = std::function<absl::Status(const std::string&)>;
 
-  TextCall(grpc::CallbackServerContext* context, ExportWorker& worker, std::atomic<int>& open,
-           Work work)
-      : context_(context), worker_(worker), open_(open), work_(std::move(work)) {
-    if (open_.fetch_add(1) >= PlanService::kMostTexts)
+  TextCall(grpc::CallbackServerContext* context, ExportWorker& worker, Work work)
+      : context_(context),
+        worker_(worker),
+        place_(worker.TakePlace(*context)),
+        work_(std::move(work)) {
+    if (!place_)
       Finish(ToGrpc(TooManyQuestions()));
     else
       StartRead(&piece_);
@@ -37,27 +39,36 @@ class TextCall final : public grpc::ServerReadReactor<pb::ValidateWiringRequest>
   void OnReadDone(bool ok) override {
     if (!ok) return HandOver();
     if (text_.size() + piece_.text().size() > PlanService::kMostText) {
-      return Finish(ToGrpc(
-          MakeError(absl::StatusCode::kResourceExhausted, "TEXT_TOO_LARGE",
-                    fmt::format("the topology has more than {} bytes", PlanService::kMostText))));
+      return End(
+          ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "TEXT_TOO_LARGE",
+                           fmt::format("the topology has more than {} bytes",
+                                       PlanService::kMostText))));
+    }
+    if (std::chrono::steady_clock::now() > end_) {
+      return End(ToGrpc(MakeError(absl::StatusCode::kDeadlineExceeded, "SERVER_DEADLINE",
+                                  "the topology takes too long to arrive")));
     }
     text_ += piece_.text();
     StartRead(&piece_);
   }
   void HandOver() {
     const bool taken = worker_.Post([this] {
-      Finish(context_->IsCancelled() ? grpc::Status::CANCELLED : ToGrpc(work_(text_)));
+      End(context_->IsCancelled() ? grpc::Status::CANCELLED : ToGrpc(work_(text_)));
     });
-    if (!taken) Finish(ToGrpc(TooManyQuestions()));
+    if (!taken) End(ToGrpc(TooManyQuestions()));
   }
-  void OnDone() override {
-    --open_;
-    delete this;
+  // The place first: a client that has its answer may ask again at once.
+  void End(const grpc::Status& status) {
+    place_.reset();
+    Finish(status);
   }
+  void OnDone() override { delete this; }
 
   grpc::CallbackServerContext* const context_;
   ExportWorker& worker_;
-  std::atomic<int>& open_;
+  std::shared_ptr<void> place_;
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + PlanService::kLongestText;
   const Work work_;
   std::string text_;
   pb::ValidateWiringRequest piece_;
@@ -110,7 +121,7 @@ grpc::ServerUnaryReactor* PlanService::AnalyzeJob(grpc::CallbackServerContext*,
 
 grpc::ServerReadReactor<pb::ValidateWiringRequest>* PlanService::ValidateWiring(
     grpc::CallbackServerContext* context, pb::ValidateWiringResponse* response) {
-  return new TextCall(context, worker_, texts_, [this, response](const std::string& text) {
+  return new TextCall(context, worker_, [this, response](const std::string& text) {
     const auto model = models_.Ready();
     return model.ok() ? rpc::ValidateWiring(**model, text, response) : model.status();
   });

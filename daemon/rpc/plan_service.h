@@ -2,7 +2,7 @@
 // fabric.v1.PlanService. Any thread; what takes computing is done on the worker.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 
 #include "daemon/rpc/reactors.h"
 #include "daemon/rpc/read_model.h"
@@ -12,9 +12,9 @@ namespace fabricd::rpc {
 
 class PlanService final : public ::fabric::v1::PlanService::CallbackService {
  public:
-  // Most bytes of an expected topology, and how many may be read at a time.
+  // Of an expected topology: most bytes, and how long its client may take to send it.
   static constexpr size_t kMostText = size_t{64} << 20;
-  static constexpr int kMostTexts = 4;
+  static constexpr std::chrono::seconds kLongestText{120};
 
   // REQUIRES: the worker outlives all calls.
   PlanService(Models& models, ExportWorker& worker) : models_(models), worker_(worker) {}
@@ -35,7 +35,6 @@ class PlanService final : public ::fabric::v1::PlanService::CallbackService {
 
   Models& models_;
   ExportWorker& worker_;
-  std::atomic<int> texts_ = 0;  // Being read.
 };
 
 }  // namespace fabricd::rpc

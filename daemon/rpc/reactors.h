@@ -15,6 +15,8 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/client_shares.h"
 #include "daemon/rpc/status.h"
 #include "daemon/wall_clock.h"
 #include "daemon/worker.h"
@@ -22,8 +24,21 @@
 namespace fabricd::rpc {
 
 // One thread for the few answers that take long to make (dumps, whole-fabric exports), so that they
-// never hold a gRPC thread.
-using ExportWorker = daemon::Worker<std::function<void()>>;
+// never hold a gRPC thread. Streams that it prepares, and texts that it reads, hold much memory: of
+// these there are few, and each client has a part of them only.
+class ExportWorker : public daemon::Worker<std::function<void()>> {
+ public:
+  ExportWorker(size_t capacity, ClientShares places, int niceness = 0)
+      : Worker(capacity, [](const std::function<void()>& job) { job(); }, niceness),
+        places_(std::move(places)) {}
+  // A place for the call's client, until what is returned is gone; null: there is none.
+  std::shared_ptr<void> TakePlace(const grpc::ServerContextBase& context) {
+    return places_.Take(CallerOf(context).id);
+  }
+
+ private:
+  ClientShares places_;
+};
 
 // Answers with what `handle` returns. Every unary call passes here.
 template <typename Handle>
@@ -118,40 +133,52 @@ class StreamReactor final : public grpc::ServerWriteReactor<Response> {
   // REQUIRES: the worker outlives the call.
   static grpc::ServerWriteReactor<Response>* Start(grpc::CallbackServerContext* context,
                                                    ExportWorker& worker, Prepare prepare) {
-    auto* self = new StreamReactor(context);
+    auto* self = new StreamReactor(context, worker.TakePlace(*context));
+    if (!self->place_) {
+      self->Finish(TooMany());
+      return self;
+    }
     // Nobody else may Finish before the job does, so the reactor is alive when it runs.
     const bool taken = worker.Post([self, prepare = std::move(prepare)] { self->Begin(prepare); });
-    if (!taken) {
-      self->Finish(ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_EXPORTS",
-                                    "too many dumps and exports are being made")));
-    }
+    if (!taken) self->End(TooMany());
     return self;
   }
 
  private:
-  explicit StreamReactor(grpc::CallbackServerContext* context) : context_(context) {}
+  StreamReactor(grpc::CallbackServerContext* context, std::shared_ptr<void> place)
+      : context_(context), place_(std::move(place)) {}
+  static grpc::Status TooMany() {
+    return ToGrpc(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_EXPORTS",
+                            "too many dumps and exports are being made or taken"));
+  }
 
   void Begin(const Prepare& prepare) {
-    if (context_->IsCancelled()) return this->Finish(grpc::Status::CANCELLED);
+    if (context_->IsCancelled()) return End(grpc::Status::CANCELLED);
     auto next = prepare();
-    if (!next.ok()) return this->Finish(ToGrpc(next.status()));
+    if (!next.ok()) return End(ToGrpc(next.status()));
     next_ = *std::move(next);
     WriteNext();
   }
   void WriteNext() {
     piece_.Clear();
     const absl::StatusOr<bool> more = next_(&piece_);
-    if (!more.ok()) return this->Finish(ToGrpc(more.status()));
-    if (!*more) return this->Finish(grpc::Status::OK);
+    if (!more.ok()) return End(ToGrpc(more.status()));
+    if (!*more) return End(grpc::Status::OK);
     this->StartWrite(&piece_);
   }
   void OnWriteDone(bool ok) override {
-    if (!ok) return this->Finish(grpc::Status::CANCELLED);  // The client has gone.
+    if (!ok) return End(grpc::Status::CANCELLED);  // The client has gone.
     WriteNext();
+  }
+  // The place first: a client that has its answer may ask again at once.
+  void End(const grpc::Status& status) {
+    place_.reset();
+    this->Finish(status);
   }
   void OnDone() override { delete this; }
 
   grpc::CallbackServerContext* context_;
+  std::shared_ptr<void> place_;
   NextPiece<Response> next_;
   Response piece_;
 };

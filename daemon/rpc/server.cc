@@ -32,12 +32,20 @@ constexpr std::chrono::seconds kShutdownGrace{1};
 // A whole partitions.conf and little more; a client that sends more is broken or hostile.
 constexpr int kMaxRequestBytes = policy::kMaxPartitionsText + (1 << 16);
 constexpr size_t kExportQueue = 16;
+// Streams of exports and dumps, and topologies that are sent to be judged; of one client.
+constexpr size_t kExports = 32, kExportsOfClient = 8;
+constexpr size_t kTexts = 4, kTextsOfClient = 2;
 constexpr size_t kAnswerQueue = 1024;
 constexpr size_t kPlanQueue = 8;
 // Of the threads for long answers: whoever asks for many of them takes no time from a reroute.
 constexpr int kNiceness = 10;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kMinPingIntervalMs = 20'000;
+// Of one connection: whoever wants all that security.max_calls gives by default may have it.
+constexpr int kStreamsOfConnection = 4096;
+// What gRPC takes for connections, calls and requests before a handler sees them. Above it reads
+// slowly, then ends connections without calls, then calls.
+constexpr size_t kGrpcBytes = size_t{256} << 20;
 
 // Once for the process, before its first builder.
 void PrepareGrpc() {
@@ -58,7 +66,7 @@ void PrepareGrpc() {
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
       : access(options.security),
-        guard(access, backend.audit()),
+        guard(access, backend.audit(), options.stuck),
         freshness(backend),
         models(backend),
         topology(models, worker, *hub, options.version),
@@ -102,9 +110,9 @@ struct Server::State {
   CallGuard guard;
   Freshness freshness;
   Models models;
-  ExportWorker worker{kExportQueue, [](const std::function<void()>& job) { job(); }, kNiceness};
-  ExportWorker answers{kAnswerQueue, [](const std::function<void()>& job) { job(); }};
-  ExportWorker planner{kPlanQueue, [](const std::function<void()>& job) { job(); }, kNiceness};
+  ExportWorker worker{kExportQueue, {kExports, kExportsOfClient}, kNiceness};
+  ExportWorker answers{kAnswerQueue, {kExports, kExportsOfClient}};
+  ExportWorker planner{kPlanQueue, {kTexts, kTextsOfClient}, kNiceness};
   const std::shared_ptr<WatchHub> hub = std::make_shared<WatchHub>();
   TopologyService topology;
   AdminService admin;
@@ -169,6 +177,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
                              static_cast<int>(options.idle.count()));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options.handshake.count()));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfConnection);
+  builder.SetResourceQuota(grpc::ResourceQuota("fabricd").Resize(kGrpcBytes));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
   state->guard.Intercept(builder);

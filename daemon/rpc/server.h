@@ -33,6 +33,9 @@ struct ServerOptions {
   // connect anew, and who they are is looked at again. gRPC varies the age by a tenth.
   std::chrono::milliseconds connection_age = std::chrono::minutes(30);
   std::chrono::milliseconds connection_grace = std::chrono::minutes(5);
+  // A call is cancelled whose client takes nothing of what it is sent, or sends nothing of what is
+  // awaited, for this long.
+  std::chrono::milliseconds stuck = std::chrono::minutes(1);
   // A connection is closed that does not speak gRPC (in TLS, on TCP) by then, or has had no call
   // for `idle`.
   std::chrono::milliseconds handshake = std::chrono::seconds(10);

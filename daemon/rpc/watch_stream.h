@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams that go on for as long as the client wants: first what there is, then what changes. A
 // WatchStream makes its next message only when the last one is on its way, so that a slow client
-// costs a message of memory and no thread; one that takes nothing for kStuck is cut off. The
+// costs a message of memory and no thread; one that takes nothing is cut off (stuck_calls.h). The
 // WatchHub wakes all of them on a thread of its own: a thousand watchers delay neither the core nor
 // the store.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +17,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "daemon/event_log.h"
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/client_shares.h"
 #include "daemon/rpc/status.h"
 #include "daemon/worker.h"
 
@@ -26,6 +28,7 @@ namespace fabricd::rpc {
 class WatchHub final : public daemon::EventLog::Watcher {
  public:
   static constexpr size_t kMostStreams = 2048;
+  static constexpr size_t kMostStreamsOfClient = kMostStreams / 2;
 
   // Called on the hub's thread.
   class Stream {
@@ -42,6 +45,8 @@ class WatchHub final : public daemon::EventLog::Watcher {
   // False: there are `most`. A stream that is destroyed is forgotten.
   [[nodiscard]] bool Add(const std::shared_ptr<Stream>& stream, size_t most = kMostStreams);
   size_t stream_count() const;
+  // A stream's place, until what is returned is gone; null: the client has no more.
+  std::shared_ptr<void> TakePlace(const std::string& client) { return places_.Take(client); }
 
  private:
   void Wake();
@@ -49,6 +54,7 @@ class WatchHub final : public daemon::EventLog::Watcher {
   std::atomic<bool> scheduled_ = false, beat_due_ = false;
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<Stream>> streams_;
+  ClientShares places_{kMostStreams, kMostStreamsOfClient};
   daemon::Worker<int> worker_{2, [this](int) { Wake(); }};  // Last: it uses the others.
 };
 
@@ -61,11 +67,12 @@ class WatchStream : public WatchHub::Stream {
       grpc::CallbackServerContext* context, WatchHub& hub,
       absl::StatusOr<std::shared_ptr<WatchStream>> stream) {
     if (!stream.ok()) return new Refusal(stream.status());
-    if (!hub.Add(*stream)) {
+    std::shared_ptr<void> place = hub.TakePlace(CallerOf(*context).id);
+    if (!place || !hub.Add(*stream)) {
       return new Refusal(MakeError(absl::StatusCode::kResourceExhausted, "TOO_MANY_WATCHERS",
                                    "too many clients watch"));
     }
-    auto* reactor = new Reactor(context, *stream);
+    auto* reactor = new Reactor(*stream, std::move(place));
     (*stream)->Begin(reactor);
     return reactor;
   }
@@ -74,9 +81,7 @@ class WatchStream : public WatchHub::Stream {
     std::lock_guard lock(mutex_);
     if (reactor_ == nullptr) return;
     beat_due_ |= beat;
-    if (!writing_) return WriteNext();
-    // gRPC takes no status while a message waits for the client: its end is all it can be told.
-    if (Clock::now() - began_ > kStuck) reactor_->context->TryCancel();
+    if (!writing_) WriteNext();
   }
 
  protected:
@@ -85,18 +90,15 @@ class WatchStream : public WatchHub::Stream {
   virtual absl::StatusOr<bool> Next(bool beat, Response* out) = 0;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kStuck{60};
-
   struct Reactor final : grpc::ServerWriteReactor<Response> {
-    Reactor(grpc::CallbackServerContext* its_context, std::shared_ptr<WatchStream> its_stream)
-        : context(its_context), stream(std::move(its_stream)) {}
+    Reactor(std::shared_ptr<WatchStream> its_stream, std::shared_ptr<void> its_place)
+        : stream(std::move(its_stream)), place(std::move(its_place)) {}
     void OnWriteDone(bool ok) override { stream->OnWritten(ok); }
     void OnCancel() override { stream->OnWritten(false); }
     void OnDone() override { delete this; }
 
-    grpc::CallbackServerContext* const context;
     const std::shared_ptr<WatchStream> stream;
+    const std::shared_ptr<void> place;
   };
   // A call that ends before anything is sent.
   struct Refusal final : grpc::ServerWriteReactor<Response> {
@@ -122,7 +124,6 @@ class WatchStream : public WatchHub::Stream {
     if (!more.ok()) return Finish(ToGrpc(more.status()));
     if (!*more) return;
     writing_ = true;
-    began_ = Clock::now();
     reactor_->StartWrite(&message_);
   }
   void Finish(const grpc::Status& status) {
@@ -132,7 +133,6 @@ class WatchStream : public WatchHub::Stream {
   std::mutex mutex_;
   Reactor* reactor_ = nullptr;  // Null before Begin() and once finished.
   bool writing_ = false, beat_due_ = false;
-  Clock::time_point began_;  // Of the write.
   Response message_;
 };
 

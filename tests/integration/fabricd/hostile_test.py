@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import socket
+import struct
 import sys
 import time
 import urllib.request
@@ -22,6 +23,40 @@ PROMPT = 10  # Seconds that an answer may take: a busy machine, not a client tha
 
 
 OTHER = 65534  # The user "nobody", who may only read.
+
+
+class Http2:
+    """A client of gRPC that writes its frames itself."""
+
+    def __init__(self, path, settings=b""):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PROMPT)
+        self.socket.connect(path)
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(4, 0, 0, settings))
+
+    @staticmethod
+    def frame(kind, flags, stream, payload):
+        return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+    @staticmethod
+    def headers(method):
+        """Of a request, in literals."""
+        block = b""
+        for name, value in ((b":method", b"POST"), (b":scheme", b"http"),
+                            (b":path", b"/" + method.encode()), (b":authority", b"localhost"),
+                            (b"te", b"trailers"), (b"content-type", b"application/grpc")):
+            block += b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+        return block
+
+    def begin(self, method, stream, message=None):
+        """A call; without a message it stays half open."""
+        frames = self.frame(1, 4, stream, self.headers(method))
+        if message is not None:
+            frames += self.frame(0, 1, stream, b"\0" + struct.pack(">I", len(message)) + message)
+        self.socket.sendall(frames)
+
+    def close(self):
+        self.socket.close()
 
 
 def free_port():
@@ -116,6 +151,11 @@ class Grpc(Hostile):
         finally:
             os.seteuid(0)
 
+    def connect(self, settings=b""):
+        with self.as_other():
+            self.open.append(Http2(self.fabricd.socket, settings))
+        return self.open[-1]
+
     def test_idle_connections(self):
         with self.as_other():
             for _ in range(1500):
@@ -126,6 +166,28 @@ class Grpc(Hostile):
         with open("/proc/%d/limits" % self.fabricd.process.pid, encoding="utf-8") as file:
             self.assertIn("Max open files", file.read())
         self.assertLess(len(os.listdir("/proc/%d/fd" % self.fabricd.process.pid)), 800)
+
+    def test_dumps_that_are_not_read(self):
+        no_window = struct.pack(">HI", 4, 0)
+        for _ in range(10):
+            client = self.connect(no_window)
+            for stream in range(1, 21, 2):
+                client.begin("fabric.v1.AdminService/Dump", stream, b"")
+        self.assert_serves()
+        self.fabricd.ctl("--timeout", "%ds" % PROMPT, "dump", "--dir", self.path("dumps"))
+        self.assertTrue(os.listdir(self.path("dumps")))
+
+    def test_half_open_calls(self):
+        client = self.connect()
+        for stream in range(1, 41, 2):
+            client.begin("fabric.v1.PlanService/ValidateWiring", stream)
+        for stream in range(41, 1041, 2):
+            client.begin("fabric.v1.TopologyService/GetSm", stream)
+        self.assert_serves()
+        design = self.write("design.net", self.run_program(
+            [os.path.join(ibsim.Fabricd.bin, "fabricsim"), "generate", "superpod", "--sus", "1",
+             "--hosts", "2", "--rails", "2", "--format", "ibnetdiscover"]))
+        self.fabricd.ctl("--timeout", "%ds" % PROMPT, "validate", "-f", design)
 
 
 if __name__ == "__main__":
