@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is typed after fabricctl, and its file of contexts, of any bytes: what is read has a
-// meaning, and what is not is refused with a reason.
+// What is typed after fabricctl, its file of contexts and Slurm's topology, of any bytes: what is
+// read has a meaning, and what is not is refused with a reason.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +15,7 @@
 #include "cli/listing.h"
 #include "cli/resource.h"
 #include "cli/selector.h"
+#include "cli/slurm_tree.h"
 #include "common/check.h"
 #include "common/utf8.h"
 #include "fabric/v1/topology_service.pb.h"
@@ -70,6 +71,19 @@ void CheckContexts(const std::string& text) {
   FABRICD_CHECK(again == file);
 }
 
+void CheckSlurm(const std::string& text) {
+  for (const auto read : {ReadSlurmConf, ReadSlurmYaml}) {
+    SlurmTree tree;
+    const Result result = read(text, &tree);
+    FABRICD_CHECK(result.ok() || (result.code == kFailure && !result.message.empty()));
+    SlurmTree same = tree, none;
+    FABRICD_CHECK(KeepAbsent(tree, &same).empty());
+    FABRICD_CHECK(same.size() == tree.size());
+    (void)KeepAbsent(tree, &none);
+    FABRICD_CHECK(KeepAbsent(tree, &none).empty());
+  }
+}
+
 }  // namespace
 }  // namespace fabricd::cli
 
@@ -79,5 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fabricd::cli::CheckFields(first);
   fabricd::cli::CheckWords(first, second);
   fabricd::cli::CheckContexts(rest);
+  fabricd::cli::CheckSlurm(rest);
   return 0;
 }
