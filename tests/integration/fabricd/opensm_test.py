@@ -127,7 +127,7 @@ class Election(OpenSm):
         fabricd.wait_for("state=MASTER")
         fabricd.wait_for("subnet_up")
         self.their_log.wait_for("STANDBY")
-        self.assertIn("sent Set SMInfo 1", fabricd.log.text())
+        fabricd.log.wait_for("sent Set SMInfo 1")
         self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
         self.assertEqual(self.lids(), before)
         # When we end, opensm finds nobody at home and begins to take its subnet back.
