@@ -244,6 +244,10 @@ std::string ConsequencesLines(const pb::Consequences& c) {
   line("Load", fmt::format("{} -> {} paths on the busiest cable between switches", c.load_before(),
                            c.load_after()));
   line("Pairs lost", fmt::format("{}", c.pairs_lost()));
+  if (c.destinations_interrupted() > 0)
+    line("Interrupted",
+         fmt::format("{} destinations, {} table entries: taken away before they are replaced",
+                     c.destinations_interrupted(), c.paths_interrupted()));
   if (c.sm_cut_off()) line("SM", "its own port is cut off");
   if (!c.cut_off().empty()) line("Cut off", PortList(c.cut_off()));
   if (!c.needed().empty()) line("Still needed", PortList(c.needed()));

@@ -104,6 +104,7 @@ class ChangeJudge {
   // The switches that both plans know stand in the same order, and all have a place of their own.
   bool CheckOrder() {
     if (plan_.order.size() < links_.snapshot().node_index_end()) return Fail("no order");
+    if (change_.old_plan.order.empty()) return Fail("no order before");
     position_.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s) position_[s] = plan_.order[links_.node(s).value()];
     if (change_.changes.come.empty() && plan_.order == change_.old_plan.order) return true;

@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "routing/channel_forest.h"
 #include "routing/channel_order.h"
+#include "routing/link_channels.h"
 #include "routing/node_name.h"
 #include "routing/parallel.h"
 #include "routing/waiting.h"
@@ -23,38 +24,9 @@ namespace {
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr int kMostAttempts = 12;
 
-// All channels that there are, also those that no new entry may use.
-struct Channels {
-  explicit Channels(const LinkMap& links);
-  uint32_t Of(uint32_t s, uint8_t out_port) const { return by_port[size_t{s} * kPorts + out_port]; }
-
-  static constexpr size_t kPorts = 256;
-  ChannelGraph graph;
-  std::vector<uint8_t> port;      // [channel] By which it leaves its tail.
-  std::vector<uint32_t> by_port;  // [switch * kPorts + port] kNone: none.
-};
-
-Channels::Channels(const LinkMap& links) : by_port(size_t{links.size()} * kPorts, kNone) {
-  std::vector<uint8_t> far_port;
-  for (uint32_t s = 0; s < links.size(); ++s) {
-    graph.begin.push_back(graph.size());
-    for (uint32_t out = 1; links.IsAlive(s) && out < links.ports(s); ++out) {
-      const FarEnd far = links.Ports(s)[out];
-      if (!far.IsSwitch()) continue;
-      by_port[size_t{s} * kPorts + out] = graph.size();
-      graph.tail.push_back(s), graph.head.push_back(far.head);
-      port.push_back(static_cast<uint8_t>(out));
-      far_port.push_back(static_cast<uint8_t>(far.port));
-    }
-  }
-  graph.begin.push_back(graph.size());
-  for (uint32_t c = 0; c < graph.size(); ++c)
-    graph.reverse.push_back(Of(graph.head[c], far_port[c]));
-}
-
 // The dependencies of what packets may go by now, in an order that they agree with.
 std::unique_ptr<const ChannelOrder> OrderOfNow(const PushInput& push, const PushView& view,
-                                               const Channels& channels) {
+                                               const LinkChannels& channels) {
   Parallel parallel(push.threads);
   std::vector<BlockChange> changes = ChangesByBlock(view);
   for (BlockChange& change : changes) change.fresh = change.lids;
@@ -68,19 +40,8 @@ std::unique_ptr<const ChannelOrder> OrderOfNow(const PushInput& push, const Push
   if (!sorted) sorted = planned.Sorted();
   if (!sorted) return nullptr;
   const ChannelGraph& graph = channels.graph;
-  const auto waiting_of = [&](uint32_t c) {
-    const FarEnd far = push.links.far(graph.tail[c], channels.port[c]);
-    return planned.ChannelOf(0, far.head, static_cast<uint8_t>(far.port));
-  };
-  std::vector<uint32_t> place_of(sorted->size());
-  for (size_t i = 0; i < sorted->size(); ++i) place_of[(*sorted)[i]] = static_cast<uint32_t>(i);
-  std::vector<uint32_t> by_place(graph.size()), places(graph.size());
-  for (uint32_t c = 0; c < graph.size(); ++c) by_place[c] = c;
-  std::sort(by_place.begin(), by_place.end(), [&](uint32_t a, uint32_t b) {
-    return place_of[waiting_of(a)] < place_of[waiting_of(b)];
-  });
-  for (uint32_t i = 0; i < graph.size(); ++i) places[by_place[i]] = i;
-  auto order = std::make_unique<ChannelOrder>(graph, std::move(places));
+  const auto waiting_of = [&](uint32_t c) { return WaitingOf(planned, channels, c); };
+  auto order = std::make_unique<ChannelOrder>(graph, PlacesBy(*sorted, planned, channels));
   // The plan's own first. What else packets go by may be refused where an earlier push could not
   // keep it right either.
   for (const Waiting* waiting : {&planned, &std::as_const(mixed)})
@@ -513,7 +474,7 @@ class ChannelRepair {
   AppliedTables applied_;
   RoutingPlan plan_;
   std::optional<PushView> view_;
-  const Channels channels_;
+  const LinkChannels channels_;
   const ChannelGraph& graph_;
   std::vector<Destination> lids_;             // In the order in which they are served.
   std::unique_ptr<const ChannelOrder> base_;  // Null: not needed so far.

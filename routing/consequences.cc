@@ -10,6 +10,7 @@
 
 #include "routing/block_mask.h"
 #include "routing/graph.h"
+#include "routing/hitless_repair.h"
 #include "routing/link_load.h"
 #include "routing/parallel.h"
 
@@ -170,8 +171,9 @@ bool IsSmCutOff(const JudgeInput& input, const Consequences& found) {
 
 Consequences Judge(const JudgeInput& input) {
   Consequences found;
-  const ReplanResult result =
-      Replan({input.snapshot, input.lids, input.intent, input.options, input.now, input.goal});
+  const ReplanInput asked{input.snapshot, input.lids, input.intent,
+                          input.options,  input.now,  input.goal};
+  const ReplanResult result = Replan(asked);
   found.steps = result.steps;
   found.needed_links = result.needed_links;
   found.needed_switches = result.needed_switches;
@@ -184,7 +186,12 @@ Consequences Judge(const JudgeInput& input) {
     return found;
   }
   found.engine = result.after->plan->engine;
-  if (input.now) Comparison(input, result).Run(found);
+  if (input.now) {
+    Comparison(input, result).Run(found);
+    const PushPlan push = OrderOver(asked, *result.after);
+    found.destinations_interrupted = push.destinations_interrupted;
+    found.paths_interrupted = push.paths_interrupted;
+  }
   found.sm_cut_off = IsSmCutOff(input, found);
   return found;
 }

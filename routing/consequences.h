@@ -36,6 +36,10 @@ struct Consequences {
   bool sm_cut_off = false;   // The SM's own port is cut off or isolated, or its link is to go.
   uint64_t paths_moved = 0;  // (switch, LID) with a route now that would get another or none.
   uint32_t destinations_moved = 0, switches_written = 0, blocks_written = 0;
+  // Where the tables cannot take the plan without that: LIDs of which entries that work are taken
+  // away before they are replaced, and those entries, (switch, LID). For some milliseconds.
+  uint32_t destinations_interrupted = 0;
+  uint64_t paths_interrupted = 0;
   // The first of those that have the highest load.
   BusiestLink busiest_before, busiest_after;
   // What would be avoided but is needed, since nothing else is left: links by their lower end.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routing/push_plan.h"
 
+#include <bitset>
 #include <span>
 #include <utility>
 
@@ -273,36 +274,38 @@ std::vector<Batch> FindBatches(const std::vector<Changed>& changed, const PushSt
     Batch& batch = batches.emplace_back();
     batch.stage = part.stage;
     batch.position = part.position;
+    batch.changed = part.only;
+    if (!part.only.empty()) continue;
     for (auto one = begin; one != changed.end() && one->block == part.block; ++one)
-      if (const uint64_t lids = part.Writes(one->at) ? one->lids & part.lids : 0)
+      if (const uint64_t lids = one->lids & part.lids)
         batch.changed.push_back({one->block, one->at, lids});
   }
   return batches;
 }
 
-void AddWithdrawals(const PushView& view, const PushStages& stages,
-                    std::vector<TableWrite>& writes) {
+// Those of end ports.
+uint64_t EndPortsOf(const PushView& view, uint32_t block, uint64_t lids) {
+  uint64_t ends = 0;
+  ForEachBit(lids, [&](uint32_t i) {
+    const LidPlace place = view.links().place(size_t{block} * Row::kBlock + i);
+    if (!place.IsNowhere() && !place.IsSwitch()) ends |= uint64_t{1} << i;
+  });
+  return ends;
+}
+
+void AddWithdrawals(const PushView& view, const PushStages& stages, PushPlan& push) {
   for (const PushStages::Part& part : stages.parts) {
     if (!part.withdraw) continue;
+    const uint64_t ends = part.only_dead ? 0 : EndPortsOf(view, part.block, part.lids);
+    push.destinations_interrupted += static_cast<uint32_t>(std::bitset<64>(ends).count());
     for (size_t i = 0; i < view.changed().size(); ++i) {
       const Changed& one = view.changed()[i];
       const uint64_t lids = one.lids & part.lids & (part.only_dead ? stages.dead[i] : ~uint64_t{0});
-      if (one.block == part.block && lids)
-        writes.push_back({view.links().node(one.at), one.block, part.stage, 0, lids, true});
+      if (one.block != part.block || !lids) continue;
+      push.writes.push_back({view.links().node(one.at), one.block, part.stage, 0, lids, true});
+      push.paths_interrupted += std::bitset<64>(lids & ends).count();
     }
   }
-}
-
-// Whether anything but the LIDs of switches is taken away.
-bool TakesEndPortsAway(const PushView& view, const PushStages& stages) {
-  bool any = false;
-  for (const PushStages::Part& part : stages.parts)
-    if (part.withdraw && !part.only_dead)
-      ForEachBit(part.lids, [&](uint32_t i) {
-        const LidPlace place = view.links().place(size_t{part.block} * Row::kBlock + i);
-        any |= !place.IsNowhere() && !place.IsSwitch();
-      });
-  return any;
 }
 
 std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
@@ -327,6 +330,13 @@ std::vector<std::vector<TableWrite>> FindWaves(const PushView& view,
 
 }  // namespace
 
+AppliedTables TablesOf(const RoutingPlan& plan) {
+  AppliedTables tables;
+  tables.rows.reserve(plan.rows.size());
+  for (const auto& row : plan.rows) tables.rows.push_back(row ? *row : Row());
+  return tables;
+}
+
 PushPlan OrderPush(const PushInput& input) {
   PushPlan push;
   const PushView view(input);
@@ -335,11 +345,13 @@ PushPlan OrderPush(const PushInput& input) {
   PushInput work = input;
   if (view.changed().size() < kManyWrites) work.threads = 1;
   PushStages stages = FindStages(work, view);
-  push.hitless = stages.why_not.empty() || !TakesEndPortsAway(view, stages);
-  AddWithdrawals(view, stages, push.writes);
+  AddWithdrawals(view, stages, push);
+  push.hitless = push.paths_interrupted == 0;
   for (const auto& writes : FindWaves(view, FindBatches(view.changed(), stages), work.threads))
     push.writes.insert(push.writes.end(), writes.begin(), writes.end());
   push.why_not = std::move(stages.why_not);
+  for (const Changed& one : stages.stuck)
+    push.stuck.push_back({view.links().node(one.at), one.block, one.lids});
   std::sort(push.writes.begin(), push.writes.end(), [](const TableWrite& a, const TableWrite& b) {
     return std::tie(a.stage, a.wave, a.block, a.node) < std::tie(b.stage, b.wave, b.block, b.node);
   });

@@ -44,6 +44,8 @@ struct AppliedTables {
   };
   std::vector<Unsure> unsure;
 };
+// Those of a plan that switches hold as it is.
+AppliedTables TablesOf(const RoutingPlan& plan);
 
 struct TableWrite {
   NodeIndex node;
@@ -61,7 +63,17 @@ struct PushPlan {
   // False: entries towards end ports have to be taken away first, so that some are cut off for a
   // while. Those towards switches may have to be all the same: only their management goes there.
   bool hitless = true;
-  std::string why_not;  // Why anything is taken away; empty: nothing is.
+  std::string why_not;                    // Why anything is taken away; empty: nothing is.
+  uint32_t destinations_interrupted = 0;  // LIDs of end ports that are taken away while they work,
+  uint64_t paths_interrupted = 0;         // and their entries: (switch, LID).
+  // What stood in the way: LIDs of blocks whose new entries at a switch wait for something to be
+  // taken away. Empty: nothing, or not known.
+  struct Stuck {
+    NodeIndex node;
+    uint16_t block;
+    uint64_t lids;
+  };
+  std::vector<Stuck> stuck;
 };
 
 struct PushInput {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "routing/parallel.h"
+#include "routing/push_steps.h"
 #include "routing/waiting.h"
 
 namespace fabricd::routing {
@@ -116,7 +117,11 @@ bool Hold(const PushInput& input, const RoutingPlan& plan) {
 class Stager {
  public:
   Stager(const PushInput& input, const PushView& view)
-      : input_(input), view_(view), parallel_(input.threads), groups_(ChangesByBlock(view)) {}
+      : input_(input),
+        view_(view),
+        lanes_(std::max(input.desired.lanes, input.before ? input.before->lanes : uint8_t{1})),
+        parallel_(input.threads),
+        groups_(ChangesByBlock(view)) {}
 
   PushStages Run() {
     stages_.position = PositionsOf(input_.links, input_.desired);
@@ -152,6 +157,8 @@ class Stager {
   static constexpr uint64_t kMostEntries = 2'000'000;
   // Entries and channels looked at, after which no finer cut is searched for.
   static constexpr uint64_t kMostSteps = 2'000'000;
+  // The same for writing entry by entry: about a tenth of a second.
+  static constexpr uint64_t kMostEntryWork = 20'000'000;
 
   PushStages Search(std::vector<Unit> left) {
     uint32_t withdrawn = 0;
@@ -346,9 +353,36 @@ class Stager {
       stages_.parts.push_back({group.block, stage_, false, unit.lids, position});
   }
 
-  // The first LID that can be written in several stages; the last of them is stage_. Whether there
-  // is one.
+  // What can be written in several stages; the last of them is stage_. Whether there is anything.
   bool MoveBySteps(const std::vector<Unit>& left) {
+    return lanes_ == 1 ? MoveEntries() : MoveOneLid(left);
+  }
+  // All that is left, or nothing.
+  bool MoveEntries() {
+    if (entry_work_ > kMostEntryWork) return false;
+    PushSteps found = FindPushSteps(input_, view_, groups_, Base(), kMostEntryWork, entry_work_);
+    stuck_.assign(groups_.size(), 0);
+    auto its = groups_.begin();
+    for (const Changed& one : found.stuck) {
+      while (its->block < one.block) ++its;
+      stuck_[static_cast<size_t>(its - groups_.begin())] |= one.lids;
+    }
+    if (stages_.stuck.empty()) stages_.stuck = std::move(found.stuck);
+    for (const std::vector<Changed>& step : found.steps) {
+      for (auto begin = step.begin(), end = begin; begin != step.end(); begin = end) {
+        uint64_t lids = 0;
+        for (; end != step.end() && end->block == begin->block; ++end) lids |= end->lids;
+        stages_.parts.push_back({begin->block, stage_, false, lids, nullptr, false, {begin, end}});
+      }
+      ++stage_;
+    }
+    if (found.steps.empty()) return false;
+    --stage_;
+    for (BlockChange& group : groups_) group.fresh |= group.lids & ~group.withdrawn;
+    return true;
+  }
+  // The first LID for which it goes.
+  bool MoveOneLid(const std::vector<Unit>& left) {
     for (const Unit& unit : left) {
       BlockChange& group = groups_[unit.group];
       for (uint64_t lids = unit.lids; lids; lids &= lids - 1) {
@@ -362,8 +396,10 @@ class Stager {
         steps_ += Entries();
         const auto steps = FindSteps(group, i, others);
         if (steps.empty()) continue;
-        for (const std::vector<uint32_t>& at : steps)
-          stages_.parts.push_back({group.block, stage_++, false, bit, nullptr, false, at});
+        for (const std::vector<uint32_t>& at : steps) {
+          stages_.parts.push_back({group.block, stage_++, false, bit, nullptr, false});
+          for (uint32_t s : at) stages_.parts.back().only.push_back({group.block, s, bit});
+        }
         --stage_;
         group.fresh |= bit;
         return true;
@@ -461,9 +497,11 @@ class Stager {
   }
   uint32_t WithdrawOf(uint32_t most, bool of_switches) {
     uint32_t count = 0;
-    for (BlockChange& group : groups_) {
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      BlockChange& group = groups_[g];
+      const uint64_t wanted = stuck_.empty() ? group.lids : stuck_[g];
       uint64_t lids = 0;
-      ForEachBit(group.lids & ~group.fresh & ~group.withdrawn, [&](uint32_t i) {
+      ForEachBit(wanted & ~group.fresh & ~group.withdrawn, [&](uint32_t i) {
         const LidPlace place = view_.links().place(size_t{group.block} * Row::kBlock + i);
         if (count >= most || (of_switches && !(place.IsSwitch() && !place.IsNowhere()))) return;
         lids |= Bit(i);
@@ -478,11 +516,13 @@ class Stager {
 
   const PushInput& input_;
   const PushView& view_;
+  const int lanes_;
   mutable Parallel parallel_;
   std::vector<BlockChange> groups_;
   static constexpr uint8_t kClosed = 1, kOpened = 2;
   std::vector<uint8_t> closed_;  // [switch] Empty: none is.
-  uint64_t steps_ = 0;
+  uint64_t steps_ = 0, entry_work_ = 0;
+  std::vector<uint64_t> stuck_;  // [group] LIDs that stood in the way last; empty: not known.
   uint16_t stage_ = 0;
   PushStages stages_;
 };

@@ -13,14 +13,14 @@
 // order; they are written while nothing else goes through it.
 //
 // Entries that bring nothing home any more can be taken away without loss, and what leads to them
-// makes nobody wait then: that is tried before anything that works is taken away. So is writing one
-// LID in several stages, some of its switches in each, nearest to its owner first.
+// makes nobody wait then: that is tried before anything that works is taken away. So is writing the
+// entries of all LIDs one by one, in as many stages as it takes (push_steps.h); on several lanes,
+// one LID in several stages, some of its switches in each, nearest to its owner first.
 //
 // The search has a bound of steps. Behind it, all that is left is taken away and written in one
 // more stage: what is new alone is proved.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,18 +40,18 @@ struct PushStages {
     // The order in which no packet may rise after it fell meanwhile ([switch]); null: the stage was
     // found by search.
     const std::vector<uint32_t>* position = nullptr;
-    bool only_dead = false;         // Only entries that bring nothing home are taken away.
-    std::vector<uint32_t> at = {};  // Only these switches are written, ascending; empty: all.
-    bool Writes(uint32_t s) const {
-      return at.empty() || std::binary_search(at.begin(), at.end(), s);
-    }
+    bool only_dead = false;  // Only entries that bring nothing home are taken away.
+    std::vector<PushView::Changed> only = {};  // What is written, by switch; empty: all `lids`.
   };
   // For the parts.
   std::shared_ptr<const std::vector<uint32_t>> old_position, position, sunk_position;
-  std::vector<Part> parts;                                              // By block, then stage.
+  std::vector<Part> parts;  // By block, then stage.
   // By PushView::changed(): LIDs that nothing there arrives at before. Empty: nobody asked.
   std::vector<uint64_t> dead;
   std::string why_not;  // Why LIDs had to be withdrawn; empty: none.
+  // Entries that could not be written before something was withdrawn, where that is known: all
+  // others could. By block, then switch.
+  std::vector<PushView::Changed> stuck;
 };
 
 PushStages FindStages(const PushInput& input, const PushView& view);

@@ -34,6 +34,7 @@ class Repairer {
         old_(*before.plan),
         lids_(lids),
         options_(options),
+        old_order_(options.order ? *options.order : before.plan->order),
         parallel_(options.threads) {
     links_ = before.links.Next(snapshot, lids, changes_);
   }
@@ -43,12 +44,10 @@ class Repairer {
     const bool grown = links_.lid_end() > old_.lid_top.value() + size_t{1};
     const bool cut = std::any_of(options_.cut.begin(), options_.cut.end(),
                                  [&](PortRef port) { return IsUsed(old_, port); });
-    if (changes_.empty() && old_.pending.empty() && !grown && !cut) return Nothing();
+    if (changes_.empty() && old_.pending.empty() && !grown && !cut && !options_.order)
+      return Nothing();
     FillView();
-    CollectPorts();
-    CollectLids();
-    CollectPending();
-    CollectNewSwitches();
+    Collect();
     FABRICD_RETURN_IF_ERROR(RunTasks());
     Assemble();
     Repair repair{
@@ -71,7 +70,7 @@ class Repairer {
     return repair;
   }
   // Else what holds is the channel dependencies (channel_repair.h).
-  bool HasOrder() const { return !old_.order.empty(); }
+  bool HasOrder() const { return !old_order_.empty(); }
   std::string Name(uint32_t s) const { return NodeName(links_.snapshot(), links_.node(s)); }
 
   absl::Status Accept() const {
@@ -124,14 +123,45 @@ class Repairer {
     for (uint32_t s = 0; s < links_.size(); ++s)
       if (links_.IsAlive(s) && old_.HasRow(links_.node(s)))
         view_.rows[s] = old_.rows[links_.node(s).value()].get();
-    tasks_at_.resize(kBlocks);
     if (HasOrder()) FillPositions();
+  }
+  void Collect() {
+    tasks_.clear();
+    tasks_at_.clear();
+    tasks_at_.resize(kBlocks);
+    CollectPorts();
+    CollectLids();
+    CollectPending();
+    CollectNewSwitches();
+    if (options_.order) CollectTurning();
+  }
+  // LIDs with entries that rise after they fell.
+  void CollectTurning() {
+    for (uint32_t block = 0; block * Row::kBlock < links_.lid_end(); ++block) {
+      uint64_t turning = 0;
+      for (uint32_t s = 0; s < links_.size(); ++s)
+        if (view_.rows[s] && block < view_.rows[s]->blocks())
+          turning |= TurningAt(links_, s, block) | TurningAt(before_.links, s, block);
+      if (turning) TaskAt(block).anywhere |= turning;
+    }
+  }
+  uint64_t TurningAt(const LinkMap& links, uint32_t s, uint32_t block) const {
+    uint64_t turning = 0;
+    for (uint32_t i = 0; s < links.size() && i < Row::kBlock; ++i) {
+      const FarEnd far = links.far(s, view_.rows[s]->block(block)[i]);
+      if (!far.IsSwitch() || IsUp(s, far.head)) continue;
+      const Row* next = view_.rows[far.head];
+      const FarEnd then =
+          next && block < next->blocks() ? links.far(far.head, next->block(block)[i]) : FarEnd{};
+      if (then.IsSwitch() && IsUp(far.head, then.head)) turning |= uint64_t{1} << i;
+    }
+    return turning;
   }
 
   // A switch that comes back takes its old place in the order; a new one the lowest of all, where
   // every way to it stays legal and none leads through it.
   void FillPositions() {
-    order_ = old_.order;
+    order_ = old_order_;
     if (order_.size() < links_.snapshot().node_index_end())
       order_.resize(links_.snapshot().node_index_end(), 0);
     if (!changes_.come.empty()) {
@@ -142,7 +172,7 @@ class Repairer {
       for (uint32_t s : changes_.come) {
         const uint32_t index = links_.node(s).value();
         const auto at = std::lower_bound(taken.begin(), taken.end(), order_[index]);
-        if (index >= old_.order.size() || (at != taken.end() && *at == order_[index]))
+        if (index >= old_order_.size() || (at != taken.end() && *at == order_[index]))
           homeless.push_back(s);
         else
           taken.insert(at, order_[index]);
@@ -154,9 +184,24 @@ class Repairer {
     }
     view_.position.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s) view_.position[s] = order_[links_.node(s).value()];
-    turned_ = !options_.urgent && TurnOrder(links_, view_.position);
-    if (!turned_) return;
+    turned_ = !options_.urgent && !options_.order && TurnOrder(links_, view_.position);
+    if (turned_) TakePositions();
+  }
+  void TakePositions() {
     for (uint32_t s = 0; s < links_.size(); ++s) order_[links_.node(s).value()] = view_.position[s];
+  }
+
+  LinkMap Observed() const {
+    LinkChanges unused;
+    return options_.observed ? links_.Next(*options_.observed, lids_, unused) : links_;
+  }
+  AppliedTables Held() const {
+    AppliedTables held;
+    if (options_.applied) return held;
+    held.rows.resize(old_.rows.size());
+    for (size_t i = 0; i < old_.rows.size(); ++i)
+      if (old_.rows[i]) held.rows[i] = *old_.rows[i];
+    return held;
   }
 
   std::vector<uint32_t> ByDistance(const std::vector<uint32_t>& homeless) const {
@@ -275,7 +320,7 @@ class Repairer {
     for (auto& task : tasks_at_)
       if (task) tasks_.push_back(task.get());
     if (!HasOrder()) return RunByChannels();
-    results_.resize(tasks_.size());
+    results_.assign(tasks_.size(), {});
     RunSome([](const BlockResult&) { return true; });
     const auto unclear = [](const BlockResult& result) { return result.needs_pieces; };
     if (std::any_of(results_.begin(), results_.end(), unclear)) {
@@ -293,15 +338,8 @@ class Repairer {
     plan_ = old_;
     if (tasks_.empty()) return absl::OkStatus();
     view_.pieces = links_.Pieces();
-    LinkChanges unused;
-    const LinkMap observed =
-        options_.observed ? links_.Next(*options_.observed, lids_, unused) : links_;
-    AppliedTables held;
-    if (!options_.applied) {
-      held.rows.resize(old_.rows.size());
-      for (size_t i = 0; i < old_.rows.size(); ++i)
-        if (old_.rows[i]) held.rows[i] = *old_.rows[i];
-    }
+    const LinkMap observed = Observed();
+    const AppliedTables held = Held();
     auto results = MendByChannels({view_, observed, options_.applied ? *options_.applied : held,
                                    old_, options_.trees, options_.threads},
                                   tasks_);
@@ -339,7 +377,8 @@ class Repairer {
   }
 
   void Assemble() {
-    if (turned_ && plan_.unturned_order.empty()) plan_.unturned_order = std::move(plan_.order);
+    if ((turned_ || options_.order) && plan_.unturned_order.empty())
+      plan_.unturned_order = std::move(plan_.order);
     plan_.order = std::move(order_);
     plan_.lid_top = lids_.top();
     plan_.rows.resize(links_.snapshot().node_index_end());
@@ -460,6 +499,7 @@ class Repairer {
   const RoutingPlan& old_;
   const fabric::LidTable& lids_;
   const RepairOptions& options_;
+  const std::vector<uint32_t>& old_order_;  // [NodeIndex] Empty: there is none.
   Parallel parallel_;
   LinkMap links_;
   LinkChanges changes_;

@@ -67,6 +67,9 @@ struct RepairOptions {
   // null: they may.
   const AppliedTables* applied = nullptr;
   const fabric::FabricSnapshot* observed = nullptr;
+  // Positions ([NodeIndex]) to be followed in place of the old plan's order, or of none: entries
+  // that do not are broken; null: the old plan's.
+  const std::vector<uint32_t>* order = nullptr;
   // Multicast trees that are there, which such plans leave room for; null: none.
   const MulticastPlan* trees = nullptr;
 };

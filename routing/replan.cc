@@ -6,6 +6,7 @@
 
 #include "routing/common_order.h"
 #include "routing/graph.h"
+#include "routing/hitless_repair.h"
 #include "routing/ideal_plan.h"
 #include "routing/link_load.h"
 #include "routing/multicast_channels.h"
@@ -23,21 +24,17 @@ std::shared_ptr<const RouteState> HomeOf(const std::shared_ptr<const RouteState>
   return state && state->home ? state->home : state;
 }
 
-AppliedTables TablesOf(const RoutingPlan& plan) {
-  AppliedTables tables;
-  tables.rows.resize(plan.rows.size());
-  for (size_t i = 0; i < plan.rows.size(); ++i)
-    if (plan.rows[i]) tables.rows[i] = *plan.rows[i];
-  return tables;
+// Whether there is a plan to mend whose engine is still wanted.
+bool MayMend(const ReplanInput& input, const std::shared_ptr<const RouteState>& before) {
+  const auto& chain = input.options.chain;
+  return before && std::find(chain.begin(), chain.end(), before->plan->engine) != chain.end();
 }
 
-// From `before`. Null: there is none, or its engine is not wanted any more.
+// From `before`. Null: there is none.
 std::shared_ptr<const RouteState> LeastChangeOf(const std::shared_ptr<const RouteState>& before,
                                                 const ReplanInput& input,
                                                 const UsableFabric& usable, bool urgent) {
-  if (before == nullptr) return nullptr;
-  const auto& chain = input.options.chain;
-  if (std::find(chain.begin(), chain.end(), before->plan->engine) == chain.end()) return nullptr;
+  if (!MayMend(input, before)) return nullptr;
   RepairOptions options;
   options.urgent = urgent;
   options.threads = input.options.threads;
@@ -50,15 +47,6 @@ std::shared_ptr<const RouteState> LeastChangeOf(const std::shared_ptr<const Rout
   repair->after.home = HomeOf(before);
   return std::make_shared<const RouteState>(std::move(repair->after));
 }
-// Of what is there; where that serves no more, of what was there before all faults and intents:
-// from there the way back is free, which it is not from another engine's plan.
-std::shared_ptr<const RouteState> LeastChange(const ReplanInput& input, const UsableFabric& usable,
-                                              bool urgent) {
-  auto least = LeastChangeOf(input.before, input, usable, urgent);
-  if (least || !input.before || !input.before->home) return least;
-  return LeastChangeOf(input.before->home, input, usable, false);
-}
-
 // The links that there are, whether or not they may be used.
 LinkMap Observed(const ReplanInput& input, const RouteState& after) {
   if (input.intent.empty()) return after.links;
@@ -78,12 +66,6 @@ std::vector<Lid> IsolatedLids(const ReplanInput& input) {
   return lids;
 }
 
-// Old entries are followed wherever they lead.
-PushPlan Order(const ReplanInput& input, const RouteState& after) {
-  const RoutingPlan* before = input.before ? input.before->plan.get() : nullptr;
-  const LinkMap links = Observed(input, after);
-  return OrderPush({links, *input.applied, before, *after.plan, input.options.threads});
-}
 // Whether the links keep their directions, or get back those that a least change has turned.
 bool KeepsOrder(const RouteState& before, const RouteState& after) {
   if (HaveCommonOrder(before, after)) return true;
@@ -119,15 +101,52 @@ bool LeadsHome(const ReplanInput& input, const RouteState& state) {
   return OrderPush({home.links, held, state.plan.get(), *home.plan, input.options.threads}).hitless;
 }
 
+// Whether the tables are those of the plan before, with nothing on its way.
+bool Hold(const AppliedTables& tables, const RoutingPlan& plan) {
+  if (!tables.unsure.empty()) return false;
+  for (size_t i = 0; i < plan.rows.size(); ++i)
+    if (plan.rows[i] && !(i < tables.rows.size() && tables.rows[i] == *plan.rows[i])) return false;
+  return true;
+}
+
+// The least change, or else one that moves more and interrupts fewer paths, none if possible: of
+// what was there before all faults and intents, from where the path back is free, or by another
+// order. A least change keeps what the plan before has proved; that says nothing of tables that are
+// still those of another plan, nor of switches that are closed, which forward by old tables.
+std::shared_ptr<const RouteState> Mend(const ReplanInput& input, const UsableFabric& usable,
+                                       bool urgent) {
+  if (!MayMend(input, input.before)) return nullptr;
+  HitlessResult best;
+  best.after = LeastChangeOf(input.before, input, usable, urgent);
+  // What is whole may turn the order.
+  if (!best.after && urgent) best.after = LeastChangeOf(input.before, input, usable, false);
+  const bool is_clear =
+      usable.closed.empty() && (!input.applied || Hold(*input.applied, *input.before->plan));
+  if (best.after && is_clear) return best.after;
+  if (best.after) best.paths_interrupted = OrderOver(input, *best.after).paths_interrupted;
+  const auto is_found = [&] { return best.after && best.paths_interrupted == 0; };
+  const auto offer = [&](HitlessResult other) {
+    const bool fewer = !best.after || other.paths_interrupted < best.paths_interrupted;
+    if (other.after && fewer) best = std::move(other);
+  };
+  if (!is_found() && input.before->home) {
+    auto from_home = LeastChangeOf(input.before->home, input, usable, false);
+    const uint64_t paths = from_home ? OrderOver(input, *from_home).paths_interrupted : 0;
+    offer({std::move(from_home), paths});
+  }
+  if (!is_found()) offer(RepairHitlessly(input, usable));
+  return std::move(best.after);
+}
+
 // Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
 // another order from which there is no free way back, unless there is much of it.
 void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   if (input.applied == nullptr) return;
-  const PushPlan push = Order(input, *result.after);
+  const PushPlan push = OrderOver(input, *result.after);
   if (push.hitless && (KeepsOrder(*input.before, *result.after) || LeadsHome(input, *result.after)))
     return;
-  auto least = LeastChange(input, usable, false);
-  if (!least || !least->plan->pending.empty() || !Order(input, *least).hitless) return;
+  auto least = Mend(input, usable, false);
+  if (!least || !least->plan->pending.empty() || !OrderOver(input, *least).hitless) return;
   if (input.trees && !HasRoomForTrees(usable, *least->plan)) return;
   if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
@@ -138,7 +157,7 @@ void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, Rep
 
 void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   if (input.goal <= ReplanGoal::kWhole) {
-    result.after = LeastChange(input, usable, input.goal == ReplanGoal::kUrgent);
+    result.after = Mend(input, usable, input.goal == ReplanGoal::kUrgent);
     const bool waits = result.after && !result.after->plan->pending.empty();
     result.reached = waits ? ReplanGoal::kUrgent : ReplanGoal::kWhole;
     if (result.after) return;
@@ -147,7 +166,7 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
   IdealPlan ideal = FindIdealPlan(input, usable);
   result.steps = std::move(ideal.steps);
   if (!ideal.wanted) {
-    if (input.goal > ReplanGoal::kWhole) result.after = LeastChange(input, usable, false);
+    if (input.goal > ReplanGoal::kWhole) result.after = Mend(input, usable, false);
     return;
   }
   RouteState after = *ideal.wanted;
@@ -173,7 +192,8 @@ ReplanResult Replan(const ReplanInput& input) {
   result.needed_links = usable.needed_links;
   result.needed_switches = usable.needed_switches;
   Compute(input, usable, result);
-  if (input.applied && input.wants_push && result.after) result.push = Order(input, *result.after);
+  if (input.applied && input.wants_push && result.after)
+    result.push = OrderOver(input, *result.after);
   return result;
 }
 

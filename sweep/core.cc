@@ -75,7 +75,7 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, PlanReady>) {
           OnPlan(std::move(value), now);
         } else if constexpr (std::is_same_v<T, TablesOrdered>) {
-          OnOrder(std::move(value));
+          OnOrder(std::move(value), now);
         } else if constexpr (std::is_same_v<T, CablesChecked>) {
           OnCables(std::move(value));
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
@@ -605,9 +605,9 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   changed_ = true;
 }
 
-void Core::OnOrder(TablesOrdered ordered) {
+void Core::OnOrder(TablesOrdered ordered, Instant now) {
   if (!programmer_ || !planner_.OnOrder(ordered)) return;
-  reroute_.OnOrder(ordered.push);
+  Happen(reroute_.OnOrder(ordered.push, now));
   programmer_->SetPush(std::move(ordered.push));
 }
 

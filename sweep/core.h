@@ -98,7 +98,7 @@ class Core {
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnPersisted(const LidsPersisted& persisted, Instant now);
   void OnPlan(PlanReady ready, Instant now);
-  void OnOrder(TablesOrdered ordered);
+  void OnOrder(TablesOrdered ordered, Instant now);
   void OnCables(CablesChecked checked);
   void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);

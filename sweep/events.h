@@ -182,8 +182,7 @@ struct ComputePlan {
   bool check_cables = true;
   bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
-  // What switches may hold; null: the plan before follows an order, which answers for it, and
-  // nobody has time for more.
+  // What switches may hold; null: there is no plan before.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
 // Answered by TreesReady: the multicast trees that go with a unicast plan.

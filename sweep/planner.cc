@@ -21,9 +21,7 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   lids_ = lids;
   ComputePlan task{
       id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
-  // Where nobody waits for the plan there is time to look at all mixtures of both.
-  if (plan() && (plan()->order.empty() || goal >= routing::ReplanGoal::kIdealIfHitless))
-    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+  if (plan()) task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
   return task;
 }
 
@@ -41,9 +39,6 @@ OrderTables Planner::AskOrder(uint64_t id, const DeviceTable& devices) {
 bool Planner::OnOrder(const TablesOrdered& ordered) {
   if (awaited_order_ != ordered.id) return false;
   awaited_order_.reset();
-  if (!ordered.push.hitless)
-    Log(LogLevel::kWarning, fmt::format("some entries are taken away before they are replaced: {}",
-                                        ordered.push.why_not));
   return true;
 }
 

@@ -23,13 +23,33 @@ void RerouteRecord::OnPlan(const std::string& engine, bool provisional, Instant 
   reroute_->planned = now - reroute_->begun;
 }
 
-void RerouteRecord::OnOrder(const routing::PushPlan& push) {
-  if (!reroute_) return;
+namespace {
+
+std::optional<fabric::FabricEvent> InterruptionBy(const routing::PushPlan& push, Instant now) {
+  if (push.hitless) return std::nullopt;
+  fabric::FabricEvent event;
+  event.type = "PathsInterrupted";
+  event.severity = fabric::Severity::kWarning;
+  event.subject = "subnet";
+  event.message = fmt::format("{} paths to {} destinations are interrupted: {}",
+                              push.paths_interrupted, push.destinations_interrupted, push.why_not);
+  event.facts = {{"destinations", std::to_string(push.destinations_interrupted)},
+                 {"paths", std::to_string(push.paths_interrupted)}};
+  event.at = now;
+  return event;
+}
+
+}  // namespace
+
+std::optional<fabric::FabricEvent> RerouteRecord::OnOrder(const routing::PushPlan& push,
+                                                          Instant now) {
+  if (!reroute_) return InterruptionBy(push, now);
   std::map<uint16_t, uint64_t> lids;
   for (const routing::TableWrite& write : push.writes) lids[write.block] |= write.lids;
   for (const auto& [block, mask] : lids)
     reroute_->destinations_changed += static_cast<uint32_t>(std::bitset<64>(mask).count());
   reroute_->waves = push.waves;
+  return InterruptionBy(push, now);
 }
 
 std::optional<fabric::FabricEvent> RerouteRecord::Finish(const Programmer& programmer,

@@ -19,7 +19,8 @@ class RerouteRecord {
   void Begin(std::string cause, std::string subject, Instant since, Instant now,
              const mad::EngineStatistics& statistics);
   void OnPlan(const std::string& engine, bool provisional, Instant now);
-  void OnOrder(const routing::PushPlan& push);
+  // Before any of it is written. What it gives, if anything, says how many paths are interrupted.
+  std::optional<fabric::FabricEvent> OnOrder(const routing::PushPlan& push, Instant now);
   // All table writes are acknowledged or have failed, or a newer change has come. nullopt: none was
   // open.
   std::optional<fabric::FabricEvent> Finish(const Programmer& programmer, bool superseded,

@@ -140,6 +140,8 @@ void ToProto(const ReadModel& model, const routing::Consequences& consequences,
   out->set_destinations_moved(consequences.destinations_moved);
   out->set_switches_written(consequences.switches_written);
   out->set_blocks_written(consequences.blocks_written);
+  out->set_destinations_interrupted(consequences.destinations_interrupted);
+  out->set_paths_interrupted(Count(consequences.paths_interrupted));
   out->set_load_before(Count(consequences.busiest_before.load));
   out->set_load_after(Count(consequences.busiest_after.load));
   const auto name = [&](const routing::BusiestLink& busiest, auto&& add) {

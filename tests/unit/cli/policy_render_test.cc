@@ -127,6 +127,8 @@ TEST(PolicyRenderTest, Consequences) {
   response.mutable_consequences()->set_plan_found(false);
   response.mutable_consequences()->set_why_not("leaf2 is cut off");
   response.mutable_consequences()->set_sm_cut_off(true);
+  response.mutable_consequences()->set_destinations_interrupted(2);
+  response.mutable_consequences()->set_paths_interrupted(11);
   for (int i = 0; i < 20; ++i)
     *response.mutable_consequences()->add_cut_off() = response.consequences().cut_off(0);
   text += "\n";

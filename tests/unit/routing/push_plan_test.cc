@@ -401,12 +401,14 @@ TEST(PushPlan, ATreeIsLedAroundAnyLostCableWithoutAGap) {
 }
 
 TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
-  const RoutingOptions options = Only("up_down");
   const Intent none;
   uint64_t put_off = 0, taken = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(seed);
-    FaultyFabric faulty(DrawMaker(seed).Build(), seed);
+    // One lane of a torus is nearly full: there the path back may not be free.
+    const bool torus = seed % 2 == 0;
+    const RoutingOptions options = Only(torus ? "layered" : "up_down");
+    FaultyFabric faulty((torus ? MakeTorus({5, 5}, 1) : DrawMaker(seed)).Build(), seed);
     auto state = Replan({*faulty.now().snapshot, faulty.now().lids, none, options}).after;
     if (!state) continue;
     for (int step = 0; step < 4; ++step) {

@@ -113,14 +113,14 @@ class Life {
   ReplanResult Fresh() const {
     return Replan({*faulty_.now().snapshot, intact_.lids, intent, options_, nullptr});
   }
+  ReplanResult Ask(ReplanGoal goal) const {
+    return Replan({*faulty_.now().snapshot, intact_.lids, intent, options_, state_, goal, &held_});
+  }
   PushPlan PushTo(const RouteState& after) const {
     return OrderPush({after.links, held_, state_->plan.get(), *after.plan, 1});
   }
 
  private:
-  ReplanResult Ask(ReplanGoal goal) const {
-    return Replan({*faulty_.now().snapshot, intact_.lids, intent, options_, state_, goal, &held_});
-  }
   // Switches that the plan has no table for keep what they hold.
   void Take(const ReplanResult& result) {
     if (!result.after) return;
@@ -209,6 +209,16 @@ TEST_F(Recovery, AnUndrainedSpineIsUsedAgain) {
     EXPECT_EQ(settled.put_off, "");
     EXPECT_TRUE(SameTables(life.plan(), *life.Fresh().after->plan));
   }
+}
+
+// Other spines of the rail take over: no other rail is touched, and no path is interrupted.
+TEST_F(Recovery, ADrainOnSixteenUnitsIsALeastChange) {
+  Life life("superpod:sus=16,hosts=32,rails=8", kDefaultChain, 1);
+  life.intent.closed_switches = {life.Switch("rail0-spine4")};
+  const ReplanResult drained = life.Ask(ReplanGoal::kWhole);
+  EXPECT_EQ(drained.reached, ReplanGoal::kWhole);
+  ASSERT_TRUE(drained.push.has_value());
+  EXPECT_TRUE(drained.push->hitless) << drained.push->why_not;
 }
 
 // A restart in the middle of a drain remembers nothing, and plans as if it did.

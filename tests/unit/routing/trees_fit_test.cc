@@ -26,13 +26,6 @@ RouteState StateOf(const TestFabric& fabric, RoutingPlan plan) {
   return MakeRouteState(*fabric.snapshot, fabric.lids,
                         std::make_shared<const RoutingPlan>(std::move(plan)));
 }
-AppliedTables TablesOf(const RoutingPlan& plan) {
-  AppliedTables tables;
-  tables.rows.resize(plan.rows.size());
-  for (size_t i = 0; i < plan.rows.size(); ++i)
-    if (plan.rows[i]) tables.rows[i] = *plan.rows[i];
-  return tables;
-}
 
 TEST(CommonOrder, TheSameOrderOfOtherRoutes) {
   const TestFabric fabric = MakeFatTree(4, 3).Build();

@@ -189,6 +189,8 @@ TEST_F(RemediationServiceTest, ADryRunShowsWhatWouldBeRefused) {
   auto outcome = std::make_shared<sweep::HoldOutcome>();
   outcome->hold.id = 8;  // It would get.
   outcome->consequences.pairs_lost = 6;
+  outcome->consequences.destinations_interrupted = 2;
+  outcome->consequences.paths_interrupted = 11;
   AnswerWith(FailedPrecondition("guard \"budget\": 10 stand"), outcome);
   pb::CreateHoldRequest request = Drain("leaf1");
   request.set_validate_only(true);
@@ -196,6 +198,8 @@ TEST_F(RemediationServiceTest, ADryRunShowsWhatWouldBeRefused) {
   EXPECT_TRUE(std::get<sweep::CreateHold>(commands_.at(0)).validate_only);
   EXPECT_THAT(created_.refusal(), HasSubstr("10 stand"));
   EXPECT_EQ(created_.consequences().pairs_lost(), 6u);
+  EXPECT_EQ(created_.consequences().destinations_interrupted(), 2u);
+  EXPECT_EQ(created_.consequences().paths_interrupted(), 11u);
   EXPECT_EQ(created_.hold().id(), "");
   // Without dry run the same is an error.
   request.set_validate_only(false);
