@@ -86,6 +86,12 @@ class EveryMethodTest : public ::testing::Test {
     backend_.on_hold = [](const auto&, const daemon::HoldDone& done) {
       done(absl::FailedPreconditionError("no master"), nullptr);
     };
+    backend_.on_mastership = [](const auto&, const daemon::MastershipDone& done) {
+      done(absl::FailedPreconditionError("no master"), nullptr);
+    };
+    backend_.on_sweep = [](bool, const std::function<void(absl::Status)>& done) {
+      done(absl::OkStatus());
+    };
   }
   grpc::Status Call(const MethodDescriptor& method, const Message& request) {
     grpc::GenericStub stub(server_.channel);
