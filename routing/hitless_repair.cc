@@ -23,10 +23,12 @@ class HitlessRepair {
     links_ = before_.links.Next(*usable.snapshot, *usable.lids, unused);
     observed_ = before_.links.Next(input.snapshot, input.lids, unused);
     held_ = input.applied ? *input.applied : TablesOf(*before_.plan);
+    // Nothing is known of switches that have come since.
+    held_.rows.resize(std::max<size_t>(held_.rows.size(), input.snapshot.node_index_end()));
   }
 
   HitlessResult Run() {
-    const uint64_t entries = uint64_t{links_.size()} * std::max<uint64_t>(links_.lid_end(), 1);
+    const uint64_t entries = std::max<uint64_t>(uint64_t{links_.size()} * links_.lid_end(), 1);
     const size_t most = std::min<size_t>(kMostOrders, kMostEntries / entries);
     const RoutingPlan& plan = *before_.plan;
     if (most == 0) return {};
@@ -80,7 +82,10 @@ class HitlessRepair {
     options.applied = &tables;
     const RouteState state{links_, std::make_shared<const RoutingPlan>(std::move(part)), nullptr};
     auto repair = RepairPlan(state, *usable_.snapshot, *usable_.lids, options);
-    if (!repair.ok() || !repair->after.plan->pending.empty() || !repair->proof.ok) return;
+    if (!repair.ok() || !repair->after.plan->pending.empty()) return;
+    // What it started from was never proved, so a proof of what it changed says too little.
+    const RoutingPlan& plan = *repair->after.plan;
+    if (!Verify(*usable_.snapshot, *usable_.lids, plan, input_.options.threads).ok) return;
     const PushPlan around = Push(repair->after);
     Offer(std::move(repair->after), around);
   }

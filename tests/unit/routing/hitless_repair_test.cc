@@ -126,6 +126,65 @@ TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanTheDryRunSays) {
   EXPECT_LE(interrupting, 2u);
 }
 
+void ExpectServed(const TestFabric& fabric, const ReplanResult& result) {
+  ASSERT_NE(result.after, nullptr);
+  const VerifyReport report = Verify(*fabric.snapshot, fabric.lids, *result.after->plan);
+  EXPECT_TRUE(report.ok) << ::testing::PrintToString(report.faults);
+  EXPECT_TRUE(result.after->plan->pending.empty());
+}
+
+// What of a repair stands in the way is left as it is: the rest has to be proved with it.
+TEST(HitlessRepair, MendingAroundTablesOfAnotherPlanClosesNoCircle) {
+  RoutingOptions options = Only("layered");
+  const TestFabric intact = MakeTorus({5, 5}, 1).Build();
+  const Intent none;
+  const auto first = Replan({*intact.snapshot, intact.lids, none, options}).after;
+  ASSERT_NE(first, nullptr);
+  options.chain = {"up_down"};
+  const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
+  ASSERT_NE(before, nullptr);
+  const AppliedTables held = Held(*first->plan);
+  for (uint64_t seed = 24; seed < 34; ++seed) {
+    SCOPED_TRACE(seed);
+    FaultyFabric faulty(intact, seed);
+    Rng rng(seed);
+    for (int i = 0; i < 2; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    faulty.Apply();
+    ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, options, before,
+                      ReplanGoal::kWhole};
+    input.applied = &held;
+    ExpectServed(faulty.now(), Replan(input));
+  }
+}
+
+// It comes while cables are lost, so its table, of which nothing is known, may stand in the way.
+TEST(HitlessRepair, ANewSwitchKeepsNothing) {
+  const RoutingOptions options = Only("layered");
+  const TestFabric intact = MakeTorus({5, 5}, 1).Build();
+  const Intent none;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    FaultyFabric faulty(intact, seed);
+    Rng rng(seed);
+    const NodeIndex last = faulty.switches().back();
+    faulty.Kill(last);
+    for (uint64_t i = seed % 8; i > 0; --i)
+      faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    faulty.Apply();
+    const auto before = Replan({*faulty.now().snapshot, faulty.now().lids, none, options}).after;
+    ASSERT_NE(before, nullptr);
+    AppliedTables held = Held(*before->plan);
+    held.rows.resize(std::min<size_t>(held.rows.size(), last.value()));
+    faulty.Revive(last);
+    for (int i = 0; i < 2; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    faulty.Apply();
+    ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, options, before,
+                      ReplanGoal::kWhole};
+    input.applied = &held;
+    ExpectServed(faulty.now(), Replan(input));
+  }
+}
+
 // A full plan of another engine on a torus: what has to be taken away is said before.
 TEST(HitlessRepair, WhatIsInterruptedIsForetold) {
   const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
