@@ -50,11 +50,17 @@ void ForeignSm::OnTimer(Instant now) {
   handing_over_ = false;
   const std::vector<Peer> peers = peers_();
   switch (info_.state) {
-    case SmState::kMaster: return ActAsMaster(now, peers);
-    case SmState::kStandby: return PollMaster(now, peers);
+    case SmState::kMaster: return ActAsMaster(now, WithKey(peers));
+    case SmState::kStandby: return PollMaster(now, WithKey(peers));
     case SmState::kDiscovering: return read_ ? Decide(now) : Look(now, peers);
     default: return;
   }
+}
+
+// Without those that have shown another SM_Key than this one's, which it ignores.
+std::vector<ForeignSm::Peer> ForeignSm::WithKey(std::vector<Peer> peers) const {
+  std::erase_if(peers, [this](const Peer& peer) { return keyless_.contains(peer.guid); });
+  return peers;
 }
 
 // The highest of those that rank above; it may be null.
@@ -87,7 +93,7 @@ void ForeignSm::Look(Instant now, const std::vector<Peer>& peers) {
 
 // By what was read: who has changed since is not noticed.
 void ForeignSm::Decide(Instant now) {
-  const std::vector<Peer> peers = *std::exchange(read_, std::nullopt);
+  const std::vector<Peer> peers = WithKey(*std::exchange(read_, std::nullopt));
   const Peer* better = Higher(peers);
   for (const Peer& peer : peers)
     if (peer.state == SmState::kMaster) better = &peer;
@@ -128,6 +134,12 @@ void ForeignSm::OnDelivery(Instant now, const Delivery& delivery) {
   if (smp->attribute != wire::AttributeId::kSmInfo) return;
   if (smp->method == wire::Method::kGet || smp->method == wire::Method::kSet) {
     Answer(now, *mad, *smp);
+  } else if (smp->method == wire::Method::kGetResp && smp->modifier == 0) {
+    const auto info = wire::SmInfo::Decode(smp->data);
+    if (info.sm_key == info_.sm_key)
+      keyless_.erase(info.guid);
+    else
+      keyless_.insert(info.guid);
   } else if (smp->method == wire::Method::kGetResp && smp->status == wire::kStatusOk &&
              smp->modifier == static_cast<uint32_t>(SmControl::kHandover) &&
              std::exchange(handing_over_, false)) {

@@ -5,6 +5,7 @@
 //   discovery says, STANDBY where it has read the sender as MASTER;
 //   as STANDBY it polls the SM that it deferred to, and only when five polls, ten seconds apart,
 //   have not found a master there it discovers again;
+//   it ignores an SM whose SMInfo does not show its own SM_Key;
 //   as master it hands over to a higher one that stands by or discovers, and waits for a lower
 //   master.
 // Being a script, it learns of its peers by looking, but asks each for its SMInfo as a discovery
@@ -14,6 +15,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/rng.h"
@@ -46,6 +48,7 @@ class ForeignSm : public Actor {
   void OnTimer(Instant now) override;
 
  private:
+  std::vector<Peer> WithKey(std::vector<Peer> peers) const;
   const Peer* Higher(const std::vector<Peer>& peers) const;
   void ActAsMaster(Instant now, const std::vector<Peer>& peers);
   void Look(Instant now, const std::vector<Peer>& peers);
@@ -64,6 +67,7 @@ class ForeignSm : public Actor {
   Rng rng_;
   wire::SmInfo info_;
   bool handing_over_ = false;
+  std::set<Guid> keyless_;                 // They have not shown its SM_Key.
   std::optional<std::vector<Peer>> read_;  // By the discovery under way.
   Guid deferred_to_;                       // As STANDBY: who is polled.
   int missed_polls_ = 0;
