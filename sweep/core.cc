@@ -30,7 +30,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
-      devices_(options_.sm),
+      devices_(options_.sm, local_port_.port_guid),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
       read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
@@ -448,6 +448,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
 void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
+  mastership_.OnRequestsDropped();
   devices_.LoseTrack();
   lane_reader_.reset();
   for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);

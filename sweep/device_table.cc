@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "mad/wire/sm_info.h"
 #include "routing/multicast_rows.h"
 
 namespace fabricd::sweep {
@@ -229,6 +230,7 @@ mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
   request.attribute = attribute;
   request.modifier = modifier;
   request.m_key = device.m_key.value_or(options_->m_key);
+  if (attribute == wire::AttributeId::kSmInfo) wire::SmInfo{.guid = own_}.Encode(request.data);
   request.path = device.path;
   request.alternative = device.alternative;
   request.device = node.value();
@@ -244,6 +246,15 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
     request.m_key = further.m_key.value_or(options_->m_key);
     request.alternative.reset();
   }
+  return request;
+}
+
+mad::SmpRequest DeviceTable::GetSmInfo(const wire::DirectedPath& path, mad::DeviceId device) const {
+  mad::SmpRequest request;
+  request.attribute = wire::AttributeId::kSmInfo;
+  request.path = path;
+  request.device = device;
+  wire::SmInfo{.guid = own_}.Encode(request.data);
   return request;
 }
 

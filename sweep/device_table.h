@@ -91,7 +91,9 @@ class AppliedLft {
 
 class DeviceTable {
  public:
-  explicit DeviceTable(const SmOptions& options) : options_(&options) {}
+  // `own`: the port of this SM. Its Gets of SMInfo name it: such a requester needs no SM_Key
+  // (KeyProof).
+  explicit DeviceTable(const SmOptions& options, Guid own = {}) : options_(&options), own_(own) {}
 
   bool Has(NodeIndex node) const;
   const wire::DirectedPath& PathTo(NodeIndex node) const;
@@ -123,6 +125,8 @@ class DeviceTable {
   }
   // The same for what belongs to one port: through that port where the node is a CA.
   mad::SmpRequest Get(PortRef port, wire::AttributeId attribute, uint32_t modifier) const;
+  // SMInfo of whoever is at the end of `path`: it may be no SM, so the request has no M_Key.
+  mad::SmpRequest GetSmInfo(const wire::DirectedPath& path, mad::DeviceId device) const;
   template <typename Attribute>
   mad::SmpRequest Set(PortRef port, uint32_t modifier, const Attribute& value) const {
     mad::SmpRequest request = Get(port, Attribute::kAttribute, modifier);
@@ -209,6 +213,7 @@ class DeviceTable {
   FurtherPort* FindFurther(PortRef port);
 
   const SmOptions* options_;
+  Guid own_;
   std::vector<Device> devices_;   // [NodeIndex]
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]

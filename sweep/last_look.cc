@@ -21,15 +21,12 @@ void LastLook::AskNext() {
   while (next_ < questions_.size()) {
     const Question& question = questions_[next_++];
     mad::SmpRequest request;
-    if (question.port.IsNone()) {
-      request.attribute = wire::AttributeId::kSmInfo;
-      request.path = question.path;
-      request.device = kAskerDevice;
-    } else if (devices_.Has(question.port.node)) {
+    if (question.port.IsNone())
+      request = devices_.GetSmInfo(question.path, kAskerDevice);
+    else if (devices_.Has(question.port.node))
       request = devices_.Get(question.port, wire::AttributeId::kSmInfo, 0);
-    } else {
+    else
       continue;
-    }
     request.cookie = cookie_base_;
     request.priority = 0;
     engine_.Submit(request);

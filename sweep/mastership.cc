@@ -54,7 +54,8 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       effects_(effects),
       cookie_base_(cookie_base),
       priority_(options.sm.priority),
-      watch_(devices, engine, CookieOf(Ask::kWatch)) {}
+      watch_(devices, engine, CookieOf(Ask::kWatch)),
+      proof_(devices, engine, CookieOf(Ask::kProof)) {}
 
 uint64_t Mastership::CookieOf(Ask ask) const {
   return cookie_base_ | static_cast<uint64_t>(ask) << kAskShift;
@@ -81,20 +82,37 @@ wire::SmInfo Mastership::Own() const {
 
 // ---- asked by others
 
+mad::OutgoingMad Mastership::Reply(const mad::IncomingMad& mad, const wire::Smp& request,
+                                   uint16_t status, bool shows_key) const {
+  wire::Smp response = request;
+  response.status = status;
+  wire::SmInfo own = Own();
+  if (!shows_key) own.sm_key = SmKey();
+  own.Encode(response.data);
+  return mad::MakeSmpResponse(mad, response);
+}
+
+void Mastership::AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,
+                           std::vector<mad::OutgoingMad>& send) {
+  const auto back = PathBack(request);
+  const mad::DeviceId host = back ? DeviceBehind(*back) : kAskerDevice;
+  const KeyProof::Keys own{options_.sm.sm_key, devices_.ConfiguredMKey(local_port_.port_guid)};
+  const KeyProof::Verdict verdict = proof_.OnRequest({mad, request}, own, back, host);
+  if (verdict == KeyProof::Verdict::kWait) return;
+  send.push_back(Reply(mad, request, wire::kStatusOk, verdict == KeyProof::Verdict::kShow));
+}
+
+void Mastership::AnswerHeld(const KeyProof::Proof& proof) {
+  for (const KeyProof::Request& request : proof.requests)
+    effects_.send.push_back(Reply(request.mad, request.smp, wire::kStatusOk, proof.proven));
+}
+
 Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                             std::vector<mad::OutgoingMad>& send) {
   ++activity_count_;
-  const auto answer = [&](uint16_t status, bool shows_key) {
-    wire::Smp response = smp;
-    response.status = status;
-    wire::SmInfo own = Own();
-    if (!shows_key) own.sm_key = SmKey();
-    own.Encode(response.data);
-    send.push_back(mad::MakeSmpResponse(mad, response));
-  };
   if (smp.method == wire::Method::kGet) {
-    answer(wire::kStatusOk, true);
     NoteAsker(smp);
+    AnswerGet(mad, smp, send);
     return {};
   }
   const auto sent = wire::SmInfo::Decode(smp.data);
@@ -106,7 +124,7 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
   const bool too_many = next && sweeps && !budget_.Take(now);
   if (too_many) next.reset();
   const uint16_t refusal = too_many ? wire::kStatusBusy : wire::kStatusInvalidAttributeValue;
-  answer(next ? wire::kStatusOk : refusal, has_key);
+  send.push_back(Reply(mad, smp, next ? wire::kStatusOk : refusal, has_key));
   Log(next ? LogLevel::kInfo : LogLevel::kWarning,
       fmt::format("SM {} sent Set SMInfo {} in state {}{}", sent.guid, smp.modifier,
                   wire::SmStateName(state_),
@@ -140,20 +158,27 @@ Order Mastership::OnHandoverRequest(Guid from) {
   return order;
 }
 
-// Another SM is about, perhaps one that started behind the discovery's back.
-void Mastership::NoteAsker(const wire::Smp& request) {
-  const bool local = request.path && request.path->hops() == 0;  // A tool on this very node.
-  if (!request.path || local || !MaySweep()) return;
+// The route to the sender; nullopt: it is not known, or a tool on this very node has sent it.
+std::optional<wire::DirectedPath> Mastership::PathBack(const wire::Smp& request) {
+  if (!request.path || request.path->hops() == 0) return std::nullopt;
   wire::DirectedPath back;
   for (size_t hop = request.path->hops(); hop > 0; --hop)
     back = back.Then(PortNum(request.return_path[hop]));
+  return back;
+}
+
+// Another SM is about, perhaps one that started behind the discovery's back.
+void Mastership::NoteAsker(const wire::Smp& request) {
+  const auto asker = PathBack(request);
+  if (!asker || !MaySweep()) return;
+  const wire::DirectedPath& back = *asker;
   if (IsMaster()) return watch_.OnAsked(back, DeviceBehind(back));
   if (askers_.size() < kMostAskers &&
       std::find(askers_.begin(), askers_.end(), back) == askers_.end())
     askers_.push_back(back);
 }
 
-// By the links of the last heavy sweep: only the engine's limits depend on it.
+// By the links of the last heavy sweep: only limits depend on it.
 mad::DeviceId Mastership::DeviceBehind(const wire::DirectedPath& path) const {
   if (!snapshot_ || path.hops() == 0) return kAskerDevice;
   // Discovery begins at the SM's own node; to search for it would cost a flood of requests more.
@@ -199,6 +224,7 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
 // ---- after a discovery
 
 void Mastership::OnSweepStart() {
+  OnRequestsDropped();
   look_.reset();
   looks_ = 0;
   askers_.clear();
@@ -355,6 +381,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
       if (look_->done()) return FinishLook(now);
       break;
     case Ask::kOwnPort: TellMaster(completion); break;
+    case Ask::kProof: AnswerHeld(proof_.OnCompletion(completion, options_.sm.sm_key)); break;
     case Ask::kWatch:
       if (const auto seen = watch_.OnCompletion(completion)) {
         Order order = OnSeen(*seen, now);

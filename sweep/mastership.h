@@ -18,6 +18,7 @@
 #include "sweep/discovery.h"
 #include "sweep/election.h"
 #include "sweep/events.h"
+#include "sweep/key_proof.h"
 #include "sweep/last_look.h"
 #include "sweep/sm_watch.h"
 #include "sweep/sweep_budget.h"
@@ -57,10 +58,12 @@ class Mastership {
   uint8_t priority() const { return priority_; }  // 0-15, as it is now.
 
   void Start();  // NOT-ACTIVE to DISCOVERING.
-  // Another SM's Get or Set of SMInfo; its answer is appended to `send`.
+  // Another SM's Get or Set of SMInfo; its answer is appended to `send`, now or later (KeyProof).
   [[nodiscard]] Order OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                                 std::vector<mad::OutgoingMad>& send);
-  // A heavy sweep starts: what was asked and watched before is void.
+  // The engine has dropped all requests without completions.
+  void OnRequestsDropped() { proof_.AskAgain(); }
+  // A heavy sweep starts, and the same: what was asked and watched before is void.
   void OnSweepStart();
   // It has ended in this snapshot; `unread` may name SMs that did not answer.
   [[nodiscard]] Order OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
@@ -80,7 +83,7 @@ class Mastership {
   Instant NextDeadline() const { return std::min(next_poll_, watch_.NextDeadline()); }
 
  private:
-  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch };
+  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch, kProof };
   // A command to step down that has been taken, until its handover has come to an end.
   struct SteppingDown {
     std::vector<uint64_t> commands;  // Who waits for it.
@@ -91,6 +94,12 @@ class Mastership {
   uint64_t CookieOf(Ask ask) const;
 
   Order OnHandoverRequest(Guid from);
+  mad::OutgoingMad Reply(const mad::IncomingMad& mad, const wire::Smp& request, uint16_t status,
+                         bool shows_key) const;
+  void AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,
+                 std::vector<mad::OutgoingMad>& send);
+  void AnswerHeld(const KeyProof::Proof& proof);
+  static std::optional<wire::DirectedPath> PathBack(const wire::Smp& request);
   void NoteAsker(const wire::Smp& request);
   mad::DeviceId DeviceBehind(const wire::DirectedPath& path) const;
   Order OnSeen(const RemoteSm& seen, Instant now);
@@ -142,6 +151,7 @@ class Mastership {
   int looks_ = 0;       // Of this sweep.
   int lost_looks_ = 0;  // Sweeps in a row whose last look left a question open.
   SmWatch watch_;
+  KeyProof proof_;
   SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, unanswered.
   uint32_t missed_polls_ = 0;

@@ -64,13 +64,8 @@ void SmWatch::OnTimer(Instant now) {
   if (!watching_) return;
   if (!askers_.empty() && now >= next_back_) {
     next_back_ = now + kBackPeriod;
-    for (const Asker& asker : std::exchange(askers_, {})) {
-      mad::SmpRequest request;
-      request.attribute = wire::AttributeId::kSmInfo;
-      request.path = asker.back;
-      request.device = asker.device;
-      Ask(std::move(request), PortRef());
-    }
+    for (const Asker& asker : std::exchange(askers_, {}))
+      Ask(devices_.GetSmInfo(asker.back, asker.device), PortRef());
   }
   if (now < next_) return;
   next_ = now + kPeriod;

@@ -19,9 +19,9 @@ OURS, THEIRS = "H-0002c90200000000", "H-0002c90200000400"  # H-1 and H-5 of 4-ar
 OUR_GUID, THEIR_GUID = "0x2c90200000001", "0x2c90200000401"
 
 
-def config(priority):
-    return ("sm: {priority: %d, polling_timeout: 500ms, polling_retries: 1}\n"
-            "sweep: {light_interval: 1s}\n" % priority)
+def config(priority, sm_key="0x1"):
+    return ("sm: {priority: %d, polling_timeout: 500ms, polling_retries: 1, sm_key: '%s'}\n"
+            "sweep: {light_interval: 1s}\n" % (priority, sm_key))
 
 
 class OpenSm(ibsim.Case):
@@ -135,18 +135,21 @@ class Election(OpenSm):
         self.assertEqual(fabricd.stop(), 0)
         self.their_log.wait_for("Entering DISCOVERING state", since=since)
 
-    def test_steps_down_to_a_lower_one_and_comes_back(self):
-        fabricd = self.fabricd(8).start(self.recorded())
-        fabricd.wait_for("subnet_up")
-        before = self.lids()
-        self.opensm(3)
-        self.their_log.wait_for("STANDBY")
+    def step_down(self, fabricd):
         deadline = time.monotonic() + ibsim.PATIENCE
         while not fabricd.ask("get", "sm").get("remote_sms"):
             self.assertLess(time.monotonic(), deadline, "the other SM was not seen")
             time.sleep(0.1)
         self.assertIn("is master now", fabricd.ctl("sm", "step-down", "--reason", "a test"))
         self.their_log.wait_for("Entering MASTER state")
+
+    def test_steps_down_to_a_lower_one_and_comes_back(self):
+        fabricd = self.fabricd(8).start(self.recorded())
+        fabricd.wait_for("subnet_up")
+        before = self.lids()
+        self.opensm(3)
+        self.their_log.wait_for("STANDBY")
+        self.step_down(fabricd)
         self.assertEqual(self.sminfo(before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
         self.assertEqual(self.sminfo(before[OUR_GUID[2:]]), (OUR_GUID, "STANDBY"))
         self.assertEqual(self.lids(), before)
@@ -154,6 +157,31 @@ class Election(OpenSm):
         fabricd.wait_for("state=MASTER")
         self.assertEqual(self.sminfo(before[OUR_GUID[2:]]), (OUR_GUID, "MASTER"))
         self.assertEqual(self.lids(), before)
+        self.assertEqual(fabricd.stop(), 0)
+
+    def key_shown(self, *arguments, host="H-0002c90200000800"):
+        """The SM_Key that our fabricd shows to a tool on a host without an SM."""
+        dumped = self.sim.run(host, "smpdump", *arguments, "0x20")
+        words = re.findall(r"[0-9a-f]{4}", dumped)
+        self.assertEqual("".join(words[:4]), OUR_GUID[2:].rjust(16, "0"), dumped)
+        return int("".join(words[4:8]), 16)
+
+    def test_shows_its_key_to_no_host_without_an_sm(self):
+        fabricd = ibsim.Fabricd(self, config(3, "0x5ec2e7"))
+        fabricd.start(self.sim.environment(OURS)).wait_for("subnet_up")
+        self.assertEqual(self.key_shown(self.lids()[OUR_GUID[2:]]), 0)
+        self.assertEqual(self.key_shown("-D", "0,1,5,1,1"), 0)
+        self.assertEqual(self.key_shown("-D", "0", host=OURS), 0)
+        self.assertEqual(fabricd.stop(), 0)
+
+    def test_shows_its_key_to_an_sm_that_has_it(self):
+        fabricd = ibsim.Fabricd(self, config(3, "0x5ec2e7"))
+        fabricd.start(self.sim.environment(OURS)).wait_for("subnet_up")
+        self.opensm(2, "-k", "0x5ec2e7")
+        said = self.their_log.wait_for("Entering (STANDBY|MASTER) state")
+        self.assertEqual(said[1], "STANDBY")
+        self.step_down(fabricd)
+        self.assertEqual([line for line in self.their_log.lines if "ERR 2F18" in line], [])
         self.assertEqual(fabricd.stop(), 0)
 
     def test_the_lower_guid_wins_between_equals(self):
@@ -278,5 +306,5 @@ class Joins(ibsim.Case):
 
 
 if __name__ == "__main__":
-    ibsim.main(["ibsim", "opensm", "sminfo", "ibnetdiscover", "ibroute"] +
+    ibsim.main(["ibsim", "opensm", "sminfo", "smpdump", "ibnetdiscover", "ibroute"] +
                (["cc"] if os.path.isdir(wire.WIRE) else []))

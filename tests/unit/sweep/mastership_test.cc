@@ -23,7 +23,7 @@ constexpr Instant kNow{std::chrono::seconds(1)};
 // As mastership.cc numbers what it asks, where the cookie base is 0.
 constexpr uint64_t kPollCookie = 0, kHandoverCookie = uint64_t{1} << 56,
                    kLookCookie = uint64_t{2} << 56, kOwnPortCookie = uint64_t{3} << 56,
-                   kWatchCookie = uint64_t{4} << 56;
+                   kWatchCookie = uint64_t{4} << 56, kProofCookie = uint64_t{5} << 56;
 
 class MastershipTest : public testing::Test {
  protected:
@@ -362,6 +362,46 @@ TEST_F(MastershipTest, AStandbyAboveItsMasterTellsItSo) {
   EXPECT_EQ(engine_.size(), 3u) << "a second poll, and its own PortInfo, for the trap";
   EXPECT_EQ(Poll(lower, now += std::chrono::seconds(1)).kind, Kind::kNothing);
   EXPECT_EQ(engine_.size(), 3u) << "no trap, and no poll, so soon";
+}
+
+// IBA vol 1 §14.2.5.13: others are shown 0.
+TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
+  BeMaster({});
+  options_.sm.sm_key = SmKey(0x5EC2E7);
+  wire::Smp request;
+  request.method = wire::Method::kGet;
+  request.attribute = wire::AttributeId::kSmInfo;
+  request.path = wire::DirectedPath().Then(PortNum(1));
+  mad::IncomingMad mad;
+  mad.payload.resize(wire::kMadBytes);
+  request.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  const auto shown = [&](const std::vector<mad::OutgoingMad>& sent) {
+    EXPECT_THAT(sent, SizeIs(1));
+    return KeyIn(*wire::Smp::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(sent.front().payload.data(), wire::kMadBytes)));
+  };
+  std::vector<mad::OutgoingMad> sent;
+  (void)sm_.OnRequest(mad, request, kNow, sent);
+  EXPECT_THAT(sent, IsEmpty()) << "the sender is asked first";
+  mad::Completion proof = Answered(kProofCookie);
+  wire::SmInfo info;
+  info.sm_key = SmKey(0x5EC2E7);
+  info.Encode(proof.response.data);
+  EXPECT_EQ(sm_.OnCompletion(proof, kNow).kind, Kind::kNothing);
+  EXPECT_EQ(shown(effects_.send), SmKey(0x5EC2E7));
+  effects_.send.clear();
+  (void)sm_.OnRequest(mad, request, kNow, sent);
+  EXPECT_EQ(sm_.OnCompletion(Answered(kProofCookie | 1), kNow).kind, Kind::kNothing);
+  EXPECT_FALSE(shown(effects_.send)) << "it shows another one";
+  options_.sm.m_key = MKey(0xABC);
+  request.m_key = MKey(0xABC);
+  (void)sm_.OnRequest(mad, request, kNow, sent);
+  EXPECT_EQ(shown(sent), SmKey(0x5EC2E7));
+}
+
+TEST_F(MastershipTest, AToolOnItsOwnNodeIsNotShownTheSmKey) {
+  BeMaster({});
+  EXPECT_FALSE(KeyIn(Ask(wire::Method::kGet, {}, SmKey())));
 }
 
 TEST_F(MastershipTest, ARefusedSetIsNotShownTheSmKey) {
