@@ -21,6 +21,14 @@ constexpr size_t kMaxClients = 4096;
 // Calls of a client that are heard, of those that it may begin: who is a little too fast is told so
 // in full, who storms is cut short before anything of its requests is read.
 constexpr double kHeard = 2;
+// Calls of a client that gRPC holds, of those that may be under way; and as many at least, for they
+// end a little later than their clients see.
+constexpr uint32_t kHeld = 2, kLeastHeld = 100;
+// gRPC drops a few calls between the gates: none is expected for longer.
+constexpr std::chrono::seconds kExpected{60};
+// KiB of answers that a client has not taken. As objects, which last as long, they are about eight
+// times as large.
+constexpr uint32_t kAnswers = 32 << 10;
 
 // Of an ErrorInfo.
 std::map<std::string, std::string> About(const Caller& caller, const MethodRule& rule, Role role) {
@@ -185,6 +193,12 @@ absl::Status Access::Hear(const Caller& caller) {
         "{} begins far more than {} calls a second (security.calls_per_second); slow down",
         caller.id, rules->per_second));
   state->knocks -= 1;
+  if (state->filled - state->arrived > kExpected) state->expected = 0;
+  const uint32_t held = state->expected + state->held;
+  if (held >= std::max(kLeastHeld, kHeld * rules->max_calls))
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} calls of {}, reset ones included, have not ended yet (security.max_calls); slow down",
+        held, caller.id));
   return absl::OkStatus();
 }
 
@@ -227,6 +241,10 @@ absl::Status Access::TakeToken(const Caller& caller, const MethodRule& rule, Rol
                   fmt::format("{} calls of {} are under way (security.max_calls); end some", others,
                               caller.id),
                   {{"key", "security.max_calls"}, {"limit", fmt::format("{}", rules->max_calls)}});
+  if (state->answers >= kAnswers)
+    return refuse("TOO_MANY_ANSWERS",
+                  fmt::format("{} has not taken {} KiB of answers yet", caller.id, state->answers),
+                  {{"limit", fmt::format("{} KiB", kAnswers)}});
   Fill(*state, rules->per_second);
   if (state->tokens < 1)
     return refuse(
@@ -256,17 +274,34 @@ std::shared_ptr<ClientState> Access::StateOf(const Caller& caller) {
   return state;
 }
 
-std::shared_ptr<void> Access::Begin(const Caller& caller) {
+void Access::Expect(const Caller& caller) {
+  const auto state = StateOf(caller);
+  if (state == nullptr) return;
+  std::lock_guard lock(state->mutex);
+  if (state->expected++ == 0) state->arrived = std::chrono::steady_clock::now();
+}
+
+std::shared_ptr<void> Access::Hold(const Caller& caller) {
+  if (const auto state = StateOf(caller)) {
+    std::lock_guard lock(state->mutex);
+    if (state->expected > 0) --state->expected;
+    state->arrived = std::chrono::steady_clock::now();
+  }
+  return Add(caller, &ClientState::held, 1);
+}
+
+std::shared_ptr<void> Access::Add(const Caller& caller, uint32_t ClientState::*number,
+                                  uint32_t amount) {
   auto state = StateOf(caller);
   if (state == nullptr) return nullptr;
+  ClientState* raw = state.get();
   {
     std::lock_guard lock(state->mutex);
-    ++state->under_way;
+    raw->*number += amount;
   }
-  ClientState* raw = state.get();
-  return {raw, [state](void*) {
+  return {raw, [state, number, amount](void*) {
             std::lock_guard lock(state->mutex);
-            --state->under_way;
+            (*state).*number -= amount;
           }};
 }
 

@@ -56,7 +56,11 @@ struct HandledCalls {
 struct ClientState {
   std::mutex mutex;
   uint32_t under_way = 0;
-  double tokens = 0;  // Calls that it may begin.
+  uint32_t expected = 0;  // Calls that were heard and have not come to their handlers.
+  uint32_t held = 0;      // Calls that have, until gRPC frees them: reset ones included.
+  uint32_t answers = 0;   // KiB that the client has not taken.
+  std::chrono::steady_clock::time_point arrived{};  // When one of the expected did.
+  double tokens = 0;                                // Calls that it may begin.
   double knocks = 0;  // Calls that are heard at all, those that are refused included.
   std::chrono::steady_clock::time_point filled{};
 };
@@ -76,13 +80,25 @@ class Access {
   // OK: the call may begin. Refusals have an ErrorInfo with the method and the caller's role:
   //   kPermissionDenied   ROLE_REQUIRED: which role it takes and how to get it
   //   kUnauthenticated    CALLER_UNKNOWN: it takes a role, and nothing tells who calls
-  //   kResourceExhausted  TOO_MANY_CALLS, CALLS_TOO_FAST, TOO_MANY_CLIENTS: the limit, and a
-  //                       QuotaFailure
+  //   kResourceExhausted  TOO_MANY_CALLS, TOO_MANY_ANSWERS, CALLS_TOO_FAST, TOO_MANY_CLIENTS: the
+  //                       limit, and a QuotaFailure
   //   kUnimplemented      METHOD_UNKNOWN: the table has no such method
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.
-  std::shared_ptr<void> Begin(const Caller& caller);
+  std::shared_ptr<void> Begin(const Caller& caller) {
+    return Add(caller, &ClientState::under_way, 1);
+  }
+  // A call that was heard and admitted goes on to its handler. It, and calls that a client resets
+  // as soon as it has begun them, are not under way yet or any more, but take memory: gRPC frees a
+  // call when it next writes to the connection, which it does not do while there is more to read.
+  void Expect(const Caller& caller);
+  // One of the expected calls has come. It is held until what is returned is gone.
+  std::shared_ptr<void> Hold(const Caller& caller);
+  // An answer is on its way to the caller, until what is returned is gone.
+  std::shared_ptr<void> Send(const Caller& caller, size_t bytes) {
+    return Add(caller, &ClientState::answers, static_cast<uint32_t>(bytes / 1024 + 1));
+  }
 
   // A call ended, or was refused, with that code of gRPC. `rule`: of the table.
   void Count(const MethodRule& rule, int code);
@@ -96,6 +112,7 @@ class Access {
     double per_second = 0;
   };
   std::shared_ptr<ClientState> StateOf(const Caller& caller);
+  std::shared_ptr<void> Add(const Caller& caller, uint32_t ClientState::*number, uint32_t amount);
   absl::Status TakeToken(const Caller& caller, const MethodRule& rule, Role role, bool begun);
 
   static constexpr size_t kCodes = 17;          // Of gRPC.

@@ -79,6 +79,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       caller_ = CallerOf(*info_.server_context());
+      held_ = guard_.access().Hold(caller_);
       // With its only message, if it has one; what is refused is not under way.
       if (!unread_) under_way_ = guard_.access().Begin(caller_);
     }
@@ -115,6 +116,12 @@ class CallRecord final : public grpc::experimental::Interceptor {
     else if (at(InterceptionHookPoints::POST_SEND_MESSAGE) ||
              at(InterceptionHookPoints::POST_RECV_MESSAGE))
       tracker_->Moves();
+    if (at(InterceptionHookPoints::PRE_SEND_MESSAGE))
+      answer_ = guard_.access().Send(caller_, methods->GetSerializedSendMessage()->Length());
+    // An answer that is the only one stays as long as the call.
+    if (at(InterceptionHookPoints::POST_SEND_MESSAGE) &&
+        info_.type() == ServerRpcInfo::Type::SERVER_STREAMING)
+      answer_.reset();
     // Later than here gRPC may have given up the call.
     if (at(InterceptionHookPoints::POST_RECV_CLOSE)) tracker_->End();
   }
@@ -165,7 +172,9 @@ class CallRecord final : public grpc::experimental::Interceptor {
   const MethodRule* const rule_;
   const std::shared_ptr<StuckCalls::Tracker> tracker_;
   Caller caller_;
+  std::shared_ptr<void> held_;
   std::shared_ptr<void> under_way_;
+  std::shared_ptr<void> answer_;
   bool dry_run_ = false;
   const Message* request_ = nullptr;  // As long as the call.
   bool unread_ = false;  // Refused, or no message of its kind; or, of a stream, at its end.
@@ -240,7 +249,10 @@ grpc::Status CallGuard::Hear(const Caller& caller, std::string_view path) {
   const std::string_view method = path.substr(path.starts_with('/') ? 1 : 0);
   absl::Status status = access_.Hear(caller);
   if (status.ok() && !inner_.contains(method)) status = access_.Admit(caller, method);
-  if (status.ok()) return grpc::Status::OK;
+  if (status.ok()) {
+    access_.Expect(caller);
+    return grpc::Status::OK;
+  }
   const MethodRule* rule = FindRule(method);
   if (rule != nullptr) access_.Count(*rule, static_cast<int>(status.code()));
   // The others end in a CallRecord.

@@ -177,6 +177,38 @@ class Grpc(Hostile):
         self.fabricd.ctl("--timeout", "%ds" % PROMPT, "dump", "--dir", self.path("dumps"))
         self.assertTrue(os.listdir(self.path("dumps")))
 
+    def test_rapid_resets(self):
+        """gRPC frees no call of a connection from which there is always more to read."""
+        before = self.resident()
+        client = self.connect()
+        block = Http2.headers("fabric.v1.TopologyService/GetSm")
+        for batch in range(25):
+            frames = bytearray()
+            for stream in range(2000 * batch + 1, 2000 * batch + 2001, 2):
+                frames += Http2.frame(1, 4, stream, block)
+                frames += Http2.frame(3, 0, stream, b"\0\0\0\10")
+            try:
+                client.socket.sendall(frames)
+            except OSError:
+                break  # Cut off, which is as well.
+        self.assert_serves()
+        self.assertLess(self.resident() - before, 200)
+
+    def test_answers_to_calls_that_are_reset(self):
+        before = self.resident()
+        client = self.connect()
+        block = Http2.headers("fabric.v1.TopologyService/ListPorts")
+        for batch in range(5):
+            streams = range(2000 * batch + 1, 2000 * batch + 2001, 2)
+            frames = bytearray()
+            for stream in streams:
+                frames += Http2.frame(1, 4, stream, block) + Http2.frame(0, 1, stream, bytes(5))
+            for stream in streams:
+                frames += Http2.frame(3, 0, stream, b"\0\0\0\10")
+            client.socket.sendall(frames)
+        self.assert_serves()
+        self.assertLess(self.resident() - before, 400)
+
     def test_half_open_calls(self):
         client = self.connect()
         for stream in range(1, 41, 2):

@@ -159,6 +159,34 @@ TEST(AccessRules, WhoStormsIsNotHeard) {
   EXPECT_TRUE(access.Hear(Known("user:b")).ok());
 }
 
+TEST(AccessRules, WhoseCallsDoNotEndIsNotHeard) {
+  config::Security security;
+  security.max_calls = 200;
+  Access access(security);
+  std::vector<std::shared_ptr<void>> held;
+  int expected = 0;
+  for (; expected < 1000 && access.Hear(Known("user:a")).ok(); ++expected) {
+    access.Expect(Known("user:a"));
+    if (expected % 2 == 0) held.push_back(access.Hold(Known("user:a")));
+  }
+  EXPECT_EQ(expected, 400);
+  EXPECT_TRUE(access.Hear(Known("user:b")).ok());
+  held.pop_back();
+  EXPECT_TRUE(access.Hear(Known("user:a")).ok());
+}
+
+TEST(AccessRules, WhoDoesNotTakeItsAnswersIsGivenNoMore) {
+  Access access{config::Security()};
+  const std::string method = "fabric.v1.AdminService/GetCaller";
+  auto one = access.Send(Known("user:a"), 30 << 20);
+  EXPECT_TRUE(access.Admit(Known("user:a"), method).ok());
+  const auto other = access.Send(Known("user:a"), 2 << 20);
+  EXPECT_EQ(ReasonOf(ToGrpc(access.Admit(Known("user:a"), method))), "TOO_MANY_ANSWERS");
+  EXPECT_TRUE(access.Admit(Known("user:b"), method).ok());
+  one.reset();
+  EXPECT_TRUE(access.Admit(Known("user:a"), method).ok());
+}
+
 TEST(AccessRules, WhoIsNotKnownHasToSayWhoItIs) {
   Access access{config::Security()};
   const auto status = ToGrpc(access.Admit({}, "fabric.v1.TopologyService/GetSm"));
@@ -373,6 +401,21 @@ TEST_F(TlsTest, RefusedCallsTakeNoPlace) {
   while (in_a_row < 10 && std::chrono::steady_clock::now() < end)
     in_a_row = GetSm(viewer).ok() ? in_a_row + 1 : 0;
   EXPECT_EQ(in_a_row, 10);
+}
+
+// Every call that is heard is also seen to end, whatever kind of method it is of.
+TEST_F(TlsTest, CallsThatHaveEndedAreNotHeld) {
+  options_.security.max_calls = 1;
+  Start();
+  const auto viewer = Connect("viewer");
+  for (int i = 0; i < 120; ++i) {
+    for (const char* method : {"fabric.v1.TopologyService/GetSm", "fabric.v1.AdminService/StepDown",
+                               "grpc.health.v1.Health/Check",
+                               "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}) {
+      const auto status = CallEmpty(viewer, method, std::chrono::seconds(20));
+      ASSERT_THAT(status.error_message(), Not(HasSubstr("have not ended yet"))) << method << i;
+    }
+  }
 }
 
 TEST_F(TlsTest, WithoutACertificateNobodyIsServed) {
