@@ -74,6 +74,7 @@ struct TransactionEngine::Slot {
   Index previous = kNone, next = kNone;  // In the device's queue; next also in the free list.
   Index place = 0;                       // In flying_.
   uint32_t tid = 0;                      // 0 before the first attempt.
+  uint32_t redirected_tid = 0;           // Of an attempt that was redirected; 0: none was.
   uint32_t attempts = 0;
   uint32_t timeouts = 0;
   uint64_t shrinks = 0;  // statistics_.window_shrinks when the attempt left.
@@ -128,6 +129,7 @@ TransactionEngine::Index TransactionEngine::Allocate() {
 void TransactionEngine::Free(Index index) {
   Slot& slot = At(index);
   if (slot.tid != 0) by_id_.erase(slot.tid);
+  if (slot.redirected_tid != 0) by_id_.erase(slot.redirected_tid);
   slot.state = Slot::State::kFree;
   slot.next = free_;
   free_ = index;
@@ -437,9 +439,9 @@ TransactionEngine::Index TransactionEngine::FindReported(const std::vector<uint8
   const Slot& slot = At(found->second);
   const bool directed = header.management_class == wire::ManagementClass::kSubnDirectedRoute;
   const bool matches =
-      slot.state == Slot::State::kFlying && !slot.held && header.method == slot.request.method &&
-      header.attribute == slot.request.attribute && header.modifier == slot.request.modifier &&
-      directed == !slot.request.lid.has_value();
+      slot.state == Slot::State::kFlying && !slot.held && header.tid().value() == slot.tid &&
+      header.method == slot.request.method && header.attribute == slot.request.attribute &&
+      header.modifier == slot.request.modifier && directed == !slot.request.lid.has_value();
   return matches ? found->second : kNone;
 }
 
@@ -619,8 +621,9 @@ void TransactionEngine::Redirect(DeviceId id, const wire::DirectedPath& from,
   }
   for (const Index index : overdue_) {
     Slot& slot = At(index);
-    by_id_.erase(slot.tid);  // As of what is overdue.
-    slot.tid = 0;
+    // Its repeat gets another id, as that of what is overdue; but its answer may be under way.
+    if (slot.redirected_tid != 0) by_id_.erase(slot.redirected_tid);
+    slot.redirected_tid = std::exchange(slot.tid, 0);
     redirected_.insert(slot.deadline - options_.safety_margin);
     next_deadline_ = std::min(next_deadline_, *redirected_.begin());
     Land(index);

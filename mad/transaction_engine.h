@@ -173,7 +173,8 @@ class TransactionEngine {
 
   // `from` is known to lead nowhere any more: what is queued for `device` by that way goes by `to`,
   // and what is in flight there, its last attempt apart, is repeated so at once instead of after
-  // its time-out, though within the global window. It counts as an attempt, not as a loss.
+  // its time-out, though within the global window. It counts as an attempt, not as a loss. An
+  // answer that was under way when the way ended is still one.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
   // Nothing leads to `device` any more, or nothing but `only` did and that leads nowhere: Gets for

@@ -235,6 +235,56 @@ TEST(EngineRepeats, RedirectedWhatIsUnderWayGoesTheNewWayAtOnce) {
   EXPECT_EQ(wire.done.size(), 5u);
 }
 
+// Its answer was under way when the link was found to be gone: nothing is left to be repeated.
+TEST(EngineRepeats, AnAnswerToWhatWasRedirectedIsAnAnswer) {
+  const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5};
+  for (const bool repeated : {false, true}) {
+    SCOPED_TRACE(repeated);
+    FakeWire wire;
+    wire.react = [](const FakeWire::Sent&) { return Lost(); };
+    SmpRequest request = FakeWire::Get(0, 1);
+    request.method = wire::Method::kSet;
+    request.path = gone;
+    wire.Submit(request);
+    wire.Pump();
+    ASSERT_EQ(wire.sent.size(), 1u);
+    wire.Redirect(0, gone, stays);
+    if (repeated) wire.Pump();
+    const wire::Smp answer = AnswerTo(wire.sent[0].smp);
+    wire.engine.OnIncoming(Received(answer), wire.now, wire.done);
+    wire.engine.OnIncoming(Received(answer), wire.now, wire.done);
+    ASSERT_EQ(wire.done.size(), 1u);
+    EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+    EXPECT_EQ(wire.done[0].path_used, gone);
+    EXPECT_EQ(wire.engine.statistics().unmatched, 1u);
+    EXPECT_EQ(wire.engine.size(), 0u);
+    wire.Pump();
+    EXPECT_EQ(wire.sent.size(), repeated ? 2u : 1u);
+  }
+}
+
+// The kernel reports the first attempt of a request whose repeat is under way.
+TEST(EngineRepeats, ATimeOutOfWhatWasRedirectedIsNoLossOfItsRepeat) {
+  FakeWire wire;
+  const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5};
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  SmpRequest request = FakeWire::Get(0, 1);
+  request.path = gone;
+  wire.Submit(request);
+  wire.Pump();
+  wire.Redirect(0, gone, stays);
+  wire.Pump();
+  ASSERT_EQ(wire.sent.size(), 2u);
+  IncomingMad report;
+  report.agent = wire.sent[0].mad.agent;
+  report.kind = IncomingMad::Kind::kTimedOut;
+  report.payload = wire.sent[0].mad.payload;
+  wire.engine.OnIncoming(report, wire.now, wire.done);
+  EXPECT_EQ(wire.engine.statistics().unmatched, 1u);
+  EXPECT_EQ(wire.engine.statistics().suspect_devices, 0u);
+  EXPECT_EQ(wire.engine.in_flight(), 1u);
+}
+
 TEST(EngineRepeats, RedirectingForEverEndsAllTheSame) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
