@@ -11,7 +11,7 @@
 namespace fabricd::routing {
 namespace {
 
-constexpr size_t kMostOrders = 32;
+constexpr size_t kMostOrders = 64;
 // Entries of the tables, for all orders that are tried; each looks at all of them some times.
 constexpr uint64_t kMostEntries = 6'000'000;
 

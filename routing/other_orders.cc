@@ -81,7 +81,8 @@ class OrderFinder {
     has_order_ = !order.empty();
   }
 
-  // Two of each switch that may be highest, of at most `most` of them.
+  // Two of each switch that may be highest, of at most `most` of them: by distance, and that or the
+  // old order changed so that it forbids the fewest turns.
   std::vector<FittedOrder> Find(size_t most) {
     if (has_order_) Fit(old_, kNone);
     size_t tops = 0;
@@ -89,7 +90,7 @@ class OrderFinder {
       if (!usable_.IsAlive(top)) continue;
       ++tops;
       std::vector<uint32_t> position = ByDistance(usable_, top);
-      if (has_order_) Fit(old_, top);
+      Fit(has_order_ ? old_ : position, top);
       const uint64_t forbidden = Forbidden(turns_, position);
       found_.push_back({std::move(position), forbidden});
     }

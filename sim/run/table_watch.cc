@@ -313,9 +313,19 @@ void TableWatch::JudgeLid(uint32_t lid) {
   }
   if (cut != kNoSwitch) {
     statistics_.cuts += cuts;
-    Find("transient cut",
-         fmt::format("{} -> LID {} and {} more after {}", Name(cut), lid, cuts - 1, what_));
+    Find("transient cut", fmt::format("{} -> LID {} and {} more after {}, {}", Name(cut), lid,
+                                      cuts - 1, what_, WhereItEnds(cut, lid)));
   }
+}
+
+std::string TableWatch::WhereItEnds(uint32_t at, uint32_t lid) {
+  for (size_t hops = 0; hops <= switches_.size(); ++hops) {
+    const uint32_t here = at;
+    if (Leave(at, lid) == End::kUnknown) continue;
+    if (Entry(here, lid) == kNoRoute) return fmt::format("has no route at {}", Name(here));
+    return fmt::format("is lost at {}/{}", Name(here), Entry(here, lid));
+  }
+  return "goes in a circle";
 }
 
 void TableWatch::JudgeDependencies() {

@@ -111,6 +111,7 @@ class TableWatch : public SimObserver {
   void CountWays(uint32_t at, uint32_t lid);
   void JudgeLids();
   void JudgeLid(uint32_t lid);
+  std::string WhereItEnds(uint32_t at, uint32_t lid);
   void JudgeDependencies();
 
   uint8_t& Entry(uint32_t at, uint32_t lid) {
