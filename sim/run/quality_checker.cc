@@ -123,8 +123,10 @@ std::vector<std::string> QualityFaults(const SimFabric& fabric, const Manager& m
   const sweep::FabricView& view = *master.view;
   if (view.plan == nullptr || view.policy == nullptr) return {};
   const fabric::Intent intent = IntentOf(view);
-  const routing::ReplanResult fresh =
-      routing::Replan({*view.snapshot, *view.lids, intent, master.options.routing, nullptr});
+  // Whoever leads routes round a link that flaps leaves room for the trees that stand.
+  routing::ReplanInput input{*view.snapshot, *view.lids, intent, master.options.routing, nullptr};
+  input.trees = view.multicast.get();
+  const routing::ReplanResult fresh = routing::Replan(input);
   if (fresh.after == nullptr || fresh.after->plan->lanes > 1) return {};
   const routing::AppliedTables held = TablesOf(fabric, *view.snapshot, fresh.after->plan->lid_top);
   const Comparison comparison(master, held, *fresh.after);
