@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fabric/snapshot_builder.h"
+#include "routing/trees_fit.h"
 
 namespace fabricd::routing {
 namespace {
@@ -108,10 +109,15 @@ class Finder {
     options.observed = &input_.snapshot;
     options.trees = input_.trees;
     auto repair = RepairPlan(*ideal.wanted, *usable_.snapshot, *usable_.lids, options);
-    if (repair.ok() && repair->after.plan->pending.empty())
+    if (repair.ok() && repair->after.plan->pending.empty() && LeavesRoom(*repair->after.plan))
       ideal.wanted = std::make_shared<const RouteState>(std::move(repair->after));
     else
       std::tie(ideal.wanted, ideal.steps) = RunOn(*usable_.snapshot, *usable_.lids);
+  }
+
+  // What an engine makes does.
+  bool LeavesRoom(const RoutingPlan& plan) const {
+    return !input_.trees || HasRoomForTrees(*usable_.snapshot, *usable_.lids, plan);
   }
 
   const ReplanInput& input_;

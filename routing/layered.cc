@@ -19,6 +19,7 @@
 #include "routing/node_name.h"
 #include "routing/order.h"
 #include "routing/plan_builder.h"
+#include "routing/trees_fit.h"
 #include "routing/work_budget.h"
 
 namespace fabricd::routing {
@@ -64,9 +65,11 @@ struct Variant {
 // One graph's turn.
 class GraphRouter {
  public:
+  // `beside_tree`: on one lane, only ways beside which a spanning tree has room.
   GraphRouter(const RoutingInput& input, PlanBuilder& builder, const SwitchGraph& graph,
-              WorkBudget& budget)
+              bool beside_tree, WorkBudget& budget)
       : budget_(budget),
+        beside_tree_(beside_tree),
         input_(input),
         builder_(builder),
         graph_(graph),
@@ -91,7 +94,7 @@ class GraphRouter {
     for (Variant& variant : variants) {
       if (variant.ways.out.empty()) continue;
       if (variant.shortest && (!least || variant.ways.lanes < least->ways.lanes)) least = &variant;
-      if (variant.ways.lanes <= limit_ && Cost(variant) < Cost(*best)) best = &variant;
+      if (!IsOut(variant) && Cost(variant) < Cost(*best)) best = &variant;
     }
     const uint8_t needed = least ? least->ways.lanes : kMostLanes + 1;
     if (fabric.lanes < input_.options.lanes_max && needed <= input_.options.lanes_max &&
@@ -147,7 +150,7 @@ class GraphRouter {
     FindAll(variants, 0);
     if (budget_.exceeded()) return variants;
     const LaneWays& shortest = variants[1].ways;
-    const bool fits = !shortest.out.empty() && shortest.lanes <= limit_;
+    const bool fits = !shortest.out.empty() && !IsOut(variants[1]);
     if (limit_ > 1 && !(fits && shortest.lanes <= limit_ / 2)) {
       add({false, Preference::kExisting, {}, limit_}, true, "shortest by dependencies");
       FindAll(variants, 2);
@@ -165,6 +168,10 @@ class GraphRouter {
   }
   void FindAll(std::vector<Variant>& variants, size_t first) {
     builder_.parallel().For(variants.size() - first, [&](size_t i) { Find(variants[first + i]); });
+  }
+  // What keeps to an order, or is grown beside a tree, has room for one.
+  bool IsOut(const Variant& variant) const {
+    return variant.ways.lanes > limit_ || (beside_tree_ && limit_ == 1 && variant.shortest);
   }
   static double Cost(const Variant& variant) {
     return variant.ways.MostLoad() * (1 + kLaneCost * (variant.ways.lanes - 1));
@@ -253,6 +260,7 @@ class GraphRouter {
   }
 
   WorkBudget& budget_;
+  const bool beside_tree_;
   const RoutingInput& input_;
   PlanBuilder& builder_;
   const SwitchGraph& graph_;
@@ -266,12 +274,19 @@ class GraphRouter {
 }  // namespace
 
 absl::StatusOr<RoutingPlan> Layered::Compute(const RoutingInput& input) const {
-  PlanBuilder builder(input, name());
   WorkBudget unlimited;
   WorkBudget& budget = input.budget != nullptr ? *input.budget : unlimited;
-  for (const SwitchGraph& graph : builder.graphs())
-    FABRICD_RETURN_IF_ERROR(GraphRouter(input, builder, graph, budget).Run());
-  return builder.Finish();
+  const auto compute = [&](bool beside_tree) -> absl::StatusOr<RoutingPlan> {
+    PlanBuilder builder(input, name());
+    for (const SwitchGraph& graph : builder.graphs())
+      FABRICD_RETURN_IF_ERROR(GraphRouter(input, builder, graph, beside_tree, budget).Run());
+    return builder.Finish();
+  };
+  // Shortest ways that need but one lane, as on a mesh, may leave no room for multicast.
+  auto plan = compute(false);
+  if (!plan.ok() || plan->lanes > 1 || HasRoomForTrees(input.snapshot, input.lids, *plan))
+    return plan;
+  return compute(true);
 }
 
 }  // namespace fabricd::routing

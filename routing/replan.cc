@@ -9,10 +9,9 @@
 #include "routing/hitless_repair.h"
 #include "routing/ideal_plan.h"
 #include "routing/link_load.h"
-#include "routing/multicast_channels.h"
-#include "routing/multicast_graph.h"
 #include "routing/parallel.h"
 #include "routing/stale_lids.h"
+#include "routing/trees_fit.h"
 
 namespace fabricd::routing {
 namespace {
@@ -85,13 +84,6 @@ bool IsLoadedFarMore(const ReplanInput& input, const UsableFabric& usable, const
   return false;
 }
 
-// Whether multicast trees that fit the plan can reach every switch.
-bool HasRoomForTrees(const UsableFabric& usable, const RoutingPlan& plan) {
-  if (!plan.order.empty()) return true;
-  const MulticastGraph graph(*usable.snapshot);
-  return FindForest(graph, *usable.lids, plan, 0, {}).joins_all;
-}
-
 // Whether what was there before faults and intents can be taken again, once they have ended,
 // without taking any way away for a moment.
 bool LeadsHome(const ReplanInput& input, const RouteState& state) {
@@ -147,7 +139,7 @@ void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, Rep
     return;
   auto least = Mend(input, usable, false);
   if (!least || !least->plan->pending.empty() || !OrderOver(input, *least).hitless) return;
-  if (input.trees && !HasRoomForTrees(usable, *least->plan)) return;
+  if (input.trees && !HasRoomForTrees(*usable.snapshot, *usable.lids, *least->plan)) return;
   if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
   result.reached = ReplanGoal::kWhole;

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "routing/multicast_channels.h"
+#include "routing/multicast_graph.h"
 #include "routing/parallel.h"
 #include "routing/waiting.h"
 
@@ -19,6 +21,12 @@ bool TreesFit(const PushInput& input, const MulticastPlan& trees) {
          out != ports.end() && out->node == in->node; ++out)
       if (in->port != out->port) waiting.AddTurn(in->node, in->port, out->port);
   return waiting.IsFreeOfCycles();
+}
+
+bool HasRoomForTrees(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
+                     const RoutingPlan& plan) {
+  if (!plan.order.empty()) return true;
+  return FindForest(MulticastGraph(snapshot), lids, plan, 0, {}).joins_all;
 }
 
 }  // namespace fabricd::routing

@@ -3,6 +3,8 @@
 // both follow an order of the switches, common_order.h answers.
 #pragma once
 
+#include "fabric/lid_table.h"
+#include "fabric/snapshot.h"
 #include "routing/multicast_plan.h"
 #include "routing/push_plan.h"
 
@@ -14,5 +16,9 @@ namespace fabricd::routing {
 // their links fit.
 // `trees`: all that switches may hold entries of.
 bool TreesFit(const PushInput& input, const MulticastPlan& trees);
+
+// Whether multicast trees that fit the plan can reach every switch.
+bool HasRoomForTrees(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
+                     const RoutingPlan& plan);
 
 }  // namespace fabricd::routing

@@ -231,6 +231,32 @@ TEST(MulticastTrees, LeastChangesLeaveRoomForThem) {
   EXPECT_LE(5 * refused.least, without_room.least);
 }
 
+// Of a torus that has lost so much that its shortest ways need but one lane.
+TEST(MulticastTrees, EnginesLeaveRoomForThemOnDamagedGrids) {
+  const fabric::Intent intent;
+  RoutingOptions options;
+  options.threads = 1;
+  size_t without_order = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const bool flat = seed % 2 == 0;
+    FaultyFabric fabric(flat ? MakeTorus({3, 4}, 2).Build() : MakeTorus({3, 3, 2}, 1).Build(),
+                        seed);
+    for (uint64_t step = 0; step <= seed % 6; ++step) fabric.RandomStep();
+    for (const std::string_view engine : EngineNames()) {
+      SCOPED_TRACE(engine);
+      options.chain = {std::string(engine)};
+      const auto state = Replan({*fabric.now().snapshot, fabric.now().lids, intent, options}).after;
+      if (!state || state->plan->lanes > 1) continue;
+      without_order += state->plan->order.empty();
+      const MulticastGroups groups{{Group(0, HostPorts(*fabric.now().snapshot))}};
+      const MulticastPlan trees = Make(fabric.now(), *state->plan, groups, nullptr);
+      EXPECT_EQ(CountUnserved(trees, Unserved::kNoOrder), 0u);
+    }
+  }
+  EXPECT_GT(without_order, 20u);
+}
+
 // Entries that only one of two plans has.
 std::set<PortRef> Only(const MulticastTree& of, const MulticastTree& other) {
   std::set<PortRef> only;
