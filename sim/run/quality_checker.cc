@@ -125,7 +125,7 @@ std::vector<std::string> QualityFaults(const SimFabric& fabric, const Manager& m
   const fabric::Intent intent = IntentOf(view);
   // Whoever leads routes round a link that flaps leaves room for the trees that stand.
   routing::ReplanInput input{*view.snapshot, *view.lids, intent, master.options.routing, nullptr};
-  input.trees = view.multicast.get();
+  if (view.multicast && !view.multicast->empty()) input.trees = view.multicast.get();
   const routing::ReplanResult fresh = routing::Replan(input);
   if (fresh.after == nullptr || fresh.after->plan->lanes > 1) return {};
   const routing::AppliedTables held = TablesOf(fabric, *view.snapshot, fresh.after->plan->lid_top);
