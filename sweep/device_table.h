@@ -74,6 +74,8 @@ class AppliedLft {
   bool KnowsAll() const { return known_count_ == row_.blocks(); }
   // False: nothing was ever confirmed since the device came or lost its tables.
   bool WasRead() const { return was_read_; }
+  // Nor was anything written.
+  bool IsUntouched() const { return !was_read_ && distrusted_.empty() && flights_.empty(); }
 
  private:
   routing::Row row_;

@@ -758,14 +758,23 @@ wire::LinearForwardingTable Programmer::BlockOf(const routing::TableWrite& write
   return table;
 }
 
+// It was lost and found again since its tables were read: the run that follows reads them.
+bool Programmer::IsUnread(NodeIndex index) const {
+  const fabric::Node* seen = input_.snapshot->node(index);
+  return seen != nullptr && seen->switch_info && seen->switch_info->linear_fdb_top != 0 &&
+         devices_.Lft(index).IsUntouched();
+}
+
 void Programmer::SendBlock(const routing::TableWrite& write) {
   const fabric::Node* node = builder_.node(write.node);
   // Without its LinearFDBTop a switch drops what its table would carry, and is written anew later:
   // a top of 0 reads as tables lost.
-  const bool ready =
-      node != nullptr && devices_.Has(write.node) && !silent_.contains({write.node, PortNum(0)}) &&
-      node->switch_info->linear_fdb_top >= PortConfig::NeededTop(*node, input_.lids->top()).value();
   AppliedLft& lft = devices_.Lft(write.node);
+  const bool ready = node != nullptr && devices_.Has(write.node) &&
+                     !silent_.contains({write.node, PortNum(0)}) &&
+                     node->switch_info->linear_fdb_top >=
+                         PortConfig::NeededTop(*node, input_.lids->top()).value() &&
+                     !IsUnread(write.node);
   const wire::LinearForwardingTable table = BlockOf(write);
   if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
     if (ready) lft.Confirm(write.block, table.port);

@@ -205,6 +205,7 @@ class Programmer {
   void OnPKeys(const Item& item, const mad::Completion& completion);
   void SendGuids(const Item& item);
   void OnGuids(const Item& item, const mad::Completion& completion);
+  bool IsUnread(NodeIndex index) const;
   void SendBlock(const routing::TableWrite& write);
   bool SendLaneTable(const Item& item);
   void KeepEnforcement(PortRef port, wire::PortInfo& info) const;

@@ -123,8 +123,10 @@ std::optional<TreeProgrammer::Request> TreeProgrammer::Next() {
   if (auto top = NextTop(tops_to_raise_)) return top;
   while (const auto write = push_.Next(devices_)) {
     // A switch that shows no LinearFDBTop has started anew: it holds something else than was read.
+    // One that was lost and found again meanwhile was not read.
     const fabric::Node* node = builder_.node(write->node);
-    if (node == nullptr || !devices_.Has(write->node) || node->switch_info->linear_fdb_top == 0) {
+    if (node == nullptr || !devices_.Has(write->node) || node->switch_info->linear_fdb_top == 0 ||
+        devices_.Lft(write->node).IsUntouched()) {
       push_.OnAnswer(write->node, write->place, false);
       continue;
     }
