@@ -461,7 +461,25 @@ void TransactionEngine::OnResponse(const IncomingMad& mad, Instant now,
     ++statistics_.unmatched;
     return;
   }
-  Answer(found->second, *smp, now, done);
+  const Index index = found->second;
+  const bool of_redirected = smp->tid.value() == At(index).redirected_tid;
+  if (of_redirected && At(index).state == Slot::State::kFlying)
+    AnswerRedirected(index, *smp, now, done);
+  else
+    Answer(index, *smp, now, done);
+}
+
+// What it was redirected to is on the wire and keeps its places until it is answered or lost.
+void TransactionEngine::AnswerRedirected(Index index, const wire::Smp& smp, Instant now,
+                                         std::vector<Completion>& done) {
+  Slot& slot = At(index);
+  by_id_.erase(std::exchange(slot.redirected_tid, 0));
+  if (slot.cancelled || (smp.status & wire::kStatusBusy) != 0) return;
+  devices_[slot.request.device].answered_at = now;
+  ++slot.counters->received;
+  if (smp.status != wire::kStatusOk) ++statistics_.bad_status;
+  CompleteBy(slot, smp, done);
+  slot.cancelled = slot.given_up = true;
 }
 
 void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
@@ -500,14 +518,17 @@ void TransactionEngine::Answer(Index index, const wire::Smp& smp, Instant now,
     Dequeue(index);
     Refresh(slot.request.device);
   }
-  if (!slot.cancelled) {
-    Complete(slot, Completion::Outcome::kResponse, done);
-    Completion& completion = done.back();
-    completion.response = smp;
-    completion.status = smp.status;
-    if (smp.path) completion.path_used = *smp.path;
-  }
+  if (!slot.cancelled) CompleteBy(slot, smp, done);
   Free(index);
+}
+
+void TransactionEngine::CompleteBy(const Slot& slot, const wire::Smp& smp,
+                                   std::vector<Completion>& done) {
+  Complete(slot, Completion::Outcome::kResponse, done);
+  Completion& completion = done.back();
+  completion.response = smp;
+  completion.status = smp.status;
+  if (smp.path) completion.path_used = *smp.path;
 }
 
 // The transport reported that nobody answered this attempt in time, or failed to report at all.

@@ -252,6 +252,9 @@ class TransactionEngine {
   Index FindReported(const std::vector<uint8_t>& payload);
   void OnResponse(const IncomingMad& mad, Instant now, std::vector<Completion>& done);
   void Answer(Index index, const wire::Smp& smp, Instant now, std::vector<Completion>& done);
+  void AnswerRedirected(Index index, const wire::Smp& smp, Instant now,
+                        std::vector<Completion>& done);
+  void CompleteBy(const Slot& slot, const wire::Smp& smp, std::vector<Completion>& done);
   void Lose(Index index, std::vector<Completion>& done);
   void Hold(Index index, Instant now);
   void RepeatOrGiveUp(Index index, std::vector<Completion>& done);
