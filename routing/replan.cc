@@ -147,6 +147,33 @@ void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, Rep
                                 : push.why_not;
 }
 
+std::shared_ptr<const RouteState> StateOf(const IdealPlan& ideal, const ReplanInput& input,
+                                          const UsableFabric& usable) {
+  RouteState after = *ideal.wanted;
+  // Once all is there that there was, what is ideal for that is where routes come back to.
+  const auto home = HomeOf(input.before);
+  if (home && ideal.whole && !HasAllLinks(ideal.whole->links, home->links))
+    after.home = home;
+  else if (ideal.whole != ideal.wanted)
+    after.home = ideal.whole;
+  if (input.before)
+    KeepStaleLids(*input.before->plan, Observed(input, after), usable.cut, IsolatedLids(input),
+                  after);
+  return std::make_shared<const RouteState>(std::move(after));
+}
+
+// What remembers the plan before may be out of reach of the tables where what a fresh start gives
+// is not.
+void TryWithoutMemory(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
+  if (input.applied == nullptr || OrderOver(input, *result.after).hitless) return;
+  ReplanInput fresh = input;
+  fresh.before = nullptr;
+  const IdealPlan ideal = FindIdealPlan(fresh, usable);
+  if (!ideal.wanted) return;
+  auto other = StateOf(ideal, input, usable);
+  if (OrderOver(input, *other).hitless) result.after = std::move(other);
+}
+
 void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   if (input.goal <= ReplanGoal::kWhole) {
     result.after = Mend(input, usable, input.goal == ReplanGoal::kUrgent);
@@ -161,19 +188,10 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     if (input.goal > ReplanGoal::kWhole) result.after = Mend(input, usable, false);
     return;
   }
-  RouteState after = *ideal.wanted;
-  // Once all is there that there was, what is ideal for that is where routes come back to.
-  const auto home = HomeOf(input.before);
-  if (home && ideal.whole && !HasAllLinks(ideal.whole->links, home->links))
-    after.home = home;
-  else if (ideal.whole != ideal.wanted)
-    after.home = ideal.whole;
-  if (input.before)
-    KeepStaleLids(*input.before->plan, Observed(input, after), usable.cut, IsolatedLids(input),
-                  after);
-  result.after = std::make_shared<const RouteState>(std::move(after));
-  if (input.before && input.goal == ReplanGoal::kIdealIfHitless)
-    KeepUnlessHitless(input, usable, result);
+  result.after = StateOf(ideal, input, usable);
+  if (!input.before || input.goal != ReplanGoal::kIdealIfHitless) return;
+  TryWithoutMemory(input, usable, result);
+  KeepUnlessHitless(input, usable, result);
 }
 
 }  // namespace
