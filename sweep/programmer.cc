@@ -691,8 +691,12 @@ void Programmer::OnPKeys(const Item& item, const mad::Completion& completion) {
   if ((item.block & kGuidBlock) != 0) return OnGuids(item, completion);
   NotePKeys(port, item.block, completion, builder_, devices_);
   if (completion.method != wire::Method::kSet) return;
-  if (keys_wanted_.at({port, item.block}) != wire::PKeyTable::Decode(completion.response.data))
-    NoteContradiction(item, completion);
+  if (keys_wanted_.at({port, item.block}) == wire::PKeyTable::Decode(completion.response.data))
+    return;
+  // As of OnBlock(): it may show old values for a while. The next run reads what it holds.
+  if (auto& blocks = KeysOf(port, builder_, devices_); item.block < blocks.size())
+    blocks[item.block].reset();
+  NoteContradiction(item, completion);
 }
 
 void Programmer::SendGuids(const Item& item) {
