@@ -64,8 +64,10 @@ class ChannelRepair {
         plan_(input.old_plan),
         channels_(input.observed),
         graph_(channels_.graph) {
-    entry_.resize(links_.size()), hops_.resize(links_.size()), state_.resize(links_.size());
-    children_.resize(links_.size());
+    // A switch that is new and may not be used has channels, but no number in links_.
+    const uint32_t switches = input.observed.size();
+    entry_.resize(switches), hops_.resize(switches), state_.resize(switches, State::kEnds);
+    children_.resize(switches);
     view_.emplace(Tables());
   }
 
@@ -245,7 +247,7 @@ class ChannelRepair {
   void FindBroken(Destination& to) {
     broken_.clear();
     tried_.clear();
-    is_tried_.assign(links_.size(), 0);
+    is_tried_.assign(state_.size(), 0);
     for (uint32_t s = 0; s < links_.size(); ++s) {
       entry_[s] = OldEntry(s);
       state_[s] = links_.IsAlive(s) ? State::kUnknown : State::kEnds;
@@ -318,7 +320,8 @@ class ChannelRepair {
 
   bool IsUsable(uint32_t c) const {
     const uint32_t s = graph_.tail[c];
-    return graph_.head[c] != s && links_.far(s, channels_.port[c]).head == graph_.head[c];
+    return s < links_.size() && graph_.head[c] != s &&
+           links_.far(s, channels_.port[c]).head == graph_.head[c];
   }
 
   // What was refused once is refused as long as dependencies are only added.

@@ -36,7 +36,8 @@ namespace fabricd::routing {
 struct ChannelRepairInput {
   // Its position is not asked for, its pieces are.
   const RepairView& view;
-  // As observed: what old entries lead over although no new one may. Same switch numbers.
+  // As observed: what old entries lead over although no new one may. Same switch numbers, and
+  // perhaps more.
   const LinkMap& observed;
   const AppliedTables& applied;  // What packets may go by besides the old plan.
   const RoutingPlan& old_plan;   // Of one lane.

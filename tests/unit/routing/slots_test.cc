@@ -32,8 +32,10 @@ RoutingPlan ClosedForm(const TestFabric& fabric, const RoutingPlan* previous = n
   PlanBuilder builder(input, "closed_form");
   for (const SwitchGraph& graph : builder.graphs()) {
     const Levels levels = builder.FindLevels(graph);
-    const auto leaf = std::find(levels.rank.begin(), levels.rank.end(), 0u);
-    const Order order = ConeOrder(graph, levels, static_cast<uint32_t>(leaf - levels.rank.begin()));
+    // An isolated switch keeps the rank that it had, so there may be no leaf.
+    const auto found = std::find(levels.rank.begin(), levels.rank.end(), 0u);
+    const auto leaf = found == levels.rank.end() ? 0 : found - levels.rank.begin();
+    const Order order = ConeOrder(graph, levels, static_cast<uint32_t>(leaf));
     const HopCosts costs = OrderedCosts(graph, order, {}, builder.parallel());
     if (unserved && UnservedPairs(graph, costs) > 0) *unserved = true;
     builder.AddTables(graph, levels, order, costs);
