@@ -7,6 +7,8 @@ namespace fabricd::daemon {
 namespace {
 
 TEST(StopLimitTest, EndsAProcessThatDoesNotStop) {
+  // A process of its own: ThreadSanitizer allows no threads after a fork from among threads.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         StopLimit limit(std::chrono::milliseconds(20), 7);

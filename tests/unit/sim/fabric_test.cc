@@ -611,7 +611,7 @@ size_t ResidentBytes() {
 TEST(SimFabricScale, The11664PortTreeIsDiscoveredAndStaysSmall) {
   const auto topology = Generate("fat-tree:radix=36,levels=3");
   ASSERT_TRUE(topology.ok());
-  const size_t before = ResidentBytes();
+  [[maybe_unused]] const size_t before = ResidentBytes();
   SimFabric fabric(**topology);
   TestClient client(fabric, fabric.DefaultHostPort());
   const Discovered found = Discover(client);
