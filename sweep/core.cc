@@ -584,13 +584,14 @@ void Core::NoteKeys(const Programmer& done) {
   for (NodeIndex node : done.aliases_changed()) aliases_changed_.erase(node);
 }
 
-// What is known stays as it is; only the plan is made anew, and what differs is written.
+// What is known stays as it is; only the plan is made anew, and what differs is written, also of
+// what the last run left undone.
 void Core::StartSettling(Instant now) {
   goal_ = routing::ReplanGoal::kWhole;
   report_.Begin(SweepKind::kSettle, now, engine_.statistics());
   reroute_.Begin(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now, now,
                  engine_.statistics());
-  scope_.emplace();
+  scope_.emplace(undone_.begin(), undone_.end());
   StartProgramming(now);
 }
 
@@ -814,6 +815,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     if (unfinished) scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
     Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
     NoteKeys(*programmer_);
+    undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
     std::vector<mad::Completion> dropped;
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
     for (const mad::Completion& completion : dropped)

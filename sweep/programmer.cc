@@ -168,7 +168,7 @@ void Programmer::ForEachKeyed(Visit&& visit) const {
 }
 
 void Programmer::EnterStage(Stage stage) {
-  keys_done_ = keys_done_ || stage_ == Stage::kKeys;
+  keys_done_ = keys_done_ || stage_ == Stage::kPorts;
   stage_ = stage;
   items_.clear();
   next_ = 0;

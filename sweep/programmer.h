@@ -115,7 +115,7 @@ class Programmer {
   const std::optional<std::vector<NodeIndex>>& scope() const { return input_.scope; }
   bool has_plan() const { return plan_ != nullptr; }
   bool done() const { return stage_ == Stage::kDone; }
-  // P_Key tables are written, or have failed.
+  // P_Key tables and what enforces them are written, or have failed.
   bool keys_done() const { return keys_done_; }
   // Of which the same holds then.
   const std::shared_ptr<const fabric::AliasGuids>& aliases() const { return input_.guids.aliases; }

@@ -73,6 +73,15 @@ class CorePartitions : public testing::Test {
     expected_.self = View().sm.guid;
     return PKeyFaults(Fabric(), expected_);
   }
+  void RefusePKeys(NodeIndex host) {
+    Fabric().SetOddities(host, {.refused_sets = {{wire::AttributeId::kPKeyTable,
+                                                  wire::kStatusInvalidAttributeValue}}});
+  }
+  static PartitionRequest LimitedForAll() {
+    PartitionRequest request;
+    request.all = policy::ParsePartitions("Default=0x7fff: ALL=limited, SELF=full;").partitions;
+    return request;
+  }
   // Whether data with this key gets from one host to the other.
   bool Passes(size_t from, size_t to, uint16_t key) {
     const PortRef source = PortOf(guids_[from]), sink = PortOf(guids_[to]);
@@ -280,6 +289,42 @@ TEST_F(CorePartitions, OperatorsAreToldOfASwitchThatIgnoresEnforcement) {
     if (problem.kind == "NotEnforced") expected_.not_enforced.push_back(problem.subject);
   EXPECT_THAT(Faults(), IsEmpty());
   EXPECT_EQ(SetsOfASweep(), 0u);
+}
+
+// While a slow leaf is still being written a cable fails elsewhere.
+TEST_F(CorePartitions, WhatASupersededRunLeftUndoneIsDoneByTheNext) {
+  const NodeIndex refusing = PortOf(guids_[0]).node;
+  RefusePKeys(refusing);
+  const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[1]));
+  Fabric().SetOddities(facing.node, {.answer_delay = std::chrono::milliseconds(150)});
+  ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
+  const sweep::Core& core = *harness_.manager(sm_).core;
+  ASSERT_TRUE(harness_.RunUntil([&] { return core.progress().step == "ports"; }));
+  PortRef cable{*Fabric().FindNode("spine1"), PortNum(1)};
+  while (Fabric().LinkedPeer(cable).node == facing.node)
+    cable.port = PortNum(static_cast<uint8_t>(cable.port.value() + 1));
+  ASSERT_TRUE(Fabric().Unlink(harness_.now(), cable).ok());
+  ASSERT_TRUE(harness_.RunUntil([&] { return core.progress().step != "ports"; }));
+  ASSERT_EQ(core.progress().step, "reading tables") << "the run was not superseded";
+  Fabric().SetOddities(refusing, {});
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
+}
+
+TEST_F(CorePartitions, SettlingForgetsNothingThatWasLeftUndone) {
+  const NodeIndex refusing = PortOf(guids_[0]).node;
+  RefusePKeys(refusing);
+  ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
+  const PortRef cable{*Fabric().FindNode("spine1"), PortNum(1)};
+  ASSERT_TRUE(Fabric().Unlink(harness_.now(), cable).ok());
+  ASSERT_TRUE(harness_.RunUntil([&] {
+    return LogOf(harness_.manager(sm_)).find("settling ended") != std::string::npos;
+  }));
+  EXPECT_FALSE(View().subnet_up);
+  EXPECT_FALSE(View().partitions_in_effect);
+  Fabric().SetOddities(refusing, {});
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
 
 // Its answers show old values for a while, and what fabricd echoes as the link comes up must not
