@@ -805,14 +805,18 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 // difference like any other.
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
+  // Of the programming, or of what waits for its LIDs to be durable before it is programmed.
+  const auto unfinished = programmer_ ? programmer_->scope() : std::move(scope_);
   scope_ = std::move(touched);
   goal_ = routing::ReplanGoal::kUrgent;
   SweepKind kind = SweepKind::kTargeted;
+  if ((programmer_ || awaited_persist_) && unfinished) {
+    scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
+  } else if (programmer_ || awaited_persist_) {
+    scope_.reset();
+    kind = report_.kind();
+  }
   if (programmer_) {
-    const auto& unfinished = programmer_->scope();
-    if (!unfinished) scope_.reset();
-    if (!unfinished) kind = report_.kind();
-    if (unfinished) scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
     Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
     NoteKeys(*programmer_);
     undone_.insert(programmer_->undone().begin(), programmer_->undone().end());

@@ -98,6 +98,42 @@ TEST_F(CoreEvents, AChangeIsSeenWhileASilentSwitchIsAsked) {
       << LogOf(harness_.manager(sm_));
 }
 
+// A host is new, and its LID is being stored, when a switch that was slow to answer tells of a
+// change: both are programmed.
+TEST(CoreEventsStore, AChangeWhileLidsAreStoredLeavesNothingOut) {
+  sim::Simulation harness(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
+  auto& fabric = harness.fabric();
+  const PortRef fresh = *fabric.FindHostPort("node0002 mlx5_0");
+  const PortRef leaving = *fabric.FindHostPort("node0008 mlx5_1");
+  const NodeIndex slow = fabric.LinkedPeer(leaving).node;
+  ASSERT_NE(slow, fabric.LinkedPeer(fresh).node);
+  ASSERT_TRUE(fabric.Unlink(harness.now(), fresh).ok());
+  const size_t sm = harness.Add({});
+  harness.Start(sm);
+  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  harness.manager(sm).store_time = std::chrono::seconds(2);
+
+  const auto lose_all_of_slow = [&](double loss) {
+    for (uint8_t num = 1; num <= fabric.device(slow)->last_port().value(); ++num)
+      fabric.SetLinkLoss({slow, PortNum(num)}, loss);
+  };
+  ASSERT_TRUE(fabric.SendStrayTrap(harness.now(), {slow, PortNum(1)}, 128).ok());
+  harness.RunFor(std::chrono::milliseconds(2));
+  lose_all_of_slow(1);
+  ASSERT_TRUE(fabric.Unlink(harness.now(), leaving).ok());
+  harness.RunFor(std::chrono::milliseconds(20));
+  ASSERT_EQ(harness.manager(sm).core->phase(), sweep::Phase::kSurveying);
+  ASSERT_TRUE(fabric.Link(harness.now(), fresh).ok());
+  ASSERT_TRUE(harness.RunUntil(
+      [&] { return harness.manager(sm).core->phase() == sweep::Phase::kAssigningLids; }))
+      << LogOf(harness.manager(sm));
+  lose_all_of_slow(0);
+  ASSERT_TRUE(harness.RunUntil(
+      [&] { return harness.manager(sm).core->phase() == sweep::Phase::kIdle; }))
+      << LogOf(harness.manager(sm));
+  EXPECT_THAT(sim::PortsNotActive(fabric), IsEmpty()) << LogOf(harness.manager(sm));
+}
+
 // Who should stand behind a port is asked for seconds too, unless the port is known to be down
 // again.
 TEST_F(CoreEvents, NobodyIsWaitedForBehindALinkThatIsDownAgain) {
