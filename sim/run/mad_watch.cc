@@ -58,6 +58,18 @@ void Watch::NoteRepeat(Program& program, const Flying& repeat) {
       CutOff(program, flying);
 }
 
+// When a link is lost, what was in flight over it is repeated over others at once. The engine that
+// repeats it has no answer, and does not know what a Get has told the program since.
+bool Watch::IsRepeatedSet(const Program& program, const Flying& set) {
+  return set.method == wire::Method::kSet &&
+         std::any_of(program.flying.begin(), program.flying.end(), [&](const auto& entry) {
+           const Flying& other = entry.second;
+           return other.device == set.device && other.path != set.path &&
+                  other.method == set.method && other.attribute == set.attribute &&
+                  other.modifier == set.modifier && other.data == set.data;
+         });
+}
+
 // The sender has found another way to the device than those by which it has sent there; its repeats
 // may come after what is more urgent. Whoever goes on sending by the first way has not given it up.
 void Watch::NoteGivenUp(Program& program, const Flying& latest) {
@@ -93,8 +105,14 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   if (smp->method == wire::Method::kSet && smp->attribute != wire::AttributeId::kSmInfo)
     CheckWriters(now, host);
   Program& program = programs_[host];
-  const Flying flying{
-      DestinationOf(host, smp->path), smp->path, smp->method, smp->attribute, smp->modifier, now};
+  Flying flying{DestinationOf(host, smp->path),
+                smp->path,
+                smp->method,
+                smp->attribute,
+                smp->modifier,
+                now,
+                smp->data};
+  flying.is_repeat = IsRepeatedSet(program, flying);
   NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
@@ -211,7 +229,8 @@ void Watch::OnServed(const Served& served) {
 
 // A Set that left every register as it was, from a program that had been told exactly what it got
 // back now when it sent the Set. (A repeat of a Set whose answer was lost was told something older.
-// One whose twin's answer was under way, as when the route changes meanwhile, knew no better.)
+// One whose twin's answer was under way, as when the route changes meanwhile, knew no better. One
+// that repeats what is in flight by another path is no decision to write.)
 void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
   if (served.changed || !program.judged) return;
   // What odd firmware holds nobody can know; a Set that it never takes must not come in the second
@@ -220,7 +239,9 @@ void Watch::CheckIdle(const Served& served, const Key& key, const Program& progr
   const auto told = program.told.find(key);
   if (told == program.told.end() || told->second.data != served.answer.data) return;
   const auto flying = program.flying.find(served.request.transaction_id());
-  if (flying != program.flying.end() && flying->second.sent < told->second.at) return;
+  if (flying != program.flying.end() &&
+      (flying->second.is_repeat || flying->second.sent < told->second.at))
+    return;
   Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing, at {:.6f} s",
                     wire::AttributeName(key.attribute), key.modifier,
                     fabric_.device(key.node)->description(), key.port, Seconds(served.at)));

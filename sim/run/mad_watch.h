@@ -70,6 +70,9 @@ class Watch : public SimObserver {
     wire::AttributeId attribute = wire::AttributeId::kNone;
     uint32_t modifier = 0;
     Instant sent = Instant::min();  // This attempt.
+    wire::SmpData data{};           // As sent.
+    // Of a Set: the same is in flight by another path, and not answered.
+    bool is_repeat = false;
     // It does not count: its way no longer leads to the device, or was given up for another.
     bool cut_off = false;
     // What goes to whoever is there: over a cable, or back along the route of an SM's request.
@@ -103,6 +106,7 @@ class Watch : public SimObserver {
   void CheckWriters(Instant now, PortRef host);
   static void CutOff(Program& program, Flying& flying);
   static void NoteRepeat(Program& program, const Flying& repeat);
+  static bool IsRepeatedSet(const Program& program, const Flying& set);
   static void NoteGivenUp(Program& program, const Flying& latest);
   void NoteCutOff(PortRef host, Program& program);
   NodeIndex DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const;

@@ -169,6 +169,37 @@ TEST_F(WatchIdle, ASetWhoseAnswerWasLostMayBeRepeated) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+// The answer to the first is lost with the link. A read that shows what it did comes first, but the
+// repeat is due all the same: its sender has no answer.
+TEST_F(WatchIdle, ASetInFlightMayBeRepeatedByAnotherPath) {
+  const NodeIndex leaf = fabric_.LinkedPeer(host_a_).node;
+  PortRef up, spine;
+  for (PortNum port(1); spine.IsNone(); port = PortNum(static_cast<uint8_t>(port.value() + 1))) {
+    up = {leaf, port};
+    spine = fabric_.LinkedPeer(up);
+    if (!spine.IsNone() && !fabric_.device(spine.node)->IsSwitch()) spine = {};
+  }
+  wire::Smp first;
+  first.method = wire::Method::kSet;
+  first.attribute = AttributeId::kLinearForwardingTable;
+  first.path = DirectedPath{1, up.port.value(), spine.port.value()};
+  first.tid = TransactionId(1000);
+  Block(1).Encode(first.data);
+  ASSERT_TRUE(fabric_.Send(a_.now, host_a_, EncodeSmp(first, seconds(1))).ok());
+  while (watch_.sets() == 0) a_.Wait(a_.now + std::chrono::microseconds(1));
+  ASSERT_TRUE(fabric_.Unlink(a_.now, up).ok());
+  const auto held = a_.Get(to_switch_, AttributeId::kLinearForwardingTable);
+  ASSERT_EQ(held.As<wire::LinearForwardingTable>().port, Block(1).port);
+  EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
+  EXPECT_EQ(watch_.sets(), 2u);
+  EXPECT_THAT(faults(), IsEmpty());
+  // It has timed out now: what was read since counts.
+  a_.Wait(a_.now + seconds(2));
+  a_.Get(to_switch_, AttributeId::kLinearForwardingTable);
+  EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
+  EXPECT_THAT(faults(), SizeIs(1));
+}
+
 TEST_F(WatchIdle, ASecondCopyIsTheNetworks) {
   MadFaults faults_of_mads;
   faults_of_mads.duplicate = 1;
