@@ -187,7 +187,7 @@ void DeviceTable::ForgetWritten(NodeIndex node) {
   ForgetSwitchKeys(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
-    blocks.assign(blocks.size(), std::nullopt);
+    blocks.Forget();
     port_tables_ = nullptr;
   }
   absl::erase_if(guids_, [node](const auto& entry) { return entry.first.node == node; });
@@ -269,6 +269,10 @@ void DeviceTable::ForgetTables() {
   for (AppliedMft& mft : mfts_) mft.Forget();
   lanes_.Clear();
   switch_keys_.clear();
+  // Discovery has read all but these.
+  for (auto& [port, blocks] : pkeys_)
+    if (blocks.HasDistrusted()) blocks.Forget();
+  guids_.clear();
   port_tables_ = nullptr;
   settled_.clear();
 }
@@ -285,13 +289,14 @@ std::shared_ptr<const fabric::TablesByPort> DeviceTable::PortTables(
   made->reserve(pkeys_.size());
   for (const auto& [port, blocks] : pkeys_)
     for (size_t block = 0; block < blocks.size(); ++block)
-      if (blocks[block])
-        (*made)[port].p_keys.push_back({port.port, static_cast<uint16_t>(block), *blocks[block]});
+      if (blocks.Knows(block))
+        (*made)[port].p_keys.push_back(
+            {port.port, static_cast<uint16_t>(block), *blocks.Find(block)});
   for (const auto& [port, blocks] : switch_keys_)
     for (size_t block = 0; block < blocks.size(); ++block)
-      if (blocks[block])
+      if (blocks.Knows(block))
         (*made)[{port.node, PortNum(0)}].p_keys.push_back(
-            {port.port, static_cast<uint16_t>(block), *blocks[block]});
+            {port.port, static_cast<uint16_t>(block), *blocks.Find(block)});
   if (!switch_keys_.empty())
     for (auto& [port, tables] : *made)
       std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
@@ -325,6 +330,11 @@ routing::MulticastPlan DeviceTable::AppliedTrees() const {
 bool DeviceTable::HasTrees() const {
   return std::any_of(mfts_.begin(), mfts_.end(),
                      [](const AppliedMft& mft) { return mft.HasEntries(); });
+}
+
+void DeviceTable::ForgetGuids() {
+  absl::erase_if(guids_, [](const auto& entry) { return !entry.second.HasDistrusted(); });
+  for (auto& [port, blocks] : guids_) blocks.ReadAgain();
 }
 
 const DeviceTable::PKeyBlocks* DeviceTable::FindPKeys(PortRef port) const {

@@ -18,6 +18,7 @@
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
 #include "routing/push_plan.h"
+#include "sweep/applied_blocks.h"
 #include "sweep/applied_mft.h"
 #include "sweep/lane_tables.h"
 #include "sweep/options.h"
@@ -149,9 +150,8 @@ class DeviceTable {
   // Partition and lane tables of all ports as they were last read or confirmed. Made anew only
   // where they have changed.
   std::shared_ptr<const fabric::TablesByPort> PortTables(const fabric::FabricSnapshot& snapshot);
-  // A port's P_Key table as last read, block by block; nullopt: that block did not answer. Writing
-  // beside a block that is not known could take somebody's key away.
-  using PKeyBlocks = std::vector<std::optional<wire::PKeyTable>>;
+  // A port's P_Key table. To write beside an unread block could remove a key in use.
+  using PKeyBlocks = AppliedBlocks<wire::PKeyTable>;
   PKeyBlocks& PKeys(PortRef port) {
     port_tables_ = nullptr;
     return pkeys_[port];
@@ -164,16 +164,17 @@ class DeviceTable {
     return switch_keys_[port];
   }
   const PKeyBlocks* FindSwitchKeys(PortRef port) const;
-  // The GUIDs of an end port, its own and those of virtual functions, block by block; nullopt: that
-  // block did not answer. Null: none was asked for.
-  using GuidBlocks = std::vector<std::optional<wire::GuidInfo>>;
-  std::optional<wire::GuidInfo>& GuidBlock(PortRef port, uint8_t block) {
+  // The GUIDs of an end port, its own and those of virtual functions, up to this block at least.
+  using GuidBlocks = AppliedBlocks<wire::GuidInfo>;
+  GuidBlocks& GuidsTo(PortRef port, uint8_t block) {
     GuidBlocks& blocks = guids_[port];
-    if (blocks.size() <= block) blocks.resize(block + size_t{1});
-    return blocks[block];
+    blocks.GrowTo(block + size_t{1});
+    return blocks;
   }
+  // Null: none was asked for.
   const GuidBlocks* FindGuids(PortRef port) const;
-  void ForgetGuids() { guids_.clear(); }
+  // All are to be read again, except those that are distrusted.
+  void ForgetGuids();
   void ForgetGuids(PortRef port) { guids_.erase(port); }
 
   // A Set of this attribute is under way: another one would not know what it changes.

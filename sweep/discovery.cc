@@ -121,8 +121,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        devices_.PKeys(subject)[completion.modifier & 0xFFFF] =
-            wire::PKeyTable::Decode(completion.response.data);
+        devices_.PKeys(subject).Confirm(completion.modifier & 0xFFFF,
+                                        wire::PKeyTable::Decode(completion.response.data));
       }
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
@@ -297,10 +297,13 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
   const uint16_t blocks =
       static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
                                             static_cast<int>(wire::PKeyTable::kEntries)));
-  devices_.PKeys(port).assign(blocks, std::nullopt);
+  DeviceTable::PKeyBlocks& known = devices_.PKeys(port);
+  known.Resize(blocks);
+  known.ReadAgain();
   for (uint16_t block = 0; block < blocks; ++block)
-    Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
-           kDetail);
+    if (!known.IsDistrusted(block))
+      Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
+             kDetail);
 }
 
 void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {

@@ -20,9 +20,9 @@ void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
 
 }  // namespace
 
-bool PortGuids::Knows(PortRef port, size_t block) const {
+const wire::GuidInfo* PortGuids::Find(PortRef port, size_t block) const {
   const auto* held = devices_.FindGuids(port);
-  return held != nullptr && block < held->size() && (*held)[block];
+  return held == nullptr ? nullptr : held->Find(block);
 }
 
 std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
@@ -37,7 +37,7 @@ std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
     for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid))
       if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});
     for (size_t block = 0; block < end; ++block)
-      if (!Knows(ref, block)) reads.push_back({ref, static_cast<uint8_t>(block)});
+      if (Find(ref, block) == nullptr) reads.push_back({ref, static_cast<uint8_t>(block)});
   });
   return reads;
 }
@@ -47,22 +47,23 @@ bool PortGuids::GoesOn(PortRef ref, uint8_t block, const wire::GuidInfo& info) c
   const bool empty =
       std::all_of(info.guids.begin(), info.guids.end(), [](Guid guid) { return !guid; });
   return input_.read_all && port != nullptr && !empty &&
-         (block + 1u) * kEntries < port->info.guid_cap && !Knows(ref, block + size_t{1});
+         (block + 1u) * kEntries < port->info.guid_cap && Find(ref, block + size_t{1}) == nullptr;
 }
 
 std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const {
   std::vector<Write> writes;
   ForEachEndPort(node, [&](PortRef ref, const fabric::Port& port) {
     for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid)) {
-      if (!Knows(ref, said.block)) continue;
-      const wire::GuidInfo& held = *(*devices_.FindGuids(ref))[said.block];
-      wire::GuidInfo wanted = held;
+      const wire::GuidInfo* held = Find(ref, said.block);
+      if (held == nullptr) continue;
+      wire::GuidInfo wanted = *held;
       for (size_t entry = 0; entry < kEntries; ++entry) {
         const size_t index = said.block * kEntries + entry;
         if ((said.said >> entry & 1) != 0 && index != 0 && index < port.info.guid_cap)
           wanted.guids[entry] = said.info.guids[entry];
       }
-      if (wanted != held) writes.push_back({ref, said.block, wanted});
+      if (wanted != *held || devices_.FindGuids(ref)->IsDistrusted(said.block))
+        writes.push_back({ref, said.block, wanted});
     }
   });
   return writes;

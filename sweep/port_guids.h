@@ -49,7 +49,8 @@ class PortGuids {
   const std::vector<NodeIndex>& changed() const { return input_.changed; }
 
  private:
-  bool Knows(PortRef port, size_t block) const;
+  // Null: the block is to be read.
+  const wire::GuidInfo* Find(PortRef port, size_t block) const;
 
   const GuidInput input_;
   const fabric::FabricSnapshot& snapshot_;

@@ -13,13 +13,14 @@ constexpr size_t kEntries = wire::PKeyTable::kEntries;
 
 size_t BlocksFor(size_t entries) { return (entries + kEntries - 1) / kEntries; }
 
-// All entries of a table of which every block is known; else nullopt.
+// All entries of a table of which no block is to be read; else nullopt.
 std::optional<std::vector<PKey>> KeysIn(const DeviceTable::PKeyBlocks* blocks) {
   if (blocks == nullptr || blocks->empty()) return std::nullopt;
   std::vector<PKey> keys;
-  for (const auto& block : *blocks) {
-    if (!block) return std::nullopt;
-    keys.insert(keys.end(), block->keys.begin(), block->keys.end());
+  for (size_t block = 0; block < blocks->size(); ++block) {
+    const wire::PKeyTable* held = blocks->Find(block);
+    if (held == nullptr) return std::nullopt;
+    keys.insert(keys.end(), held->keys.begin(), held->keys.end());
   }
   return keys;
 }
@@ -91,7 +92,7 @@ std::vector<PortKeys::Read> PortKeys::Reads(const fabric::Node& node) const {
                           : held != nullptr ? held->size()
                                             : 0;
     for (size_t block = 0; block < blocks; ++block)
-      if (held == nullptr || block >= held->size() || !(*held)[block])
+      if (held == nullptr || held->Find(block) == nullptr)
         reads.push_back({port, static_cast<uint16_t>(block)});
   }
   return reads;
@@ -113,10 +114,11 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
   facts.is_self = port == input_.local;
   facts.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), port);
   if (const auto* blocks = devices_.FindGuids(port)) {
-    for (const auto& block : *blocks) {
+    for (size_t block = 0; block < blocks->size(); ++block) {
+      const wire::GuidInfo* aliases = blocks->Find(block);
       // Whoever runs on what is not known is not to lose his keys.
-      if (!block) return std::nullopt;
-      for (const Guid guid : block->guids)
+      if (aliases == nullptr) return std::nullopt;
+      for (const Guid guid : aliases->guids)
         if (guid && guid != facts.guid) facts.aliases.push_back(guid);
     }
   }
@@ -172,7 +174,7 @@ void PortKeys::AddWrites(PortRef port, std::vector<Write>& writes, std::string& 
                        table->left_out.front(), table->left_out.size() > 1 ? ", …" : "");
   }
   for (size_t block = 0; block < table->blocks.size(); ++block)
-    if (*(*held)[block] != table->blocks[block])
+    if (!held->Knows(block) || *held->Find(block) != table->blocks[block])
       writes.push_back({port, static_cast<uint16_t>(block), table->blocks[block]});
 }
 
@@ -184,7 +186,7 @@ Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) con
   if (table && !table->left_out.empty()) return {};
   bool confirmed = table && held != nullptr && held->size() == table->blocks.size();
   for (size_t block = 0; confirmed && block < held->size(); ++block)
-    confirmed = (*held)[block] && *(*held)[block] == table->blocks[block];
+    confirmed = held->Knows(block) && *held->Find(block) == table->blocks[block];
   if (!confirmed) return {now.partition_enforcement_inbound, now.partition_enforcement_outbound};
   return {input_.options.enforce_inbound && node.switch_info->inbound_enforcement_cap,
           input_.options.enforce_outbound && node.switch_info->outbound_enforcement_cap};

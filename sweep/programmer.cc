@@ -98,10 +98,11 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
     else if (completion.attribute == wire::AttributeId::kSwitchInfo)
       builder.SetSwitchInfo(node, wire::SwitchInfo::Decode(completion.response.data));
     else if (completion.attribute == wire::AttributeId::kPKeyTable)
-      NotePKeys(port, block, completion, builder, devices);
+      KeysOf(port, builder, devices)
+          .Answer(block, wire::PKeyTable::Decode(completion.response.data));
     else if (completion.attribute == wire::AttributeId::kGuidInfo)
-      devices.GuidBlock(port, static_cast<uint8_t>(block)) =
-          wire::GuidInfo::Decode(completion.response.data);
+      devices.GuidsTo(port, static_cast<uint8_t>(block))
+          .Answer(static_cast<uint8_t>(block), wire::GuidInfo::Decode(completion.response.data));
   }
 }
 
@@ -112,15 +113,8 @@ DeviceTable::PKeyBlocks& Programmer::KeysOf(PortRef port, const fabric::Snapshot
   if (node == nullptr || !node->IsSwitch() || port.port == PortNum(0)) return devices.PKeys(port);
   auto& blocks = devices.SwitchKeys(port);
   const size_t cap = node->switch_info ? node->switch_info->partition_enforcement_cap : 0;
-  blocks.resize((cap + wire::PKeyTable::kEntries - 1) / wire::PKeyTable::kEntries);
+  blocks.Resize((cap + wire::PKeyTable::kEntries - 1) / wire::PKeyTable::kEntries);
   return blocks;
-}
-
-// What the device answered.
-void Programmer::NotePKeys(PortRef port, uint16_t block, const mad::Completion& completion,
-                           const fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  auto& blocks = KeysOf(port, builder, devices);
-  if (block < blocks.size()) blocks[block] = wire::PKeyTable::Decode(completion.response.data);
 }
 
 // What a device that took long has to be told first differs: where everything is to be looked at,
@@ -295,8 +289,8 @@ void Programmer::ListWrongKeys() {
   input_.snapshot->ForEachNode([&](const fabric::Node& node) {
     const PortRef port{node.index, node.first_end_port()};
     const auto* blocks = devices_.FindPKeys(port);
-    if (blocks == nullptr || blocks->empty() || !blocks->front()) return;
-    wire::PKeyTable table = *blocks->front();
+    if (blocks == nullptr || blocks->Find(0) == nullptr) return;
+    wire::PKeyTable table = *blocks->Find(0);
     table.keys[1] = PKey(0xFFFE);
     items_.push_back({node.index, 0, port.port, What::kPKeys});
     keys_wanted_[{port, uint16_t{0}}] = table;
@@ -665,23 +659,20 @@ void Programmer::Reread(PortRef port) {
 
 bool Programmer::SendPKeys(const Item& item) {
   const PortRef port{item.node, item.port};
-  if ((item.block & kGuidBlock) != 0) {
-    SendGuids(item);
-    return true;
-  }
+  if ((item.block & kGuidBlock) != 0) return SendGuids(item);
   const fabric::Node& node = *builder_.node(item.node);
   const PortNum named = node.IsSwitch() ? item.port : PortNum(0);
   const uint32_t modifier = wire::PKeyTable::Modifier(named, item.block);
+  auto& blocks = KeysOf(port, builder_, devices_);
   if (stage_ == Stage::kReadTables) {
+    if (blocks.Find(item.block) != nullptr) return false;  // A Set has been answered since.
     Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, modifier), item);
     return true;
   }
   const wire::PKeyTable& wanted = keys_wanted_.at({port, item.block});
-  auto& blocks = KeysOf(port, builder_, devices_);
   // A Set that was under way when this one was listed has been answered since.
-  if (item.block < blocks.size() && blocks[item.block] == wanted) return false;
-  // Confirmed by the answer alone.
-  if (item.block < blocks.size()) blocks[item.block].reset();
+  if (blocks.Knows(item.block) && *blocks.Find(item.block) == wanted) return false;
+  blocks.Sent(item.block, wanted);
   Submit(devices_.Set(port, modifier, wanted), item);
   return true;
 }
@@ -689,35 +680,39 @@ bool Programmer::SendPKeys(const Item& item) {
 void Programmer::OnPKeys(const Item& item, const mad::Completion& completion) {
   const PortRef port{item.node, item.port};
   if ((item.block & kGuidBlock) != 0) return OnGuids(item, completion);
-  NotePKeys(port, item.block, completion, builder_, devices_);
-  if (completion.method != wire::Method::kSet) return;
-  if (keys_wanted_.at({port, item.block}) == wire::PKeyTable::Decode(completion.response.data))
-    return;
-  // As of OnBlock(): it may show old values for a while. The next run reads what it holds.
-  if (auto& blocks = KeysOf(port, builder_, devices_); item.block < blocks.size())
-    blocks[item.block].reset();
-  NoteContradiction(item, completion);
+  const auto shown = wire::PKeyTable::Decode(completion.response.data);
+  auto& blocks = KeysOf(port, builder_, devices_);
+  if (completion.method == wire::Method::kGet)
+    blocks.Confirm(item.block, shown);
+  else if (!blocks.Answer(item.block, shown))
+    NoteContradiction(item, completion);
 }
 
-void Programmer::SendGuids(const Item& item) {
+bool Programmer::SendGuids(const Item& item) {
   const PortRef port{item.node, item.port};
   const auto block = static_cast<uint8_t>(item.block);  // Without kGuidBlock.
-  // Known, or confirmed, by the answer alone.
-  devices_.GuidBlock(port, block).reset();
-  if (stage_ == Stage::kReadTables)
-    return Submit(devices_.Get(port, wire::AttributeId::kGuidInfo, block), item);
-  Submit(devices_.Set(port, block, guids_wanted_.at({port, block})), item);
+  auto& blocks = devices_.GuidsTo(port, block);
+  if (stage_ == Stage::kReadTables) {
+    if (blocks.Find(block) != nullptr) return false;  // A Set has been answered since.
+    Submit(devices_.Get(port, wire::AttributeId::kGuidInfo, block), item);
+    return true;
+  }
+  const wire::GuidInfo& wanted = guids_wanted_.at({port, block});
+  blocks.Sent(block, wanted);
+  Submit(devices_.Set(port, block, wanted), item);
+  return true;
 }
 
 void Programmer::OnGuids(const Item& item, const mad::Completion& completion) {
   const PortRef port{item.node, item.port};
   const auto block = static_cast<uint8_t>(item.block);
   const auto info = wire::GuidInfo::Decode(completion.response.data);
-  devices_.GuidBlock(port, block) = info;
+  auto& blocks = devices_.GuidsTo(port, block);
   if (completion.method == wire::Method::kGet) {
+    blocks.Confirm(block, info);
     if (guids_.GoesOn(port, block, info))
       items_.push_back({item.node, static_cast<uint16_t>(item.block + 1), item.port, item.what});
-  } else if (guids_wanted_.at({port, block}) != info) {
+  } else if (!blocks.Answer(block, info)) {
     NoteContradiction(item, completion);
   }
 }
@@ -911,7 +906,8 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
     if (item.what == What::kPKeys && completion.method == wire::Method::kGet &&
         completion.outcome == mad::Completion::Outcome::kResponse) {
       if ((item.block & kGuidBlock) != 0)
-        devices_.GuidBlock({item.node, item.port}, static_cast<uint8_t>(item.block)).emplace();
+        devices_.GuidsTo({item.node, item.port}, static_cast<uint8_t>(item.block))
+            .Confirm(static_cast<uint8_t>(item.block), wire::GuidInfo());
       return;
     }
     NoteFailure(item, completion);

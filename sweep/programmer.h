@@ -198,12 +198,10 @@ class Programmer {
   uint64_t CookieOf(const Item& item) const;
   static DeviceTable::PKeyBlocks& KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                          DeviceTable& devices);
-  static void NotePKeys(PortRef port, uint16_t block, const mad::Completion& completion,
-                        const fabric::SnapshotBuilder& builder, DeviceTable& devices);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void OnPKeys(const Item& item, const mad::Completion& completion);
-  void SendGuids(const Item& item);
+  bool SendGuids(const Item& item);
   void OnGuids(const Item& item, const mad::Completion& completion);
   bool IsUnread(NodeIndex index) const;
   void SendBlock(const routing::TableWrite& write);

@@ -214,9 +214,8 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
       devices_.IsBusy(table.port, AttributeOf(table.kind)))
     return std::nullopt;
   const auto block_of = [&](const auto* blocks) -> std::optional<wire::SmpData> {
-    if (blocks == nullptr || table.block >= blocks->size() || !(*blocks)[table.block])
-      return std::nullopt;
-    return BytesOf(*(*blocks)[table.block]);
+    if (blocks == nullptr || !blocks->Knows(table.block)) return std::nullopt;
+    return BytesOf(*blocks->Find(table.block));
   };
   switch (table.kind) {
     case Kind::kForwarding: {
@@ -288,14 +287,14 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
                                  wire::MulticastForwardingTable::Decode(data).port_mask);
       break;
     case Kind::kEndPortKeys:
-      devices_.PKeys(table.port)[table.block] = wire::PKeyTable::Decode(data);
+      devices_.PKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
       break;
     case Kind::kSwitchKeys:
-      devices_.SwitchKeys(table.port)[table.block] = wire::PKeyTable::Decode(data);
+      devices_.SwitchKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
       break;
     case Kind::kGuids:
-      devices_.GuidBlock(table.port, static_cast<uint8_t>(table.block)) =
-          wire::GuidInfo::Decode(data);
+      devices_.GuidsTo(table.port, static_cast<uint8_t>(table.block))
+          .Confirm(table.block, wire::GuidInfo::Decode(data));
       break;
     case Kind::kMap:
     case Kind::kArbitration:

@@ -74,8 +74,9 @@ class CorePartitions : public testing::Test {
     return PKeyFaults(Fabric(), expected_);
   }
   void RefusePKeys(NodeIndex host) {
-    Fabric().SetOddities(host, {.refused_sets = {{wire::AttributeId::kPKeyTable,
-                                                  wire::kStatusInvalidAttributeValue}}});
+    Fabric().SetOddities(
+        host,
+        {.refused_sets = {{wire::AttributeId::kPKeyTable, wire::kStatusInvalidAttributeValue}}});
   }
   static PartitionRequest LimitedForAll() {
     PartitionRequest request;
@@ -317,14 +318,31 @@ TEST_F(CorePartitions, SettlingForgetsNothingThatWasLeftUndone) {
   ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
   const PortRef cable{*Fabric().FindNode("spine1"), PortNum(1)};
   ASSERT_TRUE(Fabric().Unlink(harness_.now(), cable).ok());
-  ASSERT_TRUE(harness_.RunUntil([&] {
-    return LogOf(harness_.manager(sm_)).find("settling ended") != std::string::npos;
-  }));
+  ASSERT_TRUE(harness_.RunUntil(
+      [&] { return LogOf(harness_.manager(sm_)).find("settling ended") != std::string::npos; }));
   EXPECT_FALSE(View().subnet_up);
   EXPECT_FALSE(View().partitions_in_effect);
   Fabric().SetOddities(refusing, {});
   UntilInEffect();
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
+}
+
+// It shows the table before for a while, and the partitions change back to that meanwhile.
+TEST_F(CorePartitions, AHostThatShowsOldTablesIsWrittenUntilItAgrees) {
+  const std::string_view before = "Default=0x7fff: ALL=full;";
+  Replace(before);
+  const NodeIndex stale = PortOf(guids_[0]).node;
+  Fabric().SetOddities(stale, {.stale_reads = seconds(3)});
+  ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
+  harness_.RunFor(std::chrono::milliseconds(1500));
+  PartitionRequest request;
+  request.all = policy::ParsePartitions(before).partitions;
+  ASSERT_TRUE(Ask(std::move(request)).status.ok());
+  UntilInEffect();
+  EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
+  Fabric().SetOddities(stale, {});
+  EXPECT_THAT(Faults(), IsEmpty());
+  EXPECT_EQ(SetsOfASweep(), 0u);
 }
 
 // Its answers show old values for a while, and what fabricd echoes as the link comes up must not

@@ -43,7 +43,11 @@ class PortKeysTest : public testing::Test {
                    [](int key) { return PKey(static_cast<uint16_t>(key)); });
     return table;
   }
-  void Know(PortRef port, std::initializer_list<int> keys) { devices_.PKeys(port) = {Table(keys)}; }
+  static void Read(DeviceTable::PKeyBlocks& blocks, std::initializer_list<int> keys) {
+    blocks.GrowTo(1);
+    blocks.Confirm(0, Table(keys));
+  }
+  void Know(PortRef port, std::initializer_list<int> keys) { Read(devices_.PKeys(port), keys); }
   void Partition(std::string_view text) {
     const policy::ParsedPartitions parsed = policy::ParsePartitions(text);
     ASSERT_TRUE(parsed.ok()) << policy::FaultsText(parsed.faults);
@@ -123,11 +127,11 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);     // The table of the leaf's port.
   EXPECT_EQ(ReadCount(small_.switches[0]), 1u);  // The same; not that between switches.
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001"));
-  devices_.SwitchKeys(leaf_port_) = {Table({0x8999})};
+  Read(devices_.SwitchKeys(leaf_port_), {0x8999});
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001", "16/1: 0x7fff 0x8001"));
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);  // Its table is not confirmed.
   EXPECT_TRUE(Enforcement(leaf_port_, true).inbound);
-  devices_.SwitchKeys(leaf_port_) = {Table({0x8001, 0x7FFF})};
+  Read(devices_.SwitchKeys(leaf_port_), {0x8001, 0x7FFF});
   EXPECT_TRUE(Enforcement(leaf_port_).inbound);
   EXPECT_TRUE(Enforcement(leaf_port_).outbound);
   EXPECT_FALSE(Enforcement({small_.switches[0], PortNum(36)}).inbound);
@@ -138,7 +142,7 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
 TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
   Partition("A=1: 0x1000=full;");
   Know(small_.Host(0), {0xFFFF, 0x8777});
-  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  Read(devices_.SwitchKeys(leaf_port_), {});
   EXPECT_THAT(Writes(small_.hosts[0]),
               ElementsAre("256/1: 0x7fff 0x8777 0x8001", "16/1: 0x7fff 0x8777 0x8001"));
   input_.isolated = {small_.Host(0)};
@@ -148,7 +152,7 @@ TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
 TEST_F(PortKeysTest, ATableThatIsTooSmallIsNamed) {
   Partition("A=1: 0x1000=full; B=2: 0x1000=full;");
   SetCap(small_.switches[0], 2);
-  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  Read(devices_.SwitchKeys(leaf_port_), {});
   Know(small_.Host(0), {0x7FFF, 0x8001, 0x8002});
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("NotEnforced: its table of 2 P_Keys does not hold "
@@ -171,14 +175,14 @@ TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
   EXPECT_TRUE(MakeGuids().GoesOn(small_.Host(1), 0, first));
   EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 1, first));
   EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 0, wire::GuidInfo()));
-  devices_.GuidBlock(small_.Host(1), 0) = first;
+  devices_.GuidsTo(small_.Host(1), 0).Confirm(0, first);
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   EXPECT_EQ(GuidReadCount(1), 0u);
   // A block whose answer did not come, or too late: who runs by an alias there keeps his keys.
-  devices_.GuidBlock(small_.Host(1), 1).reset();
+  devices_.GuidsTo(small_.Host(1), 1);
   EXPECT_THAT(Writes(small_.hosts[1]), IsEmpty());
   EXPECT_EQ(GuidReadCount(1), 1u);
-  devices_.GuidBlock(small_.Host(1), 1).emplace();
+  devices_.GuidsTo(small_.Host(1), 1).Confirm(1, wire::GuidInfo());
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   Partition("A=1: 0x1000=full;");
   EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
@@ -200,22 +204,48 @@ TEST_F(PortKeysTest, AliasesThatWereGivenOutAreWrittenBesideWhatIsThere) {
   EXPECT_THAT(writes(), IsEmpty());
   wire::GuidInfo held;
   held.guids = {own, Guid(), Guid(0xB2), Guid(0xB3)};
-  devices_.GuidBlock(port, 0) = held;
-  devices_.GuidBlock(port, 1) = wire::GuidInfo();
+  devices_.GuidsTo(port, 0).Confirm(0, held);
+  devices_.GuidsTo(port, 1).Confirm(1, wire::GuidInfo());
   ASSERT_EQ(writes().size(), 2u);
   EXPECT_THAT(writes()[0].info.guids,
               ElementsAre(own, Guid(0xA1), Guid(), Guid(0xB3), Guid(), Guid(), Guid(), Guid()));
   EXPECT_EQ(writes()[1].info.guids[2], Guid(0xAA));
   EXPECT_EQ(writes()[1].info.guids[3], Guid()) << "beyond GUIDCap";
-  for (const auto& write : writes()) devices_.GuidBlock(port, write.block) = write.info;
+  for (const auto& write : writes())
+    devices_.GuidsTo(port, write.block).Confirm(write.block, write.info);
   EXPECT_THAT(writes(), IsEmpty());
   EXPECT_EQ(GuidReadCount(1), 0u);
+  const wire::GuidInfo there = *devices_.FindGuids(port)->Find(0);
+  devices_.GuidsTo(port, 0).Sent(0, there);
+  devices_.GuidsTo(port, 0).Answer(0, held);
+  EXPECT_EQ(GuidReadCount(1), 0u) << "what it shows proves nothing";
+  EXPECT_EQ(writes().size(), 1u);
+}
+
+TEST_F(PortKeysTest, ATableThatIsDistrustedIsWrittenUntilItAgrees) {
+  Partition("A=1: 0x1000=full; B=2: 0x1000=full;");
+  Read(devices_.SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
+  DeviceTable::PKeyBlocks& blocks = devices_.PKeys(small_.Host(0));
+  blocks.Sent(0, Table({0x7FFF, 0x8001, 0x8002}));
+  EXPECT_FALSE(blocks.Answer(0, Table({0xFFFF})));
+  EXPECT_EQ(ReadCount(small_.hosts[0]), 0u) << "what it shows proves nothing";
+  EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001 0x8002"));
+  Partition("B=2: 0x1000=full;");
+  EXPECT_THAT(Writes(small_.hosts[0]), testing::Contains("256/1: 0x7fff 0x8001 0x8002"))
+      << "what it was told keeps its index, and foreign keys stay";
+  Read(devices_.SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
+  blocks.Confirm(0, Table({0x7FFF, 0x8001, 0x8002}));
+  EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
+  DeviceTable::PKeyBlocks& leaf = devices_.SwitchKeys(leaf_port_);
+  leaf.Sent(0, Table({0x7FFF, 0x8001, 0x8002}));
+  EXPECT_FALSE(leaf.Answer(0, Table({0x8002})));
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound) << "its table is not confirmed";
 }
 
 TEST_F(PortKeysTest, ABlockThatIsNotKnownIsReadAndNothingBesideItWritten) {
   Partition("A=1: 0x1000=full;");
-  devices_.PKeys(small_.Host(0)) = {Table({0xFFFF}), std::nullopt};
-  devices_.SwitchKeys(leaf_port_) = {Table({})};
+  devices_.PKeys(small_.Host(0)).Resize(2);
+  Read(devices_.SwitchKeys(leaf_port_), {});
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("Unreadable: ")));

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// AppliedBlocks: a port's table of P_Keys or GUIDs as confirmed, by AppliedLft's rules. A block is
+// known only between the GetResp that showed it and the next Set of it. A device that answers a Set
+// with other values is written to until it agrees, because what it shows proves nothing.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace fabricd::sweep {
+
+template <typename Table>
+class AppliedBlocks {
+ public:
+  size_t size() const { return blocks_.size(); }
+  bool empty() const { return blocks_.empty(); }
+  // Nothing is known of blocks that are added.
+  void Resize(size_t blocks) { blocks_.resize(blocks); }
+  void GrowTo(size_t blocks) {
+    if (size() < blocks) Resize(blocks);
+  }
+  // All blocks are to be read again, except those that are distrusted.
+  void ReadAgain() {
+    for (Block& block : blocks_)
+      if (!block.distrusted) block.held.reset();
+  }
+  // The device has lost the table, or somebody else may have written it.
+  void Forget() { blocks_.assign(blocks_.size(), Block()); }
+
+  bool Knows(size_t block) const {
+    return block < blocks_.size() && blocks_[block].held && !blocks_[block].distrusted;
+  }
+  bool IsDistrusted(size_t block) const {
+    return block < blocks_.size() && blocks_[block].distrusted;
+  }
+  bool HasDistrusted() const {
+    for (const Block& block : blocks_)
+      if (block.distrusted) return true;
+    return false;
+  }
+  // What the next Set starts from: of a block that is distrusted, what it was sent. Null: the block
+  // is to be read.
+  const Table* Find(size_t block) const {
+    return block < blocks_.size() && blocks_[block].held ? &*blocks_[block].held : nullptr;
+  }
+
+  // The device showed this, asked by a Get.
+  void Confirm(size_t block, const Table& table) {
+    if (block >= blocks_.size()) return;
+    blocks_[block].held = table;
+    blocks_[block].distrusted = false;
+  }
+  // A Set of this block leaves. Confirmed by its answer alone.
+  void Sent(size_t block, const Table& table) {
+    if (block >= blocks_.size()) return;
+    blocks_[block].held.reset();
+    blocks_[block].distrusted = false;
+    blocks_[block].sent = table;
+  }
+  // The answer to the last Set of this block. False: the device shows something else. Nothing is
+  // learnt where the table was forgotten meanwhile.
+  bool Answer(size_t block, const Table& shown) {
+    if (block >= blocks_.size() || !blocks_[block].sent) return true;
+    Block& answered = blocks_[block];
+    answered.distrusted = !(*answered.sent == shown);
+    answered.held = answered.sent;
+    answered.sent.reset();
+    return !answered.distrusted;
+  }
+
+ private:
+  struct Block {
+    std::optional<Table> held;  // nullopt: not known.
+    std::optional<Table> sent;  // Not answered (yet).
+    bool distrusted = false;
+  };
+  std::vector<Block> blocks_;
+};
+
+}  // namespace fabricd::sweep
