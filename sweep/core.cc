@@ -663,12 +663,12 @@ void Core::FinishProgramming(Instant now) {
   subnet_up_ = up;
   StartReadBack(report_.kind(), now);
   EndSweep(report_.kind(), !complete || !up, now);
-  LookAgain(done->changed_meanwhile(), now);
+  LookAgain(done->ToLookAt(), now);
 }
 
 // Ports that came up while they were programmed may have been armed before they were configured:
 // their nodes are read and programmed again.
-void Core::LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now) {
+void Core::LookAgain(const std::vector<NodeIndex>& nodes, Instant now) {
   std::vector<NodeIndex> switches;
   for (NodeIndex index : nodes) {
     const fabric::Node* node = snapshot_->node(index);
@@ -824,7 +824,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
     for (const mad::Completion& completion : dropped)
       Programmer::NoteLate(completion, builder_, devices_);
-    LookAgain(std::exchange(programmer_, nullptr)->changed_meanwhile(), now);
+    LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {
     scope_->insert(scope_->end(), undone_.begin(), undone_.end());

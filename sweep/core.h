@@ -134,7 +134,7 @@ class Core {
   void AdvanceTrees();
   void FinishTrees(Instant now);
   ProgrammerInput InputOfProgrammer();
-  void LookAgain(const absl::flat_hash_set<NodeIndex>& nodes, Instant now);
+  void LookAgain(const std::vector<NodeIndex>& nodes, Instant now);
 
   bool MayReroute() const;
   bool MaySurvey() const;

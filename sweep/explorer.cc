@@ -87,6 +87,19 @@ void Explorer::NoteArrivals(const Discovery& done) {
   }
 }
 
+// Of a switch that started anew all ports were.
+std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
+  std::vector<PortRef> ports;
+  for (NodeIndex index : done.found()) {
+    const fabric::Node& node = *ground_.builder.node(index);
+    for (uint8_t num = 1; node.IsSwitch() && done.IsNew(index) && num <= node.info.num_ports; ++num)
+      ports.push_back({index, PortNum(num)});
+  }
+  SortUnique(ports);  // They were found in no order.
+  ports.insert(ports.begin(), now_.ports.begin(), now_.ports.end());
+  return ports;
+}
+
 void Explorer::Finish(PortRef local, Instant now) {
   const std::unique_ptr<Discovery> done = std::move(discovery_);
   done->Finish();
@@ -104,7 +117,7 @@ void Explorer::Finish(PortRef local, Instant now) {
     found_.news.meets_sm = true;
     found_.news.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
   }
-  for (PortRef port : now_.ports) {
+  for (PortRef port : PortsAskedBy(*done)) {
     const fabric::Node* node = ground_.builder.node(port.node);
     const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
     if (peer.IsNone()) continue;

@@ -58,6 +58,7 @@ class Explorer {
  private:
   void Start(PortRef local, Instant now);
   void Finish(PortRef local, Instant now);
+  std::vector<PortRef> PortsAskedBy(const Discovery& done) const;
   bool IsToBeRead(NodeIndex dirty, Instant now);
   void NoteArrivals(const Discovery& done);
 

@@ -452,7 +452,7 @@ void Programmer::ListStates(What what, wire::PortState from) {
       // Both ends of a link go down together: what is known of the other one is out of date.
       const fabric::Port& peer = builder_.node(port.peer.node)->port(port.peer.port);
       if (what == What::kArm && peer.info.port_state >= wire::PortState::kArmed)
-        items_.push_back({port.peer.node, 0, port.peer.port, What::kReread});
+        ListReread(port.peer);
     }
   });
   Stripe();
@@ -623,7 +623,10 @@ PortRef Programmer::RouteOf(const Item& item) const {
 }
 
 bool Programmer::Send(const Item& item) {
-  if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) return false;
+  if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) {
+    if (item.what == What::kReread) looks_.NoteEnd({item.node, item.port});
+    return false;
+  }
   switch (item.what) {
     case What::kReadBlock:
       if (devices_.Lft(item.node).Knows(item.block)) return false;
@@ -652,7 +655,13 @@ bool Programmer::Send(const Item& item) {
   return false;
 }
 
+void Programmer::ListReread(PortRef port) {
+  looks_.Await(port);
+  items_.push_back({port.node, 0, port.port, What::kReread});
+}
+
 void Programmer::Reread(PortRef port) {
+  looks_.Await(port);
   Submit(devices_.Get(port, wire::AttributeId::kPortInfo, port.port.value()),
          {port.node, 0, port.port, What::kReread});
 }
@@ -886,6 +895,7 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
                   PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
                   static_cast<What>(completion.cookie >> 56 & 0xF)};
   if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
+  if (item.what == What::kReread) looks_.NoteEnd({item.node, item.port});
   if (completion.method == wire::Method::kSet)
     devices_.ClearBusy({item.node, item.port}, completion.attribute);
   if (item.what == What::kBlock) {
@@ -1043,7 +1053,7 @@ void Programmer::OnPortInfo(const Item& item, const mad::Completion& completion)
     OnStartedAnew(item.node);
   builder_.SetPortInfo(port, info);
   const fabric::Node& node = *builder_.node(item.node);
-  if (was_up != node.port(item.port).IsUp() || bounced) changed_meanwhile_.insert(item.node);
+  if (was_up != node.port(item.port).IsUp() || bounced) looks_.NoteChanged(item.node);
   if (item.what == What::kConfigure) {
     if (node.IsSwitch() && item.port == PortNum(0)) lid_set_.insert(item.node);
     if (!node.IsSwitch() || item.port == PortNum(0)) devices_.SetMKey(port, info.m_key);
@@ -1074,7 +1084,7 @@ void Programmer::NoteIgnored(const Item& item, const wire::PortInfo& wanted,
 
 void Programmer::OnStartedAnew(NodeIndex node) {
   devices_.ForgetWritten(node);
-  changed_meanwhile_.insert(node);
+  looks_.NoteChanged(node);
   undone_.insert(node);
   ++failures_;
 }

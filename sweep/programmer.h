@@ -40,6 +40,7 @@
 #include "sweep/port_guids.h"
 #include "sweep/port_keys.h"
 #include "sweep/problems.h"
+#include "sweep/second_looks.h"
 #include "sweep/table_push.h"
 #include "sweep/tree_programmer.h"
 
@@ -123,8 +124,9 @@ class Programmer {
   // Writes of this run that were not confirmed.
   size_t failures() const { return failures_; }
   // Ports came up or went down, or switches started anew, behind the discovery's back: their nodes
-  // have to be looked at.
-  const absl::flat_hash_set<NodeIndex>& changed_meanwhile() const { return changed_meanwhile_; }
+  // have to be looked at. Of a run that is superseded, those too with ports that were to be read
+  // once more. Sorted.
+  std::vector<NodeIndex> ToLookAt() const { return looks_.Nodes(); }
   size_t stage_total() const;
   size_t stage_position() const;
   // All table writes are acknowledged, or have failed.
@@ -198,6 +200,7 @@ class Programmer {
   uint64_t CookieOf(const Item& item) const;
   static DeviceTable::PKeyBlocks& KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                          DeviceTable& devices);
+  void ListReread(PortRef port);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void OnPKeys(const Item& item, const mad::Completion& completion);
@@ -260,7 +263,7 @@ class Programmer {
   size_t outstanding_ = 0;
   size_t failures_ = 0;
   absl::flat_hash_set<NodeIndex> lid_set_;  // Switches that were given, or kept, a LID by a Set.
-  absl::flat_hash_set<NodeIndex> changed_meanwhile_;
+  SecondLooks looks_;
   absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
   // Routes whose last request was given up: left alone until an answer comes, or the next run.
   absl::flat_hash_set<PortRef> silent_;
