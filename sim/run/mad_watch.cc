@@ -158,11 +158,14 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (mad->kind != mad::IncomingMad::Kind::kReceived) ForgetUnanswered(*mad, device, program);
   const auto asked = program.answers.find(id);
   if (asked == program.answers.end()) return;
-  if (mad->kind == mad::IncomingMad::Kind::kReceived) {
-    const auto [key, data] = asked->second;
-    program.told[key] = {data, delivery.at};
-    ForgetAboveTop(key, data, program);
-    if (SaysTablesAreLost(key, data))
+  // Of two copies the second may have been answered otherwise than the one that came.
+  const auto smp = wire::Smp::Decode(
+      std::span<const uint8_t, wire::kMadBytes>(mad->payload.data(), wire::kMadBytes));
+  if (mad->kind == mad::IncomingMad::Kind::kReceived && smp->status == wire::kStatusOk) {
+    const Key key = asked->second;
+    program.told[key] = {smp->data, delivery.at};
+    ForgetAboveTop(key, smp->data, program);
+    if (SaysTablesAreLost(key, smp->data))
       absl::erase_if(program.told, [node = key.node](const auto& told) {
         return told.first.node == node &&
                (told.first.attribute == wire::AttributeId::kLinearForwardingTable ||
@@ -224,7 +227,7 @@ void Watch::OnServed(const Served& served) {
     if (program.served_sets.insert(id).second) CheckIdle(served, key, program);
     if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
   }
-  program.answers[id] = {key, served.answer.data};
+  program.answers.insert_or_assign(id, key);
 }
 
 // A Set that left every register as it was, from a program that had been told exactly what it got

@@ -86,8 +86,9 @@ class Watch : public SimObserver {
     absl::flat_hash_map<uint64_t, Flying> flying;  // By TransactionID.
     absl::flat_hash_map<NodeIndex, uint32_t> at_device;
     size_t cut_off = 0;  // Of `flying`.
-    // Given and not delivered yet, by TransactionID; then what the program was last told.
-    absl::flat_hash_map<uint64_t, std::pair<Key, wire::SmpData>> answers;
+    // What was answered, with no answer delivered yet, by TransactionID; then what the program was
+    // last told.
+    absl::flat_hash_map<uint64_t, Key> answers;
     struct Told {
       wire::SmpData data;
       Instant at;

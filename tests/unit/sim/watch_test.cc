@@ -211,6 +211,43 @@ TEST_F(WatchIdle, ASecondCopyIsTheNetworks) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+// The network made two of a Get. The second was answered otherwise, after a Set; the first answer
+// is the one that comes.
+TEST_F(WatchIdle, WhatArrivedCountsNotWhatWasServedLast) {
+  const PortRef leaf = fabric_.LinkedPeer(host_a_);
+  wire::Smp get;
+  get.attribute = AttributeId::kLinearForwardingTable;
+  get.path = to_switch_;
+  get.tid = TransactionId(7);
+  wire::Smp before = get, after = get, set = get;
+  before.method = after.method = wire::Method::kGetResp;
+  Block(1).Encode(before.data);
+  Block(2).Encode(after.data);
+  watch_.OnSend(a_.now, host_a_, EncodeSmp(get, kTestTimeout));
+  watch_.OnServed({a_.now, host_a_, leaf, get, before, false});
+  watch_.OnServed({a_.now, host_a_, leaf, get, after, false});
+  Delivery delivery;
+  delivery.host = host_a_;
+  delivery.at = a_.now;
+  mad::IncomingMad mad;
+  mad.agent = mad::Agent::kSmpDirected;
+  mad.payload = EncodeSmp(before, kTestTimeout).payload;
+  delivery.what = mad;
+  watch_.OnDelivery(delivery);
+  set.method = wire::Method::kSet;
+  set.tid = TransactionId(8);
+  const auto set_to = [&](const wire::Smp& held) {
+    set.data = held.data;
+    set.tid = TransactionId(set.tid.value() + 1);
+    watch_.OnSend(a_.now, host_a_, EncodeSmp(set, kTestTimeout));
+    watch_.OnServed({a_.now, host_a_, leaf, set, held, false});
+  };
+  set_to(after);
+  EXPECT_THAT(faults(), IsEmpty());
+  set_to(before);
+  EXPECT_THAT(faults(), SizeIs(1));
+}
+
 TEST_F(WatchIdle, WhatAnotherProgramChangedMeanwhileMayBeSet) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   // The same switch, seen from the other host.
