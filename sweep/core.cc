@@ -661,9 +661,25 @@ void Core::FinishProgramming(Instant now) {
   if (up != subnet_up_)
     Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   subnet_up_ = up;
+  if (report_.kind() == SweepKind::kHeavy) SuspectUnknownPorts(now);
   StartReadBack(report_.kind(), now);
   EndSweep(report_.kind(), !complete || !up, now);
   LookAgain(done->ToLookAt(), now);
+}
+
+// The discovery did not wait for the ports of slow switches that are down. Light sweeps ask for
+// those that did not answer.
+void Core::SuspectUnknownPorts(Instant now) {
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    const auto was_passed_over = [&](const fabric::Port& port) {
+      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
+      return !port.known && std::none_of(unread_.begin(), unread_.end(), [&](const Unread& each) {
+        return each.port == ref;
+      });
+    };
+    if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
+      suspects_.Add(node.index, "ports were not read", now, /*thorough=*/true);
+  });
 }
 
 // Ports that came up while they were programmed may have been armed before they were configured:

@@ -134,6 +134,7 @@ class Core {
   void AdvanceTrees();
   void FinishTrees(Instant now);
   ProgrammerInput InputOfProgrammer();
+  void SuspectUnknownPorts(Instant now);
   void LookAgain(const std::vector<NodeIndex>& nodes, Instant now);
 
   bool MayReroute() const;

@@ -93,9 +93,9 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
                         PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
   const bool told = completion.outcome == mad::Completion::Outcome::kResponse &&
                     (completion.status & wire::kStatusBusy) == 0;
-  if (ask != Ask::kProbe && ask != Ask::kRecheck && !told && unread_.size() < kMaxUnread)
-    unread_.push_back({subject, completion.attribute, completion.modifier});
   const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
+  if (!is_probe && ask != Ask::kPortStates && !told && unread_.size() < kMaxUnread)
+    unread_.push_back({subject, completion.attribute, completion.modifier});
   if (!is_probe && builder_.node(subject.node) == nullptr) {  // A survey has dropped it meanwhile.
     ReleaseHops(now);
     return;
@@ -126,6 +126,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
       }
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
+    case Ask::kPortStates: OnPortStates(subject.node, completion); break;
   }
   ReleaseHops(now);
 }
@@ -188,6 +189,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
     }
   }
   Arrive(probe, info);
+  if (completion.attempts > 1) late_.insert(builder_.FindIndex(info.node_guid));
 }
 
 void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion) {
@@ -354,6 +356,7 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
     problems_.Add("IllegalPortInfo", NameOf(port), *fault);
     return;
   }
+  if (completion.attempts == 1) late_.erase(port.node);
   builder_.SetPortInfo(port, info);
   AfterPortInfo(port);
 }
@@ -367,14 +370,43 @@ void Discovery::AfterPortInfo(PortRef port) {
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
       Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0, kDetail);
   }
-  if (node.IsSwitch() && port.port == PortNum(0)) {
-    const bool extended = PortConfig::KnowsExtendedSpeeds(node, port.port);
-    for (uint8_t num = 1; num <= node.info.num_ports; ++num)
-      AskPortInfo({port.node, PortNum(num)}, extended);
-    return;
-  }
+  if (node.IsSwitch() && port.port == PortNum(0)) return AskPorts(port.node);
   if (!MayProbe(port)) return;
   waiting_[seen_[port.node]].push_back(port);
+}
+
+// Of a switch whose port 0 is known.
+void Discovery::AskPorts(NodeIndex index) {
+  const fabric::Node& node = *builder_.node(index);
+  const bool extended = PortConfig::KnowsExtendedSpeeds(node, PortNum(0));
+  // Nobody waits for what is read beyond a change.
+  if (beyond_ || !late_.contains(index) || !PortConfig::HasStateTable(node)) {
+    for (uint8_t num = 1; num <= node.info.num_ports; ++num)
+      AskPortInfo({index, PortNum(num)}, extended);
+    return;
+  }
+  constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
+  for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
+    Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kPortStates,
+           {index, PortNum(0)}, 0, kFrontier);
+}
+
+// Ports that are down keep what was read of them when they were down before.
+void Discovery::OnPortStates(NodeIndex index, const mad::Completion& completion) {
+  const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
+  const bool extended = PortConfig::KnowsExtendedSpeeds(*builder_.node(index), PortNum(0));
+  const size_t first = completion.modifier * table.state.size();
+  const size_t end = builder_.node(index)->ports.size();
+  for (size_t num = std::max<size_t>(first, 1); num < std::min(first + table.state.size(), end);
+       ++num) {
+    const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
+    const fabric::Port& before = builder_.node(index)->port(port.port);
+    const auto state = static_cast<wire::PortState>(table.state[num - first]);
+    if (!IsOk(completion) || state != wire::PortState::kDown)
+      AskPortInfo(port, extended);
+    else if (before.known && before.info.port_state != wire::PortState::kDown)
+      builder_.SetPortUnknown(port);
+  }
 }
 
 bool Discovery::MayProbe(PortRef port) const {

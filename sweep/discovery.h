@@ -84,7 +84,8 @@ class Discovery {
     kPKeyTable,
     kSmInfo,
     kRecheck,
-    kManagementPort
+    kManagementPort,
+    kPortStates
   };
   struct Probe {
     PortRef from;  // None: the SM's own node.
@@ -111,8 +112,10 @@ class Discovery {
   void OnManagementPort(PortRef port, const mad::Completion& completion);
   void StartAnew(NodeIndex node);
   void OnPortInfo(PortRef port, const mad::Completion& completion);
+  void OnPortStates(NodeIndex node, const mad::Completion& completion);
   void OnSmInfo(PortRef port, const mad::Completion& completion);
   void AfterPortInfo(PortRef port);
+  void AskPorts(NodeIndex node);
   bool MayProbe(PortRef port) const;
   void ReleaseHops(Instant now);
   std::string NameOf(PortRef port) const;
@@ -142,6 +145,7 @@ class Discovery {
   absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both ways.
   absl::flat_hash_set<PortRef> asked_;            // End ports.
   absl::flat_hash_set<NodeIndex> failed_;         // Switches without SwitchInfo.
+  absl::flat_hash_set<NodeIndex> late_;           // Their NodeInfo did not come at once.
   std::vector<RemoteSm> remote_sms_;
   std::vector<Unread> unread_;
 };

@@ -16,6 +16,12 @@ bool PortConfig::KnowsExtendedSpeeds(const fabric::Node& node, PortNum port) {
   return (info.capability_mask & wire::kCapIsExtendedSpeeds) != 0;
 }
 
+bool PortConfig::HasStateTable(const fabric::Node& node) {
+  const PortInfo& info = node.port(PortNum(0)).info;
+  return (info.capability_mask & wire::kCapIsCapabilityMask2) != 0 &&
+         (info.capability_mask2 & wire::kCap2IsSwitchPortStateTable) != 0;
+}
+
 namespace {
 
 uint32_t ModifierFor(const fabric::Node& node, PortNum port) {

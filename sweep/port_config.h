@@ -58,6 +58,8 @@ class PortConfig {
   // SMSupportExtendedSpeeds belongs into the modifier only if the port (a switch: its port 0) says
   // that it understands it.
   static bool KnowsExtendedSpeeds(const fabric::Node& node, PortNum port);
+  // Of a switch whose port 0 is known: it tells the states of all ports at once.
+  static bool HasStateTable(const fabric::Node& node);
 
  private:
   void ConfigureEndPort(const fabric::Node& node, PortNum num, fabric::LidRange lids,

@@ -14,12 +14,6 @@ namespace {
 constexpr int kAskShift = 52, kPortShift = 32;
 constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
 
-bool HasStateTable(const fabric::Node& node) {
-  const wire::PortInfo& info = node.port(PortNum(0)).info;
-  return (info.capability_mask & wire::kCapIsCapabilityMask2) != 0 &&
-         (info.capability_mask2 & wire::kCap2IsSwitchPortStateTable) != 0;
-}
-
 }  // namespace
 
 Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base)
@@ -131,7 +125,7 @@ void Survey::ReadPorts(NodeIndex index) {
     for (const fabric::Port& port : node.ports)
       if (!port.peer.IsNone()) Touch(port.peer.node);
     ReadPort({index, PortNum(0)}, Ask::kPort);
-  } else if (HasStateTable(node)) {
+  } else if (PortConfig::HasStateTable(node)) {
     constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
     for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
       Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kStates,

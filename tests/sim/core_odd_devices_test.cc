@@ -77,6 +77,43 @@ INSTANTIATE_TEST_SUITE_P(
                                             wire::kStatusUnsupportedMethodAttribute}}}}),
     [](const auto& each) { return std::string(each.param.name); });
 
+// A switch of 64 ports takes half a second for each answer. Who is master is decided when its few
+// ports that are up have been read; the others are read, and configured, when the subnet is up.
+TEST(SlowSwitch, HoldsUpNoElection) {
+  sim::Simulation simulation(**sim::Generate("superpod:sus=2,hosts=4,rails=4"));
+  const NodeIndex slow = *simulation.fabric().FindNode("su2-rail0-leaf");
+  ASSERT_EQ(simulation.fabric().device(slow)->last_port(), PortNum(64));
+  simulation.fabric().SetOddities(slow, {.answer_delay = milliseconds(540)});
+  const size_t sm = simulation.Add({});
+  simulation.Start(sm);
+  const auto& manager = simulation.manager(sm);
+  EXPECT_TRUE(simulation.RunUntil(
+      [&] { return manager.core->sm_state() == wire::SmState::kMaster; }, std::chrono::seconds(12)))
+      << LogOf(manager);
+  ASSERT_TRUE(simulation.RunUntilUp(sm, std::chrono::seconds(30))) << LogOf(manager);
+  EXPECT_THAT(sim::PortsNotActive(simulation.fabric()), IsEmpty());
+  EXPECT_THAT(sim::BrokenPairs(simulation.fabric()), IsEmpty());
+
+  const auto ports_known = [&] {
+    const auto& snapshot = *manager.view->snapshot;
+    const auto& ports =
+        snapshot.node(snapshot.FindIndex(simulation.fabric().device(slow)->guid()))->ports;
+    return std::count_if(ports.begin(), ports.end(), [](const auto& port) { return port.known; });
+  };
+  EXPECT_LT(ports_known(), 20);
+  EXPECT_TRUE(simulation.RunUntil([&] { return ports_known() == 65; }, std::chrono::minutes(2)))
+      << LogOf(manager);
+  simulation.RunFor(std::chrono::minutes(2));
+  EXPECT_TRUE(manager.core->subnet_up()) << LogOf(manager);
+  EXPECT_EQ(manager.view->sweeps_done, 1u) << LogOf(manager);
+  // All is as a sweep would leave it.
+  simulation.fabric().ResetStats();
+  simulation.Post(sm, sweep::SweepCommand{1, /*heavy=*/true});
+  simulation.RunFor(std::chrono::minutes(2));
+  EXPECT_EQ(manager.view->sweeps_done, 2u) << LogOf(manager);
+  EXPECT_EQ(simulation.fabric().stats().sets(), 0u);
+}
+
 // Hosts have the lowest LIDs, so these tables lack the switches' own only: what they can hold is
 // written, because the others lead through them.
 TEST(SmallTables, CarryWhatTheyHold) {
