@@ -93,6 +93,16 @@ void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes)
   }
 }
 
+bool AppliedLft::Answer(size_t block, const std::array<uint8_t, kBlock>& shown) {
+  const auto it = flights_.find(block);
+  const bool agrees = it == flights_.end() || it->second.bytes == shown;
+  if (agrees)
+    Confirm(block, shown);
+  else
+    distrusted_.insert(block);
+  return agrees;
+}
+
 void AppliedLft::Sent(size_t block, const std::array<uint8_t, kBlock>& bytes) {
   flights_[block] = {Knows(block), false, bytes};
   if (block < known_.size() && known_[block]) {

@@ -64,9 +64,9 @@ class AppliedLft {
     const auto it = flights_.find(block);
     return it == flights_.end() ? nullptr : &it->second.bytes;
   }
-  // The device answered a Set of this block with something else: what it shows is no proof, so it
-  // is written until it agrees. Until Confirm().
-  void Distrust(size_t block) { distrusted_.insert(block); }
+  // The answer to the last Set of this block. False: it shows something else, which is no proof, so
+  // the block is written until the device agrees. Until Confirm().
+  bool Answer(size_t block, const std::array<uint8_t, kBlock>& shown);
   bool IsDistrusted(size_t block) const { return distrusted_.contains(block); }
   // Takes the memory of `row` where it is equal.
   void ShareMemory(const routing::Row& row) { row_.ShareEqualPages(row); }

@@ -87,7 +87,7 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
     AppliedLft& lft = devices.Lft(node);
     if (!completion.sent) return lft.Unsent(completion.modifier);
     lft.Landed(completion.modifier);
-    if (IsOk(completion)) lft.Confirm(completion.modifier, completion.response.data);
+    if (IsOk(completion)) lft.Answer(completion.modifier, completion.response.data);
   } else if (completion.attribute == wire::AttributeId::kMulticastForwardingTable) {
     TreeProgrammer::NoteLate(node,
                              {static_cast<uint16_t>(completion.cookie >> 40), port.port.value()},
@@ -961,15 +961,8 @@ void Programmer::OnTree(const Item& item, const mad::Completion& completion) {
 // A device that answers a Set with other values than those it was given may show old ones for a
 // while, or may not have taken them: what it holds is not known.
 void Programmer::OnBlock(const Item& item, const mad::Completion& completion) {
-  const auto wanted = BlockOf(push_.InFlight(item.node, item.block));
-  const bool taken = std::equal(completion.response.data.begin(), completion.response.data.end(),
-                                wanted.port.begin());
-  if (taken) {
-    devices_.Lft(item.node).Confirm(item.block, completion.response.data);
-  } else {
-    devices_.Lft(item.node).Distrust(item.block);
-    NoteContradiction(item, completion);
-  }
+  const bool taken = devices_.Lft(item.node).Answer(item.block, completion.response.data);
+  if (!taken) NoteContradiction(item, completion);
   push_.OnAnswer(item.node, item.block, taken);
 }
 

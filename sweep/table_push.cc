@@ -70,12 +70,6 @@ std::optional<routing::TableWrite> TablePush::Next(const IsBusy& is_busy) {
   return std::nullopt;
 }
 
-const routing::TableWrite& TablePush::InFlight(NodeIndex node, uint16_t block) const {
-  const auto it = in_flight_.find(KeyOf(node, block));
-  FABRICD_CHECK(it != in_flight_.end(), "block {} of node index {}", block, node);
-  return it->second;
-}
-
 void TablePush::OnAnswer(NodeIndex node, uint16_t block, bool ok) {
   FABRICD_CHECK(in_flight_.erase(KeyOf(node, block)) == 1, "block {} of node index {}", block,
                 node);

@@ -32,8 +32,6 @@ class TablePush {
   std::optional<routing::TableWrite> Next(const IsBusy& is_busy);
   // The answer to a write that Next() gave.
   void OnAnswer(NodeIndex node, uint16_t block, bool ok);
-  // REQUIRES: given by Next() and not answered yet.
-  const routing::TableWrite& InFlight(NodeIndex node, uint16_t block) const;
 
   bool done() const { return outstanding_ == 0 && left_ == 0; }
   size_t size() const { return writes_.size(); }

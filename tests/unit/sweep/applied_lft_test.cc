@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sweep/device_table.h"
+#include "sweep/programmer.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -43,16 +44,41 @@ TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
-  lft.Distrust(1);
+  lft.Sent(1, Filled(7));
+  EXPECT_FALSE(lft.Answer(1, Filled(9)));
   EXPECT_TRUE(lft.IsDistrusted(1));
   EXPECT_FALSE(lft.IsDistrusted(0));
   EXPECT_FALSE(lft.Knows(1));
-  lft.Confirm(1, Filled(7));
+  lft.Sent(1, Filled(7));
+  EXPECT_TRUE(lft.Answer(1, Filled(7)));
   EXPECT_FALSE(lft.IsDistrusted(1));
   EXPECT_TRUE(lft.Knows(1));
-  lft.Distrust(0);
+  lft.Sent(0, Filled(7));
+  EXPECT_FALSE(lft.Answer(0, Filled(9)));
+  lft.Landed(0);
   lft.Forget();
   EXPECT_FALSE(lft.IsDistrusted(0));
+}
+
+// Of a run that was superseded, when the device still shows the entries from before the Set.
+TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
+  const SmOptions options;
+  DeviceTable devices(options);
+  fabric::SnapshotBuilder builder;
+  const NodeIndex node(3);
+  devices.Lft(node).Confirm(0, Filled(9));
+  devices.Lft(node).Sent(0, Filled(7));
+  mad::Completion completion;
+  completion.cookie = node.value();
+  completion.outcome = mad::Completion::Outcome::kResponse;
+  completion.sent = true;
+  completion.method = wire::Method::kSet;
+  completion.attribute = wire::AttributeId::kLinearForwardingTable;
+  completion.response.data = Filled(9);
+  Programmer::NoteLate(completion, builder, devices);
+  EXPECT_FALSE(devices.Lft(node).IsInFlight(0));
+  EXPECT_FALSE(devices.Lft(node).Knows(0)) << "it was told otherwise";
+  EXPECT_TRUE(devices.Lft(node).IsDistrusted(0));
 }
 
 TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
