@@ -492,6 +492,12 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   if (lost && ++lost_handovers_ <= kMostLostHandovers)
     return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
   lost_handovers_ = 0;
+  // One that has too many of them is to be news again when it is seen again, or both stay masters.
+  if (!lost && (completion.status & wire::kStatusBusy) != 0) {
+    for (RemoteSm& sm : others_)
+      if (sm.guid == other.guid) sm.state = SmState::kDiscovering;
+    watch_.Follow(others_, now);
+  }
   Log(LogLevel::kWarning, fmt::format("SM {} did not take the handover ({}): staying master",
                                       other.guid, WhyNot(completion)));
   return {Order::Kind::kProgram};

@@ -295,6 +295,24 @@ TEST_F(MastershipTest, AMasterThatIsFoundAfterTheDiscoveryIsDealtWithAtOnce) {
             Kind::kSweep);
 }
 
+// An SM takes a few handovers at once and refuses more for a while.
+TEST_F(MastershipTest, AMasterThatIsTooBusyForTheHandoverIsOfferedItAgain) {
+  const RemoteSm higher = Other(2, 9, SmState::kMaster);
+  BeMaster({});
+  EXPECT_EQ(Sweep({higher}).kind, Kind::kNothing) << "a handover is under way";
+  mad::Completion refusal = Answered(kHandoverCookie);
+  refusal.status = wire::kStatusBusy;
+  EXPECT_EQ(sm_.OnCompletion(refusal, kNow).kind, Kind::kProgram);
+  const Instant due = sm_.NextDeadline();
+  ASSERT_LE(due, kNow + std::chrono::seconds(1));
+  sm_.OnTimer(due);
+  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, higher), due).kind, Kind::kSweep);
+  EXPECT_EQ(Sweep({higher}).kind, Kind::kNothing);
+  refusal.status = wire::kStatusInvalidAttributeValue;
+  EXPECT_EQ(sm_.OnCompletion(refusal, due).kind, Kind::kProgram);
+  EXPECT_GT(sm_.NextDeadline(), due + std::chrono::seconds(1)) << "it refused for good";
+}
+
 TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver) {
   sm_.Start();
   const RemoteSm idle = Other(2, 9);
