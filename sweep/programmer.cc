@@ -452,7 +452,7 @@ void Programmer::ListStates(What what, wire::PortState from) {
       // Both ends of a link go down together: what is known of the other one is out of date.
       const fabric::Port& peer = builder_.node(port.peer.node)->port(port.peer.port);
       if (what == What::kArm && peer.info.port_state >= wire::PortState::kArmed)
-        ListReread(port.peer);
+        items_.push_back({port.peer.node, 0, port.peer.port, What::kReread});
     }
   });
   Stripe();
@@ -623,10 +623,7 @@ PortRef Programmer::RouteOf(const Item& item) const {
 }
 
 bool Programmer::Send(const Item& item) {
-  if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) {
-    if (item.what == What::kReread) looks_.NoteEnd({item.node, item.port});
-    return false;
-  }
+  if (!devices_.Has(item.node) || silent_.contains(RouteOf(item))) return false;
   switch (item.what) {
     case What::kReadBlock:
       if (devices_.Lft(item.node).Knows(item.block)) return false;
@@ -650,20 +647,21 @@ bool Programmer::Send(const Item& item) {
     case What::kWholeMap:
     case What::kReadArbitration:
     case What::kArbitration: return SendLaneTable(item);
-    case What::kReread: Reread({item.node, item.port}); return true;
+    case What::kReread: SendReread({item.node, item.port}); return true;
   }
   return false;
 }
 
-void Programmer::ListReread(PortRef port) {
-  looks_.Await(port);
-  items_.push_back({port.node, 0, port.port, What::kReread});
-}
-
-void Programmer::Reread(PortRef port) {
-  looks_.Await(port);
+void Programmer::SendReread(PortRef port) {
   Submit(devices_.Get(port, wire::AttributeId::kPortInfo, port.port.value()),
          {port.node, 0, port.port, What::kReread});
+}
+
+// What made this necessary will not show again. (Ports that are to be armed are: the next run lists
+// them, and their peers with them.)
+void Programmer::Reread(PortRef port) {
+  looks_.Await(port);
+  SendReread(port);
 }
 
 bool Programmer::SendPKeys(const Item& item) {

@@ -200,7 +200,7 @@ class Programmer {
   uint64_t CookieOf(const Item& item) const;
   static DeviceTable::PKeyBlocks& KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                          DeviceTable& devices);
-  void ListReread(PortRef port);
+  void SendReread(PortRef port);
   void Reread(PortRef port);
   bool SendPKeys(const Item& item);
   void OnPKeys(const Item& item, const mad::Completion& completion);
