@@ -140,7 +140,7 @@ class Bench {
     const auto engine = routing::MakeEngine("up_down");
     const auto plan = Compute(*engine, *damaged, plan_.get());
     const RouteState after = routing::MakeRouteState(*damaged, fabric_.lids, plan);
-    const routing::AppliedTables applied = TablesOf(*state.plan);
+    const routing::AppliedTables applied = routing::TablesOf(*state.plan);
     routing::PushPlan push;
     const Time time = Measure([&] {
       push = routing::OrderPush({after.links, applied, state.plan.get(), *plan, threads_});
@@ -204,7 +204,7 @@ class Bench {
     sample.settled = Measure([&] {
       settled = routing::RepairPlan(urgent->after, *damaged, fabric_.lids, {false, threads_});
     });
-    const routing::AppliedTables applied = TablesOf(*state.plan);
+    const routing::AppliedTables applied = routing::TablesOf(*state.plan);
     sample.push = Measure([&] {
       sample.waves =
           routing::OrderPush({urgent->after.links, applied, nullptr, *urgent->after.plan, threads_})
@@ -213,12 +213,6 @@ class Bench {
     sample.needs_full = !settled.ok();
     if (settled.ok()) sample.all_blocks = sample.urgent_blocks + settled->diff.blocks.size();
     return true;
-  }
-
-  static routing::AppliedTables TablesOf(const routing::RoutingPlan& plan) {
-    routing::AppliedTables tables;
-    for (const auto& row : plan.rows) tables.rows.push_back(row ? *row : routing::Row());
-    return tables;
   }
 
   const int radix_, threads_;

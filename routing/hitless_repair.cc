@@ -41,15 +41,6 @@ class HitlessRepair {
   }
 
  private:
-  RepairOptions Options() const {
-    RepairOptions options;
-    options.urgent = false;
-    options.threads = input_.options.threads;
-    options.cut = usable_.cut;
-    options.observed = &input_.snapshot;
-    options.trees = input_.trees;
-    return options;
-  }
   PushPlan Push(const RouteState& after) const {
     return OrderPush({observed_, held_, before_.plan.get(), *after.plan, input_.options.threads});
   }
@@ -61,7 +52,7 @@ class HitlessRepair {
   }
 
   void RepairBy(const std::vector<uint32_t>& order) {
-    RepairOptions options = Options();
+    RepairOptions options = RepairOptionsFor(input_, usable_);
     options.order = &order;
     auto repair = RepairPlan(before_, *usable_.snapshot, *usable_.lids, options);
     if (!repair.ok()) return;
@@ -78,7 +69,7 @@ class HitlessRepair {
     for (const PushPlan::Stuck& stuck : push.stuck) KeepOld(stuck, part);
     FillPending(part);
     const AppliedTables tables = TablesOf(part);
-    RepairOptions options = Options();
+    RepairOptions options = RepairOptionsFor(input_, usable_);
     options.applied = &tables;
     const RouteState state{links_, std::make_shared<const RoutingPlan>(std::move(part)), nullptr};
     auto repair = RepairPlan(state, *usable_.snapshot, *usable_.lids, options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is tried when the plan of least change does not serve all pairs, before a full plan that may
-// cost pairs their path for a moment: another order of the switches, to which the tables can be led
-// with no pair cut off (docs/ROUTING.md argues when there is one).
+// Tried when the plan of least change does not serve all pairs: another order of the switches that
+// the tables can be moved to without cutting off any pair (docs/ROUTING.md argues when there is
+// one). A full plan, which may interrupt pairs for a moment, comes only after this.
 //
 // Several orders are tried (other_orders.h), those first that forbid the least of what packets do.
 // For each the entries that the order forbids and those that are broken are made by it; where

@@ -102,13 +102,8 @@ class Finder {
     previous_ = std::move(previous);
   }
   void LeadRound(IdealPlan& ideal) const {
-    RepairOptions options;
-    options.urgent = false;
-    options.threads = input_.options.threads;
-    options.cut = usable_.cut;
-    options.observed = &input_.snapshot;
-    options.trees = input_.trees;
-    auto repair = RepairPlan(*ideal.wanted, *usable_.snapshot, *usable_.lids, options);
+    auto repair = RepairPlan(*ideal.wanted, *usable_.snapshot, *usable_.lids,
+                             RepairOptionsFor(input_, usable_));
     if (repair.ok() && repair->after.plan->pending.empty() && LeavesRoom(*repair->after.plan))
       ideal.wanted = std::make_shared<const RouteState>(std::move(repair->after));
     else

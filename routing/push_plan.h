@@ -63,8 +63,8 @@ struct PushPlan {
   // False: entries towards end ports have to be taken away first, so that some are cut off for a
   // while. Those towards switches may have to be all the same: only their management goes there.
   bool hitless = true;
-  std::string why_not;                    // Why anything is taken away; empty: nothing is.
-  uint32_t destinations_interrupted = 0;  // LIDs of end ports that are taken away while they work,
+  std::string why_not;                    // Why entries are withdrawn; empty: none are.
+  uint32_t destinations_interrupted = 0;  // LIDs of end ports that are withdrawn while they work,
   uint64_t paths_interrupted = 0;         // and their entries: (switch, LID).
   // What stood in the way: LIDs of blocks whose new entries at a switch wait for something to be
   // taken away. Empty: nothing, or not known.

@@ -12,10 +12,11 @@
 // The LIDs of a switch that routes do not go through end there, on ways that need not follow the
 // order; they are written while nothing else goes through it.
 //
-// Entries that bring nothing home any more can be taken away without loss, and what leads to them
-// makes nobody wait then: that is tried before anything that works is taken away. So is writing the
-// entries of all LIDs one by one, in as many stages as it takes (push_steps.h); on several lanes,
-// one LID in several stages, some of its switches in each, nearest to its owner first.
+// Entries that deliver nothing any more can be withdrawn without loss, and then the channels that
+// lead to them are waited for by no packet: that is tried before any entry that works is withdrawn.
+// So is writing the entries of all LIDs one by one, in as many stages as it takes (push_steps.h);
+// on several lanes, one LID in several stages, some of its switches in each, nearest to its owner
+// first.
 //
 // The search has a bound of steps. Behind it, all that is left is taken away and written in one
 // more stage: what is new alone is proved.

@@ -195,14 +195,6 @@ class Repairer {
     LinkChanges unused;
     return options_.observed ? links_.Next(*options_.observed, lids_, unused) : links_;
   }
-  AppliedTables Held() const {
-    AppliedTables held;
-    if (options_.applied) return held;
-    held.rows.resize(old_.rows.size());
-    for (size_t i = 0; i < old_.rows.size(); ++i)
-      if (old_.rows[i]) held.rows[i] = *old_.rows[i];
-    return held;
-  }
 
   std::vector<uint32_t> ByDistance(const std::vector<uint32_t>& homeless) const {
     std::vector<uint32_t> sorted, left = homeless;
@@ -339,7 +331,7 @@ class Repairer {
     if (tasks_.empty()) return absl::OkStatus();
     view_.pieces = links_.Pieces();
     const LinkMap observed = Observed();
-    const AppliedTables held = Held();
+    const AppliedTables held = options_.applied ? AppliedTables() : TablesOf(old_);
     auto results = MendByChannels({view_, observed, options_.applied ? *options_.applied : held,
                                    old_, options_.trees, options_.threads},
                                   tasks_);

@@ -34,13 +34,9 @@ std::shared_ptr<const RouteState> LeastChangeOf(const std::shared_ptr<const Rout
                                                 const ReplanInput& input,
                                                 const UsableFabric& usable, bool urgent) {
   if (!MayMend(input, before)) return nullptr;
-  RepairOptions options;
+  RepairOptions options = RepairOptionsFor(input, usable);
   options.urgent = urgent;
-  options.threads = input.options.threads;
-  options.cut = usable.cut;
   options.applied = input.applied;
-  options.observed = &input.snapshot;
-  options.trees = input.trees;
   auto repair = RepairPlan(*before, *usable.snapshot, *usable.lids, options);
   if (!repair.ok()) return nullptr;
   repair->after.home = HomeOf(before);
@@ -132,19 +128,22 @@ std::shared_ptr<const RouteState> Mend(const ReplanInput& input, const UsableFab
 
 // Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
 // another order from which there is no free way back, unless there is much of it.
+// REQUIRES: result.push.
 void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
-  if (input.applied == nullptr) return;
-  const PushPlan push = OrderOver(input, *result.after);
+  const PushPlan& push = *result.push;
   if (push.hitless && (KeepsOrder(*input.before, *result.after) || LeadsHome(input, *result.after)))
     return;
   auto least = Mend(input, usable, false);
-  if (!least || !least->plan->pending.empty() || !OrderOver(input, *least).hitless) return;
+  if (!least || !least->plan->pending.empty()) return;
+  PushPlan push_of_least = OrderOver(input, *least);
+  if (!push_of_least.hitless) return;
   if (input.trees && !HasRoomForTrees(*usable.snapshot, *usable.lids, *least->plan)) return;
   if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
   result.reached = ReplanGoal::kWhole;
   result.put_off = push.hitless ? "the ideal one needs another order and spreads load little better"
                                 : push.why_not;
+  result.push = std::move(push_of_least);
 }
 
 std::shared_ptr<const RouteState> StateOf(const IdealPlan& ideal, const ReplanInput& input,
@@ -163,15 +162,18 @@ std::shared_ptr<const RouteState> StateOf(const IdealPlan& ideal, const ReplanIn
 }
 
 // What remembers the plan before may be out of reach of the tables where what a fresh start gives
-// is not.
+// is not. REQUIRES: result.push.
 void TryWithoutMemory(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
-  if (input.applied == nullptr || OrderOver(input, *result.after).hitless) return;
+  if (result.push->hitless) return;
   ReplanInput fresh = input;
   fresh.before = nullptr;
   const IdealPlan ideal = FindIdealPlan(fresh, usable);
   if (!ideal.wanted) return;
   auto other = StateOf(ideal, input, usable);
-  if (OrderOver(input, *other).hitless) result.after = std::move(other);
+  PushPlan push = OrderOver(input, *other);
+  if (!push.hitless) return;
+  result.after = std::move(other);
+  result.push = std::move(push);
 }
 
 void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
@@ -189,7 +191,8 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     return;
   }
   result.after = StateOf(ideal, input, usable);
-  if (!input.before || input.goal != ReplanGoal::kIdealIfHitless) return;
+  if (!input.before || !input.applied || input.goal != ReplanGoal::kIdealIfHitless) return;
+  result.push = OrderOver(input, *result.after);
   TryWithoutMemory(input, usable, result);
   KeepUnlessHitless(input, usable, result);
 }
@@ -202,9 +205,21 @@ ReplanResult Replan(const ReplanInput& input) {
   result.needed_links = usable.needed_links;
   result.needed_switches = usable.needed_switches;
   Compute(input, usable, result);
-  if (input.applied && input.wants_push && result.after)
+  if (!input.applied || !input.wants_push || !result.after)
+    result.push.reset();
+  else if (!result.push)
     result.push = OrderOver(input, *result.after);
   return result;
+}
+
+RepairOptions RepairOptionsFor(const ReplanInput& input, const UsableFabric& usable) {
+  RepairOptions options;
+  options.urgent = false;
+  options.threads = input.options.threads;
+  options.cut = usable.cut;
+  options.observed = &input.snapshot;
+  options.trees = input.trees;
+  return options;
 }
 
 }  // namespace fabricd::routing

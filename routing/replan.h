@@ -14,6 +14,7 @@
 #include "routing/engine.h"
 #include "routing/push_plan.h"
 #include "routing/repair.h"
+#include "routing/usable.h"
 
 namespace fabricd::routing {
 
@@ -60,5 +61,8 @@ struct ReplanResult {
 
 // Every plan that comes back is proved.
 ReplanResult Replan(const ReplanInput& input);
+
+// What every repair for `input` obeys: not urgent, and by no tables that are applied.
+RepairOptions RepairOptionsFor(const ReplanInput& input, const UsableFabric& usable);
 
 }  // namespace fabricd::routing

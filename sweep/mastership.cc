@@ -93,8 +93,8 @@ mad::OutgoingMad Mastership::Reply(const mad::IncomingMad& mad, const wire::Smp&
 }
 
 void Mastership::AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,
+                           const std::optional<wire::DirectedPath>& back,
                            std::vector<mad::OutgoingMad>& send) {
-  const auto back = PathBack(request);
   const mad::DeviceId host = back ? DeviceBehind(*back) : kAskerDevice;
   const KeyProof::Keys own{options_.sm.sm_key, devices_.ConfiguredMKey(local_port_.port_guid)};
   const KeyProof::Verdict verdict = proof_.OnRequest({mad, request}, own, back, host);
@@ -111,8 +111,9 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
                             std::vector<mad::OutgoingMad>& send) {
   ++activity_count_;
   if (smp.method == wire::Method::kGet) {
-    NoteAsker(smp);
-    AnswerGet(mad, smp, send);
+    const auto back = PathBack(smp);
+    if (back) NoteAsker(*back);
+    AnswerGet(mad, smp, back, send);
     return {};
   }
   const auto sent = wire::SmInfo::Decode(smp.data);
@@ -168,10 +169,8 @@ std::optional<wire::DirectedPath> Mastership::PathBack(const wire::Smp& request)
 }
 
 // Another SM is about, perhaps one that started behind the discovery's back.
-void Mastership::NoteAsker(const wire::Smp& request) {
-  const auto asker = PathBack(request);
-  if (!asker || !MaySweep()) return;
-  const wire::DirectedPath& back = *asker;
+void Mastership::NoteAsker(const wire::DirectedPath& back) {
+  if (!MaySweep()) return;
   if (IsMaster()) return watch_.OnAsked(back, DeviceBehind(back));
   if (askers_.size() < kMostAskers &&
       std::find(askers_.begin(), askers_.end(), back) == askers_.end())

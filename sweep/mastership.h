@@ -97,10 +97,11 @@ class Mastership {
   mad::OutgoingMad Reply(const mad::IncomingMad& mad, const wire::Smp& request, uint16_t status,
                          bool shows_key) const;
   void AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,
+                 const std::optional<wire::DirectedPath>& back,
                  std::vector<mad::OutgoingMad>& send);
   void AnswerHeld(const KeyProof::Proof& proof);
   static std::optional<wire::DirectedPath> PathBack(const wire::Smp& request);
-  void NoteAsker(const wire::Smp& request);
+  void NoteAsker(const wire::DirectedPath& back);
   mad::DeviceId DeviceBehind(const wire::DirectedPath& path) const;
   Order OnSeen(const RemoteSm& seen, Instant now);
   Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,

@@ -6,23 +6,6 @@
 #include <utility>
 
 namespace fabricd::sweep {
-
-void RerouteRecord::Begin(std::string cause, std::string subject, Instant since, Instant now,
-                          const mad::EngineStatistics& statistics) {
-  reroute_.emplace();
-  reroute_->cause = std::move(cause);
-  reroute_->begun = since;
-  reroute_->surveyed = now - since;
-  subject_ = std::move(subject);
-  smps_before_ = statistics.total_sent();
-}
-
-void RerouteRecord::OnPlan(const std::string& engine, bool provisional, Instant now) {
-  if (!reroute_) return;
-  reroute_->engine = provisional ? "least change of " + engine : engine;
-  reroute_->planned = now - reroute_->begun;
-}
-
 namespace {
 
 std::optional<fabric::FabricEvent> InterruptionBy(const routing::PushPlan& push, Instant now) {
@@ -41,14 +24,31 @@ std::optional<fabric::FabricEvent> InterruptionBy(const routing::PushPlan& push,
 
 }  // namespace
 
+void RerouteRecord::Begin(std::string cause, std::string subject, Instant since, Instant now,
+                          const mad::EngineStatistics& statistics) {
+  reroute_.emplace();
+  reroute_->cause = std::move(cause);
+  reroute_->begun = since;
+  reroute_->surveyed = now - since;
+  subject_ = std::move(subject);
+  smps_before_ = statistics.total_sent();
+}
+
+void RerouteRecord::OnPlan(const std::string& engine, bool provisional, Instant now) {
+  if (!reroute_) return;
+  reroute_->engine = provisional ? "least change of " + engine : engine;
+  reroute_->planned = now - reroute_->begun;
+}
+
 std::optional<fabric::FabricEvent> RerouteRecord::OnOrder(const routing::PushPlan& push,
                                                           Instant now) {
-  if (!reroute_) return InterruptionBy(push, now);
-  std::map<uint16_t, uint64_t> lids;
-  for (const routing::TableWrite& write : push.writes) lids[write.block] |= write.lids;
-  for (const auto& [block, mask] : lids)
-    reroute_->destinations_changed += static_cast<uint32_t>(std::bitset<64>(mask).count());
-  reroute_->waves = push.waves;
+  if (reroute_) {
+    std::map<uint16_t, uint64_t> lids;
+    for (const routing::TableWrite& write : push.writes) lids[write.block] |= write.lids;
+    for (const auto& [block, mask] : lids)
+      reroute_->destinations_changed += static_cast<uint32_t>(std::bitset<64>(mask).count());
+    reroute_->waves = push.waves;
+  }
   return InterruptionBy(push, now);
 }
 

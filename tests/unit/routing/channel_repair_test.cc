@@ -43,14 +43,6 @@ RouteState StateOf(const TestFabric& fabric) {
                         std::make_shared<const RoutingPlan>(std::move(plan)));
 }
 
-AppliedTables Held(const RoutingPlan& plan) {
-  AppliedTables held;
-  held.rows.resize(plan.rows.size());
-  for (size_t i = 0; i < plan.rows.size(); ++i)
-    if (plan.rows[i]) held.rows[i] = *plan.rows[i];
-  return held;
-}
-
 uint8_t Entry(const RoutingPlan& plan, NodeIndex at, Lid lid) {
   return plan.HasRow(at) ? plan.EgressPort(at, lid) : kNoRoute;
 }
@@ -150,7 +142,7 @@ RouteState Live(const TestFabric& now, const RouteState& state, Tally& tally) {
   EXPECT_FALSE(HasCreditLoop(now, plan));
   tally.entries += repair->diff.entries;
   tally.moved += MovedWithoutNeed(now, *state.plan, repair->diff);
-  const AppliedTables held = Held(*state.plan);
+  const AppliedTables held = TablesOf(*state.plan);
   const PushPlan push = OrderPush({repair->after.links, held, state.plan.get(), plan, 1});
   EXPECT_TRUE(push.hitless) << push.why_not;
   if (push.stages == 1) {
@@ -232,7 +224,7 @@ TEST(ChannelRepair, NoCableOfATorusTakesAwayWhatWorks) {
     const auto repair = RepairPlan(state, *faulty.now().snapshot, torus.lids);
     ASSERT_TRUE(repair.ok()) << repair.status();
     const RoutingPlan& plan = *repair->after.plan;
-    const AppliedTables before = Held(*state.plan), after = Held(plan);
+    const AppliedTables before = TablesOf(*state.plan), after = TablesOf(plan);
     EXPECT_TRUE(OrderPush({repair->after.links, before, state.plan.get(), plan, 1}).hitless);
     EXPECT_TRUE(OrderPush({state.links, after, &plan, *state.plan, 1}).hitless);
     faulty.MendAll();
@@ -249,7 +241,7 @@ TEST(ChannelRepair, ADrainIsALeastChange) {
   for (size_t c = 0; c < faulty.cables().size(); c += 5, ++all) {
     fabric::Intent intent;
     intent.closed_links = {faulty.cables()[c].first};
-    const AppliedTables held = Held(*before->plan);
+    const AppliedTables held = TablesOf(*before->plan);
     ReplanInput input{*torus.snapshot, torus.lids, intent, options, before, ReplanGoal::kWhole};
     input.applied = &held;
     const ReplanResult result = Replan(input);

@@ -27,10 +27,17 @@ RoutingOptions Only(const std::string& engine) {
   return options;
 }
 
-AppliedTables Held(const RoutingPlan& plan) {
-  AppliedTables held;
-  for (const auto& row : plan.rows) held.rows.push_back(row ? *row : Row());
-  return held;
+void CutSome(FaultyFabric& faulty, Rng& rng, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+}
+
+ReplanResult WholeOver(const AppliedTables& held, const TestFabric& fabric, const Intent& intent,
+                       const RoutingOptions& options, std::shared_ptr<const RouteState> before) {
+  ReplanInput input{*fabric.snapshot,  fabric.lids, intent, options, std::move(before),
+                    ReplanGoal::kWhole};
+  input.applied = &held;
+  return Replan(input);
 }
 
 // Until nothing is pending. Each plan is expected to serve what it says and to be written without
@@ -39,7 +46,7 @@ std::shared_ptr<const RouteState> Answer(const TestFabric& fabric, const Intent&
                                          const RoutingOptions& options,
                                          std::shared_ptr<const RouteState> before) {
   for (ReplanGoal goal : {ReplanGoal::kUrgent, ReplanGoal::kWhole}) {
-    const AppliedTables held = Held(*before->plan);
+    const AppliedTables held = TablesOf(*before->plan);
     ReplanInput input{*fabric.snapshot, fabric.lids, intent, options, before, goal};
     input.applied = &held;
     const ReplanResult result = Replan(input);
@@ -71,7 +78,7 @@ TEST(HitlessRepair, ThreeLostCablesOfATorusInterruptNoPair) {
     SCOPED_TRACE(seed);
     FaultyFabric faulty(intact, seed);
     Rng rng(seed);
-    for (int i = 0; i < 3; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    CutSome(faulty, rng, 3);
     faulty.Apply();
     const auto after = Answer(faulty.now(), none, options, before);
     other_orders += !after->plan->order.empty();
@@ -89,7 +96,7 @@ TEST(HitlessRepair, LostCablesOfATreeInterruptNoPair) {
     SCOPED_TRACE(seed);
     FaultyFabric faulty(intact, seed);
     Rng rng(seed);
-    for (int i = 0; i < 4; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    CutSome(faulty, rng, 4);
     faulty.Apply();
     Answer(faulty.now(), none, options, before);
   }
@@ -103,7 +110,7 @@ TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanTheDryRunSays) {
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   const auto before = Replan({*fabric.snapshot, fabric.lids, {}, options}).after;
   ASSERT_NE(before, nullptr);
-  const AppliedTables held = Held(*before->plan);
+  const AppliedTables held = TablesOf(*before->plan);
   size_t hitless = 0, interrupting = 0;
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
@@ -112,9 +119,7 @@ TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanTheDryRunSays) {
     drain.closed_switches = {node.index};
     const Consequences told =
         Judge({*fabric.snapshot, fabric.lids, options, before, drain, PortRef{}});
-    ReplanInput input{*fabric.snapshot, fabric.lids, drain, options, before, ReplanGoal::kWhole};
-    input.applied = &held;
-    const ReplanResult result = Replan(input);
+    const ReplanResult result = WholeOver(held, fabric, drain, options, before);
     ASSERT_TRUE(result.push.has_value());
     EXPECT_EQ(result.reached, ReplanGoal::kWhole);
     EXPECT_EQ(told.destinations_interrupted, result.push->destinations_interrupted);
@@ -143,17 +148,14 @@ TEST(HitlessRepair, MendingAroundTablesOfAnotherPlanClosesNoCircle) {
   options.chain = {"up_down"};
   const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
   ASSERT_NE(before, nullptr);
-  const AppliedTables held = Held(*first->plan);
+  const AppliedTables held = TablesOf(*first->plan);
   for (uint64_t seed = 24; seed < 34; ++seed) {
     SCOPED_TRACE(seed);
     FaultyFabric faulty(intact, seed);
     Rng rng(seed);
-    for (int i = 0; i < 2; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    CutSome(faulty, rng, 2);
     faulty.Apply();
-    ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, options, before,
-                      ReplanGoal::kWhole};
-    input.applied = &held;
-    ExpectServed(faulty.now(), Replan(input));
+    ExpectServed(faulty.now(), WholeOver(held, faulty.now(), none, options, before));
   }
 }
 
@@ -168,20 +170,16 @@ TEST(HitlessRepair, ANewSwitchKeepsNothing) {
     Rng rng(seed);
     const NodeIndex last = faulty.switches().back();
     faulty.Kill(last);
-    for (uint64_t i = seed % 8; i > 0; --i)
-      faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    CutSome(faulty, rng, seed % 8);
     faulty.Apply();
     const auto before = Replan({*faulty.now().snapshot, faulty.now().lids, none, options}).after;
     ASSERT_NE(before, nullptr);
-    AppliedTables held = Held(*before->plan);
+    AppliedTables held = TablesOf(*before->plan);
     held.rows.resize(std::min<size_t>(held.rows.size(), last.value()));
     faulty.Revive(last);
-    for (int i = 0; i < 2; ++i) faulty.Cut(faulty.cables()[rng.Below(faulty.cables().size())]);
+    CutSome(faulty, rng, 2);
     faulty.Apply();
-    ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, options, before,
-                      ReplanGoal::kWhole};
-    input.applied = &held;
-    ExpectServed(faulty.now(), Replan(input));
+    ExpectServed(faulty.now(), WholeOver(held, faulty.now(), none, options, before));
   }
 }
 

@@ -181,12 +181,6 @@ TEST(MulticastTrees, ServeAllThroughFaultsJoinsAndLeaves) {
   EXPECT_LE(without_order * 50, members) << without_order << " of " << members;
 }
 
-AppliedTables Held(const RoutingPlan& plan) {
-  AppliedTables held;
-  for (const auto& row : plan.rows) held.rows.push_back(row ? *row : Row());
-  return held;
-}
-
 // A torus, whose plans have no order, through one fault after another, and a group of all hosts.
 // Members that no tree reaches: by the plans of least change, and by those that are settled for.
 struct Refused {
@@ -201,7 +195,7 @@ void LiveOn(uint64_t seed, bool leaves_room, Refused& refused) {
   std::shared_ptr<const RouteState> state;
   MulticastPlan trees;
   const auto replan = [&](ReplanGoal goal) {
-    const AppliedTables held = state ? Held(*state->plan) : AppliedTables();
+    const AppliedTables held = state ? TablesOf(*state->plan) : AppliedTables();
     ReplanInput input{*fabric.now().snapshot, fabric.now().lids, intent, options, state, goal};
     input.wants_push = false;
     input.applied = &held;

@@ -382,14 +382,19 @@ TEST_F(MastershipTest, AStandbyAboveItsMasterTellsItSo) {
   EXPECT_EQ(engine_.size(), 3u) << "no trap, and no poll, so soon";
 }
 
-// IBA vol 1 §14.2.5.13: others are shown 0.
-TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
-  BeMaster({});
-  options_.sm.sm_key = SmKey(0x5EC2E7);
+wire::Smp GetSmInfo() {
   wire::Smp request;
   request.method = wire::Method::kGet;
   request.attribute = wire::AttributeId::kSmInfo;
   request.path = wire::DirectedPath().Then(PortNum(1));
+  return request;
+}
+
+// IBA vol 1 §14.2.5.13: others are shown 0.
+TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
+  BeMaster({});
+  options_.sm.sm_key = SmKey(0x5EC2E7);
+  wire::Smp request = GetSmInfo();
   mad::IncomingMad mad;
   mad.payload.resize(wire::kMadBytes);
   request.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
@@ -451,14 +456,10 @@ TEST_F(MastershipTest, UnknownSmsCauseNoMoreSweepsThanThat) {
   for (uint64_t i = 0; i < 100; ++i) {
     const Instant now = kNow + std::chrono::seconds(i);
     (void)Sweep({});
-    wire::Smp request;
-    request.method = wire::Method::kGet;
-    request.attribute = wire::AttributeId::kSmInfo;
-    request.path = wire::DirectedPath().Then(PortNum(1));
     mad::IncomingMad mad;
     mad.payload.resize(wire::kMadBytes);
     std::vector<mad::OutgoingMad> sent;
-    (void)sm_.OnRequest(mad, request, now, sent);
+    (void)sm_.OnRequest(mad, GetSmInfo(), now, sent);
     sm_.OnTimer(now);
     RemoteSm stranger = Other(2, 3);
     stranger.guid = Guid(0x2000 + i);
