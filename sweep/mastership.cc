@@ -122,7 +122,10 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
   auto next = has_key ? StateAfterControl(state_, control) : std::nullopt;
   const bool sweeps =
       control == wire::SmControl::kHandover || control == wire::SmControl::kDiscover;
-  const bool too_many = next && sweeps && !budget_.Take(now);
+  // The handover that this master waits for is not rationed: others may have used up the budget.
+  const bool is_awaited = IsMaster() && watched_ && watched_->guid == sent.guid &&
+                          control == wire::SmControl::kHandover;
+  const bool too_many = next && sweeps && !is_awaited && !budget_.Take(now);
   if (too_many) next.reset();
   const uint16_t refusal = too_many ? wire::kStatusBusy : wire::kStatusInvalidAttributeValue;
   send.push_back(Reply(mad, smp, next ? wire::kStatusOk : refusal, has_key));

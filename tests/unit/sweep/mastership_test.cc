@@ -450,6 +450,16 @@ TEST_F(MastershipTest, ForgedHandoversCostNoMoreThanASweepInTenSeconds) {
   EXPECT_TRUE(sm_.IsMaster());
 }
 
+TEST_F(MastershipTest, TheHandoverThatAMasterWaitsForIsNotRationed) {
+  BeMaster({});
+  for (int i = 0; i < 100; ++i) (void)Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1));
+  const auto refused = Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1));
+  ASSERT_EQ(refused.status, wire::kStatusBusy);
+  ASSERT_EQ(Sweep({Other(2, 3, SmState::kMaster)}).kind, Kind::kWait);
+  const auto taken = Ask(wire::Method::kSet, wire::SmControl::kHandover, SmKey(1));
+  EXPECT_EQ(taken.status, wire::kStatusOk);
+}
+
 TEST_F(MastershipTest, UnknownSmsCauseNoMoreSweepsThanThat) {
   BeMaster({});
   int sweeps = 0;
