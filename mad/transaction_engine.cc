@@ -715,6 +715,9 @@ void TransactionEngine::SetSuspect(DeviceId id, bool suspect) {
   if (device.suspect == suspect) return;
   device.suspect = suspect;
   suspect ? ++statistics_.suspect_devices : --statistics_.suspect_devices;
+  const auto known = std::find(new_suspects_.begin(), new_suspects_.end(), id);
+  if (suspect && known == new_suspects_.end()) new_suspects_.push_back(id);
+  if (!suspect && known != new_suspects_.end()) new_suspects_.erase(known);
   if (device.waiting_at == &suspects_) Unlink(id);
   Refresh(id);
 }

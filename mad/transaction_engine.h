@@ -42,6 +42,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -162,6 +163,10 @@ class TransactionEngine {
   // May be early.
   Instant NextDeadline() const { return next_deadline_; }
 
+  // Devices that have become suspect since the last call, in that order: one of their requests has
+  // timed out, and nothing has come from them since.
+  std::vector<DeviceId> TakeSuspects() { return std::exchange(new_suspects_, {}); }
+
   size_t in_flight() const { return flying_.size(); }
   size_t queued() const { return queued_; }
   size_t size() const { return in_flight() + queued_ + given_up_.size(); }
@@ -280,9 +285,10 @@ class TransactionEngine {
   absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
   uint32_t next_id_;
 
-  std::vector<Index> flying_;         // In flight; each slot knows its place.
-  std::vector<Index> overdue_;        // Scratch of Expire.
-  std::vector<Completion> given_up_;  // For the next Pump.
+  std::vector<Index> flying_;           // In flight; each slot knows its place.
+  std::vector<Index> overdue_;          // Scratch of Expire.
+  std::vector<Completion> given_up_;    // For the next Pump.
+  std::vector<DeviceId> new_suspects_;  // Each once.
   // When attempts that were redirected would have timed out: until then they take a place of the
   // window, for they may be on the wire.
   std::multiset<Instant> redirected_;

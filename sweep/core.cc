@@ -10,6 +10,7 @@
 #include "common/status.h"
 #include "mad/wire/notice.h"
 #include "sweep/completion.h"
+#include "sweep/paths.h"
 #include "sweep/spoil.h"
 
 namespace fabricd::sweep {
@@ -319,6 +320,7 @@ void Core::OnTimer(Instant now) {
 void Core::Advance(Instant now) {
   if (discovery_ && discovery_->done()) FinishDiscovery(now);
   if (programmer_) AdvanceProgramming(now);
+  LookAtSilentPaths(now);
   AdvanceSurveys(now);
   if (light_ && light_->done()) FinishLightSweep(now);
   AdvanceReadBack(now);
@@ -773,6 +775,21 @@ void Core::StartSurvey(SurveyTask task, Instant now) {
   surveys_.Start(std::move(task), local_, now);
 }
 
+// A request that timed out may have met a lost link whose traps were lost with it: to wait until it
+// is given up would take seconds. At most the engine's window of devices, and the hops to each.
+void Core::LookAtSilentPaths(Instant now) {
+  const std::vector<mad::DeviceId> silent = engine_.TakeSuspects();
+  if (silent.empty() || !MaySurvey()) return;
+  SurveyTask task{{}, {}, {}, "a time-out", now};
+  for (mad::DeviceId device : silent) {
+    if (!devices_.Has(NodeIndex(device))) continue;
+    for (PortRef link : LinksOnPath(builder_, local_, devices_, NodeIndex(device)))
+      if (!surveys_.AreAt(link.node)) task.links.push_back(link);
+  }
+  SortUnique(task.links);
+  if (!task.links.empty()) StartSurvey(std::move(task), now);
+}
+
 void Core::AdvanceSurveys(Instant now) {
   if (surveys_.empty()) return;
   surveys_.Advance(now);
@@ -861,7 +878,7 @@ void Core::Retry(Instant now) {
     WantSweep("something was left undone");
     return;
   }
-  SurveyTask task{{}, {}, "something was left undone", now, /*thorough=*/true};
+  SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
   for (NodeIndex index : undone_) {
     const fabric::Node* node = snapshot_->node(index);
     if (node == nullptr) continue;

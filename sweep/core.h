@@ -147,6 +147,7 @@ class Core {
                Instant since, Instant now);
   void Retry(Instant now);
   void StartSurvey(SurveyTask task, Instant now);
+  void LookAtSilentPaths(Instant now);
   // The switch that has this LID, or that faces the end port which has it.
   PortRef SwitchPortOf(Lid lid) const;
   void Suspect(PortRef port, const std::string& cause, Instant now);

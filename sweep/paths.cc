@@ -84,4 +84,22 @@ PathChanges RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
   return Refresher(builder, local, devices).Run();
 }
 
+std::vector<PortRef> LinksOnPath(const fabric::SnapshotBuilder& builder, PortRef local,
+                                 const DeviceTable& devices, NodeIndex node) {
+  std::vector<PortRef> links;
+  const wire::DirectedPath& path = devices.PathTo(node);
+  NodeIndex at = local.node;
+  for (size_t hop = 0; hop < path.hops(); ++hop) {
+    const fabric::Node* here = builder.node(at);
+    const PortNum port(path[hop]);
+    if (here == nullptr || port.value() >= here->ports.size()) break;
+    const bool is_active = here->port(port).info.port_state == wire::PortState::kActive;
+    if (here->IsSwitch() && is_active) links.push_back({at, port});
+    const PortRef there = here->port(port).peer;
+    if (there.IsNone()) break;
+    at = there.node;
+  }
+  return links;
+}
+
 }  // namespace fabricd::sweep

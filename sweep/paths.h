@@ -25,4 +25,9 @@ struct PathChanges {
 PathChanges RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
                          DeviceTable& devices);
 
+// The ports of switches by which the route to `node` leaves them, as far as links lead along it;
+// without those that are still being brought up.
+std::vector<PortRef> LinksOnPath(const fabric::SnapshotBuilder& builder, PortRef local,
+                                 const DeviceTable& devices, NodeIndex node);
+
 }  // namespace fabricd::sweep

@@ -50,6 +50,9 @@ void Survey::Start(SurveyTask task, Instant now) {
       levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
   for (PortRef port : task_.ports)
     if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) Explore(port, now);
+  if (!task_.links.empty()) level_deadline_ = now + options_.sweep.survey_patience;
+  for (PortRef port : task_.links)
+    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) ReadPort(port, Ask::kLink);
   Advance(now);
 }
 
@@ -164,6 +167,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     case Ask::kStates: OnStates(subject.node, completion); break;
     case Ask::kPort: OnPort(subject, completion, now); break;
+    case Ask::kLink: OnLink(subject, completion, now); break;
     case Ask::kConfirm: OnConfirm(subject, completion, now); break;
   }
 }
@@ -219,6 +223,15 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
     if (fresh && asked_managements_.insert(port.node).second)
       ReadPort({port.node, PortNum(0)}, Ask::kPort);
   }
+}
+
+// A time-out led to it: another one says nothing new. Nor does a link that is still being brought
+// up, so that a device that answers too late does not put off forever what is done about it.
+void Survey::OnLink(PortRef port, const mad::Completion& completion, Instant now) {
+  if (!IsOk(completion)) return;
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  if (info.port_state < builder_.node(port.node)->port(port.port).info.port_state)
+    OnPort(port, completion, now);
 }
 
 void Survey::Lose(PortRef port, PortRef peer) {

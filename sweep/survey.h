@@ -53,7 +53,7 @@ class Survey {
   std::vector<Unread> TakeUnread() { return std::move(unread_); }
 
  private:
-  enum class Ask : uint8_t { kSwitchInfo, kClear, kStates, kPort, kConfirm };
+  enum class Ask : uint8_t { kSwitchInfo, kClear, kStates, kPort, kLink, kConfirm };
 
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
   void LoseKnown(NodeIndex node);
@@ -65,6 +65,7 @@ class Survey {
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now);
   void OnStates(NodeIndex node, const mad::Completion& completion);
   void OnPort(PortRef port, const mad::Completion& completion, Instant now);
+  void OnLink(PortRef port, const mad::Completion& completion, Instant now);
   void OnConfirm(PortRef port, const mad::Completion& completion, Instant now);
   void Lose(PortRef port, PortRef peer);
   void Touch(NodeIndex node);

@@ -26,6 +26,7 @@ namespace fabricd::sweep {
 struct SurveyTask {
   std::vector<NodeIndex> switches;  // All ports of these. Sorted.
   std::vector<PortRef> ports;       // Ports of switches whose far end is to be asked. Sorted.
+  std::vector<PortRef> links;       // Ports of switches whose state alone is to be read. Sorted.
   std::string cause;                // Of the first report.
   Instant since = kNever;           // Of the first report.
   // Read all that is known of the ports, not only whether they are up, and program them again.

@@ -201,6 +201,26 @@ TEST(EngineRepeats, AlternativePathAfterTwoTimeouts) {
   EXPECT_EQ(wire.done[0].path_used, good);
 }
 
+TEST(EngineRepeats, ADeviceIsNamedAtItsFirstTimeOutUntilItAnswers) {
+  FakeWire wire;
+  bool silent = true;
+  wire.react = [&](const FakeWire::Sent&) { return silent ? Lost() : FakeWire::Reaction{}; };
+  wire.Submit(FakeWire::Get(3, 1));
+  wire.Submit(FakeWire::Get(3, 2));
+  wire.RunUntil(wire.now + 250ms);
+  EXPECT_EQ(wire.engine.TakeSuspects(), std::vector<DeviceId>{3});
+  wire.RunUntil(wire.now + 250ms);
+  EXPECT_TRUE(wire.engine.TakeSuspects().empty()) << "not again for another time-out";
+  silent = false;
+  wire.Run();
+  silent = true;
+  wire.Submit(FakeWire::Get(3, 3));
+  wire.RunUntil(wire.now + 250ms);
+  silent = false;
+  wire.Run();
+  EXPECT_TRUE(wire.engine.TakeSuspects().empty()) << "it has answered since";
+}
+
 TEST(EngineRepeats, RedirectedWhatIsUnderWayGoesTheNewWayAtOnce) {
   FakeWire wire;
   const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5}, other{1, 6};
