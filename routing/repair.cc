@@ -29,9 +29,10 @@ constexpr size_t kAhead = 4;  // Rows that are fetched before they are needed.
 class Repairer {
  public:
   Repairer(const RouteState& before, const fabric::FabricSnapshot& snapshot,
-           const fabric::LidTable& lids, const RepairOptions& options)
+           const fabric::LidTable& lids, const RepairOptions& options, bool keeps_returned)
       : before_(before),
         old_(*before.plan),
+        keeps_returned_(keeps_returned),
         lids_(lids),
         options_(options),
         old_order_(options.order ? *options.order : before.plan->order),
@@ -47,6 +48,7 @@ class Repairer {
     if (changes_.empty() && old_.pending.empty() && !grown && !cut && !options_.order)
       return Nothing();
     FillView();
+    KeepReturned();
     Collect();
     FABRICD_RETURN_IF_ERROR(RunTasks());
     Assemble();
@@ -61,6 +63,8 @@ class Repairer {
                       repair.proof.faults.empty() ? "" : repair.proof.faults[0]);
     return repair;
   }
+  // Switches came back with tables, and these were kept.
+  bool has_returned() const { return !returned_.empty(); }
 
  private:
   // The plan as it is, with the same pointer.
@@ -125,6 +129,36 @@ class Repairer {
         view_.rows[s] = old_.rows[links_.node(s).value()].get();
     if (HasOrder()) FillPositions();
   }
+
+  // What a switch that comes back holds may serve pairs behind it: entries that lead to their LIDs
+  // as the plan would have it stay.
+  void KeepReturned() {
+    if (!keeps_returned_ || !options_.applied) return;
+    const size_t size =
+        std::max<size_t>(view_.full_blocks, lids_.top().value() / Row::kBlock + 1) * Row::kBlock;
+    for (uint32_t s : changes_.come) {
+      const size_t index = links_.node(s).value();
+      if (index >= options_.applied->rows.size() || options_.applied->rows[index].size() == 0)
+        continue;
+      auto row = std::make_shared<Row>(options_.applied->rows[index]);
+      row->Resize(size, kNoRoute);
+      view_.rows[s] = row.get();
+      returned_.emplace(s, std::move(row));
+    }
+    // All of a path stays or none of it, so that one is judged by all that was held.
+    std::vector<std::pair<Row*, uint32_t>> dropped;
+    for (const auto& [s, row] : returned_)
+      for (uint32_t lid = 0; lid < size; ++lid)
+        if ((*row)[lid] != kNoRoute && !Arrives(s, lid)) dropped.emplace_back(row.get(), lid);
+    for (const auto& [row, lid] : dropped) row->Set(lid, kNoRoute);
+  }
+  // Bit i: the switch has come back with an entry for LID 64 * block + i that stays.
+  uint64_t KeptAt(uint32_t s, uint32_t block) const {
+    const auto found = returned_.find(s);
+    if (found == returned_.end()) return 0;
+    return ~EqualMask(found->second->block(block), kNoRoute);
+  }
+
   void Collect() {
     tasks_.clear();
     tasks_at_.clear();
@@ -305,7 +339,7 @@ class Repairer {
   void CollectNewSwitches() {
     for (uint32_t s : changes_.come)
       for (uint32_t block = 0; block * Row::kBlock < links_.lid_end(); ++block)
-        TaskAt(block).broken.push_back({s, ~uint64_t{0}, 0, true});
+        TaskAt(block).broken.push_back({s, ~KeptAt(s, block), 0, true});
   }
 
   absl::Status RunTasks() {
@@ -327,17 +361,23 @@ class Repairer {
   }
 
   absl::Status RunByChannels() {
-    plan_ = old_;
+    CopyOldPlan();
     if (tasks_.empty()) return absl::OkStatus();
     view_.pieces = links_.Pieces();
     const LinkMap observed = Observed();
     const AppliedTables held = options_.applied ? AppliedTables() : TablesOf(old_);
     auto results = MendByChannels({view_, observed, options_.applied ? *options_.applied : held,
-                                   old_, options_.trees, options_.threads},
+                                   plan_, options_.trees, options_.threads},
                                   tasks_);
     if (!results.ok()) return results.status();
     results_ = *std::move(results);
     return absl::OkStatus();
+  }
+
+  void CopyOldPlan() {
+    plan_ = old_;
+    plan_.rows.resize(links_.snapshot().node_index_end());
+    for (const auto& [s, row] : returned_) plan_.rows[links_.node(s).value()] = row;
   }
 
   // Also copies the old plan's pointers: a plan of the largest subnet has thousands.
@@ -347,10 +387,7 @@ class Repairer {
         tasks_.size(), 2 * static_cast<size_t>(std::max(parallel_.concurrency(), 1))));
     const bool copy = plan_.rows.empty();
     parallel_.For(parts + copy, [&](size_t part) {
-      if (part == parts) {
-        plan_ = old_;
-        return;
-      }
+      if (part == parts) return CopyOldPlan();
       BlockRepair repair(view_);
       std::vector<size_t> mine;
       for (size_t i = part; i < tasks_.size(); i += parts)
@@ -373,7 +410,6 @@ class Repairer {
       plan_.unturned_order = std::move(plan_.order);
     plan_.order = std::move(order_);
     plan_.lid_top = lids_.top();
-    plan_.rows.resize(links_.snapshot().node_index_end());
     for (uint32_t s : changes_.gone) plan_.rows[links_.node(s).value()] = nullptr;
     WriteRows();
     FillStale();
@@ -489,6 +525,7 @@ class Repairer {
 
   const RouteState& before_;
   const RoutingPlan& old_;
+  const bool keeps_returned_;
   const fabric::LidTable& lids_;
   const RepairOptions& options_;
   const std::vector<uint32_t>& old_order_;  // [NodeIndex] Empty: there is none.
@@ -496,7 +533,8 @@ class Repairer {
   LinkMap links_;
   LinkChanges changes_;
   RepairView view_;
-  std::vector<uint32_t> order_;  // [NodeIndex]
+  std::map<uint32_t, std::shared_ptr<Row>> returned_;  // Of switches that came back: what stays.
+  std::vector<uint32_t> order_;                        // [NodeIndex]
   bool turned_ = false;
   std::vector<std::unique_ptr<BlockTask>> tasks_at_;  // [block]
   std::vector<const BlockTask*> tasks_;
@@ -513,7 +551,10 @@ RouteState MakeRouteState(const fabric::FabricSnapshot& snapshot, const fabric::
 
 absl::StatusOr<Repair> RepairPlan(const RouteState& before, const fabric::FabricSnapshot& snapshot,
                                   const fabric::LidTable& lids, const RepairOptions& options) {
-  return Repairer(before, snapshot, lids, options).Run();
+  Repairer repairer(before, snapshot, lids, options, /*keeps_returned=*/true);
+  auto repair = repairer.Run();
+  if (repair.ok() || !repairer.has_returned()) return repair;
+  return Repairer(before, snapshot, lids, options, /*keeps_returned=*/false).Run();
 }
 
 }  // namespace fabricd::routing

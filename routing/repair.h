@@ -16,8 +16,9 @@
 // agree with (channel_repair.h). It serves all pairs at once, except those of switches' LIDs that
 // those dependencies have no way for.
 //
-// Links and switches that come back change nothing but what was broken; the ideal plan, which uses
-// them, is the engine's own (PlanBuilder shares what is equal with the previous plan).
+// Links and switches that come back change nothing but what was broken. A switch that comes back
+// with tables (RepairOptions::applied) keeps the entries that lead to their LIDs. The ideal plan is
+// the engine's own (PlanBuilder shares what is equal with the previous plan).
 //
 // Pure. The same input gives the same bytes whatever the number of threads.
 #pragma once
@@ -62,9 +63,9 @@ struct RepairOptions {
   uint64_t most_steps = 30'000'000;
   // UsableFabric::cut: what is left on these ports is not stale but taken away, unless pending.
   std::vector<PortRef> cut;
-  // For plans without an order: what may be under way besides what the plan says, while an earlier
-  // push is not done; null: nothing. And the fabric as observed where routes may not use all of it;
-  // null: they may.
+  // What the switches hold; null: not known. Of switches that come back, what stays. For plans
+  // without an order also what may be under way besides the plan, while an earlier push is not
+  // done. And the fabric as observed where routes may not use all of it; null: they may.
   const AppliedTables* applied = nullptr;
   const fabric::FabricSnapshot* observed = nullptr;
   // Positions ([NodeIndex]) to be followed in place of the old plan's order, or of none: entries

@@ -532,8 +532,25 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 }
 
 void Core::StartProgramming(Instant now) {
-  const uint64_t id = next_id_++;
   wanted_reroute_.clear();
+  trees_only_ = false;
+  keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
+  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
+                                             problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_->Start();
+  hold_news_until_ = now + kTimeToWrite;
+  // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
+  if (planner_.plan() && devices_.HasUnreadTables(*snapshot_)) {
+    planner_.Cancel();
+    AdvanceProgramming(now);  // Whoever starts it may have no events to come.
+  } else {
+    AskPlan(now);
+    SetPhase(Phase::kProgramming);
+  }
+}
+
+void Core::AskPlan(Instant now) {
+  const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
   effects_.compute =
       planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
@@ -544,12 +561,6 @@ void Core::StartProgramming(Instant now) {
   effects_.compute->has_trees = !multicast_.plan()->empty();
   effects_.compute->trees = multicast_.held();
   multicast_.NoteQuestion(*effects_.compute);
-  trees_only_ = false;
-  keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
-  programmer_->Start();
-  SetPhase(Phase::kProgramming);
 }
 
 KeyInput Core::MakeKeyInput() {
@@ -626,6 +637,7 @@ void Core::OnCables(CablesChecked checked) {
 
 void Core::AdvanceProgramming(Instant now) {
   programmer_->Feed();
+  if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
     effects_.order = planner_.AskOrder(next_id_++, devices_);
   AdvanceTrees();

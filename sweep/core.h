@@ -126,6 +126,7 @@ class Core {
   void AssignLids();
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
+  void AskPlan(Instant now);
   void StartSettling(Instant now);
   void AdvanceProgramming(Instant now);
   void FinishProgramming(Instant now);

@@ -210,6 +210,16 @@ void DeviceTable::ForgetSwitchKeys(NodeIndex node) {
   if (erased > 0) port_tables_ = nullptr;
 }
 
+bool DeviceTable::HasUnreadTables(const fabric::FabricSnapshot& snapshot) const {
+  bool has_unread = false;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (!node.switch_info || node.switch_info->linear_fdb_top == 0 || !Has(node.index)) return;
+    const size_t i = node.index.value();
+    has_unread |= i >= lfts_.size() || lfts_[i].IsUntouched();
+  });
+  return has_unread;
+}
+
 routing::AppliedTables DeviceTable::Applied() const {
   routing::AppliedTables tables;
   tables.rows.resize(lfts_.size());

@@ -144,6 +144,8 @@ class DeviceTable {
   // What the switches hold for multicast, as far as it is known.
   routing::MulticastPlan AppliedTrees() const;
   bool HasTrees() const;
+  // A switch that forwards has come, or come back, and its table was neither read nor written.
+  bool HasUnreadTables(const fabric::FabricSnapshot& snapshot) const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Applied() const;
   AppliedLanes& lanes() { return lanes_; }

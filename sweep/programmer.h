@@ -86,6 +86,10 @@ class Programmer {
              uint64_t cookie_base);
 
   void Start();
+  // All tables that could be read are known, and the plan has to be asked for.
+  bool NeedsPlan() const {
+    return !plan_known_ && !input_.trees_only && stage_ != Stage::kReadTables;
+  }
   // The verified plan, or null when there is none: then nothing behind kPorts is done.
   void SetPlan(std::shared_ptr<const routing::RoutingPlan> plan);
   // In kTables with a plan: tables that may carry traffic differ from it, and what differs is not

@@ -34,8 +34,8 @@ void CutSome(FaultyFabric& faulty, Rng& rng, uint64_t count) {
 
 ReplanResult WholeOver(const AppliedTables& held, const TestFabric& fabric, const Intent& intent,
                        const RoutingOptions& options, std::shared_ptr<const RouteState> before) {
-  ReplanInput input{*fabric.snapshot,  fabric.lids, intent, options, std::move(before),
-                    ReplanGoal::kWhole};
+  ReplanInput input{*fabric.snapshot, fabric.lids,       intent,
+                    options,          std::move(before), ReplanGoal::kWhole};
   input.applied = &held;
   return Replan(input);
 }
@@ -160,6 +160,65 @@ TEST(HitlessRepair, MendingAroundTablesOfAnotherPlanClosesNoCircle) {
 }
 
 // It comes while cables are lost, so its table, of which nothing is known, may stand in the way.
+// Whether the tables lead from a switch to the LID.
+bool Leads(const LinkMap& links, const AppliedTables& tables, uint32_t s, uint32_t lid) {
+  const LidPlace place = links.place(lid);
+  for (uint32_t hops = 0; !place.IsNowhere() && hops < links.size(); ++hops) {
+    const Row& row = tables.rows[links.node(s).value()];
+    const uint8_t out = lid < row.size() ? row[lid] : kNoRoute;
+    if (s == place.at) return out == place.port;
+    const FarEnd far = links.far(s, out);
+    if (!far.IsSwitch()) return false;
+    s = far.head;
+  }
+  return false;
+}
+
+// All switches but one are cut off, go on serving each other by the tables that they hold, and come
+// back with these.
+void ComeBack(const std::string& engine, const TestFabric& intact) {
+  const RoutingOptions options = Only(engine);
+  const Intent none;
+  const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
+  ASSERT_NE(before, nullptr);
+  const FaultyFabric whole(intact, 0);
+  for (NodeIndex alone : whole.switches()) {
+    SCOPED_TRACE(::testing::Message() << engine << " " << alone.value());
+    FaultyFabric faulty(intact, alone.value());
+    for (NodeIndex node : faulty.switches())
+      if (node != alone) faulty.Kill(node);
+    faulty.Apply();
+    const auto without = Answer(faulty.now(), none, options, before);
+    faulty.MendAll();
+    AppliedTables held = TablesOf(*before->plan);
+    held.rows[alone.value()] = *without->plan->rows[alone.value()];
+    ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, options, without,
+                      ReplanGoal::kUrgent};
+    input.applied = &held;
+    const ReplanResult result = Replan(input);
+    ASSERT_NE(result.after, nullptr);
+    ASSERT_TRUE(result.push.has_value());
+    EXPECT_EQ(result.push->paths_interrupted, 0u) << result.push->why_not;
+    const LinkMap links(*faulty.now().snapshot, faulty.now().lids);
+    size_t kept = 0, moved = 0;
+    for (uint32_t s = 0; s < links.size(); ++s)
+      for (uint32_t lid = 1; lid < links.lid_end(); ++lid)
+        if (Leads(links, held, s, lid))
+          ++(result.after->plan->EgressPort(links.node(s), Lid(static_cast<uint16_t>(lid))) ==
+                     held.rows[links.node(s).value()][lid]
+                 ? kept
+                 : moved);
+    EXPECT_GT(kept, 0u);
+    EXPECT_EQ(moved, 0u);
+  }
+}
+
+TEST(HitlessRepair, SwitchesThatComeBackWithTheirTablesKeepServingEachOther) {
+  ComeBack("layered", MakeTorus({3, 4}, 1).Build());
+  ComeBack("fat_tree", MakeFatTree(4, 3).Build());
+  ComeBack("up_down", MakeFatTree(4, 3).Build());
+}
+
 TEST(HitlessRepair, ANewSwitchKeepsNothing) {
   const RoutingOptions options = Only("layered");
   const TestFabric intact = MakeTorus({5, 5}, 1).Build();
