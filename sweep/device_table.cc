@@ -208,6 +208,7 @@ void DeviceTable::ForgetSwitchKeys(NodeIndex node) {
   const auto erased =
       absl::erase_if(switch_keys_, [node](const auto& entry) { return entry.first.node == node; });
   if (erased > 0) port_tables_ = nullptr;
+  absl::erase_if(told_, [node](const auto& entry) { return entry.first.node == node; });
 }
 
 bool DeviceTable::HasUnreadTables(const fabric::FabricSnapshot& snapshot) const {
@@ -279,6 +280,8 @@ mad::SmpRequest DeviceTable::GetSmInfo(const wire::DirectedPath& path, mad::Devi
 }
 
 void DeviceTable::LoseTrack() {
+  for (const auto& [port, attribute] : busy_)
+    if (attribute == wire::AttributeId::kPortInfo) told_.erase(port);
   busy_.clear();
   for (AppliedLft& lft : lfts_) lft.LandAll();
   for (AppliedMft& mft : mfts_) mft.LandAll();
@@ -289,6 +292,7 @@ void DeviceTable::ForgetTables() {
   for (AppliedMft& mft : mfts_) mft.Forget();
   lanes_.Clear();
   switch_keys_.clear();
+  told_.clear();
   // Discovery has read all but these.
   for (auto& [port, blocks] : pkeys_)
     if (blocks.HasDistrusted()) blocks.Forget();
@@ -370,6 +374,11 @@ const DeviceTable::PKeyBlocks* DeviceTable::FindSwitchKeys(PortRef port) const {
 const DeviceTable::GuidBlocks* DeviceTable::FindGuids(PortRef port) const {
   auto it = guids_.find(port);
   return it == guids_.end() ? nullptr : &it->second;
+}
+
+std::optional<Enforcement> DeviceTable::ToldEnforcement(PortRef port) const {
+  auto it = told_.find(port);
+  return it == told_.end() ? std::nullopt : std::optional(it->second);
 }
 
 bool DeviceTable::IsSettled(PortRef port, uint64_t fingerprint) const {

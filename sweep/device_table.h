@@ -22,6 +22,7 @@
 #include "sweep/applied_mft.h"
 #include "sweep/lane_tables.h"
 #include "sweep/options.h"
+#include "sweep/port_config.h"
 
 namespace fabricd::sweep {
 
@@ -166,6 +167,11 @@ class DeviceTable {
     return switch_keys_[port];
   }
   const PKeyBlocks* FindSwitchKeys(PortRef port) const;
+  // What the last Set of PortInfo that a switch's external port has taken, or that is under way,
+  // says of its enforcement. What the port shows may be older. nullopt: go by what it shows.
+  void TellEnforcement(PortRef port, Enforcement told) { told_[port] = told; }
+  void ForgetEnforcement(PortRef port) { told_.erase(port); }
+  std::optional<Enforcement> ToldEnforcement(PortRef port) const;
   // The GUIDs of an end port, its own and those of virtual functions, up to this block at least.
   using GuidBlocks = AppliedBlocks<wire::GuidInfo>;
   GuidBlocks& GuidsTo(PortRef port, uint8_t block) {
@@ -193,12 +199,11 @@ class DeviceTable {
   // A PortInfo Set that the device answered without taking every value: not repeated while the wish
   // and what the device shows stay the same.
   bool IsSettled(PortRef port, uint64_t fingerprint) const;
-  bool HasSettled(PortRef port) const { return settled_.contains(port); }
   void Settle(PortRef port, uint64_t fingerprint) { settled_[port] = fingerprint; }
   void Unsettle(PortRef port) { settled_.erase(port); }
   // The device has started anew: nothing that was written to it is left.
   void ForgetWritten(NodeIndex node);
-  // The P_Key tables of a switch's external ports.
+  // The P_Key tables of a switch's external ports, and what they were told to enforce.
   void ForgetSwitchKeys(NodeIndex node);
 
  private:
@@ -224,6 +229,7 @@ class DeviceTable {
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
   AppliedLanes lanes_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
+  absl::flat_hash_map<PortRef, Enforcement> told_;
   absl::flat_hash_map<PortRef, GuidBlocks> guids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made anew.
   uint64_t lanes_version_ = 0;                               // Of lanes_, that it was made of.

@@ -187,7 +187,9 @@ Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) con
   bool confirmed = table && held != nullptr && held->size() == table->blocks.size();
   for (size_t block = 0; confirmed && block < held->size(); ++block)
     confirmed = held->Knows(block) && *held->Find(block) == table->blocks[block];
-  if (!confirmed) return {now.partition_enforcement_inbound, now.partition_enforcement_outbound};
+  if (!confirmed)
+    return devices_.ToldEnforcement(port).value_or(
+        Enforcement{now.partition_enforcement_inbound, now.partition_enforcement_outbound});
   return {input_.options.enforce_inbound && node.switch_info->inbound_enforcement_cap,
           input_.options.enforce_outbound && node.switch_info->outbound_enforcement_cap};
 }

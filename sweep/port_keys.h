@@ -63,7 +63,7 @@ class PortKeys {
     return writes;
   }
   // Of a switch's external port: whether it is to enforce partitions as things are. While its table
-  // is not confirmed it goes on as it shows in `now`.
+  // is not confirmed it goes on as it was told, or else as it shows in `now`.
   Enforcement EnforcementOf(PortRef switch_port, const wire::PortInfo& now) const;
   bool looks_at_all() const { return input_.all; }
 

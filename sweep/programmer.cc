@@ -82,6 +82,8 @@ void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBui
   const PortRef port{node, PortNum(static_cast<uint8_t>(completion.cookie >> 32))};
   if (completion.method != wire::Method::kSet) return;
   devices.ClearBusy(port, completion.attribute);
+  if (static_cast<What>(completion.cookie >> 56 & 0xF) == What::kConfigure && !IsOk(completion))
+    devices.ForgetEnforcement(port);
   const auto block = static_cast<uint16_t>(completion.cookie >> 40);
   if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
     AppliedLft& lft = devices.Lft(node);
@@ -745,6 +747,9 @@ bool Programmer::SendConfigure(const Item& item) {
     NoteIgnored(item, wish->info, port.info);
     return false;
   }
+  if (node.IsSwitch() && item.port != PortNum(0))
+    devices_.TellEnforcement({item.node, item.port}, {wish->info.partition_enforcement_inbound,
+                                                      wish->info.partition_enforcement_outbound});
   Submit(devices_.Set({item.node, item.port}, wish->modifier, wish->info), item);
   return true;
 }
@@ -843,13 +848,10 @@ bool Programmer::SendState(const Item& item, wire::PortState state) {
 // A switch that shows another enforcement than it was told may only be slow to show it: an echo
 // would take back what it has done, and its port would let packets of other partitions pass.
 void Programmer::KeepEnforcement(PortRef port, wire::PortInfo& info) const {
-  if (!devices_.HasSettled(port)) return;
-  const auto wish =
-      port_config_.Configure(*input_.snapshot, *input_.lids, *builder_.node(port.node), port.port,
-                             false, keys_.EnforcementOf(port, info));
-  if (!wish) return;
-  info.partition_enforcement_inbound = wish->info.partition_enforcement_inbound;
-  info.partition_enforcement_outbound = wish->info.partition_enforcement_outbound;
+  const auto told = devices_.ToldEnforcement(port);
+  if (!told) return;
+  info.partition_enforcement_inbound = told->inbound;
+  info.partition_enforcement_outbound = told->outbound;
 }
 
 bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
@@ -857,7 +859,8 @@ bool Programmer::SendPhysical(const Item& item, wire::PortPhysicalState state) {
   const bool is_down =
       node.port(item.port).info.port_physical_state == wire::PortPhysicalState::kDisabled;
   if (is_down == (state == wire::PortPhysicalState::kDisabled)) return false;
-  const PortWish wish = PortConfig::ChangePhysicalState(node, item.port, state);
+  PortWish wish = PortConfig::ChangePhysicalState(node, item.port, state);
+  KeepEnforcement({item.node, item.port}, wish.info);
   Submit(devices_.Set({item.node, item.port}, wish.modifier, wish.info), item);
   return true;
 }
@@ -1091,6 +1094,7 @@ void Programmer::NoteFailure(const Item& item, const mad::Completion& completion
   ++failures_;
   undone_.insert(item.node);
   if (item.what == What::kConfigure || state) unconfigured_.insert({item.node, item.port});
+  if (item.what == What::kConfigure) devices_.ForgetEnforcement({item.node, item.port});
   problems_.Add(
       completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
       NameOf(item.node, item.what == What::kTree ? PortNum(0) : item.port),

@@ -117,7 +117,9 @@ TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
 }
 
 TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
+  devices_.TellEnforcement(leaf_port_, {true, true});
   devices_.ForgetWritten(small_.switches[0]);
+  EXPECT_FALSE(devices_.ToldEnforcement(leaf_port_));
   EXPECT_EQ(ReadCount(small_.switches[0]), 1u);
   EXPECT_EQ(ReadCount(small_.switches[1]), 0u);
 }
@@ -131,6 +133,11 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001", "16/1: 0x7fff 0x8001"));
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);  // Its table is not confirmed.
   EXPECT_TRUE(Enforcement(leaf_port_, true).inbound);
+  devices_.TellEnforcement(leaf_port_, {true, false});
+  EXPECT_TRUE(Enforcement(leaf_port_).inbound) << "it may only be slow to show it";
+  EXPECT_FALSE(Enforcement(leaf_port_, true).outbound);
+  devices_.ForgetEnforcement(leaf_port_);  // The Set was not answered.
+  EXPECT_FALSE(Enforcement(leaf_port_).inbound);
   Read(devices_.SwitchKeys(leaf_port_), {0x8001, 0x7FFF});
   EXPECT_TRUE(Enforcement(leaf_port_).inbound);
   EXPECT_TRUE(Enforcement(leaf_port_).outbound);
