@@ -540,8 +540,10 @@ void Core::StartProgramming(Instant now) {
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
+  // What the last run asked for was made from what was known before they are read.
   if (planner_.plan() && devices_.HasUnreadTables(*snapshot_)) {
     planner_.Cancel();
+    multicast_.Cancel();
     AdvanceProgramming(now);  // Whoever starts it may have no events to come.
   } else {
     AskPlan(now);

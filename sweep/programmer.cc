@@ -521,6 +521,7 @@ bool Programmer::FeedItems() {
 }
 
 void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, bool together) {
+  FABRICD_CHECK(NeedsTrees(), "in stage {}", static_cast<int>(stage_));
   if (trees) trees_.Write(std::move(trees), *input_.snapshot, together);
   trees_known_ = true;
 }

@@ -101,7 +101,8 @@ class Programmer {
   void WithdrawTrees() { withdrawal_ = Withdrawal::kWanted; }
   // In kTrees, with a plan, and without the trees that go with it.
   bool NeedsTrees() const { return stage_ == Stage::kTrees && plan_ && !trees_known_; }
-  // Null: what the tables hold may stay. `together`: as TreePush has it.
+  // Null: what the tables hold may stay. `together`: as TreePush has it. REQUIRES: NeedsTrees(), so
+  // that what the trees are compared with has been read.
   void SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, bool together);
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
