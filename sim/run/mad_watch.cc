@@ -188,11 +188,12 @@ void Watch::ForgetAboveTop(const Key& key, const wire::SmpData& data, Program& p
 }
 
 // What a Set that is not answered has done is not known to its sender, whatever it was told before.
+// Who asked again by a Get, and got no answer, had reason to doubt what it was told.
 void Watch::ForgetUnanswered(const mad::IncomingMad& mad, NodeIndex device, Program& program) {
   if (mad.payload.size() < wire::kMadBytes) return;
   const auto smp = wire::Smp::Decode(
       std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
-  if (!smp || smp->method != wire::Method::kSet) return;
+  if (!smp || (smp->method != wire::Method::kSet && smp->method != wire::Method::kGet)) return;
   const bool by_port = smp->attribute == wire::AttributeId::kPortInfo;
   const uint32_t modifier = by_port ? smp->modifier & 0xFF : smp->modifier;
   absl::erase_if(program.told, [&](const auto& told) {

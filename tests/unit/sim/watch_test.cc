@@ -169,6 +169,17 @@ TEST_F(WatchIdle, ASetWhoseAnswerWasLostMayBeRepeated) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+TEST_F(WatchIdle, WhoAskedAgainAndGotNoAnswerMaySet) {
+  EXPECT_TRUE(a_.Get(to_switch_, AttributeId::kLinearForwardingTable).ok());
+  fabric_.SetLinkLoss(host_a_, 1);
+  EXPECT_FALSE(a_.Get(to_switch_, AttributeId::kLinearForwardingTable).ok());
+  fabric_.SetLinkLoss(host_a_, 0);
+  EXPECT_TRUE(a_.Set(to_switch_, Block(255)).ok());
+  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_TRUE(a_.Set(to_switch_, Block(255)).ok());
+  EXPECT_THAT(faults(), SizeIs(1));
+}
+
 // The answer to the first is lost with the link. A read that shows what it did comes first, but the
 // repeat is due all the same: its sender has no answer.
 TEST_F(WatchIdle, ASetInFlightMayBeRepeatedByAnotherPath) {
