@@ -37,7 +37,7 @@ PlanReady CarryOut(const ComputePlan& task) {
   const routing::MulticastPlan* trees = task.trees ? task.trees.get() : &unknown;
   PlanReady ready{task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
                                             task.before, task.goal, task.applied.get(), false,
-                                            task.has_trees ? trees : nullptr})};
+                                            task.needs_room ? trees : nullptr})};
   if (!task.has_trees || !task.before || !ready.result.after) return ready;
   ready.mixes_trees = routing::HaveCommonOrder(*task.before, *ready.result.after);
   ready.keeps_trees = ready.mixes_trees || MayKeepTrees(task, *ready.result.after);

@@ -560,6 +560,7 @@ void Core::AskPlan(Instant now) {
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
   if (effects_.compute->check_cables) awaited_cables_ = id;
+  effects_.compute->needs_room = multicast_.HasWork(devices_);
   effects_.compute->has_trees = !multicast_.plan()->empty();
   effects_.compute->trees = multicast_.held();
   multicast_.NoteQuestion(*effects_.compute);

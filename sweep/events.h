@@ -180,6 +180,8 @@ struct ComputePlan {
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
   bool check_cables = true;
+  // Plans are to leave room for multicast trees: there are some, or they come next.
+  bool needs_room = false;
   bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
   // What switches may hold; null: there is no plan before.

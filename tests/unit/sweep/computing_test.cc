@@ -22,7 +22,7 @@ class Takeover {
   // `turned`: the plan before says that a leaf is above its spine, without a change of its routes.
   PlanReady Carry(const std::string& from, const std::string& to, bool turned = false,
                   bool urgent = false) {
-    task_.has_trees = false;
+    task_.has_trees = task_.needs_room = false;
     task_.before = nullptr;
     task_.options.chain = {from};
     task_.before = CarryOut(task_).result.after;
@@ -43,7 +43,7 @@ class Takeover {
       if (plan.rows[i]) applied.rows[i] = *plan.rows[i];
     task_.applied =
         urgent ? nullptr : std::make_shared<const routing::AppliedTables>(std::move(applied));
-    task_.has_trees = true;
+    task_.has_trees = task_.needs_room = true;
     task_.options.chain = {to};
     return CarryOut(task_);
   }
