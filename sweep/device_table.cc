@@ -221,6 +221,18 @@ bool DeviceTable::HasUnreadTables(const fabric::FabricSnapshot& snapshot) const 
   return has_unread;
 }
 
+bool DeviceTable::Hold(const routing::RoutingPlan& plan) const {
+  for (uint32_t i = 0; i < std::max(lfts_.size(), plan.rows.size()); ++i) {
+    const routing::Row* row = i < plan.rows.size() ? plan.rows[i].get() : nullptr;
+    if (i >= lfts_.size() || !lfts_[i].WasRead()) {
+      if (row != nullptr) return false;
+      continue;
+    }
+    if (row == nullptr || !lfts_[i].KnowsAll() || !(lfts_[i].row() == *row)) return false;
+  }
+  return true;
+}
+
 routing::AppliedTables DeviceTable::Applied() const {
   routing::AppliedTables tables;
   tables.rows.resize(lfts_.size());

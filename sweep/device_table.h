@@ -147,6 +147,8 @@ class DeviceTable {
   bool HasTrees() const;
   // A switch that forwards has come, or come back, and its table was neither read nor written.
   bool HasUnreadTables(const fabric::FabricSnapshot& snapshot) const;
+  // All tables are known to be those of the plan, and no switch without a row in it was read.
+  bool Hold(const routing::RoutingPlan& plan) const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Applied() const;
   AppliedLanes& lanes() { return lanes_; }

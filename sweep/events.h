@@ -184,7 +184,7 @@ struct ComputePlan {
   bool needs_room = false;
   bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
-  // What switches may hold; null: there is no plan before.
+  // What switches may hold; null: there is no plan before, or they hold just that one.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
 // Answered by TreesReady: the multicast trees that go with a unicast plan.

@@ -21,7 +21,11 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   lids_ = lids;
   ComputePlan task{
       id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
-  if (plan()) task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+  // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
+  const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
+  const bool is_clear = waits && plan() && !plan()->order.empty() && devices.Hold(*plan());
+  if (plan() && !is_clear)
+    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
   return task;
 }
 
