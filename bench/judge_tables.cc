@@ -19,10 +19,10 @@
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/lid_table.h"
 #include "fabric/opensm_dumps.h"
-#include "routing/graph.h"
-#include "routing/levels.h"
-#include "routing/load_bound.h"
-#include "routing/quality.h"
+#include "routing/graph/graph.h"
+#include "routing/graph/levels.h"
+#include "routing/quality/load_bound.h"
+#include "routing/quality/quality.h"
 
 namespace fabricd {
 namespace {

@@ -16,8 +16,8 @@
 #include <benchmark/benchmark.h>
 
 #include "fabric/lid_table.h"
-#include "routing/engine.h"
-#include "routing/work_budget.h"
+#include "routing/plan/engine.h"
+#include "routing/plan/work_budget.h"
 #include "sim/generate.h"
 
 namespace fabricd {

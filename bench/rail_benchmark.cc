@@ -5,7 +5,7 @@
 
 #include "common/check.h"
 #include "fabric/rails.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 #include "sim/generate.h"
 
 namespace fabricd {

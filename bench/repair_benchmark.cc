@@ -21,10 +21,10 @@
 
 #include "common/rng.h"
 #include "fabric/snapshot_builder.h"
-#include "routing/engine.h"
-#include "routing/order_proof.h"
-#include "routing/push_plan.h"
-#include "routing/repair.h"
+#include "routing/plan/engine.h"
+#include "routing/proof/order_proof.h"
+#include "routing/repair/repair.h"
+#include "routing/transition/push_plan.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd {

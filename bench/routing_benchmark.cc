@@ -20,11 +20,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include "routing/byte_kernels.h"
-#include "routing/engine.h"
-#include "routing/order_proof.h"
-#include "routing/parallel.h"
-#include "routing/verifier.h"
+#include "routing/graph/byte_kernels.h"
+#include "routing/plan/engine.h"
+#include "routing/plan/parallel.h"
+#include "routing/proof/order_proof.h"
+#include "routing/proof/verifier.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd {

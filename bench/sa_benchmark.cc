@@ -16,7 +16,7 @@
 #include "common/check.h"
 #include "common/rng.h"
 #include "mad/wire/sa_path_records.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 #include "sa/answer.h"
 #include "sa/path_query.h"
 #include "tests/support/fabrics.h"

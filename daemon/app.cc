@@ -19,8 +19,8 @@
 #include "daemon/view_news.h"
 #include "daemon/wall_clock.h"
 #include "mad/umad_transport.h"
-#include "routing/consequences.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
+#include "routing/repair/consequences.h"
 #include "sim/sim_transport.h"
 #include "sim/topology.h"
 #include "store/guid2lid.h"
@@ -555,8 +555,8 @@ std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& vie
       return hosts_;
     }
   }
-  auto found = std::make_shared<const fabric::HostTable>(
-      fabric::FindHosts(*view.snapshot, host_patterns_));
+  auto found =
+      std::make_shared<const fabric::HostTable>(fabric::FindHosts(*view.snapshot, host_patterns_));
   std::lock_guard lock(hosts_mutex_);
   // Another may have found them meanwhile: who asks twice is given the same.
   if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *view.snapshot)) hosts_ = std::move(found);

@@ -2,7 +2,7 @@
 #include "daemon/dumps.h"
 
 #include "common/status.h"
-#include "routing/plan_dumps.h"
+#include "routing/plan/plan_dumps.h"
 
 namespace fabricd::daemon {
 

@@ -9,8 +9,8 @@
 #include "fabric/names.h"
 #include "fabric/snapshot_builder.h"
 #include "policy/intent_maker.h"
-#include "routing/repair.h"
-#include "routing/usable.h"
+#include "routing/plan/usable.h"
+#include "routing/repair/repair.h"
 
 namespace fabricd::daemon {
 namespace {

@@ -12,7 +12,7 @@
 #include <absl/status/statusor.h>
 
 #include "policy/hold.h"
-#include "routing/consequences.h"
+#include "routing/repair/consequences.h"
 #include "sweep/view.h"
 
 namespace fabricd::daemon {

@@ -18,8 +18,8 @@
 #include "plan/planning.h"
 #include "plan/report.h"
 #include "plan/svg.h"
-#include "routing/parallel.h"
-#include "routing/plan_dumps.h"
+#include "routing/plan/parallel.h"
+#include "routing/plan/plan_dumps.h"
 
 namespace fabricd::plan {
 namespace {

@@ -8,11 +8,11 @@
 #include "common/status.h"
 #include "fabric/hosts.h"
 #include "fabric/rails.h"
-#include "routing/graph.h"
-#include "routing/link_load.h"
-#include "routing/parallel.h"
-#include "routing/plan_diff.h"
-#include "routing/repair.h"
+#include "routing/graph/graph.h"
+#include "routing/plan/parallel.h"
+#include "routing/plan/plan_diff.h"
+#include "routing/quality/link_load.h"
+#include "routing/repair/repair.h"
 
 namespace fabricd::plan {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "fabric/lid_table.h"
 #include "plan/fabric_input.h"
-#include "routing/engine.h"
-#include "routing/graph.h"
-#include "routing/quality.h"
-#include "routing/verifier.h"
+#include "routing/graph/graph.h"
+#include "routing/plan/engine.h"
+#include "routing/proof/verifier.h"
+#include "routing/quality/quality.h"
 
 namespace fabricd::plan {
 

@@ -10,7 +10,7 @@
 
 #include "common/utf8.h"
 #include "fabric/names.h"
-#include "routing/levels.h"
+#include "routing/graph/levels.h"
 
 namespace fabricd::plan {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "common/ids.h"
 #include "fabric/rate.h"
-#include "routing/link_map.h"
+#include "routing/plan/link_map.h"
 #include "sa/p_key_sets.h"
 
 namespace fabricd::sa {

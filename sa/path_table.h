@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "routing/link_map.h"
-#include "routing/plan.h"
+#include "routing/plan/link_map.h"
+#include "routing/plan/plan.h"
 #include "sa/end_ports.h"
 
 namespace fabricd::sa {

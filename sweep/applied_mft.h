@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "routing/multicast_plan.h"
+#include "routing/plan/multicast_plan.h"
 
 namespace fabricd::sweep {
 

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "routing/common_order.h"
-#include "routing/multicast_proof.h"
-#include "routing/multicast_trees.h"
-#include "routing/trees_fit.h"
-#include "routing/usable.h"
+#include "routing/multicast/multicast_trees.h"
+#include "routing/plan/usable.h"
+#include "routing/proof/multicast_proof.h"
+#include "routing/transition/common_order.h"
+#include "routing/transition/trees_fit.h"
 
 namespace fabricd::sweep {
 

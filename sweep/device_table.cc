@@ -8,7 +8,7 @@
 
 #include "common/check.h"
 #include "mad/wire/sm_info.h"
-#include "routing/multicast_rows.h"
+#include "routing/multicast/multicast_rows.h"
 
 namespace fabricd::sweep {
 namespace {

@@ -17,7 +17,7 @@
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
-#include "routing/push_plan.h"
+#include "routing/transition/push_plan.h"
 #include "sweep/applied_blocks.h"
 #include "sweep/applied_mft.h"
 #include "sweep/lane_tables.h"

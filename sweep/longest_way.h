@@ -7,7 +7,7 @@
 
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
-#include "routing/plan.h"
+#include "routing/plan/plan.h"
 
 namespace fabricd::sweep {
 

@@ -12,7 +12,7 @@
 #include "mad/transaction_engine.h"
 #include "mad/transport.h"
 #include "policy/options.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 
 namespace fabricd::sweep {
 

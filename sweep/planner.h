@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "routing/replan.h"
+#include "routing/repair/replan.h"
 #include "sweep/device_table.h"
 #include "sweep/events.h"
 #include "sweep/problems.h"

@@ -8,7 +8,7 @@
 
 #include "fabric/event.h"
 #include "mad/transaction_engine.h"
-#include "routing/push_plan.h"
+#include "routing/transition/push_plan.h"
 #include "sweep/programmer.h"
 
 namespace fabricd::sweep {

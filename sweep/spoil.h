@@ -7,7 +7,7 @@
 
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
-#include "routing/repair.h"
+#include "routing/repair/repair.h"
 
 namespace fabricd::sweep {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TablePush: which write of a PushPlan may be sent now (routing/push_plan.h says why there is an
-// order). A write waits for all of the same block number in earlier waves, for all of earlier
-// stages, and for a Set of the very same block that an earlier push has in flight.
+// TablePush: which write of a PushPlan may be sent now (routing/transition/push_plan.h says why
+// there is an order). A write waits for all of the same block number in earlier waves, for all of
+// earlier stages, and for a Set of the very same block that an earlier push has in flight.
 //
 // Where a write fails, those that wait for it are not sent: the tables stay a mixture that is as
 // safe as before, and the next plan starts from it.
@@ -15,7 +15,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "routing/push_plan.h"
+#include "routing/transition/push_plan.h"
 
 namespace fabricd::sweep {
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "fabric/snapshot.h"
-#include "routing/multicast_plan.h"
+#include "routing/plan/multicast_plan.h"
 #include "sweep/device_table.h"
 
 namespace fabricd::sweep {

@@ -17,9 +17,9 @@
 #include "mad/wire/sm_info.h"
 #include "policy/partition_state.h"
 #include "policy/policy_view.h"
-#include "routing/engine.h"
-#include "routing/multicast_plan.h"
-#include "routing/plan.h"
+#include "routing/plan/engine.h"
+#include "routing/plan/multicast_plan.h"
+#include "routing/plan/plan.h"
 
 namespace fabricd::sweep {
 

@@ -17,9 +17,9 @@
 #include "fabric/names.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
-#include "routing/graph.h"
-#include "routing/link_load.h"
-#include "routing/parallel.h"
+#include "routing/graph/graph.h"
+#include "routing/plan/parallel.h"
+#include "routing/quality/link_load.h"
 
 namespace fabricd::http {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "daemon/rpc/convert.h"
 #include "fabric/rate.h"
-#include "routing/multicast_shape.h"
+#include "routing/multicast/multicast_shape.h"
 #include "sa/record_text.h"
 
 namespace fabricd::rpc {

@@ -17,7 +17,7 @@
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
-#include "routing/job_patterns.h"
+#include "routing/quality/job_patterns.h"
 
 namespace fabricd::rpc {
 namespace {

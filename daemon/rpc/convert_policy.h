@@ -8,7 +8,7 @@
 
 #include "daemon/rpc/read_model.h"
 #include "fabric/v1/remediation_service.pb.h"
-#include "routing/consequences.h"
+#include "routing/repair/consequences.h"
 
 namespace fabricd::rpc {
 

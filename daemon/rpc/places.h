@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fabric/hosts.h"
-#include "routing/tree_layout.h"
+#include "routing/plan/tree_layout.h"
 
 namespace fabricd::rpc {
 

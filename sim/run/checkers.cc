@@ -108,8 +108,8 @@ class Walk {
   Lid lid_;
 };
 
-// A closed switch is an end node of a neighbour (routing/usable.h); where all of those are closed
-// too nothing leads to it.
+// A closed switch is an end node of a neighbour (routing/plan/usable.h); where all of those are
+// closed too nothing leads to it.
 bool HasOpenNeighbour(const SimFabric& fabric, NodeIndex node,
                       const absl::flat_hash_set<PortRef>& unwanted) {
   for (uint8_t num = 1; num <= fabric.device(node)->last_port().value(); ++num) {

@@ -11,7 +11,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
-#include "routing/plan.h"
+#include "routing/plan/plan.h"
 #include "sim/sim_fabric.h"
 
 namespace fabricd::sim {

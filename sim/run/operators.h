@@ -46,8 +46,8 @@ class Operators {
   void OnFinished(const sweep::FinishedCommand& finished);
 
   // Ports over which holds in force allow no route: end ports, and those of links of switches. Port
-  // 0 of a switch that `master` has closed: its table is left as it was (routing/usable.h), and is
-  // none at all after a restart, so neither it nor what is isolated on it sends anywhere.
+  // 0 of a switch that `master` has closed: its table is left as it was (routing/plan/usable.h),
+  // and is none at all after a restart, so neither it nor what is isolated on it sends anywhere.
   absl::flat_hash_set<PortRef> Unwanted(const Manager& master) const;
   // End ports that standing holds take out of all partitions.
   absl::flat_hash_set<PortRef> Unpartitioned(const Manager& master) const;

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "policy/intent_maker.h"
-#include "routing/graph.h"
-#include "routing/link_load.h"
-#include "routing/replan.h"
+#include "routing/graph/graph.h"
+#include "routing/quality/link_load.h"
+#include "routing/repair/replan.h"
 
 namespace fabricd::sim {
 namespace {

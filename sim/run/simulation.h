@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 #include "sim/sim_fabric.h"
 #include "store/memory_store.h"
 #include "sweep/core.h"

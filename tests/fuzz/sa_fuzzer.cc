@@ -9,7 +9,7 @@
 
 #include "common/check.h"
 #include "mad/wire/sa_components.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 #include "sa/answer.h"
 #include "sa/asker.h"
 #include "sa/sa_state.h"

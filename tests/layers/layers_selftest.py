@@ -36,7 +36,7 @@ class LayersTest(unittest.TestCase):
 
     def test_project_includes(self):
         self.check("routing/a.cc", '#include "fabric/snapshot.h"\n#include "routing/b.h"\n')
-        self.check("fabric/a.cc", '#include "routing/engine.h"\n', (2, "layers"))
+        self.check("fabric/a.cc", '#include "routing/plan/engine.h"\n', (2, "layers"))
         self.check("fabric/a.cc", '#include "mad/wire/smp.h"\n')
         self.check("fabric/a.cc", '#include "mad/transport.h"\n', (2, "layers"))
         self.check("mad/wire/a.cc", '#include "mad/transport.h"\n', (2, "layers"))

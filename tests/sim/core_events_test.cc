@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/partitions_text.h"
-#include "routing/plan_diff.h"
+#include "routing/plan/plan_diff.h"
 #include "sim/generate.h"
 #include "sim/run/checkers.h"
 #include "sim/run/simulation.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "routing/plan.h"
+#include "routing/plan/plan.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::testing {

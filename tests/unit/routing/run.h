@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/engine.h"
-#include "routing/verifier.h"
+#include "routing/plan/engine.h"
+#include "routing/proof/verifier.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::testing {

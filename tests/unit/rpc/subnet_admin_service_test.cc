@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
-#include "routing/multicast_rows.h"
+#include "routing/multicast/multicast_rows.h"
 #include "tests/unit/rpc/running_server.h"
 #include "tests/unit/rpc/sample_sa.h"
 

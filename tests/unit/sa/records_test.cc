@@ -9,7 +9,7 @@
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_records.h"
 #include "mad/wire/sa_state_records.h"
-#include "routing/multicast_rows.h"
+#include "routing/multicast/multicast_rows.h"
 #include "sa/asker.h"
 #include "tests/unit/sa/sa_fixture.h"
 

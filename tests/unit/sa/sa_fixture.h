@@ -11,7 +11,7 @@
 #include "common/check.h"
 #include "mad/wire/sa_header.h"
 #include "mad/wire/sa_path_records.h"
-#include "routing/engine.h"
+#include "routing/plan/engine.h"
 #include "sa/answer.h"
 #include "sa/path_query.h"
 #include "sa/view.h"

@@ -13,7 +13,7 @@
 
 #include "common/check.h"
 #include "fabric/snapshot_builder.h"
-#include "routing/repair.h"
+#include "routing/repair/repair.h"
 #include "sim/run/simulation.h"
 #include "sim/run/table_watch.h"
 #include "test_client.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/multicast_trees.h"
+#include "routing/multicast/multicast_trees.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::sweep {

@@ -10,7 +10,7 @@
 
 #include "common/rng.h"
 #include "fabric/multicast_groups.h"
-#include "routing/multicast_rows.h"
+#include "routing/multicast/multicast_rows.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
