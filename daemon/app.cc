@@ -25,8 +25,8 @@
 #include "sim/topology.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
-#include "sweep/cable_check.h"
-#include "sweep/computing.h"
+#include "sweep/observe/cable_check.h"
+#include "sweep/plan/computing.h"
 
 namespace fabricd::daemon {
 namespace {

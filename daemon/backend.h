@@ -16,8 +16,8 @@
 #include "fabric/names.h"
 #include "sa/client_state.h"
 #include "sa/view.h"
-#include "sweep/events.h"
-#include "sweep/view.h"
+#include "sweep/interface/events.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::sim {
 class Control;

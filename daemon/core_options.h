@@ -8,7 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include "config/config.h"
-#include "sweep/options.h"
+#include "sweep/interface/options.h"
 
 namespace fabricd::daemon {
 

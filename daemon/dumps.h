@@ -7,7 +7,7 @@
 
 #include <absl/status/statusor.h>
 
-#include "sweep/view.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 

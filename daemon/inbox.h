@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/events.h"
+#include "sweep/interface/events.h"
 
 namespace fabricd::daemon {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "config/config.h"
-#include "sweep/events.h"
+#include "sweep/interface/events.h"
 
 namespace fabricd::daemon {
 

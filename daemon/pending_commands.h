@@ -8,7 +8,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "sweep/events.h"
+#include "sweep/interface/events.h"
 
 namespace fabricd::daemon {
 

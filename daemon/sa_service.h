@@ -33,7 +33,7 @@
 #include "mad/transport.h"
 #include "sa/view.h"
 #include "sa/view_input.h"
-#include "sweep/view.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 

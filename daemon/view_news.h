@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fabric/event.h"
-#include "sweep/view.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 

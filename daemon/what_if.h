@@ -13,7 +13,7 @@
 
 #include "policy/hold.h"
 #include "routing/repair/consequences.h"
-#include "sweep/view.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 

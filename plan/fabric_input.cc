@@ -12,7 +12,7 @@
 #include "fabric/snapshot_builder.h"
 #include "sim/decorate.h"
 #include "sim/topology.h"
-#include "sweep/lid_assignment.h"
+#include "sweep/plan/lid_assignment.h"
 
 namespace fabricd::plan {
 namespace {

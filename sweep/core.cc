@@ -9,9 +9,9 @@
 #include "common/sort_unique.h"
 #include "common/status.h"
 #include "mad/wire/notice.h"
-#include "sweep/completion.h"
-#include "sweep/paths.h"
-#include "sweep/spoil.h"
+#include "sweep/device/completion.h"
+#include "sweep/device/spoil.h"
+#include "sweep/observe/paths.h"
 
 namespace fabricd::sweep {
 
@@ -690,9 +690,8 @@ void Core::SuspectUnknownPorts(Instant now) {
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     const auto was_passed_over = [&](const fabric::Port& port) {
       const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
-      return !port.known && std::none_of(unread_.begin(), unread_.end(), [&](const Unread& each) {
-        return each.port == ref;
-      });
+      return !port.known && std::none_of(unread_.begin(), unread_.end(),
+                                         [&](const Unread& each) { return each.port == ref; });
     };
     if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
       suspects_.Add(node.index, "ports were not read", now, /*thorough=*/true);

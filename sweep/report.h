@@ -4,7 +4,7 @@
 
 #include "common/time.h"
 #include "mad/transaction_engine.h"
-#include "sweep/view.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::sweep {
 

@@ -9,7 +9,7 @@
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
 #include "sim/run/directed_path.h"
-#include "sweep/election.h"
+#include "sweep/mastership/election.h"
 
 namespace fabricd::sim {
 namespace {

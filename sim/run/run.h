@@ -18,7 +18,7 @@
 #include "sim/mad_faults.h"
 #include "sim/run/fault_spec.h"
 #include "sim/run/table_watch.h"
-#include "sweep/options.h"
+#include "sweep/interface/options.h"
 
 namespace fabricd::sim {
 

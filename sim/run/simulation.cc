@@ -6,8 +6,8 @@
 
 #include "common/check.h"
 #include "common/status.h"
-#include "sweep/cable_check.h"
-#include "sweep/computing.h"
+#include "sweep/observe/cable_check.h"
+#include "sweep/plan/computing.h"
 
 namespace fabricd::sim {
 

@@ -15,7 +15,7 @@
 #include "run.h"
 #include "sim/decorate.h"
 #include "sim/generate.h"
-#include "sweep/lid_assignment.h"
+#include "sweep/plan/lid_assignment.h"
 
 namespace fabricd::routing {
 namespace {

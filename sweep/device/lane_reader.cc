@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/device/lane_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "sweep/device/completion.h"
+
+namespace fabricd::sweep {
+namespace {
+
+constexpr size_t kReady = 512;  // Requests handed to the engine ahead of its window.
+
+using Kind = LaneTable::Kind;
+
+}  // namespace
+
+LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                       std::vector<NodeIndex> nodes, DeviceTable& devices,
+                       mad::TransactionEngine& engine, uint8_t run, uint64_t cookie_base)
+    : snapshot_(std::move(snapshot)),
+      nodes_(std::move(nodes)),
+      devices_(devices),
+      engine_(engine),
+      run_(run),
+      cookie_base_(cookie_base) {
+  for (const NodeIndex index : nodes_) {
+    const fabric::Node* node = snapshot_->node(index);
+    if (node == nullptr || !devices_.Has(index)) continue;
+    const size_t before = tables_.size();
+    for (const LaneTable& table : AllLaneTablesOf(*node))
+      if (devices_.lanes().Find(table) == nullptr) tables_.push_back(table);
+    left_.push_back({index, tables_.size() - before});
+    if (left_.back().tables == 0) devices_.lanes().MarkRead(index);
+  }
+  std::sort(left_.begin(), left_.end(),
+            [](const Left& a, const Left& b) { return a.node < b.node; });
+}
+
+void LaneReader::Feed() {
+  while (next_ < tables_.size() && engine_.queued() < kReady) {
+    const LaneTable& table = tables_[next_];
+    const bool is_switch = snapshot_->node(table.port.node)->IsSwitch();
+    const size_t at = next_++;
+    // A node that has gone meanwhile.
+    if (!devices_.Has(table.port.node)) continue;
+    const PortRef route{table.port.node, is_switch ? PortNum(0) : table.port.port};
+    mad::SmpRequest request = devices_.Get(route, table.attribute(), table.Modifier(is_switch));
+    request.cookie = cookie_base_ | static_cast<uint64_t>(run_) << 24 |
+                     (static_cast<uint64_t>(at) & 0xFFFFFF) |
+                     (static_cast<uint64_t>(at) >> 24) << 32;
+    ++outstanding_;
+    engine_.Submit(std::move(request));
+  }
+}
+
+// A device that has no such table says so, and that is all there is to know of it: an arbitration
+// table that no plan writes, as beyond VLArbLowCap or of a port 0 without VLs, has no entries then.
+void LaneReader::OnCompletion(const mad::Completion& completion) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const size_t at = (completion.cookie & 0xFFFFFF) | (completion.cookie >> 32 & 0xFFFFFF) << 24;
+  const LaneTable& table = tables_[at];
+  if (completion.outcome != mad::Completion::Outcome::kResponse || !devices_.Has(table.port.node))
+    return;
+  wire::SmpData bytes{};
+  const bool is_optional = table.kind == Kind::kArbitration &&
+                           (table.in_out != kLowArbitrationBlock || table.port.port == PortNum(0));
+  if (!IsOk(completion)) {
+    if (is_optional) devices_.lanes().Confirm(table, bytes);
+  } else {
+    if (table.kind == Kind::kMap)
+      wire::SlToVlMappingTable::Decode(completion.response.data).Encode(bytes);
+    else
+      wire::VlArbitrationTable::Decode(completion.response.data).Encode(bytes);
+    devices_.lanes().Confirm(table, bytes);
+  }
+  const auto left = std::lower_bound(left_.begin(), left_.end(), table.port.node,
+                                     [](const Left& a, NodeIndex node) { return a.node < node; });
+  if (--left->tables == 0) devices_.lanes().MarkRead(table.port.node);
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into the core and what comes out: values only (DESIGN §1). The core never calls
+// anybody.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "common/ids.h"
+#include "fabric/alias_guids.h"
+#include "fabric/event.h"
+#include "fabric/intent.h"
+#include "fabric/multicast_groups.h"
+#include "mad/transport.h"
+#include "policy/holds.h"
+#include "policy/partition_state.h"
+#include "routing/plan/multicast_plan.h"
+#include "routing/repair/consequences.h"
+#include "routing/repair/replan.h"
+#include "routing/transition/push_plan.h"
+#include "sweep/interface/options.h"
+#include "sweep/interface/view.h"
+
+namespace fabricd::sweep {
+
+// ---- in
+
+// Begin: discover, elect, and so on.
+struct StartEvent {
+  policy::WallMs epoch = 0;  // Wall-clock time at Instant zero.
+};
+// The wall clock was set.
+struct WallClockSet {
+  policy::WallMs epoch = 0;  // Wall-clock time at Instant zero, from now on.
+};
+struct TimerEvent {};  // Time has passed; NextDeadline() has come.
+struct LidsPersisted {
+  uint64_t id = 0;
+  absl::Status status;
+};
+struct PlanReady {
+  uint64_t id = 0;
+  routing::ReplanResult result;
+  // The trees that are programmed fit all that the plan and the one before let wait for each other:
+  // they may stay while this one is written. Where ComputePlan::has_trees asked for it.
+  bool keeps_trees = true;
+  // And new ones may be written among them: all of them follow one order of the switches.
+  bool mixes_trees = true;
+};
+// The answer to ComputeTrees.
+struct TreesReady {
+  uint64_t id = 0;
+  std::shared_ptr<const routing::MulticastPlan> plan;  // Proved together with the unicast plan.
+  std::string fault;                                   // Why there is none: plan is null.
+};
+// The answer to OrderTables.
+struct TablesOrdered {
+  uint64_t id = 0;
+  routing::PushPlan push;
+};
+// What CheckCables() said of the plan's snapshot. Comes after the plan, which does not wait for it.
+struct CablesChecked {
+  uint64_t id = 0;  // Of the ComputePlan.
+  std::vector<Problem> problems;
+};
+struct SweepCommand {
+  uint64_t command = 0;  // Handed back in Effects::finished.
+  bool heavy = true;
+};
+// A validated reload: a heavy sweep follows and works with these. The windows of the transaction
+// engine (`smp`) keep their values until a restart.
+struct OptionsChanged {
+  CoreOptions options;
+};
+// A hold to be made: `hold` as wanted, without id and times. One with the same request_id, or the
+// same owner, kind and target, is answered by the hold that stands already.
+struct CreateHold {
+  uint64_t command = 0;
+  policy::Hold hold;
+  std::optional<Duration> ttl = std::nullopt;  // From when the core gets this; nullopt: for ever.
+  // Why the target is not known: then only the hold of an earlier request with the same request_id
+  // can answer.
+  absl::Status unresolved = absl::OkStatus();
+  bool validate_only = false;  // Only the consequences are wanted.
+};
+struct DeleteHold {
+  uint64_t command = 0;
+  policy::HoldBook::DeleteRequest request;
+};
+struct AckHold {
+  uint64_t command = 0;
+  uint64_t id = 0;
+  std::string asker;  // Must be the owner, or:
+  bool any_owner = false;
+};
+struct HoldsPersisted {
+  uint64_t id = 0;
+  absl::Status status;
+};
+struct IntentJudged {
+  uint64_t id = 0;
+  routing::Consequences consequences;
+};
+// A request about partitions.
+struct ChangePartitions {
+  uint64_t command = 0;
+  policy::PartitionRequest request;
+  bool validate_only = false;  // Only the answer is wanted.
+  bool of_this_host = false;   // Of a file, which a standby takes too.
+  std::string by = {};         // Who asks, for the event that tells of it.
+};
+struct PartitionsPersisted {
+  uint64_t id = 0;
+  absl::Status status;
+};
+// Who is a member of which group has changed; replaces all that was said before.
+struct GroupsChanged {
+  std::shared_ptr<const fabric::MulticastGroups> groups;  // Not null.
+};
+// Which alias GUIDs ports are to have has changed; replaces all that was said before.
+struct AliasesChanged {
+  std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
+};
+// Somebody asks for the lane tables of these nodes: a view with them follows. What does not answer
+// is not in it.
+struct ReadLanes {
+  std::vector<NodeIndex> nodes;
+};
+// This SM's priority from now on: until the next such command, a reload of the options or the end.
+struct SetPriority {
+  uint64_t command = 0;
+  uint8_t priority = 0;  // 0-15
+  bool validate_only = false;
+};
+// The master is to hand over to the best SM that stands by; its own priority goes below that one's.
+struct StepDown {
+  uint64_t command = 0;
+  bool validate_only = false;
+  std::string request_id = {};  // What was done for it before is answered again; empty: nothing.
+};
+using Event =
+    std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
+                 LidsPersisted, PlanReady, TablesOrdered, CablesChecked, SweepCommand,
+                 OptionsChanged, CreateHold, DeleteHold, AckHold, HoldsPersisted, IntentJudged,
+                 GroupsChanged, TreesReady, ChangePartitions, PartitionsPersisted, AliasesChanged,
+                 ReadLanes, SetPriority, StepDown>;
+
+// ---- out
+
+struct LidRecord {
+  Guid port_guid;
+  Lid base;
+  uint8_t lmc = 0;
+  friend bool operator==(const LidRecord&, const LidRecord&) = default;
+};
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+struct LogRecord {
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+};
+
+struct PersistLids {
+  uint64_t id = 0;
+  std::vector<LidRecord> records;
+};
+// PlanReady answers it, and then CablesChecked if that is asked for.
+struct ComputePlan {
+  uint64_t id = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  fabric::Intent intent;
+  routing::RoutingOptions options;
+  std::shared_ptr<const routing::RouteState> before;  // May be null.
+  routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
+  bool check_cables = true;
+  // Plans are to leave room for multicast trees: there are some, or they come next.
+  bool needs_room = false;
+  bool has_trees = false;                                         // Multicast trees are programmed:
+  std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
+  // What switches may hold; null: there is no plan before, or they hold just that one.
+  std::shared_ptr<const routing::AppliedTables> applied = nullptr;
+};
+// Answered by TreesReady: the multicast trees that go with a unicast plan.
+struct ComputeTrees {
+  uint64_t id = 0;
+  // What the plan was made for.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  fabric::Intent intent;
+  std::shared_ptr<const routing::RoutingPlan> plan;
+  std::shared_ptr<const fabric::MulticastGroups> groups;
+  // Its trees are kept as far as they serve: those wanted before, or what the switches hold.
+  std::shared_ptr<const routing::MulticastPlan> before;
+};
+// In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
+struct OrderTables {
+  uint64_t id = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  std::shared_ptr<const routing::RouteState> routes;      // As wanted.
+  std::shared_ptr<const routing::RoutingPlan> before;     // As wanted before; may be null.
+  std::shared_ptr<const routing::AppliedTables> applied;  // As it is.
+  int threads = 0;
+};
+// All or none: holds written or replaced, and ids taken out.
+struct PersistHolds {
+  uint64_t id = 0;
+  std::vector<policy::Hold> put;
+  std::vector<uint64_t> remove;
+};
+// All or none; answered by PartitionsPersisted.
+struct PersistPartitions {
+  uint64_t id = 0;
+  RowChanges rows;
+};
+// Answered by IntentJudged.
+struct JudgeIntent {
+  uint64_t id = 0;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  std::shared_ptr<const fabric::LidTable> lids;
+  routing::RoutingOptions options;
+  std::shared_ptr<const routing::RouteState> now;
+  fabric::Intent intent;
+  PortRef sm_port;
+};
+// What came of a command about a hold.
+struct HoldOutcome {
+  policy::Hold hold;
+  routing::Consequences consequences;  // Of CreateHold.
+  bool existing = false;               // It stood already.
+};
+// What came of a command about this SM's place among others.
+struct MastershipOutcome {
+  uint8_t before = 0, priority = 0;   // Its own, of which the latter is in force now.
+  std::optional<RemoteSm> successor;  // Who is handed the subnet, or has been. None: nobody.
+  bool existing = false;              // It had been done before.
+};
+struct FinishedCommand {
+  uint64_t command = 0;
+  // Of a hold: kFailedPrecondition with `hold`: refused by a guard, which the message names;
+  // without: this SM is not the master. kAlreadyExists: the request_id was used for another hold.
+  // kResourceExhausted: too many holds, or commands that wait. kUnavailable: it is not durable.
+  // Of StepDown: kFailedPrecondition: this SM is not the master; kNotFound: nobody can take over;
+  // kAborted: who should have taken over has not, and all is as before.
+  absl::Status status;
+  std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
+  // The same of partitions.
+  std::shared_ptr<const policy::PartitionOutcome> partitions = nullptr;
+  std::shared_ptr<const MastershipOutcome> mastership = nullptr;
+};
+
+// Everything Step asks of the shell. There is no order to keep between `persist` and `send` within
+// one batch: the core itself sends nothing that needs a record before LidsPersisted has come back
+// for it.
+struct Effects {
+  std::vector<mad::OutgoingMad> send;
+  std::optional<PersistLids> persist;
+  std::optional<PersistHolds> persist_holds;
+  std::optional<PersistPartitions> persist_partitions;
+  std::optional<ComputePlan> compute;
+  std::optional<OrderTables> order;
+  std::optional<ComputeTrees> trees;
+  std::optional<JudgeIntent> judge;
+  std::vector<fabric::FabricEvent> events;
+  std::shared_ptr<const FabricView> publish;
+  std::vector<FinishedCommand> finished;
+  std::vector<LogRecord> log;
+  std::optional<bool> set_is_sm;
+};
+
+}  // namespace fabricd::sweep

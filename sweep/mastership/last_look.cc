@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/mastership/last_look.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "mad/wire/sm_info.h"
+#include "sweep/device/completion.h"
+
+namespace fabricd::sweep {
+LastLook::LastLook(std::vector<RemoteSm> known, std::vector<Question> questions,
+                   const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base)
+    : sms_(std::move(known)),
+      questions_(std::move(questions)),
+      devices_(devices),
+      engine_(engine),
+      cookie_base_(cookie_base) {}
+
+void LastLook::AskNext() {
+  while (next_ < questions_.size()) {
+    const Question& question = questions_[next_++];
+    mad::SmpRequest request;
+    if (question.port.IsNone())
+      request = devices_.GetSmInfo(question.path, kAskerDevice);
+    else if (devices_.Has(question.port.node))
+      request = devices_.Get(question.port, wire::AttributeId::kSmInfo, 0);
+    else
+      continue;
+    request.cookie = cookie_base_;
+    request.priority = 0;
+    engine_.Submit(request);
+    return;
+  }
+  ++next_;
+}
+
+void LastLook::OnCompletion(const mad::Completion& completion) {
+  FABRICD_CHECK(!done() && next_ > 0);
+  // Silence proves nothing: one that was known stays as it was known.
+  const Question& question = questions_[next_ - 1];
+  if (IsOk(completion))
+    Note(wire::SmInfo::Decode(completion.response.data), question.port);
+  else
+    lost_ = lost_ || question.was_there;
+  AskNext();
+}
+
+void LastLook::Note(const wire::SmInfo& info, PortRef port) {
+  auto sm = std::find_if(sms_.begin(), sms_.end(),
+                         [&](const RemoteSm& each) { return each.guid == info.guid; });
+  if (sm == sms_.end()) sm = sms_.insert(sms_.end(), RemoteSm{port, info.guid});
+  sm->priority = info.priority;
+  sm->state = info.state;
+  sm->activity_count = info.activity_count;
+}
+
+}  // namespace fabricd::sweep

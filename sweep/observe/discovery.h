@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Discovery by directed route (IBA vol 1 §14.4.2 calls it the discovering state): reads a whole
+// subnet into a SnapshotBuilder. Only Gets leave here, so a subnet that belongs to another SM is
+// not disturbed.
+//
+// Hop count by hop count: the ports of a switch found with n hops are probed once every probe of n
+// hops has been answered (or patience has ended), so each cable is asked over from one end only.
+// Everything of one hop count is pipelined; NodeInfo and PortInfo, which the next hop waits for, go
+// first.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include "common/time.h"
+#include "fabric/snapshot_builder.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device/device_table.h"
+#include "sweep/interface/problems.h"
+
+namespace fabricd::sweep {
+
+// Something that a device which answers other things did not tell.
+struct Unread {
+  PortRef port;
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+};
+
+// Any one of them that answers later leads to a sweep that reads them all.
+inline constexpr size_t kMaxUnread = 1024;
+
+class Discovery {
+ public:
+  // All references must outlive this. `local` is the port the SM sits on.
+  Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
+            ProblemList& problems, const CoreOptions& options, PortNum local_port,
+            uint64_t cookie_base);
+
+  // The whole subnet, from the SM's own port.
+  void Start(Instant now);
+  // Only what is behind these ports of switches that are known. Other known nodes are taken as
+  // they are; those that stand behind the ports are asked whether they are still the same.
+  void StartBeyond(const std::vector<PortRef>& ports, PortRef local, Instant now);
+  void OnCompletion(const mad::Completion& completion, Instant now);
+  void OnTimer(Instant now);
+  // The port is down: what is asked beyond it is given up.
+  void OnLinkLost(PortRef port);
+  // The node is reached by another route: what is asked beyond it goes there.
+  void OnMoved(NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to);
+  Instant NextDeadline() const { return next_hop_deadline_; }
+
+  // Nothing is outstanding; Finish() may be called.
+  bool done() const { return started_ && outstanding_ == 0 && waiting_.empty(); }
+  // Removes from the builder what was not seen (after Start()) or cannot be used. Call once.
+  void Finish();
+  // After StartBeyond(), in no order: the nodes that stand behind the ports, and all beyond them.
+  std::vector<NodeIndex> found() const;
+  // Not alive before, or started anew meanwhile.
+  bool IsNew(NodeIndex node) const { return new_.contains(node); }
+  // Known switches whose PortStateChange is set, and whose ports were not read.
+  const std::vector<NodeIndex>& dirty() const { return dirty_; }
+  // Whoever stands behind the port has answered.
+  bool IsLinked(PortRef port) const { return linked_.contains(port); }
+
+  // True: the SM's own node did not answer; nothing else is known.
+  bool local_failed() const { return local_failed_; }
+  PortRef local() const { return local_; }
+  const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
+  // To be asked for again: their devices live. Silent neighbours show in the snapshot instead.
+  const std::vector<Unread>& unread() const { return unread_; }
+  size_t nodes_found() const { return seen_.size(); }
+
+ private:
+  enum class Ask : uint8_t {
+    kProbe,
+    kDescription,
+    kSwitchInfo,
+    kPortInfo,
+    kPKeyTable,
+    kSmInfo,
+    kRecheck,
+    kManagementPort,
+    kPortStates
+  };
+  struct Probe {
+    PortRef from;  // None: the SM's own node.
+    uint16_t hops = 0;
+    wire::DirectedPath path;
+    mad::DeviceId device = 0;  // For the engine.
+    // kRecheck: the newcomer that claims the port which `from` was found linked to.
+    PortRef rival_from;
+    wire::NodeInfo rival;
+  };
+
+  void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t extra, uint8_t priority);
+  void SendProbe(Probe probe, Ask ask);
+  void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
+  void OnRecheck(const Probe& probe, const mad::Completion& completion);
+  void Arrive(const Probe& probe, const wire::NodeInfo& info);
+  void Forget(NodeIndex node);
+  void ArriveAgain(const Probe& probe, PortRef there);
+  void AskNode(NodeIndex node);
+  void AskEndPort(PortRef port, bool extended_speeds);
+  void AskPortInfo(PortRef port, bool extended_speeds);
+  void AskPKeys(PortRef port, uint16_t cap);
+  void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
+  void OnManagementPort(PortRef port, const mad::Completion& completion);
+  void StartAnew(NodeIndex node);
+  void OnPortInfo(PortRef port, const mad::Completion& completion);
+  void OnPortStates(NodeIndex node, const mad::Completion& completion);
+  void OnSmInfo(PortRef port, const mad::Completion& completion);
+  void AfterPortInfo(PortRef port);
+  void AskPorts(NodeIndex node);
+  bool MayProbe(PortRef port) const;
+  void ReleaseHops(Instant now);
+  std::string NameOf(PortRef port) const;
+  bool CheckNodeInfo(const wire::NodeInfo& info, PortRef from);
+  void RemoveUnusable(NodeIndex node);
+
+  fabric::SnapshotBuilder& builder_;
+  DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  ProblemList& problems_;
+  const CoreOptions& options_;
+  const PortNum local_port_;
+  const uint64_t cookie_base_;
+
+  bool started_ = false;
+  bool beyond_ = false;
+  bool local_failed_ = false;
+  PortRef local_;
+  size_t outstanding_ = 0;
+  std::vector<Probe> probes_;                         // By the cookie's number.
+  std::map<uint16_t, size_t> probes_out_;             // Hops → unanswered probes.
+  std::map<uint16_t, std::vector<PortRef>> waiting_;  // Hops of the switch → its ports to probe.
+  Instant next_hop_deadline_ = kNever;
+  absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
+  absl::flat_hash_set<NodeIndex> new_;
+  std::vector<NodeIndex> dirty_;
+  absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both ways.
+  absl::flat_hash_set<PortRef> asked_;            // End ports.
+  absl::flat_hash_set<NodeIndex> failed_;         // Switches without SwitchInfo.
+  absl::flat_hash_set<NodeIndex> late_;           // Their NodeInfo did not come at once.
+  std::vector<RemoteSm> remote_sms_;
+  std::vector<Unread> unread_;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/observe/findings.h"
+
+#include <utility>
+
+#include "sweep/observe/paths.h"
+
+namespace fabricd::sweep {
+
+void Findings::NoteFirst(PortRef port, PortRef peer) {
+  if (!news.about.IsNone()) return;
+  news.about = port;
+  news.peer = peer;
+}
+
+bool Findings::Lose(PortRef port, PortRef peer) {
+  const fabric::Node* node = peer.IsNone() ? nullptr : ground_.builder.node(peer.node);
+  if (node == nullptr) return false;  // The end of a link that is known to be lost.
+  ground_.builder.Unlink(port);
+  paths_dirty = lost_something = true;
+  NoteFirst(port, peer);
+  Touch(port.node);
+  Touch(peer.node);
+  if (node->IsSwitch()) return true;
+  ground_.builder.SetPortUnknown(peer);
+  return false;
+}
+
+void Findings::Repath(PortRef local, const Moved& moved) {
+  if (!std::exchange(paths_dirty, false)) return;
+  const PathChanges changes = RefreshPaths(ground_.builder, local, ground_.devices);
+  for (const auto& [node, from, to] : changes.moved) {
+    ground_.engine.Redirect(node.value(), from, to);
+    moved(node, from, to);
+  }
+  for (NodeIndex node : changes.unreached) Remove(node);
+}
+
+void Findings::Remove(NodeIndex node) {
+  for (const fabric::Port& port : ground_.builder.node(node)->ports)
+    if (!port.peer.IsNone()) Touch(port.peer.node);
+  ground_.builder.RemoveNode(node);
+  ground_.devices.Remove(node);
+  ground_.engine.GiveUp(node.value());
+  news.gone.push_back(node);
+  lost_something = true;
+}
+
+SurveyNews Findings::Take() {
+  lost_something = false;
+  return std::exchange(news, {});
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/observe/light_sweep.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "mad/wire/sm_info.h"
+#include "mad/wire/switch_info.h"
+#include "sweep/device/completion.h"
+#include "sweep/device/port_config.h"
+
+namespace fabricd::sweep {
+namespace {
+constexpr int kAskShift = 56, kPortShift = 32;
+// Attempts, the last of which was answered: the others were not merely lost.
+constexpr uint32_t kSilence = 3;
+}  // namespace
+
+LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                       const DeviceTable& devices, mad::TransactionEngine& engine,
+                       std::vector<RemoteSm> remote_sms, std::vector<Unread> unread,
+                       const std::vector<NodeIndex>& were_silent, uint64_t cookie_base)
+    : snapshot_(std::move(snapshot)),
+      devices_(devices),
+      engine_(engine),
+      remote_sms_(std::move(remote_sms)),
+      unread_(std::move(unread)),
+      were_silent_(were_silent.begin(), were_silent.end()),
+      cookie_base_(cookie_base) {}
+
+void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
+                   static_cast<uint64_t>(port.value()) << kPortShift | subject;
+  ++outstanding_;
+  engine_.Submit(request);
+}
+
+void LightSweep::Start() {
+  started_ = true;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    if (!devices_.Has(node.index)) return;
+    if (!node.IsSwitch()) return;
+    Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+           node.index.value());
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const fabric::Port& port = node.ports[num];
+      if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
+      auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
+      probe.path = probe.path.Then(PortNum(static_cast<uint8_t>(num)));
+      probe.alternative.reset();
+      Submit(std::move(probe), Ask::kProbe, node.index.value(), PortNum(static_cast<uint8_t>(num)));
+    }
+  });
+  for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
+    const NodeIndex node = remote_sms_[i].port.node;
+    if (devices_.Has(node))
+      Submit(devices_.Get(remote_sms_[i].port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
+  }
+  for (uint32_t i = 0; i < unread_.size(); ++i)
+    if (devices_.Has(unread_[i].port.node))
+      Submit(devices_.Get(unread_[i].port, unread_[i].attribute, unread_[i].modifier), Ask::kUnread,
+             i);
+}
+
+void LightSweep::Change(std::string reason) {
+  if (reason_.empty()) reason_ = std::move(reason);
+}
+
+void LightSweep::OnCompletion(const mad::Completion& completion) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const auto subject = static_cast<uint32_t>(completion.cookie);
+  switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
+    case Ask::kSwitchInfo: OnSwitchInfo(NodeIndex(subject), completion); break;
+    case Ask::kProbe:
+      if (IsOk(completion))
+        changed_.push_back(
+            {{NodeIndex(subject), PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))},
+             "a silent neighbour answers"});
+      break;
+    case Ask::kUnread:
+      if (IsOk(completion))
+        Change(fmt::format("{} that did not answer can be read now",
+                           wire::AttributeName(completion.attribute)));
+      break;
+    case Ask::kSmInfo: {
+      RemoteSm& sm = remote_sms_[subject];
+      if (!IsOk(completion)) {
+        Change(fmt::format("SM {} does not answer", sm.guid));
+        break;
+      }
+      const auto info = wire::SmInfo::Decode(completion.response.data);
+      const bool changed = info.state != sm.state || info.priority != sm.priority;
+      sm.state = info.state;
+      sm.priority = info.priority;
+      sm.activity_count = info.activity_count;
+      if (changed)
+        Change(fmt::format("SM {} is {} now, priority {}", sm.guid, wire::SmStateName(sm.state),
+                           sm.priority));
+      break;
+    }
+  }
+}
+
+// PortStateChange tells of its ports; the rest is lost with its tables, or somebody else wrote it.
+void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
+  const char* cause = nullptr;
+  if (!IsOk(completion)) {
+    cause = "a switch does not answer";
+    silent_.push_back(node);
+  } else {
+    if (were_silent_.contains(node) || completion.attempts >= kSilence) AskHostsOf(node);
+    const auto info = wire::SwitchInfo::Decode(completion.response.data);
+    if (info.port_state_change)
+      cause = "light sweep";
+    else if (IsSetOtherwise(info, *snapshot_->node(node)->switch_info))
+      cause = "SwitchInfo is not what it was";
+  }
+  if (cause != nullptr) changed_.push_back({{node, PortNum(0)}, cause});
+}
+
+void LightSweep::AskHostsOf(NodeIndex node) {
+  const fabric::Node& at = *snapshot_->node(node);
+  for (size_t num = 1; num < at.ports.size(); ++num) {
+    const fabric::Port& port = at.ports[num];
+    const fabric::Node* peer = port.peer.IsNone() ? nullptr : snapshot_->node(port.peer.node);
+    if (!port.IsUp() || peer == nullptr || peer->IsSwitch()) continue;
+    changed_.push_back({{node, PortNum(static_cast<uint8_t>(num))}, "its switch was silent"});
+  }
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/observe/survey.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "sweep/device/completion.h"
+#include "sweep/device/port_config.h"
+
+namespace fabricd::sweep {
+namespace {
+
+// A cookie is base | ask << 52 | port << 32 | node.
+constexpr int kAskShift = 52, kPortShift = 32;
+constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
+
+}  // namespace
+
+Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base)
+    : builder_(ground.builder),
+      devices_(ground.devices),
+      engine_(ground.engine),
+      problems_(ground.problems),
+      options_(ground.options),
+      explorer_(explorer),
+      local_(local),
+      cookie_base_(cookie_base),
+      found_(ground) {}
+
+// ---- asking
+
+void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
+  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
+                   static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
+  // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
+  const bool busy = devices_.IsBusy(subject, request.attribute);
+  request.priority = busy ? mad::SmpRequest().priority : kFirst;
+  ++outstanding_;
+  confirms_out_ += ask == Ask::kConfirm;
+  if (ask != Ask::kConfirm) ++reads_of_[subject.node];
+  engine_.Submit(std::move(request));
+}
+
+void Survey::Start(SurveyTask task, Instant now) {
+  task_ = std::move(task);
+  for (NodeIndex node : task_.switches) LoseKnown(node);
+  Repath();
+  for (NodeIndex node : task_.switches)
+    if (builder_.node(node) != nullptr && devices_.Has(node))
+      levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
+  for (PortRef port : task_.ports)
+    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) Explore(port, now);
+  if (!task_.links.empty()) level_deadline_ = now + options_.sweep.survey_patience;
+  for (PortRef port : task_.links)
+    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) ReadPort(port, Ask::kLink);
+  Advance(now);
+}
+
+// What is down by what has been read already, as after a Set that disables a port.
+void Survey::LoseKnown(NodeIndex index) {
+  const fabric::Node* node = builder_.node(index);
+  for (uint8_t num = 1; node != nullptr && num <= node->info.num_ports; ++num) {
+    const fabric::Port& port = node->port(PortNum(num));
+    if (port.known && !port.IsUp() && !port.peer.IsNone()) Lose({index, PortNum(num)}, port.peer);
+  }
+}
+
+void Survey::ReleaseLevels(Instant now) {
+  while (!levels_.empty()) {
+    if (reads_out() > 0 && now < level_deadline_) return;
+    const std::vector<NodeIndex> nodes = std::move(levels_.begin()->second);
+    levels_.erase(levels_.begin());
+    for (NodeIndex node : nodes)
+      if (builder_.node(node) != nullptr && devices_.Has(node)) ReadSwitch(node);
+    level_deadline_ = now + options_.sweep.survey_patience;
+  }
+}
+
+void Survey::ReadSwitch(NodeIndex node) {
+  if (!builder_.node(node)->switch_info) return;  // Somebody is reading all of it.
+  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+         {node, PortNum(0)});
+}
+
+// PortStateChange is cleared before the ports are read: what changes after that sets it again.
+void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now) {
+  if (builder_.node(node) == nullptr) return;
+  if (!IsOk(completion)) {
+    CrossExamine(node);
+    silent_.push_back(node);
+    return;
+  }
+  auto info = wire::SwitchInfo::Decode(completion.response.data);
+  const bool had_tables = builder_.node(node)->switch_info->linear_fdb_top != 0;
+  if (had_tables && info.linear_fdb_top == 0) {  // It has started anew.
+    ExploreAgain(node, now);
+    return;
+  }
+  const bool dirty = info.port_state_change;
+  wire::SwitchInfo seen = info;
+  seen.port_state_change = false;
+  if (IsSetOtherwise(seen, *builder_.node(node)->switch_info)) Touch(node);
+  builder_.SetSwitchInfo(node, seen);
+  const PortRef management{node, PortNum(0)};
+  if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
+    devices_.SetBusy(management, wire::AttributeId::kSwitchInfo);
+    Submit(devices_.Set(node, 0, info), Ask::kClear, management);
+  } else {  // Clean, or somebody is about to clear it.
+    ReadPorts(node);
+  }
+}
+
+// All of a switch that is known, by the discovery, through a neighbour that leads there.
+void Survey::ExploreAgain(NodeIndex index, Instant now) {
+  for (const fabric::Port& port : builder_.node(index)->ports) {
+    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+    if (neighbour == nullptr || (!neighbour->IsSwitch() && port.peer != local_)) continue;
+    Explore(port.peer, now);
+    return;
+  }
+  found_.news.needs_sweep = fmt::format("switch {} has started anew", builder_.node(index)->guid());
+}
+
+void Survey::ReadPorts(NodeIndex index) {
+  const fabric::Node& node = *builder_.node(index);
+  if (task_.thorough) {
+    Touch(index);
+    for (const fabric::Port& port : node.ports)
+      if (!port.peer.IsNone()) Touch(port.peer.node);
+    ReadPort({index, PortNum(0)}, Ask::kPort);
+  } else if (PortConfig::HasStateTable(node)) {
+    constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
+    for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
+      Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kStates,
+             {index, PortNum(0)});
+    return;
+  }
+  for (unsigned num = 1; num <= node.info.num_ports; ++num)
+    ReadPort({index, PortNum(static_cast<uint8_t>(num))}, Ask::kPort);
+}
+
+void Survey::ReadPort(PortRef port, Ask ask) {
+  const bool extended = PortConfig::KnowsExtendedSpeeds(*builder_.node(port.node), port.port);
+  const uint32_t modifier = port.port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
+  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
+}
+
+// ---- answers
+
+void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
+  FABRICD_CHECK(outstanding_ > 0);
+  --outstanding_;
+  const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
+  const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
+                        PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  confirms_out_ -= ask == Ask::kConfirm;
+  if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
+  if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);
+  if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
+  if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
+  switch (ask) {
+    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion, now); break;
+    case Ask::kClear:
+      if (IsOk(completion))
+        builder_.SetSwitchInfo(subject.node, wire::SwitchInfo::Decode(completion.response.data));
+      ReadPorts(subject.node);
+      break;
+    case Ask::kStates: OnStates(subject.node, completion); break;
+    case Ask::kPort: OnPort(subject, completion, now); break;
+    case Ask::kLink: OnLink(subject, completion, now); break;
+    case Ask::kConfirm: OnConfirm(subject, completion, now); break;
+  }
+}
+
+void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
+  const fabric::Node& node = *builder_.node(index);
+  if (!IsOk(completion)) {  // It said that it has the table.
+    found_.news.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
+                                          node.guid(), WhyNot(completion));
+    return;
+  }
+  const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
+  const size_t first = completion.modifier * table.state.size();
+  for (size_t i = 0; i < table.state.size() && first + i < node.ports.size(); ++i) {
+    const fabric::Port& port = node.ports[first + i];
+    if (first + i == 0) continue;
+    // Linked if it is up, and only then; and nothing is left to be done.
+    const bool settled = !port.IsUp() || port.info.port_state == wire::PortState::kActive;
+    const bool same = port.known && static_cast<uint8_t>(port.info.port_state) == table.state[i] &&
+                      port.IsUp() != port.peer.IsNone() && settled;
+    if (!same) ReadPort({index, PortNum(static_cast<uint8_t>(first + i))}, Ask::kPort);
+  }
+}
+
+void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now) {
+  if (!IsOk(completion)) {
+    if (unread_.size() < kMaxUnread)
+      unread_.push_back({port, completion.attribute, completion.modifier});
+    return;
+  }
+  const fabric::Port before = builder_.node(port.node)->port(port.port);
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  if (auto fault = FindPortInfoFault(info, *builder_.node(port.node), port.port)) {
+    problems_.Add("IllegalPortInfo",
+                  fmt::format("\"{}\" ({}) port {}", builder_.node(port.node)->description,
+                              builder_.node(port.node)->guid(), port.port),
+                  *fault);
+    return;
+  }
+  if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);
+  builder_.SetPortInfo(port, info);
+  if (port.port == PortNum(0)) return;
+  const bool up = builder_.node(port.node)->port(port.port).IsUp();
+  // It has trained again, or was not brought up yet: then too it may have, and its neighbour may
+  // have started anew.
+  const bool fresh = info.port_state != wire::PortState::kActive;
+  if (!up && (before.IsUp() || !before.peer.IsNone())) {
+    Lose(port, before.peer);
+  } else if (up && (!before.IsUp() || before.peer.IsNone() || fresh)) {
+    if (!before.IsUp() || before.peer.IsNone()) changed_.insert(port.node);
+    Explore(port, now);
+    // All ports of a switch that starts anew do so.
+    if (fresh && asked_managements_.insert(port.node).second)
+      ReadPort({port.node, PortNum(0)}, Ask::kPort);
+  }
+}
+
+// A time-out led to it: another one says nothing new. Nor does a link that is still being brought
+// up, so that a device that answers too late does not put off forever what is done about it.
+void Survey::OnLink(PortRef port, const mad::Completion& completion, Instant now) {
+  if (!IsOk(completion)) return;
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  if (info.port_state < builder_.node(port.node)->port(port.port).info.port_state)
+    OnPort(port, completion, now);
+}
+
+void Survey::Lose(PortRef port, PortRef peer) {
+  changed_.insert(port.node);
+  explorer_.OnLinkLost(port);
+  if (!peer.IsNone() && builder_.node(peer.node) != nullptr) changed_.insert(peer.node);
+  if (found_.Lose(port, peer)) unconfirmed_.push_back(peer);
+}
+
+void Survey::Touch(NodeIndex node) {
+  changed_.insert(node);
+  found_.Touch(node);
+}
+
+void Survey::Explore(PortRef port, Instant now) {
+  explorer_.Add(port, task_.cause, task_.since, now);
+}
+
+// ---- the other ends
+
+void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant now) {
+  asked_peers_.erase(port);
+  if (IsOk(completion))
+    OnPort(port, completion, now);
+  else
+    CrossExamine(port.node);
+}
+
+// Its neighbours' ends of its links.
+void Survey::CrossExamine(NodeIndex silent) {
+  if (!examined_.insert(silent).second) return;
+  const fabric::Node* node = builder_.node(silent);
+  if (node == nullptr) return;
+  for (const fabric::Port& port : node->ports) {
+    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+    if (neighbour != nullptr && neighbour->IsSwitch() && devices_.Has(port.peer.node))
+      ReadPort(port.peer, Ask::kPort);
+  }
+}
+
+void Survey::AskPeers(Instant now) {
+  for (PortRef peer : std::exchange(unconfirmed_, {})) {
+    const fabric::Node* node = builder_.node(peer.node);
+    // Its own state shows that it knows, or it has been asked.
+    if (node == nullptr || !devices_.Has(peer.node) || !node->port(peer.port).IsUp() ||
+        !asked_peers_.insert(peer).second)
+      continue;
+    ReadPort(peer, Ask::kConfirm);
+    confirm_deadline_ = now + options_.sweep.survey_patience;
+  }
+  if (now < confirm_deadline_) return;
+  confirm_deadline_ = kNever;
+  std::vector<PortRef> late(asked_peers_.begin(), asked_peers_.end());
+  std::sort(late.begin(), late.end());
+  for (PortRef peer : late) CrossExamine(peer.node);
+}
+
+void Survey::Repath() {
+  found_.Repath(
+      local_, [this](NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to) {
+        explorer_.OnMoved(node, from, to);
+      });
+}
+
+// ---- going on
+
+void Survey::Advance(Instant now) {
+  Repath();
+  AskPeers(now);
+  ReleaseLevels(now);
+}
+
+Instant Survey::NextDeadline() const {
+  const bool waiting = !levels_.empty() || (found_.lost_something && reads_out() > 0);
+  return waiting ? std::min(confirm_deadline_, level_deadline_) : confirm_deadline_;
+}
+
+bool Survey::HasNews(Instant now) const {
+  if (done()) return !found_.news.empty() || !silent_.empty();
+  return found_.lost_something && levels_.empty() && (reads_out() == 0 || now >= level_deadline_);
+}
+
+SurveyNews Survey::TakeNews() {
+  // Silent, and links lead to it all the same.
+  if (done())
+    for (NodeIndex node : std::exchange(silent_, {}))
+      if (builder_.node(node) != nullptr)
+        found_.news.needs_sweep =
+            fmt::format("switch {} does not answer", builder_.node(node)->guid());
+  return found_.Take();
+}
+
+bool Survey::IsAt(NodeIndex node) const {
+  if (reads_of_.contains(node)) return true;
+  return std::any_of(levels_.begin(), levels_.end(), [&](const auto& level) {
+    return std::find(level.second.begin(), level.second.end(), node) != level.second.end();
+  });
+}
+
+bool Survey::done() const {
+  return outstanding_ == 0 && levels_.empty() && unconfirmed_.empty() && !found_.paths_dirty;
+}
+
+}  // namespace fabricd::sweep

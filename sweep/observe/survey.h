@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Survey: finds out what has changed at some switches and nowhere else. It reads the states of
+// their ports (one SwitchPortStateTable where the switch has it, else PortInfo of each), cuts what
+// has gone down, has the explorer ask who is behind what has come up, and drops what nothing leads
+// to any more. Edits go into the builder as they are found.
+//
+// Near switches are read before far ones: what they tell of dead links gives the far ones a route
+// that works before they are asked. Where a switch at the other end of a lost link is silent, its
+// other neighbours are asked for their ends, since their traps may have been lost with it.
+//
+// What is lost is news at once: HasNews() may be true long before done(), for devices that died
+// keep a survey waiting for their time-outs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include "sweep/observe/explorer.h"
+#include "sweep/observe/findings.h"
+#include "sweep/observe/suspects.h"
+
+namespace fabricd::sweep {
+
+class Survey {
+ public:
+  // All references must outlive this. `local` is the SM's port.
+  Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base);
+
+  void Start(SurveyTask task, Instant now);
+  void OnCompletion(const mad::Completion& completion, Instant now);
+  // Call after each batch of completions, and at NextDeadline().
+  void Advance(Instant now);
+  Instant NextDeadline() const;
+
+  // Something was lost, and what is still out is late.
+  bool HasNews(Instant now) const;
+  // All that was found since the last call.
+  SurveyNews TakeNews();
+  bool done() const;
+  // States of ports are out, and not late: more may be found down or up.
+  bool IsReading(Instant now) const {
+    return (!levels_.empty() || reads_out() > 0) && now < level_deadline_;
+  }
+  // It is to be read, or being read.
+  bool IsAt(NodeIndex node) const;
+  const SurveyTask& task() const { return task_; }
+  // Of `task().switches`, after done(): whether anything was found there.
+  bool Changed(NodeIndex node) const { return changed_.contains(node); }
+  std::vector<Unread> TakeUnread() { return std::move(unread_); }
+
+ private:
+  enum class Ask : uint8_t { kSwitchInfo, kClear, kStates, kPort, kLink, kConfirm };
+
+  void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
+  void LoseKnown(NodeIndex node);
+  void ReleaseLevels(Instant now);
+  void ReadSwitch(NodeIndex node);
+  void ExploreAgain(NodeIndex node, Instant now);
+  void ReadPorts(NodeIndex node);
+  void ReadPort(PortRef port, Ask ask);
+  void OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now);
+  void OnStates(NodeIndex node, const mad::Completion& completion);
+  void OnPort(PortRef port, const mad::Completion& completion, Instant now);
+  void OnLink(PortRef port, const mad::Completion& completion, Instant now);
+  void OnConfirm(PortRef port, const mad::Completion& completion, Instant now);
+  void Lose(PortRef port, PortRef peer);
+  void Touch(NodeIndex node);
+  void Explore(PortRef port, Instant now);
+  void Repath();
+  void AskPeers(Instant now);
+  void CrossExamine(NodeIndex silent);
+  size_t reads_out() const { return outstanding_ - confirms_out_; }
+
+  fabric::SnapshotBuilder& builder_;
+  DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  ProblemList& problems_;
+  const CoreOptions& options_;
+  Explorer& explorer_;
+  const PortRef local_;
+  const uint64_t cookie_base_;
+
+  SurveyTask task_;
+  std::map<uint16_t, std::vector<NodeIndex>> levels_;  // Hops → switches to be read.
+  Instant level_deadline_ = kNever;                    // When the next level starts anyway.
+  size_t outstanding_ = 0;                             // Confirms included.
+  size_t confirms_out_ = 0;
+  absl::flat_hash_map<NodeIndex, uint32_t> reads_of_;  // That are out, none but those.
+  std::vector<PortRef> unconfirmed_;  // Far ends of lost links, to be asked; then asked:
+  absl::flat_hash_set<PortRef> asked_peers_;
+  Instant confirm_deadline_ = kNever;
+  absl::flat_hash_set<NodeIndex> examined_, asked_managements_;
+  std::vector<NodeIndex> silent_;  // Switches that do not answer.
+  absl::flat_hash_set<NodeIndex> changed_;
+  Findings found_;
+  std::vector<Unread> unread_;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/observe/suspects.h"
+
+#include <algorithm>
+
+namespace fabricd::sweep {
+namespace {
+constexpr Duration kShortestWait = std::chrono::milliseconds(1);
+constexpr Duration kShortestPace = std::chrono::milliseconds(100);
+constexpr Duration kLongestPace = std::chrono::seconds(1);
+constexpr Duration kForgottenAfter = std::chrono::seconds(10);
+constexpr uint32_t kFreeLooks = 3;
+constexpr uint32_t kMostLooks = 200;  // In that time, before even those that find something pause.
+// Some devices show old values for a while.
+constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
+}  // namespace
+
+void Suspects::Add(NodeIndex node, const std::string& cause, Instant now, bool thorough) {
+  AddReport({node, PortNum(0)}, cause, thorough, now);
+}
+
+void Suspects::AddPort(PortRef port, const std::string& cause, Instant now) {
+  AddReport(port, cause, /*thorough=*/false, now);
+}
+
+void Suspects::AddReport(PortRef port, const std::string& cause, bool thorough, Instant now) {
+  const auto known = reports_.find(port);
+  if (known != reports_.end() && !known->second.is_second) {  // Told many times in a storm.
+    known->second.thorough |= thorough;
+    return;
+  }
+  const auto pace = paces_.find(port.node);
+  const Instant earliest = pace == paces_.end() ? now : std::max(now, pace->second.until);
+  // The end of a window that is open already.
+  Instant end = earliest + window_;
+  for (const auto& [other, report] : reports_)
+    if (report.due >= earliest) end = std::min(end, report.due);
+  reports_.insert_or_assign(port, Report{port, cause, now, end, false, thorough});
+}
+
+Instant Suspects::due() const {
+  Instant first = kNever;
+  for (const auto& [port, report] : reports_) first = std::min(first, report.due);
+  return first;
+}
+
+SurveyTask Suspects::Take(const IsAt& is_at, Instant now) {
+  SurveyTask task;
+  for (auto it = reports_.begin(); it != reports_.end();) {
+    Report& report = it->second;
+    const bool whole = report.port.port == PortNum(0);
+    if (report.due <= now && whole && is_at(report.port.node))
+      report.due = now + std::max(window_, kShortestWait);
+    if (report.due > now) {
+      ++it;
+      continue;
+    }
+    // The lower cause among those of one instant: hash order decides nothing.
+    if (report.is_second) looked_twice_.insert(report.port.node);
+    task.thorough |= report.thorough;
+    if (report.since < task.since || (report.since == task.since && report.cause < task.cause)) {
+      task.since = report.since;
+      task.cause = report.cause;
+    }
+    if (whole)
+      task.switches.push_back(report.port.node);
+    else
+      task.ports.push_back(report.port);
+    reports_.erase(it++);
+  }
+  std::sort(task.switches.begin(), task.switches.end());
+  std::sort(task.ports.begin(), task.ports.end());
+  return task;
+}
+
+void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
+  const bool was_second = looked_twice_.erase(node) > 0;
+  const PortRef whole{node, PortNum(0)};
+  if (!changed && !was_second)
+    reports_.emplace(whole, Report{whole, "a second look", now, now + kSecondLookAfter, true});
+  Pace& pace = paces_[node];
+  if (now > pace.counted_from + kForgottenAfter) {
+    pace.looks = 0;
+    pace.counted_from = now;
+  }
+  if (changed || now > pace.last + kForgottenAfter) pace.vain = 0;
+  pace.last = now;
+  if (++pace.looks > kMostLooks) pace.until = now + kShortestPace;
+  if (!changed && ++pace.vain > kFreeLooks) {
+    // Both ends of a cable report it, so a vain look is nothing strange.
+    const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
+    pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
+  }
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/plan/computing.h"
+
+#include <utility>
+
+#include "routing/multicast/multicast_trees.h"
+#include "routing/plan/usable.h"
+#include "routing/proof/multicast_proof.h"
+#include "routing/transition/common_order.h"
+#include "routing/transition/trees_fit.h"
+
+namespace fabricd::sweep {
+
+namespace {
+
+// Routes that lead round what is there know less links than there are.
+routing::LinkMap LinksAsObserved(const routing::RouteState& routes,
+                                 const fabric::FabricSnapshot& snapshot,
+                                 const fabric::LidTable& lids) {
+  const bool all = routes.links.snapshot().generation() == snapshot.generation();
+  return all ? routes.links : routing::LinkMap(snapshot, lids);
+}
+
+// Without an order that both have in common.
+bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
+  if (!task.trees || !task.applied) return false;
+  const routing::LinkMap links = LinksAsObserved(after, *task.snapshot, *task.lids);
+  return routing::TreesFit(
+      {links, *task.applied, task.before->plan.get(), *after.plan, task.options.threads},
+      *task.trees);
+}
+
+}  // namespace
+
+PlanReady CarryOut(const ComputePlan& task) {
+  const routing::MulticastPlan unknown;
+  const routing::MulticastPlan* trees = task.trees ? task.trees.get() : &unknown;
+  PlanReady ready{task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
+                                            task.before, task.goal, task.applied.get(), false,
+                                            task.needs_room ? trees : nullptr})};
+  if (!task.has_trees || !task.before || !ready.result.after) return ready;
+  ready.mixes_trees = routing::HaveCommonOrder(*task.before, *ready.result.after);
+  ready.keeps_trees = ready.mixes_trees || MayKeepTrees(task, *ready.result.after);
+  return ready;
+}
+
+TreesReady CarryOut(const ComputeTrees& task) {
+  const routing::UsableFabric usable = routing::MakeUsable(*task.snapshot, *task.lids, task.intent);
+  auto trees = std::make_shared<const routing::MulticastPlan>(routing::MakeTrees(
+      {*usable.snapshot, *usable.lids, *task.plan, *task.groups, task.before.get()}));
+  const routing::VerifyReport report =
+      routing::VerifyMulticast(*usable.snapshot, *usable.lids, *task.plan, *task.groups, *trees);
+  if (report.ok) return {task.id, std::move(trees), {}};
+  return {task.id, nullptr, report.faults.empty() ? "credit loop" : report.faults.front()};
+}
+
+TablesOrdered CarryOut(const OrderTables& task) {
+  const routing::LinkMap links = LinksAsObserved(*task.routes, *task.snapshot, *task.lids);
+  return {task.id, routing::OrderPush({links, *task.applied, task.before.get(), *task.routes->plan,
+                                       task.threads})};
+}
+
+IntentJudged CarryOut(const JudgeIntent& task) {
+  return {task.id, routing::Judge({*task.snapshot, *task.lids, task.options, task.now, task.intent,
+                                   task.sm_port})};
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/plan/multicast.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace fabricd::sweep {
+namespace {
+
+constexpr size_t kMostProblems = 32;  // Groups that are named.
+
+}  // namespace
+
+Multicast::Multicast(SharedGroups groups)
+    : groups_(groups ? std::move(groups) : std::make_shared<const fabric::MulticastGroups>()),
+      plan_(std::make_shared<const routing::MulticastPlan>()) {}
+
+void Multicast::SetGroups(SharedGroups groups) {
+  has_news_ = has_news_ || *groups_ != *groups;
+  groups_ = std::move(groups);
+}
+
+uint16_t Multicast::blocks() const {
+  if (groups_->groups.empty()) return 0;
+  constexpr unsigned kFirst = fabric::kFirstMulticastLid.value();
+  const unsigned entry = groups_->groups.back().mlid.value() - kFirst;
+  return static_cast<uint16_t>(entry / std::tuple_size_v<routing::MulticastBlock> + 1);
+}
+
+void Multicast::NoteQuestion(const ComputePlan& question) {
+  awaited_.reset();
+  snapshot_ = question.snapshot;
+  lids_ = question.lids;
+  intent_ = question.intent;
+}
+
+bool Multicast::HasWork(const DeviceTable& devices) const {
+  return !groups_->groups.empty() || !plan_->empty() || devices.HasTrees();
+}
+
+ComputeTrees Multicast::Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
+                            const DeviceTable& devices) {
+  awaited_ = id;
+  has_news_ = false;
+  SharedTrees before = plan_;
+  if (!has_plan_) before = std::make_shared<const routing::MulticastPlan>(devices.AppliedTrees());
+  return {id, snapshot_, lids_, intent_, std::move(plan), groups_, std::move(before)};
+}
+
+Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
+                                          ProblemList& problems) {
+  if (awaited_ != ready.id) return nullptr;
+  awaited_.reset();
+  is_held_ = false;
+  problems.Remove("NoTrees");
+  if (ready.plan) {
+    plan_ = std::move(ready.plan);
+    has_plan_ = true;
+  } else {
+    // What the tables hold may not go with the unicast plan.
+    plan_ = std::make_shared<const routing::MulticastPlan>();
+    problems.Add("NoTrees", "subnet",
+                 fmt::format("no multicast trees that can be proved: {}", ready.fault));
+  }
+  ListProblems(snapshot, problems);
+  return plan_;
+}
+
+// Members that are not there are not worth a word: they will come, or leave.
+void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const {
+  problems.Remove("MulticastUnserved");
+  size_t named = 0;
+  for (const auto& tree : plan_->trees) {
+    const routing::UnservedMember* first = nullptr;
+    size_t count = 0;
+    for (const routing::UnservedMember& member : tree->unserved) {
+      if (member.reason == routing::Unserved::kAbsent) continue;
+      if (count++ == 0) first = &member;
+    }
+    if (first == nullptr || ++named > kMostProblems) continue;
+    const PortRef port = snapshot.FindPort(first->port_guid);
+    const fabric::Node* node = port.IsNone() ? nullptr : snapshot.node(port.node);
+    problems.Add("MulticastUnserved", fmt::format("MLID {:#x}", tree->mlid.value()),
+                 fmt::format("{} member{} not served, \"{}\" ({}) for one: {}", count,
+                             count == 1 ? " is" : "s are", node ? node->description : "",
+                             first->port_guid, routing::UnservedName(first->reason)));
+  }
+}
+
+void Multicast::Forget() {
+  plan_ = std::make_shared<const routing::MulticastPlan>();
+  has_plan_ = must_withdraw_ = of_another_order_ = is_held_ = false;
+}
+
+}  // namespace fabricd::sweep

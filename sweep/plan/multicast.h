@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multicast: which trees are wanted. It keeps the groups that Subnet Administration names, asks for
+// the trees that go with a unicast plan (outside the core, by Effects::trees) and keeps what came.
+// What is not proved never comes here.
+//
+// The first trees of a master start from what the switches hold, so that a restart, or a takeover
+// of tables that serve, moves nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sweep/device/device_table.h"
+#include "sweep/interface/events.h"
+#include "sweep/interface/problems.h"
+
+namespace fabricd::sweep {
+
+class Multicast {
+ public:
+  using SharedGroups = std::shared_ptr<const fabric::MulticastGroups>;
+  using SharedTrees = std::shared_ptr<const routing::MulticastPlan>;
+
+  explicit Multicast(SharedGroups groups);
+
+  void SetGroups(SharedGroups groups);
+  const SharedGroups& groups() const { return groups_; }  // Never null.
+  const SharedTrees& plan() const { return plan_; }       // Never null.
+  // One more than the highest block of MLIDs that groups take.
+  uint16_t blocks() const;
+  // The groups have changed since trees were last asked for.
+  bool HasNews() const { return has_news_; }
+
+  // What the unicast plan that is being made is made for. Whatever was asked before is void.
+  void NoteQuestion(const ComputePlan& question);
+  // Whether there is anything to make trees of, or to take away.
+  bool HasWork(const DeviceTable& devices) const;
+  ComputeTrees Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
+                   const DeviceTable& devices);
+  void Cancel() { awaited_.reset(); }
+  bool IsAwaited() const { return awaited_.has_value(); }
+  // The trees to be programmed; null: the answer to a question that is void.
+  SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
+                      ProblemList& problems);
+
+  // Whether trees may stay while the unicast plan is written. Else all entries go first, until
+  // NoteDone(). Trees of another order than the plan's go with this one plan only.
+  void NotePlan(bool keeps_trees, bool mixes_trees, bool has_order) {
+    must_withdraw_ = must_withdraw_ || !keeps_trees || of_another_order_;
+    of_another_order_ = has_order && !mixes_trees;
+  }
+  bool MustWithdraw() const { return must_withdraw_; }
+  // New trees may be written beside those that are there.
+  bool MayMix(const routing::RoutingPlan& plan) const {
+    return !plan.order.empty() && !of_another_order_;
+  }
+  // The tables are as wanted.
+  void NoteDone() {
+    must_withdraw_ = of_another_order_ = false;
+    is_held_ = true;
+  }
+  // What the switches hold; null: something else than was last wanted, or nobody knows.
+  SharedTrees held() const { return is_held_ ? plan_ : nullptr; }
+  // Another SM may have written: the next trees start from what is read.
+  void Forget();
+
+ private:
+  void ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const;
+
+  SharedGroups groups_;
+  SharedTrees plan_;
+  bool has_plan_ = false;  // Of this master.
+  bool has_news_ = false, must_withdraw_ = false, of_another_order_ = false;
+  bool is_held_ = false;  // The tables are as `plan_` says.
+  std::optional<uint64_t> awaited_;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
+  std::shared_ptr<const fabric::LidTable> lids_;
+  fabric::Intent intent_;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/plan/planner.h"
+
+#include <utility>
+
+#include "common/breakage.h"
+#include "sweep/device/spoil.h"
+
+namespace fabricd::sweep {
+
+ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                         std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
+                         routing::ReplanGoal goal, const DeviceTable& devices, Instant now) {
+  if (now >= IdealDue())
+    goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
+  may_settle_ = true;
+  awaited_plan_ = id;
+  awaited_order_.reset();
+  before_ = plan();
+  snapshot_ = snapshot;
+  lids_ = lids;
+  ComputePlan task{
+      id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
+  // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
+  const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
+  const bool is_clear = waits && plan() && !plan()->order.empty() && devices.Hold(*plan());
+  if (plan() && !is_clear)
+    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+  return task;
+}
+
+OrderTables Planner::AskOrder(uint64_t id, const DeviceTable& devices) {
+  awaited_order_ = id;
+  return {id,
+          snapshot_,
+          lids_,
+          routes_,
+          before_,
+          std::make_shared<const routing::AppliedTables>(devices.Applied()),
+          options_.routing.threads};
+}
+
+bool Planner::OnOrder(const TablesOrdered& ordered) {
+  if (awaited_order_ != ordered.id) return false;
+  awaited_order_.reset();
+  return true;
+}
+
+bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
+                     Instant now) {
+  if (awaited_plan_ != ready.id) return false;
+  awaited_plan_.reset();
+  routing::ReplanResult& result = ready.result;
+  if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kCircleInPlan))
+    SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, snapshot); });
+  const SharedPlan plan = result.after ? result.after->plan : nullptr;
+  const bool news = this->plan() != plan;
+  // What the chain would choose is not what stands when that is put off.
+  if (!result.steps.empty() && result.put_off.empty() && chain_ != result.steps)
+    NoteChoice(std::move(result.steps));
+  whole_at_ = result.reached == routing::ReplanGoal::kUrgent ? now : kNever;
+  if (!result.put_off.empty())
+    Log(LogLevel::kInfo,
+        fmt::format("the plan of least change stays until something changes: {}", result.put_off));
+  if (result.reached == routing::ReplanGoal::kIdeal) other_wishes_ = false;
+  if (result.reached == routing::ReplanGoal::kIdeal || !result.put_off.empty())
+    settle_at_ = kNever;
+  else if (news && settle_at_ == kNever)  // Another fault does not put it off.
+    settle_at_ = now + options_.sweep.settle_after;
+  if (IsBroken(Breakage::kNeverSettled)) settle_at_ = kNever;
+  has_answer_ = plan != nullptr;
+  problems.Remove("NoPlan");
+  problems.Remove("LanesInUse");
+  if (plan)
+    routes_ = std::move(result.after);
+  else
+    problems.Add("NoPlan", "subnet",
+                 "no routing engine gave a plan that can be proved: nothing is programmed");
+  // Standing, because whoever comes to the subnet later has to know it too (DESIGN §7).
+  if (plan && plan->lanes > 1)
+    problems.Add("LanesInUse", "subnet",
+                 fmt::format("routes need {} virtual lanes: clients that do not take their service "
+                             "level from the SA (NCCL, often UCX) can deadlock the fabric",
+                             plan->lanes));
+  return true;
+}
+
+// Said once, not again with each plan. That an engine does not fit is nothing to be warned of; that
+// it no longer does is.
+void Planner::NoteChoice(std::vector<routing::ChainStep> steps) {
+  std::string before;
+  for (const routing::ChainStep& step : chain_)
+    if (step.chosen) before = step.engine;
+  chain_ = std::move(steps);
+  for (const routing::ChainStep& step : chain_) {
+    if (step.chosen)
+      Log(LogLevel::kInfo, fmt::format("routing by {}", step.engine));
+    else if (!step.reason.empty())
+      Log(step.engine == before ? LogLevel::kWarning : LogLevel::kInfo,
+          fmt::format("routing engine {} was not taken: {}", step.engine, step.reason));
+  }
+}
+
+}  // namespace fabricd::sweep

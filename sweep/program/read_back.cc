@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/program/read_back.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/breakage.h"
+#include "sweep/device/completion.h"
+#include "sweep/device/port_config.h"
+
+namespace fabricd::sweep {
+namespace {
+
+template <typename Attribute>
+wire::SmpData BytesOf(const Attribute& value) {
+  wire::SmpData bytes{};
+  value.Encode(bytes);
+  return bytes;
+}
+
+// What a subnet manager says to an end port of itself and of the port's place in the subnet.
+wire::SmpData IdentityIn(const wire::PortInfo& info) {
+  wire::PortInfo identity;
+  identity.lid = info.lid;
+  identity.lmc = info.lmc;
+  identity.master_sm_lid = info.master_sm_lid;
+  identity.gid_prefix = info.gid_prefix;
+  return BytesOf(identity);
+}
+
+template <typename Visit>
+void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
+  for (int number = node.first_end_port().value(); number <= node.last_end_port().value(); ++number)
+    if (static_cast<size_t>(number) < node.ports.size())
+      visit(PortRef{node.index, PortNum(static_cast<uint8_t>(number))});
+}
+
+}  // namespace
+
+// ---- what is to be read
+
+void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& tables) {
+  if (!node.IsSwitch()) return;
+  const size_t blocks = devices_.Lft(node.index).row().blocks();
+  for (size_t block = 0; block < blocks; ++block)
+    tables.push_back({{node.index, PortNum(0)}, static_cast<uint16_t>(block), Kind::kForwarding});
+}
+
+void ReadBack::AddOthersOfEndPorts(const fabric::Node& node, std::vector<Table>& tables) const {
+  ForEachEndPort(node, [&](PortRef port) {
+    tables.push_back({port, 0, Kind::kIdentity});
+    const auto* keys = devices_.FindPKeys(port);
+    for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
+      tables.push_back({port, static_cast<uint16_t>(block), Kind::kEndPortKeys});
+    const auto* guids = devices_.FindGuids(port);
+    for (size_t block = 0; guids != nullptr && block < guids->size(); ++block)
+      tables.push_back({port, static_cast<uint16_t>(block), Kind::kGuids});
+  });
+}
+
+void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) const {
+  if (const AppliedMft* mft = devices_.FindMft(node.index))
+    for (const auto& [place, state] : mft->blocks())
+      tables.push_back({{node.index, PortNum(0)}, place.block, Kind::kMulticast, place.position});
+  for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number) {
+    const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
+    const auto* keys = devices_.FindSwitchKeys(port);
+    for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
+      tables.push_back({port, static_cast<uint16_t>(block), Kind::kSwitchKeys});
+  }
+  if (!lanes_) return;
+  for (const LaneTable& table : LaneTablesOf(*snapshot_, node))
+    tables.push_back({table.port, table.in_out,
+                      table.kind == LaneTable::Kind::kMap ? Kind::kMap : Kind::kArbitration});
+}
+
+// One device after the other would leave the others waiting behind the limit for each device.
+void ReadBack::AddInTurn(std::vector<std::vector<Table>> by_node) {
+  size_t longest = 0;
+  for (const auto& tables : by_node) longest = std::max(longest, tables.size());
+  for (size_t i = 0; i < longest; ++i)
+    for (const auto& tables : by_node)
+      if (i < tables.size()) waiting_.push_back(tables[i]);
+}
+
+bool ReadBack::Rests(NodeIndex node, Instant now) const {
+  const auto pace = paces_.find(node);
+  return pace != paces_.end() && now < pace->second.until;
+}
+
+void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes,
+                         Instant now) {
+  // What the last sample did not come to is still waiting.
+  if (!empty()) return;
+  begun_ = true;
+  snapshot_ = std::move(snapshot);
+  lanes_ = lanes;
+  std::vector<std::vector<Table>> by_node;
+  size_t switches = 0;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) return;
+    ++switches;
+    std::vector<Table> all, some;
+    if (!Rests(node.index, now)) AddForwarding(node, all);
+    for (size_t i = 0; i < std::min(kBlocksOfSwitch, all.size()); ++i)
+      some.push_back(all[(turn_ * kBlocksOfSwitch + i) % all.size()]);
+    by_node.push_back(std::move(some));
+  });
+  ++turn_;
+  const size_t budget = std::max(switches, kLeastOthers);
+  const uint32_t end = snapshot_->node_index_end();
+  size_t others = 0;
+  for (uint32_t looked = 0; looked < end && others < budget; ++looked) {
+    next_node_ = next_node_ < end ? next_node_ : 0;
+    const fabric::Node* node = snapshot_->node(NodeIndex(next_node_++));
+    if (node == nullptr || Rests(node->index, now)) continue;
+    std::vector<Table> tables;
+    AddOthers(*node, tables);
+    AddOthersOfEndPorts(*node, tables);
+    others += tables.size();
+    by_node.push_back(std::move(tables));
+  }
+  AddInTurn(std::move(by_node));
+}
+
+void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes) {
+  begun_ = all_ = true;
+  snapshot_ = std::move(snapshot);
+  lanes_ = lanes;
+  waiting_.clear();
+  std::vector<std::vector<Table>> by_node;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    std::vector<Table> tables;
+    AddForwarding(node, tables);
+    AddOthers(node, tables);
+    by_node.push_back(std::move(tables));
+  });
+  AddInTurn(std::move(by_node));
+}
+
+void ReadBack::Hold(std::vector<uint64_t> commands) {
+  commands_.insert(commands_.end(), commands.begin(), commands.end());
+}
+
+// ---- reading
+
+LaneTable ReadBack::LaneTableOf(const Table& table) {
+  return {table.port,
+          table.kind == Kind::kMap ? LaneTable::Kind::kMap : LaneTable::Kind::kArbitration,
+          table.block};
+}
+
+wire::AttributeId ReadBack::AttributeOf(Kind kind) {
+  switch (kind) {
+    case Kind::kForwarding: return wire::AttributeId::kLinearForwardingTable;
+    case Kind::kMulticast: return wire::AttributeId::kMulticastForwardingTable;
+    case Kind::kEndPortKeys:
+    case Kind::kSwitchKeys: return wire::AttributeId::kPKeyTable;
+    case Kind::kGuids: return wire::AttributeId::kGuidInfo;
+    case Kind::kMap: return wire::AttributeId::kSlToVlMappingTable;
+    case Kind::kArbitration: return wire::AttributeId::kVlArbitrationTable;
+    case Kind::kIdentity: break;
+  }
+  return wire::AttributeId::kPortInfo;
+}
+
+mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
+  const bool is_switch = builder_.node(table.port.node)->IsSwitch();
+  uint32_t modifier = table.block;
+  switch (table.kind) {
+    case Kind::kForwarding:
+    case Kind::kEndPortKeys:
+    case Kind::kGuids: break;
+    case Kind::kMulticast:
+      modifier = wire::MulticastForwardingTable::Modifier(table.position, table.block);
+      break;
+    case Kind::kSwitchKeys:
+      modifier = wire::PKeyTable::Modifier(table.port.port, table.block);
+      break;
+    case Kind::kMap:
+    case Kind::kArbitration: modifier = LaneTableOf(table).Modifier(is_switch); break;
+    case Kind::kIdentity:
+      modifier = table.port.port.value();
+      if (!is_switch &&
+          PortConfig::KnowsExtendedSpeeds(*builder_.node(table.port.node), table.port.port))
+        modifier |= wire::kSmSupportsExtendedSpeeds;
+      break;
+  }
+  mad::SmpRequest request = devices_.Get(table.port, AttributeOf(table.kind), modifier);
+  request.priority = mad::kPriorities - 1;
+  return request;
+}
+
+// By the form in which contents are compared: without what is reserved, or is not ours.
+wire::SmpData ReadBack::Canonical(Kind kind, const wire::SmpData& data) {
+  switch (kind) {
+    case Kind::kForwarding: break;
+    case Kind::kMulticast: return BytesOf(wire::MulticastForwardingTable::Decode(data));
+    case Kind::kEndPortKeys:
+    case Kind::kSwitchKeys: return BytesOf(wire::PKeyTable::Decode(data));
+    case Kind::kGuids: return BytesOf(wire::GuidInfo::Decode(data));
+    case Kind::kMap: return BytesOf(wire::SlToVlMappingTable::Decode(data));
+    case Kind::kArbitration: return BytesOf(wire::VlArbitrationTable::Decode(data));
+    case Kind::kIdentity: return IdentityIn(wire::PortInfo::Decode(data));
+  }
+  return data;
+}
+
+std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
+  const NodeIndex index = table.port.node;
+  const fabric::Node* node = builder_.node(index);
+  if (node == nullptr || !devices_.Has(index) ||
+      devices_.IsBusy(table.port, AttributeOf(table.kind)))
+    return std::nullopt;
+  const auto block_of = [&](const auto* blocks) -> std::optional<wire::SmpData> {
+    if (blocks == nullptr || !blocks->Knows(table.block)) return std::nullopt;
+    return BytesOf(*blocks->Find(table.block));
+  };
+  switch (table.kind) {
+    case Kind::kForwarding: {
+      const AppliedLft& lft = devices_.Lft(index);
+      if (!lft.Knows(table.block) || lft.IsInFlight(table.block)) return std::nullopt;
+      wire::SmpData bytes;
+      std::memcpy(bytes.data(), lft.row().block(table.block), bytes.size());
+      return bytes;
+    }
+    case Kind::kMulticast: {
+      const routing::MulticastPlace place{table.block, table.position};
+      const AppliedMft& mft = devices_.Mft(index);
+      if (!mft.Knows(place)) return std::nullopt;
+      return BytesOf(wire::MulticastForwardingTable{mft.Surely(place)});
+    }
+    case Kind::kEndPortKeys: return block_of(devices_.FindPKeys(table.port));
+    case Kind::kSwitchKeys: return block_of(devices_.FindSwitchKeys(table.port));
+    case Kind::kGuids: return block_of(devices_.FindGuids(table.port));
+    case Kind::kMap:
+    case Kind::kArbitration: {
+      const wire::SmpData* held = devices_.lanes().Find(LaneTableOf(table));
+      return held == nullptr ? std::nullopt : std::optional(*held);
+    }
+    case Kind::kIdentity: break;
+  }
+  const fabric::Port& port = node->port(table.port.port);
+  if (!port.known) return std::nullopt;
+  return IdentityIn(port.info);
+}
+
+void ReadBack::Feed() {
+  while (!waiting_.empty() && in_flight_.size() < kInFlight) {
+    const Table table = waiting_.front();
+    waiting_.pop_front();
+    if (!Held(table)) continue;
+    const uint32_t number = next_number_++ & 0xFFFFFF;
+    mad::SmpRequest request = RequestFor(table);
+    request.cookie = cookie_base_ | static_cast<uint64_t>(run_) << 24 | number;
+    in_flight_.emplace(number, table);
+    engine_.Submit(request);
+  }
+}
+
+void ReadBack::Pause() {
+  if (in_flight_.empty()) return;
+  ++run_;
+  for (const auto& [number, table] : in_flight_) waiting_.push_front(table);
+  in_flight_.clear();
+}
+
+std::vector<uint64_t> ReadBack::Drop() {
+  ++run_;
+  waiting_.clear();
+  in_flight_.clear();
+  differences_.clear();
+  begun_ = all_ = false;
+  tables_read_ = 0;
+  return std::exchange(commands_, {});
+}
+
+// ---- answers
+
+void ReadBack::Take(const Table& table, const wire::SmpData& data) {
+  const NodeIndex node = table.port.node;
+  switch (table.kind) {
+    case Kind::kForwarding: devices_.Lft(node).Confirm(table.block, data); break;
+    case Kind::kMulticast:
+      devices_.Mft(node).Confirm({table.block, table.position},
+                                 wire::MulticastForwardingTable::Decode(data).port_mask);
+      break;
+    case Kind::kEndPortKeys:
+      devices_.PKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
+      break;
+    case Kind::kSwitchKeys:
+      devices_.SwitchKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
+      break;
+    case Kind::kGuids:
+      devices_.GuidsTo(table.port, static_cast<uint8_t>(table.block))
+          .Confirm(table.block, wire::GuidInfo::Decode(data));
+      break;
+    case Kind::kMap:
+    case Kind::kArbitration:
+      devices_.lanes().Confirm(LaneTableOf(table), Canonical(table.kind, data));
+      break;
+    case Kind::kIdentity: {
+      // No more than was compared: states are a survey's to read.
+      const auto read = wire::PortInfo::Decode(data);
+      wire::PortInfo info = builder_.node(node)->port(table.port.port).info;
+      info.lid = read.lid;
+      info.lmc = read.lmc;
+      info.master_sm_lid = read.master_sm_lid;
+      info.gid_prefix = read.gid_prefix;
+      builder_.SetPortInfo(table.port, info);
+      break;
+    }
+  }
+}
+
+uint32_t ReadBack::EntriesDiffering(Kind kind, const wire::SmpData& a, const wire::SmpData& b) {
+  size_t bytes = 2;
+  if (kind == Kind::kForwarding) bytes = 1;
+  if (kind == Kind::kGuids) bytes = 8;
+  if (kind == Kind::kIdentity) bytes = a.size();
+  uint32_t entries = 0;
+  if (kind == Kind::kMap) {
+    const auto one = wire::SlToVlMappingTable::Decode(a),
+               other = wire::SlToVlMappingTable::Decode(b);
+    for (size_t level = 0; level < one.vl.size(); ++level)
+      entries += one.vl[level] != other.vl[level];
+    return entries;
+  }
+  for (size_t at = 0; at < a.size(); at += bytes)
+    entries += std::memcmp(&a[at], &b[at], bytes) != 0;
+  return entries;
+}
+
+void ReadBack::OnCompletion(const mad::Completion& completion) {
+  const auto found = in_flight_.find(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
+  if (found == in_flight_.end()) return;
+  const Table table = found->second;
+  in_flight_.erase(found);
+  const auto held = Held(table);  // It may have been written to, or have gone, meanwhile.
+  // One that is silent is a light sweep's to find: it costs one round of time-outs here.
+  if (completion.outcome == mad::Completion::Outcome::kTimedOut)
+    std::erase_if(waiting_, [&](const Table& other) { return other.port == table.port; });
+  if (!IsOk(completion) || !held) return;
+  ++tables_read_;
+  const wire::SmpData& data = completion.response.data;
+  if (table.kind == Kind::kIdentity) {
+    const auto info = wire::PortInfo::Decode(data);
+    // A port that has started anew, or is about to, is a survey's to find.
+    const auto& known = builder_.node(table.port.node)->port(table.port.port).info;
+    if (!info.lid || info.port_state != known.port_state) return;
+  }
+  const uint32_t entries = EntriesDiffering(table.kind, *held, Canonical(table.kind, data));
+  if (entries == 0 || IsBroken(Breakage::kNotReadBack)) return;
+  Take(table, data);
+  OnDifference(table, entries);
+}
+
+void ReadBack::OnDifference(const Table& table, uint32_t entries) {
+  const NodeIndex index = table.port.node;
+  const auto first = differences_.lower_bound({index, Kind::kForwarding});
+  const bool is_first = first == differences_.end() || first->first.first != index;
+  Difference& difference = differences_[{index, table.kind}];
+  ++difference.blocks;
+  difference.entries += entries;
+  const fabric::Node* node = snapshot_->node(index);
+  if (!is_first || node == nullptr) return;
+  std::vector<Table> rest;
+  AddForwarding(*node, rest);
+  AddOthers(*node, rest);
+  AddOthersOfEndPorts(*node, rest);
+  waiting_.insert(waiting_.begin(), rest.begin(), rest.end());
+}
+
+fabric::FabricEvent ReadBack::EventOf(NodeIndex index, Kind kind, const Difference& difference,
+                                      uint32_t times, Instant now) const {
+  const fabric::Node* node = builder_.node(index);
+  const std::string table(wire::AttributeName(AttributeOf(kind)));
+  fabric::FabricEvent event;
+  event.type = "TableDiffers";
+  event.severity = fabric::Severity::kWarning;
+  event.subject = node == nullptr             ? fmt::format("node index {}", index)
+                  : node->description.empty() ? fmt::format("{}", node->guid())
+                                              : node->description;
+  event.node = node == nullptr ? Guid() : node->guid();
+  event.message = fmt::format(
+      "{} entries in {} {} blocks are not what was written: another program has written them, or "
+      "the device has lost them; they are written again",
+      difference.entries, difference.blocks, table);
+  event.facts = {{"table", table},
+                 {"blocks", fmt::format("{}", difference.blocks)},
+                 {"entries", fmt::format("{}", difference.entries)},
+                 {"times", fmt::format("{}", times)}};
+  event.at = now;
+  return event;
+}
+
+ReadBack::Result ReadBack::TakeResult(Instant now) {
+  begun_ = false;
+  Result result;
+  result.all = std::exchange(all_, false);
+  result.tables_read = std::exchange(tables_read_, 0);
+  result.commands = std::exchange(commands_, {});
+  for (const auto& [key, difference] : differences_)
+    if (result.differing.empty() || result.differing.back() != key.first)
+      result.differing.push_back(key.first);
+  std::erase_if(paces_, [&](const auto& entry) {
+    return now >= entry.second.until + entry.second.wait &&
+           !std::binary_search(result.differing.begin(), result.differing.end(), entry.first);
+  });
+  for (NodeIndex node : result.differing) {
+    Pace& pace = paces_[node];
+    pace.wait = std::clamp(pace.wait * 2, kFirstWait, kLongestWait);
+    pace.until = now + pace.wait;
+    ++pace.times;
+  }
+  for (const auto& [key, difference] : differences_)
+    result.events.push_back(
+        EventOf(key.first, key.second, difference, paces_[key.first].times, now));
+  differences_.clear();
+  return result;
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/remediate/hold_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "policy/intent_maker.h"
+#include "policy/target.h"
+#include "sweep/plan/longest_way.h"
+
+namespace fabricd::sweep {
+
+using policy::Hold;
+using policy::HoldKind;
+using policy::HoldState;
+
+namespace {
+
+// An expiry that could not be made durable is tried again.
+constexpr Duration kRetry = std::chrono::seconds(5);
+
+std::string NameOf(const Hold& hold) {
+  return fmt::format("{} {}", policy::TargetKindName(hold.target.kind), hold.target.name);
+}
+
+size_t CountEndPorts(const fabric::FabricSnapshot& snapshot) {
+  size_t count = 0;
+  snapshot.ForEachNode(
+      [&](const fabric::Node& node) { count += node.IsSwitch() ? 0 : node.info.num_ports; });
+  return count;
+}
+
+}  // namespace
+
+HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds before)
+    : fabric_(fabric), effects_(effects), book_(std::move(before.holds), before.highest_id) {
+  for (const auto* holds : {&book_.standing(), &book_.lifted()})
+    for (const auto& [id, hold] : *holds) {
+      progress_[id];
+      book_change_ = "holds of before";
+    }
+}
+
+void HoldKeeper::Begin(policy::WallMs epoch, Instant now) {
+  epoch_ = clock_ = epoch;
+  retimed_ = false;
+  RetimeIfDue(now);
+}
+
+void HoldKeeper::OnWallClockSet(policy::WallMs epoch, Instant now) {
+  clock_ = epoch;
+  retimed_ = false;
+  RetimeIfDue(now);
+}
+
+void HoldKeeper::RetimeIfDue(Instant now) {
+  if (!retimed_ && now >= next_try_ && !IsUnderWay(Verb::kRetime))
+    Enqueue({.verb = Verb::kRetime}, now);
+}
+
+policy::WallMs HoldKeeper::Wall(Instant now) const {
+  return epoch_ +
+         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+}
+
+Instant HoldKeeper::InstantOf(policy::WallMs wall) const {
+  constexpr policy::WallMs kCentury = int64_t{100} * 366 * 24 * 3600 * 1000;
+  return wall - epoch_ > kCentury ? kNever : Instant(std::chrono::milliseconds(wall - epoch_));
+}
+
+// ---- commands
+
+void HoldKeeper::Create(CreateHold command, Instant now) {
+  Enqueue({.verb = Verb::kCreate,
+           .command = command.command,
+           .hold = std::move(command.hold),
+           .end = command.ttl ? std::optional(now + *command.ttl) : std::nullopt,
+           .validate_only = command.validate_only,
+           .unresolved = std::move(command.unresolved)},
+          now);
+}
+void HoldKeeper::Delete(DeleteHold command, Instant now) {
+  Enqueue({.verb = Verb::kDelete, .command = command.command, .about = std::move(command.request)},
+          now);
+}
+void HoldKeeper::Acknowledge(const AckHold& command, Instant now) {
+  Enqueue({.verb = Verb::kAcknowledge,
+           .command = command.command,
+           .about = {command.id, command.asker, command.any_owner}},
+          now);
+}
+void HoldKeeper::CreateOwn(uint64_t reference, Hold hold, Instant now) {
+  Enqueue({.verb = Verb::kCreate, .reference = reference, .hold = std::move(hold)}, now);
+}
+void HoldKeeper::DeleteOwn(uint64_t hold, Instant now) {
+  Enqueue({.verb = Verb::kDelete, .about = {.id = hold, .owner = {}, .any_owner = true}}, now);
+}
+
+void HoldKeeper::Enqueue(Operation operation, Instant now) {
+  if (waiting_.size() >= kMaxWaiting) {
+    const absl::Status full =
+        MakeStatus(absl::StatusCode::kResourceExhausted,
+                   "{} commands about holds are waiting already", waiting_.size());
+    if (operation.command != 0) effects_.finished.push_back({operation.command, full, nullptr});
+    if (operation.reference != 0) answers_.push_back({operation.reference, full});
+    return;
+  }
+  waiting_.push_back(std::move(operation));
+  StartNext(now);
+}
+
+bool HoldKeeper::IsUnderWay(Verb verb) const {
+  const auto is_verb = [verb](const Operation& other) { return other.verb == verb; };
+  return (current_ && is_verb(*current_)) || std::any_of(waiting_.begin(), waiting_.end(), is_verb);
+}
+
+void HoldKeeper::StartNext(Instant now) {
+  while (!current_ && !waiting_.empty()) {
+    current_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    outcome_.reset();
+    Begin(now);
+  }
+}
+
+// May finish it at once.
+void HoldKeeper::Begin(Instant now) {
+  switch (current_->verb) {
+    case Verb::kCreate: BeginCreate(now); break;
+    case Verb::kDelete: Persist(book_.Delete(current_->about, Wall(now))); break;
+    case Verb::kAcknowledge:
+      Persist(book_.Acknowledge(current_->about.id, current_->about.owner,
+                                current_->about.any_owner, Wall(now)));
+      break;
+    case Verb::kExpire: Persist(book_.Expire(Wall(now))); break;
+    case Verb::kForget: Persist(book_.Forget(current_->lifted, Wall(now))); break;
+    case Verb::kRetime:
+      current_->epoch = clock_;
+      Persist(book_.Retime(clock_ - epoch_, Wall(now) + (clock_ - epoch_)));
+      break;
+  }
+}
+
+void HoldKeeper::BeginCreate(Instant now) {
+  if (current_->end) current_->hold.expires = Wall(*current_->end);
+  const auto existing = book_.FindExisting(current_->hold);
+  if (!existing.ok()) return Finish(existing.status());
+  outcome_ = std::make_shared<HoldOutcome>();
+  if (*existing != nullptr) {
+    outcome_->hold = **existing;
+    outcome_->existing = true;
+    return Finish(absl::OkStatus());
+  }
+  if (!current_->unresolved.ok()) {
+    outcome_.reset();
+    return Finish(current_->unresolved);
+  }
+  auto change = book_.Create(current_->hold, Wall(now), fabric_.options.policy.holds.max_holds);
+  if (!change.ok()) {
+    outcome_.reset();
+    return Finish(change.status());
+  }
+  outcome_->hold = change->put.front();
+  change_ = *std::move(change);
+  // What changes no route and no port harms nobody.
+  fabric::Intent with = IntentWith(outcome_->hold);
+  if (with == intent_) {
+    if (current_->validate_only) return Finish(absl::OkStatus());
+    return Persist(std::move(change_));
+  }
+  awaited_ = next_id_++;
+  judging_ = true;
+  effects_.judge =
+      JudgeIntent{*awaited_,      fabric_.snapshot, fabric_.lids, fabric_.options.routing,
+                  fabric_.routes, std::move(with),  fabric_.local};
+}
+
+// As it would be: damping's share of the present one stays.
+fabric::Intent HoldKeeper::IntentWith(const Hold& hold) const {
+  policy::HoldBook with = book_;
+  with.Apply({{hold}, {}});
+  return policy::MakeIntent(with, *fabric_.snapshot, damped_, fabric_.local);
+}
+
+void HoldKeeper::OnJudged(IntentJudged judged, Instant now) {
+  if (!judging_ || awaited_ != judged.id) return;
+  awaited_.reset();
+  judging_ = false;
+  outcome_->consequences = std::move(judged.consequences);
+  const absl::Status guarded =
+      policy::CheckGuards(outcome_->hold, FactsOf(outcome_->hold, outcome_->consequences),
+                          *fabric_.snapshot, fabric_.local);
+  if (!guarded.ok() || current_->validate_only)
+    Finish(guarded);
+  else
+    Persist(std::move(change_));
+  StartNext(now);
+}
+
+policy::GuardFacts HoldKeeper::FactsOf(const Hold& hold,
+                                       const routing::Consequences& consequences) const {
+  policy::GuardFacts facts;
+  facts.plan_found = consequences.plan_found;
+  facts.why_not = consequences.why_not;
+  facts.sm_cut_off = consequences.sm_cut_off;
+  facts.standing = book_.Count(hold.kind);
+  facts.budget =
+      policy::BudgetOf(hold.kind, CountEndPorts(*fabric_.snapshot), fabric_.options.policy.holds);
+  const std::vector<PortRef> own = policy::OwnEndPorts(hold, *fabric_.snapshot);
+  for (PortRef port : consequences.cut_off)
+    if (!std::binary_search(own.begin(), own.end(), port)) facts.cut_off.push_back(port);
+  return facts;
+}
+
+void HoldKeeper::Persist(absl::StatusOr<policy::HoldChange> change) {
+  if (!change.ok()) return Finish(change.status());
+  change_ = *std::move(change);
+  const bool acknowledged = current_->verb == Verb::kAcknowledge;
+  if (!outcome_ && (current_->verb == Verb::kDelete || acknowledged)) {
+    outcome_ = std::make_shared<HoldOutcome>();
+    outcome_->hold = *book_.FindAny(current_->about.id);
+    outcome_->existing = change_.empty();
+    if (acknowledged && !change_.empty()) outcome_->hold = change_.put.front();
+  }
+  if (change_.empty()) return Finish(absl::OkStatus());
+  awaited_ = next_id_++;
+  effects_.persist_holds = PersistHolds{*awaited_, change_.put, change_.remove};
+}
+
+void HoldKeeper::OnPersisted(const HoldsPersisted& persisted, Instant now) {
+  if (judging_ || awaited_ != persisted.id) return;
+  awaited_.reset();
+  if (persisted.status.ok()) {
+    Enter(now);
+  } else {
+    effects_.log.push_back({LogLevel::kError, fmt::format("holds could not be stored: {}",
+                                                          Message(persisted.status))});
+    next_try_ = now + kRetry;
+    outcome_.reset();
+  }
+  Finish(persisted.status);
+  StartNext(now);
+}
+
+// The change is durable: from here on it is in force.
+void HoldKeeper::Enter(Instant now) {
+  using fabric::Severity;
+  const policy::HoldChange change = std::exchange(change_, {});
+  const bool expired = current_->verb == Verb::kExpire;
+  const char* gone = expired ? "HoldExpired" : "HoldDeleted";
+  const char* how = expired ? "expired" : "was taken back";
+  for (uint64_t id : change.remove) {
+    if (const Hold* hold = book_.Find(id))
+      Tell(gone, Severity::kInfo, *hold,
+           fmt::format("{} of {} {}", HoldKindText(*hold), NameOf(*hold), how), now);
+    progress_.erase(id);
+  }
+  for (const Hold& hold : change.put) {
+    const Hold* before = book_.Find(hold.id);
+    const bool over = hold.lifted || hold.ended;
+    if (over && before != nullptr)
+      Tell(gone, Severity::kInfo, hold,
+           fmt::format("{} of {} {}", HoldKindText(hold), NameOf(hold), how), now);
+    else if (!over && before == nullptr)
+      Tell("HoldCreated", Severity::kInfo, hold,
+           fmt::format("{} of {} for {}: {}", HoldKindText(hold), NameOf(hold), hold.owner,
+                       hold.reason),
+           now);
+    else if (current_->verb == Verb::kAcknowledge)
+      Tell("HoldAcknowledged", Severity::kInfo, hold,
+           fmt::format("{} of {} was acknowledged", HoldKindText(hold), NameOf(hold)), now);
+    if (hold.ended)
+      progress_.erase(hold.id);
+    else if (hold.lifted || before == nullptr)
+      progress_[hold.id] = {HoldState::kPending, 0, {}};
+  }
+  book_.Apply(change);
+  shown_changed_ = true;
+  if (current_->verb == Verb::kRetime) {
+    effects_.log.push_back(
+        {LogLevel::kInfo,
+         fmt::format("the wall clock was set: {} holds keep the time that they have left",
+                     change.put.size())});
+    return;
+  }
+  const uint64_t id = change.put.empty() ? change.remove.front() : change.put.front().id;
+  book_change_ = fmt::format("hold {}", id);
+}
+
+void HoldKeeper::Finish(absl::Status status) {
+  const Operation done = *std::exchange(current_, std::nullopt);
+  if (done.verb == Verb::kRetime && status.ok()) {
+    epoch_ = done.epoch;
+    retimed_ = epoch_ == clock_;
+  }
+  const uint64_t hold = outcome_ ? outcome_->hold.id : 0;
+  if (done.reference != 0) answers_.push_back({done.reference, status, hold});
+  if (done.command != 0)
+    effects_.finished.push_back({done.command, std::move(status), std::move(outcome_)});
+  outcome_.reset();
+}
+
+void HoldKeeper::Tell(const char* type, fabric::Severity severity, const Hold& hold,
+                      std::string message, Instant now) {
+  fabric::FabricEvent event;
+  event.type = type;
+  event.severity = severity;
+  event.subject = hold.target.name;
+  if (!hold.target.ports.empty()) {
+    event.node = hold.target.ports.front().node;
+    event.port = hold.target.ports.front().port;
+  } else if (!hold.target.nodes.empty()) {
+    event.node = hold.target.nodes.front();
+  }
+  event.message = std::move(message);
+  event.facts = {{"hold", std::to_string(hold.id)},
+                 {"kind", HoldKindText(hold)},
+                 {"owner", hold.owner},
+                 {"reason", hold.reason}};
+  event.at = now;
+  effects_.events.push_back(std::move(event));
+}
+
+// ---- how far they are
+
+void HoldKeeper::OnIntent(const fabric::Intent& intent, std::vector<PortRef> damped,
+                          uint64_t generation, bool renewed, Instant now) {
+  intent_ = intent;
+  damped_ = std::move(damped);
+  for (auto& [id, progress] : progress_)
+    if (progress.state == HoldState::kPending && (renewed || progress.generation == 0))
+      progress = {HoldState::kPending, generation, {}};
+  shown_changed_ = true;
+  MeasureWays();
+  Refresh(now);
+}
+
+// Packets under way took the routes of before, or of any plan since.
+void HoldKeeper::MeasureWays() {
+  const bool drains = std::any_of(progress_.begin(), progress_.end(), [&](const auto& entry) {
+    const Hold* hold = book_.Find(entry.first);
+    return hold != nullptr && hold->kind == HoldKind::kDrain &&
+           entry.second.state == HoldState::kPending;
+  });
+  if (!drains) {
+    hops_ = 0;
+    measured_ = nullptr;
+    return;
+  }
+  if (fabric_.routes == nullptr || fabric_.routes->plan == measured_) return;
+  measured_ = fabric_.routes->plan;
+  hops_ = std::max(hops_, LongestWay(*measured_, *fabric_.snapshot, *fabric_.lids));
+}
+
+void HoldKeeper::OnApplied(uint64_t generation, Instant now) {
+  applied_ = std::max(applied_, generation);
+  MeasureWays();
+  Refresh(now);
+}
+
+// HOQLife code n: 4.096 us * 2^n; 20 and above is no limit, and then a second per hop is taken
+// (IBA vol 1 §18.2.5.4). The last link of a way is one to a host.
+Duration HoldKeeper::DrainTime() const {
+  const LinkOptions& link = fabric_.options.link;
+  const auto life = [](uint8_t code) {
+    return code >= 20 ? Duration(std::chrono::seconds(1)) : Duration(4096) * (int64_t{1} << code);
+  };
+  return hops_ == 0 ? Duration::zero()
+                    : life(link.hoq_life) * (hops_ - 1) + life(link.leaf_hoq_life);
+}
+
+bool HoldKeeper::IsDone(const Hold& hold, Progress& progress, Instant now) {
+  if (hold.kind == HoldKind::kCordon) return true;
+  if (applied_ < progress.generation || progress.generation == 0) return false;
+  if (hold.kind == HoldKind::kDisable)
+    return std::all_of(
+        hold.target.facing.begin(), hold.target.facing.end(), [&](const policy::HeldPort& facing) {
+          const fabric::Port* port =
+              fabric_.snapshot->port(policy::PortRefOf(facing, *fabric_.snapshot));
+          return port == nullptr || !port->known ||
+                 port->info.port_physical_state == wire::PortPhysicalState::kDisabled;
+        });
+  if (hold.kind != HoldKind::kDrain) return true;
+  if (!progress.waits_to) progress.waits_to = now + DrainTime();
+  return now >= *progress.waits_to;
+}
+
+bool HoldKeeper::AreEnabled(const Hold& hold) const {
+  for (const policy::HeldPort& facing : hold.target.facing) {
+    const PortRef ref = policy::PortRefOf(facing, *fabric_.snapshot);
+    if (std::binary_search(intent_.disabled.begin(), intent_.disabled.end(), ref)) continue;
+    const fabric::Port* port = fabric_.snapshot->port(ref);
+    if (port == nullptr || !port->known ||
+        port->info.port_physical_state == wire::PortPhysicalState::kDisabled)
+      return false;
+  }
+  return true;
+}
+
+void HoldKeeper::Refresh(Instant now) {
+  for (const auto& [id, hold] : book_.standing()) {
+    Progress& progress = progress_[id];
+    if (progress.state == HoldState::kInEffect || !IsDone(hold, progress, now)) continue;
+    progress.state = HoldState::kInEffect;
+    shown_changed_ = true;
+    Tell("HoldInEffect", fabric::Severity::kInfo, hold,
+         fmt::format("{} of {} is in effect", HoldKindText(hold), NameOf(hold)), now);
+  }
+  Operation forget{.verb = Verb::kForget};
+  for (const auto& [id, hold] : book_.lifted()) {
+    const Progress& progress = progress_[id];
+    if (progress.generation != 0 && applied_ >= progress.generation && AreEnabled(hold))
+      forget.lifted.push_back(id);
+  }
+  if (!forget.lifted.empty() && !IsUnderWay(Verb::kForget) && now >= next_try_)
+    Enqueue(std::move(forget), now);
+}
+
+void HoldKeeper::OnTimer(Instant now) {
+  RetimeIfDue(now);
+  const auto next = book_.NextExpiry();
+  if (next && *next <= Wall(now) && !IsUnderWay(Verb::kExpire) && now >= next_try_)
+    Enqueue({.verb = Verb::kExpire}, now);
+  Refresh(now);
+}
+
+Instant HoldKeeper::NextDeadline() const {
+  Instant next = kNever;
+  // What is waited for comes by itself; until then time alone changes nothing.
+  if (const auto expiry = book_.NextExpiry(); expiry && !current_)
+    next = std::max(InstantOf(*expiry), next_try_);
+  if (!retimed_ && !current_) next = std::min(next, next_try_);
+  for (const auto& [id, progress] : progress_)
+    if (progress.state == HoldState::kPending && progress.waits_to)
+      next = std::min(next, *progress.waits_to);
+  return next;
+}
+
+std::vector<policy::HoldStatus> HoldKeeper::List() const {
+  std::vector<policy::HoldStatus> list;
+  for (const auto& [id, hold] : book_.standing()) {
+    const Progress& progress = progress_.at(id);
+    policy::HoldStatus status{hold, progress.state, policy::NoteOf(hold, *fabric_.snapshot)};
+    if (policy::DisablesLinkOf(hold, *fabric_.snapshot, fabric_.local))
+      status.note = "the SM's own link stays up: with it down nobody could enable it again";
+    if (status.note.empty() && progress.state == HoldState::kPending)
+      status.note = progress.waits_to ? "packets under way are waited out"
+                                      : "tables and ports are not all written yet";
+    list.push_back(std::move(status));
+  }
+  return list;
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// HoldKeeper: carries out commands about holds. One at a time is judged, checked by the guards,
+// made durable and only then entered in the book; others wait in a bounded queue. It also lets
+// holds expire, and knows how far each has come: pending until tables and ports are confirmed,
+// then, for a drain, until the packets under way are out.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/guards.h"
+#include "policy/holds.h"
+#include "policy/policy_view.h"
+#include "sweep/interface/events.h"
+#include "sweep/interface/options.h"
+
+namespace fabricd::sweep {
+
+// What the core knows, as it is at any time. References to its members.
+struct KnownFabric {
+  const std::shared_ptr<const fabric::FabricSnapshot>& snapshot;
+  const std::shared_ptr<const fabric::LidTable>& lids;
+  const std::shared_ptr<const routing::RouteState>& routes;  // May be null.
+  const PortRef& local;                                      // The SM's port.
+  const CoreOptions& options;
+};
+
+class HoldKeeper {
+ public:
+  static constexpr size_t kMaxWaiting = 1024;
+
+  // Both must outlive this. `holds` as stored.
+  HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds before);
+
+  // `epoch`: wall-clock time at Instant zero. What was stored was written by another epoch, which
+  // nothing tells but the wall clock.
+  void Begin(policy::WallMs epoch, Instant now);
+  // Holds keep the time that they have left.
+  void OnWallClockSet(policy::WallMs epoch, Instant now);
+  // In the epoch by which the book is written: behind the clock until that is durable.
+  policy::WallMs Wall(Instant now) const;
+
+  void Create(CreateHold command, Instant now);
+  void Delete(DeleteHold command, Instant now);
+  void Acknowledge(const AckHold& command, Instant now);
+  void OnJudged(IntentJudged judged, Instant now);
+  void OnPersisted(const HoldsPersisted& persisted, Instant now);
+  void OnTimer(Instant now);
+  Instant NextDeadline() const;
+
+  // fabricd's own: like Create and Delete, with an answer in TakeAnswers().
+  void CreateOwn(uint64_t reference, policy::Hold hold, Instant now);
+  void DeleteOwn(uint64_t hold, Instant now);
+  struct Answer {
+    uint64_t reference;
+    absl::Status status;
+    uint64_t hold = 0;
+  };
+  std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
+
+  const policy::HoldBook& book() const { return book_; }
+  // Why it has changed since the last call; empty: it has not.
+  std::string TakeBookChange() { return std::exchange(book_change_, {}); }
+
+  // The intent made of the book and of these damped links is number `generation` now. `renewed`: it
+  // means other nodes than before, so that what is pending needs this one.
+  void OnIntent(const fabric::Intent& intent, std::vector<PortRef> damped, uint64_t generation,
+                bool renewed, Instant now);
+  // The tables and ports of intent `generation` are confirmed.
+  void OnApplied(uint64_t generation, Instant now);
+
+  std::vector<policy::HoldStatus> List() const;  // By id.
+  bool TakeShownChange() { return std::exchange(shown_changed_, false); }
+
+ private:
+  enum class Verb : uint8_t { kCreate, kDelete, kAcknowledge, kExpire, kForget, kRetime };
+  struct Operation {
+    Verb verb;
+    uint64_t command = 0;  // 0: nobody waits.
+    uint64_t reference = 0;
+    policy::Hold hold;           // kCreate.
+    std::optional<Instant> end;  // kCreate: when it expires.
+    bool validate_only = false;
+    absl::Status unresolved;                // kCreate.
+    policy::HoldBook::DeleteRequest about;  // kDelete; kAcknowledge: the owner is who asks.
+    std::vector<uint64_t> lifted;           // kForget.
+    policy::WallMs epoch = 0;               // kRetime.
+  };
+  struct Progress {
+    policy::HoldState state = policy::HoldState::kPending;
+    uint64_t generation = 0;          // Of the first intent that holds it.
+    std::optional<Instant> waits_to;  // Applied; packets are under way until then.
+  };
+
+  void Enqueue(Operation operation, Instant now);
+  bool IsUnderWay(Verb verb) const;
+  void RetimeIfDue(Instant now);
+  void StartNext(Instant now);
+  void Begin(Instant now);
+  void BeginCreate(Instant now);
+  void Persist(absl::StatusOr<policy::HoldChange> change);
+  void Finish(absl::Status status);
+  void Enter(Instant now);
+  void Tell(const char* type, fabric::Severity severity, const policy::Hold& hold,
+            std::string message, Instant now);
+  policy::GuardFacts FactsOf(const policy::Hold& hold,
+                             const routing::Consequences& consequences) const;
+  fabric::Intent IntentWith(const policy::Hold& hold) const;
+  // Moves on what has become so.
+  void Refresh(Instant now);
+  bool IsDone(const policy::Hold& hold, Progress& progress, Instant now);
+  bool AreEnabled(const policy::Hold& hold) const;
+  void MeasureWays();
+  Duration DrainTime() const;
+  Instant InstantOf(policy::WallMs wall) const;
+
+  const KnownFabric fabric_;
+  Effects& effects_;
+  policy::HoldBook book_;
+  policy::WallMs epoch_ = 0;  // Of the times in the book.
+  policy::WallMs clock_ = 0;  // Of the wall clock.
+  bool retimed_ = true;       // The book's times are right by epoch_, and that is durable.
+
+  std::deque<Operation> waiting_;
+  std::optional<Operation> current_;
+  bool judging_ = false;
+  policy::HoldChange change_;             // Of current_, to be made durable.
+  std::shared_ptr<HoldOutcome> outcome_;  // Of current_.
+  uint64_t next_id_ = 1;
+  std::optional<uint64_t> awaited_;    // Judgement or write.
+  Instant next_try_ = Instant::min();  // After a write that failed: of expiries.
+
+  std::map<uint64_t, Progress> progress_;  // By hold, the lifted ones too.
+  fabric::Intent intent_;
+  std::vector<PortRef> damped_;
+  uint64_t applied_ = 0;
+  // The longest way, in links, of the plans that pending drains have seen.
+  std::shared_ptr<const routing::RoutingPlan> measured_;
+  uint32_t hops_ = 0;
+  std::vector<Answer> answers_;
+  std::string book_change_;
+  bool shown_changed_ = true;
+};
+
+}  // namespace fabricd::sweep

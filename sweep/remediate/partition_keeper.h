@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartitionKeeper: carries out requests about partitions. One at a time is worked out, made durable
+// and only then in force; others wait in a bounded queue. Of the core.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "policy/partition_state.h"
+#include "sweep/interface/events.h"
+
+namespace fabricd::sweep {
+
+class PartitionKeeper {
+ public:
+  static constexpr size_t kMaxWaiting = 1024;
+
+  // Both must outlive this; effects are added to as they come.
+  PartitionKeeper(const CoreOptions& options, Effects& effects, policy::PartitionState stored);
+
+  void On(ChangePartitions command);
+  void On(const PartitionsPersisted& persisted, Instant now);
+  // The core's options were replaced.
+  void OnOptions();
+
+  const std::shared_ptr<const policy::PartitionState>& state() const { return state_; }
+  const std::shared_ptr<const policy::PartitionIndex>& index() const { return index_; }
+  // Of the index; grows with each change.
+  uint64_t generation() const { return generation_; }
+  // The tables of generation `generation` are confirmed.
+  void OnApplied(uint64_t generation);
+  // All tables are as the partitions want them.
+  bool in_effect() const { return applied_ == generation_; }
+  // Why tables are to be made anew since the last call; empty: they are not.
+  std::string TakeChange() { return std::exchange(change_, {}); }
+
+ private:
+  void StartNext();
+  void Finish(absl::Status status, std::shared_ptr<const policy::PartitionOutcome> outcome);
+  void MakeIndex();
+  void Tell(const policy::PartitionOutcome& outcome, const ChangePartitions& command, Instant now);
+
+  const CoreOptions& options_;
+  Effects& effects_;
+  std::shared_ptr<const policy::PartitionState> state_;
+  std::shared_ptr<const policy::PartitionIndex> index_;
+  uint64_t generation_ = 0, applied_ = 0;
+  std::string change_;
+  std::deque<ChangePartitions> waiting_;
+  std::optional<uint64_t> awaited_;                          // The write of the first that waits.
+  std::shared_ptr<const policy::PartitionOutcome> outcome_;  // Of that one.
+  uint64_t next_id_ = 1;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/remediate/remediation.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/status.h"
+#include "fabric/names.h"
+#include "policy/guards.h"
+#include "policy/intent_maker.h"
+#include "sweep/device/device_table.h"
+#include "sweep/observe/link_changes.h"
+
+namespace fabricd::sweep {
+
+using fabric::Severity;
+using policy::Damping;
+using policy::LinkId;
+using policy::Rule;
+
+namespace {
+
+// Requests that give up on a node within this time count as one.
+constexpr Duration kTimeoutGap = std::chrono::seconds(1);
+constexpr size_t kMaxTimedOut = 4096;
+
+bool Has(const std::vector<PortRef>& sorted, PortRef port) {
+  return std::binary_search(sorted.begin(), sorted.end(), port);
+}
+bool Has(const std::vector<NodeIndex>& sorted, NodeIndex node) {
+  return std::binary_search(sorted.begin(), sorted.end(), node);
+}
+
+// Not when only ports that were to be enabled are known to be.
+bool NeedsWork(const fabric::Intent& before, const fabric::Intent& after) {
+  const auto parts = [](const fabric::Intent& intent) {
+    return std::tie(intent.closed_links, intent.avoided_links, intent.closed_switches,
+                    intent.avoided_switches, intent.isolated, intent.unpartitioned,
+                    intent.disabled);
+  };
+  return parts(before) != parts(after) ||
+         !std::includes(before.reenabled.begin(), before.reenabled.end(), after.reenabled.begin(),
+                        after.reenabled.end());
+}
+
+std::string Seconds(Duration duration) {
+  return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
+}
+
+}  // namespace
+
+Remediation::Remediation(KnownFabric fabric, Effects& effects, policy::StoredHolds holds)
+    : fabric_(fabric),
+      effects_(effects),
+      keeper_(fabric, effects, std::move(holds)),
+      damping_(fabric.options.policy.damping),
+      conditions_(fabric.options.policy.conditions),
+      verdicts_(fabric, gone_, keeper_, effects),
+      last_(fabric.snapshot) {}
+
+void Remediation::Begin(policy::WallMs epoch, Instant now) {
+  keeper_.Begin(epoch, now);
+  Advance(now);
+}
+void Remediation::On(const WallClockSet& set, Instant now) {
+  keeper_.OnWallClockSet(set.epoch, now);
+  Advance(now);
+}
+void Remediation::On(CreateHold command, Instant now) {
+  keeper_.Create(std::move(command), now);
+  Advance(now);
+}
+void Remediation::On(DeleteHold command, Instant now) {
+  keeper_.Delete(std::move(command), now);
+  Advance(now);
+}
+void Remediation::On(const AckHold& command, Instant now) {
+  keeper_.Acknowledge(command, now);
+  Advance(now);
+}
+void Remediation::On(const HoldsPersisted& persisted, Instant now) {
+  keeper_.OnPersisted(persisted, now);
+  Advance(now);
+}
+void Remediation::On(IntentJudged judged, Instant now) {
+  keeper_.OnJudged(std::move(judged), now);
+  Advance(now);
+}
+
+void Remediation::OnTimer(Instant now) {
+  for (LinkId link : damping_.OnTimer(now)) OnReleased(link, now);
+  for (const policy::Conditions::Source& source : conditions_.OnTimer(now)) {
+    verdicts_.Clear(std::string(ConditionTypeOf(source.rule)), source.port, now);
+    news_ = true;
+  }
+  verdicts_.OnTimer(now);
+  keeper_.OnTimer(now);
+  Advance(now);
+}
+
+Instant Remediation::NextDeadline() const {
+  return std::min({keeper_.NextDeadline(), damping_.NextDeadline(), conditions_.NextDeadline(),
+                   verdicts_.NextDeadline()});
+}
+
+void Remediation::OnApplied(uint64_t generation, Instant now) {
+  keeper_.OnApplied(generation, now);
+  news_ = news_ || damping_.suppressed_count() > 0;  // Whether they are needed.
+  Advance(now);
+}
+
+void Remediation::OnOptions(Instant now) {
+  damping_.SetOptions(fabric_.options.policy.damping, now);
+  conditions_.SetOptions(fabric_.options.policy.conditions);
+  verdicts_.ResetBreaker();
+  OnTimer(now);
+}
+
+void Remediation::Advance(Instant now) {
+  for (const HoldKeeper::Answer& answer : keeper_.TakeAnswers()) {
+    verdicts_.OnAnswer(answer, now);
+    news_ = true;
+  }
+  if (std::string why = keeper_.TakeBookChange(); !why.empty())
+    MakeIntentAnew(std::move(why), false, now);
+  news_ = keeper_.TakeShownChange() || news_;
+}
+
+// ---- the intent
+
+// A port that another cable is in by now has done nothing.
+std::vector<fabric::Intent::Link> Remediation::DampedLinks() const {
+  std::vector<fabric::Intent::Link> links;
+  for (LinkId link : damping_.Suppressed()) {
+    const fabric::Port* port = fabric_.snapshot->port(link.a);
+    const bool another = port != nullptr && !port->peer.IsNone() && port->peer != link.b;
+    if (!another) links.push_back({link.a, link.b});
+  }
+  return links;
+}
+
+void Remediation::MakeIntentAnew(std::string why, bool renewed, Instant now) {
+  const std::vector<fabric::Intent::Link> flapping = DampedLinks();
+  std::vector<PortRef> damped;
+  for (const auto& link : flapping) damped.push_back(link.a);
+  fabric::Intent wanted =
+      policy::MakeIntent(keeper_.book(), *fabric_.snapshot, damped, fabric_.local);
+  wanted.flapping_links = flapping;
+  const bool differs = wanted != intent_;
+  if (differs) {
+    ++generation_;
+    if (NeedsWork(intent_, wanted)) reroute_ = std::move(why);
+    intent_ = std::move(wanted);
+  }
+  keeper_.OnIntent(intent_, std::move(damped), generation_, differs && renewed, now);
+  news_ = true;
+}
+
+// ---- what is seen
+
+bool Remediation::IsHeld(PortRef port) const {
+  return Has(intent_.closed_links, port) || Has(intent_.disabled, port) ||
+         Has(intent_.reenabled, port) || Has(intent_.isolated, port) ||
+         Has(intent_.closed_switches, port.node);
+}
+
+void Remediation::OnSnapshot(Instant now) {
+  const auto before = std::exchange(last_, fabric_.snapshot);
+  if (before == last_) return;
+  const auto changes = gone_.Note(*before, *last_, now);
+  verdicts_.Begin(now);
+  if (before->node_count() > 0) TellOfNodes(changes, now);
+  // What is found when nothing was known is no news.
+  if (before->node_count() > 0)
+    for (const LinkChange& change : FindLinkChanges(*before, *last_)) {
+      const LinkId link(change.a, change.b);
+      if (change.went_down) {
+        TellOfLink("LinkDown", Severity::kWarning, link, "the link went down", now);
+        // What was held on purpose is rebooted or pulled on purpose.
+        if (!IsHeld(link.a) && !IsHeld(link.b)) OnLinkDown(link, now);
+      }
+      if (change.came_up) TellOfLink("LinkUp", Severity::kInfo, link, "the link came up", now);
+    }
+  MakeIntentAnew("holds of nodes that were not known", true, now);
+  Advance(now);
+}
+
+std::string Remediation::NameOf(LinkId link) const {
+  return fmt::format("{} ↔ {}", gone_.NameOf(link.a, *fabric_.snapshot),
+                     gone_.NameOf(link.b, *fabric_.snapshot));
+}
+
+void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, std::string message,
+                             Instant now) {
+  fabric::FabricEvent event;
+  event.type = type;
+  event.severity = severity;
+  event.subject = NameOf(link);
+  event.node = gone_.GuidOf(link.a.node, *fabric_.snapshot);
+  event.port = link.a.port;
+  event.peer = gone_.GuidOf(link.b.node, *fabric_.snapshot);
+  event.peer_port = link.b.port;
+  event.message = std::move(message);
+  event.at = now;
+  effects_.events.push_back(std::move(event));
+}
+
+std::string Remediation::HoldsOnOwnLink() const {
+  const fabric::Node* node = fabric_.snapshot->node(fabric_.local.node);
+  if (node == nullptr) return "";
+  const std::string holds =
+      policy::HoldsOnLinkOf(keeper_.book(), {node->guid(), fabric_.local.port});
+  return holds.empty() ? "" : ": " + holds;
+}
+
+void Remediation::TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now) {
+  for (const GoneNodes::Change& change : changes) {
+    fabric::FabricEvent event;
+    event.type = change.gone ? "NodeVanished" : "NodeAppeared";
+    event.severity = change.gone ? Severity::kWarning : Severity::kInfo;
+    event.subject = gone_.NameOf({change.node, PortNum(0)}, *fabric_.snapshot);
+    event.node = gone_.GuidOf(change.node, *fabric_.snapshot);
+    event.message = change.gone ? "no link leads to it any more" : "it has come";
+    event.at = now;
+    effects_.events.push_back(std::move(event));
+  }
+}
+
+void Remediation::OnLinkDown(LinkId link, Instant now) {
+  const Damping::Verdict verdict = damping_.OnFlap(link, now);
+  news_ = true;
+  if (verdict == Damping::Verdict::kCounted) return;
+  const bool suppressed = verdict == Damping::Verdict::kSuppressed;
+  if (suppressed)
+    TellOfLink("LinkSuppressed", Severity::kWarning, link,
+               "the link flaps: routes lead round it until it has been quiet", now);
+  Verdicts::Fault fault;
+  fault.type = "LinkFlapping";
+  fault.port = link.a;
+  fault.other = link.b;
+  fault.mode = fabric_.options.policy.conditions.link_flapping;
+  fault.message = suppressed ? "the link flaps" : "the link flaps, and so do too many others";
+  fault.since = now;
+  verdicts_.Raise(std::move(fault), now);
+  if (suppressed) MakeIntentAnew(fmt::format("damping of {}", NameOf(link)), false, now);
+}
+
+// Of one that was over the limit nothing was taken away.
+void Remediation::OnReleased(LinkId link, Instant now) {
+  TellOfLink("LinkReleased", Severity::kInfo, link, "the link has been quiet: it may be used again",
+             now);
+  verdicts_.Clear("LinkFlapping", link.a, now);
+  MakeIntentAnew(fmt::format("end of the damping of {}", NameOf(link)), false, now);
+}
+
+void Remediation::Count(Rule rule, PortRef port, uint64_t count, std::string_view what,
+                        Instant now) {
+  if (fabric_.snapshot->node(port.node) == nullptr) return;
+  const auto* raised = conditions_.Count({rule, port}, count, what, now);
+  if (raised == nullptr) return;
+  Verdicts::Fault fault;
+  fault.type = ConditionTypeOf(rule);
+  fault.port = port;
+  const policy::RateRule& limits = conditions_.RuleOf(rule);
+  fault.mode = limits.mode;
+  fault.message = fmt::format("{} within {}, the threshold is {}; the last: {}", raised->count,
+                              Seconds(limits.window), limits.threshold, raised->last);
+  fault.evidence = {{"count", std::to_string(raised->count)},
+                    {"window", Seconds(limits.window)},
+                    {"threshold", std::to_string(limits.threshold)},
+                    {"last", raised->last}};
+  fault.since = raised->since;
+  verdicts_.Raise(std::move(fault), now);
+  news_ = true;
+}
+
+void Remediation::OnTrap(const wire::Notice& notice, Instant now, uint64_t count) {
+  const Lid lid = notice.subject_lid() ? notice.subject_lid() : notice.issuer_lid;
+  PortRef port = fabric_.lids->Owner(lid);
+  if (port.IsNone() || fabric_.snapshot->node(port.node) == nullptr) return;
+  if (fabric_.snapshot->node(port.node)->IsSwitch()) port.port = notice.subject_port();
+  const std::string what = fmt::format("trap {}", notice.trap);
+  const bool threshold = notice.generic && notice.trap >= wire::kTrapLocalLinkIntegrity &&
+                         notice.trap <= wire::kTrapFlowControlWatchdog;
+  if (threshold) Count(Rule::kNoisyTraps, port, count, what, now);
+  Count(Rule::kTrapStorm, port, count, what, now);
+  Advance(now);
+}
+
+void Remediation::OnCompletion(const mad::Completion& completion, Instant now) {
+  if (completion.device >= kAskerDevice) return;
+  const NodeIndex node(completion.device);
+  if (completion.outcome == mad::Completion::Outcome::kTimedOut) {
+    if (timed_out_.size() >= kMaxTimedOut) timed_out_.clear();
+    const auto [last, is_new] = timed_out_.try_emplace(node, now);
+    if (!is_new && last->second + kTimeoutGap > now) return;
+    last->second = now;
+    Count(Rule::kUnresponsive, {node, PortNum(0)}, 1,
+          fmt::format("{} {} was not answered", wire::MethodName(completion.method),
+                      wire::AttributeName(completion.attribute)),
+          now);
+  } else if (completion.outcome == mad::Completion::Outcome::kResponse && completion.status != 0 &&
+             completion.method == wire::Method::kSet) {
+    // A port that its peer has taken to ACTIVE refuses to be armed (IBA vol 1 §7.2.7).
+    if (completion.attribute == wire::AttributeId::kPortInfo &&
+        completion.status == wire::kStatusInvalidAttributeValue)
+      return;
+    Count(Rule::kSetErrors, {node, PortNum(0)}, 1,
+          fmt::format("Set {}: status {:#06x}", wire::AttributeName(completion.attribute),
+                      completion.status),
+          now);
+  }
+  Advance(now);
+}
+
+// ---- what is shown
+
+// Whether routes use the link although it is to be avoided.
+bool Remediation::IsNeeded(LinkId link) const {
+  const auto& snapshot = *fabric_.snapshot;
+  for (PortRef end : {link.a, link.b}) {
+    const fabric::Node* node = snapshot.node(end.node);
+    if (node == nullptr) return false;
+    if (!node->IsSwitch()) return true;  // Nothing else leads to an end port.
+  }
+  if (fabric_.routes == nullptr || fabric_.routes->plan == nullptr) return false;
+  const fabric::Port* port = snapshot.port(link.a);
+  if (port == nullptr || !port->IsUp() || port->peer != link.b) return false;
+  const auto& rows = fabric_.routes->plan->rows;
+  for (PortRef end : {link.a, link.b}) {
+    if (end.node.value() >= rows.size() || rows[end.node.value()] == nullptr) continue;
+    const routing::Row& row = *rows[end.node.value()];
+    for (size_t block = 0; block < row.blocks(); ++block) {
+      const uint8_t* entries = row.block(block);
+      if (std::find(entries, entries + routing::Row::kBlock, end.port.value()) !=
+          entries + routing::Row::kBlock)
+        return true;
+    }
+  }
+  return false;
+}
+
+void Remediation::UpdateEvidence(Instant now) {
+  for (const policy::Conditions::Raised& raised : conditions_.List()) {
+    const policy::RateRule& limits = conditions_.RuleOf(raised.source.rule);
+    verdicts_.Update(
+        std::string(ConditionTypeOf(raised.source.rule)), raised.source.port,
+        fmt::format("up to {} within {}, the threshold is {}; {} since it began; the last: {}",
+                    raised.count, Seconds(limits.window), limits.threshold, raised.total,
+                    raised.last),
+        {{"count", std::to_string(raised.count)},
+         {"total", std::to_string(raised.total)},
+         {"window", Seconds(limits.window)},
+         {"threshold", std::to_string(limits.threshold)},
+         {"last", raised.last}});
+  }
+  for (const policy::DampedLink& link : damping_.List(now))
+    verdicts_.Update("LinkFlapping", link.a, link.reason,
+                     {{"flaps", std::to_string(link.flaps)},
+                      {"penalty", fmt::format("{:.0f}", link.penalty)},
+                      {"threshold", std::to_string(fabric_.options.policy.damping.suppress)},
+                      {"half_life", Seconds(fabric_.options.policy.damping.half_life)}});
+}
+
+std::shared_ptr<const policy::PolicyView> Remediation::View(Instant now) {
+  if (view_ != nullptr && !std::exchange(news_, false)) return view_;
+  news_ = false;
+  UpdateEvidence(now);
+  auto view = std::make_shared<policy::PolicyView>();
+  view->holds = keeper_.List();
+  view->damped = damping_.List(now);
+  for (policy::DampedLink& link : view->damped) {
+    link.needed = link.suppressed && IsNeeded(LinkId(link.a, link.b));
+    if (link.needed) link.reason += "; used all the same: nothing else is left";
+  }
+  view->conditions = verdicts_.List();
+  view->gone = gone_.List();
+  return view_ = std::move(view);
+}
+
+}  // namespace fabricd::sweep

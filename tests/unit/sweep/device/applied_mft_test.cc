@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a switch's multicast table is believed to hold: only what an answer showed.
+#include "sweep/device/applied_mft.h"
+
+#include <gtest/gtest.h>
+
+namespace fabricd::sweep {
+namespace {
+
+using Block = AppliedMft::Block;
+using Place = AppliedMft::Place;
+
+constexpr Place kHere{1, 0}, kThere{1, 1};
+
+Block With(uint16_t mask) {
+  Block block{};
+  block[3] = mask;
+  return block;
+}
+Block Anything() {
+  Block block;
+  block.fill(0xFFFF);
+  return block;
+}
+
+TEST(AppliedMft, AnUnreadBlockMayHoldAnything) {
+  AppliedMft mft;
+  EXPECT_FALSE(mft.Knows(kHere));
+  EXPECT_EQ(mft.Surely(kHere), Block{});
+  EXPECT_EQ(mft.Possibly(kHere), Anything());
+  EXPECT_FALSE(mft.HasEntries()) << "nothing is known of";
+  EXPECT_EQ(mft.Row(), nullptr);
+  mft.Confirm(kHere, With(0b11));
+  EXPECT_TRUE(mft.Knows(kHere));
+  EXPECT_FALSE(mft.Knows(kThere));
+  EXPECT_EQ(mft.Surely(kHere), With(0b11));
+  EXPECT_EQ(mft.Possibly(kHere), With(0b11));
+  EXPECT_TRUE(mft.HasEntries());
+  ASSERT_NE(mft.Row(), nullptr);
+  EXPECT_EQ(mft.Row()->At(kHere), With(0b11));
+  mft.Confirm(kHere, Block{});
+  EXPECT_FALSE(mft.HasEntries());
+  EXPECT_EQ(mft.Row(), nullptr);
+}
+
+TEST(AppliedMft, WhatWasSentMayBeThereOrNot) {
+  AppliedMft mft;
+  mft.Confirm(kHere, With(0b0110));
+  mft.Sent(kHere, With(0b1100));
+  EXPECT_TRUE(mft.IsInFlight(kHere));
+  EXPECT_EQ(mft.InFlight(kHere), With(0b1100));
+  EXPECT_FALSE(mft.Knows(kHere));
+  EXPECT_EQ(mft.Surely(kHere), With(0b0100));
+  EXPECT_EQ(mft.Possibly(kHere), With(0b1110));
+  mft.Landed(kHere);  // Given up: nobody knows whether it arrived.
+  EXPECT_FALSE(mft.IsInFlight(kHere));
+  EXPECT_FALSE(mft.Knows(kHere));
+  EXPECT_EQ(mft.Possibly(kHere), With(0b1110));
+  mft.Confirm(kHere, With(0b1100));
+  EXPECT_TRUE(mft.Knows(kHere));
+}
+
+TEST(AppliedMft, ASecondSetInDoubtLeavesNothingSure) {
+  AppliedMft mft;
+  mft.Confirm(kHere, With(0b0001));
+  mft.Sent(kHere, With(0b0010));
+  mft.Landed(kHere);
+  mft.Sent(kHere, With(0b0100));
+  EXPECT_EQ(mft.Surely(kHere), Block{}) << "any of the three";
+  EXPECT_EQ(mft.Possibly(kHere), Anything());
+  EXPECT_TRUE(mft.HasEntries());
+}
+
+TEST(AppliedMft, WhatDidNotLeaveChangesNothing) {
+  AppliedMft mft;
+  mft.Confirm(kHere, With(0b1));
+  mft.Sent(kHere, With(0b10));
+  mft.Unsent(kHere);
+  EXPECT_TRUE(mft.Knows(kHere));
+  EXPECT_EQ(mft.Surely(kHere), With(0b1));
+  mft.Sent(kThere, With(0b10));
+  mft.Unsent(kThere);
+  EXPECT_FALSE(mft.Knows(kThere));
+  EXPECT_EQ(mft.blocks().size(), 1u);
+}
+
+TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
+  AppliedMft mft;
+  mft.Confirm(kHere, With(0b1));
+  mft.Confirm(kThere, With(0b1));
+  mft.Sent(kThere, With(0b10));
+  mft.Forget();
+  EXPECT_FALSE(mft.Knows(kHere));
+  EXPECT_TRUE(mft.IsInFlight(kThere));
+  EXPECT_EQ(mft.Possibly(kThere), Anything()) << "what it replaces is not known any more";
+  mft.Unsent(kThere);
+  EXPECT_TRUE(mft.blocks().empty());
+  mft.Sent(kHere, With(0b1));
+  mft.LandAll();
+  EXPECT_FALSE(mft.IsInFlight(kHere));
+  mft.Forget();
+  EXPECT_TRUE(mft.blocks().empty());
+}
+
+TEST(AppliedMft, DistrustsADeviceUntilItAgrees) {
+  AppliedMft mft;
+  mft.Sent(kHere, With(0b1));
+  mft.Landed(kHere);
+  mft.Distrust(kHere);
+  EXPECT_TRUE(mft.IsDistrusted(kHere));
+  EXPECT_FALSE(mft.IsDistrusted(kThere));
+  EXPECT_FALSE(mft.Knows(kHere));
+  mft.Confirm(kHere, With(0b1));
+  EXPECT_FALSE(mft.IsDistrusted(kHere));
+  mft.Distrust(kHere);
+  mft.Forget();
+  EXPECT_FALSE(mft.IsDistrusted(kHere));
+}
+
+}  // namespace
+}  // namespace fabricd::sweep
