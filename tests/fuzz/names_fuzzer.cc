@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/fields.h"
+#include "cli/render/fields.h"
+#include "cli/verbs/commands.h"
 #include "common/check.h"
 #include "daemon/rpc/listen.h"
 #include "daemon/rpc/port_text.h"

@@ -95,7 +95,7 @@ class LayersTest(unittest.TestCase):
                      'fputs(a, stderr)'):
             self.check("cli/a.cc", f"void F() {{ {code}; }}\n", (2, "print"))
         self.check("cli/a.cc", "void F() { Print(a); PrintError(b); printer.Print(c); }\n")
-        self.check("cli/globals.cc", "void F() { std::fwrite(a, 1, 2, stdout); }\n")
+        self.check("cli/verbs/globals.cc", "void F() { std::fwrite(a, 1, 2, stdout); }\n")
         self.check("daemon/a.cc", 'void F() { fmt::print("a"); }\n')
 
     def test_throw(self):

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include "cli/command_line.h"
+#include "cli/shell/command_line.h"
 
 namespace fabricd::cli::testing {
 

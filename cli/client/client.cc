@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client/client.h"
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/verbs/globals.h"
+
+namespace fabricd::cli {
+namespace {
+
+constexpr Timeout kPollInterval{100}, kShortPause{10};
+
+// What gRPC takes: a bare path is a unix socket.
+std::string Target(const std::string& server) {
+  return !server.empty() && server.front() == '/' ? "unix:" + server : server;
+}
+
+bool IsLocal(const std::string& target) { return target.rfind("unix", 0) == 0; }
+
+Result ReadPem(const char* option, const std::string& path, std::string* text) {
+  if (path.empty())
+    return {kUsage, fmt::format("a server that is no unix:PATH needs {} (or a context)", option)};
+  std::ifstream in(path, std::ios::binary);
+  text->assign(std::istreambuf_iterator<char>(in), {});
+  if (in.good() || (in.eof() && !text->empty())) return {};
+  return {kUsage, fmt::format("{}: {} cannot be read", option, path)};
+}
+
+Result ReadCredentials(const Endpoint& endpoint,
+                       std::shared_ptr<grpc::ChannelCredentials>* credentials) {
+  grpc::SslCredentialsOptions options;
+  Result result = ReadPem("--tls-ca", endpoint.tls_ca, &options.pem_root_certs);
+  if (result.ok()) result = ReadPem("--tls-cert", endpoint.tls_cert, &options.pem_cert_chain);
+  if (result.ok()) result = ReadPem("--tls-key", endpoint.tls_key, &options.pem_private_key);
+  if (result.ok()) *credentials = grpc::SslCredentials(options);
+  return result;
+}
+
+// Says once, on stderr, that answers come from an SM that is not master (metadata of
+// daemon/rpc/freshness.h): what they show may have changed since.
+class StalenessNote final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      const auto& metadata = *methods->GetRecvInitialMetadata();
+      const auto text = [&](const char* key) {
+        const auto found = metadata.find(key);
+        return found == metadata.end() ? std::string()
+                                       : std::string(found->second.data(), found->second.size());
+      };
+      const std::string state = text("fabric-sm-state"), at = text("fabric-observed-at");
+      static std::atomic<bool> said = false;
+      if (!state.empty() && !said.exchange(true))
+        PrintError("note: this SM is {}, not the master: what follows is as of {}\n", state,
+                   at.empty() ? "no sweep yet" : at);
+    }
+    methods->Proceed();
+  }
+};
+
+class StalenessNotes final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo*) override {
+    return new StalenessNote();
+  }
+};
+
+}  // namespace
+
+Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
+    : server_(Target(endpoint.server)), timeout_(timeout) {
+  grpc::ChannelArguments arguments;
+  // Pages of 5000 hosts are larger than gRPC's 4 MB.
+  arguments.SetMaxReceiveMessageSize(-1);
+  // `fabricctl wait` is there before the daemon is.
+  // (MIN_RECONNECT_BACKOFF stays at its 20 s: it is the time that a connection attempt is given.)
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // A watch of a daemon whose machine is gone ends.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (!IsLocal(server_)) usable_ = ReadCredentials(endpoint, &credentials);
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<StalenessNotes>());
+  channel_ = grpc::experimental::CreateCustomChannelWithInterceptors(
+      server_, credentials, arguments, std::move(interceptors));
+  topology_ = pb::TopologyService::NewStub(channel_);
+  admin_ = pb::AdminService::NewStub(channel_);
+  events_ = pb::EventService::NewStub(channel_);
+  remediation_ = pb::RemediationService::NewStub(channel_);
+  partitions_ = pb::PartitionService::NewStub(channel_);
+  plans_ = pb::PlanService::NewStub(channel_);
+  subnet_admin_ = pb::SubnetAdminService::NewStub(channel_);
+  sim_ = simpb::SimService::NewStub(channel_);
+}
+
+Result Client::Poll(Timeout timeout, const std::string& what,
+                    const std::function<Result(Timeout left, bool* done)>& probe) {
+  using Clock = std::chrono::system_clock;  // gRPC's.
+  const auto end = Clock::now() + timeout;
+  Result last;
+  while (true) {
+    const auto left = std::chrono::duration_cast<Timeout>(end - Clock::now());
+    if (left.count() <= 0) break;
+    bool done = false;
+    last = probe(std::min(left, kProbeTimeout), &done);
+    if (last.ok() && done) return {};
+    if (!last.ok() && last.code != kUnavailable) return last;
+    // Without a connection: gRPC takes notice of one only while somebody waits for it, else every
+    // five seconds.
+    const auto pause = std::min(left, kPollInterval);
+    if (last.ok())
+      std::this_thread::sleep_for(pause);
+    else if (channel_->WaitForConnected(Clock::now() + pause))
+      std::this_thread::sleep_for(kShortPause);
+  }
+  const std::string why = last.ok() ? "" : fmt::format(" ({})", last.message);
+  return {kUnavailable, fmt::format("timed out waiting for {}{}", what, why)};
+}
+
+}  // namespace fabricd::cli

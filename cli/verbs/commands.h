@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// fabricctl's verbs. Each asks the daemon and prints to stdout; errors come back as Results.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/verbs/globals.h"
+#include "cli/verbs/resource.h"
+
+namespace fabricd::cli {
+
+// `if_isolated`: of what can be held also what isolating it would do to the routes.
+Result Describe(Client& client, const Globals& globals, Resource resource,
+                const std::vector<std::string>& names, bool if_isolated);
+
+struct TraceOptions {
+  std::string source, destination;
+  bool all_lids = false;
+};
+Result Trace(Client& client, const Globals& globals, const TraceOptions& options);
+
+struct RoutesOptions {
+  std::string node, destination;
+  bool balance = false;
+};
+Result Routes(Client& client, const Globals& globals, const RoutesOptions& options);
+
+// `keep`: Slurm's file of before, whose hosts stay in the new one; may be empty.
+Result Topology(Client& client, const Globals& globals, const std::string& keep);
+// The whole fabric, from one view.
+Result FetchTopology(Client& client, pb::Topology* topology);
+Result Sweep(Client& client, bool heavy, bool wait);
+Result Dump(Client& client, const std::string& directory, const std::vector<std::string>& files);
+// Until `condition` (fields.h) holds of the GetSm answer, or the timeout ends: kUnavailable.
+Result WaitSm(Client& client, const std::string& condition, Timeout timeout);
+Result Version(Client& client, const std::string& own_version);
+
+Result SimUnlink(Client& client, const std::string& port);
+Result SimLink(Client& client, const std::string& port);
+Result SimConnect(Client& client, const std::string& a, const std::string& b);
+Result SimReboot(Client& client, const std::string& node);
+Result SimLinks(Client& client, const Globals& globals);
+
+}  // namespace fabricd::cli
