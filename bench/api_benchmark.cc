@@ -32,7 +32,7 @@
 #include "common/status.h"
 #include "config/config.h"
 #include "daemon/app.h"
-#include "daemon/logging.h"
+#include "daemon/record/logging.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/admin_service.grpc.pb.h"
 #include "fabric/v1/event_service.grpc.pb.h"

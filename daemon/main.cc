@@ -15,9 +15,9 @@
 #include "config/load.h"
 #include "config/opensm_import.h"
 #include "daemon/app.h"
-#include "daemon/config_files.h"
-#include "daemon/import_files.h"
-#include "daemon/logging.h"
+#include "daemon/record/logging.h"
+#include "daemon/settings/config_files.h"
+#include "daemon/settings/import_files.h"
 #include "daemon/version.h"
 
 namespace {
@@ -159,8 +159,7 @@ int main(int argc, char** argv) {
   }
   if (!arguments.import_opensm.empty()) return ImportOpensm(arguments.import_opensm);
   // A start goes on with partitions that were stored where their file has become faulty.
-  const auto config =
-      arguments.check_config ? MakeJudgedConfig(arguments) : MakeConfig(arguments);
+  const auto config = arguments.check_config ? MakeJudgedConfig(arguments) : MakeConfig(arguments);
   if (!config.ok()) {
     fmt::print(stderr, "{}\n", fabricd::Message(config.status()));
     return kExitUsage;

@@ -13,7 +13,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "daemon/logging.h"
+#include "daemon/record/logging.h"
 
 namespace fabricd::daemon {
 

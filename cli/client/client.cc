@@ -43,7 +43,7 @@ Result ReadCredentials(const Endpoint& endpoint,
 }
 
 // Says once, on stderr, that answers come from an SM that is not master (metadata of
-// daemon/rpc/freshness.h): what they show may have changed since.
+// daemon/rpc/services/freshness.h): what they show may have changed since.
 class StalenessNote final : public grpc::experimental::Interceptor {
  public:
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {

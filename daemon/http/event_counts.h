@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "daemon/event_log.h"
+#include "daemon/record/event_log.h"
 
 namespace fabricd::http {
 

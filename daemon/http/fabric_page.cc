@@ -12,11 +12,11 @@
 
 #include "common/json_text.h"
 #include "common/status.h"
-#include "daemon/event_log.h"
-#include "daemon/rpc/times.h"
+#include "daemon/record/event_log.h"
 #include "fabric/names.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
+#include "query/times.h"
 #include "routing/graph/graph.h"
 #include "routing/plan/parallel.h"
 #include "routing/quality/link_load.h"

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
-#include "daemon/backend.h"
+#include "daemon/base/backend.h"
 #include "daemon/http/http_server.h"
-#include "daemon/rpc/read_model.h"
+#include "query/read_model.h"
 
 namespace fabricd::http {
 

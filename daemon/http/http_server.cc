@@ -23,8 +23,8 @@
 
 #include "common/status.h"
 #include "config/host_port.h"
-#include "daemon/listen_tcp.h"
-#include "daemon/niceness.h"
+#include "daemon/base/listen_tcp.h"
+#include "daemon/base/niceness.h"
 
 namespace fabricd::http {
 namespace {
@@ -335,9 +335,9 @@ class HttpServer::Loop {
 
   void Answer(Connections::iterator at, Reply reply) {
     Connection& connection = at->second;
-    connection.head = fmt::format(
-        "HTTP/1.1 {} {}\r\n{}Content-Type: {}\r\nContent-Length: {}\r\n\r\n", reply.status,
-        ReasonOf(reply.status), kFields, reply.type, reply.body->size());
+    connection.head =
+        fmt::format("HTTP/1.1 {} {}\r\n{}Content-Type: {}\r\nContent-Length: {}\r\n\r\n",
+                    reply.status, ReasonOf(reply.status), kFields, reply.type, reply.body->size());
     if (!connection.head_only) connection.body = std::move(reply.body);
     connection.phase = Connection::Phase::kWriting;
     connection.deadline = Clock::now() + limits_.answer;

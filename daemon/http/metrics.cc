@@ -11,10 +11,10 @@
 
 #include "common/utf8.h"
 #include "config/config.h"
-#include "daemon/config_keeper.h"
-#include "daemon/rpc/read_model.h"
+#include "daemon/base/config_keeper.h"
 #include "fabric/names.h"
 #include "policy/target.h"
+#include "query/read_model.h"
 
 namespace fabricd::http {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/backend.h"
+#include "daemon/base/access.h"
+#include "daemon/base/backend.h"
 #include "daemon/http/event_counts.h"
-#include "daemon/rpc/access.h"
 
 namespace fabricd::http {
 

@@ -9,9 +9,9 @@
 
 #include <absl/status/statusor.h>
 
-#include "daemon/backend.h"
+#include "daemon/base/access.h"
+#include "daemon/base/backend.h"
 #include "daemon/http/http_server.h"
-#include "daemon/rpc/access.h"
 
 namespace fabricd::http {
 

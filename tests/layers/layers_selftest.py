@@ -87,7 +87,7 @@ class LayersTest(unittest.TestCase):
         self.check("daemon/a.cc", "auto t = steady_clock::now();\nauto u = set_time(0);\n"
                    "auto v = time(when);\n")
         self.check("cli/a.cc", "auto t = std::chrono::system_clock::now();\n")
-        self.check("daemon/wall_clock.h",
+        self.check("daemon/base/wall_clock.h",
                    "#pragma once\nauto t = std::chrono::system_clock::now();\n")
 
     def test_prints(self):

@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "daemon/logging.h"
+#include "daemon/record/logging.h"
 #include "fabric/v1/partition_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"

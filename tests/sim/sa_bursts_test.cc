@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/sa_service.h"
+#include "daemon/sa/sa_service.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_records.h"
 #include "sa/sa_state.h"

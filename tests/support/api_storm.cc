@@ -18,7 +18,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "common/check.h"
-#include "daemon/rpc/access.h"
+#include "daemon/base/access.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::cli {
 namespace {

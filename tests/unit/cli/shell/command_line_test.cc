@@ -10,8 +10,8 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "tests/unit/cli/command_fixture.h"
-#include "tests/unit/rpc/running_server.h"
-#include "tests/unit/rpc/sample_sa.h"
+#include "tests/unit/daemon/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/sample_sa.h"
 
 namespace fabricd::cli {
 namespace {

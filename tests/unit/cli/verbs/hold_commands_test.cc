@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "common/status.h"
-#include "daemon/event_log.h"
+#include "daemon/record/event_log.h"
 #include "tests/unit/cli/command_fixture.h"
-#include "tests/unit/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "policy/partitions_text.h"
 #include "tests/unit/cli/command_fixture.h"
-#include "tests/unit/rpc/partitions_backend.h"
-#include "tests/unit/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/partitions_backend.h"
+#include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::cli {
 namespace {

@@ -3,7 +3,7 @@
 // they print, and their exit codes (DESIGN §4).
 #include "tests/unit/cli/command_fixture.h"
 #include "tests/unit/cli/golden.h"
-#include "tests/unit/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::cli {
 namespace {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// AuditLog: who wanted to change what, and what came of it: in the log at once, in SQLite a moment
+// later, so that no caller waits for the disk.
+//
+//   gRPC threads ── pending (bounded) ──► store thread ── SQLite
+//
+// Bounds: Limits::pending records wait; more are in the log only, and one record says how many.
+// SQLite keeps Limits::keep records, none older than Limits::max_age. What is pending when the
+// process is killed is in the log only.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "daemon/base/record_queue.h"
+#include "store/store.h"
+
+namespace fabricd::daemon {
+
+class AuditLog {
+ public:
+  struct Limits {
+    size_t keep = 100'000;
+    std::chrono::hours max_age{365 * 24};
+    size_t pending = 4096;
+  };
+
+  // `store` and the listings' history outlive the log, and the last job of their threads.
+  AuditLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
+      : store_(store),
+        post_(post),
+        listings_(std::move(listings)),
+        limits_(limits),
+        queue_(limits.pending, std::move(post),
+               [this](auto records, size_t lost) { Write(std::move(records), lost); }),
+        keeper_("audit log", limits.max_age) {}
+
+  // Any thread. The time is filled in.
+  void Append(store::AuditRecord record);
+
+  // Any thread. `done` is called on the listings' thread, or with kUnavailable at once when a queue
+  // is full; what was appended before is in the answer.
+  using Listed = std::function<void(absl::StatusOr<std::vector<store::AuditRecord>>)>;
+  void List(store::AuditQuery query, Listed done);
+
+ private:
+  void Write(std::vector<store::AuditRecord> records, size_t lost);  // On the store thread.
+
+  store::Store& store_;
+  const PostToStore post_;
+  const Listings listings_;
+  const Limits limits_;
+  RecordQueue<store::AuditRecord> queue_;
+  RecordKeeper keeper_;
+};
+
+}  // namespace fabricd::daemon

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventLog: what the core says has happened, numbered, stamped, kept and handed to whoever watches.
+//
+//   core ── pending (bounded) ──► store thread ── SQLite, then the ring (bounded) ──► watchers
+//
+// A number is given on the store thread, and the event is shown to watchers once SQLite has it, so
+// that a number which anybody has seen is never given again after a kill. A power failure may take
+// the last events from the disk; therefore each start leaves out kGap numbers.
+//
+// Bounds, and what happens at each:
+//   pending   Limits::pending events. Full (the disk is slow): the new ones are dropped, and one
+//             event "EventsLost" says how many.
+//   store     its queue is full: the pending ones wait for the next Append() or Beat().
+//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A write
+//             that fails is logged once; the events are shown to watchers all the same.
+//   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
+//             resumes from before it is refused: it lists the history instead.
+//   watchers  Limits::watchers; one more is refused. The streams of clients share one
+//             (rpc/watch_stream.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "common/time.h"
+#include "daemon/base/record_queue.h"
+#include "fabric/event.h"
+#include "store/store.h"
+
+namespace fabricd::daemon {
+
+class EventLog {
+ public:
+  struct Limits {
+    size_t keep = 100'000;
+    std::chrono::hours max_age{30 * 24};
+    size_t ring = 8192;
+    size_t pending = 8192;
+    size_t watchers = 8;
+  };
+  using Record = std::shared_ptr<const store::EventRecord>;
+
+  // Called on the store thread, without locks.
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    // There are new events, or with `beat`: a sign of life is due.
+    virtual void OnEvents(bool beat) = 0;
+  };
+
+  // Reads the epoch, the last number and the latest events. On the thread that opened the store,
+  // before others use it. `store` and the listings' history outlive the log, and the last job of
+  // their threads.
+  static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, PostToStore post,
+                                                        Listings listings, Limits limits);
+
+  // Any thread. `now` is the present, by which the events' Instants become wall-clock time.
+  void Append(std::vector<fabric::FabricEvent> events, Instant now);
+  // Any thread, every few seconds: shows watchers that the stream lives.
+  void Beat();
+
+  // Any thread, all below.
+
+  // "EPOCH.NUMBER" of the last event shown.
+  std::string version() const;
+  std::string VersionOf(uint64_t number) const;
+  // kInvalidArgument: not a version; kOutOfRange: of another epoch.
+  absl::StatusOr<uint64_t> NumberOf(const std::string& version) const;
+  // The number after which a watcher begins. Empty: the last one. Errors as NumberOf(), and
+  // kOutOfRange: from before the ring.
+  absl::StatusOr<uint64_t> BeginAt(const std::string& version) const;
+  // Version after which everything is in the ring.
+  std::string oldest() const;
+
+  // Events with numbers above `number`, at most `most`. kResourceExhausted: some are gone.
+  absl::StatusOr<std::vector<Record>> After(uint64_t number, size_t most) const;
+  // History from SQLite: the events up to those shown so far, and the version of the last one, from
+  // which a watch goes on. `done` is called on the listings' thread; with kUnavailable at once when
+  // its queue is full.
+  struct Page {
+    std::vector<store::EventRecord> records;
+    std::string version;
+  };
+  using Listed = std::function<void(absl::StatusOr<Page>)>;
+  void List(store::EventQuery query, Listed done);
+
+  size_t watcher_count() const;  // That are alive.
+  // False: too many. A watcher that is destroyed is forgotten.
+  [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
+
+ private:
+  static constexpr uint64_t kGap = 100'000;
+
+  EventLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
+      : store_(store),
+        post_(post),
+        listings_(std::move(listings)),
+        limits_(limits),
+        queue_(limits.pending, std::move(post),
+               [this](auto records, size_t lost) { Write(std::move(records), lost); }),
+        keeper_("event history", limits.max_age) {}
+  absl::Status Load();
+  void Write(std::vector<store::EventRecord> records, size_t lost);
+  void Show(std::vector<store::EventRecord> records);
+  void Wake(bool beat);
+
+  store::Store& store_;
+  const PostToStore post_;
+  const Listings listings_;
+  const Limits limits_;
+  std::string epoch_;
+  RecordQueue<store::EventRecord> queue_;  // Without numbers.
+
+  // Of the store thread.
+  uint64_t next_ = 1;
+  RecordKeeper keeper_;
+
+  mutable std::mutex mutex_;
+  std::deque<Record> ring_;
+  uint64_t last_ = 0;   // Number of the last event shown.
+  uint64_t floor_ = 0;  // Events above this number are in the ring.
+  std::vector<std::weak_ptr<Watcher>> watchers_;
+};
+
+// Milliseconds since 1970 of an Instant of this process's steady clock.
+int64_t ToWallMs(Instant instant);
+
+}  // namespace fabricd::daemon

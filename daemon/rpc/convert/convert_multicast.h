@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multicast groups and their trees → messages of fabric.v1.
+#pragma once
+
+#include "fabric/v1/subnet_admin_service.pb.h"
+#include "query/read_model.h"
+#include "sa/client_state.h"
+#include "sa/view.h"
+
+namespace fabricd::rpc {
+
+namespace pb = ::fabric::v1;
+
+// Name of the node that has this GID; empty: nobody has.
+std::string NodeNameOf(const ReadModel& model, const sa::SaView& view, Gid gid);
+// `with_tree`: that of the view.
+void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Group& group, bool with_tree,
+             pb::MulticastGroup* out);
+
+}  // namespace fabricd::rpc

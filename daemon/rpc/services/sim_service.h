@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// fabric.sim.v1.SimService over sim::Control. Any thread.
+#pragma once
+
+#include "fabric/sim/v1/sim.grpc.pb.h"
+#include "query/read_model.h"
+#include "sim/control.h"
+
+namespace fabricd::rpc {
+
+namespace simpb = ::fabric::sim::v1;
+
+class SimService final : public simpb::SimService::CallbackService {
+ public:
+  SimService(Models& models, sim::Control& control) : models_(models), control_(control) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+  Unary* Unlink(Context*, const simpb::UnlinkRequest*, simpb::UnlinkResponse*) override;
+  Unary* Link(Context*, const simpb::LinkRequest*, simpb::LinkResponse*) override;
+  Unary* Connect(Context*, const simpb::ConnectRequest*, simpb::ConnectResponse*) override;
+  Unary* Reboot(Context*, const simpb::RebootRequest*, simpb::RebootResponse*) override;
+  Unary* ListLinks(Context*, const simpb::ListLinksRequest*, simpb::ListLinksResponse*) override;
+
+ private:
+  Models& models_;
+  sim::Control& control_;
+};
+
+}  // namespace fabricd::rpc

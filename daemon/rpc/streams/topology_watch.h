@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// TopologyService.WatchTopology. Any thread.
+#pragma once
+
+#include "daemon/rpc/streams/topology_delta.h"
+#include "daemon/rpc/streams/watch_stream.h"
+#include "fabric/v1/topology_service.pb.h"
+#include "query/read_model.h"
+
+namespace fabricd::rpc {
+
+using TopologyStream = WatchStream<pb::WatchTopologyResponse>;
+
+// What a request asks for. Errors carry their ErrorInfo. The arguments outlive the stream.
+absl::StatusOr<std::shared_ptr<TopologyStream>> MakeTopologyStream(
+    Models& models, TopologyDeltas& deltas, const pb::WatchTopologyRequest& request);
+
+}  // namespace fabricd::rpc
