@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 using fabric::RailHost;
@@ -63,7 +63,8 @@ std::string LackOfUnit(const Rails& rails, const RailUnit& unit, size_t rail) {
 
 }  // namespace
 
-void MissingNics::Find() const {
+MissingNics::ByHost MissingNics::Find() const {
+  ByHost of_host;
   const Rails rails = fabric::FindRails(*snapshot_, *hosts_);
   const auto present = FindPresent(rails, *snapshot_, *hosts_);
   for (const RailUnit& unit : rails.units) {
@@ -77,7 +78,7 @@ void MissingNics::Find() const {
         if (lack.empty() && 2 * with <= peers.size()) continue;
         for (const uint32_t host : peers) {
           if (present[host][rail]) continue;
-          of_host_[rails.hosts[host].name].push_back(
+          of_host[rails.hosts[host].name].push_back(
               {rails.names[rail],
                lack.empty()
                    ? fmt::format("is not on the fabric: {} of {} hosts of its unit have it", with,
@@ -89,13 +90,14 @@ void MissingNics::Find() const {
   }
   snapshot_.reset();
   hosts_.reset();
+  return of_host;
 }
 
 const std::vector<MissingNic>& MissingNics::Of(const std::string& host) const {
   static const std::vector<MissingNic> kNone;
-  std::call_once(found_, [this] { Find(); });
-  const auto found = of_host_.find(host);
-  return found == of_host_.end() ? kNone : found->second;
+  const ByHost& of_host = of_host_.Get([this] { return Find(); });
+  const auto found = of_host.find(host);
+  return found == of_host.end() ? kNone : found->second;
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

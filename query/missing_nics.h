@@ -9,16 +9,16 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
+#include "common/lazy.h"
 #include "fabric/hosts.h"
 #include "fabric/rails.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 struct MissingNic {
   std::string device;  // As most units call it there: "mlx5_3".
@@ -36,13 +36,13 @@ class MissingNics {
   const std::vector<MissingNic>& Of(const std::string& host) const;
 
  private:
-  void Find() const;
+  using ByHost = absl::flat_hash_map<std::string, std::vector<MissingNic>>;
+  ByHost Find() const;
 
-  mutable std::once_flag found_;
-  // Let go of once they have been looked at.
+  // Released once they have been looked at.
   mutable std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   mutable std::shared_ptr<const fabric::HostTable> hosts_;
-  mutable absl::flat_hash_map<std::string, std::vector<MissingNic>> of_host_;
+  Lazy<ByHost> of_host_;
 };
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 using fabric::Node;
@@ -99,4 +99,4 @@ const char* Places::role(const Node& node) const {
   return tier == 1 ? "leaf" : tier == 2 ? "spine" : "core";
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

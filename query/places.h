@@ -9,7 +9,7 @@
 #include "fabric/hosts.h"
 #include "routing/plan/tree_layout.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 class Places {
  public:
@@ -36,4 +36,4 @@ class Places {
   std::vector<uint8_t> is_host_;  // [NodeIndex]
 };
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

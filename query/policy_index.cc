@@ -5,7 +5,7 @@
 
 #include "common/sort_unique.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 template <typename Map, typename Key>
@@ -146,4 +146,4 @@ std::vector<const policy::Condition*> PolicyIndex::Conditions(Guid node, PortNum
   return found;
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

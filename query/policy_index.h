@@ -13,7 +13,7 @@
 #include "fabric/snapshot.h"
 #include "policy/policy_view.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 class PolicyIndex {
  public:
@@ -58,4 +58,4 @@ class PolicyIndex {
   absl::flat_hash_map<std::string, std::vector<GoneNic>> gone_;
 };
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

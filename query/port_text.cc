@@ -3,7 +3,7 @@
 
 #include "common/number_text.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 std::optional<PortText> SplitPortText(const std::string& text) {
   size_t separator, end = text.size();
@@ -20,4 +20,4 @@ std::optional<PortText> SplitPortText(const std::string& text) {
   return PortText{text.substr(0, separator), PortNum(*port)};
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

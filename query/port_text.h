@@ -8,7 +8,7 @@
 #include "common/ids.h"
 #include "common/utf8.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 struct PortText {
   std::string node;
@@ -21,4 +21,4 @@ std::optional<PortText> SplitPortText(const std::string& text);
 // Protobuf refuses strings that are none.
 using fabricd::Utf8;
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

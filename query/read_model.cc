@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/read_model.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <random>
 #include <set>
 #include <tuple>
 
@@ -15,7 +12,7 @@
 #include "query/port_text.h"
 #include "query/status.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 using fabric::FabricSnapshot;
@@ -197,115 +194,39 @@ fabric::LidRange ReadModel::LidsOf(PortRef end_port) const {
   return {port.info.lid, port.info.lmc};
 }
 
-Models::Models(const daemon::Backend& backend)
-    : backend_(backend), epoch_(std::random_device()()), thread_([this] { MakeModels(); }) {
-  pthread_setname_np(thread_.native_handle(), "models");
-}
-
-Models::~Models() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  asked_changed_.notify_one();
-  thread_.join();
-}
-
-std::shared_ptr<const ReadModel> Models::Current() {
-  const auto view = backend_.view();
-  std::unique_lock lock(mutex_);
-  if (current_ != nullptr && current_->view == view) return current_;
-  const uint64_t ticket = ++asked_;
-  asked_changed_.notify_one();
-  made_changed_.wait(lock, [&] { return made_ >= ticket; });
-  return current_;
-}
-
-void Models::MakeModels() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    asked_changed_.wait(lock, [this] { return stopping_ || made_ < asked_; });
-    if (stopping_) return;
-    const uint64_t answered = asked_;
-    lock.unlock();
-    auto view = backend_.view();
-    auto model = current_ != nullptr && current_->view == view ? current_ : Make(std::move(view));
-    lock.lock();
-    current_ = std::move(model);
-    made_ = answered;
-    made_changed_.notify_all();
-  }
-}
-
-std::shared_ptr<const ReadModel> Models::Make(std::shared_ptr<const sweep::FabricView> view) const {
+std::shared_ptr<const ReadModel> MakeReadModel(ReadModelInputs inputs, const ReadModel* last) {
   auto model = std::make_shared<ReadModel>();
-  const FabricSnapshot& now = *view->snapshot;
-  const FabricSnapshot* before = current_ ? &current_->snapshot() : nullptr;
+  const FabricSnapshot& now = *inputs.view->snapshot;
+  const FabricSnapshot* before = last ? &last->snapshot() : nullptr;
   if (before && SameNodes(*before, now))
-    model->names = current_->names;
+    model->names = last->names;
   else
-    model->names = std::make_shared<const NodeOrder>(now, backend_.node_name_map());
+    model->names = std::make_shared<const NodeOrder>(now, inputs.name_map);
   if (before == &now)
-    model->links = current_->links;
+    model->links = last->links;
   else
-    model->links = std::make_shared<const LinkCounts>(before ? current_->links->Moved(*before, now)
+    model->links = std::make_shared<const LinkCounts>(before ? last->links->Moved(*before, now)
                                                              : LinkCounts(now));
-  model->hosts = backend_.hosts(*view);
+  model->hosts = std::move(inputs.hosts);
   const auto layout_of = [](const sweep::FabricView& of) {
     return of.plan ? of.plan->layout.get() : nullptr;
   };
-  const bool same_places = current_ && current_->hosts == model->hosts &&
-                           layout_of(*current_->view) == layout_of(*view) &&
-                           Places::StayPut(*before, now, layout_of(*view));
+  const bool same_places = last && last->hosts == model->hosts &&
+                           layout_of(*last->view) == layout_of(*inputs.view) &&
+                           Places::StayPut(*before, now, layout_of(*inputs.view));
   model->places = same_places
-                      ? current_->places
-                      : std::make_shared<const Places>(now, *model->hosts, layout_of(*view));
+                      ? last->places
+                      : std::make_shared<const Places>(now, *model->hosts, layout_of(*inputs.view));
   // Rails too are read from where adapters hang.
-  model->missing = same_places ? current_->missing
-                               : std::make_shared<const MissingNics>(view->snapshot, model->hosts);
-  if (current_ && current_->view->policy == view->policy)
-    model->policy = current_->policy;
+  model->missing = same_places
+                       ? last->missing
+                       : std::make_shared<const MissingNics>(inputs.view->snapshot, model->hosts);
+  if (last && last->view->policy == inputs.view->policy)
+    model->policy = last->policy;
   else
-    model->policy = std::make_shared<const PolicyIndex>(view->policy, backend_.host_patterns());
-  model->view = std::move(view);
+    model->policy = std::make_shared<const PolicyIndex>(inputs.view->policy, inputs.patterns);
+  model->view = std::move(inputs.view);
   return model;
 }
 
-absl::StatusOr<std::shared_ptr<const ReadModel>> Models::Ready() {
-  auto model = Current();
-  if (model->ready()) return model;
-  return TryLater("NOT_READY",
-                  fmt::format("the first sweep has not ended ({})",
-                              std::string(sweep::PhaseName(model->view->phase))),
-                  std::chrono::seconds(1));
-}
-
-void Models::Keep(const std::shared_ptr<const ReadModel>& model) {
-  std::lock_guard lock(mutex_);
-  DropOld();
-  kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
-                             [&](const Kept& kept) {
-                               return kept.model->view->generation == model->view->generation;
-                             }),
-              kept_.end());
-  if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
-  kept_.push_back({model, std::chrono::steady_clock::now() + kKeep});
-}
-
-std::shared_ptr<const ReadModel> Models::Find(Generation generation) {
-  std::lock_guard lock(mutex_);
-  DropOld();
-  for (const Kept& kept : kept_) {
-    if (kept.model->view->generation == generation) return kept.model;
-  }
-  return nullptr;
-}
-
-void Models::DropOld() {
-  const auto now = std::chrono::steady_clock::now();
-  kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
-                             [&](const Kept& kept) { return kept.until <= now; }),
-              kept_.end());
-}
-
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// query: answers about a published view, without gRPC, threads or clocks.
 // ReadModel: a published view with the names, orders and look-ups that answers need. Immutable,
-// shared between calls. Models makes them, each from the one before, at the cost of what differs,
-// and keeps those that page tokens point to.
+// shared between calls.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
-#include "daemon/base/backend.h"
+#include "fabric/hosts.h"
+#include "fabric/names.h"
 #include "query/missing_nics.h"
 #include "query/places.h"
 #include "query/policy_index.h"
+#include "sweep/interface/view.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 // End a of a switch and another node is the switch, else the lower (GUID, port).
 struct LinkEnds {
@@ -119,45 +117,14 @@ struct ReadModel {
   fabric::LidRange LidsOf(PortRef end_port) const;
 };
 
-// Any thread.
-class Models {
- public:
-  explicit Models(const daemon::Backend& backend);
-  ~Models();
-
-  // Of the latest view. Where it is not made yet, waits for the thread that makes it: once for all
-  // who ask, and at ordinary priority. Threads with a niceness ask too, and a model that one of
-  // them made would keep all others waiting for as long as the processors are busy.
-  std::shared_ptr<const ReadModel> Current();
-  // UNAVAILABLE, NOT_READY before the first sweep.
-  absl::StatusOr<std::shared_ptr<const ReadModel>> Ready();
-  // Keeps the model for kKeep, or until kMostKept others were kept later.
-  void Keep(const std::shared_ptr<const ReadModel>& model);
-  // Null: not kept (any more).
-  std::shared_ptr<const ReadModel> Find(Generation generation);
-  // Differs between starts of the daemon: generations begin anew.
-  uint32_t epoch() const { return epoch_; }
-
- private:
-  static constexpr std::chrono::seconds kKeep{60};
-  static constexpr size_t kMostKept = 32;
-  struct Kept {
-    std::shared_ptr<const ReadModel> model;
-    std::chrono::steady_clock::time_point until;
-  };
-  void DropOld();
-  void MakeModels();
-  std::shared_ptr<const ReadModel> Make(std::shared_ptr<const sweep::FabricView> view) const;
-
-  const daemon::Backend& backend_;
-  const uint32_t epoch_;
-  std::mutex mutex_;
-  std::condition_variable asked_changed_, made_changed_;
-  uint64_t asked_ = 0, made_ = 0;  // How often Current() had to ask; up to which that is answered.
-  bool stopping_ = false;
-  std::shared_ptr<const ReadModel> current_;  // Set by the thread alone.
-  std::vector<Kept> kept_;                    // Oldest first.
-  std::thread thread_;
+// What a view is read with beside itself.
+struct ReadModelInputs {
+  std::shared_ptr<const sweep::FabricView> view;
+  std::shared_ptr<const fabric::HostTable> hosts;  // Of the view's snapshot.
+  const fabric::NodeNameMap& name_map;
+  const fabric::HostPatterns& patterns;  // How `hosts` was read.
 };
+// What did not change since `before` (may be null) is taken from it: costs what differs.
+std::shared_ptr<const ReadModel> MakeReadModel(ReadModelInputs inputs, const ReadModel* before);
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -10,46 +10,35 @@
 #include <fmt/format.h>
 
 #include "common/utf8.h"
-#include "daemon/rpc/convert/convert.h"
 #include "policy/target.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
-// Which of two answers a host with both gets.
-int Rank(pb::Readiness readiness) {
-  switch (readiness) {
-    case pb::READINESS_HELD: return 4;
-    case pb::READINESS_LOST: return 3;
-    case pb::READINESS_UNKNOWN: return 2;
-    case pb::READINESS_DEGRADED: return 1;
-    default: return 0;
-  }
-}
-
-void Worsen(pb::Readiness readiness, const std::string& reason, pb::NicReadiness* out) {
-  if (Rank(readiness) > Rank(out->readiness())) out->set_readiness(readiness);
-  out->add_reasons(Utf8(reason));
+// Of two answers a host gets the worse one.
+void Worsen(Readiness readiness, const std::string& reason, NicReadiness* out) {
+  out->readiness = std::max(out->readiness, readiness);
+  out->reasons.push_back(Utf8(reason));
 }
 
 // What is wrong with a host: what its readiness stems from comes first.
 class HostFindings {
  public:
-  void Add(pb::Readiness readiness, std::string reason) {
+  void Add(Readiness readiness, std::string reason) {
     found_.emplace_back(readiness, std::move(reason));
   }
-  void Forget(pb::Readiness readiness) {
+  void Forget(Readiness readiness) {
     std::erase_if(found_, [&](const auto& each) { return each.first == readiness; });
   }
-  void Write(pb::HostReadiness* out) {
+  void Write(HostReadiness* out) {
     std::stable_sort(found_.begin(), found_.end(),
-                     [](const auto& a, const auto& b) { return Rank(a.first) > Rank(b.first); });
-    out->set_readiness(found_.empty() ? pb::READINESS_READY : found_.front().first);
-    for (const auto& [readiness, reason] : found_) out->add_reasons(Utf8(reason));
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    out->readiness = found_.empty() ? Readiness::kReady : found_.front().first;
+    for (const auto& [readiness, reason] : found_) out->reasons.push_back(Utf8(reason));
   }
 
  private:
-  std::vector<std::pair<pb::Readiness, std::string>> found_;
+  std::vector<std::pair<Readiness, std::string>> found_;
 };
 
 std::string HoldReason(const policy::Hold& hold) {
@@ -59,44 +48,44 @@ std::string HoldReason(const policy::Hold& hold) {
 }
 
 // What the port itself says.
-void JudgePort(const ReadModel& model, PortRef ref, pb::NicReadiness* out) {
+void JudgePort(const ReadModel& model, PortRef ref, NicReadiness* out) {
   const fabric::Port& port = *model.snapshot().port(ref);
-  if (!port.known) return Worsen(pb::READINESS_UNKNOWN, "its state could not be read", out);
+  if (!port.known) return Worsen(Readiness::kUnknown, "its state could not be read", out);
   if (port.info.port_state != wire::PortState::kActive) {
-    return Worsen(pb::READINESS_DEGRADED,
+    return Worsen(Readiness::kDegraded,
                   fmt::format("the port is {}", wire::PortStateName(port.info.port_state)), out);
   }
   if (port.peer.IsNone())
-    return Worsen(pb::READINESS_UNKNOWN, "what it is linked to is not known", out);
+    return Worsen(Readiness::kUnknown, "what it is linked to is not known", out);
   if (QualityOf(model.snapshot(), ref, port.peer).degraded)
-    Worsen(pb::READINESS_DEGRADED, "its link runs below what both ends support", out);
+    Worsen(Readiness::kDegraded, "its link runs below what both ends support", out);
 }
 
 // Whether the switch that the port hangs on has a way to it, where the routes are ours.
-void JudgeRoutes(const ReadModel& model, PortRef ref, pb::NicReadiness* out) {
+void JudgeRoutes(const ReadModel& model, PortRef ref, NicReadiness* out) {
   const auto& plan = model.view->plan;
   const PortRef peer = model.snapshot().port(ref)->peer;
   if (!plan || peer.IsNone() || !plan->HasRow(peer.node)) return;
   const Lid lid = model.view->lids->Of(ref).base;
   if (!lid || plan->EgressPort(peer.node, lid) == routing::kNoRoute)
-    Worsen(pb::READINESS_DEGRADED, "no route leads to it", out);
+    Worsen(Readiness::kDegraded, "no route leads to it", out);
 }
 
-void AddHolds(const PolicyIndex::Holds& holds, pb::NicReadiness* out) {
+void AddHolds(const PolicyIndex::Holds& holds, NicReadiness* out) {
   for (const policy::HoldStatus* status : holds) {
-    const std::string id = fmt::format("{}", status->hold.id);
-    const auto& known = out->hold_ids();
+    const uint64_t id = status->hold.id;
+    const auto& known = out->hold_ids;
     if (std::find(known.begin(), known.end(), id) != known.end()) continue;
-    Worsen(pb::READINESS_HELD, HoldReason(status->hold), out);
-    out->add_hold_ids(id);
+    Worsen(Readiness::kHeld, HoldReason(status->hold), out);
+    out->hold_ids.push_back(id);
   }
 }
 
-void JudgePolicy(const ReadModel& model, PortRef ref, pb::NicReadiness* out) {
+void JudgePolicy(const ReadModel& model, PortRef ref, NicReadiness* out) {
   const fabric::FabricSnapshot& snapshot = model.snapshot();
   AddHolds(model.policy->Reaching(snapshot, ref), out);
   if (const policy::DampedLink* link = model.policy->Damped(ref); link && link->suppressed)
-    Worsen(pb::READINESS_DEGRADED, "its link is suppressed: " + link->reason, out);
+    Worsen(Readiness::kDegraded, "its link is suppressed: " + link->reason, out);
   const PortRef peer = snapshot.port(ref)->peer;
   for (const PortRef end : {ref, peer}) {
     if (end.IsNone()) continue;
@@ -104,99 +93,96 @@ void JudgePolicy(const ReadModel& model, PortRef ref, pb::NicReadiness* out) {
     const fabric::Node& node = *snapshot.node(end.node);
     for (const policy::Condition* condition : model.policy->Conditions(node.guid(), end.port)) {
       if (node.IsSwitch() && !condition->port) continue;
-      Worsen(pb::READINESS_DEGRADED, fmt::format("{}: {}", condition->type, condition->message),
-             out);
+      Worsen(Readiness::kDegraded, fmt::format("{}: {}", condition->type, condition->message), out);
     }
   }
 }
 
 // Holds on the host as a whole, which are not repeated for each NIC, and those on parts of it that
 // show on none of its ports: they may have vanished because of the hold. Gives what it said.
-std::set<std::string> AddHoldsByName(const ReadModel& model, const pb::HostReadiness& host,
+std::set<std::string> AddHoldsByName(const ReadModel& model, const HostReadiness& host,
                                      HostFindings& found) {
   std::set<std::string> said;
-  for (const policy::HoldStatus* status : model.policy->ReachingHost(host.host())) {
-    const std::string id = fmt::format("{}", status->hold.id);
+  for (const policy::HoldStatus* status : model.policy->ReachingHost(host.host)) {
     bool shown = false;
-    for (const pb::NicReadiness& nic : host.nics())
-      for (const std::string& known : nic.hold_ids()) shown |= known == id;
+    for (const NicReadiness& nic : host.nics)
+      for (const uint64_t known : nic.hold_ids) shown |= known == status->hold.id;
     if (shown && status->hold.target.kind != policy::TargetKind::kHost) continue;
-    found.Add(pb::READINESS_HELD, *said.insert(HoldReason(status->hold)).first);
+    found.Add(Readiness::kHeld, *said.insert(HoldReason(status->hold)).first);
   }
   return said;
 }
 
 // Only the master hears of what changes: what another SM last read proves nothing of now.
-void JudgeStale(const ReadModel& model, pb::HostReadiness* out, HostFindings& found) {
+void JudgeStale(const ReadModel& model, HostReadiness* out, HostFindings& found) {
   const std::string why = fmt::format("this SM is {}, and may be out of date: ask the master",
                                       wire::SmStateName(model.view->sm.state));
-  for (pb::NicReadiness& nic : *out->mutable_nics()) Worsen(pb::READINESS_UNKNOWN, why, &nic);
-  found.Forget(pb::READINESS_LOST);
-  found.Add(pb::READINESS_UNKNOWN, why);
+  for (NicReadiness& nic : out->nics) Worsen(Readiness::kUnknown, why, &nic);
+  found.Forget(Readiness::kLost);
+  found.Add(Readiness::kUnknown, why);
 }
 
 // A NIC that is not on the fabric any more has no port to judge.
-void AddMissing(const ReadModel& model, pb::HostReadiness* out) {
-  const std::string& host = out->host();
-  for (const MissingNic& missing : model.missing->Of(host)) {
-    pb::NicReadiness* nic = out->add_nics();
-    nic->set_device(Utf8(missing.device));
-    nic->set_readiness(pb::READINESS_READY);
-    AddHolds(model.policy->ReachingNic(host + "/" + missing.device), nic);
-    Worsen(pb::READINESS_DEGRADED, missing.reason, nic);
+void AddMissing(const ReadModel& model, HostReadiness* out) {
+  for (const MissingNic& missing : model.missing->Of(out->host)) {
+    NicReadiness& nic = out->nics.emplace_back();
+    nic.device = Utf8(missing.device);
+    AddHolds(model.policy->ReachingNic(out->host + "/" + missing.device), &nic);
+    Worsen(Readiness::kDegraded, missing.reason, &nic);
   }
-  for (const PolicyIndex::GoneNic& gone : model.policy->GoneOf(host)) {
+  for (const PolicyIndex::GoneNic& gone : model.policy->GoneOf(out->host)) {
     const std::string device =
         gone.device.empty() ? fmt::format("{}", gone.node->node) : Utf8(gone.device);
-    pb::NicReadiness* nic = nullptr;
-    for (pb::NicReadiness& known : *out->mutable_nics())
-      if (known.device() == device) nic = &known;
-    if (nic != nullptr && nic->has_port()) continue;  // Another one is in its place.
+    NicReadiness* nic = nullptr;
+    for (NicReadiness& known : out->nics)
+      if (known.device == device) nic = &known;
+    if (nic != nullptr && nic->port) continue;  // Another one is in its place.
     const bool is_new = nic == nullptr;
     if (is_new) {
-      nic = out->add_nics();
-      nic->set_device(device);
-      nic->set_readiness(pb::READINESS_READY);
+      nic = &out->nics.emplace_back();
+      nic->device = device;
     }
     AddHolds(model.policy->ReachingGone(*gone.node), nic);
-    AddHolds(model.policy->ReachingNic(host + "/" + device), nic);
-    if (is_new) Worsen(pb::READINESS_DEGRADED, "is not on the fabric any more", nic);
+    AddHolds(model.policy->ReachingNic(out->host + "/" + device), nic);
+    if (is_new) Worsen(Readiness::kDegraded, "is not on the fabric any more", nic);
   }
 }
 
 }  // namespace
 
-void FillReadiness(const ReadModel& model, const std::string& name, pb::HostReadiness* out) {
-  out->set_host(Utf8(name));
+HostReadiness ReadinessOf(const ReadModel& model, const std::string& name) {
+  HostReadiness out;
+  out.host = Utf8(name);
   HostFindings found;
   const fabric::Host* host = model.hosts->Find(name);
   for (size_t i = 0; host != nullptr && i < host->ports.size(); ++i) {
     const fabric::HostPort& host_port = host->ports[i];
-    pb::NicReadiness* nic = out->add_nics();
-    ToProto(model, host_port.port, nic->mutable_port());
-    nic->set_device(Utf8(host_port.device));
-    nic->set_readiness(pb::READINESS_READY);
-    JudgePort(model, host_port.port, nic);
-    JudgeRoutes(model, host_port.port, nic);
-    JudgePolicy(model, host_port.port, nic);
+    NicReadiness& nic = out.nics.emplace_back();
+    nic.port = host_port.port;
+    nic.device = Utf8(host_port.device);
+    JudgePort(model, host_port.port, &nic);
+    JudgeRoutes(model, host_port.port, &nic);
+    JudgePolicy(model, host_port.port, &nic);
   }
-  AddMissing(model, out);
-  const std::set<std::string> said = AddHoldsByName(model, *out, found);
-  for (const pb::NicReadiness& nic : out->nics()) {
-    const std::string& label = nic.device().empty() ? nic.port().node_name() : nic.device();
-    for (const std::string& reason : nic.reasons()) {
+  AddMissing(model, &out);
+  const std::set<std::string> said = AddHoldsByName(model, out, found);
+  for (const NicReadiness& nic : out.nics) {
+    const std::string label =
+        nic.device.empty() && nic.port ? model.name(nic.port->node) : nic.device;
+    for (const std::string& reason : nic.reasons) {
       if (said.contains(reason)) continue;
-      found.Add(nic.readiness(),
+      found.Add(nic.readiness,
                 fmt::format("{}{} {}", label, reason.starts_with("is not ") ? "" : ":", reason));
     }
   }
-  if (host == nullptr && out->nics().empty())
-    found.Add(pb::READINESS_UNKNOWN, "no such host is on the fabric");
+  if (host == nullptr && out.nics.empty())
+    found.Add(Readiness::kUnknown, "no such host is on the fabric");
   else if (host == nullptr)
-    found.Add(pb::READINESS_LOST,
-              fmt::format("it has left the fabric with all of its {} NICs", out->nics_size()));
-  if (model.view->sm.state != wire::SmState::kMaster) JudgeStale(model, out, found);
-  found.Write(out);
+    found.Add(Readiness::kLost,
+              fmt::format("it has left the fabric with all of its {} NICs", out.nics.size()));
+  if (model.view->sm.state != wire::SmState::kMaster) JudgeStale(model, &out, found);
+  found.Write(&out);
+  return out;
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -2,14 +2,13 @@
 #include "query/status.h"
 
 #include <google/protobuf/util/time_util.h>
-#include <grpcpp/support/status.h>
 
 #include "common/status.h"
 #include "common/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 constexpr char kTypePrefix[] = "type.googleapis.com/";
@@ -148,24 +147,20 @@ absl::Status WithReason(absl::Status status, const std::string& reason) {
   return status;
 }
 
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
   const absl::Status full = WithReason(status, absl::StatusCodeToString(status.code()));
-  google::rpc::Status details;
-  details.set_code(static_cast<int>(full.code()));
-  const std::string message = Told(Message(full));
-  details.set_message(message);
-  // ErrorInfo first: clients that look at one detail look at that.
+  google::rpc::Status message;
+  message.set_code(static_cast<int>(full.code()));
+  message.set_message(Told(Message(full)));
   const std::string error_info = TypeUrl(google::rpc::ErrorInfo::default_instance());
   full.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
-    auto* any = details.add_details();
+    auto* any = message.add_details();
     any->set_type_url(std::string(type.data(), type.size()));
     any->set_value(std::string(payload));
-    const int last = details.details_size() - 1;
-    if (any->type_url() == error_info && last > 0) details.mutable_details()->SwapElements(0, last);
+    const int last = message.details_size() - 1;
+    if (any->type_url() == error_info && last > 0) message.mutable_details()->SwapElements(0, last);
   });
-  return grpc::Status(static_cast<grpc::StatusCode>(full.code()), message,
-                      details.SerializeAsString());
+  return message;
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error model of the API: what a handler makes, and the one place that turns it into gRPC.
-// An error is an absl::Status; its details (google.rpc.*) are payloads under their type URLs. Texts
-// may be of any bytes and length: what is not UTF-8 is told as '?', what is too long for gRPC's
-// metadata is cut. Pure.
+// The error model of the API, without gRPC (daemon/rpc/convert/grpc_status.h). An error is an
+// absl::Status; its details (google.rpc.*) are payloads under their type URLs. Texts may be of any
+// bytes and length: what is not UTF-8 is shown as '?', what is too long for gRPC's metadata is cut.
+// Pure.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 #include <absl/status/status.h>
 
-namespace grpc {
+namespace google::rpc {
 class Status;
 }
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 inline constexpr char kErrorDomain[] = "fabric.v1";
 
@@ -49,7 +49,8 @@ absl::Status TryLater(const std::string& reason, const std::string& message,
 // Gives `status` an ErrorInfo with this reason unless it has one. OK stays OK.
 absl::Status WithReason(absl::Status status, const std::string& reason);
 
-// What goes over the wire. An error without ErrorInfo gets one with its code's name as the reason.
-grpc::Status ToGrpc(const absl::Status& status);
+// The error as a message, ErrorInfo first: clients that read one detail read that. An error without
+// ErrorInfo gets one with its code's name as the reason. REQUIRES: it is an error.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

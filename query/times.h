@@ -12,7 +12,7 @@
 
 #include "query/status.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 // Milliseconds since 1970. What has no timestamp gets the nearest one.
 inline google::protobuf::Timestamp ToTimestamp(int64_t ms) {
@@ -32,4 +32,4 @@ absl::StatusOr<int64_t> ToMilliseconds(const char* field, const Time& time) {
   return time.seconds() * 1000 + time.nanos() / 1'000'000;
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 namespace {
 
 std::string PortText(const ReadModel& model, PortRef port) {
@@ -87,4 +87,4 @@ Trace TracePath(const ReadModel& model, PortRef source, Lid destination) {
   return Walk(model, destination).From(source);
 }
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -9,7 +9,7 @@
 #include "common/ids.h"
 #include "query/read_model.h"
 
-namespace fabricd::rpc {
+namespace fabricd::query {
 
 struct TraceHop {
   NodeIndex node;
@@ -26,4 +26,4 @@ struct Trace {
 // REQUIRES: the model has a plan; `source` is an end port of its snapshot.
 Trace TracePath(const ReadModel& model, PortRef source, Lid destination);
 
-}  // namespace fabricd::rpc
+}  // namespace fabricd::query

@@ -12,7 +12,7 @@
 #include "routing/plan/usable.h"
 #include "routing/repair/repair.h"
 
-namespace fabricd::daemon {
+namespace fabricd::query {
 namespace {
 
 using fabric::FabricSnapshot;
@@ -238,4 +238,4 @@ absl::StatusOr<WhatIfAnswer> Answer(const sweep::FabricView& view, const WhatIf&
   return answer;
 }
 
-}  // namespace fabricd::daemon
+}  // namespace fabricd::query

@@ -15,7 +15,7 @@
 #include "routing/repair/consequences.h"
 #include "sweep/interface/view.h"
 
-namespace fabricd::daemon {
+namespace fabricd::query {
 
 struct WhatIf {
   struct AddedNode {
@@ -52,4 +52,4 @@ struct WhatIfAnswer {
 // than there are; no LID is left. kUnavailable: the view has no plan for its own fabric.
 absl::StatusOr<WhatIfAnswer> Answer(const sweep::FabricView& view, const WhatIf& question);
 
-}  // namespace fabricd::daemon
+}  // namespace fabricd::query

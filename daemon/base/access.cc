@@ -205,15 +205,15 @@ absl::Status Access::Hear(const Caller& caller) {
 absl::Status Access::Admit(const Caller& caller, std::string_view method, bool begun) {
   const MethodRule* rule = FindRule(method);
   if (rule == nullptr)
-    return MakeError(absl::StatusCode::kUnimplemented, "METHOD_UNKNOWN",
-                     fmt::format("fabricd serves no {}", method.substr(0, 200)));
+    return query::MakeError(absl::StatusCode::kUnimplemented, "METHOD_UNKNOWN",
+                            fmt::format("fabricd serves no {}", method.substr(0, 200)));
   const Role role = RoleOf(caller);
   FABRICD_RETURN_IF_ERROR(TakeToken(caller, *rule, role, begun));
   if (role >= rule->least) return absl::OkStatus();
   const bool known = !caller.id.empty();
   const auto code =
       known ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnauthenticated;
-  return MakeError(
+  return query::MakeError(
       code, known ? "ROLE_REQUIRED" : "CALLER_UNKNOWN",
       fmt::format("{} needs the role {}; {} has {} (keys of `security` in fabricd.yaml)", method,
                   RoleName(rule->least), known ? caller.id : "a caller that is not known",
@@ -228,7 +228,7 @@ absl::Status Access::TakeToken(const Caller& caller, const MethodRule& rule, Rol
   const auto refuse = [&](const char* reason, const std::string& message,
                           std::map<std::string, std::string> metadata) {
     metadata.merge(About(caller, rule, role));
-    return OverQuota(caller.id, message, reason, metadata);
+    return query::OverQuota(caller.id, message, reason, metadata);
   };
   const auto state = StateOf(caller);
   if (state == nullptr)

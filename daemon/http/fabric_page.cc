@@ -83,7 +83,7 @@ namespace {
 // The nodes of the picture: hosts with all their adapters, then everything else by name.
 class Picture {
  public:
-  explicit Picture(const rpc::ReadModel& model)
+  explicit Picture(const query::ReadModel& model)
       : model_(model), drawn_(model.snapshot().node_index_end(), -1) {
     const fabric::Rails rails = fabric::FindRails(model.snapshot(), *model.hosts);
     FindUnits(rails);
@@ -162,7 +162,7 @@ class Picture {
                    count.up, count.held ? 1 : 0);
   }
 
-  const rpc::ReadModel& model_;
+  const query::ReadModel& model_;
   std::vector<int> drawn_;  // [NodeIndex]
   absl::flat_hash_map<NodeIndex, std::pair<int, int>> place_;
   absl::flat_hash_map<Guid, bool> held_;
@@ -178,7 +178,7 @@ std::string Listed(const List& list, Line&& line) {
   return json;
 }
 
-std::string Wrongs(const rpc::ReadModel& model) {
+std::string Wrongs(const query::ReadModel& model) {
   const policy::PolicyView& policy = model.policy->view();
   return fmt::format(
       "\"problems\":[{}],\"conditions\":[{}],\"holds\":[{}],"
@@ -209,7 +209,7 @@ std::string Wrongs(const rpc::ReadModel& model) {
 
 // Links are [node a, port, node b, port, state, Gb/s, degraded, pairs a to b, pairs b to a, flags];
 // flags: 1 routes avoid it. The names of adapters at hosts are in the details.
-std::string FabricPage::MakeFabric(const rpc::ReadModel& model) {
+std::string FabricPage::MakeFabric(const query::ReadModel& model) {
   const auto loads = LoadsOf(*model.view);
   const Picture picture(model);
   std::map<PortRef, bool> suppressed;
@@ -220,12 +220,12 @@ std::string FabricPage::MakeFabric(const rpc::ReadModel& model) {
     return found == loads->pairs.end() ? int64_t{-1} : static_cast<int64_t>(found->second);
   };
   std::string links;
-  model.ForEachLink([&](const rpc::LinkEnds& link) {
+  model.ForEachLink([&](const query::LinkEnds& link) {
     const Port& a = *model.snapshot().port(link.a);
     fmt::format_to(std::back_inserter(links), "{}[{},{},{},{},{},{},{},{},{},{}]",
                    links.empty() ? "" : ",", picture.DrawnAs(link.a.node), link.a.port,
                    picture.DrawnAs(link.b.node), link.b.port, static_cast<int>(a.info.port_state),
-                   Gigabits(a), rpc::QualityOf(model.snapshot(), link.a, link.b).degraded ? 1 : 0,
+                   Gigabits(a), query::QualityOf(model.snapshot(), link.a, link.b).degraded ? 1 : 0,
                    pairs(link.a), pairs(link.b), suppressed.contains(link.a) ? 1 : 0);
   });
   const sweep::FabricView& view = *model.view;
@@ -251,7 +251,7 @@ Reply FabricPage::Fabric(const Query& query) {
 
 namespace {
 
-void PutPorts(const rpc::ReadModel& model, const Node& node, std::string& json) {
+void PutPorts(const query::ReadModel& model, const Node& node, std::string& json) {
   for (size_t i = 1; i < node.ports.size(); ++i) {
     const Port& port = node.ports[i];
     if (!port.known) continue;
@@ -266,7 +266,7 @@ void PutPorts(const rpc::ReadModel& model, const Node& node, std::string& json) 
                    port.IsUp() ? wire::ActiveWidth(port.info) : 0,
                    port.IsUp() ? wire::SpeedName(port.Speed()) : "",
                    model.LidsOf(node.IsSwitch() ? PortRef{node.index, PortNum(0)} : here).base,
-                   linked && rpc::QualityOf(model.snapshot(), here, port.peer).degraded,
+                   linked && query::QualityOf(model.snapshot(), here, port.peer).degraded,
                    JsonText(linked ? model.name(port.peer.node) : ""),
                    linked ? port.peer.port.value() : 0);
   }
@@ -274,7 +274,7 @@ void PutPorts(const rpc::ReadModel& model, const Node& node, std::string& json) 
 
 std::string EventJson(const daemon::EventLog& log, const store::EventRecord& record) {
   static constexpr const char* kSeverities[] = {"info", "warning", "error"};
-  const auto time = rpc::ToTimestamp(record.time_ms);
+  const auto time = query::ToTimestamp(record.time_ms);
   return fmt::format("[\"{}\",\"{}\",\"{}\",{},{},{}]", log.VersionOf(record.number),
                      google::protobuf::util::TimeUtil::ToString(time),
                      kSeverities[static_cast<size_t>(record.event.severity)],

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/base/backend.h"
+#include "daemon/base/models.h"
 #include "daemon/http/http_server.h"
 #include "query/read_model.h"
 
@@ -32,10 +33,10 @@ class FabricPage {
  private:
   struct Loads;
   std::shared_ptr<const Loads> LoadsOf(const sweep::FabricView& view);
-  std::string MakeFabric(const rpc::ReadModel& model);
+  std::string MakeFabric(const query::ReadModel& model);
 
   daemon::Backend& backend_;
-  rpc::Models models_;
+  daemon::Models models_;
   std::mutex mutex_;
   std::shared_ptr<const Loads> loads_;
   Generation generation_;

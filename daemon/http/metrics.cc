@@ -217,7 +217,7 @@ class FabricCollector final : public prometheus::Collectable {
         return;
       ++links[{std::string(wire::SpeedName(port.Speed())),
                fmt::format("{}x", wire::ActiveWidth(port.info)),
-               rpc::QualityOf(snapshot, here, port.peer).degraded ? "true" : "false"}];
+               query::QualityOf(snapshot, here, port.peer).degraded ? "true" : "false"}];
     });
     out.Begin("fabricd_links",
               "Links that are up; degraded: slower or narrower than both ends can.");

@@ -103,9 +103,9 @@ void CheckPatterns(const std::string& host, const std::string& rail) {
 }
 
 void CheckPortText(const std::string& text) {
-  const auto split = rpc::SplitPortText(text);
+  const auto split = query::SplitPortText(text);
   if (split) {
-    const auto again = rpc::SplitPortText(fmt::format("{}[{}]", split->node, split->port));
+    const auto again = query::SplitPortText(fmt::format("{}[{}]", split->node, split->port));
     FABRICD_CHECK(again && again->node == split->node && again->port == split->port, "{}", text);
   }
   const std::string utf8 = rpc::Utf8(text);

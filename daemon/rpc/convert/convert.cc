@@ -85,7 +85,7 @@ void FillSweep(const sweep::SweepReport& report, pb::SweepSummary* out) {
   }
 }
 
-void FillStatus(const ReadModel& model, const sweep::SmStatus& sm, pb::GetSmResponse* out) {
+void FillStatus(const query::ReadModel& model, const sweep::SmStatus& sm, pb::GetSmResponse* out) {
   out->set_state(std::string(wire::SmStateName(sm.state)));
   out->set_guid(Text(sm.guid));
   out->set_lid(sm.lid.value());
@@ -102,7 +102,7 @@ void FillStatus(const ReadModel& model, const sweep::SmStatus& sm, pb::GetSmResp
   }
 }
 
-void FillCounts(const ReadModel& model, pb::GetSmResponse* out) {
+void FillCounts(const query::ReadModel& model, pb::GetSmResponse* out) {
   const fabric::FabricSnapshot& snapshot = model.snapshot();
   out->set_nodes(Count(snapshot.node_count()));
   out->set_switches(Count(snapshot.switch_count()));
@@ -125,7 +125,7 @@ std::string NodeTypeWord(wire::NodeType type) {
   return fmt::format("UNKNOWN({})", static_cast<int>(type));
 }
 
-void ToProto(const ReadModel& model, PortRef port, pb::PortId* out) {
+void ToProto(const query::ReadModel& model, PortRef port, pb::PortId* out) {
   const fabric::Node& node = *model.snapshot().node(port.node);
   out->set_node_guid(Text(node.guid()));
   out->set_node_name(model.name(port.node));
@@ -133,7 +133,7 @@ void ToProto(const ReadModel& model, PortRef port, pb::PortId* out) {
   out->set_number(port.port.value());
 }
 
-void ToProto(const ReadModel& model, PortRef end_port, pb::EndPort* out) {
+void ToProto(const query::ReadModel& model, PortRef end_port, pb::EndPort* out) {
   const fabric::Node& node = *model.snapshot().node(end_port.node);
   const fabric::LidRange lids = model.LidsOf(end_port);
   out->set_node_guid(Text(node.guid()));
@@ -144,7 +144,7 @@ void ToProto(const ReadModel& model, PortRef end_port, pb::EndPort* out) {
   out->set_lmc(lids.lmc);
 }
 
-void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
+void ToProto(const query::ReadModel& model, const fabric::Node& node, pb::Node* out) {
   out->set_guid(Text(node.guid()));
   out->set_name(model.name(node.index));
   out->set_description(Utf8(node.description));
@@ -176,7 +176,7 @@ void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out) {
   if (const int rail = model.places->rail(node.index); rail >= 0) out->set_rail(rail);
 }
 
-void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* out) {
+void ToProto(const query::ReadModel& model, PortRef ref, pb::PortView view, pb::Port* out) {
   const fabric::Node& node = *model.snapshot().node(ref.node);
   const fabric::Port& port = node.port(ref.port);
   ToProto(model, ref, out->mutable_id());
@@ -196,14 +196,14 @@ void ToProto(const ReadModel& model, PortRef ref, pb::PortView view, pb::Port* o
   out->set_speed(rate.speed);
   out->set_rate_gbps(rate.gbps);
   if (!port.peer.IsNone()) {
-    out->set_degraded(QualityOf(model.snapshot(), ref, port.peer).degraded);
+    out->set_degraded(query::QualityOf(model.snapshot(), ref, port.peer).degraded);
   }
   out->set_mtu(wire::MtuBytes(port.info.neighbor_mtu));
   out->set_vls(wire::DataVls(port.info.operational_vls));
   if (view == pb::PORT_VIEW_FULL) FillFull(port.info, out);
 }
 
-void ToProto(const ReadModel& model, const LinkEnds& link, pb::Link* out) {
+void ToProto(const query::ReadModel& model, const query::LinkEnds& link, pb::Link* out) {
   const fabric::Port& a = *model.snapshot().port(link.a);
   const fabric::Port& b = *model.snapshot().port(link.b);
   ToProto(model, link.a, out->mutable_a());
@@ -225,16 +225,16 @@ void ToProto(const ReadModel& model, const LinkEnds& link, pb::Link* out) {
   out->set_width(rate.width);
   out->set_speed(rate.speed);
   out->set_rate_gbps(rate.gbps);
-  const LinkQuality quality = QualityOf(model.snapshot(), link.a, link.b);
+  const query::LinkQuality quality = query::QualityOf(model.snapshot(), link.a, link.b);
   out->set_width_supported(quality.width_supported);
   out->set_speed_supported(SpeedWord(quality.speed_supported));
   out->set_degraded(quality.degraded);
 }
 
-void ToProto(const ReadModel& model, const fabric::Host& host, pb::Host* out) {
+void ToProto(const query::ReadModel& model, const fabric::Host& host, pb::Host* out) {
   out->set_name(Utf8(host.name));
   NodeIndex last = NodeIndex::None();
-  PolicyIndex::Holds holds;
+  query::PolicyIndex::Holds holds;
   for (const fabric::HostPort& host_port : host.ports) {
     const fabric::Port& port = *model.snapshot().port(host_port.port);
     pb::HostPort* added = out->add_ports();
@@ -257,7 +257,7 @@ void ToProto(const ReadModel& model, const fabric::Host& host, pb::Host* out) {
   AddKinds(holds, out->mutable_held());
 }
 
-void ToProto(const ReadModel& model, const std::string& version, pb::GetSmResponse* out) {
+void ToProto(const query::ReadModel& model, const std::string& version, pb::GetSmResponse* out) {
   const sweep::FabricView& view = *model.view;
   FillStatus(model, view.sm, out);
   FillCounts(model, out);

@@ -17,12 +17,12 @@ namespace pb = ::fabric::v1;
 std::string NodeTypeWord(wire::NodeType type);
 
 // REQUIRES, of all: the node or port lives in the model's snapshot.
-void ToProto(const ReadModel& model, PortRef port, pb::PortId* out);
-void ToProto(const ReadModel& model, PortRef end_port, pb::EndPort* out);
-void ToProto(const ReadModel& model, const fabric::Node& node, pb::Node* out);
-void ToProto(const ReadModel& model, PortRef port, pb::PortView view, pb::Port* out);
-void ToProto(const ReadModel& model, const LinkEnds& link, pb::Link* out);
-void ToProto(const ReadModel& model, const fabric::Host& host, pb::Host* out);
-void ToProto(const ReadModel& model, const std::string& version, pb::GetSmResponse* out);
+void ToProto(const query::ReadModel& model, PortRef port, pb::PortId* out);
+void ToProto(const query::ReadModel& model, PortRef end_port, pb::EndPort* out);
+void ToProto(const query::ReadModel& model, const fabric::Node& node, pb::Node* out);
+void ToProto(const query::ReadModel& model, PortRef port, pb::PortView view, pb::Port* out);
+void ToProto(const query::ReadModel& model, const query::LinkEnds& link, pb::Link* out);
+void ToProto(const query::ReadModel& model, const fabric::Host& host, pb::Host* out);
+void ToProto(const query::ReadModel& model, const std::string& version, pb::GetSmResponse* out);
 
 }  // namespace fabricd::rpc

@@ -23,11 +23,11 @@ const routing::MulticastTree* TreeOf(const sa::SaView& view, Lid mlid) {
 }
 
 // The view may be of an earlier moment than the names.
-bool IsNamed(const ReadModel& model, NodeIndex node) {
+bool IsNamed(const query::ReadModel& model, NodeIndex node) {
   return model.view->snapshot->node(node) != nullptr;
 }
 
-void AddBranch(const ReadModel& model, const sa::SaView& view, PortRef port, bool is_member,
+void AddBranch(const query::ReadModel& model, const sa::SaView& view, PortRef port, bool is_member,
                pb::MulticastSwitch* out) {
   pb::MulticastBranch* branch = out->add_branches();
   branch->set_port(port.port.value());
@@ -36,8 +36,8 @@ void AddBranch(const ReadModel& model, const sa::SaView& view, PortRef port, boo
   if (!peer.IsNone() && IsNamed(model, peer.node)) ToProto(model, peer, branch->mutable_peer());
 }
 
-void AddTree(const ReadModel& model, const sa::SaView& view, const routing::MulticastTree& tree,
-             pb::MulticastGroup* out) {
+void AddTree(const query::ReadModel& model, const sa::SaView& view,
+             const routing::MulticastTree& tree, pb::MulticastGroup* out) {
   for (const auto& place : routing::ShapeOf(tree, view.snapshot()).places) {
     if (!IsNamed(model, place.node)) continue;
     pb::MulticastSwitch* added = out->add_tree();
@@ -54,7 +54,7 @@ void AddTree(const ReadModel& model, const sa::SaView& view, const routing::Mult
   }
 }
 
-void AddMember(const ReadModel& model, const sa::SaView& view, const sa::Member& member,
+void AddMember(const query::ReadModel& model, const sa::SaView& view, const sa::Member& member,
                const routing::MulticastTree* tree, pb::MulticastGroup* out) {
   pb::MulticastMember* added = out->add_members();
   added->set_gid(sa::AddressOf(member.gid));
@@ -72,7 +72,7 @@ void AddMember(const ReadModel& model, const sa::SaView& view, const sa::Member&
 
 }  // namespace
 
-std::string NodeNameOf(const ReadModel& model, const sa::SaView& view, Gid gid) {
+std::string NodeNameOf(const query::ReadModel& model, const sa::SaView& view, Gid gid) {
   const uint32_t number = view.ends().FindGuid(gid.guid());
   if (number == sa::EndPorts::kNone) return "";
   const NodeIndex node = view.ends()[number].ref.node;
@@ -80,8 +80,8 @@ std::string NodeNameOf(const ReadModel& model, const sa::SaView& view, Gid gid) 
   return node.value() < model.names->names.size() ? model.name(node) : "";
 }
 
-void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Group& group, bool with_tree,
-             pb::MulticastGroup* out) {
+void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Group& group,
+             bool with_tree, pb::MulticastGroup* out) {
   const wire::McMemberRecord& record = group.record;
   out->set_mgid(sa::AddressOf(record.mgid));
   out->set_mlid(record.mlid.value());

@@ -9,9 +9,9 @@
 #include "common/gid_text.h"
 #include "common/number_text.h"
 #include "common/p_key.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "fabric/rate.h"
 #include "policy/partitions_text.h"
-#include "query/status.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -56,7 +56,7 @@ absl::StatusOr<policy::GroupTraits> ReadTraits(const pb::GroupTraits& from) {
 }
 
 // The GUIDs of all end ports of a host or node, or of one port.
-absl::Status AddNamed(const ReadModel& model, const std::string& name,
+absl::Status AddNamed(const query::ReadModel& model, const std::string& name,
                       std::vector<policy::Member>& members) {
   const auto add = [&](PortRef ref) {
     const fabric::Port* port = model.snapshot().port(ref);
@@ -84,12 +84,12 @@ absl::Status AddNamed(const ReadModel& model, const std::string& name,
 }
 
 // Only of a node: no port could ever be meant by it.
-bool IsOnlyOfNode(const ReadModel& model, Guid guid) {
+bool IsOnlyOfNode(const query::ReadModel& model, Guid guid) {
   return model.snapshot().FindNode(guid) != nullptr && model.snapshot().FindPort(guid).IsNone();
 }
 
 // GUIDs need not be there; what is no GUID is a name.
-absl::Status AddSubject(const ReadModel& model, const std::string& subject,
+absl::Status AddSubject(const query::ReadModel& model, const std::string& subject,
                         policy::Membership membership, std::vector<policy::Member>& members) {
   const size_t first = members.size();
   if (const auto ports = policy::ParsePortClass(subject)) {
@@ -117,7 +117,7 @@ std::optional<policy::Membership> MembershipOf(pb::Membership membership) {
 
 }  // namespace
 
-KeyHolders::KeyHolders(const ReadModel& model)
+KeyHolders::KeyHolders(const query::ReadModel& model)
     : model_(model), counts_(policy::kLastPartition + 1) {
   if (model.view->tables == nullptr) return;
   for (const auto& [port, tables] : *model.view->tables)
@@ -145,8 +145,8 @@ bool KeyHolders::Confirms(const policy::Member& member, uint16_t partition) cons
          (limited || member.membership == policy::Membership::kFull);
 }
 
-void ToProto(const KeyHolders& holders, const ReadModel& model, const policy::Partition& partition,
-             pb::PartitionView view, pb::Partition* out) {
+void ToProto(const KeyHolders& holders, const query::ReadModel& model,
+             const policy::Partition& partition, pb::PartitionView view, pb::Partition* out) {
   out->set_p_key(partition.number | kFullMemberBit);
   out->set_name(partition.name);
   out->set_index0(partition.index0);
@@ -201,7 +201,8 @@ absl::StatusOr<const policy::Partition*> FindPartition(const policy::Partitions&
 }
 
 absl::StatusOr<std::vector<policy::Member>> ReadMembers(
-    const ReadModel& model, const google::protobuf::RepeatedPtrField<pb::PartitionMember>& from) {
+    const query::ReadModel& model,
+    const google::protobuf::RepeatedPtrField<pb::PartitionMember>& from) {
   std::vector<policy::Member> members;
   for (const pb::PartitionMember& member : from) {
     const auto membership = MembershipOf(member.membership());
@@ -213,7 +214,7 @@ absl::StatusOr<std::vector<policy::Member>> ReadMembers(
 }
 
 absl::StatusOr<std::vector<policy::Member>> ResolveSubjects(
-    const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from) {
+    const query::ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from) {
   std::vector<policy::Member> members;
   for (const std::string& subject : from) {
     absl::Status status = AddSubject(model, subject, policy::Membership::kLimited, members);
@@ -222,7 +223,8 @@ absl::StatusOr<std::vector<policy::Member>> ResolveSubjects(
   return members;
 }
 
-absl::StatusOr<policy::Partition> ReadPartition(const ReadModel& model, const pb::Partition& from) {
+absl::StatusOr<policy::Partition> ReadPartition(const query::ReadModel& model,
+                                                const pb::Partition& from) {
   policy::Partition partition;
   if (from.p_key() > 0xFFFF) return BadField("p_key", "is longer than 16 bits");
   partition.number = static_cast<uint16_t>(from.p_key() & kPartitionBits);

@@ -20,7 +20,7 @@ namespace pb = ::fabric::v1;
 // Which end ports were last read to hold which keys. Of one model, made once for an answer.
 class KeyHolders {
  public:
-  explicit KeyHolders(const ReadModel& model);
+  explicit KeyHolders(const query::ReadModel& model);
   struct Counts {
     uint32_t full = 0, limited = 0;  // End ports.
   };
@@ -29,12 +29,12 @@ class KeyHolders {
   bool Confirms(const policy::Member& member, uint16_t partition) const;
 
  private:
-  const ReadModel& model_;
+  const query::ReadModel& model_;
   std::vector<Counts> counts_;  // [number of partition]
 };
 
-void ToProto(const KeyHolders& holders, const ReadModel& model, const policy::Partition& partition,
-             pb::PartitionView view, pb::Partition* out);
+void ToProto(const KeyHolders& holders, const query::ReadModel& model,
+             const policy::Partition& partition, pb::PartitionView view, pb::Partition* out);
 
 // What a P_Key or a name means; of a P_Key there need be no partition. PARTITION_NOT_FOUND;
 // INVALID_ARGUMENT for a name of several.
@@ -43,11 +43,13 @@ absl::StatusOr<uint16_t> NumberOf(const policy::Partitions& partitions, const st
 absl::StatusOr<const policy::Partition*> FindPartition(const policy::Partitions& partitions,
                                                        const std::string& text);
 // What a request says; INVALID_ARGUMENT names the field. The number is without the membership bit.
-absl::StatusOr<policy::Partition> ReadPartition(const ReadModel& model, const pb::Partition& from);
+absl::StatusOr<policy::Partition> ReadPartition(const query::ReadModel& model,
+                                                const pb::Partition& from);
 absl::StatusOr<std::vector<policy::Member>> ReadMembers(
-    const ReadModel& model, const google::protobuf::RepeatedPtrField<pb::PartitionMember>& from);
+    const query::ReadModel& model,
+    const google::protobuf::RepeatedPtrField<pb::PartitionMember>& from);
 // Members of these subjects, of no particular membership.
 absl::StatusOr<std::vector<policy::Member>> ResolveSubjects(
-    const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from);
+    const query::ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& from);
 
 }  // namespace fabricd::rpc

@@ -11,12 +11,12 @@
 #include "common/status.h"
 #include "daemon/rpc/convert/convert.h"
 #include "daemon/rpc/convert/convert_policy.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "fabric/cabling.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
 #include "query/port_text.h"
-#include "query/status.h"
 #include "routing/quality/job_patterns.h"
 
 namespace fabricd::rpc {
@@ -33,10 +33,10 @@ constexpr size_t kMostAdded = 10'000, kMostFindings = 10'000, kMostHosts = 100'0
 
 class WhatIfReader {
  public:
-  WhatIfReader(const ReadModel& model, const pb::PreviewChangeRequest& request)
+  WhatIfReader(const query::ReadModel& model, const pb::PreviewChangeRequest& request)
       : model_(model), request_(request) {}
 
-  absl::StatusOr<daemon::WhatIf> Read() {
+  absl::StatusOr<query::WhatIf> Read() {
     if (request_.add_nodes_size() + request_.add_links_size() > static_cast<int>(kMostAdded))
       return BadField("add_links", fmt::format("more than {} additions", kMostAdded));
     for (const std::string& name : request_.fail()) FABRICD_RETURN_IF_ERROR(AddFailure(name));
@@ -68,7 +68,7 @@ class WhatIfReader {
     const auto address = model_.Resolve(name);
     if (!address.ok()) return address.status();
     // A LID names a port and means its node.
-    if (address->has_port && SplitPortText(name))
+    if (address->has_port && query::SplitPortText(name))
       question_.failed_links.push_back({address->node, address->port});
     else
       question_.failed_nodes.push_back(address->node);
@@ -89,18 +89,18 @@ class WhatIfReader {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<daemon::WhatIf::AddedEnd> EndOf(const std::string& text) const {
+  absl::StatusOr<query::WhatIf::AddedEnd> EndOf(const std::string& text) const {
     if (const auto whole = added_.find(text); whole != added_.end())
-      return daemon::WhatIf::AddedEnd{NodeIndex::None(), whole->second, PortNum(0)};
-    if (const auto split = SplitPortText(text)) {
+      return query::WhatIf::AddedEnd{NodeIndex::None(), whole->second, PortNum(0)};
+    if (const auto split = query::SplitPortText(text)) {
       const auto added = added_.find(split->node);
       if (added != added_.end())
-        return daemon::WhatIf::AddedEnd{NodeIndex::None(), added->second, split->port};
+        return query::WhatIf::AddedEnd{NodeIndex::None(), added->second, split->port};
     }
     const auto address = model_.Resolve(text);
     if (!address.ok()) return address.status();
-    return daemon::WhatIf::AddedEnd{address->node, 0,
-                                    address->has_port ? address->port : PortNum(0)};
+    return query::WhatIf::AddedEnd{address->node, 0,
+                                   address->has_port ? address->port : PortNum(0)};
   }
 
   absl::Status ReadRouting() {
@@ -119,9 +119,9 @@ class WhatIfReader {
     return absl::OkStatus();
   }
 
-  const ReadModel& model_;
+  const query::ReadModel& model_;
   const pb::PreviewChangeRequest& request_;
-  daemon::WhatIf question_;
+  query::WhatIf question_;
   std::map<std::string, size_t> added_;  // Names of added nodes.
 };
 
@@ -131,7 +131,7 @@ class WhatIfReader {
 // rails, else in the order of their devices.
 class JobReader {
  public:
-  explicit JobReader(const ReadModel& model)
+  explicit JobReader(const query::ReadModel& model)
       : model_(model), rails_(fabric::FindRails(model.snapshot(), *model.hosts)) {
     for (const fabric::RailHost& host : rails_.hosts) rail_hosts_.emplace(host.name, &host);
     isolated_ = {model.view->isolated.begin(), model.view->isolated.end()};
@@ -173,7 +173,7 @@ class JobReader {
     return ports;
   }
 
-  const ReadModel& model_;
+  const query::ReadModel& model_;
   const fabric::Rails rails_;
   std::map<std::string, const fabric::RailHost*> rail_hosts_;
   std::set<PortRef> isolated_;
@@ -194,7 +194,8 @@ const routing::SwitchGraph* PieceOf(const std::vector<routing::SwitchGraph>& pie
   return most == pieces.end() ? nullptr : &*most;
 }
 
-void ToProto(const ReadModel& model, const routing::JobPattern& pattern, pb::PatternLoad* out) {
+void FillPattern(const query::ReadModel& model, const routing::JobPattern& pattern,
+                 pb::PatternLoad* out) {
   const routing::Congestion& congestion = pattern.congestion;
   out->set_pattern(pattern.name);
   out->set_all_rails(!pattern.rail.has_value());
@@ -211,7 +212,8 @@ void ToProto(const ReadModel& model, const routing::JobPattern& pattern, pb::Pat
 
 class Findings {
  public:
-  Findings(const ReadModel& model, pb::ValidateWiringResponse* out) : model_(model), out_(out) {}
+  Findings(const query::ReadModel& model, pb::ValidateWiringResponse* out)
+      : model_(model), out_(out) {}
 
   void Add(std::string_view kind, PortRef port, const std::string& name,
            const std::string& message) {
@@ -230,8 +232,8 @@ class Findings {
           fabric::DescribePlaces(end, model_.snapshot()));
   }
   void AddDegraded() {
-    model_.ForEachLink([&](const LinkEnds& link) {
-      const LinkQuality quality = QualityOf(model_.snapshot(), link.a, link.b);
+    model_.ForEachLink([&](const query::LinkEnds& link) {
+      const query::LinkQuality quality = query::QualityOf(model_.snapshot(), link.a, link.b);
       if (!quality.degraded) return;
       const fabric::Port& port = *model_.snapshot().port(link.a);
       const int width = wire::ActiveWidth(port.info);
@@ -250,18 +252,18 @@ class Findings {
   std::string NameOf(PortRef port) const {
     return fmt::format("{}/{}", model_.name(port.node), port.port);
   }
-  const ReadModel& model_;
+  const query::ReadModel& model_;
   pb::ValidateWiringResponse* const out_;
 };
 
 }  // namespace
 
-absl::StatusOr<daemon::WhatIf> ReadWhatIf(const ReadModel& model,
-                                          const pb::PreviewChangeRequest& request) {
+absl::StatusOr<query::WhatIf> ReadWhatIf(const query::ReadModel& model,
+                                         const pb::PreviewChangeRequest& request) {
   return WhatIfReader(model, request).Read();
 }
 
-void ToProto(const ReadModel& model, const daemon::WhatIfAnswer& answer,
+void ToProto(const query::ReadModel& model, const query::WhatIfAnswer& answer,
              pb::PreviewChangeResponse* out) {
   if (answer.first) ToProto(model, *answer.first, out->mutable_first());
   ToProto(model, answer.settled, out->mutable_settled());
@@ -279,7 +281,7 @@ void ToProto(const ReadModel& model, const daemon::WhatIfAnswer& answer,
   out->set_generation(static_cast<uint32_t>(model.view->generation.value()));
 }
 
-absl::Status AnalyzeJob(const ReadModel& model, const pb::AnalyzeJobRequest& request,
+absl::Status AnalyzeJob(const query::ReadModel& model, const pb::AnalyzeJobRequest& request,
                         pb::AnalyzeJobResponse* out) {
   JobReader reader(model);
   const auto job = reader.Read(request.hosts());
@@ -294,7 +296,7 @@ absl::Status AnalyzeJob(const ReadModel& model, const pb::AnalyzeJobRequest& req
     routing::Parallel parallel(1);  // Reroutes have the other processors.
     const routing::JobPatterns measured =
         routing::MeasureJob(*piece, *view.plan, *job, routing::QualityOptions(), parallel);
-    for (const auto& pattern : measured.patterns) ToProto(model, pattern, out->add_loads());
+    for (const auto& pattern : measured.patterns) FillPattern(model, pattern, out->add_loads());
     left_out.insert(left_out.end(), measured.left_out.begin(), measured.left_out.end());
   }
   for (const PortRef port : left_out) ToProto(model, port, out->add_left_out());
@@ -305,7 +307,7 @@ absl::Status AnalyzeJob(const ReadModel& model, const pb::AnalyzeJobRequest& req
   return absl::OkStatus();
 }
 
-absl::Status ValidateWiring(const ReadModel& model, const std::string& text,
+absl::Status ValidateWiring(const query::ReadModel& model, const std::string& text,
                             pb::ValidateWiringResponse* out) {
   Findings findings(model, out);
   out->set_links_right(model.links->links());

@@ -13,16 +13,17 @@
 namespace fabricd::rpc {
 
 // Errors carry their ErrorInfo and name the field.
-absl::StatusOr<daemon::WhatIf> ReadWhatIf(const ReadModel& model,
-                                          const ::fabric::v1::PreviewChangeRequest& request);
-void ToProto(const ReadModel& model, const daemon::WhatIfAnswer& answer,
+absl::StatusOr<query::WhatIf> ReadWhatIf(const query::ReadModel& model,
+                                         const ::fabric::v1::PreviewChangeRequest& request);
+void ToProto(const query::ReadModel& model, const query::WhatIfAnswer& answer,
              ::fabric::v1::PreviewChangeResponse* out);
 
-absl::Status AnalyzeJob(const ReadModel& model, const ::fabric::v1::AnalyzeJobRequest& request,
+absl::Status AnalyzeJob(const query::ReadModel& model,
+                        const ::fabric::v1::AnalyzeJobRequest& request,
                         ::fabric::v1::AnalyzeJobResponse* out);
 
 // `text` empty: only the rules.
-absl::Status ValidateWiring(const ReadModel& model, const std::string& text,
+absl::Status ValidateWiring(const query::ReadModel& model, const std::string& text,
                             ::fabric::v1::ValidateWiringResponse* out);
 
 }  // namespace fabricd::rpc

@@ -11,20 +11,22 @@
 #include "common/utf8.h"
 #include "daemon/record/event_log.h"
 #include "daemon/rpc/convert/convert.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "policy/target.h"
-#include "query/status.h"
 #include "query/times.h"
 
 namespace fabricd::rpc {
 namespace {
 
+using rpc::ToProto;
+
 uint32_t Count(uint64_t count) {
   return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
 }
 
-google::protobuf::Timestamp Time(policy::WallMs ms) { return ToTimestamp(ms); }
+google::protobuf::Timestamp Time(policy::WallMs ms) { return query::ToTimestamp(ms); }
 
-void ToProto(const ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
+void ToProto(const query::ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
   out->set_node_guid(fmt::format("{}", port.node));
   const fabric::Node* node = model.snapshot().FindNode(port.node);
   if (node != nullptr) out->set_node_name(model.name(node->index));
@@ -53,6 +55,17 @@ pb::ConditionMode ModeOf(policy::ConditionMode mode) {
 
 std::string KindWord(std::optional<policy::TargetKind> kind) {
   return kind ? std::string(policy::TargetKindName(*kind)) : "target";
+}
+
+pb::Readiness EnumOf(query::Readiness readiness) {
+  switch (readiness) {
+    case query::Readiness::kReady: return pb::READINESS_READY;
+    case query::Readiness::kDegraded: return pb::READINESS_DEGRADED;
+    case query::Readiness::kUnknown: return pb::READINESS_UNKNOWN;
+    case query::Readiness::kLost: return pb::READINESS_LOST;
+    case query::Readiness::kHeld: return pb::READINESS_HELD;
+  }
+  return pb::READINESS_UNSPECIFIED;
 }
 
 }  // namespace
@@ -88,14 +101,14 @@ std::optional<policy::TargetKind> KindOf(pb::TargetKind kind) {
   }
 }
 
-void AddKinds(const PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out) {
+void AddKinds(const query::PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out) {
   std::vector<int> kinds;
   for (const policy::HoldStatus* status : holds) kinds.push_back(KindOf(status->hold.kind));
   SortUnique(kinds);
   out->Assign(kinds.begin(), kinds.end());
 }
 
-void ToProto(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
+void ToProto(const query::ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
   if (hold.id != 0) out->set_id(fmt::format("{}", hold.id));
   out->set_kind(KindOf(hold.kind));
   if (hold.kind == policy::HoldKind::kDrain) {
@@ -119,14 +132,14 @@ void ToProto(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
   out->set_forced(hold.forced);
 }
 
-void ToProto(const ReadModel& model, const policy::HoldStatus& status, pb::Hold* out) {
+void ToProto(const query::ReadModel& model, const policy::HoldStatus& status, pb::Hold* out) {
   ToProto(model, status.hold, out);
   out->set_state(status.state == policy::HoldState::kInEffect ? pb::HOLD_STATE_IN_EFFECT
                                                               : pb::HOLD_STATE_PENDING);
   out->set_note(Utf8(status.note));
 }
 
-void ToProto(const ReadModel& model, const routing::Consequences& consequences,
+void ToProto(const query::ReadModel& model, const routing::Consequences& consequences,
              pb::Consequences* out) {
   out->set_plan_found(consequences.plan_found);
   out->set_why_not(Utf8(consequences.why_not));
@@ -171,7 +184,7 @@ void ToProto(const policy::Condition& condition, pb::Condition* out) {
   *out->mutable_since() = Time(daemon::ToWallMs(condition.since));
 }
 
-void ToProto(const ReadModel& model, const policy::DampedLink& link, pb::DampedLink* out) {
+void ToProto(const query::ReadModel& model, const policy::DampedLink& link, pb::DampedLink* out) {
   ToProto(model, link.a, out->mutable_a());
   ToProto(model, link.b, out->mutable_b());
   out->set_penalty(link.penalty);
@@ -183,7 +196,8 @@ void ToProto(const ReadModel& model, const policy::DampedLink& link, pb::DampedL
   *out->mutable_at() = Time(daemon::ToWallMs(link.at));
 }
 
-absl::StatusOr<policy::HoldTarget> ResolveTarget(const ReadModel& model, const std::string& text,
+absl::StatusOr<policy::HoldTarget> ResolveTarget(const query::ReadModel& model,
+                                                 const std::string& text,
                                                  std::optional<policy::TargetKind> kind) {
   const sweep::FabricView& view = *model.view;
   const fabric::LidTable* lids = view.lids->port_count() > 0 ? view.lids.get() : nullptr;
@@ -193,6 +207,21 @@ absl::StatusOr<policy::HoldTarget> ResolveTarget(const ReadModel& model, const s
   if (target.status().code() == absl::StatusCode::kNotFound)
     return NoSuch(KindWord(kind), text, Message(target.status()));
   return BadField("target", Message(target.status()), "INVALID_TARGET");
+}
+
+void ToProto(const query::ReadModel& model, const query::HostReadiness& host,
+             pb::HostReadiness* out) {
+  out->set_host(host.host);
+  out->set_readiness(EnumOf(host.readiness));
+  for (const std::string& reason : host.reasons) out->add_reasons(reason);
+  for (const query::NicReadiness& nic : host.nics) {
+    pb::NicReadiness* to = out->add_nics();
+    if (nic.port) ToProto(model, *nic.port, to->mutable_port());
+    to->set_device(nic.device);
+    to->set_readiness(EnumOf(nic.readiness));
+    for (const std::string& reason : nic.reasons) to->add_reasons(reason);
+    for (const uint64_t id : nic.hold_ids) to->add_hold_ids(fmt::format("{}", id));
+  }
 }
 
 }  // namespace fabricd::rpc

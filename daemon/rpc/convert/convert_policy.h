@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds, consequences, conditions and damped links → messages of fabric.v1, and back what requests
-// say: the only place that does this.
+// Holds, readiness, consequences, conditions and damped links → messages of fabric.v1, and back
+// what requests say: the only place that does this.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include "fabric/v1/remediation_service.pb.h"
 #include "query/read_model.h"
+#include "query/readiness.h"
 #include "routing/repair/consequences.h"
 
 namespace fabricd::rpc {
@@ -20,19 +21,23 @@ std::optional<policy::HoldKind> KindOf(pb::HoldKind kind);
 std::optional<policy::TargetKind> KindOf(pb::TargetKind kind);
 
 // What an operator names, as policy/target.h reads it. Errors carry their ErrorInfo.
-absl::StatusOr<policy::HoldTarget> ResolveTarget(const ReadModel& model, const std::string& text,
+absl::StatusOr<policy::HoldTarget> ResolveTarget(const query::ReadModel& model,
+                                                 const std::string& text,
                                                  std::optional<policy::TargetKind> kind);
 
 // The kinds of these holds, each once.
-void AddKinds(const PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out);
+void AddKinds(const query::PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out);
 
 // Without state and note.
-void ToProto(const ReadModel& model, const policy::Hold& hold, pb::Hold* out);
-void ToProto(const ReadModel& model, const policy::HoldStatus& status, pb::Hold* out);
-void ToProto(const ReadModel& model, const routing::Consequences& consequences,
+void ToProto(const query::ReadModel& model, const policy::Hold& hold, pb::Hold* out);
+void ToProto(const query::ReadModel& model, const policy::HoldStatus& status, pb::Hold* out);
+void ToProto(const query::ReadModel& model, const routing::Consequences& consequences,
              pb::Consequences* out);
 void ToProto(const policy::Condition& condition, pb::Condition* out);
 // REQUIRES: both ends are in the model's snapshot.
-void ToProto(const ReadModel& model, const policy::DampedLink& link, pb::DampedLink* out);
+void ToProto(const query::ReadModel& model, const policy::DampedLink& link, pb::DampedLink* out);
+// REQUIRES: it was made of this model.
+void ToProto(const query::ReadModel& model, const query::HostReadiness& host,
+             pb::HostReadiness* out);
 
 }  // namespace fabricd::rpc

@@ -16,7 +16,7 @@ namespace fabricd::rpc {
 class NameFilter {
  public:
   static absl::StatusOr<NameFilter> Read(
-      const ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& names) {
+      const query::ReadModel& model, const google::protobuf::RepeatedPtrField<std::string>& names) {
     NameFilter filter;
     filter.all_ = names.empty();
     for (const std::string& name : names) {

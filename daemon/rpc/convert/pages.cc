@@ -9,7 +9,7 @@
 #include <google/protobuf/message.h>
 
 #include "common/number_text.h"
-#include "query/status.h"
+#include "daemon/rpc/convert/grpc_status.h"
 
 namespace fabricd::rpc {
 namespace {
@@ -67,7 +67,7 @@ std::optional<Token> Parse(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<Page> Page::Open(Models& models, const Message& request) {
+absl::StatusOr<Page> Page::Open(daemon::Models& models, const Message& request) {
   const auto* reflection = request.GetReflection();
   const int32_t size = reflection->GetInt32(request, Field(request, "page_size"));
   const std::string text = reflection->GetString(request, Field(request, "page_token"));
@@ -96,7 +96,7 @@ absl::StatusOr<Page> Page::Open(Models& models, const Message& request) {
   return page;
 }
 
-void Page::Close(Models& models, Message* response) {
+void Page::Close(daemon::Models& models, Message* response) {
   const auto* reflection = response->GetReflection();
   const uint64_t generation = model_->view->generation.value();
   if (total_ > start_ && total_ - start_ > size_) {

@@ -8,6 +8,7 @@
 
 #include <absl/status/statusor.h>
 
+#include "daemon/base/models.h"
 #include "query/read_model.h"
 
 namespace google::protobuf {
@@ -25,19 +26,20 @@ class Page {
   // `request` has page_size and page_token; its other fields are what is listed and are the same
   // for all pages, or the token is refused (INVALID_ARGUMENT). OUT_OF_RANGE, PAGE_TOKEN_EXPIRED:
   // the view is gone.
-  static absl::StatusOr<Page> Open(Models& models, const google::protobuf::Message& request);
+  static absl::StatusOr<Page> Open(daemon::Models& models,
+                                   const google::protobuf::Message& request);
 
-  const ReadModel& model() const { return *model_; }
+  const query::ReadModel& model() const { return *model_; }
   // Once for each item of the whole listing, in order. True: it is of this page.
   bool Take() {
     const uint32_t at = total_++;
     return at >= start_ && at - start_ < size_;
   }
   // Sets next_page_token, total_size and generation of `response`.
-  void Close(Models& models, google::protobuf::Message* response);
+  void Close(daemon::Models& models, google::protobuf::Message* response);
 
  private:
-  std::shared_ptr<const ReadModel> model_;
+  std::shared_ptr<const query::ReadModel> model_;
   uint32_t start_ = 0, size_ = kDefaultPageSize, total_ = 0;
   uint32_t listing_ = 0;  // Hash of what is listed.
 };

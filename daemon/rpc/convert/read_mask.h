@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/field_mask_util.h>
 
-#include "query/status.h"
+#include "daemon/rpc/convert/grpc_status.h"
 
 namespace fabricd::rpc {
 

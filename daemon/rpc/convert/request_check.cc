@@ -12,7 +12,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include "common/control_text.h"
-#include "query/status.h"
+#include "daemon/rpc/convert/grpc_status.h"
 
 namespace fabricd::rpc {
 namespace {

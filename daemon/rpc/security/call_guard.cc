@@ -11,8 +11,8 @@
 
 #include "common/status.h"
 #include "common/utf8.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "daemon/rpc/convert/request_check.h"
-#include "query/status.h"
 
 namespace fabricd::rpc {
 namespace {

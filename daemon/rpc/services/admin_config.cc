@@ -84,7 +84,7 @@ pb::ImportVerdict ToProto(config::Verdict verdict) {
 
 void ToProto(const store::AuditRecord& record, pb::AuditRecord* out) {
   out->set_number(record.number);
-  *out->mutable_time() = ToTimestamp(record.time_ms);
+  *out->mutable_time() = query::ToTimestamp(record.time_ms);
   out->set_caller(Utf8(record.caller));
   out->set_role(record.role);
   out->set_method(record.method);
@@ -200,7 +200,7 @@ grpc::ServerUnaryReactor* AdminService::ListAuditRecords(grpc::CallbackServerCon
   store::AuditQuery query;
   query.before = request->before();
   if (request->has_since()) {
-    const auto since = ToMilliseconds("since", request->since());
+    const auto since = query::ToMilliseconds("since", request->since());
     if (!since.ok()) {
       call->Fail(since.status());
       return reactor;

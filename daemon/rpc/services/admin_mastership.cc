@@ -4,9 +4,9 @@
 
 #include "common/status.h"
 #include "common/utf8.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "daemon/rpc/services/admin_service.h"
 #include "fabric/names.h"
-#include "query/status.h"
 
 namespace fabricd::rpc {
 namespace {

@@ -50,7 +50,7 @@ void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
   out->set_cause(Utf8(cost.cause));
   out->set_subject(Utf8(record.event.subject));
   out->set_engine(cost.engine);
-  *out->mutable_begun() = ToTimestamp(record.begun_ms);
+  *out->mutable_begun() = query::ToTimestamp(record.begun_ms);
   out->set_surveyed_ms(Ms(cost.surveyed));
   out->set_planned_ms(Ms(cost.planned));
   out->set_applied_ms(Ms(cost.applied));
@@ -66,7 +66,7 @@ void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
 void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* out) {
   const fabric::FabricEvent& event = record.event;
   out->set_resource_version(log.VersionOf(record.number));
-  *out->mutable_time() = ToTimestamp(record.time_ms);
+  *out->mutable_time() = query::ToTimestamp(record.time_ms);
   out->set_type(event.type);
   out->set_severity(SeverityOf(event.severity));
   out->set_subject(Utf8(event.subject));
@@ -92,7 +92,7 @@ std::string EventName(std::string name) {
   return name;
 }
 
-absl::StatusOr<Subjects> SubjectsOf(Models& models,
+absl::StatusOr<Subjects> SubjectsOf(daemon::Models& models,
                                     const google::protobuf::RepeatedPtrField<std::string>& names) {
   Subjects subjects;
   const auto model = models.Current();
@@ -142,7 +142,7 @@ absl::Status TooOld(const EventLog& log, const absl::Status& status) {
 // ---- ListEvents
 
 // `absent`: why there may be nothing to list.
-absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
+absl::StatusOr<store::EventQuery> ReadQuery(daemon::Models& models, const EventLog& log,
                                             const pb::ListEventsRequest& request,
                                             absl::Status* absent) {
   store::EventQuery query;
@@ -171,7 +171,7 @@ absl::StatusOr<store::EventQuery> ReadQuery(Models& models, const EventLog& log,
   query.types.assign(request.types().begin(), request.types().end());
   query.min_severity = SeverityOf(request.min_severity());
   if (request.has_within()) {
-    const auto within = ToMilliseconds("within", request.within());
+    const auto within = query::ToMilliseconds("within", request.within());
     if (!within.ok()) return within.status();
     query.since_ms = WallNowMs() - *within;
   }

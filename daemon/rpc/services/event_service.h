@@ -2,6 +2,7 @@
 // fabric.v1.EventService. Any thread.
 #pragma once
 
+#include "daemon/base/models.h"
 #include "daemon/record/event_log.h"
 #include "daemon/rpc/streams/watch_stream.h"
 #include "fabric/v1/event_service.grpc.pb.h"
@@ -11,7 +12,7 @@ namespace fabricd::rpc {
 
 class EventService final : public ::fabric::v1::EventService::CallbackService {
  public:
-  EventService(Models& models, daemon::EventLog& log, WatchHub& hub)
+  EventService(daemon::Models& models, daemon::EventLog& log, WatchHub& hub)
       : models_(models), log_(log), hub_(hub) {}
 
   grpc::ServerUnaryReactor* ListEvents(grpc::CallbackServerContext* context,
@@ -25,7 +26,7 @@ class EventService final : public ::fabric::v1::EventService::CallbackService {
   absl::StatusOr<std::shared_ptr<WatchStream<::fabric::v1::WatchEventsResponse>>> MakeStream(
       const ::fabric::v1::WatchEventsRequest& request);
 
-  Models& models_;
+  daemon::Models& models_;
   daemon::EventLog& log_;
   WatchHub& hub_;
 };

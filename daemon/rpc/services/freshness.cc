@@ -32,7 +32,7 @@ void Freshness::Mark(std::string_view method, grpc::ServerContextBase& context) 
   const std::lock_guard lock(mutex_);
   if (observed_ms_)
     context.AddInitialMetadata(kObservedAtMetadata, google::protobuf::util::TimeUtil::ToString(
-                                                        ToTimestamp(*observed_ms_)));
+                                                        query::ToTimestamp(*observed_ms_)));
 }
 
 }  // namespace fabricd::rpc

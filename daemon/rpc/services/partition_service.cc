@@ -83,7 +83,7 @@ using Requested = absl::StatusOr<PartitionRequest>;
 
 // A request about a partition. The core says whether it is there: a request that was done before is
 // answered again.
-Requested About(const ReadModel& model, Verb verb, const std::string& partition) {
+Requested About(const query::ReadModel& model, Verb verb, const std::string& partition) {
   PartitionRequest request;
   request.verb = verb;
   const auto number = NumberOf(model.view->partitions->partitions, partition);
@@ -92,7 +92,7 @@ Requested About(const ReadModel& model, Verb verb, const std::string& partition)
   return request;
 }
 
-Requested ReadCreate(const ReadModel& model, const pb::CreatePartitionRequest& from) {
+Requested ReadCreate(const query::ReadModel& model, const pb::CreatePartitionRequest& from) {
   PartitionRequest request;
   request.verb = Verb::kCreate;
   auto partition = ReadPartition(model, from.partition());
@@ -101,7 +101,7 @@ Requested ReadCreate(const ReadModel& model, const pb::CreatePartitionRequest& f
   return request;
 }
 
-Requested ReadUpdate(const ReadModel& model, const pb::UpdatePartitionRequest& from) {
+Requested ReadUpdate(const query::ReadModel& model, const pb::UpdatePartitionRequest& from) {
   static const std::pair<const char*, PartitionRequest::Field> kFields[] = {
       {"name", PartitionRequest::kName},
       {"index0", PartitionRequest::kIndex0},
@@ -125,7 +125,7 @@ Requested ReadUpdate(const ReadModel& model, const pb::UpdatePartitionRequest& f
   return request;
 }
 
-Requested ReadAdd(const ReadModel& model, const pb::AddMembersRequest& from) {
+Requested ReadAdd(const query::ReadModel& model, const pb::AddMembersRequest& from) {
   Requested request = About(model, Verb::kAddMembers, from.partition());
   if (!request.ok()) return request;
   auto members = ReadMembers(model, from.members());
@@ -134,7 +134,7 @@ Requested ReadAdd(const ReadModel& model, const pb::AddMembersRequest& from) {
   return request;
 }
 
-Requested ReadRemove(const ReadModel& model, const pb::RemoveMembersRequest& from) {
+Requested ReadRemove(const query::ReadModel& model, const pb::RemoveMembersRequest& from) {
   Requested request = About(model, Verb::kRemoveMembers, from.partition());
   if (!request.ok()) return request;
   auto members = ResolveSubjects(model, from.subjects());
@@ -153,7 +153,7 @@ grpc::ServerUnaryReactor* PartitionService::ListPartitions(Context* context,
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const policy::PartitionState& state = *model.view->partitions;
     std::vector<const policy::Partition*> wanted;
     for (const std::string& text : request->partitions()) {
@@ -298,7 +298,7 @@ PartitionService::Unary* PartitionService::DeletePartition(
     Context* context, const pb::DeletePartitionRequest* request,
     pb::DeletePartitionResponse* response) {
   return Change(context, *request, response,
-                [](const ReadModel& model, const pb::DeletePartitionRequest& from) {
+                [](const query::ReadModel& model, const pb::DeletePartitionRequest& from) {
                   return About(model, Verb::kDelete, from.partition());
                 });
 }

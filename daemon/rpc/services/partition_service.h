@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/base/backend.h"
+#include "daemon/base/models.h"
 #include "daemon/rpc/convert/convert_partition.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "fabric/v1/partition_service.grpc.pb.h"
@@ -18,7 +19,7 @@ class PartitionService final : public pb::PartitionService::CallbackService {
  public:
   // `worker` reads files and makes the answers of requests: gRPC's threads and the core's have
   // better to do.
-  PartitionService(daemon::Backend& backend, Models& models, ExportWorker& worker)
+  PartitionService(daemon::Backend& backend, daemon::Models& models, ExportWorker& worker)
       : backend_(backend), models_(models), worker_(worker) {}
 
   using Context = grpc::CallbackServerContext;
@@ -60,7 +61,7 @@ class PartitionService final : public pb::PartitionService::CallbackService {
                  const Call<pb::ApplyPartitionsResponse>& call);
 
   daemon::Backend& backend_;
-  Models& models_;
+  daemon::Models& models_;
   ExportWorker& worker_;
 };
 

@@ -98,11 +98,11 @@ grpc::ServerUnaryReactor* PlanService::PreviewChange(grpc::CallbackServerContext
                                                      const pb::PreviewChangeRequest* request,
                                                      pb::PreviewChangeResponse* response) {
   return Later(request, response,
-               [](const ReadModel& model, const pb::PreviewChangeRequest& asked,
+               [](const query::ReadModel& model, const pb::PreviewChangeRequest& asked,
                   pb::PreviewChangeResponse* out) -> absl::Status {
                  const auto question = ReadWhatIf(model, asked);
                  if (!question.ok()) return question.status();
-                 const auto answer = daemon::Answer(*model.view, *question);
+                 const auto answer = query::Answer(*model.view, *question);
                  if (absl::IsUnavailable(answer.status()))
                    return TryLater("NO_PLAN", Message(answer.status()), std::chrono::seconds(1));
                  if (!answer.ok()) return WithReason(answer.status(), "INVALID_CHANGE");

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "daemon/base/models.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "fabric/v1/plan_service.grpc.pb.h"
 #include "query/read_model.h"
@@ -17,7 +18,7 @@ class PlanService final : public ::fabric::v1::PlanService::CallbackService {
   static constexpr std::chrono::seconds kLongestText{120};
 
   // REQUIRES: the worker outlives all calls.
-  PlanService(Models& models, ExportWorker& worker) : models_(models), worker_(worker) {}
+  PlanService(daemon::Models& models, ExportWorker& worker) : models_(models), worker_(worker) {}
 
   grpc::ServerUnaryReactor* PreviewChange(grpc::CallbackServerContext* context,
                                           const ::fabric::v1::PreviewChangeRequest* request,
@@ -33,7 +34,7 @@ class PlanService final : public ::fabric::v1::PlanService::CallbackService {
   template <typename Request, typename Response, typename Work>
   grpc::ServerUnaryReactor* Later(const Request* request, Response* response, Work work);
 
-  Models& models_;
+  daemon::Models& models_;
   ExportWorker& worker_;
 };
 

@@ -79,7 +79,7 @@ absl::StatusOr<std::string> OwnerOf(const std::string& given, const Asker& asker
   return owner;
 }
 
-absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
+absl::StatusOr<sweep::CreateHold> ReadCreate(const query::ReadModel& model,
                                              const pb::CreateHoldRequest& request,
                                              const Asker& asker) {
   sweep::CreateHold command;
@@ -105,7 +105,7 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
   if (!owner.ok()) return owner.status();
   hold.owner = *std::move(owner);
   if (request.has_ttl()) {
-    const auto ttl = ToMilliseconds("ttl", request.ttl());
+    const auto ttl = query::ToMilliseconds("ttl", request.ttl());
     if (!ttl.ok()) return ttl.status();
     if (*ttl <= 0) return BadField("ttl", "must be positive");
     if (*ttl > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
@@ -123,7 +123,7 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const ReadModel& model,
 }
 
 // The hold as it is shown now, or as the core answered it where it is no longer shown.
-void FillHold(const ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
+void FillHold(const query::ReadModel& model, const policy::Hold& hold, pb::Hold* out) {
   const policy::HoldStatus* status = hold.id == 0 ? nullptr : model.policy->Hold(hold.id);
   if (status != nullptr) return ToProto(model, *status, out);
   ToProto(model, hold, out);
@@ -139,18 +139,19 @@ absl::Status CheckConditionTypes(const google::protobuf::RepeatedPtrField<std::s
 }
 
 // Ids of the holds that reach a host, a node or a port.
-absl::Status AddReaching(const ReadModel& model, const std::string& name, std::set<uint64_t>& ids) {
-  const auto add = [&](const PolicyIndex::Holds& holds) {
+absl::Status AddReaching(const query::ReadModel& model, const std::string& name,
+                         std::set<uint64_t>& ids) {
+  const auto add = [&](const query::PolicyIndex::Holds& holds) {
     for (const policy::HoldStatus* status : holds) ids.insert(status->hold.id);
   };
   // What has vanished, perhaps because of the hold, is known by name.
-  const PolicyIndex::Holds host_holds = model.policy->ReachingHost(name);
-  const PolicyIndex::Holds nic_holds = model.policy->ReachingNic(name);
+  const query::PolicyIndex::Holds host_holds = model.policy->ReachingHost(name);
+  const query::PolicyIndex::Holds nic_holds = model.policy->ReachingNic(name);
   const auto& gone = model.policy->GoneOf(name);
   const bool is_remembered = !host_holds.empty() || !nic_holds.empty() || !gone.empty();
   add(host_holds);
   add(nic_holds);
-  for (const PolicyIndex::GoneNic& nic : gone) add(model.policy->ReachingGone(*nic.node));
+  for (const query::PolicyIndex::GoneNic& nic : gone) add(model.policy->ReachingGone(*nic.node));
   if (const fabric::Host* host = model.hosts->Find(name)) {
     for (const fabric::HostPort& port : host->ports)
       add(model.policy->Reaching(model.snapshot(), port.port));
@@ -204,7 +205,8 @@ struct HoldFilter {
   }
 };
 
-absl::StatusOr<HoldFilter> ReadFilter(const ReadModel& model, const pb::ListHoldsRequest& request,
+absl::StatusOr<HoldFilter> ReadFilter(const query::ReadModel& model,
+                                      const pb::ListHoldsRequest& request,
                                       const grpc::CallbackServerContext& context) {
   HoldFilter filter;
   for (const std::string& id : request.ids()) {
@@ -351,7 +353,7 @@ grpc::ServerUnaryReactor* RemediationService::ListHolds(Context* context,
     response->set_resource_version(backend_.events().version());
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto filter = ReadFilter(model, *request, *context);
     if (!filter.ok()) return filter.status();
     for (const policy::HoldStatus& status : model.policy->view().holds) {
@@ -370,15 +372,15 @@ grpc::ServerUnaryReactor* RemediationService::BatchGetReadiness(
     response->set_resource_version(backend_.events().version());
     const auto ready = models_.Ready();
     if (!ready.ok()) return ready.status();
-    const ReadModel& model = **ready;
+    const query::ReadModel& model = **ready;
     if (request->hosts_size() > kMaxHosts)
       return BadField("hosts", fmt::format("names {} hosts, at most {}; none means all",
                                            request->hosts_size(), kMaxHosts));
     for (const std::string& host : request->hosts())
-      FillReadiness(model, host, response->add_hosts());
+      ToProto(model, query::ReadinessOf(model, host), response->add_hosts());
     if (request->hosts().empty()) {
       for (const fabric::Host& host : model.hosts->hosts())
-        FillReadiness(model, host.name, response->add_hosts());
+        ToProto(model, query::ReadinessOf(model, host.name), response->add_hosts());
     }
     response->set_generation(static_cast<uint32_t>(model.view->generation.value()));
     return absl::OkStatus();
@@ -391,7 +393,7 @@ grpc::ServerUnaryReactor* RemediationService::ListConditions(
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     const auto& types = request->types();
@@ -413,7 +415,7 @@ grpc::ServerUnaryReactor* RemediationService::ListDampedLinks(
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     for (const policy::DampedLink& link : model.policy->view().damped) {

@@ -5,6 +5,7 @@
 
 #include "daemon/base/access.h"
 #include "daemon/base/backend.h"
+#include "daemon/base/models.h"
 #include "daemon/rpc/convert/convert_policy.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
@@ -15,7 +16,7 @@ namespace fabricd::rpc {
 class RemediationService final : public pb::RemediationService::CallbackService {
  public:
   // `worker` makes the answers of commands: the core's thread, on which they end, has better to do.
-  RemediationService(daemon::Backend& backend, Models& models, ExportWorker& worker,
+  RemediationService(daemon::Backend& backend, daemon::Models& models, ExportWorker& worker,
                      const Access& access)
       : backend_(backend), models_(models), worker_(worker), access_(access) {}
 
@@ -38,7 +39,7 @@ class RemediationService final : public pb::RemediationService::CallbackService 
   void Post(daemon::HoldCommand command, std::shared_ptr<LaterCall<Response>> call, Fill fill);
 
   daemon::Backend& backend_;
-  Models& models_;
+  daemon::Models& models_;
   ExportWorker& worker_;
   const Access& access_;
 };

@@ -9,6 +9,7 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include "common/status.h"
+#include "daemon/base/models.h"
 #include "daemon/rpc/security/call_guard.h"
 #include "daemon/rpc/security/listen.h"
 #include "daemon/rpc/security/peer_listener.h"
@@ -109,7 +110,7 @@ struct Server::State {
   Access access;
   CallGuard guard;
   Freshness freshness;
-  Models models;
+  daemon::Models models;
   ExportWorker worker{kExportQueue, {kExports, kExportsOfClient}, kNiceness};
   ExportWorker answers{kAnswerQueue, {kExports, kExportsOfClient}};
   ExportWorker planner{kPlanQueue, {kTexts, kTextsOfClient}, kNiceness};

@@ -11,7 +11,7 @@ namespace {
 // What Control knows the node by: a name that only fabricd gives (node-name-map, first word, LID)
 // becomes the GUID. A node that fabricd does not see (rebooting, cut off) keeps the name it was
 // called.
-std::string ControlName(Models& models, const std::string& node) {
+std::string ControlName(daemon::Models& models, const std::string& node) {
   const auto model = models.Current();
   const auto found = model->FindNode(node);
   return found.ok() ? fmt::format("{}", (*found)->guid()) : node;
@@ -28,8 +28,8 @@ absl::Status Explain(const absl::Status& status, const std::string& node) {
 
 // Calls apply(node, port) for the port that `text` names.
 template <typename Apply>
-absl::Status AtPort(Models& models, const std::string& text, Apply&& apply) {
-  const auto parts = SplitPortText(text);
+absl::Status AtPort(daemon::Models& models, const std::string& text, Apply&& apply) {
+  const auto parts = query::SplitPortText(text);
   if (!parts) return BadField("port", fmt::format("\"{}\" is not NODE[PORT]", text));
   return Explain(apply(ControlName(models, parts->node), parts->port), text);
 }

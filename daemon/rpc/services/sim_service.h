@@ -2,6 +2,7 @@
 // fabric.sim.v1.SimService over sim::Control. Any thread.
 #pragma once
 
+#include "daemon/base/models.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "query/read_model.h"
 #include "sim/control.h"
@@ -12,7 +13,7 @@ namespace simpb = ::fabric::sim::v1;
 
 class SimService final : public simpb::SimService::CallbackService {
  public:
-  SimService(Models& models, sim::Control& control) : models_(models), control_(control) {}
+  SimService(daemon::Models& models, sim::Control& control) : models_(models), control_(control) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -23,7 +24,7 @@ class SimService final : public simpb::SimService::CallbackService {
   Unary* ListLinks(Context*, const simpb::ListLinksRequest*, simpb::ListLinksResponse*) override;
 
  private:
-  Models& models_;
+  daemon::Models& models_;
   sim::Control& control_;
 };
 

@@ -64,8 +64,8 @@ constexpr uint64_t Bit(sa::PathComponent component) {
 }
 
 // The ends of the paths that are wanted.
-absl::StatusOr<uint64_t> ReadEnds(const ReadModel& model, const pb::ListRecordsRequest& request,
-                                  wire::PathRecord& path) {
+absl::StatusOr<uint64_t> ReadEnds(const query::ReadModel& model,
+                                  const pb::ListRecordsRequest& request, wire::PathRecord& path) {
   uint64_t mask = Bit(sa::PathComponent::kNumbPath);
   path.numb_path = sa::PathQuery::kMostPaths;
   if (!request.source().empty()) {
@@ -119,7 +119,7 @@ void AddRecord(wire::SaAttribute type, std::span<const uint8_t> bytes, const Fil
 }
 
 absl::StatusOr<NextPiece<pb::ListRecordsResponse>> MakeRecords(
-    const ReadModel& model, const SaReads& reads, const pb::ListRecordsRequest& request) {
+    const query::ReadModel& model, const SaReads& reads, const pb::ListRecordsRequest& request) {
   const auto type = sa::FindRecordType(request.type());
   if (!type) {
     return BadField("type", fmt::format("\"{}\" is none of {}", request.type(),
@@ -171,7 +171,7 @@ std::string NameOf(const wire::ServiceRecord& record) {
   return name;
 }
 
-void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Service& service,
+void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Service& service,
              pb::ServiceRegistration* out) {
   out->set_id(fmt::format("0x{:016x}", service.record.service_id));
   out->set_gid(sa::AddressOf(service.record.service_gid));
@@ -183,8 +183,8 @@ void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Service& 
   out->set_node_name(NodeNameOf(model, view, service.record.service_gid));
 }
 
-void ToProto(const ReadModel& model, const sa::SaView& view, const sa::Subscription& subscription,
-             pb::Subscription* out) {
+void ToProto(const query::ReadModel& model, const sa::SaView& view,
+             const sa::Subscription& subscription, pb::Subscription* out) {
   const wire::InformInfo& info = subscription.info;
   out->set_gid(sa::AddressOf(subscription.target.gid));
   out->set_node_name(NodeNameOf(model, view, subscription.target.gid));

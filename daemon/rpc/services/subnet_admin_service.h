@@ -3,6 +3,7 @@
 // with it. Any thread.
 #pragma once
 
+#include "daemon/base/models.h"
 #include "daemon/rpc/convert/convert.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
@@ -12,7 +13,7 @@ namespace fabricd::rpc {
 
 class SubnetAdminService final : public pb::SubnetAdminService::CallbackService {
  public:
-  SubnetAdminService(Models& models, daemon::Backend& backend, ExportWorker& worker)
+  SubnetAdminService(daemon::Models& models, daemon::Backend& backend, ExportWorker& worker)
       : models_(models), backend_(backend), worker_(worker) {}
 
   using Context = grpc::CallbackServerContext;
@@ -26,7 +27,7 @@ class SubnetAdminService final : public pb::SubnetAdminService::CallbackService 
       Context*, const pb::ListMulticastGroupsRequest*) override;
 
  private:
-  Models& models_;
+  daemon::Models& models_;
   daemon::Backend& backend_;
   ExportWorker& worker_;
 };

@@ -42,7 +42,7 @@ struct PortFilter {
   NameFilter names;
   const pb::ListPortsRequest& request;
 
-  bool Passes(const ReadModel& model, PortRef ref, const fabric::Port& port) const {
+  bool Passes(const query::ReadModel& model, PortRef ref, const fabric::Port& port) const {
     if (!names.Passes(ref)) return false;
     if (!request.states().empty() &&
         (!port.known ||
@@ -50,11 +50,11 @@ struct PortFilter {
       return false;
     }
     return !request.degraded_only() ||
-           (!port.peer.IsNone() && QualityOf(model.snapshot(), ref, port.peer).degraded);
+           (!port.peer.IsNone() && query::QualityOf(model.snapshot(), ref, port.peer).degraded);
   }
 };
 
-absl::Status NoPlan(const ReadModel& model) {
+absl::Status NoPlan(const query::ReadModel& model) {
   return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ROUTES",
                    fmt::format("no routes have been computed (this subnet manager is {})",
                                wire::SmStateName(model.view->sm.state)));
@@ -65,7 +65,7 @@ struct TableQuery {
   const fabric::Node* node = nullptr;
   std::optional<std::set<PortRef>> destinations;
 };
-absl::StatusOr<TableQuery> ReadTableQuery(const ReadModel& model,
+absl::StatusOr<TableQuery> ReadTableQuery(const query::ReadModel& model,
                                           const pb::GetForwardingTableRequest& request) {
   TableQuery query;
   const auto node = model.FindNode(request.node());
@@ -88,7 +88,7 @@ absl::StatusOr<TableQuery> ReadTableQuery(const ReadModel& model,
   return query;
 }
 
-void AddEntry(const ReadModel& model, const fabric::Node& node, Lid lid, PortRef owner,
+void AddEntry(const query::ReadModel& model, const fabric::Node& node, Lid lid, PortRef owner,
               pb::ForwardingEntry* out) {
   const uint8_t egress = model.view->plan->EgressPort(node.index, lid);
   out->set_lid(lid.value());
@@ -98,12 +98,12 @@ void AddEntry(const ReadModel& model, const fabric::Node& node, Lid lid, PortRef
   out->set_destination_type(NodeTypeWord(model.snapshot().node(owner.node)->info.node_type));
 }
 
-void AddPath(const ReadModel& model, PortRef source, Lid lid, pb::Path* out) {
-  const Trace trace = TracePath(model, source, lid);
+void AddPath(const query::ReadModel& model, PortRef source, Lid lid, pb::Path* out) {
+  const query::Trace trace = query::TracePath(model, source, lid);
   out->set_destination_lid(lid.value());
   out->set_reachable(trace.reachable);
   out->set_stopped(trace.stopped);
-  for (const TraceHop& hop : trace.hops) {
+  for (const query::TraceHop& hop : trace.hops) {
     const fabric::Node& node = *model.snapshot().node(hop.node);
     // The LID of a CA is that of the port passed: the one it came in by, at the source the one it
     // leaves by.
@@ -130,7 +130,7 @@ grpc::ServerUnaryReactor* TopologyService::ListNodes(Context* context,
     FABRICD_RETURN_IF_ERROR(CheckWords("types", request->types(), kNodeTypes));
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto mask = ReadMask<pb::Node>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     std::set<NodeIndex> named;
@@ -173,7 +173,7 @@ grpc::ServerUnaryReactor* TopologyService::ListHosts(Context* context,
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto mask = ReadMask<pb::Host>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     for (const std::string& name : request->names()) {
@@ -198,7 +198,7 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
     FABRICD_RETURN_IF_ERROR(CheckWords("states", request->states(), kPortStates));
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto mask = ReadMask<pb::Port>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     auto names = NameFilter::Read(model, request->names());
@@ -240,14 +240,15 @@ grpc::ServerUnaryReactor* TopologyService::ListLinks(Context* context,
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto mask = ReadMask<pb::Link>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     const auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
-    model.ForEachLink([&](const LinkEnds& link) {
+    model.ForEachLink([&](const query::LinkEnds& link) {
       if (!names->Passes(link.a) && !names->Passes(link.b)) return;
-      if (request->degraded_only() && !QualityOf(model.snapshot(), link.a, link.b).degraded) return;
+      if (request->degraded_only() && !query::QualityOf(model.snapshot(), link.a, link.b).degraded)
+        return;
       if (!page->Take()) return;
       pb::Link* added = response->add_links();
       ToProto(model, link, added);
@@ -272,7 +273,7 @@ grpc::ServerUnaryReactor* TopologyService::GetForwardingTable(
   return Answer(context, [&]() -> absl::Status {
     auto page = Page::Open(models_, *request);
     if (!page.ok()) return page.status();
-    const ReadModel& model = page->model();
+    const query::ReadModel& model = page->model();
     const auto query = ReadTableQuery(model, *request);
     if (!query.ok()) return query.status();
     const fabric::LidTable& lids = *model.view->lids;
@@ -297,7 +298,7 @@ grpc::ServerUnaryReactor* TopologyService::TracePath(Context* context,
   return Answer(context, [&]() -> absl::Status {
     const auto ready = models_.Ready();
     if (!ready.ok()) return ready.status();
-    const ReadModel& model = **ready;
+    const query::ReadModel& model = **ready;
     const auto source = model.FindEnd(request->source());
     if (!source.ok()) return source.status();
     const auto destination = model.FindEnd(request->destination());

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "daemon/base/models.h"
 #include "daemon/rpc/convert/convert.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "daemon/rpc/streams/topology_watch.h"
@@ -14,7 +15,7 @@ namespace fabricd::rpc {
 
 class TopologyService final : public pb::TopologyService::CallbackService {
  public:
-  TopologyService(Models& models, ExportWorker& worker, WatchHub& hub, std::string version)
+  TopologyService(daemon::Models& models, ExportWorker& worker, WatchHub& hub, std::string version)
       : models_(models), worker_(worker), hub_(hub), version_(std::move(version)) {}
 
   using Context = grpc::CallbackServerContext;
@@ -35,7 +36,7 @@ class TopologyService final : public pb::TopologyService::CallbackService {
       Context*, const pb::WatchTopologyRequest*) override;
 
  private:
-  Models& models_;
+  daemon::Models& models_;
   ExportWorker& worker_;
   WatchHub& hub_;
   TopologyDeltas deltas_;

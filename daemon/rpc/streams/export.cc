@@ -28,7 +28,7 @@ std::string Json(const google::protobuf::Message& message) {
 // fabric.v1.Topology, element by element: the message as a whole is never in memory.
 class JsonExport {
  public:
-  explicit JsonExport(std::shared_ptr<const ReadModel> model) : model_(std::move(model)) {}
+  explicit JsonExport(std::shared_ptr<const query::ReadModel> model) : model_(std::move(model)) {}
 
   bool Next(std::string* piece) {
     if (step_ == kEnd) return false;
@@ -63,7 +63,7 @@ class JsonExport {
         return AppendElement<pb::Node>(*model_->snapshot().node(nodes[at_]), piece);
       case kHosts:
         if (at_ == model_->hosts->hosts().size()) {
-          model_->ForEachLink([this](const LinkEnds& link) { links_.push_back(link); });
+          model_->ForEachLink([this](const query::LinkEnds& link) { links_.push_back(link); });
           return Enter(kLinks, "],\n\"links\":[", piece);
         }
         return AppendElement<pb::Host>(model_->hosts->hosts()[at_], piece);
@@ -74,23 +74,25 @@ class JsonExport {
     }
   }
 
-  const std::shared_ptr<const ReadModel> model_;
+  const std::shared_ptr<const query::ReadModel> model_;
   Step step_ = kBegin;
   size_t at_ = 0;  // In the list of this step.
-  std::vector<LinkEnds> links_;
+  std::vector<query::LinkEnds> links_;
 };
 
 // fabric.v1.Topology in pieces of as many elements as fill one.
 class MessageExport {
  public:
-  explicit MessageExport(std::shared_ptr<const ReadModel> model) : model_(std::move(model)) {}
+  explicit MessageExport(std::shared_ptr<const query::ReadModel> model)
+      : model_(std::move(model)) {}
 
   bool Next(pb::Topology* piece) {
     const size_t before = at_;
     const std::vector<NodeIndex>& nodes = model_->names->nodes;
     const auto& hosts = model_->hosts->hosts();
     const size_t links_begin = nodes.size() + hosts.size();
-    if (at_ == 0) model_->ForEachLink([this](const LinkEnds& link) { links_.push_back(link); });
+    if (at_ == 0)
+      model_->ForEachLink([this](const query::LinkEnds& link) { links_.push_back(link); });
     if (at_ == 0) piece->set_generation(static_cast<uint32_t>(model_->view->generation.value()));
     for (; at_ < links_begin + links_.size() && at_ - before < kElements; ++at_) {
       if (at_ < nodes.size())
@@ -106,9 +108,9 @@ class MessageExport {
  private:
   static constexpr size_t kElements = 500;  // 100 to 500 kB.
 
-  const std::shared_ptr<const ReadModel> model_;
+  const std::shared_ptr<const query::ReadModel> model_;
   size_t at_ = 0;  // Among nodes, then hosts, then links.
-  std::vector<LinkEnds> links_;
+  std::vector<query::LinkEnds> links_;
 };
 
 std::string LocalTime() {
@@ -120,7 +122,7 @@ std::string LocalTime() {
   return std::string(text, length);
 }
 
-std::string Ibnetdiscover(const ReadModel& model) {
+std::string Ibnetdiscover(const query::ReadModel& model) {
   fabric::TopologyTextOptions options;
   options.generated_on = LocalTime();
   const PortRef own = model.view->sm.port;
@@ -135,7 +137,7 @@ std::string Ibnetdiscover(const ReadModel& model) {
 }  // namespace
 
 absl::StatusOr<NextPiece<pb::GetTopologyResponse>> ExportTopology(
-    std::shared_ptr<const ReadModel> model, pb::TopologyFormat format) {
+    std::shared_ptr<const query::ReadModel> model, pb::TopologyFormat format) {
   switch (format) {
     case pb::TOPOLOGY_FORMAT_UNSPECIFIED:
     case pb::TOPOLOGY_FORMAT_JSON: {

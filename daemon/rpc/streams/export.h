@@ -12,6 +12,6 @@ namespace fabricd::rpc {
 
 // The pieces of the text. INVALID_ARGUMENT for a format that is not one.
 absl::StatusOr<NextPiece<::fabric::v1::GetTopologyResponse>> ExportTopology(
-    std::shared_ptr<const ReadModel> model, ::fabric::v1::TopologyFormat format);
+    std::shared_ptr<const query::ReadModel> model, ::fabric::v1::TopologyFormat format);
 
 }  // namespace fabricd::rpc

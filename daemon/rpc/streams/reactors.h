@@ -17,9 +17,9 @@
 
 #include "daemon/base/wall_clock.h"
 #include "daemon/base/worker.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "daemon/rpc/security/caller.h"
 #include "daemon/rpc/security/client_shares.h"
-#include "query/status.h"
 
 namespace fabricd::rpc {
 

@@ -23,7 +23,8 @@ size_t FirstPort(const Node& node) { return node.IsSwitch() ? 0 : 1; }
 // The nodes of which, or of whose ports and links, anything that is shown may differ.
 class Touched {
  public:
-  Touched(const ReadModel& before, const ReadModel& now) : before_(before), now_(now) {
+  Touched(const query::ReadModel& before, const query::ReadModel& now)
+      : before_(before), now_(now) {
     FromDevices();
     if (before.names != now.names || before.hosts != now.hosts || before.places != now.places)
       FromNames();
@@ -56,7 +57,7 @@ class Touched {
   }
   // Names are shown at the peers too.
   void FromNames() {
-    const auto shown = [](const ReadModel& model, const Node& node) {
+    const auto shown = [](const query::ReadModel& model, const Node& node) {
       const fabric::Host* host = model.hosts->HostOf(node.index);
       return std::tuple(std::string_view(model.name(node.index)),
                         host ? std::string_view(host->name) : std::string_view(),
@@ -101,13 +102,14 @@ class Touched {
     for (const policy::HeldPort& port : hold.target.ports) add(port.node);
   }
 
-  const ReadModel& before_;
-  const ReadModel& now_;
+  const query::ReadModel& before_;
+  const query::ReadModel& now_;
   std::set<NodeIndex> nodes_;
 };
 
 template <typename Visit>
-void ForEachKeyOn(const ReadModel& model, const Watched& watched, const Node& node, Visit&& visit) {
+void ForEachKeyOn(const query::ReadModel& model, const Watched& watched, const Node& node,
+                  Visit&& visit) {
   switch (watched.kind) {
     case pb::TOPOLOGY_KIND_NODE: return visit(ObjectKey{PortOf(node, 0), {}, ""});
     case pb::TOPOLOGY_KIND_HOST:
@@ -122,7 +124,7 @@ void ForEachKeyOn(const ReadModel& model, const Watched& watched, const Node& no
       for (size_t number = 1; number < node.ports.size(); ++number) {
         const PortRef here = PortOf(node, number), peer = node.ports[number].peer;
         if (peer.IsNone()) continue;
-        const bool is_a = IsEndA(model.snapshot(), here, peer);
+        const bool is_a = query::IsEndA(model.snapshot(), here, peer);
         visit(ObjectKey{is_a ? here : peer, is_a ? peer : here, ""});
       }
       return;
@@ -130,7 +132,7 @@ void ForEachKeyOn(const ReadModel& model, const Watched& watched, const Node& no
   }
 }
 
-std::set<ObjectKey> KeysOn(const ReadModel& model, const Watched& watched,
+std::set<ObjectKey> KeysOn(const query::ReadModel& model, const Watched& watched,
                            const std::set<NodeIndex>& nodes) {
   std::set<ObjectKey> keys;
   for (const NodeIndex index : nodes)
@@ -140,22 +142,22 @@ std::set<ObjectKey> KeysOn(const ReadModel& model, const Watched& watched,
 }
 
 // A host that has lost or won an adapter may have others, of which nothing differs.
-void AddOtherHosts(const ReadModel& before, const ReadModel& now, std::set<ObjectKey>& were,
-                   std::set<ObjectKey>& are) {
+void AddOtherHosts(const query::ReadModel& before, const query::ReadModel& now,
+                   std::set<ObjectKey>& were, std::set<ObjectKey>& are) {
   for (const ObjectKey& key : std::set<ObjectKey>(were))
     if (now.hosts->Find(key.host)) are.insert(key);
   for (const ObjectKey& key : are)
     if (before.hosts->Find(key.host)) were.insert(key);
 }
 
-std::vector<ObjectChange> Compare(const ReadModel& before, const ReadModel& now,
+std::vector<ObjectChange> Compare(const query::ReadModel& before, const query::ReadModel& now,
                                   const Watched& watched) {
   const Touched touched(before, now);
   std::set<ObjectKey> were = KeysOn(before, watched, touched.nodes());
   std::set<ObjectKey> are = KeysOn(now, watched, touched.nodes());
   if (watched.kind == pb::TOPOLOGY_KIND_HOST) AddOtherHosts(before, now, were, are);
   std::vector<ObjectChange> changes;
-  const auto text = [&](const ReadModel& model, const ObjectKey& key) {
+  const auto text = [&](const query::ReadModel& model, const ObjectKey& key) {
     pb::TopologyChange shown;
     ToProto(model, watched, key, &shown);
     return shown.SerializeAsString();
@@ -173,7 +175,7 @@ std::vector<ObjectChange> Compare(const ReadModel& before, const ReadModel& now,
 
 }  // namespace
 
-void ToProto(const ReadModel& model, const Watched& watched, const ObjectKey& key,
+void ToProto(const query::ReadModel& model, const Watched& watched, const ObjectKey& key,
              pb::TopologyChange* out) {
   switch (watched.kind) {
     case pb::TOPOLOGY_KIND_NODE:
@@ -181,12 +183,13 @@ void ToProto(const ReadModel& model, const Watched& watched, const ObjectKey& ke
     case pb::TOPOLOGY_KIND_HOST:
       return ToProto(model, *model.hosts->Find(key.host), out->mutable_host());
     case pb::TOPOLOGY_KIND_PORT: return ToProto(model, key.a, watched.view, out->mutable_port());
-    case pb::TOPOLOGY_KIND_LINK: return ToProto(model, LinkEnds{key.a, key.b}, out->mutable_link());
+    case pb::TOPOLOGY_KIND_LINK:
+      return ToProto(model, query::LinkEnds{key.a, key.b}, out->mutable_link());
     default: return;
   }
 }
 
-std::vector<ObjectChange> AllOf(const ReadModel& model, const Watched& watched) {
+std::vector<ObjectChange> AllOf(const query::ReadModel& model, const Watched& watched) {
   std::vector<ObjectChange> all;
   if (watched.kind == pb::TOPOLOGY_KIND_HOST) {
     for (const fabric::Host& host : model.hosts->hosts())

@@ -35,17 +35,17 @@ struct ObjectChange {
 };
 
 // REQUIRES: the object is in the model.
-void ToProto(const ReadModel& model, const Watched& watched, const ObjectKey& key,
+void ToProto(const query::ReadModel& model, const Watched& watched, const ObjectKey& key,
              pb::TopologyChange* out);
 
 // All objects of the model, in the order of the lists.
-std::vector<ObjectChange> AllOf(const ReadModel& model, const Watched& watched);
+std::vector<ObjectChange> AllOf(const query::ReadModel& model, const Watched& watched);
 
 // Any thread.
 class TopologyDeltas {
  public:
   using Delta = std::shared_ptr<const std::vector<ObjectChange>>;
-  using Model = std::shared_ptr<const ReadModel>;
+  using Model = std::shared_ptr<const query::ReadModel>;
 
   // Costs what differs, and nothing when it was asked for lately.
   Delta Between(const Model& before, const Model& now, const Watched& watched);

@@ -14,11 +14,11 @@
 namespace fabricd::rpc {
 namespace {
 
-using Model = std::shared_ptr<const ReadModel>;
+using Model = std::shared_ptr<const query::ReadModel>;
 
 class ObjectFilter {
  public:
-  static absl::StatusOr<ObjectFilter> Read(const ReadModel& model,
+  static absl::StatusOr<ObjectFilter> Read(const query::ReadModel& model,
                                            const pb::WatchTopologyRequest& request) {
     ObjectFilter filter;
     if (request.kind() == pb::TOPOLOGY_KIND_HOST) {
@@ -46,7 +46,8 @@ class ObjectFilter {
 class Stream final : public TopologyStream {
  public:
   // `from` null: from the start.
-  Stream(Models& models, TopologyDeltas& deltas, Watched watched, ObjectFilter filter, Model from)
+  Stream(daemon::Models& models, TopologyDeltas& deltas, Watched watched, ObjectFilter filter,
+         Model from)
       : models_(models),
         deltas_(deltas),
         watched_(watched),
@@ -96,7 +97,7 @@ class Stream final : public TopologyStream {
     return fmt::format("{:08x}.{}", models_.epoch(), from_->view->generation.value());
   }
 
-  Models& models_;
+  daemon::Models& models_;
   TopologyDeltas& deltas_;
   const Watched watched_;
   const ObjectFilter filter_;
@@ -108,7 +109,7 @@ class Stream final : public TopologyStream {
 };
 
 // The model that a client has seen the last of.
-absl::StatusOr<Model> FindVersion(Models& models, const std::string& version) {
+absl::StatusOr<Model> FindVersion(daemon::Models& models, const std::string& version) {
   const size_t dot = version.find('.');
   const auto part = [&](size_t at, size_t size) {
     return std::string_view(version).substr(at, size);
@@ -130,7 +131,7 @@ absl::StatusOr<Model> FindVersion(Models& models, const std::string& version) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<TopologyStream>> MakeTopologyStream(
-    Models& models, TopologyDeltas& deltas, const pb::WatchTopologyRequest& request) {
+    daemon::Models& models, TopologyDeltas& deltas, const pb::WatchTopologyRequest& request) {
   if (request.kind() == pb::TOPOLOGY_KIND_UNSPECIFIED || !pb::TopologyKind_IsValid(request.kind()))
     return BadField("kind", "is none of NODE, HOST, PORT and LINK");
   const auto model = models.Ready();

@@ -2,6 +2,7 @@
 // TopologyService.WatchTopology. Any thread.
 #pragma once
 
+#include "daemon/base/models.h"
 #include "daemon/rpc/streams/topology_delta.h"
 #include "daemon/rpc/streams/watch_stream.h"
 #include "fabric/v1/topology_service.pb.h"
@@ -13,6 +14,6 @@ using TopologyStream = WatchStream<pb::WatchTopologyResponse>;
 
 // What a request asks for. Errors carry their ErrorInfo. The arguments outlive the stream.
 absl::StatusOr<std::shared_ptr<TopologyStream>> MakeTopologyStream(
-    Models& models, TopologyDeltas& deltas, const pb::WatchTopologyRequest& request);
+    daemon::Models& models, TopologyDeltas& deltas, const pb::WatchTopologyRequest& request);
 
 }  // namespace fabricd::rpc

@@ -18,9 +18,9 @@
 
 #include "daemon/base/worker.h"
 #include "daemon/record/event_log.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "daemon/rpc/security/caller.h"
 #include "daemon/rpc/security/client_shares.h"
-#include "query/status.h"
 
 namespace fabricd::rpc {
 

@@ -33,10 +33,12 @@ class MissingNicsTest : public ::testing::Test {
   // "mlx5_2 …: why"
   std::vector<std::string> Of(const std::string& host) {
     const auto snapshot = builder_.Build();
-    const MissingNics missing(snapshot, std::make_shared<const fabric::HostTable>(
-                                            fabric::FindHosts(*snapshot, fabric::HostPatterns())));
+    const query::MissingNics missing(snapshot,
+                                     std::make_shared<const fabric::HostTable>(
+                                         fabric::FindHosts(*snapshot, fabric::HostPatterns())));
     std::vector<std::string> found;
-    for (const MissingNic& nic : missing.Of(host)) found.push_back(nic.device + " " + nic.reason);
+    for (const query::MissingNic& nic : missing.Of(host))
+      found.push_back(nic.device + " " + nic.reason);
     return found;
   }
 

@@ -7,7 +7,7 @@ namespace fabricd::rpc {
 namespace {
 
 std::string Split(const std::string& text) {
-  const auto parts = SplitPortText(text);
+  const auto parts = query::SplitPortText(text);
   return parts ? fmt::format("{}|{}", parts->node, parts->port) : "none";
 }
 

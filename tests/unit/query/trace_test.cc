@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/base/models.h"
 #include "tests/unit/daemon/rpc/small_fabric.h"
 
 namespace fabricd::rpc::testing {
@@ -14,7 +15,8 @@ class TraceTest : public ::testing::Test {
  protected:
   Trace FromNode1(uint16_t lid) {
     backend_.Publish(fabric_.View(++generation_));
-    return TracePath(*Models(backend_).Current(), {fabric_.node1_0, PortNum(1)}, Lid(lid));
+    return query::TracePath(*daemon::Models(backend_).Current(), {fabric_.node1_0, PortNum(1)},
+                            Lid(lid));
   }
   SmallFabric fabric_;
   uint64_t generation_ = 1;

@@ -35,12 +35,14 @@ class WhatIfTest : public ::testing::Test {
     });
     view_.sm.port = {hosts_[0], PortNum(1)};
   }
-  WhatIfAnswer Ask(const WhatIf& question) {
+  query::WhatIfAnswer Ask(const query::WhatIf& question) {
     auto answer = Answer(view_, question);
     EXPECT_TRUE(answer.ok()) << answer.status();
-    return answer.ok() ? *std::move(answer) : WhatIfAnswer();
+    return answer.ok() ? *std::move(answer) : query::WhatIfAnswer();
   }
-  std::string Refusal(const WhatIf& question) { return Message(Answer(view_, question).status()); }
+  std::string Refusal(const query::WhatIf& question) {
+    return Message(Answer(view_, question).status());
+  }
   PortRef PeerOf(NodeIndex node, uint8_t port) const {
     return fabric_.snapshot->port({node, PortNum(port)})->peer;
   }
@@ -61,7 +63,7 @@ class WhatIfTest : public ::testing::Test {
 };
 
 TEST_F(WhatIfTest, NothingAskedNothingMoves) {
-  const WhatIfAnswer answer = Ask({});
+  const query::WhatIfAnswer answer = Ask({});
   ASSERT_TRUE(answer.first);
   EXPECT_EQ(answer.first->blocks_written, 0u);
   EXPECT_EQ(answer.settled.blocks_written, 0u);
@@ -71,9 +73,9 @@ TEST_F(WhatIfTest, NothingAskedNothingMoves) {
 }
 
 TEST_F(WhatIfTest, ALostCableMovesOnlyWhatUsedIt) {
-  WhatIf question;
+  query::WhatIf question;
   question.failed_links = {UpPortOf(leaves_[0])};
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_EQ(answer.failed_links, 1u);
   EXPECT_TRUE(answer.first->plan_found);
   EXPECT_EQ(answer.first->pairs_lost, 0u);
@@ -85,12 +87,12 @@ TEST_F(WhatIfTest, ALostCableMovesOnlyWhatUsedIt) {
 }
 
 TEST_F(WhatIfTest, WhatFailsIsCutOff) {
-  WhatIf question;
+  query::WhatIf question;
   question.failed_links = {PeerOf(hosts_[5], 1)};
   EXPECT_THAT(Ask(question).first->cut_off, ElementsAre(PortRef{hosts_[5], PortNum(1)}));
   question = {};
   question.failed_nodes = {leaves_[1], leaves_[1]};
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_EQ(answer.failed_nodes, 1u);
   EXPECT_EQ(answer.failed_links, 8u);
   EXPECT_EQ(answer.first->cut_off.size(), 4u);
@@ -103,10 +105,10 @@ TEST_F(WhatIfTest, WhatFailsIsCutOff) {
 }
 
 TEST_F(WhatIfTest, RandomFailuresComeFromTheSeed) {
-  WhatIf question;
+  query::WhatIf question;
   question.failed_at_random = 3;
   question.seed = 1;
-  const WhatIfAnswer one = Ask(question), again = Ask(question);
+  const query::WhatIfAnswer one = Ask(question), again = Ask(question);
   EXPECT_EQ(one.failed_links, 3u);
   EXPECT_EQ(one.settled.busiest_after.port, again.settled.busiest_after.port);
   EXPECT_EQ(one.first->paths_moved, again.first->paths_moved);
@@ -115,12 +117,12 @@ TEST_F(WhatIfTest, RandomFailuresComeFromTheSeed) {
 }
 
 TEST_F(WhatIfTest, AddedHostsAreReached) {
-  WhatIf question;
+  query::WhatIf question;
   question.failed_nodes = {hosts_[31]};  // Makes room on the last leaf.
   const NodeIndex leaf = PeerOf(hosts_[31], 1).node;
   question.added_nodes = {{"new1 mlx5_0", wire::NodeType::kChannelAdapter, 1}};
   question.added_links = {{{NodeIndex::None(), 0, PortNum(0)}, {leaf, 0, PortNum(0)}}};
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_EQ(answer.added_nodes, 1u);
   EXPECT_EQ(answer.added_links, 1u);
   ASSERT_TRUE(answer.settled.plan_found);
@@ -128,24 +130,24 @@ TEST_F(WhatIfTest, AddedHostsAreReached) {
 }
 
 TEST_F(WhatIfTest, AnAddedSpineTakesLoad) {
-  WhatIf question;
+  query::WhatIf question;
   question.failed_nodes = {spines_[0]};
   const uint64_t worse = Ask(question).settled.busiest_after.load;
   question.added_nodes = {{"spine-new", wire::NodeType::kSwitch, 8}};
   for (const NodeIndex leaf : leaves_)
     question.added_links.push_back({{NodeIndex::None(), 0, PortNum(0)}, {leaf, 0, PortNum(0)}});
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_LT(answer.settled.busiest_after.load, worse);
   EXPECT_EQ(answer.settled.busiest_after.load, answer.settled.busiest_before.load);
 }
 
 TEST_F(WhatIfTest, DrainsCountAsHoldsDo) {
-  WhatIf question;
+  query::WhatIf question;
   policy::HoldTarget spine;
   spine.kind = policy::TargetKind::kSwitch;
   spine.nodes = {fabric_.snapshot->node(spines_[2])->guid()};
   question.drained = {spine};
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_THAT(answer.first->cut_off, IsEmpty());
   EXPECT_GT(answer.first->busiest_after.load, answer.first->busiest_before.load);
   // Where the hold stands already nothing is left to do for it.
@@ -162,18 +164,18 @@ TEST_F(WhatIfTest, DrainsCountAsHoldsDo) {
 }
 
 TEST_F(WhatIfTest, OtherEnginesAreComparedWithThePlanInForce) {
-  WhatIf question;
+  query::WhatIf question;
   question.routing = view_.routing;
   question.routing->chain = {"up_down"};
-  const WhatIfAnswer answer = Ask(question);
+  const query::WhatIfAnswer answer = Ask(question);
   EXPECT_FALSE(answer.first);
   EXPECT_EQ(answer.settled.engine, "up_down");
   EXPECT_EQ(answer.settled.pairs_lost, 0u);
 }
 
 TEST_F(WhatIfTest, SaysWhatCannotBe) {
-  WhatIf question;
-  const WhatIf::AddedEnd taken{leaves_[0], 0, UpPortOf(leaves_[0]).port};
+  query::WhatIf question;
+  const query::WhatIf::AddedEnd taken{leaves_[0], 0, UpPortOf(leaves_[0]).port};
   question.added_links = {{taken, {leaves_[1], 0, PortNum(0)}}};
   EXPECT_THAT(Refusal(question), HasSubstr("has a cable"));
   question.added_links = {{{leaves_[0], 0, PortNum(0)}, {leaves_[1], 0, PortNum(0)}}};

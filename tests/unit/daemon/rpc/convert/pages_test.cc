@@ -5,8 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/base/models.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "fabric/v1/topology_service.pb.h"
-#include "query/status.h"
 #include "tests/unit/daemon/rpc/small_fabric.h"
 
 namespace fabricd::rpc::testing {
@@ -34,7 +35,7 @@ class PagesTest : public ::testing::Test {
 
   SmallFabric fabric_;
   FakeBackend backend_{fabric_.View(1)};
-  Models models_{backend_};
+  daemon::Models models_{backend_};
   pb::ListNodesRequest request_;
   pb::ListNodesResponse response_;
 };
@@ -83,7 +84,7 @@ TEST_F(PagesTest, AViewThatIsGoneSaysSo) {
 TEST_F(PagesTest, TokensDoNotOutliveTheDaemon) {
   request_.set_page_size(2);
   ASSERT_TRUE(Next().ok());
-  Models other(backend_);
+  daemon::Models other(backend_);
   ASSERT_NE(other.epoch(), models_.epoch());
   other.Keep(other.Current());
   EXPECT_EQ(Page::Open(other, request_).status().code(), absl::StatusCode::kOutOfRange);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/status.h"
+#include "daemon/rpc/convert/grpc_status.h"
 
 #include <gtest/gtest.h>
 

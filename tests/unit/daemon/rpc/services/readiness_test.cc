@@ -2,6 +2,9 @@
 // What schedulers are told of hosts in each state that their NICs can be in.
 #include "query/readiness.h"
 
+#include "daemon/base/models.h"
+#include "daemon/rpc/convert/convert_policy.h"
+
 #include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::rpc::testing {
@@ -17,9 +20,10 @@ class ReadinessTest : public ::testing::Test {
     const auto view = fabric_.View();
     view->sm.state = state;
     backend_.Publish(view);
-    Models models(backend_);
+    daemon::Models models(backend_);
+    const auto model = models.Current();
     pb::HostReadiness readiness;
-    FillReadiness(*models.Current(), host, &readiness);
+    ToProto(*model, query::ReadinessOf(*model, host), &readiness);
     return readiness;
   }
   policy::Hold& AddHold(uint64_t id, policy::HoldKind kind, policy::TargetKind target,

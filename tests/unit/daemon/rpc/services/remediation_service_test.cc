@@ -393,8 +393,8 @@ TEST_F(RemediationServiceTest, ATimeToLiveThatNobodyLives) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << seconds;
     EXPECT_THAT(status.error_message(), HasSubstr("ttl: ")) << seconds;
   }
-  EXPECT_EQ(ToTimestamp(INT64_MAX).seconds(), 253402300799);
-  EXPECT_EQ(ToTimestamp(1500).nanos(), 500'000'000);
+  EXPECT_EQ(query::ToTimestamp(INT64_MAX).seconds(), 253402300799);
+  EXPECT_EQ(query::ToTimestamp(1500).nanos(), 500'000'000);
 }
 
 TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {

@@ -190,13 +190,14 @@ TEST_F(TopologyWatchTest, SaysWhatIsWrong) {
 
 // Whatever changes, who has followed the changes knows what is there.
 TEST_F(TopologyWatchTest, ChangesLeadToWhatIsThere) {
-  Models models(backend_);
+  daemon::Models models(backend_);
   TopologyDeltas deltas;
   Rng rng(3);
   const std::vector<NodeIndex> nodes = {fabric_.leaf1,   fabric_.leaf2,   fabric_.spine,
                                         fabric_.node1_0, fabric_.node1_1, fabric_.node2};
   const auto original = fabric_.maker.builder.Build();
-  const auto show = [](const ReadModel& model, const Watched& watched, const ObjectKey& key) {
+  const auto show = [](const query::ReadModel& model, const Watched& watched,
+                       const ObjectKey& key) {
     pb::TopologyChange shown;
     ToProto(model, watched, key, &shown);
     return shown.SerializeAsString();

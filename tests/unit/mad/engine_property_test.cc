@@ -7,7 +7,7 @@
 #include <map>
 
 #include "common/rng.h"
-#include "tests/unit/mad_engine/fake_wire.h"
+#include "tests/unit/mad/fake_wire.h"
 
 namespace fabricd::mad {
 namespace {

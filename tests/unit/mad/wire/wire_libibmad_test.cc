@@ -16,7 +16,7 @@
 #include "mad/wire/sm_info.h"
 #include "mad/wire/smp.h"
 #include "mad/wire/switch_info.h"
-#include "tests/unit/mad/random_block.h"
+#include "tests/unit/mad/wire/random_block.h"
 
 namespace fabricd::wire {
 namespace {

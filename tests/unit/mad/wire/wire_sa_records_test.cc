@@ -12,7 +12,7 @@
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_records.h"
 #include "mad/wire/sa_state_records.h"
-#include "tests/unit/mad/random_block.h"
+#include "tests/unit/mad/wire/random_block.h"
 
 namespace fabricd::wire {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mad/wire/sm_info.h"
-#include "tests/unit/mad_engine/fake_wire.h"
+#include "tests/unit/mad/fake_wire.h"
 
 namespace fabricd::mad {
 namespace {

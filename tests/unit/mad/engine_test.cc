@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/unit/mad_engine/fake_wire.h"
+#include "tests/unit/mad/fake_wire.h"
 
 namespace fabricd::mad {
 namespace {
