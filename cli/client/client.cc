@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/verbs/globals.h"
+#include "cli/terminal/print.h"
 
 namespace fabricd::cli {
 namespace {

@@ -4,13 +4,12 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
-#include <fmt/format.h>
 #include <google/protobuf/message.h>
 
 #include "cli/client/client.h"
 #include "cli/render/table.h"
+#include "cli/terminal/print.h"
 
 namespace fabricd::cli {
 
@@ -55,14 +54,6 @@ int64_t NowMs();
 
 // Writes a message as JSON or YAML, whichever globals ask for. False: neither.
 bool PrintDocument(const Globals& globals, const google::protobuf::Message& message);
-// All that is printed passes here, or PrintError(): no text of a device or user reaches a terminal
-// as a control sequence (terminal_text.h; tools/layers).
-void Print(const std::string& text);
-void PrintErrorText(const std::string& text);
-template <typename... Args>
-void PrintError(fmt::format_string<Args...> format, Args&&... args) {
-  PrintErrorText(fmt::format(format, std::forward<Args>(args)...));
-}
 // Through $PAGER where globals allow it and it is longer than the screen.
 void PrintLong(const Globals& globals, const std::string& text);
 
