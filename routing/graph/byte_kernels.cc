@@ -2,16 +2,12 @@
 #include "routing/graph/byte_kernels.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 
 #include "common/check.h"
 #include "routing/graph/hop_costs.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "routing/plan/vector_bytes.h"
 
 namespace fabricd::routing {
 namespace {
@@ -69,53 +65,16 @@ void LookUpSome(const uint8_t* table, size_t, const uint8_t* codes, uint64_t wan
   }
 }
 
-uint64_t Find(const uint8_t* bytes, uint8_t value) {
-  uint64_t found = 0;
-  for (size_t i = 0; i < 64; ++i) found |= uint64_t{bytes[i] == value} << i;
-  return found;
-}
-
-void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n, uint64_t* high,
-              uint64_t* low) {
-  for (size_t piece = 0; piece < n / 64; ++piece) {
-    high[piece] = low[piece] = 0;
-    for (size_t i = 0; i < 64; ++i) {
-      const uint8_t code = codes[piece * 64 + i];
-      const uint8_t entry = code < used ? table[code] : 0;
-      high[piece] |= uint64_t{entry} >> 7 << i;
-      low[piece] |= (uint64_t{entry} >> 6 & 1) << i;
-    }
-  }
-}
-
-size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
-  return static_cast<size_t>(std::count(bytes, bytes + n, value));
-}
-
 }  // namespace plain
 
-constexpr ByteKernels kPlain = {
-    "plain",       plain::AddHop,     plain::PreferDown, plain::SplitWants, plain::Match,
-    plain::LookUp, plain::LookUpSome, plain::Find,       plain::Classify,   plain::Count};
+constexpr ByteKernels kPlain = {"plain",      plain::AddHop, plain::PreferDown, plain::SplitWants,
+                                plain::Match, plain::LookUp, plain::LookUpSome};
 
 #if defined(__x86_64__)
 
 namespace avx2 {
 
-#define FABRICD_AVX2 __attribute__((target("avx2")))
-
-FABRICD_AVX2 inline __m256i Load(const uint8_t* from) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-}
-FABRICD_AVX2 inline void Store(uint8_t* to, __m256i value) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
-}
-FABRICD_AVX2 inline __m256i All(uint8_t value) {
-  return _mm256_set1_epi8(static_cast<char>(value));
-}
-FABRICD_AVX2 inline uint32_t Mask(__m256i bytes) {
-  return static_cast<uint32_t>(_mm256_movemask_epi8(bytes));
-}
+using namespace vector_bytes::avx2;
 
 FABRICD_AVX2 void AddHop(const uint8_t* const* rows, size_t count, size_t n, uint8_t* out) {
   for (size_t i = 0; i < n; i += 64) {
@@ -172,20 +131,6 @@ FABRICD_AVX2 void Match(const CostMatch* arcs, size_t count, size_t column, uint
   Store(last + 32, last_b);
 }
 
-// 0 for codes that are not used. Sixteen entries at a time: a code of another sixteen gets its high
-// bit set, which makes the shuffle give 0.
-FABRICD_AVX2 inline __m256i LookUp32(const uint8_t* table, size_t used, __m256i code) {
-  __m256i found = _mm256_setzero_si256();
-  for (size_t first = 0; first < used; first += 16) {
-    const __m256i part = _mm256_broadcastsi128_si256(
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
-    const __m256i index =
-        _mm256_adds_epu8(_mm256_sub_epi8(code, All(static_cast<uint8_t>(first))), All(0x70));
-    found = _mm256_or_si256(found, _mm256_shuffle_epi8(part, index));
-  }
-  return found;
-}
-
 FABRICD_AVX2 void LookUp(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
                          uint8_t* out) {
   const size_t whole = n / 32 * 32;
@@ -197,51 +142,15 @@ FABRICD_AVX2 void LookUp(const uint8_t* table, size_t used, const uint8_t* codes
   plain::LookUp(table, used, codes + whole, n - whole, out + whole);
 }
 
-FABRICD_AVX2 void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
-                           uint64_t* high, uint64_t* low) {
-  // The last sixteen entries may be used in part.
-  uint8_t whole[256] = {};
-  std::memcpy(whole, table, used);
-  for (size_t piece = 0; piece < n / 64; ++piece) {
-    const __m256i a = LookUp32(whole, used, Load(codes + piece * 64));
-    const __m256i b = LookUp32(whole, used, Load(codes + piece * 64 + 32));
-    high[piece] = Mask(a) | uint64_t{Mask(b)} << 32;
-    low[piece] = Mask(_mm256_add_epi8(a, a)) | uint64_t{Mask(_mm256_add_epi8(b, b))} << 32;
-  }
-}
-
-FABRICD_AVX2 uint64_t Find(const uint8_t* bytes, uint8_t value) {
-  const __m256i wanted = All(value);
-  return Mask(_mm256_cmpeq_epi8(Load(bytes), wanted)) |
-         uint64_t{Mask(_mm256_cmpeq_epi8(Load(bytes + 32), wanted))} << 32;
-}
-
-FABRICD_AVX2 size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
-  const size_t whole = n / 64 * 64;
-  size_t count = 0;
-  for (size_t i = 0; i < whole; i += 64)
-    count += static_cast<size_t>(__builtin_popcountll(Find(bytes + i, value)));
-  return count + plain::Count(bytes + whole, value, n - whole);
-}
-
-#undef FABRICD_AVX2
-
 }  // namespace avx2
 
 // A scattered store gains nothing from these vectors.
-constexpr ByteKernels kAvx2 = {"avx2",         avx2::AddHop, avx2::PreferDown,  avx2::SplitWants,
-                               avx2::Match,    avx2::LookUp, plain::LookUpSome, avx2::Find,
-                               avx2::Classify, avx2::Count};
+constexpr ByteKernels kAvx2 = {"avx2",      avx2::AddHop, avx2::PreferDown, avx2::SplitWants,
+                               avx2::Match, avx2::LookUp, plain::LookUpSome};
 
 namespace avx512 {
 
-#define FABRICD_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")))
-
-FABRICD_AVX512 inline __m512i Load(const uint8_t* from) { return _mm512_loadu_si512(from); }
-FABRICD_AVX512 inline void Store(uint8_t* to, __m512i value) { _mm512_storeu_si512(to, value); }
-FABRICD_AVX512 inline __m512i All(uint8_t value) {
-  return _mm512_set1_epi8(static_cast<char>(value));
-}
+using namespace vector_bytes::avx512;
 
 FABRICD_AVX512 void AddHop(const uint8_t* const* rows, size_t count, size_t n, uint8_t* out) {
   for (size_t i = 0; i < n; i += 64) {
@@ -332,78 +241,15 @@ FABRICD_AVX512 void LookUpSome(const uint8_t* table, size_t used, const uint8_t*
   _mm512_mask_storeu_epi8(out, wanted, Load(found));
 }
 
-template <int kTables>
-FABRICD_AVX512 inline void ClassifyBy(const uint8_t* table, size_t used, const uint8_t* codes,
-                                      size_t n, uint64_t* high, uint64_t* low) {
-  // Whatever is not used has class 0.
-  uint8_t whole[256] = {};
-  std::memcpy(whole, table, used);
-  __m512i tables[kTables];
-  for (int i = 0; i < kTables; ++i) tables[i] = Load(whole + 64 * i);
-  for (size_t piece = 0; piece < n / 64; ++piece) {
-    const __m512i code = Load(codes + piece * 64);
-    __m512i entry;
-    if constexpr (kTables == 1) {
-      entry = _mm512_maskz_permutexvar_epi8(_mm512_cmplt_epu8_mask(code, All(64)), code, tables[0]);
-    } else {
-      entry = _mm512_mask_mov_epi8(_mm512_permutex2var_epi8(tables[0], code, tables[1]),
-                                   _mm512_movepi8_mask(code),
-                                   _mm512_permutex2var_epi8(tables[2], code, tables[3]));
-    }
-    high[piece] = _mm512_movepi8_mask(entry);
-    low[piece] = _mm512_movepi8_mask(_mm512_add_epi8(entry, entry));
-  }
-}
-
-FABRICD_AVX512 void Classify(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
-                             uint64_t* high, uint64_t* low) {
-  if (used <= 64)
-    ClassifyBy<1>(table, used, codes, n, high, low);
-  else
-    ClassifyBy<4>(table, used, codes, n, high, low);
-}
-
-FABRICD_AVX512 uint64_t Find(const uint8_t* bytes, uint8_t value) {
-  return _mm512_cmpeq_epi8_mask(Load(bytes), All(value));
-}
-
-FABRICD_AVX512 size_t Count(const uint8_t* bytes, uint8_t value, size_t n) {
-  const size_t whole = n / 64 * 64;
-  size_t count = 0;
-  for (size_t i = 0; i < whole; i += 64)
-    count += static_cast<size_t>(__builtin_popcountll(Find(bytes + i, value)));
-  return count + plain::Count(bytes + whole, value, n - whole);
-}
-
-#undef FABRICD_AVX512
-
 }  // namespace avx512
 
-constexpr ByteKernels kAvx512 = {
-    "avx512vbmi",   avx512::AddHop,     avx512::PreferDown, avx512::SplitWants, avx512::Match,
-    avx512::LookUp, avx512::LookUpSome, avx512::Find,       avx512::Classify,   avx512::Count};
+constexpr ByteKernels kAvx512 = {"avx512vbmi",       avx512::AddHop, avx512::PreferDown,
+                                 avx512::SplitWants, avx512::Match,  avx512::LookUp,
+                                 avx512::LookUpSome};
 
 #endif  // __x86_64__
 
-std::atomic<const ByteKernels*> in_use{nullptr};
-
 }  // namespace
-
-bool HasVectorUnit(VectorUnit unit) {
-#if defined(__x86_64__)
-  if (unit == VectorUnit::kAvx2) return __builtin_cpu_supports("avx2");
-  if (unit == VectorUnit::kAvx512Vbmi)
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("popcnt");
-#endif
-  return unit == VectorUnit::kNone;
-}
-
-VectorUnit BestVectorUnit() {
-  for (VectorUnit unit : {VectorUnit::kAvx512Vbmi, VectorUnit::kAvx2})
-    if (HasVectorUnit(unit)) return unit;
-  return VectorUnit::kNone;
-}
 
 const ByteKernels& KernelsFor(VectorUnit unit) {
   FABRICD_CHECK(HasVectorUnit(unit));
@@ -414,12 +260,6 @@ const ByteKernels& KernelsFor(VectorUnit unit) {
   return kPlain;
 }
 
-const ByteKernels& Kernels() {
-  static const ByteKernels& best = KernelsFor(BestVectorUnit());
-  const ByteKernels* forced = in_use.load(std::memory_order_relaxed);
-  return forced ? *forced : best;
-}
-
-void UseVectorUnit(VectorUnit unit) { in_use = &KernelsFor(unit); }
+const ByteKernels& Kernels() { return KernelsFor(UnitInUse()); }
 
 }  // namespace fabricd::routing

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops over bytes (hop costs, table entries), in a plain variant and in variants for the
-// vector units of x86-64. Which one runs is decided when the program runs, so that one binary
-// serves every machine; all variants give the same bytes.
+// The inner loops by which hop costs become table entries, in a plain variant and in variants for
+// the vector units of x86-64 (routing/plan/vector_unit.h). All variants give the same bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "routing/plan/vector_unit.h"
 
 namespace fabricd::routing {
 
@@ -37,26 +38,13 @@ struct ByteKernels {
   // The same for those of 64 codes that have a bit in `wanted`; the others keep what they have.
   void (*look_up_some)(const uint8_t* table, size_t used, const uint8_t* codes, uint64_t wanted,
                        uint8_t* out);
-  // A bit for each of 64 bytes that equals `value`.
-  uint64_t (*find)(const uint8_t* bytes, uint8_t value);
-  // For each of n / 64 pieces: a bit for each byte whose table entry has bit 7 (`high`), and bit 6
-  // (`low`). Codes from `used` on have neither.
-  void (*classify)(const uint8_t* table, size_t used, const uint8_t* codes, size_t n,
-                   uint64_t* high, uint64_t* low);
-  // How many of n bytes equal `value`. Any n.
-  size_t (*count)(const uint8_t* bytes, uint8_t value, size_t n);
 };
 
 constexpr uint8_t kMatchesNothing = 254;  // HopCosts never has it.
 
-enum class VectorUnit { kNone, kAvx2, kAvx512Vbmi };
-bool HasVectorUnit(VectorUnit unit);
 // REQUIRES: HasVectorUnit(unit).
 const ByteKernels& KernelsFor(VectorUnit unit);
-// The fastest of this machine, unless a test has asked for another.
+// Those of UnitInUse().
 const ByteKernels& Kernels();
-// For tests and benchmarks: not while anything is being computed. REQUIRES: HasVectorUnit(unit).
-void UseVectorUnit(VectorUnit unit);
-VectorUnit BestVectorUnit();
 
 }  // namespace fabricd::routing

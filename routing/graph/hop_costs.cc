@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "routing/graph/byte_kernels.h"
+#include "routing/plan/byte_scan.h"
 
 namespace fabricd::routing {
 namespace {
@@ -133,7 +134,7 @@ HopCosts ShortestCosts(const SwitchGraph& graph, const std::vector<uint8_t>& blo
 uint64_t UnservedPairs(const SwitchGraph& graph, const HopCosts& costs) {
   uint64_t pairs = 0;
   for (uint32_t s = 0; s < graph.size(); ++s)
-    pairs += Kernels().count(costs.TotalRow(s), HopCosts::kNoWay, graph.size());
+    pairs += Scan().count(costs.TotalRow(s), HopCosts::kNoWay, graph.size());
   return pairs;
 }
 

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "routing/graph/byte_kernels.h"
+#include "routing/plan/byte_scan.h"
 #include "routing/plan/parallel.h"
 #include "routing/proof/wiring.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint8_t kUp = 0x80, kDown = 0x40;  // As ByteKernels::classify wants them.
+constexpr uint8_t kUp = 0x80, kDown = 0x40;  // As ByteScan::classify wants them.
 constexpr size_t kBlock = Row::kBlock;
 constexpr size_t kBlocks = Row::kPage / kBlock;  // Of one page.
 
@@ -24,7 +24,7 @@ class OrderProof {
  public:
   OrderProof(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
              const RoutingPlan& plan, int threads)
-      : plan_(plan), wiring_(snapshot, lids), parallel_(threads), kernels_(Kernels()) {}
+      : plan_(plan), wiring_(snapshot, lids), parallel_(threads), scan_(Scan()) {}
 
   bool Holds() {
     if (!RowsAreWhole() || !SortByPosition()) return false;
@@ -120,11 +120,11 @@ class OrderProof {
     const uint64_t* absent = &absent_[piece_of_[s]][page * kBlocks];
     uint64_t up[kBlocks];
     uint64_t* down = &falls[s * kBlocks];
-    kernels_.classify(&classes_[s * ports_], ports_, entries, size, up, down);
+    scan_.classify(&classes_[s * ports_], ports_, entries, size, up, down);
     uint32_t delivered = 0;
     for (size_t block = 0; block < size / kBlock; ++block) {
       const uint64_t other = ~(up[block] | down[block]);
-      if (absent[block] && (absent[block] & ~kernels_.find(entries + block * kBlock, kNoRoute)))
+      if (absent[block] && (absent[block] & ~scan_.find(entries + block * kBlock, kNoRoute)))
         return false;
       for (uint64_t left = other & ~absent[block]; left; left &= left - 1) {
         const auto i = static_cast<size_t>(std::countr_zero(left));
@@ -159,7 +159,7 @@ class OrderProof {
       uint64_t left = falls[s * kBlocks + block];
       while (left) {
         const uint8_t port = entries[block * kBlock + static_cast<size_t>(std::countr_zero(left))];
-        const uint64_t same = kernels_.find(entries + block * kBlock, port) & left;
+        const uint64_t same = scan_.find(entries + block * kBlock, port) & left;
         left &= ~same;
         const Far& far = wiring_.far(s, port);
         if (far.IsSwitch() && (same & ~falls[far.node * kBlocks + block])) return false;
@@ -185,7 +185,7 @@ class OrderProof {
   const RoutingPlan& plan_;
   const Wiring wiring_;
   Parallel parallel_;
-  const ByteKernels& kernels_;
+  const ByteScan& scan_;
   size_t pages_ = 0, row_size_ = 0;   // Of every row.
   size_t ports_ = 0;                  // One more than the highest of a link.
   std::vector<uint32_t> ascending_;   // Switches by position.

@@ -544,11 +544,6 @@ class Repairer {
 
 }  // namespace
 
-RouteState MakeRouteState(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
-                          std::shared_ptr<const RoutingPlan> plan) {
-  return {LinkMap(snapshot, lids), std::move(plan)};
-}
-
 absl::StatusOr<Repair> RepairPlan(const RouteState& before, const fabric::FabricSnapshot& snapshot,
                                   const fabric::LidTable& lids, const RepairOptions& options) {
   Repairer repairer(before, snapshot, lids, options, /*keeps_returned=*/true);

@@ -35,24 +35,12 @@
 #include "routing/plan/multicast_plan.h"
 #include "routing/plan/plan.h"
 #include "routing/plan/plan_diff.h"
+#include "routing/plan/route_state.h"
 #include "routing/plan/usable.h"
 #include "routing/proof/verifier.h"
 #include "routing/transition/push_plan.h"
 
 namespace fabricd::routing {
-
-// A plan with the fabric it was made for, kept from one plan to the next. Copies share.
-struct RouteState {
-  LinkMap links;
-  std::shared_ptr<const RoutingPlan> plan;
-  // The ideal plan of the fabric before it lost what it lacks now, faults and intents alike, to
-  // which routes are to come back. Null: this one is.
-  std::shared_ptr<const RouteState> home = nullptr;
-};
-// Looks at the whole fabric: for the plans of engines. REQUIRES: the plan was made for this
-// snapshot and these LIDs, and proved.
-RouteState MakeRouteState(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids,
-                          std::shared_ptr<const RoutingPlan> plan);
 
 struct RepairOptions {
   // True: only what carries traffic between hosts is mended, and what stands in blocks that are

@@ -3,7 +3,7 @@
 // all of them rise before they fall in one order of the switches.
 #pragma once
 
-#include "routing/repair/repair.h"
+#include "routing/plan/route_state.h"
 
 namespace fabricd::routing {
 

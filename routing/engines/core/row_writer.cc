@@ -22,7 +22,7 @@ Lid LidOf(uint32_t lid) { return Lid(static_cast<uint16_t>(lid)); }
 }  // namespace
 
 RowWriter::RowWriter(const TableWriter& tables)
-    : tables_(tables), kernels_(Kernels()), by_slot_(tables.blocks_.size()) {
+    : tables_(tables), kernels_(Kernels()), scan_(Scan()), by_slot_(tables.blocks_.size()) {
   for (auto* bytes : {&want_[0], &want_[1], &last_}) bytes->resize(tables.costs_.stride);
 }
 
@@ -232,7 +232,7 @@ void RowWriter::WriteIrregular(uint32_t b, uint32_t column) {
 void RowWriter::MoveHoles(uint32_t first, uint32_t count, uint32_t column, uint32_t candidates) {
   const uint64_t within = count == 64 ? ~uint64_t{0} : Bit(count) - 1;
   for (uint32_t r = 0; r < hole_count_[column]; ++r)
-    ForEachBit(kernels_.find(&row_->slot[first], holes_[column][r]) & within, [&](uint32_t i) {
+    ForEachBit(scan_.find(&row_->slot[first], holes_[column][r]) & within, [&](uint32_t i) {
       const uint32_t lid = first + i;
       const uint32_t turn = row_->window[lid] * hole_count_[column] + r + rotation_;
       entries_[lid] = PortFor(Substitute(column, turn, candidates), lid);
@@ -249,7 +249,7 @@ void RowWriter::MoveToOtherCables() {
     const uint32_t slot = place % of.width, arc = arc_of_slot_[slot];
     if (arc == kHole || cables[slot * of.cables + place / of.width] != kHole) continue;
     for (uint32_t from = tables_.lid_begin_; from < tables_.lid_end_; from += 64)
-      ForEachBit(kernels_.find(&row_->place[from], static_cast<uint8_t>(place)), [&](uint32_t i) {
+      ForEachBit(scan_.find(&row_->place[from], static_cast<uint8_t>(place)), [&](uint32_t i) {
         const uint32_t lid = from + i;
         if (lid >= tables_.lid_end_) return;
         const uint32_t d = tables_.destinations_[tables_.destination_of_[lid]].at;

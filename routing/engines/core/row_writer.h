@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "routing/engines/core/table_writer.h"
 #include "routing/graph/byte_kernels.h"
+#include "routing/plan/byte_scan.h"
 
 namespace fabricd::routing {
 
@@ -80,6 +81,7 @@ class RowWriter {
 
   const TableWriter& tables_;
   const ByteKernels& kernels_;
+  const ByteScan& scan_;
   std::vector<uint8_t> want_[2];  // [destination switch] Neighbour's cost, for down and up arcs.
   std::vector<uint8_t> last_;     // [destination switch] One of the allowed arcs.
   std::vector<Arc> arcs_;

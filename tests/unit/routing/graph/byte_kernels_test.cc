@@ -124,31 +124,6 @@ TEST_P(EveryUnit, LookUp) {
   }
 }
 
-TEST_P(EveryUnit, FindAndCount) {
-  const Bytes bytes = Random(300, {0, 5, 255});
-  for (uint8_t value : {0, 5, 7, 255}) {
-    const uint64_t found = kernels_.find(bytes.data() + 3, value);
-    for (size_t i = 0; i < 64; ++i) EXPECT_EQ(found >> i & 1, bytes[3 + i] == value);
-    for (size_t n : {0u, 1u, 64u, 300u})
-      EXPECT_EQ(kernels_.count(bytes.data(), value, n),
-                static_cast<size_t>(
-                    std::count(bytes.begin(), bytes.begin() + static_cast<long>(n), value)));
-  }
-}
-
-TEST_P(EveryUnit, Classify) {
-  const Bytes table = Random(256, {0x00, 0x40, 0x80, 0xc0, 0xff, 0x3f}), codes = Random(192);
-  for (size_t used : {1u, 40u, 64u, 65u, 200u, 256u}) {
-    std::vector<uint64_t> high(3), low(3);
-    kernels_.classify(table.data(), used, codes.data(), 192, high.data(), low.data());
-    for (size_t i = 0; i < 192; ++i) {
-      const uint8_t entry = codes[i] < used ? table[codes[i]] : 0;
-      EXPECT_EQ(high[i / 64] >> i % 64 & 1, entry >> 7);
-      EXPECT_EQ(low[i / 64] >> i % 64 & 1, entry >> 6 & 1);
-    }
-  }
-}
-
 class ForcedUnit {
  public:
   explicit ForcedUnit(VectorUnit unit) { UseVectorUnit(unit); }
