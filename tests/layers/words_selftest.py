@@ -51,8 +51,9 @@ class WordsTest(unittest.TestCase):
         code, findings = self.run_tool()
         self.assertEqual(code, 1)
         self.assertEqual(findings, [
-            "a/a.cc:2: word: write path (docs/GLOSSARY.md)",
-            'tools/words.txt:2: more: "way" in text: 1 uses, 0 allowed: write path'])
+            "a/a.cc:2: word: \"way\": write path",
+            'tools/words.txt:2: more: "way" in text: 1 uses, 0 allowed: write path '
+            '(docs/GLOSSARY.md)'])
 
     def test_a_removal_asks_for_the_update(self):
         self.write("a/a.cc", "// The way.\n")
@@ -100,8 +101,8 @@ class WordsTest(unittest.TestCase):
         self.write("a/a.h", "// The least\n// change.\nint LeastChange;\n")
         code, findings = self.run_tool()
         self.assertEqual(code, 1)
-        self.assertIn("a/a.h:1: word: write repair (docs/GLOSSARY.md)", findings)
-        self.assertIn("a/a.h:3: word: write repair (docs/GLOSSARY.md)", findings)
+        self.assertIn("a/a.h:1: word: \"least change\": write repair", findings)
+        self.assertIn("a/a.h:3: word: \"least change\": write repair", findings)
 
     def test_names_of_files_and_where_they_are_do_not_count(self):
         self.write("a/a.cc", '#include "sweep/way.h"\n// See routing/way.h.\n// A way.\n')
@@ -127,17 +128,20 @@ class WordsTest(unittest.TestCase):
         self.write("a/b.cc", "// The way.\n// A way.\n")
         self.write("a/c.cc", "// Another way.\n")
         self.assertEqual(self.run_tool(), (1, [
-            "a/b.cc:2: word: write path (docs/GLOSSARY.md)",
-            "a/c.cc:1: word: write path (docs/GLOSSARY.md)",
-            'tools/words.txt:2: more: "way" in text: 3 uses, 1 allowed: write path']))
+            "a/b.cc:2: word: \"way\": write path",
+            "a/c.cc:1: word: \"way\": write path",
+            'tools/words.txt:2: more: "way" in text: 3 uses, 1 allowed: write path '
+            '(docs/GLOSSARY.md)']))
 
     def test_without_history_all_uses_are_shown(self):
         self.write("a/a.cc", "// The way.\n")
         self.git("init", "-q")
-        self.assertEqual(self.run_tool()[1][0], "a/a.cc:1: word: write path (docs/GLOSSARY.md)")
+        self.assertEqual(self.run_tool()[1][0], "a/a.cc:1: word: \"way\": write path")
         self.git("add", ".")
         self.git("commit", "-q", "-m", "a")  # As in a clone of one commit.
-        self.assertEqual(self.run_tool()[1][0], "a/a.cc:1: word: write path (docs/GLOSSARY.md)")
+        self.assertEqual(self.run_tool()[1][0], "a/a.cc:1: word: \"way\": write path")
+        self.write("b/b.cc", "// The way.\n")
+        self.assertEqual(self.run_tool()[1][0], "b/b.cc:1: word: \"way\": write path")
 
     def test_a_row_that_is_none_is_refused(self):
         self.write("tools/words.txt", "way | path | many | 1 |\n")
