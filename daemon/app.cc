@@ -21,8 +21,8 @@
 #include "mad/umad_transport.h"
 #include "routing/consequences.h"
 #include "routing/engine.h"
-#include "sim/sim_transport.h"
-#include "sim/topology.h"
+#include "sim/fabric/topology.h"
+#include "sim/transport/sim_transport.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
 #include "sweep/cable_check.h"
@@ -555,8 +555,8 @@ std::shared_ptr<const fabric::HostTable> App::hosts(const sweep::FabricView& vie
       return hosts_;
     }
   }
-  auto found = std::make_shared<const fabric::HostTable>(
-      fabric::FindHosts(*view.snapshot, host_patterns_));
+  auto found =
+      std::make_shared<const fabric::HostTable>(fabric::FindHosts(*view.snapshot, host_patterns_));
   std::lock_guard lock(hosts_mutex_);
   // Another may have found them meanwhile: who asks twice is given the same.
   if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *view.snapshot)) hosts_ = std::move(found);

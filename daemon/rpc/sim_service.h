@@ -4,7 +4,7 @@
 
 #include "daemon/rpc/read_model.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
-#include "sim/control.h"
+#include "sim/fabric/control.h"
 
 namespace fabricd::rpc {
 

@@ -10,7 +10,7 @@
 #include "common/rng.h"
 #include "faults.h"
 #include "routing/replan.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::routing {
 namespace {

@@ -16,7 +16,7 @@
 #include "daemon/rpc/status.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
-#include "sim/control.h"
+#include "sim/fabric/control.h"
 #include "tests/unit/rpc/certificates.h"
 #include "tests/unit/rpc/running_server.h"
 
