@@ -22,10 +22,10 @@
 #include <fmt/format.h>
 
 #include "common/status.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/key_checker.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/checkers/key_checker.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::sim {
 namespace {

@@ -18,7 +18,7 @@
 #include "fabric/lid_table.h"
 #include "routing/plan/engine.h"
 #include "routing/plan/work_budget.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd {
 namespace {

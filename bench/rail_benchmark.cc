@@ -6,7 +6,7 @@
 #include "common/check.h"
 #include "fabric/rails.h"
 #include "routing/plan/engine.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deliberate breakages: each makes the manager do one thing wrong, so that a test can show that the
-// checker of the deterministic simulation (sim/run) which is there for it does find it.
+// checker of the deterministic simulation (sim/checkers) which is there for it does find it.
 //
 //   if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "deliberately");
 //

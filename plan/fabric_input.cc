@@ -10,8 +10,8 @@
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/names.h"
 #include "fabric/snapshot_builder.h"
-#include "sim/decorate.h"
-#include "sim/topology.h"
+#include "sim/fabric/topology.h"
+#include "sim/generate/decorate.h"
 #include "sweep/plan/lid_assignment.h"
 
 namespace fabricd::plan {

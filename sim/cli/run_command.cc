@@ -14,8 +14,8 @@
 
 #include "common/rng.h"
 #include "common/status.h"
+#include "sim/fabric/topology.h"
 #include "sim/run/run.h"
-#include "sim/topology.h"
 
 namespace fabricd::sim {
 namespace {

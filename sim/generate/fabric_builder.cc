@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/status.h"
+#include "sim/device/link_rate.h"
 #include "sim/generate/parameters.h"
-#include "sim/link_rate.h"
 
 namespace fabricd::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/decorate.h"
+#include "sim/generate/decorate.h"
 #include "sim/generate/fabric_builder.h"
 #include "sim/generate/parameters.h"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/run/draw.h"
+#include "sim/faults/draw.h"
 
 namespace fabricd::sim {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "sim/run/fault_injector.h"
-#include "sim/run/fault_spec.h"
+#include "sim/faults/fault_injector.h"
+#include "sim/faults/fault_spec.h"
+#include "sim/faults/places.h"
 #include "sim/run/foreign_sm.h"
-#include "sim/run/places.h"
-#include "sim/run/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::sim {
 

@@ -8,7 +8,7 @@
 #include "common/status.h"
 #include "mad/transaction_engine.h"
 #include "mad/wire/tables.h"
-#include "sim/run/directed_path.h"
+#include "sim/faults/directed_path.h"
 #include "sweep/mastership/election.h"
 
 namespace fabricd::sim {

@@ -20,7 +20,7 @@
 
 #include "common/rng.h"
 #include "mad/wire/sm_info.h"
-#include "sim/run/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::sim {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "mad/wire/tables.h"
-#include "sim/run/draw.h"
-#include "sim/run/end_ports.h"
+#include "sim/checkers/end_ports.h"
+#include "sim/faults/draw.h"
 
 namespace fabricd::sim {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "common/rng.h"
 #include "fabric/multicast_groups.h"
-#include "sim/mad_faults.h"
-#include "sim/run/fault_spec.h"
-#include "sim/run/simulation.h"
+#include "sim/fabric/mad_faults.h"
+#include "sim/faults/fault_spec.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::sim {
 

@@ -9,7 +9,7 @@
 
 #include "common/status.h"
 #include "policy/target.h"
-#include "sim/run/draw.h"
+#include "sim/faults/draw.h"
 
 namespace fabricd::sim {
 

@@ -13,9 +13,9 @@
 
 #include "common/rng.h"
 #include "policy/hold.h"
-#include "sim/run/fault_spec.h"
-#include "sim/run/places.h"
-#include "sim/run/simulation.h"
+#include "sim/faults/fault_spec.h"
+#include "sim/faults/places.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::sim {
 

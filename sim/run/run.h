@@ -15,9 +15,9 @@
 #include <absl/status/status.h>
 
 #include "fabric/snapshot.h"
-#include "sim/mad_faults.h"
-#include "sim/run/fault_spec.h"
-#include "sim/run/table_watch.h"
+#include "sim/checkers/table_watch.h"
+#include "sim/fabric/mad_faults.h"
+#include "sim/faults/fault_spec.h"
 #include "sweep/interface/options.h"
 
 namespace fabricd::sim {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/status.h"
-#include "sim/run/draw.h"
+#include "sim/faults/draw.h"
 
 namespace fabricd::sim {
 

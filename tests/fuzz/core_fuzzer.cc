@@ -12,9 +12,9 @@
 
 #include "common/check.h"
 #include "mad/wire/smp.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/fuzz/bytes.h"
 
 namespace fabricd::test {

@@ -14,7 +14,7 @@
 #include "common/check.h"
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 #include "sim/generate/kinds.h"
 
 namespace fabricd::sim {

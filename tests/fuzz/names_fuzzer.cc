@@ -18,7 +18,7 @@
 #include "fabric/v1/topology_service.pb.h"
 #include "mad/umad_transport.h"
 #include "query/port_text.h"
-#include "sim/sim_fabric.h"
+#include "sim/fabric/sim_fabric.h"
 #include "tests/fuzz/bytes.h"
 
 namespace fabricd {

@@ -42,7 +42,7 @@ class LayersTest(unittest.TestCase):
         self.check("mad/wire/a.cc", '#include "mad/transport.h"\n', (2, "layers"))
         self.check("common/a.cc", '#include "fabric/names.h"\n', (2, "layers"))
         self.check("sim/a.cc", '#include "daemon/app.h"\n', (2, "layers"))
-        self.check("daemon/rpc/a.cc", '#include "sim/control.h"\n#include "daemon/app.h"\n')
+        self.check("daemon/rpc/a.cc", '#include "sim/fabric/control.h"\n#include "daemon/app.h"\n')
         self.check("sweep/a.cc", '  #  include <sa/a.h>\n', (2, "layers"))
         self.check("tests/unit/a.cc", '#include "daemon/app.h"\n#include "cli/a.h"\n')
 

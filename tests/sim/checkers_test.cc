@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "common/breakage.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 #include "sim/run/run.h"
 
 namespace fabricd::test {

@@ -7,9 +7,9 @@
 
 #include "policy/partitions_text.h"
 #include "routing/plan/plan_diff.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {

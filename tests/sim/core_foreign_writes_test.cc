@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "mad/wire/tables.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/directed_path.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/faults/directed_path.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "common/rng.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "config/config.h"
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/support/join.h"
 #include "tests/support/logs.h"
 

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/generate.h"
-#include "sim/run/checkers.h"
-#include "sim/run/key_checker.h"
-#include "sim/run/simulation.h"
+#include "sim/checkers/checkers.h"
+#include "sim/checkers/key_checker.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
 
 namespace fabricd::test {

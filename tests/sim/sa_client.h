@@ -19,7 +19,7 @@
 #include "daemon/app.h"
 #include "mad/wire/sa_header.h"
 #include "mad/wire/smp.h"
-#include "sim/sim_transport.h"
+#include "sim/transport/sim_transport.h"
 #include "tests/sim/running_app.h"
 
 namespace fabricd::daemon {

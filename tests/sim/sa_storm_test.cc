@@ -15,7 +15,7 @@
 
 #include "mad/wire/sa_path_records.h"
 #include "sa/path_query.h"
-#include "sim/sim_transport.h"
+#include "sim/transport/sim_transport.h"
 #include "tests/sim/running_app.h"
 #include "tests/sim/sa_client.h"
 
@@ -86,10 +86,9 @@ class Storm {
   void Start() {
     start_ = Clock::now();
     for (uint32_t i = 0; i < hcas_.size(); ++i) {
-      const absl::Status started =
-          hcas_[i].transport->Start([this, i](auto burst) {
-            for (mad::Incoming& what : burst) Take(i, what);
-          });
+      const absl::Status started = hcas_[i].transport->Start([this, i](auto burst) {
+        for (mad::Incoming& what : burst) Take(i, what);
+      });
       ASSERT_TRUE(started.ok()) << started;
     }
     std::lock_guard lock(mutex_);

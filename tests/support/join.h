@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/run/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::test {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/run/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace fabricd::test {
 

@@ -5,7 +5,7 @@
 #include "daemon/base/models.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "query/read_model.h"
-#include "sim/control.h"
+#include "sim/fabric/control.h"
 
 namespace fabricd::rpc {
 

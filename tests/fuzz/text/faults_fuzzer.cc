@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
-#include "sim/run/fault_spec.h"
+#include "sim/faults/fault_spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fabricd;

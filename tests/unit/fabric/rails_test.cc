@@ -13,7 +13,7 @@
 #include "common/rng.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/snapshot_builder.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::fabric {
 namespace {

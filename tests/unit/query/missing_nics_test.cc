@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/snapshot_builder.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::rpc::testing {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/generate.h"
-#include "sim/sim_fabric.h"
+#include "sim/fabric/sim_fabric.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::sim {
 

@@ -16,7 +16,7 @@
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
 #include "query/status.h"
-#include "sim/control.h"
+#include "sim/fabric/control.h"
 #include "tests/unit/daemon/rpc/running_server.h"
 #include "tests/unit/daemon/rpc/security/certificates.h"
 

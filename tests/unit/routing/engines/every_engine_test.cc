@@ -13,8 +13,8 @@
 #include "routing/graph/positions.h"
 #include "routing/quality/quality.h"
 #include "run.h"
-#include "sim/decorate.h"
-#include "sim/generate.h"
+#include "sim/generate/decorate.h"
+#include "sim/generate/generate.h"
 #include "sweep/plan/lid_assignment.h"
 
 namespace fabricd::routing {

@@ -6,7 +6,7 @@
 
 #include "patterns.h"
 #include "run.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::routing {
 namespace {

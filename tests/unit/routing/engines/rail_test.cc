@@ -15,7 +15,7 @@
 #include "patterns.h"
 #include "routing/proof/verifier.h"
 #include "run.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::routing {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/rng.h"
 #include "faults.h"
 #include "routing/repair/replan.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 
 namespace fabricd::routing {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimService hands names on to the simulator.
 #include "fabric/sim/v1/sim.grpc.pb.h"
-#include "sim/control.h"
+#include "sim/fabric/control.h"
 #include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::rpc::testing {
