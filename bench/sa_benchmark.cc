@@ -18,7 +18,7 @@
 #include "mad/wire/sa_path_records.h"
 #include "routing/plan/engine.h"
 #include "sa/answer.h"
-#include "sa/path_query.h"
+#include "sa/paths/path_query.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::sa {

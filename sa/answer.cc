@@ -6,12 +6,12 @@
 #include "mad/wire/sa_header.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_state_records.h"
-#include "sa/asker.h"
-#include "sa/client_records.h"
-#include "sa/path_query.h"
-#include "sa/paths.h"
-#include "sa/records.h"
-#include "sa/reply.h"
+#include "sa/paths/path_query.h"
+#include "sa/paths/paths.h"
+#include "sa/records/client_records.h"
+#include "sa/records/records.h"
+#include "sa/view/asker.h"
+#include "sa/wire/reply.h"
 
 namespace fabricd::sa {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "sa/client_state.h"
-#include "sa/view.h"
+#include "sa/state/client_state.h"
+#include "sa/view/view.h"
 
 namespace fabricd::sa {
 

@@ -14,8 +14,8 @@
 
 #include "fabric/hosts.h"
 #include "fabric/names.h"
-#include "sa/client_state.h"
-#include "sa/view.h"
+#include "sa/state/client_state.h"
+#include "sa/view/view.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/view.h"
 

@@ -22,7 +22,7 @@
 #include "common/published.h"
 #include "daemon/base/source_queue.h"
 #include "mad/transport.h"
-#include "sa/sa_state.h"
+#include "sa/state/sa_state.h"
 #include "store/store.h"
 
 namespace fabricd::daemon {

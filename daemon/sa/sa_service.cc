@@ -15,8 +15,8 @@
 #include "mad/wire/notice.h"
 #include "mad/wire/smp.h"
 #include "sa/answer.h"
-#include "sa/reply.h"
-#include "sa/view_input.h"
+#include "sa/view/view_input.h"
+#include "sa/wire/reply.h"
 
 namespace fabricd::daemon {
 namespace {

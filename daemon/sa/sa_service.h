@@ -31,8 +31,8 @@
 #include "daemon/base/source_queue.h"
 #include "daemon/sa/sa_keeper.h"
 #include "mad/transport.h"
-#include "sa/view.h"
-#include "sa/view_input.h"
+#include "sa/view/view.h"
+#include "sa/view/view_input.h"
 #include "sweep/interface/view.h"
 
 namespace fabricd::daemon {

@@ -11,8 +11,8 @@
 #include "mad/wire/sa_components.h"
 #include "routing/plan/engine.h"
 #include "sa/answer.h"
-#include "sa/asker.h"
-#include "sa/sa_state.h"
+#include "sa/state/sa_state.h"
+#include "sa/view/asker.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::sa {

@@ -14,7 +14,7 @@
 #include "daemon/sa/sa_service.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_records.h"
-#include "sa/sa_state.h"
+#include "sa/state/sa_state.h"
 #include "tests/sim/running_app.h"
 
 namespace fabricd::daemon {

@@ -14,7 +14,7 @@
 #include <absl/functional/function_ref.h>
 
 #include "mad/wire/sa_path_records.h"
-#include "sa/path_query.h"
+#include "sa/paths/path_query.h"
 #include "sim/transport/sim_transport.h"
 #include "tests/sim/running_app.h"
 #include "tests/sim/sa_client.h"

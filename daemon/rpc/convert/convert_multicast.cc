@@ -7,7 +7,7 @@
 #include "daemon/rpc/convert/convert.h"
 #include "fabric/rate.h"
 #include "routing/multicast/multicast_shape.h"
-#include "sa/record_text.h"
+#include "sa/records/record_text.h"
 
 namespace fabricd::rpc {
 namespace {

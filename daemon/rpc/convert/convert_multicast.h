@@ -4,8 +4,8 @@
 
 #include "fabric/v1/subnet_admin_service.pb.h"
 #include "query/read_model.h"
-#include "sa/client_state.h"
-#include "sa/view.h"
+#include "sa/state/client_state.h"
+#include "sa/view/view.h"
 
 namespace fabricd::rpc {
 

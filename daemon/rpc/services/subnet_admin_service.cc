@@ -10,8 +10,8 @@
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_path_records.h"
 #include "sa/answer.h"
-#include "sa/path_query.h"
-#include "sa/record_text.h"
+#include "sa/paths/path_query.h"
+#include "sa/records/record_text.h"
 
 namespace fabricd::rpc {
 namespace {

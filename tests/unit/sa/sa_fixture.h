@@ -13,8 +13,8 @@
 #include "mad/wire/sa_path_records.h"
 #include "routing/plan/engine.h"
 #include "sa/answer.h"
-#include "sa/path_query.h"
-#include "sa/view.h"
+#include "sa/paths/path_query.h"
+#include "sa/view/view.h"
 #include "tests/support/fabrics.h"
 
 namespace fabricd::sa::testing {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/check.h"
-#include "sa/sa_state.h"
+#include "sa/state/sa_state.h"
 #include "tests/unit/sa/sa_fixture.h"
 
 namespace fabricd::sa::testing {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "sa/view_input.h"
+#include "sa/view/view_input.h"
 #include "tests/unit/daemon/rpc/small_fabric.h"
 
 namespace fabricd::rpc::testing {

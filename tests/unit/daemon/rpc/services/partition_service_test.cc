@@ -3,7 +3,7 @@
 #include "common/status.h"
 #include "daemon/record/event_log.h"
 #include "policy/partitions_text.h"
-#include "sa/view_input.h"
+#include "sa/view/view_input.h"
 #include "tests/unit/daemon/rpc/partitions_backend.h"
 #include "tests/unit/daemon/rpc/running_server.h"
 

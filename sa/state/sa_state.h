@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// SaState: what clients leave with Subnet Administration, as a pure state machine: requests that
+// change it, the fabric as it comes and goes, notices, answers to Reports and the time go in;
+// responses, Reports, rows to be made durable and what is to be shown come out. No clock, no
+// thread, no file.
+//
+// Nothing is answered, told or shown before it is durable: what a step changes is collected; one
+// write is under way at a time, and what comes meanwhile goes with the next. A write that fails is
+// tried again kRetryWrite later, and those who wait for it get BUSY: what they ask for may be asked
+// for twice.
+//
+// A port that leaves takes its memberships and subscriptions along. Its services stay for as long
+// as they were leased. A port that vanishes together with the switch it hangs on may not have
+// noticed anything itself, so nothing would make it join again: it keeps what it has for kAbsence.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include "common/stored_row.h"
+#include "common/time.h"
+#include "fabric/multicast_groups.h"
+#include "mad/transport.h"
+#include "mad/wire/notice.h"
+#include "sa/state/alias_table.h"
+#include "sa/state/client_state.h"
+#include "sa/state/group_table.h"
+#include "sa/state/reporter.h"
+#include "sa/state/service_table.h"
+#include "sa/state/subscription_table.h"
+#include "sa/view/view.h"
+
+namespace fabricd::sa {
+
+// ---- in
+
+// A Set or Delete that Answer() calls a change.
+struct ClientRequest {
+  mad::Address from;
+  std::vector<uint8_t> payload;
+};
+// What the fabric is now. `settled`: no sweep is under way, so what is missing in it is gone.
+struct FabricChanged {
+  std::shared_ptr<const SaView> view;
+  bool settled = true;
+};
+struct RowsWritten {
+  uint64_t id = 0;
+  absl::Status status;
+};
+// A trap that reached the SM.
+struct TrapCame {
+  Lid from;
+  uint64_t transaction_id = 0;
+  wire::Notice notice;
+};
+struct TimePassed {};
+// mad::IncomingMad: an answer to a Report, or its time-out.
+using StateEvent =
+    std::variant<ClientRequest, FabricChanged, RowsWritten, TrapCame, mad::IncomingMad, TimePassed>;
+
+// ---- out
+
+// Answered by RowsWritten. All or none.
+struct WriteRows {
+  uint64_t id = 0;
+  RowChanges changes;
+};
+struct StateEffects {
+  std::vector<mad::OutgoingMad> send;
+  std::optional<WriteRows> write;
+  std::shared_ptr<const ClientState> publish;
+  std::shared_ptr<const fabric::MulticastGroups> groups;
+  std::shared_ptr<const fabric::AliasGuids> aliases;
+  std::vector<std::string> warnings;
+};
+
+class SaState {
+ public:
+  static constexpr size_t kMostHeld = 16'384;  // Responses that wait for a write; then BUSY.
+  static constexpr Duration kRetryWrite = std::chrono::seconds(1);
+  static constexpr Duration kAbsence = std::chrono::minutes(5);
+
+  // `rows` as they are durable. kDataLoss: not what was written. `epoch`: wall-clock time at
+  // Instant zero.
+  static absl::StatusOr<std::unique_ptr<SaState>> Make(const StoredRows& rows, WallMs epoch);
+
+  void Step(StateEvent event, Instant now);
+  StateEffects TakeEffects(Instant now);
+  Instant NextDeadline() const;
+
+  // What trees are to be made for, as of now.
+  std::shared_ptr<const fabric::MulticastGroups> Trees();
+  // What devices are to hold, as of now.
+  std::shared_ptr<const fabric::AliasGuids> Aliases() { return aliases_.Snapshot(); }
+  const Reporter::Statistics& reports() const { return reporter_.statistics(); }
+
+ private:
+  struct Held {
+    mad::Address to;
+    std::vector<uint8_t> reply;
+    std::vector<uint8_t> header;  // Of the request, for BUSY.
+  };
+  // What one write makes true.
+  struct Batch {
+    uint64_t id = 0;  // 0: none is under way.
+    RowChanges rows;
+    std::vector<Held> replies;
+    std::vector<NoticeFact> notices;
+    std::shared_ptr<const ClientState> state;
+  };
+
+  explicit SaState(WallMs epoch) : epoch_(epoch) {}
+
+  void On(ClientRequest request, Instant now);
+  void On(FabricChanged changed, Instant now);
+  void On(const RowsWritten& written, Instant now);
+  void On(const TrapCame& trap, Instant now);
+  void On(const mad::IncomingMad& mad, Instant now);
+  void On(TimePassed, Instant now);
+
+  uint16_t Change(const wire::SaHeader& header, const ClientRequest& request, Instant now,
+                  std::vector<uint8_t>& reply);
+  template <typename Record, typename Edit>
+  uint16_t Apply(std::span<const uint8_t> data, std::vector<uint8_t>& reply, Edit edit);
+  void KeepStandingGroups();
+  void LookAt(Gid port, const SaView* before, Instant now);
+  void DropPort(Gid port);
+  void TellOfPort(Guid port, uint16_t trap);
+  void Tell(std::vector<GroupNews> news);
+  void Tell(const std::vector<AliasNews>& news);
+  NoticeFact NoticeOf(uint16_t trap, Gid about) const;
+  void Report(const NoticeFact& fact);
+  void BeginWrite(Instant now);
+  WallMs WallAt(Instant now) const;
+  Gid GidOf(Guid guid) const { return {view_->sm().gid_prefix, guid.value()}; }
+  Gid OwnGid() const;
+
+  const WallMs epoch_;
+  std::shared_ptr<const SaView> view_;     // Null before the first.
+  std::shared_ptr<const SaView> settled_;  // The last one in which what was missing was gone.
+  ServiceTable services_;
+  GroupTable groups_;
+  AliasTable aliases_;
+  SubscriptionTable subscriptions_;
+  Reporter reporter_;
+
+  Batch next_, under_way_;
+  Instant retry_at_ = kNever;  // Of a write that failed.
+  uint64_t last_write_ = 0;
+  absl::flat_hash_map<Guid, Instant> absent_;  // Ports that keep what they have until then.
+  absl::flat_hash_map<Lid, uint64_t>
+      last_trap_;  // TransactionID: a trap is repeated until repressed.
+  std::shared_ptr<const ClientState> published_;
+  std::shared_ptr<const ClientState::Groups> told_groups_;
+  std::shared_ptr<const fabric::AliasGuids> told_aliases_;
+  StateEffects effects_;
+};
+
+}  // namespace fabricd::sa
