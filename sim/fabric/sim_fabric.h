@@ -293,7 +293,7 @@ class SimFabric {
   }
   Host* FindHost(PortRef port);
 
-  // sim_fabric_carry.cc: the way of a MAD.
+  // packet_walk.cc: the way of a MAD.
   void Carry(Packet packet);
   bool Step(Packet& packet);
   Hop DirectedHop(Packet& packet, PortNum& egress);
@@ -310,7 +310,7 @@ class SimFabric {
   void DeliverEvent(PortRef port, mad::LocalPortEvent::Kind kind);
   void Deliver(Delivery delivery);
 
-  // sim_fabric_routed.cc: forwarding tables and partitions.
+  // table_trace.cc: forwarding tables and partitions.
   static bool IsMulticast(Lid lid) { return lid > kMaxUnicastLid && lid != kPermissiveLid; }
   bool Enters(const Packet& packet);
   bool Leaves(const Packet& packet, PortNum egress);
@@ -324,7 +324,7 @@ class SimFabric {
   struct MulticastWalk;
   void WalkMulticast(PortRef at, bool origin, MulticastWalk& walk) const;
 
-  // sim_fabric_rmpp.cc
+  // rmpp_model.cc
   static absl::Status CheckPayload(const mad::OutgoingMad& mad);
   void Segment(mad::OutgoingMad& mad, Packet& packet);
   static double LossOf(const Packet& packet, double loss);
@@ -332,7 +332,7 @@ class SimFabric {
   void Acknowledge(const Packet& packet);
   void ReportUnacknowledged(const Event& event);
 
-  // sim_fabric_links.cc: links, faults.
+  // link_model.cc: links, faults.
   void SetPhysical(PortRef port, wire::PortPhysicalState state);
   void DropLink(PortRef port, bool asked_for);
   void NoteStateChange(PortRef port);
@@ -346,7 +346,7 @@ class SimFabric {
   absl::Status CheckSocket(PortRef port) const;
   SimEndpoint Endpoint(PortRef port) const;
 
-  // sim_fabric_traps.cc
+  // trap_sender.cc
   absl::StatusOr<PortRef> TrapSource(PortRef port) const;
   void RaiseTrap(const TrapKey& key, std::optional<TrapDetails> details = std::nullopt);
   void ScheduleTrap(Instant at, const TrapKey& key, uint32_t serial);
