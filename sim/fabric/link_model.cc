@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links and their state machine, and the faults that an operator injects.
-#include <algorithm>
+#include "sim/fabric/link_model.h"
 
-#include "common/check.h"
+#include <cstdint>
+
 #include "common/status.h"
 #include "sim/device/link_rate.h"
-#include "sim/fabric/sim_fabric.h"
 
 namespace fabricd::sim {
 namespace {
@@ -25,47 +24,93 @@ PortPhysicalState StateAfterLoss(const wire::PortInfo& info) {
 
 }  // namespace
 
-void SimFabric::SetPhysical(PortRef port, PortPhysicalState state) {
+LinkModel::LinkModel(Options options, SimNodes& nodes, EventQueue& queue, TrapSender& traps,
+                     HostPorts& hosts)
+    : options_(options), nodes_(nodes), queue_(queue), traps_(traps), hosts_(hosts) {
+  for (uint32_t index = 0; index < nodes_.index_end(); ++index) {
+    const SimDevice* node = nodes_.Find(NodeIndex(index));
+    if (node == nullptr) continue;
+    for (size_t port = 1; port <= node->last_port().value(); ++port) {
+      const PortRef ref{NodeIndex(index), PortNum(static_cast<uint8_t>(port))};
+      if (nodes_.Port(ref).plugged) TryTrain(ref, Duration::zero());
+    }
+  }
+}
+
+void LinkModel::Activate(PortRef port) {
+  nodes_.Port(port).info.port_state = PortState::kActive;
+  ReportChange(port.node);
+  hosts_.OnPortEvent(port, mad::LocalPortEvent::Kind::kPortActive);
+}
+
+void LinkModel::RequestPhysicalState(PortRef port, PortPhysicalState state) {
+  queue_.Schedule({queue_.now(), Event::Kind::kLinkRequest, port, static_cast<uint64_t>(state), 0});
+}
+
+void LinkModel::Run(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::kLinkRequest:
+      SetPhysicalState(event.port, static_cast<PortPhysicalState>(event.id));
+      return;
+    case Event::Kind::kTrain:
+      if (nodes_.Port(event.port).training == event.serial) FinishTraining(event.port);
+      return;
+    case Event::Kind::kRebooted: FinishBoot(event.port.node); return;
+    default: return;
+  }
+}
+
+void LinkModel::SetLoss(PortRef port, double loss) {
+  for (PortRef end : {port, nodes_.Port(port).cable}) {
+    if (end.IsNone()) continue;
+    if (loss > 0)
+      loss_[end] = loss;
+    else
+      loss_.erase(end);
+  }
+}
+
+void LinkModel::SetPhysicalState(PortRef port, PortPhysicalState state) {
   DropLink(port, /*asked_for=*/true);
-  Port(port).info.port_physical_state = state;
+  nodes_.Port(port).info.port_physical_state = state;
   TryTrain(port, options_.training_time);
 }
 
 // Both ends lose the link before either tells: a trap must not leave by the link that is going.
 // What a Set asked for is no PortStateChange at the port that was asked (§14.2.5.4).
-void SimFabric::DropLink(PortRef port, bool asked_for) {
-  const PortRef ends[] = {port, Port(port).cable};
+void LinkModel::DropLink(PortRef port, bool asked_for) {
+  const PortRef ends[] = {port, nodes_.Port(port).cable};
   bool was_up[2] = {false, false};
   for (size_t i = 0; i < 2; ++i) {
     if (ends[i].IsNone()) continue;
-    wire::PortInfo& info = Port(ends[i]).info;
+    wire::PortInfo& info = nodes_.Port(ends[i]).info;
     was_up[i] = info.port_state != PortState::kDown;
     const bool held = info.port_physical_state == PortPhysicalState::kDisabled ||
                       info.port_physical_state == PortPhysicalState::kSleep;
     info.port_state = PortState::kDown;
     if (!held) info.port_physical_state = StateAfterLoss(info);
-    ++Port(ends[i]).training;  // A training under way is void.
-    if (was_up[i]) NoteChange(ends[i].node);
+    ++nodes_.Port(ends[i]).training;  // A training under way is void.
+    if (was_up[i]) ReportChange(ends[i].node);
   }
   for (size_t i = 0; i < 2; ++i) {
     if (!was_up[i]) continue;
-    if (i != 0 || !asked_for) NoteStateChange(ends[i]);
-    DeliverEvent(ends[i], mad::LocalPortEvent::Kind::kPortDown);
+    if (i != 0 || !asked_for) ReportStateChange(ends[i]);
+    hosts_.OnPortEvent(ends[i], mad::LocalPortEvent::Kind::kPortDown);
   }
 }
 
-void SimFabric::NoteStateChange(PortRef port) {
-  SimDevice& node = Device(port.node);
+void LinkModel::ReportStateChange(PortRef port) {
+  SimDevice& node = nodes_.Device(port.node);
   if (!node.IsSwitch()) return;
   node.NotePortStateChange();
-  RaiseTrap({{port.node, PortNum(0)}, wire::kTrapLinkStateChange});
+  traps_.RaiseLinkStateChange(port.node);
 }
 
-void SimFabric::TryTrain(PortRef port, Duration training_time) {
-  SimPort& own = Port(port);
+void LinkModel::TryTrain(PortRef port, Duration training_time) {
+  SimPort& own = nodes_.Port(port);
   if (!own.plugged || own.info.port_state != PortState::kDown) return;
-  SimPort& peer = Port(own.cable);
-  if (!nodes_[port.node.value()].running || !nodes_[own.cable.node.value()].running) return;
+  SimPort& peer = nodes_.Port(own.cable);
+  if (!nodes_.power(port.node).on || !nodes_.power(own.cable.node).on) return;
   const PortPhysicalState here = own.info.port_physical_state;
   const PortPhysicalState there = peer.info.port_physical_state;
   // A sleeping port wakes when its peer polls; two sleepers sleep on (§7.2.7).
@@ -76,173 +121,100 @@ void SimFabric::TryTrain(PortRef port, Duration training_time) {
     return;
   }
   own.info.port_physical_state = peer.info.port_physical_state = PortPhysicalState::kTraining;
-  Schedule({now_ + training_time, Event::Kind::kTrain, port, 0, own.training});
+  queue_.Schedule({queue_.now() + training_time, Event::Kind::kTrain, port, 0, own.training});
 }
 
-void SimFabric::FinishTraining(PortRef port) {
-  const PortRef peer = Port(port).cable;
-  NegotiateRate(Port(port).info, Port(peer).info);
+void LinkModel::FinishTraining(PortRef port) {
+  const PortRef peer = nodes_.Port(port).cable;
+  NegotiateRate(nodes_.Port(port).info, nodes_.Port(peer).info);
   for (PortRef end : {port, peer}) {
-    Port(end).info.port_physical_state = PortPhysicalState::kLinkUp;
-    Port(end).info.port_state = PortState::kInit;
+    nodes_.Port(end).info.port_physical_state = PortPhysicalState::kLinkUp;
+    nodes_.Port(end).info.port_state = PortState::kInit;
   }
-  NoteStateChange(port);
-  NoteStateChange(peer);
+  ReportStateChange(port);
+  ReportStateChange(peer);
 }
 
-absl::Status SimFabric::CheckSocket(PortRef port) const {
-  if (!device(port.node)) return NotFound("no node {} in the simulated fabric", port.node);
-  const SimDevice& node = Device(port.node);
-  if (port.port.value() == 0 || !node.HasPort(port.port)) {
-    return NotFound("'{}' ({}) has no port {}", node.description(), node.guid(), port.port);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SimFabric::Unlink(Instant now, PortRef port) {
-  FABRICD_RETURN_IF_ERROR(CheckSocket(port));
-  RunDue(now);
-  SimPort& own = Port(port);
+absl::Status LinkModel::Unlink(PortRef port) {
+  SimPort& own = nodes_.Port(port);
   if (!own.plugged) {
-    return FailedPrecondition("'{}' port {} has no plugged cable", Device(port.node).description(),
-                              port.port);
+    return FailedPrecondition("'{}' port {} has no plugged cable",
+                              nodes_.Device(port.node).description(), port.port);
   }
-  own.plugged = Port(own.cable).plugged = false;
+  own.plugged = nodes_.Port(own.cable).plugged = false;
   DropLink(port, /*asked_for=*/false);
-  RunDue(now_);
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::Link(Instant now, PortRef port) {
-  FABRICD_RETURN_IF_ERROR(CheckSocket(port));
-  const SimPort& own = Port(port);
+absl::StatusOr<PortRef> LinkModel::PulledPeer(PortRef port) const {
+  const SimPort& own = nodes_.Port(port);
   if (own.plugged || own.cable.IsNone()) {
-    return FailedPrecondition("'{}' port {} {}", Device(port.node).description(), port.port,
+    return FailedPrecondition("'{}' port {} {}", nodes_.Device(port.node).description(), port.port,
                               own.plugged ? "has a plugged cable" : "never had a cable");
   }
-  return Connect(now, port, own.cable);
+  return own.cable;
 }
 
-absl::Status SimFabric::Connect(Instant now, PortRef a, PortRef b) {
-  for (PortRef end : {a, b}) {
-    FABRICD_RETURN_IF_ERROR(CheckSocket(end));
-    if (Port(end).plugged) {
-      return FailedPrecondition("'{}' port {} has a plugged cable", Device(end.node).description(),
-                                end.port);
-    }
-  }
-  if (a == b) return InvalidArgument("a cable needs two sockets");
-  RunDue(now);
+absl::Status LinkModel::CheckFree(PortRef port) const {
+  if (!nodes_.Port(port).plugged) return absl::OkStatus();
+  return FailedPrecondition("'{}' port {} has a plugged cable",
+                            nodes_.Device(port.node).description(), port.port);
+}
+
+void LinkModel::Connect(PortRef a, PortRef b) {
   // A cable that was pulled from here and hangs elsewhere is forgotten at its other socket.
   for (PortRef end : {a, b}) {
-    const PortRef former = Port(end).cable;
-    if (!former.IsNone() && former != a && former != b) Port(former).cable = PortRef{};
+    const PortRef former = nodes_.Port(end).cable;
+    if (!former.IsNone() && former != a && former != b) nodes_.Port(former).cable = PortRef{};
   }
-  Port(a).cable = b;
-  Port(b).cable = a;
-  Port(a).plugged = Port(b).plugged = true;
+  nodes_.Port(a).cable = b;
+  nodes_.Port(b).cable = a;
+  nodes_.Port(a).plugged = nodes_.Port(b).plugged = true;
   TryTrain(a, options_.training_time);
-  RunDue(now_);
-  return absl::OkStatus();
 }
 
-absl::Status SimFabric::PowerOff(Instant now, NodeIndex index) {
-  if (!device(index)) return NotFound("no node {} in the simulated fabric", index);
-  RunDue(now);
-  NodeState& state = nodes_[index.value()];
-  if (!state.running) {
-    return FailedPrecondition("'{}' is {} already", Device(index).description(),
-                              state.boots ? "rebooting" : "off");
+absl::Status LinkModel::PowerOff(NodeIndex index) {
+  SimNodes::Power& power = nodes_.power(index);
+  SimDevice& node = nodes_.Device(index);
+  if (!power.on) {
+    return FailedPrecondition("'{}' is {} already", node.description(),
+                              power.booting ? "rebooting" : "off");
   }
-  SimDevice& node = Device(index);
-  state.running = false;
-  ++state.power_cycles;
+  power.on = false;
+  ++power.cycles;
   for (uint8_t port = 1; port <= node.last_port().value(); ++port) {
     DropLink({index, PortNum(port)}, /*asked_for=*/false);
   }
-  ForgetTraps(index);
+  traps_.Forget(index);
   node.Reset();
-  NoteChange(index);
-  for (const auto& host : hosts_) {
-    // The program on this port outlives its adapter's restart and its driver sets the bit again.
-    if (host->port.node == index && host->is_sm) {
-      Port(host->port).info.capability_mask |= wire::kCapIsSm;
-    }
-  }
-  RunDue(now_);
+  ReportChange(index);
+  hosts_.RestoreIsSm(index);
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::PowerOn(Instant now, NodeIndex index) {
-  if (!device(index)) return NotFound("no node {} in the simulated fabric", index);
-  RunDue(now);
-  NodeState& state = nodes_[index.value()];
-  if (state.running || state.boots) {
-    return FailedPrecondition("'{}' is {} already", Device(index).description(),
-                              state.boots ? "rebooting" : "on");
+absl::Status LinkModel::PowerOn(NodeIndex index) {
+  const SimNodes::Power& power = nodes_.power(index);
+  if (power.on || power.booting) {
+    return FailedPrecondition("'{}' is {} already", nodes_.Device(index).description(),
+                              power.booting ? "rebooting" : "on");
   }
   FinishBoot(index);
-  RunDue(now_);
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::Reboot(Instant now, NodeIndex index) {
-  FABRICD_RETURN_IF_ERROR(PowerOff(now, index));
-  nodes_[index.value()].boots = true;
-  Schedule({now_ + options_.reboot_time, Event::Kind::kRebooted, {index, PortNum(0)}, 0, 0});
-  RunDue(now_);
-  return absl::OkStatus();
+void LinkModel::BootLater(NodeIndex index) {
+  nodes_.power(index).booting = true;
+  queue_.Schedule(
+      {queue_.now() + options_.reboot_time, Event::Kind::kRebooted, {index, PortNum(0)}, 0, 0});
 }
 
-void SimFabric::SetOddities(NodeIndex index, Oddities oddities) {
-  FABRICD_CHECK(device(index) != nullptr, "no node {} in the simulated fabric", index);
-  Device(index).SetOddities(std::move(oddities));
-}
-
-void SimFabric::FinishBoot(NodeIndex index) {
-  nodes_[index.value()].running = true;
-  nodes_[index.value()].boots = false;
-  for (uint8_t port = 1; port <= Device(index).last_port().value(); ++port) {
+void LinkModel::FinishBoot(NodeIndex index) {
+  SimNodes::Power& power = nodes_.power(index);
+  power.on = true;
+  power.booting = false;
+  for (uint8_t port = 1; port <= nodes_.Device(index).last_port().value(); ++port) {
     TryTrain({index, PortNum(port)}, options_.training_time);
   }
-}
-
-SimEndpoint SimFabric::Endpoint(PortRef port) const {
-  return {Device(port.node).description(), Device(port.node).guid(), port.port};
-}
-
-std::vector<SimCable> SimFabric::ListCables() const {
-  std::vector<SimCable> cables;
-  for (uint32_t index = 0; index < nodes_.size(); ++index) {
-    if (!nodes_[index].device) continue;
-    for (uint8_t number = 1; number <= nodes_[index].device->last_port().value(); ++number) {
-      const PortRef ref{NodeIndex(index), PortNum(number)};
-      const SimPort& port = Port(ref);
-      if (port.cable.IsNone() || port.cable < ref) continue;
-      SimCable cable{Endpoint(ref), Endpoint(port.cable), port.plugged,
-                     port.info.port_state >= PortState::kInit};
-      if (std::pair(cable.b.guid, cable.b.port) < std::pair(cable.a.guid, cable.a.port)) {
-        std::swap(cable.a, cable.b);
-      }
-      cables.push_back(std::move(cable));
-    }
-  }
-  std::sort(cables.begin(), cables.end(), [](const SimCable& x, const SimCable& y) {
-    return std::pair(x.a.guid, x.a.port) < std::pair(y.a.guid, y.a.port);
-  });
-  return cables;
-}
-
-std::vector<SimNode> SimFabric::ListNodes() const {
-  std::vector<SimNode> nodes;
-  for (const NodeState& state : nodes_) {
-    if (!state.device) continue;
-    nodes.push_back({state.device->description(), state.device->guid(), state.device->IsSwitch(),
-                     state.device->node_info().num_ports, state.running});
-  }
-  std::sort(nodes.begin(), nodes.end(),
-            [](const SimNode& a, const SimNode& b) { return a.guid < b.guid; });
-  return nodes;
 }
 
 }  // namespace fabricd::sim

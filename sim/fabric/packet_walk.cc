@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a MAD through the fabric, hop by hop.
-#include <algorithm>
-#include <span>
+#include "sim/fabric/packet_walk.h"
 
-#include "sim/fabric/sim_fabric.h"
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/p_key.h"
+#include "sim/fabric/rmpp_model.h"
 
 namespace fabricd::sim {
 namespace {
@@ -13,8 +17,6 @@ using wire::Method;
 using wire::PortState;
 
 // Byte offsets of a directed-route SMP (IBA vol 1 §14.2.1.2).
-constexpr size_t kBaseVersionAt = 0;
-constexpr size_t kClassVersionAt = 2;
 constexpr size_t kDirectionAt = 4;  // Bit 7
 constexpr size_t kHopPointerAt = 6;
 constexpr size_t kHopCountAt = 7;
@@ -33,17 +35,40 @@ bool IsReturning(const std::vector<uint8_t>& bytes) {
   return (bytes[kDirectionAt] & kDirectionBit) != 0;
 }
 
+// Data packets need ACTIVE at the sending end, SMPs (VL15) only a link (§7.2.7).
+bool Sends(PortState state, bool smp) {
+  return smp ? state >= PortState::kInit : state == PortState::kActive;
+}
+
 }  // namespace
 
-void SimFabric::Carry(Packet packet) {
+PacketWalk::PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, TrapSender& traps,
+                       HostPorts& hosts, LinkModel& links, DeviceAgents& agents, SimStats& stats)
+    : options_(options),
+      nodes_(nodes),
+      queue_(queue),
+      traps_(traps),
+      hosts_(hosts),
+      links_(links),
+      agents_(agents),
+      stats_(stats),
+      rng_(options.seed) {}
+
+void PacketWalk::Carry(Packet packet) {
   while (Step(packet)) {
     if (!packet.origin && !Continues(packet)) return;
   }
 }
 
+void PacketWalk::Run(const Event& event) {
+  Packet packet = std::move(in_flight_[event.id]);
+  free_slots_.push_back(static_cast<uint32_t>(event.id));
+  Carry(std::move(packet));
+}
+
 // A packet that has crossed a link: true when it is at the other end now, else it is on its way or
 // lost.
-bool SimFabric::Continues(Packet& packet) {
+bool PacketWalk::Continues(Packet& packet) {
   Duration wait = options_.link_latency;
   if (packet.hops == 1 && !MeetsFate(packet, wait)) return false;
   if (wait == Duration::zero()) return true;
@@ -52,14 +77,14 @@ bool SimFabric::Continues(Packet& packet) {
 }
 
 // Draws what becomes of a MAD that has just left its node; false: it is lost.
-bool SimFabric::MeetsFate(const Packet& packet, Duration& wait) {
-  const MadFaults& faults = mad_faults_;
+bool PacketWalk::MeetsFate(const Packet& packet, Duration& wait) {
+  const MadFaults& faults = faults_;
   const auto up_to = [this](Duration limit) {
     return limit > Duration::zero() ? Duration(rng_.Below(static_cast<uint64_t>(limit.count()) + 1))
                                     : Duration::zero();
   };
   const bool is_trap = packet.IsSmp() && packet.method() == static_cast<uint8_t>(Method::kTrap);
-  if ((faults.loss > 0 && rng_.Chance(LossOf(packet, faults.loss))) ||
+  if ((faults.loss > 0 && rng_.Chance(RmppModel::LossOf(packet.segments, faults.loss))) ||
       (is_trap && faults.trap_loss > 0 && rng_.Chance(faults.trap_loss))) {
     ++stats_.lost_by_fault;
     return false;
@@ -74,7 +99,7 @@ bool SimFabric::MeetsFate(const Packet& packet, Duration& wait) {
 }
 
 // It goes on from where it is after `wait`.
-void SimFabric::Hold(Packet packet, Duration wait) {
+void PacketWalk::Hold(Packet packet, Duration wait) {
   uint32_t slot = static_cast<uint32_t>(in_flight_.size());
   if (free_slots_.empty()) {
     in_flight_.emplace_back();
@@ -83,13 +108,13 @@ void SimFabric::Hold(Packet packet, Duration wait) {
     free_slots_.pop_back();
   }
   in_flight_[slot] = std::move(packet);
-  Schedule({now_ + wait, Event::Kind::kArrive, {}, slot, 0});
+  queue_.Schedule({queue_.now() + wait, Event::Kind::kArrive, {}, slot, 0});
 }
 
 // True: the packet has moved over a link, or has turned into a response that is to leave here.
-bool SimFabric::Step(Packet& packet) {
-  const NodeState& state = nodes_[packet.at.node.value()];
-  if (!state.running || (packet.deferred && packet.power_cycle != state.power_cycles)) {
+bool PacketWalk::Step(Packet& packet) {
+  const SimNodes::Power& power = nodes_.power(packet.at.node);
+  if (!power.on || (packet.deferred && packet.power_cycle != power.cycles)) {
     ++stats_.lost_link_down;
     return false;
   }
@@ -109,7 +134,7 @@ bool SimFabric::Step(Packet& packet) {
 }
 
 // IBA vol 1 §14.2.2.
-SimFabric::Hop SimFabric::DirectedHop(Packet& packet, PortNum& egress) {
+PacketWalk::Hop PacketWalk::DirectedHop(Packet& packet, PortNum& egress) {
   std::vector<uint8_t>& bytes = packet.bytes;
   const uint8_t count = bytes[kHopCountAt];
   uint8_t& pointer = bytes[kHopPointerAt];
@@ -120,7 +145,7 @@ SimFabric::Hop SimFabric::DirectedHop(Packet& packet, PortNum& egress) {
     return Hop::kLost;
   }
   if (IsReturning(bytes)) return DirectedReturn(packet, egress);
-  const SimDevice& node = Device(packet.at.node);
+  const SimDevice& node = nodes_.Device(packet.at.node);
   if (packet.origin) {
     // A CA sends by the port that the program sits on, whatever the path says.
     const bool wrong_port =
@@ -147,7 +172,7 @@ SimFabric::Hop SimFabric::DirectedHop(Packet& packet, PortNum& egress) {
   return Hop::kForward;
 }
 
-SimFabric::Hop SimFabric::DirectedReturn(Packet& packet, PortNum& egress) {
+PacketWalk::Hop PacketWalk::DirectedReturn(Packet& packet, PortNum& egress) {
   std::vector<uint8_t>& bytes = packet.bytes;
   const uint8_t count = bytes[kHopCountAt];
   uint8_t& pointer = bytes[kHopPointerAt];
@@ -159,136 +184,179 @@ SimFabric::Hop SimFabric::DirectedReturn(Packet& packet, PortNum& egress) {
   --pointer;
   if (pointer == 0) return Hop::kConsume;
   egress = PortNum(bytes[kReturnPathAt + pointer]);
-  if ((!packet.origin && !Device(packet.at.node).IsSwitch()) || egress.value() == 0) {
+  if ((!packet.origin && !nodes_.Device(packet.at.node).IsSwitch()) || egress.value() == 0) {
     ++stats_.lost_bad_route;
     return Hop::kLost;
   }
   return Hop::kForward;
 }
 
-bool SimFabric::Cross(Packet& packet, PortNum egress) {
+bool PacketWalk::Cross(Packet& packet, PortNum egress) {
   const PortRef from{packet.at.node, egress};
-  if (!PortExists(from) || Port(from).info.port_state < PortState::kInit) {
+  if (!nodes_.HasPort(from) || nodes_.Port(from).info.port_state < PortState::kInit) {
     ++stats_.lost_link_down;
     return false;
   }
-  if (!link_loss_.empty()) {
-    const auto loss = link_loss_.find(from);
-    if (loss != link_loss_.end() && rng_.Chance(LossOf(packet, loss->second))) {
-      ++stats_.lost_by_fault;
-      return false;
-    }
+  const double loss = links_.loss(from);
+  if (loss > 0 && rng_.Chance(RmppModel::LossOf(packet.segments, loss))) {
+    ++stats_.lost_by_fault;
+    return false;
   }
   if (packet.origin) packet.from = from;
-  packet.at = Port(from).cable;
+  packet.at = nodes_.Port(from).cable;
   packet.origin = false;
   ++packet.hops;
   return true;
 }
 
-bool SimFabric::Consume(Packet& packet) {
-  const SimDevice& node = Device(packet.at.node);
+bool PacketWalk::Consume(Packet& packet) {
+  const SimDevice& node = nodes_.Device(packet.at.node);
   // A switch's own program sits behind port 0, wherever the MAD came in.
   const PortRef host_port{packet.at.node, node.ManagementPort(packet.at.port)};
-  Host* host = FindHost(host_port);
   const Method method = static_cast<Method>(packet.method());
   const bool request = method == Method::kGet || method == Method::kSet;
   const bool for_sm =
       static_cast<AttributeId>(Word(packet.bytes, kAttributeAt)) == AttributeId::kSmInfo &&
-      request && host != nullptr && host->is_sm;
+      request && hosts_.IsSm(host_port);
   const bool response = (packet.method() & wire::kResponseBit) != 0;
   if (!packet.IsSmp() || response || method == Method::kTrap || for_sm) {
-    DeliverToHost(std::move(packet), host);
+    Deliver(host_port, std::move(packet));
     return false;
   }
-  NodeState& state = nodes_[packet.at.node.value()];
-  const Instant ready = std::max(now_ + node.answer_delay(), state.busy_until);
-  if (ready > now_ && !packet.deferred) {
-    state.busy_until = ready;
-    packet.deferred = true;
-    packet.power_cycle = state.power_cycles;
-    Hold(std::move(packet), ready - now_);
-    return false;
+  if (!packet.deferred) {
+    const Duration wait = agents_.Enqueue(packet.at.node);
+    if (wait > Duration::zero()) {
+      packet.deferred = true;
+      packet.power_cycle = nodes_.power(packet.at.node).cycles;
+      Hold(std::move(packet), wait);
+      return false;
+    }
   }
   packet.deferred = false;
-  return AnswerAsDevice(packet, packet.origin ? host_port.port : packet.at.port);
+  return agents_.Answer(packet, packet.origin ? host_port.port : packet.at.port);
 }
 
-bool SimFabric::AnswerAsDevice(Packet& packet, PortNum ingress) {
-  const std::span<uint8_t, wire::kMadBytes> bytes(packet.bytes.data(), wire::kMadBytes);
-  std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
-  if (!smp) return false;
-  SimDevice& node = Device(packet.at.node);
-  std::optional<wire::Smp> request;
-  if (observer_ != nullptr) request = *smp;
-  const AttributeId attribute = smp->attribute;
-  const Method method = smp->method;
-  const SimPort& management = node.port(node.ManagementPort(ingress));
-  effects_.Clear();
-  if (bytes[kBaseVersionAt] != 1 || bytes[kClassVersionAt] != 1) {
-    smp->status = wire::kStatusBadVersion;
-    smp->method = Method::kGetResp;
-    effects_.reply = true;
-  } else if (attribute == AttributeId::kSmInfo && management.scripted_sm &&
-             method == Method::kGet) {
-    management.scripted_sm->Encode(smp->data);
-    smp->method = Method::kGetResp;
-    smp->status = wire::kStatusOk;
-    effects_.reply = true;
-  } else {
-    node.Answer(now_, ingress, *smp, effects_);
-  }
-  CountSmp(attribute, method, *smp);
-  ApplyEffects(packet.at.node);
-  if (!effects_.reply) {
-    if (effects_.m_key_violation) {
-      ++stats_.lost_m_key;
-      RaiseTrap({{packet.at.node, node.ManagementPort(ingress)}, wire::kTrapBadMKey},
-                BadMKeyDetails(packet, *smp));
-    }
+// At the end port below the program.
+void PacketWalk::Deliver(PortRef host_port, Packet&& packet) {
+  if (IsAdmitted(packet)) hosts_.Receive(host_port, std::move(packet));
+}
+
+// Whether a packet that has come to a node may go on: not too long under way, the port takes it,
+// and its partition is let in. A data packet takes an ARMED port to ACTIVE (§7.2.7, ActiveTrigger).
+bool PacketWalk::Enters(const Packet& packet) {
+  if (packet.hops > kMaxPacketHops) {
+    ++stats_.lost_loop;
     return false;
   }
-  if (observer_ != nullptr) {
-    const PortRef sender = packet.origin ? packet.at : packet.from;
-    observer_->OnServed(
-        {now_, sender, {packet.at.node, ingress}, *request, *smp, effects_.changed});
+  if (packet.IsSmp()) return true;
+  if (packet.origin) {
+    // The adapter has no queue pair for an entry without a partition: it sends nothing.
+    const bool has_key = PartitionOf(packet.pkey) != 0;
+    if (!has_key) ++stats_.lost_p_key;
+    return has_key;
   }
-  smp->returning = packet.directed;
-  smp->Encode(bytes);
-  packet.origin = true;
-  packet.at.port = packet.directed ? ingress : node.ManagementPort(ingress);
-  packet.hops = 0;
-  if (!packet.directed) {
-    packet.dlid = packet.slid;
-    packet.slid = management.info.lid;
+  const wire::PortInfo& ingress = nodes_.Port(packet.at).info;
+  if (ingress.port_state < PortState::kArmed) {
+    ++stats_.lost_not_active;
+    return false;
   }
-  return true;
+  if (ingress.port_state == PortState::kArmed) links_.Activate(packet.at);
+  return !ingress.partition_enforcement_inbound || PassesPartition(packet, packet.at.port);
 }
 
-void SimFabric::CountSmp(AttributeId attribute, Method method, const wire::Smp& answer) {
-  SimStats::Attribute& counts = stats_.smps[attribute];
-  if (method == Method::kGet) ++counts.gets;
-  if (method == Method::kSet) ++counts.sets;
-  if (effects_.reply && answer.status != wire::kStatusOk) {
-    ++counts.refused;
-  } else if (method == Method::kSet && effects_.reply && !effects_.changed) {
-    ++counts.idle_sets;
+// Whether `egress` sends it: its state, and on a switch its partitions.
+bool PacketWalk::Leaves(const Packet& packet, PortNum egress) {
+  const wire::PortInfo& info = nodes_.Device(packet.at.node).port(egress).info;
+  if (!Sends(info.port_state, packet.IsSmp())) {
+    ++stats_.lost_not_active;
+    return false;
   }
+  return packet.IsSmp() || !info.partition_enforcement_outbound || PassesPartition(packet, egress);
 }
 
-void SimFabric::ApplyEffects(NodeIndex node) {
-  // Events of their own, so that the response leaves before the link that carries it goes down.
-  for (const LinkRequest& request : effects_.links) {
-    Schedule({now_,
-              Event::Kind::kLinkRequest,
-              {node, request.port},
-              static_cast<uint64_t>(request.to),
-              0});
+bool PacketWalk::PassesPartition(const Packet& packet, PortNum port) {
+  if (nodes_.Device(packet.at.node).PartitionPasses(port, packet.pkey)) return true;
+  CountBadPKey({packet.at.node, port}, packet);
+  return false;
+}
+
+// Whether the end port that a packet has reached is in its partition; the packet then names that
+// port's index of the key.
+bool PacketWalk::IsAdmitted(Packet& packet) {
+  if (packet.IsSmp()) return true;
+  const SimDevice& node = nodes_.Device(packet.at.node);
+  const PortNum port = node.ManagementPort(packet.at.port);
+  const std::optional<uint16_t> index = node.PKeyIndexFor(port, packet.pkey);
+  if (!index) CountBadPKey({packet.at.node, port}, packet);
+  packet.pkey_index = index.value_or(0);
+  return index.has_value();
+}
+
+void PacketWalk::CountBadPKey(PortRef at, const Packet& packet) {
+  ++stats_.lost_p_key;
+  wire::PortInfo& info = nodes_.Port(at).info;
+  if (info.p_key_violations != 0xFFFF) ++info.p_key_violations;
+  traps_.RaiseBadPKey(at, packet);
+}
+
+PacketWalk::Hop PacketWalk::RoutedHop(const Packet& packet, PortNum& egress) {
+  if (!Enters(packet)) return Hop::kLost;
+  const SimDevice& node = nodes_.Device(packet.at.node);
+  if (node.IsSwitch()) return RoutedBySwitch(packet, egress);
+  if (node.OwnsLid(packet.at.port, packet.dlid)) return Hop::kConsume;
+  if (!packet.origin) {
+    ++stats_.lost_wrong_lid;
+    return Hop::kLost;
   }
-  for (mad::LocalPortEvent::Kind kind : effects_.events) {
-    DeliverEvent({node, effects_.events_port}, kind);
+  egress = packet.at.port;
+  return Leaves(packet, egress) ? Hop::kForward : Hop::kLost;
+}
+
+PacketWalk::Hop PacketWalk::RoutedBySwitch(const Packet& packet, PortNum& egress) {
+  const SimDevice& node = nodes_.Device(packet.at.node);
+  egress = PortNum(node.LftPort(packet.dlid));
+  if (!node.HasPort(egress)) {
+    ++stats_.lost_no_lft;
+    return Hop::kLost;
   }
-  if (effects_.repressed) Repress(node, *effects_.repressed);
+  if (egress.value() == 0) {
+    if (node.OwnsLid(egress, packet.dlid)) return Hop::kConsume;
+    ++stats_.lost_wrong_lid;
+    return Hop::kLost;
+  }
+  return Leaves(packet, egress) ? Hop::kForward : Hop::kLost;
+}
+
+// A multicast packet at a node: one copy to each port that the tables name (§18.2.4.3.3).
+void PacketWalk::Replicate(Packet& packet) {
+  if (packet.IsSmp()) {  // VL15 is unicast (§14.2.1).
+    ++stats_.lost_bad_route;
+    return;
+  }
+  if (!Enters(packet)) return;
+  const SimDevice& node = nodes_.Device(packet.at.node);
+  if (!node.IsSwitch() && !packet.origin) {
+    Deliver(packet.at, std::move(packet));
+    return;
+  }
+  if (packet.copies == nullptr) {
+    packet.copies = std::make_shared<absl::flat_hash_map<PortRef, int>>();
+  } else if (!packet.origin && ++(*packet.copies)[packet.at] > kMaxCopiesPerPort) {
+    ++stats_.lost_loop;
+    return;
+  }
+  std::vector<PortNum> ports{packet.at.port};
+  if (node.IsSwitch()) ports = node.MulticastPorts(packet.dlid, packet.at.port);
+  if (ports.empty()) ++stats_.lost_no_mft;
+  for (PortNum port : ports) {
+    Packet copy = packet;
+    if (node.IsSwitch() && port.value() == 0) {
+      copy.at.port = port;
+      Deliver({packet.at.node, port}, std::move(copy));
+    } else if (Leaves(copy, port) && Cross(copy, port) && Continues(copy)) {
+      Carry(std::move(copy));
+    }
+  }
 }
 
 }  // namespace fabricd::sim
