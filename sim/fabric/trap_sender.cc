@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traps: what the devices tell their subnet manager unasked, until it represses it (IBA vol 1
-// §13.4.9, §14.2.5.1).
+#include "sim/fabric/trap_sender.h"
+
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
 
 #include "common/status.h"
-#include "sim/fabric/sim_fabric.h"
 
 namespace fabricd::sim {
 namespace {
@@ -40,9 +42,33 @@ uint8_t TypeOf(uint16_t number) {
 
 }  // namespace
 
+TrapSender::TrapSender(Options options, const SimNodes& nodes, EventQueue& queue, SimStats& stats)
+    : options_(options), nodes_(nodes), queue_(queue), stats_(stats) {}
+
+void TrapSender::RaiseLinkStateChange(NodeIndex switch_node) {
+  Raise({{switch_node, PortNum(0)}, wire::kTrapLinkStateChange});
+}
+
+void TrapSender::RaiseCapabilityMaskChange(PortRef end_port) {
+  Raise({end_port, wire::kTrapCapabilityMaskChanged});
+}
+
+void TrapSender::RaiseBadMKey(PortRef end_port, const Packet& packet, const wire::Smp& smp) {
+  Raise({end_port, wire::kTrapBadMKey}, BadMKeyDetails(packet, smp));
+}
+
+void TrapSender::RaiseBadPKey(PortRef at, const Packet& packet) {
+  const PortRef source{at.node, nodes_.Device(at.node).ManagementPort(at.port)};
+  if (source == at) {
+    Raise({source, wire::kTrapBadPKey}, BadPKeyDetails(packet));
+  } else {
+    Raise({source, wire::kTrapSwitchBadPKey, at.port}, SwitchBadPKeyDetails(packet, at));
+  }
+}
+
 // Trap 256: who (LIDADDR, DRSLID) tried what with which key; of a directed route also its return
 // path, as far as it fits.
-Details SimFabric::BadMKeyDetails(const Packet& packet, const wire::Smp& smp) {
+TrapSender::Details TrapSender::BadMKeyDetails(const Packet& packet, const wire::Smp& smp) {
   Details details{};
   Put16(details, 2, packet.slid.value());
   details[6] = static_cast<uint8_t>(smp.method);
@@ -60,7 +86,7 @@ Details SimFabric::BadMKeyDetails(const Packet& packet, const wire::Smp& smp) {
 }
 
 // Trap 257: which key of which end tried to reach which; QP1 is the only one here.
-Details SimFabric::BadPKeyDetails(const Packet& packet) {
+TrapSender::Details TrapSender::BadPKeyDetails(const Packet& packet) {
   Details details{};
   Put16(details, 2, packet.slid.value());
   Put16(details, 4, packet.dlid.value());
@@ -71,7 +97,7 @@ Details SimFabric::BadPKeyDetails(const Packet& packet) {
 }
 
 // Trap 259: the same, seen at a port of a switch.
-Details SimFabric::SwitchBadPKeyDetails(const Packet& packet, PortRef at) const {
+TrapSender::Details TrapSender::SwitchBadPKeyDetails(const Packet& packet, PortRef at) const {
   Details details{};
   Put16(details, 0, kSwitchBadPKeyValid);
   Put16(details, 2, packet.slid.value());
@@ -79,17 +105,17 @@ Details SimFabric::SwitchBadPKeyDetails(const Packet& packet, PortRef at) const 
   Put16(details, 6, packet.pkey.value());
   Put32(details, 8, static_cast<uint32_t>(packet.sl.value()) << 28 | 1);
   Put32(details, 12, 1);
-  Put16(details, 48, Port({at.node, PortNum(0)}).info.lid.value());
+  Put16(details, 48, nodes_.Port({at.node, PortNum(0)}).info.lid.value());
   details[50] = at.port.value();
   return details;
 }
 
-wire::Notice SimFabric::MakeNotice(const TrapKey& key, const Trap& trap) const {
-  const wire::PortInfo& info = Port(key.source).info;
+wire::Notice TrapSender::MakeNotice(const Key& key, const Trap& trap) const {
+  const wire::PortInfo& info = nodes_.Port(key.source).info;
   wire::Notice notice;
   notice.trap = key.number;
   notice.type = TypeOf(key.number);
-  notice.producer = static_cast<uint32_t>(Device(key.source.node).node_info().node_type);
+  notice.producer = static_cast<uint32_t>(nodes_.Device(key.source.node).node_info().node_type);
   notice.issuer_lid = info.lid;
   if (trap.details) {
     notice.details = *trap.details;
@@ -106,46 +132,33 @@ wire::Notice SimFabric::MakeNotice(const TrapKey& key, const Trap& trap) const {
   return notice;
 }
 
-absl::Status SimFabric::RaisePortTrap(Instant now, PortRef port, uint16_t number) {
-  if (number < wire::kTrapLocalLinkIntegrity || number > wire::kTrapFlowControlWatchdog) {
-    return InvalidArgument("trap {} is not one of a port's thresholds (129-131)", number);
-  }
-  FABRICD_RETURN_IF_ERROR(CheckSocket(port));
-  RunDue(now);
-  const absl::StatusOr<PortRef> source = TrapSource(port);
+absl::Status TrapSender::RaiseThreshold(PortRef port, uint16_t number) {
+  const absl::StatusOr<PortRef> source = Source(port);
   if (!source.ok()) return source.status();
-  RaiseTrap({*source, number, port.port});
-  RunDue(now_);
+  Raise({*source, number, port.port});
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::SendStrayTrap(Instant now, PortRef port, uint16_t number) {
-  if (number < wire::kTrapLinkStateChange || number > wire::kTrapFlowControlWatchdog) {
-    return InvalidArgument("trap {} is not one of a link (128-131)", number);
-  }
-  FABRICD_RETURN_IF_ERROR(CheckSocket(port));
-  RunDue(now);
-  const absl::StatusOr<PortRef> source = TrapSource(port);
+absl::StatusOr<Packet> TrapSender::MakeStray(PortRef port, uint16_t number) {
+  const absl::StatusOr<PortRef> source = Source(port);
   if (!source.ok()) return source.status();
   Trap trap;
-  trap.transaction_id = static_cast<uint64_t>(source->node.value() + 1) << 32 | next_trap_id_++;
+  trap.transaction_id = NextTransactionId(source->node);
   const bool of_port = number != wire::kTrapLinkStateChange;
-  SendTrap({*source, number, of_port ? port.port : PortNum(0)}, trap);
-  RunDue(now_);
-  return absl::OkStatus();
+  return MakePacket({*source, number, of_port ? port.port : PortNum(0)}, trap);
 }
 
 // The end port that tells of `port`. kFailedPrecondition: it knows nobody to tell.
-absl::StatusOr<PortRef> SimFabric::TrapSource(PortRef port) const {
-  const PortRef source{port.node, Device(port.node).ManagementPort(port.port)};
-  const wire::PortInfo& info = Port(source).info;
-  if (nodes_[port.node.value()].running && info.lid && info.master_sm_lid) return source;
+absl::StatusOr<PortRef> TrapSender::Source(PortRef port) const {
+  const PortRef source{port.node, nodes_.Device(port.node).ManagementPort(port.port)};
+  const wire::PortInfo& info = nodes_.Port(source).info;
+  if (nodes_.power(port.node).on && info.lid && info.master_sm_lid) return source;
   return FailedPrecondition("'{}' port {} knows no subnet manager to tell",
-                            Device(port.node).description(), port.port);
+                            nodes_.Device(port.node).description(), port.port);
 }
 
-void SimFabric::RaiseTrap(const TrapKey& key, std::optional<Details> details) {
-  const wire::PortInfo& info = Port(key.source).info;
+void TrapSender::Raise(const Key& key, std::optional<Details> details) {
+  const wire::PortInfo& info = nodes_.Port(key.source).info;
   if (!info.lid || !info.master_sm_lid) return;  // Nobody has configured this port: nobody to tell.
   const auto [at, fresh] = traps_.try_emplace(key);
   Trap& trap = at->second;
@@ -155,37 +168,41 @@ void SimFabric::RaiseTrap(const TrapKey& key, std::optional<Details> details) {
     return;
   }
   trap.details = details;
-  trap.repeats_left = options_.trap_repeats;
-  trap.transaction_id = static_cast<uint64_t>(key.source.node.value() + 1) << 32 | next_trap_id_++;
+  trap.repeats_left = options_.repeats;
+  trap.transaction_id = NextTransactionId(key.source.node);
   // As an event: link changes come in pairs, and the tables are those after both.
-  trap.serial = next_serial_++;
-  ScheduleTrap(now_, key, trap.serial);
+  trap.serial = queue_.NextSerial();
+  Schedule(queue_.now(), key, trap.serial);
 }
 
-void SimFabric::ScheduleTrap(Instant at, const TrapKey& key, uint32_t serial) {
+uint64_t TrapSender::NextTransactionId(NodeIndex node) {
+  return static_cast<uint64_t>(node.value() + 1) << 32 | next_id_++;
+}
+
+void TrapSender::Schedule(Instant at, const Key& key, uint32_t serial) {
   const uint64_t id = static_cast<uint64_t>(key.subject.value()) << 16 | key.number;
-  Schedule({at, Event::Kind::kTrap, key.source, id, serial});
+  queue_.Schedule({at, Event::Kind::kTrap, key.source, id, serial});
 }
 
-void SimFabric::RunTrap(const Event& event) {
-  const TrapKey key{event.port, static_cast<uint16_t>(event.id),
-                    PortNum(static_cast<uint8_t>(event.id >> 16))};
+std::optional<Packet> TrapSender::Run(const Event& event) {
+  const Key key{event.port, static_cast<uint16_t>(event.id),
+                PortNum(static_cast<uint8_t>(event.id >> 16))};
   const auto found = traps_.find(key);
-  if (found == traps_.end() || found->second.serial != event.serial) return;
+  if (found == traps_.end() || found->second.serial != event.serial) return std::nullopt;
   Trap& trap = found->second;
   if (trap.repeats_left-- < 0) {
     traps_.erase(found);
-    return;
+    return std::nullopt;
   }
-  const wire::PortInfo& info = Port(event.port).info;
+  const wire::PortInfo& info = nodes_.Port(event.port).info;
   const Duration period(int64_t{4096} << info.subnet_timeout);
-  trap.serial = next_serial_++;
-  ScheduleTrap(now_ + std::max(options_.trap_interval_min, period), key, trap.serial);
-  SendTrap(key, trap);
+  trap.serial = queue_.NextSerial();
+  Schedule(queue_.now() + std::max(options_.interval_min, period), key, trap.serial);
+  return MakePacket(key, trap);
 }
 
-void SimFabric::SendTrap(const TrapKey& key, const Trap& trap) {
-  const wire::PortInfo& info = Port(key.source).info;
+Packet TrapSender::MakePacket(const Key& key, const Trap& trap) {
+  const wire::PortInfo& info = nodes_.Port(key.source).info;
   wire::Smp smp;
   smp.method = wire::Method::kTrap;
   smp.attribute = wire::AttributeId::kNotice;
@@ -200,21 +217,21 @@ void SimFabric::SendTrap(const TrapKey& key, const Trap& trap) {
   packet.dlid = info.master_sm_lid;
   packet.sl = ServiceLevel(info.master_sm_sl);
   ++stats_.traps_sent;
-  Carry(std::move(packet));
+  return packet;
 }
 
-void SimFabric::Repress(NodeIndex node, uint64_t transaction_id) {
+void TrapSender::Repress(NodeIndex node, uint64_t transaction_id) {
   for (auto at = traps_.begin(); at != traps_.end(); ++at) {
     if (at->first.source.node != node || at->second.transaction_id != transaction_id) continue;
-    const TrapKey key = at->first;
+    const Key key = at->first;
     const Trap repressed = at->second;
     traps_.erase(at);
-    if (repressed.again) RaiseTrap(key, repressed.later);
+    if (repressed.again) Raise(key, repressed.later);
     return;
   }
 }
 
-void SimFabric::ForgetTraps(NodeIndex node) {
+void TrapSender::Forget(NodeIndex node) {
   for (auto trap = traps_.begin(); trap != traps_.end();) {
     trap = trap->first.source.node == node ? traps_.erase(trap) : std::next(trap);
   }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fabric/device_agents.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+namespace fabricd::sim {
+namespace {
+
+using wire::AttributeId;
+using wire::Method;
+
+constexpr size_t kBaseVersionAt = 0;
+constexpr size_t kClassVersionAt = 2;
+
+}  // namespace
+
+DeviceAgents::DeviceAgents(SimNodes& nodes, EventQueue& queue, TrapSender& traps, HostPorts& hosts,
+                           LinkModel& links, SimStats& stats)
+    : nodes_(nodes),
+      queue_(queue),
+      traps_(traps),
+      hosts_(hosts),
+      links_(links),
+      stats_(stats),
+      busy_until_(nodes.index_end()) {}
+
+Duration DeviceAgents::Enqueue(NodeIndex node) {
+  const Instant now = queue_.now();
+  Instant& busy_until = busy_until_[node.value()];
+  const Instant ready = std::max(now + nodes_.Device(node).answer_delay(), busy_until);
+  if (ready <= now) return Duration::zero();
+  busy_until = ready;
+  return ready - now;
+}
+
+bool DeviceAgents::Answer(Packet& packet, PortNum ingress) {
+  const std::span<uint8_t, wire::kMadBytes> bytes(packet.bytes.data(), wire::kMadBytes);
+  std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
+  if (!smp) return false;
+  SimDevice& node = nodes_.Device(packet.at.node);
+  std::optional<wire::Smp> request;
+  if (observer_ != nullptr) request = *smp;
+  const AttributeId attribute = smp->attribute;
+  const Method method = smp->method;
+  const SimPort& management = node.port(node.ManagementPort(ingress));
+  Serve(packet, ingress, *smp);
+  Count(attribute, method, *smp);
+  ApplyEffects(packet.at.node);
+  if (!effects_.reply) {
+    if (effects_.m_key_violation) {
+      ++stats_.lost_m_key;
+      traps_.RaiseBadMKey({packet.at.node, node.ManagementPort(ingress)}, packet, *smp);
+    }
+    return false;
+  }
+  if (observer_ != nullptr) {
+    const PortRef sender = packet.origin ? packet.at : packet.from;
+    observer_->OnServed(
+        {queue_.now(), sender, {packet.at.node, ingress}, *request, *smp, effects_.changed});
+  }
+  smp->returning = packet.directed;
+  smp->Encode(bytes);
+  packet.origin = true;
+  packet.at.port = packet.directed ? ingress : node.ManagementPort(ingress);
+  packet.hops = 0;
+  if (!packet.directed) {
+    packet.dlid = packet.slid;
+    packet.slid = management.info.lid;
+  }
+  return true;
+}
+
+// Turns the SMP into its response, where there is one; effects_ has what follows.
+void DeviceAgents::Serve(const Packet& packet, PortNum ingress, wire::Smp& smp) {
+  SimDevice& node = nodes_.Device(packet.at.node);
+  const SimPort& management = node.port(node.ManagementPort(ingress));
+  effects_.Clear();
+  if (packet.bytes[kBaseVersionAt] != 1 || packet.bytes[kClassVersionAt] != 1) {
+    smp.status = wire::kStatusBadVersion;
+    smp.method = Method::kGetResp;
+    effects_.reply = true;
+  } else if (smp.attribute == AttributeId::kSmInfo && management.scripted_sm &&
+             smp.method == Method::kGet) {
+    management.scripted_sm->Encode(smp.data);
+    smp.method = Method::kGetResp;
+    smp.status = wire::kStatusOk;
+    effects_.reply = true;
+  } else {
+    node.Answer(queue_.now(), ingress, smp, effects_);
+  }
+}
+
+void DeviceAgents::Count(AttributeId attribute, Method method, const wire::Smp& answer) {
+  SimStats::Attribute& counts = stats_.smps[attribute];
+  if (method == Method::kGet) ++counts.gets;
+  if (method == Method::kSet) ++counts.sets;
+  if (effects_.reply && answer.status != wire::kStatusOk) {
+    ++counts.refused;
+  } else if (method == Method::kSet && effects_.reply && !effects_.changed) {
+    ++counts.idle_sets;
+  }
+}
+
+void DeviceAgents::ApplyEffects(NodeIndex node) {
+  for (const LinkRequest& request : effects_.links) {
+    links_.RequestPhysicalState({node, request.port}, request.to);
+  }
+  for (mad::LocalPortEvent::Kind kind : effects_.events) {
+    hosts_.OnPortEvent({node, effects_.events_port}, kind);
+  }
+  if (effects_.repressed) traps_.Repress(node, *effects_.repressed);
+}
+
+}  // namespace fabricd::sim

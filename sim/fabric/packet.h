@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet: one MAD under way in a simulated fabric.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+#include "sim/fabric/mad_bytes.h"
+
+namespace fabricd::sim {
+
+// A packet that has crossed more links is lost.
+inline constexpr int kMaxPacketHops = 64;
+// Of one multicast packet that arrive by the same port, so that a loop in the tables ends and a
+// second copy still shows.
+inline constexpr int kMaxCopiesPerPort = 2;
+
+inline bool IsMulticast(Lid lid) { return lid > kMaxUnicastLid && lid != kPermissiveLid; }
+
+// Its first hops need only the raw bytes: forwarding nodes look at no more.
+struct Packet {
+  std::vector<uint8_t> bytes;
+  PortRef from;        // The port it was sent from.
+  PortRef at;          // The port it arrives by; at its origin the sender's port.
+  bool origin = true;  // It has not left its sender yet.
+  bool directed = false;
+  bool deferred = false;     // It has reached an agent that answers late,
+  uint32_t power_cycle = 0;  // and is lost when that loses power.
+  Lid slid = kPermissiveLid, dlid = kPermissiveLid;
+  ServiceLevel sl;
+  PKey pkey;                    // Data (QP1) only: of the sender's table.
+  uint16_t pkey_index = 0;      // In the table of its receiver.
+  uint32_t segments = 0;        // 0: not under RMPP.
+  uint64_t unacknowledged = 0;  // RmppModel's number of it; 0: nobody waits for it.
+  int hops = 0;
+  // Multicast: arrivals at each port of a switch, shared by the copies of a packet.
+  std::shared_ptr<absl::flat_hash_map<PortRef, int>> copies;
+  uint8_t management_class() const { return bytes[kMadClassAt]; }
+  uint8_t method() const { return bytes[kMadMethodAt]; }
+  bool IsSmp() const { return directed || management_class() == 0x01; }
+  bool IsMulticast() const { return !directed && sim::IsMulticast(dlid); }
+};
+
+}  // namespace fabricd::sim
