@@ -108,8 +108,8 @@ void CheckPortText(const std::string& text) {
     const auto again = query::SplitPortText(fmt::format("{}[{}]", split->node, split->port));
     FABRICD_CHECK(again && again->node == split->node && again->port == split->port, "{}", text);
   }
-  const std::string utf8 = rpc::Utf8(text);
-  FABRICD_CHECK(utf8.size() == text.size() && rpc::Utf8(utf8) == utf8);
+  const std::string utf8 = fabricd::Utf8(text);
+  FABRICD_CHECK(utf8.size() == text.size() && fabricd::Utf8(utf8) == utf8);
   const auto path = rpc::UnixSocketPath(text);
   if (path.ok()) FABRICD_CHECK(!path->empty() && *rpc::UnixSocketPath("unix://" + *path) == *path);
 }

@@ -13,7 +13,7 @@ namespace {
 
 class TraceTest : public ::testing::Test {
  protected:
-  Trace FromNode1(uint16_t lid) {
+  query::Trace FromNode1(uint16_t lid) {
     backend_.Publish(fabric_.View(++generation_));
     return query::TracePath(*daemon::Models(backend_).Current(), {fabric_.node1_0, PortNum(1)},
                             Lid(lid));
@@ -24,7 +24,7 @@ class TraceTest : public ::testing::Test {
 };
 
 TEST_F(TraceTest, ASwitchIsADestination) {
-  const Trace trace = FromNode1(2);
+  const query::Trace trace = FromNode1(2);
   EXPECT_TRUE(trace.reachable);
   EXPECT_EQ(trace.stopped, "");
   ASSERT_EQ(trace.hops.size(), 4u);
@@ -33,14 +33,14 @@ TEST_F(TraceTest, ASwitchIsADestination) {
 }
 
 TEST_F(TraceTest, ToItselfIsOneHop) {
-  const Trace trace = FromNode1(4);
+  const query::Trace trace = FromNode1(4);
   EXPECT_TRUE(trace.reachable);
   EXPECT_EQ(trace.hops.size(), 1u);
 }
 
 TEST_F(TraceTest, NoRoute) {
   fabric_.rows[fabric_.spine].Set(6, routing::kNoRoute);
-  const Trace trace = FromNode1(6);
+  const query::Trace trace = FromNode1(6);
   EXPECT_FALSE(trace.reachable);
   EXPECT_EQ(trace.stopped, "MF0;spine:MQM8700/U1 has no route to LID 6");
   EXPECT_EQ(trace.hops.back().node, fabric_.spine);

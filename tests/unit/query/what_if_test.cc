@@ -36,12 +36,12 @@ class WhatIfTest : public ::testing::Test {
     view_.sm.port = {hosts_[0], PortNum(1)};
   }
   query::WhatIfAnswer Ask(const query::WhatIf& question) {
-    auto answer = Answer(view_, question);
+    auto answer = query::Answer(view_, question);
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer.ok() ? *std::move(answer) : query::WhatIfAnswer();
   }
   std::string Refusal(const query::WhatIf& question) {
-    return Message(Answer(view_, question).status());
+    return Message(query::Answer(view_, question).status());
   }
   PortRef PeerOf(NodeIndex node, uint8_t port) const {
     return fabric_.snapshot->port({node, PortNum(port)})->peer;
@@ -183,7 +183,7 @@ TEST_F(WhatIfTest, SaysWhatCannotBe) {
   question.added_links = {{{leaves_[0], 0, PortNum(99)}, {leaves_[1], 0, PortNum(0)}}};
   EXPECT_THAT(Refusal(question), HasSubstr("has no port 99"));
   view_.plan_stands = false;
-  EXPECT_TRUE(absl::IsUnavailable(Answer(view_, {}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(query::Answer(view_, {}).status()));
 }
 
 }  // namespace

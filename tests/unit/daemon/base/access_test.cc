@@ -12,10 +12,10 @@
 #include <thread>
 
 #include "common/status.h"
+#include "daemon/rpc/convert/grpc_status.h"
 #include "daemon/rpc/security/certificates.h"
 #include "fabric/sim/v1/sim.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
-#include "query/status.h"
 #include "sim/fabric/control.h"
 #include "tests/unit/daemon/rpc/running_server.h"
 #include "tests/unit/daemon/rpc/security/certificates.h"

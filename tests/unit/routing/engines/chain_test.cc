@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "routing/plan/work_budget.h"
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -8,14 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
-#include "oracle.h"
 #include "routing/graph/levels.h"
 #include "routing/graph/positions.h"
 #include "routing/quality/quality.h"
-#include "run.h"
 #include "sim/generate/decorate.h"
 #include "sim/generate/generate.h"
 #include "sweep/plan/lid_assignment.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

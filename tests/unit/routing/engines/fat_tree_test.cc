@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "oracle.h"
 #include "routing/graph/order.h"
 #include "routing/quality/quality.h"
-#include "run.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "patterns.h"
-#include "run.h"
 #include "sim/generate/generate.h"
+#include "tests/unit/routing/patterns.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -12,10 +12,10 @@
 #include "common/status.h"
 #include "fabric/ibnetdiscover_text.h"
 #include "fabric/rails.h"
-#include "patterns.h"
 #include "routing/proof/verifier.h"
-#include "run.h"
 #include "sim/generate/generate.h"
+#include "tests/unit/routing/patterns.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "draw.h"
-#include "oracle.h"
-#include "run.h"
+#include "tests/unit/routing/draw.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

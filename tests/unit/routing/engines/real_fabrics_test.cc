@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "fabric/ibnetdiscover_text.h"
-#include "oracle.h"
-#include "patterns.h"
-#include "run.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/patterns.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "common/rng.h"
 #include "routing/graph/hop_costs.h"
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "routing/graph/order.h"
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
-#include "faults.h"
 #include "routing/multicast/multicast_rows.h"
 #include "routing/multicast/multicast_shape.h"
 #include "routing/multicast/multicast_trees.h"
 #include "routing/proof/multicast_proof.h"
 #include "routing/repair/replan.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

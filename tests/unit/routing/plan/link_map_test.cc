@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "faults.h"
 #include "routing/proof/wiring.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

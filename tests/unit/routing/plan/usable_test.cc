@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "faults.h"
-#include "oracle.h"
 #include "routing/repair/replan.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

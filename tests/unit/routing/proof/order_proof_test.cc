@@ -11,7 +11,7 @@
 #include <rapidcheck.h>
 
 #include "routing/graph/byte_kernels.h"
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

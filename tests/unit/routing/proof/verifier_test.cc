@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "oracle.h"
 #include "routing/proof/order_proof.h"
-#include "run.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

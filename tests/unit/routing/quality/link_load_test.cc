@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "draw.h"
-#include "oracle.h"
 #include "routing/graph/graph.h"
 #include "routing/graph/levels.h"
 #include "routing/quality/link_load.h"
 #include "routing/quality/load_bound.h"
-#include "run.h"
+#include "tests/unit/routing/draw.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

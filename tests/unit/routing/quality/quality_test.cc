@@ -7,12 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "oracle.h"
 #include "routing/graph/levels.h"
 #include "routing/graph/positions.h"
 #include "routing/quality/job_patterns.h"
 #include "routing/quality/quality.h"
-#include "run.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

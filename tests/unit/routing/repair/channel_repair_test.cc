@@ -12,11 +12,11 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
-#include "faults.h"
-#include "oracle.h"
 #include "routing/repair/repair.h"
 #include "routing/repair/replan.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "faults.h"
 #include "routing/graph/fitted_order.h"
 #include "routing/repair/consequences.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "common/rng.h"
-#include "faults.h"
 #include "routing/repair/replan.h"
 #include "sim/generate/generate.h"
+#include "tests/unit/routing/faults.h"
 
 namespace fabricd::routing {
 namespace {

@@ -10,12 +10,12 @@
 #include <set>
 #include <utility>
 
-#include "faults.h"
 #include "routing/multicast/multicast_trees.h"
 #include "routing/proof/multicast_proof.h"
 #include "routing/repair/replan.h"
 #include "routing/transition/common_order.h"
-#include "run.h"
+#include "tests/unit/routing/faults.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

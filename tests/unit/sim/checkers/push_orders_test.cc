@@ -16,7 +16,7 @@
 #include "routing/repair/repair.h"
 #include "sim/checkers/table_watch.h"
 #include "sim/simulation/simulation.h"
-#include "test_client.h"
+#include "tests/unit/sim/test_client.h"
 
 namespace fabricd::sim {
 namespace {

@@ -13,7 +13,7 @@
 #include "routing/graph/order.h"
 #include "routing/quality/link_load.h"
 #include "routing/quality/load_bound.h"
-#include "run.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {

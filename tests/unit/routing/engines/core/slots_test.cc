@@ -12,10 +12,10 @@
 
 #include <gtest/gtest.h>
 
-#include "oracle.h"
 #include "routing/engines/core/plan_builder.h"
 #include "routing/graph/order.h"
-#include "run.h"
+#include "tests/unit/routing/oracle.h"
+#include "tests/unit/routing/run.h"
 
 namespace fabricd::routing {
 namespace {
