@@ -4,6 +4,28 @@
 # Generated code keeps its own, looser warnings: it is not ours to fix.
 find_program(FABRICD_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
+# Generated files are joined in compilations of several each. They define two names of the same kind
+# in every file; a macro gives each file its own. What uses these names in protobuf's headers is
+# precompiled, hence read before.
+function(fabricd_join_generated_sources name)
+  if(NOT FABRICD_PRECOMPILE)
+    return()
+  endif()
+  target_precompile_headers(${name} PRIVATE <google/protobuf/generated_message_reflection.h>
+                            <google/protobuf/reflection_ops.h> <google/protobuf/wire_format.h>)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8
+                        UNITY_BUILD_UNIQUE_ID FABRICD_FILE UNITY_BUILD_CODE_BEFORE_INCLUDE
+"#define FABRICD_JOIN_(a, b) a##b
+#define FABRICD_JOIN(a, b) FABRICD_JOIN_(a, b)
+#define schemas FABRICD_JOIN(schemas_, FABRICD_FILE)
+#define file_default_instances FABRICD_JOIN(instances_, FABRICD_FILE)"
+                        UNITY_BUILD_CODE_AFTER_INCLUDE
+"#undef FABRICD_JOIN_
+#undef FABRICD_JOIN
+#undef schemas
+#undef file_default_instances")
+endfunction()
+
 function(fabricd_proto_library name)
   cmake_parse_arguments(arg "GRPC" "ROOT" "FILES;LINK" ${ARGN})
   set(root ${CMAKE_SOURCE_DIR}/proto)
@@ -32,6 +54,7 @@ function(fabricd_proto_library name)
   endforeach()
   add_library(fabricd_${name} STATIC ${generated})
   target_include_directories(fabricd_${name} SYSTEM PUBLIC ${out})
+  fabricd_join_generated_sources(fabricd_${name})
   target_link_libraries(fabricd_${name} PUBLIC protobuf::libprotobuf ${arg_LINK})
   if(arg_GRPC)
     target_link_libraries(fabricd_${name} PUBLIC PkgConfig::GRPCPP)

@@ -49,12 +49,32 @@ function(fabricd_quiet_strings name)
                          -Wno-stringop-overflow -Wno-stringop-overread>)
 endfunction()
 
-# fabricd_library(NAME sources... [LINK libs...] [OWN_HEADERS]): the static library of one folder.
+# Joins the sources of a target in compilations of several files each, in the order in which they
+# are named: templates are most of the compile time, and the same in each file. The dev presets do
+# without, so that a file which lacks an include is found.
+function(fabricd_join_sources name)
+  if(FABRICD_PRECOMPILE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
+# These sources of this folder's targets are compiled one by one: they have helpers or constants of
+# the same names as others.
+function(fabricd_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# fabricd_library(NAME sources... [LINK libs...] [OWN_HEADERS] [APART]): the static library of one
+# folder.
 # OWN_HEADERS: a target_precompile_headers() of its own follows.
+# APART: no sources are joined.
 function(fabricd_library name)
-  cmake_parse_arguments(arg "OWN_HEADERS" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "APART;OWN_HEADERS" "" "LINK" ${ARGN})
   add_library(fabricd_${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(fabricd_${name} PUBLIC fabricd_flags ${arg_LINK})
+  if(NOT arg_APART)
+    fabricd_join_sources(fabricd_${name})
+  endif()
   if(NOT arg_OWN_HEADERS)
     fabricd_reuse_headers(fabricd_${name})
   endif()
@@ -129,9 +149,8 @@ function(fabricd_test name)
     fabricd_reuse_headers(${name})
   else()
     fabricd_test_flags(${name})
-    if(FABRICD_PRECOMPILE AND NOT arg_APART)
-      # Several files in one compilation: templates are most of its time, the same in each file.
-      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+    if(NOT arg_APART)
+      fabricd_join_sources(${name})
     endif()
     if(NOT arg_OWN_HEADERS)
       fabricd_reuse_test_headers(${name})

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint8_t kLastMtuCode = 5;
 
-void ToProto(const policy::GroupTraits& traits, pb::GroupTraits* out) {
+void Fill(const policy::GroupTraits& traits, pb::GroupTraits* out) {
   out->set_mtu(128u << traits.mtu);
   out->set_rate_gbps(fabric::GbpsOfRate(traits.rate));
   out->set_sl(traits.sl);
@@ -150,11 +150,11 @@ void ToProto(const KeyHolders& holders, const query::ReadModel& model,
   out->set_p_key(partition.number | kFullMemberBit);
   out->set_name(partition.name);
   out->set_index0(partition.index0);
-  if (partition.ipoib) ToProto(*partition.ipoib, out->mutable_ipoib());
+  if (partition.ipoib) Fill(*partition.ipoib, out->mutable_ipoib());
   for (const policy::PartitionGroup& group : partition.groups) {
     pb::PartitionGroup* added = out->add_groups();
     added->set_mgid(GidText(group.mgid));
-    ToProto(group.traits, added->mutable_traits());
+    Fill(group.traits, added->mutable_traits());
   }
   out->set_member_count(static_cast<uint32_t>(partition.members.size()));
   const KeyHolders::Counts counts = holders.Of(partition.number);

@@ -18,15 +18,13 @@
 namespace fabricd::rpc {
 namespace {
 
-using rpc::ToProto;
-
 uint32_t Count(uint64_t count) {
   return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
 }
 
 google::protobuf::Timestamp Time(policy::WallMs ms) { return query::ToTimestamp(ms); }
 
-void ToProto(const query::ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
+void Fill(const query::ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
   out->set_node_guid(fmt::format("{}", port.node));
   const fabric::Node* node = model.snapshot().FindNode(port.node);
   if (node != nullptr) out->set_node_name(model.name(node->index));
@@ -119,8 +117,8 @@ void ToProto(const query::ReadModel& model, const policy::Hold& hold, pb::Hold* 
   target->set_kind(KindOf(hold.target.kind));
   target->set_name(Utf8(hold.target.name));
   for (const Guid node : hold.target.nodes) target->add_node_guids(fmt::format("{}", node));
-  for (const auto& port : hold.target.ports) ToProto(model, port, target->add_ports());
-  for (const auto& port : hold.target.facing) ToProto(model, port, target->add_facing());
+  for (const auto& port : hold.target.ports) Fill(model, port, target->add_ports());
+  for (const auto& port : hold.target.facing) Fill(model, port, target->add_facing());
   for (const auto& name : hold.target.behind) target->add_behind(Utf8(name));
   out->set_owner(Utf8(hold.owner));
   out->set_reason(Utf8(hold.reason));

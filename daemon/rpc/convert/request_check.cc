@@ -19,7 +19,6 @@ namespace {
 
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 constexpr size_t kMostFaults = 10;
 
@@ -36,10 +35,10 @@ bool IsDocument(const FieldDescriptor& field) {
          std::end(kDocumentFields);
 }
 
-void Check(const Message& message, const std::string& prefix, Faults& faults);
+void Check(const google::protobuf::Message& message, const std::string& prefix, Faults& faults);
 
 // One value: element `at` of a repeated field, or the field itself with -1.
-void CheckValue(const Message& message, const FieldDescriptor& field, int at,
+void CheckValue(const google::protobuf::Message& message, const FieldDescriptor& field, int at,
                 const std::string& name, Faults& faults) {
   const auto& values = *message.GetReflection();
   const bool one = at < 0;
@@ -74,7 +73,7 @@ void CheckValue(const Message& message, const FieldDescriptor& field, int at,
   }
 }
 
-void Check(const Message& message, const std::string& prefix, Faults& faults) {
+void Check(const google::protobuf::Message& message, const std::string& prefix, Faults& faults) {
   const auto& values = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
   values.ListFields(message, &fields);
@@ -94,7 +93,7 @@ void Check(const Message& message, const std::string& prefix, Faults& faults) {
 
 }  // namespace
 
-absl::Status CheckRequest(const Message& request) {
+absl::Status CheckRequest(const google::protobuf::Message& request) {
   Faults faults;
   Check(request, "", faults);
   if (faults.empty()) return absl::OkStatus();

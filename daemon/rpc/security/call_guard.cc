@@ -18,7 +18,6 @@ namespace fabricd::rpc {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
@@ -27,7 +26,7 @@ using grpc::experimental::ServerRpcInfo;
 constexpr size_t kRequestBytes = 2048;
 constexpr size_t kLargeRequest = 16 * 1024;
 
-std::string JsonOf(const Message& request) {
+std::string JsonOf(const google::protobuf::Message& request) {
   const size_t size = request.ByteSizeLong();
   if (size > kLargeRequest) return fmt::format("{{}} ({} bytes)", size);
   std::string json;
@@ -41,7 +40,7 @@ std::string JsonOf(const Message& request) {
   return Utf8(json);
 }
 
-std::string TextOf(const Message& request, const char* name) {
+std::string TextOf(const google::protobuf::Message& request, const char* name) {
   const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName(name);
   if (field == nullptr || field->type() != FieldDescriptor::TYPE_STRING || field->is_repeated())
     return {};
@@ -49,7 +48,7 @@ std::string TextOf(const Message& request, const char* name) {
 }
 
 // A dry run changes nothing.
-bool IsDryRun(const Message& request) {
+bool IsDryRun(const google::protobuf::Message& request) {
   const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("validate_only");
   return field != nullptr && field->type() == FieldDescriptor::TYPE_BOOL &&
          request.GetReflection()->GetBool(request, field);
@@ -72,7 +71,8 @@ class CallRecord final : public grpc::experimental::Interceptor {
   void Intercept(InterceptorBatchMethods* methods) override {
     Follow(methods);
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE)) {
-      const auto* request = static_cast<const Message*>(methods->GetRecvMessage());
+      const auto* request =
+          static_cast<const google::protobuf::Message*>(methods->GetRecvMessage());
       unread_ = request == nullptr;
       // Those of a stream do not last.
       if (info_.type() != ServerRpcInfo::Type::CLIENT_STREAMING) request_ = request;
@@ -90,7 +90,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
       guard_.access().Count(*rule_, static_cast<int>(methods->GetSendStatus().error_code()));
     if (IsAudited()) {
       if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE))
-        Read(static_cast<const Message*>(methods->GetRecvMessage()));
+        Read(static_cast<const google::protobuf::Message*>(methods->GetRecvMessage()));
       if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS))
         Write(methods->GetSendStatus());
     }
@@ -147,7 +147,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
 
   bool IsAudited() const { return rule_ != nullptr && rule_->is_mutation; }
 
-  void Read(const Message* request) {
+  void Read(const google::protobuf::Message* request) {
     if (request == nullptr) return;  // The answer will say why.
     dry_run_ = IsDryRun(*request);
     if (dry_run_) return;
@@ -176,7 +176,7 @@ class CallRecord final : public grpc::experimental::Interceptor {
   std::shared_ptr<void> under_way_;
   std::shared_ptr<void> answer_;
   bool dry_run_ = false;
-  const Message* request_ = nullptr;  // As long as the call.
+  const google::protobuf::Message* request_ = nullptr;  // As long as the call.
   bool unread_ = false;  // Refused, or no message of its kind; or, of a stream, at its end.
   store::AuditRecord record_;
 };

@@ -27,7 +27,7 @@ constexpr size_t kMaxText = 1 << 20;
 // Of the faults that a refusal carries: clients take 8 KiB of a call's trailers.
 constexpr size_t kFaultsTold = 10, kFaultBytes = 200, kMessageBytes = 2048;
 
-pb::ReloadClass ToProto(config::ReloadClass reload) {
+pb::ReloadClass EnumOf(config::ReloadClass reload) {
   switch (reload) {
     case config::ReloadClass::kLive: return pb::RELOAD_CLASS_LIVE;
     case config::ReloadClass::kResweep: return pb::RELOAD_CLASS_RESWEEP;
@@ -36,13 +36,13 @@ pb::ReloadClass ToProto(config::ReloadClass reload) {
   return pb::RELOAD_CLASS_UNSPECIFIED;
 }
 
-void ToProto(const std::vector<config::Change>& changes, RepeatedPtrField<pb::ConfigChange>* out) {
+void Fill(const std::vector<config::Change>& changes, RepeatedPtrField<pb::ConfigChange>* out) {
   for (const config::Change& change : changes) {
     pb::ConfigChange* added = out->Add();
     added->set_path(change.path);
     added->set_before(Utf8(change.from));
     added->set_after(Utf8(change.to));
-    added->set_reload_class(ToProto(change.reload));
+    added->set_reload_class(EnumOf(change.reload));
   }
 }
 
@@ -71,7 +71,7 @@ absl::Status ReloadError(const absl::Status& status, const std::vector<config::F
                    {{"faults", std::to_string(violations.size())}});
 }
 
-pb::ImportVerdict ToProto(config::Verdict verdict) {
+pb::ImportVerdict EnumOf(config::Verdict verdict) {
   switch (verdict) {
     case config::Verdict::kTaken: return pb::IMPORT_VERDICT_TAKEN;
     case config::Verdict::kTranslated: return pb::IMPORT_VERDICT_TRANSLATED;
@@ -82,7 +82,7 @@ pb::ImportVerdict ToProto(config::Verdict verdict) {
   return pb::IMPORT_VERDICT_UNSPECIFIED;
 }
 
-void ToProto(const store::AuditRecord& record, pb::AuditRecord* out) {
+void Fill(const store::AuditRecord& record, pb::AuditRecord* out) {
   out->set_number(record.number);
   *out->mutable_time() = query::ToTimestamp(record.time_ms);
   out->set_caller(Utf8(record.caller));
@@ -110,7 +110,7 @@ grpc::ServerUnaryReactor* AdminService::GetConfig(grpc::CallbackServerContext* c
       setting->set_path(values[i].path);
       setting->set_value(Utf8(values[i].value));
       setting->set_default_value(defaults[i].value);
-      setting->set_reload_class(ToProto(values[i].reload));
+      setting->set_reload_class(EnumOf(values[i].reload));
     }
     for (const config::Change& change : config::Diff(*now, *accepted))
       for (pb::ConfigSetting& setting : *response->mutable_settings())
@@ -132,8 +132,8 @@ grpc::ServerUnaryReactor* AdminService::ReloadConfig(grpc::CallbackServerContext
     const auto report = backend_.configuration().Reload(how, by, &faults);
     call->Answer([&](pb::ReloadConfigResponse* out) {
       if (!report.ok()) return ReloadError(report.status(), faults);
-      ToProto(report->changes, out->mutable_changes());
-      ToProto(report->waiting, out->mutable_waiting());
+      Fill(report->changes, out->mutable_changes());
+      Fill(report->waiting, out->mutable_waiting());
       out->set_sweep_started(report->swept && how != ConfigKeeper::How::kDryRun);
       return absl::OkStatus();
     });
@@ -156,8 +156,8 @@ grpc::ServerUnaryReactor* AdminService::ValidateConfig(grpc::CallbackServerConte
       added->set_message(Utf8(fault.message));
     }
     if (wanted.ok())
-      ToProto(config::Diff(*backend_.configuration().in_force(), *wanted),
-              response->mutable_changes());
+      Fill(config::Diff(*backend_.configuration().in_force(), *wanted),
+           response->mutable_changes());
     return absl::OkStatus();
   });
 }
@@ -185,7 +185,7 @@ grpc::ServerUnaryReactor* AdminService::ImportOpensm(grpc::CallbackServerContext
       added->set_file(Utf8(line.file));
       added->set_key(Utf8(line.key));
       added->set_value(Utf8(line.value));
-      added->set_verdict(ToProto(line.verdict));
+      added->set_verdict(EnumOf(line.verdict));
       added->set_message(Utf8(line.message));
     }
     return absl::OkStatus();
@@ -218,8 +218,7 @@ grpc::ServerUnaryReactor* AdminService::ListAuditRecords(grpc::CallbackServerCon
           if (!records.ok())
             return TryLater("STORE_BUSY", Message(records.status()), std::chrono::seconds(1));
           const size_t excess = records->size() > limit ? records->size() - limit : 0;
-          for (size_t i = excess; i < records->size(); ++i)
-            ToProto((*records)[i], out->add_records());
+          for (size_t i = excess; i < records->size(); ++i) Fill((*records)[i], out->add_records());
           out->set_more(excess > 0);
           return absl::OkStatus();
         });

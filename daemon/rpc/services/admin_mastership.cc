@@ -28,7 +28,7 @@ absl::Status MastershipError(const absl::Status& status) {
   }
 }
 
-void ToProto(const daemon::Backend& backend, const sweep::RemoteSm& sm, pb::SmSuccessor* out) {
+void Fill(const daemon::Backend& backend, const sweep::RemoteSm& sm, pb::SmSuccessor* out) {
   out->set_guid(fmt::format("{}", sm.guid));
   out->set_priority(sm.priority);
   const auto view = backend.view();
@@ -57,7 +57,7 @@ grpc::ServerUnaryReactor* AdminService::SetPriority(grpc::CallbackServerContext*
                               out->set_before(outcome->before);
                               out->set_priority(outcome->priority);
                               if (outcome->successor)
-                                ToProto(backend_, *outcome->successor, out->mutable_successor());
+                                Fill(backend_, *outcome->successor, out->mutable_successor());
                               return absl::OkStatus();
                             });
                           });
@@ -76,7 +76,7 @@ grpc::ServerUnaryReactor* AdminService::StepDown(grpc::CallbackServerContext*,
                             call->Answer([&](pb::StepDownResponse* out) {
                               if (!status.ok()) return MastershipError(status);
                               if (outcome->successor)
-                                ToProto(backend_, *outcome->successor, out->mutable_successor());
+                                Fill(backend_, *outcome->successor, out->mutable_successor());
                               out->set_before(outcome->before);
                               out->set_priority(outcome->priority);
                               out->set_existing(outcome->existing);

@@ -45,7 +45,7 @@ pb::Severity SeverityOf(fabric::Severity severity) {
   return pb::SEVERITY_INFO;
 }
 
-void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
+void Fill(const store::EventRecord& record, pb::RerouteCompleted* out) {
   const fabric::Reroute& cost = *record.event.reroute;
   out->set_cause(Utf8(cost.cause));
   out->set_subject(Utf8(record.event.subject));
@@ -63,7 +63,7 @@ void ToProto(const store::EventRecord& record, pb::RerouteCompleted* out) {
   out->set_superseded(cost.superseded);
 }
 
-void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* out) {
+void Fill(const EventLog& log, const store::EventRecord& record, pb::Event* out) {
   const fabric::FabricEvent& event = record.event;
   out->set_resource_version(log.VersionOf(record.number));
   *out->mutable_time() = query::ToTimestamp(record.time_ms);
@@ -76,7 +76,7 @@ void ToProto(const EventLog& log, const store::EventRecord& record, pb::Event* o
   out->set_peer_port(event.peer_port.value());
   out->set_message(Utf8(event.message));
   for (const auto& [key, value] : event.facts) (*out->mutable_facts())[Utf8(key)] = Utf8(value);
-  if (event.reroute) ToProto(record, out->mutable_reroute());
+  if (event.reroute) Fill(record, out->mutable_reroute());
 }
 
 // What a request is about.
@@ -219,7 +219,7 @@ class EventStream final : public WatchStream<pb::WatchEventsResponse> {
       batch_.assign(more->begin(), more->end());
       DropOthers();
     }
-    ToProto(log_, *batch_.front(), out->mutable_event());
+    Fill(log_, *batch_.front(), out->mutable_event());
     PopFront();
     DropOthers();
     return true;
@@ -270,7 +270,7 @@ grpc::ServerUnaryReactor* EventService::ListEvents(grpc::CallbackServerContext*,
           }
           const auto& records = page->records;
           if (records.empty() && !absent.ok()) return absent;
-          for (const store::EventRecord& record : records) ToProto(log_, record, out->add_events());
+          for (const store::EventRecord& record : records) Fill(log_, record, out->add_events());
           if (!latest && records.size() == limit)
             out->set_next_page_token(log_.VersionOf(records.back().number));
           out->set_resource_version(page->version);

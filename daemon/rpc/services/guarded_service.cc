@@ -12,7 +12,6 @@
 namespace fabricd::rpc {
 namespace {
 
-using google::protobuf::Message;
 using grpc::internal::MethodHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
@@ -41,7 +40,8 @@ class Gate final : public MethodHandler {
   void RunHandler(const HandlerParameter& call) override {
     // What is no message of its kind has no details, and is its handler's to answer. So is what no
     // request may be: the handler puts its messages away, and the call's record says why.
-    if (call.status.ok() && !CheckRequest(*static_cast<const Message*>(call.request)).ok()) {
+    if (call.status.ok() &&
+        !CheckRequest(*static_cast<const google::protobuf::Message*>(call.request)).ok()) {
       return handler_.RunHandler({call.call, call.server_context, call.request,
                                   grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, ""),
                                   call.internal_data, call.call_requester});

@@ -70,8 +70,8 @@ absl::Status Faulty(const std::vector<policy::LineNote>& faults) {
                    {{"faults", std::to_string(faults.size())}});
 }
 
-void ToProto(const std::vector<policy::LineNote>& notes,
-             google::protobuf::RepeatedPtrField<pb::LineNote>* out) {
+void FillNotes(const std::vector<policy::LineNote>& notes,
+               google::protobuf::RepeatedPtrField<pb::LineNote>* out) {
   for (const policy::LineNote& note : notes) {
     pb::LineNote* added = out->Add();
     added->set_line(static_cast<uint32_t>(note.line));
@@ -338,8 +338,8 @@ void PartitionService::ApplyText(const pb::ApplyPartitionsRequest& from, const s
   policy::ParsedPartitions parsed = policy::ParsePartitions(from.text());
   if (!parsed.ok() && !from.validate_only()) return call->Fail(Faulty(parsed.faults));
   call->Note([&](pb::ApplyPartitionsResponse* response) {
-    ToProto(parsed.notes, response->mutable_notes());
-    ToProto(parsed.faults, response->mutable_faults());
+    FillNotes(parsed.notes, response->mutable_notes());
+    FillNotes(parsed.faults, response->mutable_faults());
   });
   if (!parsed.ok()) {
     return call->Answer([&](pb::ApplyPartitionsResponse* response) {

@@ -34,7 +34,7 @@ absl::Status AtPort(daemon::Models& models, const std::string& text, Apply&& app
   return Explain(apply(ControlName(models, parts->node), parts->port), text);
 }
 
-void ToProto(const sim::SimEndpoint& end, simpb::SimEndpoint* out) {
+void Fill(const sim::SimEndpoint& end, simpb::SimEndpoint* out) {
   out->set_node(Utf8(end.node));
   out->set_guid(fmt::format("{}", end.guid));
   out->set_port(end.port.value());
@@ -83,8 +83,8 @@ grpc::ServerUnaryReactor* SimService::ListLinks(Context* context, const simpb::L
   return Answer(context, [&] {
     for (const sim::SimCable& cable : control_.ListCables()) {
       simpb::SimLink* link = response->add_links();
-      ToProto(cable.a, link->mutable_a());
-      ToProto(cable.b, link->mutable_b());
+      Fill(cable.a, link->mutable_a());
+      Fill(cable.b, link->mutable_b());
       link->set_plugged(cable.plugged);
       link->set_up(cable.up);
     }

@@ -171,8 +171,8 @@ std::string NameOf(const wire::ServiceRecord& record) {
   return name;
 }
 
-void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Service& service,
-             pb::ServiceRegistration* out) {
+void Fill(const query::ReadModel& model, const sa::SaView& view, const sa::Service& service,
+          pb::ServiceRegistration* out) {
   out->set_id(fmt::format("0x{:016x}", service.record.service_id));
   out->set_gid(sa::AddressOf(service.record.service_gid));
   out->set_p_key(service.record.p_key.value());
@@ -183,8 +183,8 @@ void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Se
   out->set_node_name(NodeNameOf(model, view, service.record.service_gid));
 }
 
-void ToProto(const query::ReadModel& model, const sa::SaView& view,
-             const sa::Subscription& subscription, pb::Subscription* out) {
+void Fill(const query::ReadModel& model, const sa::SaView& view,
+          const sa::Subscription& subscription, pb::Subscription* out) {
   const wire::InformInfo& info = subscription.info;
   out->set_gid(sa::AddressOf(subscription.target.gid));
   out->set_node_name(NodeNameOf(model, view, subscription.target.gid));
@@ -238,7 +238,7 @@ grpc::ServerWriteReactor<pb::ListServicesResponse>* SubnetAdminService::ListServ
       const auto& names = request.names();
       if (names.empty() ||
           std::find(names.begin(), names.end(), NameOf(service->record)) != names.end())
-        ToProto(*model, *view, *service, piece->add_services());
+        Fill(*model, *view, *service, piece->add_services());
     };
     return Pieces<pb::ListServicesResponse>(reads->clients->services, kRecordsPerPiece, fill);
   };
@@ -255,7 +255,7 @@ grpc::ServerWriteReactor<pb::ListSubscriptionsResponse>* SubnetAdminService::Lis
     if (!reads.ok()) return reads.status();
     const auto fill = [model = *model, view = reads->view](const sa::Subscription& subscription,
                                                            pb::ListSubscriptionsResponse* piece) {
-      ToProto(*model, *view, subscription, piece->add_subscriptions());
+      Fill(*model, *view, subscription, piece->add_subscriptions());
     };
     return Pieces<pb::ListSubscriptionsResponse>(reads->clients->subscriptions, kRecordsPerPiece,
                                                  fill);
