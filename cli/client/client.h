@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// cli/client: one daemon to talk to: its address, calls and answers.
+//
 // Client: blocking calls to one fabricd. Listings come whole, all pages of one view.
 #pragma once
 

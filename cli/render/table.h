@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// cli/render: answers as text: tables, JSON, YAML, pictures, schedulers' formats. Pure.
+//
 // Table: aligned columns in the manner of kubectl. UPPERCASE headers, three blanks between columns,
 // no borders, no blanks at the end of a line. Pure.
 #pragma once

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// cli/shell: what is typed: verbs, options, completion.
+//
 // Grammar: the tree of commands with their options, what is typed before, and what holds for all of
 // them. Each verbs_*.cc adds its own. Completion walks the same tree.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// terminal: what commands print and read of files, and how they end.
+// cli/terminal: what commands print and read of files, and how they end.
 // All that is printed passes here: no text of a device or user reaches a terminal as a control
 // sequence (terminal_text.h; tools/layers).
 #pragma once

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// cli/verbs: what each verb does, from the question to what is printed.
+//
 // fabricctl's verbs. Each asks the daemon and prints to stdout; errors come back as Results.
 #pragma once
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/base: what the other rooms of the daemon share: the backend, models, access, queues,
+// clocks.
+//
 // What the RPC services may ask of the daemon. Reads come from published views; mutations are
 // posted to the core and completed on another thread. Every method may be called from any thread.
 #pragma once

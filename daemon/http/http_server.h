@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/http: health, metrics and the page over HTTP. Knows no gRPC.
+//
 // HttpServer: read-only pages over plain HTTP, for Prometheus, probes and browsers. It knows no
 // fabric: each page is a function.
 //

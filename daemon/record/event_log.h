@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/record: what is kept of what happened: events, audit, log.
+//
 // EventLog: what the core says has happened, numbered, stamped, kept and handed to whoever watches.
 //
 //   core ── pending (bounded) ──► store thread ── SQLite, then the ring (bounded) ──► watchers
@@ -16,7 +18,7 @@
 //   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
 //             resumes from before it is refused: it lists the history instead.
 //   watchers  Limits::watchers; one more is refused. The streams of clients share one
-//             (rpc/watch_stream.h).
+//             (rpc/streams/watch_stream.h).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/sa: Subnet Administration on its own thread: requests in, answers and reports out.
+//
 // SaService: Subnet Administration as a service of the running daemon. It owns the threads that
 // answer, and sends on the transport's SA agent itself; the core is not involved.
 //

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/settings: how the configuration and the files it names become options of the parts.
+//
 // The files that a configuration names, judged as a running daemon would read them. Any thread.
 #pragma once
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/engines: the engines, and the chain that tries them in turn.
+//
 // rail: routing of rail-optimised trees. As fat_tree, but all HCAs of a host share one node index,
 // so each rail is spread over its links alike, whatever the other rails lack (rail_numbers.h).
 #pragma once

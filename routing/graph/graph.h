@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/graph: the fabric as engines see it: switches, levels, orders, hop costs.
+//
 // SwitchGraph: one connected piece of the fabric as the engines see it, made once per computation.
 // Switches are numbered by GUID and neighbours sorted by that number, so the order in which a
 // fabric was discovered cannot show in the tables. Immutable once built.

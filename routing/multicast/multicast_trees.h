@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/multicast: multicast trees and the tables that follow from them.
+//
 // One multicast tree for each group, over the links that unicast routes may use.
 //
 // The rule. Packets of any member may enter a tree anywhere and leave each switch by all its other

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/plan: plans as values: rows, blocks, differences, and what a plan was made for.
+//
 // RoutingPlan: the unicast part of the FabricPlan. One row of bytes per switch, shared between
 // generations where equal; immutable once an engine has returned it.
 #pragma once

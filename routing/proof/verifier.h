@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/proof: what shows that a plan is right before it is written. Shares no code with
+// engines.
+//
 // The independent judge of every plan (DESIGN §7): it reads only the tables and the snapshot, and
 // shares no code with the engines.
 #pragma once

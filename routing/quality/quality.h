@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/quality: how well a plan spreads traffic, from its tables alone.
+//
 // Quality of a plan, from its tables alone, whatever the engine: how many flows share a link when
 // the host ports of one connected piece of the fabric send in the patterns that clusters are judged
 // by. Pure, parallel, and the same for any number of threads.

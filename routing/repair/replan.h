@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/repair: which plan follows the one before: incremental repair, the ideal plan, what-if.
+//
 // Replan: what the core asks for whenever it has looked at the fabric or wants other things of it.
 // After a fault the least change is made first, because it is quick and leaves what works alone;
 // the ideal plan of the chain follows when that has stood for a while. Where the chain has none the

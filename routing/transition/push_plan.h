@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/transition: how to get from the tables that are in use to those of a plan.
+//
 // The order in which a plan is written over tables that carry traffic. Per destination a switch is
 // written only when every changed switch further along its new way is already written, or works
 // whatever has been written: then a written switch's whole way is sound, one that is not written

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sa/paths: answers to path queries.
+//
 // Answers about paths (IBA vol 1 §15.2.5.16-18, §15.2.5.20): from the tables of the verified plan,
 // as packets take them. Pure.
 #pragma once

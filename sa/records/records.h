@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sa/records: answers to queries for records.
+//
 // Answers about devices, their ports, tables and links (IBA vol 1 §15.2.5.2-13): records made from
 // the snapshot and the plan, those that the ComponentMask selects. Pure.
 #pragma once

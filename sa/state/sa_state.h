@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sa/state: what clients made: groups, services, subscriptions, aliases.
+//
 // SaState: what clients leave with Subnet Administration, as a pure state machine: requests that
 // change it, the fabric as it comes and goes, notices, answers to Reports and the time go in;
 // responses, Reports, rows to be made durable and what is to be shown come out. No clock, no

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sa/view: what answers are made of: end ports, P_Keys and paths of one view of the fabric.
+//
 // SaView: all that Subnet Administration answers from, of one moment: a snapshot, its LIDs and the
 // verified plan for them, laid out for fast answers. Immutable, so any number of threads may answer
 // from it, and an answer never mixes two states of the fabric.

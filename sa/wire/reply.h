@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sa/wire: records and headers as bytes.
+//
 // Responses of Subnet Administration (IBA vol 1 §15.2.1): headers in front of records. Pure.
 #pragma once
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/checkers: what must hold of every run, and the watches that find out.
+//
 // Checkers: what must hold of a managed fabric, read from the simulated devices and the MADs, never
 // from what a manager says of itself. Here those of a fabric at rest; mad_watch.h judges every MAD
 // as it happens, table_watch.h the tables at every step from one plan to the next. An empty answer

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/cli: fabricsim, the program.
+//
 // What the commands of fabricsim share: each declares itself on the program's CLI::App, and once
 // chosen says by Run what main() is to do after the command line was read.
 #pragma once

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/device: one simulated device: its agents and registers.
+//
 // SimDevice: the registers of one simulated CA, switch or router and its subnet management agent
 // (SMA, IBA vol 1 §14.2-14.4). It answers one SMP at a time as hardware would: legal transitions
 // only, status 0x1C for bad values and blocks, M_Key check. Links, time and routing belong to

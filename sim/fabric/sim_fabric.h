@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/fabric: simulated devices and the links between them.
+//
 // SimFabric: an in-process InfiniBand subnet that answers MADs. Directed-route SMPs are walked hop
 // by hop (IBA vol 1 §14.2.2), LID-routed MADs go by the forwarding tables that were programmed,
 // links follow the port state machine (§7.2.7), devices send their traps to their MasterSMLID until

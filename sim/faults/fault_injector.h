@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/faults: what goes wrong in a run, drawn from a seed.
+//
 // FaultInjector: what goes wrong with the fabric in a run, by the values that its seed has drawn:
 // MADs lost, doubled and held back; cables that flap once or regularly, fall silent, lose much or
 // stay pulled; nodes that reboot, leave, lose power or answer oddly; traps of ports, single and in

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/generate: fabrics made from parameters.
+//
 // Topology generators by name, as FabricSnapshots of devices that no subnet manager has touched
 // (LID 0, links INIT). Pure and deterministic: GUIDs and names depend on the parameters' shape
 // only, so the same node keeps its GUID when the fabric grows. The kinds are in generate/kinds.h,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/run: one run of a seed: managers, faults, checkers.
+//
 // RunSeed: one run of the deterministic simulation. A safety phase, in which faults drawn from the
 // seed hit a fabric and its managers while the Watch looks at every MAD; then all faults stop, and
 // within a bounded time one manager must have brought the subnet up, fall quiet, and leave devices

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/simulation: a core and its shell in virtual time.
+//
 // Simulation: whole sweep::Cores on one SimFabric in virtual time. It is the shell that the daemon
 // is in reality: it sends what a Core wants sent, stores what must be durable, computes plans, and
 // calls the Core back. One thread, no clock; the same calls give the same run.

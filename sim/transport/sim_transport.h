@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sim/transport: a simulated port for programs that run in real time.
+//
 // SimTransport: mad::Transport over a SimFabric in real time (`--fabric sim:…`). One worker thread
 // owns the fabric's clock: it takes sends in batches from a bounded queue, and the sink is called
 // on it. Faults come through sim::Control from any thread. A send that the queue has no room for is

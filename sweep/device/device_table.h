@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/device: what is known and wanted of each device beside the snapshot.
+//
 // DeviceTable: how to reach each node (directed route, M_Key) and what its tables were last
 // confirmed to hold, beside what the snapshot says. Owned by the core.
 #pragma once

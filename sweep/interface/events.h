@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/interface: what goes into the core and what comes out.
+//
 // What goes into the core and what comes out: values only (DESIGN §1). The core never calls
 // anybody.
 #pragma once

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/mastership: this SM among the other SMs of the subnet.
+//
 // Mastership: which state this SM is in (IBA vol 1 §14.4.1) and all it has to do with other SMs:
 // answers their SMInfo requests, elects after each discovery, looks once more before it rises,
 // polls the master it stands by for, keeps an eye on others while it is master, hands over and

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/observe: how the fabric and its changes are read.
+//
 // Discovery by directed route (IBA vol 1 §14.4.2 calls it the discovering state): reads a whole
 // subnet into a SnapshotBuilder. Only Gets leave here, so a subnet that belongs to another SM is
 // not disturbed.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/plan: what is wanted: LIDs, routes, multicast trees.
+//
 // Planner: which plan is wanted. It asks for plans (outside the core, by Effects::compute) and for
 // the order in which tables take them, keeps what came, and knows when a plan of least change has
 // stood long enough and the ideal one is due. What is not proved never comes here.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/program: how devices are made to hold what is wanted.
+//
 // Programmer: makes the devices hold what is desired. It knows no history: each stage is the
 // difference between desired and last confirmed, made anew, so that running it again on a fabric
 // that is right sends nothing. A Set that was lost is simply a difference in the next run.

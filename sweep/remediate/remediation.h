@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sweep/remediate: what is wanted of the fabric beside what is there: holds, damping, partitions.
+//
 // Remediation: everything of the core that wants something of the fabric beside what is there:
 // holds, damping of flapping links, conditions. It makes the Intent of them, which changes only
 // once what it stems from is durable, and tells the core when that asks for new routes or ports.

@@ -21,6 +21,17 @@ def function(lines, head="void Long(int n) {"):
 
 
 class LayersTest(unittest.TestCase):
+    def tree(self, sources):
+        """The findings about rooms in a tree of these sources: path → text below the first line."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in sources.items():
+                full = os.path.join(root, path)
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full, "w", encoding="utf-8") as file:
+                    file.write(SPDX + text)
+            found, _ = layers.check_tree(root)
+            return [(path, message) for path, _, rule, message in found if rule == "rooms"]
+
     def findings(self, path, text):
         with tempfile.TemporaryDirectory() as root:
             full = os.path.join(root, path)
@@ -29,7 +40,7 @@ class LayersTest(unittest.TestCase):
                 file.write(text)
             found, count = layers.check_tree(root)
             self.assertEqual(count, 1)
-            return [(number, rule) for _, number, rule, _ in found]
+            return [(number, rule) for _, number, rule, _ in found if rule != "rooms"]
 
     def check(self, path, body, *expected):
         self.assertEqual(self.findings(path, SPDX + body), list(expected), path + "\n" + body)
@@ -46,6 +57,44 @@ class LayersTest(unittest.TestCase):
         self.check("sweep/a.cc", '  #  include <sa/a.h>\n', (2, "layers"))
         self.check("tests/unit/a.cc", '#include "daemon/app.h"\n#include "cli/a.h"\n')
 
+    def room(self, path, *includes):
+        """A header that names its room and includes these."""
+        name = path.rsplit("/", 1)[0]
+        return {path: f"// {name}: something.\n#pragma once\n" +
+                      "".join(f'#include "{header}"\n' for header in includes)}
+
+    def test_rooms_do_not_include_each_other_in_a_cycle(self):
+        a, b, c = (f"sweep/{name}/{name}.h" for name in "abc")
+        self.assertEqual(self.tree(self.room(a, b) | self.room(b, c) | self.room(c)), [])
+        found = self.tree(self.room(a, b) | self.room(b, c) | self.room(c, a))
+        self.assertEqual(found, [(a, "rooms include each other: "
+                                     "sweep/a -> sweep/b -> sweep/c -> sweep/a")])
+        # The folder of the part itself is one of them.
+        found = self.tree(self.room(a, "sweep/core.h") |
+                          {"sweep/core.h": f'#pragma once\n#include "{a}"\n'})
+        self.assertEqual([path for path, _ in found], ["sweep/core.h"])
+
+    def test_proof_includes_no_engine(self):
+        head = self.room("routing/proof/a.h")
+        self.assertEqual(self.tree(head | {"routing/proof/a.cc": '#include "routing/plan/b.h"\n'}),
+                         [])
+        for header in ("routing/graph/b.h", "routing/engines/core/b.h"):
+            found = self.tree(head | {"routing/proof/a.cc": f'#include "{header}"\n'})
+            self.assertEqual(found, [("routing/proof/a.cc", "routing/proof may not know " +
+                                      header.rsplit("/", 1)[0])])
+
+    def test_a_room_says_once_what_it_owns(self):
+        self.assertEqual(self.tree(self.room("sim/a/a.h")), [])
+        self.assertEqual([path for path, _ in self.tree({"sim/a/a.h": "#pragma once\n"})], ["sim/a"])
+        twice = self.room("sim/a/a.h") | self.room("sim/a/b.h")
+        self.assertEqual([path for path, _ in self.tree(twice)], ["sim/a"])
+
+    def test_size_of_a_folder(self):
+        many = {f"fabric/f{i}.cc": "int a;\n" for i in range(40)}
+        self.assertEqual(self.tree(many), [])
+        self.assertEqual([path for path, _ in self.tree(many | {"fabric/one.cc": "int a;\n"})],
+                         ["fabric"])
+
     def test_generated_includes(self):
         self.check("cli/a.cc", '#include "fabric/v1/a.pb.h"\n#include "fabric/v1/a.grpc.pb.h"\n')
         self.check("cli/a.cc", '#include "fabric/names.h"\n', (2, "layers"))
@@ -56,7 +105,8 @@ class LayersTest(unittest.TestCase):
     def test_libraries(self):
         self.check("mad/umad_transport.cc", "#include <infiniband/umad.h>\n")
         self.check("mad/other.cc", "#include <infiniband/umad.h>\n", (2, "layers"))
-        self.check("daemon/a.cc", "#include <grpcpp/grpcpp.h>\n#include <spdlog/spdlog.h>\n")
+        self.check("daemon/a.cc", "#include <spdlog/spdlog.h>\n")
+        self.check("daemon/http/a.cc", "#include <grpcpp/grpcpp.h>\n", (2, "layers"))
         self.check("store/a.cc", "#include <grpcpp/grpcpp.h>\n", (2, "layers"))
         self.check("sim/cli/a.cc", "#include <CLI/CLI.hpp>\n")
         self.check("sim/a.cc", "#include <CLI/CLI.hpp>\n", (2, "layers"))
@@ -95,7 +145,7 @@ class LayersTest(unittest.TestCase):
                      'fputs(a, stderr)'):
             self.check("cli/a.cc", f"void F() {{ {code}; }}\n", (2, "print"))
         self.check("cli/a.cc", "void F() { Print(a); PrintError(b); printer.Print(c); }\n")
-        self.check("cli/verbs/globals.cc", "void F() { std::fwrite(a, 1, 2, stdout); }\n")
+        self.check("cli/terminal/print.cc", "void F() { std::fwrite(a, 1, 2, stdout); }\n")
         self.check("daemon/a.cc", 'void F() { fmt::print("a"); }\n')
 
     def test_throw(self):

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/rpc/convert: messages of the API to values and back.
+//
 // Model → messages of fabric.v1: the only place that does this. Nothing secret (M_Key, SM_Key) is
 // copied.
 #pragma once

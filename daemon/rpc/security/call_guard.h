@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/rpc/security: who calls, and whether the call may begin.
+//
 // CallGuard: what every call passes, whatever service it is for: before its request is taken apart,
 // who calls and whether that one may (access.h); afterwards the count of what is under way, and the
 // audit log. No handler takes part, so that none can forget to.

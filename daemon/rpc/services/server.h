@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/rpc/services: the services of the API and the server that they run in.
+//
 // The gRPC server: listeners, services, health and reflection. Handlers run on gRPC's own threads,
 // read published views and never wait. No gRPC type is named here, so that app.cc compiles without
 // gRPC.

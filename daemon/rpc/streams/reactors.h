@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// daemon/rpc/streams: calls that answer later or in pieces.
+//
 // The shapes of a call: a unary one that answers at once, one that is answered later, and a stream
 // whose pieces are made as the client takes them, so that a slow reader costs one piece of memory
 // and no thread.

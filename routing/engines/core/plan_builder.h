@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/engines/core: what all engines share between the graph and the finished plan.
+//
 // PlanBuilder: what all engines share between the graphs and the finished plan: rows in parallel,
 // switches with small tables, rows taken over from the previous plan. Used by one computation.
 #pragma once

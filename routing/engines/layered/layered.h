@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// routing/engines/layered: the engine for any connected graph, on one VL or more.
+//
 // layered: shortest, balanced ways on any connected graph, spread over as many lanes as it takes
 // that none of them can deadlock (lane_paths.h). A tree needs one. Where the options or the fabric
 // have fewer lanes than shortest ways need, ways are grown within the lanes that there are
