@@ -77,7 +77,7 @@ class Unit(ibsim.Case):
     def test_grants_the_niceness_that_fabricd_asks_for(self):
         with open(UNIT) as file:
             limits = re.findall(r"^LimitNICE=(-?\d+)$", file.read(), re.M)
-        source = os.path.join(ibsim.ROOT, "daemon", "sa_service.cc")
+        source = os.path.join(ibsim.ROOT, "daemon", "sa", "sa_service.cc")
         with open(source) as file:
             lowest = int(re.search(r"kAnsweringNiceness = (-\d+)", file.read())[1])
         self.assertEqual(limits, [str(lowest)])
