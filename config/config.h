@@ -169,6 +169,7 @@ struct Audit {
 
 struct Config {
   std::string fabric = "umad";
+  std::string mode = "manage";  // A word of mode.h.
   std::string state_dir = "/var/lib/fabricd";
   std::vector<std::string> listen = {"unix:/run/fabricd/fabricd.sock"};
   std::string http_listen;  // Empty: off.

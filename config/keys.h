@@ -30,6 +30,7 @@ template <typename Visitor, typename C>
 void VisitServiceKeys(Visitor& visitor, C& c) {
   using enum ReloadClass;
   visitor.Text("fabric", kRestart, c.fabric);
+  visitor.Text("mode", kRestart, c.mode);
   visitor.Text("state_dir", kRestart, c.state_dir);
   visitor.List("listen", kRestart, c.listen);
   visitor.Text("http_listen", kRestart, c.http_listen);

@@ -16,6 +16,7 @@
 #include "common/status.h"
 #include "config/faults.h"
 #include "config/keys.h"
+#include "config/mode.h"
 #include "config/settings.h"
 #include "config/validate.h"
 #include "config/yaml_walk.h"
@@ -150,13 +151,15 @@ std::string FaultsText(const std::string& filename, const std::vector<Fault>& fa
 }
 
 absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& filename,
-                                std::vector<Fault>* faults) {
+                                std::vector<Fault>* faults, std::string_view mode_option) {
   ::fabric::config::v1::FabricdConfig message;
   FaultList found;
   Config config;
   WalkYaml(text, message, found);
   Reader reader(message, found);
   VisitKeys(reader, config);
+  // Before it is validated, so that a mode that is not built can be replaced too.
+  if (!mode_option.empty() && IsMode(config.mode)) config.mode = mode_option;
   Validate(config, found);
   const std::vector<Fault> all = found.Take();
   if (faults != nullptr) *faults = all;
@@ -164,7 +167,8 @@ absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& file
   return config;
 }
 
-absl::StatusOr<Config> LoadFile(const std::string& path, std::vector<Fault>* faults) {
+absl::StatusOr<Config> LoadFile(const std::string& path, std::vector<Fault>* faults,
+                                std::string_view mode_option) {
   if (faults != nullptr) faults->clear();
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -176,7 +180,7 @@ absl::StatusOr<Config> LoadFile(const std::string& path, std::vector<Fault>* fau
         error == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable;
     return MakeStatus(code, "{}: {}", path, std::strerror(error));
   }
-  return LoadYaml(text.str(), path, faults);
+  return LoadYaml(text.str(), path, faults, mode_option);
 }
 
 }  // namespace fabricd::config

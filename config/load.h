@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <absl/status/statusor.h>
@@ -24,12 +25,14 @@ std::string FaultsText(const std::string& filename, const std::vector<Fault>& fa
 
 // `filename` is only for messages. INVALID_ARGUMENT when anything is wrong: its message has one
 // "FILE:LINE: PATH: MESSAGE" line per fault, in file order, and `faults` (may be null) the same as
-// data.
+// data. `mode_option` is the value of --mode, empty without it. It replaces the mode of the text
+// before that is validated, unless the text has no mode of mode.h.
 absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& filename,
-                                std::vector<Fault>* faults);
+                                std::vector<Fault>* faults, std::string_view mode_option = "");
 
 // The same for a file. NOT_FOUND or UNAVAILABLE when it cannot be read.
-absl::StatusOr<Config> LoadFile(const std::string& path, std::vector<Fault>* faults);
+absl::StatusOr<Config> LoadFile(const std::string& path, std::vector<Fault>* faults,
+                                std::string_view mode_option = "");
 
 // fabricd.example.yaml: every key with its default, unit and meaning, as --print-default-config
 // writes it.

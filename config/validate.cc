@@ -15,6 +15,7 @@
 
 #include "config/exclusion.h"
 #include "config/host_port.h"
+#include "config/mode.h"
 #include "config/principal.h"
 
 namespace fabricd::config {
@@ -61,6 +62,8 @@ class Validator {
     Require(
         known, {"fabric"},
         fmt::format("expected umad[:DEVICE[:PORT]], sim:FILE or sim:GENERATOR, got '{}'", fabric));
+    const std::string mode_fault = ModeFault(config_.mode);
+    Require(mode_fault.empty(), {"mode"}, mode_fault);
     Require(StartsWith(config_.state_dir, "/"), {"state_dir"},
             fmt::format("expected an absolute path, got '{}'", config_.state_dir));
   }

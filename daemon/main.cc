@@ -13,6 +13,7 @@
 
 #include "common/status.h"
 #include "config/load.h"
+#include "config/mode.h"
 #include "config/opensm_import.h"
 #include "daemon/app.h"
 #include "daemon/record/logging.h"
@@ -28,7 +29,7 @@ constexpr int kExitUsage = 2;
 
 struct Arguments {
   std::string config_file;
-  std::string fabric, state_dir, http_listen, dump_dir, import_opensm;
+  std::string fabric, mode, state_dir, http_listen, dump_dir, import_opensm;
   std::vector<std::string> listen;
   bool once = false, check_config = false, print_default_config = false;
 };
@@ -39,6 +40,10 @@ void Declare(CLI::App& cli, Arguments& arguments) {
       "--fabric", arguments.fabric,
       "umad[:DEVICE[:PORT]], sim:FILE, or a generator: sim:superpod:sus=1,hosts=8,rails=4, "
       "sim:fat-tree:radix=8,levels=3");
+  cli.add_option("--mode", arguments.mode,
+                 "What fabricd does on the subnet: manage (default); observe and standby are not "
+                 "built yet")
+      ->check([](const std::string& word) { return fabricd::config::ModeFault(word); });
   cli.add_option("--state-dir", arguments.state_dir,
                  "Where LIDs are kept (default /var/lib/fabricd)");
   cli.add_option("--listen", arguments.listen,
@@ -65,11 +70,12 @@ absl::StatusOr<Config> MakeConfig(const Arguments& arguments,
                                   std::vector<fabricd::config::Fault>* faults = nullptr) {
   Config config;
   if (!arguments.config_file.empty()) {
-    auto loaded = fabricd::config::LoadFile(arguments.config_file, faults);
+    auto loaded = fabricd::config::LoadFile(arguments.config_file, faults, arguments.mode);
     if (!loaded.ok()) return loaded.status();
     config = *std::move(loaded);
   }
   if (!arguments.fabric.empty()) config.fabric = arguments.fabric;
+  if (!arguments.mode.empty()) config.mode = arguments.mode;
   if (!arguments.state_dir.empty()) config.state_dir = arguments.state_dir;
   if (!arguments.listen.empty()) config.listen = arguments.listen;
   if (!arguments.http_listen.empty()) config.http_listen = arguments.http_listen;

@@ -179,7 +179,7 @@ class Fabricd:
 
     def command(self, *more, fabric="umad"):
         return [os.path.join(self.bin, "fabricd"), "--config", self.config, "--fabric", fabric,
-                "--state-dir", self.state, "--listen", "unix:" + self.socket,
+                "--mode", "manage", "--state-dir", self.state, "--listen", "unix:" + self.socket,
                 "--dump-dir", self.dumps, *more]
 
     def once(self, environment=None, code=0, fabric="umad"):

@@ -37,7 +37,7 @@ class BadInputTest(ibsim.Case):
 
     def on_fabric(self, fabric, code):
         return self.fabricd("--listen", "unix:" + self.path("sock"), "--once", "--fabric", fabric,
-                            code=code)
+                            "--mode", "manage", code=code)
 
     def test_lists_every_fault_of_a_config(self):
         bad = self.write("bad.yaml", THREE_FAULTS)
@@ -75,6 +75,30 @@ security: {tls_cert: %(garbage)s, tls_key: %(garbage)s, tls_ca: %(garbage)s}
             output = self.fabricd("--config", config, "--once", "--fabric", "sim:superpod:sus=1",
                                   "--listen", "unix:" + self.path("sock"), code=2)
             self.assertIn("%s: %s" % (key.replace(": {", "."), value), output)
+
+    def test_refuses_modes_that_are_not_built(self):
+        sim = ("--once", "--fabric", "sim:superpod:sus=1,hosts=2,rails=2",
+               "--listen", "unix:" + self.path("sock"))
+        for word, fault in (("observe", "observe is not built yet; only manage is possible"),
+                            ("standby", "standby is not built yet; only manage is possible"),
+                            ("master", "expected manage (observe and standby are not built yet), "
+                                       "got 'master'")):
+            config = self.write("mode.yaml", "log: {level: info}\nmode: %s\n" % word)
+            good = self.write("good.yaml", "mode: manage\n")
+            for what in (("--check-config",), sim):
+                output = self.fabricd("--config", config, *what, code=2)
+                self.assertIn("mode.yaml:2: mode: " + fault, output)
+                # The option wins over a good file, and without a file it is checked too.
+                for file in (("--config", good), ()):
+                    output = self.fabricd(*file, "--mode", word, *what, code=2)
+                    self.assertIn("--mode: " + fault, output)
+        self.assertFalse(os.path.exists(self.path("state")), "a refused mode left traces")
+
+    def test_takes_the_mode_of_the_command_line(self):
+        self.fabricd("--mode", "manage", "--check-config", code=0)
+        for word, code in (("manage", 0), ("observe", 0), ("mange", 2)):
+            config = self.write("mode.yaml", "mode: %s\n" % word)
+            self.fabricd("--config", config, "--mode", "manage", "--check-config", code=code)
 
     def test_takes_the_config_that_it_prints(self):
         example = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"),

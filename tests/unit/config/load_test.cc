@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
+#include "config/mode.h"
 
 namespace fabricd::config {
 
@@ -232,6 +233,42 @@ TEST(LoadYaml, Addresses) {
                 ElementsAre(IsFault("fabric", 1, "expected umad")))
         << bad;
   }
+}
+
+TEST(LoadYaml, Modes) {
+  EXPECT_EQ(Accepted("").mode, "manage");
+  EXPECT_EQ(Accepted("mode: manage\n").mode, "manage");
+  for (const char* word : {"observe", "standby"}) {
+    EXPECT_TRUE(IsMode(word));
+    EXPECT_THAT(
+        FaultsOf(fmt::format("fabric: umad\nmode: {}\n", word)),
+        ElementsAre(IsFault("mode", 2, word + std::string(" is not built yet; only manage is"))));
+  }
+  for (const char* bad : {"master", "Manage", "manage ", ""}) {
+    EXPECT_FALSE(IsMode(bad));
+    EXPECT_THAT(
+        FaultsOf(fmt::format("mode: '{}'\n", bad)),
+        ElementsAre(IsFault("mode", 1,
+                            fmt::format("expected manage (observe and standby are not built yet), "
+                                        "got '{}'",
+                                        bad))));
+  }
+  EXPECT_THAT(FaultsOf("mode: [manage]\n"),
+              ElementsAre(IsFault("mode", 1, "expected a value, got a list")));
+}
+
+TEST(LoadYaml, TheModeOfTheCommandLineWins) {
+  const auto mode = [](const std::string& text, const std::string& option) {
+    const absl::StatusOr<Config> config = LoadYaml(text, "f.yaml", nullptr, option);
+    return config.ok() ? config->mode : Message(config.status());
+  };
+  EXPECT_EQ(mode("", "manage"), "manage");
+  EXPECT_EQ(mode("mode: observe\n", "manage"), "manage");
+  EXPECT_EQ(mode("mode: observe\n", ""),
+            "f.yaml:1: mode: observe is not built yet; only manage is possible");
+  EXPECT_THAT(mode("mode: manage\n", "standby"), HasSubstr("mode: standby is not built yet"));
+  // A typing error in the file stays one.
+  EXPECT_THAT(mode("mode: mange\n", "manage"), HasSubstr("f.yaml:1: mode: expected manage"));
 }
 
 TEST(LoadYaml, Patterns) {

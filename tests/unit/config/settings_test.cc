@@ -64,6 +64,17 @@ TEST(Settings, AReloadLeavesWhatNeedsARestart) {
   EXPECT_EQ(got.security.admins, wanted.security.admins);
 }
 
+TEST(Settings, TheModeNeedsARestart) {
+  Config wanted;
+  wanted.mode = "observe";
+  const std::vector<Change> changes = Diff(Config{}, wanted);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].path, "mode");
+  EXPECT_EQ(changes[0].from, "manage");
+  EXPECT_EQ(changes[0].reload, ReloadClass::kRestart);
+  EXPECT_EQ(WithoutRestarts(wanted, Config{}).mode, "manage");
+}
+
 TEST(Principal, ReadsAndWrites) {
   for (const char* text : {"user:alice", "group:1001", "dns:head1.example", "cn:prometheus one",
                            "spiffe://cluster/ns/slurm"}) {
