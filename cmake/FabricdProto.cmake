@@ -13,7 +13,7 @@ function(fabricd_join_generated_sources name)
   endif()
   target_precompile_headers(${name} PRIVATE <google/protobuf/generated_message_reflection.h>
                             <google/protobuf/reflection_ops.h> <google/protobuf/wire_format.h>)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12
                         UNITY_BUILD_UNIQUE_ID FABRICD_FILE UNITY_BUILD_CODE_BEFORE_INCLUDE
 "#define FABRICD_JOIN_(a, b) a##b
 #define FABRICD_JOIN(a, b) FABRICD_JOIN_(a, b)

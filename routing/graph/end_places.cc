@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "routing/graph/positions.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
-
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 // [end] New indices of those for which wanted(end); empty: not all are remembered.
 template <typename Wanted>

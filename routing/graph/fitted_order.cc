@@ -5,10 +5,11 @@
 #include <functional>
 #include <queue>
 
+#include "routing/plan/no_index.h"
+
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr uint32_t kMostTrees = 1'000;
 
 class Fitter {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "routing/plan/no_index.h"
 #include "routing/plan/usable.h"
 
 namespace fabricd::routing {
@@ -16,7 +17,6 @@ using fabric::LidTable;
 using fabric::Node;
 using fabric::Port;
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint16_t kAggregationNodeDeviceId = 0xCF09;  // Of Mellanox's SHARP nodes.
 
 bool IsAggregationNode(const Node& node) {

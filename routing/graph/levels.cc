@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "routing/graph/pieces.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
-
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 template <typename Visit>
 void ForEachNeighbor(const SwitchGraph& graph, uint32_t s, Visit&& visit) {

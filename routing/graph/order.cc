@@ -8,10 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "routing/plan/no_index.h"
+
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kSampledDestinations = 128;
 constexpr uint32_t kLoadParts = 8;   // Fixed: sums of doubles must not depend on the thread count.
 constexpr uint32_t kRootsTried = 4;  // Of leaves, and again of other switches.

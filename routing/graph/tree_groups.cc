@@ -9,11 +9,11 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "routing/graph/pieces.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kMostPlaces = TreeGroup::kMostPlaces;
 
 // The children of one rank with the parents they share (a connected piece of the links between).

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "routing/plan/no_index.h"
+
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr uint32_t kMostTurned = 64;
 
 class Turner {

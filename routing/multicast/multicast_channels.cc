@@ -6,11 +6,10 @@
 
 #include "routing/graph/channel_forest.h"
 #include "routing/graph/channel_order.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
-
-constexpr uint32_t kNone = MulticastGraph::kNone;
 
 // The waits of all unicast ways that take one lane: [arc * 256 + out], where `out` is the place of
 // the arc that is waited for among those of its switch.

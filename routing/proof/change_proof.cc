@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 
 #include "routing/plan/block_mask.h"
+#include "routing/plan/no_index.h"
 #include "routing/plan/node_name.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr size_t kBlocks = 0x10000 / Row::kBlock;
 
 bool PairLess(const ExemptPair& a, const ExemptPair& b) {

@@ -5,11 +5,11 @@
 #include <bit>
 
 #include "common/check.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr uint32_t kMostHops = 254;
 
 constexpr BlockResult::Entries MakeEmpty() {

@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "routing/graph/channel_forest.h"
 #include "routing/graph/channel_order.h"
+#include "routing/plan/no_index.h"
 #include "routing/plan/node_name.h"
 #include "routing/plan/parallel.h"
 #include "routing/transition/link_channels.h"
@@ -21,7 +22,6 @@
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr int kMostAttempts = 12;
 
 // The dependencies of what packets may go by now, in an order that they agree with.

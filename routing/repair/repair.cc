@@ -11,6 +11,7 @@
 #include "common/sort_unique.h"
 #include "common/status.h"
 #include "routing/graph/turned_order.h"
+#include "routing/plan/no_index.h"
 #include "routing/plan/node_name.h"
 #include "routing/plan/parallel.h"
 #include "routing/proof/change_proof.h"
@@ -20,7 +21,6 @@
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr size_t kRowsPerTask = 32;
 constexpr size_t kBlocks = 0x10000 / Row::kBlock;
 constexpr size_t kTasksFetched = 12;

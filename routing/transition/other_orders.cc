@@ -6,14 +6,13 @@
 
 #include "common/sort_unique.h"
 #include "routing/graph/fitted_order.h"
+#include "routing/plan/no_index.h"
 #include "routing/plan/parallel.h"
 #include "routing/transition/push_view.h"
 #include "routing/transition/waiting.h"
 
 namespace fabricd::routing {
 namespace {
-
-constexpr uint32_t kNone = LinkMap::kNone;
 
 // Between switches that `usable` knows: others are there, but only closed.
 SwitchTurns TurnsOf(const PushInput& tables, const LinkMap& usable) {

@@ -5,12 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "routing/plan/no_index.h"
 #include "routing/transition/link_channels.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = LinkMap::kNone;
 constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 
 class StepSearch {

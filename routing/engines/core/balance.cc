@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "routing/plan/no_index.h"
 #include "routing/quality/link_load.h"
 #include "routing/quality/load_bound.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr size_t kFlowBytes = 64 << 20;   // Of flows kept by destination.
 constexpr uint32_t kMostRounds = 16;      // Over all cables that carry too much.
 constexpr uint32_t kTooMuch = kNone - 1;  // Company; below the kNone of no option at all.

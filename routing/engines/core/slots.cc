@@ -7,10 +7,11 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "routing/plan/no_index.h"
+
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t kMaxDivisor = 1u << 30;  // Beyond every index; products stop growing here.
 
 uint32_t Product(uint32_t a, uint32_t b) {

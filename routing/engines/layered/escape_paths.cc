@@ -9,11 +9,10 @@
 #include "common/check.h"
 #include "common/sort_unique.h"
 #include "routing/graph/order.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
-
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 // One lane: its dependencies, and the spanning tree whose ways it always has.
 class EscapeLane {

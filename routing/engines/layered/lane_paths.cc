@@ -8,11 +8,11 @@
 
 #include "common/check.h"
 #include "routing/graph/lane_fan.h"
+#include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kDeliver = LaneWays::kDeliver, kNoWay = LaneWays::kNone;
 constexpr size_t kFanBytes = size_t{40} << 20;  // Of fans that are kept.
 
