@@ -11,6 +11,7 @@
 #include "sa/records/client_records.h"
 #include "sa/records/records.h"
 #include "sa/view/asker.h"
+#include "sa/wire/gsi.h"
 #include "sa/wire/reply.h"
 
 namespace fabricd::sa {
@@ -32,8 +33,6 @@ constexpr uint32_t kAliasGuids = 1u << 5;
 constexpr uint32_t kFullPortInfoRecord = 1u << 6;
 constexpr uint32_t kExtendedSpeeds = 1u << 7;
 constexpr uint32_t kCapabilityMask2Match = 1u << 10;
-
-constexpr uint32_t kGsiQKey = 0x80010000;
 
 bool IsMethod(Method method) {
   return IsTable(method) || method == Method::kGet || method == Method::kSet ||

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "mad/wire/sa_header.h"
+#include "sa/wire/gsi.h"
 #include "sa/wire/row_codec.h"
 
 namespace fabricd::sa {
 namespace {
 
-constexpr uint32_t kGsiQKey = 0x80010000;
 constexpr size_t kIssuerGidAt = wire::kSaDataAt + wire::kSmpDataBytes;  // Behind the notice.
 
 mad::OutgoingMad ReportOf(const NoticeFact& fact, const ReportTarget& target, Lid lid,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/p_key.h"
+#include "sa/wire/gsi.h"
 #include "sa/wire/reply.h"
 #include "sa/wire/row_codec.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 using wire::Method;
 using wire::SaAttribute;
-
-constexpr uint32_t kGsiQKey = 0x80010000;
 
 // Notices that the SM itself makes (IBA vol 1 §13.4.8.2, §14.2.5.1).
 constexpr uint16_t kTrapGidIn = 64, kTrapGidOut = 65, kTrapGroupMade = 66, kTrapGroupGone = 67;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "daemon/rpc/convert/convert_policy.h"
+#include "daemon/rpc/convert/count.h"
 #include "query/port_text.h"
 
 namespace fabricd::rpc {
@@ -15,10 +16,6 @@ namespace {
 std::string Text(Guid guid) { return guid ? fmt::format("{}", guid) : std::string(); }
 
 // Counts of the API are 32 bits; a larger one says "at least this".
-uint32_t Count(uint64_t count) {
-  return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
-}
-
 std::string SpeedWord(wire::LinkSpeed speed) {
   return speed == wire::LinkSpeed::kUnknown ? std::string() : std::string(wire::SpeedName(speed));
 }

@@ -11,16 +11,13 @@
 #include "common/utf8.h"
 #include "daemon/record/event_log.h"
 #include "daemon/rpc/convert/convert.h"
+#include "daemon/rpc/convert/count.h"
 #include "daemon/rpc/convert/grpc_status.h"
 #include "policy/target.h"
 #include "query/times.h"
 
 namespace fabricd::rpc {
 namespace {
-
-uint32_t Count(uint64_t count) {
-  return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
-}
 
 google::protobuf::Timestamp Time(policy::WallMs ms) { return query::ToTimestamp(ms); }
 
