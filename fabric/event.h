@@ -37,12 +37,13 @@ struct Reroute {
 };
 
 // PascalCase and stable: scripts filter by them. By name.
-inline constexpr std::array<std::string_view, 25> kEventTypes = {
-    "ConditionCleared", "ConditionRaised",  "ConfigRefused", "ConfigReloaded", "EngineChanged",
-    "EventsLost",       "HoldAcknowledged", "HoldCreated",   "HoldDeleted",    "HoldExpired",
-    "HoldInEffect",     "HoldKept",         "LinkDown",      "LinkReleased",   "LinkSuppressed",
-    "LinkUp",           "MasterChanged",    "NodeAppeared",  "NodeVanished",   "PartitionsChanged",
-    "PathsInterrupted", "RerouteCompleted", "SubnetDown",    "SubnetUp",       "TableDiffers"};
+inline constexpr std::array<std::string_view, 26> kEventTypes = {
+    "ConditionCleared",  "ConditionRaised",  "ConfigRefused",    "ConfigReloaded", "CountersReset",
+    "EngineChanged",     "EventsLost",       "HoldAcknowledged", "HoldCreated",    "HoldDeleted",
+    "HoldExpired",       "HoldInEffect",     "HoldKept",         "LinkDown",       "LinkReleased",
+    "LinkSuppressed",    "LinkUp",           "MasterChanged",    "NodeAppeared",   "NodeVanished",
+    "PartitionsChanged", "PathsInterrupted", "RerouteCompleted", "SubnetDown",     "SubnetUp",
+    "TableDiffers"};
 
 struct FabricEvent {
   std::string type;  // One of kEventTypes.

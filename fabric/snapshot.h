@@ -37,6 +37,8 @@ struct Port {
     const wire::LinkSpeed speed = wire::ActiveSpeed(info);
     return fdr10 && speed == wire::LinkSpeed::kQdr ? wire::LinkSpeed::kFdr10 : speed;
   }
+  // Of data in one direction: encoding is excluded. 0 where speed or width is unknown.
+  double DataGigabits() const { return wire::LaneGigabits(Speed()) * wire::ActiveWidth(info); }
   bool IsUp() const { return known && info.port_state >= wire::PortState::kInit; }
   friend bool operator==(const Port&, const Port&) = default;
 };

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "common/check.h"
+#include "mad/transactions.h"
 
 namespace fabricd::mad {
 namespace {
@@ -95,7 +96,7 @@ uint64_t EngineStatistics::total_sent() const {
 
 TransactionEngine::TransactionEngine(const EngineOptions& options)
     : options_(options),
-      next_id_(options.first_transaction_id),
+      last_id_(options.first_transaction_id - 1),
       window_(std::clamp(options.window_initial, options.window_floor, options.window_max)) {
   FABRICD_CHECK(options.window_floor >= 1 && options.window_floor <= options.window_max,
                 "window floor {}, max {}", options.window_floor, options.window_max);
@@ -142,11 +143,10 @@ TransactionEngine::Device& TransactionEngine::Touch(DeviceId id) {
 }
 
 uint32_t TransactionEngine::NewTransactionId() {
-  uint32_t id = 0;
   do {
-    id = next_id_++;
-  } while (id == 0 || by_id_.contains(id));
-  return id;
+    last_id_ = NextTransactionId(last_id_);
+  } while (by_id_.contains(last_id_));
+  return last_id_;
 }
 
 // ---- a device's queue, and where the device stands
@@ -792,9 +792,10 @@ void TransactionEngine::CancelQueued(uint64_t mask, uint64_t value, std::vector<
 
 bool IsForEngine(const IncomingMad& mad) {
   if (!IsSmpAgent(mad.agent) || mad.payload.size() < wire::kMadBytes) return false;
-  const wire::Method method = wire::MadHeader::Decode(WholeMad(mad.payload)).method;
-  return mad.kind == IncomingMad::Kind::kReceived ? method == wire::Method::kGetResp
-                                                  : IsRequest(method);
+  const wire::MadHeader header = wire::MadHeader::Decode(WholeMad(mad.payload));
+  if (IsTelemetryTransaction(header.tid())) return false;
+  return mad.kind == IncomingMad::Kind::kReceived ? header.method == wire::Method::kGetResp
+                                                  : IsRequest(header.method);
 }
 
 OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response) {

@@ -63,7 +63,7 @@ inline constexpr DeviceId kMaxDevices = 1u << 22;
 inline constexpr uint8_t kPriorities = 3;
 
 struct EngineOptions {
-  uint32_t first_transaction_id = 1;
+  uint32_t first_transaction_id = 1;  // The telemetry bit (transactions.h) does not count.
   uint32_t window_initial = 32;
   uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
   uint32_t window_floor = 8;
@@ -283,7 +283,7 @@ class TransactionEngine {
   std::array<std::unique_ptr<std::array<Gate, 256>>, 256> subtrees_;
   Gate suspects_;
   absl::flat_hash_map<uint32_t, Index> by_id_;  // From the first attempt to the completion.
-  uint32_t next_id_;
+  uint32_t last_id_;
 
   std::vector<Index> flying_;           // In flight; each slot knows its place.
   std::vector<Index> overdue_;          // Scratch of Expire.
@@ -303,7 +303,8 @@ class TransactionEngine {
   bool round_was_full_ = false;
 };
 
-// True for what OnIncoming expects: responses to our SMPs, and reports on MADs we sent as requests.
+// True for what OnIncoming expects: responses to our SMPs, and reports on MADs we sent as requests,
+// those of telemetry apart.
 bool IsForEngine(const IncomingMad& mad);
 
 // The response to another SM's Get or Set (SMInfo): id, route, hop count, hop pointer, attribute

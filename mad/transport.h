@@ -21,9 +21,16 @@
 
 namespace fabricd::mad {
 
-// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, GMP agents on
-// a second, so that a query storm cannot delay SMP replies.
-enum class Agent : uint8_t { kSmpDirected, kSmpLid, kSubnAdm, kPerf };
+// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, the SA's on a
+// second and telemetry's on a third, so that neither a query storm nor a thousand counters read at
+// once delays SMP replies, and the counters delay no queries.
+enum class Agent : uint8_t {
+  kSmpDirected,
+  kSmpLid,
+  kSubnAdm,
+  kPerf,    // GMPs of class 0x04 version 1.
+  kVendor,  // GMPs of class 0x0A version 1 (wire/vendor_mad.h).
+};
 
 struct Address {
   Lid lid = kPermissiveLid;  // Permissive for directed routes.
@@ -87,7 +94,11 @@ class Transport {
   [[nodiscard]] virtual absl::Status Start(Sink sink) = 0;
   // Ends the receive threads; the sink is not called afterwards.
   virtual void Stop() = 0;
+  // kUnavailable: not now (no room), or not at all, see AgentStatus().
   [[nodiscard]] virtual absl::Status Send(const OutgoingMad& mad) = 0;
+  // Between Start and Stop: kUnavailable, with why, where the port does not offer this agent. Only
+  // those of telemetry can be refused so; without the others Start fails.
+  [[nodiscard]] virtual absl::Status AgentStatus(Agent) const { return absl::OkStatus(); }
   // PortInfo.CapabilityMask.IsSM of the local port, held while true.
   [[nodiscard]] virtual absl::Status SetIsSm(bool is_sm) = 0;
   virtual LocalPort local_port() const = 0;

@@ -21,6 +21,7 @@
 #include "common/check.h"
 #include "common/number_text.h"
 #include "common/status.h"
+#include "mad/transactions.h"
 #include "mad/wire/mad_header.h"
 
 namespace fabricd::mad {
@@ -32,8 +33,15 @@ constexpr int kMadHeaderBytes = 24;
 constexpr int kFirstGmpBytes = 4096;
 constexpr size_t kMaxBurst = 128;
 constexpr int kBusyInFlight = 16;
+constexpr int kTelemetryRoomOfIbsim = 128;  // And as many SMPs of the core.
+constexpr int kMaxInFlight = 128;           // More answers than these are not waited for.
 // So long that a burst comes together, far shorter than what so many MADs take to be answered.
 constexpr std::chrono::nanoseconds kPausePerMad{1500};
+constexpr Agent kTelemetryAgents[] = {Agent::kPerf, Agent::kVendor};
+constexpr char kNoSubnetManagement[] =
+    "; either another subnet manager (opensm, or a second fabricd) runs on this port, or the "
+    "kernel offers no subnet management there: virtual functions have none, and Linux 6.11 wrongly "
+    "denies it on some mlx5 devices (linux-rdma/opensm issue 37): update the kernel";
 constexpr char kNoDevice[] =
     "no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check permissions, or use "
     "--fabric sim:...";
@@ -65,12 +73,14 @@ const AgentRule kRules[] = {
      .unsolicited = {wire::Method::kGet, wire::Method::kSet, wire::Method::kGetTable,
                      wire::Method::kGetTraceTable, wire::Method::kGetMulti, wire::Method::kDelete}},
     {.agent = Agent::kPerf, .management_class = wire::ManagementClass::kPerf, .unsolicited = {}},
+    {.agent = Agent::kVendor,
+     .management_class = wire::ManagementClass::kVendor,
+     .unsolicited = {}},
 };
 
 const AgentRule& RuleOf(Agent agent) { return kRules[static_cast<size_t>(agent)]; }
 
-// By class, not by agent id: under the shim all handles of a device share one socket, and either
-// receiver may get any MAD.
+// By class, not by agent id: each handle counts its own.
 std::optional<Agent> AgentOfClass(uint8_t management_class) {
   for (const AgentRule& rule : kRules) {
     if (static_cast<uint8_t>(rule.management_class) == management_class) return rule.agent;
@@ -78,16 +88,12 @@ std::optional<Agent> AgentOfClass(uint8_t management_class) {
   return std::nullopt;
 }
 
-// Clients of the SA ask; of the other agents nearly all are answers to what we asked.
-bool HoldsAnswers(std::span<const Incoming> burst) {
-  return std::any_of(burst.begin(), burst.end(), [](const Incoming& what) {
-    return std::get<IncomingMad>(what).agent != Agent::kSubnAdm;
-  });
-}
+bool IsTelemetryAgent(Agent agent) { return agent == Agent::kPerf || agent == Agent::kVendor; }
 
 struct FoundPort {
   LocalPort local;
   bool infiniband = false;
+  bool on_ibsim = false;
   unsigned state = 0;
 };
 
@@ -105,6 +111,7 @@ std::vector<FoundPort> PortsOf(const char* device) {
     // "IB" is what libibumad says where the kernel has no link_layer file.
     entry.infiniband = std::strcmp(port->link_layer, "InfiniBand") == 0 ||
                        std::strcmp(port->link_layer, "IB") == 0;
+    entry.on_ibsim = std::strcmp(ca.ca_type, "simulator") == 0;
     entry.state = port->state;
   }
   umad_release_ca(&ca);
@@ -121,7 +128,7 @@ std::vector<FoundPort> AllPorts() {
   return all;
 }
 
-absl::StatusOr<LocalPort> ChoosePort(const UmadChoice& choice) {
+absl::StatusOr<FoundPort> ChoosePort(const UmadChoice& choice) {
   const std::vector<FoundPort> all = AllPorts();
   if (all.empty()) return NotFound("{}", kNoDevice);
   std::string seen;
@@ -136,7 +143,7 @@ absl::StatusOr<LocalPort> ChoosePort(const UmadChoice& choice) {
       best = &port;
     }
   }
-  if (best != nullptr) return best->local;
+  if (best != nullptr) return *best;
   if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
   return NotFound("no InfiniBand port {}{} among {}", choice.device,
                   choice.port ? fmt::format(":{}", choice.port) : "", seen);
@@ -210,12 +217,13 @@ absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
 
 absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice) {
   umad_init();
-  absl::StatusOr<LocalPort> local = ChoosePort(choice);
-  if (!local.ok()) return local.status();
-  return std::unique_ptr<UmadTransport>(new UmadTransport(*std::move(local)));
+  absl::StatusOr<FoundPort> port = ChoosePort(choice);
+  if (!port.ok()) return port.status();
+  return std::unique_ptr<UmadTransport>(new UmadTransport(std::move(port->local), port->on_ibsim));
 }
 
-UmadTransport::UmadTransport(LocalPort local) : local_(std::move(local)) {}
+UmadTransport::UmadTransport(LocalPort local, bool on_ibsim)
+    : local_(std::move(local)), on_ibsim_(on_ibsim) {}
 
 UmadTransport::~UmadTransport() { Stop(); }
 
@@ -247,41 +255,50 @@ absl::Status UmadTransport::Register(Agent agent) {
   }
   errno = 0;
   const int id =
-      umad_register(HandleOf(agent), static_cast<int>(rule.management_class), rule.version,
+      umad_register(ChannelOf(agent).handle, static_cast<int>(rule.management_class), rule.version,
                     rule.rmpp_version, rule.unsolicited.size() != 0 ? methods : nullptr);
-  agent_ids_[static_cast<size_t>(agent)] = id;
+  agents_[static_cast<size_t>(agent)].id = id;
   if (id >= 0) return absl::OkStatus();
   const int error = errno != 0 ? errno : -id;
-  return FailedPrecondition(
-      "cannot register management class {:#04x} on {} port {}: {}; either another subnet manager "
-      "(opensm, or a second fabricd) runs on this port, or the kernel offers no subnet management "
-      "there: virtual functions have none, and Linux 6.11 wrongly denies it on some mlx5 devices "
-      "(linux-rdma/opensm issue 37): update the kernel",
-      static_cast<unsigned>(rule.management_class), local_.device, local_.port, ErrorText(error));
+  return FailedPrecondition("cannot register management class {:#04x} on {} port {}: {}{}",
+                            static_cast<unsigned>(rule.management_class), local_.device,
+                            local_.port, ErrorText(error),
+                            IsTelemetryAgent(agent) ? "" : kNoSubnetManagement);
 }
 
-int UmadTransport::HandleOf(Agent agent) const {
-  return agent == Agent::kSmpDirected || agent == Agent::kSmpLid ? smp_handle_ : gmp_handle_;
+// The subnet does without counters: what is refused here, Send refuses.
+void UmadTransport::OpenTelemetry() {
+  const absl::Status opened = OpenHandle(telemetry_.handle);
+  for (const Agent agent : kTelemetryAgents) {
+    const absl::Status status = opened.ok() ? Register(agent) : opened;
+    if (!status.ok())
+      agents_[static_cast<size_t>(agent)].refusal = Unavailable("{}", Message(status));
+  }
+}
+
+UmadTransport::Channel& UmadTransport::ChannelOf(Agent agent) {
+  if (IsTelemetryAgent(agent)) return telemetry_;
+  return agent == Agent::kSubnAdm ? sa_ : smp_;
 }
 
 absl::Status UmadTransport::Start(Sink sink) {
-  FABRICD_CHECK(smp_handle_ < 0, "started twice");
+  FABRICD_CHECK(smp_.handle < 0, "started twice");
   sink_ = std::move(sink);
   stopping_ = false;
   lost_ = false;
-  absl::Status status = OpenHandle(smp_handle_);
-  if (status.ok()) status = OpenHandle(gmp_handle_);
+  absl::Status status = OpenHandle(smp_.handle);
+  if (status.ok()) status = OpenHandle(sa_.handle);
   for (const AgentRule& rule : kRules) {
-    if (status.ok()) status = Register(rule.agent);
+    if (status.ok() && !IsTelemetryAgent(rule.agent)) status = Register(rule.agent);
   }
   if (!status.ok()) {
     Stop();
     return status;
   }
-  threads_.emplace_back([this] { Receive(smp_handle_, wire::kMadBytes); });
-  pthread_setname_np(threads_.back().native_handle(), "umad-smp");
-  threads_.emplace_back([this] { Receive(gmp_handle_, kFirstGmpBytes); });
-  pthread_setname_np(threads_.back().native_handle(), "umad-gmp");
+  OpenTelemetry();
+  StartReceiver(smp_, wire::kMadBytes, "umad-smp");
+  StartReceiver(sa_, kFirstGmpBytes, "umad-sa");
+  if (telemetry_.handle >= 0) StartReceiver(telemetry_, wire::kMadBytes, "umad-telemetry");
   OpenVerbs();
   return absl::OkStatus();
 }
@@ -296,13 +313,14 @@ void UmadTransport::Stop() {
   threads_.clear();
   verbs_.reset();
   for (const AgentRule& rule : kRules) {
-    int& id = agent_ids_[static_cast<size_t>(rule.agent)];
-    if (id >= 0) umad_unregister(HandleOf(rule.agent), id);
-    id = -1;
+    AgentState& agent = agents_[static_cast<size_t>(rule.agent)];
+    if (agent.id >= 0) umad_unregister(ChannelOf(rule.agent).handle, agent.id);
+    agent = {};
   }
-  for (int* handle : {&smp_handle_, &gmp_handle_}) {
-    if (*handle >= 0) umad_close_port(*handle);
-    *handle = -1;
+  for (Channel* channel : {&smp_, &sa_, &telemetry_}) {
+    if (channel->handle >= 0) umad_close_port(channel->handle);
+    channel->handle = -1;
+    channel->outstanding = 0;
   }
   std::lock_guard lock(is_sm_mutex_);
   if (is_sm_fd_ >= 0) close(is_sm_fd_);
@@ -310,8 +328,12 @@ void UmadTransport::Stop() {
 }
 
 absl::Status UmadTransport::Send(const OutgoingMad& mad) {
-  const int agent = agent_ids_[static_cast<size_t>(mad.agent)];
-  if (agent < 0) return FailedPrecondition("the umad transport is not started");
+  const AgentState& agent = agents_[static_cast<size_t>(mad.agent)];
+  if (!agent.refusal.ok()) return agent.refusal;
+  if (agent.id < 0) return FailedPrecondition("the umad transport is not started");
+  Channel& channel = ChannelOf(mad.agent);
+  if (on_ibsim_ && &channel == &telemetry_ && channel.outstanding >= kTelemetryRoomOfIbsim)
+    return Unavailable("ibsim has no room for more than {} MADs", kTelemetryRoomOfIbsim);
   const size_t size = umad_size() + mad.payload.size();
   alignas(ib_user_mad) uint8_t small[512];
   std::vector<uint8_t> large;
@@ -326,14 +348,18 @@ absl::Status UmadTransport::Send(const OutgoingMad& mad) {
                 static_cast<int>(mad.to.qkey));
   umad_set_pkey(umad, mad.to.pkey_index);
   umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
-  if (mad.timeout > Duration::zero()) outstanding_.fetch_add(1, std::memory_order_relaxed);
+  const bool is_request = mad.timeout > Duration::zero();
+  if (is_request) channel.outstanding.fetch_add(1, std::memory_order_relaxed);
   errno = 0;
-  const int result =
-      umad_send(HandleOf(mad.agent), agent, umad, static_cast<int>(mad.payload.size()),
-                static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
+  const int result = umad_send(channel.handle, agent.id, umad, static_cast<int>(mad.payload.size()),
+                               static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
   if (result >= 0) return absl::OkStatus();
-  if (mad.timeout > Duration::zero()) outstanding_.fetch_sub(1, std::memory_order_relaxed);
+  if (is_request) channel.outstanding.fetch_sub(1, std::memory_order_relaxed);
   return SendStatus(errno != 0 ? errno : -result, mad);
+}
+
+absl::Status UmadTransport::AgentStatus(Agent agent) const {
+  return agents_[static_cast<size_t>(agent)].refusal;
 }
 
 absl::Status UmadTransport::SetIsSm(bool is_sm) {
@@ -358,9 +384,14 @@ absl::Status UmadTransport::SetIsSm(bool is_sm) {
   return FailedPrecondition("cannot open {}: {}", path, ErrorText(error));
 }
 
+void UmadTransport::StartReceiver(const Channel& channel, size_t expected_bytes, const char* name) {
+  threads_.emplace_back([this, &channel, expected_bytes] { Receive(channel, expected_bytes); });
+  pthread_setname_np(threads_.back().native_handle(), name);
+}
+
 // One receiver thread. What is there already is read before any of it is delivered, and under load
 // a short pause lets more answers arrive: the core then wakes once for many, not once for each.
-void UmadTransport::Receive(int handle, size_t expected_bytes) {
+void UmadTransport::Receive(const Channel& channel, size_t expected_bytes) {
   prctl(PR_SET_TIMERSLACK, 1000ul);  // Nanoseconds: the pause is shorter than the default slack.
   const int header = static_cast<int>(umad_size());
   std::vector<uint8_t> buffer(umad_size() + expected_bytes);
@@ -369,7 +400,7 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
   while (!stopping_) {
     int length = static_cast<int>(buffer.size()) - header;
     errno = 0;
-    const int result = umad_recv(handle, buffer.data(), &length,
+    const int result = umad_recv(channel.handle, buffer.data(), &length,
                                  more ? 0 : static_cast<int>(kPollInterval.count()));
     const int error = errno != 0 ? errno : -result;
     if (result >= 0) {
@@ -386,17 +417,13 @@ void UmadTransport::Receive(int handle, size_t expected_bytes) {
     more = result >= 0 && burst.size() < kMaxBurst;
     if (more || burst.empty()) continue;
     // The consumer refills what it takes.
-    const int in_flight = outstanding_ + static_cast<int>(burst.size());
-    const bool pause = in_flight >= kBusyInFlight && HoldsAnswers(burst);
+    const int in_flight = channel.outstanding + static_cast<int>(burst.size());
     sink_(burst);
     burst.clear();
-    if (pause) std::this_thread::sleep_for(in_flight * kPausePerMad);
+    // Clients of the SA ask; to the other agents nearly all are answers to what we asked.
+    if (in_flight >= kBusyInFlight && &channel != &sa_)
+      std::this_thread::sleep_for(std::min(in_flight, kMaxInFlight) * kPausePerMad);
   }
-}
-
-bool EndsRequest(IncomingMad::Kind kind, uint8_t method) {
-  if (method == static_cast<uint8_t>(wire::Method::kTrapRepress)) return false;
-  return (kind == IncomingMad::Kind::kReceived) == ((method & wire::kResponseBit) != 0);
 }
 
 void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& burst) {
@@ -412,7 +439,8 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& bur
   } else if (status != 0) {
     incoming.kind = IncomingMad::Kind::kSendFailed;
   }
-  if (EndsRequest(incoming.kind, mad[3])) outstanding_.fetch_sub(1, std::memory_order_relaxed);
+  if (EndsRequest(incoming.kind, mad[3]))
+    ChannelOf(*agent).outstanding.fetch_sub(1, std::memory_order_relaxed);
   const ib_mad_addr_t& address = *umad_get_mad_addr(umad);
   incoming.from.lid = Lid(be16toh(address.lid));
   incoming.from.qpn = be32toh(address.qpn);

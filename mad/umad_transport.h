@@ -3,14 +3,17 @@
 // its preload shim) with libibverbs for the port's asynchronous events. Nothing else includes
 // either library.
 //
-// Threads: one receiver per umad handle (SMPs with traps; GMPs) and, where the device has a verbs
-// context, one for its events. Each ends within kPollInterval of Stop(). Between Start and Stop,
-// Send is safe from any thread.
+// Threads: one receiver per umad handle (SMPs with traps; SA; telemetry) and, where the device has
+// a verbs context, one for its events. Each ends within kPollInterval of Stop(). Between Start and
+// Stop, Send is safe from any thread.
 //
 // Only umad_recv is waited in: under the shim the handle is no file descriptor, so poll or epoll on
 // several of them is not possible (DESIGN §3). Requests carry the attempt's time-out and retries
 // 0; the kernel keeps the match, gives back the request with ETIMEDOUT, and owns the upper half of
 // the transaction id of requests. RMPP of the SA class is the kernel's: whole payloads both ways.
+//
+// The shim's sockets take some 330 MADs in both directions together; with more on the wire it and
+// ibsim wait for each other for ever. So on ibsim Send takes few of telemetry's at once.
 #pragma once
 
 #include <array>
@@ -37,11 +40,6 @@ struct UmadChoice {
   static absl::StatusOr<UmadChoice> Parse(std::string_view text);
 };
 
-// Whether what umad gave ends a request that was sent: its answer, or the request itself, come
-// back. An answer of ours comes back too, where the kernel did RMPP and the requester acknowledged
-// nothing, and so does a TrapRepress that could not be sent: neither was a request.
-bool EndsRequest(IncomingMad::Kind kind, uint8_t method);
-
 class UmadTransport final : public Transport {
  public:
   static constexpr std::chrono::milliseconds kPollInterval{100};
@@ -53,19 +51,32 @@ class UmadTransport final : public Transport {
   absl::Status Start(Sink sink) override;
   void Stop() override;
   absl::Status Send(const OutgoingMad& mad) override;
+  absl::Status AgentStatus(Agent agent) const override;
   absl::Status SetIsSm(bool is_sm) override;
   LocalPort local_port() const override { return local_; }
 
  private:
-  static constexpr size_t kAgents = 4;  // As many as Agent has values.
+  static constexpr size_t kAgents = 5;  // As many as Agent has values.
   struct VerbsContext;
+  // A umad handle, which some of the agents share.
+  struct Channel {
+    int handle = -1;
+    // Requests sent that neither response nor report has ended.
+    std::atomic<int> outstanding{0};
+  };
+  struct AgentState {
+    int id = -1;
+    absl::Status refusal;  // Why it has none.
+  };
 
-  explicit UmadTransport(LocalPort local);
+  UmadTransport(LocalPort local, bool on_ibsim);
 
   absl::Status OpenHandle(int& handle) const;
   absl::Status Register(Agent agent);
-  int HandleOf(Agent agent) const;
-  void Receive(int handle, size_t expected_bytes);
+  void OpenTelemetry();
+  Channel& ChannelOf(Agent agent);
+  void StartReceiver(const Channel& channel, size_t expected_bytes, const char* name);
+  void Receive(const Channel& channel, size_t expected_bytes);
   void Append(uint8_t* umad, int length, std::vector<Incoming>& burst);
   void Report(LocalPortEvent::Kind kind);
   void ReportLoss();
@@ -73,13 +84,12 @@ class UmadTransport final : public Transport {
   void WatchEvents();
 
   const LocalPort local_;
+  const bool on_ibsim_;
   Sink sink_;
-  int smp_handle_ = -1;
-  int gmp_handle_ = -1;
-  std::array<int, kAgents> agent_ids_{-1, -1, -1, -1};
+  Channel smp_, sa_, telemetry_;
+  std::array<AgentState, kAgents> agents_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> lost_{false};
-  std::atomic<int> outstanding_{0};  // Requests sent that neither response nor report has ended.
   std::vector<std::thread> threads_;
   std::unique_ptr<VerbsContext> verbs_;
   std::mutex is_sm_mutex_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mad/wire/class_port_info.h"
 #include "mad/wire/sa_header.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_state_records.h"
@@ -70,6 +71,7 @@ uint16_t CheckForm(const SaHeader& header) {
 
 uint16_t CollectClassPortInfo(const SaView& view, RecordTable& table) {
   wire::ClassPortInfo info;
+  info.class_version = wire::kSaClassVersion;
   info.capability_mask =
       kNotices | kOptionalRecords | kMulticast | kMultiPath | kCapabilityMaskMatch;
   info.capability_mask2 = kMulticastFdbTop | kAliasGuids | kFullPortInfoRecord | kExtendedSpeeds |

@@ -23,6 +23,7 @@ enum class ManagementClass : uint8_t {
   kSubnDirectedRoute = 0x81,
   kSubnAdm = 0x03,
   kPerf = 0x04,
+  kVendor = 0x0A,  // NVIDIA's, of the range for vendors: vendor_mad.h.
 };
 
 // IBA vol 1 §13.4.5, table 104. Responses carry bit 7.
@@ -71,6 +72,7 @@ enum class AttributeId : uint16_t {
 // a code.
 inline constexpr uint16_t kStatusOk = 0x0000;
 inline constexpr uint16_t kStatusBusy = 0x0001;
+inline constexpr uint16_t kStatusRedirect = 0x0002;
 inline constexpr uint16_t kStatusBadVersion = 0x0004;
 inline constexpr uint16_t kStatusUnsupportedMethod = 0x0008;
 inline constexpr uint16_t kStatusUnsupportedMethodAttribute = 0x000C;

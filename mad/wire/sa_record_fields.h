@@ -237,28 +237,4 @@ void VisitFields(Visitor& visit, Record& record) {
   VisitFields(visit, record.info);
 }
 
-template <typename Visitor, IsA<ClassPortInfo::Target> Target>
-void VisitFields(Visitor& visit, Target& target) {
-  visit.Field(128, target.gid);
-  visit.Field(8, target.traffic_class);
-  visit.Field(4, target.sl);
-  visit.Field(20, target.flow_label);
-  visit.Field(16, target.lid);
-  visit.Field(16, target.p_key);
-  visit.Field(8, target.hop_limit);
-  visit.Field(24, target.qpn);
-  visit.Field(32, target.q_key);
-}
-
-template <typename Visitor, IsA<ClassPortInfo> Record>
-void VisitFields(Visitor& visit, Record& record) {
-  visit.Field(8, record.base_version);
-  visit.Field(8, record.class_version);
-  visit.Field(16, record.capability_mask);
-  visit.Field(27, record.capability_mask2);
-  visit.Field(5, record.response_time_value);
-  VisitFields(visit, record.redirect);
-  VisitFields(visit, record.trap);
-}
-
 }  // namespace fabricd::wire

@@ -236,11 +236,6 @@ void InformInfoRecord::Encode(std::span<uint8_t, kBytes> bytes) const {
   EncodeFields(*this, bytes);
 }
 
-ClassPortInfo ClassPortInfo::Decode(std::span<const uint8_t, kBytes> bytes) {
-  return DecodeFields<ClassPortInfo>(bytes);
-}
-void ClassPortInfo::Encode(std::span<uint8_t, kBytes> bytes) const { EncodeFields(*this, bytes); }
-
 Gid DecodeGid(std::span<const uint8_t, 16> bytes) {
   return {Load64(bytes.data()), Load64(bytes.data() + 8)};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients leave with Subnet Administration: ServiceRecord (IBA vol 1 §15.2.5.14),
-// MCMemberRecord (§15.2.5.17), InformInfo (§13.4.8.3), InformInfoRecord (§15.2.5.12); and the
-// ClassPortInfo (§13.4.8.1) by which they learn what it can do.
+// MCMemberRecord (§15.2.5.17), InformInfo (§13.4.8.3) and InformInfoRecord (§15.2.5.12).
 #pragma once
 
 #include <array>
@@ -87,34 +86,6 @@ struct InformInfoRecord {
   static InformInfoRecord Decode(std::span<const uint8_t, kBytes> bytes);
   void Encode(std::span<uint8_t, kBytes> bytes) const;
   friend bool operator==(const InformInfoRecord&, const InformInfoRecord&) = default;
-};
-
-struct ClassPortInfo {
-  static constexpr SaAttribute kAttribute = SaAttribute::kClassPortInfo;
-  static constexpr size_t kBytes = 72;
-  // Where requests (redirect) or traps go.
-  struct Target {
-    Gid gid;
-    uint8_t traffic_class = 0;
-    ServiceLevel sl;
-    uint32_t flow_label = 0;  // 20 bits
-    Lid lid;
-    PKey p_key;
-    uint8_t hop_limit = 0;  // Reserved in the redirection.
-    uint32_t qpn = 0;       // 24 bits
-    uint32_t q_key = 0;
-    friend bool operator==(const Target&, const Target&) = default;
-  };
-  uint8_t base_version = 1;
-  uint8_t class_version = kSaClassVersion;
-  uint16_t capability_mask = 0;
-  uint32_t capability_mask2 = 0;    // 27 bits
-  uint8_t response_time_value = 0;  // 5 bits: 4.096 us * 2^n
-  Target redirect, trap;
-
-  static ClassPortInfo Decode(std::span<const uint8_t, kBytes> bytes);
-  void Encode(std::span<uint8_t, kBytes> bytes) const;
-  friend bool operator==(const ClassPortInfo&, const ClassPortInfo&) = default;
 };
 
 }  // namespace fabricd::wire

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mad/transactions.h"
 #include "mad/wire/sa_header.h"
 #include "sa/wire/gsi.h"
 #include "sa/wire/row_codec.h"
@@ -88,8 +89,8 @@ void Reporter::Send(const SaView& view, std::vector<mad::OutgoingMad>& out) {
       queues_.erase(place);
       continue;
     }
-    do ++last_transaction_;
-    while (last_transaction_ == 0 || under_way_.contains(last_transaction_));
+    do last_transaction_ = mad::NextTransactionId(last_transaction_);
+    while (under_way_.contains(last_transaction_));
     queue.transaction = last_transaction_;
     ++queue.attempts;
     ++statistics_.sent;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mad/wire/class_port_info.h"
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_state_records.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "mad/transactions.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
 
@@ -542,7 +543,8 @@ void Mastership::TellMaster(const mad::Completion& own_port) {
   wire::Smp trap;
   trap.method = wire::Method::kTrap;
   trap.attribute = wire::AttributeId::kNotice;
-  trap.tid = TransactionId(++traps_sent_);
+  last_trap_ = mad::NextTransactionId(last_trap_);
+  trap.tid = TransactionId(last_trap_);
   wire::Notice::OfSmPriority(info.lid, info.capability_mask, info.capability_mask2)
       .Encode(trap.data);
   mad::OutgoingMad mad;

@@ -177,7 +177,7 @@ class Mastership {
   std::optional<SteppingDown> stepping_down_;
   std::string last_request_;        // Of the last command to step down that was carried out; what
   MastershipOutcome last_outcome_;  // came of it.
-  uint32_t traps_sent_ = 0;
+  uint32_t last_trap_ = 0;          // Its transaction id.
 };
 
 }  // namespace fabricd::sweep

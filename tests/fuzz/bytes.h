@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // FuzzBytes: takes the values of a script from a fuzzer's input, front to back. Behind the end
-// there are zeros. One thread.
+// there are zeros. One thread. Fit: a whole input as so many bytes.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
 namespace fabricd::test {
+
+// Cut, or filled with zeros, to its length.
+template <size_t kBytes>
+std::array<uint8_t, kBytes> Fit(std::span<const uint8_t> input) {
+  std::array<uint8_t, kBytes> bytes{};
+  std::copy_n(input.begin(), std::min(input.size(), kBytes), bytes.begin());
+  return bytes;
+}
 
 class FuzzBytes {
  public:

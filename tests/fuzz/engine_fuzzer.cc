@@ -10,6 +10,7 @@
 
 #include "common/check.h"
 #include "mad/transaction_engine.h"
+#include "mad/transactions.h"
 #include "tests/fuzz/bytes.h"
 
 namespace fabricd::mad {
@@ -63,8 +64,8 @@ EngineOptions OptionsOf(FuzzBytes& input) {
   options.subtree_limit = 1 + input.Byte() % 8;
   options.retries = input.Byte() % 4;
   options.alternative_after = input.Byte() % 4;
-  // At the end of the numbers too: 0 is no TransactionID.
-  options.first_transaction_id = byte % 2 == 0 ? 1 : 0xFFFFFFF0;
+  // At the end of the numbers too: 0 is no TransactionID, and the highest bit is telemetry's.
+  options.first_transaction_id = byte % 2 == 0 ? 1 : kTelemetryTransactionBit - 16;
   return options;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every decoder of mad/wire on any bytes. The first byte of the input selects the decoder, the rest
-// is what came from the wire (cut, or filled with zeros, to its length).
+// Every decoder of mad/wire for SMPs and SA on any bytes. The first byte of the input selects the
+// decoder, the rest is what came from the wire (cut, or filled with zeros, to its length).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "common/check.h"
+#include "mad/wire/class_port_info.h"
 #include "mad/wire/node_info.h"
 #include "mad/wire/notice.h"
 #include "mad/wire/port_info.h"
@@ -20,16 +21,12 @@
 #include "mad/wire/smp.h"
 #include "mad/wire/switch_info.h"
 #include "mad/wire/tables.h"
+#include "tests/fuzz/bytes.h"
 
 namespace fabricd::wire {
 namespace {
 
-template <size_t kBytes>
-std::array<uint8_t, kBytes> Fit(std::span<const uint8_t> input) {
-  std::array<uint8_t, kBytes> bytes{};
-  std::copy_n(input.begin(), std::min(input.size(), kBytes), bytes.begin());
-  return bytes;
-}
+using test::Fit;
 
 // The first `kept` bytes come back as they were sent; what is behind is reserved, and sent as zero.
 // (Stable() below has shown that nothing more is lost the second time.)
@@ -132,7 +129,7 @@ void RecordStable(std::span<const uint8_t> input) {
   sent.fill(0xEE);
   record.Encode(sent);
   FABRICD_CHECK(Record::Decode(sent) == record);
-  const RecordLayout* layout = LayoutOf(Record::kAttribute);
+  const RecordLayout* layout = LayoutOf(static_cast<SaAttribute>(Record::kAttribute));
   if (layout == nullptr) return;
   FABRICD_CHECK(layout->bytes == sent.size() && layout->bytes <= RecordMatcher::kMostBytes);
   const uint64_t mask = input.size() < 8 ? ~uint64_t{0} : uint64_t{input[0]} << 56 | input[7];

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """UmadTransport and TransactionEngine on ibsim, by umad_probe: discovery, answers to
-infiniband-diags, traps, pipelining, errors. Judged by sminfo and ibsim's log, not by our reader.
+infiniband-diags, traps, pipelining, counters, errors. Judged by sminfo and ibsim's log, not by our reader.
 
-usage: umad_on_ibsim.py UMAD_PROBE KERNEL_REPORTS [TEST...]
+usage: umad_on_ibsim.py UMAD_PROBE KERNEL_REPORTS REFUSE_VENDOR [TEST...]
 """
 import glob
 import os
@@ -17,9 +17,9 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROBE, KERNEL_REPORTS = [os.path.abspath(sys.argv.pop(1)) for _ in range(2)]
+PROBE, KERNEL_REPORTS, REFUSE_VENDOR = [os.path.abspath(sys.argv.pop(1)) for _ in range(3)]
 SHIMS = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
-PROGRAMS = ["ibsim", "opensm", "sminfo"]
+PROGRAMS = ["ibsim", "opensm", "sminfo", "smpquery"]
 PATIENCE = 20  # seconds
 
 
@@ -98,8 +98,7 @@ class OnIbsim(unittest.TestCase):
 
     def test_answers_sminfo_and_represses_traps(self):
         # LIDs, so that LID routed MADs and traps arrive: ibsim sends traps to the SM's LID.
-        code, output = self.run_on("H-1", ["opensm", "-o", "-f", os.path.join(self.dir, "osm.log")])
-        self.assertEqual(code, 0, output)
+        self.give_lids()
         server = self.start([PROBE, "umad", "serve", "2", "2"], "H-1")
         said = Lines(server.stdout)
         said.wait_for("^serving")
@@ -134,6 +133,33 @@ class OnIbsim(unittest.TestCase):
             self.assertNotIn("peer path", output)
             # Reported by the transport, not found out by the engine's safety net.
             self.assertIn("ended 2 timeouts 4 unmatched 0", output)
+
+    def give_lids(self):
+        code, output = self.run_on("H-1", ["opensm", "-o", "-f", os.path.join(self.dir, "osm.log")])
+        self.assertEqual(code, 0, output)
+
+    def test_counters_come_by_the_thousand_and_what_nobody_answers_times_out(self):
+        self.give_lids()
+        self.console('PerformanceSet "S-1"[2] PortCounters.SymbolErrorCounter=5')
+        _, output = self.run_on("H-1", ["smpquery", "-D", "portinfo", "0,1", "0"])
+        lid = re.search(r"^Lid:\.+(\d+)$", output, re.MULTILINE)[1]
+        for preload in ("", KERNEL_REPORTS):
+            code, output = self.run_on("H-1", [PROBE, "umad", "counters", lid, "2", "1024"], preload)
+            self.assertEqual(code, 0, output)
+            # ibsim knows neither PortSamplesControl nor the vendors' class: it answers nothing.
+            self.assertEqual(output.splitlines(), [
+                "perf answered 1024", "perf timed out 1", "vendor timed out 1",
+                "had to wait for room", "symbol errors 5"])
+
+    def test_does_without_the_vendor_class_where_the_kernel_refuses_it(self):
+        self.give_lids()
+        code, output = self.run_on("H-1", [PROBE, "umad", "counters", "1", "1", "1"], REFUSE_VENDOR)
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines(), [
+            "UNAVAILABLE: cannot register management class 0x0a on ibsim0 port 1: Invalid argument",
+            "perf answered 1", "perf timed out 1", "vendor refused 1", "symbol errors 0"])
+        code, output = self.run_on("H-1", [PROBE, "umad", "discover"], REFUSE_VENDOR)
+        self.assertEqual(code, 0, output)
 
     def test_names_what_is_missing(self):
         code, output = self.run_on("H-1", [PROBE, "umad:mlx5_7:1", "discover"])

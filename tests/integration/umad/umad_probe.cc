@@ -2,12 +2,17 @@
 // umad_probe: UmadTransport and TransactionEngine on a real umad port (hardware, or ibsim under its
 // preload shim), without the rest of fabricd.
 //
-//   umad_probe PORT discover               NodeInfo of the own node and of what its port is linked
-//   to umad_probe PORT serve TRAPS GETS       holds IsSM, answers SMInfo, represses traps; ends
-//   well after that
-//                                          many traps and SMInfo Gets, or ill after 20 s
+//   umad_probe PORT discover
+//     NodeInfo of the own node and of what its port is linked to
+//   umad_probe PORT serve TRAPS GETS
+//     holds IsSM, answers SMInfo, represses traps; ends well after that many traps and SMInfo Gets,
+//     or ill after 20 s
 //   umad_probe PORT rate WINDOW COUNT [HOP...]
-//                                          pipelined NodeInfo Gets along the path, and their rate
+//     pipelined NodeInfo Gets along the path, and their rate
+//   umad_probe PORT counters LID PORTNUM COUNT
+//     COUNT Gets of PortCounters at once, one of PortSamplesControl and one of the vendor's
+//     GeneralInfo: how many of each agent were answered, timed out, or could not be sent, and
+//     whether there was room for all at once
 //
 // PORT is umad[:DEVICE[:PORT]]. One line per fact on stdout, errors on stderr; exit 0 when all was
 // answered.
@@ -15,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,10 +31,13 @@
 #include "common/bounded_queue.h"
 #include "common/status.h"
 #include "mad/transaction_engine.h"
+#include "mad/transactions.h"
 #include "mad/umad_transport.h"
 #include "mad/wire/node_info.h"
 #include "mad/wire/notice.h"
+#include "mad/wire/perf.h"
 #include "mad/wire/sm_info.h"
+#include "mad/wire/vendor_mad.h"
 
 namespace fabricd::mad {
 namespace {
@@ -55,6 +64,7 @@ class Probe {
   void OnOther(Other other) { other_ = std::move(other); }
 
   absl::Status Send(const OutgoingMad& mad) { return transport_.Send(mad); }
+  bool Offers(Agent agent) const { return transport_.AgentStatus(agent).ok(); }
 
   // One round: what arrived by `deadline`, then what may go out.
   void Step(Clock::time_point deadline, std::vector<Completion>& done) {
@@ -69,7 +79,7 @@ class Probe {
       if (mad == nullptr) continue;
       if (IsForEngine(*mad)) {
         engine_.OnIncoming(*mad, now, done);
-      } else if (other_ && mad->kind == IncomingMad::Kind::kReceived) {
+      } else if (other_) {
         other_(*mad);
       }
     }
@@ -133,6 +143,7 @@ int Discover(Probe& probe, PortNum port) {
 int Serve(UmadTransport& transport, Probe& probe, int traps_wanted, int gets_wanted) {
   int traps = 0, gets = 0;
   probe.OnOther([&](const IncomingMad& mad) {
+    if (mad.kind != IncomingMad::Kind::kReceived) return;
     const auto bytes =
         std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
     const std::optional<wire::Smp> smp = wire::Smp::Decode(bytes);
@@ -205,9 +216,107 @@ int Rate(Probe& probe, uint64_t count, const wire::DirectedPath& path) {
   return answered == count ? 0 : 1;
 }
 
+OutgoingMad Gmp(Agent agent, Lid to, std::chrono::milliseconds timeout) {
+  OutgoingMad mad;
+  mad.agent = agent;
+  mad.to.lid = to;
+  mad.to.qpn = 1;
+  mad.to.qkey = 0x80010000;
+  mad.timeout = timeout;
+  mad.payload.resize(wire::kMadBytes);
+  return mad;
+}
+
+std::span<uint8_t, wire::kMadBytes> BytesOf(OutgoingMad& mad) {
+  return std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes);
+}
+
+// Counts by agent and outcome.
+class Tally {
+ public:
+  void Send(Probe& probe, const OutgoingMad& mad) {
+    absl::Status status = probe.Send(mad);
+    while (absl::IsUnavailable(status) && probe.Offers(mad.agent) && waiting_ > 0) {
+      had_to_wait_ = true;
+      std::vector<Completion> done;
+      probe.Step(Clock::now() + std::chrono::seconds(1), done);
+      status = probe.Send(mad);
+    }
+    if (status.ok()) {
+      ++waiting_;
+      return;
+    }
+    fmt::print("{}: {}\n", absl::StatusCodeToString(status.code()), Message(status));
+    ++counts_[{mad.agent, "refused"}];
+  }
+  void Take(const IncomingMad& mad) {
+    --waiting_;
+    static constexpr const char* kOutcomes[] = {"answered", "timed out", "failed"};
+    ++counts_[{mad.agent,
+               IsForTelemetry(mad) ? kOutcomes[static_cast<size_t>(mad.kind)] : "strange"}];
+  }
+  int waiting() const { return waiting_; }
+  bool had_to_wait() const { return had_to_wait_; }
+  void Print() const {
+    for (const auto& [what, count] : counts_) {
+      const char* agent = what.first == Agent::kPerf     ? "perf"
+                          : what.first == Agent::kVendor ? "vendor"
+                                                         : "other";
+      fmt::print("{} {} {}\n", agent, what.second, count);
+    }
+  }
+
+ private:
+  std::map<std::pair<Agent, std::string>, int> counts_;
+  int waiting_ = 0;
+  bool had_to_wait_ = false;
+};
+
+int Counters(Probe& probe, Lid lid, uint8_t port, uint32_t count) {
+  Tally tally;
+  std::optional<wire::PortCounters> counters;
+  probe.OnOther([&](const IncomingMad& mad) {
+    tally.Take(mad);
+    const auto perf = wire::PerfMad::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+    if (mad.kind == IncomingMad::Kind::kReceived && perf && perf->status == wire::kStatusOk &&
+        perf->attribute == wire::PerfAttribute::kPortCounters)
+      counters = wire::PortCounters::Decode(perf->data);
+  });
+  uint32_t id = kTelemetryTransactionBit;
+  wire::PerfMad perf;
+  wire::PortCounters select;
+  select.port_select = port;
+  select.Encode(perf.data);
+  for (uint32_t n = 0; n <= count; ++n) {
+    perf.attribute =
+        n < count ? wire::PerfAttribute::kPortCounters : wire::PerfAttribute::kPortSamplesControl;
+    perf.transaction_id = ++id;
+    OutgoingMad mad = Gmp(Agent::kPerf, lid, std::chrono::milliseconds(n < count ? 5000 : 300));
+    perf.Encode(BytesOf(mad));
+    tally.Send(probe, mad);
+  }
+  wire::VendorMad vendor;
+  vendor.attribute = wire::VendorAttribute::kGeneralInfo;
+  vendor.transaction_id = ++id;
+  OutgoingMad mad = Gmp(Agent::kVendor, lid, std::chrono::milliseconds(300));
+  vendor.Encode(BytesOf(mad));
+  tally.Send(probe, mad);
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(10);
+  while (tally.waiting() > 0 && Clock::now() < end) {
+    std::vector<Completion> done;
+    probe.Step(end, done);
+  }
+  tally.Print();
+  if (tally.had_to_wait()) fmt::print("had to wait for room\n");
+  if (counters) fmt::print("symbol errors {}\n", counters->symbol_error);
+  return tally.waiting() == 0 ? 0 : 1;
+}
+
 int Usage() {
   fmt::print(stderr,
-             "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT [HOP...]\n");
+             "usage: umad_probe PORT discover | serve TRAPS GETS | rate WINDOW COUNT [HOP...] |\n"
+             "       counters LID PORTNUM COUNT\n");
   return 2;
 }
 
@@ -246,6 +355,10 @@ int Main(const std::vector<std::string>& arguments) {
       path = path.Then(PortNum(static_cast<uint8_t>(std::atoi(arguments[hop].c_str()))));
     }
     result = Rate(probe, std::strtoull(arguments[3].c_str(), nullptr, 10), path);
+  } else if (command == "counters" && arguments.size() >= 5) {
+    result = Counters(probe, Lid(static_cast<uint16_t>(std::atoi(arguments[2].c_str()))),
+                      static_cast<uint8_t>(std::atoi(arguments[3].c_str())),
+                      static_cast<uint32_t>(std::atoi(arguments[4].c_str())));
   } else {
     result = Usage();
   }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "common/rng.h"
+#include "mad/transactions.h"
 #include "tests/unit/mad/fake_wire.h"
 
 namespace fabricd::mad {
@@ -14,7 +15,7 @@ namespace {
 
 EngineOptions RandomOptions(Rng& rng) {
   EngineOptions options;
-  options.first_transaction_id = static_cast<uint32_t>(0 - rng.Below(50));
+  options.first_transaction_id = static_cast<uint32_t>(kTelemetryTransactionBit - rng.Below(50));
   options.window_floor = 1 + static_cast<uint32_t>(rng.Below(4));
   options.window_max = options.window_floor + static_cast<uint32_t>(rng.Below(60));
   options.window_initial = 1 + static_cast<uint32_t>(rng.Below(80));

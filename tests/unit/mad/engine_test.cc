@@ -474,15 +474,15 @@ TEST(EngineDeadDevice, OneThatAnswersOtherRequestsKeepsItsQueue) {
     EXPECT_EQ(completion.outcome, completion.cookie == 1 ? Outcome::kTimedOut : Outcome::kResponse);
 }
 
-TEST(EngineIds, WrapSkipsZero) {
+TEST(EngineIds, WrapBelowTelemetrysAndSkipZero) {
   EngineOptions options;
-  options.first_transaction_id = 0xFFFFFFFE;
+  options.first_transaction_id = 0x7FFFFFFE;
   FakeWire wire(options);
   for (uint32_t n = 0; n < 4; ++n) wire.Submit(FakeWire::Get(n, n));
   wire.Run();
   std::vector<uint32_t> ids;
   for (const FakeWire::Sent& sent : wire.sent) ids.push_back(sent.smp.tid.value());
-  EXPECT_THAT(ids, ElementsAre(0xFFFFFFFE, 0xFFFFFFFF, 1, 2));
+  EXPECT_THAT(ids, ElementsAre(0x7FFFFFFE, 0x7FFFFFFF, 1, 2));
   EXPECT_EQ(wire.Count(Outcome::kResponse), 4u);
 }
 

@@ -2,6 +2,7 @@
 // Answers to what others ask: MakeSmpResponse, MakeTrapRepress and the routing of what arrives.
 #include <gtest/gtest.h>
 
+#include "mad/transactions.h"
 #include "mad/wire/sm_info.h"
 #include "tests/unit/mad/fake_wire.h"
 
@@ -118,6 +119,12 @@ TEST(ForEngine, ResponsesAndReportsOnOurRequestsOnly) {
   IncomingMad general = Received(AnswerTo(get));
   general.agent = Agent::kSubnAdm;
   EXPECT_FALSE(IsForEngine(general));
+  wire::Smp of_telemetry = get;
+  of_telemetry.tid = TransactionId(get.tid.value() | kTelemetryTransactionBit);
+  EXPECT_FALSE(IsForEngine(Received(AnswerTo(of_telemetry))));
+  report = Received(of_telemetry);
+  report.kind = IncomingMad::Kind::kTimedOut;
+  EXPECT_FALSE(IsForEngine(report));
 }
 
 }  // namespace

@@ -28,21 +28,5 @@ TEST(UmadChoice, Refused) {
   }
 }
 
-TEST(UmadTransport, OnlyAnswersAndReturnedRequestsEndARequest) {
-  using Kind = IncomingMad::Kind;
-  constexpr uint8_t kGet = 0x01, kGetResp = 0x81, kGetTableResp = 0x92, kTrap = 0x05;
-  constexpr uint8_t kTrapRepress = 0x07, kReport = 0x06, kReportResp = 0x86;
-  EXPECT_TRUE(EndsRequest(Kind::kReceived, kGetResp));
-  EXPECT_TRUE(EndsRequest(Kind::kReceived, kReportResp));
-  EXPECT_TRUE(EndsRequest(Kind::kTimedOut, kGet));
-  EXPECT_TRUE(EndsRequest(Kind::kSendFailed, kReport));
-  EXPECT_FALSE(EndsRequest(Kind::kReceived, kGet));
-  EXPECT_FALSE(EndsRequest(Kind::kReceived, kTrap));
-  // An RMPP answer of ours that was not acknowledged, and answers that could not be sent.
-  EXPECT_FALSE(EndsRequest(Kind::kTimedOut, kGetTableResp));
-  EXPECT_FALSE(EndsRequest(Kind::kSendFailed, kGetResp));
-  EXPECT_FALSE(EndsRequest(Kind::kSendFailed, kTrapRepress));
-}
-
 }  // namespace
 }  // namespace fabricd::mad

@@ -126,7 +126,8 @@ struct Query {
 
 template <typename Record>
 Query Ask(const Record& record, uint64_t mask, wire::Method method = wire::Method::kGetTable) {
-  Query query{Record::kAttribute, method, mask, std::vector<uint8_t>(Record::kBytes)};
+  Query query{static_cast<wire::SaAttribute>(Record::kAttribute), method, mask,
+              std::vector<uint8_t>(Record::kBytes)};
   record.Encode(std::span<uint8_t, Record::kBytes>(query.data.data(), Record::kBytes));
   return query;
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <iba/ib_types.h>
 
+#include "mad/wire/class_port_info.h"
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_records.h"

@@ -177,6 +177,10 @@ PortInfo PortInfoOf(std::initializer_list<std::pair<size_t, uint8_t>> bytes) {
 }
 
 // IBA vol 1 §14.2.5.6: LinkWidthActive byte 31; LinkSpeedActive bits 7-4 of byte 35;
+double ActiveGigabits(const PortInfo& info) {
+  return ActiveWidth(info) * LaneGigabits(ActiveSpeed(info));
+}
+
 // LinkSpeedExtActive bits 7-4 and LinkSpeedExtSupported bits 3-0 of byte 62, LinkSpeedExtEnabled
 // bits 4-0 of byte 63; release 1.7: LinkSpeedExtActive2 bits 6-5, LinkSpeedExtSupported2 bits 4-3
 // and LinkSpeedExtEnabled2 bits 2-0 of byte 56.
@@ -190,7 +194,7 @@ TEST(PortInfoSpeed, NdrVector) {
   EXPECT_EQ(info.link_speed_ext_enabled, 15);
   EXPECT_EQ(ActiveSpeed(info), LinkSpeed::kNdr);
   EXPECT_EQ(BestSupportedSpeed(info), LinkSpeed::kNdr);
-  EXPECT_EQ(ActiveWidth(info) * LaneGigabits(ActiveSpeed(info)), 400);
+  EXPECT_EQ(ActiveGigabits(info), 400);
 }
 
 TEST(PortInfoSpeed, XdrVector) {
@@ -203,7 +207,7 @@ TEST(PortInfoSpeed, XdrVector) {
   EXPECT_EQ(info.link_round_trip_latency, 0xAB0000u);
   EXPECT_EQ(ActiveSpeed(info), LinkSpeed::kXdr);
   EXPECT_EQ(BestSupportedSpeed(info), LinkSpeed::kXdr);
-  EXPECT_EQ(ActiveWidth(info) * LaneGigabits(ActiveSpeed(info)), 800);
+  EXPECT_EQ(ActiveGigabits(info), 800);
 }
 
 // The three fields are distinct: the values of a decoder known to be right (rdma-core) for 0x52.

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "mad/wire/class_port_info.h"
 #include "mad/wire/sa_components.h"
 #include "mad/wire/sa_records.h"
 #include "mad/wire/sa_state_records.h"
