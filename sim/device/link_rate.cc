@@ -105,4 +105,8 @@ void NegotiateRate(wire::PortInfo& a, wire::PortInfo& b) {
   }
 }
 
+double ActiveGigabits(const wire::PortInfo& info) {
+  return wire::LaneGigabits(wire::ActiveSpeed(info)) * wire::ActiveWidth(info);
+}
+
 }  // namespace fabricd::sim

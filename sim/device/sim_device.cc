@@ -172,7 +172,7 @@ uint8_t SimDevice::LftPort(Lid lid) const {
   return lft_[lid.value()];
 }
 
-wire::PortInfoExtended SimDevice::Extended(PortNum number) const {
+wire::PortInfoExtended SimDevice::Fec(PortNum number) const {
   const SimPort& port = ports_[number.value()];
   if (port.extended) return *port.extended;
   // No FEC, and each mode that the encoding of the speed allows.
@@ -258,6 +258,7 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
     smp.status = *odd;
   } else if (!Supports(smp.attribute, smp.method)) {
     smp.status = wire::kStatusUnsupportedMethodAttribute;
+    effects.unknown_attribute = true;
   } else {
     smp.status = Serve(now, ingress, smp, effects);
   }
@@ -299,7 +300,7 @@ uint16_t SimDevice::Get(PortNum ingress, wire::Smp& smp) const {
     case AttributeId::kPortInfoExtended: {
       const auto port = PortOfModifier(ingress, smp.modifier);
       if (!port) return wire::kStatusInvalidAttributeValue;
-      Extended(*port).Encode(smp.data);
+      Fec(*port).Encode(smp.data);
       return wire::kStatusOk;
     }
     case AttributeId::kSwitchInfo: switch_info_.Encode(smp.data); return wire::kStatusOk;
@@ -375,7 +376,7 @@ uint16_t SimDevice::SetPortInfoExtended(PortNum ingress, wire::Smp& smp, SmaEffe
   const auto number = PortOfModifier(ingress, smp.modifier);
   if (!number) return wire::kStatusInvalidAttributeValue;
   const wire::PortInfoExtended wanted = wire::PortInfoExtended::Decode(smp.data);
-  const wire::PortInfoExtended before = Extended(*number);
+  const wire::PortInfoExtended before = Fec(*number);
   if ((wanted.fdr_fec_mode_enabled & ~before.fdr_fec_mode_supported) != 0 ||
       (wanted.edr_fec_mode_enabled & ~before.edr_fec_mode_supported) != 0 ||
       (wanted.hdr_fec_mode_enabled & ~before.hdr_fec_mode_supported) != 0 ||

@@ -61,6 +61,7 @@ struct LinkRequest {
 struct SmaEffects {
   bool reply = false;    // False: the SMP is dropped (M_Key) or needs no answer (TrapRepress).
   bool changed = false;  // A Set that altered a register.
+  bool unknown_attribute = false;     // Refused as one that the SMA does not have.
   bool m_key_violation = false;       // The SMP was dropped for its M_Key: trap 256 is due.
   std::optional<uint64_t> repressed;  // TransactionID of an accepted TrapRepress.
   std::vector<LinkRequest> links;
@@ -70,7 +71,7 @@ struct SmaEffects {
 
   // As made anew, but the vectors keep their storage.
   void Clear() {
-    reply = changed = m_key_violation = false;
+    reply = changed = unknown_attribute = m_key_violation = false;
     repressed.reset();
     links.clear();
     events.clear();
@@ -131,6 +132,8 @@ class SimDevice {
   wire::MulticastForwardingTable MftBlock(uint8_t position, uint16_t block) const;
   wire::PKeyTable PKeyBlock(PortNum port, uint16_t block) const;
   wire::SlToVlMappingTable SlToVl(PortNum in, PortNum out) const;
+  // PortInfoExtended as a Get answers it.
+  wire::PortInfoExtended Fec(PortNum port) const;
   size_t lft_blocks_stored() const { return lft_.size() / wire::LinearForwardingTable::kEntries; }
 
   // A transition by the link layer (not one that a Set asked for): sets PortStateChange.
@@ -187,7 +190,6 @@ class SimDevice {
   bool SlToVlExists(uint32_t modifier) const;
   bool LftBlockExists(uint32_t modifier) const;
   bool MftBlockExists(uint32_t modifier) const;
-  wire::PortInfoExtended Extended(PortNum port) const;
   void PowerUpPort(PortNum port);
   void PowerUpSwitch();
 

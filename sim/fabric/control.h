@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control: what an operator may do to a simulated fabric (gRPC fabric.sim.v1, `fabricctl sim …`).
-// Pure C++; SimTransport implements it. Every method may be called from any thread and returns when
-// the fault has been applied (the subnet manager then hears of it as it would on hardware: by traps
+// SimTransport implements it. Every method may be called from any thread and returns when what was
+// asked for has been applied (the subnet manager then hears of it as it would on hardware: by traps
 // and local events).
 //
 // A node is named by its NodeDescription ("node0001 mlx5_0"), when exactly one node has it, or by
@@ -9,12 +9,19 @@
 // kInvalidArgument: the description is ambiguous (the message lists the GUIDs).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
 
 #include "common/ids.h"
+#include "sim/performance/bit_error_rates.h"
+#include "sim/performance/counters.h"
+#include "sim/performance/performance_options.h"
+#include "sim/traffic/traffic_job.h"
 
 namespace fabricd::sim {
 
@@ -40,6 +47,14 @@ struct SimNode {
   bool running = true;  // False while it is off or reboots.
 };
 
+// What a port is to count, in this order.
+struct PortErrors {
+  bool clear = false;                                // All its registers first, as by another tool.
+  std::vector<std::pair<Counter, uint64_t>> counts;  // So many more.
+  std::optional<BitErrorRates> rates;                // From now on; all 0 ends it.
+  std::optional<int> module_celsius;                 // From now on.
+};
+
 class Control {
  public:
   virtual ~Control() = default;
@@ -53,6 +68,21 @@ class Control {
   // Restarts a device: its links drop, all that a subnet manager wrote is lost, links come back
   // after the simulated boot time.
   [[nodiscard]] virtual absl::Status Reboot(const std::string& node) = 0;
+  // kInvalidArgument: a rate is not in [0, 1].
+  [[nodiscard]] virtual absl::Status SetErrors(const std::string& node, PortNum port,
+                                               const PortErrors& errors) = 0;
+  // How the performance and vendor agents of the node behave from now on; of all nodes where it is
+  // empty.
+  [[nodiscard]] virtual absl::Status SetPerformance(const std::string& node,
+                                                    const PerformanceOptions& options) = 0;
+  // The clock of the whole process (ProcessClock) runs so many times as fast as real time.
+  // kInvalidArgument: not in [1, kFastestClock].
+  static constexpr double kFastestClock = 1000;
+  [[nodiscard]] virtual absl::Status SetClockRate(double rate) = 0;
+  // As SimFabric has them.
+  [[nodiscard]] virtual absl::Status StartTraffic(const TrafficJob& job) = 0;
+  [[nodiscard]] virtual absl::Status StopTraffic(const std::string& name) = 0;
+  virtual std::vector<TrafficReport> ListTraffic() = 0;
   // Ordered by (GUID, port) of end a.
   virtual std::vector<SimCable> ListCables() = 0;
   // Ordered by GUID.

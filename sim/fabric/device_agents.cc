@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace fabricd::sim {
 namespace {
@@ -24,15 +25,23 @@ DeviceAgents::DeviceAgents(SimNodes& nodes, EventQueue& queue, TrapSender& traps
       hosts_(hosts),
       links_(links),
       stats_(stats),
-      busy_until_(nodes.index_end()) {}
+      busy_until_(nodes.index_end()),
+      gmps_busy_until_(nodes.index_end()) {}
 
-Duration DeviceAgents::Enqueue(NodeIndex node) {
+Duration DeviceAgents::EnqueueAt(Instant& busy_until, Duration delay) {
   const Instant now = queue_.now();
-  Instant& busy_until = busy_until_[node.value()];
-  const Instant ready = std::max(now + nodes_.Device(node).answer_delay(), busy_until);
+  const Instant ready = std::max(now + delay, busy_until);
   if (ready <= now) return Duration::zero();
   busy_until = ready;
   return ready - now;
+}
+
+Duration DeviceAgents::Enqueue(NodeIndex node) {
+  return EnqueueAt(busy_until_[node.value()], nodes_.Device(node).answer_delay());
+}
+
+Duration DeviceAgents::EnqueueGmp(NodeIndex node) {
+  return EnqueueAt(gmps_busy_until_[node.value()], nodes_.Performance(node).options().answer_delay);
 }
 
 bool DeviceAgents::Answer(Packet& packet, PortNum ingress) {
@@ -72,6 +81,43 @@ bool DeviceAgents::Answer(Packet& packet, PortNum ingress) {
   return true;
 }
 
+bool DeviceAgents::AnswerGmp(Packet& packet) {
+  if (packet.qkey != PerformanceAgent::kQKey) {
+    ++stats_.lost_nobody;
+    return false;
+  }
+  const SimDevice& node = nodes_.Device(packet.at.node);
+  const PortNum end_port = node.ManagementPort(packet.at.port);
+  const std::span<uint8_t, wire::kMadBytes> bytes(packet.bytes.data(), wire::kMadBytes);
+  const wire::MadHeader header = wire::MadHeader::Decode(bytes);
+  wire::MadBytes request;
+  if (observer_ != nullptr) std::copy(bytes.begin(), bytes.end(), request.begin());
+  SimStats::Attribute& counts = stats_.gmps[{static_cast<uint8_t>(header.management_class),
+                                             static_cast<uint16_t>(header.attribute)}];
+  if (header.method == Method::kGet) ++counts.gets;
+  if (header.method == Method::kSet) ++counts.sets;
+  if (!nodes_.Performance(packet.at.node)
+           .Answer({queue_.now(), node, end_port, packet.qpn,
+                    [this](NodeIndex index) -> const SimDevice& { return nodes_.Device(index); }},
+                   bytes)) {
+    ++stats_.gmps_dropped;
+    return false;
+  }
+  if (wire::MadHeader::Decode(bytes).status != wire::kStatusOk) ++counts.refused;
+  if (observer_ != nullptr) {
+    wire::MadBytes answer;
+    std::copy(bytes.begin(), bytes.end(), answer.begin());
+    observer_->OnGmpServed({queue_.now(), {packet.at.node, end_port}, request, answer});
+  }
+  packet.origin = true;
+  packet.at.port = end_port;
+  packet.hops = 0;
+  std::swap(packet.slid, packet.dlid);
+  std::swap(packet.source_qpn, packet.qpn);
+  packet.pkey = node.PKeyAt(end_port, packet.pkey_index);
+  return true;
+}
+
 // Turns the SMP into its response, where there is one; effects_ has what follows.
 void DeviceAgents::Serve(const Packet& packet, PortNum ingress, wire::Smp& smp) {
   SimDevice& node = nodes_.Device(packet.at.node);
@@ -88,7 +134,11 @@ void DeviceAgents::Serve(const Packet& packet, PortNum ingress, wire::Smp& smp) 
     smp.status = wire::kStatusOk;
     effects_.reply = true;
   } else {
+    const Method method = smp.method;
     node.Answer(queue_.now(), ingress, smp, effects_);
+    if (effects_.unknown_attribute) {
+      nodes_.Performance(packet.at.node).AnswerSmp(node, ingress, method, smp);
+    }
   }
 }
 
@@ -104,6 +154,7 @@ void DeviceAgents::Count(AttributeId attribute, Method method, const wire::Smp& 
 }
 
 void DeviceAgents::ApplyEffects(NodeIndex node) {
+  if (effects_.changed) nodes_.NoteChange();
   for (const LinkRequest& request : effects_.links) {
     links_.RequestPhysicalState({node, request.port}, request.to);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceAgents: the subnet management agents of the devices, as far as they concern more than their
-// own registers: when an agent serves an SMP, which response leaves, and what that causes at links,
-// traps and programs. It owns the queues of agents that answer late, and counts SMPs.
+// DeviceAgents: the management agents of the devices, as far as they concern more than their own
+// registers: when an agent serves a MAD, which response leaves, and what that causes at links,
+// traps and programs. It owns the queues of agents that answer late, and counts MADs.
 #pragma once
 
 #include <vector>
@@ -33,9 +33,13 @@ class DeviceAgents {
   // The agent of the node that the packet has reached, by the port `ingress`, serves it. True: the
   // packet has turned into the response, which is to leave here.
   bool Answer(Packet& packet, PortNum ingress);
+  // The same two for GMPs (Packet::IsForPerformanceAgent), by PerformanceOptions::answer_delay.
+  Duration EnqueueGmp(NodeIndex node);
+  bool AnswerGmp(Packet& packet);
 
  private:
   void Serve(const Packet& packet, PortNum ingress, wire::Smp& smp);
+  Duration EnqueueAt(Instant& busy_until, Duration delay);
   void Count(wire::AttributeId attribute, wire::Method method, const wire::Smp& answer);
   void ApplyEffects(NodeIndex node);
 
@@ -46,8 +50,9 @@ class DeviceAgents {
   LinkModel& links_;
   SimStats& stats_;
   SimObserver* observer_ = nullptr;
-  std::vector<Instant> busy_until_;  // By node: the last SMP that waits; later ones queue.
-  SmaEffects effects_;               // Of the answer being given; a member to reuse its storage.
+  // By node: the last SMP that waits, and the last GMP; later ones queue.
+  std::vector<Instant> busy_until_, gmps_busy_until_;
+  SmaEffects effects_;  // Of the answer being given; a member to reuse its storage.
 };
 
 }  // namespace fabricd::sim

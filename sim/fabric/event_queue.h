@@ -15,13 +15,14 @@ namespace fabricd::sim {
 
 struct Event {
   enum class Kind : uint8_t {
-    kArrive,            // PacketWalk
-    kTimeOut,           // HostPorts
-    kLinkRequest,       // LinkModel
-    kTrain,             // LinkModel
-    kRebooted,          // LinkModel
-    kTrap,              // TrapSender
-    kNoAcknowledgement  // HostPorts
+    kArrive,             // PacketWalk
+    kTimeOut,            // HostPorts
+    kLinkRequest,        // LinkModel
+    kTrain,              // LinkModel
+    kRebooted,           // LinkModel
+    kTrap,               // TrapSender
+    kNoAcknowledgement,  // HostPorts
+    kRouteTraffic        // SimFabric
   };
   Instant at;
   Kind kind = Kind::kArrive;

@@ -35,6 +35,7 @@ uint8_t ClassOf(mad::Agent agent) {
     case mad::Agent::kSmpLid: return static_cast<uint8_t>(ManagementClass::kSubnLidRouted);
     case mad::Agent::kSubnAdm: return static_cast<uint8_t>(ManagementClass::kSubnAdm);
     case mad::Agent::kPerf: return static_cast<uint8_t>(ManagementClass::kPerf);
+    case mad::Agent::kVendor: return static_cast<uint8_t>(ManagementClass::kVendor);
   }
   return 0;
 }
@@ -108,6 +109,8 @@ absl::StatusOr<HostPorts::Sent> HostPorts::Send(PortRef from, mad::OutgoingMad m
   if (!packet.directed) {
     packet.slid = Lid(static_cast<uint16_t>(info.lid.value() | mad.to.path_bits));
     packet.dlid = mad.to.lid;
+    packet.qpn = mad.to.qpn;
+    packet.qkey = mad.to.qkey;
     packet.sl = mad.to.sl;
     packet.pkey = nodes_.Device(from.node).PKeyAt(from.port, mad.to.pkey_index);
   }
@@ -191,10 +194,11 @@ void HostPorts::Receive(PortRef at, Packet&& packet) {
     case ManagementClass::kSubnLidRouted: incoming.agent = mad::Agent::kSmpLid; break;
     case ManagementClass::kSubnAdm: incoming.agent = mad::Agent::kSubnAdm; break;
     case ManagementClass::kPerf: incoming.agent = mad::Agent::kPerf; break;
+    case ManagementClass::kVendor: incoming.agent = mad::Agent::kVendor; break;
     default: ++stats_.lost_nobody; return;
   }
   incoming.from.lid = packet.slid;
-  incoming.from.qpn = packet.IsSmp() ? 0 : 1;
+  incoming.from.qpn = packet.IsSmp() ? 0 : packet.source_qpn;
   incoming.from.qkey = packet.IsSmp() ? 0 : 0x80010000;
   incoming.from.sl = packet.sl;
   incoming.from.pkey_index = packet.pkey_index;

@@ -71,14 +71,14 @@ void LinkModel::SetLoss(PortRef port, double loss) {
 }
 
 void LinkModel::SetPhysicalState(PortRef port, PortPhysicalState state) {
-  DropLink(port, /*asked_for=*/true);
+  DropLink(port, DropReason::kSet);
   nodes_.Port(port).info.port_physical_state = state;
   TryTrain(port, options_.training_time);
 }
 
 // Both ends lose the link before either tells: a trap must not leave by the link that is going.
 // What a Set asked for is no PortStateChange at the port that was asked (§14.2.5.4).
-void LinkModel::DropLink(PortRef port, bool asked_for) {
+void LinkModel::DropLink(PortRef port, DropReason reason) {
   const PortRef ends[] = {port, nodes_.Port(port).cable};
   bool was_up[2] = {false, false};
   for (size_t i = 0; i < 2; ++i) {
@@ -90,12 +90,41 @@ void LinkModel::DropLink(PortRef port, bool asked_for) {
     info.port_state = PortState::kDown;
     if (!held) info.port_physical_state = StateAfterLoss(info);
     ++nodes_.Port(ends[i]).training;  // A training under way is void.
-    if (was_up[i]) ReportChange(ends[i].node);
+    if (!was_up[i]) continue;
+    CountDrop(ends[i], /*own=*/i == 0, reason);
+    ReportChange(ends[i].node);
   }
   for (size_t i = 0; i < 2; ++i) {
     if (!was_up[i]) continue;
-    if (i != 0 || !asked_for) ReportStateChange(ends[i]);
+    if (i != 0 || reason != DropReason::kSet) ReportStateChange(ends[i]);
     hosts_.OnPortEvent(ends[i], mad::LocalPortEvent::Kind::kPortDown);
+  }
+}
+
+// What an end with power counts of it; `own`: it is the end at which it began.
+void LinkModel::CountDrop(PortRef end, bool own, DropReason reason) {
+  if (!nodes_.power(end.node).on) return;
+  constexpr uint8_t kManagementCommand = 22, kCableUnplugged = 23, kPeerDisabled = 33,
+                    kPeerReset = 37;
+  LinkDownCause cause;
+  switch (reason) {
+    case DropReason::kSet:
+      cause.intentional = true;
+      cause.local_reason = own ? kManagementCommand : kPeerDisabled;
+      cause.remote_reason = own ? 0 : kManagementCommand;
+      break;
+    case DropReason::kCablePulled: cause.local_reason = kCableUnplugged; break;
+    case DropReason::kPowerOff:
+      cause.blame = LinkDownCause::Blame::kRemote;
+      cause.local_reason = kPeerReset;
+      break;
+  }
+  const SimDevice& device = nodes_.Device(end.node);
+  PerformanceAgent& agent = nodes_.Performance(end.node);
+  agent.OnLinkDown(queue_.now(), device, end.port, cause);
+  // What a switch still had for the port that is gone.
+  if (!cause.intentional && device.IsSwitch()) {
+    agent.Add(end.port, Counter::kXmitInactiveDiscards, 1);
   }
 }
 
@@ -130,6 +159,7 @@ void LinkModel::FinishTraining(PortRef port) {
   for (PortRef end : {port, peer}) {
     nodes_.Port(end).info.port_physical_state = PortPhysicalState::kLinkUp;
     nodes_.Port(end).info.port_state = PortState::kInit;
+    nodes_.Performance(end.node).OnLinkUp(queue_.now(), end.port);
   }
   ReportStateChange(port);
   ReportStateChange(peer);
@@ -142,7 +172,7 @@ absl::Status LinkModel::Unlink(PortRef port) {
                               nodes_.Device(port.node).description(), port.port);
   }
   own.plugged = nodes_.Port(own.cable).plugged = false;
-  DropLink(port, /*asked_for=*/false);
+  DropLink(port, DropReason::kCablePulled);
   return absl::OkStatus();
 }
 
@@ -183,10 +213,11 @@ absl::Status LinkModel::PowerOff(NodeIndex index) {
   power.on = false;
   ++power.cycles;
   for (uint8_t port = 1; port <= node.last_port().value(); ++port) {
-    DropLink({index, PortNum(port)}, /*asked_for=*/false);
+    DropLink({index, PortNum(port)}, DropReason::kPowerOff);
   }
   traps_.Forget(index);
   node.Reset();
+  nodes_.Performance(index).Restart(queue_.now());
   ReportChange(index);
   hosts_.RestoreIsSm(index);
   return absl::OkStatus();
@@ -212,6 +243,7 @@ void LinkModel::FinishBoot(NodeIndex index) {
   SimNodes::Power& power = nodes_.power(index);
   power.on = true;
   power.booting = false;
+  nodes_.Performance(index).Restart(queue_.now());
   for (uint8_t port = 1; port <= nodes_.Device(index).last_port().value(); ++port) {
     TryTrain({index, PortNum(port)}, options_.training_time);
   }

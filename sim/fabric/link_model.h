@@ -67,9 +67,12 @@ class LinkModel {
 
  private:
   void SetPhysicalState(PortRef port, wire::PortPhysicalState state);
-  void DropLink(PortRef port, bool asked_for);
+  enum class DropReason : uint8_t { kSet, kCablePulled, kPowerOff };
+  void DropLink(PortRef port, DropReason reason);
+  void CountDrop(PortRef end, bool own, DropReason reason);
   void ReportStateChange(PortRef port);
   void ReportChange(NodeIndex node) {
+    nodes_.NoteChange();
     if (observer_ != nullptr) observer_->OnNodeChanged(queue_.now(), node);
   }
   void TryTrain(PortRef port, Duration training_time);

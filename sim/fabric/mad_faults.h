@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the management path does to MADs, and who may watch it. Faults are drawn from the fabric's
-// own generator, so one seed gives one run.
+// own generators, so one seed gives one run. What happens to GMPs of classes 0x04 and 0x0A is drawn
+// from a second one: a run without them has the same faults elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,11 @@ struct MadFaults {
   Duration delay{};
   Duration jitter{};
   Duration hold{};
+  // Further ones, of GMPs of classes 0x04 and 0x0A only, responses too.
+  double gmp_loss = 0;
+  double gmp_duplicate = 0;  // The second copy arrives up to `gmp_jitter` after the first.
+  Duration gmp_delay{};
+  Duration gmp_jitter{};
 };
 
 struct Delivery;
@@ -45,6 +51,14 @@ class SimObserver {
     bool changed;  // Some register has another value now, or a client was told to reregister.
   };
   virtual void OnServed(const Served&) {}
+  // A device has answered a GMP of class 0x04 or 0x0A; `end_port` is where it did.
+  struct GmpServed {
+    Instant at;
+    PortRef end_port;
+    const wire::MadBytes& request;
+    const wire::MadBytes& answer;
+  };
+  virtual void OnGmpServed(const GmpServed&) {}
   // Something else than a Set has changed the tables of this node or the state of one of its links.
   virtual void OnNodeChanged(Instant, NodeIndex) {}
   // Something is handed to a program: a MAD, a time-out, a local event.

@@ -31,6 +31,8 @@ struct Packet {
   bool deferred = false;     // It has reached an agent that answers late,
   uint32_t power_cycle = 0;  // and is lost when that loses power.
   Lid slid = kPermissiveLid, dlid = kPermissiveLid;
+  uint32_t source_qpn = 1, qpn = 1;  // GMPs only, and qkey.
+  uint32_t qkey = 0;
   ServiceLevel sl;
   PKey pkey;                    // Data (QP1) only: of the sender's table.
   uint16_t pkey_index = 0;      // In the table of its receiver.
@@ -41,6 +43,12 @@ struct Packet {
   std::shared_ptr<absl::flat_hash_map<PortRef, int>> copies;
   uint8_t management_class() const { return bytes[kMadClassAt]; }
   uint8_t method() const { return bytes[kMadMethodAt]; }
+  // Of class 0x04 or 0x0A: a GMP about counters.
+  bool IsOfTelemetry() const {
+    return !directed && (management_class() == 0x04 || management_class() == 0x0A);
+  }
+  // A request that the device itself serves, not a program (PerformanceAgent).
+  bool IsForPerformanceAgent() const { return IsOfTelemetry() && (method() & 0x80) == 0; }
   bool IsSmp() const { return directed || management_class() == 0x01; }
   bool IsMulticast() const { return !directed && sim::IsMulticast(dlid); }
 };

@@ -40,6 +40,13 @@ bool Sends(PortState state, bool smp) {
   return smp ? state >= PortState::kInit : state == PortState::kActive;
 }
 
+constexpr uint64_t kTelemetrySeed = 0x040A;
+
+Duration DrawUpTo(Duration limit, Rng& rng) {
+  return limit > Duration::zero() ? Duration(rng.Below(static_cast<uint64_t>(limit.count()) + 1))
+                                  : Duration::zero();
+}
+
 }  // namespace
 
 PacketWalk::PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, TrapSender& traps,
@@ -52,7 +59,8 @@ PacketWalk::PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, Trap
       links_(links),
       agents_(agents),
       stats_(stats),
-      rng_(options.seed) {}
+      rng_(options.seed),
+      telemetry_rng_(Rng(options.seed ^ kTelemetrySeed).Next()) {}
 
 void PacketWalk::Carry(Packet packet) {
   while (Step(packet)) {
@@ -79,21 +87,33 @@ bool PacketWalk::Continues(Packet& packet) {
 // Draws what becomes of a MAD that has just left its node; false: it is lost.
 bool PacketWalk::MeetsFate(const Packet& packet, Duration& wait) {
   const MadFaults& faults = faults_;
-  const auto up_to = [this](Duration limit) {
-    return limit > Duration::zero() ? Duration(rng_.Below(static_cast<uint64_t>(limit.count()) + 1))
-                                    : Duration::zero();
-  };
+  Rng& rng = RngOf(packet);
   const bool is_trap = packet.IsSmp() && packet.method() == static_cast<uint8_t>(Method::kTrap);
-  if ((faults.loss > 0 && rng_.Chance(RmppModel::LossOf(packet.segments, faults.loss))) ||
-      (is_trap && faults.trap_loss > 0 && rng_.Chance(faults.trap_loss))) {
+  if ((faults.loss > 0 && rng.Chance(RmppModel::LossOf(packet.segments, faults.loss))) ||
+      (is_trap && faults.trap_loss > 0 && rng.Chance(faults.trap_loss))) {
     ++stats_.lost_by_fault;
     return false;
   }
-  wait += faults.delay + up_to(faults.jitter);
-  if (faults.reorder > 0 && rng_.Chance(faults.reorder)) wait += up_to(faults.hold);
-  if (faults.duplicate > 0 && packet.segments == 0 && rng_.Chance(faults.duplicate)) {
+  wait += faults.delay + DrawUpTo(faults.jitter, rng);
+  if (faults.reorder > 0 && rng.Chance(faults.reorder)) wait += DrawUpTo(faults.hold, rng);
+  if (packet.IsOfTelemetry() && !MeetsGmpFate(packet, wait)) return false;
+  if (faults.duplicate > 0 && packet.segments == 0 && rng.Chance(faults.duplicate)) {
     ++stats_.duplicated;
-    Hold(packet, wait + up_to(faults.jitter));
+    Hold(packet, wait + DrawUpTo(faults.jitter, rng));
+  }
+  return true;
+}
+
+bool PacketWalk::MeetsGmpFate(const Packet& packet, Duration& wait) {
+  Rng& rng = telemetry_rng_;
+  if (faults_.gmp_loss > 0 && rng.Chance(faults_.gmp_loss)) {
+    ++stats_.lost_by_fault;
+    return false;
+  }
+  wait += faults_.gmp_delay + DrawUpTo(faults_.gmp_jitter, rng);
+  if (faults_.gmp_duplicate > 0 && rng.Chance(faults_.gmp_duplicate)) {
+    ++stats_.duplicated;
+    Hold(packet, wait + DrawUpTo(faults_.gmp_jitter, rng));
   }
   return true;
 }
@@ -198,7 +218,7 @@ bool PacketWalk::Cross(Packet& packet, PortNum egress) {
     return false;
   }
   const double loss = links_.loss(from);
-  if (loss > 0 && rng_.Chance(RmppModel::LossOf(packet.segments, loss))) {
+  if (loss > 0 && RngOf(packet).Chance(RmppModel::LossOf(packet.segments, loss))) {
     ++stats_.lost_by_fault;
     return false;
   }
@@ -210,6 +230,7 @@ bool PacketWalk::Cross(Packet& packet, PortNum egress) {
 }
 
 bool PacketWalk::Consume(Packet& packet) {
+  if (packet.IsForPerformanceAgent()) return ConsumeGmp(packet);
   const SimDevice& node = nodes_.Device(packet.at.node);
   // A switch's own program sits behind port 0, wherever the MAD came in.
   const PortRef host_port{packet.at.node, node.ManagementPort(packet.at.port)};
@@ -223,17 +244,26 @@ bool PacketWalk::Consume(Packet& packet) {
     Deliver(host_port, std::move(packet));
     return false;
   }
-  if (!packet.deferred) {
-    const Duration wait = agents_.Enqueue(packet.at.node);
-    if (wait > Duration::zero()) {
-      packet.deferred = true;
-      packet.power_cycle = nodes_.power(packet.at.node).cycles;
-      Hold(std::move(packet), wait);
-      return false;
-    }
-  }
+  if (!packet.deferred && Defer(packet, agents_.Enqueue(packet.at.node))) return false;
   packet.deferred = false;
   return agents_.Answer(packet, packet.origin ? host_port.port : packet.at.port);
+}
+
+bool PacketWalk::ConsumeGmp(Packet& packet) {
+  if (!packet.deferred) {
+    if (!IsAdmitted(packet) || Defer(packet, agents_.EnqueueGmp(packet.at.node))) return false;
+  }
+  packet.deferred = false;
+  return agents_.AnswerGmp(packet);
+}
+
+// Leaves the packet at its agent for so long, if at all.
+bool PacketWalk::Defer(Packet& packet, Duration wait) {
+  if (wait <= Duration::zero()) return false;
+  packet.deferred = true;
+  packet.power_cycle = nodes_.power(packet.at.node).cycles;
+  Hold(std::move(packet), wait);
+  return true;
 }
 
 // At the end port below the program.

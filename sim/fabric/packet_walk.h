@@ -48,6 +48,10 @@ class PacketWalk {
   bool Cross(Packet& packet, PortNum egress);
   bool Continues(Packet& packet);
   bool MeetsFate(const Packet& packet, Duration& wait);
+  bool MeetsGmpFate(const Packet& packet, Duration& wait);
+  // What happens to the packet is drawn from this.
+  Rng& RngOf(const Packet& packet) { return packet.IsOfTelemetry() ? telemetry_rng_ : rng_; }
+  bool Defer(Packet& packet, Duration wait);
   void Hold(Packet packet, Duration wait);
 
   Hop DirectedHop(Packet& packet, PortNum& egress);
@@ -63,6 +67,7 @@ class PacketWalk {
   void CountBadPKey(PortRef at, const Packet& packet);
 
   bool Consume(Packet& packet);
+  bool ConsumeGmp(Packet& packet);
   void Deliver(PortRef host_port, Packet&& packet);
 
   const Options options_;
@@ -74,7 +79,8 @@ class PacketWalk {
   DeviceAgents& agents_;
   SimStats& stats_;
   MadFaults faults_;
-  Rng rng_;
+  // Two, so that the draws of SMPs and SA do not depend on how many counters are read.
+  Rng rng_, telemetry_rng_;
   std::vector<Packet> in_flight_;  // Slots of packets that wait for their arrival.
   std::vector<uint32_t> free_slots_;
 };

@@ -13,13 +13,17 @@
 namespace fabricd::sim {
 
 SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& options)
-    : nodes_(topology, options.device),
+    : seed_(options.seed),
+      nodes_(topology, options.device),
       traps_({options.trap_interval_min, options.trap_repeats}, nodes_, queue_, stats_),
       hosts_(nodes_, queue_, stats_),
       links_({options.training_time, options.reboot_time}, nodes_, queue_, traps_, hosts_),
       agents_(nodes_, queue_, traps_, hosts_, links_, stats_),
       walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, agents_,
-            stats_) {}
+            stats_),
+      traffic_(nodes_) {
+  if (options.performance != PerformanceOptions()) SetPerformanceOfAll(options.performance);
+}
 
 void SimFabric::SetObserver(SimObserver* observer) {
   hosts_.set_observer(observer);
@@ -29,6 +33,16 @@ void SimFabric::SetObserver(SimObserver* observer) {
 
 void SimFabric::RunDue(Instant now) {
   while (const std::optional<Event> event = queue_.TakeDue(now)) RunEvent(*event);
+  RouteTrafficLater();
+}
+
+// Not at once: a table update is hundreds of Sets.
+void SimFabric::RouteTrafficLater() {
+  if (traffic_.empty() || route_scheduled_ || traffic_.routed_revision() == nodes_.revision()) {
+    return;
+  }
+  route_scheduled_ = true;
+  queue_.Schedule({queue_.now() + kRouteDelay, Event::Kind::kRouteTraffic, {}, 0, 0});
 }
 
 void SimFabric::RunEvent(const Event& event) {
@@ -41,6 +55,10 @@ void SimFabric::RunEvent(const Event& event) {
     case Event::Kind::kRebooted: links_.Run(event); return;
     case Event::Kind::kTrap:
       if (std::optional<Packet> trap = traps_.Run(event)) walk_.Carry(std::move(*trap));
+      return;
+    case Event::Kind::kRouteTraffic:
+      route_scheduled_ = false;
+      traffic_.Route(queue_.now());
       return;
   }
 }
@@ -211,6 +229,83 @@ absl::Status SimFabric::SendStrayTrap(Instant now, PortRef port, uint16_t number
 void SimFabric::SetOddities(NodeIndex node, Oddities oddities) {
   FABRICD_CHECK(nodes_.Find(node) != nullptr, "no node {} in the simulated fabric", node);
   nodes_.Device(node).SetOddities(std::move(oddities));
+}
+
+absl::Status SimFabric::SetPerformance(NodeIndex node, const PerformanceOptions& options) {
+  FABRICD_RETURN_IF_ERROR(CheckNode(node));
+  nodes_.Performance(node).SetOptions(std::make_shared<const PerformanceOptions>(options));
+  return absl::OkStatus();
+}
+
+void SimFabric::SetPerformanceOfAll(const PerformanceOptions& options) {
+  const auto shared = std::make_shared<const PerformanceOptions>(options);
+  for (uint32_t index = 0; index < nodes_.index_end(); ++index) {
+    if (nodes_.Find(NodeIndex(index)) != nullptr) {
+      nodes_.Performance(NodeIndex(index)).SetOptions(shared);
+    }
+  }
+}
+
+absl::Status SimFabric::AddToCounter(Instant now, PortRef port, Counter counter, uint64_t count) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  nodes_.Performance(port.node).Add(port.port, counter, count);
+  return absl::OkStatus();
+}
+
+uint64_t SimFabric::CounterTotal(Instant now, PortRef port, Counter counter) {
+  RunDue(now);
+  PerformanceAgent& agent = nodes_.Performance(port.node);
+  agent.CountUpTo(now, nodes_.Device(port.node), port.port);
+  return agent.Total(port.port, counter);
+}
+
+absl::Status SimFabric::ClearCounters(Instant now, PortRef port) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  nodes_.Performance(port.node).ClearPort(now, nodes_.Device(port.node), port.port);
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::SetBitErrorRates(Instant now, PortRef port, const BitErrorRates& rates) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  for (double rate : {rates.raw, rates.effective, rates.symbol}) {
+    if (!(rate >= 0 && rate <= 1)) return InvalidArgument("{} is no bit error rate", rate);
+  }
+  RunDue(now);
+  const SimDevice& device = nodes_.Device(port.node);
+  nodes_.Performance(port.node).SetBitErrorRates(
+      now, device, port.port, rates, Rng(seed_ ^ device.guid().value() ^ port.port.value()).Next());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::SetErrors(Instant now, PortRef port, const PortErrors& errors) {
+  // The only one that refuses what is not the port's fault comes first.
+  if (errors.rates) FABRICD_RETURN_IF_ERROR(SetBitErrorRates(now, port, *errors.rates));
+  if (errors.clear) FABRICD_RETURN_IF_ERROR(ClearCounters(now, port));
+  for (const auto& [counter, count] : errors.counts) {
+    FABRICD_RETURN_IF_ERROR(AddToCounter(now, port, counter, count));
+  }
+  if (errors.module_celsius) {
+    FABRICD_RETURN_IF_ERROR(SetModuleTemperature(port, errors.module_celsius));
+  }
+  return nodes_.CheckSocket(port);
+}
+
+absl::Status SimFabric::SetModuleTemperature(PortRef port, std::optional<int> celsius) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  nodes_.Performance(port.node).SetModuleTemperature(port.port, celsius);
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::StartTraffic(Instant now, TrafficJob job) {
+  RunDue(now);
+  return traffic_.Start(queue_.now(), std::move(job));
+}
+
+absl::Status SimFabric::StopTraffic(Instant now, const std::string& name) {
+  RunDue(now);
+  return traffic_.Stop(queue_.now(), name);
 }
 
 PortRef SimFabric::LinkedPeer(PortRef port) const {

@@ -28,6 +28,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,9 @@
 #include "sim/fabric/sim_nodes.h"
 #include "sim/fabric/sim_stats.h"
 #include "sim/fabric/table_trace.h"
+#include "sim/fabric/traffic_jobs.h"
 #include "sim/fabric/trap_sender.h"
+#include "sim/performance/performance_agent.h"
 
 namespace fabricd::sim {
 
@@ -64,7 +67,8 @@ struct SimOptions {
   // at most this many times.
   Duration trap_interval_min = std::chrono::milliseconds(100);
   int trap_repeats = 10;
-  uint64_t seed = 1;  // Of the faults that are drawn.
+  uint64_t seed = 1;               // Of the faults that are drawn.
+  PerformanceOptions performance;  // Of all devices, see SetPerformance.
 };
 
 class SimFabric {
@@ -136,11 +140,44 @@ class SimFabric {
   absl::Status SendStrayTrap(Instant now, PortRef port, uint16_t number);
   // Replaces those it had; Oddities() ends them. REQUIRES: the node exists.
   void SetOddities(NodeIndex node, Oddities oddities);
+
+  // ---- counters. kNotFound of each: no such node or port (port 0 counts nothing here).
+  // How the device's performance and vendor agents behave. Outlives a reboot.
+  absl::Status SetPerformance(NodeIndex node, const PerformanceOptions& options);
+  // Of all devices, those included that had their own.
+  void SetPerformanceOfAll(const PerformanceOptions& options);
+  // The port counts so many more.
+  absl::Status AddToCounter(Instant now, PortRef port, Counter counter, uint64_t count);
+  // What it has counted since it got power. REQUIRES: the port exists.
+  uint64_t CounterTotal(Instant now, PortRef port, Counter counter);
+  // All registers of this port are cleared, as by a tool that clears what it reads.
+  absl::Status ClearCounters(Instant now, PortRef port);
+  // Errors at this end of its link, from now on, drawn from a generator of the port's own. All 0
+  // ends it. Outlives reboots. kInvalidArgument: a rate is not in [0, 1].
+  absl::Status SetBitErrorRates(Instant now, PortRef port, const BitErrorRates& rates);
+  // All of these; nothing is applied where one is refused.
+  absl::Status SetErrors(Instant now, PortRef port, const PortErrors& errors);
+  // Of the module at this end of the cable, in degrees Celsius; nullopt: as it was made.
+  absl::Status SetModuleTemperature(PortRef port, std::optional<int> celsius);
+
+  // ---- traffic
+  // Runs until it is stopped. Its flows follow changes of tables and links within kRouteDelay.
+  // kAlreadyExists: one of this name runs. kNotFound: no such host. kInvalidArgument: the job makes
+  // no sense, or has too many flows.
+  static constexpr Duration kRouteDelay = std::chrono::milliseconds(100);
+  absl::Status StartTraffic(Instant now, TrafficJob job);
+  // kNotFound: none of this name runs.
+  absl::Status StopTraffic(Instant now, const std::string& name);
+  // By name.
+  std::vector<TrafficReport> ListTraffic() const { return traffic_.List(); }
+
   absl::StatusOr<NodeIndex> FindNode(const std::string& name) const {
     return nodes_.FindNode(name);
   }
   std::vector<SimCable> ListCables() const { return nodes_.ListCables(); }
   std::vector<SimNode> ListNodes() const { return nodes_.ListNodes(); }
+  // By name; the adapters of each.
+  std::map<std::string, std::vector<NodeIndex>> Hosts() const { return nodes_.Hosts(); }
 
   // ---- for checkers: the devices' registers
   uint32_t node_index_end() const { return nodes_.index_end(); }
@@ -169,7 +206,9 @@ class SimFabric {
   void SetIsSmBit(Instant now, PortRef port, bool is_sm);
   void RunDue(Instant now);
   void RunEvent(const Event& event);
+  void RouteTrafficLater();
 
+  const uint64_t seed_;
   // Each knows only those above it.
   SimNodes nodes_;
   EventQueue queue_;
@@ -179,6 +218,8 @@ class SimFabric {
   LinkModel links_;
   DeviceAgents agents_;
   PacketWalk walk_;
+  TrafficJobs traffic_;
+  bool route_scheduled_ = false;
 };
 
 }  // namespace fabricd::sim

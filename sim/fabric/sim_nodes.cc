@@ -8,6 +8,7 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "fabric/hosts.h"
 
 namespace fabricd::sim {
 namespace {
@@ -162,6 +163,25 @@ std::vector<SimNode> SimNodes::ListNodes() const {
   std::sort(nodes.begin(), nodes.end(),
             [](const SimNode& a, const SimNode& b) { return a.guid < b.guid; });
   return nodes;
+}
+
+std::map<std::string, std::vector<NodeIndex>> SimNodes::Hosts() const {
+  const fabric::HostPatterns patterns;
+  std::map<std::string, std::vector<NodeIndex>> hosts;
+  for (uint32_t i = 0; i < index_end(); ++i) {
+    const SimDevice* device = Find(NodeIndex(i));
+    if (device == nullptr || device->node_info().node_type != wire::NodeType::kChannelAdapter) {
+      continue;
+    }
+    const std::string name = patterns.Read(device->description()).host;
+    hosts[name.empty() ? device->description() : name].push_back(NodeIndex(i));
+  }
+  for (auto& [name, adapters] : hosts) {
+    std::stable_sort(adapters.begin(), adapters.end(), [this](NodeIndex a, NodeIndex b) {
+      return NaturalLess(Device(a).description(), Device(b).description());
+    });
+  }
+  return hosts;
 }
 
 }  // namespace fabricd::sim

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimNodes: the nodes of a simulated fabric. It owns their devices, registers included, whether
-// each has power, and the names by which they are found. What follows from the registers is decided
-// elsewhere: LinkModel, PacketWalk and TrapSender read and change them.
+// SimNodes: the nodes of a simulated fabric. It owns their devices, registers and counters
+// included, whether each has power, and the names by which they are found. What follows from the
+// registers is decided elsewhere: LinkModel, PacketWalk and TrapSender read and change them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "fabric/snapshot.h"
 #include "sim/device/sim_device.h"
 #include "sim/fabric/control.h"
+#include "sim/performance/performance_agent.h"
 
 namespace fabricd::sim {
 
@@ -46,6 +48,16 @@ class SimNodes {
   const SimDevice& Device(NodeIndex node) const { return *nodes_[node.value()].device; }
   SimPort& Port(PortRef ref) { return Device(ref.node).mutable_port(ref.port); }
   const SimPort& Port(PortRef ref) const { return Device(ref.node).port(ref.port); }
+  PerformanceAgent& Performance(NodeIndex node) { return nodes_[node.value()].performance; }
+  const PerformanceAgent& Performance(NodeIndex node) const {
+    return nodes_[node.value()].performance;
+  }
+  // Grows when tables or the state of links have changed.
+  uint64_t revision() const { return revision_; }
+  void NoteChange() { ++revision_; }
+  // By the name of the host in the adapters' descriptions, else the whole description: its adapters
+  // in natural order of those, then by index.
+  std::map<std::string, std::vector<NodeIndex>> Hosts() const;
   Power& power(NodeIndex node) { return nodes_[node.value()].power; }
   const Power& power(NodeIndex node) const { return nodes_[node.value()].power; }
 
@@ -61,11 +73,13 @@ class SimNodes {
  private:
   struct Node {
     std::unique_ptr<SimDevice> device;
+    PerformanceAgent performance;
     Power power;
   };
   SimEndpoint Endpoint(PortRef port) const;
 
   std::vector<Node> nodes_;
+  uint64_t revision_ = 0;
   absl::flat_hash_map<Guid, NodeIndex> by_guid_;
   absl::flat_hash_map<std::string, std::vector<NodeIndex>> by_description_;
 };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "mad/wire/smp.h"
 
@@ -17,8 +18,11 @@ struct SimStats {
     uint64_t refused = 0;    // Answered with a status other than 0.
   };
   std::map<wire::AttributeId, Attribute> smps;  // Those that reached a device's agent.
-  uint64_t lost_by_fault = 0;                   // MadFaults::loss and the links' own loss.
-  uint64_t duplicated = 0;                      // Second copies made by MadFaults::duplicate.
+  // GMPs of classes 0x04 and 0x0A that reached a device's agent, by class and AttributeID.
+  std::map<std::pair<uint8_t, uint16_t>, Attribute> gmps;
+  uint64_t gmps_dropped = 0;     // Of those, the ones without a response.
+  uint64_t lost_by_fault = 0;    // MadFaults::loss and the links' own loss.
+  uint64_t duplicated = 0;       // Second copies made by MadFaults::duplicate.
   uint64_t lost_link_down = 0;   // Directed-route: no link, or not up, at an egress port.
   uint64_t lost_bad_route = 0;   // Directed-route: hop pointer, count or port make no sense.
   uint64_t lost_no_lft = 0;      // LID-routed: no table entry.

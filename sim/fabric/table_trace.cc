@@ -68,7 +68,8 @@ void WalkMulticast(const SimNodes& nodes, PortRef at, bool origin, MulticastWalk
 
 }  // namespace
 
-PortRef TraceData(const SimNodes& nodes, PortRef from, Lid dlid, std::optional<PKey> key) {
+PortRef TraceData(const SimNodes& nodes, PortRef from, Lid dlid, std::optional<PKey> key,
+                  std::vector<PortRef>* egress_ports) {
   if (!nodes.HasPort(from)) return {};
   const auto arrives = [&](PortRef end) {
     const SimDevice& node = nodes.Device(end.node);
@@ -88,6 +89,7 @@ PortRef TraceData(const SimNodes& nodes, PortRef from, Lid dlid, std::optional<P
     } else if (hop > 0) {
       return arrives(at);
     }
+    if (egress_ports != nullptr) egress_ports->push_back({at.node, egress});
     at = TraceLink(nodes, {at.node, egress}, key);
     if (at.IsNone()) return {};
   }

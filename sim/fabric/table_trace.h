@@ -19,7 +19,10 @@ struct MulticastReach {
 };
 
 // As SimFabric has them.
-PortRef TraceData(const SimNodes& nodes, PortRef from, Lid dlid, std::optional<PKey> key);
+// `egress_ports`, where it is given, gets the ports by which the packet leaves nodes, in order,
+// those up to where it is dropped too.
+PortRef TraceData(const SimNodes& nodes, PortRef from, Lid dlid, std::optional<PKey> key,
+                  std::vector<PortRef>* egress_ports = nullptr);
 MulticastReach TraceMulticast(const SimNodes& nodes, PortRef from, Lid mlid,
                               std::optional<PKey> key);
 

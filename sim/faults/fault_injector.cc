@@ -25,6 +25,10 @@ void FaultInjector::Start() {
   mads.jitter = Microseconds(faults_.jitter_us);
   mads.hold = Microseconds(faults_.hold_us);
   mads.trap_loss = faults_.trap_loss;
+  mads.gmp_loss = faults_.gmp_loss;
+  mads.gmp_duplicate = faults_.gmp_duplicate;
+  mads.gmp_delay = Microseconds(faults_.gmp_delay_us);
+  mads.gmp_jitter = Microseconds(faults_.gmp_jitter_us);
   simulation_.fabric().SetMadFaults(mads);
   for (int i = 0; i < Count(faults_.sick_links) && faults_.sick_loss > 0; ++i)
     simulation_.fabric().SetLinkLoss(OneOf(places_.cables(), rng_), faults_.sick_loss);
@@ -45,6 +49,8 @@ void FaultInjector::Plan() {
   Repeat(faults_.trains, &FaultInjector::PlanTrain);
   Repeat(faults_.storms, &FaultInjector::PlanStorm);
   Repeat(faults_.foreign_writes, &FaultInjector::PlanForeignWrite);
+  Repeat(faults_.counter_clears, &FaultInjector::PlanCounterClear);
+  Repeat(faults_.host_reboots, &FaultInjector::PlanHostReboot);
 }
 
 void FaultInjector::PlanPartitions() { Repeat(faults_.partitions, &FaultInjector::PlanPartition); }

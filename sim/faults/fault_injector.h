@@ -4,7 +4,8 @@
 // FaultInjector: what goes wrong with the fabric in a run, by the values that its seed has drawn:
 // MADs lost, doubled and held back; cables that flap once or regularly, fall silent, lose much or
 // stay pulled; nodes that reboot, leave, lose power or answer oddly; traps of ports, single and in
-// storms; partitions. What befalls the managers themselves is the Cast's.
+// storms; partitions; counters that another program clears. What befalls the managers themselves is
+// the Cast's.
 //
 // As an observer it sees when tables are written, to pull cables just then.
 #pragma once
@@ -66,6 +67,7 @@ class FaultInjector : public SimObserver {
   void PlanCuts();
   void PlanDeath();
   void PlanSwitchReboot();
+  void PlanHostReboot();
   void PlanNicFlap();
   void PlanTrain();
   void RunTrain(PortRef cable, bool up);
@@ -73,6 +75,7 @@ class FaultInjector : public SimObserver {
   void RunStorm(PortRef port, uint16_t number, Instant end);
   // fault_injector_foreign.cc
   void PlanForeignWrite();
+  void PlanCounterClear();
   void WriteSomeTable(uint64_t kind, uint64_t seed);
   std::vector<NodeIndex> Switches() const;
   std::vector<PortRef> Cables(bool of_end_ports) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables that a program which is no subnet manager writes, from a host on which none sits.
+// Tables and counters that a program which is no subnet manager writes, from a host on which none
+// sits.
 #include <fmt/format.h>
 
 #include "common/check.h"
@@ -68,6 +69,16 @@ void FaultInjector::WriteSomeTable(uint64_t kind, uint64_t seed) {
   fabric.Detach(simulation_.now(), host);
   note_(fmt::format("a program on {} writes {} {} of {}", places_.NameOf(host),
                     wire::AttributeName(smp.attribute), smp.modifier, places_.NameOf(node)));
+}
+
+// As perfquery -R does at one end of a cable.
+void FaultInjector::PlanCounterClear() {
+  PortRef port = OneOf(places_.cables(), rng_);
+  if (rng_.Chance(0.5)) port = simulation_.fabric().device(port.node)->port(port.port).cable;
+  simulation_.At(SomeTime(), [this, port] {
+    if (!stopped_ && simulation_.fabric().ClearCounters(simulation_.now(), port).ok())
+      note_(fmt::format("another program clears the counters of {}", places_.NameOf(port)));
+  });
 }
 
 }  // namespace fabricd::sim

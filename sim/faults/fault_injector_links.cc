@@ -81,6 +81,18 @@ void FaultInjector::PlanSwitchReboot() {
   });
 }
 
+void FaultInjector::PlanHostReboot() {
+  const std::vector<std::vector<NodeIndex>> hosts = places_.Hosts();
+  if (hosts.empty()) return;
+  const std::vector<NodeIndex> host = OneOf(hosts, rng_);
+  simulation_.At(SomeTime(), [this, host] {
+    for (NodeIndex node : host) {
+      if (!stopped_ && simulation_.fabric().Reboot(simulation_.now(), node).ok())
+        note_(fmt::format("{} reboots with its host", places_.NameOf(node)));
+    }
+  });
+}
+
 // ---- flaps
 
 void FaultInjector::PlanNicFlap() {

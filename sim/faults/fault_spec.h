@@ -36,6 +36,9 @@ struct Faults {
   double storms, storm_rate, storm_s, storm_trap, holds;
   double groups, joins, tenants;
   double foreign_writes;
+  // Of GMPs of classes 0x04 and 0x0A only, see MadFaults, and of what counts.
+  double gmp_loss, gmp_duplicate, gmp_delay_us, gmp_jitter_us;
+  double counter_clears, host_reboots;
 };
 
 struct FaultRange {

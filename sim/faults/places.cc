@@ -40,6 +40,12 @@ void Places::List(NodeIndex node) {
   }
 }
 
+std::vector<std::vector<NodeIndex>> Places::Hosts() const {
+  std::vector<std::vector<NodeIndex>> hosts;
+  for (auto& [name, adapters] : fabric_.Hosts()) hosts.push_back(adapters);
+  return hosts;
+}
+
 std::vector<PortRef> Places::CablesOf(NodeIndex node) const {
   std::vector<PortRef> own;
   for (PortRef cable : cables_)

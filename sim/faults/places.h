@@ -21,6 +21,8 @@ class Places {
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
   // One end of each.
   const std::vector<PortRef>& cables() const { return cables_; }
+  // The adapters of each host, by the host's name in their descriptions.
+  std::vector<std::vector<NodeIndex>> Hosts() const;
   // Those of `node` that are plugged now.
   std::vector<PortRef> CablesOf(NodeIndex node) const;
   // For the story: the node's description; "description/port".

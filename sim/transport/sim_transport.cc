@@ -10,6 +10,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 
 namespace fabricd::sim {
@@ -18,16 +19,6 @@ namespace {
 // Far above what a sender's window lets wait; a full queue means that the sender ignores its
 // window.
 constexpr size_t kQueueCapacity = 65536;
-
-Instant Now() {
-  return Instant(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-}
-
-std::chrono::steady_clock::time_point ToSteady(Instant at) {
-  return std::chrono::steady_clock::time_point(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(at.time_since_epoch()));
-}
 
 }  // namespace
 
@@ -70,7 +61,7 @@ struct SimTransport::Impl {
     absl::Status status;
     {
       std::lock_guard lock(fabric_mutex);
-      status = change(Now());
+      status = change(ProcessClock::Now());
     }
     Poke();
     return status;
@@ -83,7 +74,7 @@ bool SimTransport::Impl::Wait(Instant deadline, std::vector<Outgoing>& batch) {
   if (deadline == kNever) {
     wake.wait(lock, ready);
   } else {
-    wake.wait_until(lock, ToSteady(deadline), ready);
+    wake.wait_until(lock, ProcessClock::ToSteady(deadline), ready);
   }
   poked = false;
   batch.swap(queue);
@@ -93,7 +84,7 @@ bool SimTransport::Impl::Wait(Instant deadline, std::vector<Outgoing>& batch) {
 void SimTransport::Impl::Process(std::vector<Outgoing>& batch, std::vector<Delivery>& arrived,
                                  Instant& deadline) {
   std::lock_guard lock(fabric_mutex);
-  const Instant now = Now();
+  const Instant now = ProcessClock::Now();
   for (auto& [from, outgoing] : batch) {
     mad::IncomingMad failed;
     failed.kind = mad::IncomingMad::Kind::kSendFailed;
@@ -115,7 +106,7 @@ void SimTransport::Impl::Process(std::vector<Outgoing>& batch, std::vector<Deliv
 void SimTransport::Impl::Run() {
   std::vector<Outgoing> batch;
   std::vector<Delivery> arrived;
-  Instant deadline = Now();  // What happened before the start is due at once.
+  Instant deadline = ProcessClock::Now();  // What happened before the start is due at once.
   while (Wait(deadline, batch)) {
     Process(batch, arrived, deadline);
     batch.clear();
@@ -301,6 +292,50 @@ absl::Status SimTransport::Reboot(const std::string& node) {
     const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
     return found.ok() ? impl_->fabric.Reboot(now, *found) : found.status();
   });
+}
+
+absl::Status SimTransport::SetErrors(const std::string& node, PortNum port,
+                                     const PortErrors& errors) {
+  return impl_->Apply([&](Instant now) -> absl::Status {
+    const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
+    if (!found.ok()) return found.status();
+    return impl_->fabric.SetErrors(now, {*found, port}, errors);
+  });
+}
+
+absl::Status SimTransport::SetPerformance(const std::string& node,
+                                          const PerformanceOptions& options) {
+  return impl_->Apply([&](Instant) -> absl::Status {
+    if (node.empty()) {
+      impl_->fabric.SetPerformanceOfAll(options);
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<NodeIndex> found = impl_->fabric.FindNode(node);
+    return found.ok() ? impl_->fabric.SetPerformance(*found, options) : found.status();
+  });
+}
+
+absl::Status SimTransport::SetClockRate(double rate) {
+  if (!(rate >= 1 && rate <= kFastestClock)) {
+    return InvalidArgument("a clock can run 1 to {} times as fast, not {}", kFastestClock, rate);
+  }
+  return impl_->Apply([rate](Instant) {
+    ProcessClock::SetRate(rate);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SimTransport::StartTraffic(const TrafficJob& job) {
+  return impl_->Apply([&](Instant now) { return impl_->fabric.StartTraffic(now, job); });
+}
+
+absl::Status SimTransport::StopTraffic(const std::string& name) {
+  return impl_->Apply([&](Instant now) { return impl_->fabric.StopTraffic(now, name); });
+}
+
+std::vector<TrafficReport> SimTransport::ListTraffic() {
+  std::lock_guard lock(impl_->fabric_mutex);
+  return impl_->fabric.ListTraffic();
 }
 
 std::vector<SimCable> SimTransport::ListCables() {

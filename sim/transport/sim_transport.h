@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim/transport: a simulated port for programs that run in real time.
 //
-// SimTransport: mad::Transport over a SimFabric in real time (`--fabric sim:…`). One worker thread
-// owns the fabric's clock: it takes sends in batches from a bounded queue, and the sink is called
-// on it. Faults come through sim::Control from any thread. A send that the queue has no room for is
-// refused (kUnavailable). Further programs may sit on other hosts of the same fabric.
+// SimTransport: mad::Transport over a SimFabric by the clock of the process (`--fabric sim:…`). One
+// worker thread owns the fabric's time: it takes sends in batches from a bounded queue, and the
+// sink is called on it. Faults come through sim::Control from any thread. A send that the queue has
+// no room for is refused (kUnavailable). Further programs may sit on other hosts of the same
+// fabric.
 #pragma once
 
 #include <memory>
@@ -43,6 +44,12 @@ class SimTransport final : public mad::Transport, public Control {
   absl::Status Connect(const std::string& node_a, PortNum port_a, const std::string& node_b,
                        PortNum port_b) override;
   absl::Status Reboot(const std::string& node) override;
+  absl::Status SetErrors(const std::string& node, PortNum port, const PortErrors& errors) override;
+  absl::Status SetPerformance(const std::string& node, const PerformanceOptions& options) override;
+  absl::Status SetClockRate(double rate) override;
+  absl::Status StartTraffic(const TrafficJob& job) override;
+  absl::Status StopTraffic(const std::string& name) override;
+  std::vector<TrafficReport> ListTraffic() override;
   std::vector<SimCable> ListCables() override;
   std::vector<SimNode> ListNodes() override;
 

@@ -74,7 +74,11 @@ TEST_F(DeviceTest, RefusesModifiersThatNameNothing) {
 }
 
 TEST_F(DeviceTest, RefusesVendorsAttributesAndThoseOfOtherManagers) {
-  // ExtendedPortInfo, GeneralInfo, ClassPortInfo (of GMPs), LedInfo (no such capability bit).
+  // ExtendedPortInfo, GeneralInfo, ClassPortInfo (of GMPs), LedInfo (no such capability bit). The
+  // first two are those of some vendor's devices (vendor_class_test.cc).
+  PerformanceOptions plain;
+  plain.family = PerformanceFamily::kPlain;
+  fabric.SetPerformanceOfAll(plain);
   for (uint16_t attribute : {0xFF90, 0xFF17, 0x0001, 0x0031}) {
     EXPECT_EQ(client.Get(leaf, static_cast<AttributeId>(attribute)).status, kUnsupported);
     EXPECT_EQ(client.Get(neighbour, static_cast<AttributeId>(attribute)).status, kUnsupported);

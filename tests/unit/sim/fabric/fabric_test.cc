@@ -235,6 +235,33 @@ TEST_F(FabricTest, CarriesDataOnlyOverActiveLinks) {
   EXPECT_TRUE(client.Get({1, 2}, AttributeId::kNodeInfo).ok());
 }
 
+TEST_F(FabricTest, GmpsComeBackByTheAgentOfTheirClass) {
+  TinySm sm(client);
+  ASSERT_TRUE(sm.BringUp());
+  const std::pair<mad::Agent, wire::ManagementClass> kAgents[] = {
+      {mad::Agent::kPerf, wire::ManagementClass::kPerf},
+      {mad::Agent::kVendor, wire::ManagementClass::kVendor}};
+  for (const auto& [agent, management_class] : kAgents) {
+    mad::OutgoingMad get;
+    get.agent = agent;
+    get.to.lid = sm.lid.at(Device("node0002 mlx5_0").guid());
+    get.to.qpn = 1;
+    get.to.qkey = 0x80010000;
+    get.timeout = kTestTimeout;
+    get.payload.resize(wire::kMadBytes);
+    wire::MadHeader header;
+    header.management_class = management_class;
+    header.method = wire::Method::kGet;
+    header.attribute = wire::AttributeId::kClassPortInfo;
+    header.transaction_id = 7;
+    header.Encode(std::span<uint8_t, wire::kMadBytes>(get.payload.data(), wire::kMadBytes));
+    EXPECT_EQ(fabric.Exchange(client.now, host, get).back().agent, agent);
+    get.agent = mad::Agent::kSubnAdm;
+    EXPECT_EQ(fabric.Send(client.now, host, get).code(), absl::StatusCode::kInvalidArgument);
+    client.now += kTestTimeout;
+  }
+}
+
 // Trap 128 of a pulled cable: from both switches, LID routed, repeated until repressed.
 TEST_F(FabricTest, ReportsALostLinkUntilRepressed) {
   TinySm sm(client);

@@ -98,6 +98,7 @@ Faults Heavy() {
   faults.storms = 2;
   faults.storm_rate = 100;
   faults.storm_s = 1;
+  faults.counter_clears = faults.host_reboots = 10;
   return faults;
 }
 
@@ -127,7 +128,8 @@ TEST_F(FaultInjectorTest, EveryKindHappens) {
   simulation_.RunFor(seconds(60));
   for (const char* what :
        {"pulled", "plugged", "falls silent", "speaks again", "reboots", "loses power", "has power",
-        "partition:", "the partition is over", "storm of traps"})
+        "partition:", "the partition is over", "storm of traps",
+        "another program clears the counters of", "reboots with its host"})
     EXPECT_THAT(story_, Contains(HasSubstr(what)));
 }
 

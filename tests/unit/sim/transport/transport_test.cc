@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 
+#include "common/process_clock.h"
 #include "tests/unit/sim/test_client.h"
 
 namespace fabricd::sim {
@@ -147,6 +149,64 @@ TEST_F(TransportTest, IsSilentAfterStop) {
   EXPECT_EQ(inbox.WaitFor(0).size(), heard);
   EXPECT_TRUE(transport->Start(inbox.sink()).ok());
   EXPECT_EQ(inbox.WaitFor(heard + 1).size() > heard, true);
+}
+
+// Time of the whole process: as before when the test ends.
+class ClockTest : public TransportTest {
+ protected:
+  void TearDown() override { ProcessClock::SetRate(1); }
+};
+
+TEST_F(ClockTest, TimeoutsComeFasterWhenTimeDoes) {
+  ASSERT_TRUE(transport->SetClockRate(1000).ok());
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(transport->Send(NodeInfoGet({7}, 1, std::chrono::seconds(60))).ok());
+  const auto arrivals = inbox.WaitFor(1);
+  ASSERT_EQ(arrivals.size(), 1u);
+  const auto* mad = std::get_if<mad::IncomingMad>(&arrivals[0]);
+  ASSERT_NE(mad, nullptr);
+  EXPECT_EQ(mad->kind, mad::IncomingMad::Kind::kTimedOut);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(25));
+}
+
+TEST_F(ClockTest, TimeNeverJumpsAndWaitsAreShorter) {
+  const Instant before = ProcessClock::Now();
+  ASSERT_TRUE(transport->SetClockRate(500).ok());
+  const Instant at = ProcessClock::Now();
+  const auto steady = std::chrono::steady_clock::now();
+  EXPECT_GE(at, before);
+  EXPECT_LT(at - before, std::chrono::minutes(30));
+  EXPECT_EQ(ProcessClock::rate(), 500);
+  const auto wait = ProcessClock::ToSteady(at + std::chrono::hours(1)) - steady;
+  EXPECT_GT(wait, std::chrono::seconds(6));
+  EXPECT_LT(wait, std::chrono::seconds(8));
+  EXPECT_EQ(ProcessClock::ToSteady(kNever), std::chrono::steady_clock::time_point::max());
+  const Instant last = ProcessClock::Now();
+  ASSERT_TRUE(transport->SetClockRate(1).ok());
+  EXPECT_GE(ProcessClock::Now(), last);
+}
+
+TEST_F(ClockTest, OtherRatesAreRefused) {
+  for (double rate : {0.0, -1.0, 0.5, 1001.0, std::nan("")}) {
+    EXPECT_EQ(transport->SetClockRate(rate).code(), absl::StatusCode::kInvalidArgument) << rate;
+  }
+}
+
+TEST_F(TransportTest, ErrorsAndOptionsReachTheDevices) {
+  PortErrors errors;
+  errors.counts = {{Counter::kRcvErrors, 5}};
+  EXPECT_TRUE(transport->SetErrors("su1-rail0-leaf", PortNum(2), errors).ok());
+  EXPECT_EQ(transport->SetErrors("su1-rail0-leaf", PortNum(99), errors).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(transport->SetErrors("nowhere", PortNum(1), errors).code(),
+            absl::StatusCode::kNotFound);
+  errors.rates = BitErrorRates{.raw = 2};
+  EXPECT_EQ(transport->SetErrors("su1-rail0-leaf", PortNum(2), errors).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(transport->SetPerformance("su1-rail0-leaf", PerformanceOptions()).ok());
+  EXPECT_TRUE(transport->SetPerformance("", PerformanceOptions()).ok());
+  EXPECT_EQ(transport->SetPerformance("nowhere", PerformanceOptions()).code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

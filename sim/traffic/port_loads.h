@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What flows make of the ports on their paths: how much each transmits, receives and waits.
+//
+// The model: fluids without packets, buffers or VLs. Rates are max-min fair over egress
+// ports. A flow that a saturated egress port holds back keeps the port that feeds that one busy
+// with data for which there are no credits, so the feeding port waits whenever it does not
+// transmit. Waiting does not spread further against the flow. A port that is itself the bottleneck,
+// and the sender's own port, wait for no credits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "common/ids.h"
+
+namespace fabricd::sim {
+
+// One flow: `path` has its egress ports from the sender's on, `peers` the ports at the other ends
+// of their links, `capacities` their rates in Gb/s. Of the same length, at least one.
+struct TrafficFlow {
+  std::vector<PortRef> path, peers;
+  std::vector<double> capacities;
+  // Flows with the same number together send no more than limit_gigabits. REQUIRES: one limit for
+  // one number.
+  uint32_t limit = 0;
+  double limit_gigabits = 0;
+};
+
+struct PortLoad {
+  double xmit_gigabits = 0;
+  double rcv_gigabits = 0;
+  double wait = 0;  // Part of the time, 0 to 1.
+  friend bool operator==(const PortLoad&, const PortLoad&) = default;
+};
+
+struct TrafficLoads {
+  absl::flat_hash_map<PortRef, PortLoad> ports;
+  std::vector<double> gigabits;  // Of each flow.
+};
+
+TrafficLoads LoadsOf(const std::vector<TrafficFlow>& flows);
+
+}  // namespace fabricd::sim

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/traffic/max_min.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "common/rng.h"
+#include "sim/traffic/port_loads.h"
+
+namespace fabricd::sim {
+namespace {
+
+using Paths = std::vector<std::vector<uint32_t>>;
+
+TEST(MaxMinTest, FlowsShareWhatIsSaturatedFirst) {
+  // Three flows over channel 0; the third also over the narrow channel 1.
+  const std::vector<double> capacities = {9, 1};
+  const auto fair = MaxMinFair(capacities, Paths{{0}, {0}, {0, 1}});
+  EXPECT_DOUBLE_EQ(fair[0].rate, 4);
+  EXPECT_DOUBLE_EQ(fair[1].rate, 4);
+  EXPECT_DOUBLE_EQ(fair[2].rate, 1);
+  EXPECT_EQ(fair[0].bottleneck, 0u);
+  EXPECT_EQ(fair[2].bottleneck, 1u);
+}
+
+TEST(MaxMinTest, AChannelOfNothingStopsItsFlowsOnly) {
+  const std::vector<double> capacities = {0, 5};
+  const auto fair = MaxMinFair(capacities, Paths{{0, 1}, {1}});
+  EXPECT_DOUBLE_EQ(fair[0].rate, 0);
+  EXPECT_DOUBLE_EQ(fair[1].rate, 5);
+  EXPECT_TRUE(MaxMinFair(capacities, Paths{}).empty());
+}
+
+// The definition: no channel carries more than it can, and each flow has a saturated channel on
+// which none is faster.
+TEST(MaxMinTest, RatesAreMaxMinFair) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng(seed);
+    std::vector<double> capacities(1 + rng.Below(20));
+    for (double& capacity : capacities) capacity = static_cast<double>(rng.Below(8)) * 50;
+    Paths flows(rng.Below(60));
+    for (auto& flow : flows) {
+      for (uint32_t i = 0; i < capacities.size(); ++i) {
+        if (rng.Chance(0.2)) flow.push_back(i);
+      }
+      if (flow.empty()) flow.push_back(0);
+    }
+    const auto fair = MaxMinFair(capacities, flows);
+    std::vector<double> carried(capacities.size()), fastest(capacities.size());
+    for (size_t i = 0; i < flows.size(); ++i) {
+      for (uint32_t channel : flows[i]) {
+        carried[channel] += fair[i].rate;
+        fastest[channel] = std::max(fastest[channel], fair[i].rate);
+      }
+    }
+    for (size_t i = 0; i < capacities.size(); ++i) {
+      EXPECT_LE(carried[i], capacities[i] + 1e-6) << "seed " << seed;
+    }
+    for (size_t i = 0; i < flows.size(); ++i) {
+      const uint32_t at = flows[i][fair[i].bottleneck];
+      EXPECT_NEAR(carried[at], capacities[at], 1e-6) << "seed " << seed;
+      EXPECT_NEAR(fastest[at], fair[i].rate, 1e-6) << "seed " << seed;
+    }
+  }
+}
+
+PortRef At(uint32_t node, uint8_t port) { return {NodeIndex(node), PortNum(port)}; }
+
+// Senders 1 and 2 at switch 10, receiver at switch 11, one trunk between them.
+TrafficFlow Through(uint32_t sender, double trunk, double last, double limit) {
+  TrafficFlow flow;
+  flow.path = {At(sender, 1), At(10, 9), At(11, 1)};
+  flow.peers = {At(10, static_cast<uint8_t>(sender)), At(11, 9), At(3, 1)};
+  flow.capacities = {400, trunk, last};
+  flow.limit = sender;
+  flow.limit_gigabits = limit;
+  return flow;
+}
+
+TEST(PortLoadsTest, ThePortThatFeedsASaturatedOneWaits) {
+  const auto loads = LoadsOf({Through(1, 400, 100, 400), Through(2, 400, 100, 400)});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 50);
+  const PortLoad trunk = loads.ports.at(At(10, 9));
+  EXPECT_DOUBLE_EQ(trunk.xmit_gigabits, 100);
+  EXPECT_DOUBLE_EQ(trunk.wait, 0.75);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 9)).rcv_gigabits, 100);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(3, 1)).rcv_gigabits, 100);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 1)).wait, 0);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(1, 1)).wait, 0) << "does not spread";
+}
+
+TEST(PortLoadsTest, SendersWaitForASaturatedTrunk) {
+  const auto loads = LoadsOf({Through(1, 400, 800, 400), Through(2, 400, 800, 400)});
+  EXPECT_DOUBLE_EQ(loads.gigabits[1], 200);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(1, 1)).wait, 0.5);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).wait, 0);
+}
+
+TEST(PortLoadsTest, WhatIsLimitedAtItsSenderWaitsNowhere) {
+  const auto loads = LoadsOf({Through(1, 400, 400, 80), Through(2, 400, 400, 40)});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 80);
+  EXPECT_DOUBLE_EQ(loads.gigabits[1], 40);
+  for (const auto& [port, load] : loads.ports) EXPECT_EQ(load.wait, 0);
+}
+
+}  // namespace
+}  // namespace fabricd::sim
