@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "telemetry/collector.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fabricd::telemetry {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Turns that come within this time are taken together: each costs a wake-up of the thread.
+constexpr Duration kTurnStep = milliseconds(20);
+constexpr Duration kExpiryStep = seconds(1);
+constexpr Duration kFirstTimeout = milliseconds(500), kLongestTimeout = seconds(4);
+// The transport tells of a timeout by itself; this is for one that does not.
+constexpr Duration kTimeoutSlack = seconds(2);
+constexpr uint8_t kUnresponsiveAfter = 3;
+constexpr Millis kIdentifyAgain = 24u * 3600 * 1000;
+constexpr uint32_t kBusyShare = 10;
+
+AskSet Asks(std::initializer_list<Ask> asks) {
+  AskSet set;
+  for (Ask ask : asks) set.Add(ask);
+  return set;
+}
+
+// Who defines the vendor attributes that are asked for (NodeInfo.VendorID). Ids and layouts above
+// 0xFF00 and of class 0x0A mean other things to other vendors. Voltaire's switches have the same
+// silicon.
+constexpr std::array<uint32_t, 2> kVendors = {0x0002C9, 0x0008F1};
+
+bool IsPolled(const fabric::Node& node, PortNum number) {
+  const fabric::Port& port = node.port(number);
+  return number.value() != 0 && port.known && port.info.port_state == wire::PortState::kActive;
+}
+
+LinkFacts FactsOf(const fabric::Port& port) {
+  LinkFacts facts;
+  if (!port.IsUp()) return facts;
+  const int width = wire::ActiveWidth(port.info);
+  facts.width = static_cast<uint8_t>(width);
+  // Encoding excluded.
+  facts.bytes_per_second = static_cast<uint64_t>(port.DataGigabits() * 1e9 / 8);
+  return facts;
+}
+
+}  // namespace
+
+Collector::Collector(const Options& options, Instant now, uint64_t seed)
+    : options_(options),
+      // A moment before: Millis 0 means never.
+      started_(now - milliseconds(1)),
+      state_(options.enabled ? State::kWaiting : State::kOff),
+      records_(options.history),
+      schedule_(seed),
+      window_(options.max_outstanding),
+      expired_at_(now) {}
+
+Millis Collector::ToMillis(Instant at) const {
+  return static_cast<Millis>(std::chrono::duration_cast<milliseconds>(at - started_).count());
+}
+
+void Collector::Step(const Event& event, Instant now, Effects& effects) {
+  std::visit([&](const auto& one) { On(one, now, effects); }, event);
+  schedule_.TakeDue(ToMillis(now),
+                    [&](PortRef port, uint32_t pass) { TakeTurn(port, pass, ToMillis(now)); });
+  Pump(now, effects);
+  PumpSmps(now, effects);
+  if (polls_.empty() || !queue_.empty() || window_.in_flight() != 0) return;
+  for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
+  stats_.last_pass = now - pass_began_;
+  ++stats_.passes;
+}
+
+void Collector::FitInterval(Millis now) {
+  size_t hosts = 0;
+  if (snapshot_ != nullptr) hosts = snapshot_->node_count() - snapshot_->switch_count();
+  Duration interval = options_.interval;
+  if (interval.count() == 0) interval = hosts > kManyHosts ? seconds(60) : seconds(30);
+  const auto wanted =
+      static_cast<Millis>(std::chrono::duration_cast<milliseconds>(interval).count());
+  if (schedule_.interval() != wanted) schedule_.Start(now, wanted);
+}
+
+void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
+  if (!options_.enabled || event.snapshot == nullptr) return;
+  const Millis at = ToMillis(now);
+  const bool began = state_ != State::kPolling && event.state == State::kPolling;
+  const auto before = std::exchange(snapshot_, event.snapshot);
+  state_ = event.state;
+  records_.Fit(*snapshot_);
+  devices_.resize(snapshot_->node_index_end());
+  const fabric::FabricSnapshot none;
+  const fabric::FabricSnapshot& old = before != nullptr ? *before : none;
+  bool ports_changed = began || before == nullptr;
+  snapshot_->ForEachNotShared(old, [&](NodeIndex index) {
+    ports_changed = true;
+    if (const fabric::Node* node = snapshot_->node(index)) {
+      UpdateNode(old, *node, at, effects);
+    } else {
+      devices_[index.value()].ForgetAll();
+    }
+  });
+  if (state_ != State::kPolling) {
+    for (Device& device : devices_) device.ForgetAll();
+    smps_.clear();
+    return;
+  }
+  if (ports_changed) SetPorts(at);
+  FitInterval(at);
+}
+
+void Collector::UpdateNode(const fabric::FabricSnapshot& before, const fabric::Node& node,
+                           Millis now, Effects& effects) {
+  Device& device = devices_[node.index.value()];
+  device.Fit(node.ports.size());
+  device.vendor = VendorOf(node);
+  const fabric::Node* old = before.node(node.index);
+  for (size_t number = 1; number < node.ports.size(); ++number) {
+    const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
+    const fabric::Port* port =
+        old != nullptr && number < old->ports.size() ? &old->ports[number] : nullptr;
+    UpdatePort(port, node.ports[number], ref, now, effects);
+  }
+}
+
+void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port, PortRef ref,
+                           Millis now, Effects& effects) {
+  const PortRecord* known = records_.Find(ref);
+  if (known == nullptr && !port.IsUp()) return;
+  LinkFacts facts = FactsOf(port);
+  PortRecord& record = records_.Port(ref);
+  facts.tick = record.facts.tick;
+  facts.knows_tick = record.facts.knows_tick;
+  record.facts = facts;
+  if (!port.IsUp()) {
+    if (before != nullptr && before->IsUp()) record.down_at = now;
+    devices_[ref.node.value()].Forget(ref.port);
+    return;
+  }
+  if (before == nullptr) return;
+  if (!before->peer.IsNone() && !port.peer.IsNone() && before->peer != port.peer &&
+      record.epoch != 0) {
+    StartEpoch(record, EpochCause::kLinkReplaced, now);
+    effects.epochs.push_back({ref, EpochCause::kLinkReplaced});
+  }
+  const bool came_up = before->info.port_state != wire::PortState::kActive &&
+                       port.info.port_state == wire::PortState::kActive;
+  if (!came_up || state_ != State::kPolling) return;
+  Device& device = devices_[ref.node.value()];
+  // It may have started again, with other firmware.
+  device.ForgetAbsences();
+  device.in_a_row = 0;
+  Want(ref,
+       Asks({Ask::kExtended, Ask::kClassic, Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns,
+             Ask::kModule, Ask::kOperational}),
+       now);
+}
+
+Absence Collector::VendorOf(const fabric::Node& node) const {
+  if (!options_.vendor) return Absence::kNotAllowed;
+  return std::ranges::find(kVendors, node.info.vendor_id) != kVendors.end() ? Absence::kNone
+                                                                            : Absence::kOtherVendor;
+}
+
+void Collector::SetPorts(Millis now) {
+  std::vector<PortRef> ports;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (size_t number = 1; number < node.ports.size(); ++number) {
+      ports.push_back({node.index, PortNum(static_cast<uint8_t>(number))});
+    }
+  });
+  if (ports.size() != schedule_.ports() || schedule_.interval() == 0) {
+    schedule_.SetPorts(ports, now);
+  }
+}
+
+void Collector::On(const CoreLoad& event, Instant now, Effects& /*effects*/) {
+  if (event.busy && !load_.busy) busy_since_ = now;
+  if (!event.busy) busy_since_ = kNever;
+  if (event.writing) window_.VoidAll();
+  load_ = event;
+}
+
+void Collector::On(const PollNow& event, Instant now, Effects& effects) {
+  if (state_ != State::kPolling) {
+    effects.passes_done.push_back(event.id);
+    return;
+  }
+  if (polls_.empty()) pass_began_ = now;
+  polls_.push_back(event.id);
+  const Millis at = ToMillis(now);
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    for (size_t number = 1; number < node.ports.size(); ++number) {
+      const PortNum port(static_cast<uint8_t>(number));
+      if (IsPolled(node, port)) Want({node.index, port}, Asks({Ask::kExtended, Ask::kClassic}), at);
+    }
+  });
+}
+
+void Collector::On(const ReadHistory& event, Instant now, Effects& effects) {
+  HistoryAnswer answer{event.id, records_.Has(event.port), ToMillis(now), {}};
+  if (answer.known) answer.samples = records_.ReadHistory(event.port, answer.now, event.span);
+  effects.histories.push_back(std::move(answer));
+}
+
+void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
+  // What is kept is kept as it was set up at the start: history and window.
+  options_.interval = event.options.interval;
+  options_.classic_interval = event.options.classic_interval;
+  options_.ber_interval = event.options.ber_interval;
+  options_.module_interval = event.options.module_interval;
+  options_.vendor = event.options.vendor;
+  if (snapshot_ != nullptr) {
+    snapshot_->ForEachNode([&](const fabric::Node& node) {
+      Device& device = devices_[node.index.value()];
+      const bool allowed_before = device.vendor == Absence::kNone;
+      device.vendor = VendorOf(node);
+      NoteDevice(node.index, ToMillis(now));
+      // What the vendor's attributes are is asked for with ClassPortInfo.
+      if (!allowed_before && device.vendor == Absence::kNone) device.knows_capabilities = false;
+    });
+  }
+  if (state_ == State::kPolling) FitInterval(ToMillis(now));
+}
+
+void Collector::On(const Tick& /*event*/, Instant now, Effects& /*effects*/) {
+  if (now - expired_at_ < kExpiryStep) return;
+  expired_at_ = now;
+  for (TransactionId id : window_.Expired(now)) {
+    if (const std::optional<Request> request = window_.Close(id)) {
+      OnNoResponse(*request, true, ToMillis(now));
+    }
+  }
+}
+
+Instant Collector::NextWake(Instant now) const {
+  Instant wake = now + seconds(1);
+  if (now < full_until_) wake = full_until_;
+  const Millis turn = schedule_.NextAt();
+  if (turn != Schedule::kNone && state_ == State::kPolling) {
+    wake = std::min(wake, std::max(started_ + milliseconds(turn), now + kTurnStep));
+  }
+  return wake;
+}
+
+// ---- what is wanted
+
+AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
+  const Device& device = devices_[port.node.value()];
+  AskSet asks;
+  // Slower attributes have their passes spread over the ports.
+  const auto is_turn = [&](Duration interval) {
+    const auto millis =
+        static_cast<Millis>(std::chrono::duration_cast<milliseconds>(interval).count());
+    const uint32_t every =
+        std::max<uint32_t>(1, (millis + schedule_.interval() / 2) / schedule_.interval());
+    return (pass + port.port.value() + port.node.value()) % every == 0;
+  };
+  const bool extended = HasExtended(device, now);
+  if (extended) asks.Add(Ask::kExtended);
+  const fabric::Node* node = snapshot_->node(port.node);
+  const bool complete = extended && (device.capability_mask2 & wire::kPerf2ExtendedErrors) != 0 &&
+                        node != nullptr && node->IsSwitch();
+  if (!extended || (!complete && is_turn(options_.classic_interval))) asks.Add(Ask::kClassic);
+  if (device.has_registers && device.vendor == Absence::kNone) {
+    if (is_turn(options_.ber_interval)) asks.Add(Ask::kBer);
+    if (is_turn(options_.module_interval) || records_.FindInventory(port) == nullptr) {
+      asks.Add(Asks({Ask::kModule, Ask::kOperational, Ask::kMonitor, Ask::kPhysical}));
+    }
+  }
+  return asks;
+}
+
+void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
+  if (state_ != State::kPolling) return;
+  const fabric::Node* node = snapshot_->node(port.node);
+  if (node == nullptr || port.port.value() >= node->ports.size() || !IsPolled(*node, port.port)) {
+    return;
+  }
+  Device& device = devices_[port.node.value()];
+  if (now - device.identified_at > kIdentifyAgain || !device.knows_capabilities) {
+    WantOfDevice(port.node, Asks({Ask::kClassPortInfo}), now);
+  }
+  if (!device.knows_capabilities) {
+    Want(port, Asks({Ask::kExtended, Ask::kClassic}), now);
+    return;
+  }
+  Want(port, AsksOf(port, pass, now), now);
+  // Through the SMA, one at a time: VL15 has no flow control.
+  constexpr size_t kMostSmps = 4096;
+  if (device.has_ext_port_info && device.vendor == Absence::kNone && smps_.size() < kMostSmps) {
+    const PortInventory* inventory = records_.FindInventory(port);
+    const auto every = static_cast<Millis>(
+        std::chrono::duration_cast<milliseconds>(options_.module_interval).count());
+    if (inventory == nullptr || now - inventory->ext_at >= every) {
+      smps_.push_back({port.node, {Ask::kExtPortInfo, port.port}});
+    }
+  }
+}
+
+void Collector::Want(PortRef port, AskSet asks, Millis now) {
+  Device& device = devices_[port.node.value()];
+  if (device.knows_capabilities) {
+    if (!HasExtended(device, now)) asks.Remove(Ask::kExtended);
+    if (!device.has_registers || device.vendor != Absence::kNone) {
+      for (Ask ask : {Ask::kBer, Ask::kPhysical, Ask::kLinkDowns, Ask::kLinkDown, Ask::kModule,
+                      Ask::kOperational, Ask::kMonitor}) {
+        asks.Remove(ask);
+      }
+    }
+  } else {
+    WantOfDevice(port.node, Asks({Ask::kClassPortInfo}), now);
+  }
+  device.Want(port.port, asks);
+  Queue(port.node);
+}
+
+void Collector::WantOfDevice(NodeIndex node, AskSet asks, Millis now) {
+  Device& device = devices_[node.value()];
+  for (; !asks.IsEmpty(); asks.Remove(asks.First())) {
+    const Ask ask = asks.First();
+    if (device.absence(ask, now) != Absence::kNone) continue;
+    if (IsSmp(ask)) {
+      smps_.push_back({node, {ask, PortNum(0)}});
+    } else {
+      device.Want(ask);
+    }
+  }
+  Queue(node);
+}
+
+void Collector::Queue(NodeIndex node) {
+  Device& device = devices_[node.value()];
+  if (device.is_queued || !device.WantsAny()) return;
+  device.is_queued = true;
+  queue_.push_back(node.value());
+}
+
+size_t Collector::WindowRoom(Instant now) const {
+  if (now < full_until_) return 0;
+  size_t window = window_.size();
+  if (load_.busy) {
+    if (now - busy_since_ < kLongestWait) return 0;
+    window = std::max<size_t>(1, window / kBusyShare);
+  }
+  return window > window_.in_flight() ? window - window_.in_flight() : 0;
+}
+
+void Collector::Pump(Instant now, Effects& effects) {
+  if (state_ != State::kPolling) {
+    for (uint32_t node : std::exchange(queue_, {})) devices_[node].is_queued = false;
+    return;
+  }
+  const Millis at = ToMillis(now);
+  size_t room = WindowRoom(now);
+  while (room > 0 && !queue_.empty()) {
+    const uint32_t index = queue_.front();
+    queue_.pop_front();
+    Device& device = devices_[index];
+    device.is_queued = false;
+    const uint8_t limit = device.in_a_row == 0 ? kInFlightPerDevice : uint8_t{1};
+    // Its next response queues it again.
+    if (device.in_flight() >= limit) continue;
+    const std::optional<NextAsk> next = device.Next(at);
+    if (!next) continue;
+    if (Send(NodeIndex(index), *next, now, effects)) --room;
+    Queue(NodeIndex(index));
+  }
+}
+
+void Collector::PumpSmps(Instant now, Effects& effects) {
+  if (smp_in_flight_ || load_.smps || load_.busy || state_ != State::kPolling) return;
+  while (!smps_.empty() && window_.HasRoom() && !smp_in_flight_) {
+    const SmpAsk ask = smps_.front();
+    smps_.pop_front();
+    Device& device = devices_[ask.node.value()];
+    if (device.absence(ask.next.ask, ToMillis(now)) != Absence::kNone) continue;
+    if (device.in_flight() >= kInFlightPerDevice) {
+      smps_.push_back(ask);
+      return;
+    }
+    smp_in_flight_ = Send(ask.node, ask.next, now, effects);
+  }
+}
+
+std::optional<GmpTarget> Collector::TargetOf(NodeIndex index, const NextAsk& next) const {
+  const fabric::Node* node = snapshot_->node(index);
+  if (node == nullptr) return std::nullopt;
+  const Device& device = devices_[index.value()];
+  GmpTarget target;
+  if (device.redirect && !IsSmp(next.ask) && !IsVendorGmp(next.ask)) {
+    target.lid = device.redirect->lid;
+    target.qpn = device.redirect->qpn;
+    target.qkey = device.redirect->q_key;
+    target.sl = device.redirect->sl;
+    return target;
+  }
+  if (node->IsSwitch()) {
+    target.lid = node->ports.empty() ? Lid() : node->ports[0].info.lid;
+  } else {
+    for (size_t number = 1; number < node->ports.size() && !target.lid; ++number) {
+      const PortNum port(static_cast<uint8_t>(number));
+      if (IsOfPort(next.ask) && port != next.port) continue;
+      if (IsPolled(*node, port)) target.lid = node->port(port).info.lid;
+    }
+  }
+  return target.lid ? std::optional(target) : std::nullopt;
+}
+
+Duration Collector::TimeoutOf(const Device& device, bool is_repeat) const {
+  const Duration response = Duration(int64_t{4096} << device.response_time_value);
+  Duration timeout = std::clamp(2 * response, kFirstTimeout, kLongestTimeout);
+  if (is_repeat) timeout = std::min(2 * timeout, kLongestTimeout);
+  return timeout;
+}
+
+bool Collector::Send(NodeIndex node, const NextAsk& next, Instant now, Effects& effects) {
+  const std::optional<GmpTarget> target = TargetOf(node, next);
+  if (!target) return false;
+  Device& device = devices_[node.value()];
+  Request request;
+  request.device = node.value();
+  request.ask = next.ask;
+  request.port = next.port;
+  request.is_repeat = next.is_repeat;
+  request.is_voided = load_.writing;
+  request.sent = now;
+  const Duration timeout = TimeoutOf(device, next.is_repeat);
+  request.deadline = now + timeout + kTimeoutSlack;
+  const TransactionId id = window_.Open(request);
+  device.Begin({next.ask, next.port});
+  ++stats_.requests;
+  ++stats_.requests_by_ask[static_cast<size_t>(next.ask)];
+  effects.send.push_back(MakeRequest(next.ask, next.port, *target, id, timeout));
+  return true;
+}
+
+// ---- what comes back
+
+void Collector::On(const mad::IncomingMad& event, Instant now, Effects& effects) {
+  if (event.payload.size() < wire::kMadBytes) return;
+  const std::span<const uint8_t, wire::kMadBytes> bytes(event.payload.data(), wire::kMadBytes);
+  const wire::MadHeader header = wire::MadHeader::Decode(bytes);
+  const std::optional<Request> request = window_.Close(header.tid());
+  if (!request) {
+    ++stats_.unexpected;
+    return;
+  }
+  if (event.kind == mad::IncomingMad::Kind::kReceived) {
+    OnResponse(*request, event, now, effects);
+  } else {
+    OnNoResponse(*request, event.kind == mad::IncomingMad::Kind::kTimedOut, ToMillis(now));
+  }
+}
+
+void Collector::On(const SendFailed& event, Instant now, Effects& /*effects*/) {
+  const std::optional<Request> request = window_.Close(event.id);
+  if (!request) return;
+  if (event.for_good) {
+    OnNoResponse(*request, false, ToMillis(now));
+    return;
+  }
+  window_.OnLoss();
+  full_until_ = now + kTurnStep;
+  Device& device = devices_[request->device];
+  device.End(request->ask, request->port);
+  if (IsSmp(request->ask)) smp_in_flight_ = false;
+  device.Repeat({request->ask, request->port, request->is_repeat});
+  Queue(NodeIndex(request->device));
+}
+
+void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, Instant now,
+                           Effects& effects) {
+  const NodeIndex node(request.device);
+  const PortRef port{node, request.port};
+  const Millis at = ToMillis(now);
+  Device& device = devices_[request.device];
+  device.End(request.ask, request.port);
+  if (IsSmp(request.ask)) smp_in_flight_ = false;
+  ++stats_.responses;
+  window_.OnResponse();
+  if (IsOfPort(request.ask) && !records_.Has(port)) return;  // Gone since.
+  const bool was_unresponsive = device.in_a_row != 0;
+  device.in_a_row = 0;
+  Reading reading;
+  reading.round_trip =
+      static_cast<Millis>(std::chrono::duration_cast<milliseconds>(now - request.sent).count());
+  reading.at = std::max<Millis>(1, ToMillis(request.sent + (now - request.sent) / 2));
+  reading.interval = schedule_.interval();
+  const FollowUp follow =
+      TakeResponse(request.ask, port,
+                   std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes),
+                   reading, device, records_);
+  switch (follow.verdict) {
+    case FollowUp::Verdict::kEntered: device.SetPresent(request.ask); break;
+    case FollowUp::Verdict::kRepeat:
+      if (!request.is_repeat) device.Repeat({request.ask, request.port, true});
+      break;
+    case FollowUp::Verdict::kRedirected: WantOfDevice(node, Asks({Ask::kClassPortInfo}), at); break;
+    case FollowUp::Verdict::kRefused:
+      ++stats_.refused;
+      OnAbsent(request, IsMandatory(request.ask) ? Absence::kRefused : Absence::kUnsupported, at);
+      break;
+    case FollowUp::Verdict::kForeign: ++stats_.unexpected; break;
+  }
+  if (request.ask == Ask::kVendorKey && follow.verdict == FollowUp::Verdict::kEntered) {
+    // It answers this one and no other of its class: somebody has set its key.
+    for (size_t i = 0; i < kAsks; ++i) {
+      const Ask ask = static_cast<Ask>(i);
+      if (IsVendorGmp(ask) && ask != Ask::kVendorKey) device.SetAbsent(ask, Absence::kKeyed, at);
+    }
+  }
+  if (follow.is_bad_sample) ++stats_.bad_samples;
+  if (follow.epoch && *follow.epoch != EpochCause::kFirstSeen) {
+    if (*follow.epoch != EpochCause::kLinkReplaced) ++stats_.resets;
+    effects.epochs.push_back({port, *follow.epoch});
+  }
+  WantOfDevice(node, follow.of_device, at);
+  if (!follow.of_port.IsEmpty()) Want(port, follow.of_port, at);
+  if (!follow.of_far_end.IsEmpty()) {
+    const fabric::Port* own = snapshot_->port(port);
+    if (own != nullptr && !own->peer.IsNone() && records_.Has(own->peer)) {
+      Want(own->peer, follow.of_far_end, at);
+    }
+  }
+  if (request.ask == Ask::kClassPortInfo || was_unresponsive || IsMandatory(request.ask)) {
+    NoteDevice(node, at);
+  }
+  Queue(node);
+}
+
+void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
+  Device& device = devices_[request.device];
+  device.End(request.ask, request.port);
+  if (IsSmp(request.ask)) smp_in_flight_ = false;
+  ++stats_.timeouts;
+  if (request.is_voided) {
+    ++stats_.voided;
+    Queue(NodeIndex(request.device));
+    return;
+  }
+  if (is_loss && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
+  if (!request.is_repeat && is_loss && state_ == State::kPolling && !IsSmp(request.ask)) {
+    device.Repeat({request.ask, request.port, true});
+  } else {
+    if (device.in_a_row < 0xFF) ++device.in_a_row;
+    OnAbsent(request, Absence::kNoAnswer, now);
+  }
+  Queue(NodeIndex(request.device));
+}
+
+void Collector::OnAbsent(const Request& request, Absence why, Millis now) {
+  Device& device = devices_[request.device];
+  const NodeIndex node(request.device);
+  if (device.redirect && IsMandatory(request.ask)) {
+    // Where it pointed to may have moved.
+    device.redirect.reset();
+    WantOfDevice(node, Asks({Ask::kClassPortInfo}), now);
+    return;
+  }
+  if (!IsMandatory(request.ask)) {
+    device.SetAbsent(request.ask, why, now);
+    const bool asks_key = IsVendorGmp(request.ask) && request.ask != Ask::kVendorKey;
+    if (asks_key && why == Absence::kNoAnswer) WantOfDevice(node, Asks({Ask::kVendorKey}), now);
+  } else if (why == Absence::kRefused) {
+    device.SetAbsent(request.ask, why, now);
+    if (request.ask == Ask::kClassPortInfo) device.ForgetAll();
+  } else if (request.ask == Ask::kClassPortInfo || device.in_a_row >= kUnresponsiveAfter) {
+    device.SetAbsent(Ask::kClassPortInfo, why, now);
+    device.knows_capabilities = false;
+    device.ForgetAll();
+  }
+  NoteDevice(node, now);
+}
+
+// Copies what readers want to know of the device.
+void Collector::NoteDevice(NodeIndex node, Millis now) {
+  const Device& device = devices_[node.value()];
+  DeviceRecord& record = records_.Device(node);
+  record.knows_capabilities = device.knows_capabilities;
+  record.redirected = device.redirect.has_value();
+  record.capability_mask = device.capability_mask;
+  record.capability_mask2 = device.capability_mask2;
+  record.responds = device.knows_capabilities && device.in_a_row == 0;
+  if (record.responds) record.answered_at = now;
+  for (size_t i = 0; i < kAsks; ++i) {
+    record.absences[i] = device.absence(static_cast<Ask>(i), now);
+  }
+  if (device.vendor == Absence::kNone && device.knows_registers && !device.has_registers) {
+    for (size_t i = 0; i < kAsks; ++i) {
+      if (IsRegister(static_cast<Ask>(i))) record.absences[i] = Absence::kUnsupported;
+    }
+  }
+}
+
+std::shared_ptr<const TelemetryView> Collector::MakeView(Instant now) {
+  auto view = std::make_shared<TelemetryView>();
+  view->number = ++number_;
+  view->state = state_;
+  view->at = ToMillis(now);
+  view->started = started_;
+  view->interval = schedule_.interval();
+  view->options = options_;
+  view->snapshot = snapshot_;
+  view->stats = stats_;
+  view->stats.window = window_.size();
+  view->stats.in_flight = window_.in_flight();
+  records_.Publish(*view);
+  return view;
+}
+
+}  // namespace fabricd::telemetry

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector against the simulator's agents, in virtual time.
+#include <gtest/gtest.h>
+
+#include "tests/unit/telemetry/polled_fabric.h"
+
+namespace fabricd::telemetry {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// The HCA and the switch port that faces it.
+constexpr char kHca[] = "node0001 mlx5_0";
+constexpr char kLeaf[] = "su1-rail0-leaf";
+
+TEST(CollectorTest, CountsWhatGrewSinceTheFirstReading) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Count(port, sim::Counter::kRcvErrors, 7);  // Before anybody looked.
+  polled.Begin();
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 0u);
+  polled.Count(port, sim::Counter::kRcvErrors, 5);
+  polled.Count(port, sim::Counter::kXmitData, 1000);
+  polled.Run(minutes(1));
+  const auto view = polled.View();
+  const PortRecord& record = *view->Find(port);
+  EXPECT_EQ(record.Total(Counter::kRcvErrors), 5u);
+  EXPECT_EQ(record.Raw(Counter::kRcvErrors), 12u);
+  EXPECT_EQ(record.Total(Counter::kXmitData), 1000u);
+  EXPECT_EQ(view->FreshnessOf(record), Freshness::kFresh);
+  const ErrorLog& errors = view->FindDevice(port.node)->errors;
+  ASSERT_EQ(errors.entries().size(), 1u);
+  EXPECT_EQ(errors.entries()[0].counter, Counter::kRcvErrors);
+  EXPECT_EQ(errors.entries()[0].count, 5u);
+  EXPECT_EQ(errors.entries()[0].port, port.port);
+}
+
+TEST(CollectorTest, ReadsEachActivePortOnceInAnInterval) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(minutes(2));
+  const uint64_t before = polled.Asked(Ask::kExtended);
+  polled.Run(minutes(1));
+  size_t active = 0;
+  polled.Discover()->ForEachNode([&](const fabric::Node& node) {
+    for (size_t i = 1; i < node.ports.size(); ++i) {
+      active += node.ports[i].info.port_state == wire::PortState::kActive;
+    }
+  });
+  EXPECT_EQ(polled.Asked(Ask::kExtended) - before, 2 * active);
+}
+
+TEST(CollectorTest, SendsGetsOnlyAndNeverMoreThanTwoToADevice) {
+  PolledFabric polled;
+  bool only_gets = true;
+  polled.on_send = [&](const mad::OutgoingMad& mad) {
+    const std::span<const uint8_t, wire::kMadBytes> bytes(mad.payload.data(), wire::kMadBytes);
+    const auto header = wire::MadHeader::Decode(bytes);
+    only_gets = only_gets && header.method == wire::Method::kGet;
+    if (header.management_class == wire::ManagementClass::kVendor &&
+        header.modifier == static_cast<uint32_t>(wire::RegisterId::kPpcnt)) {
+      const auto vendor = wire::VendorMad::Decode(bytes);
+      only_gets =
+          only_gets && !wire::ClearsCounters(wire::AccessRegister::Decode(vendor->data).bytes);
+    }
+  };
+  polled.Begin();
+  for (int i = 0; i < 5; ++i) {
+    polled.Tell(PollNow{1});
+    polled.Run(seconds(40));
+  }
+  EXPECT_TRUE(only_gets);
+  EXPECT_EQ(polled.most_to_one, 2);
+  EXPECT_LE(polled.most_smps, 1);
+}
+
+TEST(CollectorTest, AClearByAnotherToolBeginsAnEpochAndAddsNothing) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Count(port, sim::Counter::kSymbolErrors, 100);
+  polled.Begin();
+  polled.Run(minutes(1));
+  ASSERT_TRUE(polled.fabric.ClearCounters(polled.client.now, port).ok());
+  polled.Count(port, sim::Counter::kSymbolErrors, 3);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kSymbolErrors), 0u);
+  ASSERT_EQ(polled.epochs.size(), 1u);
+  EXPECT_EQ(polled.epochs[0].port, port);
+  EXPECT_EQ(polled.epochs[0].cause, EpochCause::kCounterReset);
+  polled.Count(port, sim::Counter::kSymbolErrors, 2);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kSymbolErrors), 2u);
+}
+
+TEST(CollectorTest, FindsErrorsThatOnlyThePortCountersOfAnHcaHave) {
+  PolledFabric polled;  // HCAs of the simulator keep SymbolErrorCounter 0 in 64 bits.
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Count(port, sim::Counter::kSymbolErrors, 1);
+  polled.Begin();
+  polled.Run(minutes(3));
+  polled.Count(port, sim::Counter::kSymbolErrors, 4);
+  polled.Run(minutes(3));
+  const auto view = polled.View();
+  EXPECT_EQ(view->Find(port)->Total(Counter::kSymbolErrors), 4u);
+  EXPECT_EQ(view->Find(port)->SourceOf(Counter::kSymbolErrors), Source::kPortCounters);
+  EXPECT_TRUE(view->Find(port)->zero_extended.Has(Counter::kSymbolErrors));
+}
+
+TEST(CollectorTest, WithoutPortCountersExtendedTrafficComesFromPortCounters) {
+  PolledFabric polled({}, "no_extended");
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Count(port, sim::Counter::kXmitData, 500);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kXmitData), 500u);
+  EXPECT_EQ(polled.Asked(Ask::kExtended), 0u);
+}
+
+TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
+  PolledFabric polled({}, "no_tick");
+  polled.Begin();
+  polled.Run(minutes(50));
+  const size_t devices = polled.topology->node_count();
+  EXPECT_EQ(polled.Asked(Ask::kTick), 2 * devices);  // Each once, and repeated once.
+  const auto view = polled.View();
+  const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
+  EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kTick)], Absence::kNoAnswer);
+  EXPECT_EQ(view->Find(polled.Port(kLeaf, 1))->wait.window, 0u);
+}
+
+TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  polled.Quirks(port, "unresponsive");
+  polled.Run(minutes(10));
+  const auto view = polled.View();
+  EXPECT_EQ(view->FreshnessOf(*view->Find(port)), Freshness::kUnknown);
+  EXPECT_FALSE(view->FindDevice(port.node)->responds);
+  EXPECT_EQ(view->FindDevice(port.node)->absences[0], Absence::kNoAnswer);
+  EXPECT_LT(view->stats.timeouts, 30u);
+  // The others are read as before.
+  EXPECT_EQ(view->FreshnessOf(*view->Find(polled.Port(kLeaf, 1))), Freshness::kFresh);
+  polled.Quirks(port, "default");
+  polled.Run(hours(1));
+  EXPECT_EQ(polled.View()->FreshnessOf(*polled.View()->Find(port)), Freshness::kFresh);
+}
+
+TEST(CollectorTest, ARefusingAgentIsReportedAsSuch) {
+  PolledFabric polled({}, "refusing_pma");
+  polled.Begin();
+  polled.Run(minutes(5));
+  const auto view = polled.View();
+  const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
+  ASSERT_NE(device, nullptr);
+  EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kClassPortInfo)], Absence::kRefused);
+  const PortRecord* record = view->Find(polled.Port(kLeaf, 1));
+  EXPECT_EQ(view->FreshnessOf(*record), Freshness::kNever);
+}
+
+TEST(CollectorTest, FollowsTheRedirectionOfClassPortInfo) {
+  PolledFabric polled({}, "redirect");
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Count(port, sim::Counter::kRcvErrors, 2);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 2u);
+  EXPECT_TRUE(polled.View()->FindDevice(port.node)->redirected);
+}
+
+TEST(CollectorTest, ReadsWhatSplitsErrorsWhenTheyGrow) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  polled.Count(port, sim::Counter::kRcvLocalPhysicalErrors, 6);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 6u);
+  EXPECT_EQ(polled.Total(port, Counter::kRcvLocalPhysicalErrors), 6u);
+}
+
+TEST(CollectorTest, ASentinelIsNoValueAndTheOthersOfTheReadingAreGood) {
+  PolledFabric polled({}, "sentinels,underflow");
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Count(port, sim::Counter::kXmitDiscards, 6);
+  polled.Count(port, sim::Counter::kLinkErrorRecovery, 1);
+  polled.Run(minutes(1));
+  const auto view = polled.View();
+  const PortRecord& record = *view->Find(port);
+  EXPECT_EQ(record.Total(Counter::kXmitDiscards), 6u);
+  EXPECT_EQ(record.Total(Counter::kLinkErrorRecovery), 1u);
+  EXPECT_TRUE(record.invalid.Has(Counter::kRcvErrors));
+  EXPECT_TRUE(record.invalid.Has(Counter::kXmitInactiveDiscards));
+  EXPECT_EQ(record.resets, 0u);
+}
+
+TEST(CollectorTest, SendsNothingWhileTheCoreIsBusyButNotForEver) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Tell(CoreLoad{.busy = true});
+  const uint64_t before = polled.View()->stats.requests;
+  polled.Run(seconds(59));
+  EXPECT_EQ(polled.View()->stats.requests, before);
+  polled.Run(seconds(30));
+  EXPECT_GT(polled.View()->stats.requests, before);
+}
+
+TEST(CollectorTest, LossWhileTablesAreWrittenIsNotHeldAgainstADevice) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Quirks(port, "unresponsive");
+  polled.Tell(CoreLoad{.writing = true});
+  polled.Run(minutes(1));
+  EXPECT_GT(polled.View()->stats.voided, 0u);
+  EXPECT_TRUE(polled.View()->FindDevice(port.node)->responds);
+}
+
+TEST(CollectorTest, StandbyDoesNotPoll) {
+  PolledFabric polled;
+  polled.Begin(State::kStandby);
+  polled.Run(minutes(2));
+  EXPECT_EQ(polled.View()->stats.requests, 0u);
+  EXPECT_EQ(polled.View()->state, State::kStandby);
+}
+
+TEST(CollectorTest, APassOnDemandReadsEveryPortAtOnce) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(minutes(1));
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Count(port, sim::Counter::kRcvErrors, 1);
+  polled.Tell(PollNow{42});
+  polled.Run(std::chrono::milliseconds(10));
+  EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});
+  EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 1u);
+}
+
+TEST(CollectorTest, HistoryHoldsTheRatesOfTheLastHour) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  for (int i = 0; i < 20; ++i) {
+    polled.Run(seconds(30));
+    polled.Count(port, sim::Counter::kXmitData, 30 * 250'000);  // 1 MB/s.
+    polled.Count(port, sim::Counter::kXmitPackets, 30 * 1'000);
+  }
+  polled.Tell(ReadHistory{1, port, minutes(10)});
+  ASSERT_EQ(polled.histories.size(), 1u);
+  ASSERT_TRUE(polled.histories[0].known);
+  int near = 0;
+  for (const HistorySample& sample : polled.histories[0].samples) {
+    near += sample.known && std::abs(sample.xmit_bytes - 1e6F) < 1e4F;
+  }
+  EXPECT_GE(near, 15);
+  polled.Tell(ReadHistory{2, {NodeIndex(4711), PortNum(1)}, minutes(10)});
+  EXPECT_FALSE(polled.histories[1].known);
+}
+
+TEST(CollectorTest, AViewThatIsHeldDoesNotChange) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  const auto held = polled.View();
+  polled.Count(port, sim::Counter::kRcvErrors, 9);
+  polled.Run(minutes(1));
+  EXPECT_EQ(held->Find(port)->Total(Counter::kRcvErrors), 0u);
+  EXPECT_EQ(polled.View()->Find(port)->Total(Counter::kRcvErrors), 9u);
+}
+
+TEST(CollectorTest, ALinkThatIsDownHasNoRate) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  ASSERT_TRUE(polled.fabric.Unlink(polled.client.now, port).ok());
+  polled.Begin();
+  polled.Run(minutes(10));
+  const auto view = polled.View();
+  EXPECT_EQ(view->Find(port)->facts.bytes_per_second, 0u);
+  EXPECT_NE(view->FreshnessOf(*view->Find(port)), Freshness::kFresh);
+}
+
+}  // namespace
+}  // namespace fabricd::telemetry
