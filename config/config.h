@@ -167,6 +167,21 @@ struct Audit {
   friend bool operator==(const Audit&, const Audit&) = default;
 };
 
+struct Telemetry {
+  bool enabled = true;
+  Duration interval{};  // 0: by the size of the fabric.
+  Duration classic_interval = std::chrono::seconds(60);
+  Duration ber_interval = std::chrono::minutes(5);
+  Duration module_interval = std::chrono::minutes(30);
+  bool vendor = true;
+  bool as_standby = false;
+  uint32_t max_outstanding = 256;
+  Duration history = std::chrono::hours(1);
+  Duration long_history = std::chrono::hours(24);
+  std::string metrics = "all";
+  friend bool operator==(const Telemetry&, const Telemetry&) = default;
+};
+
 struct Config {
   std::string fabric = "umad";
   std::string mode = "manage";  // A word of mode.h.
@@ -188,6 +203,7 @@ struct Config {
   Events events;
   Security security;
   Audit audit;
+  Telemetry telemetry;
   friend bool operator==(const Config&, const Config&) = default;
 };
 

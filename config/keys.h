@@ -169,6 +169,27 @@ void VisitAccessKeys(Visitor& visitor, C& c) {
 }
 
 template <typename Visitor, typename C>
+void VisitTelemetryKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  const TimeRange slow{seconds(10), hours(24)};
+  visitor.Flag("telemetry.enabled", kRestart, c.telemetry.enabled);
+  visitor.Time("telemetry.interval", kLive, c.telemetry.interval,
+               TimeRange{seconds(1), hours(1), true});
+  visitor.Time("telemetry.classic_interval", kLive, c.telemetry.classic_interval, slow);
+  visitor.Time("telemetry.ber_interval", kLive, c.telemetry.ber_interval, slow);
+  visitor.Time("telemetry.module_interval", kLive, c.telemetry.module_interval, slow);
+  visitor.Flag("telemetry.vendor", kLive, c.telemetry.vendor);
+  visitor.Flag("telemetry.as_standby", kLive, c.telemetry.as_standby);
+  visitor.Number("telemetry.max_outstanding", kRestart, c.telemetry.max_outstanding,
+                 NumberRange{4, 1024});
+  visitor.Time("telemetry.history", kRestart, c.telemetry.history, TimeRange{minutes(5), hours(6)});
+  visitor.Time("telemetry.long_history", kRestart, c.telemetry.long_history,
+               TimeRange{hours(1), hours(24 * 7)});
+  visitor.Text("telemetry.metrics", kLive, c.telemetry.metrics);
+}
+
+template <typename Visitor, typename C>
 void VisitKeys(Visitor& visitor, C& config) {
   VisitServiceKeys(visitor, config);
   VisitSmKeys(visitor, config);
@@ -176,6 +197,7 @@ void VisitKeys(Visitor& visitor, C& config) {
   VisitFabricKeys(visitor, config);
   VisitPolicyKeys(visitor, config);
   VisitAccessKeys(visitor, config);
+  VisitTelemetryKeys(visitor, config);
 }
 
 }  // namespace fabricd::config

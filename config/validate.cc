@@ -156,6 +156,9 @@ class Validator {
                                      {"conditions.set_errors", &rules.set_errors}})
       Require(*mode == "observe" || *mode == "recommend" || *mode == "enforce", {path},
               fmt::format("expected observe, recommend or enforce, got '{}'", *mode));
+    const std::string& metrics = config_.telemetry.metrics;
+    Require(metrics == "all" || metrics == "switches" || metrics == "none", {"telemetry.metrics"},
+            fmt::format("expected all, switches or none, got '{}'", metrics));
     for (size_t i = 0; i < rules.exclude.size(); ++i)
       if (!ParseExclusion(rules.exclude[i]))
         faults_.Add(fmt::format("conditions.exclude[{}]", i),

@@ -7,6 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 #include "daemon/base/side_file.h"
 #include "daemon/base/wall_clock.h"
@@ -16,8 +17,10 @@
 #include "daemon/rpc/services/server.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/settings/telemetry_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/version.h"
+#include "mad/transactions.h"
 #include "mad/umad_transport.h"
 #include "routing/plan/engine.h"
 #include "routing/repair/consequences.h"
@@ -44,14 +47,6 @@ constexpr size_t kListings = 64;
 constexpr auto kGatherTime = std::chrono::microseconds(200);
 constexpr size_t kEnoughEvents = 64, kManyInFlight = 32;
 
-Instant ToInstant(SteadyClock::time_point time) {
-  return Instant(std::chrono::duration_cast<Duration>(time.time_since_epoch()));
-}
-SteadyClock::time_point ToSteady(Instant instant) {
-  return SteadyClock::time_point(
-      std::chrono::duration_cast<SteadyClock::duration>(instant.time_since_epoch()));
-}
-
 }  // namespace
 
 // ---- set-up
@@ -63,7 +58,7 @@ App::App(const config::Config& config, RunOptions run) : config_(config), run_(s
     return ApplyConfig(wanted, how);
   };
   hooks.tell = [this](fabric::FabricEvent event) {
-    events_->Append({std::move(event)}, ToInstant(SteadyClock::now()));
+    events_->Append({std::move(event)}, ProcessClock::Now());
   };
   keeper_ = std::make_unique<ConfigKeeper>(config, run_.config_file, std::move(hooks));
   view_.Set(sweep::EmptyView());  // A client may come before the core has anything to show.
@@ -172,6 +167,7 @@ absl::Status App::OpenFabric() {
                                         std::move(records), *std::move(holds), (*clients)->Trees(),
                                         *std::move(partitions), (*clients)->Aliases());
   OpenSa(*std::move(clients));
+  OpenTelemetry();
   return absl::OkStatus();
 }
 
@@ -214,6 +210,19 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
       [this](std::span<const NodeIndex> nodes) { inbox_.WantLanes(nodes); });
 }
 
+void App::OpenTelemetry() {
+  telemetry::Options options = ToTelemetryOptions(config_.telemetry);
+  // Rates need two readings, for which nobody waits.
+  if (run_.once) options.enabled = false;
+  telemetry_ = std::make_unique<TelemetryThread>(
+      options, *transport_,
+      [this](const std::vector<telemetry::EpochStarted>& epochs) {
+        const Instant now = ProcessClock::Now();
+        auto events = reset_events_.Take(epochs, *view()->snapshot, now);
+        if (!events.empty()) events_->Append(std::move(events), now);
+      });
+}
+
 absl::Status App::OpenListeners() {
   if (!config_.listen.empty()) FABRICD_RETURN_IF_ERROR(OpenRpc());
   if (config_.http_listen.empty()) return absl::OkStatus();
@@ -240,6 +249,7 @@ App::~App() {
   if (server_) server_->Shutdown();
   if (sa_) sa_->Stop();
   if (sa_keeper_) sa_keeper_->Stop();
+  if (telemetry_) telemetry_->Stop();
   if (transport_) transport_->Stop();
   urgent_.reset();
   compute_.reset();
@@ -263,14 +273,19 @@ int App::Run() {
     spdlog::error("{}", Message(started));
     return 1;
   }
+  for (const mad::Agent agent : {mad::Agent::kPerf, mad::Agent::kVendor}) {
+    const absl::Status status = transport_->AgentStatus(agent);
+    if (!status.ok()) spdlog::warn("{}; the subnet is managed without it", Message(status));
+  }
   sa_keeper_->Start();
+  telemetry_->Start();
   Loop();
   ShutDown();
   return exit_code_.value_or(0);
 }
 
 void App::Loop() {
-  Instant now = ToInstant(SteadyClock::now());
+  Instant now = ProcessClock::Now();
   core_->Step(sweep::StartEvent{wall_clock_.epoch()}, now);
   Carry(core_->TakeEffects(now), now);
   std::vector<sweep::Event> events;
@@ -278,18 +293,20 @@ void App::Loop() {
     events.clear();
     const auto latest = SteadyClock::now() + kTick;
     const Instant deadline = core_->NextDeadline();
-    inbox_.Take(events, deadline == kNever ? latest : std::min(latest, ToSteady(deadline)));
+    inbox_.Take(events,
+                deadline == kNever ? latest : std::min(latest, ProcessClock::ToSteady(deadline)));
     const bool many = core_->smps_in_flight() > kManyInFlight;
     if (many && !events.empty() && events.size() < kEnoughEvents) {
       std::this_thread::sleep_for(kGatherTime);
       inbox_.Take(events, SteadyClock::now());
     }
     const auto wall = SteadyClock::now();
-    now = ToInstant(wall);
+    now = ProcessClock::Now();
     if (const auto epoch = wall_clock_.Look()) core_->Step(sweep::WallClockSet{*epoch}, now);
     for (sweep::Event& event : events) core_->Step(std::move(event), now);
     if (now >= core_->NextDeadline()) core_->Step(sweep::TimerEvent{}, now);
     Carry(core_->TakeEffects(now), now);
+    TellLoad();
     ShowProgress(wall);
     if (wall >= next_beat_) {
       next_beat_ = wall + kBeat;
@@ -318,6 +335,8 @@ void App::ShutDown() {
   limit.At("listings and dumps");
   listings_->Stop();
   files_->Stop();
+  limit.At("telemetry");
+  telemetry_->Stop();
   limit.At("the transport");
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
@@ -347,6 +366,7 @@ absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply 
       !inbox_.PushCommand(sweep::OptionsChanged{*std::move(options)}))
     return Unavailable("fabricd is busy or stopping");
   if (partitions) ApplyPartitionsFile(*std::move(partitions));
+  telemetry_->SetOptions(ToTelemetryOptions(wanted.telemetry));
   SetLogLevel(wanted.log.level);
   if (rpc::Server* const server = serving()) server->SetAccess(wanted.security);
   return absl::OkStatus();
@@ -420,12 +440,36 @@ void App::Carry(sweep::Effects effects, Instant now) {
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     sa_->OnView(effects.publish);
+    TellTelemetry(*effects.publish);
     if (rpc::Server* const server = serving()) server->OnPublished();
     OnPublished(*effects.publish);
   }
   // After the view that shows what they tell.
   if (!effects.events.empty()) events_->Append(std::move(effects.events), now);
   for (const sweep::FinishedCommand& finished : effects.finished) commands_.Finish(finished);
+}
+
+// Where another SM is master, fabricd knows the fabric all the same.
+void App::TellTelemetry(const sweep::FabricView& view) {
+  using telemetry::State;
+  const bool standby = view.sm.state == wire::SmState::kStandby;
+  const bool as_standby = keeper_->in_force()->telemetry.as_standby;
+  State state = State::kPolling;
+  if (view.snapshot->node_count() == 0) state = State::kWaiting;
+  if (standby && !as_standby) state = State::kStandby;
+  telemetry_->OnFabric({view.snapshot, state});
+}
+
+void App::TellLoad() {
+  const size_t smps = core_->smps_in_flight();
+  const sweep::Phase phase = core_->progress().phase;
+  telemetry::CoreLoad load;
+  load.smps = smps > 0;
+  load.busy = smps > kManyInFlight || sa_->is_busy();
+  load.writing = phase == sweep::Phase::kAssigningLids || phase == sweep::Phase::kProgramming;
+  if (load == load_) return;
+  load_ = load;
+  telemetry_->OnLoad(load);
 }
 
 void App::OnPublished(const sweep::FabricView& view) {
@@ -461,7 +505,7 @@ void App::JudgeOnce(const sweep::Progress& progress, Instant now) {
 void App::ShowProgress(SteadyClock::time_point now) {
   const sweep::Progress progress = core_->progress();
   service_manager_.Tick(progress.done + core_->sweeps_done(), now);
-  if (run_.once) JudgeOnce(progress, ToInstant(now));
+  if (run_.once) JudgeOnce(progress, ProcessClock::Now());
   if (now < next_progress_) return;
   next_progress_ = now + kTick;
   if (progress.phase == sweep::Phase::kIdle || progress.phase == sweep::Phase::kStandby) {
@@ -478,11 +522,13 @@ void App::ShowProgress(SteadyClock::time_point now) {
 
 // What the core waits for goes first: the SA may answer on this thread.
 void App::OnTransport(std::span<mad::Incoming> burst) {
-  std::vector<mad::IncomingMad> for_sa;
+  std::vector<mad::IncomingMad> for_sa, for_telemetry;
   for (mad::Incoming& what : burst) {
     auto* const mad = std::get_if<mad::IncomingMad>(&what);
     if (mad == nullptr) {
       inbox_.PushPortEvent(std::get<mad::LocalPortEvent>(what));
+    } else if (mad::IsForTelemetry(*mad)) {
+      for_telemetry.push_back(std::move(*mad));
     } else if (mad->agent == mad::Agent::kSubnAdm) {
       for_sa.push_back(std::move(*mad));
     } else if (mad::IsForEngine(*mad)) {
@@ -493,6 +539,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
     }
   }
   if (!for_sa.empty()) sa_->OnMads(for_sa);
+  if (!for_telemetry.empty()) telemetry_->OnMads(for_telemetry);
 }
 
 void App::Compute(sweep::ComputePlan task, Instant now) {

@@ -16,6 +16,7 @@
 //   gRPC threads ── Inbox (commands) ──► core ── completion on the core's thread ──► gRPC
 //   core ── Published<FabricView> ──► gRPC threads
 //   rx threads, core ──► SaService, with threads and queues of its own: sa_service.h
+//   rx threads, core, gRPC threads ──► TelemetryThread, the same: telemetry_thread.h
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,8 @@
 #include "daemon/record/logging.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/service_manager.h"
+#include "daemon/telemetry/reset_events.h"
+#include "daemon/telemetry/telemetry_thread.h"
 #include "mad/transport.h"
 #include "store/store.h"
 #include "sweep/core.h"
@@ -85,6 +88,13 @@ class App final : public Backend {
   void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override;
   void PostMastership(MastershipCommand command, MastershipDone done) override;
   SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
+  std::shared_ptr<const telemetry::TelemetryView> telemetry() override {
+    return telemetry_->view();
+  }
+  void ReadHistory(PortRef port, Duration span, HistoryDone done) override {
+    telemetry_->ReadHistory(port, span, std::move(done));
+  }
+  void PollCounters(PolledDone done) override { telemetry_->PollNow(std::move(done)); }
   EventLog& events() override { return *events_; }
   AuditLog& audit() override { return *audit_; }
   ConfigKeeper& configuration() override { return *keeper_; }
@@ -100,6 +110,7 @@ class App final : public Backend {
   absl::Status ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how);
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OpenSa(std::unique_ptr<sa::SaState> clients);
+  void OpenTelemetry();
   absl::Status OpenListeners();
   absl::Status OpenRpc();
 
@@ -119,6 +130,8 @@ class App final : public Backend {
   void CheckCables(const sweep::ComputePlan& task);
   void CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task);
   void OnPublished(const sweep::FabricView& view);
+  void TellTelemetry(const sweep::FabricView& view);
+  void TellLoad();
   void Loop();
   void ShowProgress(std::chrono::steady_clock::time_point now);
   void JudgeOnce(const sweep::Progress& progress, Instant now);
@@ -135,9 +148,12 @@ class App final : public Backend {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::History> history_;  // Of listings_. Gone before the store.
   std::unique_ptr<mad::Transport> transport_;
-  sim::Control* sim_control_ = nullptr;  // Of transport_.
-  std::unique_ptr<SaKeeper> sa_keeper_;  // Uses transport_, and the store's thread.
-  std::unique_ptr<SaService> sa_;        // Uses transport_ and sa_keeper_.
+  sim::Control* sim_control_ = nullptr;         // Of transport_.
+  std::unique_ptr<SaKeeper> sa_keeper_;         // Uses transport_, and the store's thread.
+  std::unique_ptr<SaService> sa_;               // Uses transport_ and sa_keeper_.
+  std::unique_ptr<TelemetryThread> telemetry_;  // Uses transport_.
+  telemetry::CoreLoad load_;                    // As telemetry was given it.
+  ResetEvents reset_events_;                        // Of telemetry's thread.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;

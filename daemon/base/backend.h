@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -21,6 +22,8 @@
 #include "sa/view/view.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/view.h"
+#include "telemetry/collector.h"
+#include "telemetry/view.h"
 
 namespace fabricd::sim {
 class Control;
@@ -53,6 +56,11 @@ struct SaReads {
   std::shared_ptr<const sa::ClientState> clients;
 };
 
+// A port's history; nullopt: it is not kept, as telemetry is off, full or stopping.
+using HistoryDone = std::function<void(std::optional<telemetry::HistoryAnswer>)>;
+// Every port has been read once more, or (kUnavailable) is not.
+using PolledDone = std::function<void(absl::Status)>;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -80,6 +88,11 @@ class Backend {
   virtual AuditLog& audit() = 0;
   virtual ConfigKeeper& configuration() = 0;
   virtual SaReads sa() const = 0;
+  // What the counters of all ports say. Never null.
+  virtual std::shared_ptr<const telemetry::TelemetryView> telemetry() = 0;
+  // Done on the collector's thread, or at once where it is full or stopping.
+  virtual void ReadHistory(PortRef port, Duration span, HistoryDone done) = 0;
+  virtual void PollCounters(PolledDone done) = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
   // Null unless the fabric is simulated.

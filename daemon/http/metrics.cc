@@ -52,10 +52,10 @@ class Families {
 };
 
 // Signal and data bits per lane and second, in Gb/s; the codings take the difference.
-struct LaneRate {
+struct SerialRate {
   double raw = 0, data = 0;
 };
-LaneRate RateOf(wire::LinkSpeed speed) {
+SerialRate RateOf(wire::LinkSpeed speed) {
   switch (speed) {
     case wire::LinkSpeed::kSdr: return {2.5, 2};
     case wire::LinkSpeed::kDdr: return {5, 4};

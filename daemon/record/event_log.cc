@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/number_text.h"
+#include "common/process_clock.h"
 #include "common/status.h"
 
 namespace fabricd::daemon {
@@ -42,9 +43,8 @@ store::EventRecord LostEvents(size_t count) {
 }  // namespace
 
 int64_t ToWallMs(Instant instant) {
-  const Instant now(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-  return WallNowMs() - std::chrono::duration_cast<milliseconds>(now - instant).count();
+  return WallNowMs() -
+         std::chrono::duration_cast<milliseconds>(ProcessClock::Now() - instant).count();
 }
 
 absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, PostToStore post,

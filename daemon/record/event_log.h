@@ -132,7 +132,7 @@ class EventLog {
   std::vector<std::weak_ptr<Watcher>> watchers_;
 };
 
-// Milliseconds since 1970 of an Instant of this process's steady clock.
+// Milliseconds since 1970 of an Instant of the process's clock.
 int64_t ToWallMs(Instant instant);
 
 }  // namespace fabricd::daemon

@@ -32,7 +32,7 @@ bool IsSettled(wire::SmState state) {
 }  // namespace
 
 std::vector<FabricEvent> NewsOf(const sweep::FabricView& before, const sweep::FabricView& after) {
-  std::vector<FabricEvent> news;
+  std::vector<FabricEvent> events;
   if (before.sm.state != after.sm.state &&
       (IsSettled(after.sm.state) || before.sm.state == wire::SmState::kMaster)) {
     FabricEvent event = OfSubnet(
@@ -41,24 +41,24 @@ std::vector<FabricEvent> NewsOf(const sweep::FabricView& before, const sweep::Fa
         fmt::format("this subnet manager was {} and is {}", wire::SmStateName(before.sm.state),
                     wire::SmStateName(after.sm.state)));
     event.facts = {{"state", std::string(wire::SmStateName(after.sm.state))}};
-    news.push_back(std::move(event));
+    events.push_back(std::move(event));
   }
   if (const std::string engine = EngineOf(after); !engine.empty() && engine != EngineOf(before)) {
     FabricEvent event =
         OfSubnet("EngineChanged", EngineOf(before).empty() ? Severity::kInfo : Severity::kWarning,
                  fmt::format("routing is by {}", engine));
     event.facts = {{"engine", engine}, {"before", EngineOf(before)}};
-    news.push_back(std::move(event));
+    events.push_back(std::move(event));
   }
   if (!before.subnet_up && after.subnet_up) {
-    news.push_back(OfSubnet("SubnetUp", Severity::kInfo,
-                            fmt::format("{} nodes, {} switches", after.snapshot->node_count(),
-                                        after.snapshot->switch_count())));
+    events.push_back(OfSubnet("SubnetUp", Severity::kInfo,
+                              fmt::format("{} nodes, {} switches", after.snapshot->node_count(),
+                                          after.snapshot->switch_count())));
   } else if (before.subnet_up && !after.subnet_up) {
-    news.push_back(OfSubnet("SubnetDown", Severity::kError,
-                            "not every link is ACTIVE or not every table is written"));
+    events.push_back(OfSubnet("SubnetDown", Severity::kError,
+                              "not every link is ACTIVE or not every table is written"));
   }
-  return news;
+  return events;
 }
 
 }  // namespace fabricd::daemon

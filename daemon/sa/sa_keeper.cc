@@ -8,20 +8,17 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 
 namespace fabricd::daemon {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr size_t kRequests = 8192, kShare = 512, kNotes = 4096;
 // Taken in one go: they share a write.
 constexpr size_t kBatch = 1024;
 
-Instant Now() {
-  return Instant(std::chrono::duration_cast<Duration>(SteadyClock::now().time_since_epoch()));
-}
+Instant Now() { return ProcessClock::Now(); }
 
 }  // namespace
 
@@ -92,10 +89,7 @@ bool SaKeeper::Wait(Instant deadline) {
   if (deadline == kNever)
     woken_.wait(lock, woken);
   else
-    woken_.wait_until(lock,
-                      SteadyClock::time_point(std::chrono::duration_cast<SteadyClock::duration>(
-                          deadline.time_since_epoch())),
-                      woken);
+    woken_.wait_until(lock, ProcessClock::ToSteady(deadline), woken);
   awake_ = false;
   return !stopping_;
 }

@@ -75,6 +75,8 @@ class SaService {
   void Stop();
 
   Statistics statistics() const;
+  // Requests wait.
+  bool is_busy() const { return !requests_.IsIdle(); }
   // What is answered from; null before the first.
   std::shared_ptr<const sa::SaView> view() const { return view_.Get(); }
 

@@ -197,7 +197,7 @@ void ToProto(const query::ReadModel& model, PortRef ref, pb::PortView view, pb::
   }
   out->set_mtu(wire::MtuBytes(port.info.neighbor_mtu));
   out->set_vls(wire::DataVls(port.info.operational_vls));
-  if (view == pb::PORT_VIEW_FULL) FillFull(port.info, out);
+  if (view == pb::PORT_VIEW_FULL || view == pb::PORT_VIEW_RATES) FillFull(port.info, out);
 }
 
 void ToProto(const query::ReadModel& model, const query::LinkEnds& link, pb::Link* out) {

@@ -22,6 +22,7 @@
 #include "daemon/rpc/services/remediation_service.h"
 #include "daemon/rpc/services/sim_service.h"
 #include "daemon/rpc/services/subnet_admin_service.h"
+#include "daemon/rpc/services/telemetry_service.h"
 #include "daemon/rpc/services/topology_service.h"
 #include "policy/partitions_text.h"
 #include "query/read_model.h"
@@ -70,13 +71,14 @@ struct Server::State {
         guard(access, backend.audit(), options.stuck),
         freshness(backend),
         models(backend),
-        topology(models, worker, *hub, options.version),
+        topology(backend, models, worker, *hub, options.version),
         admin(backend, worker, answers, access),
         events(models, backend.events(), *hub),
         remediation(backend, models, answers, access),
         partitions(backend, models, answers),
         plans(models, planner),
-        subnet_admin(models, backend, worker) {
+        subnet_admin(models, backend, worker),
+        telemetry(backend, models, worker, *hub) {
     (void)backend.events().AddWatcher(hub);
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
@@ -88,7 +90,8 @@ struct Server::State {
         {pb::RemediationService::service_full_name(), &remediation},
         {pb::PartitionService::service_full_name(), &partitions},
         {pb::PlanService::service_full_name(), &plans},
-        {pb::SubnetAdminService::service_full_name(), &subnet_admin}};
+        {pb::SubnetAdminService::service_full_name(), &subnet_admin},
+        {pb::TelemetryService::service_full_name(), &telemetry}};
     if (sim) all.emplace_back(simpb::SimService::service_full_name(), sim.get());
     return all;
   }
@@ -122,6 +125,7 @@ struct Server::State {
   PartitionService partitions;
   PlanService plans;
   SubnetAdminService subnet_admin;
+  TelemetryService telemetry;
   std::unique_ptr<SimService> sim;
   std::vector<std::unique_ptr<GuardedService>> guarded;
   std::unique_ptr<CertificateKeeper> certificates;

@@ -21,6 +21,16 @@ class SimService final : public simpb::SimService::CallbackService {
   Unary* Link(Context*, const simpb::LinkRequest*, simpb::LinkResponse*) override;
   Unary* Connect(Context*, const simpb::ConnectRequest*, simpb::ConnectResponse*) override;
   Unary* Reboot(Context*, const simpb::RebootRequest*, simpb::RebootResponse*) override;
+  Unary* SetErrors(Context*, const simpb::SetErrorsRequest*, simpb::SetErrorsResponse*) override;
+  Unary* SetPerformance(Context*, const simpb::SetPerformanceRequest*,
+                        simpb::SetPerformanceResponse*) override;
+  Unary* SetClock(Context*, const simpb::SetClockRequest*, simpb::SetClockResponse*) override;
+  Unary* StartTraffic(Context*, const simpb::StartTrafficRequest*,
+                      simpb::StartTrafficResponse*) override;
+  Unary* StopTraffic(Context*, const simpb::StopTrafficRequest*,
+                     simpb::StopTrafficResponse*) override;
+  Unary* ListTraffic(Context*, const simpb::ListTrafficRequest*,
+                     simpb::ListTrafficResponse*) override;
   Unary* ListLinks(Context*, const simpb::ListLinksRequest*, simpb::ListLinksResponse*) override;
 
  private:

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/status.h"
+#include "daemon/rpc/convert/convert_telemetry.h"
 #include "daemon/rpc/convert/name_filter.h"
 #include "daemon/rpc/convert/pages.h"
 #include "daemon/rpc/convert/read_mask.h"
@@ -52,6 +53,34 @@ struct PortFilter {
     return !request.degraded_only() ||
            (!port.peer.IsNone() && query::QualityOf(model.snapshot(), ref, port.peer).degraded);
   }
+};
+
+// What the counters of ports say, for PORT_VIEW_RATES. Ports come by node.
+class PortRates {
+ public:
+  PortRates(const query::ReadModel& model, std::shared_ptr<const telemetry::TelemetryView> view)
+      : view_(std::move(view)), telemetry_{model, *view_} {}
+
+  void Fill(PortRef port, pb::Port* out) {
+    const telemetry::PortRecord* record = telemetry_.Find(port);
+    ToProto(record ? query::MeasuresOf(*view_, *record) : query::PortMeasures(),
+            out->mutable_rates());
+    if (telemetry_.FreshnessOf(port) != telemetry::Freshness::kFresh) return;
+    if (!std::exchange(has_sums_, true) || of_ != port.node) {
+      of_ = port.node;
+      sums_ = query::ErrorsOf(telemetry_, of_, telemetry_.SinceOf(std::chrono::hours(1)),
+                              query::ErrorsThatAddUp());
+    }
+    if (port.port.value() < sums_.size())
+      out->set_errors(static_cast<double>(query::SumOf(sums_[port.port.value()])));
+  }
+
+ private:
+  const std::shared_ptr<const telemetry::TelemetryView> view_;
+  const query::Telemetry telemetry_;
+  bool has_sums_ = false;
+  NodeIndex of_{};
+  std::vector<query::PortErrorSums> sums_;
 };
 
 absl::Status NoPlan(const query::ReadModel& model) {
@@ -204,6 +233,8 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
     auto names = NameFilter::Read(model, request->names());
     if (!names.ok()) return names.status();
     const PortFilter filter{*std::move(names), *request};
+    std::optional<PortRates> rates;
+    if (request->view() == pb::PORT_VIEW_RATES) rates.emplace(model, backend_.telemetry());
     for (const NodeIndex index : model.names->nodes) {
       const fabric::Node& node = *model.snapshot().node(index);
       for (size_t number = node.IsSwitch() ? 0 : 1; number < node.ports.size(); ++number) {
@@ -212,6 +243,7 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
         if (!page->Take()) continue;
         pb::Port* added = response->add_ports();
         ToProto(model, ref, request->view(), added);
+        if (rates) rates->Fill(ref, added);
         mask->Trim(added);
       }
     }

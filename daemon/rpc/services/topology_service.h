@@ -15,8 +15,13 @@ namespace fabricd::rpc {
 
 class TopologyService final : public pb::TopologyService::CallbackService {
  public:
-  TopologyService(daemon::Models& models, ExportWorker& worker, WatchHub& hub, std::string version)
-      : models_(models), worker_(worker), hub_(hub), version_(std::move(version)) {}
+  TopologyService(daemon::Backend& backend, daemon::Models& models, ExportWorker& worker,
+                  WatchHub& hub, std::string version)
+      : backend_(backend),
+        models_(models),
+        worker_(worker),
+        hub_(hub),
+        version_(std::move(version)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -36,6 +41,7 @@ class TopologyService final : public pb::TopologyService::CallbackService {
       Context*, const pb::WatchTopologyRequest*) override;
 
  private:
+  daemon::Backend& backend_;
   daemon::Models& models_;
   ExportWorker& worker_;
   WatchHub& hub_;

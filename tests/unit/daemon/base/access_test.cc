@@ -62,6 +62,16 @@ class NoCables final : public sim::Control {
     return none_;
   }
   absl::Status Reboot(const std::string&) override { return none_; }
+  absl::Status SetErrors(const std::string&, PortNum, const sim::PortErrors&) override {
+    return none_;
+  }
+  absl::Status SetPerformance(const std::string&, const sim::PerformanceOptions&) override {
+    return none_;
+  }
+  absl::Status SetClockRate(double) override { return none_; }
+  absl::Status StartTraffic(const sim::TrafficJob&) override { return none_; }
+  absl::Status StopTraffic(const std::string&) override { return none_; }
+  std::vector<sim::TrafficReport> ListTraffic() override { return {}; }
   std::vector<sim::SimCable> ListCables() override { return {}; }
   std::vector<sim::SimNode> ListNodes() override { return {}; }
 

@@ -185,6 +185,11 @@ class FakeBackend : public daemon::Backend {
     if (on_mastership) on_mastership(std::move(command), std::move(done));
   }
   daemon::SaReads sa() const override { return sa_reads; }
+  std::shared_ptr<const telemetry::TelemetryView> telemetry() override { return telemetry_view; }
+  void ReadHistory(PortRef port, Duration span, daemon::HistoryDone done) override {
+    done(on_history ? on_history(port, span) : std::nullopt);
+  }
+  void PollCounters(daemon::PolledDone done) override { done(absl::OkStatus()); }
   daemon::EventLog& events() override { return *log; }
   daemon::AuditLog& audit() override { return audit_log; }
   daemon::ConfigKeeper& configuration() override { return *keeper; }
@@ -192,6 +197,9 @@ class FakeBackend : public daemon::Backend {
   sim::Control* sim_control() override { return control; }
 
   daemon::SaReads sa_reads;
+  std::shared_ptr<const telemetry::TelemetryView> telemetry_view =
+      std::make_shared<const telemetry::TelemetryView>();
+  std::function<std::optional<telemetry::HistoryAnswer>(PortRef, Duration)> on_history;
   fabric::NodeNameMap name_map;
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
   std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/telemetry/telemetry_thread.h"
+
+#include <random>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "common/status.h"
+#include "daemon/base/niceness.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::daemon {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Behind the core, SA answers and computing.
+constexpr int kNiceness = 10;
+constexpr Duration kReadInterval = std::chrono::seconds(1), kIdleInterval = std::chrono::seconds(5);
+
+Instant Now() {
+  return Instant(std::chrono::duration_cast<Duration>(SteadyClock::now().time_since_epoch()));
+}
+
+TransactionId IdOf(const std::vector<uint8_t>& payload) {
+  return wire::MadHeader::Decode(
+             std::span<const uint8_t, wire::kMadBytes>(payload.data(), wire::kMadBytes))
+      .tid();
+}
+
+}  // namespace
+
+TelemetryThread::TelemetryThread(const telemetry::Options& options, mad::Transport& transport,
+                                 OnEpochs on_epochs)
+    : transport_(transport),
+      on_epochs_(std::move(on_epochs)),
+      collector_(options, Now(), std::random_device{}()) {
+  view_.Set(collector_.MakeView(Now()));
+}
+
+TelemetryThread::~TelemetryThread() { Stop(); }
+
+void TelemetryThread::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void TelemetryThread::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  for (auto& [id, done] : std::exchange(histories_, {})) done(std::nullopt);
+  for (auto& [id, done] : std::exchange(polls_, {})) done(Unavailable("fabricd is stopping"));
+}
+
+// ---- any thread
+
+void TelemetryThread::OnMads(std::span<mad::IncomingMad> mads) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    for (mad::IncomingMad& mad : mads) mads_.push_back(std::move(mad));
+  }
+  changed_.notify_one();
+}
+
+void TelemetryThread::OnFabric(telemetry::FabricChanged fabric) {
+  {
+    std::lock_guard lock(mutex_);
+    fabric_ = std::move(fabric);
+  }
+  changed_.notify_one();
+}
+
+void TelemetryThread::OnLoad(const telemetry::CoreLoad& load) {
+  {
+    std::lock_guard lock(mutex_);
+    // Tables that were being written a moment ago lose requests all the same.
+    const bool was_writing = load_ && load_->writing;
+    load_ = load;
+    load_->writing = load.writing || was_writing;
+  }
+  changed_.notify_one();
+}
+
+void TelemetryThread::SetOptions(const telemetry::Options& options) {
+  {
+    std::lock_guard lock(mutex_);
+    options_ = options;
+  }
+  changed_.notify_one();
+}
+
+std::shared_ptr<const telemetry::TelemetryView> TelemetryThread::view() {
+  is_read_ = true;
+  return view_.Get();
+}
+
+template <typename Done, typename Event>
+bool TelemetryThread::Ask(std::map<uint64_t, Done>& waiting, Done& done, Event event) {
+  std::lock_guard lock(mutex_);
+  if (stopping_ || histories_.size() + polls_.size() >= kMaxQuestions) return false;
+  event.id = ++next_id_;
+  waiting.emplace(event.id, std::move(done));
+  questions_.push_back(std::move(event));
+  changed_.notify_one();
+  return true;
+}
+
+void TelemetryThread::ReadHistory(PortRef port, Duration span, HistoryDone done) {
+  if (!Ask(histories_, done, telemetry::ReadHistory{0, port, span})) done(std::nullopt);
+}
+
+void TelemetryThread::PollNow(PolledDone done) {
+  if (!Ask(polls_, done, telemetry::PollNow{})) done(Unavailable("telemetry is busy or stopping"));
+}
+
+// ---- the thread
+
+bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Instant until) {
+  std::unique_lock lock(mutex_);
+  const auto deadline = SteadyClock::time_point(
+      std::chrono::duration_cast<SteadyClock::duration>(until.time_since_epoch()));
+  changed_.wait_until(lock, deadline, [this] {
+    return stopping_ || !mads_.empty() || !questions_.empty() || fabric_ || load_ || options_;
+  });
+  if (options_) events.push_back(telemetry::NewOptions{*std::exchange(options_, std::nullopt)});
+  if (fabric_) events.push_back(*std::exchange(fabric_, std::nullopt));
+  if (load_) events.push_back(*std::exchange(load_, std::nullopt));
+  for (mad::IncomingMad& mad : mads_) events.push_back(std::move(mad));
+  mads_.clear();
+  for (telemetry::Event& question : questions_) events.push_back(std::move(question));
+  questions_.clear();
+  return !stopping_;
+}
+
+void TelemetryThread::Loop() {
+  SetNiceness(kNiceness);
+  telemetry::Effects effects;
+  std::vector<telemetry::Event> events;
+  Instant now = Now();
+  while (Take(events, std::min(collector_.NextWake(now), published_ + kReadInterval))) {
+    now = Now();
+    for (const telemetry::Event& event : events) collector_.Step(event, now, effects);
+    events.clear();
+    collector_.Step(telemetry::Tick{}, now, effects);
+    Carry(effects, now);
+    PublishIfDue(now);
+  }
+}
+
+void TelemetryThread::Carry(telemetry::Effects& effects, Instant now) {
+  telemetry::Effects failed;
+  for (const mad::OutgoingMad& mad : effects.send) {
+    const absl::Status sent = transport_.Send(mad);
+    if (sent.ok()) continue;
+    const bool for_good = !transport_.AgentStatus(mad.agent).ok();
+    collector_.Step(telemetry::SendFailed{IdOf(mad.payload), for_good}, now, failed);
+  }
+  effects.send = std::move(failed.send);
+  if (!effects.epochs.empty()) on_epochs_(effects.epochs);
+  std::vector<std::pair<HistoryDone, telemetry::HistoryAnswer>> histories;
+  std::vector<PolledDone> polls;
+  {
+    std::lock_guard lock(mutex_);
+    for (telemetry::HistoryAnswer& answer : effects.histories) {
+      auto node = histories_.extract(answer.id);
+      if (!node.empty()) histories.emplace_back(std::move(node.mapped()), std::move(answer));
+    }
+    for (uint64_t id : effects.passes_done) {
+      auto node = polls_.extract(id);
+      if (!node.empty()) polls.push_back(std::move(node.mapped()));
+    }
+  }
+  if (!polls.empty()) {
+    // Who waited for the readings is to find them.
+    published_ = now;
+    view_.Set(collector_.MakeView(now));
+  }
+  for (auto& [done, answer] : histories) done(std::move(answer));
+  for (PolledDone& done : polls) done(absl::OkStatus());
+  effects.epochs.clear();
+  effects.histories.clear();
+  effects.passes_done.clear();
+}
+
+void TelemetryThread::PublishIfDue(Instant now) {
+  if (now - published_ < (is_read_ ? kReadInterval : kIdleInterval)) return;
+  published_ = now;
+  is_read_ = false;
+  on_epochs_({});
+  view_.Set(collector_.MakeView(now));
+}
+
+}  // namespace fabricd::daemon
