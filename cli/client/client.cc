@@ -100,6 +100,7 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   partitions_ = pb::PartitionService::NewStub(channel_);
   plans_ = pb::PlanService::NewStub(channel_);
   subnet_admin_ = pb::SubnetAdminService::NewStub(channel_);
+  telemetry_ = pb::TelemetryService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
 }
 

@@ -20,6 +20,7 @@
 #include "fabric/v1/plan_service.grpc.pb.h"
 #include "fabric/v1/remediation_service.grpc.pb.h"
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
+#include "fabric/v1/telemetry_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
 
 namespace fabricd::cli {
@@ -57,6 +58,7 @@ class Client {
   pb::PartitionService::Stub& partitions() { return *partitions_; }
   pb::PlanService::Stub& plans() { return *plans_; }
   pb::SubnetAdminService::Stub& subnet_admin() { return *subnet_admin_; }
+  pb::TelemetryService::Stub& telemetry() { return *telemetry_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
   // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
@@ -214,6 +216,7 @@ class Client {
   std::unique_ptr<pb::PartitionService::Stub> partitions_;
   std::unique_ptr<pb::PlanService::Stub> plans_;
   std::unique_ptr<pb::SubnetAdminService::Stub> subnet_admin_;
+  std::unique_ptr<pb::TelemetryService::Stub> telemetry_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };
 

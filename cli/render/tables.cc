@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/render/telemetry_tables.h"
+
 namespace fabricd::cli {
 namespace {
 
@@ -171,7 +173,8 @@ Table HostTable(const pb::ListHostsResponse& hosts, bool wide) {
 Table PortTable(const pb::ListPortsResponse& ports, bool wide) {
   std::vector<std::string> headers = {"NAME", "STATUS", "PHYSICAL", "RATE", "LID", "PEER"};
   if (wide)
-    AddColumns(headers, {"GBPS", "SUPPORTED", "MTU", "VLS", "GUID", "NODE-GUID", "PEER-GUID"});
+    AddColumns(headers, {"GBPS", "XMIT-GBPS", "RCV-GBPS", "WAIT", "ERRORS", "BER", "SUPPORTED",
+                         "MTU", "VLS", "GUID", "NODE-GUID", "PEER-GUID"});
   Table table(headers);
   for (const pb::Port& port : ports.ports()) {
     const std::string lid = port.has_end_port() ? fmt::format("{}", port.end_port().lid()) : "";
@@ -182,11 +185,14 @@ Table PortTable(const pb::ListPortsResponse& ports, bool wide) {
                              lid,
                              PortText(port.peer())};
     if (wide) {
-      row.insert(
-          row.end(),
-          {Number(port.rate_gbps()), RateText(port.width_supported(), port.speed_supported()),
-           fmt::format("{}", port.mtu()), fmt::format("{}", port.vls()), port.end_port().guid(),
-           port.id().node_guid(), port.peer().node_guid()});
+      row.insert(row.end(),
+                 {Number(port.rate_gbps()), GbpsText(port.rates().xmit_bytes()),
+                  GbpsText(port.rates().rcv_bytes()), ShareText(port.rates().wait()),
+                  port.has_errors() ? fmt::format("{:.0f}", port.errors()) : "-",
+                  RatioText(port.rates().symbol_ber()),
+                  RateText(port.width_supported(), port.speed_supported()),
+                  fmt::format("{}", port.mtu()), fmt::format("{}", port.vls()),
+                  port.end_port().guid(), port.id().node_guid(), port.peer().node_guid()});
     }
     table.AddRow(std::move(row));
   }

@@ -60,6 +60,7 @@ Grammar::Grammar()
   AddListingVerbs(*this);
   AddRoutingVerbs(*this);
   AddPlanVerbs(*this);
+  AddTelemetryVerbs(*this);
   AddHoldVerbs(*this);
   AddPartitionVerbs(*this);
   AddEventVerbs(*this);
@@ -86,7 +87,8 @@ void Grammar::AddGlobals() {
       ->type_name(kDurationValue);
   app_.add_option("-o,--output", texts_.format,
                   "table, wide, json, yaml, name, custom-columns=NAME:.field,…; ibroute (routes), "
-                  "ibtracert (trace), conf (get partitions); of topology: see its --help")
+                  "ibtracert (trace), ibqueryerrors (errors), perfquery (describe port), conf (get "
+                  "partitions); of topology: see its --help")
       ->type_name(kFormValue);
   app_.add_flag("--no-headers,--no-legend", texts_.no_headers, "no header line above tables");
   app_.add_flag("--no-pager", texts_.no_pager, "never through $PAGER");

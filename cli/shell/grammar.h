@@ -113,6 +113,7 @@ void AddDryRun(CLI::App* command, std::string* word);
 void AddListingVerbs(Grammar& grammar);    // get, describe, api-resources, explain
 void AddRoutingVerbs(Grammar& grammar);    // trace, routes, topology
 void AddPlanVerbs(Grammar& grammar);       // plan, analyze, validate
+void AddTelemetryVerbs(Grammar& grammar);  // top, errors, history, inventory, job
 void AddHoldVerbs(Grammar& grammar);       // cordon … enable, holds, ack, readiness, check
 void AddPartitionVerbs(Grammar& grammar);  // apply, diff, partition …
 void AddEventVerbs(Grammar& grammar);      // events, wait

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep, dump, sm, version, and the faults of a simulated fabric.
+// sweep, dump, sm, version.
 #include "cli/shell/grammar.h"
 #include "cli/verbs/commands.h"
 #include "cli/verbs/sm_commands.h"
@@ -82,32 +82,6 @@ void AddAdminVerbs(Grammar& grammar) {
   CLI::App* version = grammar.Add("version", "Show the versions of fabricctl and fabricd");
   grammar.OnCall(version, kNoForms,
                  [](Client& client) { return Version(client, FABRICD_VERSION); });
-}
-
-void AddSimVerbs(Grammar& grammar) {
-  CLI::App* sim = grammar.AddGroup("sim", "Pull and plug cables of a simulated fabric");
-  const auto add = [&](const char* name, const char* help, const char* what, auto call) {
-    auto word = std::make_shared<std::string>();
-    CLI::App* command = grammar.Add(name, help, sim);
-    command->add_option(what, *word, "NODE[PORT], NODE/PORT or NODE:PORT")
-        ->required()
-        ->type_name(std::string(what) == "node" ? kNodeValue : kPortValue);
-    grammar.OnCall(command, kNoForms, [word, call](Client& client) { return call(client, *word); });
-  };
-  add("unlink", "Pull the cable at a port", "port", &SimUnlink);
-  add("link", "Plug the cable of a port in again", "port", &SimLink);
-  add("reboot", "Restart a node", "node", &SimReboot);
-  auto ends = std::make_shared<std::vector<std::string>>();
-  CLI::App* connect = grammar.Add("connect", "Join two free ports by a new cable", sim);
-  connect->add_option("ports", *ends, "NODE[PORT] of both ends")
-      ->required()
-      ->expected(2)
-      ->type_name(kPortValue);
-  grammar.OnCall(connect, kNoForms,
-                 [ends](Client& client) { return SimConnect(client, (*ends)[0], (*ends)[1]); });
-  CLI::App* links = grammar.Add("links", "List all cables", sim);
-  grammar.OnCall(links, {"table", "json", "yaml"},
-                 [&grammar](Client& client) { return SimLinks(client, grammar.globals()); });
 }
 
 }  // namespace fabricd::cli

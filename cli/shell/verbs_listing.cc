@@ -66,13 +66,13 @@ Result RunGet(const Grammar& grammar, Client& client, GetWords& words) {
 }
 
 void AddDescribe(Grammar& grammar) {
-  CLI::App* describe = grammar.Add(
-      "describe",
-      "Show all of a node, switch, host, port, link, multicast group, partition or the sm");
+  CLI::App* describe = grammar.Add("describe",
+                                   "Show all of a node, switch, host, port, link, multicast group, "
+                                   "partition, the sm or telemetry");
   auto words = std::make_shared<GetWords>();
   describe
       ->add_option("resource", words->resource,
-                   "node, switch, host, port, link, multicast, partition, sm")
+                   "node, switch, host, port, link, multicast, partition, sm, telemetry")
       ->required()
       ->type_name(kResourceValue);
   describe
@@ -83,7 +83,8 @@ void AddDescribe(Grammar& grammar) {
   auto if_isolated = std::make_shared<bool>(false);
   describe->add_flag("--if-isolated", *if_isolated, "also what isolating it would do");
   grammar.OnCall(
-      describe, {"table", "json", "yaml"}, [&grammar, words, if_isolated](Client& client) {
+      describe, {"table", "json", "yaml", "perfquery"},
+      [&grammar, words, if_isolated](Client& client) {
         Resource resource{};
         std::vector<std::string> names;
         const Result result = ReadResource(words->resource, words->names, &resource, &names);

@@ -14,10 +14,9 @@
 namespace fabricd::cli {
 namespace {
 
-// Lines of the terminal; 0: unknown.
-size_t ScreenLines() {
+winsize ScreenSize() {
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : winsize{};
 }
 
 const char* Pager() {
@@ -26,6 +25,21 @@ const char* Pager() {
 }
 
 }  // namespace
+
+size_t ScreenLines() { return ScreenSize().ws_row; }
+size_t ScreenColumns() { return ScreenSize().ws_col; }
+
+void PrintScreen(const std::string& text) {
+  // Each line is cleared behind its text, and the screen below the last: nothing flickers.
+  std::string shown = "\x1b[H";
+  for (const char c : ForTerminal(text)) {
+    if (c == '\n') shown += "\x1b[K";
+    shown += c;
+  }
+  shown += "\x1b[J";
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);
+}
 
 void Print(const std::string& text) {
   const std::string shown = ForTerminal(text);

@@ -17,6 +17,11 @@ template <typename... Args>
 void PrintError(fmt::format_string<Args...> format, Args&&... args) {
   PrintErrorText(fmt::format(format, std::forward<Args>(args)...));
 }
+// In place of what the terminal shows.
+void PrintScreen(const std::string& text);
+// Of the terminal; 0: standard output is none.
+size_t ScreenLines();
+size_t ScreenColumns();
 // Through $PAGER where the text is longer than the screen.
 void PrintPaged(const std::string& text);
 

@@ -74,11 +74,6 @@ class DumpFiles {
   size_t count_ = 0;
 };
 
-Result SaySim(const Result& result, const std::string& what) {
-  if (result.ok()) Print(what + "\n");
-  return result;
-}
-
 }  // namespace
 
 Result Trace(Client& client, const Globals& globals, const TraceOptions& options) {
@@ -179,58 +174,6 @@ Result Version(Client& client, const std::string& own_version) {
   } else {
     PrintError("{}\n", result.message);
   }
-  return {};
-}
-
-Result SimUnlink(Client& client, const std::string& port) {
-  simpb::UnlinkRequest request;
-  request.set_port(port);
-  simpb::UnlinkResponse response;
-  return SaySim(client.Call(client.sim(), &simpb::SimService::Stub::Unlink, request, &response),
-                "unlinked " + port);
-}
-
-Result SimLink(Client& client, const std::string& port) {
-  simpb::LinkRequest request;
-  request.set_port(port);
-  simpb::LinkResponse response;
-  return SaySim(client.Call(client.sim(), &simpb::SimService::Stub::Link, request, &response),
-                "linked " + port);
-}
-
-Result SimConnect(Client& client, const std::string& a, const std::string& b) {
-  simpb::ConnectRequest request;
-  request.set_a(a);
-  request.set_b(b);
-  simpb::ConnectResponse response;
-  return SaySim(client.Call(client.sim(), &simpb::SimService::Stub::Connect, request, &response),
-                fmt::format("connected {} to {}", a, b));
-}
-
-Result SimReboot(Client& client, const std::string& node) {
-  simpb::RebootRequest request;
-  request.set_node(node);
-  simpb::RebootResponse response;
-  return SaySim(client.Call(client.sim(), &simpb::SimService::Stub::Reboot, request, &response),
-                "rebooted " + node);
-}
-
-Result SimLinks(Client& client, const Globals& globals) {
-  simpb::ListLinksResponse links;
-  const Result result = client.Call(client.sim(), &simpb::SimService::Stub::ListLinks,
-                                    simpb::ListLinksRequest(), &links);
-  if (!result.ok() || PrintDocument(globals, links)) return result;
-  const auto end = [](const simpb::SimEndpoint& e) {
-    return fmt::format("{}[{}]", e.node(), e.port());
-  };
-  Table table({"A", "B", "STATUS"});
-  for (const simpb::SimLink& link : links.links()) {
-    const Cell status = link.up()        ? Cell("Up", Tone::kGood)
-                        : link.plugged() ? Cell("Down", Tone::kWarning)
-                                         : Cell("Pulled", Tone::kBad);
-    table.AddRow({end(link.a()), end(link.b()), status});
-  }
-  Print(table.Render(globals.style));
   return {};
 }
 

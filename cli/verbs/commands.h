@@ -39,10 +39,4 @@ Result Dump(Client& client, const std::string& directory, const std::vector<std:
 Result WaitSm(Client& client, const std::string& condition, Timeout timeout);
 Result Version(Client& client, const std::string& own_version);
 
-Result SimUnlink(Client& client, const std::string& port);
-Result SimLink(Client& client, const std::string& port);
-Result SimConnect(Client& client, const std::string& a, const std::string& b);
-Result SimReboot(Client& client, const std::string& node);
-Result SimLinks(Client& client, const Globals& globals);
-
 }  // namespace fabricd::cli

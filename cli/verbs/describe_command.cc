@@ -10,6 +10,7 @@
 #include "cli/render/tables.h"
 #include "cli/verbs/commands.h"
 #include "cli/verbs/sa_listing.h"
+#include "cli/verbs/telemetry_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -159,6 +160,7 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
     }
     case Resource::kHost: return DescribeHostOf(client, globals, name);
     case Resource::kPort: {
+      if (globals.format == Format::kPerfquery) return PrintPerfquery(client, name);
       pb::GetPortRequest request;
       request.set_port(name);
       pb::GetPortResponse port;
@@ -166,6 +168,11 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
       if (!result.ok()) return result;
       if (PrintDocument(globals, port.port())) return {};
       Print(DescribePort(port.port(), globals.style));
+      // Port 0 counts nothing of a link.
+      if (port.port().id().number() != 0) {
+        const Result counters = PrintCounters(client, globals, name);
+        if (!counters.ok()) return counters;
+      }
       return PrintRelated(client, globals, {}, {port.port().id(), port.port().peer()});
     }
     case Resource::kLink: {
@@ -188,7 +195,8 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
     case Resource::kPartition: return DescribePartitionOf(client, globals, name);
     default: break;
   }
-  return {kUsage, "describe takes node, switch, host, port, link, multicast, partition or sm"};
+  return {kUsage,
+          "describe takes node, switch, host, port, link, multicast, partition, sm or telemetry"};
 }
 
 // What the routes would be without it.
@@ -226,6 +234,9 @@ Result Describe(Client& client, const Globals& globals, Resource resource,
     if (result.ok() && !PrintDocument(globals, sm)) Print(DescribeSm(sm, globals.style));
     return result;
   }
+  if (globals.format == Format::kPerfquery && resource != Resource::kPort)
+    return {kUsage, "-o perfquery: ports have such a form"};
+  if (resource == Resource::kTelemetry) return DescribeTelemetryOf(client, globals);
   if (names.empty()) return {kUsage, "describe needs a NAME"};
   for (const std::string& name : names) {
     if (&name != &names.front() && globals.format == Format::kTable) Print("\n");

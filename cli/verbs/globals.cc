@@ -17,6 +17,8 @@ std::optional<Format> ParseFormat(const std::string& word) {
                                                          {"ibnetdiscover", Format::kIbnetdiscover},
                                                          {"ibroute", Format::kIbroute},
                                                          {"ibtracert", Format::kIbtracert},
+                                                         {"ibqueryerrors", Format::kIbqueryerrors},
+                                                         {"perfquery", Format::kPerfquery},
                                                          {"conf", Format::kConf},
                                                          {"tree", Format::kTree},
                                                          {"dot", Format::kDot},

@@ -23,6 +23,8 @@ enum class Format {
   kIbnetdiscover,
   kIbroute,
   kIbtracert,
+  kIbqueryerrors,
+  kPerfquery,
   kConf,
   kTree,
   kDot,

@@ -28,7 +28,8 @@ enum class Resource {
   kRecord,
   kService,
   kSubscription,
-  kMulticast
+  kMulticast,
+  kTelemetry
 };
 
 struct GetOptions {

@@ -5,10 +5,12 @@
 #include "cli/render/partition_tables.h"
 #include "cli/render/policy_tables.h"
 #include "cli/render/tables.h"
+#include "cli/render/telemetry_tables.h"
 #include "cli/verbs/globals.h"
 #include "cli/verbs/partition_commands.h"
 #include "cli/verbs/resource.h"
 #include "cli/verbs/sa_listing.h"
+#include "cli/verbs/telemetry_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -52,7 +54,7 @@ Result FetchPorts(Client& client, const GetOptions& options, bool wide, Answer* 
   request.mutable_states()->Assign(options.states.begin(), options.states.end());
   request.set_degraded_only(options.degraded);
   request.set_view(wide || !options.fields.empty() || !options.sort_by.empty()
-                       ? pb::PORT_VIEW_FULL
+                       ? pb::PORT_VIEW_RATES
                        : pb::PORT_VIEW_BASIC);
   return List<pb::ListPortsResponse>(client, client.topology(), &Stub::ListPorts, request, answer);
 }
@@ -199,6 +201,15 @@ std::vector<ResourceKind> SubnetAdminKinds() {
        })}};
 }
 
+std::vector<ResourceKind> TelemetryKinds() {
+  return {{Resource::kTelemetry, "telemetry", "telemetry", "tele",
+           "what is read of the ports' counters, and what is not", false, true, NameForm::kPlain,
+           pb::GetTelemetryStatusResponse::descriptor(), FetchTelemetry, TableOf(&TelemetryTable),
+           NameOf<pb::GetTelemetryStatusResponse>([](const pb::GetTelemetryStatusResponse& status) {
+             return "telemetry/" + status.state();
+           })}};
+}
+
 std::string KnownWords() {
   std::vector<std::string> words;
   for (const ResourceKind& kind : ResourceKinds()) words.push_back(kind.singular);
@@ -210,7 +221,7 @@ std::string KnownWords() {
 const std::vector<ResourceKind>& ResourceKinds() {
   static const std::vector<ResourceKind> kKinds = [] {
     std::vector<ResourceKind> kinds;
-    for (auto&& part : {FabricKinds(), PolicyKinds(), SubnetAdminKinds()})
+    for (auto&& part : {FabricKinds(), PolicyKinds(), SubnetAdminKinds(), TelemetryKinds()})
       kinds.insert(kinds.end(), part.begin(), part.end());
     return kinds;
   }();

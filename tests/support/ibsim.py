@@ -144,12 +144,14 @@ class Ibsim:
             raise Refused(self.log.text()[-300:]) from None
 
     def console(self, command):
-        """Types a command and waits until ibsim has done it and all before it."""
+        """Types a command and waits until ibsim has done it and all before it; the lines that it
+        said meanwhile."""
         before = len(self.log.lines)
         # Commands are done in order: the dump of a node that does not exist ends this one.
         self.process.stdin.write(command + "\nDump \"no such node\"\n")
         self.process.stdin.flush()
         self.log.wait_for("nodeid .no such node. not found", since=before)
+        return self.log.lines[before:]
 
     def environment(self, host, preload="", **more):
         return dict({"IBSIM_SOCKNAME": self.name, "SIM_HOST": host,

@@ -16,6 +16,7 @@
 #include "cli/verbs/globals.h"
 #include "cli/verbs/listing.h"
 #include "cli/verbs/resource.h"
+#include "cli/verbs/sim_commands.h"
 #include "common/check.h"
 #include "common/utf8.h"
 #include "fabric/v1/topology_service.pb.h"
@@ -56,6 +57,8 @@ void CheckWords(const std::string& first, const std::string& second) {
   Resource resource{};
   std::vector<std::string> names;
   CheckRefusal(ReadResource(first, {second}, &resource, &names));
+  simpb::SetErrorsRequest errors;
+  CheckRefusal(ReadSimErrors({first, second}, &errors));
   CLI::App app;
   app.add_subcommand("get")->add_option("-o,--output");
   (void)ReadWords(app, {first, "get", second});

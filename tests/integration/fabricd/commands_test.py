@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
@@ -89,6 +90,45 @@ class Commands(ibsim.Case):
                                                code=1).split("\nerror:")[0])
         self.assertEqual([each["kind"] for each in findings["findings"]], ["MissingLink"])
         self.fabricd.ctl("validate", "-f", self.path("nothing"), code=1)
+
+    def test_sets_what_a_simulated_fabric_counts_and_how_fast(self):
+        self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1", "symbol-errors=7", "raw-ber=1e-9",
+                         "temperature=70")
+        self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1", "clear")
+        self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1", "symbol-errors", code=2)
+        self.assertIn("rcv-errors", self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1",
+                                                     "no-such=1", code=2))
+        self.fabricd.ctl("sim", "pma", "su1-rail0-leaf", "plain,slow=5")
+        self.fabricd.ctl("sim", "pma", "--all", "default")
+        self.fabricd.ctl("sim", "pma", "su1-rail0-leaf", code=2)
+        self.fabricd.ctl("sim", "pma", "nowhere", "plain", code=3)
+        self.fabricd.ctl("sim", "clock", "--rate", "1001", code=2)
+        self.fabricd.ctl("sim", "clock", "--rate", "20")
+        self.fabricd.ctl("sim", "clock", "--rate", "1")
+        self.assertTrue(self.fabricd.ask("get", "sm")["subnet_up"])
+
+    def test_carries_jobs_by_the_tables_of_the_switches(self):
+        def job():
+            return self.fabricd.ask("sim", "traffic", "list")["jobs"][0]
+
+        def wait_for_unrouted(count):
+            deadline = time.monotonic() + ibsim.PATIENCE
+            while int(job()["unrouted"]) != count:
+                self.assertLess(time.monotonic(), deadline, job())
+                time.sleep(0.1)
+
+        self.fabricd.ctl("sim", "traffic", "start", "a", "ring", "node[0001-0008]", "--load", "0.5")
+        self.fabricd.ctl("sim", "traffic", "start", "a", "ring", "node[0001-0002]", code=1)
+        self.fabricd.ctl("sim", "traffic", "start", "b", "ring", "node[0001,0009]", code=3)
+        self.fabricd.ctl("sim", "traffic", "start", "b", "star", "node[0001-0002]", code=2)
+        self.assertEqual((int(job()["flows"]), int(job()["unrouted"])), (32, 0))
+        self.assertEqual(job()["slowest_gigabits"] * 32, job()["gigabits"])
+        self.fabricd.ctl("sim", "unlink", "su1-rail1-leaf/2")
+        wait_for_unrouted(2)
+        self.fabricd.ctl("sim", "link", "su1-rail1-leaf/2")
+        wait_for_unrouted(0)
+        self.fabricd.ctl("sim", "traffic", "stop", "a")
+        self.fabricd.ctl("sim", "traffic", "stop", "a", code=3)
 
     def complete(self, shell, script):
         path = self.write("script", script)
