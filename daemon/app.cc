@@ -215,8 +215,7 @@ void App::OpenTelemetry() {
   // Rates need two readings, for which nobody waits.
   if (run_.once) options.enabled = false;
   telemetry_ = std::make_unique<TelemetryThread>(
-      options, *transport_,
-      [this](const std::vector<telemetry::EpochStarted>& epochs) {
+      options, *transport_, [this](const std::vector<telemetry::EpochStarted>& epochs) {
         const Instant now = ProcessClock::Now();
         auto events = reset_events_.Take(epochs, *view()->snapshot, now);
         if (!events.empty()) events_->Append(std::move(events), now);
@@ -535,6 +534,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
       inbox_.PushReply(std::move(*mad));
     } else {
       sa_->OnTrap(*mad);
+      telemetry_->OnTrap(*mad);
       inbox_.PushTrap(std::move(*mad));
     }
   }

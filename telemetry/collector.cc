@@ -97,8 +97,11 @@ void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   const fabric::FabricSnapshot& old = before != nullptr ? *before : none;
   bool ports_changed = began || before == nullptr;
   snapshot_->ForEachNotShared(old, [&](NodeIndex index) {
-    ports_changed = true;
-    if (const fabric::Node* node = snapshot_->node(index)) {
+    const fabric::Node* const node = snapshot_->node(index);
+    const fabric::Node* const was = old.node(index);
+    ports_changed = ports_changed || node == nullptr || was == nullptr ||
+                    node->ports.size() != was->ports.size();
+    if (node != nullptr) {
       UpdateNode(old, *node, at, effects);
     } else {
       devices_[index.value()].ForgetAll();
@@ -173,9 +176,7 @@ void Collector::SetPorts(Millis now) {
       ports.push_back({node.index, PortNum(static_cast<uint8_t>(number))});
     }
   });
-  if (ports.size() != schedule_.ports() || schedule_.interval() == 0) {
-    schedule_.SetPorts(ports, now);
-  }
+  schedule_.SetPorts(ports, now);
 }
 
 void Collector::On(const CoreLoad& event, Instant now, Effects& /*effects*/) {
@@ -225,6 +226,31 @@ void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
     });
   }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
+}
+
+void Collector::On(const LinkTrap& event, Instant now, Effects& /*effects*/) {
+  if (state_ != State::kPolling) return;
+  // A search each, and traps come from devices: the shell hands over few at a time.
+  PortRef port;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    const bool is_switch = node.IsSwitch();
+    for (size_t i = is_switch ? 0 : 1; i < (is_switch ? 1 : node.ports.size()); ++i) {
+      if (node.ports[i].info.lid != event.lid || !event.lid) continue;
+      port = {node.index, is_switch ? event.port : PortNum(static_cast<uint8_t>(i))};
+    }
+  });
+  if (port.IsNone() || !records_.Has(port)) return;
+  if (IsPolled(*snapshot_->node(port.node), port.port)) WantCauses(port, ToMillis(now));
+}
+
+void Collector::WantCauses(PortRef port, Millis now) {
+  const AskSet causes = Asks({Ask::kExtended, Ask::kClassic, Ask::kRcvErrorDetails, Ask::kPhysical,
+                              Ask::kLinkDowns, Ask::kLinkDown});
+  Want(port, causes, now);
+  const PortRef peer = snapshot_->port(port)->peer;
+  if (!peer.IsNone() && records_.Has(peer) && IsPolled(*snapshot_->node(peer.node), peer.port)) {
+    Want(peer, causes, now);
+  }
 }
 
 void Collector::On(const Tick& /*event*/, Instant now, Effects& /*effects*/) {

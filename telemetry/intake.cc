@@ -2,6 +2,7 @@
 #include "telemetry/intake.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mad/wire/perf.h"
 #include "mad/wire/registers.h"
@@ -34,6 +35,14 @@ Verdict VerdictOf(uint16_t status) {
   return Verdict::kRefused;
 }
 
+// The device's reason for a link that was down, of both its ends.
+void FollowLinkDown(FollowUp& follow) {
+  for (Ask ask : {Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns}) {
+    follow.of_port.Add(ask);
+    follow.of_far_end.Add(ask);
+  }
+}
+
 // What the increases of a reading make worth reading.
 void FollowErrors(const Outcome& outcome, FollowUp& follow) {
   follow.epoch = outcome.epoch;
@@ -51,12 +60,7 @@ void FollowErrors(const Outcome& outcome, FollowUp& follow) {
       case Counter::kRcvSwitchRelayErrors: follow.of_port.Add(Ask::kRcvErrorDetails); break;
       case Counter::kXmitDiscards: follow.of_port.Add(Ask::kXmitDiscardDetails); break;
       case Counter::kLinkDowned:
-      case Counter::kLinkErrorRecovery:
-        for (Ask ask : {Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns}) {
-          follow.of_port.Add(ask);
-          follow.of_far_end.Add(ask);
-        }
-        break;
+      case Counter::kLinkErrorRecovery: FollowLinkDown(follow); break;
       default: break;
     }
   }
@@ -260,9 +264,13 @@ FollowUp TakeSmp(Ask ask, PortRef port, const wire::Smp& smp, const Reading& rea
     device.has_ext_port_info =
         info.capabilities.Has(wire::GeneralInfo::Capability::kUnhealthyReason);
   } else if (ask == Ask::kExtPortInfo && smp.attribute == wire::ExtPortInfo::kAttribute) {
+    using Reason = wire::ExtPortInfo::UnhealthyReason;
     PortInventory& inventory = records.Inventory(port);
-    inventory.unhealthy = wire::ExtPortInfo::Decode(smp.data).unhealthy_reason;
+    const Reason before =
+        std::exchange(inventory.unhealthy, wire::ExtPortInfo::Decode(smp.data).unhealthy_reason);
     inventory.ext_at = reading.at;
+    const bool is_new = inventory.unhealthy != before && inventory.unhealthy > Reason::kNone;
+    if (is_new) FollowLinkDown(follow);
   } else {
     follow.verdict = Verdict::kForeign;
   }

@@ -72,6 +72,15 @@ struct Stats {
   uint64_t requests_by_ask[kAsks] = {};
 };
 
+// The slots of one node: where its ports are in what is kept by port.
+struct PortSlots {
+  uint32_t first = 0;  // Of port 1.
+  uint32_t ports = 0;  // Port 0 has none: it counts nothing of a link.
+  uint32_t room = 0;   // As many as it ever had: bounds what changes of `ports` take.
+  bool Has(PortNum port) const { return port && port.value() <= ports; }
+  size_t Of(PortNum port) const { return size_t{first} + port.value() - 1; }  // REQUIRES: Has(port)
+};
+
 struct TelemetryView {
   uint64_t number = 0;  // Grows with each published view.
   State state = State::kWaiting;
@@ -80,11 +89,11 @@ struct TelemetryView {
   Millis interval = 0;  // Of polling.
   Options options;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Null before the first.
-  // By slot(); null: never looked at.
+  // By slot; null: never looked at.
   std::vector<std::shared_ptr<const PortRecord>> ports;
   std::vector<std::shared_ptr<const PortInventory>> inventory;  // The same.
   std::vector<std::shared_ptr<const DeviceRecord>> devices;     // By NodeIndex; or null.
-  std::shared_ptr<const std::vector<uint32_t>> first_slot;      // By NodeIndex.
+  std::shared_ptr<const std::vector<PortSlots>> slots;          // By NodeIndex.
   Stats stats;
   // Of records, logs and history.
   size_t record_bytes = 0, log_bytes = 0, history_bytes = 0;

@@ -216,6 +216,7 @@ TEST(DeviceTest, AsksNothingOfAPortBeforeItKnowsWhatTheDeviceHas) {
 
 TEST(DeviceTest, DoesNotProbeThreeOptionalAttributesInARow) {
   Device device;
+  device.vendor = Absence::kNone;
   device.Fit(2);
   device.knows_capabilities = true;
   for (Ask ask : {Ask::kTick, Ask::kVendorInfo, Ask::kVendorKey}) device.Want(ask);
