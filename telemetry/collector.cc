@@ -19,6 +19,7 @@ constexpr Duration kFirstTimeout = milliseconds(500), kLongestTimeout = seconds(
 constexpr Duration kTimeoutSlack = seconds(2);
 constexpr uint8_t kUnresponsiveAfter = 3;
 constexpr Millis kIdentifyAgain = 24u * 3600 * 1000;
+constexpr Millis kProbeAfter = 30 * 1000;
 constexpr uint32_t kBusyShare = 10;
 
 AskSet Asks(std::initializer_list<Ask> asks) {
@@ -315,6 +316,7 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
     Want(port, Asks({Ask::kExtended, Ask::kClassic}), now);
     return;
   }
+  ProbeIfDue(port.node, now);
   Want(port, AsksOf(port, pass, now), now);
   // Through the SMA, one at a time: VL15 has no flow control.
   constexpr size_t kMostSmps = 4096;
@@ -326,6 +328,20 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
       smps_.push_back({port.node, {Ask::kExtPortInfo, port.port}});
     }
   }
+}
+
+// Devices may drop what they need not have. A fabric that comes up is not asked for it at once: so
+// many timeouts would look like loss.
+void Collector::ProbeIfDue(NodeIndex node, Millis now) {
+  Device& device = devices_[node.value()];
+  if (device.probed_at > device.identified_at) return;
+  if (now - device.identified_at < std::min(schedule_.interval(), kProbeAfter)) return;
+  device.probed_at = now;
+  AskSet probes;
+  if (!device.knows_tick) probes.Add(Ask::kTick);
+  if (!device.knows_registers) probes.Add(Ask::kVendorInfo);
+  probes.Add(Ask::kSmpInfo);
+  WantOfDevice(node, probes, now);
 }
 
 void Collector::Want(PortRef port, AskSet asks, Millis now) {

@@ -132,6 +132,7 @@ class Collector {
   // What a turn of the port asks for.
   AskSet AsksOf(PortRef port, uint32_t pass, Millis now) const;
   void TakeTurn(PortRef port, uint32_t pass, Millis now);
+  void ProbeIfDue(NodeIndex node, Millis now);
   void Want(PortRef port, AskSet asks, Millis now);
   // What explains errors of the link at this port: of both its ends.
   void WantCauses(PortRef port, Millis now);

@@ -85,7 +85,8 @@ class Device {
 
   uint8_t in_a_row = 0;      // Requests without a response.
   bool is_queued = false;    // Has a place in the queue of devices.
-  Millis identified_at = 0;  // When ClassPortInfo and what follows was last asked for.
+  Millis identified_at = 0;  // When ClassPortInfo was last read,
+  Millis probed_at = 0;      // and when what the device need not have was last asked for.
 
  private:
   struct Missing {

@@ -66,8 +66,7 @@ void FollowErrors(const Outcome& outcome, FollowUp& follow) {
   }
 }
 
-void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& device,
-                      FollowUp& follow) {
+void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& device) {
   device.knows_capabilities = true;
   device.capability_mask = info.capability_mask;
   device.capability_mask2 = info.capability_mask2;
@@ -79,11 +78,6 @@ void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& devic
   // One to a GID needs a path record first, which is not asked for. Where requests were sent to
   // does not tell of it again.
   if (info.redirect.lid) device.redirect = info.redirect;
-  if (!device.knows_tick) follow.of_device.Add(Ask::kTick);
-  if (device.vendor == Absence::kNone) {
-    if (!device.knows_registers) follow.of_device.Add(Ask::kVendorInfo);
-    follow.of_device.Add(Ask::kSmpInfo);
-  }
 }
 
 void EnterText(const std::string& text, std::array<char, PortInventory::kTextBytes + 1>& to) {
@@ -185,7 +179,7 @@ FollowUp TakePerf(Ask ask, PortRef port, const wire::PerfMad& mad, const Reading
   }
   if (follow.verdict != Verdict::kEntered) return follow;
   if (ask == Ask::kClassPortInfo) {
-    TakeCapabilities(wire::ClassPortInfo::Decode(mad.data), reading.at, device, follow);
+    TakeCapabilities(wire::ClassPortInfo::Decode(mad.data), reading.at, device);
     return follow;
   }
   if (ask == Ask::kTick) {
