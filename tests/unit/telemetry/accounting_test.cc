@@ -127,6 +127,25 @@ TEST(AccountingTest, ACounterAtItsMaximumIsSaturatedAndItsIncreaseALowerBound) {
   EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
 }
 
+TEST(AccountingTest, SaturatedIsACounterWhoseTotalIsByTheAttributeAtItsMaximum) {
+  PortRecord record = Record();
+  const ClassicSupport errors_only{.xmit_wait = false};
+  wire::PortCountersExtended wide;
+  wire::PortCounters narrow;
+  EnterExtended(record, wide, kAll, At(kSecond));
+  EnterClassic(record, narrow, errors_only, At(kSecond));
+  wide.link_downed = 300;
+  narrow.link_downed = 255;
+  narrow.symbol_error = 65'535;  // The 64-bit one stays 0.
+  EnterExtended(record, wide, kAll, At(2 * kSecond));
+  EnterClassic(record, narrow, errors_only, At(2 * kSecond));
+  EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
+  EXPECT_TRUE(record.saturated.Has(Counter::kSymbolErrors));
+  EnterExtended(record, wide, kAll, At(3 * kSecond));
+  EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
+  EXPECT_TRUE(record.saturated.Has(Counter::kSymbolErrors));
+}
+
 TEST(AccountingTest, TwoAttributesOfOneCounterAreNotAddedUp) {
   PortRecord record = Record();
   wire::PortCountersExtended wide;

@@ -232,6 +232,7 @@ TEST(DeviceTest, DoesNotProbeThreeOptionalAttributesInARow) {
 TEST(DeviceTest, AsksNothingTwiceAtATime) {
   Device device;
   device.Fit(2);
+  device.vendor = Absence::kNone;
   device.knows_capabilities = true;
   AskSet asks;
   asks.Add(Ask::kExtended);
