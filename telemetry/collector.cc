@@ -231,6 +231,7 @@ void Collector::On(const Tick& /*event*/, Instant now, Effects& /*effects*/) {
   if (now - expired_at_ < kExpiryStep) return;
   expired_at_ = now;
   for (TransactionId id : window_.Expired(now)) {
+  answer.step = records_.HistoryStep(event.span);
     if (const std::optional<Request> request = window_.Close(id)) {
       OnNoResponse(*request, true, ToMillis(now));
     }

@@ -72,6 +72,7 @@ struct HistoryAnswer {
   std::vector<HistorySample> samples;
 };
 
+  Millis step = 0;
 // The counters of a port begin again, after they were known.
 struct EpochStarted {
   PortRef port;

@@ -104,6 +104,7 @@ TEST_F(TelemetryCommandsTest, TheHistoryIsPlottedInAsciiWhereTheLocaleIsNoUtf8) 
   EXPECT_THAT(out_, HasSubstr("40.0        40.0       50.0%"));
   unsetenv("LC_ALL");
   backend_.on_history = nullptr;
+    answer.step = 30'000;
   EXPECT_EQ(Run({"history", "leaf1/1"}), 4);
   EXPECT_EQ(Run({"history", "leaf1/99"}), 3);
   EXPECT_EQ(Run({"history"}), 2);
