@@ -65,14 +65,33 @@ Millis Collector::ToMillis(Instant at) const {
 
 void Collector::Step(const Event& event, Instant now, Effects& effects) {
   std::visit([&](const auto& one) { On(one, now, effects); }, event);
+  const uint32_t pass_before = schedule_.pass();
   schedule_.TakeDue(ToMillis(now),
                     [&](PortRef port, uint32_t pass) { TakeTurn(port, pass, ToMillis(now)); });
+  if (state_ == State::kPolling) stats_.passes += schedule_.pass() - pass_before;
   Pump(now, effects);
   PumpSmps(now, effects);
-  if (polls_.empty() || !queue_.empty() || window_.in_flight() != 0) return;
-  for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
-  stats_.last_pass = now - pass_began_;
-  ++stats_.passes;
+  EndPasses(now, effects);
+}
+
+// Nothing that it has to have is to come of the device: a pass on demand waits for it no longer.
+void Collector::LeavePass(Device& device, Millis now) {
+  if (!device.is_in_pass || device.AwaitsMandatory(now)) return;
+  device.is_in_pass = false;
+  --pass_left_;
+}
+
+void Collector::EndPasses(Instant now, Effects& effects) {
+  if (polls_.empty()) return;
+  if (state_ != State::kPolling) {
+    for (Device& device : devices_) device.is_in_pass = false;
+    pass_left_ = 0;
+    for (uint64_t id : std::exchange(polls_, {})) effects.passes_refused.push_back(id);
+  } else if (pass_left_ == 0) {
+    for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
+    stats_.last_pass = now - pass_began_;
+    ++stats_.passes;
+  }
 }
 
 void Collector::FitInterval(Millis now) {
@@ -88,21 +107,29 @@ void Collector::FitInterval(Millis now) {
 void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   if (!options_.enabled || event.snapshot == nullptr) return;
   const Millis at = ToMillis(now);
-  const bool began = state_ != State::kPolling && event.state == State::kPolling;
+  told_ = event.state;
+  const bool polls = told_ == State::kPolling || (told_ == State::kStandby && options_.as_standby);
+  const bool began = state_ != State::kPolling && polls;
   const auto before = std::exchange(snapshot_, event.snapshot);
-  state_ = event.state;
+  state_ = polls ? State::kPolling : told_;
   records_.Fit(*snapshot_);
   devices_.resize(snapshot_->node_index_end());
   const fabric::FabricSnapshot none;
   const fabric::FabricSnapshot& old = before != nullptr ? *before : none;
   bool ports_changed = began || before == nullptr;
   snapshot_->ForEachNotShared(old, [&](NodeIndex index) {
-    ports_changed = true;
-    if (const fabric::Node* node = snapshot_->node(index)) {
-      UpdateNode(old, *node, at, effects);
-    } else {
+    const fabric::Node* node = snapshot_->node(index);
+    const fabric::Node* node_before = old.node(index);
+    const auto ports = [](const fabric::Node* of) { return of != nullptr ? of->ports.size() : 0; };
+    ports_changed = ports_changed || ports(node) != ports(node_before);
+    if (node == nullptr) {
       devices_[index.value()].ForgetAll();
+      LeavePass(devices_[index.value()], at);
+      return;
     }
+    // What it was found not to have was before it left.
+    if (node_before == nullptr) devices_[index.value()].Renew();
+    UpdateNode(old, *node, at, effects);
   });
   if (state_ != State::kPolling) {
     for (Device& device : devices_) device.ForgetAll();
@@ -151,9 +178,7 @@ void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port,
                        port.info.port_state == wire::PortState::kActive;
   if (!came_up || state_ != State::kPolling) return;
   Device& device = devices_[ref.node.value()];
-  // It may have started again, with other firmware.
-  device.ForgetAbsences();
-  device.in_a_row = 0;
+  device.Renew();
   Want(ref,
        Asks({Ask::kExtended, Ask::kClassic, Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns,
              Ask::kModule, Ask::kOperational}),
@@ -173,9 +198,7 @@ void Collector::SetPorts(Millis now) {
       ports.push_back({node.index, PortNum(static_cast<uint8_t>(number))});
     }
   });
-  if (ports.size() != schedule_.ports() || schedule_.interval() == 0) {
-    schedule_.SetPorts(ports, now);
-  }
+  schedule_.SetPorts(ports, now);
 }
 
 void Collector::On(const CoreLoad& event, Instant now, Effects& /*effects*/) {
@@ -187,7 +210,7 @@ void Collector::On(const CoreLoad& event, Instant now, Effects& /*effects*/) {
 
 void Collector::On(const PollNow& event, Instant now, Effects& effects) {
   if (state_ != State::kPolling) {
-    effects.passes_done.push_back(event.id);
+    effects.passes_refused.push_back(event.id);
     return;
   }
   if (polls_.empty()) pass_began_ = now;
@@ -198,16 +221,21 @@ void Collector::On(const PollNow& event, Instant now, Effects& effects) {
       const PortNum port(static_cast<uint8_t>(number));
       if (IsPolled(node, port)) Want({node.index, port}, Asks({Ask::kExtended, Ask::kClassic}), at);
     }
+    Device& device = devices_[node.index.value()];
+    if (!device.is_in_pass) ++pass_left_;
+    device.is_in_pass = true;
+    LeavePass(device, at);
   });
 }
 
 void Collector::On(const ReadHistory& event, Instant now, Effects& effects) {
   HistoryAnswer answer{event.id, records_.Has(event.port), ToMillis(now), {}};
   if (answer.known) answer.samples = records_.ReadHistory(event.port, answer.now, event.span);
+  answer.step = records_.HistoryStep(event.span);
   effects.histories.push_back(std::move(answer));
 }
 
-void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
+void Collector::On(const NewOptions& event, Instant now, Effects& effects) {
   // What is kept is kept as it was set up at the start: history and window.
   options_.interval = event.options.interval;
   options_.classic_interval = event.options.classic_interval;
@@ -224,6 +252,10 @@ void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
       if (!allowed_before && device.vendor == Absence::kNone) device.knows_capabilities = false;
     });
   }
+  if (options_.as_standby != event.options.as_standby) {
+    options_.as_standby = event.options.as_standby;
+    On(FabricChanged{snapshot_, told_}, now, effects);
+  }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
 }
 
@@ -231,7 +263,6 @@ void Collector::On(const Tick& /*event*/, Instant now, Effects& /*effects*/) {
   if (now - expired_at_ < kExpiryStep) return;
   expired_at_ = now;
   for (TransactionId id : window_.Expired(now)) {
-  answer.step = records_.HistoryStep(event.span);
     if (const std::optional<Request> request = window_.Close(id)) {
       OnNoResponse(*request, true, ToMillis(now));
     }
@@ -263,10 +294,15 @@ AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
   };
   const bool extended = HasExtended(device, now);
   if (extended) asks.Add(Ask::kExtended);
+  const PortRecord* record = records_.Find(port);
+  const bool has_baseline =
+      record != nullptr && record->read_at[static_cast<size_t>(Source::kPortCounters)] != 0;
   const fabric::Node* node = snapshot_->node(port.node);
   const bool complete = extended && (device.capability_mask2 & wire::kPerf2ExtendedErrors) != 0 &&
                         node != nullptr && node->IsSwitch();
-  if (!extended || (!complete && is_turn(options_.classic_interval))) asks.Add(Ask::kClassic);
+  if (!extended || (!complete && (!has_baseline || is_turn(options_.classic_interval)))) {
+    asks.Add(Ask::kClassic);
+  }
   if (device.has_registers && device.vendor == Absence::kNone) {
     if (is_turn(options_.ber_interval)) asks.Add(Ask::kBer);
     if (is_turn(options_.module_interval) || records_.FindInventory(port) == nullptr) {
@@ -290,6 +326,8 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
     Want(port, Asks({Ask::kExtended, Ask::kClassic}), now);
     return;
   }
+  if (!device.knows_tick) WantOfDevice(port.node, Asks({Ask::kTick}), now);
+  if (!device.knows_registers) WantOfDevice(port.node, Asks({Ask::kVendorInfo}), now);
   Want(port, AsksOf(port, pass, now), now);
   // Through the SMA, one at a time: VL15 has no flow control.
   constexpr size_t kMostSmps = 4096;
@@ -367,9 +405,9 @@ void Collector::Pump(Instant now, Effects& effects) {
     // Its next response queues it again.
     if (device.in_flight() >= limit) continue;
     const std::optional<NextAsk> next = device.Next(at);
-    if (!next) continue;
-    if (Send(NodeIndex(index), *next, now, effects)) --room;
-    Queue(NodeIndex(index));
+    if (next && Send(NodeIndex(index), *next, now, effects)) --room;
+    if (next) Queue(NodeIndex(index));
+    LeavePass(device, at);
   }
 }
 
@@ -532,6 +570,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
     NoteDevice(node, at);
   }
   Queue(node);
+  LeavePass(device, at);
 }
 
 void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
@@ -542,6 +581,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   if (request.is_voided) {
     ++stats_.voided;
     Queue(NodeIndex(request.device));
+    LeavePass(device, now);
     return;
   }
   if (is_loss && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
@@ -552,6 +592,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));
+  LeavePass(device, now);
 }
 
 void Collector::OnAbsent(const Request& request, Absence why, Millis now) {
@@ -589,12 +630,17 @@ void Collector::NoteDevice(NodeIndex node, Millis now) {
   record.responds = device.knows_capabilities && device.in_a_row == 0;
   if (record.responds) record.answered_at = now;
   for (size_t i = 0; i < kAsks; ++i) {
-    record.absences[i] = device.absence(static_cast<Ask>(i), now);
+    record.absences[i] = device.last_absence(static_cast<Ask>(i));
   }
-  if (device.vendor == Absence::kNone && device.knows_registers && !device.has_registers) {
-    for (size_t i = 0; i < kAsks; ++i) {
-      if (IsRegister(static_cast<Ask>(i))) record.absences[i] = Absence::kUnsupported;
-    }
+  if (device.vendor != Absence::kNone) return;
+  // What is not asked for, as what says that it is there has not been answered.
+  Absence registers = device.last_absence(Ask::kVendorInfo);
+  if (device.knows_registers && !device.has_registers) registers = Absence::kUnsupported;
+  for (size_t i = 0; i < kAsks; ++i) {
+    const Ask ask = static_cast<Ask>(i);
+    if (record.absences[i] != Absence::kNone) continue;
+    if (IsRegister(ask)) record.absences[i] = registers;
+    if (ask == Ask::kExtPortInfo) record.absences[i] = device.last_absence(Ask::kSmpInfo);
   }
 }
 
