@@ -179,6 +179,24 @@ TEST(AccountingTest, TrafficIsNotCountedAgainWhenTheOtherAttributeTakesOver) {
   EXPECT_EQ(record.Total(Counter::kXmitData), 800u);
 }
 
+TEST(AccountingTest, WaitThatOnlyPortCountersHaveIsTheirs) {
+  PortRecord record = Record();
+  const ExtendedSupport traffic_only{.errors = false, .unicast_multicast = true};
+  wire::PortCountersExtended wide;
+  wire::PortCounters narrow;
+  narrow.xmit_wait = 5;
+  EnterExtended(record, wide, traffic_only, At(kSecond));
+  EnterClassic(record, narrow, {}, At(kSecond));
+  narrow.xmit_wait = 4'005;
+  EnterClassic(record, narrow, {}, At(2 * kSecond));
+  EnterExtended(record, wide, traffic_only, At(3 * kSecond));
+  EXPECT_EQ(record.Total(Counter::kXmitWait), 4'000u);
+  EXPECT_EQ(record.SourceOf(Counter::kXmitWait), Source::kPortCounters);
+  EXPECT_EQ(record.Raw(Counter::kXmitWait), 4'005u);
+  EXPECT_EQ(record.ReadAt(Counter::kXmitWait), 2 * kSecond);
+  EXPECT_EQ(record.SourceOf(Counter::kXmitData), Source::kPortCountersExtended);
+}
+
 TEST(AccountingTest, DetailsOfAllOnesFromTheBeginningAreNoValue) {
   PortRecord record = Record();
   wire::PortXmitDiscardDetails read;
