@@ -418,7 +418,8 @@ void Collector::PumpSmps(Instant now, Effects& effects) {
     smps_.pop_front();
     Device& device = devices_[ask.node.value()];
     if (device.absence(ask.next.ask, ToMillis(now)) != Absence::kNone) continue;
-    if (device.in_flight() >= kInFlightPerDevice) {
+    const bool is_second_probe = device.IsProbe(ask.next.ask) && device.ProbesNow();
+    if (device.in_flight() >= kInFlightPerDevice || is_second_probe) {
       smps_.push_back(ask);
       return;
     }
@@ -584,11 +585,12 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
     LeavePass(device, now);
     return;
   }
-  if (is_loss && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
+  const bool is_probe = device.IsProbe(request.ask);
+  if (is_loss && !is_probe && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
   if (!request.is_repeat && is_loss && state_ == State::kPolling && !IsSmp(request.ask)) {
     device.Repeat({request.ask, request.port, true});
   } else {
-    if (device.in_a_row < 0xFF) ++device.in_a_row;
+    if (!is_probe && device.in_a_row < 0xFF) ++device.in_a_row;
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));

@@ -45,6 +45,9 @@ class Device {
   void ForgetAll();
   bool WantsAny() const { return !own_.IsEmpty() || has_wanted_ || repeat_.has_value(); }
 
+  // What it need not have and has never answered: that it does not answer says nothing of it.
+  bool IsProbe(Ask ask) const { return !IsMandatory(ask) && !present_.Has(ask); }
+  bool ProbesNow() const;
   // Whether something is wanted or under way that the device has to have, and can come.
   bool AwaitsMandatory(Millis now) const;
   // The next thing to ask, which is then no longer wanted. Nothing of a port before ClassPortInfo
@@ -95,7 +98,7 @@ class Device {
   uint8_t response_time_value = 0;
   std::optional<wire::ClassPortInfo::Target> redirect;
 
-  uint8_t in_a_row = 0;      // Requests without a response.
+  uint8_t in_a_row = 0;      // Requests without a response, probes excluded.
   bool is_queued = false;    // Has a place in the queue of devices.
   bool is_in_pass = false;   // A pass on demand waits for it.
   Millis identified_at = 0;  // When ClassPortInfo and what follows was last asked for.
@@ -109,8 +112,6 @@ class Device {
   std::optional<NextAsk> Take(Millis now, AskSet& wanted, PortNum port);
 
   bool IsUnderWay(Ask ask, PortNum port) const;
-  bool IsProbe(Ask ask) const { return !IsMandatory(ask) && !present_.Has(ask); }
-  bool ProbesNow() const;
 
   std::array<NextAsk, kInFlightPerDevice> under_way_{};
   uint8_t in_flight_ = 0;

@@ -372,6 +372,20 @@ TEST(CollectorTest, APassOnDemandWaitsForNothingThatADeviceNeedNotHave) {
   EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});  // Beside what is waited for.
 }
 
+TEST(CollectorTest, WhatADeviceNeedNotHaveSaysNothingOfIt) {
+  PolledFabric polled({.interval = seconds(1)}, "no_tick,vs_key_hidden");
+  polled.Begin();
+  polled.Run(seconds(2));
+  for (int i = 0; i < 100; ++i) {
+    polled.Run(std::chrono::milliseconds(100));
+    const auto view = polled.View();
+    EXPECT_TRUE(view->FindDevice(polled.Node(kLeaf))->responds);
+    EXPECT_EQ(view->FreshnessOf(*view->Find(polled.Port(kLeaf, 1))), Freshness::kFresh);
+    EXPECT_GE(view->stats.window, kFirstWindow);
+  }
+  EXPECT_GT(polled.View()->stats.timeouts, 8u);
+}
+
 TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
   PolledFabric polled;
   polled.Quirks(polled.Port(kHca, 1), "unresponsive");
