@@ -451,11 +451,9 @@ void App::Carry(sweep::Effects effects, Instant now) {
 // Where another SM is master, fabricd knows the fabric all the same.
 void App::TellTelemetry(const sweep::FabricView& view) {
   using telemetry::State;
-  const bool standby = view.sm.state == wire::SmState::kStandby;
-  const bool as_standby = keeper_->in_force()->telemetry.as_standby;
   State state = State::kPolling;
   if (view.snapshot->node_count() == 0) state = State::kWaiting;
-  if (standby && !as_standby) state = State::kStandby;
+  if (view.sm.state == wire::SmState::kStandby) state = State::kStandby;
   telemetry_->OnFabric({view.snapshot, state});
 }
 

@@ -261,6 +261,21 @@ Outcome EnterRegisters(PortRecord& record, Source source, std::span<const Regist
   return outcome;
 }
 
+// Of an error counter that two attributes have: whether the one that its total is by is at its
+// maximum. Whichever was read last says nothing of that.
+void MarkSaturatedErrors(PortRecord& record) {
+  const bool has_classic = ReadAtOf(record, Source::kPortCounters) != 0;
+  for (size_t i = Index(Counter::kSymbolErrors); i < kExtendedCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    const CounterInfo& info = InfoOf(counter);
+    if (!info.is_error) continue;
+    SetTo(record.saturated, counter,
+          has_classic && record.measured.Has(counter) &&
+              record.SourceOf(counter) == Source::kPortCounters &&
+              record.classic[i] == MaximumOf(info.classic_bits));
+  }
+}
+
 constexpr uint64_t kNone32 = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
@@ -321,6 +336,7 @@ Outcome EnterExtended(PortRecord& record, const wire::PortCountersExtended& read
   if (support.errors) batch.UpdateWait();
   UpdateWindow(record, reading);
   std::copy_n(values.begin(), end, record.extended.begin());
+  MarkSaturatedErrors(record);
   return outcome;
 }
 
@@ -376,6 +392,7 @@ Outcome EnterClassic(PortRecord& record, const wire::PortCounters& read, Classic
   if (support.xmit_wait) batch.UpdateWait();
   UpdateWindow(record, reading);
   for (const Entry& entry : entries) record.classic[Index(entry.counter)] = entry.value;
+  MarkSaturatedErrors(record);
   return outcome;
 }
 

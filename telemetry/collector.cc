@@ -66,14 +66,33 @@ Millis Collector::ToMillis(Instant at) const {
 
 void Collector::Step(const Event& event, Instant now, Effects& effects) {
   std::visit([&](const auto& one) { On(one, now, effects); }, event);
+  const uint32_t pass_before = schedule_.pass();
   schedule_.TakeDue(ToMillis(now),
                     [&](PortRef port, uint32_t pass) { TakeTurn(port, pass, ToMillis(now)); });
+  if (state_ == State::kPolling) stats_.passes += schedule_.pass() - pass_before;
   Pump(now, effects);
   PumpSmps(now, effects);
-  if (polls_.empty() || !queue_.empty() || window_.in_flight() != 0) return;
-  for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
-  stats_.last_pass = now - pass_began_;
-  ++stats_.passes;
+  EndPasses(now, effects);
+}
+
+// Nothing that it has to have is to come of the device: a pass on demand waits for it no longer.
+void Collector::LeavePass(Device& device, Millis now) {
+  if (!device.is_in_pass || device.AwaitsMandatory(now)) return;
+  device.is_in_pass = false;
+  --pass_left_;
+}
+
+void Collector::EndPasses(Instant now, Effects& effects) {
+  if (polls_.empty()) return;
+  if (state_ != State::kPolling) {
+    for (Device& device : devices_) device.is_in_pass = false;
+    pass_left_ = 0;
+    for (uint64_t id : std::exchange(polls_, {})) effects.passes_refused.push_back(id);
+  } else if (pass_left_ == 0) {
+    for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
+    stats_.last_pass = now - pass_began_;
+    ++stats_.passes;
+  }
 }
 
 void Collector::FitInterval(Millis now) {
@@ -89,24 +108,29 @@ void Collector::FitInterval(Millis now) {
 void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   if (!options_.enabled || event.snapshot == nullptr) return;
   const Millis at = ToMillis(now);
-  const bool began = state_ != State::kPolling && event.state == State::kPolling;
+  told_ = event.state;
+  const bool polls = told_ == State::kPolling || (told_ == State::kStandby && options_.as_standby);
+  const bool began = state_ != State::kPolling && polls;
   const auto before = std::exchange(snapshot_, event.snapshot);
-  state_ = event.state;
+  state_ = polls ? State::kPolling : told_;
   records_.Fit(*snapshot_);
   devices_.resize(snapshot_->node_index_end());
   const fabric::FabricSnapshot none;
   const fabric::FabricSnapshot& old = before != nullptr ? *before : none;
   bool ports_changed = began || before == nullptr;
   snapshot_->ForEachNotShared(old, [&](NodeIndex index) {
-    const fabric::Node* const node = snapshot_->node(index);
-    const fabric::Node* const was = old.node(index);
-    ports_changed = ports_changed || node == nullptr || was == nullptr ||
-                    node->ports.size() != was->ports.size();
-    if (node != nullptr) {
-      UpdateNode(old, *node, at, effects);
-    } else {
+    const fabric::Node* node = snapshot_->node(index);
+    const fabric::Node* node_before = old.node(index);
+    const auto ports = [](const fabric::Node* of) { return of != nullptr ? of->ports.size() : 0; };
+    ports_changed = ports_changed || ports(node) != ports(node_before);
+    if (node == nullptr) {
       devices_[index.value()].ForgetAll();
+      LeavePass(devices_[index.value()], at);
+      return;
     }
+    // What it was found not to have was before it left.
+    if (node_before == nullptr) devices_[index.value()].Renew();
+    UpdateNode(old, *node, at, effects);
   });
   if (state_ != State::kPolling) {
     for (Device& device : devices_) device.ForgetAll();
@@ -155,9 +179,7 @@ void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port,
                        port.info.port_state == wire::PortState::kActive;
   if (!came_up || state_ != State::kPolling) return;
   Device& device = devices_[ref.node.value()];
-  // It may have started again, with other firmware.
-  device.ForgetAbsences();
-  device.in_a_row = 0;
+  device.Renew();
   Want(ref,
        Asks({Ask::kExtended, Ask::kClassic, Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns,
              Ask::kModule, Ask::kOperational}),
@@ -189,7 +211,7 @@ void Collector::On(const CoreLoad& event, Instant now, Effects& /*effects*/) {
 
 void Collector::On(const PollNow& event, Instant now, Effects& effects) {
   if (state_ != State::kPolling) {
-    effects.passes_done.push_back(event.id);
+    effects.passes_refused.push_back(event.id);
     return;
   }
   if (polls_.empty()) pass_began_ = now;
@@ -200,16 +222,21 @@ void Collector::On(const PollNow& event, Instant now, Effects& effects) {
       const PortNum port(static_cast<uint8_t>(number));
       if (IsPolled(node, port)) Want({node.index, port}, Asks({Ask::kExtended, Ask::kClassic}), at);
     }
+    Device& device = devices_[node.index.value()];
+    if (!device.is_in_pass) ++pass_left_;
+    device.is_in_pass = true;
+    LeavePass(device, at);
   });
 }
 
 void Collector::On(const ReadHistory& event, Instant now, Effects& effects) {
   HistoryAnswer answer{event.id, records_.Has(event.port), ToMillis(now), {}};
   if (answer.known) answer.samples = records_.ReadHistory(event.port, answer.now, event.span);
+  answer.step = records_.HistoryStep(event.span);
   effects.histories.push_back(std::move(answer));
 }
 
-void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
+void Collector::On(const NewOptions& event, Instant now, Effects& effects) {
   // What is kept is kept as it was set up at the start: history and window.
   options_.interval = event.options.interval;
   options_.classic_interval = event.options.classic_interval;
@@ -225,6 +252,10 @@ void Collector::On(const NewOptions& event, Instant now, Effects& /*effects*/) {
       // What the vendor's attributes are is asked for with ClassPortInfo.
       if (!allowed_before && device.vendor == Absence::kNone) device.knows_capabilities = false;
     });
+  }
+  if (options_.as_standby != event.options.as_standby) {
+    options_.as_standby = event.options.as_standby;
+    On(FabricChanged{snapshot_, told_}, now, effects);
   }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
 }
@@ -289,10 +320,15 @@ AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
   };
   const bool extended = HasExtended(device, now);
   if (extended) asks.Add(Ask::kExtended);
+  const PortRecord* record = records_.Find(port);
+  const bool has_baseline =
+      record != nullptr && record->read_at[static_cast<size_t>(Source::kPortCounters)] != 0;
   const fabric::Node* node = snapshot_->node(port.node);
   const bool complete = extended && (device.capability_mask2 & wire::kPerf2ExtendedErrors) != 0 &&
                         node != nullptr && node->IsSwitch();
-  if (!extended || (!complete && is_turn(options_.classic_interval))) asks.Add(Ask::kClassic);
+  if (!extended || (!complete && (!has_baseline || is_turn(options_.classic_interval)))) {
+    asks.Add(Ask::kClassic);
+  }
   if (device.has_registers && device.vendor == Absence::kNone) {
     if (is_turn(options_.ber_interval)) asks.Add(Ask::kBer);
     if (is_turn(options_.module_interval) || records_.FindInventory(port) == nullptr) {
@@ -334,13 +370,12 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
 // many timeouts would look like loss.
 void Collector::ProbeIfDue(NodeIndex node, Millis now) {
   Device& device = devices_[node.value()];
-  if (device.probed_at > device.identified_at) return;
   if (now - device.identified_at < std::min(schedule_.interval(), kProbeAfter)) return;
-  device.probed_at = now;
   AskSet probes;
   if (!device.knows_tick) probes.Add(Ask::kTick);
   if (!device.knows_registers) probes.Add(Ask::kVendorInfo);
-  probes.Add(Ask::kSmpInfo);
+  if (device.probed_at <= device.identified_at) probes.Add(Ask::kSmpInfo);
+  device.probed_at = now;
   WantOfDevice(node, probes, now);
 }
 
@@ -408,9 +443,9 @@ void Collector::Pump(Instant now, Effects& effects) {
     // Its next response queues it again.
     if (device.in_flight() >= limit) continue;
     const std::optional<NextAsk> next = device.Next(at);
-    if (!next) continue;
-    if (Send(NodeIndex(index), *next, now, effects)) --room;
-    Queue(NodeIndex(index));
+    if (next && Send(NodeIndex(index), *next, now, effects)) --room;
+    if (next) Queue(NodeIndex(index));
+    LeavePass(device, at);
   }
 }
 
@@ -421,7 +456,8 @@ void Collector::PumpSmps(Instant now, Effects& effects) {
     smps_.pop_front();
     Device& device = devices_[ask.node.value()];
     if (device.absence(ask.next.ask, ToMillis(now)) != Absence::kNone) continue;
-    if (device.in_flight() >= kInFlightPerDevice) {
+    const bool is_second_probe = device.IsProbe(ask.next.ask) && device.ProbesNow();
+    if (device.in_flight() >= kInFlightPerDevice || is_second_probe) {
       smps_.push_back(ask);
       return;
     }
@@ -573,6 +609,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
     NoteDevice(node, at);
   }
   Queue(node);
+  LeavePass(device, at);
 }
 
 void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
@@ -583,16 +620,19 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   if (request.is_voided) {
     ++stats_.voided;
     Queue(NodeIndex(request.device));
+    LeavePass(device, now);
     return;
   }
-  if (is_loss && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
+  const bool is_probe = device.IsProbe(request.ask);
+  if (is_loss && !is_probe && device.in_a_row == 0 && device.knows_capabilities) window_.OnLoss();
   if (!request.is_repeat && is_loss && state_ == State::kPolling && !IsSmp(request.ask)) {
     device.Repeat({request.ask, request.port, true});
   } else {
-    if (device.in_a_row < 0xFF) ++device.in_a_row;
+    if (!is_probe && device.in_a_row < 0xFF) ++device.in_a_row;
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));
+  LeavePass(device, now);
 }
 
 void Collector::OnAbsent(const Request& request, Absence why, Millis now) {
@@ -630,12 +670,17 @@ void Collector::NoteDevice(NodeIndex node, Millis now) {
   record.responds = device.knows_capabilities && device.in_a_row == 0;
   if (record.responds) record.answered_at = now;
   for (size_t i = 0; i < kAsks; ++i) {
-    record.absences[i] = device.absence(static_cast<Ask>(i), now);
+    record.absences[i] = device.last_absence(static_cast<Ask>(i));
   }
-  if (device.vendor == Absence::kNone && device.knows_registers && !device.has_registers) {
-    for (size_t i = 0; i < kAsks; ++i) {
-      if (IsRegister(static_cast<Ask>(i))) record.absences[i] = Absence::kUnsupported;
-    }
+  if (device.vendor != Absence::kNone) return;
+  // What is not asked for, as what says that it is there has not been answered.
+  Absence registers = device.last_absence(Ask::kVendorInfo);
+  if (device.knows_registers && !device.has_registers) registers = Absence::kUnsupported;
+  for (size_t i = 0; i < kAsks; ++i) {
+    const Ask ask = static_cast<Ask>(i);
+    if (record.absences[i] != Absence::kNone) continue;
+    if (IsRegister(ask)) record.absences[i] = registers;
+    if (ask == Ask::kExtPortInfo) record.absences[i] = device.last_absence(Ask::kSmpInfo);
   }
 }
 

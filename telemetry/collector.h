@@ -30,7 +30,8 @@
 
 namespace fabricd::telemetry {
 
-// What there is to poll. `state`: kPolling, or why not.
+// What there is to poll. `state`: kPolling, or why not; kStandby is polled all the same where the
+// options say so.
 struct FabricChanged {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   State state = State::kWaiting;
@@ -44,7 +45,8 @@ struct CoreLoad {
   bool smps = false;
   friend bool operator==(const CoreLoad&, const CoreLoad&) = default;
 };
-// Every port is to be read at once. Effects::passes_done repeats the id.
+// Every port is to be read at once. Effects::passes_done repeats the id, or passes_refused where
+// nothing is polled.
 struct PollNow {
   uint64_t id = 0;
 };
@@ -75,6 +77,7 @@ struct HistoryAnswer {
   bool known = false;  // False: no such port.
   Millis now = 0;
   std::vector<HistorySample> samples;
+  Millis step = 0;
 };
 
 // The counters of a port begin again, after they were known.
@@ -86,13 +89,14 @@ struct EpochStarted {
 struct Effects {
   std::vector<mad::OutgoingMad> send;
   std::vector<HistoryAnswer> histories;
-  std::vector<uint64_t> passes_done;
+  std::vector<uint64_t> passes_done, passes_refused;
   std::vector<EpochStarted> epochs;
 
   void Clear() {
     send.clear();
     histories.clear();
     passes_done.clear();
+    passes_refused.clear();
     epochs.clear();
   }
 };
@@ -138,6 +142,8 @@ class Collector {
   void WantCauses(PortRef port, Millis now);
   void WantOfDevice(NodeIndex node, AskSet asks, Millis now);
   void Queue(NodeIndex node);
+  void LeavePass(Device& device, Millis now);
+  void EndPasses(Instant now, Effects& effects);
   void Pump(Instant now, Effects& effects);
   void PumpSmps(Instant now, Effects& effects);
   bool Send(NodeIndex node, const NextAsk& next, Instant now, Effects& effects);
@@ -154,6 +160,7 @@ class Collector {
   Options options_;
   const Instant started_;
   State state_ = State::kWaiting;
+  State told_ = State::kWaiting;  // By FabricChanged.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   CoreLoad load_;
   Instant busy_since_ = kNever;
@@ -172,6 +179,7 @@ class Collector {
   bool smp_in_flight_ = false;
   Instant expired_at_{};         // Deadlines were looked at last.
   std::vector<uint64_t> polls_;  // Ids of PollNow under way.
+  size_t pass_left_ = 0;         // Devices that they wait for.
   Instant pass_began_{};
   Stats stats_;
   uint64_t number_ = 0;

@@ -41,6 +41,27 @@ void Device::End(Ask ask, PortNum port) {
   }
 }
 
+bool Device::ProbesNow() const {
+  for (uint8_t i = 0; i < in_flight_; ++i) {
+    if (IsProbe(under_way_[i].ask)) return true;
+  }
+  return false;
+}
+
+bool Device::AwaitsMandatory(Millis now) const {
+  for (uint8_t i = 0; i < in_flight_; ++i) {
+    if (IsMandatory(under_way_[i].ask)) return true;
+  }
+  if (repeat_ && IsMandatory(repeat_->ask)) return true;
+  const auto comes = [&](AskSet asks, Ask ask) {
+    return asks.Has(ask) && absence(ask, now) == Absence::kNone;
+  };
+  if (comes(own_, Ask::kClassPortInfo)) return true;
+  return knows_capabilities && std::ranges::any_of(wanted_, [&](AskSet asks) {
+           return comes(asks, Ask::kExtended) || comes(asks, Ask::kClassic);
+         });
+}
+
 std::optional<NextAsk> Device::Take(Millis now, AskSet& wanted, PortNum port) {
   for (AskSet left = wanted; !left.IsEmpty();) {
     const Ask ask = left.First();
@@ -49,9 +70,13 @@ std::optional<NextAsk> Device::Take(Millis now, AskSet& wanted, PortNum port) {
       wanted.Remove(ask);
       continue;
     }
+    if (IsRegister(ask) && !has_registers) {
+      if (knows_registers || last_absence(Ask::kVendorInfo) != Absence::kNone) wanted.Remove(ask);
+      continue;
+    }
     if (IsUnderWay(ask, port)) continue;
-    const bool is_probe = !IsMandatory(ask) && !present_.Has(ask);
-    if (is_probe && probes_in_a_row_ >= kProbesInARow) continue;
+    const bool is_probe = IsProbe(ask);
+    if (is_probe && (probes_in_a_row_ >= kProbesInARow || ProbesNow())) continue;
     probes_in_a_row_ = is_probe ? static_cast<uint8_t>(probes_in_a_row_ + 1) : uint8_t{0};
     wanted.Remove(ask);
     return NextAsk{ask, port};

@@ -29,7 +29,8 @@ class Device {
   static constexpr Millis kNoAnswerFor = 3600 * 1000;  // Doubles each time, up to kUnsupportedFor.
   // What it must have, but did not answer or refused, is probed again sooner.
   static constexpr Millis kMandatoryFor = 120 * 1000;  // Doubles each time, up to kNoAnswerFor.
-  // Requests in a row for what the device has not answered yet, and need not have.
+  // Requests in a row for what the device has not answered yet, and need not have. One of them at a
+  // time: what the device has is read meanwhile.
   static constexpr uint8_t kProbesInARow = 2;
 
   void Fit(size_t ports) { wanted_.resize(ports + 1); }
@@ -44,8 +45,13 @@ class Device {
   void ForgetAll();
   bool WantsAny() const { return !own_.IsEmpty() || has_wanted_ || repeat_.has_value(); }
 
+  // What it need not have and has never answered: that it does not answer says nothing of it.
+  bool IsProbe(Ask ask) const { return !IsMandatory(ask) && !present_.Has(ask); }
+  bool ProbesNow() const;
+  // Whether something is wanted or under way that the device has to have, and can come.
+  bool AwaitsMandatory(Millis now) const;
   // The next thing to ask, which is then no longer wanted. Nothing of a port before ClassPortInfo
-  // is known. nullopt: none now.
+  // is known, and no register before GeneralInfo says that there are some. nullopt: none now.
   std::optional<NextAsk> Next(Millis now);
   // What is under way. Nothing is asked twice at a time: where two readings arrive in the wrong
   // order, the older looks like counters that somebody has cleared.
@@ -62,13 +68,22 @@ class Device {
     const Missing& missing = missing_[static_cast<size_t>(ask)];
     return now < missing.until ? missing.why : Absence::kNone;
   }
+  // The same, but until it is answered, and not until it is asked for again.
+  Absence last_absence(Ask ask) const {
+    if (IsOfVendor(ask) && vendor != Absence::kNone) return vendor;
+    return missing_[static_cast<size_t>(ask)].why;
+  }
   void SetAbsent(Ask ask, Absence why, Millis now);
   void SetPresent(Ask ask) {
     missing_[static_cast<size_t>(ask)] = {};
     present_.Add(ask);
   }
-  // After a restart, which may have brought other firmware.
-  void ForgetAbsences() { missing_ = {}; }
+  // It may have started again, with other firmware: what it was found not to have is asked for
+  // again.
+  void Renew() {
+    missing_ = {};
+    in_a_row = 0;
+  }
 
   // kNone: it may be asked for attributes of class 0x0A and for vendor SMPs; else why not.
   Absence vendor = Absence::kOtherVendor;
@@ -83,8 +98,9 @@ class Device {
   uint8_t response_time_value = 0;
   std::optional<wire::ClassPortInfo::Target> redirect;
 
-  uint8_t in_a_row = 0;      // Requests without a response.
+  uint8_t in_a_row = 0;      // Requests without a response, probes excluded.
   bool is_queued = false;    // Has a place in the queue of devices.
+  bool is_in_pass = false;   // A pass on demand waits for it.
   Millis identified_at = 0;  // When ClassPortInfo was last read,
   Millis probed_at = 0;      // and when what the device need not have was last asked for.
 

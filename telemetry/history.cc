@@ -75,15 +75,26 @@ void History::Forget(size_t port) {
   newest_fine_[port] = newest_coarse_[port] = 0;
 }
 
-void History::Put(size_t port, const Ring& ring, Millis& newest, Millis at, double xmit,
-                  double wait, bool knows_wait, bool merge) {
-  const Millis step = at / ring.step + 1;  // Counts from 1.
+void History::Put(size_t port, const Ring& ring, Millis& newest, const Rates& reading,
+                  const WaitShare& waited, bool merge) {
+  const Millis step = reading.at / ring.step + 1;  // Counts from 1.
   uint16_t* rates = At(port, ring);
   uint16_t* waits = rates + ring.samples;
+  double xmit = static_cast<double>(reading.xmit_bytes);
+  double wait = static_cast<double>(waited.share);
+  const bool knows_wait = waited.window != 0;
   if (newest != 0 && step > newest) {
+    // A longer window says nothing of its single steps.
+    constexpr Millis kMostFilled = 12;
+    const Millis begin = reading.window <= kMostFilled * ring.step && reading.at > reading.window
+                             ? reading.at - reading.window
+                             : reading.at;
     const Millis skipped = std::min<Millis>(step - newest, ring.samples);
-    for (Millis i = 1; i <= skipped; ++i) {
-      rates[(newest + i) % ring.samples] = waits[(newest + i) % ring.samples] = PackedValue::kNone;
+    for (Millis i = step - skipped + 1; i <= step; ++i) {
+      const bool filled = i < step && (i - 1) * ring.step > begin;
+      rates[i % ring.samples] = filled ? PackedValue::Pack(xmit, kRateUnit) : PackedValue::kNone;
+      waits[i % ring.samples] =
+          filled && knows_wait ? PackedValue::Pack(wait, kWaitUnit) : PackedValue::kNone;
     }
   }
   uint16_t& rate_place = rates[step % ring.samples];
@@ -102,16 +113,17 @@ void History::Put(size_t port, const Ring& ring, Millis& newest, Millis at, doub
 
 void History::Enter(size_t port, const Rates& rates, const WaitShare& wait) {
   if (rates.window == 0) return;
-  const bool knows_wait = wait.window != 0;
-  Put(port, fine_, newest_fine_[port], rates.at, rates.xmit_bytes, wait.share, knows_wait, false);
-  Put(port, coarse_, newest_coarse_[port], rates.at, rates.xmit_bytes, wait.share, knows_wait,
-      true);
+  Put(port, fine_, newest_fine_[port], rates, wait, false);
+  Put(port, coarse_, newest_coarse_[port], rates, wait, true);
+}
+
+const History::Ring& History::RingOf(Duration span) const {
+  return ToMillis(span) <= fine_.step * fine_.samples ? fine_ : coarse_;
 }
 
 std::vector<HistorySample> History::Read(size_t port, Millis now, Duration span) const {
-  const bool fine = ToMillis(span) <= fine_.step * fine_.samples;
-  const Ring& ring = fine ? fine_ : coarse_;
-  const Millis newest = fine ? newest_fine_[port] : newest_coarse_[port];
+  const Ring& ring = RingOf(span);
+  const Millis newest = &ring == &fine_ ? newest_fine_[port] : newest_coarse_[port];
   const uint16_t* rates = At(port, ring);
   const uint16_t* waits = rates + ring.samples;
   const Millis last = now / ring.step + 1;
@@ -134,6 +146,7 @@ std::vector<HistorySample> History::Read(size_t port, Millis now, Duration span)
     }
     samples.push_back(sample);
   }
+  if (!samples.empty() && !samples.back().known) samples.pop_back();
   return samples;
 }
 

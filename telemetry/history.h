@@ -48,12 +48,15 @@ class History {
   // Adds slots without samples. Costs a copy of all: for changes of the fabric.
   void Grow(size_t ports);
   void Forget(size_t port);
-  // Of a reading at `rates.at`; a second one in the same step replaces the first.
+  // Of a reading at `rates.at`; a second one in the same step replaces the first. Steps before it
+  // that its window holds have its values too: an interval may be longer than a step.
   void Enter(size_t port, const Rates& rates, const WaitShare& wait);
 
-  // Oldest first, up to `now`; steps without a reading are not known. `span` above fine_span is
-  // answered in coarse steps.
+  // Oldest first, up to `now`; steps without a reading are not known. The one that has not ended is
+  // left out where it has none yet.
   std::vector<HistorySample> Read(size_t port, Millis now, Duration span) const;
+  // What `span` is answered in: above fine_span in coarse steps.
+  Millis StepOf(Duration span) const { return RingOf(span).step; }
 
  private:
   struct Ring {
@@ -65,8 +68,9 @@ class History {
   const uint16_t* At(size_t port, const Ring& ring) const {
     return &values_[port * stride_ + ring.offset];
   }
-  void Put(size_t port, const Ring& ring, Millis& newest, Millis at, double xmit, double wait,
-           bool knows_wait, bool merge);
+  const Ring& RingOf(Duration span) const;
+  void Put(size_t port, const Ring& ring, Millis& newest, const Rates& rates, const WaitShare& wait,
+           bool merge);
 
   Ring fine_, coarse_;
   size_t ports_ = 0;

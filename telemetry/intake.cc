@@ -44,7 +44,7 @@ void FollowLinkDown(FollowUp& follow) {
 }
 
 // What the increases of a reading make worth reading.
-void FollowErrors(const Outcome& outcome, FollowUp& follow) {
+void FollowErrors(Ask just_read, const Outcome& outcome, FollowUp& follow) {
   follow.epoch = outcome.epoch;
   follow.is_bad_sample = outcome.thrown_away;
   if (outcome.epoch) {
@@ -52,6 +52,11 @@ void FollowErrors(const Outcome& outcome, FollowUp& follow) {
     for (Ask ask :
          {Ask::kRcvErrorDetails, Ask::kXmitDiscardDetails, Ask::kPhysical, Ask::kLinkDowns}) {
       follow.of_port.Add(ask);
+    }
+    if (*outcome.epoch != EpochCause::kFirstSeen) {
+      follow.of_port.Add(Ask::kExtended);
+      follow.of_port.Add(Ask::kClassic);
+      follow.of_port.Remove(just_read);
     }
   }
   for (const Increase& increase : outcome.errors) {
@@ -126,7 +131,7 @@ void TakeRegister(Ask ask, PortRef port, wire::ConstRegisterBytes block, const R
   }
   const auto enter = [&](const Outcome& outcome) {
     records.Enter(port, outcome, false, reading.at);
-    FollowErrors(outcome, follow);
+    FollowErrors(ask, outcome, follow);
   };
   switch (ask) {
     case Ask::kBer:
@@ -217,7 +222,7 @@ FollowUp TakePerf(Ask ask, PortRef port, const wire::PerfMad& mad, const Reading
   }
   records.Enter(port, outcome, record.rates.window != 0 && record.rates.at == reading.at,
                 reading.at);
-  FollowErrors(outcome, follow);
+  FollowErrors(ask, outcome, follow);
   return follow;
 }
 

@@ -65,10 +65,11 @@ uint64_t PortRecord::Total(Counter counter) const {
 Source PortRecord::SourceOf(Counter counter) const {
   const size_t i = Index(counter);
   if (i < kExtendedCounters) {
+    if (!InfoOf(counter).is_error)
+      return by_classic.Has(counter) ? Source::kPortCounters : Source::kPortCountersExtended;
     const bool has_extended = read_at[static_cast<size_t>(Source::kPortCountersExtended)] != 0;
     const bool from_classic = classic_sum[i] > extended_sum[i] || zero_extended.Has(counter) ||
-                              !has_extended ||
-                              (extended[i] == 0 && classic[i] != 0 && InfoOf(counter).is_error);
+                              !has_extended || (extended[i] == 0 && classic[i] != 0);
     return from_classic ? Source::kPortCounters : Source::kPortCountersExtended;
   }
   if (counter < Counter::kXmitInactiveDiscards) return Source::kPortRcvErrorDetails;

@@ -40,6 +40,7 @@ class Records {
   std::vector<HistorySample> ReadHistory(PortRef port, Millis now, Duration span) const {
     return history_.Read(Slot(port), now, span);
   }
+  Millis HistoryStep(Duration span) const { return history_.StepOf(span); }
   // Fills ports, inventory, devices, slots and the sizes. Costs a shared pointer for each.
   void Publish(TelemetryView& view);
 

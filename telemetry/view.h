@@ -65,9 +65,9 @@ struct Stats {
   uint64_t voided = 0;      // Of those, the ones during a change of the fabric: they say nothing.
   uint64_t unexpected = 0;  // Responses to nothing that was asked.
   uint64_t bad_samples = 0;
-  uint64_t resets = 0;  // Epochs begun by a decrease.
-  uint64_t passes = 0;
-  Duration last_pass{};  // From its first request to its last response.
+  uint64_t resets = 0;   // Epochs begun by a decrease.
+  uint64_t passes = 0;   // By schedule and on demand.
+  Duration last_pass{};  // The last on demand, from its first request to its last response.
   uint32_t window = 0, in_flight = 0;
   uint64_t requests_by_ask[kAsks] = {};
 };

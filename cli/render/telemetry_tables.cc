@@ -306,8 +306,8 @@ Table HistoryTable(const pb::GetPortHistoryResponse& history) {
 }
 
 Table TelemetryTable(const pb::GetTelemetryStatusResponse& status, bool wide) {
-  std::vector<std::string> headers = {"STATE", "INTERVAL",  "PORTS",   "FRESH", "STALE",
-                                      "NEVER", "SATURATED", "DEVICES", "PASS",  "MEMORY"};
+  std::vector<std::string> headers = {"STATE", "INTERVAL",  "PORTS",   "FRESH",  "STALE",
+                                      "NEVER", "SATURATED", "DEVICES", "PASSES", "MEMORY"};
   if (wide)
     headers.insert(headers.end(), {"REQUESTS", "TIMEOUTS", "BAD-SAMPLES", "RESETS", "GAPS"});
   Table table(headers);
@@ -320,7 +320,7 @@ Table TelemetryTable(const pb::GetTelemetryStatusResponse& status, bool wide) {
       fmt::format("{}", status.ports_never()),
       fmt::format("{}", status.ports_saturated()),
       fmt::format("{}/{}", status.devices_responding(), status.devices()),
-      status.passes() > 0 ? fmt::format("{:.1f}s", status.last_pass_seconds()) : "-",
+      fmt::format("{:.0f}", status.passes()),
       Bytes(status.record_bytes() + status.log_bytes() + status.history_bytes())};
   if (wide) {
     row.insert(row.end(),
@@ -347,8 +347,10 @@ std::string DescribeTelemetry(const pb::GetTelemetryStatusResponse& status,
                    fmt::format("{} ports with a counter at its maximum", status.ports_saturated()));
   text += TextLine("Devices", fmt::format("{} of {} answer performance management",
                                           status.devices_responding(), status.devices()));
-  text += TextLine("Passes", fmt::format("{:.0f}, the last in {:.2f} s", status.passes(),
-                                         status.last_pass_seconds()));
+  std::string passes = fmt::format("{:.0f}", status.passes());
+  if (status.last_pass_seconds() > 0)
+    passes += fmt::format(", the last on demand in {:.2f} s", status.last_pass_seconds());
+  text += TextLine("Passes", passes);
   text += TextLine("MADs", fmt::format("{:.0f} sent, {:.0f} received, {:.0f} refused, {:.0f} timed "
                                        "out ({:.0f} of them while tables changed)",
                                        status.requests(), status.responses(), status.refused(),

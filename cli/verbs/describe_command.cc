@@ -236,7 +236,10 @@ Result Describe(Client& client, const Globals& globals, Resource resource,
   }
   if (globals.format == Format::kPerfquery && resource != Resource::kPort)
     return {kUsage, "-o perfquery: ports have such a form"};
-  if (resource == Resource::kTelemetry) return DescribeTelemetryOf(client, globals);
+  if (resource == Resource::kTelemetry) {
+    if (!names.empty()) return {kUsage, "describe telemetry takes no names"};
+    return DescribeTelemetryOf(client, globals);
+  }
   if (names.empty()) return {kUsage, "describe needs a NAME"};
   for (const std::string& name : names) {
     if (&name != &names.front() && globals.format == Format::kTable) Print("\n");

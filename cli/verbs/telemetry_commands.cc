@@ -70,7 +70,13 @@ Result FetchErrors(Client& client, const ErrorsOptions& options, pb::ListErrorsR
   return client.List(client.telemetry(), &TelemetryStub::ListErrors, request, errors);
 }
 
+Result FetchStatus(Client& client, pb::GetTelemetryStatusResponse* status) {
+  return client.Call(client.telemetry(), &TelemetryStub::GetTelemetryStatus,
+                     pb::GetTelemetryStatusRequest(), status);
+}
+
 void PrintErrors(const Globals& globals, const ErrorsOptions& options,
+                 const pb::GetTelemetryStatusResponse& status,
                  const pb::ListErrorsResponse& errors) {
   if (globals.format == Format::kIbqueryerrors) return PrintLong(globals, ToIbqueryerrors(errors));
   if (globals.format == Format::kName) {
@@ -79,8 +85,11 @@ void PrintErrors(const Globals& globals, const ErrorsOptions& options,
     return PrintLong(globals, text);
   }
   if (errors.ports().empty()) {
-    const int64_t span = options.since.value_or(std::chrono::hours(24)).count();
-    PrintError("No errors in the last {} at {} ports.\n", SpanText(span),
+    // Of what was before telemetry began nothing is known.
+    const int64_t longest = Timeout(std::chrono::hours(24)).count();
+    const int64_t span = std::min(options.since ? options.since->count() : longest, longest);
+    const auto known = static_cast<int64_t>(status.uptime_seconds() * 1000);
+    PrintError("No errors in the last {} at {} ports.\n", SpanText(std::min(span, known)),
                errors.ports_checked() - errors.ports_not_fresh());
   } else {
     PrintLong(globals, ErrorTable(errors, globals.wide(), NowMs()).Render(globals.style));
@@ -168,7 +177,19 @@ Result Errors(Client& client, const Globals& globals, const ErrorsOptions& optio
   pb::ListErrorsResponse errors;
   Result result = FetchErrors(client, options, &errors);
   if (!result.ok()) return result;
-  if (!PrintDocument(globals, errors)) PrintErrors(globals, options, errors);
+  pb::GetTelemetryStatusResponse status;
+  if (result = FetchStatus(client, &status); !result.ok()) return result;
+  const bool is_document = PrintDocument(globals, errors);
+  if (errors.ports().empty() && errors.ports_checked() > 0 &&
+      errors.ports_not_fresh() == errors.ports_checked()) {
+    const std::string why =
+        status.state() == "POLLING" ? "" : fmt::format(": telemetry is {}", status.state());
+    return {kUnavailable,
+            fmt::format("nothing is known of {} of {} ports now{} (fabricctl describe "
+                        "telemetry)",
+                        errors.ports_not_fresh(), errors.ports_checked(), why)};
+  }
+  if (!is_document) PrintErrors(globals, options, status, errors);
   NoteUnknown(errors.ports_not_fresh(), errors.ports_checked());
   return {errors.ports().empty() ? kOk : kFailure, ""};
 }
@@ -271,8 +292,7 @@ Result PrintPerfquery(Client& client, const std::string& port) {
 
 Result DescribeTelemetryOf(Client& client, const Globals& globals) {
   pb::GetTelemetryStatusResponse status;
-  Result result = client.Call(client.telemetry(), &TelemetryStub::GetTelemetryStatus,
-                              pb::GetTelemetryStatusRequest(), &status);
+  Result result = FetchStatus(client, &status);
   if (!result.ok() || PrintDocument(globals, status)) return result;
   pb::ListMeasurementGapsResponse gaps;
   result = client.List(client.telemetry(), &TelemetryStub::ListMeasurementGaps,
@@ -285,8 +305,7 @@ Result FetchTelemetry(Client& client, const GetOptions& options, bool,
                       std::unique_ptr<google::protobuf::Message>* answer) {
   if (!options.names.empty()) return {kUsage, "get telemetry takes no names"};
   auto response = std::make_unique<pb::GetTelemetryStatusResponse>();
-  Result result = client.Call(client.telemetry(), &TelemetryStub::GetTelemetryStatus,
-                              pb::GetTelemetryStatusRequest(), response.get());
+  Result result = FetchStatus(client, response.get());
   *answer = std::move(response);
   return result;
 }

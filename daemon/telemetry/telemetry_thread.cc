@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 #include "daemon/base/niceness.h"
 #include "mad/wire/mad_header.h"
@@ -15,15 +16,12 @@
 namespace fabricd::daemon {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // Behind the core, SA answers and computing.
 constexpr int kNiceness = 10;
-constexpr Duration kReadInterval = std::chrono::seconds(1), kIdleInterval = std::chrono::seconds(5);
+constexpr std::chrono::seconds kReadInterval{1}, kIdleInterval{5};
 
-Instant Now() {
-  return Instant(std::chrono::duration_cast<Duration>(SteadyClock::now().time_since_epoch()));
-}
+// What the fabric counts, it counts by this clock.
+Instant Now() { return ProcessClock::Now(); }
 
 TransactionId IdOf(const std::vector<uint8_t>& payload) {
   return wire::MadHeader::Decode(
@@ -138,11 +136,9 @@ void TelemetryThread::PollNow(PolledDone done) {
 
 // ---- the thread
 
-bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Instant until) {
+bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Steady::time_point until) {
   std::unique_lock lock(mutex_);
-  const auto deadline = SteadyClock::time_point(
-      std::chrono::duration_cast<SteadyClock::duration>(until.time_since_epoch()));
-  changed_.wait_until(lock, deadline, [this] {
+  changed_.wait_until(lock, until, [this] {
     return stopping_ || !mads_.empty() || !questions_.empty() || !traps_.empty() || fabric_ ||
            load_ || options_;
   });
@@ -163,7 +159,8 @@ void TelemetryThread::Loop() {
   telemetry::Effects effects;
   std::vector<telemetry::Event> events;
   Instant now = Now();
-  while (Take(events, std::min(collector_.NextWake(now), published_ + kReadInterval))) {
+  while (Take(events, std::min(ProcessClock::ToSteady(collector_.NextWake(now)),
+                               published_ + kReadInterval))) {
     now = Now();
     for (const telemetry::Event& event : events) collector_.Step(event, now, effects);
     events.clear();
@@ -174,45 +171,51 @@ void TelemetryThread::Loop() {
 }
 
 void TelemetryThread::Carry(telemetry::Effects& effects, Instant now) {
-  telemetry::Effects failed;
-  for (const mad::OutgoingMad& mad : effects.send) {
-    const absl::Status sent = transport_.Send(mad);
-    if (sent.ok()) continue;
-    const bool for_good = !transport_.AgentStatus(mad.agent).ok();
-    collector_.Step(telemetry::SendFailed{IdOf(mad.payload), for_good}, now, failed);
+  // A refusal may make others, up to where nothing is wanted or there is no room.
+  while (!effects.send.empty()) {
+    for (const mad::OutgoingMad& mad : std::exchange(effects.send, {})) {
+      const absl::Status sent = transport_.Send(mad);
+      if (sent.ok()) continue;
+      const bool for_good = !transport_.AgentStatus(mad.agent).ok();
+      collector_.Step(telemetry::SendFailed{IdOf(mad.payload), for_good}, now, effects);
+    }
   }
-  effects.send = std::move(failed.send);
   if (!effects.epochs.empty()) on_epochs_(effects.epochs);
   std::vector<std::pair<HistoryDone, telemetry::HistoryAnswer>> histories;
-  std::vector<PolledDone> polls;
+  std::vector<PolledDone> polls, refused;
   {
     std::lock_guard lock(mutex_);
     for (telemetry::HistoryAnswer& answer : effects.histories) {
       auto node = histories_.extract(answer.id);
       if (!node.empty()) histories.emplace_back(std::move(node.mapped()), std::move(answer));
     }
-    for (uint64_t id : effects.passes_done) {
-      auto node = polls_.extract(id);
-      if (!node.empty()) polls.push_back(std::move(node.mapped()));
+    for (const auto& [ids, of] :
+         {std::pair(&effects.passes_done, &polls), std::pair(&effects.passes_refused, &refused)}) {
+      for (uint64_t id : *ids) {
+        auto node = polls_.extract(id);
+        if (!node.empty()) of->push_back(std::move(node.mapped()));
+      }
     }
   }
-  if (!polls.empty()) {
-    // Who waited for the readings is to find them.
-    published_ = now;
-    view_.Set(collector_.MakeView(now));
-  }
+  // Who waited for the readings is to find them.
+  if (!polls.empty() || !refused.empty()) Publish(now);
   for (auto& [done, answer] : histories) done(std::move(answer));
   for (PolledDone& done : polls) done(absl::OkStatus());
-  effects.epochs.clear();
-  effects.histories.clear();
-  effects.passes_done.clear();
+  for (PolledDone& done : refused) {
+    done(Unavailable("no counters are read: telemetry is {}", StateName(view_.Get()->state)));
+  }
+  effects.Clear();
 }
 
 void TelemetryThread::PublishIfDue(Instant now) {
-  if (now - published_ < (is_read_ ? kReadInterval : kIdleInterval)) return;
-  published_ = now;
+  if (Steady::now() - published_ < (is_read_ ? kReadInterval : kIdleInterval)) return;
   is_read_ = false;
   on_epochs_({});
+  Publish(now);
+}
+
+void TelemetryThread::Publish(Instant now) {
+  published_ = Steady::now();
   view_.Set(collector_.MakeView(now));
 }
 

@@ -60,11 +60,13 @@ class TelemetryThread {
   void PollNow(PolledDone done);
 
  private:
+  using Steady = std::chrono::steady_clock;
   struct Waiting;
   void Loop();
-  bool Take(std::vector<telemetry::Event>& events, Instant until);
+  bool Take(std::vector<telemetry::Event>& events, Steady::time_point until);
   void Carry(telemetry::Effects& effects, Instant now);
   void PublishIfDue(Instant now);
+  void Publish(Instant now);
   template <typename Done, typename Event>
   bool Ask(std::map<uint64_t, Done>& waiting, Done& done, Event event);
 
@@ -73,7 +75,7 @@ class TelemetryThread {
   telemetry::Collector collector_;
   Published<telemetry::TelemetryView> view_;
   std::atomic<bool> is_read_ = false;  // Since the last publication.
-  Instant published_{};
+  Steady::time_point published_{};
 
   std::mutex mutex_;
   std::condition_variable changed_;

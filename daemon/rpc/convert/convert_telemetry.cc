@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "common/process_clock.h"
 #include "daemon/base/wall_clock.h"
 #include "daemon/rpc/convert/convert.h"
 #include "daemon/rpc/convert/count.h"
@@ -165,11 +166,11 @@ void FillStats(const telemetry::Stats& stats, pb::GetTelemetryStatusResponse* ou
 
 }  // namespace
 
+// The collector's clock is the process's, which a simulated fabric may have run faster.
 TelemetryTimes::TelemetryTimes(const telemetry::TelemetryView& view)
-    : zero_ms_(
-          WallNowMs() - SteadyNowMs() +
-          std::chrono::duration_cast<std::chrono::milliseconds>(view.started.time_since_epoch())
-              .count()) {}
+    : zero_ms_(WallNowMs() - std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 ProcessClock::Now() - view.started)
+                                 .count()) {}
 
 google::protobuf::Timestamp TelemetryTimes::At(Millis at) const {
   return query::ToTimestamp(zero_ms_ + at);

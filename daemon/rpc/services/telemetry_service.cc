@@ -113,9 +113,7 @@ void FillHistory(const telemetry::TelemetryView& view, const telemetry::HistoryA
     if (const auto found = rcv.find(sample.at); found != rcv.end())
       added->set_rcv_bytes(static_cast<double>(found->second));
   }
-  if (sent.samples.size() > 1) {
-    out->set_step_seconds(static_cast<double>(sent.samples[1].at - sent.samples[0].at) / 1000);
-  }
+  out->set_step_seconds(static_cast<double>(sent.step) / 1000);
 }
 
 absl::Status Rank(const query::Telemetry& telemetry, const pb::ListTopRequest& request,

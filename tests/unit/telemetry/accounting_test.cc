@@ -127,6 +127,25 @@ TEST(AccountingTest, ACounterAtItsMaximumIsSaturatedAndItsIncreaseALowerBound) {
   EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
 }
 
+TEST(AccountingTest, SaturatedIsACounterWhoseTotalIsByTheAttributeAtItsMaximum) {
+  PortRecord record = Record();
+  const ClassicSupport errors_only{.xmit_wait = false};
+  wire::PortCountersExtended wide;
+  wire::PortCounters narrow;
+  EnterExtended(record, wide, kAll, At(kSecond));
+  EnterClassic(record, narrow, errors_only, At(kSecond));
+  wide.link_downed = 300;
+  narrow.link_downed = 255;
+  narrow.symbol_error = 65'535;  // The 64-bit one stays 0.
+  EnterExtended(record, wide, kAll, At(2 * kSecond));
+  EnterClassic(record, narrow, errors_only, At(2 * kSecond));
+  EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
+  EXPECT_TRUE(record.saturated.Has(Counter::kSymbolErrors));
+  EnterExtended(record, wide, kAll, At(3 * kSecond));
+  EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
+  EXPECT_TRUE(record.saturated.Has(Counter::kSymbolErrors));
+}
+
 TEST(AccountingTest, TwoAttributesOfOneCounterAreNotAddedUp) {
   PortRecord record = Record();
   wire::PortCountersExtended wide;
@@ -158,6 +177,24 @@ TEST(AccountingTest, TrafficIsNotCountedAgainWhenTheOtherAttributeTakesOver) {
   EXPECT_EQ(record.Total(Counter::kXmitData), 800u);
   EnterExtended(record, wide, kAll, At(5 * kSecond));
   EXPECT_EQ(record.Total(Counter::kXmitData), 800u);
+}
+
+TEST(AccountingTest, WaitThatOnlyPortCountersHaveIsTheirs) {
+  PortRecord record = Record();
+  const ExtendedSupport traffic_only{.errors = false, .unicast_multicast = true};
+  wire::PortCountersExtended wide;
+  wire::PortCounters narrow;
+  narrow.xmit_wait = 5;
+  EnterExtended(record, wide, traffic_only, At(kSecond));
+  EnterClassic(record, narrow, {}, At(kSecond));
+  narrow.xmit_wait = 4'005;
+  EnterClassic(record, narrow, {}, At(2 * kSecond));
+  EnterExtended(record, wide, traffic_only, At(3 * kSecond));
+  EXPECT_EQ(record.Total(Counter::kXmitWait), 4'000u);
+  EXPECT_EQ(record.SourceOf(Counter::kXmitWait), Source::kPortCounters);
+  EXPECT_EQ(record.Raw(Counter::kXmitWait), 4'005u);
+  EXPECT_EQ(record.ReadAt(Counter::kXmitWait), 2 * kSecond);
+  EXPECT_EQ(record.SourceOf(Counter::kXmitData), Source::kPortCountersExtended);
 }
 
 TEST(AccountingTest, DetailsOfAllOnesFromTheBeginningAreNoValue) {

@@ -134,6 +134,25 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
   EXPECT_EQ(view->Find(polled.Port(kLeaf, 1))->wait.window, 0u);
 }
 
+TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
+  PolledFabric polled({}, "no_tick,no_vendor");
+  const NodeIndex leaf = polled.Node(kLeaf);
+  const auto absence = [&](Ask ask) {
+    return polled.View()->FindDevice(leaf)->absences[static_cast<size_t>(ask)];
+  };
+  polled.Begin();
+  polled.Run(minutes(50));
+  // What depends on it is as absent.
+  EXPECT_EQ(absence(Ask::kVendorInfo), absence(Ask::kModule));
+  EXPECT_NE(absence(Ask::kModule), Absence::kNone);
+  polled.Run(hours(5));
+  EXPECT_EQ(polled.Asked(Ask::kTick), 6 * polled.topology->node_count());  // After 1 h, and 2 more.
+  EXPECT_EQ(absence(Ask::kTick), Absence::kNoAnswer);
+  polled.Quirks({leaf, PortNum(0)}, "default");
+  polled.Run(hours(5));
+  EXPECT_EQ(absence(Ask::kTick), Absence::kNone);
+}
+
 TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
   PolledFabric polled;
   const PortRef port = polled.Port(kHca, 1);
@@ -234,6 +253,45 @@ TEST(CollectorTest, StandbyDoesNotPoll) {
   polled.Run(minutes(2));
   EXPECT_EQ(polled.View()->stats.requests, 0u);
   EXPECT_EQ(polled.View()->state, State::kStandby);
+  polled.Tell(PollNow{7});
+  EXPECT_EQ(polled.passes_refused, std::vector<uint64_t>{7});
+  EXPECT_TRUE(polled.passes_done.empty());
+}
+
+TEST(CollectorTest, AStandbyPollsWhereTheOptionsSaySo) {
+  PolledFabric polled({.as_standby = true});
+  polled.Begin(State::kStandby);
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.View()->state, State::kPolling);
+  EXPECT_GT(polled.View()->stats.requests, 0u);
+  polled.Tell(NewOptions{});
+  EXPECT_EQ(polled.View()->state, State::kStandby);
+  const uint64_t before = polled.View()->stats.requests;
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.View()->stats.requests, before);
+  polled.Tell(NewOptions{{.as_standby = true}});
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.View()->state, State::kPolling);
+  EXPECT_GT(polled.View()->stats.requests, before);
+}
+
+TEST(CollectorTest, APassOnDemandEndsWherePollingDoes) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Tell(PollNow{7});
+  polled.Begin(State::kStandby);
+  EXPECT_EQ(polled.passes_refused, std::vector<uint64_t>{7});
+}
+
+TEST(CollectorTest, CountsPassesOfTheScheduleAndOnDemand) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(seconds(95));
+  EXPECT_EQ(polled.View()->stats.passes, 3u);
+  polled.Tell(PollNow{7});
+  polled.Run(seconds(1));
+  EXPECT_EQ(polled.View()->stats.passes, 4u);
 }
 
 TEST(CollectorTest, APassOnDemandReadsEveryPortAtOnce) {
@@ -246,6 +304,121 @@ TEST(CollectorTest, APassOnDemandReadsEveryPortAtOnce) {
   polled.Run(std::chrono::milliseconds(10));
   EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});
   EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 1u);
+}
+
+TEST(CollectorTest, EveryPortHasABaselineOfPortCountersAfterOneInterval) {
+  PolledFabric polled({}, "plain");
+  polled.Begin();
+  polled.Run(seconds(31));
+  for (uint8_t port = 1; port <= 6; ++port) {
+    polled.Count(polled.Port(kLeaf, port), sim::Counter::kRcvErrors, 3);
+  }
+  polled.Run(minutes(3));
+  for (uint8_t port = 1; port <= 6; ++port) {
+    EXPECT_EQ(polled.Total(polled.Port(kLeaf, port), Counter::kRcvErrors), 3u) << int{port};
+  }
+}
+
+TEST(CollectorTest, AnEpochReadsBothAttributesAgainAtOnce) {
+  PolledFabric polled({.classic_interval = hours(1)}, "plain");
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Count(port, sim::Counter::kXmitData, 1000);
+  polled.Run(minutes(1));
+  ASSERT_TRUE(polled.fabric.ClearCounters(polled.client.now, port).ok());
+  polled.Run(seconds(31));
+  ASSERT_EQ(polled.epochs.size(), 1u);
+  polled.Count(port, sim::Counter::kRcvErrors, 2);
+  polled.Run(minutes(61));
+  EXPECT_EQ(polled.Total(port, Counter::kRcvErrors), 2u);
+}
+
+TEST(CollectorTest, ReadsANodeThatTookThePlaceOfAnotherInOneChange) {
+  PolledFabric polled;
+  const auto all = polled.Discover();
+  const auto without = [&](const char* name) {
+    fabric::SnapshotBuilder builder(*all);
+    builder.RemoveNode(polled.Node(name));
+    return FabricChanged{builder.Build(), State::kPolling};
+  };
+  polled.Tell(without(kHca));
+  polled.Run(minutes(1));
+  polled.Tell(without("node0002 mlx5_0"));
+  polled.Run(minutes(1));
+  polled.Count(polled.Port(kHca, 1), sim::Counter::kRcvErrors, 4);
+  polled.Run(minutes(2));
+  EXPECT_EQ(polled.Total(polled.Port(kHca, 1), Counter::kRcvErrors), 4u);
+}
+
+TEST(CollectorTest, ADeviceThatIsBackIsAskedAfresh) {
+  PolledFabric polled({}, "unresponsive");
+  const auto all = polled.Discover();
+  polled.Begin();
+  polled.Run(minutes(30));  // By now it would not be asked for more than half an hour.
+  fabric::SnapshotBuilder builder(*all);
+  builder.RemoveNode(polled.Node(kHca));
+  polled.Tell(FabricChanged{builder.Build(), State::kPolling});
+  polled.Quirks(polled.Port(kHca, 1), "default");
+  polled.Run(seconds(1));
+  polled.Tell(FabricChanged{all, State::kPolling});
+  polled.Run(minutes(1));
+  EXPECT_TRUE(polled.View()->FindDevice(polled.Node(kHca))->responds);
+}
+
+TEST(CollectorTest, APassOnDemandWaitsForNothingThatADeviceNeedNotHave) {
+  PolledFabric polled({}, "no_tick,vs_key_hidden");
+  polled.Begin();
+  polled.Tell(PollNow{42});
+  polled.Run(std::chrono::milliseconds(100));
+  EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});  // Beside what is waited for.
+}
+
+TEST(CollectorTest, WhatADeviceNeedNotHaveSaysNothingOfIt) {
+  PolledFabric polled({.interval = seconds(1)}, "no_tick,vs_key_hidden");
+  polled.Begin();
+  polled.Run(seconds(2));
+  for (int i = 0; i < 100; ++i) {
+    polled.Run(std::chrono::milliseconds(100));
+    const auto view = polled.View();
+    EXPECT_TRUE(view->FindDevice(polled.Node(kLeaf))->responds);
+    EXPECT_EQ(view->FreshnessOf(*view->Find(polled.Port(kLeaf, 1))), Freshness::kFresh);
+    EXPECT_GE(view->stats.window, kFirstWindow);
+  }
+  EXPECT_GT(polled.View()->stats.timeouts, 8u);
+}
+
+TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
+  PolledFabric polled;
+  polled.Quirks(polled.Port(kHca, 1), "unresponsive");
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Tell(PollNow{42});
+  polled.Run(std::chrono::milliseconds(100));
+  EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});
+  // And one that falls silent meanwhile costs its timeouts.
+  polled.Quirks(polled.Port("node0002 mlx5_0", 1), "unresponsive");
+  polled.Tell(PollNow{43});
+  polled.Run(std::chrono::milliseconds(100));
+  EXPECT_EQ(polled.passes_done.size(), 1u);
+  polled.Run(seconds(10));
+  EXPECT_EQ(polled.passes_done.size(), 2u);
+}
+
+TEST(CollectorTest, RegistersAreAskedForWhereTheDeviceSaysThatItHasThem) {
+  PolledFabric polled({}, "vs_key_hidden");
+  const auto all = polled.Discover();
+  fabric::SnapshotBuilder builder(*all);
+  const PortRef port = polled.Port(kHca, 1);
+  wire::PortInfo info = all->port(port)->info;
+  info.port_state = wire::PortState::kInit;
+  builder.SetPortInfo(port, info);
+  polled.Tell(FabricChanged{builder.Build(), State::kPolling});
+  polled.Tell(FabricChanged{all, State::kPolling});  // It comes up, which makes much worth reading.
+  polled.Run(minutes(2));
+  EXPECT_GT(polled.Asked(Ask::kVendorInfo), 0u);
+  EXPECT_EQ(polled.Asked(Ask::kLinkDown), 0u);
+  EXPECT_EQ(polled.Asked(Ask::kModule), 0u);
 }
 
 TEST(CollectorTest, HistoryHoldsTheRatesOfTheLastHour) {

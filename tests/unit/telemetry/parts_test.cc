@@ -60,6 +60,21 @@ TEST(HistoryTest, AStepWithoutAReadingIsNotKnown) {
   EXPECT_FALSE(samples.back().knows_wait);
 }
 
+TEST(HistoryTest, AReadingIsOfAllStepsThatItsWindowHolds) {
+  History history({}, 1);
+  for (Millis at = 65'000; at <= 600'000; at += 60'000) {
+    history.Enter(0, {.xmit_bytes = 1e6F, .at = at, .window = 60'000}, {0.5F, at, 60'000});
+  }
+  const auto samples = history.Read(0, 560'000, std::chrono::minutes(8));
+  ASSERT_GE(samples.size(), 14u);
+  for (const HistorySample& sample : samples) {
+    EXPECT_TRUE(sample.known) << sample.at;
+    EXPECT_TRUE(sample.knows_wait) << sample.at;
+  }
+  EXPECT_EQ(history.StepOf(std::chrono::minutes(8)), 30'000u);
+  EXPECT_EQ(history.StepOf(std::chrono::hours(2)), 300'000u);
+}
+
 TEST(HistoryTest, OldSamplesLeaveTheRing) {
   History history({}, 1);
   for (Millis at = 30'000; at <= 3 * kHour; at += 30'000) {
@@ -218,6 +233,7 @@ TEST(DeviceTest, DoesNotProbeThreeOptionalAttributesInARow) {
   Device device;
   device.vendor = Absence::kNone;
   device.Fit(2);
+  device.vendor = Absence::kNone;
   device.knows_capabilities = true;
   for (Ask ask : {Ask::kTick, Ask::kVendorInfo, Ask::kVendorKey}) device.Want(ask);
   EXPECT_TRUE(device.Next(1).has_value());

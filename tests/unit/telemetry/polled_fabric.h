@@ -73,7 +73,7 @@ class PolledFabric : public sim::GmpFabric {
   Collector collector;
   Effects effects;
   std::vector<EpochStarted> epochs;
-  std::vector<uint64_t> passes_done;
+  std::vector<uint64_t> passes_done, passes_refused;
   std::vector<HistoryAnswer> histories;
   // Of each request that left; and most in flight to one LID.
   std::function<void(const mad::OutgoingMad&)> on_send;
@@ -107,6 +107,8 @@ class PolledFabric : public sim::GmpFabric {
     }
     epochs.insert(epochs.end(), now.epochs.begin(), now.epochs.end());
     passes_done.insert(passes_done.end(), now.passes_done.begin(), now.passes_done.end());
+    passes_refused.insert(passes_refused.end(), now.passes_refused.begin(),
+                          now.passes_refused.end());
     for (HistoryAnswer& answer : now.histories) histories.push_back(std::move(answer));
   }
 

@@ -51,6 +51,25 @@ TEST_F(TelemetryCommandsTest, ErrorsAreFindings) {
   EXPECT_EQ(Run({"errors", "--counters", "colour"}), 2);
 }
 
+TEST_F(TelemetryCommandsTest, NoErrorsIsSaidOfNoLongerThanThereWasALook) {
+  EXPECT_EQ(Run({"errors", "node[1-2]"}), 0);
+  EXPECT_THAT(error_, HasSubstr("No errors in the last 2h at 3 ports."));  // When it began.
+  EXPECT_EQ(Run({"errors", "node[1-2]", "--since", "72h"}), 0);
+  EXPECT_THAT(error_, HasSubstr("No errors in the last 2h at 3 ports."));
+}
+
+TEST_F(TelemetryCommandsTest, ErrorsOfPortsThatNobodyReadsAreUnknown) {
+  rpc::testing::TelemetryMaker maker(view_->snapshot);
+  maker.view.state = telemetry::State::kStandby;
+  backend_.telemetry_view = maker.Make();
+  EXPECT_EQ(Run({"errors"}), 4);
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("nothing is known of 10 of 10 ports now: telemetry is STANDBY"),
+                    Not(HasSubstr("No errors"))));
+  EXPECT_EQ(Run({"errors", "-o", "json"}), 4);
+  EXPECT_THAT(out_, HasSubstr("\"ports_not_fresh\": 10"));
+}
+
 TEST_F(TelemetryCommandsTest, TopRanksAndPrintsOnceWithoutATerminal) {
   EXPECT_EQ(Run({"top", "ports", "-n", "2", "--watch"}), 0) << error_;
   EXPECT_THAT(out_, StartsWith("NAME      XMIT-GBPS   RCV-GBPS   UTIL"));
@@ -86,6 +105,7 @@ TEST_F(TelemetryCommandsTest, TheHistoryIsPlottedInAsciiWhereTheLocaleIsNoUtf8) 
   backend_.on_history = [](PortRef, Duration span) {
     telemetry::HistoryAnswer answer;
     answer.known = true;
+    answer.step = 30'000;
     const auto ms = static_cast<telemetry::Millis>(
         std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
     for (telemetry::Millis at = 30'000; at <= ms; at += 30'000)
@@ -120,6 +140,7 @@ TEST_F(TelemetryCommandsTest, InventoryJobAndStatus) {
   EXPECT_THAT(out_, AllOf(StartsWith("2 hosts, 10 ports"), HasSubstr("leaf2/3")));
   EXPECT_EQ(Run({"job", "node9"}), 3);
   EXPECT_EQ(Run({"job"}), 2);
+  EXPECT_EQ(Run({"describe", "telemetry", "leaf1"}), 2);
   EXPECT_EQ(Run({"get", "telemetry"}), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("POLLING"));
   EXPECT_EQ(Run({"describe", "telemetry"}), 0) << error_;

@@ -299,6 +299,7 @@ TEST_F(TelemetryServiceTest, TheHistoryOfAPortHasWhatItsPeerSentAsReceived) {
     telemetry::HistoryAnswer answer;
     answer.known = true;
     answer.now = kNow;
+    answer.step = 30'000;
     const bool is_leaf = port.node == fabric_.leaf1;
     answer.samples = {{kNow - 30'000, true, is_leaf ? 100.F : 7.F, true, 0.5F},
                       {kNow, is_leaf, 200.F, false, 0}};
