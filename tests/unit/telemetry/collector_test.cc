@@ -153,6 +153,16 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
   EXPECT_EQ(absence(Ask::kTick), Absence::kNone);
 }
 
+TEST(CollectorTest, TheTickOfHcasIsReadToo) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  const auto view = polled.View();
+  EXPECT_TRUE(view->Find(port)->facts.knows_tick);
+  EXPECT_NE(view->Find(port)->wait.window, 0u);
+}
+
 TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
   PolledFabric polled;
   const PortRef port = polled.Port(kHca, 1);
