@@ -10,10 +10,12 @@
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 
+#include "common/process_clock.h"
 #include "common/utf8.h"
 #include "config/config.h"
 #include "daemon/base/config_keeper.h"
 #include "daemon/http/port_series.h"
+#include "daemon/http/telemetry_series.h"
 #include "policy/target.h"
 #include "query/read_model.h"
 
@@ -256,6 +258,14 @@ std::string MetricsText(const MetricSources& sources) {
     const PortRows rows(*view->snapshot);
     WritePorts(rows, out);
     WriteNames(*view, rows, sources.backend->node_name_map(), out);
+    const auto counters = sources.backend->telemetry();
+    // Of a read model nothing but the view is needed.
+    query::ReadModel model;
+    model.view = view;
+    const query::Telemetry telemetry{model, *counters};
+    WriteCollector(telemetry, ProcessClock::Now(), out);
+    const auto config = sources.backend->configuration().in_force();
+    WriteTelemetry(telemetry, rows, config->telemetry, out);
   }
   last_size = out.text().size();
   return out.Take();
