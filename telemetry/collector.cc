@@ -560,6 +560,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
   device.End(request.ask, request.port);
   if (IsSmp(request.ask)) smp_in_flight_ = false;
   ++stats_.responses;
+  ++stats_.responses_by_ask[static_cast<size_t>(request.ask)];
   window_.OnResponse();
   if (IsOfPort(request.ask) && !records_.Has(port)) return;  // Gone since.
   const bool was_unresponsive = device.in_a_row != 0;
@@ -581,6 +582,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
     case FollowUp::Verdict::kRedirected: WantOfDevice(node, Asks({Ask::kClassPortInfo}), at); break;
     case FollowUp::Verdict::kRefused:
       ++stats_.refused;
+      ++stats_.refused_by_ask[static_cast<size_t>(request.ask)];
       OnAbsent(request, IsMandatory(request.ask) ? Absence::kRefused : Absence::kUnsupported, at);
       break;
     case FollowUp::Verdict::kForeign: ++stats_.unexpected; break;
@@ -617,6 +619,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   device.End(request.ask, request.port);
   if (IsSmp(request.ask)) smp_in_flight_ = false;
   ++stats_.timeouts;
+  ++stats_.timeouts_by_ask[static_cast<size_t>(request.ask)];
   if (request.is_voided) {
     ++stats_.voided;
     Queue(NodeIndex(request.device));

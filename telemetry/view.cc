@@ -37,9 +37,12 @@ const DeviceRecord* TelemetryView::FindDevice(NodeIndex node) const {
 }
 
 Freshness TelemetryView::FreshnessOf(const PortRecord& record) const {
-  const Millis read = std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
-                               record.read_at[static_cast<size_t>(Source::kPortCounters)]);
-  return telemetry::FreshnessOf(read, at, interval);
+  return telemetry::FreshnessOf(TrafficReadAt(record), at, interval);
+}
+
+Millis TrafficReadAt(const PortRecord& record) {
+  return std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
+                  record.read_at[static_cast<size_t>(Source::kPortCounters)]);
 }
 
 }  // namespace fabricd::telemetry

@@ -70,6 +70,8 @@ struct Stats {
   Duration last_pass{};  // The last on demand, from its first request to its last response.
   uint32_t window = 0, in_flight = 0;
   uint64_t requests_by_ask[kAsks] = {};
+  // Of responses, refused and timeouts.
+  uint64_t responses_by_ask[kAsks] = {}, refused_by_ask[kAsks] = {}, timeouts_by_ask[kAsks] = {};
 };
 
 // The slots of one node: where its ports are in what is kept by port.
@@ -104,5 +106,8 @@ struct TelemetryView {
   const DeviceRecord* FindDevice(NodeIndex node) const;
   Freshness FreshnessOf(const PortRecord& record) const;  // Of its traffic counters.
 };
+
+// When the traffic counters of the port were last read; 0: never.
+Millis TrafficReadAt(const PortRecord& record);
 
 }  // namespace fabricd::telemetry

@@ -129,6 +129,7 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
   const size_t devices = polled.topology->node_count();
   EXPECT_EQ(polled.Asked(Ask::kTick), 2 * devices);  // Each once, and repeated once.
   const auto view = polled.View();
+  EXPECT_EQ(view->stats.timeouts_by_ask[static_cast<size_t>(Ask::kTick)], 2 * devices);
   const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
   EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kTick)], Absence::kNoAnswer);
   EXPECT_EQ(view->Find(polled.Port(kLeaf, 1))->wait.window, 0u);
@@ -151,6 +152,16 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
   polled.Quirks({leaf, PortNum(0)}, "default");
   polled.Run(hours(5));
   EXPECT_EQ(absence(Ask::kTick), Absence::kNone);
+}
+
+TEST(CollectorTest, TheTickOfHcasIsReadToo) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  const auto view = polled.View();
+  EXPECT_TRUE(view->Find(port)->facts.knows_tick);
+  EXPECT_NE(view->Find(port)->wait.window, 0u);
 }
 
 TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
@@ -179,7 +190,10 @@ TEST(CollectorTest, ARefusingAgentIsReportedAsSuch) {
   const auto view = polled.View();
   const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
   ASSERT_NE(device, nullptr);
-  EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kClassPortInfo)], Absence::kRefused);
+  constexpr auto kAsk = static_cast<size_t>(Ask::kClassPortInfo);
+  EXPECT_EQ(device->absences[kAsk], Absence::kRefused);
+  EXPECT_GT(view->stats.refused_by_ask[kAsk], 0u);
+  EXPECT_EQ(view->stats.refused_by_ask[kAsk], view->stats.responses_by_ask[kAsk]);
   const PortRecord* record = view->Find(polled.Port(kLeaf, 1));
   EXPECT_EQ(view->FreshnessOf(*record), Freshness::kNever);
 }
