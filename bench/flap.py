@@ -106,7 +106,7 @@ class Subject:
         raise RunError(f"{self.manager} does not come to rest")
 
     def do(self, line):
-        """One command at the console and what came of it."""
+        """One command at the console, and its result."""
         before, said = self.counters.read(), len(self.log.lines)
         start = time.monotonic()
         self.simulator.command(line)

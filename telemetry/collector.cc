@@ -108,11 +108,12 @@ void Collector::FitInterval(Millis now) {
 void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   if (!options_.enabled || event.snapshot == nullptr) return;
   const Millis at = ToMillis(now);
-  told_ = event.state;
-  const bool polls = told_ == State::kPolling || (told_ == State::kStandby && options_.as_standby);
+  notified_state_ = event.state;
+  const bool polls = notified_state_ == State::kPolling ||
+                     (notified_state_ == State::kStandby && options_.as_standby);
   const bool began = state_ != State::kPolling && polls;
   const auto before = std::exchange(snapshot_, event.snapshot);
-  state_ = polls ? State::kPolling : told_;
+  state_ = polls ? State::kPolling : notified_state_;
   records_.Fit(*snapshot_);
   devices_.resize(snapshot_->node_index_end());
   const fabric::FabricSnapshot none;
@@ -255,7 +256,7 @@ void Collector::On(const NewOptions& event, Instant now, Effects& effects) {
   }
   if (options_.as_standby != event.options.as_standby) {
     options_.as_standby = event.options.as_standby;
-    On(FabricChanged{snapshot_, told_}, now, effects);
+    On(FabricChanged{snapshot_, notified_state_}, now, effects);
   }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
 }
@@ -374,8 +375,13 @@ void Collector::ProbeIfDue(NodeIndex node, Millis now) {
   AskSet probes;
   if (!device.knows_tick) probes.Add(Ask::kTick);
   if (!device.knows_registers) probes.Add(Ask::kVendorInfo);
-  if (device.probed_at <= device.identified_at) probes.Add(Ask::kSmpInfo);
-  device.probed_at = now;
+  // Whoever has the attributes that it announces has class 0x0A too. SMPs go one at a time: each
+  // that times out holds up the others.
+  const bool has_class = device.knows_registers || device.HasAnswered(Ask::kVendorKey);
+  if (has_class && !device.is_smp_asked) {
+    device.is_smp_asked = true;
+    probes.Add(Ask::kSmpInfo);
+  }
   WantOfDevice(node, probes, now);
 }
 

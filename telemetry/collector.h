@@ -160,7 +160,7 @@ class Collector {
   Options options_;
   const Instant started_;
   State state_ = State::kWaiting;
-  State told_ = State::kWaiting;  // By FabricChanged.
+  State notified_state_ = State::kWaiting;  // By FabricChanged.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   CoreLoad load_;
   Instant busy_since_ = kNever;

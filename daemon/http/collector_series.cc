@@ -67,7 +67,7 @@ void WriteDevices(const query::Telemetry& telemetry, SeriesText& out) {
 
 void WriteMads(const telemetry::Stats& stats, SeriesText& out) {
   out.Begin("fabricd_telemetry_mads_total",
-            "Requests, repeats included, by what became of them: answered, refused, timeout.",
+            "Requests, repeats included, by result: answered, refused, timeout.",
             Type::kCounter);
   for (size_t i = 0; i < telemetry::kAsks; ++i) {
     if (stats.requests_by_ask[i] == 0) continue;
