@@ -590,7 +590,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   if (!request.is_repeat && is_loss && state_ == State::kPolling && !IsSmp(request.ask)) {
     device.Repeat({request.ask, request.port, true});
   } else {
-    if (!is_probe && device.in_a_row < 0xFF) ++device.in_a_row;
+    if (IsMandatory(request.ask) && device.in_a_row < 0xFF) ++device.in_a_row;
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));
