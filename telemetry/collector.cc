@@ -74,7 +74,8 @@ void Collector::Step(const Event& event, Instant now, Effects& effects) {
   EndPasses(now, effects);
 }
 
-// Nothing that it has to have is to come of the device: a pass on demand waits for it no longer.
+// A pass on demand waits no longer for a device of which nothing more that it must have is
+// expected.
 void Collector::LeavePass(Device& device, Millis now) {
   if (!device.is_in_pass || device.AwaitsMandatory(now)) return;
   device.is_in_pass = false;
@@ -107,11 +108,12 @@ void Collector::FitInterval(Millis now) {
 void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   if (!options_.enabled || event.snapshot == nullptr) return;
   const Millis at = ToMillis(now);
-  told_ = event.state;
-  const bool polls = told_ == State::kPolling || (told_ == State::kStandby && options_.as_standby);
+  announced_ = event.state;
+  const bool polls =
+      announced_ == State::kPolling || (announced_ == State::kStandby && options_.as_standby);
   const bool began = state_ != State::kPolling && polls;
   const auto before = std::exchange(snapshot_, event.snapshot);
-  state_ = polls ? State::kPolling : told_;
+  state_ = polls ? State::kPolling : announced_;
   records_.Fit(*snapshot_);
   devices_.resize(snapshot_->node_index_end());
   const fabric::FabricSnapshot none;
@@ -254,7 +256,7 @@ void Collector::On(const NewOptions& event, Instant now, Effects& effects) {
   }
   if (options_.as_standby != event.options.as_standby) {
     options_.as_standby = event.options.as_standby;
-    On(FabricChanged{snapshot_, told_}, now, effects);
+    On(FabricChanged{snapshot_, announced_}, now, effects);
   }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
 }

@@ -151,7 +151,7 @@ class Collector {
   Options options_;
   const Instant started_;
   State state_ = State::kWaiting;
-  State told_ = State::kWaiting;  // By FabricChanged.
+  State announced_ = State::kWaiting;  // By FabricChanged.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   CoreLoad load_;
   Instant busy_since_ = kNever;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fabricd says of its counters, in each of the ways that it says it: fabricctl's tables and
+"""What fabricd says of its counters, in each form: fabricctl's tables and
 documents, the API, /metrics. Read by code that shares nothing with it."""
 import json
 import os

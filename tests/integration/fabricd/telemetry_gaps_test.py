@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is not measured is said, on simulated fabrics: telemetry off, agents that are silent or
+"""What is not measured is said, on simulated fabrics: telemetry off, agents that are unresponsive or
 refuse, a VS_Key of another manager, readings that are old, a clock that runs fast, a restart, a reload.
 
 usage: telemetry_gaps_test.py BIN_DIR [TEST...]
@@ -86,7 +86,7 @@ class Agents(OnSim):
         super().setUp()
         self.telemetry.wait_until_read()
 
-    def test_silent_and_refusing_agents(self):
+    def test_unresponsive_and_refusing_agents(self):
         for host in (1, 2):
             self.pma("node000%d mlx5_0" % host, "unresponsive")
             self.pma("node000%d mlx5_1" % host, "refusing_pma")
@@ -100,7 +100,7 @@ class Agents(OnSim):
         gaps = self.gaps(status)
         self.assertEqual(gaps["ClassPortInfo", "NO_ANSWER"], 3)
         self.assertEqual(gaps["PortCountersExtended", "REFUSED"], 2)
-        # What is known is told, of the others that nothing is.
+        # What is known is shown, and that of the others nothing is.
         answer = self.telemetry.errors_document()
         self.assertEqual([port["name"] for port in answer["ports"]],
                          ["node0003 mlx5_0/1", LEAF + "/1"])
@@ -109,9 +109,9 @@ class Agents(OnSim):
         for name in ("node0001 mlx5_0", "node0001", "spine2/1"):
             self.assertIn("nothing is known of", self.fabricd.ctl("errors", name, code=4), name)
         text = self.fabricd.ctl("describe", "telemetry")
-        self.assertRegex(text, r"(?m)^NO_ANSWER: ClassPortInfo.* +2 "
-                         " +node0001 mlx5_0, node0002 mlx5_0$")
-        self.assertRegex(text, r"(?m)^NO_ANSWER: ClassPortInfo.* +1 +spine2$")
+        # What else they lack is what was under way when they stopped answering.
+        for node in ("node0001 mlx5_0", "node0002 mlx5_0", "spine2"):
+            self.assertRegex(text, r"(?m)^NO_ANSWER: ClassPortInfo.*\b%s\b" % node)
         self.assertRegex(self.fabricd.ctl("top", "ports", "node0001"),
                          r"(?m)^node0001 mlx5_0/1 +- +- +- +- +- +\S+ +unknown \d+s ")
         self.assertRegex(self.fabricd.ctl("describe", "port", "node0001 mlx5_1/1"),

@@ -54,7 +54,7 @@ class OnIbsim(ibsim.Case):
         super().setUp()
         self.sim = ibsim.Ibsim(self, self.topology)
         self.set = counters.Counters(self.sim, "H-3").set
-        self.judge = counters.Counters(self.sim, "H-3")
+        self.reader = counters.Counters(self.sim, "H-3")
         self.before_start()
         http = telemetry.free_port()
         self.fabricd = ibsim.Fabricd(self, CONFIG % self.more +
@@ -93,7 +93,7 @@ class Counted(OnIbsim):
         self.set("S-1", 2, {"PortXmitWait": 5})
 
     def test_what_was_counted_before_is_no_error(self):
-        self.assertEqual(self.judge.report().ports[(0x200000, 2)]["SymbolErrorCounter"], 1)
+        self.assertEqual(self.reader.report().ports[(0x200000, 2)]["SymbolErrorCounter"], 1)
         self.assertEqual(self.telemetry.errors(), {})
         text = self.fabricd.ctl("errors")
         self.assertRegex(text, r"^No errors in the last \d+s at 6 ports\.\n$")
@@ -101,9 +101,9 @@ class Counted(OnIbsim):
     def test_every_counter_grows_by_what_perfquery_sees(self):
         sum_ = {}
         for times in (1, 2):
-            before = self.judge.read(self.lid, 2)
+            before = self.reader.read(self.lid, 2)
             self.set("S-1", 2, {name: 1 + times * value for name, value in ERRORS.items()})
-            changed = counters.delta(before, self.judge.read(self.lid, 2))
+            changed = counters.delta(before, self.reader.read(self.lid, 2))
             changed = {name: value for name, value in changed.items() if name in ERRORS}
             # ibsim clamps those of 4 bits.
             self.assertEqual(changed.keys(), ERRORS.keys())
@@ -116,7 +116,7 @@ class Counted(OnIbsim):
         # What its device has counted, in perfquery's form.
         (ours,) = counters.parse_perfquery(self.fabricd.ctl("describe", "port", "leaf/2", "-o",
                                                             "perfquery"))
-        theirs = self.judge.read(self.lid, 2)
+        theirs = self.reader.read(self.lid, 2)
         self.assertEqual((ours.lid, ours.port, ours.cap_mask), (self.lid, 2, 0x1300))
         # QP1Dropped: the device says that it has none.
         self.assertEqual(set(theirs) - set(ours.counters), {"QP1Dropped"})
@@ -131,9 +131,9 @@ class Counted(OnIbsim):
                             "PortRcvPkts": 3000, "PortUnicastXmitPkts": 70,
                             "PortUnicastRcvPkts": 71, "PortMulticastXmitPkts": 72,
                             "PortMulticastRcvPkts": 73}, "PortCountersExtended")
-        lower = self.judge.read(self.lid, 2, extended=True)
+        lower = self.reader.read(self.lid, 2, extended=True)
         self.telemetry.errors()
-        upper = self.judge.read(self.lid, 2, extended=True)
+        upper = self.reader.read(self.lid, 2, extended=True)
         ours = self.telemetry.counters("leaf/2")[self.leaf, 2]
         for name in TRAFFIC | SPLIT:
             # perfquery's own MADs, and those of fabricd, are counted too.
@@ -147,7 +147,7 @@ class Counted(OnIbsim):
             self.assertEqual(int(ours[name]["raw"]), lower[name], name)
         self.assertEqual((ours["PortXmitWait"]["total"], ours["PortXmitWait"]["raw"],
                           ours["PortXmitWait"]["source"]), (4000, "4005", "PortCounters"))
-        self.assertEqual(self.judge.read(self.lid, 2)["PortXmitWait"], 4005)
+        self.assertEqual(self.reader.read(self.lid, 2)["PortXmitWait"], 4005)
         # And as people read it.
         names = {counter["key"]: counter["name"] for counter in ours.values()}
         described = self.telemetry.described("leaf/2", names)
@@ -173,16 +173,16 @@ class Ends(OnIbsim):
         self.assertEqual(self.telemetry.status()["ports_saturated"], 1)
         # As often as it is read.
         self.assertEqual(self.telemetry.errors("leaf/2"), {(self.leaf, 2): taken})
-        self.judge.clear(self.lid, 2)
+        self.reader.clear(self.lid, 2)
         self.assertEqual(self.telemetry.errors(), {})
         self.assertEqual(self.telemetry.status()["ports_saturated"], 0)
 
-    def test_a_reset_is_told_and_counts_nothing(self):
+    def test_a_reset_is_reported_and_counts_nothing(self):
         self.set("S-1", 2, {"SymbolErrorCounter": 50, "PortRcvErrors": 5})
         self.set("H-2", 1, {"LinkDownedCounter": 3})
         self.check("leaf/2", {(self.leaf, 2): {"SymbolErrorCounter": 50, "PortRcvErrors": 5}})
-        self.judge.clear(self.lid, 2)
-        self.assertEqual(self.judge.read(self.lid, 2)["SymbolErrorCounter"], 0)
+        self.reader.clear(self.lid, 2)
+        self.assertEqual(self.reader.read(self.lid, 2)["SymbolErrorCounter"], 0)
         # Its errors were of an epoch that is over; those of the others stay.
         self.check("leaf/2", {})
         self.assertEqual(self.telemetry.errors(), {(self.host, 1): {"LinkDownedCounter": 3}})
@@ -227,7 +227,7 @@ class Others(OnIbsim):
         self.set("S-1", 2, {"SymbolErrorCounter": 9, "PortXmitDiscards": 77})
         self.set("S-1", 3, {"SymbolErrorCounter": 1, "LinkErrorRecoveryCounter": 2})
         self.set("H-2", 1, {"PortRcvErrors": 3, "VL15Dropped": 4})
-        theirs = self.judge.report()
+        theirs = self.reader.report()
         ours = counters.parse_ibqueryerrors(
             self.fabricd.ctl("errors", "--refresh", "-o", "ibqueryerrors", code=1))
         self.assertEqual(len(ours.ports), 3)
@@ -240,22 +240,22 @@ class Others(OnIbsim):
         self.set("S-1", 2, {"PortXmitWait": 77})
         self.set("S-1", 2, {"PortMulticastXmitPkts": 5, "PortUnicastRcvPkts": 6},
                  "PortCountersExtended")
-        report = self.judge.report()
-        before, extended = self.judge.read(self.lid, 2), self.judge.read(self.lid, 2, True)
+        report = self.reader.report()
+        before, extended = self.reader.read(self.lid, 2), self.reader.read(self.lid, 2, True)
         requests = self.telemetry.status()["requests"]
         for _ in range(20):
             self.telemetry.errors()
         self.assertGreater(self.telemetry.status()["requests"] - requests, 20 * 6 * 2 - 1)
-        self.assertEqual(self.judge.report(), report)
-        changed = counters.delta(before, self.judge.read(self.lid, 2))
+        self.assertEqual(self.reader.report(), report)
+        changed = counters.delta(before, self.reader.read(self.lid, 2))
         self.assertLessEqual(changed.keys(), TRAFFIC)
         self.assertGreater(min(changed.values()), 0)
-        changed = counters.delta(extended, self.judge.read(self.lid, 2, True))
+        changed = counters.delta(extended, self.reader.read(self.lid, 2, True))
         self.assertLessEqual(changed.keys(), TRAFFIC)
         self.assertGreater(min(changed.values()), 0)
         # A second reader's own deltas.
         self.set("S-1", 2, {"SymbolErrorCounter": set_["SymbolErrorCounter"] + 5})
-        self.assertEqual(counters.delta(before, self.judge.read(self.lid, 2))["SymbolErrorCounter"],
+        self.assertEqual(counters.delta(before, self.reader.read(self.lid, 2))["SymbolErrorCounter"],
                          5)
         self.assertEqual(self.telemetry.errors("leaf/2")[self.leaf, 2]["SymbolErrorCounter"],
                          set_["SymbolErrorCounter"] + 5)
@@ -280,17 +280,17 @@ class Vendor(OnIbsim):
         super().setUp()
 
     def test_the_subnet_works_and_says_what_is_not_measured(self):
-        def silent(status):
+        def gaps(status):
             return {(gap["gap"]["what"], gap["gap"]["reason"]): gap["devices"]
                     for gap in status["gaps"]}
 
         status = self.telemetry.wait_until(
-            "the vendor's attributes are given up", lambda status: silent(status).get(
-                ("GeneralInfo", "NO_ANSWER")) == 4 and silent(status).get(
+            "the vendor's attributes are given up", lambda status: gaps(status).get(
+                ("GeneralInfo", "NO_ANSWER")) == 4 and gaps(status).get(
                     ("PortSamplesControl", "NO_ANSWER")) == 4)
         # What depends on them is not measured either, and that is what a user looks for.
         for what in ("PDDR module page", "PPCNT 0x16"):
-            self.assertEqual(silent(status).get((what, "NO_ANSWER")), 4, silent(status))
+            self.assertEqual(gaps(status).get((what, "NO_ANSWER")), 4, gaps(status))
         self.assertEqual(status["ports_fresh"], 6)
         self.assertEqual(status["devices_responding"], 4)
         self.set("S-1", 2, {"PortRcvErrors": 8})
@@ -306,12 +306,11 @@ class Standby(ibsim.Case):
     def setUp(self):
         super().setUp()
         self.sim = ibsim.Ibsim(self, FABRIC)
-        self.judge = counters.Counters(self.sim, "H-3")
+        self.reader = counters.Counters(self.sim, "H-3")
         options = self.write("opensm.conf", "sminfo_polling_timeout 500\nsweep_interval 1\n")
-        preload = os.path.join(ibsim.Fabricd.bin, "..", "tests", "deaf_perf.so")
-        self.theirs = self.start(["opensm", "-F", options, "-f", "stdout", "-p", "8"],
-                                 self.sim.environment("H-2", preload))
-        self.their_log = log = ibsim.Lines(self.theirs)
+        self.theirs = self.sim.start("H-2", "opensm", "-F", options, "-f", "stdout", "-p", "8",
+                                     preload=ibsim.deaf_perf())
+        log = ibsim.Lines(self.theirs)
         log.wait_for("SUBNET UP")
         self.oracle = wire.Oracle() if os.path.isdir(wire.WIRE) else None
         if self.oracle:
@@ -340,11 +339,11 @@ class Standby(ibsim.Case):
         return (sum(mad.dir == "S" and mad.cls == 4 for mad in trace.mads),
                 self.oracle.sets(self.path("trace")))
 
-    def test_polls_where_it_is_told_to_and_sets_nothing(self):
+    def test_polls_as_configured_and_sets_nothing(self):
         self.start_fabricd("")
         self.telemetry.wait_until("standby", lambda status: status["state"] == "STANDBY")
         lid = self.lid()
-        self.judge.set("S-1", 2, {"SymbolErrorCounter": 5})
+        self.reader.set("S-1", 2, {"SymbolErrorCounter": 5})
         text = self.fabricd.ctl("errors", code=4)
         self.assertIn("nothing is known of 6 of 6 ports now: telemetry is STANDBY", text)
         self.assertIn("telemetry is STANDBY", self.fabricd.ctl("errors", "--refresh", code=4))
@@ -359,9 +358,9 @@ class Standby(ibsim.Case):
         self.fabricd.process.send_signal(signal.SIGHUP)
         self.telemetry.wait_until_read()
         self.telemetry.errors()
-        before = self.judge.read(lid, 2)
-        self.judge.set("S-1", 2, {"SymbolErrorCounter": 12})
-        self.assertEqual(counters.delta(before, self.judge.read(lid, 2))["SymbolErrorCounter"], 7)
+        before = self.reader.read(lid, 2)
+        self.reader.set("S-1", 2, {"SymbolErrorCounter": 12})
+        self.assertEqual(counters.delta(before, self.reader.read(lid, 2))["SymbolErrorCounter"], 7)
         self.assertEqual(self.telemetry.errors(), {(0x200000, 2): {"SymbolErrorCounter": 7}})
         (port,) = self.telemetry.errors_document()["ports"]
         self.assertEqual(port["lid"], lid)

@@ -407,7 +407,7 @@ TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
   polled.Tell(PollNow{42});
   polled.Run(std::chrono::milliseconds(100));
   EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});
-  // And one that falls silent meanwhile costs its timeouts.
+  // And one that stops answering meanwhile costs its timeouts.
   polled.Quirks(polled.Port("node0002 mlx5_0", 1), "unresponsive");
   polled.Tell(PollNow{43});
   polled.Run(std::chrono::milliseconds(100));
