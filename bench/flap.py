@@ -106,14 +106,14 @@ class Subject:
         raise RunError(f"{self.manager} does not come to rest")
 
     def do(self, line):
-        """One command at the console and what came of it."""
+        """One command at the console, and its result."""
         before, said = self.counters.read(), len(self.log.lines)
         start = time.monotonic()
         self.simulator.command(line)
         if self.manager == "fabricd":
-            told = self.log.wait(r"RerouteCompleted", said, 60)
+            report = self.log.wait(r"RerouteCompleted", said, 60)
         else:
-            told = self.log.wait(r"SUBNET UP|Errors during init", said, LONGEST)
+            report = self.log.wait(r"SUBNET UP|Errors during init", said, LONGEST)
         self.wait_quiet()
         after = self.counters.read()
         delta = {key: after[key] - before.get(key, 0) for key in after}
@@ -121,7 +121,7 @@ class Subject:
         record = {"smps": sum(delta.values()),
                   "blocks": delta.get("LinearForwardingTable.Set", 0),
                   "ms": (answered - start) * 1e3 if answered > start else None,
-                  "told": told.split("RerouteCompleted: ")[-1] if told else ""}
+                  "report": report.split("RerouteCompleted: ")[-1] if report else ""}
         if self.manager == "fabricd":  # The ideal plan comes later: it is not what is measured.
             self.log.wait(r"settling", said, 15)
             self.wait_quiet()
@@ -172,7 +172,7 @@ def show(result):
         theirs = result.get("opensm", {}).get(name, {}).get("down")
         if not ours:
             continue
-        print(f"{name}: {ours['told']}")
+        print(f"{name}: {ours['report']}")
         print(f"{name}: {ours['ms'] or 0:.1f} ms (at most {BAR_MS:.0f}), {ours['smps']} SMPs "
               f"(at most {BAR_SMPS})"
               + (f", {theirs['ms'] / ours['ms']:.0f} times as fast as opensm (at least "

@@ -179,6 +179,7 @@ struct Telemetry {
   Duration history = std::chrono::hours(1);
   Duration long_history = std::chrono::hours(24);
   std::string metrics = "all";
+  std::string metrics_counters = "all";
   friend bool operator==(const Telemetry&, const Telemetry&) = default;
 };
 

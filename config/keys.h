@@ -187,6 +187,7 @@ void VisitTelemetryKeys(Visitor& visitor, C& c) {
   visitor.Time("telemetry.long_history", kRestart, c.telemetry.long_history,
                TimeRange{hours(1), hours(24 * 7)});
   visitor.Text("telemetry.metrics", kLive, c.telemetry.metrics);
+  visitor.Text("telemetry.metrics_counters", kLive, c.telemetry.metrics_counters);
 }
 
 template <typename Visitor, typename C>

@@ -159,6 +159,9 @@ class Validator {
     const std::string& metrics = config_.telemetry.metrics;
     Require(metrics == "all" || metrics == "switches" || metrics == "none", {"telemetry.metrics"},
             fmt::format("expected all, switches or none, got '{}'", metrics));
+    const std::string& counters = config_.telemetry.metrics_counters;
+    Require(counters == "all" || counters == "main", {"telemetry.metrics_counters"},
+            fmt::format("expected all or main, got '{}'", counters));
     for (size_t i = 0; i < rules.exclude.size(); ++i)
       if (!ParseExclusion(rules.exclude[i]))
         faults_.Add(fmt::format("conditions.exclude[{}]", i),

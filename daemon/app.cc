@@ -532,6 +532,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
       inbox_.PushReply(std::move(*mad));
     } else {
       sa_->OnTrap(*mad);
+      telemetry_->OnTrap(*mad);
       inbox_.PushTrap(std::move(*mad));
     }
   }

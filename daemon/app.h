@@ -153,7 +153,7 @@ class App final : public Backend {
   std::unique_ptr<SaService> sa_;               // Uses transport_ and sa_keeper_.
   std::unique_ptr<TelemetryThread> telemetry_;  // Uses transport_.
   telemetry::CoreLoad load_;                    // As telemetry was given it.
-  ResetEvents reset_events_;                        // Of telemetry's thread.
+  ResetEvents reset_events_;                    // Of telemetry's thread.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;

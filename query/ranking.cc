@@ -151,7 +151,8 @@ class Ranker {
       RankedEntry entry;
       Enter(entry, link.a, false);
       Enter(entry, link.b, false);
-      if (entry.ports > 0) entry.name = NameOf(link.a);
+      entry.name = NameOf(link.a);
+      entry.port = link.a;
       Keep(std::move(entry));
     });
   }

@@ -17,7 +17,7 @@ enum class RankOrder : uint8_t { kXmit, kRcv, kUtilisation, kWait, kErrors, kBer
 // switches are sums over the fresh ports, all else is the worst of its ports.
 struct RankedEntry {
   std::string name;
-  PortRef port;  // Of sums: the busiest port. None: no port of it is ACTIVE.
+  PortRef port;  // Of a link: its end `a`. Of sums: the busiest port; none: none is ACTIVE.
   telemetry::Freshness freshness = telemetry::Freshness::kFresh;  // The oldest.
   PortMeasures measures;
   uint64_t errors = 0;

@@ -19,6 +19,7 @@ constexpr Duration kFirstTimeout = milliseconds(500), kLongestTimeout = seconds(
 constexpr Duration kTimeoutSlack = seconds(2);
 constexpr uint8_t kUnresponsiveAfter = 3;
 constexpr Millis kIdentifyAgain = 24u * 3600 * 1000;
+constexpr Millis kProbeAfter = 30 * 1000;
 constexpr uint32_t kBusyShare = 10;
 
 AskSet Asks(std::initializer_list<Ask> asks) {
@@ -108,12 +109,12 @@ void Collector::FitInterval(Millis now) {
 void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   if (!options_.enabled || event.snapshot == nullptr) return;
   const Millis at = ToMillis(now);
-  announced_ = event.state;
-  const bool polls =
-      announced_ == State::kPolling || (announced_ == State::kStandby && options_.as_standby);
+  notified_state_ = event.state;
+  const bool polls = notified_state_ == State::kPolling ||
+                     (notified_state_ == State::kStandby && options_.as_standby);
   const bool began = state_ != State::kPolling && polls;
   const auto before = std::exchange(snapshot_, event.snapshot);
-  state_ = polls ? State::kPolling : announced_;
+  state_ = polls ? State::kPolling : notified_state_;
   records_.Fit(*snapshot_);
   devices_.resize(snapshot_->node_index_end());
   const fabric::FabricSnapshot none;
@@ -256,9 +257,34 @@ void Collector::On(const NewOptions& event, Instant now, Effects& effects) {
   }
   if (options_.as_standby != event.options.as_standby) {
     options_.as_standby = event.options.as_standby;
-    On(FabricChanged{snapshot_, announced_}, now, effects);
+    On(FabricChanged{snapshot_, notified_state_}, now, effects);
   }
   if (state_ == State::kPolling) FitInterval(ToMillis(now));
+}
+
+void Collector::On(const LinkTrap& event, Instant now, Effects& /*effects*/) {
+  if (state_ != State::kPolling) return;
+  // A search each, and traps come from devices: the shell hands over few at a time.
+  PortRef port;
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
+    const bool is_switch = node.IsSwitch();
+    for (size_t i = is_switch ? 0 : 1; i < (is_switch ? 1 : node.ports.size()); ++i) {
+      if (node.ports[i].info.lid != event.lid || !event.lid) continue;
+      port = {node.index, is_switch ? event.port : PortNum(static_cast<uint8_t>(i))};
+    }
+  });
+  if (port.IsNone() || !records_.Has(port)) return;
+  if (IsPolled(*snapshot_->node(port.node), port.port)) WantCauses(port, ToMillis(now));
+}
+
+void Collector::WantCauses(PortRef port, Millis now) {
+  const AskSet causes = Asks({Ask::kExtended, Ask::kClassic, Ask::kRcvErrorDetails, Ask::kPhysical,
+                              Ask::kLinkDowns, Ask::kLinkDown});
+  Want(port, causes, now);
+  const PortRef peer = snapshot_->port(port)->peer;
+  if (!peer.IsNone() && records_.Has(peer) && IsPolled(*snapshot_->node(peer.node), peer.port)) {
+    Want(peer, causes, now);
+  }
 }
 
 void Collector::On(const Tick& /*event*/, Instant now, Effects& /*effects*/) {
@@ -328,8 +354,7 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
     Want(port, Asks({Ask::kExtended, Ask::kClassic}), now);
     return;
   }
-  if (!device.knows_tick) WantOfDevice(port.node, Asks({Ask::kTick}), now);
-  if (!device.knows_registers) WantOfDevice(port.node, Asks({Ask::kVendorInfo}), now);
+  ProbeIfDue(port.node, now);
   Want(port, AsksOf(port, pass, now), now);
   // Through the SMA, one at a time: VL15 has no flow control.
   constexpr size_t kMostSmps = 4096;
@@ -341,6 +366,24 @@ void Collector::TakeTurn(PortRef port, uint32_t pass, Millis now) {
       smps_.push_back({port.node, {Ask::kExtPortInfo, port.port}});
     }
   }
+}
+
+// Devices may drop what they need not have. A fabric that comes up is not asked for it at once: so
+// many timeouts would look like loss.
+void Collector::ProbeIfDue(NodeIndex node, Millis now) {
+  Device& device = devices_[node.value()];
+  if (now - device.identified_at < std::min(schedule_.interval(), kProbeAfter)) return;
+  AskSet probes;
+  if (!device.knows_tick) probes.Add(Ask::kTick);
+  if (!device.knows_registers) probes.Add(Ask::kVendorInfo);
+  // Whoever has the attributes that it announces has class 0x0A too. SMPs go one at a time: each
+  // that times out holds up the others.
+  const bool has_class = device.knows_registers || device.HasAnswered(Ask::kVendorKey);
+  if (has_class && !device.is_smp_asked) {
+    device.is_smp_asked = true;
+    probes.Add(Ask::kSmpInfo);
+  }
+  WantOfDevice(node, probes, now);
 }
 
 void Collector::Want(PortRef port, AskSet asks, Millis now) {
@@ -524,6 +567,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
   device.End(request.ask, request.port);
   if (IsSmp(request.ask)) smp_in_flight_ = false;
   ++stats_.responses;
+  ++stats_.responses_by_ask[static_cast<size_t>(request.ask)];
   window_.OnResponse();
   if (IsOfPort(request.ask) && !records_.Has(port)) return;  // Gone since.
   const bool was_unresponsive = device.in_a_row != 0;
@@ -545,6 +589,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
     case FollowUp::Verdict::kRedirected: WantOfDevice(node, Asks({Ask::kClassPortInfo}), at); break;
     case FollowUp::Verdict::kRefused:
       ++stats_.refused;
+      ++stats_.refused_by_ask[static_cast<size_t>(request.ask)];
       OnAbsent(request, IsMandatory(request.ask) ? Absence::kRefused : Absence::kUnsupported, at);
       break;
     case FollowUp::Verdict::kForeign: ++stats_.unexpected; break;
@@ -581,6 +626,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   device.End(request.ask, request.port);
   if (IsSmp(request.ask)) smp_in_flight_ = false;
   ++stats_.timeouts;
+  ++stats_.timeouts_by_ask[static_cast<size_t>(request.ask)];
   if (request.is_voided) {
     ++stats_.voided;
     Queue(NodeIndex(request.device));

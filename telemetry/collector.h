@@ -63,9 +63,14 @@ struct SendFailed {
 struct NewOptions {
   Options options;
 };
+// A port has sent a trap 129, 130 or 131: its link's error counters have passed a threshold.
+struct LinkTrap {
+  Lid lid;
+  PortNum port;
+};
 struct Tick {};
 using Event = std::variant<FabricChanged, CoreLoad, PollNow, ReadHistory, mad::IncomingMad,
-                           SendFailed, NewOptions, Tick>;
+                           SendFailed, NewOptions, LinkTrap, Tick>;
 
 struct HistoryAnswer {
   uint64_t id = 0;
@@ -116,6 +121,7 @@ class Collector {
   void On(const mad::IncomingMad& event, Instant now, Effects& effects);
   void On(const SendFailed& event, Instant now, Effects& effects);
   void On(const NewOptions& event, Instant now, Effects& effects);
+  void On(const LinkTrap& event, Instant now, Effects& effects);
   void On(const Tick& event, Instant now, Effects& effects);
 
   Millis ToMillis(Instant at) const;
@@ -130,7 +136,10 @@ class Collector {
   // What a turn of the port asks for.
   AskSet AsksOf(PortRef port, uint32_t pass, Millis now) const;
   void TakeTurn(PortRef port, uint32_t pass, Millis now);
+  void ProbeIfDue(NodeIndex node, Millis now);
   void Want(PortRef port, AskSet asks, Millis now);
+  // What explains errors of the link at this port: of both its ends.
+  void WantCauses(PortRef port, Millis now);
   void WantOfDevice(NodeIndex node, AskSet asks, Millis now);
   void Queue(NodeIndex node);
   void LeavePass(Device& device, Millis now);
@@ -151,7 +160,7 @@ class Collector {
   Options options_;
   const Instant started_;
   State state_ = State::kWaiting;
-  State announced_ = State::kWaiting;  // By FabricChanged.
+  State notified_state_ = State::kWaiting;  // By FabricChanged.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   CoreLoad load_;
   Instant busy_since_ = kNever;

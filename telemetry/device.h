@@ -47,6 +47,7 @@ class Device {
 
   // What it need not have and has never answered: that it does not answer says nothing of it.
   bool IsProbe(Ask ask) const { return !IsMandatory(ask) && !present_.Has(ask); }
+  bool HasAnswered(Ask ask) const { return present_.Has(ask); }
   bool ProbesNow() const;
   // Whether something is wanted or under way that the device has to have, and can come.
   bool AwaitsMandatory(Millis now) const;
@@ -83,6 +84,7 @@ class Device {
   void Renew() {
     missing_ = {};
     in_a_row = 0;
+    is_smp_asked = false;
   }
 
   // kNone: it may be asked for attributes of class 0x0A and for vendor SMPs; else why not.
@@ -98,10 +100,11 @@ class Device {
   uint8_t response_time_value = 0;
   std::optional<wire::ClassPortInfo::Target> redirect;
 
-  uint8_t in_a_row = 0;      // Requests without a response of what it must have.
-  bool is_queued = false;    // Has a place in the queue of devices.
-  bool is_in_pass = false;   // A pass on demand waits for it.
-  Millis identified_at = 0;  // When ClassPortInfo and what follows was last asked for.
+  uint8_t in_a_row = 0;       // Requests without a response of what it must have.
+  bool is_queued = false;     // Has a place in the queue of devices.
+  bool is_in_pass = false;    // A pass on demand waits for it.
+  bool is_smp_asked = false;  // GeneralInfo as SMP, since the device was renewed.
+  Millis identified_at = 0;   // When ClassPortInfo was last read.
 
  private:
   struct Missing {

@@ -2,6 +2,7 @@
 #include "telemetry/intake.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mad/wire/perf.h"
 #include "mad/wire/registers.h"
@@ -34,6 +35,14 @@ Verdict VerdictOf(uint16_t status) {
   return Verdict::kRefused;
 }
 
+// The device's reason for a link that was down, of both its ends.
+void FollowLinkDown(FollowUp& follow) {
+  for (Ask ask : {Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns}) {
+    follow.of_port.Add(ask);
+    follow.of_far_end.Add(ask);
+  }
+}
+
 // What the increases of a reading make worth reading.
 void FollowErrors(Ask just_read, const Outcome& outcome, FollowUp& follow) {
   follow.epoch = outcome.epoch;
@@ -56,19 +65,13 @@ void FollowErrors(Ask just_read, const Outcome& outcome, FollowUp& follow) {
       case Counter::kRcvSwitchRelayErrors: follow.of_port.Add(Ask::kRcvErrorDetails); break;
       case Counter::kXmitDiscards: follow.of_port.Add(Ask::kXmitDiscardDetails); break;
       case Counter::kLinkDowned:
-      case Counter::kLinkErrorRecovery:
-        for (Ask ask : {Ask::kLinkDown, Ask::kPhysical, Ask::kLinkDowns}) {
-          follow.of_port.Add(ask);
-          follow.of_far_end.Add(ask);
-        }
-        break;
+      case Counter::kLinkErrorRecovery: FollowLinkDown(follow); break;
       default: break;
     }
   }
 }
 
-void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& device,
-                      FollowUp& follow) {
+void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& device) {
   device.knows_capabilities = true;
   device.capability_mask = info.capability_mask;
   device.capability_mask2 = info.capability_mask2;
@@ -80,11 +83,6 @@ void TakeCapabilities(const wire::ClassPortInfo& info, Millis now, Device& devic
   // One to a GID needs a path record first, which is not asked for. Where requests were sent to
   // does not tell of it again.
   if (info.redirect.lid) device.redirect = info.redirect;
-  if (!device.knows_tick) follow.of_device.Add(Ask::kTick);
-  if (device.vendor == Absence::kNone) {
-    if (!device.knows_registers) follow.of_device.Add(Ask::kVendorInfo);
-    follow.of_device.Add(Ask::kSmpInfo);
-  }
 }
 
 void EnterText(const std::string& text, std::array<char, PortInventory::kTextBytes + 1>& to) {
@@ -186,7 +184,7 @@ FollowUp TakePerf(Ask ask, PortRef port, const wire::PerfMad& mad, const Reading
   }
   if (follow.verdict != Verdict::kEntered) return follow;
   if (ask == Ask::kClassPortInfo) {
-    TakeCapabilities(wire::ClassPortInfo::Decode(mad.data), reading.at, device, follow);
+    TakeCapabilities(wire::ClassPortInfo::Decode(mad.data), reading.at, device);
     return follow;
   }
   if (ask == Ask::kTick) {
@@ -265,9 +263,13 @@ FollowUp TakeSmp(Ask ask, PortRef port, const wire::Smp& smp, const Reading& rea
     device.has_ext_port_info =
         info.capabilities.Has(wire::GeneralInfo::Capability::kUnhealthyReason);
   } else if (ask == Ask::kExtPortInfo && smp.attribute == wire::ExtPortInfo::kAttribute) {
+    using Reason = wire::ExtPortInfo::UnhealthyReason;
     PortInventory& inventory = records.Inventory(port);
-    inventory.unhealthy = wire::ExtPortInfo::Decode(smp.data).unhealthy_reason;
+    const Reason before =
+        std::exchange(inventory.unhealthy, wire::ExtPortInfo::Decode(smp.data).unhealthy_reason);
     inventory.ext_at = reading.at;
+    const bool is_new = inventory.unhealthy != before && inventory.unhealthy > Reason::kNone;
+    if (is_new) FollowLinkDown(follow);
   } else {
     follow.verdict = Verdict::kForeign;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PortRecord: all that is known of the counters of one port end. Values only; accounting.h fills
-// it. Some 1,100 bytes: a fabric of 69,984 port ends has 75 MB of them.
+// it. Some 1,200 bytes: a fabric of 69,984 port ends has 84 MB of them.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace fabricd::telemetry {
 
-// Time since the collector started, in milliseconds. 0: never.
-using Millis = uint32_t;
+// Time since the collector started, in milliseconds. 0: never. 64 bits: 32 would end after 49 days.
+using Millis = uint64_t;
 
 // What the port and its device say of themselves, as far as values depend on it.
 struct LinkFacts {

@@ -25,45 +25,37 @@ T& Records::Change(Kept<T>& kept, Arguments&&... arguments) {
 }
 
 void Records::Fit(const fabric::FabricSnapshot& snapshot) {
-  const uint32_t nodes = snapshot.node_index_end();
-  const std::vector<uint32_t>& before = *first_slot_;
-  std::vector<uint32_t> first(nodes + size_t{1});
-  bool same = true;
-  for (uint32_t i = 0; i < nodes; ++i) {
-    const fabric::Node* node = snapshot.node(NodeIndex(i));
-    const bool known = size_t{i} + 1 < before.size();
-    const uint32_t ports_before = known ? before[i + 1] - before[i] : 0;
-    const uint32_t ports = node != nullptr && !node->ports.empty()
-                               ? static_cast<uint32_t>(node->ports.size() - 1)
-                               : ports_before;
-    same = same && (!known || ports == ports_before);
-    first[i + 1] = first[i] + ports;
-  }
-  if (nodes + size_t{1} < before.size()) same = false;
-  if (same && first.size() == before.size()) return;
-  if (!same) {
-    ports_.clear();
-    inventory_.clear();
-    devices_.clear();
-    history_.Grow(0);
-  }
-  ports_.resize(first.back());
-  inventory_.resize(first.back());
-  devices_.resize(nodes);
-  history_.Grow(first.back());
-  first_slot_ = std::make_shared<const std::vector<uint32_t>>(std::move(first));
+  std::vector<PortSlots> slots = *slots_;
+  slots.resize(std::max<size_t>(slots.size(), snapshot.node_index_end()));
+  auto end = static_cast<uint32_t>(ports_.size());
+  bool changed = slots.size() != slots_->size();
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    PortSlots& of_node = slots[node.index.value()];
+    const auto ports = static_cast<uint32_t>(node.ports.empty() ? 0 : node.ports.size() - 1);
+    if (of_node.ports == ports) return;
+    for (uint32_t i = 0; i < of_node.ports; ++i) ForgetSlot(of_node.first + i);
+    changed = true;
+    of_node.ports = ports;
+    if (ports <= of_node.room) return;
+    of_node = {end, ports, ports};
+    end += ports;
+  });
+  if (!changed) return;
+  ports_.resize(end);
+  inventory_.resize(end);
+  devices_.resize(slots.size());
+  history_.Grow(end);
+  slots_ = std::make_shared<const std::vector<PortSlots>>(std::move(slots));
 }
 
 bool Records::Has(PortRef port) const {
-  const std::vector<uint32_t>& first = *first_slot_;
-  return !port.IsNone() && port.port && size_t{port.node.value()} + 1 < first.size() &&
-         first[port.node.value()] + port.port.value() <= first[port.node.value() + 1];
+  return port.node.value() < slots_->size() && (*slots_)[port.node.value()].Has(port.port);
 }
 
-void Records::Forget(PortRef port) {
-  ports_[Slot(port)] = {};
-  inventory_[Slot(port)] = {};
-  history_.Forget(Slot(port));
+void Records::ForgetSlot(size_t slot) {
+  ports_[slot] = {};
+  inventory_[slot] = {};
+  history_.Forget(slot);
 }
 
 PortRecord& Records::Port(PortRef port) {
@@ -75,8 +67,7 @@ PortRecord& Records::Port(PortRef port) {
 PortInventory& Records::Inventory(PortRef port) { return Change(inventory_[Slot(port)]); }
 
 DeviceRecord& Records::Device(NodeIndex node) {
-  const size_t ports = (*first_slot_)[node.value() + 1] - (*first_slot_)[node.value()];
-  DeviceRecord& record = Change(devices_[node.value()], LogEntries(ports));
+  DeviceRecord& record = Change(devices_[node.value()], LogEntries((*slots_)[node.value()].ports));
   record.node = node;
   return record;
 }
@@ -102,7 +93,7 @@ void Records::Publish(TelemetryView& view) {
   share(ports_, view.ports);
   share(inventory_, view.inventory);
   share(devices_, view.devices);
-  view.first_slot = first_slot_;
+  view.slots = slots_;
   constexpr size_t kShared = 16;  // Counts of the shared pointer.
   for (const auto& kept : ports_) {
     if (kept.value != nullptr) view.record_bytes += sizeof(PortRecord) + kShared;

@@ -16,11 +16,9 @@ class Records {
  public:
   explicit Records(const HistoryOptions& history) : history_(history, 0) {}
 
-  // Grows with the fabric; a node keeps its slots. A node whose number of ports has changed makes
-  // all begin again.
+  // Grows with the fabric. A node keeps its slots, until its number of ports changes: then nothing
+  // is known of them.
   void Fit(const fabric::FabricSnapshot& snapshot);
-  // Forgets what is known of a port.
-  void Forget(PortRef port);
 
   bool Has(PortRef port) const;
   // REQUIRES (all below): Has(port), or a node of the last snapshot.
@@ -37,16 +35,13 @@ class Records {
   // Keeps what a reading brought: errors go to the device's log, rates to the history.
   void Enter(PortRef port, const Outcome& outcome, bool new_rates, Millis at);
 
-  // Index of the port in what is kept by port. Port 0 has none: it counts nothing of a link.
-  size_t Slot(PortRef port) const {
-    return (*first_slot_)[port.node.value()] + size_t{port.port.value()} - 1;
-  }
+  size_t Slot(PortRef port) const { return (*slots_)[port.node.value()].Of(port.port); }
   size_t slots() const { return ports_.size(); }
   std::vector<HistorySample> ReadHistory(PortRef port, Millis now, Duration span) const {
     return history_.Read(Slot(port), now, span);
   }
   Millis HistoryStep(Duration span) const { return history_.StepOf(span); }
-  // Fills ports, inventory, devices, first_slot and the sizes. Costs a shared pointer for each.
+  // Fills ports, inventory, devices, slots and the sizes. Costs a shared pointer for each.
   void Publish(TelemetryView& view);
 
  private:
@@ -57,10 +52,11 @@ class Records {
   };
   template <typename T, typename... Arguments>
   T& Change(Kept<T>& kept, Arguments&&... arguments);
+  void ForgetSlot(size_t slot);
 
   uint64_t publication_ = 1;
-  std::shared_ptr<const std::vector<uint32_t>> first_slot_ =
-      std::make_shared<const std::vector<uint32_t>>(1, 0u);
+  std::shared_ptr<const std::vector<PortSlots>> slots_ =
+      std::make_shared<const std::vector<PortSlots>>();  // By NodeIndex.
   std::vector<Kept<PortRecord>> ports_;
   std::vector<Kept<PortInventory>> inventory_;
   std::vector<Kept<DeviceRecord>> devices_;

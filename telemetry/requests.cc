@@ -83,7 +83,10 @@ mad::OutgoingMad MakeRequest(Ask ask, PortNum port, const GmpTarget& target, Tra
   };
   switch (ask) {
     case Ask::kClassPortInfo: EncodePerf(PerfAttribute::kClassPortInfo, port, id, out); break;
-    case Ask::kTick: EncodePerf(PerfAttribute::kPortSamplesControl, port, id, out); break;
+    case Ask::kTick:
+      // Any port of the device will do, but a CA has no port 0.
+      EncodePerf(PerfAttribute::kPortSamplesControl, PortNum(1), id, out);
+      break;
     case Ask::kExtended: EncodePerf(PerfAttribute::kPortCountersExtended, port, id, out); break;
     case Ask::kClassic: EncodePerf(PerfAttribute::kPortCounters, port, id, out); break;
     case Ask::kRcvErrorDetails:

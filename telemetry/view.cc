@@ -8,13 +8,10 @@ namespace {
 
 template <typename T>
 const T* FindIn(const std::vector<std::shared_ptr<const T>>& by_slot,
-                const std::shared_ptr<const std::vector<uint32_t>>& first_slot, PortRef port) {
-  if (first_slot == nullptr || !port.port) return nullptr;
-  if (size_t{port.node.value()} + 1 >= first_slot->size()) return nullptr;
-  const uint32_t first = (*first_slot)[port.node.value()];
-  const uint32_t end = (*first_slot)[port.node.value() + 1];
-  const size_t slot = size_t{first} + port.port.value() - 1;
-  return slot < end && slot < by_slot.size() ? by_slot[slot].get() : nullptr;
+                const std::shared_ptr<const std::vector<PortSlots>>& slots, PortRef port) {
+  if (slots == nullptr || port.node.value() >= slots->size()) return nullptr;
+  const PortSlots& of_node = (*slots)[port.node.value()];
+  return of_node.Has(port.port) ? by_slot[of_node.Of(port.port)].get() : nullptr;
 }
 
 }  // namespace
@@ -29,12 +26,10 @@ std::string_view StateName(State state) {
   return "UNKNOWN";
 }
 
-const PortRecord* TelemetryView::Find(PortRef port) const {
-  return FindIn(ports, first_slot, port);
-}
+const PortRecord* TelemetryView::Find(PortRef port) const { return FindIn(ports, slots, port); }
 
 const PortInventory* TelemetryView::FindInventory(PortRef port) const {
-  return FindIn(inventory, first_slot, port);
+  return FindIn(inventory, slots, port);
 }
 
 const DeviceRecord* TelemetryView::FindDevice(NodeIndex node) const {
@@ -42,9 +37,12 @@ const DeviceRecord* TelemetryView::FindDevice(NodeIndex node) const {
 }
 
 Freshness TelemetryView::FreshnessOf(const PortRecord& record) const {
-  const Millis read = std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
-                               record.read_at[static_cast<size_t>(Source::kPortCounters)]);
-  return telemetry::FreshnessOf(read, at, interval);
+  return telemetry::FreshnessOf(TrafficReadAt(record), at, interval);
+}
+
+Millis TrafficReadAt(const PortRecord& record) {
+  return std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
+                  record.read_at[static_cast<size_t>(Source::kPortCounters)]);
 }
 
 }  // namespace fabricd::telemetry

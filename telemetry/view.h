@@ -70,6 +70,17 @@ struct Stats {
   Duration last_pass{};  // The last on demand, from its first request to its last response.
   uint32_t window = 0, in_flight = 0;
   uint64_t requests_by_ask[kAsks] = {};
+  // Of responses, refused and timeouts.
+  uint64_t responses_by_ask[kAsks] = {}, refused_by_ask[kAsks] = {}, timeouts_by_ask[kAsks] = {};
+};
+
+// The slots of one node: where its ports are in what is kept by port.
+struct PortSlots {
+  uint32_t first = 0;  // Of port 1.
+  uint32_t ports = 0;  // Port 0 has none: it counts nothing of a link.
+  uint32_t room = 0;   // As many as it ever had: bounds what changes of `ports` take.
+  bool Has(PortNum port) const { return port && port.value() <= ports; }
+  size_t Of(PortNum port) const { return size_t{first} + port.value() - 1; }  // REQUIRES: Has(port)
 };
 
 struct TelemetryView {
@@ -80,11 +91,11 @@ struct TelemetryView {
   Millis interval = 0;  // Of polling.
   Options options;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Null before the first.
-  // By slot(); null: never looked at.
+  // By slot; null: never looked at.
   std::vector<std::shared_ptr<const PortRecord>> ports;
   std::vector<std::shared_ptr<const PortInventory>> inventory;  // The same.
   std::vector<std::shared_ptr<const DeviceRecord>> devices;     // By NodeIndex; or null.
-  std::shared_ptr<const std::vector<uint32_t>> first_slot;      // By NodeIndex.
+  std::shared_ptr<const std::vector<PortSlots>> slots;          // By NodeIndex.
   Stats stats;
   // Of records, logs and history.
   size_t record_bytes = 0, log_bytes = 0, history_bytes = 0;
@@ -95,5 +106,8 @@ struct TelemetryView {
   const DeviceRecord* FindDevice(NodeIndex node) const;
   Freshness FreshnessOf(const PortRecord& record) const;  // Of its traffic counters.
 };
+
+// When the traffic counters of the port were last read; 0: never.
+Millis TrafficReadAt(const PortRecord& record);
 
 }  // namespace fabricd::telemetry

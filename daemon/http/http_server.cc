@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ class Pool {
  private:
   void Run() {
     daemon::SetNiceness(kNiceness);
+    pthread_setname_np(pthread_self(), "http-page");
     while (true) {
       std::unique_lock lock(mutex_);
       work_.wait(lock, [this] { return ended_ || !jobs_.empty(); });
@@ -172,6 +174,7 @@ class HttpServer::Loop {
   using Connections = std::map<uint64_t, Connection>;  // The oldest first.
 
   void Run() {
+    pthread_setname_np(pthread_self(), "http");
     std::vector<pollfd> watched;
     std::vector<uint64_t> ids;
     while (!ending_) {

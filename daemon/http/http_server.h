@@ -53,7 +53,7 @@ class HttpServer {
   static constexpr size_t kThreads = 4;
   static constexpr size_t kQueue = 64;
   static constexpr size_t kConnections = 256;
-  static constexpr size_t kPendingBytes = size_t{128} << 20;
+  static constexpr size_t kPendingBytes = size_t{256} << 20;
 
   // `address`: HOST:PORT, an IPv6 host in brackets; port 0: any. kInvalidArgument: no such address;
   // kUnavailable: it cannot be listened on.

@@ -2,6 +2,7 @@
 #include "daemon/http/metrics.h"
 
 #include <array>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <utility>
@@ -9,10 +10,12 @@
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 
+#include "common/process_clock.h"
 #include "common/utf8.h"
 #include "config/config.h"
 #include "daemon/base/config_keeper.h"
-#include "fabric/names.h"
+#include "daemon/http/port_series.h"
+#include "daemon/http/telemetry_series.h"
 #include "policy/target.h"
 #include "query/read_model.h"
 
@@ -51,26 +54,6 @@ class Families {
   std::vector<MetricFamily> all_;
 };
 
-// Signal and data bits per lane and second, in Gb/s; the codings take the difference.
-struct SerialRate {
-  double raw = 0, data = 0;
-};
-SerialRate RateOf(wire::LinkSpeed speed) {
-  switch (speed) {
-    case wire::LinkSpeed::kSdr: return {2.5, 2};
-    case wire::LinkSpeed::kDdr: return {5, 4};
-    case wire::LinkSpeed::kQdr: return {10, 8};
-    case wire::LinkSpeed::kFdr10: return {10.3125, 10};
-    case wire::LinkSpeed::kFdr: return {14.0625, 13.63636};
-    case wire::LinkSpeed::kEdr: return {25.78125, 25};
-    case wire::LinkSpeed::kHdr: return {53.125, 50};
-    case wire::LinkSpeed::kNdr: return {106.25, 100};
-    case wire::LinkSpeed::kXdr: return {212.5, 200};
-    case wire::LinkSpeed::kUnknown: break;
-  }
-  return {};
-}
-
 const char* TypeName(const Node& node) {
   switch (node.info.node_type) {
     case wire::NodeType::kSwitch: return "switch";
@@ -89,23 +72,23 @@ void ForEachPort(const fabric::FabricSnapshot& snapshot, Visit&& visit) {
   });
 }
 
+bool HasFabric(const sweep::FabricView& view) {
+  return view.sweeps_done > 0 || view.snapshot->node_count() > 0;
+}
+
 class FabricCollector final : public prometheus::Collectable {
  public:
-  explicit FabricCollector(const MetricSources& sources)
-      : sources_(sources), view_(sources.backend->view()) {}
+  FabricCollector(const MetricSources& sources, const sweep::FabricView& view)
+      : sources_(sources), view_(&view) {}
 
   std::vector<MetricFamily> Collect() const override {
     Families out;
     Daemon(out);
     Manager(out);
-    if (view_->sweeps_done > 0 || view_->snapshot->node_count() > 0) {
+    if (HasFabric(*view_)) {
       Fabric(out);
       Policy(out);
       Links(out);
-      for (const bool switches : {true, false}) {
-        Ports(out, switches);
-        Names(out, switches);
-      }
     }
     Events(out);
     Calls(out);
@@ -225,89 +208,6 @@ class FabricCollector final : public prometheus::Collectable {
       out.Add(count, {{"speed", key[0]}, {"width", key[1]}, {"degraded", key[2]}});
   }
 
-  // Of switches, or of all others.
-  struct PortFamily {
-    const char* suffix;
-    const char* help;
-    double (*value)(const Port&);  // Below 0: not known.
-  };
-  void Ports(Families& out, bool switches) const {
-    static constexpr PortFamily kFamilies[] = {
-        {"state_id", "PortState: 1 Down, 2 Init, 3 Armed, 4 Active.",
-         [](const Port& port) { return static_cast<double>(port.info.port_state); }},
-        {"physical_state_id", "PortPhysicalState: 2 Polling, 3 Disabled, 5 LinkUp, …",
-         [](const Port& port) { return static_cast<double>(port.info.port_physical_state); }},
-        {"width", "Lanes of the link that is up.",
-         [](const Port& port) {
-           return port.IsUp() ? static_cast<double>(wire::ActiveWidth(port.info)) : -1;
-         }},
-        {"rate_bytes_per_second", "Data rate of the link that is up.",
-         [](const Port& port) {
-           const double rate = RateOf(port.Speed()).data * wire::ActiveWidth(port.info);
-           return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
-         }},
-        {"raw_rate_bytes_per_second", "Signal rate of the link that is up.",
-         [](const Port& port) {
-           const double rate = RateOf(port.Speed()).raw * wire::ActiveWidth(port.info);
-           return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
-         }},
-    };
-    for (const PortFamily& family : kFamilies) {
-      const std::string name =
-          fmt::format("infiniband_{}_port_{}", switches ? "switch" : "hca", family.suffix);
-      out.Begin(name.c_str(), family.help);
-      ForEachPort(*view_->snapshot, [&](const Node& node, PortNum number, const Port& port) {
-        if (node.IsSwitch() != switches) return;
-        const double value = family.value(port);
-        if (value >= 0) out.Add(value, PortLabels(node, number));
-      });
-    }
-  }
-
-  // As infiniband_exporter has them: a switch by its node GUID, an adapter's port by its own.
-  static std::string GuidOf(const Node& node, PortNum number) {
-    const Guid guid = node.IsSwitch() ? node.guid() : node.port(number).guid;
-    return fmt::format("{}", guid ? guid : node.guid());
-  }
-  static Labels PortLabels(const Node& node, PortNum number) {
-    return {{"guid", GuidOf(node, number)}, {"port", fmt::format("{}", number)}};
-  }
-  std::string NameOf(const Node& node) const {
-    return fabric::DisplayName(node, &sources_.backend->node_name_map());
-  }
-
-  // The series that names and neighbours are joined by.
-  void Names(Families& out, bool switches) const {
-    const char* kind = switches ? "switch" : "hca";
-    out.Begin(fmt::format("infiniband_{}_info", kind).c_str(), "1, with a device's name and LID.");
-    view_->snapshot->ForEachNode([&](const Node& node) {
-      if (node.IsSwitch() != switches) return;
-      for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-           ++number) {
-        const PortNum port(static_cast<uint8_t>(number));
-        out.Add(1, {{"guid", GuidOf(node, port)},
-                    {kind, NameOf(node)},
-                    {"lid", fmt::format("{}", view_->lids->Of({node.index, port}).base)}});
-      }
-    });
-    out.Begin(fmt::format("infiniband_{}_uplink_info", kind).c_str(),
-              "1, with what is at the other end of a port's cable.");
-    ForEachPort(*view_->snapshot, [&](const Node& node, PortNum number, const Port& port) {
-      const Node* peer = port.peer.IsNone() ? nullptr : view_->snapshot->node(port.peer.node);
-      if (node.IsSwitch() != switches || peer == nullptr) return;
-      const PortNum end = peer->IsSwitch() ? PortNum(0) : port.peer.port;
-      Labels labels = PortLabels(node, number);
-      labels.insert(labels.end(),
-                    {{kind, NameOf(node)},
-                     {"uplink", NameOf(*peer)},
-                     {"uplink_guid", GuidOf(*peer, port.peer.port)},
-                     {"uplink_type", peer->IsSwitch() ? "SW" : "CA"},
-                     {"uplink_port", fmt::format("{}", port.peer.port)},
-                     {"uplink_lid", fmt::format("{}", view_->lids->Of({peer->index, end}).base)}});
-      out.Add(1, labels);
-    });
-  }
-
   void Events(Families& out) const {
     if (!sources_.events) return;
     const EventCounts::Values values = sources_.events->values();
@@ -343,13 +243,32 @@ class FabricCollector final : public prometheus::Collectable {
   }
 
   const MetricSources& sources_;
-  const std::shared_ptr<const sweep::FabricView> view_;
+  const sweep::FabricView* view_;
 };
 
 }  // namespace
 
 std::string MetricsText(const MetricSources& sources) {
-  return prometheus::TextSerializer().Serialize(FabricCollector(sources).Collect());
+  // A page is about as long as the one before; growing it copies.
+  static std::atomic<size_t> last_size = 0;
+  const auto view = sources.backend->view();
+  SeriesText out(last_size + last_size / 64);
+  out.AddText(prometheus::TextSerializer().Serialize(FabricCollector(sources, *view).Collect()));
+  if (HasFabric(*view)) {
+    const PortRows rows(*view->snapshot);
+    WritePorts(rows, out);
+    WriteNames(*view, rows, sources.backend->node_name_map(), out);
+    const auto counters = sources.backend->telemetry();
+    // Of a read model nothing but the view is needed.
+    query::ReadModel model;
+    model.view = view;
+    const query::Telemetry telemetry{model, *counters};
+    WriteCollector(telemetry, ProcessClock::Now(), out);
+    const auto config = sources.backend->configuration().in_force();
+    WriteTelemetry(telemetry, rows, config->telemetry, out);
+  }
+  last_size = out.text().size();
+  return out.Take();
 }
 
 }  // namespace fabricd::http

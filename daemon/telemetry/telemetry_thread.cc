@@ -10,6 +10,8 @@
 #include "common/status.h"
 #include "daemon/base/niceness.h"
 #include "mad/wire/mad_header.h"
+#include "mad/wire/notice.h"
+#include "mad/wire/smp.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -61,6 +63,22 @@ void TelemetryThread::OnMads(std::span<mad::IncomingMad> mads) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     for (mad::IncomingMad& mad : mads) mads_.push_back(std::move(mad));
+  }
+  changed_.notify_one();
+}
+
+void TelemetryThread::OnTrap(const mad::IncomingMad& mad) {
+  if (mad.kind != mad::IncomingMad::Kind::kReceived || mad.payload.size() < wire::kMadBytes) return;
+  const auto smp =
+      wire::Smp::Decode(std::span<const uint8_t>(mad.payload).first<wire::kMadBytes>());
+  if (!smp || smp->method != wire::Method::kTrap || smp->attribute != wire::AttributeId::kNotice)
+    return;
+  const wire::Notice notice = wire::Notice::Decode(smp->data);
+  if (!notice.subject_port()) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (traps_.size() >= kMaxTraps) return;
+    traps_.push_back({notice.subject_lid(), notice.subject_port()});
   }
   changed_.notify_one();
 }
@@ -121,11 +139,14 @@ void TelemetryThread::PollNow(PolledDone done) {
 bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Steady::time_point until) {
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, until, [this] {
-    return stopping_ || !mads_.empty() || !questions_.empty() || fabric_ || load_ || options_;
+    return stopping_ || !mads_.empty() || !questions_.empty() || !traps_.empty() || fabric_ ||
+           load_ || options_;
   });
   if (options_) events.push_back(telemetry::NewOptions{*std::exchange(options_, std::nullopt)});
   if (fabric_) events.push_back(*std::exchange(fabric_, std::nullopt));
   if (load_) events.push_back(*std::exchange(load_, std::nullopt));
+  for (const telemetry::LinkTrap& trap : traps_) events.push_back(trap);
+  traps_.clear();
   for (mad::IncomingMad& mad : mads_) events.push_back(std::move(mad));
   mads_.clear();
   for (telemetry::Event& question : questions_) events.push_back(std::move(question));

@@ -6,7 +6,8 @@
 // somebody reads them, and every five seconds where nobody does.
 //
 // Bounds: responses are at most those of the window (1,024). Questions of readers are at most
-// kMaxQuestions; one more is refused. Of fabrics and loads only the newest waits.
+// kMaxQuestions; one more is refused. Of traps at most kMaxTraps wait, and the rest is dropped: the
+// next pass reads what they report. Of fabrics and loads only the newest waits.
 #pragma once
 
 #include <atomic>
@@ -32,6 +33,7 @@ namespace fabricd::daemon {
 class TelemetryThread {
  public:
   static constexpr size_t kMaxQuestions = 256;
+  static constexpr size_t kMaxTraps = 16;
   // Called on the thread where counters of ports begin again, and without any now and then.
   using OnEpochs = std::function<void(const std::vector<telemetry::EpochStarted>&)>;
 
@@ -46,6 +48,8 @@ class TelemetryThread {
 
   // Any thread.
   void OnMads(std::span<mad::IncomingMad> mads);
+  // Of all traps; those about the errors of a link count.
+  void OnTrap(const mad::IncomingMad& mad);
   void OnFabric(telemetry::FabricChanged fabric);
   void OnLoad(const telemetry::CoreLoad& load);
   void SetOptions(const telemetry::Options& options);
@@ -80,6 +84,7 @@ class TelemetryThread {
   uint64_t next_id_ = 0;
   std::vector<mad::IncomingMad> mads_;
   std::vector<telemetry::Event> questions_;
+  std::vector<telemetry::LinkTrap> traps_;
   std::optional<telemetry::FabricChanged> fabric_;
   std::optional<telemetry::CoreLoad> load_;
   std::optional<telemetry::Options> options_;

@@ -10,9 +10,19 @@ import time
 import urllib.request
 
 import ibsim
-import prometheus
+import metrics
 
 PYTHON = "/usr/bin/python3"  # Whose modules Debian's packages are.
+
+
+def _series():
+    """{perfquery's name: what follows infiniband_switch_port_}, as the manual says."""
+    with open(os.path.join(ibsim.ROOT, "docs", "METRICS.md"), encoding="utf-8") as file:
+        found = re.findall(r"\| `infiniband_switch_port_(\w+_total)` \| (\w+)", file.read())
+    return {name: suffix for suffix, name in found}
+
+
+SERIES = _series()
 
 
 def has_api():
@@ -117,4 +127,12 @@ class Telemetry:
     def metrics(self):
         with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % self.http,
                                     timeout=ibsim.PATIENCE) as answer:
-            return prometheus.parse(answer.read().decode())
+            return metrics.parse(answer.read().decode())
+
+    def exported(self, kind, guid, port):
+        """{perfquery's name: value} of the counters that a port has in /metrics. `kind`, `guid` as
+        in metrics.of_ports."""
+        series = self.metrics()
+        found = {name: metrics.of_ports(series, kind, suffix).get((guid, port))
+                 for name, suffix in SERIES.items()}
+        return {name: value for name, value in found.items() if value is not None}

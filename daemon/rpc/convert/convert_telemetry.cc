@@ -57,12 +57,6 @@ void FillCounter(const query::Telemetry& telemetry, const PortRecord& record, Co
 }
 
 // When the traffic counters were read.
-Millis TrafficReadAt(const PortRecord& record) {
-  using telemetry::Source;
-  return std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
-                  record.read_at[static_cast<size_t>(Source::kPortCounters)]);
-}
-
 double TrafficAge(const query::Telemetry& telemetry, const PortRecord& record) {
   const Millis at = TrafficReadAt(record);
   return at == 0 ? 0 : SecondsOf(query::AgeOf(telemetry.view, at));

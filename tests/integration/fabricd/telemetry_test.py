@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import counters  # noqa: E402
 import ibsim  # noqa: E402
-import prometheus  # noqa: E402
+import metrics  # noqa: E402
 import telemetry  # noqa: E402
 import wire  # noqa: E402
 
@@ -39,12 +39,12 @@ WIDTHS = {"SymbolErrorCounter": 16, "LinkErrorRecoveryCounter": 8, "LinkDownedCo
 class Texts(ibsim.Case):
     def test_reads_metrics(self):
         text = '# TYPE a gauge\na{guid="0x1",port="2",name="x \\"y\\\\"} 3\nb 1.5e3\n'
-        self.assertEqual(prometheus.parse(text),
+        self.assertEqual(metrics.parse(text),
                          [("a", {"guid": "0x1", "port": "2", "name": 'x "y\\'}, 3.0),
                           ("b", {}, 1500.0)])
         for wrong in ("a{b=1} 2\n", 'a{b="1"\n', "a\n", "a 1\na 1\n", 'a{b="1",b="2"} 3\n'):
-            with self.assertRaises((prometheus.Unread, ValueError)):
-                prometheus.parse(wrong)
+            with self.assertRaises((metrics.Unread, ValueError)):
+                metrics.parse(wrong)
 
 
 class OnIbsim(ibsim.Case):
@@ -80,11 +80,16 @@ class OnIbsim(ibsim.Case):
     def check(self, port, wanted, api=True):
         """All that fabricd says of a port's errors: `wanted`, {(GUID, port): {name: increase}}."""
         self.assertEqual(self.telemetry.errors(port), wanted)
-        if api and telemetry.has_api():
-            of = set(wanted) or {(self.leaf, 2)}
-            said = {at: errors for at, errors in self.telemetry.api_errors().items() if at in of}
-            self.assertEqual(said, wanted)
-        # Of /metrics: the increase of each series, here.
+        if not api or not telemetry.has_api():
+            return
+        of = set(wanted) or {(self.leaf, 2)}
+        said = {at: errors for at, errors in self.telemetry.api_errors().items() if at in of}
+        self.assertEqual(said, wanted)
+        # What was seen in all epochs, as /metrics has it.
+        totals = self.telemetry.counters(port)[self.leaf, 2]
+        exported = self.telemetry.exported("switch", self.leaf, 2)
+        for name in ERRORS:
+            self.assertEqual(exported[name], totals[name]["total"], name)
 
 
 class Counted(OnIbsim):
@@ -148,6 +153,11 @@ class Counted(OnIbsim):
         self.assertEqual((ours["PortXmitWait"]["total"], ours["PortXmitWait"]["raw"],
                           ours["PortXmitWait"]["source"]), (4000, "4005", "PortCounters"))
         self.assertEqual(self.reader.read(self.lid, 2)["PortXmitWait"], 4005)
+        exported = self.telemetry.exported("switch", self.leaf, 2)
+        self.assertEqual(exported["PortXmitWait"], 4000)
+        for name in ("PortXmitData", "PortRcvData"):
+            self.assertGreaterEqual(exported[name], 4 * ours[name]["total"], name)
+            self.assertLess(exported[name], 4 * ours[name]["total"] * 1.1, name)
         # And as people read it.
         names = {counter["key"]: counter["name"] for counter in ours.values()}
         described = self.telemetry.described("leaf/2", names)
@@ -262,8 +272,8 @@ class Others(OnIbsim):
 
     def test_metrics_of_ports_are_read(self):
         series = self.telemetry.metrics()
-        states = {**prometheus.of_ports(series, "switch", "state_id"),
-                  **prometheus.of_ports(series, "hca", "state_id")}
+        states = {**metrics.of_ports(series, "switch", "state_id"),
+                  **metrics.of_ports(series, "hca", "state_id")}
         self.assertEqual({states[self.leaf, port] for port in (1, 2, 3)}, {4.0})
         end = self.fabricd.ask("get", "port", "host2 sim_0/1")["end_port"]
         self.assertEqual(states[int(end["guid"], 16), 1], 4.0)
@@ -286,7 +296,7 @@ class Vendor(OnIbsim):
 
         status = self.telemetry.wait_until(
             "the vendor's attributes are given up", lambda status: gaps(status).get(
-                ("GeneralInfo", "NO_ANSWER")) == 4 and gaps(status).get(
+                ("vendor GeneralInfo", "NO_ANSWER")) == 4 and gaps(status).get(
                     ("PortSamplesControl", "NO_ANSWER")) == 4)
         # What depends on them is not measured either, and that is what a user looks for.
         for what in ("PDDR module page", "PPCNT 0x16"):

@@ -235,6 +235,13 @@ TEST(LoadYaml, Addresses) {
   }
 }
 
+TEST(LoadYaml, WhatMetricsShow) {
+  EXPECT_EQ(Accepted("telemetry: {metrics_counters: main}\n").telemetry.metrics_counters, "main");
+  EXPECT_THAT(FaultsOf("telemetry:\n  metrics: hosts\n  metrics_counters: some\n"),
+              ElementsAre(IsFault("telemetry.metrics", 2, "expected all, switches or none"),
+                          IsFault("telemetry.metrics_counters", 3, "expected all or main")));
+}
+
 TEST(LoadYaml, Modes) {
   EXPECT_EQ(Accepted("").mode, "manage");
   EXPECT_EQ(Accepted("mode: manage\n").mode, "manage");

@@ -2,6 +2,8 @@
 // The collector against the simulator's agents, in virtual time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/telemetry/polled_fabric.h"
 
 namespace fabricd::telemetry {
@@ -127,6 +129,7 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
   const size_t devices = polled.topology->node_count();
   EXPECT_EQ(polled.Asked(Ask::kTick), 2 * devices);  // Each once, and repeated once.
   const auto view = polled.View();
+  EXPECT_EQ(view->stats.timeouts_by_ask[static_cast<size_t>(Ask::kTick)], 2 * devices);
   const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
   EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kTick)], Absence::kNoAnswer);
   EXPECT_EQ(view->Find(polled.Port(kLeaf, 1))->wait.window, 0u);
@@ -149,6 +152,16 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
   polled.Quirks({leaf, PortNum(0)}, "default");
   polled.Run(hours(5));
   EXPECT_EQ(absence(Ask::kTick), Absence::kNone);
+}
+
+TEST(CollectorTest, TheTickOfHcasIsReadToo) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kHca, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  const auto view = polled.View();
+  EXPECT_TRUE(view->Find(port)->facts.knows_tick);
+  EXPECT_NE(view->Find(port)->wait.window, 0u);
 }
 
 TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
@@ -177,7 +190,10 @@ TEST(CollectorTest, ARefusingAgentIsReportedAsSuch) {
   const auto view = polled.View();
   const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
   ASSERT_NE(device, nullptr);
-  EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kClassPortInfo)], Absence::kRefused);
+  constexpr auto kAsk = static_cast<size_t>(Ask::kClassPortInfo);
+  EXPECT_EQ(device->absences[kAsk], Absence::kRefused);
+  EXPECT_GT(view->stats.refused_by_ask[kAsk], 0u);
+  EXPECT_EQ(view->stats.refused_by_ask[kAsk], view->stats.responses_by_ask[kAsk]);
   const PortRecord* record = view->Find(polled.Port(kLeaf, 1));
   EXPECT_EQ(view->FreshnessOf(*record), Freshness::kNever);
 }
@@ -407,7 +423,7 @@ TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
   polled.Tell(PollNow{42});
   polled.Run(std::chrono::milliseconds(100));
   EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});
-  // And one that stops answering meanwhile costs its timeouts.
+  // And one that becomes unresponsive meanwhile costs its timeouts.
   polled.Quirks(polled.Port("node0002 mlx5_0", 1), "unresponsive");
   polled.Tell(PollNow{43});
   polled.Run(std::chrono::milliseconds(100));
@@ -476,6 +492,146 @@ TEST(CollectorTest, ALinkThatIsDownHasNoRate) {
   const auto view = polled.View();
   EXPECT_EQ(view->Find(port)->facts.bytes_per_second, 0u);
   EXPECT_NE(view->FreshnessOf(*view->Find(port)), Freshness::kFresh);
+}
+
+TEST(CollectorTest, VendorAttributesAreAskedOfDevicesOfTheirVendorsOnly) {
+  for (const uint32_t vendor : {0x0002C9u, 0x0008F1u, 0x001175u, 0u}) {
+    PolledFabric polled;
+    polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) {
+      for (uint32_t i = 0; i < builder.node_index_end(); ++i) {
+        wire::NodeInfo info = builder.node(NodeIndex(i))->info;
+        info.vendor_id = vendor;
+        builder.PutNode(info);
+      }
+    };
+    size_t asked = 0;
+    polled.on_send = [&](const mad::OutgoingMad& mad) { asked += mad.agent != mad::Agent::kPerf; };
+    polled.Begin();
+    polled.Run(minutes(10));
+    const bool is_known = vendor == 0x0002C9 || vendor == 0x0008F1;
+    EXPECT_EQ(asked > 0, is_known) << vendor;
+    const auto view = polled.View();
+    const DeviceRecord* device = view->FindDevice(polled.Node(kLeaf));
+    EXPECT_EQ(device->absences[static_cast<size_t>(Ask::kBer)],
+              is_known ? Absence::kNone : Absence::kOtherVendor);
+    EXPECT_EQ(view->FreshnessOf(*view->Find(polled.Port(kLeaf, 1))), Freshness::kFresh);
+  }
+}
+
+TEST(CollectorTest, VendorAttributesAreAskedFromWhenTheConfigurationAllowsThem) {
+  Options options;
+  options.vendor = false;
+  PolledFabric polled(options);
+  polled.Begin();
+  polled.Run(minutes(10));
+  EXPECT_EQ(polled.Asked(Ask::kVendorInfo), 0u);
+  EXPECT_EQ(polled.View()->FindDevice(polled.Node(kLeaf))->absences[static_cast<size_t>(Ask::kBer)],
+            Absence::kNotAllowed);
+  options.vendor = true;
+  polled.Tell(NewOptions{options});
+  polled.Run(minutes(10));
+  EXPECT_GT(polled.Asked(Ask::kBer), 0u);
+  options.vendor = false;
+  polled.Tell(NewOptions{options});
+  const uint64_t asked = polled.Asked(Ask::kBer);
+  polled.Run(minutes(10));
+  EXPECT_EQ(polled.Asked(Ask::kBer), asked);
+}
+
+// After 49.7 days milliseconds no longer fit into 32 bits.
+TEST(CollectorTest, RunsForMonths) {
+  constexpr std::chrono::milliseconds kEnd{int64_t{1} << 32};
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.client.now += kEnd - minutes(2);
+  polled.Begin();
+  polled.Run(minutes(4));
+  polled.Count(port, sim::Counter::kRcvErrors, 5);
+  polled.Run(minutes(2));
+  const auto view = polled.View();
+  const PortRecord& record = *view->Find(port);
+  EXPECT_EQ(view->FreshnessOf(record), Freshness::kFresh);
+  EXPECT_EQ(record.Total(Counter::kRcvErrors), 5u);
+  EXPECT_EQ(record.rates.window, view->interval);
+  const ErrorLog& errors = view->FindDevice(port.node)->errors;
+  EXPECT_EQ(errors.Sum(port.port, Counter::kRcvErrors, view->at - 5 * 60 * 1000), 5u);
+  polled.Tell(ReadHistory{1, port, minutes(5)});
+  EXPECT_GE(std::ranges::count_if(polled.histories[0].samples, &HistorySample::known), 9);
+}
+
+TEST(CollectorTest, ANodeThatComesAsAnotherLeavesIsPolled) {
+  PolledFabric polled;
+  const NodeIndex gone = polled.Node("node0004 mlx5_1");
+  polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) { builder.RemoveNode(gone); };
+  polled.Begin();
+  polled.Run(minutes(2));
+  const NodeIndex leaves = polled.Node("node0003 mlx5_1");
+  polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) {
+    const fabric::Node node = *polled.topology->node(gone);
+    const fabric::Port& port = node.ports[1];
+    builder.RemoveNode(leaves);
+    const NodeIndex again = builder.PutNode(node.info);
+    builder.SetPortInfo({again, PortNum(1)}, polled.fabric.device(gone)->port(PortNum(1)).info);
+    builder.Link({again, PortNum(1)}, port.peer);
+  };
+  polled.Begin();
+  polled.edit_discovery = nullptr;
+  const uint64_t before = polled.Asked(Ask::kExtended);
+  polled.Run(minutes(2));
+  EXPECT_GT(polled.Asked(Ask::kExtended), before);
+  const auto view = polled.View();
+  size_t fresh = 0, active = 0;
+  view->snapshot->ForEachNode([&](const fabric::Node& node) {
+    for (size_t i = 1; i < node.ports.size(); ++i) {
+      if (node.ports[i].info.port_state != wire::PortState::kActive) continue;
+      ++active;
+      const PortRecord* record = view->Find({node.index, PortNum(static_cast<uint8_t>(i))});
+      fresh += record != nullptr && view->FreshnessOf(*record) == Freshness::kFresh;
+    }
+  });
+  EXPECT_EQ(fresh, active);
+}
+
+TEST(CollectorTest, ANodeWithAnotherNumberOfPortsBeginsAgainAndOthersGoOn) {
+  PolledFabric polled;
+  const PortRef hca = polled.Port(kHca, 1), leaf = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(1));
+  polled.Count(hca, sim::Counter::kRcvErrors, 3);
+  polled.Count(leaf, sim::Counter::kRcvErrors, 4);
+  polled.Run(minutes(2));
+  ASSERT_EQ(polled.Total(hca, Counter::kRcvErrors), 3u);
+  polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) {
+    wire::NodeInfo info = builder.node(hca.node)->info;
+    info.num_ports = 2;
+    builder.PutNode(info);
+    builder.SetPortInfo(hca, polled.fabric.device(hca.node)->port(hca.port).info);
+  };
+  polled.Begin();
+  EXPECT_EQ(polled.Total(leaf, Counter::kRcvErrors), 4u);
+  polled.Run(minutes(2));
+  EXPECT_EQ(polled.Total(hca, Counter::kRcvErrors), 0u);
+  EXPECT_EQ(polled.View()->FreshnessOf(*polled.View()->Find(hca)), Freshness::kFresh);
+}
+
+TEST(CollectorTest, ATrapAboutALinkReadsBothItsEndsAtOnce) {
+  PolledFabric polled;
+  const PortRef leaf = polled.Port(kLeaf, 1);
+  polled.Begin();
+  polled.Run(minutes(2));
+  std::map<Lid, int> asked;
+  polled.on_send = [&](const mad::OutgoingMad& mad) { ++asked[mad.to.lid]; };
+  polled.Tell(LinkTrap{polled.LidOf(leaf.node), leaf.port});
+  polled.Run(std::chrono::milliseconds(10));
+  const Lid far = polled.LidOf(polled.fabric.LinkedPeer(leaf).node);
+  EXPECT_GE(asked[polled.LidOf(leaf.node)], 4);
+  EXPECT_GE(asked[far], 4);
+  EXPECT_EQ(asked.size(), 2u);
+  // Of nobody, and of a port that there is not.
+  asked.clear();
+  polled.Tell(LinkTrap{Lid(0xBF00), PortNum(1)});
+  polled.Tell(LinkTrap{polled.LidOf(leaf.node), PortNum(200)});
+  EXPECT_TRUE(asked.empty());
 }
 
 }  // namespace

@@ -231,6 +231,7 @@ TEST(DeviceTest, AsksNothingOfAPortBeforeItKnowsWhatTheDeviceHas) {
 
 TEST(DeviceTest, DoesNotProbeThreeOptionalAttributesInARow) {
   Device device;
+  device.vendor = Absence::kNone;
   device.Fit(2);
   device.vendor = Absence::kNone;
   device.knows_capabilities = true;

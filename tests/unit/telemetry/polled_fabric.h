@@ -31,6 +31,7 @@ class PolledFabric : public sim::GmpFabric {
         builder.SetPortInfo(port, fabric.device(node.index)->port(port.port).info);
       }
     });
+    if (edit_discovery) edit_discovery(builder);
     seen_ = builder.Build();
     return seen_;
   }
@@ -65,6 +66,9 @@ class PolledFabric : public sim::GmpFabric {
     return record != nullptr ? record->Total(counter) : ~uint64_t{0};
   }
   uint64_t Asked(Ask ask) { return View()->stats.requests_by_ask[static_cast<size_t>(ask)]; }
+
+  // What else a discovery finds.
+  std::function<void(fabric::SnapshotBuilder&)> edit_discovery;
 
   Collector collector;
   Effects effects;

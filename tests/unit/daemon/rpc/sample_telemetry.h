@@ -20,14 +20,16 @@ class TelemetryMaker {
     view.state = telemetry::State::kPolling;
     view.at = kNow;
     view.interval = kInterval;
-    std::vector<uint32_t> first_slot = {0};
+    std::vector<telemetry::PortSlots> slots;
+    uint32_t end = 0;
     for (uint32_t i = 0; i < snapshot->node_index_end(); ++i) {
-      const auto ports = snapshot->node(NodeIndex(i))->ports.size();
-      first_slot.push_back(first_slot.back() + static_cast<uint32_t>(ports) - 1);
+      const auto ports = static_cast<uint32_t>(snapshot->node(NodeIndex(i))->ports.size() - 1);
+      slots.push_back({end, ports, ports});
+      end += ports;
     }
-    view.first_slot = std::make_shared<const std::vector<uint32_t>>(std::move(first_slot));
-    view.ports.resize(view.first_slot->back());
-    view.inventory.resize(view.first_slot->back());
+    view.slots = std::make_shared<const std::vector<telemetry::PortSlots>>(std::move(slots));
+    view.ports.resize(end);
+    view.inventory.resize(end);
     view.devices.resize(snapshot->node_index_end());
     view.snapshot = std::move(snapshot);
   }
@@ -78,7 +80,7 @@ class TelemetryMaker {
 
  private:
   size_t SlotOf(NodeIndex node, uint8_t number) const {
-    return (*view.first_slot)[node.value()] + size_t{number} - 1;
+    return (*view.slots)[node.value()].Of(PortNum(number));
   }
   std::map<NodeIndex, telemetry::DeviceRecord*> devices_;
 };

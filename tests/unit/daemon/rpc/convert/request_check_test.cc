@@ -202,7 +202,8 @@ TEST_F(EveryMethodTest, DoesNotLookForWhatWasNotNamed) {
 TEST(EveryMutation, TakesARequestId) {
   const std::set<std::string> kRepeatable = {
       "fabric.v1.AdminService/ReloadConfig", "fabric.v1.AdminService/SetPriority",
-      "fabric.v1.AdminService/StartSweep", "fabric.v1.RemediationService/AckHold"};
+      "fabric.v1.AdminService/StartSweep", "fabric.v1.RemediationService/AckHold",
+      "fabric.v1.TelemetryService/PollCounters"};
   std::set<std::string> without;
   for (const MethodDescriptor* method : Methods())
     if (FindRule(PathOf(*method))->is_mutation &&

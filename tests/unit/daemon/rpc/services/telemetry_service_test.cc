@@ -291,6 +291,11 @@ TEST_F(TelemetryServiceTest, HostsAndSwitchesAddUpAndLinksShowTheWorseEnd) {
   EXPECT_NEAR(links.entries(0).rates().wait().value(), 0.25, 1e-6);
   EXPECT_THAT(links.entries(0).port().node_name() + links.entries(0).peer().node_name(),
               HasSubstr("leaf2"));
+  // Whichever end is the worse: the port is the one of the name, and the peer the other.
+  for (const pb::TopEntry& link : links.entries()) {
+    EXPECT_THAT(link.name(), HasSubstr(link.port().node_name() + "/"));
+    EXPECT_NE(link.port().node_guid(), link.peer().node_guid()) << link.name();
+  }
 }
 
 TEST_F(TelemetryServiceTest, TheHistoryOfAPortHasWhatItsPeerSentAsReceived) {
