@@ -75,7 +75,8 @@ void Collector::Step(const Event& event, Instant now, Effects& effects) {
   EndPasses(now, effects);
 }
 
-// Nothing that it has to have is to come of the device: a pass on demand waits for it no longer.
+// A pass on demand waits no longer for a device of which nothing more that it must have is
+// expected.
 void Collector::LeavePass(Device& device, Millis now) {
   if (!device.is_in_pass || device.AwaitsMandatory(now)) return;
   device.is_in_pass = false;
@@ -637,7 +638,7 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
   if (!request.is_repeat && is_loss && state_ == State::kPolling && !IsSmp(request.ask)) {
     device.Repeat({request.ask, request.port, true});
   } else {
-    if (!is_probe && device.in_a_row < 0xFF) ++device.in_a_row;
+    if (IsMandatory(request.ask) && device.in_a_row < 0xFF) ++device.in_a_row;
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));

@@ -100,7 +100,7 @@ class Device {
   uint8_t response_time_value = 0;
   std::optional<wire::ClassPortInfo::Target> redirect;
 
-  uint8_t in_a_row = 0;       // Requests without a response, probes excluded.
+  uint8_t in_a_row = 0;       // Requests without a response of what it must have.
   bool is_queued = false;     // Has a place in the queue of devices.
   bool is_in_pass = false;    // A pass on demand waits for it.
   bool is_smp_asked = false;  // GeneralInfo as SMP, since the device was renewed.

@@ -160,7 +160,7 @@ void TelemetryThread::Loop() {
   std::vector<telemetry::Event> events;
   Instant now = Now();
   while (Take(events, std::min(ProcessClock::ToSteady(collector_.NextWake(now)),
-                               published_ + kReadInterval))) {
+                               published_ + PublishInterval()))) {
     now = Now();
     for (const telemetry::Event& event : events) collector_.Step(event, now, effects);
     events.clear();
@@ -207,8 +207,12 @@ void TelemetryThread::Carry(telemetry::Effects& effects, Instant now) {
   effects.Clear();
 }
 
+std::chrono::seconds TelemetryThread::PublishInterval() const {
+  return is_read_ ? kReadInterval : kIdleInterval;
+}
+
 void TelemetryThread::PublishIfDue(Instant now) {
-  if (Steady::now() - published_ < (is_read_ ? kReadInterval : kIdleInterval)) return;
+  if (Steady::now() - published_ < PublishInterval()) return;
   is_read_ = false;
   on_epochs_({});
   Publish(now);

@@ -65,6 +65,7 @@ class TelemetryThread {
   void Loop();
   bool Take(std::vector<telemetry::Event>& events, Steady::time_point until);
   void Carry(telemetry::Effects& effects, Instant now);
+  std::chrono::seconds PublishInterval() const;
   void PublishIfDue(Instant now);
   void Publish(Instant now);
   template <typename Done, typename Event>

@@ -5,6 +5,11 @@ is compared with these; they share no code with fabricd.
 What ibsim is and is not (0.10, measured):
 - It answers PortCounters (0x12) and of PortCountersExtended (0x1D) the 8 data counters, never errors.
   PortSamplesControl (0x10), PortExtendedSpeedsCounters (0x1F) and class 0x0A it drops.
+- NodeInfo.VendorID is 0 unless the topology file says vendid=…. Of NVIDIA's (0x2c9) vendor
+  attributes are asked, and time out.
+- Below its shim nothing tells of a timeout: who asks has to look at the clock.
+- PortMulticastRcvPkts can be set, but is read as 0.
+- VL15Dropped is read as QP1Dropped too, which CapabilityMask does not claim.
 - It counts its own MADs: 72 units of 4 octets and 1 packet each. Reading a port changes its traffic.
 - Set of PortCounters, so perfquery -R, leaves PortCountersExtended as it was.
 - A value above a counter's maximum is clamped to that maximum.

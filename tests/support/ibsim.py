@@ -217,6 +217,12 @@ class Fabricd:
                 error, self.process.poll(), "\n".join(self.log.lines[-40:]))) from error
 
 
+def deaf_perf():
+    """The preload of an opensm that is to live beside a fabricd that reads counters: on ibsim it
+    dies of requests that a kernel keeps from it (tests/integration/umad/deaf_perf.c)."""
+    return os.path.join(Fabricd.bin, "..", "tests", "deaf_perf.so")
+
+
 class Topology:
     """The nodes and cables of an ibsim or ibnetdiscover file, as far as a test must know them to
     choose where the SM sits and how much must come up. Read leniently, with no code

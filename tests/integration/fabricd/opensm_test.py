@@ -35,7 +35,7 @@ class OpenSm(ibsim.Case):
         options = self.write("opensm.conf", "sminfo_polling_timeout 500\npolling_retry_number 2\n"
                              "sweep_interval 1\nforce_log_flush TRUE\n")
         self.theirs = self.sim.start(THEIRS, "opensm", "-F", options, "-f", "stdout", "-p",
-                                     str(priority), *arguments)
+                                     str(priority), *arguments, preload=ibsim.deaf_perf())
         self.their_log = ibsim.Lines(self.theirs)
 
     def fabricd(self, priority, name="fabricd"):
@@ -283,7 +283,8 @@ class Joins(ibsim.Case):
             fabricd.wait_for("subnet_up" if place == 0 else "state=STANDBY")
         seen = sim.run(hosts[3][0], "ibnetdiscover")
         lids = dict(re.findall(r"(?m)^\[\d+\]\((\w+)\) .*\t# lid (\d+) lmc", seen))
-        opensm = sim.start(hosts[2][0], "opensm", "-f", "stdout", "-p", "10")
+        opensm = sim.start(hosts[2][0], "opensm", "-f", "stdout", "-p", "10",
+                           preload=ibsim.deaf_perf())
         started.append(opensm)
         log = ibsim.Lines(opensm)
         masterless, last, settled = 0.0, time.monotonic(), 0

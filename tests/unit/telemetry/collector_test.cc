@@ -402,6 +402,19 @@ TEST(CollectorTest, WhatADeviceNeedNotHaveSaysNothingOfIt) {
   EXPECT_GT(polled.View()->stats.timeouts, 8u);
 }
 
+TEST(CollectorTest, ADeviceThatIsKeyedStillAnswersPerformanceManagement) {
+  PolledFabric polled({.interval = seconds(1), .ber_interval = seconds(10)});
+  polled.Begin();
+  polled.Run(seconds(30));
+  const uint64_t before = polled.View()->stats.timeouts;
+  polled.Quirks(polled.Port(kLeaf, 1), "vs_key_hidden");
+  for (int i = 0; i < 200; ++i) {
+    polled.Run(std::chrono::milliseconds(100));
+    EXPECT_TRUE(polled.View()->FindDevice(polled.Node(kLeaf))->responds) << i;
+  }
+  EXPECT_GT(polled.View()->stats.timeouts, before);
+}
+
 TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
   PolledFabric polled;
   polled.Quirks(polled.Port(kHca, 1), "unresponsive");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/telemetry/telemetry_thread.h"
 
+#include <ctime>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -66,6 +67,20 @@ TEST_F(TelemetryThreadTest, APassEndsWhereTheTransportTakesNothing) {
   Answer answer = Poll(*thread_);
   ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_TRUE(answer.get().ok());
+}
+
+// Seconds of all threads.
+double CpuTime() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST_F(TelemetryThreadTest, RestsWhereNobodyReads) {
+  Start({}, telemetry::State::kStandby);
+  const double before = CpuTime();
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  EXPECT_LT(CpuTime() - before, 0.5);
 }
 
 TEST_F(TelemetryThreadTest, APassIsRefusedWhereNothingIsPolled) {
