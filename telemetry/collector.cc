@@ -690,7 +690,9 @@ void Collector::NoteDevice(NodeIndex node, Millis now) {
     const Ask ask = static_cast<Ask>(i);
     if (record.absences[i] != Absence::kNone) continue;
     if (IsRegister(ask)) record.absences[i] = registers;
-    if (ask == Ask::kExtPortInfo) record.absences[i] = device.last_absence(Ask::kSmpInfo);
+    if (!IsSmp(ask) || device.HasAnswered(Ask::kSmpInfo)) continue;
+    const Absence smp = device.last_absence(Ask::kSmpInfo);
+    record.absences[i] = smp != Absence::kNone ? smp : device.last_absence(Ask::kVendorInfo);
   }
 }
 

@@ -299,7 +299,7 @@ class Vendor(OnIbsim):
                 ("vendor GeneralInfo", "NO_ANSWER")) == 4 and gaps(status).get(
                     ("PortSamplesControl", "NO_ANSWER")) == 4)
         # What depends on them is not measured either, and that is what a user looks for.
-        for what in ("PDDR module page", "PPCNT 0x16"):
+        for what in ("PDDR module page", "PPCNT 0x16", "GeneralInfo", "ExtPortInfo"):
             self.assertEqual(gaps(status).get((what, "NO_ANSWER")), 4, gaps(status))
         self.assertEqual(status["ports_fresh"], 6)
         self.assertEqual(status["devices_responding"], 4)

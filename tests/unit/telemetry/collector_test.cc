@@ -145,6 +145,7 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
   polled.Run(minutes(50));
   // What depends on it is as absent.
   EXPECT_EQ(absence(Ask::kVendorInfo), absence(Ask::kModule));
+  EXPECT_EQ(absence(Ask::kVendorInfo), absence(Ask::kExtPortInfo));
   EXPECT_NE(absence(Ask::kModule), Absence::kNone);
   polled.Run(hours(5));
   EXPECT_EQ(polled.Asked(Ask::kTick), 6 * polled.topology->node_count());  // After 1 h, and 2 more.
