@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int kRegistryThreads = 4200;  // Capacities are powers of two: there is room for 8192.
+constexpr int kRegistryThreads = 8300;  // Capacities are powers of two: there is room for 16384.
 
 class LeakRegistry : public ::testing::Environment {
   void SetUp() override {
