@@ -462,8 +462,11 @@ void App::TellLoad() {
   const sweep::Phase phase = core_->progress().phase;
   telemetry::CoreLoad load;
   load.smps = smps > 0;
-  load.busy = smps > kManyInFlight || sa_->is_busy();
   load.writing = phase == sweep::Phase::kAssigningLids || phase == sweep::Phase::kProgramming;
+  // Jobs wait for a reroute, from the survey to the last write. For a periodic sweep nobody does.
+  const bool reroutes = phase == sweep::Phase::kSurveying || phase == sweep::Phase::kRouting ||
+                        phase == sweep::Phase::kBringingUp || load.writing;
+  load.busy = reroutes || smps > kManyInFlight || sa_->is_busy();
   if (load == load_) return;
   load_ = load;
   telemetry_->OnLoad(load);

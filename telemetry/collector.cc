@@ -11,8 +11,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Turns that come within this time are taken together: each costs a wake-up of the thread.
-constexpr Duration kTurnStep = milliseconds(20);
+// Turns that come within this time are taken together: each costs a wake-up of the thread. Longer
+// steps would send more at once, and SMPs would wait behind them on the wire.
+constexpr Duration kTurnStep = milliseconds(5);
 constexpr Duration kExpiryStep = seconds(1);
 constexpr Duration kFirstTimeout = milliseconds(500), kLongestTimeout = seconds(4);
 // The transport tells of a timeout by itself; this is for one that does not.

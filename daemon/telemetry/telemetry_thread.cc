@@ -99,7 +99,8 @@ void TelemetryThread::OnLoad(const telemetry::CoreLoad& load) {
     load_ = load;
     load_->writing = load.writing || was_writing;
   }
-  changed_.notify_one();
+  // It is taken into account before the next request; waking the thread for it would take a
+  // processor from the core while a reroute waits.
 }
 
 void TelemetryThread::SetOptions(const telemetry::Options& options) {
@@ -140,7 +141,7 @@ bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Steady::time_p
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, until, [this] {
     return stopping_ || !mads_.empty() || !questions_.empty() || !traps_.empty() || fabric_ ||
-           load_ || options_;
+           options_;
   });
   if (options_) events.push_back(telemetry::NewOptions{*std::exchange(options_, std::nullopt)});
   if (fabric_) events.push_back(*std::exchange(fabric_, std::nullopt));
