@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evidence: what is known of a link's two ends, as far as a verdict about the link depends on it.
-// Values only, in SI units. telemetry/ makes them of the collector's records; policy/verdict judges
-// them. Nothing here says what is good or bad.
+// Values only, in SI units. telemetry/ makes them of the collector's records; policy/verdict
+// evaluates them. Nothing here says what is good or bad.
 //
 // Unknown is not zero: what was not measured is absent, and nothing may be concluded from that.
 #pragma once
@@ -51,7 +51,7 @@ struct WindowCount {
   bool is_saturated = false;  // A lower bound: the counter is at its maximum.
 };
 
-// One window of 300 s, as wait is judged by.
+// One window of 300 s, by which wait is evaluated.
 struct WaitWindow {
   double share = 0;        // Of time in which the port had data and no credits, in [0, 1].
   double utilisation = 0;  // Of what it sends, in [0, 1].
@@ -131,6 +131,8 @@ struct LinkEvidence {
   // Within the last 60 s or ahead: the state of a quarter of the switch's links changed (restart).
   bool is_with_its_switch = false;
   bool is_with_its_host = false;  // Or of all links of the host: a reboot, not a cable.
+  // By Window: of the link downs, those that were with its switch or with its host.
+  std::array<uint64_t, kWindows> excused_downs{};
 };
 
 }  // namespace fabricd::policy
