@@ -234,7 +234,9 @@ void Charge(const LinkAssessment& each, bool& a, bool& b) {
   for (const EvidenceRow& row : each.verdict->rows) {
     if (!row.IsAtLeast(Level::kStrong)) continue;
     const bool is_of_sender = row.row == Row::kWait || row.row == Row::kHoqDiscards ||
-                              row.row == Row::kMalformed || row.row == Row::kOverrun;
+                              row.row == Row::kMalformed ||
+                              (row.row == Row::kOverrun && row.side == Side::kB &&
+                               each.evidence->a.role == EndRole::kHost);
     const Side side = row.side == Side::kLink || !is_of_sender ? row.side : Opposite(row.side);
     a |= side != Side::kB;
     b |= side != Side::kA;

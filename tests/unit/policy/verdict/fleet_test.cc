@@ -130,6 +130,20 @@ TEST_F(FleetTest, MarkedErrorsAccuseTheMostUpstreamLink) {
   EXPECT_EQ(verdicts_[8].verdict, Verdict::kHealthy);
 }
 
+TEST_F(FleetTest, MarkedErrorsExcuseNoErrorsOfTheLinksOwn) {
+  links_.push_back(CleanTrunk(0x200, 0x300, 1));
+  SetAll(links_[32].b, Signal::kLocalPhysical, 50, 12);
+  LinkEvidence symbols = CleanTrunk(0x201, 0x300, 2), other_end = CleanTrunk(0x202, 0x300, 3);
+  for (LinkEvidence* link : {&symbols, &other_end})
+    SetAll(link->a, Signal::kRemotePhysical, 50, 12);
+  SetAll(symbols.a, Signal::kSymbolErrors, 500);
+  SetAll(other_end.b, Signal::kLocalPhysical, 20, 12);
+  links_.push_back(symbols);
+  links_.push_back(other_end);
+  EXPECT_THAT(Find().findings, IsEmpty());
+  for (size_t i = 32; i < 35; ++i) EXPECT_EQ(verdicts_[i].verdict, Verdict::kNoisyPhy) << i;
+}
+
 TEST_F(FleetTest, MarkedErrorsWithoutAKnownSourceExcuseNothing) {
   links_.push_back(CleanTrunk(0x200, 0x300, 1));
   SetAll(links_[32].b, Signal::kLocalPhysical, 12, 6);
@@ -177,6 +191,19 @@ TEST_F(FleetTest, SlowReceiversAreChargedToTheFamilyOfTheHosts) {
   watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
   EXPECT_TRUE(watch.IsFrozen(links_[0].a.family));
   EXPECT_FALSE(watch.IsFrozen(links_[0].b.family));
+}
+
+TEST_F(FleetTest, OverrunsAreChargedToTheBuffersOrToTheHostWithoutCredits) {
+  for (const bool at_host : {true, false}) {
+    FamilyWatch watch;
+    for (size_t leaf = 0; leaf < 3; ++leaf) {
+      LinkEvidence& link = HostLink(leaf, 0) = CleanLink(0x500 + leaf, 0x200 + leaf, 1);
+      SetAll(at_host ? link.a : link.b, Signal::kBufferOverrun, 3);
+    }
+    watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
+    EXPECT_TRUE(watch.IsFrozen(links_[0].a.family));
+    EXPECT_FALSE(watch.IsFrozen(links_[0].b.family));
+  }
 }
 
 TEST_F(FleetTest, RoutersAndTheLikeAreNotCounted) {
