@@ -48,7 +48,7 @@ Summary Summarise(const std::vector<EvidenceRow>& rows, const StrongFor& strong_
     summary.strong |= bit;
     const Duration held = strong_for[static_cast<size_t>(row.row) - 1];
     if (held >= row.window + kWindowSlack) summary.persistent |= bit;
-    summary.is_fatal |= row.level == Level::kFatal && row.row != Row::kLinkDowns;
+    summary.is_fatal |= row.level == Level::kFatal;  // Of E4 it is FLAPPING.
   }
   return summary;
 }

@@ -88,6 +88,55 @@ TEST(LinkVerdictTest, ErrorsOfOneBurstAreOneEvent) {
   EXPECT_EQ(row->note, "one burst");
 }
 
+TEST(LinkVerdictTest, AWindowTooShortForThreeReadingsLooksFurtherBack) {
+  LinkEvidence link = CleanLink();
+  Set(link.a, Signal::kSymbolErrors, Window::k60s, {60, 1, false});
+  Set(link.a, Signal::kSymbolErrors, Window::k720s, {60, 1, false});
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kNone);
+  Set(link.a, Signal::kSymbolErrors, Window::k720s, {80, 3, false});
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kFatal);
+}
+
+TEST(LinkVerdictTest, RegistersAreReadTooSeldomForThreeReadingsInAWindow) {
+  LinkEvidence link = CleanLink();
+  Set(link.a, Signal::kSymbolErrors, Window::k720s, {20, 2, false});
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kNone);
+  Set(link.a, Signal::kSymbolErrors, Window::k7500s, {20, 3, false});
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kStrong);
+  link.a.has_registers = false;
+  Set(link.a, Signal::kSymbolErrors, Window::k7500s, {1, 3, false});
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kNone);
+}
+
+TEST(LinkVerdictTest, ReceiveErrorsWithoutDetailsAreNeverFatal) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kLocalPhysical, 12);
+  EXPECT_EQ(LevelOfRow(link, Row::kLocalPhysical, Side::kA), Level::kFatal);
+  link.a.signals[static_cast<size_t>(Signal::kLocalPhysical)] = std::nullopt;
+  SetAll(link.a, Signal::kRcvErrors, 12);
+  EXPECT_EQ(LevelOfRow(link, Row::kLocalPhysical, Side::kA), Level::kStrong);
+}
+
+TEST(LinkVerdictTest, LimitsThatNobodyDocumentedLowerConfidence) {
+  LinkEvidence link = CleanLink();
+  link.lane_gigabits = 200;
+  EXPECT_DOUBLE_EQ(Evaluate(link, Limits()).confidence, 0.9);
+}
+
+TEST(LinkVerdictTest, TwoWindowsOfWaitAreLessCertainThanThree) {
+  LinkEvidence link = CleanLink();
+  link.b.wait.fill(WaitWindow{0.3, 0.2});
+  const double three = Evaluate(link, Limits()).confidence;
+  link.b.wait[2] = std::nullopt;
+  EXPECT_LT(Evaluate(link, Limits()).confidence, three);
+}
+
+TEST(LinkVerdictTest, TheDetectionWindowIsAtMost125Minutes) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kLinkDowns, 2);
+  EXPECT_EQ(Evaluate(link, Limits()).detection_window, std::chrono::seconds(7500));
+}
+
 TEST(LinkVerdictTest, ThreeDownsInTenMinutesAreFlapping) {
   LinkEvidence link = CleanLink();
   SetAll(link.b, Signal::kLinkDowns, 3);

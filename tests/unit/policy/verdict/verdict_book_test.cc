@@ -63,10 +63,9 @@ TEST_F(VerdictBookTest, AboveHalfOfALimitIsNotClean) {
   See(NoisyLink());
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 7);  // Of 8 in 720 s.
-  now_ += hours(10);
-  EXPECT_EQ(See(link).stage, Stage::kBad);
-  now_ += hours(10);
-  EXPECT_EQ(See(link).stage, Stage::kBad);
+  for (int i = 0; i < 600; ++i, now_ += minutes(1)) ASSERT_EQ(See(link).stage, Stage::kBad);
+  SetAll(link.a, Signal::kSymbolErrors, 3);
+  EXPECT_EQ(Until(Stage::kRecovering, link), minutes(24));
 }
 
 TEST_F(VerdictBookTest, ASignalThatIsNotMeasuredAnyMoreIsNotClean) {
@@ -74,18 +73,28 @@ TEST_F(VerdictBookTest, ASignalThatIsNotMeasuredAnyMoreIsNotClean) {
   LinkEvidence link = CleanLink();
   link.a.signals[static_cast<size_t>(Signal::kLocalPhysical)] = std::nullopt;
   link.a.signals[static_cast<size_t>(Signal::kRcvErrors)] = std::nullopt;
-  for (int i = 0; i < 100; ++i, now_ += minutes(10)) EXPECT_EQ(See(link).stage, Stage::kBad);
+  ASSERT_EQ(Evaluate(link, Limits()).verdict, Verdict::kHealthy);
+  for (int i = 0; i < 600; ++i, now_ += minutes(1)) ASSERT_EQ(See(link).stage, Stage::kBad);
 }
 
 TEST_F(VerdictBookTest, WhatIsStaleIsUnknownAndRemembered) {
   See(NoisyLink());
   LinkEvidence stale = CleanLink();
   stale.a.is_fresh = false;
-  now_ += hours(3);
+  for (int i = 0; i < 20; ++i, now_ += minutes(1)) See(CleanLink());
   const Standing standing = See(stale);
   EXPECT_FALSE(standing.is_known);
   EXPECT_EQ(standing.verdict, Verdict::kNoisyPhy);
   EXPECT_EQ(Until(Stage::kRecovering, CleanLink()), minutes(24));
+}
+
+TEST_F(VerdictBookTest, TimeInWhichNobodyLookedIsNotClean) {
+  See(NoisyLink());
+  See(CleanLink());
+  now_ += hours(10);
+  EXPECT_EQ(Until(Stage::kRecovering, CleanLink()), minutes(24));
+  now_ += hours(10);
+  EXPECT_EQ(Recover(), minutes(125));
 }
 
 TEST_F(VerdictBookTest, SuspicionWhileRecoveringBeginsTheCleanTimeAgain) {
@@ -140,6 +149,16 @@ TEST_F(VerdictBookTest, AReleaseOfLastWeekDoesNotCount) {
 TEST_F(VerdictBookTest, AStrongRowThatPersistsBecomesAVerdict) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 20);
+  SetAll(link.b, Signal::kLinkIntegrity, 1);
+  EXPECT_EQ(Until(Stage::kBad, link), minutes(13));
+}
+
+TEST_F(VerdictBookTest, WhatPersistedBeforeAFailoverDoesNotCount) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kSymbolErrors, 20);
+  for (int i = 0; i < 30; ++i, now_ += minutes(1)) See(link);
+  book_.OnFailover(now_);
+  now_ += minutes(12);
   SetAll(link.b, Signal::kLinkIntegrity, 1);
   EXPECT_EQ(Until(Stage::kBad, link), minutes(13));
 }
