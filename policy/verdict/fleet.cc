@@ -347,22 +347,27 @@ void FamilyWatch::Observe(std::span<const LinkAssessment> links, const FleetLimi
   for (const LinkAssessment& each : links) {
     bool a = false, b = false;
     Charge(each, a, b);
-    for (const auto& [end, is_over] :
-         {std::pair(&each.evidence->a, a), std::pair(&each.evidence->b, b)}) {
-      if (end->role == EndRole::kOther) continue;
-      Crossings& crossings = families_[end->family];
+    const LinkEvidence& link = *each.evidence;
+    for (const Side side : {Side::kA, Side::kB}) {
+      const EndEvidence& end = EndOf(link, side);
+      if (end.role == EndRole::kOther) continue;
+      Crossings& crossings = families_[end.family];
       ++crossings.ports;
-      const std::pair port(end->node, end->port);
-      if (is_over && (crossings.last.size() < kMaxPorts || crossings.last.contains(port)))
-        crossings.last[port] = now;
+      const std::pair port(end.node, end.port);
+      const bool has_room = crossings.last.size() < kMaxPorts || crossings.last.contains(port);
+      if ((side == Side::kA ? a : b) && has_room)
+        crossings.last[port] = {now, EndOf(link, Opposite(side)).node};
     }
   }
   findings_.clear();
   for (auto& [family, crossings] : families_) {
-    absl::erase_if(crossings.last,
-                   [&](const auto& port) { return now - port.second >= std::chrono::hours(24); });
+    absl::erase_if(crossings.last, [&](const auto& port) {
+      return now - port.second.first >= std::chrono::hours(24);
+    });
+    absl::flat_hash_set<Guid> peers;
+    for (const auto& [port, last] : crossings.last) peers.insert(last.second);
     const size_t affected = crossings.last.size(), of = std::max(crossings.ports, affected);
-    if (affected >= limits.min_links &&
+    if (affected >= limits.min_links && peers.size() >= 2 &&
         static_cast<double>(affected) > limits.family_share * static_cast<double>(of))
       findings_.push_back(
           {.cause = CommonCause::kFamily, .family = family, .affected = affected, .of = of});

@@ -75,7 +75,8 @@ bool ForbidsAction(const FleetReport& report, size_t index);
 void Apply(const FleetReport& report, size_t index, const LinkEvidence& link, LinkVerdict& verdict);
 
 // Which families of devices crossed limits at many ports within 24 h: a defect of firmware, or a
-// limit that does not fit them. Ports of routers and the like are left out.
+// limit that does not fit them. Ports that share a peer have that in common, and do not suffice.
+// Ports of routers and the like are left out.
 class FamilyWatch {
  public:
   static constexpr size_t kMaxPorts = 16'384;  // Of one family.
@@ -87,8 +88,9 @@ class FamilyWatch {
 
  private:
   struct Crossings {
-    absl::flat_hash_map<std::pair<Guid, PortNum>, Instant> last;  // By port.
-    size_t ports = 0;                                             // Of the family.
+    // By port: the last one, and the node at the other end of the link.
+    absl::flat_hash_map<std::pair<Guid, PortNum>, std::pair<Instant, Guid>> last;
+    size_t ports = 0;  // Of the family.
   };
   std::map<DeviceFamily, Crossings> families_;
   std::vector<CommonFinding> findings_;

@@ -61,12 +61,12 @@ struct Seen {
   int noisy = 0, suspect = 0, healthy = 0;
 };
 
-Seen Watch(double ber, int minutes, uint64_t seed) {
+Seen Watch(double ber, int windows, uint64_t seed) {
   DrawnReceiver receiver(ber, seed);
   LinkEvidence link = CleanLink();
   Seen seen;
   std::optional<int> strong_since;
-  for (int minute = 0; minute < minutes; ++minute) {
+  for (int minute = 0; minute < windows; ++minute) {
     receiver.NextMinute(link.a);
     StrongFor strong_for{};
     if (strong_since) strong_for[0] = std::chrono::minutes(minute - *strong_since);
