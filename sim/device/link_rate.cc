@@ -12,8 +12,8 @@ constexpr uint8_t kWidth1x = 1, kWidth4x = 2, kWidth8x = 4, kWidth12x = 8, kWidt
 constexpr std::array<uint8_t, 5> kWidthsWidestFirst = {kWidth12x, kWidth8x, kWidth4x, kWidth2x,
                                                        kWidth1x};
 
-uint8_t WidthCode(int lanes) {
-  switch (lanes) {
+uint8_t WidthCode(int physical_lanes) {
+  switch (physical_lanes) {
     case 2: return kWidth2x;
     case 4: return kWidth4x;
     case 8: return kWidth8x;
@@ -22,13 +22,13 @@ uint8_t WidthCode(int lanes) {
   }
 }
 
-uint8_t WidthsUpTo(int lanes, LinkSpeed speed) {
+uint8_t WidthsUpTo(int physical_lanes, LinkSpeed speed) {
   uint8_t mask = kWidth1x;
   // 2x came with HDR; older devices know it only where a link is said to run at it.
-  if (lanes == 2 || (lanes > 2 && speed >= LinkSpeed::kHdr)) mask |= kWidth2x;
-  if (lanes >= 4) mask |= kWidth4x;
-  if (lanes >= 8) mask |= kWidth8x;
-  if (lanes >= 12) mask |= kWidth12x;
+  if (physical_lanes == 2 || (physical_lanes > 2 && speed >= LinkSpeed::kHdr)) mask |= kWidth2x;
+  if (physical_lanes >= 4) mask |= kWidth4x;
+  if (physical_lanes >= 8) mask |= kWidth8x;
+  if (physical_lanes >= 12) mask |= kWidth12x;
   return mask;
 }
 
@@ -65,25 +65,25 @@ uint8_t HighestBit(uint8_t mask) {
 
 }  // namespace
 
-void SetSupportedRate(wire::PortInfo& info, LinkSpeed speed, int lanes) {
+void SetSupportedRate(wire::PortInfo& info, LinkSpeed speed, int physical_lanes) {
   const SpeedCodes best = ActiveCodes(speed);
   info.link_speed_supported = static_cast<uint8_t>(best.speed * 2 - 1);
   info.link_speed_ext_supported2 = best.ext2;
   info.link_speed_ext_supported =
       best.ext2 != 0 ? 15 : static_cast<uint8_t>(best.ext == 0 ? 0 : best.ext * 2 - 1);
-  info.link_width_supported = WidthsUpTo(lanes, speed);
+  info.link_width_supported = WidthsUpTo(physical_lanes, speed);
   info.link_speed_enabled = info.link_speed_supported;
   info.link_speed_ext_enabled = info.link_speed_ext_supported;
   info.link_speed_ext_enabled2 = info.link_speed_ext_supported2;
   info.link_width_enabled = info.link_width_supported;
 }
 
-void SetActiveRate(wire::PortInfo& info, LinkSpeed speed, int lanes) {
+void SetActiveRate(wire::PortInfo& info, LinkSpeed speed, int physical_lanes) {
   const SpeedCodes codes = ActiveCodes(speed);
   info.link_speed_active = codes.speed;
   info.link_speed_ext_active = codes.ext;
   info.link_speed_ext_active2 = codes.ext2;
-  info.link_width_active = WidthCode(lanes);
+  info.link_width_active = WidthCode(physical_lanes);
 }
 
 void NegotiateRate(wire::PortInfo& a, wire::PortInfo& b) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assessor: verdicts about all links of a fabric at one time, in the order in which the parts
+// depend on each other: each link alone, what many have in common, then what was known before.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/time.h"
+#include "policy/evidence.h"
+#include "policy/verdict/fleet.h"
+#include "policy/verdict/link_verdict.h"
+#include "policy/verdict/thresholds.h"
+#include "policy/verdict/verdict_book.h"
+
+namespace fabricd::policy {
+
+struct AssessorOptions {
+  Limits limits;
+  FleetLimits fleet;
+  BookClocks clocks;
+};
+// Of all parts, each with the name of the part: "limits.hot: ...".
+std::vector<std::string> Check(const AssessorOptions& options);
+
+struct Assessment {
+  LinkKey link;
+  // Its rows only where one is raised: Evaluate() gives those of a single link again.
+  LinkVerdict verdict;
+  Standing standing;
+  bool forbids_action = false;  // A common cause, or a family that is frozen.
+};
+
+class Assessor {
+ public:
+  explicit Assessor(AssessorOptions options)
+      : options_(std::move(options)), book_(options_.clocks) {}
+
+  // By index of `links`, which are all links of the fabric.
+  std::vector<Assessment> Assess(std::span<const LinkEvidence> links, Instant now);
+
+  VerdictBook& book() { return book_; }
+  const VerdictBook& book() const { return book_; }
+  const FleetReport& report() const { return report_; }  // Of the last call.
+  const FamilyWatch& families() const { return families_; }
+
+ private:
+  AssessorOptions options_;
+  VerdictBook book_;
+  FamilyWatch families_;
+  FleetReport report_;
+};
+
+}  // namespace fabricd::policy

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/verdict/attribution.h"
+
+#include <algorithm>
+
+namespace fabricd::policy {
+namespace {
+
+constexpr std::string_view kSwap = "reseat, then swap the cable or module; then the receiver's end";
+
+bool IsReceiveError(Row row) {
+  return row == Row::kSymbolBer || row == Row::kEffectiveBer || row == Row::kUncorrectable ||
+         row == Row::kLocalPhysical || row == Row::kLinkIntegrity;
+}
+
+struct Pattern {
+  std::span<const EvidenceRow> rows;
+  bool Has(Row row, Side side, Level least = Level::kSuspect) const {
+    return std::any_of(rows.begin(), rows.end(), [&](const EvidenceRow& each) {
+      return each.row == row && each.side == side && each.IsAtLeast(least);
+    });
+  }
+  bool HasErrors(Side side) const {
+    return std::any_of(rows.begin(), rows.end(), [&](const EvidenceRow& each) {
+      return IsReceiveError(each.row) && each.side == side && each.IsAtLeast(Level::kSuspect);
+    });
+  }
+};
+
+// The device at an end, where the whole of it is meant.
+Culprit DeviceAt(const LinkEvidence& link, Side side) {
+  const EndRole role = (side == Side::kA ? link.a : link.b).role;
+  if (role == EndRole::kHost) return Culprit::kHost;
+  return role == EndRole::kOther ? Culprit::kUnknown : Culprit::kSwitch;
+}
+
+Attribution OneDirection(const LinkEvidence& link, const Pattern& pattern, Side receiver) {
+  const Side sender = receiver == Side::kA ? Side::kB : Side::kA;
+  if (pattern.Has(Row::kDeviceVerdict, receiver, Level::kStrong))
+    return {Culprit::kReceiver, receiver, "errors in one direction, and its receiver raises alarm",
+            "the receiver's module or device, then the cable"};
+  if (pattern.Has(Row::kDeviceVerdict, sender, Level::kStrong))
+    return {Culprit::kTransmitter, sender, "errors in one direction, and its sender raises alarm",
+            "the sender's module or device, then the cable"};
+  const EndRole role = (sender == Side::kA ? link.a : link.b).role;
+  if (role == EndRole::kHost)
+    return {Culprit::kTransmitter, sender, "errors only where the switch receives",
+            "the host's module or adapter, then the cable"};
+  if (role == EndRole::kLeaf)
+    return {Culprit::kCable, receiver, "errors only where the host receives", kSwap};
+  return {Culprit::kCable, receiver, "errors in one direction only", kSwap};
+}
+
+// Why the devices say that the link was down.
+Attribution OfLinkDowns(const LinkEvidence& link) {
+  using Blame = LinkDownReport::Blame;
+  const auto blame = [](const EndEvidence& end) {
+    return end.last_down && !end.last_down->is_intentional ? end.last_down->blame : Blame::kUnknown;
+  };
+  const Blame a = blame(link.a), b = blame(link.b);
+  const std::string_view why = "devices report which end took the link down";
+  const std::string_view remedy = "the device named, its firmware and driver";
+  if (a == Blame::kRemote && b == Blame::kRemote)
+    return {Culprit::kCable, Side::kLink, "each end blames the other for link downs", kSwap};
+  if (a != Blame::kRemote && b != Blame::kLocal && (a == Blame::kLocal || b == Blame::kRemote))
+    return {DeviceAt(link, Side::kA), Side::kA, why, remedy};
+  if (b != Blame::kRemote && a != Blame::kLocal && (b == Blame::kLocal || a == Blame::kRemote))
+    return {DeviceAt(link, Side::kB), Side::kB, why, remedy};
+  return {Culprit::kUnknown, Side::kLink, "link downs that no device explains", kSwap};
+}
+
+}  // namespace
+
+std::string_view CulpritName(Culprit culprit) {
+  switch (culprit) {
+    case Culprit::kNone: return "none";
+    case Culprit::kCable: return "cable";
+    case Culprit::kTransmitter: return "transmitter";
+    case Culprit::kReceiver: return "receiver";
+    case Culprit::kSwitch: return "switch";
+    case Culprit::kHost: return "host";
+    case Culprit::kUnknown: return "unknown";
+  }
+  return "?";
+}
+
+Attribution AttributeErrors(const LinkEvidence& link, std::span<const EvidenceRow> rows) {
+  const Pattern pattern{rows};
+  const bool at_a = pattern.HasErrors(Side::kA), at_b = pattern.HasErrors(Side::kB);
+  if (at_a && at_b) {
+    const bool hot =
+        pattern.Has(Row::kTemperature, Side::kA) && pattern.Has(Row::kTemperature, Side::kB);
+    return {
+        Culprit::kCable, Side::kLink,
+        hot ? "errors in both directions, and both modules are hot" : "errors in both directions",
+        hot ? "airflow, then the modules" : "reseat, then swap the cable or both modules"};
+  }
+  if (at_a) return OneDirection(link, pattern, Side::kA);
+  if (at_b) return OneDirection(link, pattern, Side::kB);
+  for (const Side side : {Side::kA, Side::kB}) {
+    const Side sender = side == Side::kA ? Side::kB : Side::kA;
+    if (pattern.Has(Row::kMalformed, side))
+      return {DeviceAt(link, sender), sender, "its peer receives malformed packets",
+              "firmware of the sender, then the device"};
+    if (!pattern.Has(Row::kOverrun, side)) continue;
+    if (DeviceAt(link, sender) == Culprit::kHost)
+      return {Culprit::kHost, sender, "it sends more than it has credits for",
+              "firmware of the adapter"};
+    return {Culprit::kReceiver, side, "its buffers overrun", "firmware of the receiver"};
+  }
+  if (pattern.Has(Row::kLinkDowns, Side::kLink)) return OfLinkDowns(link);
+  for (const Side side : {Side::kA, Side::kB})
+    if (pattern.Has(Row::kDeviceVerdict, side))
+      return {DeviceAt(link, side), side, "the device's own monitor", "the port it names"};
+  if (pattern.Has(Row::kBelowCapability, Side::kLink))
+    return {Culprit::kCable, Side::kLink, "fewer or slower physical lanes than both ends have",
+            kSwap};
+  for (const Side side : {Side::kA, Side::kB})
+    if (pattern.Has(Row::kTemperature, side))
+      return {Culprit::kCable, side, "a hot module", "airflow, then the module"};
+  return {Culprit::kUnknown, Side::kLink, "no pattern", "watch it"};
+}
+
+Attribution AttributeToHost(const LinkEvidence& link, std::string_view reason,
+                            std::string_view remedy) {
+  if (link.a.role == EndRole::kHost) return {Culprit::kHost, Side::kA, reason, remedy};
+  if (link.b.role == EndRole::kHost) return {Culprit::kHost, Side::kB, reason, remedy};
+  return {Culprit::kUnknown, Side::kLink, reason, remedy};
+}
+
+}  // namespace fabricd::policy
