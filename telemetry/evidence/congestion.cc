@@ -20,6 +20,7 @@ using fabric::Node;
 using policy::WaitWindow;
 using routing::RoutingPlan;
 using Ports = std::bitset<256>;
+constexpr size_t kBlock = routing::Row::kBlock;
 
 // What comes after a port on the path to the root.
 struct Step {
@@ -31,7 +32,15 @@ class Search {
  public:
   Search(const TelemetryView& view, const FabricSnapshot& snapshot, const RoutingPlan& plan,
          const CongestionLimits& limits)
-      : view_(view), snapshot_(snapshot), plan_(plan), limits_(limits) {}
+      : view_(view), snapshot_(snapshot), plan_(plan), limits_(limits) {
+    snapshot.ForEachNode([&](const Node& node) {
+      if (!node.IsSwitch() || node.ports.empty()) return;
+      const size_t lid = node.ports[0].info.lid.value();
+      if (lid / kBlock >= not_switches_.size())
+        not_switches_.resize(lid / kBlock + 1, ~uint64_t{0});
+      not_switches_[lid / kBlock] &= ~(uint64_t{1} << lid % kBlock);
+    });
+  }
 
   Congestion Run() {
     std::vector<PortRef> waiting = FindWaiting();
@@ -69,7 +78,8 @@ class Search {
     return waiting;
   }
 
-  // The egresses at `peer`'s switch of what leaves through `port`.
+  // The egresses at `peer`'s switch of what leaves through `port`. To switches goes management
+  // only, and by links that no job uses in this way.
   Ports EgressesBehind(const Node& node, PortRef port, PortRef peer) const {
     Ports used;
     const routing::Row& there = *plan_.rows[peer.node.value()];
@@ -79,8 +89,8 @@ class Search {
     const size_t blocks =
         node.IsSwitch() ? std::min(here->blocks(), there.blocks()) : there.blocks();
     for (size_t b = 0; b < blocks; ++b) {
-      const uint64_t lids =
-          node.IsSwitch() ? routing::EqualMask(here->block(b), port.port.value()) : ~uint64_t{0};
+      uint64_t lids = b < not_switches_.size() ? not_switches_[b] : ~uint64_t{0};
+      if (node.IsSwitch()) lids &= routing::EqualMask(here->block(b), port.port.value());
       if (lids == 0) continue;
       const uint8_t* egresses = there.block(b);
       routing::ForEachBit(lids, [&](uint32_t i) { used.set(egresses[i]); });
@@ -109,9 +119,35 @@ class Search {
     if (!far->IsSwitch()) return {{}, KindAtEnd(*far, own)};
     const CongestionKind between =
         node.IsSwitch() ? CongestionKind::kHotLink : CongestionKind::kNone;
-    if (own.share < limits_.wait) return {{}, between};  // Saturated: queues begin here.
-    if (!plan_.HasRow(peer.node)) return {};
-    return Busiest(*far, EgressesBehind(node, port, peer), between);
+    const bool is_saturated = own.share < limits_.wait;
+    if (!plan_.HasRow(peer.node)) return {{}, is_saturated ? between : CongestionKind::kNone};
+    const Ports egresses = EgressesBehind(node, port, peer);
+    if (is_saturated) return {OnlyOutlet(port, *far, egresses), between};
+    return Busiest(*far, egresses, between);
+  }
+
+  double RateOf(PortRef port, const WaitWindow& of) const {
+    return of.utilisation * static_cast<double>(view_.Find(port)->facts.bytes_per_second);
+  }
+
+  // The saturated egress that takes what the saturated `port` sends, as the others send too little
+  // to be where that goes. None: there is none, so queues begin at `port`.
+  PortRef OnlyOutlet(PortRef port, const Node& far, const Ports& egresses) const {
+    PortRef outlet;
+    double others = 0;
+    for (size_t i = 1; i < far.ports.size() && i < egresses.size(); ++i) {
+      if (!egresses[i] || !far.ports[i].IsUp()) continue;
+      const PortRef egress{far.index, PortNum(static_cast<uint8_t>(i))};
+      const auto wait = WaitOf(egress);
+      if (!wait) return {};
+      if (outlet.IsNone() && wait->utilisation >= limits_.saturated) {
+        outlet = egress;
+      } else {
+        others += RateOf(egress, *wait);
+      }
+    }
+    const double few = (1 - limits_.saturated) * RateOf(port, *WaitOf(port));
+    return others <= few ? outlet : PortRef();
   }
 
   // The one that waits most; else one that is saturated.
@@ -188,6 +224,7 @@ class Search {
   const FabricSnapshot& snapshot_;
   const RoutingPlan& plan_;
   const CongestionLimits& limits_;
+  std::vector<uint64_t> not_switches_;  // By block of 64 LIDs: a bit for each that is no switch's.
   absl::flat_hash_map<PortRef, Step> steps_;
   std::map<Name, CongestionRoot> roots_;
   std::vector<PortRef> without_root_;

@@ -7,7 +7,8 @@
 // Waits are those of the last whole window of 300 s. Which destinations have traffic no counter
 // tells: all that the tables send through a port count, and where a tree branches, a port is a
 // victim of the branch that waits most. A port that is busy all the time waits for nobody: what
-// queues for it waits one port before, so the search goes on to a saturated egress too.
+// queues for it waits one port before, so the search goes on to a saturated
+// egress too, and from that to one behind it where all that it sends must go there.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include "tests/unit/routing/run.h"
 #include "tests/unit/telemetry/evidence/view_maker.h"
+#include "tests/unit/telemetry/polled_fabric.h"
 
 namespace fabricd::telemetry {
 namespace {
@@ -16,7 +17,9 @@ using testing::TestFabric;
 class Waits {
  public:
   explicit Waits(TestFabric of, const char* engine = "up_down")
-      : fabric(std::move(of)), plan(testing::Route(fabric, engine)), view(fabric.snapshot) {}
+      : fabric(WithLids(std::move(of))),
+        plan(testing::Route(fabric, engine)),
+        view(fabric.snapshot) {}
 
   PortRef Port(size_t handle, int port) const {
     return {fabric.node[handle], PortNum(static_cast<uint8_t>(port))};
@@ -45,6 +48,19 @@ class Waits {
   }
   Congestion Find(const CongestionLimits& limits = {}) const {
     return FindCongestion(view.view, *fabric.snapshot, plan, limits);
+  }
+
+  // Switches have their LIDs in the snapshot too.
+  static TestFabric WithLids(TestFabric fabric) {
+    fabric::SnapshotBuilder builder(*fabric.snapshot);
+    fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
+      const PortRef port{node.index, PortNum(0)};
+      wire::PortInfo info;
+      info.lid = fabric.lids.Of(port).base;
+      if (node.IsSwitch()) builder.SetPortInfo(port, info);
+    });
+    fabric.snapshot = builder.Build();
+    return fabric;
   }
 
   TestFabric fabric;
@@ -111,6 +127,43 @@ TEST(CongestionTest, AFullLinkOfAHostThatItselfWaitsForNobodyIsIncastToo) {
   EXPECT_EQ(found.roots[0].port, path[3]);
   EXPECT_EQ(found.roots[0].kind, CongestionKind::kIncast);
   EXPECT_EQ(found.roots[0].victims.size(), 1u);
+}
+
+TEST(CongestionTest, OfTwoFullLinksInARowTheSecondIsTheRootWhereAllGoesThere) {
+  const TwoLeaves of;
+  Waits waits(of.maker.Build());
+  const auto path = waits.Path(of.host[2], of.host[0]);
+  ASSERT_EQ(path.size(), 4u);
+  const PortRef sibling = waits.Towards(of.leaf1, of.host[1]);
+  waits.view.Wait(path[1], 0.5, 0.5);
+  waits.view.Wait(path[2], 0.0, 0.99);
+  waits.view.Wait(path[3], 0.0, 0.99);
+  waits.view.Wait(sibling, 0.0, 0.05);
+  ASSERT_EQ(waits.Find().roots.size(), 1u);
+  EXPECT_EQ(waits.Find().roots[0].port, path[3]);
+  EXPECT_EQ(waits.Find().roots[0].kind, CongestionKind::kIncast);
+  // Half of it may go elsewhere: then the trunk itself is too narrow.
+  waits.view.Wait(sibling, 0.0, 0.5);
+  ASSERT_EQ(waits.Find().roots.size(), 1u);
+  EXPECT_EQ(waits.Find().roots[0].port, path[2]);
+  EXPECT_EQ(waits.Find().roots[0].kind, CongestionKind::kHotLink);
+}
+
+// Tables lead from one spine down to a leaf and up to the other, for that spine's own LID.
+TEST(CongestionTest, EgressesThatOnlyLeadToASwitchAreNotFollowed) {
+  const TwoLeaves of;
+  Waits waits(of.maker.Build());
+  const std::set<PortRef> trunks = {waits.Towards(of.spine1, of.leaf1),
+                                    waits.Towards(of.spine1, of.leaf2)};
+  for (PortRef trunk : trunks) waits.view.Wait(trunk, 0.3, 0.6);
+  for (size_t leaf : {of.leaf1, of.leaf2}) {
+    waits.view.Wait(waits.Towards(leaf, of.spine2), 0.9, 0.1);
+  }
+  std::set<PortRef> hot;
+  for (const CongestionRoot& root : waits.Find().roots) {
+    if (root.kind == CongestionKind::kHotLink) hot.insert(root.port);
+  }
+  EXPECT_TRUE(std::ranges::includes(hot, trunks));
 }
 
 TEST(CongestionTest, ATrunkBehindWhichNothingWaitsIsAHotLink) {
@@ -230,6 +283,57 @@ TEST(CongestionTest, TheOrderOfDiscoveryChangesNothing) {
   };
   EXPECT_FALSE(findings(0).empty());
   EXPECT_EQ(findings(0), findings(7));
+}
+
+// ---- of a simulated fabric
+
+// The tables that the devices have.
+routing::RoutingPlan PlanOf(PolledFabric& polled, Lid top) {
+  routing::RoutingPlan plan;
+  plan.lid_top = top;
+  plan.rows.resize(polled.topology->node_index_end());
+  polled.topology->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) return;
+    routing::Row row((top.value() / routing::Row::kBlock + 1) * routing::Row::kBlock,
+                     routing::kNoRoute);
+    for (uint16_t lid = 1; lid <= top.value(); ++lid)
+      row.Set(lid, polled.fabric.device(node.index)->LftPort(Lid(lid)));
+    plan.rows[node.index.value()] = std::make_shared<const routing::Row>(std::move(row));
+  });
+  return plan;
+}
+
+TEST(CongestionOfSimulatorTest, JobsThatAllSendToOneHostAreIncastAtItsLeaf) {
+  PolledFabric polled({}, "", "fat-tree:radix=4,levels=2");
+  ASSERT_TRUE(polled.up);
+  std::vector<std::string> hosts;
+  polled.topology->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) hosts.push_back(node.description.substr(0, node.description.find(' ')));
+  });
+  ASSERT_EQ(hosts.size(), 8u);
+  polled.Begin();
+  polled.Run(std::chrono::minutes(2));
+  for (size_t i = 2; i < 6; ++i) {
+    sim::TrafficJob job;
+    job.name = hosts[i];
+    job.hosts = {hosts[i], hosts[0]};
+    ASSERT_TRUE(polled.fabric.StartTraffic(polled.client.now, job).ok());
+  }
+  polled.Run(std::chrono::minutes(12));
+  const auto view = polled.View();
+  Lid top;
+  for (const auto& [guid, lid] : polled.lids) top = std::max(top, lid);
+  const Congestion found = FindCongestion(*view, *view->snapshot, PlanOf(polled, top));
+  PortRef receiver;
+  polled.topology->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch() && node.description.starts_with(hosts[0] + " "))
+      receiver = node.ports[1].peer;
+  });
+  ASSERT_EQ(found.roots.size(), 1u);
+  EXPECT_EQ(found.roots[0].port, receiver);
+  EXPECT_EQ(found.roots[0].kind, CongestionKind::kIncast);
+  EXPECT_FALSE(found.roots[0].victims.empty());
+  EXPECT_TRUE(found.without_root.empty());
 }
 
 }  // namespace
