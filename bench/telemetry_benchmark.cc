@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the collector costs in process, in virtual time: processor time for each port end and pass,
-// the views that it publishes, memory. A responder stands in for the fabric; its time is not
-// counted. The limit of the same run is the codec alone: one request encoded and one response
-// decoded for each port end.
+// the views that it publishes, memory, and the evidence that is made of a view. A responder stands
+// in for the fabric; its time is not counted. The limit of the same run is the codec alone: one
+// request encoded and one response decoded for each port end.
 //
 //   telemetry_benchmark [TOPOLOGY [PASSES]]
 //
@@ -32,6 +32,7 @@
 #include "mad/wire/vendor_mad.h"
 #include "sim/generate/generate.h"
 #include "telemetry/collector.h"
+#include "telemetry/evidence/evidence_maker.h"
 #include "telemetry/requests.h"
 
 namespace fabricd::telemetry {
@@ -302,6 +303,43 @@ void PrintRun(const Run& run, size_t ends, int passes, uint64_t requests) {
   Line("all three", megabytes(view.record_bytes + view.log_bytes + view.history_bytes));
 }
 
+// Of the whole fabric once, its reading of the view alone as the limit.
+void PrintEvidence(const TelemetryView& view, size_t ends) {
+  uint64_t sum = 0;
+  size_t links = 0;
+  const auto time = [&](auto&& work) {
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const double start = CpuSeconds();
+      work();
+      best = std::min(best, CpuSeconds() - start);
+    }
+    return best;
+  };
+  const double visit = time([&] {
+    links = 0;
+    VisitEvidence(view, nullptr, [&](const policy::LinkEvidence& link) {
+      ++links;
+      sum += link.a.wait[0].has_value();
+    });
+  });
+  const double all = time([&] { sum += MakeEvidence(view).size(); });
+  const double limit = time([&] {
+    for (const auto& record : view.ports) {
+      if (record == nullptr) continue;
+      const auto* words = reinterpret_cast<const uint64_t*>(record.get());
+      for (size_t i = 0; i < sizeof(PortRecord) / sizeof(uint64_t); ++i) sum += words[i];
+    }
+  });
+  if (sum == 0) fmt::print("\n");  // Keeps the loops.
+  Line("evidence of all links, visited, processor ms", fmt::format("{:.0f}", 1e3 * visit));
+  Line("evidence, ns for each port end", fmt::format("{:.0f}", 1e9 * visit / double(ends)));
+  Line("limit: the records read once, ms", fmt::format("{:.1f}", 1e3 * limit));
+  Line("evidence / limit", fmt::format("{:.1f}", visit / limit));
+  Line("the same kept in a vector, ms", fmt::format("{:.0f}", 1e3 * all));
+  Line("links with evidence", fmt::format("{}", links));
+}
+
 int Main(const std::string& spec, int passes) {
   const auto topology = sim::Generate(spec);
   if (!topology.ok()) {
@@ -323,6 +361,7 @@ int Main(const std::string& spec, int passes) {
   PrintRun(run, ends, passes, run.view->stats.requests - requests);
   Line("peak memory of the process, fabric excluded",
        fmt::format("{:.1f} MB", PeakMegabytes() - before));
+  PrintEvidence(*run.view, ends);
   return AllFresh(*run.view, ends) ? 0 : 1;
 }
 

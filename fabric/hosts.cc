@@ -11,6 +11,7 @@
 #include "common/check.h"
 #include "common/number_text.h"
 #include "common/status.h"
+#include "fabric/aggregation_node.h"
 #include "fabric/text_cursor.h"
 
 namespace fabricd::fabric {
@@ -54,8 +55,7 @@ bool IsVendorWord(std::string_view word) {
          std::all_of(word.begin() + 2, word.end(), IsDigit);
 }
 
-// SHARP: adapters inside switches.
-bool IsAggregationNode(std::string_view description) {
+bool NamesAggregationNode(std::string_view description) {
   return description.find("Aggregation Node") != std::string_view::npos ||
          (description.starts_with("Quantum") && description.ends_with("Mellanox Technologies"));
 }
@@ -198,12 +198,17 @@ void PlaceNameless(std::vector<Adapter> nameless, AdaptersByName& by_name) {
 
 }  // namespace
 
+bool IsAggregationNode(const Node& node) {
+  constexpr uint16_t kDeviceId = 0xCF09;  // Of NVIDIA's.
+  return node.info.device_id == kDeviceId || NamesAggregationNode(TrimBlanks(node.description));
+}
+
 HostTable FindHosts(const FabricSnapshot& snapshot, const HostPatterns& patterns) {
   AdaptersByName by_name;
   std::vector<Adapter> nameless;
   snapshot.ForEachNode([&](const Node& node) {
     if (node.info.node_type != wire::NodeType::kChannelAdapter) return;
-    if (IsAggregationNode(TrimBlanks(node.description))) return;
+    if (IsAggregationNode(node)) return;
     Adapter adapter{&node, patterns.Read(node.description)};
     const std::string host = adapter.reading.host;
     (host.empty() ? nameless : by_name[host]).push_back(std::move(adapter));

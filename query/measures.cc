@@ -186,7 +186,7 @@ std::vector<PortErrorSums> ErrorsOf(const Telemetry& telemetry, NodeIndex node, 
   for (const telemetry::ErrorEntry& entry : device->errors.entries()) {
     const size_t i = entry.port.value();
     if (entry.at <= since || i >= sums.size() || records[i] == nullptr ||
-        entry.epoch != static_cast<uint16_t>(records[i]->epoch) || !wanted.Has(entry.counter)) {
+        !entry.IsOfEpoch(records[i]->epoch) || !wanted.Has(entry.counter)) {
       continue;
     }
     auto& errors = sums[i].errors;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace fabricd::telemetry {
 namespace {
@@ -107,7 +108,7 @@ class Batch {
       const uint64_t increase = record_.Total(counter) - total;
       if (increase > 0 && InfoOf(counter).is_error) outcome.errors.push_back({counter, increase});
     }
-    ReadAtOf(record_, source_) = reading_.at;
+    outcome.since = std::exchange(ReadAtOf(record_, source_), reading_.at);
   }
 
   void UpdateWait() {
@@ -122,6 +123,7 @@ class Batch {
     if (facts.tick == kSwitchIbTick) lost *= facts.width;
     const double share = lost / (static_cast<double>(facts.bytes_per_second) * seconds());
     record_.wait = {static_cast<float>(std::min(share, 1.0)), reading_.at, elapsed_};
+    record_.wait_windows.AddWait(reading_.at, elapsed_, share);
   }
 
   void UpdateRates() {
@@ -135,6 +137,11 @@ class Batch {
                      per_second(Counter::kRcvPkts, 1),
                      reading_.at,
                      elapsed_};
+    const auto link = static_cast<double>(record_.facts.bytes_per_second);
+    if (link > 0) {
+      record_.wait_windows.AddSent(reading_.at, elapsed_,
+                                   static_cast<double>(record_.rates.xmit_bytes) / link);
+    }
   }
 
   void Begin(Outcome& outcome, EpochCause cause) {
@@ -292,6 +299,9 @@ void StartEpoch(PortRecord& record, EpochCause cause, Millis at) {
   record.wait = {};
   record.window.older = record.window.newer = record.window.now;
   record.window.older_at = record.window.newer_at = record.window.at = 0;
+  if (cause != EpochCause::kLinkReplaced) return;
+  record.wait_windows = {};
+  if (record.up_since != 0) record.up_since = at;
 }
 
 Outcome EnterExtended(PortRecord& record, const wire::PortCountersExtended& read,

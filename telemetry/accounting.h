@@ -37,6 +37,7 @@ struct Outcome {
   std::optional<EpochCause> epoch;          // A new epoch has begun.
   absl::InlinedVector<Increase, 4> errors;  // Of error counters; totals, not readings.
   bool thrown_away = false;
+  Millis since = 0;  // The reading of the attribute before this one; 0: none.
 };
 
 // What PortCountersExtended of this device has.

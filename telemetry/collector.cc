@@ -127,6 +127,12 @@ void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
     const auto ports = [](const fabric::Node* of) { return of != nullptr ? of->ports.size() : 0; };
     ports_changed = ports_changed || ports(node) != ports(node_before);
     if (node == nullptr) {
+      for (size_t number = 1; number < ports(node_before); ++number) {
+        const PortRef gone{index, PortNum(static_cast<uint8_t>(number))};
+        if (records_.Has(gone) && records_.Find(gone) != nullptr) {
+          records_.EnterState(gone, fabric::Port(), false, at);
+        }
+      }
       devices_[index.value()].ForgetAll();
       LeavePass(devices_[index.value()], at);
       return;
@@ -150,16 +156,17 @@ void Collector::UpdateNode(const fabric::FabricSnapshot& before, const fabric::N
   device.Fit(node.ports.size());
   device.vendor = VendorOf(node);
   const fabric::Node* old = before.node(node.index);
+  const bool is_first = before.node_index_end() == 0;
   for (size_t number = 1; number < node.ports.size(); ++number) {
     const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
     const fabric::Port* port =
         old != nullptr && number < old->ports.size() ? &old->ports[number] : nullptr;
-    UpdatePort(port, node.ports[number], ref, now, effects);
+    UpdatePort(port, node.ports[number], ref, is_first, now, effects);
   }
 }
 
 void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port, PortRef ref,
-                           Millis now, Effects& effects) {
+                           bool is_first, Millis now, Effects& effects) {
   const PortRecord* known = records_.Find(ref);
   if (known == nullptr && !port.IsUp()) return;
   LinkFacts facts = FactsOf(port);
@@ -167,17 +174,18 @@ void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port,
   facts.tick = record.facts.tick;
   facts.knows_tick = record.facts.knows_tick;
   record.facts = facts;
+  const PortRef last_peer = record.peer;
+  records_.EnterState(ref, port, is_first, now);
   if (!port.IsUp()) {
     if (before != nullptr && before->IsUp()) record.down_at = now;
     devices_[ref.node.value()].Forget(ref.port);
     return;
   }
-  if (before == nullptr) return;
-  if (!before->peer.IsNone() && !port.peer.IsNone() && before->peer != port.peer &&
-      record.epoch != 0) {
-    StartEpoch(record, EpochCause::kLinkReplaced, now);
+  if (!last_peer.IsNone() && !port.peer.IsNone() && last_peer != port.peer && record.epoch != 0) {
+    records_.ReplaceLink(ref, now);
     effects.epochs.push_back({ref, EpochCause::kLinkReplaced});
   }
+  if (before == nullptr) return;
   const bool came_up = before->info.port_state != wire::PortState::kActive &&
                        port.info.port_state == wire::PortState::kActive;
   if (!came_up || state_ != State::kPolling) return;
@@ -275,6 +283,7 @@ void Collector::On(const LinkTrap& event, Instant now, Effects& /*effects*/) {
     }
   });
   if (port.IsNone() || !records_.Has(port)) return;
+  records_.Device(port.node).incidents.Add(port.port, Incident::kTrap, ToMillis(now));
   if (IsPolled(*snapshot_->node(port.node), port.port)) WantCauses(port, ToMillis(now));
 }
 
@@ -336,6 +345,10 @@ AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
     if (is_turn(options_.ber_interval)) asks.Add(Ask::kBer);
     if (is_turn(options_.module_interval) || records_.FindInventory(port) == nullptr) {
       asks.Add(Asks({Ask::kModule, Ask::kOperational, Ask::kMonitor, Ask::kPhysical}));
+      // Its baseline: it is read when a link was down, and tells of that only by an increase.
+      if (record == nullptr || record->read_at[static_cast<size_t>(Source::kPpcntLinkDowns)] == 0) {
+        asks.Add(Ask::kLinkDowns);
+      }
     }
   }
   return asks;
@@ -640,10 +653,31 @@ void Collector::OnNoResponse(const Request& request, bool is_loss, Millis now) {
     device.Repeat({request.ask, request.port, true});
   } else {
     if (IsMandatory(request.ask) && device.in_a_row < 0xFF) ++device.in_a_row;
+    if (IsMandatory(request.ask) && is_loss) EnterTimeout(request, now);
     OnAbsent(request, Absence::kNoAnswer, now);
   }
   Queue(NodeIndex(request.device));
   LeavePass(device, now);
+}
+
+// Of a port whose peer responds: then it is not the path that is bad. What a switch does not
+// respond to is nothing of one of its links.
+void Collector::EnterTimeout(const Request& request, Millis now) {
+  const NodeIndex index(request.device);
+  const fabric::Node* node = snapshot_->node(index);
+  if (node == nullptr || node->IsSwitch()) return;
+  for (size_t number = 1; number < node->ports.size(); ++number) {
+    const PortNum port(static_cast<uint8_t>(number));
+    const bool is_asked = !request.port || request.port == port;
+    if (!is_asked || !IsPolled(*node, port) || !records_.Has({index, port})) continue;
+    const PortRef peer = node->port(port).peer;
+    if (peer.IsNone()) return;
+    const Device& other = devices_[peer.node.value()];
+    if (other.knows_capabilities && other.in_a_row == 0) {
+      records_.Device(index).incidents.Add(port, Incident::kTimeout, now);
+    }
+    return;
+  }
 }
 
 void Collector::OnAbsent(const Request& request, Absence why, Millis now) {
@@ -701,6 +735,7 @@ std::shared_ptr<const TelemetryView> Collector::MakeView(Instant now) {
   auto view = std::make_shared<TelemetryView>();
   view->number = ++number_;
   view->state = state_;
+  view->receives_traps = notified_state_ == State::kPolling;
   view->at = ToMillis(now);
   view->started = started_;
   view->interval = schedule_.interval();

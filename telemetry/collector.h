@@ -128,8 +128,8 @@ class Collector {
   void FitInterval(Millis now);
   void UpdateNode(const fabric::FabricSnapshot& before, const fabric::Node& node, Millis now,
                   Effects& effects);
-  void UpdatePort(const fabric::Port* before, const fabric::Port& port, PortRef ref, Millis now,
-                  Effects& effects);
+  void UpdatePort(const fabric::Port* before, const fabric::Port& port, PortRef ref, bool is_first,
+                  Millis now, Effects& effects);
   Absence VendorOf(const fabric::Node& node) const;
   void SetPorts(Millis now);
 
@@ -154,6 +154,7 @@ class Collector {
   void OnResponse(const Request& request, const mad::IncomingMad& mad, Instant now,
                   Effects& effects);
   void OnNoResponse(const Request& request, bool is_loss, Millis now);
+  void EnterTimeout(const Request& request, Millis now);
   void OnAbsent(const Request& request, Absence why, Millis now);
   void NoteDevice(NodeIndex node, Millis now);
 

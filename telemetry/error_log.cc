@@ -10,13 +10,16 @@ namespace {
 constexpr Millis kMinute = 60 * 1000, kHour = 60 * kMinute;
 
 bool SameCounter(const ErrorEntry& a, const ErrorEntry& b) {
-  return a.port == b.port && a.counter == b.counter && a.epoch == b.epoch;
+  return a.port == b.port && a.counter == b.counter && a.epoch == b.epoch &&
+         a.at_change == b.at_change;
 }
 
 void Join(ErrorEntry& into, const ErrorEntry& from) {
   const uint64_t sum = uint64_t{into.count} + from.count;
   into.count = static_cast<uint32_t>(std::min<uint64_t>(sum, std::numeric_limits<uint32_t>::max()));
   into.at = std::max(into.at, from.at);
+  into.readings = static_cast<uint16_t>(
+      std::min<int>(into.readings + from.readings, ErrorEntry::kMostReadings) & 0xF);
 }
 
 }  // namespace
@@ -34,6 +37,16 @@ void ErrorLog::Add(const ErrorEntry& entry) {
   }
   if (entries_.size() >= max_entries_) Shorten(entry.at);
   entries_.push_back(entry);
+}
+
+void ErrorLog::MarkChange(PortNum port, Millis since) {
+  for (size_t i = entries_.size(); i-- > 0 && entries_[i].at > since;) {
+    if (entries_[i].port == port) entries_[i].at_change = 1;
+  }
+}
+
+void ErrorLog::Forget(PortNum port) {
+  std::erase_if(entries_, [&](const ErrorEntry& entry) { return entry.port == port; });
 }
 
 void ErrorLog::Shorten(Millis now) {

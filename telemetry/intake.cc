@@ -66,6 +66,8 @@ void FollowErrors(Ask just_read, const Outcome& outcome, FollowUp& follow) {
       case Counter::kXmitDiscards: follow.of_port.Add(Ask::kXmitDiscardDetails); break;
       case Counter::kLinkDowned:
       case Counter::kLinkErrorRecovery: FollowLinkDown(follow); break;
+      // What FEC could not correct is counted by PPCNT 0x12.
+      case Counter::kEffectiveErrors: follow.of_port.Add(Ask::kPhysical); break;
       default: break;
     }
   }
@@ -92,12 +94,10 @@ void EnterText(const std::string& text, std::array<char, PortInventory::kTextByt
 
 void TakeModule(const wire::PddrModule& module, Millis at, PortRef port, Records& records,
                 FollowUp& follow) {
-  PortRecord& record = records.Port(port);
-  record.module = {at, module.temperature, module.rx_power[0], module.tx_power[0]};
+  records.Port(port).module = {at, module.temperature, module.rx_power[0], module.tx_power[0]};
   PortInventory& inventory = records.Inventory(port);
   const auto serial_before = inventory.serial;
   const bool was_known = inventory.module_at != 0;
-  inventory.module_at = at;
   EnterText(module.vendor_name, inventory.vendor);
   EnterText(module.part_number, inventory.part);
   EnterText(module.serial_number, inventory.serial);
@@ -108,9 +108,13 @@ void TakeModule(const wire::PddrModule& module, Millis at, PortRef port, Records
   inventory.alarm_high = module.temperature_alarm_high;
   inventory.alarm_low = module.temperature_alarm_low;
   if (was_known && inventory.serial != serial_before) {
-    StartEpoch(record, EpochCause::kLinkReplaced, at);
+    records.ReplaceLink(port, at);
     follow.epoch = EpochCause::kLinkReplaced;
+    inventory.temperatures = {};
   }
+  std::optional<double> celsius;
+  if (module.temperature != 0) celsius = module.temperature / 256.0;
+  inventory.temperatures.Add(at, std::exchange(inventory.module_at, at), celsius);
 }
 
 // The response carries the request in place: another port or page is another request's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PortRecord: all that is known of the counters of one port end. Values only; accounting.h fills
-// it. Some 1,200 bytes: a fabric of 69,984 port ends has 84 MB of them.
+// it. Some 1,250 bytes: a fabric of 69,984 port ends has 88 MB of them.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 
 #include "common/ids.h"
 #include "telemetry/counters.h"
+#include "telemetry/wait_windows.h"
 
 namespace fabricd::telemetry {
 
@@ -103,6 +104,7 @@ struct PortRecord {
 
   Rates rates;
   WaitShare wait;
+  WaitWindows wait_windows;
   ErrorWindow window;
   ModuleReading module;
 
@@ -118,6 +120,11 @@ struct PortRecord {
   uint32_t bad_samples = 0;  // Readings that were thrown away.
   uint8_t bad_in_a_row = 0;
   Millis down_at = 0;  // The link was last seen down.
+  // The link became ACTIVE, was first seen so, or came back after a LinkDowned; 0: it is not
+  // ACTIVE.
+  Millis up_since = 0;
+  Millis changed_at = 0;  // It became ACTIVE, or ceased to be; 0: not that we know.
+  PortRef peer;           // The last that is known.
 
   // Increases seen since the port is known. Data in units of 4 bytes.
   uint64_t Total(Counter counter) const;

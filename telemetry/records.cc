@@ -8,6 +8,8 @@ namespace fabricd::telemetry {
 namespace {
 
 constexpr size_t kLogEntriesPerPort = 24, kMinLogEntries = 128;
+// A change of the link's state may be why errors are counted so long before and after it.
+constexpr Millis kChangeMargin = 60 * 1000;
 
 size_t LogEntries(size_t ports) { return std::max(kMinLogEntries, ports * kLogEntriesPerPort); }
 
@@ -73,16 +75,48 @@ DeviceRecord& Records::Device(NodeIndex node) {
 }
 
 void Records::Enter(PortRef port, const Outcome& outcome, bool new_rates, Millis at) {
-  const PortRecord& record = *Find(port);
+  PortRecord& record = Port(port);
   if (!outcome.errors.empty()) {
+    const bool went_down = std::ranges::any_of(outcome.errors, [](const Increase& increase) {
+      return increase.counter == Counter::kLinkDowned;
+    });
+    // It may be back before a sweep looks.
+    if (went_down && record.changed_at < outcome.since) EnterChange(record, at);
+    const bool at_change =
+        record.changed_at != 0 && record.changed_at + kChangeMargin > outcome.since;
     ErrorLog& log = Device(port.node).errors;
     for (const Increase& increase : outcome.errors) {
       const uint64_t most = std::numeric_limits<uint32_t>::max();
-      log.Add({at, static_cast<uint32_t>(std::min(increase.count, most)), port.port,
-               increase.counter, static_cast<uint16_t>(record.epoch)});
+      ErrorEntry entry{at, static_cast<uint32_t>(std::min(increase.count, most)), port.port,
+                       increase.counter};
+      entry.epoch = record.epoch & ErrorEntry::kEpochMask;
+      entry.at_change = at_change;
+      log.Add(entry);
     }
   }
   if (new_rates) history_.Enter(Slot(port), record.rates, record.wait);
+}
+
+void Records::EnterState(PortRef port, const fabric::Port& state, bool is_first, Millis now) {
+  PortRecord& record = Port(port);
+  if (!state.peer.IsNone()) record.peer = state.peer;
+  const bool is_active = state.known && state.info.port_state == wire::PortState::kActive;
+  if (is_active == (record.up_since != 0)) return;
+  if (!is_first) EnterChange(record, now);
+  record.up_since = is_active ? now : 0;
+}
+
+void Records::EnterChange(PortRecord& record, Millis at) {
+  record.changed_at = at;
+  if (record.up_since != 0) record.up_since = at;
+  if (FindDevice(record.port.node) == nullptr) return;  // Nothing was counted.
+  ErrorLog& log = Device(record.port.node).errors;
+  log.MarkChange(record.port.port, at > kChangeMargin ? at - kChangeMargin : 0);
+}
+
+void Records::ReplaceLink(PortRef port, Millis at) {
+  StartEpoch(Port(port), EpochCause::kLinkReplaced, at);
+  if (FindDevice(port.node) != nullptr) Device(port.node).errors.Forget(port.port);
 }
 
 void Records::Publish(TelemetryView& view) {

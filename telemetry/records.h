@@ -34,6 +34,11 @@ class Records {
   }
   // Keeps what a reading brought: errors go to the device's log, rates to the history.
   void Enter(PortRef port, const Outcome& outcome, bool new_rates, Millis at);
+  // Keeps when the state of the port's link changed, and with whom it is linked. `is_first`: it was
+  // not looked at before, so its state is no change.
+  void EnterState(PortRef port, const fabric::Port& state, bool is_first, Millis now);
+  // Another link is at the port: begins an epoch, and its errors are not the new one's.
+  void ReplaceLink(PortRef port, Millis at);
 
   size_t Slot(PortRef port) const { return (*slots_)[port.node.value()].Of(port.port); }
   size_t slots() const { return ports_.size(); }
@@ -53,6 +58,7 @@ class Records {
   template <typename T, typename... Arguments>
   T& Change(Kept<T>& kept, Arguments&&... arguments);
   void ForgetSlot(size_t slot);
+  void EnterChange(PortRecord& record, Millis at);
 
   uint64_t publication_ = 1;
   std::shared_ptr<const std::vector<PortSlots>> slots_ =

@@ -13,8 +13,10 @@
 #include "mad/wire/vendor_smp.h"
 #include "telemetry/ask.h"
 #include "telemetry/error_log.h"
+#include "telemetry/incident_log.h"
 #include "telemetry/options.h"
 #include "telemetry/port_record.h"
+#include "telemetry/temperature_day.h"
 
 namespace fabricd::telemetry {
 
@@ -32,6 +34,7 @@ struct PortInventory {
   wire::PddrLinkDown link_down;
   wire::Ppbmc::State monitor{};
   wire::ExtPortInfo::UnhealthyReason unhealthy{};
+  TemperatureDay temperatures;
 };
 
 // Of a device: what it can be asked for, and when which of its error counters grew.
@@ -46,6 +49,7 @@ struct DeviceRecord {
   Millis answered_at = 0;                 // 0: never.
   std::array<Absence, kAsks> absences{};  // By Ask.
   ErrorLog errors;
+  IncidentLog incidents;
 };
 
 // What the collector is doing.
@@ -86,6 +90,7 @@ struct PortSlots {
 struct TelemetryView {
   uint64_t number = 0;  // Grows with each published view.
   State state = State::kWaiting;
+  bool receives_traps = false;  // They go to the master SM.
   Millis at = 0;
   Instant started{};    // Millis count from here.
   Millis interval = 0;  // Of polling.

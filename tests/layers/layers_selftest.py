@@ -57,6 +57,13 @@ class LayersTest(unittest.TestCase):
         self.check("sweep/a.cc", '  #  include <sa/a.h>\n', (2, "layers"))
         self.check("tests/unit/a.cc", '#include "daemon/app.h"\n#include "cli/a.h"\n')
 
+    def test_single_headers_and_rooms_of_another_part(self):
+        self.check("telemetry/a.cc", '#include "policy/evidence.h"\n#include "policy/holds.h"\n',
+                   (3, "layers"))
+        self.check("telemetry/a.cc",
+                   '#include "routing/plan/plan.h"\n#include "routing/graph/graph.h"\n',
+                   (3, "layers"))
+
     def room(self, path, *includes):
         """A header that names its room and includes these."""
         name = path.rsplit("/", 1)[0]

@@ -6,6 +6,7 @@
 
 #include "common/rng.h"
 #include "common/status.h"
+#include "fabric/aggregation_node.h"
 #include "fabric/snapshot_builder.h"
 
 namespace fabricd::fabric {
@@ -142,6 +143,16 @@ TEST_F(FindHostsTest, OthersAreNoHosts) {
   for (const NodeIndex node : {leaf, router, sharp, quantum, NodeIndex(99)}) {
     EXPECT_EQ(table.HostOf(node), nullptr);
   }
+}
+
+TEST_F(FindHostsTest, AnAggregationNodeIsKnownByItsDeviceIdToo) {
+  const NodeIndex node = Add("node1 mlx5_0");
+  wire::NodeInfo info = builder_.node(node)->info;
+  EXPECT_FALSE(IsAggregationNode(*builder_.node(node)));
+  info.device_id = 53001;
+  builder_.PutNode(info);
+  EXPECT_TRUE(IsAggregationNode(*builder_.node(node)));
+  EXPECT_TRUE(Find().hosts().empty());
 }
 
 TEST_F(FindHostsTest, SystemImageGuidJoinsWhatNamesNoHost) {

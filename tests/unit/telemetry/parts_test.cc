@@ -110,6 +110,8 @@ TEST(ErrorLogTest, IncreasesOfOneMinuteAreOneEntry) {
   log.Add({kMinute + 3, 5, PortNum(1), Counter::kRcvErrors, 1});
   log.Add({2 * kMinute + 40'000, 1, PortNum(1), Counter::kRcvErrors, 1});
   ASSERT_EQ(log.entries().size(), 3u);
+  EXPECT_EQ(log.entries()[0].readings, 1u);
+  EXPECT_EQ(log.entries()[1].readings, 2u);
   EXPECT_EQ(log.Sum(PortNum(1), Counter::kRcvErrors, 0), 8u);
   EXPECT_EQ(log.Sum(PortNum(1), Counter::kRcvErrors, kMinute + 30'000), 1u);
 }
@@ -119,6 +121,14 @@ TEST(ErrorLogTest, EntriesOfTwoEpochsAreNotJoined) {
   log.Add({kMinute, 2, PortNum(1), Counter::kRcvErrors, 1});
   log.Add({kMinute, 2, PortNum(1), Counter::kRcvErrors, 2});
   EXPECT_EQ(log.entries().size(), 2u);
+}
+
+TEST(ErrorLogTest, ReadingsOfAnEntryStickAtTheirMaximum) {
+  ErrorLog log(16);
+  for (int i = 0; i < 40; ++i) log.Add({kMinute, 1, PortNum(1), Counter::kRcvErrors, 1});
+  ASSERT_EQ(log.entries().size(), 1u);
+  EXPECT_EQ(log.entries()[0].count, 40u);
+  EXPECT_EQ(log.entries()[0].readings, ErrorEntry::kMostReadings);
 }
 
 TEST(ErrorLogTest, AFullLogJoinsOldEntriesBeforeItDropsAny) {

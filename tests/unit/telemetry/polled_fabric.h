@@ -17,8 +17,9 @@ namespace fabricd::telemetry {
 
 class PolledFabric : public sim::GmpFabric {
  public:
-  explicit PolledFabric(Options options = {}, const std::string& quirks = "")
-      : collector(options, client.now, 1) {
+  explicit PolledFabric(Options options = {}, const std::string& quirks = "",
+                        const std::string& kind = "superpod:sus=1,hosts=4,rails=2,radix=8")
+      : GmpFabric(kind), collector(options, client.now, 1) {
     if (!quirks.empty()) fabric.SetPerformanceOfAll(*sim::ParsePerformanceOptions(quirks));
   }
 
