@@ -125,8 +125,8 @@ class Subject:
         if self.manager == "fabricd":  # The ideal plan comes later: it is not what is measured.
             self.log.wait(r"settling", said, 15)
             self.wait_quiet()
-            settled = self.counters.read()
-            record["settled_blocks"] = (settled.get("LinearForwardingTable.Set", 0)
+            final = self.counters.read()
+            record["settled_blocks"] = (final.get("LinearForwardingTable.Set", 0)
                                         - after.get("LinearForwardingTable.Set", 0))
         return record
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace fabricd::telemetry {
@@ -50,6 +51,11 @@ constexpr bool IsMandatory(Ask ask) {
 class AskSet {
  public:
   constexpr AskSet() = default;
+  static constexpr AskSet Of(std::initializer_list<Ask> asks) {
+    AskSet set;
+    for (const Ask ask : asks) set.Add(ask);
+    return set;
+  }
   constexpr bool Has(Ask ask) const { return (bits_ >> static_cast<int>(ask) & 1) != 0; }
   constexpr void Add(Ask ask) { bits_ |= 1u << static_cast<int>(ask); }
   constexpr void Add(AskSet other) { bits_ |= other.bits_; }

@@ -124,6 +124,10 @@ class Collector {
   void On(const LinkTrap& event, Instant now, Effects& effects);
   void On(const Tick& event, Instant now, Effects& effects);
 
+  // Turns that come within this time are taken together: each costs a wake-up of the thread. Longer
+  // steps would send more at once, and SMPs would wait behind them on the wire.
+  static constexpr Duration kTurnStep = std::chrono::milliseconds(5);
+
   Millis ToMillis(Instant at) const;
   void FitInterval(Millis now);
   void UpdateNode(const fabric::FabricSnapshot& before, const fabric::Node& node, Millis now,

@@ -64,6 +64,11 @@ void EncodeSmp(wire::AttributeId attribute, uint32_t modifier, TransactionId id,
 
 }  // namespace
 
+bool IsPolled(const fabric::Node& node, PortNum port) {
+  const fabric::Port& of = node.port(port);
+  return port.value() != 0 && of.known && of.info.port_state == wire::PortState::kActive;
+}
+
 mad::OutgoingMad MakeRequest(Ask ask, PortNum port, const GmpTarget& target, TransactionId id,
                              Duration timeout) {
   mad::OutgoingMad out;

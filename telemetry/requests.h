@@ -2,6 +2,7 @@
 // What goes out for an Ask: always a Get, never with a bit that clears. Pure.
 #pragma once
 
+#include "fabric/snapshot.h"
 #include "mad/transport.h"
 #include "telemetry/ask.h"
 
@@ -14,6 +15,9 @@ struct GmpTarget {
   uint32_t qkey = 0x8001'0000;
   ServiceLevel sl;
 };
+
+// A port is asked for what it counts while it is ACTIVE.
+bool IsPolled(const fabric::Node& node, PortNum port);
 
 // REQUIRES: port is one of the device where IsOfPort(ask); of a device's own asks it is any port.
 mad::OutgoingMad MakeRequest(Ask ask, PortNum port, const GmpTarget& target, TransactionId id,
