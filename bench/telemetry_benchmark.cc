@@ -30,8 +30,10 @@
 #include "mad/wire/perf.h"
 #include "mad/wire/smp.h"
 #include "mad/wire/vendor_mad.h"
+#include "routing/plan/engine.h"
 #include "sim/generate/generate.h"
 #include "telemetry/collector.h"
+#include "telemetry/evidence/congestion.h"
 #include "telemetry/evidence/evidence_maker.h"
 #include "telemetry/requests.h"
 
@@ -152,7 +154,7 @@ class Responder {
         counters.xmit_data = counters.rcv_data = time * 1'000'000;
         counters.xmit_pkts = counters.rcv_pkts = time * 4'000;
         counters.unicast_xmit_pkts = counters.unicast_rcv_pkts = time * 4'000;
-        counters.xmit_wait = time * 100;
+        counters.xmit_wait = time * 1'000'000;
         if (noisy) counters.symbol_error = time / 1000;
         counters.Encode(mad.data);
         break;
@@ -340,6 +342,28 @@ void PrintEvidence(const TelemetryView& view, size_t ends) {
   Line("links with evidence", fmt::format("{}", links));
 }
 
+// The search where every port waits: the most that there can be to follow.
+void PrintCongestion(const TelemetryView& view) {
+  fabric::LidTable lids;
+  view.snapshot->ForEachNode([&](const fabric::Node& node) {
+    for (size_t i = 0; i < node.ports.size(); ++i) {
+      const Lid lid = node.ports[i].info.lid;
+      if (lid) lids.Assign({node.index, PortNum(static_cast<uint8_t>(i))}, {lid, 0});
+    }
+  });
+  const routing::RoutingOptions options;
+  const auto plan = routing::MakeEngine("up_down")->Compute({*view.snapshot, lids, options});
+  if (!plan.ok()) return;
+  const double start = CpuSeconds();
+  const Congestion found = FindCongestion(view, *view.snapshot, *plan);
+  const double took = CpuSeconds() - start;
+  size_t victims = 0;
+  for (const CongestionRoot& root : found.roots) victims += root.victims.size();
+  Line("congestion where all ports wait, processor ms", fmt::format("{:.0f}", 1e3 * took));
+  Line("its roots, victims, ports without a root",
+       fmt::format("{}, {}, {}", found.roots.size(), victims, found.without_root.size()));
+}
+
 int Main(const std::string& spec, int passes) {
   const auto topology = sim::Generate(spec);
   if (!topology.ok()) {
@@ -362,6 +386,8 @@ int Main(const std::string& spec, int passes) {
   Line("peak memory of the process, fabric excluded",
        fmt::format("{:.1f} MB", PeakMegabytes() - before));
   PrintEvidence(*run.view, ends);
+  run.For(std::chrono::milliseconds(2 * WaitWindows::kLength));
+  PrintCongestion(*run.view);
   return AllFresh(*run.view, ends) ? 0 : 1;
 }
 
