@@ -308,6 +308,17 @@ absl::Status SimFabric::StopTraffic(Instant now, const std::string& name) {
   return traffic_.Stop(queue_.now(), name);
 }
 
+absl::Status SimFabric::SetReceiverShare(Instant now, PortRef port, double share) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  if (!(share >= 0 && share <= 1)) return InvalidArgument("{} is no part of a rate", share);
+  if (nodes_.Device(port.node).IsSwitch()) {
+    return InvalidArgument("'{}' is a switch, no receiver", nodes_.Device(port.node).description());
+  }
+  RunDue(now);
+  traffic_.SetReceiverShare(queue_.now(), port, share);
+  return absl::OkStatus();
+}
+
 PortRef SimFabric::LinkedPeer(PortRef port) const {
   if (!nodes_.HasPort(port) || port.port.value() == 0) return {};
   const SimPort& own = nodes_.Port(port);

@@ -168,6 +168,10 @@ class SimFabric {
   absl::Status StartTraffic(Instant now, TrafficJob job);
   // kNotFound: none of this name runs.
   absl::Status StopTraffic(Instant now, const std::string& name);
+  // The host takes at most this part of what the link of its end port carries, as where its bus or
+  // memory is too slow, and returns credits late; 1 ends it. kInvalidArgument: not in [0, 1], or
+  // the port of a switch.
+  absl::Status SetReceiverShare(Instant now, PortRef port, double share);
   // By name.
   std::vector<TrafficReport> ListTraffic() const { return traffic_.List(); }
 

@@ -150,6 +150,8 @@ void PerformanceAgent::CountTraffic(Instant now, Port& port) {
         Counter::kUnicastRcvPackets);
   port.counts.Add(Counter::kXmitWait,
                   pass(traffic.load.wait * traffic.link_gigabits, kTick + 1, traffic.wait));
+  port.counts.Add(Counter::kXmitSwHoqLifetimeDiscards,
+                  pass(traffic.load.discarded_gigabits, kPacketBytes, traffic.discards));
 }
 
 void PerformanceAgent::SetBitErrorRates(Instant now, const SimDevice& device, PortNum number,
