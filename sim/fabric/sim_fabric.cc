@@ -179,10 +179,27 @@ absl::Status SimFabric::Connect(Instant now, PortRef a, PortRef b) {
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::PowerOff(Instant now, NodeIndex node) {
+absl::Status SimFabric::LoseSignal(Instant now, PortRef port, uint8_t reason) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  FABRICD_RETURN_IF_ERROR(links_.LoseSignal(port, reason));
+  RunDue(queue_.now());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::SetDisabled(Instant now, PortRef port, bool disabled) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  links_.RequestPhysicalState(
+      port, disabled ? wire::PortPhysicalState::kDisabled : wire::PortPhysicalState::kPolling);
+  RunDue(queue_.now());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::PowerOff(Instant now, NodeIndex node, Ending ending) {
   FABRICD_RETURN_IF_ERROR(CheckNode(node));
   RunDue(now);
-  FABRICD_RETURN_IF_ERROR(links_.PowerOff(node));
+  FABRICD_RETURN_IF_ERROR(links_.PowerOff(node, ending));
   RunDue(queue_.now());
   return absl::OkStatus();
 }

@@ -126,8 +126,13 @@ class SimFabric {
   absl::Status Unlink(Instant now, PortRef port);
   absl::Status Link(Instant now, PortRef port);
   absl::Status Connect(Instant now, PortRef a, PortRef b);
+  // The link of this port drops by itself and trains again; both ends show `reason`, an opcode of
+  // PDDR page 6. kFailedPrecondition: it is not up.
+  absl::Status LoseSignal(Instant now, PortRef port, uint8_t reason);
+  // A manager or tool disables the port, as by a Set of PortInfo, or has it poll again.
+  absl::Status SetDisabled(Instant now, PortRef port, bool disabled);
   // The node is away, its links down, all that was written to it lost, until PowerOn.
-  absl::Status PowerOff(Instant now, NodeIndex node);
+  absl::Status PowerOff(Instant now, NodeIndex node, Ending ending = Ending::kPowerLoss);
   absl::Status PowerOn(Instant now, NodeIndex node);
   // Off, and on after reboot_time.
   absl::Status Reboot(Instant now, NodeIndex node);
