@@ -21,7 +21,8 @@ SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& o
       agents_(nodes_, queue_, traps_, hosts_, links_, stats_),
       walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, agents_,
             stats_),
-      traffic_(nodes_) {
+      traffic_(nodes_),
+      errors_(options.seed, nodes_, traffic_) {
   if (options.performance != PerformanceOptions()) SetPerformanceOfAll(options.performance);
 }
 
@@ -60,7 +61,18 @@ void SimFabric::RunEvent(const Event& event) {
       route_scheduled_ = false;
       traffic_.Route(queue_.now());
       return;
+    case Event::Kind::kLinkErrors:
+      errors_scheduled_ = false;
+      errors_.Step();
+      CountErrorsLater();
+      return;
   }
+}
+
+void SimFabric::CountErrorsLater() {
+  if (errors_.empty() || errors_scheduled_) return;
+  errors_scheduled_ = true;
+  queue_.Schedule({queue_.now() + LinkErrors::kStep, Event::Kind::kLinkErrors, {}, 0, 0});
 }
 
 void SimFabric::Attach(PortRef port) {
@@ -293,6 +305,20 @@ absl::Status SimFabric::SetBitErrorRates(Instant now, PortRef port, const BitErr
   const SimDevice& device = nodes_.Device(port.node);
   nodes_.Performance(port.node).SetBitErrorRates(
       now, device, port.port, rates, Rng(seed_ ^ device.guid().value() ^ port.port.value()).Next());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::SetLinkNoise(Instant now, PortRef receiver, const LinkNoise& noise) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(receiver));
+  if (!(noise.raw >= 0 && noise.raw <= 1)) {
+    return InvalidArgument("{} is no bit error rate", noise.raw);
+  }
+  if (!(noise.burst >= 1) || !(noise.spurious >= 0)) {
+    return InvalidArgument("a burst has at least one error, and spurious errors are not below 0");
+  }
+  RunDue(now);
+  errors_.Set(queue_.now(), receiver, noise);
+  CountErrorsLater();
   return absl::OkStatus();
 }
 
