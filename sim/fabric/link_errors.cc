@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mad/wire/notice.h"
 #include "sim/device/link_rate.h"
 #include "sim/performance/cable_module.h"
 #include "sim/performance/draws.h"
@@ -119,7 +120,10 @@ void LinkErrors::HitPackets(PortRef receiver, Source& source, uint64_t errors,
   }
   PerformanceAgent& agent = nodes_.Performance(receiver.node);
   if (hits > 0) agent.Add(receiver.port, Counter::kRcvLocalPhysicalErrors, hits);
-  if (hits > kLocalPhyErrors) agent.Add(receiver.port, Counter::kLocalLinkIntegrityErrors, 1);
+  if (hits <= kLocalPhyErrors) return;
+  agent.Add(receiver.port, Counter::kLocalLinkIntegrityErrors, 1);
+  // Nobody is notified where no manager has made itself known.
+  traps_.RaiseThreshold(receiver, wire::kTrapLocalLinkIntegrity).IgnoreError();
 }
 
 }  // namespace fabricd::sim

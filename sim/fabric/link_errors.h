@@ -4,7 +4,8 @@
 // come in bursts, those of one within a second. Each of them hits a packet with the probability
 // that the link carries one: the receiver counts PortRcvErrors, LocalPhysical, and the packet,
 // which a switch has begun to forward, goes on with the EBP delimiter. Every receiver further down
-// its path counts it as PortRcvRemotePhysicalErrors and PortRcvErrors.
+// its path counts it as PortRcvRemotePhysicalErrors and PortRcvErrors. More than LocalPhyErrors of
+// them in a second count as one of LocalLinkIntegrityErrors, and the device sends trap 129.
 //
 // Nothing happens, and nothing is drawn, where no receiver is bad. Each has a generator of its own.
 #pragma once
@@ -19,6 +20,7 @@
 #include "mad/wire/registers.h"
 #include "sim/fabric/sim_nodes.h"
 #include "sim/fabric/traffic_jobs.h"
+#include "sim/fabric/trap_sender.h"
 
 namespace fabricd::sim {
 
@@ -35,8 +37,8 @@ class LinkErrors {
   static constexpr Duration kStep = std::chrono::seconds(1);
 
   // The references must outlive it.
-  LinkErrors(uint64_t seed, SimNodes& nodes, TrafficJobs& traffic)
-      : seed_(seed), nodes_(nodes), traffic_(traffic) {}
+  LinkErrors(uint64_t seed, SimNodes& nodes, TrapSender& traps, TrafficJobs& traffic)
+      : seed_(seed), nodes_(nodes), traps_(traps), traffic_(traffic) {}
 
   // REQUIRES: the port exists.
   void Set(Instant now, PortRef receiver, const LinkNoise& noise);
@@ -58,6 +60,7 @@ class LinkErrors {
 
   const uint64_t seed_;
   SimNodes& nodes_;
+  TrapSender& traps_;
   TrafficJobs& traffic_;
   std::map<PortRef, Source> sources_;  // By receiver.
 };

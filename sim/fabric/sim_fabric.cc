@@ -22,7 +22,7 @@ SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& o
       walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, agents_,
             stats_),
       traffic_(nodes_),
-      errors_(options.seed, nodes_, traffic_) {
+      errors_(options.seed, nodes_, traps_, traffic_) {
   if (options.performance != PerformanceOptions()) SetPerformanceOfAll(options.performance);
 }
 

@@ -2,11 +2,15 @@
 #include "sim/verdicts/polling_actor.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
 #include "mad/transactions.h"
 #include "mad/wire/mad_header.h"
+#include "mad/wire/notice.h"
+#include "mad/wire/smp.h"
 
 namespace fabricd::sim {
 namespace {
@@ -18,6 +22,20 @@ TransactionId IdOf(const std::vector<uint8_t>& payload) {
   return wire::MadHeader::Decode(
              std::span<const uint8_t, wire::kMadBytes>(payload.data(), wire::kMadBytes))
       .tid();
+}
+
+std::optional<telemetry::LinkTrap> LinkTrapOf(const mad::IncomingMad& mad) {
+  if (mad.kind != mad::IncomingMad::Kind::kReceived || mad.payload.size() < wire::kMadBytes) {
+    return std::nullopt;
+  }
+  const auto smp =
+      wire::Smp::Decode(std::span<const uint8_t>(mad.payload).first<wire::kMadBytes>());
+  if (!smp || smp->method != wire::Method::kTrap || smp->attribute != wire::AttributeId::kNotice) {
+    return std::nullopt;
+  }
+  const wire::Notice notice = wire::Notice::Decode(smp->data);
+  if (!notice.subject_port()) return std::nullopt;
+  return telemetry::LinkTrap{notice.subject_lid(), notice.subject_port()};
 }
 
 }  // namespace
@@ -34,7 +52,12 @@ PollingActor::PollingActor(Simulation& simulation, size_t manager,
 
 void PollingActor::OnDelivery(Instant now, const Delivery& delivery) {
   const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
-  if (mad != nullptr && mad::IsForTelemetry(*mad)) Step(*mad, now);
+  if (mad == nullptr) return;
+  if (mad::IsForTelemetry(*mad)) {
+    Step(*mad, now);
+  } else if (const auto trap = LinkTrapOf(*mad)) {
+    Step(*trap, now);
+  }
 }
 
 Instant PollingActor::NextDeadline() const {

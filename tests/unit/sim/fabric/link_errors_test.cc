@@ -2,8 +2,11 @@
 // Bad receivers, on a fabric that a TinySm has brought up.
 #include "sim/fabric/link_errors.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "mad/wire/notice.h"
 #include "sim/device/link_rate.h"
 #include "sim/performance/error_model.h"
 #include "tests/unit/sim/performance/gmp_client.h"
@@ -90,6 +93,27 @@ TEST_F(LinkErrorsTest, PacketsThatAreHitGoOnMarkedAsBad) {
   EXPECT_EQ(Total(second, Counter::kRcvErrors), hit);
   EXPECT_EQ(Total(second, Counter::kRcvLocalPhysicalErrors), 0u);
   EXPECT_EQ(Total(egress, Counter::kRcvErrors), 0u) << "not on the path";
+}
+
+TEST_F(LinkErrorsTest, ManyPacketsThatAreHitInASecondAreReportedByTrap) {
+  ASSERT_TRUE(
+      gmp.fabric
+          .StartTraffic(gmp.client.now, {"job", TrafficPattern::kRing, {"node0001", "node0002"}})
+          .ok());
+  ASSERT_TRUE(SetSymbolRate(leaf, 1e-9).ok());
+  gmp.client.now += seconds(2);
+  std::vector<Delivery> delivered;
+  gmp.fabric.Advance(gmp.client.now, delivered);
+  EXPECT_EQ(Total(leaf, Counter::kLocalLinkIntegrityErrors), 2u);
+  const auto is_trap = [&](const Delivery& delivery) {
+    const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what);
+    if (mad == nullptr || mad->payload.size() < wire::kMadBytes) return false;
+    const wire::Smp smp = DecodeSmp(mad->payload);
+    const wire::Notice notice = wire::Notice::Decode(smp.data);
+    return smp.method == wire::Method::kTrap && notice.trap == wire::kTrapLocalLinkIntegrity &&
+           notice.subject_port() == leaf.port;
+  };
+  EXPECT_TRUE(std::any_of(delivered.begin(), delivered.end(), is_trap));
 }
 
 TEST_F(LinkErrorsTest, FirmwareCountsErrorsThatWereNone) {
