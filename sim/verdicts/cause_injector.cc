@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +21,29 @@ namespace {
 constexpr uint8_t kLinkIntegrity = 13;  // The reason that PDDR page 6 has for a drop by itself.
 constexpr Duration kMulticastStep = std::chrono::seconds(10);
 constexpr size_t kMostStormFlows = 100'000;
+
+std::optional<Counter> EffectOf(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::kNoisyCable:
+    case CauseKind::kNoisyTransmitter:
+    case CauseKind::kNoisyReceiver:
+    case CauseKind::kHotModule:
+    case CauseKind::kFirmwareDefect: return Counter::kSymbolErrors;
+    case CauseKind::kDirtyCable: return Counter::kCorrectedBits;
+    case CauseKind::kSlowReceiver:
+    case CauseKind::kIncast: return Counter::kXmitWait;
+    case CauseKind::kFlappingCable:
+    case CauseKind::kCablePulled:
+    case CauseKind::kPeerDisable:
+    case CauseKind::kHostReboot:
+    case CauseKind::kSwitchReboot: return Counter::kLinkDowned;
+    case CauseKind::kMulticastNoise: return Counter::kRcvSwitchRelayErrors;
+    case CauseKind::kCounterClear:
+    case CauseKind::kTelemetryBlackout:
+    case CauseKind::kRailStorm: return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 double DrawBetween(const Range& range, bool is_logarithmic, Rng& rng) {
   const double part = DrawUniform(rng);
@@ -85,8 +109,35 @@ absl::Status CauseInjector::PlanCause(size_t number) {
   } else {
     injected.ends = places_.EndsAt(planned.place.nodes);
   }
+  CountEffect(planned);
   Schedule(std::move(planned));
   return absl::OkStatus();
+}
+
+// Before and after it. A device that starts again counts from 0: what it had counted is lost.
+void CauseInjector::CountEffect(const Planned& planned) {
+  Injected& injected = injected_[planned.number];
+  injected.counter = EffectOf(injected.kind);
+  if (!injected.counter) return;
+  std::vector<PortRef> ends = injected.ends;
+  // A host's own port waits for other reasons.
+  const bool waits = injected.counter == Counter::kXmitWait;
+  if (waits) ends = {PeerOf(planned.place.port)};
+  const auto before = std::make_shared<std::vector<uint64_t>>();
+  const auto total = [this, counter = *injected.counter](PortRef end) {
+    return fabric_.CounterTotal(now(), end, counter);
+  };
+  simulation_.At(planned.start, [ends, before, total] {
+    for (PortRef end : ends) before->push_back(total(end));
+  });
+  const Instant end_of_run = begin_ + Seconds(scenario_.length);
+  simulation_.At(std::min(planned.end, end_of_run),
+                 [this, ends, before, total, number = planned.number] {
+                   for (size_t i = 0; i < before->size(); ++i) {
+                     const uint64_t now_counted = total(ends[i]);
+                     injected_[number].counted += now_counted - std::min(now_counted, (*before)[i]);
+                   }
+                 });
 }
 
 absl::Status CauseInjector::PlanTraffic(size_t number) {

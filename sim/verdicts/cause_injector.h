@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Injected {
   // links of its nodes.
   std::vector<PortRef> ends;
   std::vector<std::string> link_ends;  // Their names, where it is one link.
+  // What shows that it had an effect, and by how much that grew at its ends while it lasted: a slow
+  // receiver to which nobody sends has none. nullopt: no counter does.
+  std::optional<Counter> counter;
+  uint64_t counted = 0;
 };
 
 class CauseInjector {
@@ -40,7 +45,7 @@ class CauseInjector {
 
   // Draws everything, of a scenario that begins now. An error names a place that there is not.
   absl::Status Plan();
-  // In the order of the scenario.
+  // In the order of the scenario. What was counted is known when the run has ended.
   const std::vector<Injected>& injected() const { return injected_; }
 
  private:
@@ -55,6 +60,7 @@ class CauseInjector {
   absl::Status PlanCause(size_t number);
   absl::Status PlanTraffic(size_t number);
   void Schedule(Planned planned);
+  void CountEffect(const Planned& planned);
   void During(const Planned& planned, std::function<void(bool begins)> what);
   void ScheduleNoise(Planned& planned);
   void ScheduleLoad(Planned& planned);

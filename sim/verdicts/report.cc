@@ -34,6 +34,10 @@ std::string CauseJson(const Injected& cause, const ScenarioResult& result) {
   if (InfoOf(cause.kind).unit != nullptr) {
     json += fmt::format(", \"severity\": {:.6g}", cause.severity);
   }
+  if (cause.counter) {
+    json += fmt::format(", \"counter\": {}, \"counted\": {}",
+                        JsonText(std::string(CounterName(*cause.counter))), cause.counted);
+  }
   json += fmt::format(", \"start_s\": {:.3f}, \"end_s\": {:.3f}, \"concluded\": [",
                       SecondsBetween(result.begin, cause.start),
                       SecondsBetween(result.begin, cause.end));
@@ -107,7 +111,10 @@ std::string ToText(const ScenarioResult& result) {
       text += fmt::format("    {}\n", Line(span, cause.start));
       any = true;
     }
-    if (!any) text += "    nothing was concluded\n";
+    if (!any) {
+      const bool is_felt = !cause.counter || cause.counted > 0;
+      text += is_felt ? "    nothing was concluded\n" : "    nothing was concluded, none counted\n";
+    }
   }
   for (const VerdictSpan& span : result.spans) {
     if (HasCause(span, result)) continue;

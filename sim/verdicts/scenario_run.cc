@@ -86,12 +86,12 @@ absl::StatusOr<ScenarioResult> RunScenario(const fabric::FabricSnapshot& topolog
   result.interval = options.interval;
   result.begin = simulation.now();
   result.end = result.begin + Seconds(scenario.length);
-  result.causes = injector.injected();
   Spans spans(simulation.fabric(), result.spans);
   while (simulation.now() < result.end) {
     simulation.RunFor(std::min(options.interval, result.end - simulation.now()));
     spans.Note(source.Look(*polling.View(simulation.now()), simulation.now()), simulation.now());
   }
+  result.causes = injector.injected();
   return result;
 }
 

@@ -56,7 +56,9 @@ Double::Rule WhereverGrew(Counter counter) {
   return [counter](const TelemetryView& view) {
     std::vector<Concluded> all;
     for (const auto& record : view.ports) {
-      if (record != nullptr && record->Total(counter) > 0) {
+      // A node that is gone has records for a while.
+      if (record == nullptr || view.snapshot->node(record->port.node) == nullptr) continue;
+      if (record->Total(counter) > 0) {
         all.push_back(At(view, record->port, "GREW", ""));
       }
     }
@@ -171,6 +173,16 @@ TEST_F(VerdictsTest, ASlowReceiverMakesItsLeafWait) {
           source);
   ASSERT_THAT(result.causes[0].ends, SizeIs(2));
   EXPECT_NEAR(Wait(source, result.causes[0].ends[1]), 0.75, 0.02);
+  EXPECT_GT(result.causes[0].counted, 0u);
+}
+
+TEST_F(VerdictsTest, ASlowReceiverToWhichNobodySendsHasNoEffect) {
+  Double source;
+  const ScenarioResult result = Run("length 20m\nslow-receiver random-host-link\n", source);
+  EXPECT_EQ(result.causes[0].counter, sim::Counter::kXmitWait);
+  EXPECT_EQ(result.causes[0].counted, 0u);
+  EXPECT_THAT(ToText(result), HasSubstr("none counted"));
+  EXPECT_THAT(ToJson(kFabric, {result}), HasSubstr("\"counter\": \"xmit-wait\", \"counted\": 0"));
 }
 
 TEST_F(VerdictsTest, AnIncastKeepsTheLinkOfItsReceiverBusy) {
@@ -187,6 +199,8 @@ TEST_F(VerdictsTest, AFlappingCableDropsAndComesBack) {
   const ScenarioResult result =
       Run("length 90m\nflapping-cable random-trunk severity=20 start=20m duration=30m\n", source);
   const uint64_t downs = Total(source, result.causes[0].ends[0], Counter::kLinkDowned);
+  EXPECT_EQ(result.causes[0].counted,
+            2 * Total(source, result.causes[0].ends[1], Counter::kLinkDowned));
   EXPECT_GT(downs, 2u);
   EXPECT_LT(downs, 25u);
 }
