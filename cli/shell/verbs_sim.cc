@@ -58,7 +58,7 @@ void AddSimTrafficVerbs(Grammar& grammar, CLI::App* sim) {
   start->add_option("name", job->name, "of the job")->required()->type_name(kTextValue);
   start->add_option("pattern", job->pattern, "who sends to whom")
       ->required()
-      ->type_name("{ring,recursive-doubling,all-to-all}");
+      ->type_name("{ring,recursive-doubling,all-to-all,incast}");
   start->add_option("hosts", job->hosts, "hostlists, in the order of the ranks")
       ->required()
       ->type_name(kHostValue);

@@ -6,6 +6,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/generate_command.h"
 #include "sim/cli/run_command.h"
+#include "sim/cli/verdicts_command.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Makes simulated InfiniBand fabrics, and tries fabricd on them", "fabricsim");
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
   fabricd::sim::Run run;
   fabricd::sim::AddGenerate(app, run);
   fabricd::sim::AddRun(app, run);
+  fabricd::sim::AddVerdicts(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

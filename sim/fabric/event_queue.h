@@ -22,7 +22,8 @@ struct Event {
     kRebooted,           // LinkModel
     kTrap,               // TrapSender
     kNoAcknowledgement,  // HostPorts
-    kRouteTraffic        // SimFabric
+    kRouteTraffic,       // SimFabric
+    kLinkErrors          // SimFabric
   };
   Instant at;
   Kind kind = Kind::kArrive;

@@ -78,7 +78,7 @@ void LinkModel::SetPhysicalState(PortRef port, PortPhysicalState state) {
 
 // Both ends lose the link before either tells: a trap must not leave by the link that is going.
 // What a Set asked for is no PortStateChange at the port that was asked (§14.2.5.4).
-void LinkModel::DropLink(PortRef port, DropReason reason) {
+void LinkModel::DropLink(PortRef port, DropReason reason, uint8_t opcode) {
   const PortRef ends[] = {port, nodes_.Port(port).cable};
   bool was_up[2] = {false, false};
   for (size_t i = 0; i < 2; ++i) {
@@ -91,7 +91,7 @@ void LinkModel::DropLink(PortRef port, DropReason reason) {
     if (!held) info.port_physical_state = StateAfterLoss(info);
     ++nodes_.Port(ends[i]).training;  // A training under way is void.
     if (!was_up[i]) continue;
-    CountDrop(ends[i], /*own=*/i == 0, reason);
+    CountDrop(ends[i], /*own=*/i == 0, reason, opcode);
     ReportChange(ends[i].node);
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -102,7 +102,7 @@ void LinkModel::DropLink(PortRef port, DropReason reason) {
 }
 
 // What an end with power counts of it; `own`: it is the end at which it began.
-void LinkModel::CountDrop(PortRef end, bool own, DropReason reason) {
+void LinkModel::CountDrop(PortRef end, bool own, DropReason reason, uint8_t opcode) {
   if (!nodes_.power(end.node).on) return;
   constexpr uint8_t kManagementCommand = 22, kCableUnplugged = 23, kPeerDisabled = 33,
                     kPeerReset = 37;
@@ -118,12 +118,23 @@ void LinkModel::CountDrop(PortRef end, bool own, DropReason reason) {
       cause.blame = LinkDownCause::Blame::kRemote;
       cause.local_reason = kPeerReset;
       break;
+    case DropReason::kShutdown:
+      cause.blame = LinkDownCause::Blame::kRemote;
+      cause.intentional = true;
+      cause.local_reason = kPeerReset;
+      cause.remote_reason = kManagementCommand;
+      break;
+    // Neither end knows of a fault of its own: what a bad cable looks like.
+    case DropReason::kSignalLost:
+      cause.blame = LinkDownCause::Blame::kRemote;
+      cause.local_reason = opcode;
+      break;
   }
   const SimDevice& device = nodes_.Device(end.node);
   PerformanceAgent& agent = nodes_.Performance(end.node);
   agent.OnLinkDown(queue_.now(), device, end.port, cause);
   // What a switch still had for the port that is gone.
-  if (!cause.intentional && device.IsSwitch()) {
+  if (reason != DropReason::kSet && device.IsSwitch()) {
     agent.Add(end.port, Counter::kXmitInactiveDiscards, 1);
   }
 }
@@ -176,6 +187,17 @@ absl::Status LinkModel::Unlink(PortRef port) {
   return absl::OkStatus();
 }
 
+absl::Status LinkModel::LoseSignal(PortRef port, uint8_t reason) {
+  const SimPort& own = nodes_.Port(port);
+  if (!own.plugged || own.info.port_state == PortState::kDown) {
+    return FailedPrecondition("the link of '{}' port {} is not up",
+                              nodes_.Device(port.node).description(), port.port);
+  }
+  DropLink(port, DropReason::kSignalLost, reason);
+  TryTrain(port, options_.training_time);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PortRef> LinkModel::PulledPeer(PortRef port) const {
   const SimPort& own = nodes_.Port(port);
   if (own.plugged || own.cable.IsNone()) {
@@ -203,7 +225,7 @@ void LinkModel::Connect(PortRef a, PortRef b) {
   TryTrain(a, options_.training_time);
 }
 
-absl::Status LinkModel::PowerOff(NodeIndex index) {
+absl::Status LinkModel::PowerOff(NodeIndex index, Ending ending) {
   SimNodes::Power& power = nodes_.power(index);
   SimDevice& node = nodes_.Device(index);
   if (!power.on) {
@@ -213,7 +235,8 @@ absl::Status LinkModel::PowerOff(NodeIndex index) {
   power.on = false;
   ++power.cycles;
   for (uint8_t port = 1; port <= node.last_port().value(); ++port) {
-    DropLink({index, PortNum(port)}, DropReason::kPowerOff);
+    DropLink({index, PortNum(port)},
+             ending == Ending::kShutdown ? DropReason::kShutdown : DropReason::kPowerOff);
   }
   traps_.Forget(index);
   node.Reset();

@@ -20,6 +20,9 @@
 
 namespace fabricd::sim {
 
+// How a node goes off: its peers are notified that its links end, or they are not.
+enum class Ending : uint8_t { kPowerLoss, kShutdown };
+
 class LinkModel {
  public:
   struct Options {
@@ -58,8 +61,11 @@ class LinkModel {
   absl::Status CheckFree(PortRef port) const;
   // REQUIRES: CheckFree of both, and that they differ.
   void Connect(PortRef a, PortRef b);
+  // The link of this port drops by itself; both ends note `reason`, an opcode of PDDR page 6, and
+  // train again. kFailedPrecondition: it is not up.
+  absl::Status LoseSignal(PortRef port, uint8_t reason);
   // kFailedPrecondition: it is off, or reboots, already.
-  absl::Status PowerOff(NodeIndex node);
+  absl::Status PowerOff(NodeIndex node, Ending ending);
   // kFailedPrecondition: it is on, or reboots, already.
   absl::Status PowerOn(NodeIndex node);
   // A node that is off goes on after reboot_time by itself.
@@ -67,9 +73,10 @@ class LinkModel {
 
  private:
   void SetPhysicalState(PortRef port, wire::PortPhysicalState state);
-  enum class DropReason : uint8_t { kSet, kCablePulled, kPowerOff };
-  void DropLink(PortRef port, DropReason reason);
-  void CountDrop(PortRef end, bool own, DropReason reason);
+  enum class DropReason : uint8_t { kSet, kCablePulled, kPowerOff, kShutdown, kSignalLost };
+  // `opcode`: of kSignalLost.
+  void DropLink(PortRef port, DropReason reason, uint8_t opcode = 0);
+  void CountDrop(PortRef end, bool own, DropReason reason, uint8_t opcode);
   void ReportStateChange(PortRef port);
   void ReportChange(NodeIndex node) {
     nodes_.NoteChange();

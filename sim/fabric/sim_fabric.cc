@@ -21,7 +21,8 @@ SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& o
       agents_(nodes_, queue_, traps_, hosts_, links_, stats_),
       walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, agents_,
             stats_),
-      traffic_(nodes_) {
+      traffic_(nodes_),
+      errors_(options.seed, nodes_, traps_, traffic_) {
   if (options.performance != PerformanceOptions()) SetPerformanceOfAll(options.performance);
 }
 
@@ -60,7 +61,18 @@ void SimFabric::RunEvent(const Event& event) {
       route_scheduled_ = false;
       traffic_.Route(queue_.now());
       return;
+    case Event::Kind::kLinkErrors:
+      errors_scheduled_ = false;
+      errors_.Step();
+      CountErrorsLater();
+      return;
   }
+}
+
+void SimFabric::CountErrorsLater() {
+  if (errors_.empty() || errors_scheduled_) return;
+  errors_scheduled_ = true;
+  queue_.Schedule({queue_.now() + LinkErrors::kStep, Event::Kind::kLinkErrors, {}, 0, 0});
 }
 
 void SimFabric::Attach(PortRef port) {
@@ -179,10 +191,27 @@ absl::Status SimFabric::Connect(Instant now, PortRef a, PortRef b) {
   return absl::OkStatus();
 }
 
-absl::Status SimFabric::PowerOff(Instant now, NodeIndex node) {
+absl::Status SimFabric::LoseSignal(Instant now, PortRef port, uint8_t reason) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  FABRICD_RETURN_IF_ERROR(links_.LoseSignal(port, reason));
+  RunDue(queue_.now());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::SetDisabled(Instant now, PortRef port, bool disabled) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  RunDue(now);
+  links_.RequestPhysicalState(
+      port, disabled ? wire::PortPhysicalState::kDisabled : wire::PortPhysicalState::kPolling);
+  RunDue(queue_.now());
+  return absl::OkStatus();
+}
+
+absl::Status SimFabric::PowerOff(Instant now, NodeIndex node, Ending ending) {
   FABRICD_RETURN_IF_ERROR(CheckNode(node));
   RunDue(now);
-  FABRICD_RETURN_IF_ERROR(links_.PowerOff(node));
+  FABRICD_RETURN_IF_ERROR(links_.PowerOff(node, ending));
   RunDue(queue_.now());
   return absl::OkStatus();
 }
@@ -279,6 +308,20 @@ absl::Status SimFabric::SetBitErrorRates(Instant now, PortRef port, const BitErr
   return absl::OkStatus();
 }
 
+absl::Status SimFabric::SetLinkNoise(Instant now, PortRef receiver, const LinkNoise& noise) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(receiver));
+  if (!(noise.raw >= 0 && noise.raw <= 1)) {
+    return InvalidArgument("{} is no bit error rate", noise.raw);
+  }
+  if (!(noise.burst >= 1) || !(noise.spurious >= 0)) {
+    return InvalidArgument("a burst has at least one error, and spurious errors are not below 0");
+  }
+  RunDue(now);
+  errors_.Set(queue_.now(), receiver, noise);
+  CountErrorsLater();
+  return absl::OkStatus();
+}
+
 absl::Status SimFabric::SetErrors(Instant now, PortRef port, const PortErrors& errors) {
   // The only one that refuses what is not the port's fault comes first.
   if (errors.rates) FABRICD_RETURN_IF_ERROR(SetBitErrorRates(now, port, *errors.rates));
@@ -306,6 +349,17 @@ absl::Status SimFabric::StartTraffic(Instant now, TrafficJob job) {
 absl::Status SimFabric::StopTraffic(Instant now, const std::string& name) {
   RunDue(now);
   return traffic_.Stop(queue_.now(), name);
+}
+
+absl::Status SimFabric::SetReceiverShare(Instant now, PortRef port, double share) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  if (!(share >= 0 && share <= 1)) return InvalidArgument("{} is no part of a rate", share);
+  if (nodes_.Device(port.node).IsSwitch()) {
+    return InvalidArgument("'{}' is a switch, no receiver", nodes_.Device(port.node).description());
+  }
+  RunDue(now);
+  traffic_.SetReceiverShare(queue_.now(), port, share);
+  return absl::OkStatus();
 }
 
 PortRef SimFabric::LinkedPeer(PortRef port) const {

@@ -45,6 +45,7 @@
 #include "sim/fabric/device_agents.h"
 #include "sim/fabric/event_queue.h"
 #include "sim/fabric/host_ports.h"
+#include "sim/fabric/link_errors.h"
 #include "sim/fabric/link_model.h"
 #include "sim/fabric/mad_faults.h"
 #include "sim/fabric/packet.h"
@@ -126,8 +127,13 @@ class SimFabric {
   absl::Status Unlink(Instant now, PortRef port);
   absl::Status Link(Instant now, PortRef port);
   absl::Status Connect(Instant now, PortRef a, PortRef b);
+  // The link of this port drops by itself and trains again; both ends show `reason`, an opcode of
+  // PDDR page 6. kFailedPrecondition: it is not up.
+  absl::Status LoseSignal(Instant now, PortRef port, uint8_t reason);
+  // A manager or tool disables the port, as by a Set of PortInfo, or has it poll again.
+  absl::Status SetDisabled(Instant now, PortRef port, bool disabled);
   // The node is away, its links down, all that was written to it lost, until PowerOn.
-  absl::Status PowerOff(Instant now, NodeIndex node);
+  absl::Status PowerOff(Instant now, NodeIndex node, Ending ending = Ending::kPowerLoss);
   absl::Status PowerOn(Instant now, NodeIndex node);
   // Off, and on after reboot_time.
   absl::Status Reboot(Instant now, NodeIndex node);
@@ -157,6 +163,14 @@ class SimFabric {
   absl::Status SetBitErrorRates(Instant now, PortRef port, const BitErrorRates& rates);
   // All of these; nothing is applied where one is refused.
   absl::Status SetErrors(Instant now, PortRef port, const PortErrors& errors);
+  // The receiver at this end of a link is bad from now on, by a model of the signal instead of
+  // three rates (sim/fabric/link_errors.h). Outlives reboots; LinkNoise() ends it.
+  // kInvalidArgument: the raw rate is not in [0, 1], a burst is below 1, or spurious errors below
+  // 0.
+  absl::Status SetLinkNoise(Instant now, PortRef receiver, const LinkNoise& noise);
+  // What is plugged there (nullopt: no cable), and the FEC of its link. REQUIRES: the port exists.
+  std::optional<wire::PddrModule> ModuleAt(PortRef port) const { return errors_.ModuleAt(port); }
+  wire::PddrFecMode FecAt(PortRef port) const { return errors_.FecAt(port); }
   // Of the module at this end of the cable, in degrees Celsius; nullopt: as it was made.
   absl::Status SetModuleTemperature(PortRef port, std::optional<int> celsius);
 
@@ -168,6 +182,10 @@ class SimFabric {
   absl::Status StartTraffic(Instant now, TrafficJob job);
   // kNotFound: none of this name runs.
   absl::Status StopTraffic(Instant now, const std::string& name);
+  // The host takes at most this part of what the link of its end port carries, as where its bus or
+  // memory is too slow, and returns credits late; 1 ends it. kInvalidArgument: not in [0, 1], or
+  // the port of a switch.
+  absl::Status SetReceiverShare(Instant now, PortRef port, double share);
   // By name.
   std::vector<TrafficReport> ListTraffic() const { return traffic_.List(); }
 
@@ -207,6 +225,7 @@ class SimFabric {
   void RunDue(Instant now);
   void RunEvent(const Event& event);
   void RouteTrafficLater();
+  void CountErrorsLater();
 
   const uint64_t seed_;
   // Each knows only those above it.
@@ -219,7 +238,9 @@ class SimFabric {
   DeviceAgents agents_;
   PacketWalk walk_;
   TrafficJobs traffic_;
+  LinkErrors errors_;
   bool route_scheduled_ = false;
+  bool errors_scheduled_ = false;
 };
 
 }  // namespace fabricd::sim

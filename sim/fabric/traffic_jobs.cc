@@ -57,7 +57,9 @@ absl::Status TrafficJobs::Start(Instant now, TrafficJob wanted) {
     if (found == hosts.end()) return NotFound("no host {} in the simulated fabric", name);
     const std::vector<PortRef> ports = PortsOf(nodes_, found->second);
     if (rails.size() < ports.size()) rails.resize(ports.size());
-    for (size_t rail = 0; rail < ports.size(); ++rail) rails[rail].push_back(ports[rail]);
+    for (size_t rail = 0; rail < ports.size(); ++rail) {
+      if (!wanted.rail || *wanted.rail == rail) rails[rail].push_back(ports[rail]);
+    }
   }
   size_t count = 0;
   for (const Job& job : jobs_) count += job.flows.size();
@@ -104,11 +106,50 @@ bool TrafficJobs::Trace(const Flow& flow, TrafficFlow& traced) const {
   return !traced.path.empty();
 }
 
+void TrafficJobs::SetReceiverShare(Instant now, PortRef port, double share) {
+  if (share < 1)
+    receiver_shares_[port] = share;
+  else
+    receiver_shares_.erase(port);
+  Route(now);
+}
+
+void TrafficJobs::Watch(Instant now, PortRef ingress) {
+  if (watched_.try_emplace(ingress).second && !jobs_.empty()) Route(now);
+}
+
+std::map<PortRef, double> TrafficJobs::ReceiverShares() const {
+  std::map<PortRef, double> shares = receiver_shares_;
+  for (const Job& job : jobs_) {
+    if (job.report.job.pattern != TrafficPattern::kIncast) continue;
+    for (const Flow& flow : job.flows) {
+      double& share = shares.try_emplace(flow.to, kIncastShare).first->second;
+      share = std::min(share, kIncastShare);
+    }
+  }
+  return shares;
+}
+
+void TrafficJobs::NotePassing(const std::vector<TrafficFlow>& traced, const TrafficLoads& loads) {
+  for (auto& [port, passing] : watched_) passing.clear();
+  if (watched_.empty()) return;
+  for (size_t i = 0; i < traced.size(); ++i) {
+    const std::vector<PortRef>& peers = traced[i].peers;
+    for (size_t hop = 0; hop < peers.size(); ++hop) {
+      const auto found = watched_.find(peers[hop]);
+      if (found == watched_.end()) continue;
+      found->second.push_back(
+          {loads.gigabits[i], {peers.begin() + static_cast<ptrdiff_t>(hop) + 1, peers.end()}});
+    }
+  }
+}
+
 void TrafficJobs::Route(Instant now) {
   routed_revision_ = nodes_.revision();
   std::vector<TrafficFlow> traced;
   std::vector<size_t> job_of;  // By index in `traced`.
   uint32_t next_limit = 0;
+  const std::map<PortRef, double> shares = ReceiverShares();
   for (size_t i = 0; i < jobs_.size(); ++i) {
     TrafficReport& report = jobs_[i].report;
     report.unrouted = 0;
@@ -124,6 +165,9 @@ void TrafficJobs::Route(Instant now) {
       if (inserted) ++next_limit;
       one.limit = limit->second;
       one.limit_gigabits = report.job.load * one.capacities.front();
+      if (const auto share = shares.find(flow.to); share != shares.end()) {
+        one.receiver_gigabits = share->second * one.capacities.back();
+      }
       traced.push_back(std::move(one));
       job_of.push_back(i);
     }
@@ -135,6 +179,7 @@ void TrafficJobs::Route(Instant now) {
     report.slowest = first ? loads.gigabits[i] : std::min(report.slowest, loads.gigabits[i]);
     report.gigabits += loads.gigabits[i];
   }
+  NotePassing(traced, loads);
   SetLoads(now, loads);
 }
 

@@ -2,33 +2,13 @@
 // What a device counts. perf_class.cc and vendor_class.cc answer GMPs about it.
 #include "sim/performance/performance_agent.h"
 
-#include <cmath>
-
 #include "sim/device/link_rate.h"
+#include "sim/performance/draws.h"
 
 namespace fabricd::sim {
 namespace {
 
 using wire::PortState;
-
-// Means from here on are drawn from the normal distribution.
-constexpr double kLargeMean = 64;
-
-double Uniform(Rng& rng) { return static_cast<double>(rng.Next() >> 11) * 0x1.0p-53; }
-
-uint64_t Poisson(Rng& rng, double mean) {
-  if (mean <= 0) return 0;
-  if (mean < kLargeMean) {
-    const double end = std::exp(-mean);
-    uint64_t count = 0;
-    for (double product = Uniform(rng); product > end; product *= Uniform(rng)) ++count;
-    return count;
-  }
-  double normal = -6;
-  for (int i = 0; i < 12; ++i) normal += Uniform(rng);
-  const double drawn = mean + std::sqrt(mean) * normal;
-  return drawn > 0 ? static_cast<uint64_t>(drawn + 0.5) : 0;
-}
 
 // Gb/s are bits per nanosecond.
 uint64_t BitsIn(Duration time, const wire::PortInfo& info) {
@@ -150,6 +130,8 @@ void PerformanceAgent::CountTraffic(Instant now, Port& port) {
         Counter::kUnicastRcvPackets);
   port.counts.Add(Counter::kXmitWait,
                   pass(traffic.load.wait * traffic.link_gigabits, kTick + 1, traffic.wait));
+  port.counts.Add(Counter::kXmitSwHoqLifetimeDiscards,
+                  pass(traffic.load.discarded_gigabits, kPacketBytes, traffic.discards));
 }
 
 void PerformanceAgent::SetBitErrorRates(Instant now, const SimDevice& device, PortNum number,
@@ -175,9 +157,9 @@ void PerformanceAgent::CountUpTo(Instant now, const SimDevice& device, PortNum n
   const uint64_t received = ReceivedBits(now, device, number);
   const double bits = static_cast<double>(received - process.drawn_bits);
   process.drawn_bits = received;
-  const uint64_t raw = Poisson(process.rng, bits * process.rates.raw);
-  const uint64_t effective = Poisson(process.rng, bits * process.rates.effective);
-  const uint64_t symbol = Poisson(process.rng, bits * process.rates.symbol);
+  const uint64_t raw = DrawPoisson(process.rng, bits * process.rates.raw);
+  const uint64_t effective = DrawPoisson(process.rng, bits * process.rates.effective);
+  const uint64_t symbol = DrawPoisson(process.rng, bits * process.rates.symbol);
   Add(number, Counter::kRawErrors, raw);
   Add(number, Counter::kCorrectedBits, raw);
   Add(number, Counter::kFecCorrectedBlocks, raw);

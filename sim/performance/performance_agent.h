@@ -119,7 +119,7 @@ class PerformanceAgent {
     double link_gigabits = 0;
     Instant since;
     // Units of data and ticks that are counted already.
-    uint64_t xmit = 0, rcv = 0, wait = 0;
+    uint64_t xmit = 0, rcv = 0, wait = 0, discards = 0;
   };
   struct Port {
     PortCounts counts;

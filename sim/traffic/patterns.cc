@@ -4,7 +4,7 @@
 namespace fabricd::sim {
 namespace {
 
-constexpr std::string_view kPatternNames[] = {"ring", "recursive-doubling", "all-to-all"};
+constexpr std::string_view kPatternNames[] = {"ring", "recursive-doubling", "all-to-all", "incast"};
 
 }  // namespace
 
@@ -42,6 +42,7 @@ size_t FlowCount(TrafficPattern pattern, size_t ranks) {
       return count;
     }
     case TrafficPattern::kAllToAll: return ranks * (ranks - 1);
+    case TrafficPattern::kIncast: return ranks - 1;
   }
   return 0;
 }
@@ -62,6 +63,9 @@ std::vector<std::pair<size_t, size_t>> FlowsOf(TrafficPattern pattern, size_t ra
         for (size_t to = 0; to < ranks; ++to) {
           if (to != from) flows.emplace_back(from, to);
         }
+        break;
+      case TrafficPattern::kIncast:
+        if (from != 0) flows.emplace_back(from, 0);
         break;
     }
   }

@@ -20,9 +20,10 @@ enum class TrafficPattern : uint8_t {
   kRing,               // To the next rank, and from the last to the first.
   kRecursiveDoubling,  // To each rank whose number differs in one bit.
   kAllToAll,           // To each other rank.
+  kIncast,             // All others to the first rank.
 };
 
-// "ring", "recursive-doubling", "all-to-all".
+// "ring", "recursive-doubling", "all-to-all", "incast".
 std::string_view TrafficPatternName(TrafficPattern pattern);
 std::optional<TrafficPattern> ParseTrafficPattern(std::string_view name);
 std::string TrafficPatternNames();  // All of them, "ring, …".

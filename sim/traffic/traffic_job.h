@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct TrafficJob {
   std::string name;
   TrafficPattern pattern = TrafficPattern::kRing;
   std::vector<std::string> hosts;  // At least two, each once.
-  double load = 1;  // Part of its rate that a port sends at most; above 0, at most 1.
+  double load = 1;             // Part of its rate that a port sends at most; above 0, at most 1.
+  std::optional<size_t> rail;  // Only the ports of this one, from 0; nullopt: all.
 };
 
 // What it does now.

@@ -97,6 +97,59 @@ TEST(PortLoadsTest, SendersWaitForASaturatedTrunk) {
   EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).wait, 0);
 }
 
+// All to the one receiver at (3, 1), of which only this much is taken.
+TrafficFlow ToSlow(uint32_t sender, double taken) {
+  TrafficFlow flow = Through(sender, 400, 400, 400);
+  flow.receiver_gigabits = taken;
+  return flow;
+}
+
+TEST(PortLoadsTest, EveryPortOnThePathsToASlowReceiverWaits) {
+  const auto loads = LoadsOf({ToSlow(1, 100), ToSlow(2, 100)});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 50);
+  const PortLoad leaf = loads.ports.at(At(11, 1));
+  EXPECT_DOUBLE_EQ(leaf.xmit_gigabits, 100);
+  EXPECT_DOUBLE_EQ(leaf.wait, 0.75) << "the link is free, and there are no credits";
+  EXPECT_DOUBLE_EQ(leaf.discarded_gigabits, 0);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).wait, 0.75);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(1, 1)).wait, 0.875);
+}
+
+TEST(PortLoadsTest, AReceiverThatIsFastEnoughMakesNobodyWait) {
+  TrafficFlow flow = ToSlow(1, 100);
+  flow.limit_gigabits = 80;
+  const auto loads = LoadsOf({flow});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 80);
+  for (const auto& [port, load] : loads.ports) EXPECT_EQ(load.wait, 0);
+}
+
+TEST(PortLoadsTest, OfWhatAReceiverDoesNotTakePacketsAreDiscardedBeforeIt) {
+  const auto loads = LoadsOf({ToSlow(1, 2)});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 2);
+  const PortLoad leaf = loads.ports.at(At(11, 1));
+  EXPECT_DOUBLE_EQ(leaf.xmit_gigabits, 2);
+  EXPECT_DOUBLE_EQ(leaf.discarded_gigabits, kHoqShare * 400 - 2);
+  EXPECT_DOUBLE_EQ(leaf.wait, 1 - 2.0 / 400);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(3, 1)).rcv_gigabits, 2);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).xmit_gigabits, 8);
+}
+
+TEST(PortLoadsTest, FlowsThatShareAPortWithOneThatIsHeldBackGetNoMoreThanIt) {
+  TrafficFlow victim = Through(2, 400, 400, 400);
+  victim.path.back() = At(11, 2);
+  victim.peers.back() = At(4, 1);
+  TrafficFlow other = Through(5, 400, 400, 400);  // By another trunk.
+  other.path = {At(5, 1), At(10, 8), At(11, 2)};
+  other.peers = {At(10, 5), At(11, 8), At(4, 1)};
+  const auto loads = LoadsOf({ToSlow(1, 40), victim, other});
+  EXPECT_DOUBLE_EQ(loads.gigabits[0], 40);
+  EXPECT_DOUBLE_EQ(loads.gigabits[1], 40);
+  EXPECT_DOUBLE_EQ(loads.gigabits[2], 360) << "takes what the victim leaves";
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).wait, 0.8);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(2, 1)).wait, 0.9) << "the victim's sender";
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 2)).wait, 0) << "the victim's receiver is not at fault";
+}
+
 TEST(PortLoadsTest, WhatIsLimitedAtItsSenderWaitsNowhere) {
   const auto loads = LoadsOf({Through(1, 400, 400, 80), Through(2, 400, 400, 40)});
   EXPECT_DOUBLE_EQ(loads.gigabits[0], 80);

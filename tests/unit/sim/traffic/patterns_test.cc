@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 constexpr TrafficPattern kPatterns[] = {TrafficPattern::kRing, TrafficPattern::kRecursiveDoubling,
-                                        TrafficPattern::kAllToAll};
+                                        TrafficPattern::kAllToAll, TrafficPattern::kIncast};
 
 TEST(TrafficPatternTest, NamesReadBack) {
   for (TrafficPattern pattern : kPatterns) {
@@ -34,6 +34,10 @@ TEST(TrafficPatternTest, RecursiveDoublingPairsWhatDiffersInOneBit) {
                           Pair(3, 2), Pair(3, 1)));
   EXPECT_THAT(FlowsOf(TrafficPattern::kRecursiveDoubling, 3),
               ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 0), Pair(2, 0)));
+}
+
+TEST(TrafficPatternTest, AnIncastHasOneReceiver) {
+  EXPECT_THAT(FlowsOf(TrafficPattern::kIncast, 4), ElementsAre(Pair(1, 0), Pair(2, 0), Pair(3, 0)));
 }
 
 TEST(TrafficPatternTest, EachPairIsThereOnceAndCounted) {

@@ -93,6 +93,53 @@ TEST_F(TrafficTest, SendersToOneCongestedHostWait) {
   EXPECT_EQ(Counters(leaf).xmit_wait, 0u);
 }
 
+TEST_F(TrafficTest, ASlowReceiverMakesItsLeafWaitAndDiscard) {
+  ASSERT_TRUE(Start(Ring()).ok());
+  ASSERT_TRUE(gmp.fabric.SetReceiverShare(gmp.client.now, second, 0.25).ok());
+  Pass(seconds(1));
+  const double octets = Gigabits(first) * 1e9 / 8;
+  PortCountersExtended egress = Counters(leaf);
+  EXPECT_NEAR(static_cast<double>(egress.xmit_data) * 4 / octets, 0.25, 0.001);
+  EXPECT_NEAR(static_cast<double>(egress.xmit_wait) * 8 / octets, 0.75, 0.001);
+  EXPECT_NEAR(static_cast<double>(Counters(first).xmit_wait) * 8 / octets, 0.75, 0.001);
+  EXPECT_EQ(egress.xmit_discards, 0u);
+  ASSERT_TRUE(gmp.fabric.SetReceiverShare(gmp.client.now, second, 0).ok());
+  Pass(seconds(1));
+  const auto discards = gmp.Get<wire::PortXmitDiscardDetails>(leaf);
+  ASSERT_TRUE(discards);
+  EXPECT_GT(discards->sw_hoq_lifetime_limit_discards, 0u);
+  ASSERT_TRUE(gmp.fabric.SetReceiverShare(gmp.client.now, second, 1).ok());
+  egress = Counters(leaf);
+  Pass(seconds(1));
+  EXPECT_EQ(Counters(leaf).xmit_wait, egress.xmit_wait);
+  EXPECT_EQ(gmp.fabric.SetReceiverShare(gmp.client.now, leaf, 0.5).code(),
+            absl::StatusCode::kInvalidArgument)
+      << "a switch";
+  EXPECT_EQ(gmp.fabric.SetReceiverShare(gmp.client.now, second, 1.5).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TrafficTest, AnIncastFillsTheLinkOfItsReceiverWhichWaitsALittle) {
+  ASSERT_TRUE(
+      Start({"incast", TrafficPattern::kIncast, {"node0002", "node0001", "node0003", "node0004"}})
+          .ok());
+  Pass(seconds(1));
+  const double octets = Gigabits(first) * 1e9 / 8;
+  const PortCountersExtended egress = Counters(leaf);
+  EXPECT_NEAR(static_cast<double>(egress.xmit_data) * 4 / octets, 0.88, 0.001);
+  EXPECT_NEAR(static_cast<double>(egress.xmit_wait) * 8 / octets, 0.12, 0.001);
+  EXPECT_GT(static_cast<double>(Counters(first).xmit_wait) * 8 / octets, 0.5) << "senders wait";
+}
+
+TEST_F(TrafficTest, AJobCanUseOneRail) {
+  TrafficJob job = Ring();
+  job.rail = 1;
+  ASSERT_TRUE(Start(job).ok());
+  Pass(seconds(1));
+  EXPECT_EQ(Counters(first).xmit_data, 0u);
+  EXPECT_GT(Counters(gmp.Port("node0001 mlx5_1", 1)).xmit_data, 0u);
+}
+
 TEST_F(TrafficTest, StoppedJobsCountNoMore) {
   ASSERT_TRUE(Start(Ring()).ok());
   Pass(seconds(1));

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes that happen to a fabric which fabricd runs and telemetry polls, in virtual time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "common/status.h"
+#include "sim/generate/generate.h"
+#include "sim/verdicts/report.h"
+#include "sim/verdicts/scenario_run.h"
+
+namespace fabricd::sim {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+using telemetry::Counter;
+using telemetry::TelemetryView;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* kFabric = "superpod:sus=2,hosts=4,rails=2,radix=8";
+
+// Concludes what it is given to.
+class Double : public VerdictSource {
+ public:
+  using Rule = std::function<std::vector<Concluded>(const TelemetryView&)>;
+  explicit Double(Rule rule = nullptr) : rule_(std::move(rule)) {}
+  std::vector<Concluded> Look(const TelemetryView& view, Instant now) override {
+    last = std::make_shared<TelemetryView>(view);
+    times.push_back(now);
+    return rule_ ? rule_(view) : std::vector<Concluded>();
+  }
+  // Null: never read.
+  const telemetry::PortRecord* Find(const fabric::FabricSnapshot& topology, PortRef port) const {
+    const Guid guid = topology.node(port.node)->guid();
+    return last->Find({last->snapshot->FindIndex(guid), port.port});
+  }
+
+  std::shared_ptr<TelemetryView> last;
+  std::vector<Instant> times;
+
+ private:
+  const Rule rule_;
+};
+
+Concluded At(const TelemetryView& view, PortRef port, const char* verdict, const char* culprit) {
+  return {view.snapshot->node(port.node)->guid(), port.port, verdict, culprit};
+}
+
+// Ports that have counted something, each for itself.
+Double::Rule WhereverGrew(Counter counter) {
+  return [counter](const TelemetryView& view) {
+    std::vector<Concluded> all;
+    for (const auto& record : view.ports) {
+      // A node that is gone has records for a while.
+      if (record == nullptr || view.snapshot->node(record->port.node) == nullptr) continue;
+      if (record->Total(counter) > 0) {
+        all.push_back(At(view, record->port, "GREW", ""));
+      }
+    }
+    return all;
+  };
+}
+
+class VerdictsTest : public ::testing::Test {
+ protected:
+  ScenarioResult Run(const std::string& text, Double& source, uint64_t seed = 1) {
+    const auto scenario = ReadScenario(text);
+    EXPECT_TRUE(scenario.ok()) << scenario.status();
+    if (!scenario.ok()) return {};
+    auto result = RunScenario(*topology_, *scenario, seed, source);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *std::move(result) : ScenarioResult();
+  }
+  uint64_t Total(const Double& source, PortRef port, Counter counter) {
+    const telemetry::PortRecord* record = source.Find(*topology_, port);
+    return record == nullptr ? 0 : record->Total(counter);
+  }
+  double Wait(const Double& source, PortRef port) {
+    const telemetry::PortRecord* record = source.Find(*topology_, port);
+    return record == nullptr ? -1 : record->wait.share;
+  }
+  std::shared_ptr<const fabric::FabricSnapshot> topology_ = *Generate(kFabric);
+};
+
+TEST_F(VerdictsTest, TheSourceLooksOnceInAnInterval) {
+  Double source;
+  const ScenarioResult result = Run("length 10m\ninterval 30s\n", source);
+  ASSERT_THAT(source.times, SizeIs(20));
+  EXPECT_EQ(source.times[1] - source.times[0], seconds(30));
+  EXPECT_EQ(source.times.back(), result.end);
+  size_t fresh = 0, ports = 0;
+  for (const auto& record : source.last->ports) {
+    if (record == nullptr) continue;
+    ++ports;
+    fresh += source.last->FreshnessOf(*record) == telemetry::Freshness::kFresh ? 1 : 0;
+  }
+  EXPECT_GT(ports, 30u);
+  EXPECT_EQ(fresh, ports);
+}
+
+TEST_F(VerdictsTest, AHealthyFabricCountsNoErrors) {
+  Double source(WhereverGrew(Counter::kRcvErrors));
+  const ScenarioResult result = Run("length 20m\ntraffic ring all load=0.5\n", source);
+  EXPECT_THAT(result.causes, IsEmpty());
+  EXPECT_THAT(result.spans, IsEmpty());
+}
+
+TEST_F(VerdictsTest, ACauseHasWhatWasConcludedOfItsLinkAndNothingElse) {
+  Double source([](const TelemetryView& view) {
+    std::vector<Concluded> all = WhereverGrew(Counter::kSymbolErrors)(view);
+    for (const auto& record : view.ports) {
+      if (record != nullptr && record->port.port.value() == 1) {
+        all.push_back(At(view, record->port, "ALWAYS", "NOBODY"));
+        break;
+      }
+    }
+    return all;
+  });
+  const ScenarioResult result =
+      Run("length 30m\nnoisy-cable random-host-link severity=1000 start=10m\n", source);
+  ASSERT_THAT(result.causes, SizeIs(1));
+  ASSERT_THAT(result.spans, SizeIs(3));
+  const Injected& cause = result.causes[0];
+  EXPECT_EQ(cause.start - result.begin, seconds(600));
+  EXPECT_EQ(cause.end, result.end);
+  EXPECT_FALSE(IsAbout(result.spans[0], cause)) << "was there before";
+  EXPECT_TRUE(IsAbout(result.spans[1], cause)) << "both ends of the cable";
+  EXPECT_TRUE(IsAbout(result.spans[2], cause));
+  EXPECT_FALSE(result.spans[1].until.has_value());
+  const std::string json = ToJson(kFabric, {result});
+  EXPECT_THAT(json, HasSubstr("\"kind\": \"noisy-cable\""));
+  EXPECT_THAT(json, HasSubstr("\"severity\": 1000"));
+  EXPECT_THAT(json, HasSubstr("\"ends\": [\"" + cause.place + "\", \""));
+  EXPECT_THAT(json, HasSubstr("\"after_intervals\""));
+  EXPECT_LT(json.find("\"GREW\""), json.find("without_cause"));
+  EXPECT_GT(json.find("\"ALWAYS\""), json.find("without_cause"));
+  EXPECT_THAT(ToText(result), HasSubstr("without a cause: ALWAYS by NOBODY"));
+}
+
+TEST_F(VerdictsTest, SeedsRepeatAndDiffer) {
+  const std::string text =
+      "length 20m\ninterval 60s\nnoisy-receiver random-link severity=100..1000 start=5m\n"
+      "host-reboot random-host start=6m..9m\ntraffic all-to-all 4\n";
+  const auto once = [&](uint64_t seed) {
+    Double source(WhereverGrew(Counter::kSymbolErrors));
+    return ToJson(kFabric, {Run(text, source, seed)});
+  };
+  const std::string first = once(1);
+  EXPECT_EQ(first, once(1));
+  EXPECT_NE(first, once(2));
+}
+
+TEST_F(VerdictsTest, ALineDoesNotChangeWhatAnotherDraws) {
+  Double source;
+  const std::string text = "length 15m\ndirty-cable random-trunk severity=1..100 start=5m\n";
+  const ScenarioResult alone = Run(text, source);
+  const ScenarioResult both = Run(text + "host-reboot random-host start=5m\n", source);
+  ASSERT_THAT(both.causes, SizeIs(2));
+  EXPECT_EQ(alone.causes[0].place, both.causes[0].place);
+  EXPECT_EQ(alone.causes[0].severity, both.causes[0].severity);
+}
+
+TEST_F(VerdictsTest, ASlowReceiverMakesItsLeafWait) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 20m\ninterval 10s\nslow-receiver random-host-link severity=4 start=10m\n"
+          "traffic all-to-all all load=0.8\n",
+          source);
+  ASSERT_THAT(result.causes[0].ends, SizeIs(2));
+  EXPECT_NEAR(Wait(source, result.causes[0].ends[1]), 0.75, 0.02);
+  EXPECT_GT(result.causes[0].counted, 0u);
+}
+
+TEST_F(VerdictsTest, ASlowReceiverToWhichNobodySendsHasNoEffect) {
+  Double source;
+  const ScenarioResult result = Run("length 20m\nslow-receiver random-host-link\n", source);
+  EXPECT_EQ(result.causes[0].counter, sim::Counter::kXmitWait);
+  EXPECT_EQ(result.causes[0].counted, 0u);
+  EXPECT_THAT(ToText(result), HasSubstr("none counted"));
+  EXPECT_THAT(ToJson(kFabric, {result}), HasSubstr("\"counter\": \"xmit-wait\", \"counted\": 0"));
+}
+
+TEST_F(VerdictsTest, AnIncastKeepsTheLinkOfItsReceiverBusy) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 20m\ninterval 10s\nincast random-host-link severity=4 start=10m\n", source);
+  const PortRef leaf = result.causes[0].ends[1];
+  EXPECT_NEAR(Wait(source, leaf), 0.12, 0.02);
+  EXPECT_GT(Total(source, leaf, Counter::kXmitData), 0u);
+}
+
+TEST_F(VerdictsTest, AFlappingCableDropsAndComesBack) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 90m\nflapping-cable random-trunk severity=20 start=20m duration=30m\n", source);
+  const uint64_t downs = Total(source, result.causes[0].ends[0], Counter::kLinkDowned);
+  EXPECT_EQ(result.causes[0].counted,
+            2 * Total(source, result.causes[0].ends[1], Counter::kLinkDowned));
+  EXPECT_GT(downs, 2u);
+  EXPECT_LT(downs, 25u);
+}
+
+TEST_F(VerdictsTest, AHostThatRestartsIsUpAgain) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 30m\nhost-reboot random-host start=5m duration=3m\n", source);
+  ASSERT_THAT(result.causes[0].ends, SizeIs(4)) << "two adapters, both ends of each link";
+  for (PortRef end : result.causes[0].ends) {
+    const telemetry::PortRecord* record = source.Find(*topology_, end);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(source.last->FreshnessOf(*record), telemetry::Freshness::kFresh);
+  }
+}
+
+TEST_F(VerdictsTest, FirmwareDefectsAreOfAShareOfOneFamily) {
+  Double source(WhereverGrew(Counter::kSymbolErrors));
+  const ScenarioResult result =
+      Run("length 30m\nfirmware-defect all severity=1e6 share=0.25 start=5m\n", source);
+  EXPECT_THAT(result.causes[0].ends, SizeIs(8)) << "4 of 16 HCAs, both ends of each link";
+  EXPECT_THAT(result.spans, SizeIs(4)) << "HCAs only";
+}
+
+TEST_F(VerdictsTest, ABlackoutMakesPortsStale) {
+  Double source;
+  Run("length 20m\ntelemetry-blackout all start=5m duration=1h\n", source);
+  for (const auto& record : source.last->ports) {
+    if (record == nullptr) continue;
+    EXPECT_NE(source.last->FreshnessOf(*record), telemetry::Freshness::kFresh);
+  }
+}
+
+// Each kind does not only start but ends, with whatever else goes on.
+TEST_F(VerdictsTest, AllCausesTogetherRun) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 30m\ninterval 60s\ntraffic ring all load=0.3\n"
+          "noisy-transmitter random-trunk start=2m duration=10m burst=4\n"
+          "hot-module random-link start=3m duration=10m\n"
+          "cable-pulled random-trunk start=4m duration=2m\n"
+          "peer-disable random-trunk start=4m duration=2m\n"
+          "switch-reboot random-switch start=6m\n"
+          "counter-clear all start=8m\n"
+          "multicast-noise random-switch start=2m duration=5m\n"
+          "rail-storm random-rail start=10m duration=5m\n",
+          source);
+  EXPECT_THAT(result.causes, SizeIs(8));
+  for (const auto& record : source.last->ports) {
+    if (record == nullptr) continue;
+    EXPECT_EQ(source.last->FreshnessOf(*record), telemetry::Freshness::kFresh)
+        << record->port.node.value() << " " << int{record->port.port.value()};
+  }
+  EXPECT_THAT(ToText(result), HasSubstr("nothing was concluded"));
+}
+
+TEST_F(VerdictsTest, WhatTheFabricDoesNotHaveIsNamed) {
+  Double source;
+  const auto error = [&](const std::string& text) {
+    const auto result = RunScenario(*topology_, *ReadScenario(text), 1, source);
+    return result.ok() ? std::string() : Message(result.status());
+  };
+  EXPECT_THAT(error("noisy-cable nowhere/1"), HasSubstr("noisy-cable nowhere/1: no node"));
+  EXPECT_THAT(error("noisy-cable nowhere"), HasSubstr("NODE/PORT is wanted"));
+  EXPECT_THAT(error("traffic ring nobody,nowhere"), HasSubstr("no host 'nobody'"));
+  EXPECT_THAT(error("rail-storm 7"), HasSubstr("no rail 7"));
+  EXPECT_THAT(error("slow-receiver su1-rail0-leaf/1"), Not(IsEmpty()));
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += "host-reboot random-host\n";
+  EXPECT_THAT(error(many), HasSubstr("without a cause is left"));
+  EXPECT_THAT(error("host-reboot node0001"), HasSubstr("the manager runs there"));
+}
+
+}  // namespace
+}  // namespace fabricd::sim
