@@ -126,7 +126,7 @@ class Subject:
             self.log.wait(r"settling", said, 15)
             self.wait_quiet()
             final = self.counters.read()
-            record["settled_blocks"] = (final.get("LinearForwardingTable.Set", 0)
+            record["later_blocks"] = (final.get("LinearForwardingTable.Set", 0)
                                         - after.get("LinearForwardingTable.Set", 0))
         return record
 
@@ -166,7 +166,7 @@ def show(result):
                 record = faults[name][way]
                 ms = "-" if record["ms"] is None else f"{record['ms']:.1f}"
                 print(f"{name:24} {way:5} {manager:8} {ms:>10} {record['smps']:>8} "
-                      f"{record['blocks']:>9} {record.get('settled_blocks', ''):>8}")
+                      f"{record['blocks']:>9} {record.get('later_blocks', ''):>8}")
     for name in [n for n in next(iter(result.values())) if n.startswith("cable")]:
         ours = result.get("fabricd", {}).get(name, {}).get("down")
         theirs = result.get("opensm", {}).get(name, {}).get("down")
