@@ -22,10 +22,16 @@ struct VerdictsArguments {
   std::string report = "text";
   uint64_t seeds = 1, first = 1;
   bool print_causes = false;
+  bool dry_run = false;
 };
 
 // The engine of this build, new for each run; null: none is built in.
 std::unique_ptr<VerdictSource> MakeVerdictSource() { return nullptr; }
+
+class NoVerdicts : public VerdictSource {
+ public:
+  std::vector<Concluded> Look(const telemetry::TelemetryView&, Instant) override { return {}; }
+};
 
 absl::StatusOr<Scenario> LoadScenario(const std::string& path) {
   std::ifstream file(path);
@@ -63,12 +69,13 @@ int RunVerdicts(const VerdictsArguments& arguments) {
   if (!scenario.ok()) return Refuse(scenario.status());
   const auto topology = MakeTopology(arguments.topology);
   if (!topology.ok()) return Refuse(topology.status());
-  if (MakeVerdictSource() == nullptr) {
+  if (!arguments.dry_run && MakeVerdictSource() == nullptr) {
     return Refuse(FailedPrecondition("no verdict engine is built in"));
   }
   std::vector<ScenarioResult> results;
   for (uint64_t i = 0; i < arguments.seeds; ++i) {
-    const std::unique_ptr<VerdictSource> source = MakeVerdictSource();
+    const std::unique_ptr<VerdictSource> source =
+        arguments.dry_run ? std::make_unique<NoVerdicts>() : MakeVerdictSource();
     auto result = RunScenario(**topology, *scenario, arguments.first + i, *source);
     if (!result.ok()) return Refuse(result.status());
     if (arguments.report == "text") fmt::print("{}", ToText(*result));
@@ -94,6 +101,8 @@ void AddVerdicts(CLI::App& app, Run& run) {
   command->add_option("--report", arguments->report, "The form of the report")
       ->check(CLI::IsMember({"json", "text"}))
       ->capture_default_str();
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "Conclude nothing: shows where causes are, and what devices count of them");
   command->add_flag("--print-causes", arguments->print_causes,
                     "List the causes with the units of their severities, and exit");
   command->final_callback(

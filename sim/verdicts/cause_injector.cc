@@ -27,9 +27,9 @@ std::optional<Counter> EffectOf(CauseKind kind) {
     case CauseKind::kNoisyCable:
     case CauseKind::kNoisyTransmitter:
     case CauseKind::kNoisyReceiver:
-    case CauseKind::kHotModule:
     case CauseKind::kFirmwareDefect: return Counter::kSymbolErrors;
-    case CauseKind::kDirtyCable: return Counter::kCorrectedBits;
+    case CauseKind::kDirtyCable:
+    case CauseKind::kHotModule: return Counter::kCorrectedBits;
     case CauseKind::kSlowReceiver:
     case CauseKind::kIncast: return Counter::kXmitWait;
     case CauseKind::kFlappingCable:

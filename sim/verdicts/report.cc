@@ -103,18 +103,19 @@ std::string ToText(const ScenarioResult& result) {
     const CauseInfo& info = InfoOf(cause.kind);
     text += fmt::format("  {} at {}", info.name, cause.place);
     if (info.unit != nullptr) text += fmt::format(", {:.4g} {}", cause.severity, info.unit);
-    text += fmt::format(", from {:.0f} s to {:.0f} s\n", SecondsBetween(result.begin, cause.start),
+    text += fmt::format(", from {:.0f} s to {:.0f} s", SecondsBetween(result.begin, cause.start),
                         SecondsBetween(result.begin, cause.end));
+    if (cause.counter) {
+      text += fmt::format("; {} {} counted", cause.counted, CounterName(*cause.counter));
+    }
+    text += '\n';
     bool any = false;
     for (const VerdictSpan& span : result.spans) {
       if (!IsAbout(span, cause)) continue;
       text += fmt::format("    {}\n", Line(span, cause.start));
       any = true;
     }
-    if (!any) {
-      const bool is_felt = !cause.counter || cause.counted > 0;
-      text += is_felt ? "    nothing was concluded\n" : "    nothing was concluded, none counted\n";
-    }
+    if (!any) text += "    nothing was concluded\n";
   }
   for (const VerdictSpan& span : result.spans) {
     if (HasCause(span, result)) continue;
