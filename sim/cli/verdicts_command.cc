@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "sim/fabric/topology.h"
+#include "sim/verdicts/assessing_source.h"
 #include "sim/verdicts/report.h"
 #include "sim/verdicts/scenario.h"
 #include "sim/verdicts/scenario_run.h"
@@ -24,9 +25,6 @@ struct VerdictsArguments {
   bool print_causes = false;
   bool dry_run = false;
 };
-
-// The engine of this build, new for each run; null: none is built in.
-std::unique_ptr<VerdictSource> MakeVerdictSource() { return nullptr; }
 
 class NoVerdicts : public VerdictSource {
  public:
@@ -69,13 +67,10 @@ int RunVerdicts(const VerdictsArguments& arguments) {
   if (!scenario.ok()) return Refuse(scenario.status());
   const auto topology = MakeTopology(arguments.topology);
   if (!topology.ok()) return Refuse(topology.status());
-  if (!arguments.dry_run && MakeVerdictSource() == nullptr) {
-    return Refuse(FailedPrecondition("no verdict engine is built in"));
-  }
   std::vector<ScenarioResult> results;
   for (uint64_t i = 0; i < arguments.seeds; ++i) {
-    const std::unique_ptr<VerdictSource> source =
-        arguments.dry_run ? std::make_unique<NoVerdicts>() : MakeVerdictSource();
+    std::unique_ptr<VerdictSource> source = std::make_unique<NoVerdicts>();
+    if (!arguments.dry_run) source = std::make_unique<AssessingSource>();
     auto result = RunScenario(**topology, *scenario, arguments.first + i, *source);
     if (!result.ok()) return Refuse(result.status());
     if (arguments.report == "text") fmt::print("{}", ToText(*result));

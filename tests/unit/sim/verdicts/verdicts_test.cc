@@ -7,6 +7,7 @@
 
 #include "common/status.h"
 #include "sim/generate/generate.h"
+#include "sim/verdicts/assessing_source.h"
 #include "sim/verdicts/report.h"
 #include "sim/verdicts/scenario_run.h"
 
@@ -140,6 +141,23 @@ TEST_F(VerdictsTest, ACauseHasWhatWasConcludedOfItsLinkAndNothingElse) {
   EXPECT_LT(json.find("\"GREW\""), json.find("without_cause"));
   EXPECT_GT(json.find("\"ALWAYS\""), json.find("without_cause"));
   EXPECT_THAT(ToText(result), HasSubstr("without a cause: ALWAYS by NOBODY"));
+}
+
+TEST_F(VerdictsTest, TheAssessorNamesANoisyReceiverAndNothingOnACleanFabric) {
+  const auto run = [&](const std::string& text) {
+    AssessingSource source;
+    return *RunScenario(*topology_, *ReadScenario(text), 1, source);
+  };
+  EXPECT_THAT(run("length 1h\ntraffic ring all load=0.5\n").spans, IsEmpty());
+  const ScenarioResult noisy =
+      run("length 2h\ntraffic ring all load=0.5\n"
+          "noisy-receiver random-host-link severity=100 start=20m\n");
+  ASSERT_THAT(noisy.causes, SizeIs(1));
+  ASSERT_THAT(noisy.spans, Not(IsEmpty()));
+  for (const VerdictSpan& span : noisy.spans) {
+    EXPECT_TRUE(IsAbout(span, noisy.causes[0]));
+    EXPECT_EQ(span.what.verdict, "NOISY_PHY");
+  }
 }
 
 TEST_F(VerdictsTest, SeedsRepeatAndDiffer) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// AssessingSource: the verdicts of policy::Assessor with its defaults, by evidence that telemetry
+// makes of each view. Only verdicts that name a culprit count as concluded: SUSPECT, VICTIM and
+// UNKNOWN inform, and lead to no action.
+#pragma once
+
+#include <vector>
+
+#include "policy/verdict/assessor.h"
+#include "sim/verdicts/verdict_source.h"
+
+namespace fabricd::sim {
+
+class AssessingSource : public VerdictSource {
+ public:
+  AssessingSource() : assessor_({}) {}
+  std::vector<Concluded> Look(const telemetry::TelemetryView& view, Instant now) override;
+
+ private:
+  policy::Assessor assessor_;
+};
+
+}  // namespace fabricd::sim
