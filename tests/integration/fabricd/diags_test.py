@@ -204,13 +204,13 @@ class Cables(OnIbsim):
         super().setUp()
         self.tree = ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net")
 
-    def change(self, command, why):
+    def change(self, command, why, ended="change ended"):
         """Types it on ibsim's console and waits until what it changed is programmed."""
         log = self.fabricd.log
         before = len(log.lines)
         self.sim.console(command)
         log.wait_for("RerouteCompleted: .*" + why, since=before)
-        log.wait_for("change ended", since=before)
+        log.wait_for(ended, since=before)
         self.fabricd.wait_for("phase=IDLE")
 
     def follow(self, tables, switch, lid):
@@ -298,9 +298,9 @@ class Cables(OnIbsim):
         found = "(light sweep|a time-out|a switch does not answer|a silent neighbour answers|"\
                 "its switch was silent|what was left pending): "
         self.bring_up(self.tree, NO_TRAPS)
-        self.change('Unlink "%s"[5]' % self.LEAF, found)
+        self.change('Unlink "%s"[5]' % self.LEAF, found, "(change|settling) ended")
         self.assertNotIn("0x" + self.SPINE[2:], self.diag("ibtracert", "1", "5"))
-        self.change('ReLink "%s"[5]' % self.LEAF, found)
+        self.change('ReLink "%s"[5]' % self.LEAF, found, "(change|settling) ended")
         self.assertEqual(self.links()["0x" + self.LEAF[2:], 5]["state"], "Active")
 
     def judge_paths(self):
