@@ -298,9 +298,9 @@ class Cables(OnIbsim):
         found = "(light sweep|a time-out|a switch does not answer|a silent neighbour answers|"\
                 "its switch was silent|what was left pending): "
         self.bring_up(self.tree, NO_TRAPS)
-        self.change('Unlink "%s"[5]' % self.LEAF, found, "(change|settling) ended")
+        self.change('Unlink "%s"[5]' % self.LEAF, found, r"(?<!sweep) ended: ")
         self.assertNotIn("0x" + self.SPINE[2:], self.diag("ibtracert", "1", "5"))
-        self.change('ReLink "%s"[5]' % self.LEAF, found, "(change|settling) ended")
+        self.change('ReLink "%s"[5]' % self.LEAF, found, r"(?<!sweep) ended: ")
         self.assertEqual(self.links()["0x" + self.LEAF[2:], 5]["state"], "Active")
 
     def judge_paths(self):
