@@ -61,7 +61,6 @@ class TelemetryThread {
 
  private:
   using Steady = std::chrono::steady_clock;
-  struct Waiting;
   void Loop();
   bool Take(std::vector<telemetry::Event>& events, Steady::time_point until);
   void Carry(telemetry::Effects& effects, Instant now);
