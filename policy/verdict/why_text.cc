@@ -14,8 +14,8 @@ constexpr size_t kRowsShown = 5;  // Two lines each.
 std::string DurationText(Duration duration) {
   const int64_t s = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
   if (s < 120) return fmt::format("{} s", s);
-  if (s < 2 * 3600) return fmt::format("{} min", s / 60);
-  if (s < 48 * 3600) return fmt::format("{} h", s / 3600);
+  if (s < int64_t{2} * 3600) return fmt::format("{} min", s / 60);
+  if (s < int64_t{48} * 3600) return fmt::format("{} h", s / 3600);
   return fmt::format("{} d", s / 86'400);
 }
 
