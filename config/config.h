@@ -183,6 +183,23 @@ struct Telemetry {
   friend bool operator==(const Telemetry&, const Telemetry&) = default;
 };
 
+struct Verdicts {
+  bool enabled = true;
+  Duration interval = std::chrono::seconds(60);
+  std::string action = "recommend";
+  bool isolate_hosts = false;
+  uint32_t min_confidence_percent = 70;
+  uint32_t budget = 10, budget_per_mille = 5;
+  uint32_t breaker_percent = 5;
+  Duration breaker_window = std::chrono::minutes(10);
+  Duration hold_ttl = std::chrono::hours(24);
+  Duration clean_time = std::chrono::minutes(125);
+  Duration max_clean_time = std::chrono::hours(24);
+  uint32_t releases_per_week = 2;
+  std::vector<std::string> limits;  // Checked where they are used.
+  friend bool operator==(const Verdicts&, const Verdicts&) = default;
+};
+
 struct Config {
   std::string fabric = "umad";
   std::string mode = "manage";  // A word of mode.h.
@@ -205,6 +222,7 @@ struct Config {
   Security security;
   Audit audit;
   Telemetry telemetry;
+  Verdicts verdicts;
   friend bool operator==(const Config&, const Config&) = default;
 };
 

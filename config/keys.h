@@ -191,6 +191,34 @@ void VisitTelemetryKeys(Visitor& visitor, C& c) {
 }
 
 template <typename Visitor, typename C>
+void VisitVerdictKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  visitor.Flag("verdicts.enabled", kLive, c.verdicts.enabled);
+  visitor.Time("verdicts.interval", kLive, c.verdicts.interval, TimeRange{seconds(10), hours(1)});
+  visitor.Text("verdicts.action", kLive, c.verdicts.action);
+  visitor.Flag("verdicts.isolate_hosts", kLive, c.verdicts.isolate_hosts);
+  visitor.Number("verdicts.min_confidence_percent", kLive, c.verdicts.min_confidence_percent,
+                 NumberRange{1, 100});
+  visitor.Number("verdicts.budget", kLive, c.verdicts.budget, NumberRange{0, 10'000});
+  visitor.Number("verdicts.budget_per_mille", kLive, c.verdicts.budget_per_mille,
+                 NumberRange{0, 1000});
+  visitor.Number("verdicts.breaker_percent", kLive, c.verdicts.breaker_percent,
+                 NumberRange{1, 100});
+  visitor.Time("verdicts.breaker_window", kLive, c.verdicts.breaker_window,
+               TimeRange{minutes(1), hours(24)});
+  visitor.Time("verdicts.hold_ttl", kLive, c.verdicts.hold_ttl,
+               TimeRange{minutes(10), hours(24 * 7)});
+  visitor.Time("verdicts.clean_time", kLive, c.verdicts.clean_time,
+               TimeRange{minutes(1), hours(24 * 7)});
+  visitor.Time("verdicts.max_clean_time", kLive, c.verdicts.max_clean_time,
+               TimeRange{minutes(1), hours(24 * 7)});
+  visitor.Number("verdicts.releases_per_week", kLive, c.verdicts.releases_per_week,
+                 NumberRange{0, 2});
+  visitor.List("verdicts.limits", kLive, c.verdicts.limits);
+}
+
+template <typename Visitor, typename C>
 void VisitKeys(Visitor& visitor, C& config) {
   VisitServiceKeys(visitor, config);
   VisitSmKeys(visitor, config);
@@ -199,6 +227,7 @@ void VisitKeys(Visitor& visitor, C& config) {
   VisitPolicyKeys(visitor, config);
   VisitAccessKeys(visitor, config);
   VisitTelemetryKeys(visitor, config);
+  VisitVerdictKeys(visitor, config);
 }
 
 }  // namespace fabricd::config

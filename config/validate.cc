@@ -40,6 +40,7 @@ class Validator {
     Routing();
     Damping();
     Conditions();
+    Telemetry();
     Security();
     Pattern("topology.rail_pattern", config_.topology.rail_pattern);
     Pattern("topology.host_pattern", config_.topology.host_pattern);
@@ -156,17 +157,28 @@ class Validator {
                                      {"conditions.set_errors", &rules.set_errors}})
       Require(*mode == "observe" || *mode == "recommend" || *mode == "enforce", {path},
               fmt::format("expected observe, recommend or enforce, got '{}'", *mode));
-    const std::string& metrics = config_.telemetry.metrics;
-    Require(metrics == "all" || metrics == "switches" || metrics == "none", {"telemetry.metrics"},
-            fmt::format("expected all, switches or none, got '{}'", metrics));
-    const std::string& counters = config_.telemetry.metrics_counters;
-    Require(counters == "all" || counters == "main", {"telemetry.metrics_counters"},
-            fmt::format("expected all or main, got '{}'", counters));
     for (size_t i = 0; i < rules.exclude.size(); ++i)
       if (!ParseExclusion(rules.exclude[i]))
         faults_.Add(fmt::format("conditions.exclude[{}]", i),
                     fmt::format("expected a GUID, perhaps with \"until\" and a date, got '{}'",
                                 rules.exclude[i]));
+  }
+
+  void Telemetry() {
+    const std::string& metrics = config_.telemetry.metrics;
+    Require(metrics == "all" || metrics == "switches" || metrics == "none", {"telemetry.metrics"},
+            fmt::format("expected all, switches or none, got '{}'", metrics));
+    const Verdicts& verdicts = config_.verdicts;
+    Require(verdicts.action == "recommend" || verdicts.action == "cordon" ||
+                verdicts.action == "isolate",
+            {"verdicts.action"},
+            fmt::format("expected recommend, cordon or isolate, got '{}'", verdicts.action));
+    Require(verdicts.clean_time <= verdicts.max_clean_time,
+            {"verdicts.max_clean_time", "verdicts.clean_time"},
+            "relapses double clean_time up to max_clean_time, which is below it");
+    const std::string& counters = config_.telemetry.metrics_counters;
+    Require(counters == "all" || counters == "main", {"telemetry.metrics_counters"},
+            fmt::format("expected all or main, got '{}'", counters));
   }
 
   void Security() {

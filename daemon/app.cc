@@ -22,6 +22,7 @@
 #include "daemon/version.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
+#include "query/verdict_view.h"
 #include "routing/plan/engine.h"
 #include "routing/repair/consequences.h"
 #include "sim/fabric/topology.h"
@@ -516,6 +517,14 @@ void App::ShowProgress(SteadyClock::time_point now) {
       fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
   if (progress.total > 0) text += fmt::format("/{}", progress.total);
   daemon::ShowProgress(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
+}
+
+std::shared_ptr<const query::VerdictView> App::verdicts() const { return query::NoVerdicts(); }
+void App::PostVerdict(VerdictCommand, VerdictDone done) {
+  done(Unavailable("verdicts are not assessed"), nullptr);
+}
+void App::EvaluateLink(PortRef, VerdictDone done) {
+  done(Unavailable("verdicts are not assessed"), nullptr);
 }
 
 // ---- other threads

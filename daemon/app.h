@@ -95,6 +95,9 @@ class App final : public Backend {
     telemetry_->ReadHistory(port, span, std::move(done));
   }
   void PollCounters(PolledDone done) override { telemetry_->PollNow(std::move(done)); }
+  std::shared_ptr<const query::VerdictView> verdicts() const override;
+  void PostVerdict(VerdictCommand command, VerdictDone done) override;
+  void EvaluateLink(PortRef port, VerdictDone done) override;
   EventLog& events() override { return *events_; }
   AuditLog& audit() override { return *audit_; }
   ConfigKeeper& configuration() override { return *keeper_; }

@@ -25,6 +25,10 @@
 #include "telemetry/collector.h"
 #include "telemetry/view.h"
 
+namespace fabricd::query {
+struct VerdictRecord;
+struct VerdictView;
+}  // namespace fabricd::query
 namespace fabricd::sim {
 class Control;
 }
@@ -61,6 +65,23 @@ using HistoryDone = std::function<void(std::optional<telemetry::HistoryAnswer>)>
 // Every port has been read once more, or (kUnavailable) is not.
 using PolledDone = std::function<void(absl::Status)>;
 
+// Something is said of the verdict about the link of `port`, or of all.
+struct VerdictCommand {
+  enum class Kind : uint8_t {
+    kAcknowledge,   // It was seen. Changes nothing.
+    kOverrule,      // No action follows from it, and a hold that did is taken back.
+    kRelease,       // The link is healthy, says an operator.
+    kResetBreaker,  // Actions may follow again; no port.
+  };
+  Kind kind = Kind::kAcknowledge;
+  PortRef port;  // Either end, in the snapshot of verdicts().
+  std::string by, reason;
+  std::optional<Duration> ttl;  // Of kOverrule; nullopt: until the verdict ends.
+};
+// The link as it is now; null: it is about no link. kFailedPrecondition: there is no bad verdict
+// that it could be about. kUnavailable: it is not durable, as fabricd is stopping.
+using VerdictDone = std::function<void(absl::Status, std::shared_ptr<const query::VerdictRecord>)>;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -93,6 +114,13 @@ class Backend {
   // Done on the collector's thread, or at once where it is full or stopping.
   virtual void ReadHistory(PortRef port, Duration span, HistoryDone done) = 0;
   virtual void PollCounters(PolledDone done) = 0;
+  // Never null.
+  virtual std::shared_ptr<const query::VerdictView> verdicts() const = 0;
+  // `done` is called once it is durable, on another thread, or at once with kUnavailable.
+  virtual void PostVerdict(VerdictCommand command, VerdictDone done) = 0;
+  // Evaluates the link of this port with all rows and evidence, also where it is HEALTHY.
+  // kNotFound: no link there whose two ends are read. kUnavailable as above.
+  virtual void EvaluateLink(PortRef port, VerdictDone done) = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
   // Null unless the fabric is simulated.

@@ -16,6 +16,7 @@
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
 #include "fabric/snapshot_builder.h"
+#include "query/verdict_view.h"
 #include "store/memory_store.h"
 
 namespace fabricd::rpc::testing {
@@ -190,6 +191,20 @@ class FakeBackend : public daemon::Backend {
     done(on_history ? on_history(port, span) : std::nullopt);
   }
   void PollCounters(daemon::PolledDone done) override { done(absl::OkStatus()); }
+  std::shared_ptr<const query::VerdictView> verdicts() const override {
+    std::lock_guard lock(mutex_);
+    return verdicts_;
+  }
+  void PublishVerdicts(std::shared_ptr<const query::VerdictView> view) {
+    std::lock_guard lock(mutex_);
+    verdicts_ = std::move(view);
+  }
+  void PostVerdict(daemon::VerdictCommand command, daemon::VerdictDone done) override {
+    if (on_verdict) on_verdict(std::move(command), std::move(done));
+  }
+  void EvaluateLink(PortRef port, daemon::VerdictDone done) override {
+    if (on_evaluate) on_evaluate(port, std::move(done));
+  }
   daemon::EventLog& events() override { return *log; }
   daemon::AuditLog& audit() override { return audit_log; }
   daemon::ConfigKeeper& configuration() override { return *keeper; }
@@ -201,6 +216,8 @@ class FakeBackend : public daemon::Backend {
       std::make_shared<const telemetry::TelemetryView>();
   std::function<std::optional<telemetry::HistoryAnswer>(PortRef, Duration)> on_history;
   fabric::NodeNameMap name_map;
+  std::function<void(daemon::VerdictCommand, daemon::VerdictDone)> on_verdict;
+  std::function<void(PortRef, daemon::VerdictDone)> on_evaluate;
   std::function<void(bool, std::function<void(absl::Status)>)> on_sweep;
   std::function<void(daemon::HoldCommand, daemon::HoldDone)> on_hold;
   std::function<void(sweep::ChangePartitions, daemon::PartitionsDone)> on_partitions;
@@ -225,6 +242,7 @@ class FakeBackend : public daemon::Backend {
   mutable std::mutex mutex_;
   std::shared_ptr<const sweep::FabricView> view_;
   std::shared_ptr<const fabric::HostTable> hosts_;
+  std::shared_ptr<const query::VerdictView> verdicts_ = query::NoVerdicts();
 };
 
 }  // namespace fabricd::rpc::testing

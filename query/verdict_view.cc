@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/verdict_view.h"
+
+#include <algorithm>
+
+namespace fabricd::query {
+
+using policy::Stage;
+using policy::Verdict;
+
+Verdict VerdictOf(const VerdictRecord& record) {
+  switch (record.standing.stage) {
+    case Stage::kBad:
+    case Stage::kRecovering: return record.standing.verdict;
+    case Stage::kSuspect: return Verdict::kSuspect;
+    case Stage::kUnknown: return Verdict::kUnknown;
+    case Stage::kHealthy: break;
+  }
+  return record.found.verdict == Verdict::kVictim ? Verdict::kVictim : Verdict::kHealthy;
+}
+
+PortRef AccusedEnd(const VerdictRecord& record) {
+  return record.found.attribution.side == policy::Side::kB ? record.b : record.a;
+}
+
+const VerdictRecord* VerdictView::Find(PortRef end) const {
+  const auto found = std::lower_bound(by_end.begin(), by_end.end(), std::pair(end, uint32_t{0}));
+  return found != by_end.end() && found->first == end ? &records[found->second] : nullptr;
+}
+
+const VerdictRecord* VerdictView::Find(const policy::LinkKey& link) const {
+  const auto found = std::lower_bound(
+      records.begin(), records.end(), link,
+      [](const VerdictRecord& record, const policy::LinkKey& key) { return record.link < key; });
+  return found != records.end() && found->link == link ? &*found : nullptr;
+}
+
+std::shared_ptr<const VerdictView> NoVerdicts() {
+  static const auto none = std::make_shared<const VerdictView>();
+  return none;
+}
+
+}  // namespace fabricd::query
