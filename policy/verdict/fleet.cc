@@ -6,6 +6,8 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
+#include "policy/verdict/stored_time.h"
+
 namespace fabricd::policy {
 namespace {
 
@@ -375,6 +377,26 @@ void FamilyWatch::Observe(std::span<const LinkAssessment> links, const FleetLimi
   std::erase_if(families_, [](const auto& family) {
     return family.second.ports == 0 && family.second.last.empty();
   });
+}
+
+std::vector<StoredCrossing> FamilyWatch::Export(Instant now, WallMs wall) const {
+  std::vector<StoredCrossing> stored;
+  for (const auto& [family, crossings] : families_)
+    for (const auto& [port, last] : crossings.last)
+      stored.push_back(
+          {family, {port.first, port.second}, last.second, ToWall(last.first, now, wall)});
+  std::sort(stored.begin(), stored.end());
+  return stored;
+}
+
+void FamilyWatch::Import(const std::vector<StoredCrossing>& stored, Instant now, WallMs wall) {
+  families_.clear();
+  for (const StoredCrossing& each : stored) {
+    Crossings& crossings = families_[each.family];
+    if (crossings.last.size() >= kMaxPorts) continue;
+    const Instant at = std::min(FromWall(each.at, now, wall, now), now);
+    crossings.last[{each.port.node, each.port.port}] = {at, each.peer};
+  }
 }
 
 bool FamilyWatch::IsFrozen(const DeviceFamily& family) const {

@@ -74,6 +74,15 @@ bool ForbidsAction(const FleetReport& report, size_t index);
 // What is left of the verdict about the link with that index.
 void Apply(const FleetReport& report, size_t index, const LinkEvidence& link, LinkVerdict& verdict);
 
+// A port that crossed a limit, as the store keeps it: wall clock.
+struct StoredCrossing {
+  DeviceFamily family;
+  HeldPort port;
+  Guid peer;
+  WallMs at = 0;
+  friend auto operator<=>(const StoredCrossing&, const StoredCrossing&) = default;
+};
+
 // Which families of devices crossed limits at many ports within 24 h: a defect of firmware, or a
 // limit that does not fit them. Ports that share a peer have that in common, and do not suffice.
 // Ports of routers and the like are left out.
@@ -82,6 +91,9 @@ class FamilyWatch {
   static constexpr size_t kMaxPorts = 16'384;  // Of one family.
 
   void Observe(std::span<const LinkAssessment> links, const FleetLimits& limits, Instant now);
+  // Of all families. `wall` is `now` on the wall clock.
+  std::vector<StoredCrossing> Export(Instant now, WallMs wall) const;
+  void Import(const std::vector<StoredCrossing>& stored, Instant now, WallMs wall);
   // No action is taken against devices of it.
   bool IsFrozen(const DeviceFamily& family) const;
   const std::vector<CommonFinding>& findings() const { return findings_; }  // By family.

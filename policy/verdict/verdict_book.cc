@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/verdict/stored_time.h"
+
 namespace fabricd::policy {
 namespace {
 
@@ -19,22 +21,6 @@ void TrackStrong(const LinkVerdict& found, Instant now, std::array<Instant, kRow
   for (const EvidenceRow& row : found.rows)
     if (row.IsAtLeast(Level::kStrong)) is_strong[static_cast<size_t>(row.row) - 1] = true;
   for (size_t i = 0; i < kRows; ++i) since[i] = !is_strong[i] ? kNever : std::min(since[i], now);
-}
-
-// Differences between the clocks, whatever numbers a file may have.
-constexpr int64_t kFarMs = int64_t{1000} * 3600 * 24 * 366;
-
-WallMs ToWall(Instant at, Instant now, WallMs wall) {
-  if (at == kNever || at == Instant{}) return 0;
-  return wall + duration_cast<milliseconds>(at - now).count();
-}
-
-Instant FromWall(WallMs at, Instant now, WallMs wall, Instant never) {
-  if (at == 0) return never;
-  // No difference overflows: both lie between 0 and the year 292,000,000.
-  const int64_t ago =
-      std::clamp<int64_t>(std::max<WallMs>(at, 0) - std::max<WallMs>(wall, 0), -kFarMs, kFarMs);
-  return now + milliseconds(ago);
 }
 
 }  // namespace
