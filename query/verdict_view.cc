@@ -35,6 +35,14 @@ const VerdictRecord* VerdictView::Find(const policy::LinkKey& link) const {
   return found != records.end() && found->link == link ? &*found : nullptr;
 }
 
+void IndexEnds(VerdictView& view) {
+  view.by_end.clear();
+  for (uint32_t i = 0; i < view.records.size(); ++i)
+    for (const PortRef end : {view.records[i].a, view.records[i].b})
+      if (!end.IsNone()) view.by_end.emplace_back(end, i);
+  std::sort(view.by_end.begin(), view.by_end.end());
+}
+
 std::shared_ptr<const VerdictView> NoVerdicts() {
   static const auto none = std::make_shared<const VerdictView>();
   return none;

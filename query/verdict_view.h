@@ -61,6 +61,9 @@ struct VerdictView {
   std::vector<std::pair<PortRef, uint32_t>> by_end;  // Index in `records`.
 };
 
+// Fills in VerdictView::by_end. REQUIRES: the records are complete.
+void IndexEnds(VerdictView& view);
+
 // Nothing is known. Never null.
 std::shared_ptr<const VerdictView> NoVerdicts();
 

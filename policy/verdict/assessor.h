@@ -43,6 +43,7 @@ class Assessor {
   VerdictBook& book() { return book_; }
   const VerdictBook& book() const { return book_; }
   const FleetReport& report() const { return report_; }  // Of the last call.
+  FamilyWatch& families() { return families_; }
   const FamilyWatch& families() const { return families_; }
 
  private:

@@ -31,7 +31,7 @@ size_t Responder::BudgetFor(size_t host_ports) const {
 ResponseEffects Responder::Pass(const ResponsePass& pass) {
   ResponseEffects effects;
   const bool was_open = breaker_.is_open();
-  in_effect_ = pass.holds.size();
+  in_effect_ = pass.standing;
   for (auto& [link, entry] : entries_) {
     entry.is_current = false;
     in_effect_ += entry.asked && !pass.holds.contains(link);

@@ -53,6 +53,7 @@ struct ResponsePass {
   std::span<const Assessment> links;           // All of them.
   absl::FunctionRef<LinkFacts(size_t)> facts;  // By index of `links`. Asked of bad ones.
   const absl::flat_hash_map<LinkKey, StandingHold>& holds;
+  size_t standing = 0;  // Holds of the owner, also those that are not about one of these links.
   size_t host_ports = 0;
   bool is_blackout = false;
   // This SM is the master and its holds are known. Else nothing follows from anything.
@@ -62,7 +63,7 @@ struct ResponsePass {
 };
 
 // A hold to be made, or to be renewed where it stands.
-struct HoldWish {
+struct HoldRequest {
   LinkKey link;
   HoldKind kind = HoldKind::kCordon;
   std::string reason;
@@ -70,7 +71,7 @@ struct HoldWish {
 };
 
 struct ResponseEffects {
-  std::vector<HoldWish> create;  // Each is answered by OnAnswer().
+  std::vector<HoldRequest> create;  // Each is answered by OnAnswer().
   std::vector<uint64_t> remove;
   bool breaker_opened = false;
 };
@@ -98,7 +99,7 @@ class Responder {
   void SetOptions(const ResponderOptions& options) { options_ = options; }
 
   ResponseEffects Pass(const ResponsePass& pass);
-  // What came of a HoldWish: the id of the hold, or why there is none.
+  // What came of a HoldRequest: the id of the hold, or why there is none.
   void OnAnswer(const LinkKey& link, const absl::StatusOr<uint64_t>& hold, Instant now);
 
   // False: no bad verdict stands about the link.
@@ -122,7 +123,7 @@ class Responder {
     bool is_seen = false;           // The hold stood in an earlier pass,
     WallMs expires = 0;             // and ends then; 0: never.
     bool is_removed = false;        // And was taken back by this.
-    std::string refused;            // What came of the last wish,
+    std::string refused;            // What came of the last request,
     Instant refused_until{};        // which is not repeated before.
     bool is_current = false;        // In the present pass.
   };

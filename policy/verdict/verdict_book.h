@@ -33,7 +33,7 @@ struct LinkKey {
   friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const LinkKey& key) {
-    return H::combine(std::move(h), key.a.node, key.a.port, key.b.node, key.b.port);
+    return H::combine(std::move(h), key.a, key.b);
   }
 };
 

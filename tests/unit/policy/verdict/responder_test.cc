@@ -41,6 +41,7 @@ class ResponderTest : public ::testing::Test {
     ResponseEffects effects = responder_.Pass({.links = links_,
                                                .facts = facts,
                                                .holds = holds_,
+                                               .standing = holds_.size(),
                                                .host_ports = 1000,
                                                .is_blackout = is_blackout_,
                                                .may_act = may_act_,
@@ -50,14 +51,14 @@ class ResponderTest : public ::testing::Test {
     wall_ += 60'000;
     return effects;
   }
-  // The core makes what is wished for, and its view shows it.
-  void Make(const std::vector<HoldWish>& wishes) {
-    for (const HoldWish& wish : wishes) {
-      StandingHold& hold = holds_[wish.link];
+  // The core makes what is asked for, and its view shows it.
+  void Make(const std::vector<HoldRequest>& requests) {
+    for (const HoldRequest& request : requests) {
+      StandingHold& hold = holds_[request.link];
       if (hold.id == 0) hold.id = ++last_id_;
-      hold.kind = wish.kind;
+      hold.kind = request.kind;
       hold.expires = wall_ + 24 * 3'600'000;
-      responder_.OnAnswer(wish.link, hold.id, now_);
+      responder_.OnAnswer(request.link, hold.id, now_);
     }
   }
   LinkResponse Found(uint64_t number) const { return responder_.Find(LinkNumber(number)); }
