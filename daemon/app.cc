@@ -242,7 +242,6 @@ void App::OpenTelemetry() {
   telemetry_ = std::make_unique<TelemetryThread>(
       options, *transport_, [this](const std::vector<telemetry::EpochStarted>& epochs) {
         const Instant now = ProcessClock::Now();
-        verdicts_->OnEpochs(epochs);
         auto events = reset_events_.Take(epochs, *view()->snapshot, now);
         if (!events.empty()) events_->Append(std::move(events), now);
       });

@@ -24,7 +24,7 @@ std::string NameOf(PortRef port, const fabric::FabricSnapshot& snapshot,
 // The numbers of the rows that are raised: "E1 symbol errors" → "321 (limit 15)".
 std::vector<std::pair<std::string, std::string>> EvidenceOf(const VerdictRecord& record) {
   std::vector<std::pair<std::string, std::string>> evidence = {
-      {"culprit", std::string(policy::CulpritName(record.found.attribution.culprit))},
+      {"culprit", std::string(policy::CulpritName(CulpritOf(record)))},
       {"confidence", fmt::format("{:.2f}", record.found.confidence)},
       {"stage", std::string(policy::StageName(record.standing.stage))}};
   for (const policy::EvidenceRow& row : record.found.rows) {

@@ -20,7 +20,14 @@ Verdict VerdictOf(const VerdictRecord& record) {
 }
 
 PortRef AccusedEnd(const VerdictRecord& record) {
-  return record.found.attribution.side == policy::Side::kB ? record.b : record.a;
+  const policy::HeldPort& end = record.standing.accusation.end;
+  if (end == policy::HeldPort()) return record.a;
+  return (end == record.link.b) == record.is_reversed ? record.a : record.b;
+}
+
+policy::Culprit CulpritOf(const VerdictRecord& record) {
+  const bool stands = policy::IsBad(VerdictOf(record));
+  return stands ? record.standing.accusation.culprit : record.found.attribution.culprit;
 }
 
 const VerdictRecord* VerdictView::Find(PortRef end) const {

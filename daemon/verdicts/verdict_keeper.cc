@@ -39,6 +39,13 @@ bool IsMaster(const sweep::FabricView& view) {
 
 policy::HeldPort HeldPortOf(const policy::EndEvidence& end) { return {end.node, end.port}; }
 
+// What is kept of a link's evidence.
+struct Ends {
+  policy::HeldPort a, b;  // Of a host's link, `a` is the host.
+  bool is_host_link = false;
+  policy::DeviceFamily family_a, family_b;
+};
+
 }  // namespace
 
 struct VerdictKeeper::Assessed {
@@ -46,9 +53,9 @@ struct VerdictKeeper::Assessed {
   VerdictEffects& effects;
   const fabric::FabricSnapshot& snapshot;
   std::vector<Assessment> links;
-  // By index of `links`; null where the link is HEALTHY or UNKNOWN.
-  std::vector<std::shared_ptr<const LinkEvidence>> evidence;
-  absl::flat_hash_map<policy::HeldPort, LinkKey> link_of;  // Of links with evidence.
+  std::vector<Ends> ends;                                  // By index of `links`.
+  absl::flat_hash_map<policy::HeldPort, LinkKey> link_of;  // By both ends.
+  telemetry::Congestion congestion;
   absl::flat_hash_map<LinkKey, policy::StandingHold> holds;
   std::set<PortRef> drained;  // Ends of links that holds of this owner keep out of routes.
   size_t standing = 0, host_ports = 0;
@@ -122,20 +129,25 @@ VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
 }
 
 void VerdictKeeper::AssessLinks(Assessed& assessed) {
-  const std::vector<LinkEvidence> all =
-      telemetry::MakeEvidence(*assessed.inputs.telemetry, &hosts_);
-  assessed.links = assessor_.Assess(all, assessed.inputs.now);
-  assessed.evidence.resize(all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    const LinkEvidence& link = all[i];
-    for (const policy::EndEvidence* end : {&link.a, &link.b})
-      assessed.host_ports += end->role == policy::EndRole::kHost;
-    const Assessment& each = assessed.links[i];
-    const bool is_plain =
-        each.standing.stage == Stage::kHealthy || each.standing.stage == Stage::kUnknown;
-    if (!is_plain || each.verdict.verdict == Verdict::kVictim)
-      assessed.evidence[i] = std::make_shared<const LinkEvidence>(link);
-    assessed.link_of[HeldPortOf(link.a)] = assessed.link_of[HeldPortOf(link.b)] = each.link;
+  const telemetry::TelemetryView& view = *assessed.inputs.telemetry;
+  std::vector<policy::CongestionTree> trees;
+  if (const auto& plan = assessed.inputs.fabric->plan; plan != nullptr) {
+    assessed.congestion = telemetry::FindCongestion(view, assessed.snapshot, *plan);
+    trees = telemetry::TreesOf(assessed.congestion, assessed.snapshot);
+  }
+  const auto visit = [&](policy::Assessor::EachLink each) {
+    telemetry::VisitEvidence(view, &hosts_, [&](const LinkEvidence& link) {
+      assessed.ends.push_back({HeldPortOf(link.a), HeldPortOf(link.b),
+                               link.a.role == policy::EndRole::kHost, link.a.family,
+                               link.b.family});
+      each(link);
+    });
+  };
+  assessed.links = assessor_.Assess(visit, assessed.inputs.now, trees);
+  for (size_t i = 0; i < assessed.links.size(); ++i) {
+    const Ends& ends = assessed.ends[i];
+    assessed.host_ports += ends.is_host_link;
+    assessed.link_of[ends.a] = assessed.link_of[ends.b] = assessed.links[i].link;
   }
 }
 
@@ -169,22 +181,18 @@ bool VerdictKeeper::IsExcluded(const Assessed& assessed, size_t index) const {
 
 policy::LinkFacts VerdictKeeper::FactsOf(const Assessed& assessed, size_t index) const {
   const Assessment& each = assessed.links[index];
-  const LinkEvidence* evidence = assessed.evidence[index].get();
-  const PortRef a = policy::PortRefOf(each.link.a, assessed.snapshot);
-  const PortRef b = policy::PortRefOf(each.link.b, assessed.snapshot);
+  const Ends& ends = assessed.ends[index];
+  const PortRef a = policy::PortRefOf(ends.a, assessed.snapshot);
+  const PortRef b = policy::PortRefOf(ends.b, assessed.snapshot);
+  const PortRef own = assessed.inputs.fabric->sm.port;
   policy::LinkFacts facts;
   facts.is_excluded = IsExcluded(assessed, index);
-  const PortRef own = assessed.inputs.fabric->sm.port;
   facts.is_own_path = own == a || own == b;
-  if (evidence == nullptr) return facts;
-  facts.is_host_link = evidence->a.role == policy::EndRole::kHost;
+  facts.is_host_link = ends.is_host_link;
   facts.is_redundant = !facts.is_host_link && IsRedundant(assessed, a, b);
-  facts.is_family_frozen = assessor_.families().IsFrozen(evidence->a.family) ||
-                           assessor_.families().IsFrozen(evidence->b.family);
-  const std::string name_a =
-      NameOf(policy::PortRefOf(HeldPortOf(evidence->a), assessed.snapshot), assessed.snapshot);
-  const std::string name_b =
-      NameOf(policy::PortRefOf(HeldPortOf(evidence->b), assessed.snapshot), assessed.snapshot);
+  facts.is_family_frozen =
+      assessor_.families().IsFrozen(ends.family_a) || assessor_.families().IsFrozen(ends.family_b);
+  const std::string name_a = NameOf(a, assessed.snapshot), name_b = NameOf(b, assessed.snapshot);
   facts.reason = fmt::format("{}: {}", policy::VerdictName(each.standing.verdict),
                              policy::VerdictSentence(each.verdict, {name_a, name_b}));
   return facts;
@@ -255,17 +263,6 @@ void VerdictKeeper::Respond(Assessed& assessed) {
   assessed.effects.events.push_back(std::move(event));
 }
 
-void VerdictKeeper::OnReplaced(const std::vector<PortRef>& ports, Instant now) {
-  if (view_->snapshot == nullptr) return;
-  for (const PortRef port : ports) {
-    const fabric::Port* known = view_->snapshot->port(port);
-    if (known == nullptr || known->peer.IsNone()) continue;
-    const fabric::Node& node = *view_->snapshot->node(port.node);
-    const fabric::Node& peer = *view_->snapshot->node(known->peer.node);
-    assessor_.book().OnReplaced({{node.guid(), port.port}, {peer.guid(), known->peer.port}}, now);
-  }
-}
-
 void VerdictKeeper::OnHoldAnswer(const LinkKey& link, const absl::StatusOr<uint64_t>& hold,
                                  Instant now) {
   responder_.OnAnswer(link, hold, now);
@@ -288,10 +285,7 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
   view->budget = responder_.BudgetFor(assessed.host_ports);
   view->is_breaker_open = responder_.is_breaker_open();
   view->not_kept = assessor_.book().not_kept();
-  const auto& plan = assessed.inputs.fabric->plan;
-  if (plan != nullptr)
-    view->congestion =
-        telemetry::FindCongestion(*assessed.inputs.telemetry, assessed.snapshot, *plan);
+  view->congestion = std::move(assessed.congestion);
   absl::flat_hash_map<PortRef, PortRef> roots;
   for (const telemetry::CongestionRoot& root : view->congestion.roots)
     for (const telemetry::WaitingPort& victim : root.victims) roots[victim.port] = root.port;
@@ -305,12 +299,11 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
     ++view->counts[static_cast<size_t>(shown)];
     record.response = responder_.Find(record.link);
     if (shown == Verdict::kHealthy && record.response.hold == 0) continue;
-    record.evidence = std::move(assessed.evidence[i]);
     const auto& explained = assessor_.report().explained_by;
     if (i < explained.size()) record.finding = explained[i];
-    const bool b_is_host = record.evidence && HeldPortOf(record.evidence->a) == record.link.b;
-    record.a = policy::PortRefOf(b_is_host ? record.link.b : record.link.a, assessed.snapshot);
-    record.b = policy::PortRefOf(b_is_host ? record.link.a : record.link.b, assessed.snapshot);
+    record.is_reversed = assessed.ends[i].a == record.link.b;
+    record.a = policy::PortRefOf(assessed.ends[i].a, assessed.snapshot);
+    record.b = policy::PortRefOf(assessed.ends[i].b, assessed.snapshot);
     for (const PortRef end : {record.a, record.b})
       if (const auto root = roots.find(end); root != roots.end()) record.root = root->second;
     view->records.push_back(std::move(record));
@@ -337,6 +330,7 @@ std::shared_ptr<const VerdictRecord> VerdictKeeper::Evaluate(PortRef port,
     record->link = LinkKey(link);
     record->a = a;
     record->b = b;
+    record->is_reversed = HeldPortOf(link.a) == record->link.b;
     record->evidence = std::make_shared<const LinkEvidence>(link);
     record->found = policy::Evaluate(link, options_.assessor.limits,
                                      assessor_.book().StrongForOf(record->link, inputs.now));
@@ -431,11 +425,8 @@ fabric::FabricEvent VerdictKeeper::EventOf(const char* type, const VerdictRecord
   event.type = type;
   event.severity = policy::IsBad(verdict) ? fabric::Severity::kWarning : fabric::Severity::kInfo;
   event.subject = fmt::format("{} ↔ {}", a, b);
-  const bool is_a = !record.a.IsNone() && snapshot.node(record.a.node) != nullptr &&
-                    snapshot.node(record.a.node)->guid() == record.link.a.node &&
-                    record.a.port == record.link.a.port;
-  const policy::HeldPort& first = is_a ? record.link.a : record.link.b;
-  const policy::HeldPort& other = is_a ? record.link.b : record.link.a;
+  const policy::HeldPort& first = record.is_reversed ? record.link.b : record.link.a;
+  const policy::HeldPort& other = record.is_reversed ? record.link.a : record.link.b;
   event.node = first.node;
   event.port = first.port;
   event.peer = other.node;
@@ -443,7 +434,7 @@ fabric::FabricEvent VerdictKeeper::EventOf(const char* type, const VerdictRecord
   event.message = policy::VerdictSentence(record.found, {a, b});
   event.facts = {{"verdict", std::string(policy::VerdictName(verdict))},
                  {"stage", std::string(policy::StageName(record.standing.stage))},
-                 {"culprit", std::string(policy::CulpritName(record.found.attribution.culprit))},
+                 {"culprit", std::string(policy::CulpritName(query::CulpritOf(record)))},
                  {"confidence", fmt::format("{:.2f}", record.found.confidence)},
                  {"action", std::string(policy::ActionName(record.response.action))},
                  {"held_back", record.response.held_back},

@@ -67,8 +67,6 @@ class VerdictKeeper {
   const VerdictOptions& options() const { return options_; }
 
   VerdictEffects Assess(const VerdictInputs& inputs);
-  // Another cable, module or peer is at these ports.
-  void OnReplaced(const std::vector<PortRef>& ports, Instant now);
   void OnHoldAnswer(const policy::LinkKey& link, const absl::StatusOr<uint64_t>& hold, Instant now);
   // kNotFound: no link there. kFailedPrecondition: no bad verdict. An event tells of it.
   absl::Status Do(const VerdictCommand& command, const VerdictInputs& inputs,

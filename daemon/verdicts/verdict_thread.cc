@@ -64,14 +64,6 @@ void VerdictThread::SetOptions(VerdictOptions options) {
   changed_.notify_one();
 }
 
-void VerdictThread::OnEpochs(const std::vector<telemetry::EpochStarted>& epochs) {
-  std::lock_guard lock(mutex_);
-  for (const telemetry::EpochStarted& epoch : epochs) {
-    if (epoch.cause != telemetry::EpochCause::kLinkReplaced) continue;
-    if (news_.replaced.size() < kMaxReplaced) news_.replaced.push_back(epoch.port);
-  }
-}
-
 void VerdictThread::Do(VerdictCommand command, VerdictDone done) {
   Ask({std::move(command), std::move(done)});
 }
@@ -137,7 +129,6 @@ void VerdictThread::Handle(News& news) {
     keeper_.SetOptions(*std::move(news.options), now, WallOf(now));
     next_ = std::min(next_, now + keeper_.options().interval);
   }
-  if (!news.replaced.empty()) keeper_.OnReplaced(news.replaced, now);
   for (const HoldAnswer& answer : news.holds) keeper_.OnHoldAnswer(answer.link, answer.hold, now);
   if (news.written) {
     is_writing_ = false;

@@ -5,7 +5,6 @@
 //   published views ──► assessment, once in an interval ──► Published<VerdictView>
 //   gRPC threads ── questions ──► keeper     kMaxQuestions; one more is refused
 //   core ── answers about holds ──► keeper   as many as were asked for
-//   collector ── replaced links ──► keeper   kMaxReplaced; one more is assessed as it was
 //   keeper ── App's store worker ──► keeper  one write at a time; what fails is written again later
 #pragma once
 
@@ -24,7 +23,6 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/verdicts/verdict_keeper.h"
 #include "store/store.h"
-#include "telemetry/collector.h"
 
 namespace fabricd::daemon {
 
@@ -40,7 +38,7 @@ struct VerdictLinks {
 
 class VerdictThread {
  public:
-  static constexpr size_t kMaxQuestions = 256, kMaxReplaced = 4096;
+  static constexpr size_t kMaxQuestions = 256;
 
   // The names outlive it.
   VerdictThread(VerdictOptions options, const fabric::HostPatterns& patterns,
@@ -57,7 +55,6 @@ class VerdictThread {
   // Any thread.
   std::shared_ptr<const query::VerdictView> view() const { return view_.Get(); }
   void SetOptions(VerdictOptions options);
-  void OnEpochs(const std::vector<telemetry::EpochStarted>& epochs);
   void Do(VerdictCommand command, VerdictDone done);
   void Evaluate(PortRef port, VerdictDone done);
 
@@ -74,7 +71,6 @@ class VerdictThread {
   struct News {
     std::vector<Question> questions;
     std::vector<HoldAnswer> holds;
-    std::vector<PortRef> replaced;
     std::optional<VerdictOptions> options;
     std::optional<absl::Status> written;
   };

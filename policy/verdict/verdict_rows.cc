@@ -121,6 +121,14 @@ class Fields {
     else
       is_faulty_ = true;
   }
+  void ReadPort(std::string_view name, HeldPort& into) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return;
+    if (const auto port = PortOf(found->second))
+      into = *port;
+    else
+      is_faulty_ = true;
+  }
   bool is_faulty() const { return is_faulty_; }
 
  private:
@@ -132,9 +140,11 @@ class Fields {
 
 std::string Encode(const StoredStanding& standing) {
   return fmt::format(
-      "stage={} verdict={} raised={} detection={} clean_time={} since={} seen={} "
+      "stage={} verdict={} culprit={} culprit_end={} raised={} detection={} clean_time={} since={} "
+      "seen={} "
       "below_half_since={} clean_since={} recovered={} unknown_until={} release0={} release1={}",
-      static_cast<int>(standing.stage), static_cast<int>(standing.verdict), standing.raised,
+      static_cast<int>(standing.stage), static_cast<int>(standing.verdict),
+      static_cast<int>(standing.culprit), PortText(standing.culprit_end), standing.raised,
       standing.detection_ms, standing.clean_time_ms, standing.since, standing.seen,
       standing.below_half_since, standing.clean_since, standing.recovered, standing.unknown_until,
       standing.releases[0], standing.releases[1]);
@@ -143,6 +153,8 @@ std::string Encode(const StoredStanding& standing) {
 void Decode(Fields& fields, StoredStanding& standing) {
   fields.ReadEnum("stage", standing.stage, Stage::kUnknown);
   fields.ReadEnum("verdict", standing.verdict, Verdict::kUnknown);
+  fields.ReadEnum("culprit", standing.culprit, Culprit::kUnknown);
+  fields.ReadPort("culprit_end", standing.culprit_end);
   fields.Read("raised", standing.raised);
   fields.Read("detection", standing.detection_ms);
   fields.Read("clean_time", standing.clean_time_ms);
@@ -209,12 +221,13 @@ bool Decode(Fields& fields, StoredBreaker& breaker) {
 }
 
 std::string Encode(const StoredCrossing& crossing) {
-  return fmt::format("vendor={} device={} revision={} peer={} at={}", crossing.family.vendor_id,
-                     crossing.family.device_id, crossing.family.revision, crossing.peer.value(),
-                     crossing.at);
+  return fmt::format("vendor={} device={} revision={} row={} peer={} at={}",
+                     crossing.family.vendor_id, crossing.family.device_id, crossing.family.revision,
+                     static_cast<int>(crossing.row), crossing.peer.value(), crossing.at);
 }
 
 void Decode(Fields& fields, StoredCrossing& crossing) {
+  fields.ReadEnum("row", crossing.row, Row::kMalformed);
   fields.Read("vendor", crossing.family.vendor_id);
   fields.Read("device", crossing.family.device_id);
   fields.Read("revision", crossing.family.revision);
@@ -231,11 +244,11 @@ bool LoadRow(const RowKey& key, const std::string& row, StoredVerdicts& into) {
     return Decode(fields, into.responses.breaker) && !fields.is_faulty();
   }
   if (key.table == kFamilies) {
-    const auto port = PortOf(key.key);
+    const auto port = PortOf(Cut(key.key, ' ').first);
     if (!port) return false;
     into.crossings.push_back({.port = *port});
     Decode(fields, into.crossings.back());
-    return !fields.is_faulty();
+    return !fields.is_faulty() && into.crossings.back().row >= Row::kSymbolBer;
   }
   const auto link = LinkOf(key.key);
   if (!link) return false;
@@ -263,7 +276,7 @@ StoredRows VerdictRows(const StoredVerdicts& verdicts) {
   for (const StoredResponse& each : verdicts.responses.links)
     rows[{kResponses, LinkText(each.link)}] = Encode(each);
   for (const StoredCrossing& each : verdicts.crossings)
-    rows[{kFamilies, PortText(each.port)}] = Encode(each);
+    rows[{kFamilies, fmt::format("{} {}", PortText(each.port), RowName(each.row))}] = Encode(each);
   if (verdicts.responses.breaker != StoredBreaker())
     rows[{kBreaker, "state"}] = Encode(verdicts.responses.breaker);
   return rows;

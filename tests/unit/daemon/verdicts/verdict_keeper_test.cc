@@ -71,7 +71,6 @@ TEST_F(VerdictKeeperTest, ABadLinkIsShownToldOfAndCordonedAtItsHost) {
   EXPECT_EQ(query::VerdictOf(*record), Verdict::kFlapping);
   EXPECT_EQ(record->a, fabric_.Host(1));
   EXPECT_EQ(record, view_->Find(fabric_.Host(1)));
-  ASSERT_NE(record->evidence, nullptr);
   EXPECT_EQ(view_->counts[static_cast<size_t>(Verdict::kFlapping)], 1u);
   ASSERT_THAT(effects.events, SizeIs(1));
   const fabric::FabricEvent& event = effects.events[0];
@@ -161,14 +160,6 @@ TEST_F(VerdictKeeperTest, AStandbyActsOnNothing) {
   fabric_.Flap(1);
   EXPECT_THAT(Assess().create, IsEmpty());
   EXPECT_EQ(query::VerdictOf(*view_->Find(fabric_.Leaf(2))), Verdict::kFlapping);
-}
-
-TEST_F(VerdictKeeperTest, AReplacedCableIsUnknown) {
-  fabric_.Flap(1);
-  Assess();
-  keeper_->OnReplaced({fabric_.Leaf(2)}, fabric_.now);
-  Assess();
-  EXPECT_EQ(query::VerdictOf(*view_->Find(fabric_.Leaf(2))), Verdict::kUnknown);
 }
 
 TEST_F(VerdictKeeperTest, AHealthyLinkIsEvaluatedWhenAskedFor) {

@@ -265,10 +265,12 @@ TEST_F(ResponderTest, TheStoreKeepsHoldsAndRemarks) {
   stored.standings = {{.link = LinkNumber(3),
                        .stage = Stage::kRecovering,
                        .verdict = Verdict::kFlapping,
+                       .culprit = Culprit::kHost,
+                       .culprit_end = LinkNumber(3).b,
                        .raised = 0x80000001,
                        .since = wall_,
                        .releases = {wall_ - 5, 0}}};
-  stored.crossings = {{{0x2C9, 4129, 7}, {Guid(5), PortNum(1)}, Guid(9), wall_}};
+  stored.crossings = {{{0x2C9, 4129, 7}, {Guid(5), PortNum(1)}, Row::kLinkDowns, Guid(9), wall_}};
   const StoredRows rows = VerdictRows(stored);
   const auto loaded = LoadVerdicts(rows);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
