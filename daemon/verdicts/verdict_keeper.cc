@@ -39,16 +39,15 @@ bool IsMaster(const sweep::FabricView& view) {
 
 policy::HeldPort HeldPortOf(const policy::EndEvidence& end) { return {end.node, end.port}; }
 
-// What is kept of a link's evidence.
-struct Ends {
-  policy::HeldPort a, b;  // Of a host's link, `a` is the host.
-  bool is_host_link = false;
-  policy::DeviceFamily family_a, family_b;
-};
-
 }  // namespace
 
 struct VerdictKeeper::Assessed {
+  // What is kept of a link's evidence.
+  struct Ends {
+    policy::HeldPort a, b;  // Of a host's link, `a` is the host.
+    bool is_host_link = false;
+    policy::DeviceFamily family_a, family_b;
+  };
   const VerdictInputs& inputs;
   VerdictEffects& effects;
   const fabric::FabricSnapshot& snapshot;
@@ -145,7 +144,7 @@ void VerdictKeeper::AssessLinks(Assessed& assessed) {
   };
   assessed.links = assessor_.Assess(visit, assessed.inputs.now, trees);
   for (size_t i = 0; i < assessed.links.size(); ++i) {
-    const Ends& ends = assessed.ends[i];
+    const Assessed::Ends& ends = assessed.ends[i];
     assessed.host_ports += ends.is_host_link;
     assessed.link_of[ends.a] = assessed.link_of[ends.b] = assessed.links[i].link;
   }
@@ -181,7 +180,7 @@ bool VerdictKeeper::IsExcluded(const Assessed& assessed, size_t index) const {
 
 policy::LinkFacts VerdictKeeper::FactsOf(const Assessed& assessed, size_t index) const {
   const Assessment& each = assessed.links[index];
-  const Ends& ends = assessed.ends[index];
+  const Assessed::Ends& ends = assessed.ends[index];
   const PortRef a = policy::PortRefOf(ends.a, assessed.snapshot);
   const PortRef b = policy::PortRefOf(ends.b, assessed.snapshot);
   const PortRef own = assessed.inputs.fabric->sm.port;

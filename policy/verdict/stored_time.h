@@ -11,10 +11,14 @@
 
 namespace fabricd::policy {
 
-// `wall` is `now` on the wall clock.
+// `wall` is `now` on the wall clock. The same time gives the same number whenever it is asked for,
+// as each Instant is rounded by itself: what has not changed is not written again.
 inline WallMs ToWall(Instant at, Instant now, WallMs wall) {
   if (at == kNever || at == Instant{}) return 0;
-  return wall + std::chrono::duration_cast<std::chrono::milliseconds>(at - now).count();
+  const auto milliseconds = [](Instant instant) {
+    return std::chrono::floor<std::chrono::milliseconds>(instant.time_since_epoch()).count();
+  };
+  return wall + milliseconds(at) - milliseconds(now);
 }
 
 // Differences between the clocks that are believed, whatever numbers a file may have.
