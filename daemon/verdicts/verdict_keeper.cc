@@ -445,9 +445,9 @@ fabric::FabricEvent VerdictKeeper::EventOf(const char* type, const VerdictRecord
 
 void VerdictKeeper::TellOfLinks(const VerdictView& view, VerdictEffects& effects,
                                 Instant now) const {
-  size_t told = 0, more = 0;
+  size_t shown = 0, more = 0;
   const auto tell = [&](const VerdictRecord& record, Verdict before) {
-    if (++told > kMostEvents) {
+    if (++shown > kMostEvents) {
       ++more;
       return;
     }

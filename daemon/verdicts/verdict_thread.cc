@@ -45,8 +45,8 @@ void VerdictThread::Stop() {
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
   const absl::Status stopped = Unavailable("fabricd is stopping");
-  for (Question& question : news_.questions) question.done(stopped, nullptr);
-  news_.questions.clear();
+  for (Question& question : arrivals_.questions) question.done(stopped, nullptr);
+  arrivals_.questions.clear();
   for (auto* waiting : {&unanswered_, &next_answered_}) {
     for (auto& [done, record] : *waiting) done(stopped, nullptr);
     waiting->clear();
@@ -58,7 +58,7 @@ void VerdictThread::Stop() {
 void VerdictThread::SetOptions(VerdictOptions options) {
   {
     std::lock_guard lock(mutex_);
-    news_.options = std::move(options);
+    arrivals_.options = std::move(options);
     awake_ = true;
   }
   changed_.notify_one();
@@ -73,8 +73,8 @@ void VerdictThread::Evaluate(PortRef port, VerdictDone done) { Ask({port, std::m
 void VerdictThread::Ask(Question question) {
   {
     std::lock_guard lock(mutex_);
-    if (!stopping_ && news_.questions.size() < kMaxQuestions) {
-      news_.questions.push_back(std::move(question));
+    if (!stopping_ && arrivals_.questions.size() < kMaxQuestions) {
+      arrivals_.questions.push_back(std::move(question));
       awake_ = true;
       changed_.notify_one();
       return;
@@ -86,20 +86,20 @@ void VerdictThread::Ask(Question question) {
 // ---- the thread
 
 // False: it is to stop.
-bool VerdictThread::Take(News& news) {
+bool VerdictThread::Take(Arrivals& arrivals) {
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, ProcessClock::ToSteady(next_), [this] { return stopping_ || awake_; });
   awake_ = false;
-  news = std::exchange(news_, {});
+  arrivals = std::exchange(arrivals_, {});
   return !stopping_;
 }
 
 void VerdictThread::Loop() {
   SetNiceness(kNiceness);
   next_ = Now() + keeper_.options().interval;
-  News news;
-  while (Take(news)) {
-    Handle(news);
+  Arrivals arrivals;
+  while (Take(arrivals)) {
+    Handle(arrivals);
     const Instant now = Now();
     if (now >= next_) {
       next_ = now + keeper_.options().interval;
@@ -108,7 +108,7 @@ void VerdictThread::Loop() {
     Write();
   }
   // What came last is refused as the others that wait.
-  for (Question& question : news.questions)
+  for (Question& question : arrivals.questions)
     question.done(Unavailable("fabricd is stopping"), nullptr);
 }
 
@@ -123,25 +123,26 @@ VerdictInputs VerdictThread::Inputs() {
   return {links_.telemetry(), links_.fabric(), now, WallOf(now)};
 }
 
-void VerdictThread::Handle(News& news) {
+void VerdictThread::Handle(Arrivals& arrivals) {
   const Instant now = Now();
-  if (news.options) {
-    keeper_.SetOptions(*std::move(news.options), now, WallOf(now));
+  if (arrivals.options) {
+    keeper_.SetOptions(*std::move(arrivals.options), now, WallOf(now));
     next_ = std::min(next_, now + keeper_.options().interval);
   }
-  for (const HoldAnswer& answer : news.holds) keeper_.OnHoldAnswer(answer.link, answer.hold, now);
-  if (news.written) {
+  for (const HoldAnswer& answer : arrivals.holds)
+    keeper_.OnHoldAnswer(answer.link, answer.hold, now);
+  if (arrivals.written) {
     is_writing_ = false;
-    if (news.written->ok()) {
+    if (arrivals.written->ok()) {
       durable_ = std::move(writing_);
     } else {
       next_write_ = now + kRetry;
-      spdlog::error("verdicts could not be stored: {}", Message(*news.written));
+      spdlog::error("verdicts could not be stored: {}", Message(*arrivals.written));
     }
     for (auto& [done, record] : std::exchange(unanswered_, {}))
-      done(*news.written, news.written->ok() ? record : nullptr);
+      done(*arrivals.written, arrivals.written->ok() ? record : nullptr);
   }
-  for (Question& question : news.questions) Answer(question);
+  for (Question& question : arrivals.questions) Answer(question);
 }
 
 void VerdictThread::Answer(Question& question) {
@@ -182,9 +183,9 @@ void VerdictThread::Carry(VerdictEffects effects, Instant now) {
                           const std::shared_ptr<const sweep::HoldOutcome>& outcome) {
       std::lock_guard lock(mutex_);
       if (status.ok() && outcome != nullptr)
-        news_.holds.push_back({link, outcome->hold.id});
+        arrivals_.holds.push_back({link, outcome->hold.id});
       else
-        news_.holds.push_back({link, status});
+        arrivals_.holds.push_back({link, status});
     };
     links_.post_hold(std::move(creation.command), done);
   }
@@ -206,7 +207,7 @@ void VerdictThread::Write() {
   const auto written = [this](absl::Status status) {
     {
       std::lock_guard lock(mutex_);
-      news_.written = std::move(status);
+      arrivals_.written = std::move(status);
       awake_ = true;
     }
     changed_.notify_one();

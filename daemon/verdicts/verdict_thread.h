@@ -68,7 +68,7 @@ class VerdictThread {
     policy::LinkKey link;
     absl::StatusOr<uint64_t> hold;
   };
-  struct News {
+  struct Arrivals {
     std::vector<Question> questions;
     std::vector<HoldAnswer> holds;
     std::optional<VerdictOptions> options;
@@ -76,8 +76,8 @@ class VerdictThread {
   };
 
   void Loop();
-  bool Take(News& news);
-  void Handle(News& news);
+  bool Take(Arrivals& arrivals);
+  void Handle(Arrivals& arrivals);
   void Answer(Question& question);
   void Carry(VerdictEffects effects, Instant now);
   void Write();
@@ -101,7 +101,7 @@ class VerdictThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false, awake_ = false;
-  News news_;
+  Arrivals arrivals_;
   std::thread thread_;
 };
 

@@ -3,7 +3,7 @@
 //   link_downs 1 2 3          suspect, strong and fatal; 0: never
 //   wait 0.01 0.10            shares of time
 //   ber 90 kp4 optical 1e-15 5e-15 1e-14 1e-15 5e-15 1e-14
-//                             lanes of so many Gb/s and more, FEC (none, low-latency, kp4, any),
+//                             physical lanes of so many Gb/s, FEC (none, low-latency, kp4, any),
 //                             media (copper, active-copper, optical, any); normal, warning and
 //                             error of symbol errors, then of effective errors
 #pragma once

@@ -99,7 +99,7 @@ class Responder {
   void SetOptions(const ResponderOptions& options) { options_ = options; }
 
   ResponseEffects Pass(const ResponsePass& pass);
-  // What came of a HoldRequest: the id of the hold, or why there is none.
+  // The result of a HoldRequest: the id of the hold, or why there is none.
   void OnAnswer(const LinkKey& link, const absl::StatusOr<uint64_t>& hold, Instant now);
 
   // False: no bad verdict stands about the link.
@@ -123,7 +123,7 @@ class Responder {
     bool is_seen = false;           // The hold stood in an earlier pass,
     WallMs expires = 0;             // and ends then; 0: never.
     bool is_removed = false;        // And was taken back by this.
-    std::string refused;            // What came of the last request,
+    std::string refused;            // The result of the last request,
     Instant refused_until{};        // which is not repeated before.
     bool is_current = false;        // In the present pass.
   };

@@ -67,7 +67,7 @@ TEST_F(VerdictKeeperTest, WithoutTelemetryThereAreNoVerdicts) {
   EXPECT_FALSE(view_->enabled);
 }
 
-TEST_F(VerdictKeeperTest, ABadLinkIsShownToldOfAndCordonedAtItsHost) {
+TEST_F(VerdictKeeperTest, ABadLinkIsShownAndCordonedAtItsHost) {
   fabric_.Flap(1);
   const VerdictEffects effects = Assess();
   const query::VerdictRecord* record = view_->Find(fabric_.Leaf(2));
@@ -98,7 +98,7 @@ TEST_F(VerdictKeeperTest, ABadLinkIsShownToldOfAndCordonedAtItsHost) {
   EXPECT_EQ(view_->in_effect, 1u);
 }
 
-TEST_F(VerdictKeeperTest, ARestartKeepsVerdictsAndHoldsAndTellsOfNothingTwice) {
+TEST_F(VerdictKeeperTest, ARestartKeepsVerdictsAndHoldsAndRepeatsNothing) {
   fabric_.Flap(1);
   Carry(Assess());
   Assess();
@@ -116,7 +116,7 @@ TEST_F(VerdictKeeperTest, ARestartKeepsVerdictsAndHoldsAndTellsOfNothingTwice) {
   EXPECT_EQ(record->response.hold, 1u);
 }
 
-TEST_F(VerdictKeeperTest, AnOverruleTakesTheHoldBackAndIsTold) {
+TEST_F(VerdictKeeperTest, AnOverruleTakesTheHoldBackAndIsAnEvent) {
   fabric_.Flap(1);
   Carry(Assess());
   Assess();
