@@ -102,7 +102,8 @@ absl::Status ReadNumbers(const Words& words, size_t first, std::span<Number*> in
 
 absl::Status ApplyBer(const Words& words, Limits& limits) {
   BerRow row;
-  if (words.size() < 4) return InvalidArgument("ber: physical lane rate, FEC, media and six ratios");
+  if (words.size() < 4)
+    return InvalidArgument("ber: physical lane rate, FEC, media and six ratios");
   const auto rate = ParseNumber<double>(words[1]);
   const auto fec = Find(kFecs, words[2]);
   const auto media = Find(kMedia, words[3]);
