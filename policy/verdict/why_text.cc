@@ -2,6 +2,7 @@
 #include "policy/verdict/why_text.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -117,10 +118,12 @@ std::string RowsText(const LinkVerdict& verdict, const EndNames& names) {
   return text;
 }
 
+// Of equal ones what was counted says more than that something is so.
 const EvidenceRow* StrongestOf(const LinkVerdict& verdict) {
   const auto strongest = std::max_element(
-      verdict.rows.begin(), verdict.rows.end(),
-      [](const EvidenceRow& x, const EvidenceRow& y) { return x.level < y.level; });
+      verdict.rows.begin(), verdict.rows.end(), [](const EvidenceRow& x, const EvidenceRow& y) {
+        return std::pair(x.level, x.unit != Unit::kYes) < std::pair(y.level, y.unit != Unit::kYes);
+      });
   const bool any = strongest != verdict.rows.end() && strongest->IsAtLeast(Level::kSuspect);
   return any ? &*strongest : nullptr;
 }
