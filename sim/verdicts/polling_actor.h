@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "sim/simulation/simulation.h"
 #include "telemetry/collector.h"
@@ -27,8 +28,10 @@ class PollingActor : public Actor {
   void OnTimer(Instant now) override;
 
   std::shared_ptr<const telemetry::TelemetryView> View(Instant now) {
-    return collector_.MakeView(now);
+    return collector_->MakeView(now);
   }
+  // fabricd has started again, and with it the collector: it knows nothing.
+  void Restart(Instant now);
 
  private:
   void Check(Instant now);
@@ -36,7 +39,9 @@ class PollingActor : public Actor {
 
   Simulation& simulation_;
   Manager& manager_;
-  telemetry::Collector collector_;
+  const telemetry::Options options_;
+  uint64_t seed_;
+  std::optional<telemetry::Collector> collector_;  // Always there.
   std::shared_ptr<const sweep::FabricView> seen_;
   telemetry::CoreLoad load_;
   Instant last_, next_check_;
