@@ -78,6 +78,12 @@ class Wrong(unittest.TestCase):
         self.assertEqual(score.matrix["noisy-cable", ""]["NOISY_PHY"], 1)
         self.assertEqual(scored(run(cause(limits=0.5, concluded=[verdict(1200)]))).precision(), 1)
 
+    def test_a_hot_module_below_its_alarm_limit_that_makes_no_errors(self):
+        def hot(celsius):
+            return run(cause("hot-module", 0.01, [verdict(1200)], severity=celsius))
+        self.assertEqual(scored(hot(79)).precision(), 0)
+        self.assertEqual(scored(hot(81)).precision(), 1)
+
     def test_too_late(self):
         late = verdict(1001 + verdicts.LATE_S)
         self.assertEqual(scored(run(cause(end_s=1000, concluded=[late]))).precision(), 0)
