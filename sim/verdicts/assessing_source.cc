@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "telemetry/evidence/congestion.h"
 #include "telemetry/evidence/evidence_maker.h"
 
 namespace fabricd::sim {
@@ -14,10 +15,6 @@ using policy::Stage;
 
 bool IsBad(const policy::Standing& standing) {
   return standing.stage == Stage::kBad && policy::IsBad(standing.verdict);
-}
-
-const policy::EndEvidence& EndOf(const policy::LinkEvidence& link, policy::Side side) {
-  return side == policy::Side::kB ? link.b : link.a;
 }
 
 std::string NameOf(const telemetry::TelemetryView& view, Guid guid) {
@@ -35,22 +32,60 @@ std::string AboutOf(const telemetry::TelemetryView& view, const policy::CommonFi
     return fmt::format("0x{:06x}/{} 0x{:x}", finding.family.vendor_id, finding.family.device_id,
                        finding.family.revision);
   }
-  if (finding.cause == policy::CommonCause::kPropagation) return LinkText(view, finding.root);
+  if (finding.root != policy::LinkKey()) return LinkText(view, finding.root);
   return finding.node == Guid() ? "" : NameOf(view, finding.node);
 }
 
+// What is accused stands with the verdict; of what only informs it is what was found last.
+Concluded Conclude(const policy::HeldPort& a, const policy::HeldPort& b,
+                   const policy::Assessment& of) {
+  const policy::Attribution& found = of.verdict.attribution;
+  policy::HeldPort end = found.side == policy::Side::kB ? b : a;
+  policy::Verdict verdict = of.verdict.verdict;
+  policy::Culprit culprit = found.culprit;
+  const bool is_bad = IsBad(of.standing);
+  if (is_bad) {
+    const policy::Accusation& accused = of.standing.accusation;
+    end = accused.end == policy::HeldPort() ? a : accused.end;
+    verdict = of.standing.verdict;
+    culprit = accused.culprit;
+  }
+  return {end.node, end.port, std::string(policy::VerdictName(verdict)),
+          std::string(policy::CulpritName(culprit)), is_bad && !of.forbids_action};
+}
+
 }  // namespace
+
+void AssessingSource::OnTables(const fabric::FabricSnapshot& snapshot,
+                               const routing::RoutingPlan& plan) {
+  snapshot_ = &snapshot;
+  plan_ = &plan;
+}
+
+std::vector<policy::CongestionTree> AssessingSource::Trees(
+    const telemetry::TelemetryView& view) const {
+  // A plan is of the snapshot that it was published with.
+  if (plan_ == nullptr || view.snapshot.get() != snapshot_) return {};
+  return telemetry::TreesOf(telemetry::FindCongestion(view, *snapshot_, *plan_), *snapshot_);
+}
 
 Looked AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) {
   Looked looked;
   if (view.snapshot == nullptr) return looked;
   const fabric::HostTable hosts = fabric::FindHosts(*view.snapshot, fabric::HostPatterns());
-  const std::vector<policy::LinkEvidence> links = telemetry::MakeEvidence(view, &hosts);
-  const std::vector<policy::Assessment> assessed = assessor_.Assess(links, now);
+  std::vector<Ends> ends;
+  const auto visit = [&](policy::Assessor::EachLink each) {
+    ends.clear();
+    telemetry::VisitEvidence(view, &hosts, [&](const policy::LinkEvidence& link) {
+      ends.push_back({{link.a.node, link.a.port}, {link.b.node, link.b.port}});
+      each(link);
+    });
+  };
+  const std::vector<policy::Assessment> assessed = assessor_.Assess(visit, now, Trees(view));
   Release(assessed);
-  for (size_t i = 0; i < links.size(); ++i) {
-    const Examined examined{links[i], assessed[i]};
-    Concluded concluded = Conclude(examined);
+  for (size_t i = 0; i < assessed.size(); ++i) {
+    const Examined examined{ends[i], assessed[i]};
+    Concluded concluded = Conclude(ends[i].first, ends[i].second, assessed[i]);
     if (concluded.verdict == policy::VerdictName(policy::Verdict::kHealthy)) continue;
     if (concluded.is_actionable) {
       const policy::ActionDecision decision = Act(examined, view, hosts, now);
@@ -64,43 +99,24 @@ Looked AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) 
   return looked;
 }
 
-Concluded AssessingSource::Conclude(const Examined& examined) {
-  const auto& [link, of] = examined;
-  policy::Attribution attribution = of.verdict.attribution;
-  policy::Verdict verdict = of.verdict.verdict;
-  const bool is_bad = IsBad(of.standing);
-  if (is_bad) {
-    if (policy::IsBad(verdict)) accused_[of.link] = attribution;
-    if (const auto found = accused_.find(of.link); found != accused_.end()) {
-      attribution = found->second;
-    }
-    verdict = of.standing.verdict;
-  } else {
-    accused_.erase(of.link);
-  }
-  const policy::EndEvidence& end = EndOf(link, attribution.side);
-  return {end.node, end.port, std::string(policy::VerdictName(verdict)),
-          std::string(policy::CulpritName(attribution.culprit)), is_bad && !of.forbids_action};
-}
-
 policy::ActionDecision AssessingSource::Act(const Examined& examined,
                                             const telemetry::TelemetryView& view,
                                             const fabric::HostTable& hosts, Instant now) {
-  const auto& [link, of] = examined;
+  const auto& [ends, of] = examined;
   if (held_.contains(of.link)) return {policy::Action::kCordon, ""};
+  const policy::HeldPort port = ends.first;  // Of a host's link its own.
+  const fabric::Host* host = hosts.HostOf(view.snapshot->FindIndex(port.node));
   policy::ActionFacts facts;  // Those that cordoning asks for.
-  facts.is_host_link = link.a.role == policy::EndRole::kHost;
+  facts.is_host_link = host != nullptr;
   facts.is_blackout = assessor_.report().is_blackout;
   facts.in_effect = held_.size();
   facts.hosts = hosts.hosts().size();
   const policy::ActionDecision decision =
       policy::Decide(of.standing, of.verdict, facts, options_, breaker_);
   if (decision.action != policy::Action::kCordon) return decision;
-  const fabric::Host* host = hosts.HostOf(view.snapshot->FindIndex(link.a.node));
-  if (host == nullptr) return {policy::Action::kRecommend, "no host"};
   breaker_.Count(now, facts.hosts, options_);
   held_[of.link] = {host->name, std::string(policy::VerdictName(of.standing.verdict)),
-                    fmt::format("{}/{}", NameOf(view, link.a.node), link.a.port)};
+                    fmt::format("{}/{}", NameOf(view, port.node), port.port)};
   return decision;
 }
 

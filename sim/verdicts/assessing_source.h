@@ -7,6 +7,7 @@
 
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fabric/hosts.h"
@@ -19,26 +20,29 @@ namespace fabricd::sim {
 class AssessingSource : public VerdictSource {
  public:
   AssessingSource() : assessor_({}) { options_.configured = policy::Action::kCordon; }
+  void OnTables(const fabric::FabricSnapshot& snapshot, const routing::RoutingPlan& plan) override;
   Looked Look(const telemetry::TelemetryView& view, Instant now) override;
   void OnRestart(Instant now) override { assessor_.book().OnFailover(now); }
 
  private:
+  using Ends = std::pair<policy::HeldPort, policy::HeldPort>;  // `a` and `b` of the evidence.
   // One link of the fabric that is looked at.
   struct Examined {
-    const policy::LinkEvidence& link;
+    const Ends& ends;
     const policy::Assessment& of;
   };
-  Concluded Conclude(const Examined& examined);
+  std::vector<policy::CongestionTree> Trees(const telemetry::TelemetryView& view) const;
   policy::ActionDecision Act(const Examined& examined, const telemetry::TelemetryView& view,
                              const fabric::HostTable& hosts, Instant now);
   void Release(std::span<const policy::Assessment> assessed);
   std::vector<CommonCauseFound> Findings(const telemetry::TelemetryView& view) const;
 
+  // Of the last OnTables(): used only in the Look() that follows it.
+  const fabric::FabricSnapshot* snapshot_ = nullptr;
+  const routing::RoutingPlan* plan_ = nullptr;
   policy::Assessor assessor_;
   policy::ActionOptions options_;
   policy::ActionBreaker breaker_;
-  // Of links with a bad verdict: whom it accused when it was last found, and not only remembered.
-  std::map<policy::LinkKey, policy::Attribution> accused_;
   std::map<policy::LinkKey, HeldHost> held_;
 };
 

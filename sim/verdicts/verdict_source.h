@@ -9,6 +9,8 @@
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "fabric/snapshot.h"
+#include "routing/plan/plan.h"
 #include "telemetry/view.h"
 
 namespace fabricd::sim {
@@ -64,6 +66,10 @@ struct Looked {
 class VerdictSource {
  public:
   virtual ~VerdictSource() = default;
+  // The tables that fabricd has planned, of nodes of that fabric. Called before Look() where there
+  // are some.
+  virtual void OnTables(const fabric::FabricSnapshot& /*snapshot*/,
+                        const routing::RoutingPlan& /*plan*/) {}
   // Called once in an interval of polling, with a new view.
   virtual Looked Look(const telemetry::TelemetryView& view, Instant now) = 0;
   // fabricd has started again: the next view begins with nothing.
