@@ -28,7 +28,7 @@ struct VerdictsArguments {
 
 class NoVerdicts : public VerdictSource {
  public:
-  std::vector<Concluded> Look(const telemetry::TelemetryView&, Instant) override { return {}; }
+  Looked Look(const telemetry::TelemetryView&, Instant) override { return {}; }
 };
 
 absl::StatusOr<Scenario> LoadScenario(const std::string& path) {

@@ -341,6 +341,14 @@ absl::Status SimFabric::SetModuleTemperature(PortRef port, std::optional<int> ce
   return absl::OkStatus();
 }
 
+absl::Status SimFabric::ReplaceCable(PortRef port) {
+  FABRICD_RETURN_IF_ERROR(nodes_.CheckSocket(port));
+  const PortRef peer = nodes_.Port(port).cable;
+  if (peer.IsNone()) return NotFound("no cable is there");
+  for (PortRef end : {port, peer}) nodes_.Performance(end.node).ReplaceModule(end.port);
+  return absl::OkStatus();
+}
+
 absl::Status SimFabric::StartTraffic(Instant now, TrafficJob job) {
   RunDue(now);
   return traffic_.Start(queue_.now(), std::move(job));

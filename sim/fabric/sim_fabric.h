@@ -173,6 +173,8 @@ class SimFabric {
   wire::PddrFecMode FecAt(PortRef port) const { return errors_.FecAt(port); }
   // Of the module at this end of the cable, in degrees Celsius; nullopt: as it was made.
   absl::Status SetModuleTemperature(PortRef port, std::optional<int> celsius);
+  // The cable there is another one of the same make, modules included. kNotFound too: no cable.
+  absl::Status ReplaceCable(PortRef port);
 
   // ---- traffic
   // Runs until it is stopped. Its flows follow changes of tables and links within kRouteDelay.

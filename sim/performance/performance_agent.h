@@ -83,6 +83,8 @@ class PerformanceAgent {
   void SetModuleTemperature(PortNum port, std::optional<int> celsius) {
     Open(port).module_temperature = celsius;
   }
+  // Another one of the same make, with a serial number of its own, is plugged.
+  void ReplaceModule(PortNum port) { ++Open(port).modules_before; }
 
   // ---- GMPs
   struct Request {
@@ -129,6 +131,7 @@ class PerformanceAgent {
     uint64_t bits_before = 0;  // Received since then, before up_since.
     std::optional<LinkDownCause> last_down;
     std::optional<int> module_temperature;
+    uint32_t modules_before = 0;           // How many have been plugged there before this one.
     std::unique_ptr<ErrorProcess> errors;  // Null: none.
     std::unique_ptr<Traffic> traffic;      // Null: none.
   };

@@ -228,6 +228,9 @@ wire::PddrModule PerformanceAgent::ModuleAt(const Request& request, PortNum numb
   if (own != nullptr && own->module_temperature) {
     module.temperature = ModuleDegrees(*own->module_temperature);
   }
+  if (own != nullptr && own->modules_before > 0) {
+    module.serial_number.replace(0, 2, fmt::format("R{}-", own->modules_before));
+  }
   return module;
 }
 

@@ -3,10 +3,58 @@
 
 #include <string>
 
-#include "fabric/hosts.h"
+#include <fmt/format.h>
+
+#include "telemetry/evidence/congestion.h"
 #include "telemetry/evidence/evidence_maker.h"
 
 namespace fabricd::sim {
+namespace {
+
+using policy::Stage;
+
+bool IsBad(const policy::Standing& standing) {
+  return standing.stage == Stage::kBad && policy::IsBad(standing.verdict);
+}
+
+std::string NameOf(const telemetry::TelemetryView& view, Guid guid) {
+  const fabric::Node* node = view.snapshot->node(view.snapshot->FindIndex(guid));
+  return node == nullptr ? fmt::format("{}", guid) : node->description;
+}
+
+std::string LinkText(const telemetry::TelemetryView& view, const policy::LinkKey& link) {
+  return fmt::format("{}/{} - {}/{}", NameOf(view, link.a.node), link.a.port,
+                     NameOf(view, link.b.node), link.b.port);
+}
+
+std::string AboutOf(const telemetry::TelemetryView& view, const policy::CommonFinding& finding) {
+  if (finding.cause == policy::CommonCause::kFamily) {
+    return fmt::format("0x{:06x}/{} 0x{:x}", finding.family.vendor_id, finding.family.device_id,
+                       finding.family.revision);
+  }
+  if (finding.root != policy::LinkKey()) return LinkText(view, finding.root);
+  return finding.node == Guid() ? "" : NameOf(view, finding.node);
+}
+
+// What is accused stands with the verdict; of what only informs it is what was found last.
+Concluded Conclude(const policy::HeldPort& a, const policy::HeldPort& b,
+                   const policy::Assessment& of) {
+  const policy::Attribution& found = of.verdict.attribution;
+  policy::HeldPort end = found.side == policy::Side::kB ? b : a;
+  policy::Verdict verdict = of.verdict.verdict;
+  policy::Culprit culprit = found.culprit;
+  const bool is_bad = IsBad(of.standing);
+  if (is_bad) {
+    const policy::Accusation& accused = of.standing.accusation;
+    end = accused.end == policy::HeldPort() ? a : accused.end;
+    verdict = of.standing.verdict;
+    culprit = accused.culprit;
+  }
+  return {end.node, end.port, std::string(policy::VerdictName(verdict)),
+          std::string(policy::CulpritName(culprit)), is_bad && !of.forbids_action};
+}
+
+}  // namespace
 
 void AssessingSource::OnTables(const fabric::FabricSnapshot& snapshot,
                                const routing::RoutingPlan& plan) {
@@ -14,27 +62,82 @@ void AssessingSource::OnTables(const fabric::FabricSnapshot& snapshot,
   plan_ = &plan;
 }
 
-std::vector<Concluded> AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) {
-  std::vector<Concluded> concluded;
-  if (view.snapshot == nullptr) return concluded;
-  std::vector<policy::CongestionTree> trees;
+std::vector<policy::CongestionTree> AssessingSource::Trees(
+    const telemetry::TelemetryView& view) const {
   // A plan is of the snapshot that it was published with.
-  if (plan_ != nullptr && view.snapshot.get() == snapshot_)
-    trees = telemetry::TreesOf(telemetry::FindCongestion(view, *snapshot_, *plan_), *snapshot_);
+  if (plan_ == nullptr || view.snapshot.get() != snapshot_) return {};
+  return telemetry::TreesOf(telemetry::FindCongestion(view, *snapshot_, *plan_), *snapshot_);
+}
+
+Looked AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) {
+  Looked looked;
+  if (view.snapshot == nullptr) return looked;
   const fabric::HostTable hosts = fabric::FindHosts(*view.snapshot, fabric::HostPatterns());
+  std::vector<Ends> ends;
   const auto visit = [&](policy::Assessor::EachLink each) {
-    telemetry::VisitEvidence(view, &hosts, each);
+    ends.clear();
+    telemetry::VisitEvidence(view, &hosts, [&](const policy::LinkEvidence& link) {
+      ends.push_back({{link.a.node, link.a.port}, {link.b.node, link.b.port}});
+      each(link);
+    });
   };
-  for (const policy::Assessment& each : assessor_.Assess(visit, now, trees)) {
-    const policy::Standing& standing = each.standing;
-    const bool stands = standing.stage == policy::Stage::kBad && policy::IsBad(standing.verdict);
-    if (!stands || each.forbids_action) continue;
-    const policy::Accusation& accused = standing.accusation;
-    const policy::HeldPort& end = accused.end == policy::HeldPort() ? each.link.a : accused.end;
-    concluded.push_back({end.node, end.port, std::string(policy::VerdictName(standing.verdict)),
-                         std::string(policy::CulpritName(accused.culprit))});
+  const std::vector<policy::Assessment> assessed = assessor_.Assess(visit, now, Trees(view));
+  Release(assessed);
+  for (size_t i = 0; i < assessed.size(); ++i) {
+    const Examined examined{ends[i], assessed[i]};
+    Concluded concluded = Conclude(ends[i].first, ends[i].second, assessed[i]);
+    if (concluded.verdict == policy::VerdictName(policy::Verdict::kHealthy)) continue;
+    if (concluded.is_actionable) {
+      const policy::ActionDecision decision = Act(examined, view, hosts, now);
+      concluded.action = policy::ActionName(decision.action);
+      concluded.refused_by = decision.refused_by;
+    }
+    looked.verdicts.push_back(std::move(concluded));
   }
-  return concluded;
+  looked.findings = Findings(view);
+  for (const auto& [link, host] : held_) looked.holds.push_back(host);
+  return looked;
+}
+
+policy::ActionDecision AssessingSource::Act(const Examined& examined,
+                                            const telemetry::TelemetryView& view,
+                                            const fabric::HostTable& hosts, Instant now) {
+  const auto& [ends, of] = examined;
+  if (held_.contains(of.link)) return {policy::Action::kCordon, ""};
+  const policy::HeldPort port = ends.first;  // Of a host's link its own.
+  const fabric::Host* host = hosts.HostOf(view.snapshot->FindIndex(port.node));
+  policy::ActionFacts facts;  // Those that cordoning asks for.
+  facts.is_host_link = host != nullptr;
+  facts.is_blackout = assessor_.report().is_blackout;
+  facts.in_effect = held_.size();
+  facts.hosts = hosts.hosts().size();
+  const policy::ActionDecision decision =
+      policy::Decide(of.standing, of.verdict, facts, options_, breaker_);
+  if (decision.action != policy::Action::kCordon) return decision;
+  breaker_.Count(now, facts.hosts, options_);
+  held_[of.link] = {host->name, std::string(policy::VerdictName(of.standing.verdict)),
+                    fmt::format("{}/{}", NameOf(view, port.node), port.port)};
+  return decision;
+}
+
+// A host is free again when the link has stayed clean: RECOVERING is not enough.
+void AssessingSource::Release(std::span<const policy::Assessment> assessed) {
+  for (const policy::Assessment& of : assessed) {
+    const Stage stage = of.standing.stage;
+    if (stage == Stage::kHealthy || stage == Stage::kSuspect) held_.erase(of.link);
+  }
+}
+
+std::vector<CommonCauseFound> AssessingSource::Findings(
+    const telemetry::TelemetryView& view) const {
+  std::vector<CommonCauseFound> found;
+  for (const auto* findings : {&assessor_.report().findings, &assessor_.families().findings()}) {
+    for (const policy::CommonFinding& finding : *findings) {
+      found.push_back({std::string(policy::CommonCauseName(finding.cause)), AboutOf(view, finding),
+                       policy::FindingText(finding)});
+    }
+  }
+  return found;
 }
 
 }  // namespace fabricd::sim

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -19,7 +20,11 @@ namespace fabricd::sim {
 namespace {
 
 constexpr uint8_t kLinkIntegrity = 13;  // The reason that PDDR page 6 has for a drop by itself.
-constexpr Duration kMulticastStep = std::chrono::seconds(10);
+constexpr Duration kDropsStep = std::chrono::seconds(10);
+constexpr Duration kRoughPull = std::chrono::seconds(60);
+// From which on a verdict is due, of causes whose severity is no multiple of a limit: less than
+// half of the rate of the link, and three drops within 10 min (docs/VERDICTS.md, E9 and E4).
+constexpr double kSlowLimit = 2, kFlapLimit = 18;
 constexpr size_t kMostStormFlows = 100'000;
 
 std::optional<Counter> EffectOf(CauseKind kind) {
@@ -27,6 +32,7 @@ std::optional<Counter> EffectOf(CauseKind kind) {
     case CauseKind::kNoisyCable:
     case CauseKind::kNoisyTransmitter:
     case CauseKind::kNoisyReceiver:
+    case CauseKind::kRoughLinkUp:
     case CauseKind::kFirmwareDefect: return Counter::kSymbolErrors;
     case CauseKind::kDirtyCable:
     case CauseKind::kHotModule: return Counter::kCorrectedBits;
@@ -34,13 +40,18 @@ std::optional<Counter> EffectOf(CauseKind kind) {
     case CauseKind::kIncast: return Counter::kXmitWait;
     case CauseKind::kFlappingCable:
     case CauseKind::kCablePulled:
+    case CauseKind::kCableSwapped:
     case CauseKind::kPeerDisable:
     case CauseKind::kHostReboot:
     case CauseKind::kSwitchReboot: return Counter::kLinkDowned;
+    case CauseKind::kVl15Drops: return Counter::kVl15Dropped;
     case CauseKind::kMulticastNoise: return Counter::kRcvSwitchRelayErrors;
     case CauseKind::kCounterClear:
     case CauseKind::kTelemetryBlackout:
-    case CauseKind::kRailStorm: return std::nullopt;
+    case CauseKind::kRailStorm:
+    case CauseKind::kOddAgent:
+    case CauseKind::kSickPath:
+    case CauseKind::kFabricdRestart: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -100,8 +111,15 @@ absl::Status CauseInjector::PlanCause(size_t number) {
   if (cause.kind == CauseKind::kFirmwareDefect) {
     planned.place.nodes = DrawFamily(cause.share, planned.rng);
   }
+  if (cause.kind == CauseKind::kSickPath) {
+    planned.place.nodes = HostsBehind(planned.place.nodes.front());
+  }
   Injected& injected = injected_[number];
-  injected = {cause.kind, planned.place.name, planned.severity, planned.start, planned.end, {}, {}};
+  injected.kind = cause.kind;
+  injected.place = planned.place.name;
+  injected.severity = planned.severity;
+  injected.start = planned.start;
+  injected.end = planned.end;
   if (cause.kind == CauseKind::kCounterClear) injected.end = injected.start;
   if (!planned.place.port.IsNone()) {
     injected.ends = {planned.place.port, PeerOf(planned.place.port)};
@@ -109,6 +127,7 @@ absl::Status CauseInjector::PlanCause(size_t number) {
   } else {
     injected.ends = places_.EndsAt(planned.place.nodes);
   }
+  injected.limits = LimitsOf(planned);
   CountEffect(planned);
   Schedule(std::move(planned));
   return absl::OkStatus();
@@ -130,14 +149,21 @@ void CauseInjector::CountEffect(const Planned& planned) {
   simulation_.At(planned.start, [ends, before, total] {
     for (PortRef end : ends) before->push_back(total(end));
   });
-  const Instant end_of_run = begin_ + Seconds(scenario_.length);
-  simulation_.At(std::min(planned.end, end_of_run),
-                 [this, ends, before, total, number = planned.number] {
-                   for (size_t i = 0; i < before->size(); ++i) {
-                     const uint64_t now_counted = total(ends[i]);
-                     injected_[number].counted += now_counted - std::min(now_counted, (*before)[i]);
-                   }
-                 });
+  double possible = 0;  // Ticks of waiting all the time.
+  const Instant end = std::min(planned.end, begin_ + Seconds(scenario_.length));
+  if (waits) {
+    const SimPort& port = fabric_.device(ends[0].node)->port(ends[0].port);
+    const double lasted = std::chrono::duration<double>(end - planned.start).count();
+    possible = ActiveGigabits(port.info) * 1e9 / 8 / (PerformanceAgent::kTick + 1) * lasted;
+  }
+  simulation_.At(end, [this, ends, before, total, possible, number = planned.number] {
+    Injected& counted = injected_[number];
+    for (size_t i = 0; i < before->size(); ++i) {
+      const uint64_t now_counted = total(ends[i]);
+      counted.counted += now_counted - std::min(now_counted, (*before)[i]);
+    }
+    if (possible > 0) counted.wait = static_cast<double>(counted.counted) / possible;
+  });
 }
 
 absl::Status CauseInjector::PlanTraffic(size_t number) {
@@ -189,17 +215,25 @@ void CauseInjector::Schedule(Planned planned) {
     case CauseKind::kDirtyCable:
     case CauseKind::kHotModule:
     case CauseKind::kFirmwareDefect: return ScheduleNoise(planned);
+    case CauseKind::kRoughLinkUp: ScheduleLink(planned); return ScheduleNoise(planned);
     case CauseKind::kSlowReceiver:
     case CauseKind::kIncast:
     case CauseKind::kRailStorm: return ScheduleLoad(planned);
     case CauseKind::kFlappingCable: return ScheduleFlaps(planned);
     case CauseKind::kCablePulled:
+    case CauseKind::kCableSwapped:
     case CauseKind::kPeerDisable:
     case CauseKind::kCounterClear: return ScheduleLink(planned);
     case CauseKind::kHostReboot:
-    case CauseKind::kSwitchReboot:
-    case CauseKind::kTelemetryBlackout: return ScheduleNodes(planned);
-    case CauseKind::kMulticastNoise: return ScheduleMulticast(planned);
+    case CauseKind::kSwitchReboot: return ScheduleNodes(planned);
+    case CauseKind::kTelemetryBlackout:
+    case CauseKind::kSickPath:
+    case CauseKind::kOddAgent: return ScheduleAgents(planned);
+    case CauseKind::kMulticastNoise:
+    case CauseKind::kVl15Drops: return ScheduleDrops(planned);
+    case CauseKind::kFabricdRestart:
+      if (restart_ != nullptr) During(planned, restart_);
+      return;
   }
 }
 
@@ -288,13 +322,21 @@ void CauseInjector::ScheduleLoad(Planned& planned) {
 // Where another cause has changed the link meanwhile, nothing is left to be done.
 void CauseInjector::ScheduleLink(Planned& planned) {
   const PortRef port = planned.place.port;
-  if (planned.cause.kind == CauseKind::kCablePulled) {
-    During(planned, [this, port](bool begins) {
+  const CauseKind kind = planned.cause.kind;
+  if (kind == CauseKind::kRoughLinkUp) {
+    simulation_.At(planned.start, [this, port] { fabric_.Unlink(now(), port).IgnoreError(); });
+    simulation_.At(planned.start + kRoughPull,
+                   [this, port] { fabric_.Link(now(), port).IgnoreError(); });
+    return;
+  }
+  if (kind == CauseKind::kCablePulled || kind == CauseKind::kCableSwapped) {
+    During(planned, [this, port, is_new = kind == CauseKind::kCableSwapped](bool begins) {
+      if (!begins && is_new) fabric_.ReplaceCable(port).IgnoreError();
       (begins ? fabric_.Unlink(now(), port) : fabric_.Link(now(), port)).IgnoreError();
     });
     return;
   }
-  if (planned.cause.kind == CauseKind::kPeerDisable) {
+  if (kind == CauseKind::kPeerDisable) {
     During(planned, [this, peer = PeerOf(port)](bool begins) {
       fabric_.SetDisabled(now(), peer, begins).IgnoreError();
     });
@@ -309,17 +351,28 @@ void CauseInjector::ScheduleNodes(Planned& planned) {
   const CauseKind kind = planned.cause.kind;
   During(planned, [this, kind, nodes = planned.place.nodes](bool begins) {
     for (NodeIndex node : nodes) {
-      if (kind == CauseKind::kTelemetryBlackout) {
-        PerformanceOptions options;
-        if (begins) options.With(PerformanceQuirk::kUnresponsive);
-        fabric_.SetPerformance(node, options).IgnoreError();
-      } else if (begins) {
+      if (begins) {
         const Ending ending =
             kind == CauseKind::kHostReboot ? Ending::kShutdown : Ending::kPowerLoss;
         fabric_.PowerOff(now(), node, ending).IgnoreError();
       } else {
         fabric_.PowerOn(now(), node).IgnoreError();
       }
+    }
+  });
+}
+
+// How agents answer; where two causes are at one node the later one decides.
+void CauseInjector::ScheduleAgents(Planned& planned) {
+  PerformanceOptions options;
+  if (planned.cause.kind == CauseKind::kOddAgent) {
+    options = *ParsePerformanceOptions(planned.cause.agent);
+  } else {
+    options.With(PerformanceQuirk::kUnresponsive);
+  }
+  During(planned, [this, options, nodes = planned.place.nodes](bool begins) {
+    for (NodeIndex node : nodes) {
+      fabric_.SetPerformance(node, begins ? options : PerformanceOptions()).IgnoreError();
     }
   });
 }
@@ -338,25 +391,60 @@ void CauseInjector::ScheduleFlaps(Planned& planned) {
   }
 }
 
-// Packets of groups whose only member is their sender come back to the port that they came from and
-// are dropped there.
-void CauseInjector::ScheduleMulticast(Planned& planned) {
-  const double mean = planned.severity * std::chrono::duration<double>(kMulticastStep).count();
+// Multicast: packets of groups whose only member is their sender come back to the port that they
+// came from and are dropped there. VL15: more SMPs than a device has buffers for.
+void CauseInjector::ScheduleDrops(Planned& planned) {
+  const double mean = planned.severity * std::chrono::duration<double>(kDropsStep).count();
   const Instant end = std::min(planned.end, begin_ + Seconds(scenario_.length));
-  for (Instant at = planned.start; at < end; at += kMulticastStep) {
-    simulation_.At(at, [this, mean, node = planned.place.nodes.front(),
-                        ends = injected_[planned.number].ends, seed = planned.rng.Next()] {
+  const std::vector<Counter> counters =
+      planned.cause.kind == CauseKind::kVl15Drops
+          ? std::vector<Counter>{Counter::kVl15Dropped}
+          : std::vector<Counter>{Counter::kMulticastRcvPackets, Counter::kRcvPackets,
+                                 Counter::kRcvDlidMappingErrors};
+  const auto& nodes = planned.place.nodes;
+  const std::set<NodeIndex> dropping(nodes.begin(), nodes.end());
+  for (Instant at = planned.start; at < end; at += kDropsStep) {
+    simulation_.At(at, [this, mean, counters, dropping, ends = injected_[planned.number].ends,
+                        seed = planned.rng.Next()] {
       Rng rng(seed);
       for (PortRef end_port : ends) {
-        if (end_port.node != node) continue;
+        if (!dropping.contains(end_port.node)) continue;
         const uint64_t packets = DrawPoisson(rng, mean);
-        for (Counter counter : {Counter::kMulticastRcvPackets, Counter::kRcvPackets,
-                                Counter::kRcvDlidMappingErrors}) {
+        for (Counter counter : counters) {
           fabric_.AddToCounter(now(), end_port, counter, packets).IgnoreError();
         }
       }
     });
   }
+}
+
+double CauseInjector::LimitsOf(const Planned& planned) const {
+  const auto behind_fec = [&](double raw) {
+    double most = 0;
+    for (PortRef receiver : injected_[planned.number].ends) {
+      most = std::max(most, BehindFec(raw, fabric_.FecAt(receiver)).symbol);
+    }
+    return most / kSymbolErrorLimit;
+  };
+  switch (planned.cause.kind) {
+    case CauseKind::kNoisyCable:
+    case CauseKind::kNoisyTransmitter:
+    case CauseKind::kNoisyReceiver: return planned.severity;
+    case CauseKind::kDirtyCable: return behind_fec(std::min(1.0, planned.severity * 1e-9));
+    case CauseKind::kHotModule: return behind_fec(RawRateAt(planned.severity));
+    case CauseKind::kSlowReceiver: return planned.severity / kSlowLimit;
+    case CauseKind::kFlappingCable: return planned.severity / kFlapLimit;
+    default: return 0;
+  }
+}
+
+std::vector<NodeIndex> CauseInjector::HostsBehind(NodeIndex leaf) const {
+  std::vector<NodeIndex> hosts;
+  for (int i = 1; i <= fabric_.device(leaf)->last_port().value(); ++i) {
+    const PortRef peer = fabric_.LinkedPeer({leaf, PortNum(static_cast<uint8_t>(i))});
+    if (!peer.IsNone() && !fabric_.device(peer.node)->IsSwitch()) hosts.push_back(peer.node);
+  }
+  return hosts;
 }
 
 // Of the HCAs that are the same device with the same firmware most often in the fabric.

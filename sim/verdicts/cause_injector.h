@@ -24,6 +24,8 @@ struct Injected {
   CauseKind kind = CauseKind::kNoisyCable;
   std::string place;
   double severity = 0;  // 0: it has none.
+  // The same in multiples of the documented limit from which on a verdict is due; 0: none ever is.
+  double limits = 0;
   Instant start, end;
   // A verdict about one of these ends may be about the cause: both ends of its link, or of all
   // links of its nodes.
@@ -33,6 +35,7 @@ struct Injected {
   // receiver to which nobody sends has none. nullopt: no counter does.
   std::optional<Counter> counter;
   uint64_t counted = 0;
+  double wait = 0;  // Of a counter of waiting: the mean part of the time.
 };
 
 class CauseInjector {
@@ -43,6 +46,8 @@ class CauseInjector {
   CauseInjector(const CauseInjector&) = delete;
   CauseInjector& operator=(const CauseInjector&) = delete;
 
+  // Called when fabricd is killed (true) and when it starts again. Before Plan.
+  void SetRestarter(std::function<void(bool begins)> restart) { restart_ = std::move(restart); }
   // Draws everything, of a scenario that begins now. An error names a place that there is not.
   absl::Status Plan();
   // In the order of the scenario. What was counted is known when the run has ended.
@@ -67,7 +72,10 @@ class CauseInjector {
   void ScheduleLink(Planned& planned);
   void ScheduleNodes(Planned& planned);
   void ScheduleFlaps(Planned& planned);
-  void ScheduleMulticast(Planned& planned);
+  void ScheduleDrops(Planned& planned);
+  void ScheduleAgents(Planned& planned);
+  double LimitsOf(const Planned& planned) const;
+  std::vector<NodeIndex> HostsBehind(NodeIndex leaf) const;
   void SetNoise(PortRef receiver, size_t number, const LinkNoise& noise);
   std::vector<NodeIndex> DrawFamily(double share, Rng& rng) const;
   PortRef PeerOf(PortRef port) const { return fabric_.device(port.node)->port(port.port).cable; }
@@ -81,6 +89,7 @@ class CauseInjector {
   const Instant begin_;
   CausePlaces places_;
   std::vector<Injected> injected_;
+  std::function<void(bool begins)> restart_;
   std::map<PortRef, std::map<size_t, LinkNoise>> noise_;  // By receiver and number of the cause.
 };
 

@@ -42,10 +42,19 @@ PollingActor::PollingActor(Simulation& simulation, size_t manager,
                            const telemetry::Options& options, uint64_t seed)
     : simulation_(simulation),
       manager_(simulation.manager(manager)),
-      collector_(options, simulation.now(), seed),
+      options_(options),
+      seed_(seed),
+      collector_(std::in_place, options, simulation.now(), seed),
       last_(simulation.now()),
       next_check_(simulation.now()) {
   manager_.tamper = [](mad::IncomingMad& mad) { return !mad::IsForTelemetry(mad); };
+}
+
+void PollingActor::Restart(Instant now) {
+  collector_.emplace(options_, now, ++seed_);
+  seen_ = manager_.view;  // What an earlier life published does not count.
+  load_ = {};
+  last_ = next_check_ = now;
 }
 
 void PollingActor::OnDelivery(Instant now, const Delivery& delivery) {
@@ -59,7 +68,7 @@ void PollingActor::OnDelivery(Instant now, const Delivery& delivery) {
 }
 
 Instant PollingActor::NextDeadline() const {
-  return std::min(next_check_, collector_.NextWake(last_));
+  return std::min(next_check_, collector_->NextWake(last_));
 }
 
 void PollingActor::OnTimer(Instant now) {
@@ -92,14 +101,14 @@ void PollingActor::Check(Instant now) {
 void PollingActor::Step(const telemetry::Event& event, Instant now) {
   last_ = now;
   telemetry::Effects effects;
-  collector_.Step(event, now, effects);
+  collector_->Step(event, now, effects);
   // A request that is refused may make the collector send others.
   while (!effects.send.empty()) {
     telemetry::Effects more;
     for (mad::OutgoingMad& mad : effects.send) {
       const TransactionId id = IdOf(mad.payload);
       if (!simulation_.fabric().Send(now, manager_.host, std::move(mad)).ok()) {
-        collector_.Step(telemetry::SendFailed{id}, now, more);
+        collector_->Step(telemetry::SendFailed{id}, now, more);
       }
     }
     effects = std::move(more);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "sim/simulation/simulation.h"
 #include "telemetry/collector.h"
@@ -29,8 +30,10 @@ class PollingActor : public Actor {
   // What the Core has published last; null: nothing yet.
   const sweep::FabricView* fabric() const { return seen_.get(); }
   std::shared_ptr<const telemetry::TelemetryView> View(Instant now) {
-    return collector_.MakeView(now);
+    return collector_->MakeView(now);
   }
+  // fabricd has started again, and with it the collector: it knows nothing.
+  void Restart(Instant now);
 
  private:
   void Check(Instant now);
@@ -38,7 +41,9 @@ class PollingActor : public Actor {
 
   Simulation& simulation_;
   Manager& manager_;
-  telemetry::Collector collector_;
+  const telemetry::Options options_;
+  uint64_t seed_;
+  std::optional<telemetry::Collector> collector_;  // Always there.
   std::shared_ptr<const sweep::FabricView> seen_;
   telemetry::CoreLoad load_;
   Instant last_, next_check_;

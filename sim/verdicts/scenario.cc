@@ -8,6 +8,7 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "sim/performance/performance_options.h"
 
 namespace fabricd::sim {
 namespace {
@@ -32,6 +33,7 @@ constexpr uint32_t kOfLink =
 constexpr uint32_t kOfHost = kNamedPlace | Bit(PlaceKind::kRandomHost);
 constexpr uint32_t kOfSwitch =
     kNamedPlace | Bit(PlaceKind::kRandomSwitch) | Bit(PlaceKind::kRandomLeaf);
+constexpr uint32_t kOfLeaf = kNamedPlace | Bit(PlaceKind::kRandomLeaf);
 constexpr uint32_t kEverywhere = Bit(PlaceKind::kAll);
 
 constexpr const char* kLimits = "times the limit of the symbol BER";
@@ -153,6 +155,49 @@ constexpr CauseInfo kCauses[] = {
      kNamedPlace | Bit(PlaceKind::kRandomRail),
      false,
      false},
+    {CauseKind::kCableSwapped, "cable-swapped", nullptr, 0, 0, {}, 300, kOfLink, false, false},
+    {CauseKind::kRoughLinkUp,
+     "rough-link-up",
+     kLimits,
+     0.01,
+     1e6,
+     {100, 1000},
+     480,
+     kOfLink,
+     false,
+     false},
+    {CauseKind::kOddAgent,
+     "odd-agent",
+     nullptr,
+     0,
+     0,
+     {},
+     0,
+     kOfHost | kOfSwitch | kEverywhere,
+     false,
+     false,
+     true},
+    {CauseKind::kSickPath, "sick-path", nullptr, 0, 0, {}, 600, kOfLeaf, false, false},
+    {CauseKind::kVl15Drops,
+     "vl15-drops",
+     "packets a second",
+     0.001,
+     1e6,
+     {1, 100},
+     0,
+     kOfSwitch | kEverywhere,
+     false,
+     false},
+    {CauseKind::kFabricdRestart,
+     "fabricd-restart",
+     nullptr,
+     0,
+     0,
+     {},
+     30,
+     kEverywhere,
+     false,
+     false},
 };
 
 constexpr double kDefaultStart = 900, kDefaultShare = 0.2;
@@ -266,6 +311,12 @@ absl::Status SetOption(const CauseInfo& info, const std::string& key, const std:
     cause.severity = *range;
     return absl::OkStatus();
   }
+  if (key == "as" && info.has_agent) {
+    const auto options = ParsePerformanceOptions(value);
+    if (!options.ok()) return options.status();
+    cause.agent = value;
+    return absl::OkStatus();
+  }
   const bool is_burst = key == "burst" && info.has_burst;
   if (!is_burst && !(key == "share" && info.has_share)) {
     return InvalidArgument("{} has no {}", info.name, key);
@@ -303,7 +354,8 @@ absl::Status ReadCause(const CauseInfo& info, const Words& words, Scenario& scen
               {kDefaultStart, kDefaultStart},
               {info.duration, info.duration},
               1,
-              info.has_share ? kDefaultShare : 0};
+              info.has_share ? kDefaultShare : 0,
+              ""};
   FABRICD_RETURN_IF_ERROR(ReadOptions(words, 2, [&](const auto& key, const auto& value) {
     return SetOption(info, key, value, cause);
   }));
@@ -407,6 +459,7 @@ std::string WriteScenario(const Scenario& scenario) {
     if (cause.duration.high > 0) text += fmt::format(" duration={}", ToText(cause.duration, "s"));
     if (info.has_burst) text += fmt::format(" burst={}", cause.burst);
     if (info.has_share) text += fmt::format(" share={}", cause.share);
+    if (!cause.agent.empty()) text += fmt::format(" as={}", Quoted(cause.agent));
     text += '\n';
   }
   return text;

@@ -35,6 +35,12 @@ enum class CauseKind : uint8_t {
   kTelemetryBlackout,
   kMulticastNoise,
   kRailStorm,
+  kCableSwapped,
+  kRoughLinkUp,
+  kOddAgent,
+  kSickPath,
+  kVl15Drops,
+  kFabricdRestart,
 };
 
 enum class PlaceKind : uint8_t {
@@ -72,6 +78,7 @@ struct CauseInfo {
   double duration;     // The same, in seconds; 0: to the end of the run.
   uint32_t places;     // Bits by PlaceKind.
   bool has_burst, has_share;
+  bool has_agent = false;
 };
 std::span<const CauseInfo> Causes();
 const CauseInfo& InfoOf(CauseKind kind);
@@ -83,6 +90,7 @@ struct Cause {
   Range start, duration;  // Seconds; a duration of 0: to the end of the run.
   double burst = 1;       // Mean number of symbol errors that come together.
   double share = 0;       // Of the HCAs of a family.
+  std::string agent;      // What ParsePerformanceOptions reads.
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 

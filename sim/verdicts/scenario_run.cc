@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "common/status.h"
@@ -16,6 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kBringUpLimit = seconds(300);
+constexpr std::string_view kCordon = "cordon";
 
 SimOptions OptionsOf(uint64_t seed) {
   SimOptions options;
@@ -24,17 +26,16 @@ SimOptions OptionsOf(uint64_t seed) {
   return options;
 }
 
-// The spans of what stands from look to look.
+// The spans of what stands from look to look. Span has `what`, `since` and `until`.
+template <typename Span>
 class Spans {
  public:
-  Spans(const SimFabric& fabric, std::vector<VerdictSpan>& spans) : fabric_(fabric), spans_(spans) {
-    for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
-      const SimDevice* device = fabric.device(NodeIndex(i));
-      if (device != nullptr) by_guid_[device->guid()] = NodeIndex(i);
-    }
-  }
+  using What = decltype(Span::what);
 
-  void Note(std::vector<Concluded> standing, Instant now) {
+  // `begun` makes the span of what was not there before; `stays` gets what still is.
+  template <typename Begun, typename Stays>
+  void Note(std::vector<What> standing, Instant now, std::vector<Span>& spans, Begun&& begun,
+            Stays&& stays) {
     std::sort(standing.begin(), standing.end());
     standing.erase(std::unique(standing.begin(), standing.end()), standing.end());
     for (auto each = open_.begin(); each != open_.end();) {
@@ -42,22 +43,70 @@ class Spans {
         ++each;
         continue;
       }
-      spans_[each->second].until = now;
+      spans[each->second].until = now;
       each = open_.erase(each);
     }
-    for (const Concluded& what : standing) {
-      if (!open_.try_emplace(what, spans_.size()).second) continue;
-      const NodeIndex node = by_guid_.at(what.node);
-      std::string name = fmt::format("{}/{}", fabric_.device(node)->description(), what.port);
-      spans_.push_back({what, {node, what.port}, std::move(name), now, std::nullopt});
+    for (const What& what : standing) {
+      const auto [found, is_new] = open_.try_emplace(what, spans.size());
+      if (is_new) {
+        spans.push_back(begun(what));
+      } else {
+        stays(what, spans[found->second].what);
+      }
     }
   }
 
  private:
+  std::map<What, size_t> open_;
+};
+
+// What a VerdictSource concludes over time.
+class Notebook {
+ public:
+  Notebook(const SimFabric& fabric, ScenarioResult& result) : fabric_(fabric), result_(result) {
+    for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+      const SimDevice* device = fabric.device(NodeIndex(i));
+      if (device != nullptr) by_guid_[device->guid()] = NodeIndex(i);
+    }
+  }
+
+  void Note(Looked looked, Instant now) {
+    const auto nothing = [](const auto&, const auto&) {};
+    verdicts_.Note(
+        std::move(looked.verdicts), now, result_.spans,
+        [&](const Concluded& what) { return SpanOf(what, now); },
+        [](const Concluded& seen, Concluded& kept) {
+          if (kept.action == kCordon) return;  // That it happened is reported.
+          kept.action = seen.action;
+          kept.refused_by = seen.refused_by;
+        });
+    findings_.Note(
+        std::move(looked.findings), now, result_.findings,
+        [&](const CommonCauseFound& what) {
+          return FindingSpan{what, now, std::nullopt};
+        },
+        [](const CommonCauseFound& seen, CommonCauseFound& kept) { kept.text = seen.text; });
+    holds_.Note(
+        std::move(looked.holds), now, result_.holds,
+        [&](const HeldHost& what) {
+          return HoldSpan{what, now, std::nullopt};
+        },
+        nothing);
+  }
+
+ private:
+  VerdictSpan SpanOf(const Concluded& what, Instant now) const {
+    const NodeIndex node = by_guid_.at(what.node);
+    std::string name = fmt::format("{}/{}", fabric_.device(node)->description(), what.port);
+    return {what, {node, what.port}, std::move(name), now, std::nullopt};
+  }
+
   const SimFabric& fabric_;
-  std::vector<VerdictSpan>& spans_;
+  ScenarioResult& result_;
   std::map<Guid, NodeIndex> by_guid_;
-  std::map<Concluded, size_t> open_;
+  Spans<VerdictSpan> verdicts_;
+  Spans<FindingSpan> findings_;
+  Spans<HoldSpan> holds_;
 };
 
 }  // namespace
@@ -79,6 +128,12 @@ absl::StatusOr<ScenarioResult> RunScenario(const fabric::FabricSnapshot& topolog
     return FailedPrecondition("the subnet was not up within 300 s");
   }
   CauseInjector injector(simulation, scenario, host, seed);
+  injector.SetRestarter([&](bool begins) {
+    if (begins) return simulation.Kill(manager);
+    simulation.Start(manager);
+    polling.Restart(simulation.now());
+    source.OnRestart(simulation.now());
+  });
   FABRICD_RETURN_IF_ERROR(injector.Plan());
 
   ScenarioResult result;
@@ -86,12 +141,13 @@ absl::StatusOr<ScenarioResult> RunScenario(const fabric::FabricSnapshot& topolog
   result.interval = options.interval;
   result.begin = simulation.now();
   result.end = result.begin + Seconds(scenario.length);
-  Spans spans(simulation.fabric(), result.spans);
+  result.hosts = simulation.fabric().Hosts().size();
+  Notebook notebook(simulation.fabric(), result);
   while (simulation.now() < result.end) {
     simulation.RunFor(std::min(options.interval, result.end - simulation.now()));
     if (const sweep::FabricView* fabric = polling.fabric(); fabric && fabric->plan)
       source.OnTables(*fabric->snapshot, *fabric->plan);
-    spans.Note(source.Look(*polling.View(simulation.now()), simulation.now()), simulation.now());
+    notebook.Note(source.Look(*polling.View(simulation.now()), simulation.now()), simulation.now());
   }
   result.causes = injector.injected();
   return result;

@@ -28,12 +28,27 @@ struct VerdictSpan {
   std::optional<Instant> until;  // Nullopt: it stood at the end.
 };
 
+// The same of what many links have in common, and of hosts that would be cordoned.
+struct FindingSpan {
+  CommonCauseFound what;
+  Instant since;
+  std::optional<Instant> until;
+};
+struct HoldSpan {
+  HeldHost what;
+  Instant since;
+  std::optional<Instant> until;
+};
+
 struct ScenarioResult {
   uint64_t seed = 0;
   Duration interval{};
   Instant begin, end;              // Of the scenario: `begin` is when the subnet was up.
   std::vector<Injected> causes;    // In the order of the scenario.
   std::vector<VerdictSpan> spans;  // By `since`, then by port and verdict.
+  std::vector<FindingSpan> findings;
+  std::vector<HoldSpan> holds;
+  size_t hosts = 0;
 };
 
 // kNotFound: a place that the fabric does not have. kFailedPrecondition: the subnet did not come

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/ids.h"
@@ -21,8 +22,45 @@ struct Concluded {
   Guid node;
   PortNum port;
   std::string verdict;  // "NOISY_PHY", …
-  std::string culprit;  // "CABLE", …; may be empty.
-  friend auto operator<=>(const Concluded&, const Concluded&) = default;
+  std::string culprit;  // "cable", …; may be empty.
+  // False: it only informs (SUSPECT, VICTIM, UNKNOWN, and what has a common cause).
+  bool is_actionable = true;
+  // What would follow where hosts are cordoned by themselves: "cordon", or "recommend" and which
+  // guard refused more. No part of its identity: it may change while the verdict stands.
+  std::string action = {}, refused_by = {};
+
+  auto Key() const { return std::tie(node, port, verdict, culprit, is_actionable); }
+  friend bool operator==(const Concluded& a, const Concluded& b) { return a.Key() == b.Key(); }
+  friend bool operator<(const Concluded& a, const Concluded& b) { return a.Key() < b.Key(); }
+};
+
+// What many links have in common, and stands.
+struct CommonCauseFound {
+  std::string cause;      // "SWITCH_RESTART", …
+  std::string about;      // A device, a link, a kind of device; "" where it is the fabric.
+  std::string text = {};  // In words, with numbers, which may change. No part of its identity.
+  auto Key() const { return std::tie(cause, about); }
+  friend bool operator==(const CommonCauseFound& a, const CommonCauseFound& b) {
+    return a.Key() == b.Key();
+  }
+  friend bool operator<(const CommonCauseFound& a, const CommonCauseFound& b) {
+    return a.Key() < b.Key();
+  }
+};
+
+// A host that would be cordoned, without anybody being asked.
+struct HeldHost {
+  std::string host;
+  std::string verdict = {}, port = {};  // Of the first link. No part of its identity.
+  friend bool operator==(const HeldHost& a, const HeldHost& b) { return a.host == b.host; }
+  friend bool operator<(const HeldHost& a, const HeldHost& b) { return a.host < b.host; }
+};
+
+// All that stands at one time, of each kind in any order.
+struct Looked {
+  std::vector<Concluded> verdicts;
+  std::vector<CommonCauseFound> findings;
+  std::vector<HeldHost> holds;
 };
 
 class VerdictSource {
@@ -32,8 +70,10 @@ class VerdictSource {
   // are some.
   virtual void OnTables(const fabric::FabricSnapshot& /*snapshot*/,
                         const routing::RoutingPlan& /*plan*/) {}
-  // All verdicts that stand now. Called once in an interval of polling, with a new view.
-  virtual std::vector<Concluded> Look(const telemetry::TelemetryView& view, Instant now) = 0;
+  // Called once in an interval of polling, with a new view.
+  virtual Looked Look(const telemetry::TelemetryView& view, Instant now) = 0;
+  // fabricd has started again: the next view begins with nothing.
+  virtual void OnRestart(Instant /*now*/) {}
 };
 
 }  // namespace fabricd::sim

@@ -245,14 +245,7 @@ class Maker {
     }
     link_.gigabits = link_.is_up ? own.DataGigabits() : 0;
     link_.lane_gigabits = link_.gigabits / std::max(1, wire::ActiveWidth(own.info));
-    const auto below = [](const auto& best_of, const fabric::Port& x, const fabric::Port& y,
-                          auto active) {
-      const auto x_best = best_of(x.info), y_best = best_of(y.info);
-      return active < std::min(x_best, y_best);
-    };
-    link_.is_below_capability =
-        link_.is_up && (below(wire::BestSupportedWidth, own, other, wire::ActiveWidth(own.info)) ||
-                        below(wire::BestSupportedSpeed, own, other, own.Speed()));
+    link_.is_below_capability = link_.is_up && IsBelowCapability(own, other);
     link_.fec = policy::FecClass::kUnknown;
     link_.media = policy::Media::kUnknown;
     for (const PortFacts* end : {&b, &a}) {

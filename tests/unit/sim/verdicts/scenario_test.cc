@@ -53,7 +53,8 @@ TEST(ScenarioTest, EveryCauseReadsBackAtEachOfItsPlaces) {
     for (int i = 0; i <= static_cast<int>(PlaceKind::kAll); ++i) {
       if ((info.places >> i & 1) == 0) continue;
       const Place place{static_cast<PlaceKind>(i), i == 0 ? "a name/1" : ""};
-      text += std::string(info.name) + " \"" + ToText(place) + "\"\n";
+      text += std::string(info.name) + " \"" + ToText(place) + "\"";
+      text += info.has_agent ? " as=plain,sentinels\n" : "\n";
     }
   }
   const auto scenario = ReadScenario(text);
@@ -77,6 +78,8 @@ TEST(ScenarioTest, EveryMistakeIsNamedWithItsLine) {
   EXPECT_THAT(ErrorOf("noisy-cable random-link share=0.5"), HasSubstr("has no share"));
   EXPECT_THAT(ErrorOf("noisy-cable random-link start=5s start=6s"), HasSubstr("twice"));
   EXPECT_THAT(ErrorOf("noisy-cable random-link now"), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(ErrorOf("odd-agent random-host as=bad"), HasSubstr("bad"));
+  EXPECT_THAT(ErrorOf("host-reboot random-host as=plain"), HasSubstr("has no as"));
   EXPECT_THAT(ErrorOf("noisy-cable \"random-link"), HasSubstr("not closed"));
   EXPECT_THAT(ErrorOf("traffic zigzag all"), HasSubstr("'zigzag' is no pattern"));
   EXPECT_THAT(ErrorOf("traffic ring"), HasSubstr("pattern and hosts"));

@@ -30,10 +30,10 @@ class Double : public VerdictSource {
  public:
   using Rule = std::function<std::vector<Concluded>(const TelemetryView&)>;
   explicit Double(Rule rule = nullptr) : rule_(std::move(rule)) {}
-  std::vector<Concluded> Look(const TelemetryView& view, Instant now) override {
+  Looked Look(const TelemetryView& view, Instant now) override {
     last = std::make_shared<TelemetryView>(view);
     times.push_back(now);
-    return rule_ ? rule_(view) : std::vector<Concluded>();
+    return {rule_ ? rule_(view) : std::vector<Concluded>(), {}, {}};
   }
   // Null: never read.
   const telemetry::PortRecord* Find(const fabric::FabricSnapshot& topology, PortRef port) const {
@@ -146,7 +146,9 @@ TEST_F(VerdictsTest, ACauseHasWhatWasConcludedOfItsLinkAndNothingElse) {
 TEST_F(VerdictsTest, TheAssessorNamesANoisyReceiverAndNothingOnACleanFabric) {
   const auto run = [&](const std::string& text) {
     AssessingSource source;
-    return *RunScenario(*topology_, *ReadScenario(text), 1, source);
+    ScenarioResult result = *RunScenario(*topology_, *ReadScenario(text), 1, source);
+    std::erase_if(result.spans, [](const auto& span) { return !span.what.is_actionable; });
+    return result;
   };
   EXPECT_THAT(run("length 1h\ntraffic ring all load=0.5\n").spans, IsEmpty());
   const ScenarioResult noisy =
@@ -273,6 +275,154 @@ TEST_F(VerdictsTest, AllCausesTogetherRun) {
         << record->port.node.value() << " " << int{record->port.port.value()};
   }
   EXPECT_THAT(ToText(result), HasSubstr("nothing was concluded"));
+}
+
+std::string SerialAt(const Double& source, const fabric::FabricSnapshot& topology, PortRef port) {
+  const Guid guid = topology.node(port.node)->guid();
+  const auto* inventory =
+      source.last->FindInventory({source.last->snapshot->FindIndex(guid), port.port});
+  return inventory == nullptr ? "" : inventory->serial.data();
+}
+
+TEST_F(VerdictsTest, ASwappedCableHasOtherSerialNumbersAndAPulledOneTheSame) {
+  Double source;
+  const auto serial = [&](const std::string& cause) {
+    const ScenarioResult result =
+        Run("length 40m\n" + cause + " su1-rail0-leaf/5 start=5m duration=1m\n", source);
+    return SerialAt(source, *topology_, result.causes.at(0).ends[0]);
+  };
+  const std::string before = serial("cable-pulled");
+  EXPECT_THAT(before, testing::StartsWith("SN"));
+  const std::string after = serial("cable-swapped");
+  EXPECT_EQ(after, "R1-" + before.substr(2));
+}
+
+TEST_F(VerdictsTest, ARoughLinkUpDropsOnceAndIsCleanAfterwards) {
+  Double source(WhereverGrew(Counter::kSymbolErrors));
+  const ScenarioResult result =
+      Run("length 30m\nrough-link-up random-trunk severity=1e6 start=5m duration=8m\n", source);
+  const PortRef end = result.causes[0].ends[0];
+  EXPECT_EQ(Total(source, end, Counter::kLinkDowned), 1u);
+  EXPECT_THAT(result.spans, SizeIs(2)) << "both ends count symbol errors";
+  // 400 Gb/s x 1e-8 = 4,000 a second for 7 of 25 min.
+  EXPECT_NEAR(static_cast<double>(Total(source, end, Counter::kSymbolErrors)), 7 * 60 * 4000, 2e5);
+}
+
+TEST_F(VerdictsTest, AnOddAgentAnswersAsItsFirmwareDoes) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 20m\nodd-agent random-host as=classic_only,no_vendor start=0s\n", source);
+  ASSERT_THAT(result.causes[0].ends, SizeIs(4));
+  const telemetry::PortRecord* odd = source.Find(*topology_, result.causes[0].ends[0]);
+  const telemetry::PortRecord* leaf = source.Find(*topology_, result.causes[0].ends[1]);
+  ASSERT_TRUE(odd != nullptr && leaf != nullptr);
+  EXPECT_EQ(source.last->FreshnessOf(*leaf), telemetry::Freshness::kFresh);
+  EXPECT_FALSE(odd->window.has_registers) << "no vendor class";
+  EXPECT_TRUE(leaf->window.has_registers);
+}
+
+TEST_F(VerdictsTest, NothingIsReadOfTheHostsBehindASickPath) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 20m\nsick-path random-leaf start=5m duration=1h\n", source);
+  ASSERT_THAT(result.causes[0].ends, SizeIs(8)) << "4 hosts, both ends of each link";
+  for (size_t i = 0; i < 8; ++i) {
+    const telemetry::PortRecord* record = source.Find(*topology_, result.causes[0].ends[i]);
+    ASSERT_NE(record, nullptr);
+    const bool is_fresh = source.last->FreshnessOf(*record) == telemetry::Freshness::kFresh;
+    EXPECT_EQ(is_fresh, i % 2 == 1) << "ends of the leaf only";
+  }
+}
+
+TEST_F(VerdictsTest, Vl15DropsAreCountedAtAllPortsOfTheirPlace) {
+  Double source;
+  const ScenarioResult result = Run("length 20m\nvl15-drops all severity=10 start=5m\n", source);
+  for (PortRef end : result.causes[0].ends) {
+    EXPECT_NEAR(static_cast<double>(Total(source, end, Counter::kVl15Dropped)), 9000, 600);
+  }
+}
+
+TEST_F(VerdictsTest, AfterARestartOfFabricdTelemetryBeginsWithNothing) {
+  class Restarted : public Double {
+   public:
+    void OnRestart(Instant now) override { at.push_back(now); }
+    std::vector<Instant> at;
+  } source;
+  const ScenarioResult result =
+      Run("length 30m\nfabricd-restart all start=10m duration=1m\n", source);
+  ASSERT_THAT(source.at, SizeIs(1));
+  EXPECT_EQ(source.at[0] - result.begin, seconds(660));
+  EXPECT_LE(source.at[0] - source.last->started, std::chrono::milliseconds(1));
+  for (const auto& record : source.last->ports) {
+    if (record == nullptr) continue;
+    EXPECT_EQ(source.last->FreshnessOf(*record), telemetry::Freshness::kFresh);
+  }
+}
+
+TEST_F(VerdictsTest, SeveritiesAreGivenInTimesTheLimitToo) {
+  Double source;
+  const ScenarioResult result =
+      Run("length 20m\ntraffic all-to-all all load=0.8\nnoisy-cable random-trunk severity=7\n"
+          "dirty-cable random-trunk severity=1000\nslow-receiver random-host-link severity=8\n"
+          "flapping-cable random-trunk severity=36\nincast random-host-link\n",
+          source);
+  EXPECT_EQ(result.causes[0].limits, 7);
+  EXPECT_LT(result.causes[1].limits, 1e-3) << "FEC corrects it";
+  EXPECT_EQ(result.causes[2].limits, 4);
+  EXPECT_NEAR(result.causes[2].wait, 0.87, 0.05);
+  EXPECT_EQ(result.causes[3].limits, 2);
+  EXPECT_EQ(result.causes[4].limits, 0) << "nothing is ever due";
+}
+
+TEST_F(VerdictsTest, TheReportKeepsWhatInformsApartFromWhatAnActionMayFollow) {
+  class Source : public Double {
+   public:
+    Looked Look(const TelemetryView& view, Instant now) override {
+      Double::Look(view, now);
+      Looked looked;
+      const PortRef port = view.ports[0]->port;
+      looked.verdicts = {At(view, port, "NOISY_PHY", "cable"), At(view, port, "SUSPECT", "cable"),
+                         At(view, port, "UNKNOWN", "")};
+      looked.verdicts[1].is_actionable = looked.verdicts[2].is_actionable = false;
+      // The budget is free again at the third look.
+      looked.verdicts[0].action = times.size() < 3 ? "recommend" : "cordon";
+      if (times.size() < 3) looked.verdicts[0].refused_by = "budget";
+      if (times.size() < 5)
+        looked.findings = {{"SWITCH", "leaf1", fmt::format("{}", times.size())}};
+      if (times.size() >= 3) looked.holds = {{"node0001", "NOISY_PHY", "node0001 mlx5_0/1"}};
+      return looked;
+    }
+  } source;
+  const ScenarioResult result = Run("length 5m\n", source);
+  const std::string json = ToJson(kFabric, {result});
+  EXPECT_THAT(json, HasSubstr("\"verdict\": \"NOISY_PHY\""));
+  EXPECT_LT(json.find("\"NOISY_PHY\""), json.find("\"informative\""));
+  EXPECT_GT(json.find("\"SUSPECT\""), json.find("\"informative\""));
+  EXPECT_THAT(json, HasSubstr("\"actionable\": true, \"action\": \"cordon\"}"));
+  EXPECT_THAT(json, Not(HasSubstr("UNKNOWN"))) << "every link is, at times";
+  EXPECT_THAT(json, HasSubstr("\"cause\": \"SWITCH\", \"about\": \"leaf1\", \"text\": \"4\", "
+                              "\"at_s\": 30.000, \"until_s\": 150.000"));
+  EXPECT_THAT(json, HasSubstr("\"host\": \"node0001\", \"verdict\": \"NOISY_PHY\", \"port\": "
+                              "\"node0001 mlx5_0/1\", \"at_s\": 90.000}"));
+  EXPECT_THAT(ToText(result), HasSubstr("would be cordoned at 90 s"));
+}
+
+TEST_F(VerdictsTest, TheAssessorWouldCordonTheHostAndNamesTheSwitchThatStarted) {
+  AssessingSource source;
+  ScenarioResult result =
+      *RunScenario(*topology_,
+                   *ReadScenario("length 90m\ntraffic ring all load=0.5\n"
+                                 "noisy-receiver \"node0003 mlx5_1/1\" severity=100 start=15m\n"
+                                 "switch-reboot su2-rail0-leaf start=50m\n"),
+                   1, source);
+  ASSERT_THAT(result.holds, SizeIs(1));
+  EXPECT_EQ(result.holds[0].what.host, "node0003");
+  std::erase_if(result.spans, [](const auto& span) { return !span.what.is_actionable; });
+  ASSERT_THAT(result.spans, Not(IsEmpty()));
+  EXPECT_EQ(result.spans.back().what.action, "cordon");
+  ASSERT_THAT(result.findings, Not(IsEmpty()));
+  EXPECT_EQ(result.findings.back().what.cause, "SWITCH_RESTART");
+  EXPECT_EQ(result.findings.back().what.about, "su2-rail0-leaf");
 }
 
 TEST_F(VerdictsTest, WhatTheFabricDoesNotHaveIsNamed) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fabric/snapshot_builder.h"
 #include "tests/unit/telemetry/evidence/view_maker.h"
 #include "tests/unit/telemetry/polled_fabric.h"
 
@@ -73,6 +74,25 @@ TEST_F(EvidenceMakerTest, EachLinkIsThereOnceAndAHostComesFirst) {
   const LinkEvidence trunk = Link(4);
   EXPECT_EQ(trunk.a.role, EndRole::kTrunk);
   EXPECT_EQ(trunk.b.role, EndRole::kTrunk);
+}
+
+TEST_F(EvidenceMakerTest, AWidthThatSomebodyDisabledIsNotMissing) {
+  fabric::SnapshotBuilder builder(*fabric_.snapshot);
+  constexpr uint8_t kFour = 2, kUpToTwelve = 0x0B;  // 1x, 4x and 12x.
+  const auto set = [&](uint8_t enabled) {
+    for (const PortRef end : {Leaf(1), Host(0)}) {
+      wire::PortInfo info = fabric_.snapshot->port(end)->info;
+      info.link_width_supported = kUpToTwelve;
+      info.link_width_enabled = enabled;
+      info.link_width_active = kFour;
+      builder.SetPortInfo(end, info);
+    }
+    view_.view.snapshot = builder.Build();
+  };
+  set(kUpToTwelve);
+  EXPECT_TRUE(Link(1).is_below_capability);
+  set(kFour);
+  EXPECT_FALSE(Link(1).is_below_capability);
 }
 
 TEST_F(EvidenceMakerTest, ALinkOfAnAggregationNodeOrARouterIsOfItsOwnKind) {
