@@ -53,6 +53,23 @@ class ErrorsByPort {
   std::vector<const ErrorEntry*> entries_;
 };
 
+// Of what the port supports, what it may use. Who has disabled a width has it so on purpose.
+wire::PortInfo Enabled(wire::PortInfo info) {
+  const auto restrict = [](uint8_t& supported, uint8_t enabled) {
+    if ((supported & enabled) != 0) supported &= enabled;
+  };
+  restrict(info.link_width_supported, info.link_width_enabled);
+  restrict(info.link_speed_ext_supported, info.link_speed_ext_enabled);
+  return info;
+}
+
+bool IsBelowCapability(const fabric::Port& a, const fabric::Port& b) {
+  const wire::PortInfo x = Enabled(a.info), y = Enabled(b.info);
+  const int width = std::min(wire::BestSupportedWidth(x), wire::BestSupportedWidth(y));
+  const wire::LinkSpeed speed = std::min(wire::BestSupportedSpeed(x), wire::BestSupportedSpeed(y));
+  return wire::ActiveWidth(a.info) < width || a.Speed() < speed;
+}
+
 // Which links changed their state together, within the last day: all logs of link downs at both
 // ends, and the last change that a sweep saw. A switch that restarts counts nothing of it itself.
 class Restarts {
