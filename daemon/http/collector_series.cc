@@ -17,8 +17,6 @@ using telemetry::Freshness;
 using telemetry::State;
 using Type = SeriesText::Type;
 
-double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 // Management classes as IBA vol 1 §13.4.4 names them.
 const char* ClassOf(Ask ask) {
   if (IsSmp(ask)) return "Subn";
@@ -99,7 +97,7 @@ void WriteMads(const telemetry::Stats& stats, SeriesText& out) {
   if (stats.passes == 0) return;
   out.Begin("fabricd_telemetry_last_pass_seconds",
             "Length of the last pass over all ports that was asked for.");
-  out.Add("", SecondsOf(stats.last_pass));
+  out.Add("", stats.last_pass);
 }
 
 }  // namespace
@@ -113,7 +111,7 @@ void WriteCollector(const query::Telemetry& telemetry, Instant now, SeriesText& 
   if (view.state == State::kOff) return;
   out.Begin("fabricd_telemetry_view_age_seconds",
             "Since the collector published what it knows; all other ages count from then.");
-  out.Add("", SecondsOf(now - view.started - std::chrono::milliseconds(view.at)));
+  out.Add("", now - view.started - std::chrono::milliseconds(view.at));
   if (view.interval != 0) {
     out.Begin("fabricd_telemetry_interval_seconds", "How often each port is read.");
     out.Add("", view.interval / 1000.0);

@@ -12,11 +12,14 @@
 
 #include "common/json_text.h"
 #include "common/status.h"
+#include "daemon/http/counter_page.h"
+#include "daemon/http/page_text.h"
 #include "daemon/record/event_log.h"
 #include "fabric/names.h"
 #include "fabric/rails.h"
 #include "policy/target.h"
 #include "query/times.h"
+#include "query/verdict_view.h"
 #include "routing/graph/graph.h"
 #include "routing/plan/parallel.h"
 #include "routing/quality/link_load.h"
@@ -32,15 +35,6 @@ constexpr size_t kMostListed = 200;
 constexpr size_t kMostEvents = 200;
 // The picture of a large fabric must not take the cores that routes are computed on.
 constexpr int kLoadThreads = 1;
-
-Reply Json(std::string text) {
-  return {200, "application/json", std::make_shared<const std::string>(std::move(text))};
-}
-
-std::string Find(const Query& query, const char* key) {
-  const auto found = query.find(key);
-  return found == query.end() ? "" : found->second;
-}
 
 double Gigabits(const Port& port) {
   return port.IsUp() ? wire::LaneGigabits(port.Speed()) * wire::ActiveWidth(port.info) : 0;
@@ -240,7 +234,7 @@ std::string FabricPage::MakeFabric(const query::ReadModel& model) {
 Reply FabricPage::Fabric(const Query& query) {
   const auto model = models_.Current();
   const std::string generation = fmt::format("{}", model->view->generation.value());
-  if (Find(query, "have") == generation) return Json("{\"generation\":" + generation + "}");
+  if (ArgumentOf(query, "have") == generation) return Json("{\"generation\":" + generation + "}");
   std::lock_guard lock(mutex_);  // One computation, whoever asks.
   if (!fabric_ || generation_ != model->view->generation) {
     fabric_ = std::make_shared<const std::string>(MakeFabric(*model));
@@ -251,26 +245,68 @@ Reply FabricPage::Fabric(const Query& query) {
 
 namespace {
 
-void PutPorts(const query::ReadModel& model, const Node& node, std::string& json) {
-  for (size_t i = 1; i < node.ports.size(); ++i) {
-    const Port& port = node.ports[i];
-    if (!port.known) continue;
-    const PortRef here{node.index, PortNum(static_cast<uint8_t>(i))};
-    const bool linked = !port.peer.IsNone() && model.snapshot().port(port.peer) != nullptr;
-    fmt::format_to(std::back_inserter(json),
-                   "{}{{\"node\":{},\"port\":{},\"state\":\"{}\",\"physical\":\"{}\",\"width\":{},"
-                   "\"speed\":\"{}\",\"lid\":{},\"degraded\":{},\"peer\":{},\"peer_port\":{}}}",
-                   json.empty() ? "" : ",", JsonText(model.name(node.index)), i,
+// One node's ports with what their counters and verdicts say.
+class PortList {
+ public:
+  PortList(const query::Telemetry& telemetry, const query::VerdictView& verdicts)
+      : telemetry_(telemetry), model_(telemetry.model), verdicts_(verdicts) {}
+
+  void Add(const Node& node) {
+    for (size_t i = 1; i < node.ports.size(); ++i) {
+      const PortRef here{node.index, PortNum(static_cast<uint8_t>(i))};
+      if (!node.ports[i].known) continue;
+      json_ += json_.empty() ? "{" : ",{";
+      AddState(node, here);
+      AddCounters(here);
+      json_ += '}';
+    }
+  }
+  const std::string& json() const { return json_; }
+
+ private:
+  void AddState(const Node& node, PortRef here) {
+    const Port& port = node.port(here.port);
+    const bool linked = !port.peer.IsNone() && model_.snapshot().port(port.peer) != nullptr;
+    fmt::format_to(std::back_inserter(json_),
+                   "\"node\":{},\"guid\":\"{}\",\"port\":{},\"state\":\"{}\",\"physical\":\"{}\","
+                   "\"width\":{},\"speed\":\"{}\",\"lid\":{},\"degraded\":{},\"peer\":{},"
+                   "\"peer_port\":{},\"verdict\":\"{}\"",
+                   JsonText(model_.name(node.index)), node.guid(), here.port,
                    wire::PortStateName(port.info.port_state),
                    wire::PortPhysicalStateName(port.info.port_physical_state),
                    port.IsUp() ? wire::ActiveWidth(port.info) : 0,
                    port.IsUp() ? wire::SpeedName(port.Speed()) : "",
-                   model.LidsOf(node.IsSwitch() ? PortRef{node.index, PortNum(0)} : here).base,
-                   linked && query::QualityOf(model.snapshot(), here, port.peer).degraded,
-                   JsonText(linked ? model.name(port.peer.node) : ""),
-                   linked ? port.peer.port.value() : 0);
+                   model_.LidsOf(node.IsSwitch() ? PortRef{node.index, PortNum(0)} : here).base,
+                   linked && query::QualityOf(model_.snapshot(), here, port.peer).degraded,
+                   JsonText(linked ? model_.name(port.peer.node) : ""),
+                   linked ? port.peer.port.value() : 0,
+                   linked ? VerdictAt(node, here.port, port.peer) : "");
   }
-}
+  // By GUIDs: the verdicts may be of another snapshot.
+  std::string_view VerdictAt(const Node& node, PortNum port, PortRef peer) const {
+    const Node& other = *model_.snapshot().node(peer.node);
+    const query::VerdictRecord* record =
+        verdicts_.Find(policy::LinkKey{{node.guid(), port}, {other.guid(), peer.port}});
+    return record == nullptr ? "" : VerdictName(VerdictOf(*record));
+  }
+  void AddCounters(PortRef here) {
+    const PortHeat heat = HeatOf(telemetry_, here);
+    const telemetry::PortRecord* record = telemetry_.Find(here);
+    const query::Measure celsius = record == nullptr
+                                       ? query::Measure()
+                                       : query::MeasuresOf(telemetry_.view, *record).temperature;
+    fmt::format_to(std::back_inserter(json_),
+                   ",\"use\":{},\"wait\":{},\"ber\":{},\"celsius\":{},\"freshness\":\"{}\"",
+                   heat.use, heat.wait, heat.ber,
+                   celsius.value ? fmt::format("{:.0f}", *celsius.value) : "null",
+                   telemetry_.IsRead(here) ? FreshnessName(telemetry_.FreshnessOf(here)) : "");
+  }
+
+  const query::Telemetry& telemetry_;
+  const query::ReadModel& model_;
+  const query::VerdictView& verdicts_;
+  std::string json_;
+};
 
 std::string EventJson(const daemon::EventLog& log, const store::EventRecord& record) {
   static constexpr const char* kSeverities[] = {"info", "warning", "error"};
@@ -286,26 +322,29 @@ std::string EventJson(const daemon::EventLog& log, const store::EventRecord& rec
 
 Reply FabricPage::Ports(const Query& query) {
   const auto model = models_.Current();
-  std::string ports;
-  if (const fabric::Host* host = model->hosts->Find(Find(query, "host"))) {
+  const auto counters = backend_.telemetry();
+  const auto verdicts = backend_.verdicts();
+  const query::Telemetry telemetry{*model, *counters};
+  PortList ports(telemetry, *verdicts);
+  if (const fabric::Host* host = model->hosts->Find(ArgumentOf(query, "host"))) {
     NodeIndex last = NodeIndex::None();
     for (const fabric::HostPort& port : host->ports) {
       if (port.port.node == last) continue;
       last = port.port.node;
-      PutPorts(*model, *model->snapshot().node(last), ports);
+      ports.Add(*model->snapshot().node(last));
     }
   } else if (const Node* node =
-                 model->snapshot().FindNode(fabric::ParseGuid(Find(query, "guid")))) {
-    PutPorts(*model, *node, ports);
+                 model->snapshot().FindNode(fabric::ParseGuid(ArgumentOf(query, "guid")))) {
+    ports.Add(*node);
   } else {
     return Text("no such node\n", 404);
   }
-  return Json("{\"ports\":[" + ports + "]}");
+  return Json("{\"ports\":[" + ports.json() + "]}");
 }
 
 Reply FabricPage::Events(const Query& query) const {
   const daemon::EventLog& log = backend_.events();
-  const std::string after = Find(query, "after");
+  const std::string after = ArgumentOf(query, "after");
   auto begin =
       after.empty() ? absl::StatusOr<uint64_t>(absl::NotFoundError("")) : log.NumberOf(after);
   auto events = begin.ok() ? log.After(*begin, kMostEvents)

@@ -18,13 +18,15 @@ namespace fabricd::http {
 
 class FabricPage {
  public:
-  // `backend` outlives the page.
-  explicit FabricPage(daemon::Backend& backend) : backend_(backend), models_(backend) {}
+  // Both outlive the page.
+  FabricPage(daemon::Backend& backend, daemon::Models& models)
+      : backend_(backend), models_(models) {}
 
   // Query `have`: the generation that the client has; the answer is then {"generation":N} alone
   // when there is no newer one.
   Reply Fabric(const Query& query);
-  // Query `guid`: of a node; or `host`: a host's name. 404: there is none.
+  // Query `guid`: of a node; or `host`: a host's name. With what counters and verdicts say: `use`,
+  // `wait` and `ber` as in CounterPage::Heat(). 404: there is none.
   Reply Ports(const Query& query);
   // Query `after`: version of the last event that the client has; the latest ones without it, or
   // when it is too old.
@@ -36,7 +38,7 @@ class FabricPage {
   std::string MakeFabric(const query::ReadModel& model);
 
   daemon::Backend& backend_;
-  daemon::Models models_;
+  daemon::Models& models_;
   std::mutex mutex_;
   std::shared_ptr<const Loads> loads_;
   Generation generation_;

@@ -16,6 +16,7 @@
 #include "daemon/base/config_keeper.h"
 #include "daemon/http/port_series.h"
 #include "daemon/http/telemetry_series.h"
+#include "daemon/http/verdict_series.h"
 #include "policy/target.h"
 #include "query/read_model.h"
 
@@ -266,6 +267,8 @@ std::string MetricsText(const MetricSources& sources) {
     WriteCollector(telemetry, ProcessClock::Now(), out);
     const auto config = sources.backend->configuration().in_force();
     WriteTelemetry(telemetry, rows, config->telemetry, out);
+    WriteVerdicts(*sources.backend->verdicts(), sources.backend->node_name_map(),
+                  ProcessClock::Now(), out);
   }
   last_size = out.text().size();
   return out.Take();

@@ -5,9 +5,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include "daemon/http/counter_page.h"
 #include "daemon/http/event_counts.h"
 #include "daemon/http/fabric_page.h"
 #include "daemon/http/metrics.h"
+#include "daemon/http/verdict_page.h"
 
 namespace fabricd::http {
 namespace {
@@ -21,6 +23,37 @@ Reply Health(const daemon::Backend& backend) {
   return Text("ok: " + state + (view->subnet_up ? ", subnet up\n" : "\n"));
 }
 
+// The data of the page /ui: they share the read model.
+struct UiPages {
+  explicit UiPages(daemon::Backend& backend)
+      : models(backend), fabric(backend, models), counters(backend, models), verdicts(backend) {}
+
+  daemon::Models models;
+  FabricPage fabric;
+  CounterPage counters;
+  VerdictPage verdicts;
+};
+
+void AddUi(daemon::Backend& backend, Pages& pages) {
+  const auto ui = std::make_shared<UiPages>(backend);
+  const auto html = std::make_shared<const std::string>(UiHtml());
+  pages["/ui"] = {[html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; },
+                  Page::Cost::kQuick};
+  pages["/ui/fabric.json"].make = [ui](const Query& query) { return ui->fabric.Fabric(query); };
+  pages["/ui/ports.json"].make = [ui](const Query& query) { return ui->fabric.Ports(query); };
+  pages["/ui/events.json"].make = [ui](const Query& query) { return ui->fabric.Events(query); };
+  pages["/ui/heat.json"].make = [ui](const Query& query) { return ui->counters.Heat(query); };
+  pages["/ui/history.json"].make = [ui](const Query& query) {
+    return ui->counters.History(query);
+  };
+  pages["/ui/verdicts.json"].make = [ui](const Query& query) {
+    return ui->verdicts.Verdicts(query);
+  };
+  pages["/ui/verdict.json"].make = [ui](const Query& query) {
+    return ui->verdicts.Evidence(query);
+  };
+}
+
 constexpr char kStart[] =
     "fabricd\n\n/ui       the fabric\n/metrics  for Prometheus\n/healthz  200 or 503\n";
 
@@ -31,8 +64,6 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ServePages(
     std::function<std::vector<rpc::HandledCalls>()> handled_calls) {
   const auto events = EventCounts::Start(backend.events());
   if (events == nullptr) spdlog::warn("http_listen: events are not counted: too many watchers");
-  const auto page = std::make_shared<FabricPage>(backend);
-  const auto html = std::make_shared<const std::string>(UiHtml());
   MetricSources sources{&backend, version, events, std::move(handled_calls)};
   Pages pages;
   pages["/"] = {[](const Query&) { return Text(kStart); }, Page::Cost::kQuick};
@@ -42,11 +73,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ServePages(
     return reply;
   };
   pages["/healthz"] = {[&backend](const Query&) { return Health(backend); }, Page::Cost::kQuick};
-  pages["/ui"] = {[html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; },
-                  Page::Cost::kQuick};
-  pages["/ui/fabric.json"].make = [page](const Query& query) { return page->Fabric(query); };
-  pages["/ui/ports.json"].make = [page](const Query& query) { return page->Ports(query); };
-  pages["/ui/events.json"].make = [page](const Query& query) { return page->Events(query); };
+  AddUi(backend, pages);
   auto server = HttpServer::Start(address, std::move(pages));
   if (server.ok() && !(*server)->is_loopback())
     spdlog::warn("http_listen: {} shows the fabric to everybody who reaches it", address);

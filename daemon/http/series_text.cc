@@ -55,4 +55,8 @@ void SeriesText::Add(std::string_view labels, double value) {
   fmt::format_to(std::back_inserter(text_), "{}\n", value);
 }
 
+void SeriesText::Add(std::string_view labels, Duration value) {
+  Add(labels, std::chrono::duration<double>(value).count());
+}
+
 }  // namespace fabricd::http

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/time.h"
+
 namespace fabricd::http {
 
 // `name="value"`, the value made UTF-8 and escaped.
@@ -27,6 +29,7 @@ class SeriesText {
   // none.
   void Add(std::string_view labels, double value);
   void Add(std::string_view labels, uint64_t value);
+  void Add(std::string_view labels, Duration value);  // In seconds.
 
   // What something else has written: whole families.
   void AddText(std::string_view text) { text_ += text; }

@@ -368,7 +368,7 @@ class Pages(ibsim.Case):
             "http://127.0.0.1:%d/ui#by=load&at=node0003" % self.port])
         self.assertIn("MASTER · subnet up", page)
         self.assertIn("<b>8</b> hosts", page)
-        self.assertRegex(page, "su1-rail3-leaf/[0-9]+</a>")  # The selected host's last port.
+        self.assertRegex(page, "su1-rail3-leaf/[0-9]+</button>")  # The selected host's last port.
         self.assertIn("HoldCreated", page)
         self.assertIn("&lt;b&gt;bit&lt;/b&gt; errors", page)
 
