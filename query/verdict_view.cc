@@ -30,6 +30,11 @@ policy::Culprit CulpritOf(const VerdictRecord& record) {
   return stands ? record.standing.accusation.culprit : record.found.attribution.culprit;
 }
 
+std::string_view RemedyOf(const VerdictRecord& record) {
+  const bool stands = policy::IsBad(VerdictOf(record));
+  return stands ? record.standing.accusation.remedy : record.found.attribution.remedy;
+}
+
 const VerdictRecord* VerdictView::Find(PortRef end) const {
   const auto found = std::lower_bound(by_end.begin(), by_end.end(), std::pair(end, uint32_t{0}));
   return found != by_end.end() && found->first == end ? &records[found->second] : nullptr;

@@ -38,6 +38,8 @@ policy::Verdict VerdictOf(const VerdictRecord& record);
 PortRef AccusedEnd(const VerdictRecord& record);
 // Of a verdict that stands whom it accused; else by the evidence of now.
 policy::Culprit CulpritOf(const VerdictRecord& record);
+// Of the same: what to try.
+std::string_view RemedyOf(const VerdictRecord& record);
 
 struct VerdictView {
   uint64_t number = 0;   // Grows with each published view; 0: nothing has been assessed yet.

@@ -29,7 +29,9 @@ std::string SubjectOf(const policy::CommonFinding& finding, const fabric::Fabric
   const auto name = [&](Guid guid) { return NodeName(guid, snapshot, names); };
   switch (finding.cause) {
     case policy::CommonCause::kBlackout: return "";
+    case policy::CommonCause::kCongestion:
     case policy::CommonCause::kPropagation:
+      if (finding.root == policy::LinkKey()) return "";
       return fmt::format("{}/{} - {}/{}", name(finding.root.a.node), finding.root.a.port,
                          name(finding.root.b.node), finding.root.b.port);
     case policy::CommonCause::kFamily:

@@ -101,10 +101,10 @@ class ViewText {
         "\"recommended\":{},\"action\":\"{}\",\"held_back\":{},\"hold\":{},\"operator\":{},"
         "\"known\":{},\"acknowledged\":{},\"overruled\":{},\"cause\":{},\"root\":{}}}",
         VerdictName(VerdictOf(record)), StageName(record.standing.stage),
-        CulpritName(record.found.attribution.culprit), record.found.confidence,
+        CulpritName(query::CulpritOf(record)), record.found.confidence,
         SecondsOf(view_.at - record.standing.since), Port(record.a), Port(record.b),
         AccusedEnd(record) == record.a ? "a" : "b", Quoted(record.found.reason),
-        Quoted(record.found.attribution.remedy),
+        Quoted(query::RemedyOf(record)),
         Quoted(response.recommended ? HoldKindName(*response.recommended) : ""),
         ActionName(response.action), Quoted(response.held_back), response.hold,
         record.standing.needs_operator, record.standing.is_known, by(response.acknowledged),
