@@ -19,6 +19,8 @@
 namespace fabricd::rpc {
 namespace {
 
+constexpr int64_t kMostTtl = int64_t{36'525} * 86'400'000;  // Milliseconds.
+
 google::protobuf::Timestamp Time(policy::WallMs ms) { return query::ToTimestamp(ms); }
 
 void Fill(const query::ReadModel& model, const policy::HeldPort& port, pb::HeldPort* out) {
@@ -94,6 +96,14 @@ std::optional<policy::TargetKind> KindOf(pb::TargetKind kind) {
     case pb::TARGET_KIND_LINK: return policy::TargetKind::kLink;
     default: return std::nullopt;
   }
+}
+
+absl::StatusOr<Duration> ReadTtl(const google::protobuf::Duration& ttl) {
+  const auto ms = query::ToMilliseconds("ttl", ttl);
+  if (!ms.ok()) return ms.status();
+  if (*ms <= 0) return BadField("ttl", "must be positive");
+  if (*ms > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
+  return Duration(std::chrono::milliseconds(*ms));
 }
 
 void AddKinds(const query::PolicyIndex::Holds& holds, google::protobuf::RepeatedField<int>* out) {

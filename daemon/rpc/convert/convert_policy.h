@@ -20,6 +20,9 @@ pb::HoldKind KindOf(policy::HoldKind kind);
 std::optional<policy::HoldKind> KindOf(pb::HoldKind kind);
 std::optional<policy::TargetKind> KindOf(pb::TargetKind kind);
 
+// How long something is to last: positive, at most 100 years. INVALID_ARGUMENT of the field `ttl`.
+absl::StatusOr<Duration> ReadTtl(const google::protobuf::Duration& ttl);
+
 // What an operator names, as policy/target.h reads it. Errors carry their ErrorInfo.
 absl::StatusOr<policy::HoldTarget> ResolveTarget(const query::ReadModel& model,
                                                  const std::string& text,

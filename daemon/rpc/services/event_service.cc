@@ -2,9 +2,7 @@
 #include "daemon/rpc/services/event_service.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,8 +10,8 @@
 #include "common/utf8.h"
 #include "daemon/base/wall_clock.h"
 #include "daemon/rpc/convert/pages.h"
+#include "daemon/rpc/streams/log_stream.h"
 #include "daemon/rpc/streams/reactors.h"
-#include "daemon/rpc/streams/watch_stream.h"
 #include "query/times.h"
 
 namespace fabricd::rpc {
@@ -22,9 +20,6 @@ namespace {
 namespace pb = ::fabric::v1;
 
 using daemon::EventLog;
-
-// Events read from the log in one go for a watcher.
-constexpr size_t kWatchBatch = 64;
 
 double Ms(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 
@@ -79,49 +74,6 @@ void Fill(const EventLog& log, const store::EventRecord& record, pb::Event* out)
   if (event.reroute) Fill(record, out->mutable_reroute());
 }
 
-// What a request is about.
-struct Subjects {
-  fabric::EventSubjects about;
-  // The first that is nowhere on the fabric: events may still know it.
-  absl::Status absent = absl::OkStatus();
-};
-
-// What events call it by: "node12/mlx5_3" is "node12 mlx5_3" there.
-std::string EventName(std::string name) {
-  if (const size_t slash = name.find('/'); slash != std::string::npos) name[slash] = ' ';
-  return name;
-}
-
-absl::StatusOr<Subjects> SubjectsOf(daemon::Models& models,
-                                    const google::protobuf::RepeatedPtrField<std::string>& names) {
-  Subjects subjects;
-  const auto model = models.Current();
-  std::set<Guid> guids;
-  for (const std::string& name : names) {
-    if (const Guid guid = fabric::ParseGuid(name)) {
-      guids.insert(guid);
-      continue;
-    }
-    // Its NICs that are gone have no GUID here.
-    if (const fabric::Host* host = model->hosts->Find(name)) {
-      for (const fabric::HostPort& port : host->ports)
-        guids.insert(model->snapshot().node(port.port.node)->guid());
-      subjects.about.names.push_back(name);
-      continue;
-    }
-    const auto node = model->FindNode(name);
-    if (node.ok()) {
-      guids.insert((*node)->guid());
-      continue;
-    }
-    if (!absl::IsNotFound(node.status())) return node.status();
-    if (subjects.absent.ok()) subjects.absent = node.status();
-    subjects.about.names.push_back(EventName(name));
-  }
-  subjects.about.nodes.assign(guids.begin(), guids.end());
-  return subjects;
-}
-
 absl::Status CheckTypes(const google::protobuf::RepeatedPtrField<std::string>& types) {
   const auto& known = fabric::kEventTypes;
   for (const std::string& type : types)
@@ -129,14 +81,6 @@ absl::Status CheckTypes(const google::protobuf::RepeatedPtrField<std::string>& t
       return BadField("types", fmt::format("\"{}\" is no type of event; there are {}", type,
                                            fmt::join(known, ", ")));
   return absl::OkStatus();
-}
-
-absl::Status TooOld(const EventLog& log, const absl::Status& status) {
-  if (status.code() == absl::StatusCode::kInvalidArgument)
-    return BadField("resource_version", Message(status));
-  return MakeError(absl::StatusCode::kOutOfRange, "RESOURCE_VERSION_TOO_OLD",
-                   Message(status) + "; list the events and watch from there",
-                   {{"oldest", log.oldest()}});
 }
 
 // ---- ListEvents
@@ -163,7 +107,7 @@ absl::StatusOr<store::EventQuery> ReadQuery(daemon::Models& models, const EventL
     }
     query.after = *number;
   }
-  auto subjects = SubjectsOf(models, request.nodes());
+  auto subjects = ReadSubjects(models, request.nodes());
   if (!subjects.ok()) return subjects.status();
   query.about = std::move(subjects->about);
   if (request.page_token().empty()) *absent = subjects->absent;
@@ -193,58 +137,19 @@ struct EventFilter {
   }
 };
 
-// Whether the ring has an event about it.
-bool IsRemembered(const EventLog& log, const fabric::EventSubjects& about) {
-  const auto begin = log.BeginAt(log.oldest());
-  const auto events = begin.ok() ? log.After(*begin, SIZE_MAX) : begin.status();
-  return events.ok() && std::any_of(events->begin(), events->end(),
-                                    [&](const auto& record) { return about.Has(record->event); });
-}
-
-// A place in the log's ring, and at most one batch of it.
-class EventStream final : public WatchStream<pb::WatchEventsResponse> {
+class EventStream final : public LogStream<pb::WatchEventsResponse> {
  public:
   EventStream(const EventLog& log, EventFilter filter, uint64_t after)
-      : log_(log), filter_(std::move(filter)), seen_(after) {}
+      : LogStream(log, after), filter_(std::move(filter)) {}
 
  private:
-  absl::StatusOr<bool> Next(bool beat, pb::WatchEventsResponse* out) override {
-    while (batch_.empty()) {
-      auto more = log_.After(seen_, kWatchBatch);
-      if (!more.ok()) {
-        return MakeError(absl::StatusCode::kResourceExhausted, "SLOW_WATCHER",
-                         "this watcher has fallen too far behind");
-      }
-      if (more->empty()) return Quiet(beat, out);
-      batch_.assign(more->begin(), more->end());
-      DropOthers();
-    }
-    Fill(log_, *batch_.front(), out->mutable_event());
-    PopFront();
-    DropOthers();
+  bool Fill(const store::EventRecord& record, pb::WatchEventsResponse* out) override {
+    if (!filter_.Passes(record.event)) return false;
+    rpc::Fill(log(), record, out->mutable_event());
     return true;
   }
-  // All is sent: says so once, and later that the stream lives.
-  bool Quiet(bool beat, pb::WatchEventsResponse* out) {
-    if (!synced_)
-      out->mutable_synced()->set_resource_version(log_.VersionOf(seen_));
-    else if (beat)
-      out->mutable_bookmark()->set_resource_version(log_.VersionOf(seen_));
-    return !std::exchange(synced_, true) || beat;
-  }
-  void DropOthers() {
-    while (!batch_.empty() && !filter_.Passes(batch_.front()->event)) PopFront();
-  }
-  void PopFront() {
-    seen_ = batch_.front()->number;
-    batch_.pop_front();
-  }
 
-  const EventLog& log_;
   const EventFilter filter_;
-  uint64_t seen_;  // Number of the last event sent or left out.
-  std::deque<EventLog::Record> batch_;
-  bool synced_ = false;
 };
 
 }  // namespace
@@ -287,12 +192,11 @@ grpc::ServerWriteReactor<pb::WatchEventsResponse>* EventService::WatchEvents(
 
 absl::StatusOr<std::shared_ptr<WatchStream<pb::WatchEventsResponse>>> EventService::MakeStream(
     const pb::WatchEventsRequest& request) {
-  auto subjects = SubjectsOf(models_, request.nodes());
+  auto subjects = ReadSubjects(models_, request.nodes());
   if (!subjects.ok()) return subjects.status();
   FABRICD_RETURN_IF_ERROR(CheckTypes(request.types()));
-  if (!subjects->absent.ok() && !IsRemembered(log_, subjects->about)) return subjects->absent;
-  const auto after = log_.BeginAt(request.resource_version());
-  if (!after.ok()) return TooOld(log_, after.status());
+  const auto after = BeginAt(log_, *subjects, request.resource_version());
+  if (!after.ok()) return after.status();
   EventFilter filter{{request.types().begin(), request.types().end()},
                      std::move(subjects->about),
                      SeverityOf(request.min_severity())};

@@ -15,14 +15,12 @@
 #include "policy/holds.h"
 #include "policy/target.h"
 #include "query/readiness.h"
-#include "query/times.h"
 
 namespace fabricd::rpc {
 namespace {
 
 // An answer is a hundred times as large as a name.
 constexpr int kMaxHosts = 16'384;
-constexpr int64_t kMostTtl = int64_t{36'525} * 86'400'000;  // Milliseconds.
 
 // 0: not an id.
 uint64_t ReadId(const std::string& text) { return ParseNumber<uint64_t>(text).value_or(0); }
@@ -105,11 +103,9 @@ absl::StatusOr<sweep::CreateHold> ReadCreate(const query::ReadModel& model,
   if (!owner.ok()) return owner.status();
   hold.owner = *std::move(owner);
   if (request.has_ttl()) {
-    const auto ttl = query::ToMilliseconds("ttl", request.ttl());
+    const auto ttl = ReadTtl(request.ttl());
     if (!ttl.ok()) return ttl.status();
-    if (*ttl <= 0) return BadField("ttl", "must be positive");
-    if (*ttl > kMostTtl) return BadField("ttl", "is longer than 100 years; leave it out");
-    command.ttl = std::chrono::milliseconds(*ttl);
+    command.ttl = *ttl;
   }
   hold.fingerprint = FingerprintOf(request, hold.owner);
   auto target = ResolveTarget(model, request.target(), KindOf(request.target_kind()));

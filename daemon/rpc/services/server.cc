@@ -24,6 +24,7 @@
 #include "daemon/rpc/services/subnet_admin_service.h"
 #include "daemon/rpc/services/telemetry_service.h"
 #include "daemon/rpc/services/topology_service.h"
+#include "daemon/rpc/services/verdict_service.h"
 #include "policy/partitions_text.h"
 #include "query/read_model.h"
 
@@ -78,7 +79,8 @@ struct Server::State {
         partitions(backend, models, answers),
         plans(models, planner),
         subnet_admin(models, backend, worker),
-        telemetry(backend, models, worker, *hub) {
+        telemetry(backend, models, worker, *hub),
+        verdicts(backend, models, answers, *hub) {
     (void)backend.events().AddWatcher(hub);
     if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
@@ -91,7 +93,8 @@ struct Server::State {
         {pb::PartitionService::service_full_name(), &partitions},
         {pb::PlanService::service_full_name(), &plans},
         {pb::SubnetAdminService::service_full_name(), &subnet_admin},
-        {pb::TelemetryService::service_full_name(), &telemetry}};
+        {pb::TelemetryService::service_full_name(), &telemetry},
+        {pb::VerdictService::service_full_name(), &verdicts}};
     if (sim) all.emplace_back(simpb::SimService::service_full_name(), sim.get());
     return all;
   }
@@ -126,6 +129,7 @@ struct Server::State {
   PlanService plans;
   SubnetAdminService subnet_admin;
   TelemetryService telemetry;
+  VerdictService verdicts;
   std::unique_ptr<SimService> sim;
   std::vector<std::unique_ptr<GuardedService>> guarded;
   std::unique_ptr<CertificateKeeper> certificates;

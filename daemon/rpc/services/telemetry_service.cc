@@ -163,68 +163,6 @@ absl::Status ViewJob(const query::Telemetry& telemetry, const pb::GetJobViewRequ
 
 }  // namespace
 
-// ---- KeptTelemetry, TelemetryPage
-
-void KeptTelemetry::Keep(const View& view) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [&](const Kept& kept) { return kept.view->number == view->number; });
-  DropOld();
-  if (kept_.size() >= kMostKept) kept_.erase(kept_.begin());
-  kept_.push_back({view, std::chrono::steady_clock::now() + kKeep});
-}
-
-KeptTelemetry::View KeptTelemetry::Find(uint64_t number) {
-  std::lock_guard lock(mutex_);
-  DropOld();
-  for (const Kept& kept : kept_) {
-    if (kept.view->number == number) return kept.view;
-  }
-  return nullptr;
-}
-
-void KeptTelemetry::DropOld() {
-  const auto now = std::chrono::steady_clock::now();
-  std::erase_if(kept_, [&](const Kept& kept) { return kept.until < now; });
-}
-
-absl::StatusOr<TelemetryPage> TelemetryPage::Open(daemon::Models& models, daemon::Backend& backend,
-                                                  KeptTelemetry& kept,
-                                                  const google::protobuf::Message& request) {
-  const auto* field = request.GetDescriptor()->FindFieldByName("page_token");
-  const std::string token = request.GetReflection()->GetString(request, field);
-  if (token.empty()) {
-    auto page = Page::Open(models, request);
-    if (!page.ok()) return page.status();
-    return TelemetryPage(*std::move(page), backend.telemetry());
-  }
-  const size_t dot = token.find('.');
-  const auto number = dot == std::string::npos
-                          ? std::nullopt
-                          : ParseNumber<uint64_t>(std::string_view(token).substr(dot + 1));
-  if (!number) return BadField("page_token", "is not one of ours");
-  std::unique_ptr<google::protobuf::Message> inner(request.New());
-  inner->CopyFrom(request);
-  inner->GetReflection()->SetString(inner.get(), field, token.substr(0, dot));
-  auto page = Page::Open(models, *inner);
-  if (!page.ok()) return page.status();
-  auto view = kept.Find(*number);
-  if (view == nullptr) {
-    return MakeError(absl::StatusCode::kOutOfRange, "PAGE_TOKEN_EXPIRED",
-                     "the view that this listing began with is gone; list again from the start");
-  }
-  return TelemetryPage(*std::move(page), std::move(view));
-}
-
-void TelemetryPage::Close(daemon::Models& models, KeptTelemetry& kept,
-                          google::protobuf::Message* response) {
-  page_.Close(models, response);
-  const auto* field = response->GetDescriptor()->FindFieldByName("next_page_token");
-  const std::string token = response->GetReflection()->GetString(*response, field);
-  if (token.empty()) return;
-  kept.Keep(view_);
-  response->GetReflection()->SetString(response, field, fmt::format("{}.{}", token, view_->number));
-}
-
 // ---- TelemetryService
 
 // For what takes long: on the worker, which is not always free.
@@ -268,9 +206,9 @@ grpc::ServerUnaryReactor* TelemetryService::ListMeasurementGaps(
     Context* context, const pb::ListMeasurementGapsRequest* request,
     pb::ListMeasurementGapsResponse* response) {
   return Answer(context, [&]() -> absl::Status {
-    auto page = TelemetryPage::Open(models_, backend_, kept_, *request);
+    auto page = TelemetryPage::Open(models_, backend_.telemetry(), kept_, *request);
     if (!page.ok()) return page.status();
-    const query::Telemetry telemetry = page->telemetry();
+    const query::Telemetry telemetry{page->model(), page->view()};
     const auto mask = ReadMask<pb::DeviceGaps>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     const auto selector = PortSelector::Read(telemetry.model, request->names());
@@ -296,9 +234,9 @@ grpc::ServerUnaryReactor* TelemetryService::ListPortCounters(
     auto counters = ReadCounters(request->counters(), AllCounters());
     if (!counters.ok()) return counters.status();
     if (!Wants(request->read_mask(), "counters")) counters = telemetry::CounterSet();
-    auto page = TelemetryPage::Open(models_, backend_, kept_, *request);
+    auto page = TelemetryPage::Open(models_, backend_.telemetry(), kept_, *request);
     if (!page.ok()) return page.status();
-    const query::Telemetry telemetry = page->telemetry();
+    const query::Telemetry telemetry{page->model(), page->view()};
     const auto mask = ReadMask<pb::PortCounters>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     const auto selector = PortSelector::Read(telemetry.model, request->names());
@@ -345,9 +283,9 @@ grpc::ServerUnaryReactor* TelemetryService::ListErrors(Context* context,
     const auto span =
         ReadSpan("since", request->has_since(), request->since(), query::kLongestErrors);
     if (!span.ok()) return span.status();
-    auto page = TelemetryPage::Open(models_, backend_, kept_, *request);
+    auto page = TelemetryPage::Open(models_, backend_.telemetry(), kept_, *request);
     if (!page.ok()) return page.status();
-    const query::Telemetry telemetry = page->telemetry();
+    const query::Telemetry telemetry{page->model(), page->view()};
     const auto mask = ReadMask<pb::PortErrors>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     const auto selector = PortSelector::Read(telemetry.model, request->names());
@@ -444,9 +382,9 @@ grpc::ServerUnaryReactor* TelemetryService::ListInventory(Context* context,
                                                           const pb::ListInventoryRequest* request,
                                                           pb::ListInventoryResponse* response) {
   return Answer(context, [&]() -> absl::Status {
-    auto page = TelemetryPage::Open(models_, backend_, kept_, *request);
+    auto page = TelemetryPage::Open(models_, backend_.telemetry(), kept_, *request);
     if (!page.ok()) return page.status();
-    const query::Telemetry telemetry = page->telemetry();
+    const query::Telemetry telemetry{page->model(), page->view()};
     const auto mask = ReadMask<pb::PortInventory>::Read(request->read_mask());
     if (!mask.ok()) return mask.status();
     const auto selector = PortSelector::Read(telemetry.model, request->names());

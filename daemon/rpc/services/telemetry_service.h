@@ -2,17 +2,11 @@
 // fabric.v1.TelemetryService: reads of the collector's published view. Any thread.
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
-
-#include <absl/status/statusor.h>
 
 #include "daemon/base/backend.h"
 #include "daemon/base/models.h"
-#include "daemon/rpc/convert/pages.h"
+#include "daemon/rpc/convert/view_page.h"
 #include "daemon/rpc/streams/rate_stream.h"
 #include "daemon/rpc/streams/reactors.h"
 #include "fabric/v1/telemetry_service.grpc.pb.h"
@@ -20,45 +14,7 @@
 
 namespace fabricd::rpc {
 
-// Views that page tokens point to. Few, and for a short time: what ports have read since is kept
-// twice for them.
-class KeptTelemetry {
- public:
-  using View = std::shared_ptr<const telemetry::TelemetryView>;
-  static constexpr std::chrono::seconds kKeep{30};
-  static constexpr size_t kMostKept = 4;
-
-  void Keep(const View& view);
-  View Find(uint64_t number);  // Null: not kept (any more).
-
- private:
-  struct Kept {
-    View view;
-    std::chrono::steady_clock::time_point until;
-  };
-  void DropOld();
-
-  std::mutex mutex_;
-  std::vector<Kept> kept_;  // Oldest first.
-};
-
-// A page of a listing that comes from one view of the fabric and one of the collector. Its token is
-// that of pages.h, ".", and the number of the collector's view.
-class TelemetryPage {
- public:
-  static absl::StatusOr<TelemetryPage> Open(daemon::Models& models, daemon::Backend& backend,
-                                            KeptTelemetry& kept,
-                                            const google::protobuf::Message& request);
-  query::Telemetry telemetry() const { return {page_.model(), *view_}; }
-  bool Take() { return page_.Take(); }
-  void Close(daemon::Models& models, KeptTelemetry& kept, google::protobuf::Message* response);
-
- private:
-  TelemetryPage(Page page, KeptTelemetry::View view)
-      : page_(std::move(page)), view_(std::move(view)) {}
-  Page page_;
-  KeptTelemetry::View view_;
-};
+using TelemetryPage = ViewPage<telemetry::TelemetryView>;
 
 class TelemetryService final : public ::fabric::v1::TelemetryService::CallbackService {
  public:
@@ -100,7 +56,7 @@ class TelemetryService final : public ::fabric::v1::TelemetryService::CallbackSe
   daemon::Models& models_;
   ExportWorker& worker_;
   WatchHub& hub_;
-  KeptTelemetry kept_;
+  KeptViews<telemetry::TelemetryView> kept_;
 };
 
 }  // namespace fabricd::rpc
