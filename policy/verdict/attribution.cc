@@ -137,16 +137,26 @@ Attribution AttributeErrors(const LinkEvidence& link, std::span<const EvidenceRo
               "firmware of the adapter"};
     return {Culprit::kReceiver, side, "its buffers overrun", "firmware of the receiver"};
   }
-  if (pattern.Has(Row::kLinkDowns, Side::kLink)) return OfLinkDowns(link);
   for (const Side side : {Side::kA, Side::kB})
-    if (pattern.Has(Row::kDeviceVerdict, side))
-      return {DeviceAt(link, side), side, "the device's own monitor", "the port it names"};
+    if (pattern.Has(Row::kTemperature, side, Level::kStrong))
+      return {Culprit::kCable, side, "a module above its alarm limit", "airflow, then the module"};
+  const Attribution downs =
+      pattern.Has(Row::kLinkDowns, Side::kLink) ? OfLinkDowns(link) : Attribution();
+  if (downs.culprit != Culprit::kNone && downs.culprit != Culprit::kUnknown) return downs;
+  for (const Side side : {Side::kA, Side::kB}) {
+    if (!pattern.Has(Row::kDeviceVerdict, side)) continue;
+    if ((side == Side::kA ? link.a : link.b).is_unhealthy)
+      return {DeviceAt(link, side), side, "the device says that it is unhealthy",
+              "the port it names"};
+    return {Culprit::kCable, side, "an alarm about the signal that is received", kSwap};
+  }
   if (pattern.Has(Row::kBelowCapability, Side::kLink))
     return {Culprit::kCable, Side::kLink, "fewer or slower physical lanes than both ends have",
             kSwap};
   for (const Side side : {Side::kA, Side::kB})
     if (pattern.Has(Row::kTemperature, side))
       return {Culprit::kCable, side, "a hot module", "airflow, then the module"};
+  if (downs.culprit != Culprit::kNone) return downs;
   return {Culprit::kUnknown, Side::kLink, "no pattern", "watch it"};
 }
 

@@ -137,5 +137,14 @@ TEST(AttributionTest, HeatAloneAccusesTheModule) {
   EXPECT_EQ(Of(link).side, Side::kB);
 }
 
+TEST(AttributionTest, LinkDownsThatNobodyExplainsHideNoHotModule) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kLinkDowns, 1);
+  link.b.temperature = 84;
+  EXPECT_EQ(Of(link).culprit, Culprit::kCable);
+  EXPECT_EQ(Of(link).side, Side::kB);
+  EXPECT_EQ(Of(link).reason, "a module above its alarm limit");
+}
+
 }  // namespace
 }  // namespace fabricd::policy
