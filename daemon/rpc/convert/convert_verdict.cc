@@ -244,7 +244,7 @@ std::string LinkPortName(const Verdicts& verdicts, PortRef port) {
 
 void ToProto(const Verdicts& verdicts, const query::VerdictRecord& record, RowsShown rows,
              pb::Verdict* out) {
-  const policy::Attribution& who = record.found.attribution;
+  const policy::Culprit culprit = query::CulpritOf(record);
   const policy::Standing& standing = record.standing;
   Fill(verdicts, record.a, out->mutable_a());
   out->set_a_name(LinkPortName(verdicts, record.a));
@@ -252,12 +252,12 @@ void ToProto(const Verdicts& verdicts, const query::VerdictRecord& record, RowsS
   out->set_b_name(LinkPortName(verdicts, record.b));
   out->set_verdict(std::string(policy::VerdictName(query::VerdictOf(record))));
   out->set_stage(std::string(policy::StageName(standing.stage)));
-  if (who.culprit != policy::Culprit::kNone)
-    out->set_culprit(std::string(policy::CulpritName(who.culprit)));
+  if (culprit != policy::Culprit::kNone)
+    out->set_culprit(std::string(policy::CulpritName(culprit)));
   Fill(verdicts, query::AccusedEnd(record), out->mutable_end());
   out->set_confidence(record.found.confidence);
   out->set_reason(ReasonOf(record.found));
-  out->set_remedy(std::string(who.remedy));
+  out->set_remedy(std::string(query::RemedyOf(record)));
   if (standing.since != Instant())
     *out->mutable_since() = query::ToTimestamp(daemon::ToWallMs(standing.since));
   if (standing.stage == policy::Stage::kRecovering)

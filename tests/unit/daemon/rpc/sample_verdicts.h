@@ -34,13 +34,17 @@ class VerdictMaker {
     if (verdict == policy::Verdict::kSuspect) stage = policy::Stage::kSuspect;
     if (verdict == policy::Verdict::kUnknown) stage = policy::Stage::kUnknown;
     if (verdict == policy::Verdict::kVictim) stage = policy::Stage::kHealthy;
-    record.standing = {stage, verdict, true, false, kSince, {}};
+    record.standing.stage = stage;
+    record.standing.verdict = verdict;
+    record.standing.since = kSince;
+    record.is_reversed = record.link.a != Held(record.a);
     return record;
   }
   std::shared_ptr<const query::VerdictView> Make(std::vector<query::VerdictRecord> records) {
     std::sort(records.begin(), records.end(),
               [](const auto& one, const auto& other) { return one.link < other.link; });
     view.records = std::move(records);
+    query::IndexEnds(view);
     return std::make_shared<const query::VerdictView>(view);
   }
   policy::HeldPort Held(PortRef port) const {

@@ -122,6 +122,8 @@ TEST_F(VerdictServiceTest, ListsAllOfAVerdict) {
   VerdictRecord record = Record(node2_, Verdict::kNoisyPhy, 0.95, Stage::kRecovering);
   record.found.attribution = {policy::Culprit::kTransmitter, policy::Side::kB, "errors at one end",
                               "swap it"};
+  record.standing.accusation = {
+      policy::Culprit::kTransmitter, {kLeaf2, PortNum(1)}, "errors at one end", "swap it"};
   record.standing.clean_time = std::chrono::minutes(125);
   record.standing.is_known = false;
   record.standing.needs_operator = true;
