@@ -101,6 +101,7 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   plans_ = pb::PlanService::NewStub(channel_);
   subnet_admin_ = pb::SubnetAdminService::NewStub(channel_);
   telemetry_ = pb::TelemetryService::NewStub(channel_);
+  verdicts_ = pb::VerdictService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
 }
 

@@ -22,6 +22,7 @@
 #include "fabric/v1/subnet_admin_service.grpc.pb.h"
 #include "fabric/v1/telemetry_service.grpc.pb.h"
 #include "fabric/v1/topology_service.grpc.pb.h"
+#include "fabric/v1/verdict_service.grpc.pb.h"
 
 namespace fabricd::cli {
 
@@ -59,6 +60,7 @@ class Client {
   pb::PlanService::Stub& plans() { return *plans_; }
   pb::SubnetAdminService::Stub& subnet_admin() { return *subnet_admin_; }
   pb::TelemetryService::Stub& telemetry() { return *telemetry_; }
+  pb::VerdictService::Stub& verdicts() { return *verdicts_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
   // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
@@ -166,6 +168,11 @@ class Client {
     return message.has_synced() ? message.synced().resource_version()
                                 : message.bookmark().resource_version();
   }
+  static const std::string& VersionOf(const pb::WatchVerdictsResponse& message) {
+    if (message.has_change()) return message.change().resource_version();
+    return message.has_synced() ? message.synced().resource_version()
+                                : message.bookmark().resource_version();
+  }
   static const std::string& VersionOf(const pb::WatchTopologyResponse& message) {
     return message.has_synced() ? message.synced().resource_version()
                                 : message.bookmark().resource_version();
@@ -217,6 +224,7 @@ class Client {
   std::unique_ptr<pb::PlanService::Stub> plans_;
   std::unique_ptr<pb::SubnetAdminService::Stub> subnet_admin_;
   std::unique_ptr<pb::TelemetryService::Stub> telemetry_;
+  std::unique_ptr<pb::VerdictService::Stub> verdicts_;
   std::unique_ptr<simpb::SimService::Stub> sim_;
 };
 

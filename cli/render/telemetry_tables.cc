@@ -48,8 +48,6 @@ std::string EpochText(const pb::CounterEpoch& epoch) {
   return fmt::format("{} {}", epoch.number(), epoch.cause());
 }
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
-
 std::string Celsius(const pb::Measurement& temperature) {
   return temperature.has_value() ? fmt::format("{:.0f}C", temperature.value()) : "-";
 }
@@ -143,6 +141,8 @@ Cell TelemetryState(const pb::GetTelemetryStatusResponse& status) {
 }
 
 }  // namespace
+
+std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
 std::string GbpsText(const pb::Measurement& bytes) {
   if (!bytes.has_value()) return "-";

@@ -12,6 +12,8 @@ namespace fabricd::cli {
 
 namespace pb = ::fabric::v1;
 
+// The text; "-" for an empty one.
+std::string OrDash(std::string text);
 // "94.2" for 11.775e9 bytes per second: Gb/s with two or more digits.
 std::string GbpsText(const pb::Measurement& bytes);
 // "62.5%"

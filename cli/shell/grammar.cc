@@ -61,6 +61,7 @@ Grammar::Grammar()
   AddRoutingVerbs(*this);
   AddPlanVerbs(*this);
   AddTelemetryVerbs(*this);
+  AddVerdictVerbs(*this);
   AddHoldVerbs(*this);
   AddPartitionVerbs(*this);
   AddEventVerbs(*this);

@@ -19,6 +19,7 @@
 
 #include "cli/client/contexts.h"
 #include "cli/verbs/globals.h"
+#include "cli/verbs/resource.h"
 
 namespace fabricd::cli {
 
@@ -106,6 +107,9 @@ std::optional<Timeout> ParseTimeout(const std::string& text);
 Result ReadTimeout(const std::string& option, const std::string& text,
                    std::optional<Timeout>* value);
 
+// --verdict and --bad.
+void AddVerdictFilters(CLI::App* command, GetOptions& options);
+
 // --dry-run=none|server.
 void AddDryRun(CLI::App* command, std::string* word);
 
@@ -114,6 +118,7 @@ void AddListingVerbs(Grammar& grammar);    // get, describe, api-resources, expl
 void AddRoutingVerbs(Grammar& grammar);    // trace, routes, topology
 void AddPlanVerbs(Grammar& grammar);       // plan, analyze, validate
 void AddTelemetryVerbs(Grammar& grammar);  // top, errors, history, inventory, job
+void AddVerdictVerbs(Grammar& grammar);    // verdicts …, congestion
 void AddHoldVerbs(Grammar& grammar);       // cordon … enable, holds, ack, readiness, check
 void AddPartitionVerbs(Grammar& grammar);  // apply, diff, partition …
 void AddEventVerbs(Grammar& grammar);      // events, wait

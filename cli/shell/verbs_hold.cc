@@ -4,6 +4,7 @@
 #include "cli/verbs/check_command.h"
 #include "cli/verbs/hold_commands.h"
 #include "cli/verbs/listing.h"
+#include "cli/verbs/verdict_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -84,6 +85,12 @@ void AddCheck(Grammar& grammar) {
     words->options.problem_detector = words->exit_code == "npd";
     return Check(client, words->options);
   });
+  CLI::App* fabric =
+      grammar.Add("fabric",
+                  "The worst verdict about a link: exit 0 none, 1 SUSPECT or VICTIM, "
+                  "2 a bad one, 3 nothing is known",
+                  group);
+  grammar.OnCall(fabric, kNoForms, CheckFabric);
 }
 
 }  // namespace

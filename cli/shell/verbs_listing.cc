@@ -45,6 +45,7 @@ void AddGetOptions(CLI::App* get, const std::shared_ptr<GetWords>& words) {
       ->type_name(kTextValue);
   get->add_flag("--damped", options.damped, "links: those that have flapped, with their penalty");
   get->add_option("--owner", options.owner, "holds: only this owner's")->type_name(kTextValue);
+  AddVerdictFilters(get, options);
 }
 
 Result RunGet(const Grammar& grammar, Client& client, GetWords& words) {
@@ -68,11 +69,11 @@ Result RunGet(const Grammar& grammar, Client& client, GetWords& words) {
 void AddDescribe(Grammar& grammar) {
   CLI::App* describe = grammar.Add("describe",
                                    "Show all of a node, switch, host, port, link, multicast group, "
-                                   "partition, the sm or telemetry");
+                                   "partition, verdict, the sm or telemetry");
   auto words = std::make_shared<GetWords>();
   describe
       ->add_option("resource", words->resource,
-                   "node, switch, host, port, link, multicast, partition, sm, telemetry")
+                   "node, switch, host, port, link, multicast, partition, verdict, sm, telemetry")
       ->required()
       ->type_name(kResourceValue);
   describe

@@ -11,6 +11,7 @@
 #include "cli/verbs/commands.h"
 #include "cli/verbs/sa_listing.h"
 #include "cli/verbs/telemetry_commands.h"
+#include "cli/verbs/verdict_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -193,10 +194,12 @@ Result DescribeOne(Client& client, const Globals& globals, Resource resource,
     }
     case Resource::kMulticast: return DescribeGroups(client, globals, name);
     case Resource::kPartition: return DescribePartitionOf(client, globals, name);
+    case Resource::kVerdict: return DescribeVerdictOf(client, globals, name);
     default: break;
   }
   return {kUsage,
-          "describe takes node, switch, host, port, link, multicast, partition, sm or telemetry"};
+          "describe takes node, switch, host, port, link, multicast, partition, verdict, sm or "
+          "telemetry"};
 }
 
 // What the routes would be without it.

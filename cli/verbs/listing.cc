@@ -166,6 +166,7 @@ Result MakeListing(const Globals& globals, const GetOptions& options,
       options.damped ? pb::DampedLink::descriptor() : static_cast<const Descriptor*>(kind.item);
   if (Result result = PickItems(options, item, answer.get()); !result.ok()) return result;
   if (globals.IsTable()) listing->table = kind.table(*answer, globals.format == Format::kWide);
+  if (kind.notes) listing->notes = kind.notes(*answer);
   listing->document = DocumentOf(options, item, std::move(answer));
   listing->items = ItemsOf(*listing->document, item);
   int at = 0;
@@ -205,7 +206,10 @@ Result Get(Client& client, const Globals& globals, const GetOptions& options) {
     std::string text;
     for (const std::string& name : listing.names) text += name + "\n";
     PrintLong(globals, text);
-  } else if (listing.items.empty()) {
+    return {};
+  }
+  PrintError("{}", listing.notes);
+  if (listing.items.empty()) {
     if (!options.ignore_not_found) PrintError("No resources found.\n");
   } else {
     PrintLong(globals, listing.table.Render(globals.style));

@@ -18,6 +18,7 @@ struct Listing {
   std::vector<const google::protobuf::Message*> items;  // In the document.
   std::vector<std::string> names;                       // "node/leaf1"
   Table table{{}};
+  std::string notes;  // What holds for all of it, lines.
 };
 
 // Of "custom-columns=NAME:.path,…".

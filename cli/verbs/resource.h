@@ -29,18 +29,21 @@ enum class Resource {
   kService,
   kSubscription,
   kMulticast,
-  kTelemetry
+  kTelemetry,
+  kVerdict
 };
 
 struct GetOptions {
   Resource resource = Resource::kNode;
   std::vector<std::string> names;
-  bool degraded = false;            // Ports and links.
-  bool damped = false;              // Links: those that have flapped, with their penalty.
-  std::vector<std::string> states;  // Ports.
-  std::string owner;                // Holds.
-  std::string labels, fields;       // selector.h.
-  std::string sort_by;              // A FieldPath; empty: as the daemon orders them.
+  bool degraded = false;              // Ports and links.
+  bool damped = false;                // Links: those that have flapped, with their penalty.
+  std::vector<std::string> states;    // Ports.
+  std::string owner;                  // Holds.
+  std::vector<std::string> verdicts;  // Verdicts: "NOISY_PHY", …
+  bool bad = false;                   // Verdicts: those that name a culprit.
+  std::string labels, fields;         // selector.h.
+  std::string sort_by;                // A FieldPath; empty: as the daemon orders them.
   std::vector<std::string> label_columns;
   bool show_labels = false, ignore_not_found = false, watch = false;
 };
@@ -66,6 +69,8 @@ struct ResourceKind {
   std::function<Table(const Message& answer, bool wide)> table;
   // Of one item, "node/leaf1"; `at` is its place in the answer.
   std::function<std::string(const Message& item, const GetOptions&, int at)> name;
+  // What holds for all of a listing, lines; may be missing.
+  std::function<std::string(const Message& answer)> notes = nullptr;
 };
 
 // In the order of Resource.

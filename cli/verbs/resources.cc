@@ -6,11 +6,13 @@
 #include "cli/render/policy_tables.h"
 #include "cli/render/tables.h"
 #include "cli/render/telemetry_tables.h"
+#include "cli/render/verdict_tables.h"
 #include "cli/verbs/globals.h"
 #include "cli/verbs/partition_commands.h"
 #include "cli/verbs/resource.h"
 #include "cli/verbs/sa_listing.h"
 #include "cli/verbs/telemetry_commands.h"
+#include "cli/verbs/verdict_commands.h"
 
 namespace fabricd::cli {
 namespace {
@@ -207,7 +209,15 @@ std::vector<ResourceKind> TelemetryKinds() {
            pb::GetTelemetryStatusResponse::descriptor(), FetchTelemetry, TableOf(&TelemetryTable),
            NameOf<pb::GetTelemetryStatusResponse>([](const pb::GetTelemetryStatusResponse& status) {
              return "telemetry/" + status.state();
-           })}};
+           })},
+          {Resource::kVerdict, "verdict", "verdicts", "vd",
+           "links that are not healthy, by which counters, and what is done about them", true, true,
+           NameForm::kPortlist, pb::Verdict::descriptor(), FetchVerdicts, TableOf(&VerdictTable),
+           NameOf<pb::Verdict>(
+               [](const pb::Verdict& verdict) { return "verdict/" + AccusedName(verdict); }),
+           [](const Message& answer) {
+             return VerdictNotes(static_cast<const pb::ListVerdictsResponse&>(answer));
+           }}};
 }
 
 std::string KnownWords() {

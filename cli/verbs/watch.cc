@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/verbs/verdict_commands.h"
+
 namespace fabricd::cli {
 namespace {
 
@@ -194,6 +196,7 @@ Result StreamWatch::ShowChange(const pb::TopologyChange& change) {
 }
 
 Result Watch(Client& client, const Globals& globals, const GetOptions& options) {
+  if (options.resource == Resource::kVerdict) return WatchVerdicts(client, globals, options);
   if (!StreamWatch::KindOf(options)) return WatchListing(client, globals, options);
   StreamWatch watch(globals, options);
   return client.Follow(
