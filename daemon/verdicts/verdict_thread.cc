@@ -14,6 +14,7 @@ namespace {
 
 // Behind the core, the SA, computing and the collector.
 constexpr int kNiceness = 12;
+constexpr Duration kFirst = std::chrono::seconds(10);
 // After a write that failed, where nobody waits for it.
 constexpr Duration kRetry = std::chrono::seconds(10);
 
@@ -96,14 +97,14 @@ bool VerdictThread::Take(Arrivals& arrivals) {
 
 void VerdictThread::Loop() {
   SetNiceness(kNiceness);
-  next_ = Now() + keeper_.options().interval;
+  next_ = Now() + NextStep();
   Arrivals arrivals;
   while (Take(arrivals)) {
     Handle(arrivals);
     const Instant now = Now();
     if (now >= next_) {
-      next_ = now + keeper_.options().interval;
       Carry(keeper_.Assess(Inputs()), now);
+      next_ = now + NextStep();
     }
     Write();
   }
@@ -116,6 +117,12 @@ policy::WallMs VerdictThread::WallOf(Instant now) {
   wall_clock_.Look();
   return wall_clock_.epoch() +
          std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+}
+
+// What there is to see is soon shown, if only that nothing is known yet.
+Duration VerdictThread::NextStep() const {
+  const Duration interval = keeper_.options().interval;
+  return view_.Get()->enabled ? interval : std::min<Duration>(interval, kFirst);
 }
 
 VerdictInputs VerdictThread::Inputs() {

@@ -83,6 +83,7 @@ class VerdictThread {
   void Write();
   void Ask(Question question);
   VerdictInputs Inputs();
+  Duration NextStep() const;
   policy::WallMs WallOf(Instant now);
 
   const VerdictLinks links_;

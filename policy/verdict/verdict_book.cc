@@ -218,7 +218,10 @@ bool VerdictBook::Release(const LinkKey& link, Instant now) {
   if (entry.standing.stage != Stage::kBad && entry.standing.stage != Stage::kRecovering)
     return false;
   Enter(entry, Stage::kHealthy, Verdict::kHealthy, now);
+  entry.standing.is_known = true;
   entry.standing.needs_operator = false;
+  // Errors of before the repair are in the windows for that long.
+  entry.unknown_until = now + clocks_.observation;
   entry.recovered = now;
   entry.strong_since.fill(kNever);
   return true;

@@ -93,7 +93,8 @@ class VerdictBook {
   void OnReplaced(const LinkKey& link, Instant at);
   // Counters have a new epoch everywhere: nothing changes until a window is full again.
   void OnFailover(Instant now, Duration window = std::chrono::seconds(720));
-  // An operator calls the link healthy. False: it has no bad verdict.
+  // An operator calls the link healthy, and it is so for the time of observation: until errors of
+  // before are in no window of ratios any more. False: it has no bad verdict.
   bool Release(const LinkKey& link, Instant now);
 
   std::optional<Standing> Find(const LinkKey& link) const;

@@ -138,6 +138,18 @@ TEST_F(VerdictBookTest, TwoReleasesAWeekThenAnOperatorDecides) {
   EXPECT_FALSE(book_.Release(LinkKey(CleanLink()), now_));
 }
 
+TEST_F(VerdictBookTest, ErrorsFromBeforeARepairAreNoVerdictWhileTheyAreInTheWindows) {
+  See(NoisyLink());
+  ASSERT_TRUE(book_.Release(LinkKey(CleanLink()), now_));
+  const Instant released = now_;
+  while (now_ - released < std::chrono::minutes(125)) {
+    ASSERT_EQ(See(NoisyLink()).stage, Stage::kHealthy);
+    now_ += std::chrono::minutes(1);
+  }
+  now_ += std::chrono::minutes(1);
+  EXPECT_EQ(See(NoisyLink()).stage, Stage::kBad) << "it was not repaired";
+}
+
 TEST_F(VerdictBookTest, AReleaseOfLastWeekDoesNotCount) {
   for (int i = 0; i < 3; ++i) {
     See(NoisyLink());
