@@ -151,7 +151,10 @@ void CauseSearch::FindLeaves(CommonCause cause, RowMask rows) {
     Group& group = groups[links_[i].b.port.node];
     ++group.of;
     ++all;
-    const bool is_affected = (links_[i].raised & rows) != 0 && !links_[i].is_frozen;
+    // Hosts that have just ceased to respond may be the first of many.
+    const RowMask found =
+        cause == CommonCause::kUnresponsiveLeaf ? links_[i].a.charged : links_[i].raised;
+    const bool is_affected = (found & rows) != 0 && !links_[i].is_frozen;
     if (!IsFree(i) || !is_affected) continue;
     group.affected.push_back(i);
     ++all_affected;

@@ -23,7 +23,7 @@ Row ClassOf(Row row) {
 
 bool IsRaised(const EvidenceRow& row) { return row.IsAtLeast(Level::kSuspect); }
 
-uint32_t BitOf(Row row) { return 1u << (static_cast<uint32_t>(row) - 1); }
+constexpr uint32_t BitOf(Row row) { return 1u << (static_cast<uint32_t>(row) - 1); }
 
 // What the rows amount to, class by class.
 struct Summary {
@@ -220,7 +220,8 @@ LinkVerdict Evaluate(const LinkEvidence& link, const Limits& limits, const Stron
   out.is_below_half = true;
   for (const EvidenceRow& row : out.rows) {
     if (!row.is_missing) out.measured |= MaskOf(row);
-    out.is_below_half &= row.IsBelowHalf();
+    const bool is_permanent = row.row == Row::kBelowCapability && row.level == Level::kSuspect;
+    out.is_below_half &= is_permanent || row.IsBelowHalf();
     if (!IsRaised(row)) continue;
     out.raised |= MaskOf(row);
     out.detection_window =

@@ -39,6 +39,9 @@ using StrongFor = std::array<Duration, kRows>;
 using RowMask = uint32_t;
 RowMask MaskOf(const EvidenceRow& row);
 
+inline constexpr RowMask kBelowCapabilityMask =
+    RowMask{1} << (static_cast<uint32_t>(Row::kBelowCapability) - 1);
+
 struct LinkVerdict {
   Verdict verdict = Verdict::kUnknown;
   Attribution attribution;
@@ -50,6 +53,8 @@ struct LinkVerdict {
   bool is_suspended = false;
   bool is_below_half = false;  // Every row is below half of its limit.
   RowMask raised = 0, measured = 0;
+  // Nothing is raised, or only E15, which a link may have for good.
+  bool IsClean() const { return (raised & ~kBelowCapabilityMask) == 0; }
   Duration detection_window{};  // The longest of the rows that are raised, up to 125 min.
   std::vector<EvidenceRow> rows;
 };

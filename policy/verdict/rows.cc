@@ -19,7 +19,8 @@ struct BerTest {
   Level level;
 };
 
-constexpr double kMostBits = 1e18;  // A day of 10 Tb/s.
+constexpr double kMostBits = 1e18;       // A day of 10 Tb/s.
+constexpr uint8_t kCableUnplugged = 23;  // PDDR page 6.
 constexpr uint64_t kMostBlocks = 1'000'000'000;
 
 Level LevelOf(double value, const CountLevels& levels) {
@@ -38,6 +39,12 @@ void Take(const Reading& reading, EvidenceRow& row) {
   row.count = reading.found->count;
   row.readings = reading.found->readings;
   row.note = reading.note;
+}
+
+// What is left behind retransmission was an error before it. Both are read at once.
+bool IsImplausible(const EndEvidence& end) {
+  const WindowCount* effective = end.Find(Signal::kEffectiveErrors, Window::k720s);
+  return end.has_registers && (effective == nullptr || effective->count == 0);
 }
 
 // By what the end sends to its peer it decides about a host.
@@ -147,12 +154,11 @@ void RowMaker::AddBers(Side side) {
   const BerRow& ber = BerRowOf(link_, limits_);
   const double strong = limits_.strong_probability, suspect = limits_.suspect_probability;
   // The nearer to the limit, the longer it takes to tell.
-  const std::array<BerTest, 7> symbol = {{
+  const std::array<BerTest, 6> symbol = {{
       {Window::k60s, limits_.fatal_ber, strong, Level::kFatal},
       {Window::k720s, ber.symbol.error, strong, Level::kStrong},
       {Window::k3600s, ber.symbol.error, strong, Level::kStrong},
       {Window::k7500s, ber.symbol.error, strong, Level::kStrong},
-      {Window::k24h, ber.symbol.error, strong, Level::kStrong},
       {Window::k7500s, ber.symbol.normal, suspect, Level::kSuspect},
       {Window::k720s, ber.symbol.error, suspect, Level::kSuspect},
   }};
@@ -192,6 +198,10 @@ void RowMaker::AddBer(EvidenceRow row, Signal signal, std::span<const BerTest> t
       found.limit = static_cast<double>(CriticalCount(bits * test.ber, test.probability));
     if (reading.events > 0 && found.value >= found.limit) {
       found.level = test.level;
+      if (found.level == Level::kFatal && IsImplausible(end)) {
+        found.level = Level::kStrong;
+        found.note = "without effective errors: perhaps the counter";
+      }
       rows_.push_back(found);
       return;
     }
@@ -262,8 +272,10 @@ void RowMaker::AddLinkDowns() {
       if (!reading.IsKnown()) continue;
       // Registers leave intended ones out, the classic counter does not.
       const bool is_intended = end->last_down && end->last_down->is_intentional;
+      // Somebody did that by hand.
+      const bool is_unplugged = end->last_down && end->last_down->local_reason == kCableUnplugged;
       const uint64_t excused = link_.excused_downs[static_cast<size_t>(window)] +
-                               (is_intended && !end->has_registers ? 1 : 0);
+                               ((is_intended && !end->has_registers) || is_unplugged ? 1 : 0);
       most = std::max(most.value_or(0), static_cast<double>(reading.events) -
                                             std::min<double>(reading.events, excused));
     }
@@ -430,9 +442,22 @@ std::vector<EvidenceRow> RowsOf(const LinkEvidence& link, const Limits& limits) 
     return row.row >= Row::kSymbolBer && row.row <= Row::kLinkIntegrity &&
            row.IsAtLeast(Level::kSuspect);
   });
-  for (EvidenceRow& row : rows)
+  const auto is_seen = [&](Side side) {
+    return std::any_of(rows.begin(), rows.end(), [&](const EvidenceRow& row) {
+      return row.row <= Row::kEffectiveBer && row.side == side && row.IsAtLeast(Level::kSuspect);
+    });
+  };
+  for (EvidenceRow& row : rows) {
     if (has_errors && row.row == Row::kBelowCapability && row.level == Level::kSuspect)
       row.level = Level::kStrong;
+    // How far back a monitor looks is not known: it may be about errors of long ago.
+    const bool is_monitor =
+        row.row == Row::kDeviceVerdict && !(row.side == Side::kA ? link.a : link.b).is_unhealthy;
+    if (is_monitor && row.level == Level::kStrong && !is_seen(row.side)) {
+      row.level = Level::kSuspect;
+      row.note = "alarm, and the registers show few errors";
+    }
+  }
   return rows;
 }
 

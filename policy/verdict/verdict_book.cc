@@ -136,6 +136,10 @@ void VerdictBook::OnBad(Entry& entry, const LinkVerdict& found, Instant now) con
     entry.raised = 0;
     entry.detection_window = {};
     standing.accusation = found.accusation;
+  } else if (found.verdict == Verdict::kChatty && standing.verdict != Verdict::kChatty) {
+    // Ports with errors send traps about them.
+    entry.below_half_since = kNever;
+    return;
   } else {
     // A fault with other symptoms accuses by those.
     standing.accusation = standing.verdict == found.verdict
@@ -164,7 +168,7 @@ void VerdictBook::OnCleaner(Entry& entry, const LinkVerdict& found, Instant now)
     entry.recovered = entry.clean_since = now;
     return;
   }
-  if (found.verdict == Verdict::kSuspect || !is_measured) {
+  if (!found.IsClean() || !is_measured) {
     entry.clean_since = kNever;
     standing.needs_operator = false;
     return;

@@ -79,7 +79,9 @@ class Restarts {
     for (const auto& record : view.ports) {
       if (record == nullptr || view.snapshot->node(record->port.node) == nullptr) continue;
       const PortRef port = record->port;
-      const Millis changed = record->changed_at;
+      // A link that is up for the first time has not restarted.
+      const bool is_first = record->down_at == 0 && record->changed_at == record->up_since;
+      const Millis changed = is_first ? 0 : record->changed_at;
       if (changed != 0 && view.at - std::min(view.at, changed) < kDay) Note(*record, changed);
       for (const ErrorEntry* entry : errors.Of((*view.slots)[port.node.value()].Of(port.port)))
         if (IsLinkDown(*entry)) Note(*record, entry->at);

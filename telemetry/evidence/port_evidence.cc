@@ -153,6 +153,12 @@ void FillIncidents(const TelemetryView& view, const PortFacts& port, EndEvidence
   }
 }
 
+// What a link that came up counted before is left out.
+Millis CountsSince(const PortRecord& record) {
+  const bool came_up = record.changed_at != 0 && record.changed_at >= record.up_since;
+  return record.up_since + (came_up ? kYoung : kMargin);
+}
+
 // Seconds of a window that the readings in it are about: one each `step`, the last at `read_at`,
 // while the link was up. `own_step`: that of the last two of them; 0: not known.
 double SecondsRead(const TelemetryView& view, const PortRecord& record, size_t window,
@@ -163,9 +169,7 @@ double SecondsRead(const TelemetryView& view, const PortRecord& record, size_t w
   if (own_step != 0 && length <= step) step = std::min(step, own_step);
   if (read_at == 0 || step == 0 || age >= length || record.up_since == 0) return 0;
   const Millis readings = (length - age - 1) / step + 1;
-  // What was counted before is left out.
-  const bool came_up = record.changed_at != 0 && record.changed_at >= record.up_since;
-  const Millis begin = record.up_since + (came_up ? kYoung : kMargin);
+  const Millis begin = CountsSince(record);
   const Millis observed = read_at > begin ? read_at - begin : 0;
   return static_cast<double>(std::min(readings * step, observed)) / 1000;
 }
@@ -196,12 +200,15 @@ void FillAmounts(const TelemetryView& view, const PortFacts& port, EndEvidence& 
   }
 }
 
-policy::DeviceVerdict DeviceVerdictOf(const TelemetryView& view, const PortInventory& inventory) {
+policy::DeviceVerdict DeviceVerdictOf(const TelemetryView& view, const PortRecord& record,
+                                      const PortInventory& inventory) {
   using policy::DeviceVerdict;
   using Reason = wire::ExtPortInfo::UnhealthyReason;
   const Millis step = std::max(view.interval, ToMillis(view.options.module_interval));
   DeviceVerdict verdict = DeviceVerdict::kUnknown;
-  if (IsRecent(inventory.monitor_at, view.at, step)) {
+  // It watches what the port receives.
+  const bool is_young = inventory.monitor_at < CountsSince(record);
+  if (IsRecent(inventory.monitor_at, view.at, step) && !is_young) {
     switch (inventory.monitor) {
       case wire::Ppbmc::State::kNotMonitored: break;
       case wire::Ppbmc::State::kNormal: verdict = DeviceVerdict::kNormal; break;
@@ -235,7 +242,7 @@ void FillInventory(const TelemetryView& view, const PortFacts& port, EndEvidence
   if (inventory.alarm_high != 0 || inventory.alarm_low != 0) {
     end.temperature_alarm = inventory.alarm_high / 256.0;
   }
-  end.device_verdict = DeviceVerdictOf(view, inventory);
+  end.device_verdict = DeviceVerdictOf(view, *port.record, inventory);
   end.is_unhealthy = IsRecent(inventory.ext_at, view.at, step) &&
                      inventory.unhealthy > wire::ExtPortInfo::UnhealthyReason::kNone;
   if (inventory.link_down_at == 0) return;

@@ -137,6 +137,7 @@ TEST_F(FleetTest, MarkedErrorsExcuseNoErrorsOfTheLinksOwn) {
   for (LinkEvidence* link : {&symbols, &other_end})
     SetAll(link->a, Signal::kRemotePhysical, 50, 12);
   SetAll(symbols.a, Signal::kSymbolErrors, 500);
+  SetAll(symbols.a, Signal::kEffectiveErrors, 500);
   SetAll(other_end.b, Signal::kLocalPhysical, 20, 12);
   links_.push_back(symbols);
   links_.push_back(other_end);

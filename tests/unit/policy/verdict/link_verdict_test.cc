@@ -31,12 +31,59 @@ TEST(LinkVerdictTest, ACleanLinkIsHealthyWithFullConfidence) {
 
 TEST(LinkVerdictTest, OneFatalRowIsNoisy) {
   LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kEffectiveErrors, 52);
   SetAll(link.a, Signal::kSymbolErrors, 52);  // The critical count of 1e-12 in 60 s.
   const LinkVerdict verdict = Evaluate(link, Limits());
   EXPECT_EQ(verdict.verdict, Verdict::kNoisyPhy);
   EXPECT_EQ(FindRow(verdict, Row::kSymbolBer, Side::kA)->limit, 52);
   SetAll(link.a, Signal::kSymbolErrors, 51);
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
+}
+
+// A counter that counts what never was, as a defect of firmware does.
+TEST(LinkVerdictTest, SymbolErrorsWithoutAnErrorBeforeRetransmissionAreNotFatal) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kSymbolErrors, 5000);
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kStrong);
+  link.a.has_registers = false;
+  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kFatal);
+}
+
+// Some cables never reach what both ends can do.
+TEST(LinkVerdictTest, BelowCapabilityAloneIsCleanAndBelowHalf) {
+  LinkEvidence link = CleanLink();
+  link.is_below_capability = true;
+  const LinkVerdict verdict = Evaluate(link, Limits());
+  EXPECT_EQ(verdict.verdict, Verdict::kSuspect);
+  EXPECT_TRUE(verdict.IsClean());
+  EXPECT_TRUE(verdict.is_below_half);
+  SetAll(link.a, Signal::kLinkIntegrity, 1);
+  EXPECT_FALSE(Evaluate(link, Limits()).IsClean());
+  EXPECT_FALSE(Evaluate(link, Limits()).is_below_half);
+}
+
+TEST(LinkVerdictTest, AnAlarmOfTheMonitorIsStrongWhereTheRegistersShowErrors) {
+  LinkEvidence link = CleanLink();
+  link.a.device_verdict = DeviceVerdict::kAlarm;
+  EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kSuspect);
+  SetAll(link.b, Signal::kSymbolErrors, 10);
+  EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kSuspect);
+  SetAll(link.a, Signal::kSymbolErrors, 10);
+  EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kStrong);
+  link = CleanLink();
+  link.a.device_verdict = DeviceVerdict::kAlarm;
+  link.a.is_unhealthy = true;
+  EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kStrong);
+}
+
+TEST(LinkVerdictTest, ACableThatWasUnpluggedIsNoUnintendedLinkDown) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kLinkDowns, 1);
+  SetAll(link.b, Signal::kLinkDowns, 1);
+  EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
+  for (EndEvidence* end : {&link.a, &link.b})
+    end->last_down = LinkDownReport{LinkDownReport::Blame::kUnknown, false, 23, 0};
+  EXPECT_EQ(VerdictOf(link), Verdict::kHealthy);
 }
 
 TEST(LinkVerdictTest, TwoStrongRowsAreNoisyUnlessTheyHaveOneCause) {
@@ -103,6 +150,7 @@ TEST(LinkVerdictTest, ErrorsOfOneBurstAreOneEvent) {
 
 TEST(LinkVerdictTest, AWindowTooShortForThreeReadingsLooksFurtherBack) {
   LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kEffectiveErrors, 60);
   Set(link.a, Signal::kSymbolErrors, Window::k60s, {60, 1, false});
   Set(link.a, Signal::kSymbolErrors, Window::k720s, {60, 1, false});
   EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kNone);
@@ -249,6 +297,7 @@ TEST(LinkVerdictTest, TemperatureCountsAgainstItsLimitsAndItsMedian) {
 
 TEST(LinkVerdictTest, TheClassicCounterHalvesConfidence) {
   LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kEffectiveErrors, 500);
   SetAll(link.a, Signal::kSymbolErrors, 500);
   const double exact = Evaluate(link, Limits()).confidence;
   link.a.has_registers = false;

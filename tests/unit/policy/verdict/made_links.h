@@ -70,6 +70,7 @@ inline LinkEvidence CleanTrunk(uint64_t one, uint64_t other, uint8_t port = 40) 
 // E1 and E6 strong where the end receives.
 inline void MakeNoisy(EndEvidence& end) {
   SetAll(end, Signal::kSymbolErrors, 40);
+  SetAll(end, Signal::kEffectiveErrors, 400);
   SetAll(end, Signal::kLocalPhysical, 12);
 }
 

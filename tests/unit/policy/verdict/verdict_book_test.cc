@@ -107,6 +107,22 @@ TEST_F(VerdictBookTest, SuspicionWhileRecoveringBeginsTheCleanTimeAgain) {
   EXPECT_EQ(Recover(), minutes(125));
 }
 
+TEST_F(VerdictBookTest, ALinkThatStaysBelowItsCapabilityRecovers) {
+  LinkEvidence slow = CleanLink(), noisy = NoisyLink();
+  slow.is_below_capability = noisy.is_below_capability = true;
+  EXPECT_EQ(See(noisy).stage, Stage::kBad);
+  EXPECT_EQ(Until(Stage::kRecovering, slow), minutes(24));
+  EXPECT_EQ(Until(Stage::kHealthy, slow), minutes(125));
+  EXPECT_EQ(See(slow).stage, Stage::kSuspect);
+}
+
+TEST_F(VerdictBookTest, TrapsAboutErrorsDoNotReplaceTheVerdictAboutThem) {
+  EXPECT_EQ(See(NoisyLink()).verdict, Verdict::kNoisyPhy);
+  LinkEvidence chatty = CleanLink();
+  Set(chatty.a, Signal::kTraps, Window::k60s, {60, 3, false});
+  EXPECT_EQ(See(chatty).verdict, Verdict::kNoisyPhy);
+}
+
 TEST_F(VerdictBookTest, ARelapseWithin24HoursDoublesTheCleanTimeUpTo24Hours) {
   Duration expected = minutes(125);
   for (int i = 0; i < 6; ++i) {

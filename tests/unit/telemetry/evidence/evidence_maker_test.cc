@@ -244,6 +244,18 @@ TEST_F(EvidenceMakerTest, WhatItsPeersCountedTellsOfARestart) {
   EXPECT_EQ(Excused(Link(3), Window::k24h), 1u);
 }
 
+TEST_F(EvidenceMakerTest, AMonitorThatWasReadWhenTheLinkWasYoungSaysNothing) {
+  PortInventory& inventory = view_.Inventory(Leaf(1));
+  inventory.monitor = wire::Ppbmc::State::kAlarm;
+  inventory.monitor_at = kNow - 20 * kMinute;
+  EXPECT_EQ(Leaf1().device_verdict, policy::DeviceVerdict::kAlarm);
+  PortRecord& record = view_.Port(Leaf(1));
+  record.changed_at = record.up_since = kNow - 25 * kMinute;
+  EXPECT_EQ(Leaf1().device_verdict, policy::DeviceVerdict::kUnknown);
+  inventory.monitor_at = kNow - 14 * kMinute;
+  EXPECT_EQ(Leaf1().device_verdict, policy::DeviceVerdict::kAlarm);
+}
+
 TEST_F(EvidenceMakerTest, WhatALinkCountsInItsFirstTenMinutesIsLeftOut) {
   PortRecord& record = view_.Port(Leaf(1));
   record.changed_at = record.up_since = kNow - 14 * kMinute;
@@ -251,6 +263,14 @@ TEST_F(EvidenceMakerTest, WhatALinkCountsInItsFirstTenMinutesIsLeftOut) {
   EXPECT_NEAR(
       Leaf1().bits[static_cast<size_t>(Window::k720s)] / (8.0 * ViewMaker::kBytesPerSecond * 60), 4,
       0.3);
+}
+
+TEST_F(EvidenceMakerTest, LinksThatComeUpForTheFirstTimeHaveNotRestarted) {
+  for (uint8_t port = 1; port <= 4; ++port)
+    view_.Port(Leaf(port)).changed_at = view_.Port(Leaf(port)).up_since = kNow - 30 * kSecond;
+  EXPECT_FALSE(Link(1).is_with_its_switch);
+  for (uint8_t port = 1; port <= 4; ++port) view_.Port(Leaf(port)).down_at = kNow - 90 * kSecond;
+  EXPECT_TRUE(Link(1).is_with_its_switch);
 }
 
 TEST_F(EvidenceMakerTest, TwoLinksThatChangeAreNoRestartOfTheirSwitch) {
