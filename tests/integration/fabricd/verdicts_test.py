@@ -52,7 +52,7 @@ class Verdicts(ibsim.Case):
 
     def verdict(self, port):
         """Of the link of a port; nothing where links have not been assessed yet."""
-        text = self.fabricd.ctl("get", "verdict", port, "-o", "json", code=None)
+        text = self.fabricd.ctl("describe", "verdict", port, "-o", "json", code=None)
         return json.loads(text)["verdict"] if text.startswith("{") else {}
 
     def stage(self, port):
@@ -78,14 +78,15 @@ class Verdicts(ibsim.Case):
         self.until("a verdict", lambda: self.stage("leaf/2") == "BAD")
         verdict = self.verdict("leaf/2")
         self.assertEqual(verdict["verdict"], "NOISY_PHY")
-        self.assertEqual({verdict["a_name"], verdict["b_name"]}, {"host2 sim_0/1", "leaf/2"})
-        rows = {row["row"]: row for row in verdict["rows"] if row["level"] != "UNSPECIFIED"}
+        self.assertEqual({verdict["a_name"], verdict["b_name"]}, {"host2/sim_0/1", "leaf/2"})
+        rows = {row["row"]: row for row in verdict["rows"]
+                if not row["level"].endswith("UNSPECIFIED")}
         # What fabricd has as evidence is what perfquery counted.
         self.assertEqual(int(rows["E5"]["count"]), seen["LinkErrorRecoveryCounter"])
         self.assertEqual(int(rows["E7"]["count"]), seen["LocalLinkIntegrityErrors"])
         self.until("a hold", lambda: self.fabricd.ask("get", "holds")["holds"])
         (hold,) = self.fabricd.ask("get", "holds")["holds"]
-        self.assertEqual((hold["owner"], hold["kind"]), ("telemetry", "CORDON"))
+        self.assertEqual((hold["owner"], hold["kind"]), ("telemetry", "HOLD_KIND_CORDON"))
         self.assertIn("NOISY_PHY", hold["reason"])
         self.assertIn("expires", hold)
         self.assertIn("Cordoned", self.fabricd.ctl("get", "hosts", "host2"))
