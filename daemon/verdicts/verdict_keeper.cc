@@ -453,6 +453,13 @@ void VerdictKeeper::TellOfLinks(const VerdictView& view, VerdictEffects& effects
     }
     fabric::FabricEvent event = EventOf("VerdictChanged", record, *view.snapshot, now);
     event.facts.emplace_back("before", std::string(policy::VerdictName(before)));
+    const Verdict is = query::VerdictOf(record);
+    if (is == Verdict::kHealthy)
+      event.message = fmt::format("HEALTHY again, was {}", policy::VerdictName(before));
+    else
+      event.message = fmt::format("{}{}: {}", policy::VerdictName(is),
+                                  record.standing.stage == Stage::kRecovering ? ", RECOVERING" : "",
+                                  event.message);
     effects.events.push_back(std::move(event));
   };
   for (const VerdictRecord& record : view.records) {

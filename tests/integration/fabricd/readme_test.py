@@ -21,10 +21,10 @@ USAGE, UNAVAILABLE = 2, 4
 
 
 def read_tour():
-    """The kind of fabric, and each command with the lines that are shown below it."""
+    """The configuration, the kind of fabric, and each command with the lines that are shown below."""
     with open(os.path.join(ibsim.ROOT, "README.md"), encoding="utf-8") as file:
         text = file.read().split("## A short tour")[1].split("\n## ")[0]
-    fabric = re.search(r"\$ fabricd --fabric (\S+)", text)[1]
+    config, fabric = re.search(r"\$ fabricd --config (\S+) --fabric (\S+)", text).groups()
     steps = []
     for line in text.split("\n"):
         command = re.match(r"    \$ (fabricctl .*)", line)
@@ -34,7 +34,7 @@ def read_tour():
             steps[-1][1].append(line[4:])
         elif line.strip():
             steps.append(("", []))
-    return fabric, [step for step in steps if step[0]]
+    return config, fabric, [step for step in steps if step[0]]
 
 
 def shape(line):
@@ -44,9 +44,10 @@ def shape(line):
 
 class Tour(ibsim.Case):
     def test_shows_what_it_says(self):
-        fabric, steps = read_tour()
+        config, fabric, steps = read_tour()
         self.assertGreater(len(steps), 10)
-        fabricd = ibsim.Fabricd(self)
+        with open(os.path.join(ibsim.ROOT, config), encoding="utf-8") as file:
+            fabricd = ibsim.Fabricd(self, file.read())
         fabricd.start(fabric=fabric)
         fabricd.wait_for("subnet_up")
         environment = {"FABRICCTL_SERVER": "unix:" + fabricd.socket,
