@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the collector costs in process, in virtual time: processor time for each port end and pass,
-// the views that it publishes, memory, and the evidence that is made of a view. A responder stands
-// in for the fabric; its time is not counted. The limit of the same run is the codec alone: one
-// request encoded and one response decoded for each port end.
+// the views that it publishes, memory, and the evidence and verdicts that are made of a view. A
+// responder stands in for the fabric; its time is not counted. The limit of the same run is the
+// codec alone: one request encoded and one response decoded for each port end.
 //
 //   telemetry_benchmark [TOPOLOGY [PASSES]]
 //
@@ -30,6 +30,7 @@
 #include "mad/wire/perf.h"
 #include "mad/wire/smp.h"
 #include "mad/wire/vendor_mad.h"
+#include "policy/verdict/assessor.h"
 #include "routing/plan/engine.h"
 #include "sim/generate/generate.h"
 #include "telemetry/collector.h"
@@ -342,6 +343,26 @@ void PrintEvidence(const TelemetryView& view, size_t ends) {
   Line("links with evidence", fmt::format("{}", links));
 }
 
+// Verdicts about all links, as the daemon makes them once a minute, evidence included.
+void PrintVerdicts(const TelemetryView& view, size_t ends) {
+  constexpr int kRounds = 3;
+  policy::Assessor assessor({});
+  const auto visit = [&](policy::Assessor::EachLink each) { VisitEvidence(view, nullptr, each); };
+  const double before = PeakMegabytes();
+  const double start = CpuSeconds();
+  size_t raised = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto all = assessor.Assess(visit, Instant(std::chrono::hours(3) + i * seconds(60)));
+    for (const policy::Assessment& each : all) raised += each.verdict.raised != 0;
+  }
+  const double took = (CpuSeconds() - start) / kRounds;
+  Line("verdicts of all links, processor ms", fmt::format("{:.0f}", 1e3 * took));
+  Line("verdicts, ns for each port end", fmt::format("{:.0f}", 1e9 * took / double(ends)));
+  Line("verdicts, share of a core at 60 s", fmt::format("{:.2f} %", 100 * took / 60));
+  Line("verdicts, growth of the peak", fmt::format("{:.1f} MB", PeakMegabytes() - before));
+  Line("links with a row that is raised", fmt::format("{}", raised / kRounds));
+}
+
 // The search where every port waits: the most that there can be to follow.
 void PrintCongestion(const TelemetryView& view) {
   fabric::LidTable lids;
@@ -386,6 +407,7 @@ int Main(const std::string& spec, int passes) {
   Line("peak memory of the process, fabric excluded",
        fmt::format("{:.1f} MB", PeakMegabytes() - before));
   PrintEvidence(*run.view, ends);
+  PrintVerdicts(*run.view, ends);
   run.For(std::chrono::milliseconds(2 * WaitWindows::kLength));
   PrintCongestion(*run.view);
   return AllFresh(*run.view, ends) ? 0 : 1;

@@ -18,11 +18,11 @@
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
 #include "daemon/settings/telemetry_options.h"
+#include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/version.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
-#include "query/verdict_view.h"
 #include "routing/plan/engine.h"
 #include "routing/repair/consequences.h"
 #include "sim/fabric/topology.h"
@@ -162,6 +162,8 @@ absl::Status App::OpenFabric() {
   auto partitions = OpenPartitions(*rows);
   if (!partitions.ok()) return partitions.status();
   std::erase_if(*rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
+  FABRICD_RETURN_IF_ERROR(OpenVerdicts(*rows));
+  std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
   auto clients = sa::SaState::Make(*rows, FirstEpochMs());
   if (!clients.ok()) return clients.status();
   core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
@@ -211,6 +213,28 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
       [this](std::span<const NodeIndex> nodes) { inbox_.WantLanes(nodes); });
 }
 
+absl::Status App::OpenVerdicts(const StoredRows& rows) {
+  auto options = ToVerdictOptions(config_);
+  if (!options.ok()) return options.status();
+  auto stored = policy::LoadVerdicts(rows);
+  if (!stored.ok()) return stored.status();
+  VerdictLinks links;
+  links.telemetry = [this] { return telemetry_->view(); };
+  links.fabric = [this] { return view(); };
+  links.post_hold = [this](HoldCommand command, HoldDone done) {
+    PostHold(std::move(command), std::move(done));
+  };
+  links.append_events = [this](std::vector<fabric::FabricEvent> events, Instant now) {
+    events_->Append(std::move(events), now);
+  };
+  links.on_store = [this](std::function<void(store::Store&)> job) {
+    return OnStore([this, job = std::move(job)] { job(*store_); });
+  };
+  verdicts_ = std::make_unique<VerdictThread>(*std::move(options), host_patterns_, node_name_map_,
+                                              *std::move(stored), std::move(links));
+  return absl::OkStatus();
+}
+
 void App::OpenTelemetry() {
   telemetry::Options options = ToTelemetryOptions(config_.telemetry);
   // Rates need two readings, for which nobody waits.
@@ -249,6 +273,7 @@ App::~App() {
   if (server_) server_->Shutdown();
   if (sa_) sa_->Stop();
   if (sa_keeper_) sa_keeper_->Stop();
+  if (verdicts_) verdicts_->Stop();
   if (telemetry_) telemetry_->Stop();
   if (transport_) transport_->Stop();
   urgent_.reset();
@@ -279,6 +304,7 @@ int App::Run() {
   }
   sa_keeper_->Start();
   telemetry_->Start();
+  verdicts_->Start();
   Loop();
   ShutDown();
   return exit_code_.value_or(0);
@@ -330,6 +356,8 @@ void App::ShutDown() {
   limit.At("Subnet Administration");
   sa_->Stop();
   sa_keeper_->Stop();
+  limit.At("verdicts");
+  verdicts_->Stop();
   limit.At("the store");
   store_thread_->Stop();
   limit.At("listings and dumps");
@@ -355,6 +383,8 @@ void App::Stop() {
 absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how) {
   auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
+  auto verdicts = ToVerdictOptions(wanted);
+  if (!verdicts.ok()) return verdicts.status();
   std::optional<policy::PartitionRequest> partitions;
   if (!wanted.partitions.file.empty()) {
     auto request = ReadPartitionsFile(wanted.partitions.file);
@@ -367,6 +397,7 @@ absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply 
     return Unavailable("fabricd is busy or stopping");
   if (partitions) ApplyPartitionsFile(*std::move(partitions));
   telemetry_->SetOptions(ToTelemetryOptions(wanted.telemetry));
+  verdicts_->SetOptions(*std::move(verdicts));
   SetLogLevel(wanted.log.level);
   if (rpc::Server* const server = serving()) server->SetAccess(wanted.security);
   return absl::OkStatus();
@@ -517,14 +548,6 @@ void App::ShowProgress(SteadyClock::time_point now) {
       fmt::format("{} {} {}", sweep::PhaseName(progress.phase), progress.step, progress.done);
   if (progress.total > 0) text += fmt::format("/{}", progress.total);
   daemon::ShowProgress(text + fmt::format(", {} SMPs sent", core_->statistics().total_sent()));
-}
-
-std::shared_ptr<const query::VerdictView> App::verdicts() const { return query::NoVerdicts(); }
-void App::PostVerdict(VerdictCommand, VerdictDone done) {
-  done(Unavailable("verdicts are not assessed"), nullptr);
-}
-void App::EvaluateLink(PortRef, VerdictDone done) {
-  done(Unavailable("verdicts are not assessed"), nullptr);
 }
 
 // ---- other threads

@@ -17,6 +17,8 @@
 //   core ── Published<FabricView> ──► gRPC threads
 //   rx threads, core ──► SaService, with threads and queues of its own: sa_service.h
 //   rx threads, core, gRPC threads ──► TelemetryThread, the same: telemetry_thread.h
+//   views ──► VerdictThread ── holds ──► core, rows ──► store, events ──► EventLog:
+//   verdict_thread.h
 #pragma once
 
 #include <atomic>
@@ -46,6 +48,7 @@
 #include "daemon/service_manager.h"
 #include "daemon/telemetry/reset_events.h"
 #include "daemon/telemetry/telemetry_thread.h"
+#include "daemon/verdicts/verdict_thread.h"
 #include "mad/transport.h"
 #include "store/store.h"
 #include "sweep/core.h"
@@ -95,9 +98,13 @@ class App final : public Backend {
     telemetry_->ReadHistory(port, span, std::move(done));
   }
   void PollCounters(PolledDone done) override { telemetry_->PollNow(std::move(done)); }
-  std::shared_ptr<const query::VerdictView> verdicts() const override;
-  void PostVerdict(VerdictCommand command, VerdictDone done) override;
-  void EvaluateLink(PortRef port, VerdictDone done) override;
+  std::shared_ptr<const query::VerdictView> verdicts() const override { return verdicts_->view(); }
+  void PostVerdict(VerdictCommand command, VerdictDone done) override {
+    verdicts_->Do(std::move(command), std::move(done));
+  }
+  void EvaluateLink(PortRef port, VerdictDone done) override {
+    verdicts_->Evaluate(port, std::move(done));
+  }
   EventLog& events() override { return *events_; }
   AuditLog& audit() override { return *audit_; }
   ConfigKeeper& configuration() override { return *keeper_; }
@@ -114,6 +121,7 @@ class App final : public Backend {
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OpenSa(std::unique_ptr<sa::SaState> clients);
   void OpenTelemetry();
+  absl::Status OpenVerdicts(const StoredRows& rows);
   absl::Status OpenListeners();
   absl::Status OpenRpc();
 
@@ -155,6 +163,7 @@ class App final : public Backend {
   std::unique_ptr<SaKeeper> sa_keeper_;         // Uses transport_, and the store's thread.
   std::unique_ptr<SaService> sa_;               // Uses transport_ and sa_keeper_.
   std::unique_ptr<TelemetryThread> telemetry_;  // Uses transport_.
+  std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, the core's inbox and the store.
   telemetry::CoreLoad load_;                    // As telemetry was given it.
   ResetEvents reset_events_;                    // Of telemetry's thread.
   std::unique_ptr<sweep::Core> core_;

@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 #include "config/load.h"
 #include "config/mode.h"
@@ -32,6 +33,7 @@ struct Arguments {
   std::string fabric, mode, state_dir, http_listen, dump_dir, import_opensm;
   std::vector<std::string> listen;
   bool once = false, check_config = false, print_default_config = false;
+  double clock_rate = 1;
 };
 
 void Declare(CLI::App& cli, Arguments& arguments) {
@@ -55,6 +57,9 @@ void Declare(CLI::App& cli, Arguments& arguments) {
                  "Write OpenSM-format dumps here after each heavy sweep");
   cli.add_flag("--once", arguments.once,
                "End when the subnet is up (0) or cannot be brought up (1)");
+  cli.add_option("--clock-rate", arguments.clock_rate,
+                 "Time runs so many times as fast: for tests on simulated devices, such as ibsim's")
+      ->check(CLI::Range(1.0, 1000.0));
   cli.add_flag("--check-config", arguments.check_config,
                "Check the configuration and end: 0 good, 2 bad");
   cli.add_flag("--print-default-config", arguments.print_default_config,
@@ -174,6 +179,10 @@ int main(int argc, char** argv) {
 
   const sigset_t signals = BlockSignals();
   fabricd::daemon::SetUpLogging(config->log.level);
+  if (arguments.clock_rate != 1) {
+    fabricd::ProcessClock::SetRate(arguments.clock_rate);
+    spdlog::warn("time runs {:g} times as fast: for tests only", arguments.clock_rate);
+  }
   fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.config_file};
   run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
   auto app = fabricd::daemon::App::Create(*config, std::move(run));

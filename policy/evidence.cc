@@ -10,6 +10,7 @@ Duration LengthOf(Window window) {
     case Window::k300s: return seconds(300);
     case Window::k600s: return seconds(600);
     case Window::k720s: return seconds(720);
+    case Window::k3600s: return seconds(3600);
     case Window::k7500s: return seconds(7500);
     case Window::k24h: return hours(24);
   }

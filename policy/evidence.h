@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/time.h"
@@ -40,8 +41,8 @@ enum class Signal : uint8_t {
 inline constexpr size_t kSignals = 17;
 
 // How far back is looked.
-enum class Window : uint8_t { k60s, k300s, k600s, k720s, k7500s, k24h };
-inline constexpr size_t kWindows = 6;
+enum class Window : uint8_t { k60s, k300s, k600s, k720s, k3600s, k7500s, k24h };
+inline constexpr size_t kWindows = 7;
 Duration LengthOf(Window window);
 
 // What one signal did within a window.
@@ -110,6 +111,8 @@ struct EndEvidence {
   std::optional<double> temperature_median;  // Of its last 24 h.
   std::optional<double> temperature_alarm;   // The module's own upper limit.
   DeviceVerdict device_verdict = DeviceVerdict::kUnknown;
+  // It is about the device itself (ExtPortInfo), not about what the port receives (PPBMC).
+  bool is_unhealthy = false;
   std::optional<LinkDownReport> last_down;
 
   const WindowCount* Find(Signal signal, Window window) const {
@@ -126,13 +129,28 @@ struct LinkEvidence {
   FecClass fec = FecClass::kUnknown;
   Media media = Media::kUnknown;
   bool is_up = false;
-  Duration up_for{};                 // Since the link came up, or since it is known.
+  Duration up_for{};  // Since the link came up, or since it is known.
+  // Since another module, cable or peer was seen at an end; nullopt: not that we know.
+  std::optional<Duration> replaced_for;
   bool is_below_capability = false;  // Width or speed is below what both ends can do.
   // Within the last 60 s or ahead: the state of a quarter of the switch's links changed (restart).
   bool is_with_its_switch = false;
   bool is_with_its_host = false;  // Or of all links of the host: a reboot, not a cable.
   // By Window: of the link downs, those that were with its switch or with its host.
   std::array<uint64_t, kWindows> excused_downs{};
+};
+
+// What waits for one port, as a search along the routes finds it.
+struct CongestionTree {
+  enum class Kind : uint8_t { kUnknown, kSlowReceiver, kIncast, kHotLink };
+  struct Egress {
+    Guid node;
+    PortNum port;
+    friend auto operator<=>(const Egress&, const Egress&) = default;
+  };
+  Egress root;  // The port at which it begins.
+  Kind kind = Kind::kUnknown;
+  std::vector<Egress> victims;
 };
 
 }  // namespace fabricd::policy

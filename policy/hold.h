@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -27,10 +28,17 @@ enum class TargetKind : uint8_t { kHost = 1, kHca, kSwitch, kPort, kLink };
 // wall clock is set, the offset changes and they are rewritten (HoldBook::Retime).
 using WallMs = int64_t;
 
+// fabricd itself, as the owner of holds: of what conditions lead to, and of what verdicts do.
+inline constexpr char kOwnHoldOwner[] = "fabricd", kTelemetryHoldOwner[] = "telemetry";
+
 struct HeldPort {
   Guid node;  // NodeGUID.
   PortNum port;
   friend auto operator<=>(const HeldPort&, const HeldPort&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const HeldPort& port) {
+    return H::combine(std::move(h), port.node, port.port);
+  }
 };
 
 // A target as it was understood when the hold was made: GUIDs, because names and LIDs change.

@@ -128,6 +128,12 @@ HoldChange HoldBook::Bounded(HoldChange change) const {
   return change;
 }
 
+HoldChange HoldBook::Renew(uint64_t id, std::optional<WallMs> expires) const {
+  Hold hold = standing_.at(id);
+  hold.expires = expires;
+  return HoldChange{{std::move(hold)}, {}};
+}
+
 absl::StatusOr<HoldChange> HoldBook::Delete(const DeleteRequest& request, WallMs now) const {
   if (!request.request_id.empty())
     for (const auto* holds : {&lifted_, &ended_})
@@ -155,7 +161,8 @@ absl::StatusOr<HoldChange> HoldBook::Acknowledge(uint64_t id, const std::string&
                                                  bool any_owner, WallMs now) const {
   const Hold* hold = Find(id);
   if (hold == nullptr) return NotFound("no hold {}", id);
-  if (!any_owner && hold->owner != kOwnHoldOwner && !MaySpeakFor(asker, hold->owner))
+  const bool is_own = hold->owner == kOwnHoldOwner || hold->owner == kTelemetryHoldOwner;
+  if (!any_owner && !is_own && !MaySpeakFor(asker, hold->owner))
     return MakeStatus(absl::StatusCode::kPermissionDenied,
                       "hold {} is {}'s: {} may acknowledge its own holds and those of {}", id,
                       hold->owner, asker.empty() ? "an unknown caller" : asker, kOwnHoldOwner);

@@ -54,6 +54,8 @@ class HoldBook {
   // `put` has the hold with its id and time of creation. kInvalidArgument: no owner, reason or
   // target, a text too long, or an expiry that has passed. kResourceExhausted: `max_holds` stand.
   absl::StatusOr<HoldChange> Create(Hold wanted, WallMs now, size_t max_holds) const;
+  // The hold with this id ends then. REQUIRES: it stands.
+  HoldChange Renew(uint64_t id, std::optional<WallMs> expires) const;
   struct DeleteRequest {
     uint64_t id = 0;
     std::string owner;  // Must be the hold's, or:
@@ -64,7 +66,7 @@ class HoldBook {
   // request_id before. kNotFound; kPermissionDenied: another owner's; kAlreadyExists: the
   // request_id took another hold back.
   absl::StatusOr<HoldChange> Delete(const DeleteRequest& request, WallMs now) const;
-  // By `asker`: for holds of its own (MaySpeakFor), and for fabricd's, which ask for it.
+  // By `asker`: for holds of its own (MaySpeakFor), and for those that fabricd makes by itself.
   // Empty when it is acknowledged already. kNotFound; kPermissionDenied.
   absl::StatusOr<HoldChange> Acknowledge(uint64_t id, const std::string& asker, bool any_owner,
                                          WallMs now) const;
@@ -89,8 +91,6 @@ class HoldBook {
   uint64_t highest_id_ = 0;
 };
 
-// fabricd itself, as the owner of holds.
-inline constexpr char kOwnHoldOwner[] = "fabricd";
 // Whether `asker` may act for this owner without being an operator: owners are its name, or begin
 // with it and a slash.
 bool MaySpeakFor(const std::string& asker, const std::string& owner);

@@ -39,8 +39,10 @@ struct DampedLink {
 enum class ConditionMode : uint8_t { kObserve, kRecommend, kEnforce };
 
 // Of conditions, stable: scripts filter by them.
-inline constexpr std::array<std::string_view, 4> kConditionTypes = {"LinkFlapping", "NoisyTraps",
-                                                                    "SetErrors", "Unresponsive"};
+// Chatty, Flapping, NoisyPhy and SlowReceiver are verdicts about links.
+inline constexpr std::array<std::string_view, 8> kConditionTypes = {
+    "Chatty",     "Flapping",  "LinkFlapping", "NoisyPhy",
+    "NoisyTraps", "SetErrors", "SlowReceiver", "Unresponsive"};
 
 // Something that is wrong by a rule, with the numbers that say so (DESIGN: verdicts).
 struct Condition {

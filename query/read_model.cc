@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "query/port_text.h"
 #include "query/status.h"
+#include "query/verdict_conditions.h"
 
 namespace fabricd::query {
 namespace {
@@ -221,10 +222,12 @@ std::shared_ptr<const ReadModel> MakeReadModel(ReadModelInputs inputs, const Rea
   model->missing = same_places
                        ? last->missing
                        : std::make_shared<const MissingNics>(inputs.view->snapshot, model->hosts);
-  if (last && last->view->policy == inputs.view->policy)
+  model->verdicts = inputs.verdicts;
+  if (last && last->view->policy == inputs.view->policy && last->verdicts == inputs.verdicts)
     model->policy = last->policy;
   else
-    model->policy = std::make_shared<const PolicyIndex>(inputs.view->policy, inputs.patterns);
+    model->policy = std::make_shared<const PolicyIndex>(
+        WithVerdicts(inputs.view->policy, *inputs.verdicts, &inputs.name_map), inputs.patterns);
   model->view = std::move(inputs.view);
   return model;
 }

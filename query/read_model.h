@@ -15,6 +15,7 @@
 #include "query/missing_nics.h"
 #include "query/places.h"
 #include "query/policy_index.h"
+#include "query/verdict_view.h"
 #include "sweep/interface/view.h"
 
 namespace fabricd::query {
@@ -75,7 +76,8 @@ struct ReadModel {
   std::shared_ptr<const fabric::HostTable> hosts;
   std::shared_ptr<const Places> places;
   std::shared_ptr<const MissingNics> missing;
-  std::shared_ptr<const PolicyIndex> policy;
+  std::shared_ptr<const PolicyIndex> policy;    // With the conditions of `verdicts`.
+  std::shared_ptr<const VerdictView> verdicts;  // Never null.
 
   const fabric::FabricSnapshot& snapshot() const { return *view->snapshot; }
   const std::string& name(NodeIndex node) const { return names->names[node.value()]; }
@@ -123,6 +125,7 @@ struct ReadModelInputs {
   std::shared_ptr<const fabric::HostTable> hosts;  // Of the view's snapshot.
   const fabric::NodeNameMap& name_map;
   const fabric::HostPatterns& patterns;  // How `hosts` was read.
+  std::shared_ptr<const VerdictView> verdicts = NoVerdicts();
 };
 // What did not change since `before` (may be null) is taken from it: costs what differs.
 std::shared_ptr<const ReadModel> MakeReadModel(ReadModelInputs inputs, const ReadModel* before);

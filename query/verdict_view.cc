@@ -20,7 +20,14 @@ Verdict VerdictOf(const VerdictRecord& record) {
 }
 
 PortRef AccusedEnd(const VerdictRecord& record) {
-  return record.found.attribution.side == policy::Side::kB ? record.b : record.a;
+  const policy::HeldPort& end = record.standing.accusation.end;
+  if (end == policy::HeldPort()) return record.a;
+  return (end == record.link.b) == record.is_reversed ? record.a : record.b;
+}
+
+policy::Culprit CulpritOf(const VerdictRecord& record) {
+  const bool stands = policy::IsBad(VerdictOf(record));
+  return stands ? record.standing.accusation.culprit : record.found.attribution.culprit;
 }
 
 const VerdictRecord* VerdictView::Find(PortRef end) const {
@@ -33,6 +40,14 @@ const VerdictRecord* VerdictView::Find(const policy::LinkKey& link) const {
       records.begin(), records.end(), link,
       [](const VerdictRecord& record, const policy::LinkKey& key) { return record.link < key; });
   return found != records.end() && found->link == link ? &*found : nullptr;
+}
+
+void IndexEnds(VerdictView& view) {
+  view.by_end.clear();
+  for (uint32_t i = 0; i < view.records.size(); ++i)
+    for (const PortRef end : {view.records[i].a, view.records[i].b})
+      if (!end.IsNone()) view.by_end.emplace_back(end, i);
+  std::sort(view.by_end.begin(), view.by_end.end());
 }
 
 std::shared_ptr<const VerdictView> NoVerdicts() {

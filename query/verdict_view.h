@@ -22,10 +22,11 @@ namespace fabricd::query {
 struct VerdictRecord {
   policy::LinkKey link;
   PortRef a, b;               // In VerdictView::snapshot. Of a host's link, `a` is the host.
+  bool is_reversed = false;   // `a` is link.b.
   policy::LinkVerdict found;  // By the evidence of this time alone; rows of what is raised.
   policy::Standing standing;  // Over time. What is shown: VerdictOf().
   policy::LinkResponse response;
-  // What it was found by; null where the verdict is HEALTHY or UNKNOWN.
+  // All that it was found by. Only of Backend::EvaluateLink(): a view would take 4 kB a link.
   std::shared_ptr<const policy::LinkEvidence> evidence;
   uint32_t finding = 0;  // 1 + index of the common cause that explains it; 0: none.
   PortRef root;          // Of a VICTIM: the egress where the congestion begins. May be none.
@@ -33,8 +34,10 @@ struct VerdictRecord {
 
 // Of kBad and kRecovering the verdict that stands; else HEALTHY, SUSPECT, VICTIM or UNKNOWN.
 policy::Verdict VerdictOf(const VerdictRecord& record);
-// Which end it is about: the accused one, else `a`.
+// Which end it is about: the one that is accused, else `a`.
 PortRef AccusedEnd(const VerdictRecord& record);
+// Of a verdict that stands whom it accused; else by the evidence of now.
+policy::Culprit CulpritOf(const VerdictRecord& record);
 
 struct VerdictView {
   uint64_t number = 0;   // Grows with each published view; 0: nothing has been assessed yet.
@@ -60,6 +63,9 @@ struct VerdictView {
   // [slot of NodeIndex and port] would cost memory of all ports: records are few. Sorted.
   std::vector<std::pair<PortRef, uint32_t>> by_end;  // Index in `records`.
 };
+
+// Fills in VerdictView::by_end. REQUIRES: the records are complete.
+void IndexEnds(VerdictView& view);
 
 // Nothing is known. Never null.
 std::shared_ptr<const VerdictView> NoVerdicts();

@@ -438,6 +438,8 @@ Outcome EnterStatistical(PortRecord& record, const wire::PpcntStatistical& read,
   const uint64_t bits_before = sum(Counter::kRcvBits);
   const Outcome outcome = EnterRegisters(record, Source::kPpcntStatistical, values, reading);
   if (outcome.thrown_away && !outcome.epoch) return outcome;
+  const bool is_later = outcome.since != 0 && reading.at > outcome.since;
+  record.ber_step = is_later ? reading.at - outcome.since : 0;
   if (!window.has_registers) {
     // What was estimated until now ends.
     window.has_registers = true;

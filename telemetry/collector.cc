@@ -15,6 +15,8 @@ constexpr Duration kExpiryStep = seconds(1);
 constexpr Millis kIdentifyAgain = 24u * 3600 * 1000;
 constexpr Millis kProbeAfter = 30 * 1000;
 constexpr uint32_t kBusyShare = 10;
+constexpr Millis kWatchedFor = 15 * 60 * 1000;
+constexpr size_t kMostWatched = 256;  // Of them each makes two more requests in an interval.
 
 // Who defines the vendor attributes that are asked for (NodeInfo.VendorID). Ids and layouts above
 // 0xFF00 and of class 0x0A mean other things to other vendors. Voltaire's switches have the same
@@ -32,6 +34,14 @@ LinkFacts FactsOf(const fabric::Port& port) {
 }
 
 }  // namespace
+
+std::optional<LinkTrap> LinkTrapOf(const wire::Notice& notice) {
+  if (!notice.generic) return std::nullopt;
+  if (notice.subject_port()) return LinkTrap{notice.subject_lid(), notice.subject_port()};
+  if (notice.trap == wire::kTrapBadPKey || notice.trap == wire::kTrapBadQKey)
+    return LinkTrap{notice.issuer_lid, PortNum(), false};
+  return std::nullopt;
+}
 
 Collector::Collector(const Options& options, Instant now, uint64_t seed)
     : options_(options),
@@ -267,7 +277,8 @@ void Collector::On(const LinkTrap& event, Instant now, Effects& /*effects*/) {
   });
   if (port.IsNone() || !records_.Has(port)) return;
   records_.Device(port.node).incidents.Add(port.port, Incident::kTrap, ToMillis(now));
-  if (IsPolled(*snapshot_->node(port.node), port.port)) WantCauses(port, ToMillis(now));
+  if (event.is_of_link && IsPolled(*snapshot_->node(port.node), port.port))
+    WantCauses(port, ToMillis(now));
 }
 
 void Collector::WantCauses(PortRef port, Millis now) {
@@ -300,6 +311,18 @@ Instant Collector::NextWake(Instant now) const {
   return wake;
 }
 
+void Collector::Watch(PortRef port, Millis now) {
+  const PortRef peer = snapshot_->port(port)->peer;
+  if (watched_.size() + 2 > kMostWatched)
+    absl::erase_if(watched_, [&](const auto& each) { return each.second <= now; });
+  for (const PortRef end : {port, peer}) {
+    if (end.IsNone() || !records_.Has(end)) continue;
+    // Where many links are bad at once the usual readings have to do.
+    if (watched_.size() >= kMostWatched && !watched_.contains(end)) continue;
+    watched_[end] = now + kWatchedFor;
+  }
+}
+
 // ---- what is wanted
 
 AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
@@ -326,6 +349,9 @@ AskSet Collector::AsksOf(PortRef port, uint32_t pass, Millis now) const {
   }
   if (device.has_registers && device.vendor == Absence::kNone) {
     if (is_turn(options_.ber_interval)) asks.Add(Ask::kBer);
+    const auto watched = watched_.find(port);
+    if (watched != watched_.end() && now < watched->second)
+      asks.Add(AskSet::Of({Ask::kBer, Ask::kPhysical}));
     if (is_turn(options_.module_interval) || records_.FindInventory(port) == nullptr) {
       asks.Add(AskSet::Of({Ask::kModule, Ask::kOperational, Ask::kMonitor, Ask::kPhysical}));
       // Its baseline: it is read when a link was down, and tells of that only by an increase.

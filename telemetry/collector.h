@@ -16,9 +16,12 @@
 #include <variant>
 #include <vector>
 
+#include <absl/container/flat_hash_map.h>
+
 #include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transport.h"
+#include "mad/wire/notice.h"
 #include "telemetry/device.h"
 #include "telemetry/intake.h"
 #include "telemetry/options.h"
@@ -63,11 +66,16 @@ struct SendFailed {
 struct NewOptions {
   Options options;
 };
-// A port has sent a trap 129, 130 or 131: its link's error counters have passed a threshold.
+// A port has sent a trap. 129, 130 and 131: its link's error counters have passed a threshold. 257
+// to 259, a P_Key or Q_Key that is not right, say nothing of its link: they are only counted.
 struct LinkTrap {
   Lid lid;
-  PortNum port;
+  PortNum port;  // 0, of a channel adapter: the port with that LID.
+  bool is_of_link = true;
 };
+// What the trap is to the collector; nullopt: nothing. Those that switches send about themselves
+// (128) or about packets of others (259) are no port's.
+std::optional<LinkTrap> LinkTrapOf(const wire::Notice& notice);
 struct Tick {};
 using Event = std::variant<FabricChanged, CoreLoad, PollNow, ReadHistory, mad::IncomingMad,
                            SendFailed, NewOptions, LinkTrap, Tick>;
@@ -134,6 +142,8 @@ class Collector {
                   Effects& effects);
   void UpdatePort(const fabric::Port* before, const fabric::Port& port, PortRef ref, bool is_first,
                   Millis now, Effects& effects);
+  // Errors that may become a verdict: the registers of both ends of the link are read at each turn.
+  void Watch(PortRef port, Millis now);
   Absence VendorOf(const fabric::Node& node) const;
   void SetPorts(Millis now);
 
@@ -181,6 +191,7 @@ class Collector {
     NextAsk next;
   };
   std::deque<SmpAsk> smps_;
+  absl::flat_hash_map<PortRef, Millis> watched_;  // Until when. Bounded.
   bool smp_in_flight_ = false;
   Instant expired_at_{};         // Deadlines were looked at last.
   std::vector<uint64_t> polls_;  // Ids of PollNow under way.

@@ -148,6 +148,7 @@ void Collector::OnResponse(const Request& request, const mad::IncomingMad& mad, 
       if (IsVendorGmp(ask) && ask != Ask::kVendorKey) device.SetAbsent(ask, Absence::kKeyed, at);
     }
   }
+  if (follow.is_worth_watching) Watch(port, at);
   if (follow.is_bad_sample) ++stats_.bad_samples;
   if (follow.epoch && *follow.epoch != EpochCause::kFirstSeen) {
     if (*follow.epoch != EpochCause::kLinkReplaced) ++stats_.resets;

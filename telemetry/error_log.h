@@ -22,7 +22,8 @@ struct ErrorEntry {
   uint16_t epoch : 11 = 0;  // Low bits of the port's.
   // Increases that it holds. Sticks at kMostReadings.
   uint16_t readings : 4 = 1;
-  // Counted within a minute of a change of the link's state, which may be the cause.
+  // Counted up to a minute before or kYoung after a change of the link's state, which may be the
+  // cause.
   uint16_t at_change : 1 = 0;
 
   bool IsOfEpoch(uint32_t number) const { return epoch == (number & kEpochMask); }

@@ -24,6 +24,7 @@ struct FollowUp {
   Verdict verdict = Verdict::kEntered;
   std::optional<EpochCause> epoch;
   bool is_bad_sample = false;
+  bool is_worth_watching = false;  // The link may be about to have a verdict.
   AskSet of_device, of_port, of_far_end;
 };
 

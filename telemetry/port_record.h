@@ -15,6 +15,9 @@ namespace fabricd::telemetry {
 // Time since the collector started, in milliseconds. 0: never. 64 bits: 32 would end after 49 days.
 using Millis = uint64_t;
 
+// What a link counts so long after its state has changed says nothing: it may still be adjusting.
+inline constexpr Millis kYoung = 10 * 60 * 1000;
+
 // What the port and its device say of themselves, as far as values depend on it.
 struct LinkFacts {
   uint64_t bytes_per_second = 0;  // Of data, one direction; 0: link down or unknown.
@@ -119,7 +122,8 @@ struct PortRecord {
   uint32_t resets = 0;       // Epochs that a decrease began.
   uint32_t bad_samples = 0;  // Readings that were thrown away.
   uint8_t bad_in_a_row = 0;
-  Millis down_at = 0;  // The link was last seen down.
+  Millis down_at = 0;   // The link was last seen down.
+  Millis ber_step = 0;  // Between the last two readings of PPCNT 0x16; 0: not known.
   // The link became ACTIVE, was first seen so, or came back after a LinkDowned; 0: it is not
   // ACTIVE.
   Millis up_since = 0;

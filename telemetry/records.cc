@@ -8,7 +8,8 @@ namespace fabricd::telemetry {
 namespace {
 
 constexpr size_t kLogEntriesPerPort = 24, kMinLogEntries = 128;
-// A change of the link's state may be why errors are counted so long before and after it.
+// A change of the link's state may be why errors are counted so long before it, and after it came
+// up.
 constexpr Millis kChangeMargin = 60 * 1000;
 
 size_t LogEntries(size_t ports) { return std::max(kMinLogEntries, ports * kLogEntriesPerPort); }
@@ -82,8 +83,7 @@ void Records::Enter(PortRef port, const Outcome& outcome, bool new_rates, Millis
     });
     // It may be back before a sweep looks.
     if (went_down && record.changed_at < outcome.since) EnterChange(record, at);
-    const bool at_change =
-        record.changed_at != 0 && record.changed_at + kChangeMargin > outcome.since;
+    const bool at_change = record.changed_at != 0 && record.changed_at + kYoung > outcome.since;
     ErrorLog& log = Device(port.node).errors;
     for (const Increase& increase : outcome.errors) {
       const uint64_t most = std::numeric_limits<uint32_t>::max();

@@ -28,8 +28,10 @@ Models::~Models() {
 
 std::shared_ptr<const query::ReadModel> Models::Current() {
   const auto view = backend_.view();
+  const auto verdicts = backend_.verdicts();
   std::unique_lock lock(mutex_);
-  if (current_ != nullptr && current_->view == view) return current_;
+  if (current_ != nullptr && current_->view == view && current_->verdicts == verdicts)
+    return current_;
   const uint64_t ticket = ++asked_;
   asked_changed_.notify_one();
   made_changed_.wait(lock, [&] { return made_ >= ticket; });
@@ -44,10 +46,11 @@ void Models::MakeModels() {
     const uint64_t answered = asked_;
     lock.unlock();
     const auto view = backend_.view();
-    auto model = current_ != nullptr && current_->view == view
+    const auto verdicts = backend_.verdicts();
+    auto model = current_ != nullptr && current_->view == view && current_->verdicts == verdicts
                      ? current_
                      : query::MakeReadModel({view, backend_.hosts(*view), backend_.node_name_map(),
-                                             backend_.host_patterns()},
+                                             backend_.host_patterns(), verdicts},
                                             current_.get());
     lock.lock();
     current_ = std::move(model);

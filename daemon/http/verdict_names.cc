@@ -29,6 +29,9 @@ std::string SubjectOf(const policy::CommonFinding& finding, const fabric::Fabric
   const auto name = [&](Guid guid) { return NodeName(guid, snapshot, names); };
   switch (finding.cause) {
     case policy::CommonCause::kBlackout: return "";
+    case policy::CommonCause::kCongestion:
+      if (finding.root.b == policy::HeldPort()) return "";
+      [[fallthrough]];
     case policy::CommonCause::kPropagation:
       return fmt::format("{}/{} - {}/{}", name(finding.root.a.node), finding.root.a.port,
                          name(finding.root.b.node), finding.root.b.port);

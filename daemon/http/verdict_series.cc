@@ -73,7 +73,7 @@ void WriteLinks(const VerdictView& view, const PortLabels& labels, SeriesText& o
     out.Add(fmt::format("{},verdict=\"{}\",stage=\"{}\",culprit=\"{}\"",
                         labels.Full(end, end == record->a ? record->b : record->a),
                         VerdictName(VerdictOf(*record)), StageName(record->standing.stage),
-                        CulpritName(record->found.attribution.culprit)),
+                        CulpritName(CulpritOf(*record))),
             uint64_t{1});
   }
   out.Begin("fabricd_link_verdict_confidence", "How certain that is, 0 to 1.");
@@ -87,11 +87,12 @@ void WriteLinks(const VerdictView& view, const PortLabels& labels, SeriesText& o
 
 void WriteCauses(const VerdictView& view, const fabric::NodeNameMap& names, SeriesText& out) {
   std::map<policy::CommonCause, uint64_t> counts;
-  for (int i = 0; i <= static_cast<int>(policy::CommonCause::kFamily); ++i)
+  for (int i = 0; i <= static_cast<int>(policy::CommonCause::kCongestion); ++i)
     counts[static_cast<policy::CommonCause>(i)] = 0;
   // Two findings about one thing are one series.
   std::map<std::string, uint64_t> affected;
   for (const policy::CommonFinding& finding : view.findings) {
+    if (finding.is_over) continue;
     ++counts[finding.cause];
     uint64_t& most =
         affected[fmt::format("cause=\"{}\",{}", CommonCauseName(finding.cause),

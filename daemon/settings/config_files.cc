@@ -11,6 +11,7 @@
 #include "daemon/rpc/security/listen.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/settings/verdict_options.h"
 #include "fabric/names.h"
 #include "store/guid2lid.h"
 
@@ -51,6 +52,7 @@ std::vector<config::Fault> JudgeFiles(const config::Config& config) {
       !security.tls_cert.empty() || !security.tls_key.empty() || !security.tls_ca.empty();
   if (named || std::any_of(config.listen.begin(), config.listen.end(), rpc::IsTcpAddress))
     Add(rpc::ReadCertificates(security).status(), faults);
+  for (config::Fault& fault : CheckVerdicts(config)) faults.push_back(std::move(fault));
   return faults;
 }
 

@@ -35,6 +35,7 @@ struct ActionFacts {
   bool is_own_path = false;       // Of the SM to the subnet.
   bool is_redundant = false;      // A trunk link that leaves enough uplinks.
   bool is_family_frozen = false;  // fleet.h: many of its kind crossed a limit at once.
+  bool is_excluded = false;       // By the configuration.
   bool has_common_cause = false;  // fleet.h: the finding is on something else.
   bool is_blackout = false;       // fleet.h: too much is stale.
   size_t in_effect = 0;           // Actions of all links.
@@ -46,6 +47,16 @@ struct ActionDecision {
   std::string_view refused_by;  // The guard; empty: none. Then it is only recommended.
 };
 
+// The larger of ActionOptions::budget and its share of the hosts.
+size_t BudgetOf(const ActionOptions& options, size_t hosts);
+
+// As the store keeps the breaker: wall clock.
+struct StoredBreaker {
+  bool is_open = false;
+  std::vector<WallMs> taken;  // The actions within the window, the oldest first.
+  friend bool operator==(const StoredBreaker&, const StoredBreaker&) = default;
+};
+
 // Opens when actions were taken against too many hosts within a short time: then the cause is
 // likely to be something else.
 class ActionBreaker {
@@ -54,6 +65,10 @@ class ActionBreaker {
   void Count(Instant now, size_t hosts, const ActionOptions& options);
   bool is_open() const { return is_open_; }
   void Reset();  // By an operator.
+
+  // `wall` is `now` on the wall clock.
+  StoredBreaker Export(Instant now, WallMs wall) const;
+  void Import(const StoredBreaker& stored, Instant now, WallMs wall);
 
  private:
   std::deque<Instant> taken_;

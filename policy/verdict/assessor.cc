@@ -4,7 +4,31 @@
 #include <string>
 #include <string_view>
 
+#include <absl/container/flat_hash_map.h>
+
 namespace fabricd::policy {
+
+namespace {
+
+using Roots = absl::flat_hash_map<std::pair<Guid, PortNum>, HeldPort>;  // By port that waits.
+
+Roots RootsOf(std::span<const CongestionTree> trees) {
+  Roots roots;
+  for (const CongestionTree& tree : trees)
+    for (const CongestionTree::Egress& victim : tree.victims)
+      roots[{victim.node, victim.port}] = {tree.root.node, tree.root.port};
+  return roots;
+}
+
+HeldPort RootOf(const LinkBrief& link, const Roots& roots) {
+  for (const EndBrief* end : {&link.a, &link.b}) {
+    const auto found = roots.find({end->port.node, end->port.port});
+    if (found != roots.end()) return found->second;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<std::string> Check(const AssessorOptions& options) {
   std::vector<std::string> faults;
@@ -17,26 +41,43 @@ std::vector<std::string> Check(const AssessorOptions& options) {
   return faults;
 }
 
-std::vector<Assessment> Assessor::Assess(std::span<const LinkEvidence> links, Instant now) {
-  std::vector<Assessment> all(links.size());
-  std::vector<LinkAssessment> pairs(links.size());
-  for (size_t i = 0; i < links.size(); ++i) {
-    all[i].link = LinkKey(links[i]);
-    all[i].verdict = Evaluate(links[i], options_.limits, book_.StrongForOf(all[i].link, now));
+std::vector<Assessment> Assessor::Assess(VisitLinks visit, Instant now,
+                                         std::span<const CongestionTree> trees) {
+  std::vector<Assessment> all;
+  std::vector<LinkBrief> links;
+  visit([&](const LinkEvidence& link) {
+    Assessment& each = all.emplace_back();
+    each.link = LinkKey(link);
+    if (link.replaced_for && *link.replaced_for < options_.clocks.observation)
+      book_.OnReplaced(each.link, now - *link.replaced_for);
+    each.verdict = Evaluate(link, options_.limits, book_.StrongForOf(each.link, now));
+    links.push_back(BriefOf(link, each.verdict));
     // A large fabric would have 100 MB of rows that show nothing.
-    if (all[i].verdict.raised == 0) std::vector<EvidenceRow>().swap(all[i].verdict.rows);
-    pairs[i] = {&links[i], &all[i].verdict};
-  }
-  report_ = FindCommonCauses(pairs, options_.fleet);
+    if (each.verdict.raised == 0) std::vector<EvidenceRow>().swap(each.verdict.rows);
+  });
   // By the verdicts as they were found: a defect of a family may look like that of its switches.
-  families_.Observe(pairs, options_.fleet, now);
+  families_.Observe(links, options_.fleet, now);
+  for (LinkBrief& link : links) link.is_frozen = families_.Freezes(link);
+  report_ = FindCommonCauses(links, options_.fleet, causes_.standing());
+  AddCongestion(trees, links, options_.fleet, report_);
+  causes_.Observe(links, options_.fleet, now, report_);
+  const auto roots = RootsOf(trees);
   for (size_t i = 0; i < links.size(); ++i) {
-    Apply(report_, i, links[i], all[i].verdict);
-    all[i].standing = book_.Observe(all[i].link, all[i].verdict, now);
-    all[i].forbids_action = ForbidsAction(report_, i) || families_.IsFrozen(links[i].a.family) ||
-                            families_.IsFrozen(links[i].b.family);
+    Assessment& each = all[i];
+    Apply(report_, i, links[i], each.verdict);
+    if (each.verdict.verdict == Verdict::kVictim) each.verdict.root = RootOf(links[i], roots);
+    each.standing = book_.Observe(each.link, each.verdict, now);
+    each.forbids_action = ForbidsAction(report_, i) || links[i].is_frozen;
   }
   return all;
+}
+
+std::vector<Assessment> Assessor::Assess(std::span<const LinkEvidence> links, Instant now) {
+  return Assess(
+      [&](EachLink each) {
+        for (const LinkEvidence& link : links) each(link);
+      },
+      now);
 }
 
 }  // namespace fabricd::policy

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
+
 #include "common/time.h"
 #include "policy/evidence.h"
 #include "policy/verdict/fleet.h"
@@ -37,18 +39,27 @@ class Assessor {
   explicit Assessor(AssessorOptions options)
       : options_(std::move(options)), book_(options_.clocks) {}
 
+  // Calls what it is given for each link of the fabric, always in the same order.
+  using EachLink = absl::FunctionRef<void(const LinkEvidence&)>;
+  using VisitLinks = absl::FunctionRef<void(EachLink)>;
+  // In the order of the visit. Of each link some 500 bytes are kept, and not its evidence. `trees`:
+  // what waits for what, where that is searched for.
+  std::vector<Assessment> Assess(VisitLinks visit, Instant now,
+                                 std::span<const CongestionTree> trees = {});
   // By index of `links`, which are all links of the fabric.
   std::vector<Assessment> Assess(std::span<const LinkEvidence> links, Instant now);
 
   VerdictBook& book() { return book_; }
   const VerdictBook& book() const { return book_; }
   const FleetReport& report() const { return report_; }  // Of the last call.
+  FamilyWatch& families() { return families_; }
   const FamilyWatch& families() const { return families_; }
 
  private:
   AssessorOptions options_;
   VerdictBook book_;
   FamilyWatch families_;
+  CauseMemory causes_;
   FleetReport report_;
 };
 

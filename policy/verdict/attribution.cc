@@ -27,6 +27,22 @@ struct Pattern {
   }
 };
 
+// How many symbol errors an end has to have of those of the other, so that both directions are bad.
+// Ends are read at different times: until the rarer ones make a row of their own they are one
+// burst.
+constexpr uint64_t kComparable = 5;
+
+// Errors of the end that make no row yet, but are as many as those of the other end.
+bool HasComparableErrors(const LinkEvidence& link, Side side) {
+  const EndEvidence& own = side == Side::kA ? link.a : link.b;
+  const EndEvidence& other = side == Side::kA ? link.b : link.a;
+  if (own.has_registers != other.has_registers) return false;  // They count different things.
+  const WindowCount* few = own.Find(Signal::kSymbolErrors, Window::k7500s);
+  const WindowCount* many = other.Find(Signal::kSymbolErrors, Window::k7500s);
+  if (few == nullptr || many == nullptr || few->is_saturated) return false;
+  return few->count >= 2 && few->count * kComparable >= many->count;
+}
+
 // The device at an end, where the whole of it is meant.
 Culprit DeviceAt(const LinkEvidence& link, Side side) {
   const EndRole role = (side == Side::kA ? link.a : link.b).role;
@@ -34,13 +50,16 @@ Culprit DeviceAt(const LinkEvidence& link, Side side) {
   return role == EndRole::kOther ? Culprit::kUnknown : Culprit::kSwitch;
 }
 
-Attribution OneDirection(const LinkEvidence& link, const Pattern& pattern, Side receiver) {
+Attribution OneDirection(const LinkEvidence& link, Side receiver) {
   const Side sender = receiver == Side::kA ? Side::kB : Side::kA;
-  if (pattern.Has(Row::kDeviceVerdict, receiver, Level::kStrong))
-    return {Culprit::kReceiver, receiver, "errors in one direction, and its receiver raises alarm",
+  // A monitor of the signal raises alarm where errors are received, whoever makes them.
+  if ((receiver == Side::kA ? link.a : link.b).is_unhealthy)
+    return {Culprit::kReceiver, receiver,
+            "errors in one direction, and its receiver says that it is unhealthy",
             "the receiver's module or device, then the cable"};
-  if (pattern.Has(Row::kDeviceVerdict, sender, Level::kStrong))
-    return {Culprit::kTransmitter, sender, "errors in one direction, and its sender raises alarm",
+  if ((sender == Side::kA ? link.a : link.b).is_unhealthy)
+    return {Culprit::kTransmitter, sender,
+            "errors in one direction, and its sender says that it is unhealthy",
             "the sender's module or device, then the cable"};
   const EndRole role = (sender == Side::kA ? link.a : link.b).role;
   if (role == EndRole::kHost)
@@ -49,6 +68,12 @@ Attribution OneDirection(const LinkEvidence& link, const Pattern& pattern, Side 
   if (role == EndRole::kLeaf)
     return {Culprit::kCable, receiver, "errors only where the host receives", kSwap};
   return {Culprit::kCable, receiver, "errors in one direction only", kSwap};
+}
+
+// Culprits that errors in one direction name.
+bool IsOfSignal(Culprit culprit) {
+  return culprit == Culprit::kTransmitter || culprit == Culprit::kReceiver ||
+         culprit == Culprit::kCable;
 }
 
 // Why the devices say that the link was down.
@@ -95,8 +120,12 @@ Attribution AttributeErrors(const LinkEvidence& link, std::span<const EvidenceRo
         hot ? "errors in both directions, and both modules are hot" : "errors in both directions",
         hot ? "airflow, then the modules" : "reseat, then swap the cable or both modules"};
   }
-  if (at_a) return OneDirection(link, pattern, Side::kA);
-  if (at_b) return OneDirection(link, pattern, Side::kB);
+  for (const Side receiver : {Side::kA, Side::kB}) {
+    if (!(receiver == Side::kA ? at_a : at_b)) continue;
+    if (HasComparableErrors(link, receiver == Side::kA ? Side::kB : Side::kA))
+      return {Culprit::kCable, Side::kLink, "errors in both directions", kSwap};
+    return OneDirection(link, receiver);
+  }
   for (const Side side : {Side::kA, Side::kB}) {
     const Side sender = side == Side::kA ? Side::kB : Side::kA;
     if (pattern.Has(Row::kMalformed, side))
@@ -108,17 +137,32 @@ Attribution AttributeErrors(const LinkEvidence& link, std::span<const EvidenceRo
               "firmware of the adapter"};
     return {Culprit::kReceiver, side, "its buffers overrun", "firmware of the receiver"};
   }
-  if (pattern.Has(Row::kLinkDowns, Side::kLink)) return OfLinkDowns(link);
   for (const Side side : {Side::kA, Side::kB})
-    if (pattern.Has(Row::kDeviceVerdict, side))
-      return {DeviceAt(link, side), side, "the device's own monitor", "the port it names"};
+    if (pattern.Has(Row::kTemperature, side, Level::kStrong))
+      return {Culprit::kCable, side, "a module above its alarm limit", "airflow, then the module"};
+  const Attribution downs =
+      pattern.Has(Row::kLinkDowns, Side::kLink) ? OfLinkDowns(link) : Attribution();
+  if (downs.culprit != Culprit::kNone && downs.culprit != Culprit::kUnknown) return downs;
+  for (const Side side : {Side::kA, Side::kB}) {
+    if (!pattern.Has(Row::kDeviceVerdict, side)) continue;
+    if ((side == Side::kA ? link.a : link.b).is_unhealthy)
+      return {DeviceAt(link, side), side, "the device says that it is unhealthy",
+              "the port it names"};
+    return {Culprit::kCable, side, "an alarm about the signal that is received", kSwap};
+  }
   if (pattern.Has(Row::kBelowCapability, Side::kLink))
     return {Culprit::kCable, Side::kLink, "fewer or slower physical lanes than both ends have",
             kSwap};
   for (const Side side : {Side::kA, Side::kB})
     if (pattern.Has(Row::kTemperature, side))
       return {Culprit::kCable, side, "a hot module", "airflow, then the module"};
+  if (downs.culprit != Culprit::kNone) return downs;
   return {Culprit::kUnknown, Side::kLink, "no pattern", "watch it"};
+}
+
+Attribution AttributeLinkDowns(const LinkEvidence& link, std::span<const EvidenceRow> rows) {
+  const Attribution reported = OfLinkDowns(link);
+  return reported.culprit != Culprit::kUnknown ? reported : AttributeErrors(link, rows);
 }
 
 Attribution AttributeToHost(const LinkEvidence& link, std::string_view reason,
@@ -126,6 +170,35 @@ Attribution AttributeToHost(const LinkEvidence& link, std::string_view reason,
   if (link.a.role == EndRole::kHost) return {Culprit::kHost, Side::kA, reason, remedy};
   if (link.b.role == EndRole::kHost) return {Culprit::kHost, Side::kB, reason, remedy};
   return {Culprit::kUnknown, Side::kLink, reason, remedy};
+}
+
+Accusation Accuse(const Attribution& attribution, HeldPort a, HeldPort b) {
+  Accusation accusation{attribution.culprit, {}, attribution.reason, attribution.remedy};
+  if (attribution.side == Side::kA) accusation.end = a;
+  if (attribution.side == Side::kB) accusation.end = b;
+  return accusation;
+}
+
+Accusation Join(const Accusation& before, const Accusation& now) {
+  const auto is_open = [](const Accusation& each) {
+    return each.culprit == Culprit::kNone || each.culprit == Culprit::kUnknown;
+  };
+  const auto is_whole_link = [](const Accusation& each) {
+    return each.culprit == Culprit::kCable && each.end == HeldPort();
+  };
+  if (is_open(now)) return is_open(before) && now.culprit != Culprit::kNone ? now : before;
+  if (is_open(before) || is_whole_link(now)) return now;
+  if (is_whole_link(before)) return before;
+  const bool is_same_end = before.end == now.end;
+  if (!IsOfSignal(before.culprit) || !IsOfSignal(now.culprit)) {
+    if (is_same_end) return before;
+    return {Culprit::kUnknown, HeldPort(), "evidence accuses both ends", kSwap};
+  }
+  // What is sent at one end is received at the other.
+  const bool is_same_part =
+      (before.culprit == Culprit::kTransmitter) == (now.culprit == Culprit::kTransmitter);
+  if (is_same_end == is_same_part) return before;
+  return {Culprit::kCable, HeldPort(), "errors in both directions, one after the other", kSwap};
 }
 
 }  // namespace fabricd::policy

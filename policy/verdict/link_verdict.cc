@@ -9,6 +9,8 @@ namespace {
 
 // Windows are made of readings, so one burst is seen for a little longer than its window.
 constexpr Duration kWindowSlack = std::chrono::minutes(1);
+// A row of a longer window has this many errors only after several of these.
+const Duration kLongestDetection = LengthOf(Window::k720s);
 
 // Rows that say something about the signal, or about who violates the link protocol.
 bool IsPhysical(Row row) { return row <= Row::kOverrun || row >= Row::kTemperature; }
@@ -47,7 +49,7 @@ Summary Summarise(const std::vector<EvidenceRow>& rows, const StrongFor& strong_
     if (!row.IsAtLeast(Level::kStrong)) continue;
     summary.strong |= bit;
     const Duration held = strong_for[static_cast<size_t>(row.row) - 1];
-    if (held >= row.window + kWindowSlack) summary.persistent |= bit;
+    if (held >= std::min(row.window, kLongestDetection) + kWindowSlack) summary.persistent |= bit;
     summary.is_fatal |= row.level == Level::kFatal;  // Of E4 it is FLAPPING.
   }
   return summary;
@@ -149,7 +151,7 @@ void Decide(const LinkEvidence& link, const Limits& limits, const Summary& summa
   if (!BerRowOf(link, limits).is_documented) coverage *= 0.9;
   if (summary.link_downs != nullptr && summary.link_downs->level == Level::kFatal) {
     out.verdict = Verdict::kFlapping;
-    out.attribution = AttributeErrors(link, out.rows);
+    out.attribution = AttributeLinkDowns(link, out.rows);
     out.reason = "the link went down again and again within 10 min";
     out.confidence = 0.95;
   } else if (IsNoisy(summary)) {
@@ -225,6 +227,7 @@ LinkVerdict Evaluate(const LinkEvidence& link, const Limits& limits, const Stron
         std::max(out.detection_window, std::min(row.window, LengthOf(Window::k7500s)));
   }
   Decide(link, limits, Summarise(out.rows, strong_for), out);
+  out.accusation = Accuse(out.attribution, {link.a.node, link.a.port}, {link.b.node, link.b.port});
   return out;
 }
 

@@ -42,8 +42,10 @@ RowMask MaskOf(const EvidenceRow& row);
 struct LinkVerdict {
   Verdict verdict = Verdict::kUnknown;
   Attribution attribution;
+  Accusation accusation;    // The same, by port.
   double confidence = 0;    // In [0, 1]. What is not measured only lowers it.
   std::string_view reason;  // By which rule.
+  HeldPort root;            // Of kVictim: the port that it waits for, where that is known.
   // Nothing is said about the link now: what was known of it stays.
   bool is_suspended = false;
   bool is_below_half = false;  // Every row is below half of its limit.

@@ -12,9 +12,6 @@
 
 namespace fabricd::policy {
 
-// Owner of the holds that follow from verdicts.
-inline constexpr char kTelemetryHoldOwner[] = "telemetry";
-
 // What somebody has said of a verdict.
 struct VerdictRemark {
   std::string by, reason;

@@ -20,6 +20,7 @@ struct BerTest {
 };
 
 constexpr double kMostBits = 1e18;  // A day of 10 Tb/s.
+constexpr uint64_t kMostBlocks = 1'000'000'000;
 
 Level LevelOf(double value, const CountLevels& levels) {
   if (levels.fatal != 0 && value >= levels.fatal) return Level::kFatal;
@@ -52,6 +53,7 @@ class RowMaker {
 
  private:
   void MakeEnd(Side side);
+  CountLevels UncorrectableLevels(Side side) const;
   void AddBers(Side side);
   void AddBer(EvidenceRow row, Signal signal, std::span<const BerTest> tests);
   void AddCount(Row row, Side side, Signal signal, Window window, const CountLevels& levels,
@@ -87,12 +89,7 @@ std::vector<EvidenceRow> RowMaker::Make() {
 void RowMaker::MakeEnd(Side side) {
   AddBers(side);
   AddCount(Row::kUncorrectable, side, Signal::kUncorrectableBlocks, Window::k720s,
-           // Retransmission covers a single one.
-           link_.fec == FecClass::kLowLatency
-               ? CountLevels{std::max(limits_.uncorrectable.suspect, 2u),
-                             limits_.uncorrectable.strong, limits_.uncorrectable.fatal}
-               : limits_.uncorrectable,
-           true);
+           UncorrectableLevels(side), true);
   AddCount(Row::kRecoveries, side, Signal::kRecoveries, Window::k600s, limits_.recoveries, false);
   AddLocalPhysical(side);
   AddCount(Row::kLinkIntegrity, side, Signal::kLinkIntegrity, Window::k600s, limits_.link_integrity,
@@ -104,6 +101,27 @@ void RowMaker::MakeEnd(Side side) {
   AddTemperature(side);
   AddDeviceVerdict(side);
   AddCount(Row::kMalformed, side, Signal::kMalformed, Window::k720s, limits_.malformed, true);
+}
+
+// With low-latency FEC such blocks are sent again, and their number follows from the effective
+// errors that are allowed: each block has one at least.
+CountLevels RowMaker::UncorrectableLevels(Side side) const {
+  CountLevels levels = limits_.uncorrectable;
+  if (link_.fec != FecClass::kLowLatency) return levels;
+  levels.suspect = std::max(levels.suspect, 2u);  // Retransmission covers a single one.
+  const WindowCount* found = End(side).Find(Signal::kUncorrectableBlocks, Window::k720s);
+  if (found == nullptr || found->count < levels.suspect) return levels;
+  const double bits = End(side).bits[static_cast<size_t>(Window::k720s)];
+  if (!(bits > 0 && bits < kMostBits)) return levels;
+  const BerLevels& effective = BerRowOf(link_, limits_).effective;
+  const auto allowed = [&](double ber, double probability) {
+    return static_cast<uint32_t>(
+        std::min<uint64_t>(CriticalCount(bits * ber, probability), kMostBlocks));
+  };
+  levels.suspect =
+      std::max(levels.suspect, allowed(effective.warning, limits_.suspect_probability));
+  levels.strong = std::max(levels.strong, allowed(effective.error, limits_.strong_probability));
+  return levels;
 }
 
 EvidenceRow RowMaker::Start(Row row, Side side, Window window, std::string_view signal,
@@ -128,10 +146,13 @@ void RowMaker::AddBers(Side side) {
   const EndEvidence& end = End(side);
   const BerRow& ber = BerRowOf(link_, limits_);
   const double strong = limits_.strong_probability, suspect = limits_.suspect_probability;
-  const std::array<BerTest, 5> symbol = {{
+  // The nearer to the limit, the longer it takes to tell.
+  const std::array<BerTest, 7> symbol = {{
       {Window::k60s, limits_.fatal_ber, strong, Level::kFatal},
       {Window::k720s, ber.symbol.error, strong, Level::kStrong},
+      {Window::k3600s, ber.symbol.error, strong, Level::kStrong},
       {Window::k7500s, ber.symbol.error, strong, Level::kStrong},
+      {Window::k24h, ber.symbol.error, strong, Level::kStrong},
       {Window::k7500s, ber.symbol.normal, suspect, Level::kSuspect},
       {Window::k720s, ber.symbol.error, suspect, Level::kSuspect},
   }};
@@ -161,7 +182,8 @@ void RowMaker::AddBer(EvidenceRow row, Signal signal, std::span<const BerTest> t
       continue;
     }
     if (!(bits > 0 && bits < kMostBits)) continue;
-    if (test.window == Window::k7500s && link_.up_for < limits_.observation) continue;
+    const bool is_of_normal = test.level == Level::kSuspect && test.window == Window::k7500s;
+    if (is_of_normal && link_.up_for < limits_.observation) continue;
     EvidenceRow found = row;
     Take(reading, found);
     found.window = LengthOf(test.window);

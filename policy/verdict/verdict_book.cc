@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/verdict/stored_time.h"
+
 namespace fabricd::policy {
 namespace {
 
@@ -19,22 +21,6 @@ void TrackStrong(const LinkVerdict& found, Instant now, std::array<Instant, kRow
   for (const EvidenceRow& row : found.rows)
     if (row.IsAtLeast(Level::kStrong)) is_strong[static_cast<size_t>(row.row) - 1] = true;
   for (size_t i = 0; i < kRows; ++i) since[i] = !is_strong[i] ? kNever : std::min(since[i], now);
-}
-
-// Differences between the clocks, whatever numbers a file may have.
-constexpr int64_t kFarMs = int64_t{1000} * 3600 * 24 * 366;
-
-WallMs ToWall(Instant at, Instant now, WallMs wall) {
-  if (at == kNever || at == Instant{}) return 0;
-  return wall + duration_cast<milliseconds>(at - now).count();
-}
-
-Instant FromWall(WallMs at, Instant now, WallMs wall, Instant never) {
-  if (at == 0) return never;
-  // No difference overflows: both lie between 0 and the year 292,000,000.
-  const int64_t ago =
-      std::clamp<int64_t>(std::max<WallMs>(at, 0) - std::max<WallMs>(wall, 0), -kFarMs, kFarMs);
-  return now + milliseconds(ago);
 }
 
 }  // namespace
@@ -106,6 +92,7 @@ Standing VerdictBook::Observe(const LinkKey& link, const LinkVerdict& found, Ins
                      : IsBad(found.verdict)               ? Stage::kBad
                      : found.verdict == Verdict::kSuspect ? Stage::kSuspect
                                                           : Stage::kHealthy;
+    standing.accusation = IsBad(found.verdict) ? found.accusation : Accusation();
     standing.since = now;
     return standing;
   }
@@ -148,6 +135,12 @@ void VerdictBook::OnBad(Entry& entry, const LinkVerdict& found, Instant now) con
         is_relapse ? std::min(standing.clean_time * 2, clocks_.max_clean) : clocks_.clean;
     entry.raised = 0;
     entry.detection_window = {};
+    standing.accusation = found.accusation;
+  } else {
+    // A fault with other symptoms accuses by those.
+    standing.accusation = standing.verdict == found.verdict
+                              ? Join(standing.accusation, found.accusation)
+                              : found.accusation;
   }
   Enter(entry, Stage::kBad, found.verdict, now);
   entry.raised |= found.raised;
@@ -200,16 +193,16 @@ bool VerdictBook::IsForgettable(const Entry& entry, Instant now) const {
   return is_over(entry.recovered, clocks_.relapse) && is_over(entry.releases[0], kWeek);
 }
 
-void VerdictBook::OnReplaced(const LinkKey& link, Instant now) {
+void VerdictBook::OnReplaced(const LinkKey& link, Instant at) {
   if (!entries_.contains(link) && entries_.size() >= max_links_) {
     ++not_kept_;
     return;
   }
   Entry& entry = entries_[link] = Entry();
   entry.standing.clean_time = clocks_.clean;
-  Enter(entry, Stage::kUnknown, Verdict::kUnknown, now);
+  Enter(entry, Stage::kUnknown, Verdict::kUnknown, at);
   entry.standing.is_known = false;
-  entry.unknown_until = now + clocks_.observation;
+  entry.unknown_until = at + clocks_.observation;
 }
 
 void VerdictBook::OnFailover(Instant now, Duration window) {
@@ -245,6 +238,8 @@ std::vector<StoredStanding> VerdictBook::Export(Instant now, WallMs wall) const 
     each.link = link;
     each.stage = entry.standing.stage;
     each.verdict = entry.standing.verdict;
+    each.culprit = entry.standing.accusation.culprit;
+    each.culprit_end = entry.standing.accusation.end;
     each.raised = entry.raised;
     each.detection_ms = duration_cast<milliseconds>(entry.detection_window).count();
     each.clean_time_ms = duration_cast<milliseconds>(entry.standing.clean_time).count();
@@ -267,7 +262,8 @@ void VerdictBook::Import(const std::vector<StoredStanding>& stored, Instant now,
   for (const StoredStanding& each : stored) {
     const bool is_bad = each.stage == Stage::kBad || each.stage == Stage::kRecovering;
     if (each.stage > Stage::kUnknown || each.verdict > Verdict::kUnknown ||
-        is_bad != IsBad(each.verdict) || entries_.size() >= max_links_)
+        each.culprit > Culprit::kUnknown || is_bad != IsBad(each.verdict) ||
+        entries_.size() >= max_links_)
       continue;
     Entry& entry = entries_[each.link];
     const auto instant = [&](WallMs at, Instant never) { return FromWall(at, now, wall, never); };
@@ -278,6 +274,8 @@ void VerdictBook::Import(const std::vector<StoredStanding>& stored, Instant now,
     };
     entry.standing.stage = each.stage;
     entry.standing.verdict = each.verdict;
+    entry.standing.accusation = {each.culprit, each.culprit_end, "found before a restart",
+                                 "see what it shows now"};
     entry.standing.is_known = false;  // Until it is observed.
     entry.standing.since = std::min(instant(each.since, now), now);
     entry.standing.clean_time =

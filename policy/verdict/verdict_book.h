@@ -33,7 +33,7 @@ struct LinkKey {
   friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const LinkKey& key) {
-    return H::combine(std::move(h), key.a.node, key.a.port, key.b.node, key.b.port);
+    return H::combine(std::move(h), key.a, key.b);
   }
 };
 
@@ -54,6 +54,8 @@ struct Standing {
   Stage stage = Stage::kHealthy;
   // Of kBad and kRecovering the one that is remembered, even while nothing is known.
   Verdict verdict = Verdict::kHealthy;
+  // Of the same: whom. It does not change with what the last evidence happens to show.
+  Accusation accusation;
   bool is_known = true;         // False: the evidence is stale. No action follows.
   bool needs_operator = false;  // Clean, but released too often: Release().
   Instant since{};              // Of the stage.
@@ -65,6 +67,8 @@ struct StoredStanding {
   LinkKey link;
   Stage stage = Stage::kHealthy;
   Verdict verdict = Verdict::kHealthy;
+  Culprit culprit = Culprit::kNone;
+  HeldPort culprit_end;
   RowMask raised = 0;
   int64_t detection_ms = 0, clean_time_ms = 0;
   WallMs since = 0, seen = 0, below_half_since = 0, clean_since = 0, recovered = 0;
@@ -84,8 +88,9 @@ class VerdictBook {
   StrongFor StrongForOf(const LinkKey& link, Instant now) const;
   // A verdict was found, after common causes were considered.
   Standing Observe(const LinkKey& link, const LinkVerdict& found, Instant now);
-  // Another cable, module or peer: what was known of the link means nothing.
-  void OnReplaced(const LinkKey& link, Instant now);
+  // Another cable, module or peer since `at`: what was known of the link means nothing. It may be
+  // repeated.
+  void OnReplaced(const LinkKey& link, Instant at);
   // Counters have a new epoch everywhere: nothing changes until a window is full again.
   void OnFailover(Instant now, Duration window = std::chrono::seconds(720));
   // An operator calls the link healthy. False: it has no bad verdict.

@@ -10,6 +10,7 @@ namespace fabricd::policy {
 namespace {
 
 constexpr size_t kRowsShown = 5;  // Two lines each.
+constexpr size_t kSentenceBytes = 500;
 
 std::string DurationText(Duration duration) {
   const int64_t s = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
@@ -116,7 +117,29 @@ std::string RowsText(const LinkVerdict& verdict, const EndNames& names) {
   return text;
 }
 
+const EvidenceRow* StrongestOf(const LinkVerdict& verdict) {
+  const auto strongest = std::max_element(
+      verdict.rows.begin(), verdict.rows.end(),
+      [](const EvidenceRow& x, const EvidenceRow& y) { return x.level < y.level; });
+  const bool any = strongest != verdict.rows.end() && strongest->IsAtLeast(Level::kSuspect);
+  return any ? &*strongest : nullptr;
+}
+
 }  // namespace
+
+std::string VerdictSentence(const LinkVerdict& verdict, const EndNames& names) {
+  const Attribution& who = verdict.attribution;
+  std::string text(verdict.reason);
+  if (const EvidenceRow* row = StrongestOf(verdict)) {
+    text += fmt::format("; {} {} in {}", row->signal, NumberText(*row, row->value),
+                        WindowText(row->window));
+    if (row->limit > 0) text += fmt::format(" (limit {})", NumberText(*row, row->limit));
+    text += fmt::format(" at {} by {}", NameOf(row->side, names), row->source);
+  }
+  if (who.culprit != Culprit::kNone && !who.remedy.empty())
+    text += fmt::format("; culprit {}: {}", CulpritName(who.culprit), who.remedy);
+  return text.substr(0, kSentenceBytes);
+}
 
 std::string WhyText(const LinkEvidence& link, const LinkVerdict& verdict,
                     const std::optional<Standing>& standing, Instant now, const EndNames& names) {

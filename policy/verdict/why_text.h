@@ -21,4 +21,7 @@ struct EndNames {
 std::string WhyText(const LinkEvidence& link, const LinkVerdict& verdict,
                     const std::optional<Standing>& standing, Instant now, const EndNames& names);
 
+// The same in one sentence, at most 500 bytes: the reason of a hold, the message of a condition.
+std::string VerdictSentence(const LinkVerdict& verdict, const EndNames& names);
+
 }  // namespace fabricd::policy

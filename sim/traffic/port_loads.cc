@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include <absl/container/flat_hash_set.h>
 
 #include "sim/traffic/max_min.h"
 
@@ -53,21 +56,34 @@ bool IsHeldByReceiver(const TrafficFlow& flow, const FairFlow& fair) {
   return flow.receiver_gigabits && fair.bottleneck == flow.path.size() + 1;
 }
 
-// How many ports of each flow's path wait for the credits of a receiver. Slows the flows that share
-// a port with one that is held back.
-std::vector<size_t> Block(const std::vector<TrafficFlow>& flows, Channels& channels,
-                          std::vector<FairFlow>& fair) {
+using Receivers = absl::flat_hash_set<PortRef>;
+
+// Those that hold back a flow. Of `among`, where that is given.
+Receivers HoldingBack(const std::vector<TrafficFlow>& flows, const std::vector<FairFlow>& fair,
+                      const Receivers* among) {
+  Receivers holding;
+  for (size_t i = 0; i < flows.size(); ++i) {
+    const PortRef receiver = flows[i].peers.back();
+    if (IsHeldByReceiver(flows[i], fair[i]) && (among == nullptr || among->contains(receiver)))
+      holding.insert(receiver);
+  }
+  return holding;
+}
+
+// How many ports of each flow's path wait for the credits of these receivers. Slows the flows that
+// share a port with one that they hold back. `fair`: as without that.
+std::vector<size_t> SlowDown(const std::vector<TrafficFlow>& flows, const Receivers& receivers,
+                             Channels channels, std::vector<FairFlow>& fair) {
   std::vector<size_t> waiting(flows.size(), 0);
   absl::flat_hash_map<PortRef, double> least;  // Of the flows that are held back there.
   for (size_t i = 0; i < flows.size(); ++i) {
-    if (!IsHeldByReceiver(flows[i], fair[i])) continue;
-    waiting[i] = flows[i].path.size();
+    if (!IsHeldByReceiver(flows[i], fair[i]) || !receivers.contains(flows[i].peers.back()))
+      continue;
     for (PortRef port : flows[i].path) {
       double& rate = least.try_emplace(port, fair[i].rate).first->second;
       rate = std::min(rate, fair[i].rate);
     }
   }
-  if (least.empty()) return waiting;
   for (size_t i = 0; i < flows.size(); ++i) {
     double cap = std::numeric_limits<double>::infinity();
     size_t shared = 0;
@@ -79,9 +95,28 @@ std::vector<size_t> Block(const std::vector<TrafficFlow>& flows, Channels& chann
     }
     if (!(cap < fair[i].rate * (1 - kRounding))) continue;
     channels.Cap(i, cap);
-    waiting[i] = std::max(waiting[i], shared);
+    waiting[i] = shared;
   }
   fair = channels.Share();
+  for (size_t i = 0; i < flows.size(); ++i)
+    if (IsHeldByReceiver(flows[i], fair[i])) waiting[i] = flows[i].path.size();
+  return waiting;
+}
+
+// A receiver whose flows are slowed upstream by another one, so that it could take more, holds
+// nobody back.
+std::vector<size_t> Block(const std::vector<TrafficFlow>& flows, const Channels& channels,
+                          std::vector<FairFlow>& fair) {
+  const std::vector<FairFlow> before = fair;
+  Receivers receivers = HoldingBack(flows, before, nullptr);
+  std::vector<size_t> waiting(flows.size(), 0);
+  while (!receivers.empty()) {
+    fair = before;
+    waiting = SlowDown(flows, receivers, channels, fair);
+    Receivers still = HoldingBack(flows, fair, &receivers);
+    if (still.size() == receivers.size()) break;
+    receivers = std::move(still);
+  }
   return waiting;
 }
 

@@ -12,9 +12,10 @@
 // the receiver waits, the senders' own ones too. Flows to other receivers share these buffers, and
 // switches arbitrate fairly between the packets that want them: on a shared port such a flow gets
 // no more than the one that is held back. What it leaves free goes to the flows that share nothing;
-// flows that share a port only with a flow slowed in this way are not slowed themselves. Of what a
-// receiver does not take in time, packets are discarded at the head of the queue before it
-// (HOQLife), so that kHoqShare of the link's rate gets away in any case.
+// flows that share a port only with a flow slowed in this way are not slowed themselves, and where
+// all flows to a receiver are slowed by another one, so that it could take more, it holds back
+// none. Of what a receiver does not take in time, packets are discarded at the head of the queue
+// before it (HOQLife), so that kHoqShare of the link's rate gets away in any case.
 #pragma once
 
 #include <cstdint>

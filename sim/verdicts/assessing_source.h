@@ -8,15 +8,20 @@
 
 #include "policy/verdict/assessor.h"
 #include "sim/verdicts/verdict_source.h"
+#include "telemetry/evidence/congestion.h"
 
 namespace fabricd::sim {
 
 class AssessingSource : public VerdictSource {
  public:
   AssessingSource() : assessor_({}) {}
+  void OnTables(const fabric::FabricSnapshot& snapshot, const routing::RoutingPlan& plan) override;
   std::vector<Concluded> Look(const telemetry::TelemetryView& view, Instant now) override;
 
  private:
+  // Of the last OnTables(): used only in the Look() that follows it.
+  const fabric::FabricSnapshot* snapshot_ = nullptr;
+  const routing::RoutingPlan* plan_ = nullptr;
   policy::Assessor assessor_;
 };
 

@@ -24,7 +24,7 @@ TransactionId IdOf(const std::vector<uint8_t>& payload) {
       .tid();
 }
 
-std::optional<telemetry::LinkTrap> LinkTrapOf(const mad::IncomingMad& mad) {
+std::optional<telemetry::LinkTrap> TrapIn(const mad::IncomingMad& mad) {
   if (mad.kind != mad::IncomingMad::Kind::kReceived || mad.payload.size() < wire::kMadBytes) {
     return std::nullopt;
   }
@@ -33,9 +33,7 @@ std::optional<telemetry::LinkTrap> LinkTrapOf(const mad::IncomingMad& mad) {
   if (!smp || smp->method != wire::Method::kTrap || smp->attribute != wire::AttributeId::kNotice) {
     return std::nullopt;
   }
-  const wire::Notice notice = wire::Notice::Decode(smp->data);
-  if (!notice.subject_port()) return std::nullopt;
-  return telemetry::LinkTrap{notice.subject_lid(), notice.subject_port()};
+  return telemetry::LinkTrapOf(wire::Notice::Decode(smp->data));
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ void PollingActor::OnDelivery(Instant now, const Delivery& delivery) {
   if (mad == nullptr) return;
   if (mad::IsForTelemetry(*mad)) {
     Step(*mad, now);
-  } else if (const auto trap = LinkTrapOf(*mad)) {
+  } else if (const auto trap = TrapIn(*mad)) {
     Step(*trap, now);
   }
 }

@@ -26,6 +26,8 @@ class PollingActor : public Actor {
   Instant NextDeadline() const override;
   void OnTimer(Instant now) override;
 
+  // What the Core has published last; null: nothing yet.
+  const sweep::FabricView* fabric() const { return seen_.get(); }
   std::shared_ptr<const telemetry::TelemetryView> View(Instant now) {
     return collector_.MakeView(now);
   }

@@ -89,6 +89,8 @@ absl::StatusOr<ScenarioResult> RunScenario(const fabric::FabricSnapshot& topolog
   Spans spans(simulation.fabric(), result.spans);
   while (simulation.now() < result.end) {
     simulation.RunFor(std::min(options.interval, result.end - simulation.now()));
+    if (const sweep::FabricView* fabric = polling.fabric(); fabric && fabric->plan)
+      source.OnTables(*fabric->snapshot, *fabric->plan);
     spans.Note(source.Look(*polling.View(simulation.now()), simulation.now()), simulation.now());
   }
   result.causes = injector.injected();

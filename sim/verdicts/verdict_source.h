@@ -8,6 +8,8 @@
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "fabric/snapshot.h"
+#include "routing/plan/plan.h"
 #include "telemetry/view.h"
 
 namespace fabricd::sim {
@@ -26,6 +28,10 @@ struct Concluded {
 class VerdictSource {
  public:
   virtual ~VerdictSource() = default;
+  // The tables that fabricd has planned, of nodes of that fabric. Called before Look() where there
+  // are some.
+  virtual void OnTables(const fabric::FabricSnapshot& /*snapshot*/,
+                        const routing::RoutingPlan& /*plan*/) {}
   // All verdicts that stand now. Called once in an interval of polling, with a new view.
   virtual std::vector<Concluded> Look(const telemetry::TelemetryView& view, Instant now) = 0;
 };

@@ -90,6 +90,7 @@ struct CreateHold {
   // can answer.
   absl::Status unresolved = absl::OkStatus();
   bool validate_only = false;  // Only the consequences are wanted.
+  bool renews = false;         // One that stands ends when this would.
 };
 struct DeleteHold {
   uint64_t command = 0;

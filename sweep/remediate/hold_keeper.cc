@@ -77,6 +77,7 @@ void HoldKeeper::Create(CreateHold command, Instant now) {
            .hold = std::move(command.hold),
            .end = command.ttl ? std::optional(now + *command.ttl) : std::nullopt,
            .validate_only = command.validate_only,
+           .renews = command.renews,
            .unresolved = std::move(command.unresolved)},
           now);
 }
@@ -150,7 +151,8 @@ void HoldKeeper::BeginCreate(Instant now) {
   if (*existing != nullptr) {
     outcome_->hold = **existing;
     outcome_->existing = true;
-    return Finish(absl::OkStatus());
+    if (!current_->renews) return Finish(absl::OkStatus());
+    return Persist(book_.Renew((*existing)->id, current_->hold.expires));
   }
   if (!current_->unresolved.ok()) {
     outcome_.reset();

@@ -85,7 +85,7 @@ class HoldKeeper {
     uint64_t reference = 0;
     policy::Hold hold;           // kCreate.
     std::optional<Instant> end;  // kCreate: when it expires.
-    bool validate_only = false;
+    bool validate_only = false, renews = false;
     absl::Status unresolved;                // kCreate.
     policy::HoldBook::DeleteRequest about;  // kDelete; kAcknowledge: the owner is who asks.
     std::vector<uint64_t> lifted;           // kForget.

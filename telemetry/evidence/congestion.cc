@@ -237,4 +237,25 @@ Congestion FindCongestion(const TelemetryView& view, const FabricSnapshot& snaps
   return Search(view, snapshot, plan, limits).Run();
 }
 
+std::vector<policy::CongestionTree> TreesOf(const Congestion& congestion,
+                                            const FabricSnapshot& snapshot) {
+  using Kind = policy::CongestionTree::Kind;
+  const auto egress = [&](PortRef port) {
+    return policy::CongestionTree::Egress{snapshot.node(port.node)->guid(), port.port};
+  };
+  std::vector<policy::CongestionTree> trees;
+  for (const CongestionRoot& root : congestion.roots) {
+    policy::CongestionTree& tree = trees.emplace_back();
+    tree.root = egress(root.port);
+    switch (root.kind) {
+      case CongestionKind::kNone: break;
+      case CongestionKind::kSlowReceiver: tree.kind = Kind::kSlowReceiver; break;
+      case CongestionKind::kIncast: tree.kind = Kind::kIncast; break;
+      case CongestionKind::kHotLink: tree.kind = Kind::kHotLink; break;
+    }
+    for (const WaitingPort& victim : root.victims) tree.victims.push_back(egress(victim.port));
+  }
+  return trees;
+}
+
 }  // namespace fabricd::telemetry

@@ -60,4 +60,8 @@ struct Congestion {
 Congestion FindCongestion(const TelemetryView& view, const fabric::FabricSnapshot& snapshot,
                           const routing::RoutingPlan& plan, const CongestionLimits& limits = {});
 
+// The same by GUID, for verdicts. `snapshot`: that of the search.
+std::vector<policy::CongestionTree> TreesOf(const Congestion& congestion,
+                                            const fabric::FabricSnapshot& snapshot);
+
 }  // namespace fabricd::telemetry

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <absl/container/flat_hash_map.h>
+
 #include "telemetry/evidence/port_evidence.h"
 
 namespace fabricd::telemetry {
@@ -12,6 +14,8 @@ using policy::EndRole;
 using policy::LinkEvidence;
 
 constexpr Millis kTogether = 60 * 1000;
+// A port that could not be reached is read some time after its link came back.
+constexpr Millis kLongestLate = 3 * 60 * 1000;
 constexpr Millis kDay = 24u * 60 * 60 * 1000;
 // Fewer links of a switch, or one of a host, may change for reasons of their own.
 constexpr size_t kLeastOfSwitch = 3, kLeastOfHost = 2;
@@ -49,56 +53,111 @@ class ErrorsByPort {
   std::vector<const ErrorEntry*> entries_;
 };
 
-// Which links changed their state together.
+// Which links changed their state together, within the last day: all logs of link downs at both
+// ends, and the last change that a sweep saw. A switch that restarts counts nothing of it itself.
 class Restarts {
  public:
-  Restarts(const TelemetryView& view, const fabric::HostTable* hosts)
-      : view_(view), hosts_(hosts), of_switch_(view.slots->size()) {}
-
-  // Whether a quarter of the links of this switch changed within a minute of `at`.
-  bool IsOfSwitch(NodeIndex node, Millis at) {
-    Known& known = of_switch_[node.value()];
-    if (known.at == at) return known.is_restart;
-    Tally tally;
-    const PortSlots& slots = (*view_.slots)[node.value()];
-    for (uint32_t i = 0; i < slots.ports; ++i) Count(view_.ports[slots.first + i].get(), at, tally);
-    known = {at, tally.changed >= kLeastOfSwitch && tally.changed * 4 >= tally.links};
-    return known.is_restart;
+  Restarts(const TelemetryView& view, const fabric::HostTable* hosts, const ErrorsByPort& errors)
+      : view_(view), hosts_(hosts) {
+    for (const auto& record : view.ports) {
+      if (record == nullptr || view.snapshot->node(record->port.node) == nullptr) continue;
+      const PortRef port = record->port;
+      const Millis changed = record->changed_at;
+      if (changed != 0 && view.at - std::min(view.at, changed) < kDay) Note(*record, changed);
+      for (const ErrorEntry* entry : errors.Of((*view.slots)[port.node.value()].Of(port.port)))
+        if (IsLinkDown(*entry)) Note(*record, entry->at);
+    }
+    for (auto& [node, changes] : of_switch_) FindSpans(changes, LinksOf(node), kLeastOfSwitch, 4);
+    for (auto& [host, changes] : of_host_) FindSpans(changes, LinksOf(*host), kLeastOfHost, 1);
   }
 
-  // Whether all links of this adapter's host did.
-  bool IsOfHost(NodeIndex node, Millis at) const {
-    const fabric::Host* host = hosts_ != nullptr ? hosts_->HostOf(node) : nullptr;
-    if (host == nullptr) return false;
-    Tally tally;
-    for (const fabric::HostPort& port : host->ports) Count(view_.Find(port.port), at, tally);
-    return tally.links >= kLeastOfHost && tally.changed == tally.links;
+  // Whether a quarter of the links of this switch, or all of the host of this adapter, changed at
+  // about that time. `late`: how much later it was read.
+  bool IsAt(NodeIndex node, Millis at, Millis late) const {
+    const Changes* changes = Find(node);
+    if (changes == nullptr) return false;
+    return std::ranges::any_of(changes->spans, [&](const Span& span) {
+      return at + kTogether >= span.from && at <= span.to + kTogether + late;
+    });
   }
 
  private:
-  struct Tally {
-    size_t links = 0, changed = 0;
+  struct Span {
+    Millis from = 0, to = 0;
   };
-  struct Known {
-    Millis at = 0;
-    bool is_restart = false;
+  struct Changes {
+    std::vector<std::pair<Millis, PortRef>> at;  // The port of the switch or host.
+    std::vector<Span> spans;
   };
-  static void Count(const PortRecord* record, Millis at, Tally& tally) {
-    if (record == nullptr || record->peer.IsNone()) return;
-    ++tally.links;
-    const Millis changed = record->changed_at;
-    tally.changed += changed != 0 && changed + kTogether >= at && changed <= at + kTogether;
+
+  void Note(const PortRecord& record, Millis at) {
+    for (const PortRef port : {record.port, record.peer}) {
+      const fabric::Node* node = port.IsNone() ? nullptr : view_.snapshot->node(port.node);
+      if (node == nullptr) continue;
+      if (node->IsSwitch()) {
+        of_switch_[port.node].at.emplace_back(at, port);
+      } else if (const fabric::Host* host = HostOf(port.node)) {
+        of_host_[host].at.emplace_back(at, port);
+      }
+    }
+  }
+
+  size_t LinksOf(NodeIndex node) const {
+    const PortSlots& slots = (*view_.slots)[node.value()];
+    size_t links = 0;
+    for (uint32_t i = 0; i < slots.ports; ++i) {
+      const PortRecord* record = view_.ports[slots.first + i].get();
+      links += record != nullptr && !record->peer.IsNone();
+    }
+    return links;
+  }
+
+  size_t LinksOf(const fabric::Host& host) const {
+    return static_cast<size_t>(std::ranges::count_if(host.ports, [&](const auto& port) {
+      const PortRecord* record = view_.Find(port.port);
+      return record != nullptr && !record->peer.IsNone();
+    }));
+  }
+
+  // Where at least 1 / `part` of the links, and `least`, changed within the time of two readings.
+  void FindSpans(Changes& changes, size_t links, size_t least, size_t part) const {
+    auto& at = changes.at;
+    std::ranges::sort(at);
+    const Millis together = kTogether + view_.interval;
+    absl::flat_hash_map<PortRef, size_t> in_window;
+    size_t first = 0;
+    for (const auto& [now, port] : at) {
+      ++in_window[port];
+      for (; at[first].first + together < now; ++first) {
+        const auto left = in_window.find(at[first].second);
+        if (--left->second == 0) in_window.erase(left);
+      }
+      if (in_window.size() < least || in_window.size() * part < links) continue;
+      if (changes.spans.empty() || changes.spans.back().to < at[first].first)
+        changes.spans.push_back({at[first].first, now});
+      changes.spans.back().to = now;
+    }
+  }
+
+  const fabric::Host* HostOf(NodeIndex node) const {
+    return hosts_ != nullptr ? hosts_->HostOf(node) : nullptr;
+  }
+  const Changes* Find(NodeIndex node) const {
+    if (const auto found = of_switch_.find(node); found != of_switch_.end()) return &found->second;
+    const auto found = of_host_.find(HostOf(node));
+    return found != of_host_.end() ? &found->second : nullptr;
   }
 
   const TelemetryView& view_;
   const fabric::HostTable* hosts_;
-  std::vector<Known> of_switch_;  // By NodeIndex: the last question and its answer.
+  absl::flat_hash_map<NodeIndex, Changes> of_switch_;
+  absl::flat_hash_map<const fabric::Host*, Changes> of_host_;
 };
 
 class Maker {
  public:
   Maker(const TelemetryView& view, const fabric::HostTable* hosts)
-      : view_(view), snapshot_(*view.snapshot), errors_(view), restarts_(view, hosts) {}
+      : view_(view), snapshot_(*view.snapshot), errors_(view), restarts_(view, hosts, errors_) {}
 
   void Visit(absl::FunctionRef<void(const LinkEvidence&)> visit) {
     snapshot_.ForEachNode([&](const fabric::Node& node) {
@@ -150,22 +209,22 @@ class Maker {
     end.family = {info.vendor_id, info.device_id, info.revision};
   }
 
-  // The link's last change, where it came with others; 0: it did not, or there was none.
-  Millis RestartOf(const PortFacts& a, const PortFacts& b) {
-    Millis restart = 0;
+  // What changed with the switches or hosts at the ends.
+  void FillRestarts(const PortFacts& a, const PortFacts& b) {
     link_.is_with_its_switch = link_.is_with_its_host = false;
     for (const PortFacts* end : {&a, &b}) {
       const Millis at = end->record->changed_at;
-      if (at == 0 || view_.at - std::min(view_.at, at) >= kDay) continue;
-      const bool of_switch = end->node->IsSwitch() && restarts_.IsOfSwitch(end->ref.node, at);
-      const bool of_host = !end->node->IsSwitch() && restarts_.IsOfHost(end->ref.node, at);
-      if (!of_switch && !of_host) continue;
-      restart = std::max(restart, at);
-      if (view_.at > at + kTogether) continue;
-      link_.is_with_its_switch |= of_switch;
-      link_.is_with_its_host |= of_host;
+      if (at == 0 || view_.at > at + kTogether || !restarts_.IsAt(end->ref.node, at, 0)) continue;
+      (end->node->IsSwitch() ? link_.is_with_its_switch : link_.is_with_its_host) = true;
     }
-    return restart;
+    const auto is_excused = [&](Millis at) {
+      return restarts_.IsAt(a.ref.node, at, kLongestLate) ||
+             restarts_.IsAt(b.ref.node, at, kLongestLate);
+    };
+    const auto of_a = CountExcusedDowns(view_, a, is_excused);
+    const auto of_b = CountExcusedDowns(view_, b, is_excused);
+    for (size_t i = 0; i < policy::kWindows; ++i)
+      link_.excused_downs[i] = std::max(of_a[i], of_b[i]);
   }
 
   void FillLink(const PortFacts& a, const PortFacts& b) {
@@ -176,6 +235,13 @@ class Maker {
     if (link_.is_up) {
       const Millis since = std::max(a.record->up_since, b.record->up_since);
       link_.up_for = std::chrono::milliseconds(view_.at - std::min(view_.at, since));
+    }
+    link_.replaced_for.reset();
+    for (const PortFacts* end : {&a, &b}) {
+      const PortRecord& record = *end->record;
+      if (record.epoch_cause != EpochCause::kLinkReplaced) continue;
+      const std::chrono::milliseconds ago(view_.at - std::min(view_.at, record.epoch_since));
+      link_.replaced_for = std::min<Duration>(link_.replaced_for.value_or(ago), ago);
     }
     link_.gigabits = link_.is_up ? own.DataGigabits() : 0;
     link_.lane_gigabits = link_.gigabits / std::max(1, wire::ActiveWidth(own.info));
@@ -192,19 +258,19 @@ class Maker {
     for (const PortFacts* end : {&b, &a}) {
       if (end->inventory == nullptr) continue;
       if (end->inventory->operational_at != 0) link_.fec = FecClassOf(end->inventory->fec);
-      const policy::Media media = MediaOf(*end->inventory, end->record->module);
+      const policy::Media media = MediaOf(*end->inventory, end->record->module, link_.is_up);
       if (media != policy::Media::kUnknown) link_.media = media;
     }
   }
 
   void Fill(PortRef a, PortRef b) {
-    PortFacts own = FactsOf(a), other = FactsOf(b);
-    own.restart_at = other.restart_at = RestartOf(own, other);
+    const PortFacts own = FactsOf(a), other = FactsOf(b);
     FillIdentity(own, b, link_.a);
     FillIdentity(other, a, link_.b);
     FillEnd(view_, own, link_.a);
     FillEnd(view_, other, link_.b);
     FillLink(own, other);
+    FillRestarts(own, other);
   }
 
   const TelemetryView& view_;

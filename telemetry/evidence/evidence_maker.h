@@ -11,8 +11,8 @@
 //   interval of the readings. Packets are at the mean rate of the last 12 to 24 min.
 // - Of an adapter an error counter that PortCounters has is known only while that is read: devices
 //   are known whose 64-bit one stays 0.
-// - Link downs that came with those of the switch or the host (is_with_its_switch,
-//   is_with_its_host) are left out, of the last such change.
+// - Link downs that came with those of the switch or the host are excused, of all restarts within
+//   24 h.
 // - kTimeouts is known of channel adapters and routers. kTraps are 129 to 131.
 #pragma once
 

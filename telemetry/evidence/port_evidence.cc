@@ -17,9 +17,7 @@ using policy::WindowCount;
 using Counts = std::array<WindowCount, kWindows>;
 
 constexpr Millis kMargin = 60 * 1000;  // Around a change of the link's state.
-// From a link down to the reading that tells of it.
-constexpr Millis kLongestInterval = 60 * 1000;
-constexpr Millis kStaleAfter = 3;  // Intervals.
+constexpr Millis kStaleAfter = 3;      // Intervals.
 
 Millis ToMillis(Duration duration) {
   return static_cast<Millis>(
@@ -132,13 +130,7 @@ void FillSignals(const TelemetryView& view, const PortFacts& port, EndEvidence& 
     for (size_t i = 0; i < kChoices.size(); ++i) {
       const bool is_part = i == hoq && entry->counter == kChoices[i].second;
       if (!end.signals[i] || (chosen[i] != entry->counter && !is_part)) continue;
-      if (i == downs) {
-        const bool is_restart = port.restart_at != 0 && entry->at + kMargin >= port.restart_at &&
-                                entry->at <= port.restart_at + kMargin + kLongestInterval;
-        if (is_restart) break;
-      } else if (entry->at_change != 0) {
-        break;
-      }
+      if (i != downs && entry->at_change != 0) break;
       AddTo(*end.signals[i], view.at, entry->at, entry->count, entry->readings);
       break;
     }
@@ -162,14 +154,18 @@ void FillIncidents(const TelemetryView& view, const PortFacts& port, EndEvidence
 }
 
 // Seconds of a window that the readings in it are about: one each `step`, the last at `read_at`,
-// while the link was up.
+// while the link was up. `own_step`: that of the last two of them; 0: not known.
 double SecondsRead(const TelemetryView& view, const PortRecord& record, size_t window,
-                   Millis read_at, Millis step) {
+                   Millis read_at, Millis step, Millis own_step) {
   const Millis age = view.at > read_at ? view.at - read_at : 0;
   const Millis length = LengthInMillis(window);
+  // Links that are watched are read more often; longer windows may hold readings from before.
+  if (own_step != 0 && length <= step) step = std::min(step, own_step);
   if (read_at == 0 || step == 0 || age >= length || record.up_since == 0) return 0;
   const Millis readings = (length - age - 1) / step + 1;
-  const Millis begin = record.up_since + kMargin;
+  // What was counted before is left out.
+  const bool came_up = record.changed_at != 0 && record.changed_at >= record.up_since;
+  const Millis begin = record.up_since + (came_up ? kYoung : kMargin);
   const Millis observed = read_at > begin ? read_at - begin : 0;
   return static_cast<double>(std::min(readings * step, observed)) / 1000;
 }
@@ -193,9 +189,10 @@ void FillAmounts(const TelemetryView& view, const PortFacts& port, EndEvidence& 
   const Millis read_at = record.read_at[static_cast<size_t>(source)];
   const Millis step = StepOf(view, record, source);
   for (size_t i = 0; i < kWindows; ++i) {
-    end.bits[i] = bits * SecondsRead(view, record, i, read_at, step);
+    end.bits[i] =
+        bits * SecondsRead(view, record, i, read_at, step, end.has_registers ? record.ber_step : 0);
     end.rcv_packets[i] =
-        packets * SecondsRead(view, record, i, TrafficReadAt(record), view.interval);
+        packets * SecondsRead(view, record, i, TrafficReadAt(record), view.interval, 0);
   }
 }
 
@@ -225,6 +222,7 @@ policy::DeviceVerdict DeviceVerdictOf(const TelemetryView& view, const PortInven
 void FillInventory(const TelemetryView& view, const PortFacts& port, EndEvidence& end) {
   end.temperature = end.temperature_median = end.temperature_alarm = std::nullopt;
   end.device_verdict = policy::DeviceVerdict::kUnknown;
+  end.is_unhealthy = false;
   end.last_down.reset();
   if (port.inventory == nullptr) return;
   const PortInventory& inventory = *port.inventory;
@@ -238,6 +236,8 @@ void FillInventory(const TelemetryView& view, const PortFacts& port, EndEvidence
     end.temperature_alarm = inventory.alarm_high / 256.0;
   }
   end.device_verdict = DeviceVerdictOf(view, inventory);
+  end.is_unhealthy = IsRecent(inventory.ext_at, view.at, step) &&
+                     inventory.unhealthy > wire::ExtPortInfo::UnhealthyReason::kNone;
   if (inventory.link_down_at == 0) return;
   using Blame = policy::LinkDownReport::Blame;
   const wire::PddrLinkDown& down = inventory.link_down;
@@ -254,6 +254,29 @@ bool IsHostAdapter(const fabric::Node& node) {
 }
 
 }  // namespace
+
+bool IsLinkDown(const ErrorEntry& entry) {
+  switch (entry.counter) {
+    case Counter::kLinkDowned:
+    case Counter::kLinkDownEvents:
+    case Counter::kUnintentionalDowns:
+    case Counter::kIntentionalDowns: return true;
+    default: return false;
+  }
+}
+
+std::array<uint64_t, kWindows> CountExcusedDowns(const TelemetryView& view, const PortFacts& port,
+                                                 absl::FunctionRef<bool(Millis)> is_excused) {
+  const Choice& choice = kChoices[static_cast<size_t>(Signal::kLinkDowns)];
+  const Counter counter = IsMeasured(view, port, choice.first) ? choice.first : choice.second;
+  Counts counts{};
+  for (const ErrorEntry* entry : port.errors)
+    if (entry->counter == counter && is_excused(entry->at))
+      AddTo(counts, view.at, entry->at, entry->count, entry->readings);
+  std::array<uint64_t, kWindows> excused{};
+  for (size_t i = 0; i < kWindows; ++i) excused[i] = counts[i].count;
+  return excused;
+}
 
 policy::EndRole RoleOf(const fabric::FabricSnapshot& snapshot, PortRef port, PortRef peer) {
   using policy::EndRole;
@@ -304,16 +327,17 @@ policy::FecClass FecClassOf(wire::PddrFecMode mode) {
   }
 }
 
-policy::Media MediaOf(const PortInventory& inventory, const ModuleReading& module) {
+policy::Media MediaOf(const PortInventory& inventory, const ModuleReading& module, bool is_up) {
   using policy::Media;
   using Cable = wire::PddrModule::CableType;
   if (inventory.module_at == 0) return Media::kUnknown;
   switch (inventory.cable_type) {
     case Cable::kPassiveCopper: return Media::kCopper;
     case Cable::kOpticalModule: return Media::kOptical;
-    // Copper or optical; light has a power.
+    // Copper or optical; light has a power, and a link that is up has light.
     case Cable::kActive:
-      return module.rx_power != 0 || module.tx_power != 0 ? Media::kOptical : Media::kUnknown;
+      if (module.rx_power != 0 || module.tx_power != 0) return Media::kOptical;
+      return is_up ? Media::kActiveCopper : Media::kUnknown;
     default: return Media::kUnknown;
   }
 }

@@ -2,7 +2,10 @@
 // What the record of one port end says of its signals.
 #pragma once
 
+#include <array>
 #include <span>
+
+#include <absl/functional/function_ref.h>
 
 #include "fabric/snapshot.h"
 #include "policy/evidence.h"
@@ -18,15 +21,19 @@ struct PortFacts {
   const PortInventory* inventory = nullptr;   // May be null.
   std::span<const ErrorEntry* const> errors;  // Of this port, in the order of their times.
   std::span<const IncidentEntry> incidents;   // Of the whole device.
-  // Link downs of this time are not the link's: with its switch or host. 0: none.
-  Millis restart_at = 0;
 };
 
 policy::EndRole RoleOf(const fabric::FabricSnapshot& snapshot, PortRef port, PortRef peer);
+// Of the link downs that FillEnd() counts, those at a time for which `is_excused` is true. By
+// window.
+std::array<uint64_t, policy::kWindows> CountExcusedDowns(
+    const TelemetryView& view, const PortFacts& port, absl::FunctionRef<bool(Millis)> is_excused);
+// Whether the entry is about a link down, by whatever counter.
+bool IsLinkDown(const ErrorEntry& entry);
 // Fills all but guid, port, role and family.
 void FillEnd(const TelemetryView& view, const PortFacts& port, policy::EndEvidence& end);
 
 policy::FecClass FecClassOf(wire::PddrFecMode mode);
-policy::Media MediaOf(const PortInventory& inventory, const ModuleReading& module);
+policy::Media MediaOf(const PortInventory& inventory, const ModuleReading& module, bool is_up);
 
 }  // namespace fabricd::telemetry

@@ -235,6 +235,8 @@ TEST_F(HoldBookTest, OnlyItsOwnerAcknowledgesAHoldOrFabricdsOwn) {
   EXPECT_EQ(code(job, "", false), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code(job, "alice", true), absl::StatusCode::kOk);
   EXPECT_EQ(code(fabricds, "slurm", false), absl::StatusCode::kOk);
+  own.owner = kTelemetryHoldOwner;
+  EXPECT_EQ(code(Make(own), "slurm", false), absl::StatusCode::kOk);
 }
 
 TEST_F(HoldBookTest, AcknowledgedOnce) {

@@ -57,5 +57,52 @@ TEST(CollectorLinksTest, ErrorsBehindFecHaveItsBlocksReadAtOnce) {
   EXPECT_EQ(polled.Total(leaf, Counter::kFecUncorrectableBlocks), 2u);
 }
 
+// The usual readings of these registers are 5 min apart.
+TEST(CollectorLinksTest, RegistersOfALinkThatShowsErrorsAreReadAtEachTurnForAWhile) {
+  Options options;
+  options.interval = std::chrono::seconds(30);
+  PolledFabric polled(options);
+  const PortRef hca = polled.Port("node0001 mlx5_0", 1);
+  polled.Begin();
+  polled.Run(std::chrono::minutes(30));
+  const auto readings_in_ten_minutes = [&] {
+    const uint64_t before = polled.Asked(Ask::kBer);
+    polled.Run(std::chrono::minutes(10));
+    return polled.Asked(Ask::kBer) - before;
+  };
+  const uint64_t usual = readings_in_ten_minutes();
+  ASSERT_TRUE(polled.fabric.SetBitErrorRates(polled.client.now, hca, {1e-7, 1e-11, 1e-12}).ok());
+  polled.Run(std::chrono::minutes(6));
+  const uint64_t watched = readings_in_ten_minutes();
+  // 20 of each of two ends, where there were 2.
+  EXPECT_GE(watched, usual + 30);
+  EXPECT_LE(watched, usual + 40);
+  EXPECT_EQ(polled.View()->Find(hca)->ber_step / 1000, 30u);
+  ASSERT_TRUE(polled.fabric.SetBitErrorRates(polled.client.now, hca, {}).ok());
+  polled.Run(std::chrono::minutes(16));
+  EXPECT_EQ(readings_in_ten_minutes(), usual);
+}
+
+TEST(CollectorLinksTest, ATrapAboutAKeyIsCountedAtItsSenderAndReadsNothing) {
+  wire::Notice notice;
+  notice.trap = wire::kTrapBadPKey;
+  PolledFabric polled;
+  const PortRef hca = polled.Port("node0001 mlx5_0", 1);
+  notice.issuer_lid = polled.LidOf(hca.node);
+  const auto trap = LinkTrapOf(notice);
+  ASSERT_TRUE(trap);
+  polled.Begin();
+  polled.Run(std::chrono::minutes(2));
+  const uint64_t before = polled.View()->stats.requests;
+  polled.Tell(*trap);
+  EXPECT_EQ(polled.View()->stats.requests, before);
+  const auto& incidents = polled.View()->FindDevice(hca.node)->incidents.entries();
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0].what, Incident::kTrap);
+  EXPECT_EQ(incidents[0].port, hca.port);
+  notice.trap = wire::kTrapLinkStateChange;
+  EXPECT_FALSE(LinkTrapOf(notice));
+}
+
 }  // namespace
 }  // namespace fabricd::telemetry

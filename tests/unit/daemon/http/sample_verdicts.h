@@ -60,6 +60,7 @@ inline VerdictMaker SampleVerdicts(const rpc::testing::SmallFabric& fabric,
       maker.Add({fabric.node1_0, PortNum(1)}, policy::Stage::kBad, policy::Verdict::kNoisyPhy);
   noisy.found.attribution = {policy::Culprit::kTransmitter, policy::Side::kB,
                              "errors where the host receives", "reseat the cable"};
+  noisy.standing.accusation = {policy::Culprit::kTransmitter, noisy.link.b, "", "reseat the cable"};
   noisy.found.confidence = 0.75;
   noisy.found.reason = "two rows are strong";
   noisy.response.recommended = policy::HoldKind::kCordon;

@@ -60,11 +60,64 @@ TEST_F(AssessorTest, ABadSwitchMakesNoBadHostsAndFreezesNobodyElse) {
 }
 
 TEST_F(AssessorTest, AFamilyThatFailsEverywhereIsFrozenEverywhere) {
-  for (size_t leaf = 0; leaf < 4; ++leaf) MakeNoisy(links_[leaf * 8].a);
+  for (size_t i = 0; i < 5; ++i) MakeNoisy(links_[i * 7].a);
+  links_[1].b.wait.fill(WaitWindow{0.5, 0.1});
   const std::vector<Assessment> all = Assess();
   EXPECT_THAT(assessor_.report().findings, IsEmpty());
-  EXPECT_EQ(all[0].standing.stage, Stage::kBad);
-  for (const Assessment& each : all) EXPECT_TRUE(each.forbids_action);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(all[i * 7].standing.stage, Stage::kBad);
+    EXPECT_TRUE(all[i * 7].forbids_action);
+  }
+  EXPECT_EQ(all[1].standing.verdict, Verdict::kSlowReceiver);
+  EXPECT_FALSE(all[1].forbids_action) << "no defect of counters looks like this";
+}
+
+TEST_F(AssessorTest, AReplacedLinkIsUnknownForItsObservation) {
+  MakeNoisy(links_[5].a);
+  EXPECT_EQ(Assess()[5].standing.stage, Stage::kBad);
+  const Instant replaced = now_;
+  for (const int after : {1, 60, 124}) {
+    now_ = replaced + minutes(after);
+    links_[5].replaced_for = minutes(after);
+    EXPECT_EQ(Assess()[5].standing.stage, Stage::kUnknown) << after;
+  }
+  now_ = replaced + minutes(126);
+  links_[5].replaced_for = minutes(126);
+  EXPECT_EQ(Assess()[5].standing.stage, Stage::kBad);
+}
+
+TEST_F(AssessorTest, AVerdictKeepsWhomItAccuses) {
+  MakeNoisy(links_[5].b);
+  EXPECT_EQ(Assess()[5].standing.accusation.culprit, Culprit::kTransmitter);
+  links_[5] = CleanLink(links_[5].a.node.value(), 0x200, 6);
+  now_ += minutes(1);
+  Assessment later = Assess()[5];
+  EXPECT_EQ(later.standing.stage, Stage::kBad);
+  EXPECT_EQ(later.verdict.attribution.culprit, Culprit::kNone);
+  EXPECT_EQ(later.standing.accusation.culprit, Culprit::kTransmitter);
+  EXPECT_EQ(later.standing.accusation.end.node, links_[5].a.node);
+  MakeNoisy(links_[5].a);
+  now_ += minutes(1);
+  later = Assess()[5];
+  EXPECT_EQ(later.standing.accusation.culprit, Culprit::kCable);
+  EXPECT_EQ(later.standing.accusation.end, HeldPort());
+  Assessor other{AssessorOptions()};
+  other.book().Import(assessor_.book().Export(now_, 1'000'000), now_, 1'000'000);
+  EXPECT_EQ(other.book().Find(later.link)->accusation.culprit, Culprit::kCable);
+}
+
+TEST_F(AssessorTest, VictimsPointAtTheRootOfWhatTheyWaitFor) {
+  links_[3].a.wait.fill(WaitWindow{0.5, 0.1});
+  const CongestionTree tree{{links_[9].b.node, links_[9].b.port},
+                            CongestionTree::Kind::kSlowReceiver,
+                            {{links_[3].a.node, links_[3].a.port}}};
+  const auto visit = [&](Assessor::EachLink each) {
+    for (const LinkEvidence& link : links_) each(link);
+  };
+  const std::vector<Assessment> all = assessor_.Assess(visit, now_, std::span(&tree, 1));
+  EXPECT_EQ(all[3].verdict.verdict, Verdict::kVictim);
+  EXPECT_EQ(all[3].verdict.root.node, links_[9].b.node);
+  EXPECT_EQ(all[3].verdict.root.port, links_[9].b.port);
 }
 
 TEST_F(AssessorTest, ABlackoutKeepsWhatWasKnownAndActsOnNothing) {

@@ -37,16 +37,60 @@ TEST(AttributionTest, ErrorsInBothDirectionsAccuseTheCable) {
   EXPECT_EQ(Of(link).remedy, "airflow, then the modules");
 }
 
-TEST(AttributionTest, AnAlarmOfTheDeviceSaysWhichEndOfADirection) {
+TEST(AttributionTest, ADeviceThatIsUnhealthySaysWhichEndOfADirection) {
   LinkEvidence link = CleanLink();
   MakeNoisy(link.a);
-  link.a.device_verdict = DeviceVerdict::kAlarm;
+  link.a.is_unhealthy = true;
   EXPECT_EQ(Of(link).culprit, Culprit::kReceiver);
   EXPECT_EQ(Of(link).side, Side::kA);
-  link.a.device_verdict = DeviceVerdict::kNormal;
-  link.b.device_verdict = DeviceVerdict::kAlarm;
+  link.a.is_unhealthy = false;
+  link.b.is_unhealthy = true;
   EXPECT_EQ(Of(link).culprit, Culprit::kTransmitter);
   EXPECT_EQ(Of(link).side, Side::kB);
+}
+
+// Its monitor sees what it receives, and not who made it.
+TEST(AttributionTest, AnAlarmAboutTheSignalAccusesNoReceiver) {
+  LinkEvidence link = CleanLink();
+  MakeNoisy(link.b);
+  link.b.device_verdict = DeviceVerdict::kAlarm;
+  EXPECT_EQ(Of(link).culprit, Culprit::kTransmitter);
+  EXPECT_EQ(Of(link).side, Side::kA);
+}
+
+TEST(AttributionTest, ErrorsThatAreTooFewForARowAtOneEndStillMakeItTheCable) {
+  LinkEvidence link = CleanLink();
+  MakeNoisy(link.b);
+  Set(link.a, Signal::kSymbolErrors, Window::k7500s, {9, 1, false});  // One reading so far.
+  EXPECT_EQ(Of(link).culprit, Culprit::kCable);
+  EXPECT_EQ(Of(link).side, Side::kLink);
+  Set(link.a, Signal::kSymbolErrors, Window::k7500s, {1, 1, false});
+  EXPECT_EQ(Of(link).culprit, Culprit::kTransmitter);
+}
+
+Accusation Accused(Culprit culprit, uint64_t node) {
+  return {culprit, {Guid(node), PortNum(1)}, "", ""};
+}
+
+TEST(AttributionTest, EvidenceOverTimeAddsUp) {
+  const Accusation cable{Culprit::kCable, HeldPort(), "", ""};
+  const auto is_cable = [](const Accusation& joined) {
+    return joined.culprit == Culprit::kCable && joined.end == HeldPort();
+  };
+  const Accusation sender = Accused(Culprit::kTransmitter, 1);
+  // The same direction: what it was called first stays.
+  EXPECT_EQ(Join(sender, Accused(Culprit::kReceiver, 2)).culprit, Culprit::kTransmitter);
+  EXPECT_EQ(Join(Accused(Culprit::kCable, 2), sender).end.node, Guid(2));
+  // The other one.
+  EXPECT_TRUE(is_cable(Join(sender, Accused(Culprit::kReceiver, 1))));
+  EXPECT_TRUE(is_cable(Join(sender, Accused(Culprit::kTransmitter, 2))));
+  EXPECT_TRUE(is_cable(Join(sender, cable)));
+  EXPECT_TRUE(is_cable(Join(cable, sender)));
+  // What says nothing takes nothing back.
+  EXPECT_EQ(Join(sender, Accusation()).culprit, Culprit::kTransmitter);
+  EXPECT_EQ(Join(Accused(Culprit::kUnknown, 0), sender).culprit, Culprit::kTransmitter);
+  EXPECT_EQ(Join(Accused(Culprit::kHost, 1), Accused(Culprit::kSwitch, 2)).culprit,
+            Culprit::kUnknown);
 }
 
 TEST(AttributionTest, LinkDownsFollowWhatBothDevicesReport) {
@@ -91,6 +135,15 @@ TEST(AttributionTest, HeatAloneAccusesTheModule) {
   link.b.temperature = 72;
   EXPECT_EQ(Of(link).culprit, Culprit::kCable);
   EXPECT_EQ(Of(link).side, Side::kB);
+}
+
+TEST(AttributionTest, LinkDownsThatNobodyExplainsHideNoHotModule) {
+  LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kLinkDowns, 1);
+  link.b.temperature = 84;
+  EXPECT_EQ(Of(link).culprit, Culprit::kCable);
+  EXPECT_EQ(Of(link).side, Side::kB);
+  EXPECT_EQ(Of(link).reason, "a module above its alarm limit");
 }
 
 }  // namespace

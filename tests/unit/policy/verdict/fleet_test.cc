@@ -21,21 +21,21 @@ class FleetTest : public ::testing::Test {
         links_.push_back(CleanLink(leaf * 0x100 + port, leaf, port));
   }
   LinkEvidence& HostLink(size_t leaf, size_t port) { return links_[leaf * 8 + port]; }
-  std::span<const LinkAssessment> Assess() {
+  std::span<const LinkBrief> Assess() {
     verdicts_.clear();
     for (const LinkEvidence& link : links_) verdicts_.push_back(Evaluate(link, Limits()));
-    assessments_.clear();
-    for (size_t i = 0; i < links_.size(); ++i) assessments_.push_back({&links_[i], &verdicts_[i]});
-    return assessments_;
+    briefs_.clear();
+    for (size_t i = 0; i < links_.size(); ++i) briefs_.push_back(BriefOf(links_[i], verdicts_[i]));
+    return briefs_;
   }
   const FleetReport& Find() {
     report_ = FindCommonCauses(Assess(), FleetLimits());
-    for (size_t i = 0; i < links_.size(); ++i) Apply(report_, i, links_[i], verdicts_[i]);
+    for (size_t i = 0; i < links_.size(); ++i) Apply(report_, i, briefs_[i], verdicts_[i]);
     return report_;
   }
   std::vector<LinkEvidence> links_;
   std::vector<LinkVerdict> verdicts_;
-  std::vector<LinkAssessment> assessments_;
+  std::vector<LinkBrief> briefs_;
   FleetReport report_;
 };
 
@@ -164,20 +164,19 @@ TEST_F(FleetTest, MarkedErrorsInACycleEnd) {
 TEST_F(FleetTest, ADefectOfAFamilyFreezesIt) {
   FamilyWatch watch;
   Instant now(std::chrono::hours(1));
-  MakeNoisy(HostLink(0, 0).a);
-  MakeNoisy(HostLink(1, 0).a);
+  for (size_t i : {0, 1, 4, 5}) MakeNoisy(HostLink(i % 4, i).a);
   watch.Observe(Assess(), FleetLimits(), now);
-  EXPECT_THAT(watch.findings(), IsEmpty());  // Two ports are no family.
+  EXPECT_THAT(watch.findings(), IsEmpty());  // Four ports are no family.
   SetAll(HostLink(0, 0).a, Signal::kSymbolErrors, 0);
   SetAll(HostLink(0, 0).a, Signal::kLocalPhysical, 0);
   MakeNoisy(HostLink(2, 0).a);
   now += std::chrono::hours(20);
-  watch.Observe(Assess(), FleetLimits(), now);  // The third within a day.
+  watch.Observe(Assess(), FleetLimits(), now);  // The fifth within a day.
   ASSERT_THAT(watch.findings(), SizeIs(1));
   EXPECT_TRUE(watch.IsFrozen(links_[0].a.family));
   EXPECT_FALSE(watch.IsFrozen(links_[0].b.family));
   EXPECT_EQ(FindingText(watch.findings()[0]),
-            "3 of 32 ports of device 0x0002c9/4129 revision 0x0 crossed a limit within a day: no "
+            "5 of 32 ports of device 0x0002c9/4129 revision 0x0 crossed a limit within a day: no "
             "action against them");
   links_.assign(1, CleanLink());
   now += std::chrono::hours(24);
@@ -187,7 +186,7 @@ TEST_F(FleetTest, ADefectOfAFamilyFreezesIt) {
 
 TEST_F(FleetTest, SlowReceiversAreChargedToTheFamilyOfTheHosts) {
   FamilyWatch watch;
-  for (size_t port = 0; port < 3; ++port) HostLink(port, 0).b.wait.fill(WaitWindow{0.5, 0.1});
+  for (size_t i = 0; i < 5; ++i) HostLink(i % 4, i).b.wait.fill(WaitWindow{0.5, 0.1});
   watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
   EXPECT_TRUE(watch.IsFrozen(links_[0].a.family));
   EXPECT_FALSE(watch.IsFrozen(links_[0].b.family));
@@ -196,8 +195,8 @@ TEST_F(FleetTest, SlowReceiversAreChargedToTheFamilyOfTheHosts) {
 TEST_F(FleetTest, OverrunsAreChargedToTheBuffersOrToTheHostWithoutCredits) {
   for (const bool at_host : {true, false}) {
     FamilyWatch watch;
-    for (size_t leaf = 0; leaf < 3; ++leaf) {
-      LinkEvidence& link = HostLink(leaf, 0) = CleanLink(0x500 + leaf, 0x200 + leaf, 1);
+    for (size_t i = 0; i < 5; ++i) {
+      LinkEvidence& link = HostLink(i % 4, i) = CleanLink(0x500 + i, 0x200 + i % 4, 1);
       SetAll(at_host ? link.a : link.b, Signal::kBufferOverrun, 3);
     }
     watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
@@ -206,11 +205,91 @@ TEST_F(FleetTest, OverrunsAreChargedToTheBuffersOrToTheHostWithoutCredits) {
   }
 }
 
+// They are bad each for its own reason.
+TEST_F(FleetTest, LinksThatAreBadForDifferentReasonsAreNoFamily) {
+  FamilyWatch watch;
+  for (size_t i = 0; i < 8; ++i) {
+    LinkEvidence& link = HostLink(i % 4, i);
+    MakeNoisy(link.a);
+    MakeNoisy(link.b);  // A cable.
+  }
+  for (size_t i = 8; i < 12; ++i) MakeNoisy(HostLink(i % 4, i - 4).a);
+  HostLink(0, 3).b.wait.fill(WaitWindow{0.5, 0.1});
+  watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
+  EXPECT_THAT(watch.findings(), IsEmpty());
+}
+
+TEST_F(FleetTest, AFrozenFamilyFreezesOnlyWhatItsDefectLooksLike) {
+  FamilyWatch watch;
+  for (size_t i = 0; i < 5; ++i) MakeNoisy(HostLink(i % 4, i).a);
+  HostLink(0, 6).b.wait.fill(WaitWindow{0.5, 0.1});
+  watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
+  EXPECT_TRUE(watch.Freezes(briefs_[0]));
+  EXPECT_FALSE(watch.Freezes(briefs_[6]));
+}
+
+// A defect of all hosts' firmware shows behind each switch.
+TEST_F(FleetTest, ASwitchWithAsManyErrorsAsOthersIsNotTheCause) {
+  for (size_t leaf = 0; leaf < 4; ++leaf)
+    for (size_t port = 0; port < 3; ++port) MakeNoisy(HostLink(leaf, port).a);
+  EXPECT_THAT(Find().findings, IsEmpty());
+}
+
+TEST_F(FleetTest, HostsOfAFrozenFamilyDoNotAccuseTheirSwitch) {
+  for (const size_t port : {0, 3, 5}) MakeNoisy(HostLink(2, port).a);
+  Assess();
+  for (LinkBrief& brief : briefs_) brief.is_frozen = brief.raised != 0;
+  EXPECT_THAT(FindCommonCauses(briefs_, FleetLimits()).findings, IsEmpty());
+}
+
+TEST_F(FleetTest, ACommonCauseIsOneFindingUntilItHasNotBeenFoundForAWhile) {
+  CauseMemory memory;
+  Instant now(std::chrono::hours(1));
+  const auto observe = [&] {
+    report_ = FindCommonCauses(Assess(), FleetLimits(), memory.standing());
+    memory.Observe(briefs_, FleetLimits(), now, report_);
+    return report_.findings;
+  };
+  for (const size_t port : {0, 3, 5}) MakeNoisy(HostLink(2, port).a);
+  observe();
+  const Instant since = now;
+  now += std::chrono::minutes(10);
+  for (const uint8_t port : {0, 3, 5})
+    HostLink(2, port) = CleanLink(0x20201 + port, 0x202, static_cast<uint8_t>(port + 1));
+  ASSERT_THAT(observe(), SizeIs(1));
+  EXPECT_TRUE(report_.findings[0].is_over);
+  EXPECT_EQ(report_.findings[0].since, since);
+  MakeNoisy(HostLink(2, 0).a);
+  observe();
+  EXPECT_TRUE(ForbidsAction(report_, 16));
+  EXPECT_FALSE(ForbidsAction(report_, 0));
+  now += std::chrono::minutes(3);
+  EXPECT_THAT(observe(), IsEmpty());
+}
+
+TEST_F(FleetTest, WhatWaitsForOneHostIsOneFindingAndAStormIsAnother) {
+  const auto egress = [&](size_t leaf, size_t port) {
+    const EndEvidence& end = HostLink(leaf, port).b;
+    return CongestionTree::Egress{end.node, end.port};
+  };
+  std::vector<CongestionTree> trees(3);
+  trees[0] = {egress(0, 1), CongestionTree::Kind::kSlowReceiver, {egress(1, 0), egress(1, 1)}};
+  trees[1] = {egress(2, 1), CongestionTree::Kind::kHotLink, {egress(1, 2)}};
+  trees[2] = {egress(3, 1), CongestionTree::Kind::kUnknown, {}};
+  FleetReport report = Find();
+  AddCongestion(trees, briefs_, FleetLimits(), report);
+  ASSERT_THAT(report.findings, SizeIs(2));
+  EXPECT_EQ(report.findings[0].root, LinkKey(HostLink(0, 1)));
+  EXPECT_EQ(report.findings[0].affected, 3u);
+  EXPECT_EQ(FindingText(report.findings[1]),
+            "3 of 32 links wait for credits: more is sent than they carry");
+}
+
 TEST_F(FleetTest, RoutersAndTheLikeAreNotCounted) {
   FamilyWatch watch;
-  for (size_t leaf = 0; leaf < 4; ++leaf) {
-    HostLink(leaf, 0).a.role = EndRole::kOther;
-    MakeNoisy(HostLink(leaf, 0).a);
+  for (size_t i = 0; i < 8; ++i) {
+    HostLink(i % 4, i).a.role = EndRole::kOther;
+    MakeNoisy(HostLink(i % 4, i).a);
   }
   watch.Observe(Assess(), FleetLimits(), Instant(std::chrono::hours(1)));
   EXPECT_THAT(watch.findings(), IsEmpty());

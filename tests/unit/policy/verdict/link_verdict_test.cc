@@ -48,8 +48,21 @@ TEST(LinkVerdictTest, TwoStrongRowsAreNoisyUnlessTheyHaveOneCause) {
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);  // E1 and E2.
   SetAll(link.b, Signal::kSymbolErrors, 20);
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);  // E1 at both ends.
-  SetAll(link.a, Signal::kUncorrectableBlocks, 3);
+  SetAll(link.a, Signal::kUncorrectableBlocks, 10'000);
   EXPECT_EQ(VerdictOf(link), Verdict::kNoisyPhy);
+}
+
+// Low-latency FEC sends such blocks again: what its effective errors allow makes no row.
+TEST(LinkVerdictTest, UncorrectableBlocksCountAsMuchAsEffectiveErrorsDo) {
+  LinkEvidence link = CleanLink();
+  for (const auto& [blocks, level] :
+       {std::pair(1000u, Level::kNone), {2000u, Level::kSuspect}, {4000u, Level::kStrong}}) {
+    SetAll(link.a, Signal::kUncorrectableBlocks, blocks);
+    EXPECT_EQ(LevelOfRow(link, Row::kUncorrectable, Side::kA), level) << blocks;
+  }
+  link.fec = FecClass::kKp4;
+  SetAll(link.a, Signal::kUncorrectableBlocks, 3);
+  EXPECT_EQ(LevelOfRow(link, Row::kUncorrectable, Side::kA), Level::kStrong);
 }
 
 TEST(LinkVerdictTest, PhysicalAndIntegrityErrorsAreOneCause) {

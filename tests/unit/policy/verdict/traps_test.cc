@@ -60,11 +60,11 @@ TEST(VerdictTraps, 3_ARestartOfTheSwitchIsOneEvent) {
   }
   std::vector<LinkVerdict> verdicts;
   for (const LinkEvidence& link : links) verdicts.push_back(Evaluate(link, Limits()));
-  std::vector<LinkAssessment> all;
+  std::vector<LinkBrief> all;
   for (size_t i = 0; i < links.size(); ++i) {
     EXPECT_TRUE(verdicts[i].is_suspended);
     EXPECT_FALSE(IsBad(verdicts[i].verdict));
-    all.push_back({&links[i], &verdicts[i]});
+    all.push_back(BriefOf(links[i], verdicts[i]));
   }
   const FleetReport report = FindCommonCauses(all, FleetLimits());
   ASSERT_EQ(report.findings.size(), 1u);

@@ -150,6 +150,20 @@ TEST(PortLoadsTest, FlowsThatShareAPortWithOneThatIsHeldBackGetNoMoreThanIt) {
   EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 2)).wait, 0) << "the victim's receiver is not at fault";
 }
 
+// Flow 1 to a slow receiver slows flow 2 to another one, which could take 352 of what comes.
+TEST(PortLoadsTest, AReceiverWhoseFlowsAreSlowedByAnotherHoldsNobodyBack) {
+  TrafficFlow other = ToSlow(2, 352);
+  other.path.back() = At(11, 2);
+  other.peers.back() = At(4, 1);
+  TrafficFlow behind = Through(2, 400, 400, 400);  // Shares only its sender with flow 2.
+  behind.path = {At(2, 1), At(10, 8), At(11, 3)};
+  behind.peers = {At(10, 2), At(11, 8), At(5, 1)};
+  const auto loads = LoadsOf({ToSlow(1, 4), other, behind});
+  EXPECT_DOUBLE_EQ(loads.gigabits[1], 8);
+  EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 2)).wait, 0) << "no fault of the second receiver";
+  EXPECT_DOUBLE_EQ(loads.gigabits[2], 392);
+}
+
 TEST(PortLoadsTest, WhatIsLimitedAtItsSenderWaitsNowhere) {
   const auto loads = LoadsOf({Through(1, 400, 400, 80), Through(2, 400, 400, 40)});
   EXPECT_DOUBLE_EQ(loads.gigabits[0], 80);

@@ -236,6 +236,24 @@ TEST_F(RemediationTest, ARepeatedRequestIsAnsweredByTheHoldThatStands) {
   EXPECT_TRUE(effects_.finished.back().hold->existing);
 }
 
+TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
+  const uint64_t id = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
+  CreateHold renewal;
+  renewal.command = 9;
+  renewal.hold = Wanted(HoldKind::kCordon, Port(fabric_.Host(1)));
+  renewal.ttl = std::chrono::hours(2);
+  renewal.renews = true;
+  effects_.events.clear();
+  remediation_->On(renewal, now_);
+  Answer();
+  EXPECT_TRUE(effects_.finished.back().status.ok());
+  EXPECT_EQ(effects_.finished.back().hold->hold.id, id);
+  const policy::Hold shown = Shown(id).hold;
+  EXPECT_TRUE(shown.expires);
+  EXPECT_EQ(Shown(id).state, HoldState::kInEffect);
+  EXPECT_THAT(effects_.events, IsEmpty());
+}
+
 TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   EXPECT_FALSE(effects_.judge.has_value());

@@ -188,16 +188,49 @@ TEST_F(EvidenceMakerTest, BitsAreLimitedByTheTimeTheLinkIsUp) {
   EXPECT_EQ(Link(1).up_for, std::chrono::minutes(5));
 }
 
-TEST_F(EvidenceMakerTest, ALinkOfASwitchThatRestartedIsWithItAndItsLinkDownDoesNotCount) {
+uint64_t Excused(const LinkEvidence& link, Window window) {
+  return link.excused_downs[static_cast<size_t>(window)];
+}
+
+TEST_F(EvidenceMakerTest, ALinkOfASwitchThatRestartedIsWithItAndItsLinkDownIsExcused) {
   for (uint8_t port = 1; port <= 4; ++port) {
     view_.Port(Leaf(port)).changed_at = view_.Port(Leaf(port)).up_since = kNow - 30 * kSecond;
     view_.Count(Leaf(port), Counter::kLinkDowned, 1, kNow - 10 * kSecond, true);
   }
   view_.Count(Leaf(1), Counter::kLinkDowned, 1, kNow - 2 * kHour, true);
   EXPECT_TRUE(Link(1).is_with_its_switch);
-  EXPECT_EQ(CountOf(Leaf1(), Signal::kLinkDowns, Window::k600s), 0u);
-  EXPECT_EQ(CountOf(Leaf1(), Signal::kLinkDowns, Window::k24h), 1u);
-  EXPECT_EQ(CountOf(Link(2).b, Signal::kLinkDowns, Window::k24h), 0u);
+  EXPECT_EQ(Excused(Link(1), Window::k600s), 1u);
+  EXPECT_EQ(CountOf(Leaf1(), Signal::kLinkDowns, Window::k24h), 2u);
+  EXPECT_EQ(Excused(Link(1), Window::k24h), 1u);
+  EXPECT_EQ(Excused(Link(2), Window::k24h), 1u);
+}
+
+TEST_F(EvidenceMakerTest, AllRestartsOfTheDayAreExcused) {
+  for (const Millis ago : {20 * kHour, 5 * kHour, kHour})
+    for (uint8_t port = 1; port <= 4; ++port)
+      view_.Count(Leaf(port), Counter::kLinkDowned, 1, kNow - ago + port * 10 * kSecond, true);
+  // Its host's side could be read later only.
+  view_.Count(Host(0), Counter::kLinkDowned, 1, kNow - kHour + 3 * kMinute, true);
+  EXPECT_EQ(Excused(Link(1), Window::k24h), 3u);
+  EXPECT_EQ(Excused(Link(1), Window::k7500s), 1u);
+  EXPECT_FALSE(Link(1).is_with_its_switch);
+}
+
+// A switch that restarts has forgotten what it counted.
+TEST_F(EvidenceMakerTest, WhatItsPeersCountedTellsOfARestart) {
+  for (size_t host = 0; host < 3; ++host)
+    view_.Count(Host(host), Counter::kLinkDowned, 1, kNow - 2 * kHour + host * kSecond, true);
+  EXPECT_EQ(Excused(Link(1), Window::k24h), 1u);
+  EXPECT_EQ(Excused(Link(3), Window::k24h), 1u);
+}
+
+TEST_F(EvidenceMakerTest, WhatALinkCountsInItsFirstTenMinutesIsLeftOut) {
+  PortRecord& record = view_.Port(Leaf(1));
+  record.changed_at = record.up_since = kNow - 14 * kMinute;
+  // Four minutes are left of which something is known.
+  EXPECT_NEAR(
+      Leaf1().bits[static_cast<size_t>(Window::k720s)] / (8.0 * ViewMaker::kBytesPerSecond * 60), 4,
+      0.3);
 }
 
 TEST_F(EvidenceMakerTest, TwoLinksThatChangeAreNoRestartOfTheirSwitch) {
@@ -205,6 +238,7 @@ TEST_F(EvidenceMakerTest, TwoLinksThatChangeAreNoRestartOfTheirSwitch) {
   view_.Count(Leaf(1), Counter::kLinkDowned, 1, kNow - 10 * kSecond, true);
   EXPECT_FALSE(Link(1).is_with_its_switch);
   EXPECT_EQ(CountOf(Leaf1(), Signal::kLinkDowns, Window::k24h), 1u);
+  EXPECT_EQ(Excused(Link(1), Window::k24h), 0u);
 }
 
 TEST_F(EvidenceMakerTest, AllLinksOfAHostAreAReboot) {

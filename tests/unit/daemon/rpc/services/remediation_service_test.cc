@@ -419,6 +419,48 @@ TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {
   EXPECT_THAT(status.error_message(), HasSubstr("at most 16384"));
 }
 
+TEST_F(RemediationServiceTest, ABadVerdictIsAConditionAndAReasonOfItsHost) {
+  auto verdicts = std::make_shared<query::VerdictView>();
+  verdicts->snapshot = fabric_.View()->snapshot;
+  query::VerdictRecord record;
+  record.link = {{kNode2, PortNum(1)}, {kLeaf2, PortNum(1)}};
+  record.a = {fabric_.node2, PortNum(1)};
+  record.b = {fabric_.leaf2, PortNum(1)};
+  record.standing.stage = policy::Stage::kBad;
+  record.standing.verdict = policy::Verdict::kNoisyPhy;
+  record.standing.accusation.culprit = policy::Culprit::kCable;
+  record.found.verdict = policy::Verdict::kNoisyPhy;
+  record.found.reason = "one row is fatal";
+  record.response.recommended = policy::HoldKind::kCordon;
+  record.response.held_back = "budget";
+  verdicts->records = {record};
+  verdicts->configured = policy::Action::kCordon;
+  query::IndexEnds(*verdicts);
+  backend_.PublishVerdicts(verdicts);
+
+  pb::ListConditionsRequest request;
+  request.add_types("NoisyPhy");
+  pb::ListConditionsResponse conditions;
+  ASSERT_TRUE(
+      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
+  ASSERT_EQ(conditions.conditions_size(), 1);
+  EXPECT_THAT(conditions.conditions(0).subject(), HasSubstr("node2 mlx5_0/1"));
+  EXPECT_EQ(conditions.conditions(0).evidence().at("culprit"), "cable");
+  EXPECT_EQ(conditions.conditions(0).held_back(), "budget");
+  pb::BatchGetReadinessRequest hosts;
+  hosts.add_hosts("node2");
+  pb::BatchGetReadinessResponse readiness;
+  ASSERT_TRUE(
+      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, hosts, &readiness).ok());
+  EXPECT_EQ(readiness.hosts(0).readiness(), pb::READINESS_DEGRADED);
+  EXPECT_THAT(readiness.hosts(0).reasons(0), HasSubstr("NoisyPhy: one row is fatal"));
+
+  backend_.PublishVerdicts(query::NoVerdicts());
+  ASSERT_TRUE(
+      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, hosts, &readiness).ok());
+  EXPECT_EQ(readiness.hosts(0).readiness(), pb::READINESS_READY);
+}
+
 TEST_F(RemediationServiceTest, ConditionsAndDampedLinks) {
   policy::Condition condition;
   condition.type = "NoisyTraps";

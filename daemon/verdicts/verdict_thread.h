@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// VerdictThread: runs a VerdictKeeper on a thread of its own, behind the core and the collector:
+// assessing a large fabric takes a good part of a second.
+//
+//   published views ──► assessment, once in an interval ──► Published<VerdictView>
+//   gRPC threads ── questions ──► keeper     kMaxQuestions; one more is refused
+//   core ── answers about holds ──► keeper   as many as were asked for
+//   keeper ── App's store worker ──► keeper  one write at a time; what fails is written again later
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/published.h"
+#include "daemon/base/wall_clock.h"
+#include "daemon/verdicts/verdict_keeper.h"
+#include "store/store.h"
+
+namespace fabricd::daemon {
+
+// What the thread needs of the daemon. Called on it.
+struct VerdictLinks {
+  std::function<std::shared_ptr<const telemetry::TelemetryView>()> telemetry;
+  std::function<std::shared_ptr<const sweep::FabricView>()> fabric;
+  std::function<void(HoldCommand, HoldDone)> post_hold;
+  std::function<void(std::vector<fabric::FabricEvent>, Instant)> append_events;
+  // Runs a job on the store's thread. False: it is not run.
+  std::function<bool(std::function<void(store::Store&)>)> on_store;
+};
+
+class VerdictThread {
+ public:
+  static constexpr size_t kMaxQuestions = 256;
+
+  // The names outlive it.
+  VerdictThread(VerdictOptions options, const fabric::HostPatterns& patterns,
+                const fabric::NodeNameMap& names, policy::StoredVerdicts stored,
+                VerdictLinks links);
+  ~VerdictThread();
+  VerdictThread(const VerdictThread&) = delete;
+  VerdictThread& operator=(const VerdictThread&) = delete;
+
+  void Start();
+  // Questions that wait are refused. A write under way ends on the store's thread.
+  void Stop();
+
+  // Any thread.
+  std::shared_ptr<const query::VerdictView> view() const { return view_.Get(); }
+  void SetOptions(VerdictOptions options);
+  void Do(VerdictCommand command, VerdictDone done);
+  void Evaluate(PortRef port, VerdictDone done);
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  struct Question {
+    std::variant<VerdictCommand, PortRef> what;  // Of a PortRef: to be evaluated.
+    VerdictDone done;
+  };
+  struct HoldAnswer {
+    policy::LinkKey link;
+    absl::StatusOr<uint64_t> hold;
+  };
+  struct Arrivals {
+    std::vector<Question> questions;
+    std::vector<HoldAnswer> holds;
+    std::optional<VerdictOptions> options;
+    std::optional<absl::Status> written;
+  };
+
+  void Loop();
+  bool Take(Arrivals& arrivals);
+  void Handle(Arrivals& arrivals);
+  void Answer(Question& question);
+  void Carry(VerdictEffects effects, Instant now);
+  void Write();
+  void Ask(Question question);
+  VerdictInputs Inputs();
+  policy::WallMs WallOf(Instant now);
+
+  const VerdictLinks links_;
+  VerdictKeeper keeper_;
+  Published<query::VerdictView> view_;
+  WallClockWatch wall_clock_;  // As the core has it: expiries of holds are by its epoch.
+  Instant next_{};             // Assessment.
+  Instant next_write_{};       // After one that failed.
+
+  // What is durable, and what a write under way makes of it.
+  StoredRows durable_, writing_;
+  bool is_writing_ = false;
+  std::vector<std::pair<VerdictDone, std::shared_ptr<const query::VerdictRecord>>> unanswered_;
+  std::vector<std::pair<VerdictDone, std::shared_ptr<const query::VerdictRecord>>> next_answered_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false, awake_ = false;
+  Arrivals arrivals_;
+  std::thread thread_;
+};
+
+}  // namespace fabricd::daemon
