@@ -14,7 +14,8 @@ namespace fabricd::http {
 std::string_view RootKindName(telemetry::CongestionKind kind);
 
 // Of the node, link or family that the finding is about: "leaf1", "leaf1/3 - spine1/7",
-// "0x0002c9/4129 revision 0x0"; empty: of everything. The snapshot may lack the node: its GUID.
+// "0x0002c9/4129 revision 0x0"; empty: of everything. The snapshot may lack the node:
+// its GUID.
 std::string SubjectOf(const policy::CommonFinding& finding, const fabric::FabricSnapshot& snapshot,
                       const fabric::NodeNameMap& names);
 

@@ -30,6 +30,12 @@ int64_t SecondsOf(Duration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
+// Of a verdict that stands as when it was given: the evidence of now may be clean.
+std::string_view RemedyOf(const VerdictRecord& record) {
+  return policy::IsBad(VerdictOf(record)) ? record.standing.accusation.remedy
+                                          : record.found.attribution.remedy;
+}
+
 // Bad, recovering, suspect, victim; of these the surest first.
 std::vector<const VerdictRecord*> InOrder(const VerdictView& view) {
   std::vector<const VerdictRecord*> records;
@@ -97,7 +103,7 @@ class ViewText {
     const bool explained = record.finding > 0 && record.finding <= view_.findings.size();
     return fmt::format(
         "{{\"verdict\":\"{}\",\"stage\":\"{}\",\"culprit\":\"{}\",\"confidence\":{:.2f},"
-        "\"since\":{},\"a\":{},\"b\":{},\"end\":\"{}\",\"reason\":{},\"remedy\":{},"
+        "\"since\":{},\"a\":{},\"b\":{},\"end\":\"{}\",\"remedy\":{},"
         "\"recommended\":{},\"action\":\"{}\",\"held_back\":{},\"hold\":{},\"operator\":{},"
         "\"known\":{},\"acknowledged\":{},\"overruled\":{},\"cause\":{},\"root\":{}}}",
         VerdictName(VerdictOf(record)), StageName(record.standing.stage),
@@ -114,9 +120,10 @@ class ViewText {
   }
 
   std::string Cause(const policy::CommonFinding& finding) const {
-    return fmt::format(
-        "{{\"cause\":\"{}\",\"subject\":{},\"text\":{}}}", CommonCauseName(finding.cause),
-        Quoted(SubjectOf(finding, naming_.snapshot, naming_.names)), Quoted(FindingText(finding)));
+    return fmt::format("{{\"cause\":\"{}\",\"subject\":{},\"text\":{},\"over\":{}}}",
+                       CommonCauseName(finding.cause),
+                       Quoted(SubjectOf(finding, naming_.snapshot, naming_.names)),
+                       Quoted(FindingText(finding)), finding.is_over);
   }
 
   std::vector<const telemetry::CongestionRoot*> RootsInOrder() const {

@@ -92,6 +92,7 @@ void WriteCauses(const VerdictView& view, const fabric::NodeNameMap& names, Seri
   // Two findings about one thing are one series.
   std::map<std::string, uint64_t> affected;
   for (const policy::CommonFinding& finding : view.findings) {
+    if (finding.is_over) continue;
     ++counts[finding.cause];
     uint64_t& most =
         affected[fmt::format("cause=\"{}\",{}", CommonCauseName(finding.cause),

@@ -168,8 +168,8 @@ class Verdicts(Page):
         host = self.end("node0002", 0)
         self.host = dict(host, name=EVIL + "/1")
         verdict = {"verdict": "NOISY_PHY", "stage": "BAD", "culprit": "cable", "confidence": .91,
-                   "since": 3700, "a": self.host, "b": leaf[1], "end": "b", "reason": "r",
-                   "remedy": "m", "recommended": "cordon", "action": "recommend",
+                   "since": 3700, "a": self.host, "b": leaf[1], "end": "b",
+                   "remedy": "try " + EVIL, "recommended": "cordon", "action": "recommend",
                    "held_back": "budget", "hold": 0, "operator": False, "known": True,
                    "acknowledged": EVIL, "overruled": "", "cause": "", "root": None}
         counts = {"HEALTHY": 20, "SUSPECT": 0, "NOISY_PHY": 1, "FLAPPING": 0, "SLOW_RECEIVER": 0,
@@ -196,6 +196,7 @@ class Verdicts(Page):
         text = page.text("verdicts")
         for words in ("20 HEALTHY · 1 NOISY_PHY · 1 VICTIM · 2 UNKNOWN", "culprit cable",
                       "confidence 0.91", "since 62 min", "cordon recommended (budget)",
+                      "try " + EVIL,
                       "seen by " + EVIL, "the breaker is open", "SWITCH " + EVIL):
             self.assertIn(words, text)
         page.tab_to("NOISY_PHY " + self.leaf[1]["name"])

@@ -146,13 +146,15 @@ TEST_F(PageDataTest, VerdictsComeTheWorstFirstWithWhatIsDone) {
                 "\"transmitter\",\"confidence\":0.75,\"since\":300,\"a\":{\"name\":"
                 "\"node1 mlx5_0/1\",\"guid\":\"0x0000000000100000\",\"port\":1,\"host\":\"node1\"},"
                 "\"b\":{\"name\":\"leaf1/1\",\"guid\":\"0x0000000000200000\",\"port\":1,\"host\":"
-                "\"\"},\"end\":\"b\",\"reason\":\"two rows are strong\",\"remedy\":"
+                "\"\"},\"end\":\"b\",\"remedy\":"
                 "\"reseat the cable\",\"recommended\":\"cordon\",\"action\":\"recommend\","
                 "\"held_back\":\"budget\",\"hold\":0,\"operator\":false,\"known\":true,"
                 "\"acknowledged\":\"\",\"overruled\":\"\",\"cause\":\"\",\"root\":null},"
                 "{\"verdict\":\"SUSPECT\""));
-  EXPECT_THAT(text, HasSubstr("\"causes\":[{\"cause\":\"SWITCH\",\"subject\":\"leaf2\",\"text\":"
-                              "\"errors on 3 of 4 host links of switch 0x0000000000200100\"}]"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\"causes\":[{\"cause\":\"SWITCH\",\"subject\":\"leaf2\",\"text\":"
+                "\"errors on 3 of 4 host links of switch 0x0000000000200100\",\"over\":false}]"));
   EXPECT_THAT(text, HasSubstr("\"holds\":2,\"budget\":10,\"breaker\":false"));
 }
 

@@ -114,11 +114,22 @@ TEST_F(VerdictSeriesTest, CommonCausesAndWhatIsDone) {
   EXPECT_THAT(lines, Contains("fabricd_verdict_breaker_open 1"));
 }
 
+TEST_F(VerdictSeriesTest, ACommonCauseThatIsOnlyRememberedIsNotCounted) {
+  made.view.findings[0].is_over = true;
+  EXPECT_THAT(Lines(), Contains("fabricd_verdict_common_causes{cause=\"SWITCH\"} 0"));
+  EXPECT_THAT(Text(), Not(HasSubstr("fabricd_verdict_common_cause_links")));
+}
+
 TEST_F(VerdictSeriesTest, EachKindOfCommonCauseIsNamedByWhatItIsAbout) {
   policy::CommonFinding finding;
   finding.cause = policy::CommonCause::kPropagation;
   finding.root = {{rpc::testing::kLeaf1, PortNum(3)}, {rpc::testing::kSpine, PortNum(1)}};
   EXPECT_EQ(SubjectOf(finding, *snapshot, names), "leaf1/3 - MF0;spine:MQM8700/U1/1");
+  finding.cause = policy::CommonCause::kCongestion;
+  finding.root = {{rpc::testing::kLeaf1, PortNum(3)}, {rpc::testing::kSpine, PortNum(1)}};
+  EXPECT_EQ(SubjectOf(finding, *snapshot, names), "leaf1/3 - MF0;spine:MQM8700/U1/1");
+  finding.root = {};
+  EXPECT_EQ(SubjectOf(finding, *snapshot, names), "");
   finding.cause = policy::CommonCause::kFamily;
   finding.family = {0x2C9, 4129, 0x20};
   EXPECT_EQ(SubjectOf(finding, *snapshot, names), "0x0002c9/4129 revision 0x20");
