@@ -30,12 +30,6 @@ int64_t SecondsOf(Duration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
-// Of a verdict that stands as when it was given: the evidence of now may be clean.
-std::string_view RemedyOf(const VerdictRecord& record) {
-  return policy::IsBad(VerdictOf(record)) ? record.standing.accusation.remedy
-                                          : record.found.attribution.remedy;
-}
-
 // Bad, recovering, suspect, victim; of these the surest first.
 std::vector<const VerdictRecord*> InOrder(const VerdictView& view) {
   std::vector<const VerdictRecord*> records;
