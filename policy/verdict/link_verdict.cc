@@ -46,7 +46,7 @@ Summary Summarise(const std::vector<EvidenceRow>& rows, const StrongFor& strong_
     if (!IsPhysical(row.row)) continue;
     const uint32_t bit = BitOf(ClassOf(row.row));
     summary.suspect |= bit;
-    if (!row.IsAtLeast(Level::kStrong)) continue;
+    if (!row.IsAtLeast(Level::kStrong) || row.is_implausible) continue;
     summary.strong |= bit;
     const Duration held = strong_for[static_cast<size_t>(row.row) - 1];
     if (held >= std::min(row.window, kLongestDetection) + kWindowSlack) summary.persistent |= bit;

@@ -42,8 +42,8 @@ void Take(const Reading& reading, EvidenceRow& row) {
 }
 
 // What is left behind retransmission was an error before it. Both are read at once.
-bool IsImplausible(const EndEvidence& end) {
-  const WindowCount* effective = end.Find(Signal::kEffectiveErrors, Window::k720s);
+bool IsImplausible(const EndEvidence& end, Window window) {
+  const WindowCount* effective = end.Find(Signal::kEffectiveErrors, window);
   return end.has_registers && (effective == nullptr || effective->count == 0);
 }
 
@@ -198,8 +198,8 @@ void RowMaker::AddBer(EvidenceRow row, Signal signal, std::span<const BerTest> t
       found.limit = static_cast<double>(CriticalCount(bits * test.ber, test.probability));
     if (reading.events > 0 && found.value >= found.limit) {
       found.level = test.level;
-      if (found.level == Level::kFatal && IsImplausible(end)) {
-        found.level = Level::kStrong;
+      if (signal == Signal::kSymbolErrors && IsImplausible(end, test.window)) {
+        found.is_implausible = true;
         found.note = "without effective errors: perhaps the counter";
       }
       rows_.push_back(found);
@@ -444,7 +444,8 @@ std::vector<EvidenceRow> RowsOf(const LinkEvidence& link, const Limits& limits) 
   });
   const auto is_seen = [&](Side side) {
     return std::any_of(rows.begin(), rows.end(), [&](const EvidenceRow& row) {
-      return row.row <= Row::kEffectiveBer && row.side == side && row.IsAtLeast(Level::kSuspect);
+      return row.row <= Row::kEffectiveBer && row.side == side && row.IsAtLeast(Level::kSuspect) &&
+             !row.is_implausible;
     });
   };
   for (EvidenceRow& row : rows) {

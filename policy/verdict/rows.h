@@ -61,6 +61,8 @@ struct EvidenceRow {
   std::string_view note;     // Why it is missing, or what else is to be known. May be empty.
   bool is_missing = false;
   bool is_fallback = false;  // By a less exact counter.
+  // Other counters of the same reading deny it: it says more of the counter than of the link.
+  bool is_implausible = false;
 
   bool IsAtLeast(Level least) const { return level >= least; }
   bool IsCountOrShare() const { return unit == Unit::kCount || unit == Unit::kShare; }

@@ -43,6 +43,7 @@ TEST_F(AssessorTest, OnlyWhatIsRaisedKeepsItsRows) {
 
 TEST_F(AssessorTest, WhatPersistsBecomesAVerdict) {
   SetAll(links_[5].a, Signal::kSymbolErrors, 20);
+  SetAll(links_[5].a, Signal::kEffectiveErrors, 20);
   SetAll(links_[5].b, Signal::kLinkIntegrity, 1);
   for (int i = 0; i < 13; ++i, now_ += minutes(1))
     EXPECT_EQ(Assess()[5].standing.stage, Stage::kSuspect);

@@ -41,12 +41,16 @@ TEST(LinkVerdictTest, OneFatalRowIsNoisy) {
 }
 
 // A counter that counts what never was, as a defect of firmware does.
-TEST(LinkVerdictTest, SymbolErrorsWithoutAnErrorBeforeRetransmissionAreNotFatal) {
+TEST(LinkVerdictTest, SymbolErrorsWithoutAnErrorBeforeRetransmissionMakeNoVerdict) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 5000);
-  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kStrong);
+  link.a.device_verdict = DeviceVerdict::kAlarm;  // It counts them too.
+  EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
+  SetAll(link.a, Signal::kEffectiveErrors, 5000);
+  EXPECT_EQ(VerdictOf(link), Verdict::kNoisyPhy);
+  SetAll(link.a, Signal::kEffectiveErrors, 0);
   link.a.has_registers = false;
-  EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kFatal);
+  EXPECT_EQ(VerdictOf(link), Verdict::kNoisyPhy);
 }
 
 // Some cables never reach what both ends can do.
@@ -69,6 +73,7 @@ TEST(LinkVerdictTest, AnAlarmOfTheMonitorIsStrongWhereTheRegistersShowErrors) {
   SetAll(link.b, Signal::kSymbolErrors, 10);
   EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kSuspect);
   SetAll(link.a, Signal::kSymbolErrors, 10);
+  SetAll(link.a, Signal::kEffectiveErrors, 10);
   EXPECT_EQ(LevelOfRow(link, Row::kDeviceVerdict, Side::kA), Level::kStrong);
   link = CleanLink();
   link.a.device_verdict = DeviceVerdict::kAlarm;
@@ -125,6 +130,7 @@ TEST(LinkVerdictTest, PhysicalAndIntegrityErrorsAreOneCause) {
 
 TEST(LinkVerdictTest, OneStrongRowThatPersistsNeedsASuspect) {
   LinkEvidence link = CleanLink();
+  SetAll(link.a, Signal::kEffectiveErrors, 20);
   SetAll(link.a, Signal::kSymbolErrors, 20);
   const StrongFor long_enough = For(Row::kSymbolBer, std::chrono::seconds(1440));
   EXPECT_EQ(Evaluate(link, Limits(), long_enough).verdict, Verdict::kSuspect);

@@ -165,6 +165,7 @@ TEST_F(VerdictBookTest, AReleaseOfLastWeekDoesNotCount) {
 TEST_F(VerdictBookTest, AStrongRowThatPersistsBecomesAVerdict) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 20);
+  SetAll(link.a, Signal::kEffectiveErrors, 20);
   SetAll(link.b, Signal::kLinkIntegrity, 1);
   EXPECT_EQ(Until(Stage::kBad, link), minutes(13));
 }
@@ -172,6 +173,7 @@ TEST_F(VerdictBookTest, AStrongRowThatPersistsBecomesAVerdict) {
 TEST_F(VerdictBookTest, WhatPersistedBeforeAFailoverDoesNotCount) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 20);
+  SetAll(link.a, Signal::kEffectiveErrors, 20);
   for (int i = 0; i < 30; ++i, now_ += minutes(1)) See(link);
   book_.OnFailover(now_);
   now_ += minutes(12);
