@@ -49,6 +49,9 @@ Concluded Conclude(const policy::HeldPort& a, const policy::HeldPort& b,
     end = accused.end == policy::HeldPort() ? a : accused.end;
     verdict = of.standing.verdict;
     culprit = accused.culprit;
+  } else if (of.standing.stage == Stage::kUnknown) {
+    verdict = policy::Verdict::kUnknown;  // As of a new cable, however clean it looks.
+    culprit = policy::Culprit::kNone;
   }
   return {end.node, end.port, std::string(policy::VerdictName(verdict)),
           std::string(policy::CulpritName(culprit)), is_bad && !of.forbids_action};

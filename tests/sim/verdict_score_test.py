@@ -93,6 +93,10 @@ class Wrong(unittest.TestCase):
         self.assertEqual(score.precision(), 0)
         self.assertEqual(score.matrix["host-reboot", ""]["FLAPPING"], 1)
 
+    def test_a_host_or_switch_is_named_too(self):
+        reboot = {k: v for k, v in cause("host-reboot", 0, [verdict(1200)]).items() if k != "ends"}
+        self.assertEqual(scored(run(reboot)).matrix["host-reboot", ""]["NOISY_PHY"], 1)
+
     def test_both_ends_of_one_link_are_one_wrong_verdict(self):
         score = scored(run(cause("host-reboot", 0, [verdict(1200), verdict(1230, port="b/2")])))
         self.assertEqual(len(score.wrong), 1)
