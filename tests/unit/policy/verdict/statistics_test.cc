@@ -35,6 +35,7 @@ class DrawnReceiver {
     for (const auto& [window, length] :
          {std::pair(Window::k60s, 1), {Window::k720s, 12}, {Window::k7500s, 125}}) {
       Set(end, Signal::kSymbolErrors, window, Sum(length, &Minute::errors));
+      Set(end, Signal::kEffectiveErrors, window, Sum(length, &Minute::errors));
       Set(end, Signal::kLocalPhysical, window, Sum(length, &Minute::packets));
     }
   }
