@@ -24,7 +24,7 @@ RATE = 60
 FABRIC = "sim:superpod:sus=1,hosts=4,rails=2"
 CONFIG = "http_listen: 127.0.0.1:%d\ntelemetry: {module_interval: 5m}\n"
 TARGET = {"job": "fabricd", "instance": "head1:9101"}
-LEAF, HCA = "su1-rail0-leaf/2", "node0003 mlx5_1/1"
+LEAF, PEER, HCA = "su1-rail0-leaf/2", "node0002 mlx5_0/1", "node0003 mlx5_1/1"
 
 
 class Scenario:
@@ -47,8 +47,18 @@ SCENARIOS = [
     Scenario("a receiver with bit errors from minute 5 on", {
         2: ["sim", "traffic", "start", "job", "ring", "node[0001-0004]", "--load", "0.5"],
         5: ["sim", "errors", LEAF, "raw-ber=1e-6", "effective-ber=1e-10", "symbol-ber=1e-12"],
-    }, {4: [], 15: [], 59: [of_port("FabricEffectiveBerHigh", "warning", LEAF),
-                            of_port("FabricSymbolBerHigh", "warning", LEAF)]}),
+    }, {4: [], 15: [of_port("FabricVerdictNoisyPhy", "warning", PEER)],
+        # Errors are counted where they are received; the transmitter is at the other end.
+        59: [of_port("FabricVerdictNoisyPhy", "warning", PEER),
+             of_port("FabricEffectiveBerHigh", "warning", LEAF),
+             of_port("FabricSymbolBerHigh", "warning", LEAF)]}),
+    Scenario("a host that all others send to from minute 12 on", {
+        12: ["sim", "traffic", "start", "job", "incast", "node[0001-0004]"],
+    }, {11: [], 59: [of_port("FabricCongestionIncast", "info", "su1-rail0-leaf/1"),
+                     of_port("FabricCongestionIncast", "info", "su1-rail1-leaf/1")]}),
+    Scenario("a cable that is pulled and plugged from minute 15 on", {
+        minute: ["sim", "unlink" if minute % 2 else "link", LEAF] for minute in range(15, 23)
+    }, {14: [], 25: [of_port("FabricVerdictFlapping", "warning", PEER)]}),
     Scenario("one burst of 50 symbol errors in minute 12", {
         12: ["sim", "errors", LEAF, "symbol-errors=50"],
     }, {20: [], 35: [], 50: []}),
@@ -61,7 +71,8 @@ SCENARIOS = [
     Scenario("devices that answer nothing about their counters from minute 5 to 22", {
         5: ["sim", "pma", "--all", "unresponsive"],
         22: ["sim", "pma", "--all", "default"],
-    }, {6: [], 22: [("FabricTelemetryStale", "warning", None)], 45: []}),
+    }, {6: [], 22: [("FabricTelemetryStale", "warning", None),
+                 ("FabricVerdictCommonCause", "warning", None)], 45: []}),
 ]
 
 
@@ -123,10 +134,10 @@ def shorten(values):
 def record(case, scenario, number, names):
     served = free_port()
     fabricd = ibsim.Fabricd(case, CONFIG % served, name="fabricd%d" % number)
-    fabricd.start(fabric=FABRIC)
+    fabricd.process = case.start(fabricd.command("--clock-rate", str(RATE), fabric=FABRIC))
+    fabricd.log = ibsim.Lines(fabricd.process)
     fabricd.wait_for("subnet_up")
     recording = Recording(names)
-    fabricd.ctl("sim", "clock", "--rate", str(RATE))
     start = time.monotonic()
     for minute in range(scenario.minutes + 1):
         time.sleep(max(0, start + minute * 60 / RATE - time.monotonic()))
