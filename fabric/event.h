@@ -37,13 +37,42 @@ struct Reroute {
 };
 
 // PascalCase and stable: scripts filter by them. By name.
-inline constexpr std::array<std::string_view, 26> kEventTypes = {
-    "ConditionCleared",  "ConditionRaised",  "ConfigRefused",    "ConfigReloaded", "CountersReset",
-    "EngineChanged",     "EventsLost",       "HoldAcknowledged", "HoldCreated",    "HoldDeleted",
-    "HoldExpired",       "HoldInEffect",     "HoldKept",         "LinkDown",       "LinkReleased",
-    "LinkSuppressed",    "LinkUp",           "MasterChanged",    "NodeAppeared",   "NodeVanished",
-    "PartitionsChanged", "PathsInterrupted", "RerouteCompleted", "SubnetDown",     "SubnetUp",
-    "TableDiffers"};
+inline constexpr std::array<std::string_view, 34> kEventTypes = {
+    "CommonCauseEnded",
+    "CommonCauseFound",
+    "ConditionCleared",
+    "ConditionRaised",
+    "ConfigRefused",
+    "ConfigReloaded",
+    "CountersReset",
+    "EngineChanged",
+    "EventsLost",
+    "HoldAcknowledged",
+    "HoldCreated",
+    "HoldDeleted",
+    "HoldExpired",
+    "HoldInEffect",
+    "HoldKept",
+    "LinkDown",
+    "LinkReleased",
+    "LinkSuppressed",
+    "LinkUp",
+    "MasterChanged",
+    "NodeAppeared",
+    "NodeVanished",
+    "PartitionsChanged",
+    "PathsInterrupted",
+    "RerouteCompleted",
+    "SubnetDown",
+    "SubnetUp",
+    "TableDiffers",
+    "VerdictAcknowledged",
+    "VerdictBreakerOpened",
+    "VerdictBreakerReset",
+    "VerdictChanged",
+    "VerdictOverruled",
+    "VerdictReleased",
+};
 
 struct FabricEvent {
   std::string type;  // One of kEventTypes.

@@ -201,8 +201,9 @@ TEST_F(EventServiceTest, RefusesTypesThatNothingHas) {
 
 // In the source of all that makes events.
 TEST(EventTypes, AreThoseThatAreMade) {
-  const std::regex made(R"re((?:Tell|TellOfLink|OfSubnet)\(\s*"([A-Z]\w+)")re"
-                        R"re(|event\.type = (?:[^;"]*\? )?"([A-Z]\w+)"(?: : "(\w+)")?)re"
+  const std::regex made(R"re((?:Tell|TellOfLink|OfSubnet|EventOf)\(\s*"([A-Z]\w+)")re"
+                        R"re(|(?:event\.|[ *])type = (?:[^;"]*\? )?"([A-Z]\w+)"(?: : "(\w+)")?)re"
+                        R"re(|tell\([\w.>, -]+"([A-Z]\w+)"\))re"
                         R"re(|gone = expired \? "(\w+)" : "(\w+)")re");
   std::set<std::string> types;
   for (const char* folder : {"sweep", "daemon", "policy"})
