@@ -143,7 +143,8 @@ class EventStream final : public LogStream<pb::WatchEventsResponse> {
       : LogStream(log, after), filter_(std::move(filter)) {}
 
  private:
-  bool Fill(const store::EventRecord& record, pb::WatchEventsResponse* out) override {
+  absl::StatusOr<bool> Fill(const store::EventRecord& record,
+                            pb::WatchEventsResponse* out) override {
     if (!filter_.Passes(record.event)) return false;
     rpc::Fill(log(), record, out->mutable_event());
     return true;

@@ -183,7 +183,13 @@ class VerdictStream final : public LogStream<pb::WatchVerdictsResponse> {
     return false;
   }
 
-  bool Fill(const store::EventRecord& record, pb::WatchVerdictsResponse* out) override {
+  absl::StatusOr<bool> Fill(const store::EventRecord& record,
+                            pb::WatchVerdictsResponse* out) override {
+    // Of very many changes at once the last ones have no events of their own, but one for all.
+    if (record.event.type == "VerdictChanged" && !record.event.node)
+      return MakeError(absl::StatusCode::kOutOfRange, "RESOURCE_VERSION_TOO_OLD",
+                       record.event.message + "; list them and watch from there",
+                       {{"oldest", log().VersionOf(record.number)}});
     if (!about_.Has(record.event)) return false;
     const auto view = backend_.verdicts();
     const auto model = models_.Current();

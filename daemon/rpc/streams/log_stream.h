@@ -45,8 +45,8 @@ class LogStream : public WatchStream<Response> {
 
   // What is to be sent before anything of the log. False: there is nothing more.
   virtual bool FillFirst(Response*) { return false; }
-  // False: the event is left out.
-  virtual bool Fill(const store::EventRecord& record, Response* out) = 0;
+  // False: the event is left out. An error ends the stream.
+  virtual absl::StatusOr<bool> Fill(const store::EventRecord& record, Response* out) = 0;
 
  private:
   // Events read from the log in one go.
@@ -67,7 +67,8 @@ class LogStream : public WatchStream<Response> {
       const daemon::EventLog::Record record = std::move(batch_.front());
       batch_.pop_front();
       seen_ = record->number;
-      if (Fill(*record, out)) return true;
+      const absl::StatusOr<bool> filled = Fill(*record, out);
+      if (!filled.ok() || *filled) return filled;
     }
   }
   // All is sent: says so once, and later that the stream lives.

@@ -501,6 +501,25 @@ TEST_F(VerdictServiceTest, WatchTellsOfWhatIsNamed) {
   EXPECT_EQ(ReasonOf(Watch(*stub_, request).Finish()), "NODE_NOT_FOUND");
 }
 
+TEST_F(VerdictServiceTest, WatchEndsWhereTooMuchChangesAtOnce) {
+  PublishFour();
+  pb::WatchVerdictsRequest request;
+  request.add_names("node2");
+  Watch watch(*stub_, request);
+  EXPECT_EQ(watch.NextWord(), "NOISY_PHY node2/mlx5_0/1");
+  EXPECT_EQ(watch.NextWord(), "SYNCED");
+  fabric::FabricEvent rest;
+  rest.type = "VerdictChanged";
+  rest.message = "verdicts about 300 more links changed";
+  Happen(rest);
+  const auto status = watch.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(ReasonOf(status), "RESOURCE_VERSION_TOO_OLD");
+  EXPECT_THAT(status.error_message(), HasSubstr("300 more links"));
+  const auto info = DetailOf<google::rpc::ErrorInfo>(status);
+  EXPECT_EQ(info.metadata().at("oldest"), backend_.log->version());
+}
+
 TEST_F(VerdictServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
   backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
                                          {backend_.store, backend_.on_store}, {.ring = 1});
