@@ -168,9 +168,7 @@ GUARDS = {
     "guard_blackout": "BLACKOUT",
 }
 # What the engine does not do yet. One that it does fails its test here: then it leaves this list.
-NOT_YET = {
-    "trap_08_first_link_up", "guard_storm", "guard_blackout",
-}
+NOT_YET = set()
 
 
 def add(case, name, test):

@@ -206,7 +206,7 @@ google::protobuf::Duration ToDuration(Duration duration) {
       std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-std::optional<policy::Verdict> ParseVerdict(std::string_view name) {
+std::optional<policy::Verdict> VerdictNamed(std::string_view name) {
   for (const policy::Verdict verdict : kListed)
     if (policy::VerdictName(verdict) == name) return verdict;
   if (policy::VerdictName(policy::Verdict::kHealthy) == name) return policy::Verdict::kHealthy;

@@ -30,7 +30,7 @@ struct Verdicts {
 google::protobuf::Duration ToDuration(Duration duration);
 
 // nullopt: no verdict has this name.
-std::optional<policy::Verdict> ParseVerdict(std::string_view name);
+std::optional<policy::Verdict> VerdictNamed(std::string_view name);
 // "NOISY_PHY, FLAPPING, …", the worst first; HEALTHY is not among them.
 std::string VerdictWords();
 

@@ -107,7 +107,7 @@ absl::StatusOr<store::EventQuery> ReadQuery(daemon::Models& models, const EventL
     }
     query.after = *number;
   }
-  auto subjects = ReadSubjects(models, request.nodes());
+  auto subjects = SubjectsNamed(models, request.nodes());
   if (!subjects.ok()) return subjects.status();
   query.about = std::move(subjects->about);
   if (request.page_token().empty()) *absent = subjects->absent;
@@ -193,7 +193,7 @@ grpc::ServerWriteReactor<pb::WatchEventsResponse>* EventService::WatchEvents(
 
 absl::StatusOr<std::shared_ptr<WatchStream<pb::WatchEventsResponse>>> EventService::MakeStream(
     const pb::WatchEventsRequest& request) {
-  auto subjects = ReadSubjects(models_, request.nodes());
+  auto subjects = SubjectsNamed(models_, request.nodes());
   if (!subjects.ok()) return subjects.status();
   FABRICD_RETURN_IF_ERROR(CheckTypes(request.types()));
   const auto after = BeginAt(log_, *subjects, request.resource_version());

@@ -63,7 +63,7 @@ absl::StatusOr<VerdictFilter> ReadFilter(const query::ReadModel& model,
                                          const pb::ListVerdictsRequest& request) {
   VerdictFilter filter;
   for (const std::string& name : request.verdicts()) {
-    const auto verdict = ParseVerdict(name);
+    const auto verdict = VerdictNamed(name);
     if (!verdict)
       return BadField("verdicts",
                       fmt::format("\"{}\" is no verdict; there are {}", name, VerdictWords()));
@@ -422,7 +422,7 @@ grpc::ServerWriteReactor<pb::WatchVerdictsResponse>* VerdictService::WatchVerdic
 
 absl::StatusOr<std::shared_ptr<WatchStream<pb::WatchVerdictsResponse>>> VerdictService::MakeStream(
     const pb::WatchVerdictsRequest& request) {
-  auto names = ReadSubjects(models_, request.names());
+  auto names = SubjectsNamed(models_, request.names());
   if (!names.ok()) return names.status();
   const auto after = BeginAt(backend_.events(), *names, request.resource_version());
   if (!after.ok()) return after.status();

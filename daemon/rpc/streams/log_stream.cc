@@ -35,7 +35,7 @@ absl::Status TooOld(const EventLog& log, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<EventNames> ReadSubjects(
+absl::StatusOr<EventNames> SubjectsNamed(
     daemon::Models& models, const google::protobuf::RepeatedPtrField<std::string>& names) {
   EventNames subjects;
   const auto model = models.Current();

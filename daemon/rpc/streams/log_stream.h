@@ -24,7 +24,7 @@ struct EventNames {
   absl::Status absent = absl::OkStatus();
 };
 // Nodes and hosts, also such that are gone. Errors carry their ErrorInfo.
-absl::StatusOr<EventNames> ReadSubjects(
+absl::StatusOr<EventNames> SubjectsNamed(
     daemon::Models& models, const google::protobuf::RepeatedPtrField<std::string>& names);
 
 // The number after which a stream begins; of an empty version the last one. INVALID_ARGUMENT: it is

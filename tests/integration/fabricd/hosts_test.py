@@ -87,7 +87,7 @@ class Hosts(Running):
 
     def test_misspelt_words(self):
         told = self.fabricd.ctl("events", "--types", "LinkDwn", code=USAGE)
-        self.assertIn('"LinkDwn" is no type of event; there are ConditionCleared', told)
+        self.assertIn('"LinkDwn" is no type of event; there are CommonCauseEnded', told)
         told = self.fabricd.ctl("get", "ports", "-l", "state=ACTVE", code=USAGE)
         self.assertIn("none of DOWN, INIT, ARMED, ACTIVE", told)
 

@@ -23,7 +23,7 @@ RATE = 30
 CONFIG = """
 smp: {timeout: 6s}
 telemetry: {interval: 30s, classic_interval: 30s, vendor: false}
-verdicts: {interval: 60s, action: %s, clean_time: 10m, min_confidence_percent: 20}
+verdicts: {interval: 60s, action: %s, clean_time: 2m, min_confidence_percent: 20}
 """
 
 
@@ -94,7 +94,7 @@ class Verdicts(ibsim.Case):
         # The other cables have nothing to do with it.
         for port in ("leaf/1", "leaf/3"):
             self.assertEqual(self.verdict(port)["verdict"], "HEALTHY")
-        # 10 min windows, twice, then 10 min clean: a minute of real time.
+        # 10 min windows, twice, then 2 min clean: three quarters of a minute of real time.
         self.until("its release", lambda: not self.fabricd.ask("get", "holds")["holds"])
         self.until("its end", lambda: self.stage("leaf/2") == "HEALTHY")
         self.assertNotIn("Cordoned", self.fabricd.ctl("get", "hosts", "host2"))
