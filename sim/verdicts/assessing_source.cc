@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/verdicts/assessing_source.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -86,7 +88,11 @@ Looked AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) 
   };
   const std::vector<policy::Assessment> assessed = assessor_.Assess(visit, now, Trees(view));
   Release(assessed);
+  std::map<policy::LinkKey, Concluded> remembered = std::exchange(standing_, {});
   for (size_t i = 0; i < assessed.size(); ++i) {
+    // What is remembered of it is added below.
+    if (assessor_.report().is_blackout && remembered.contains(assessed[i].link)) continue;
+    remembered.erase(assessed[i].link);
     const Examined examined{ends[i], assessed[i]};
     Concluded concluded = Conclude(ends[i].first, ends[i].second, assessed[i]);
     if (concluded.verdict == policy::VerdictName(policy::Verdict::kHealthy)) continue;
@@ -94,12 +100,24 @@ Looked AssessingSource::Look(const telemetry::TelemetryView& view, Instant now) 
       const policy::ActionDecision decision = Act(examined, view, hosts, now);
       concluded.action = policy::ActionName(decision.action);
       concluded.refused_by = decision.refused_by;
+      standing_[assessed[i].link] = concluded;
     }
     looked.verdicts.push_back(std::move(concluded));
   }
+  AddRemembered(std::move(remembered), looked);
   looked.findings = Findings(view);
   for (const auto& [link, host] : held_) looked.holds.push_back(host);
   return looked;
+}
+
+void AssessingSource::AddRemembered(std::map<policy::LinkKey, Concluded> remembered,
+                                    Looked& looked) {
+  for (auto& [link, concluded] : remembered) {
+    const std::optional<policy::Standing> standing = assessor_.book().Find(link);
+    if (!standing || !IsBad(*standing)) continue;
+    looked.verdicts.push_back(concluded);
+    standing_.emplace(link, std::move(concluded));
+  }
 }
 
 policy::ActionDecision AssessingSource::Act(const Examined& examined,

@@ -35,6 +35,7 @@ class AssessingSource : public VerdictSource {
   policy::ActionDecision Act(const Examined& examined, const telemetry::TelemetryView& view,
                              const fabric::HostTable& hosts, Instant now);
   void Release(std::span<const policy::Assessment> assessed);
+  void AddRemembered(std::map<policy::LinkKey, Concluded> remembered, Looked& looked);
   std::vector<CommonCauseFound> Findings(const telemetry::TelemetryView& view) const;
 
   // Of the last OnTables(): used only in the Look() that follows it.
@@ -44,6 +45,9 @@ class AssessingSource : public VerdictSource {
   policy::ActionOptions options_;
   policy::ActionBreaker breaker_;
   std::map<policy::LinkKey, HeldHost> held_;
+  // Actionable verdicts. They stand while nothing is known of their links too: in a black-out, or
+  // while an end is not in the fabric.
+  std::map<policy::LinkKey, Concluded> standing_;
 };
 
 }  // namespace fabricd::sim
