@@ -73,12 +73,12 @@ void TelemetryThread::OnTrap(const mad::IncomingMad& mad) {
       wire::Smp::Decode(std::span<const uint8_t>(mad.payload).first<wire::kMadBytes>());
   if (!smp || smp->method != wire::Method::kTrap || smp->attribute != wire::AttributeId::kNotice)
     return;
-  const wire::Notice notice = wire::Notice::Decode(smp->data);
-  if (!notice.subject_port()) return;
+  const auto trap = telemetry::LinkTrapOf(wire::Notice::Decode(smp->data));
+  if (!trap) return;
   {
     std::lock_guard lock(mutex_);
     if (traps_.size() >= kMaxTraps) return;
-    traps_.push_back({notice.subject_lid(), notice.subject_port()});
+    traps_.push_back(*trap);
   }
   changed_.notify_one();
 }
