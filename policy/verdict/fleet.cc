@@ -41,6 +41,11 @@ bool IsHostLink(const LinkBrief& link) {
   return link.a.role == EndRole::kHost && link.b.role == EndRole::kLeaf;
 }
 
+// Its counters are not read any more, while those of its switch are.
+bool IsHostSilent(const LinkBrief& link) {
+  return link.is_up && !link.a.is_fresh && link.b.is_fresh;
+}
+
 // One search for each cause; the first that explains a link keeps it.
 class CauseSearch {
  public:
@@ -151,10 +156,12 @@ void CauseSearch::FindLeaves(CommonCause cause, RowMask rows) {
     Group& group = groups[links_[i].b.port.node];
     ++group.of;
     ++all;
-    // Hosts that have just ceased to respond may be the first of many.
-    const RowMask found =
-        cause == CommonCause::kUnresponsiveLeaf ? links_[i].a.charged : links_[i].raised;
-    const bool is_affected = (found & rows) != 0 && !links_[i].is_frozen;
+    // Hosts that have just ceased to respond may be the first of many. Of those that have not for
+    // long nothing is counted any more.
+    const bool is_silence = cause == CommonCause::kUnresponsiveLeaf;
+    const RowMask found = is_silence ? links_[i].a.charged : links_[i].raised;
+    const bool is_affected =
+        ((found & rows) != 0 && !links_[i].is_frozen) || (is_silence && IsHostSilent(links_[i]));
     if (!IsFree(i) || !is_affected) continue;
     group.affected.push_back(i);
     ++all_affected;

@@ -168,7 +168,9 @@ GUARDS = {
     "guard_blackout": "BLACKOUT",
 }
 # What the engine does not do yet. One that it does fails its test here: then it leaves this list.
-NOT_YET = set()
+NOT_YET = {
+    "guard_storm",  # No port of the small tree waits for 10 % of the time.
+}
 
 
 def add(case, name, test):

@@ -304,5 +304,13 @@ TEST(FleetLimitsTest, BadLimitsAreListed) {
   EXPECT_THAT(Check(limits), SizeIs(2));
 }
 
+TEST_F(FleetTest, HostsBehindOneLeafThatAreNotReadAnyMoreAreOneFinding) {
+  for (size_t port = 0; port < 4; ++port) links_[port].a.is_fresh = false;
+  const FleetReport report = Find();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].cause, CommonCause::kUnresponsiveLeaf);
+  EXPECT_EQ(report.findings[0].affected, 4u);
+}
+
 }  // namespace
 }  // namespace fabricd::policy
