@@ -42,7 +42,7 @@ bool IsHostLink(const LinkBrief& link) {
 }
 
 // Its counters are not read any more, while those of its switch are.
-bool IsHostSilent(const LinkBrief& link) {
+bool IsHostUnresponsive(const LinkBrief& link) {
   return link.is_up && !link.a.is_fresh && link.b.is_fresh;
 }
 
@@ -158,10 +158,10 @@ void CauseSearch::FindLeaves(CommonCause cause, RowMask rows) {
     ++all;
     // Hosts that have just ceased to respond may be the first of many. Of those that have not for
     // long nothing is counted any more.
-    const bool is_silence = cause == CommonCause::kUnresponsiveLeaf;
-    const RowMask found = is_silence ? links_[i].a.charged : links_[i].raised;
-    const bool is_affected =
-        ((found & rows) != 0 && !links_[i].is_frozen) || (is_silence && IsHostSilent(links_[i]));
+    const bool is_unresponsive = cause == CommonCause::kUnresponsiveLeaf;
+    const RowMask found = is_unresponsive ? links_[i].a.charged : links_[i].raised;
+    const bool is_affected = ((found & rows) != 0 && !links_[i].is_frozen) ||
+                             (is_unresponsive && IsHostUnresponsive(links_[i]));
     if (!IsFree(i) || !is_affected) continue;
     group.affected.push_back(i);
     ++all_affected;
