@@ -100,9 +100,10 @@ bool VerdictKeeper::IsReady(const VerdictInputs& inputs) const {
   return options_.enabled && polls && view.snapshot != nullptr;
 }
 
-const fabric::HostTable& VerdictKeeper::HostsOf(const fabric::FabricSnapshot& snapshot) {
-  if (hosts_of_.get() != &snapshot) hosts_ = fabric::FindHosts(snapshot, patterns_);
-  return hosts_;
+void VerdictKeeper::FindHosts(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot) {
+  if (hosts_of_ == snapshot) return;
+  hosts_ = fabric::FindHosts(*snapshot, patterns_);
+  hosts_of_ = snapshot;
 }
 
 VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
@@ -116,8 +117,7 @@ VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
   if (std::exchange(was_standby_, is_standby) && !is_standby)
     assessor_.book().OnFailover(inputs.now);
   Assessed assessed{.inputs = inputs, .effects = effects, .snapshot = *inputs.telemetry->snapshot};
-  HostsOf(assessed.snapshot);
-  hosts_of_ = inputs.telemetry->snapshot;
+  FindHosts(inputs.telemetry->snapshot);
   AssessLinks(assessed);
   Respond(assessed);
   MakeView(assessed);
@@ -318,8 +318,7 @@ std::shared_ptr<const VerdictRecord> VerdictKeeper::Evaluate(PortRef port,
                                                              const VerdictInputs& inputs) {
   if (!IsReady(inputs)) return nullptr;
   const fabric::FabricSnapshot& snapshot = *inputs.telemetry->snapshot;
-  HostsOf(snapshot);
-  hosts_of_ = inputs.telemetry->snapshot;
+  FindHosts(inputs.telemetry->snapshot);
   std::shared_ptr<VerdictRecord> record;
   telemetry::VisitEvidence(*inputs.telemetry, &hosts_, [&](const LinkEvidence& link) {
     const PortRef a = policy::PortRefOf(HeldPortOf(link.a), snapshot);

@@ -81,7 +81,7 @@ class VerdictKeeper {
   struct Assessed;  // One assessment under way.
   void Restore(Instant now, policy::WallMs wall);
   bool IsReady(const VerdictInputs& inputs) const;
-  const fabric::HostTable& HostsOf(const fabric::FabricSnapshot& snapshot);
+  void FindHosts(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot);
   void AssessLinks(Assessed& assessed);
   void Respond(Assessed& assessed);
   policy::LinkFacts FactsOf(const Assessed& assessed, size_t index) const;
@@ -104,7 +104,7 @@ class VerdictKeeper {
   policy::Responder responder_;
   bool was_standby_ = false;
   std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
-  fabric::HostTable hosts_;
+  fabric::HostTable hosts_;  // Of hosts_of_.
   std::shared_ptr<const query::VerdictView> view_ = query::NoVerdicts();  // The last one.
 };
 
