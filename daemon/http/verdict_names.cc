@@ -14,16 +14,6 @@ std::string NodeName(Guid guid, const fabric::FabricSnapshot& snapshot,
 
 }  // namespace
 
-std::string_view RootKindName(telemetry::CongestionKind kind) {
-  switch (kind) {
-    case telemetry::CongestionKind::kNone: return "UNDECIDED";
-    case telemetry::CongestionKind::kSlowReceiver: return "SLOW_RECEIVER";
-    case telemetry::CongestionKind::kIncast: return "INCAST";
-    case telemetry::CongestionKind::kHotLink: return "HOT_LINK";
-  }
-  return "?";
-}
-
 std::string SubjectOf(const policy::CommonFinding& finding, const fabric::FabricSnapshot& snapshot,
                       const fabric::NodeNameMap& names) {
   const auto name = [&](Guid guid) { return NodeName(guid, snapshot, names); };

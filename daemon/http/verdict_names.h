@@ -3,15 +3,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "fabric/names.h"
 #include "query/verdict_view.h"
 
 namespace fabricd::http {
-
-// As the API has it: "HOT_LINK".
-std::string_view RootKindName(telemetry::CongestionKind kind);
 
 // Of the node, link or family that the finding is about: "leaf1", "leaf1/3 - spine1/7",
 // "0x0002c9/4129 revision 0x0"; empty: of everything. The snapshot may lack the node:

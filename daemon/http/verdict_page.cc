@@ -133,8 +133,9 @@ class ViewText {
     return fmt::format(
         "{{\"kind\":\"{}\",\"port\":{},\"peer\":{},\"wait\":{:.3f},\"use\":{:.3f},\"cycle\":{},"
         "\"victims_total\":{},\"victims\":[{}]}}",
-        RootKindName(root.kind), Port(root.port), Port(port == nullptr ? PortRef() : port->peer),
-        root.wait.share, root.wait.utilisation, root.is_cycle, root.victims.size(),
+        telemetry::CongestionKindName(root.kind), Port(root.port),
+        Port(port == nullptr ? PortRef() : port->peer), root.wait.share, root.wait.utilisation,
+        root.is_cycle, root.victims.size(),
         Listed(root.victims, VerdictPage::kMostVictims,
                [&](const telemetry::WaitingPort& victim) { return Victim(victim); }));
   }

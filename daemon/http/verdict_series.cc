@@ -141,13 +141,13 @@ void WriteCongestion(const telemetry::Congestion& congestion, const PortLabels& 
   listed.resize(std::min(listed.size(), kMostRootSeries));
   out.Begin("fabricd_congestion_roots", "Ports where congestion begins, by kind.");
   for (const auto& [kind, count] : kinds)
-    out.Add(fmt::format("kind=\"{}\"", RootKindName(kind)), count);
+    out.Add(fmt::format("kind=\"{}\"", telemetry::CongestionKindName(kind)), count);
   out.Begin("fabricd_congestion_victims", "Ports that wait because of one of them.");
   out.Add("", victims);
   out.Begin("fabricd_congestion_root_victims", "The same by the port where it begins.");
   for (const telemetry::CongestionRoot* root : listed) {
     out.Add(fmt::format("{},kind=\"{}\"", labels.Full(root->port, snapshot.port(root->port)->peer),
-                        RootKindName(root->kind)),
+                        telemetry::CongestionKindName(root->kind)),
             uint64_t{root->victims.size()});
   }
 }

@@ -237,6 +237,16 @@ Congestion FindCongestion(const TelemetryView& view, const FabricSnapshot& snaps
   return Search(view, snapshot, plan, limits).Run();
 }
 
+std::string_view CongestionKindName(CongestionKind kind) {
+  switch (kind) {
+    case CongestionKind::kNone: return "UNDECIDED";
+    case CongestionKind::kSlowReceiver: return "SLOW_RECEIVER";
+    case CongestionKind::kIncast: return "INCAST";
+    case CongestionKind::kHotLink: return "HOT_LINK";
+  }
+  return "?";
+}
+
 std::vector<policy::CongestionTree> TreesOf(const Congestion& congestion,
                                             const FabricSnapshot& snapshot) {
   using Kind = policy::CongestionTree::Kind;

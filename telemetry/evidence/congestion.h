@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "fabric/snapshot.h"
@@ -27,6 +28,9 @@ enum class CongestionKind : uint8_t {
   kIncast,        // A host that receives as much as its link carries.
   kHotLink,       // A link between switches, behind which nothing waits.
 };
+
+// As the API, the series and the page have it: "HOT_LINK"; of kNone "UNDECIDED".
+std::string_view CongestionKindName(CongestionKind kind);
 
 struct CongestionLimits {
   double wait = 0.10;       // Shares of time.

@@ -166,16 +166,6 @@ void FillWaiting(const Verdicts& verdicts, PortRef port, const policy::WaitWindo
   out->set_utilisation(wait.utilisation);
 }
 
-const char* KindWord(telemetry::CongestionKind kind) {
-  switch (kind) {
-    case telemetry::CongestionKind::kNone: break;
-    case telemetry::CongestionKind::kSlowReceiver: return "SLOW_RECEIVER";
-    case telemetry::CongestionKind::kIncast: return "INCAST";
-    case telemetry::CongestionKind::kHotLink: return "HOT_LINK";
-  }
-  return "UNDECIDED";
-}
-
 // An end that only an event knows: perhaps its node is gone.
 void FillEnd(const query::ReadModel& model, Guid guid, PortNum port, pb::PortId* out,
              std::string* name) {
@@ -286,7 +276,7 @@ void ToProto(const Verdicts& verdicts, const policy::CommonFinding& finding, pb:
 void ToProto(const Verdicts& verdicts, const telemetry::CongestionRoot& root, size_t max_victims,
              pb::CongestionTree* out) {
   FillWaiting(verdicts, root.port, root.wait, out->mutable_root());
-  out->set_kind(KindWord(root.kind));
+  out->set_kind(std::string(telemetry::CongestionKindName(root.kind)));
   const fabric::FabricSnapshot* snapshot = verdicts.view.snapshot.get();
   const fabric::Port* port = snapshot ? snapshot->port(root.port) : nullptr;
   if (port != nullptr && !port->peer.IsNone()) {
