@@ -11,6 +11,7 @@
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/spoil.h"
+#include "sweep/interface/activity.h"
 #include "sweep/observe/paths.h"
 
 namespace fabricd::sweep {
@@ -34,12 +35,10 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       devices_(options_.sm, local_port_.port_guid),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
-      read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
+      read_back_(builder_, devices_, engine_),
       suspects_(options_.sweep.report_window),
-      surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
-               CookieBase(Owner::kExplorer)),
-      mastership_(options_, local_port_, devices_, engine_, effects_,
-                  CookieBase(Owner::kMastership)),
+      surveys_({builder_, devices_, engine_, problems_, options_}),
+      mastership_(options_, local_port_, devices_, engine_, effects_),
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
@@ -171,28 +170,29 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   remediation_.OnCompletion(completion, now);
   if (completion.outcome == mad::Completion::Outcome::kResponse)
     devices_.NoteAnswer(completion.device, completion.path_used);
-  switch (static_cast<Owner>(completion.cookie >> 60)) {
-    case Owner::kDiscovery:
+  switch (completion.context.owner_as<Activity>()) {
+    case Activity::kNone: break;
+    case Activity::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
-    case Owner::kProgrammer:
+    case Activity::kProgrammer:
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
         Programmer::NoteLate(completion, builder_, devices_);
       break;
-    case Owner::kSurvey: surveys_.OnCompletion(completion, now); break;
-    case Owner::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
-    case Owner::kLight:
+    case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
+    case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
+    case Activity::kLightSweep:
       if (light_) light_->OnCompletion(completion);
       break;
-    case Owner::kLanes:
+    case Activity::kLaneReader:
       if (lane_reader_ && lane_reader_->IsMine(completion)) lane_reader_->OnCompletion(completion);
       break;
-    case Owner::kReadBack:
+    case Activity::kReadBack:
       if (read_back_.IsMine(completion)) read_back_.OnCompletion(completion);
       break;
-    case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
+    case Activity::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
   if (programmer_) programmer_->OnRead(completion);
 }
@@ -394,7 +394,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
   discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, CookieBase(Owner::kDiscovery));
+                                           local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -536,7 +536,7 @@ void Core::StartProgramming(Instant now) {
   trees_only_ = false;
   keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
+                                             problems_, options_);
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
@@ -868,7 +868,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     NoteKeys(*programmer_);
     undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
     std::vector<mad::Completion> dropped;
-    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
+    engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
       Programmer::NoteLate(completion, builder_, devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
@@ -940,9 +940,8 @@ Duration Core::UntilLightSweep() {
 
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ =
-      std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
-                                   std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
+                                        std::exchange(silent_switches_, {}));
   light_->Start();
 }
 

@@ -3,6 +3,8 @@
 // and gives way to what is: what is left is read when the core is idle again.
 #include "sweep/core.h"
 
+#include "sweep/interface/activity.h"
+
 namespace fabricd::sweep {
 
 void Core::OnReadLanes(const ReadLanes& wanted) {
@@ -20,7 +22,7 @@ void Core::StartLaneReader() {
     devices_.lanes().Clear();
   lane_reader_ = std::make_unique<LaneReader>(
       snapshot_, std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()), devices_,
-      engine_, ++lane_run_, CookieBase(Owner::kLanes));
+      engine_, ++lane_run_);
 }
 
 void Core::AdvanceLaneReader() {
@@ -28,7 +30,7 @@ void Core::AdvanceLaneReader() {
   if (!idle) {
     if (!lane_reader_) return;
     std::vector<mad::Completion> dropped;
-    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kLanes), dropped);
+    engine_.CancelQueuedOf(Activity::kLaneReader, dropped);
     lane_reader_.reset();
     return;
   }

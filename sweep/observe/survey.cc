@@ -6,17 +6,16 @@
 #include "common/check.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
 
-// A cookie is base | ask << 52 | port << 32 | node.
-constexpr int kAskShift = 52, kPortShift = 32;
 constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
 
 }  // namespace
 
-Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base)
+Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place)
     : builder_(ground.builder),
       devices_(ground.devices),
       engine_(ground.engine),
@@ -24,14 +23,14 @@ Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t
       options_(ground.options),
       explorer_(explorer),
       local_(local),
-      cookie_base_(cookie_base),
+      place_(place),
       found_(ground) {}
 
 // ---- asking
 
 void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
-                   static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
+  request.context = mad::RequestContext::Of(Activity::kSurvey, ask, subject);
+  request.context.run = place_;
   // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
   const bool busy = devices_.IsBusy(subject, request.attribute);
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
@@ -150,9 +149,8 @@ void Survey::ReadPort(PortRef port, Ask ask) {
 void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
-  const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
-                        PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  const auto ask = completion.context.kind_as<Ask>();
+  const PortRef subject = completion.context.subject();
   confirms_out_ -= ask == Ask::kConfirm;
   if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
   if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);

@@ -11,6 +11,7 @@
 #include "common/check.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/ignored_settings.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -45,13 +46,12 @@ std::string_view StageName(Programmer::Stage stage) {
 
 Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
                        DeviceTable& devices, mad::TransactionEngine& engine, ProblemList& problems,
-                       const CoreOptions& options, uint64_t cookie_base)
+                       const CoreOptions& options)
     : input_(std::move(input)),
       builder_(builder),
       devices_(devices),
       engine_(engine),
       problems_(problems),
-      cookie_base_(cookie_base),
       port_config_(options, input_.lids->Of(input_.local).base),
       keys_(input_.keys, *input_.snapshot, devices),
       guids_(input_.guids, *input_.snapshot, devices),
@@ -78,22 +78,20 @@ void Programmer::SetPush(routing::PushPlan push) {
 
 void Programmer::NoteLate(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
                           DeviceTable& devices) {
-  const NodeIndex node(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
-  const PortRef port{node, PortNum(static_cast<uint8_t>(completion.cookie >> 32))};
+  const NodeIndex node = completion.context.node;
+  const PortRef port = completion.context.subject();
   if (completion.method != wire::Method::kSet) return;
   devices.ClearBusy(port, completion.attribute);
-  if (static_cast<What>(completion.cookie >> 56 & 0xF) == What::kConfigure && !IsOk(completion))
+  if (completion.context.kind_as<What>() == What::kConfigure && !IsOk(completion))
     devices.ForgetEnforcement(port);
-  const auto block = static_cast<uint16_t>(completion.cookie >> 40);
+  const uint16_t block = completion.context.block;
   if (completion.attribute == wire::AttributeId::kLinearForwardingTable) {
     AppliedLft& lft = devices.Lft(node);
     if (!completion.sent) return lft.Unsent(completion.modifier);
     lft.Landed(completion.modifier);
     if (IsOk(completion)) lft.Answer(completion.modifier, completion.response.data);
   } else if (completion.attribute == wire::AttributeId::kMulticastForwardingTable) {
-    TreeProgrammer::NoteLate(node,
-                             {static_cast<uint16_t>(completion.cookie >> 40), port.port.value()},
-                             completion, devices);
+    TreeProgrammer::NoteLate(node, {block, port.port.value()}, completion, devices);
   } else if (IsOk(completion) && builder.node(node) != nullptr) {
     if (completion.attribute == wire::AttributeId::kPortInfo)
       builder.SetPortInfo(port, wire::PortInfo::Decode(completion.response.data));
@@ -604,14 +602,15 @@ bool Programmer::FeedTables() {
   return true;
 }
 
-uint64_t Programmer::CookieOf(const Item& item) const {
-  return cookie_base_ | static_cast<uint64_t>(item.what) << 56 |
-         static_cast<uint64_t>(item.block) << 40 | static_cast<uint64_t>(item.port.value()) << 32 |
-         static_cast<uint64_t>(input_.run) << 24 | item.node.value();
+mad::RequestContext Programmer::ContextOf(const Item& item) const {
+  auto context = mad::RequestContext::Of(Activity::kProgrammer, item.what, {item.node, item.port});
+  context.run = input_.run;
+  context.block = item.block;
+  return context;
 }
 
 void Programmer::Submit(mad::SmpRequest request, const Item& item) {
-  request.cookie = CookieOf(item);
+  request.context = ContextOf(item);
   ++outstanding_;
   if (request.method == wire::Method::kSet)
     devices_.SetBusy({item.node, item.port}, request.attribute);
@@ -881,7 +880,7 @@ void Programmer::OnRead(const mad::Completion& completion) {
   for (const What what : of_port ? std::span<const What>(kOfPort) : kOfSwitch) {
     const Item item{subject.node, 0, port, what};
     std::vector<mad::Completion> unsent;
-    engine_.CancelQueued(~uint64_t{0}, CookieOf(item), unsent);
+    engine_.CancelQueued(ContextOf(item), unsent);
     if (unsent.empty()) continue;
     --outstanding_;
     devices_.ClearBusy(subject, completion.attribute);
@@ -892,10 +891,8 @@ void Programmer::OnRead(const mad::Completion& completion) {
 void Programmer::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const Item item{NodeIndex(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF),
-                  static_cast<uint16_t>(completion.cookie >> 40),
-                  PortNum(static_cast<uint8_t>(completion.cookie >> 32)),
-                  static_cast<What>(completion.cookie >> 56 & 0xF)};
+  const mad::RequestContext& context = completion.context;
+  const Item item{context.node, context.block, context.port, context.kind_as<What>()};
   if (completion.outcome == mad::Completion::Outcome::kResponse) silent_.erase(RouteOf(item));
   if (item.what == What::kReread) looks_.NoteEnd({item.node, item.port});
   if (completion.method == wire::Method::kSet)

@@ -84,8 +84,7 @@ class Programmer {
 
   // References must outlive this. The builder takes every confirmed value.
   Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
-             mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options,
-             uint64_t cookie_base);
+             mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options);
 
   void Start();
   // All tables that could be read are known, and the plan has to be asked for.
@@ -109,7 +108,7 @@ class Programmer {
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
   bool IsMine(const mad::Completion& completion) const {
-    return static_cast<uint8_t>(completion.cookie >> 24) == input_.run;
+    return completion.context.run == input_.run;
   }
   // Of anybody: what a device has just told may be all that a Set still waits in the queue for.
   void OnRead(const mad::Completion& completion);
@@ -204,7 +203,7 @@ class Programmer {
   // False: nothing to send for the item any more.
   bool Send(const Item& item);
   bool SendConfigure(const Item& item);
-  uint64_t CookieOf(const Item& item) const;
+  mad::RequestContext ContextOf(const Item& item) const;
   static DeviceTable::PKeyBlocks& KeysOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                          DeviceTable& devices);
   void SendReread(PortRef port);
@@ -245,7 +244,6 @@ class Programmer {
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   ProblemList& problems_;
-  const uint64_t cookie_base_;
   const PortConfig port_config_;
   const PortKeys keys_;
   const PortGuids guids_;

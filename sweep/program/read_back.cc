@@ -8,6 +8,7 @@
 #include "common/breakage.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -251,9 +252,11 @@ void ReadBack::Feed() {
     const Table table = waiting_.front();
     waiting_.pop_front();
     if (!Held(table)) continue;
-    const uint32_t number = next_number_++ & 0xFFFFFF;
+    const uint32_t number = next_number_++;
     mad::SmpRequest request = RequestFor(table);
-    request.cookie = cookie_base_ | static_cast<uint64_t>(run_) << 24 | number;
+    request.context = mad::RequestContext::Of(Activity::kReadBack, table.kind, table.port);
+    request.context.run = run_;
+    request.context.number = number;
     in_flight_.emplace(number, table);
     engine_.Submit(request);
   }
@@ -333,7 +336,7 @@ uint32_t ReadBack::EntriesDiffering(Kind kind, const wire::SmpData& a, const wir
 }
 
 void ReadBack::OnCompletion(const mad::Completion& completion) {
-  const auto found = in_flight_.find(static_cast<uint32_t>(completion.cookie) & 0xFFFFFF);
+  const auto found = in_flight_.find(completion.context.number);
   if (found == in_flight_.end()) return;
   const Table table = found->second;
   in_flight_.erase(found);

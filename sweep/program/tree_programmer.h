@@ -24,7 +24,7 @@ namespace fabricd::sweep {
 
 class TreeProgrammer {
  public:
-  // What the Programmer keeps of a request in its cookie: 16 and 8 bits.
+  // What the Programmer keeps of a request in its context: 16 and 8 bits.
   struct Tag {
     uint16_t block = 0;
     uint8_t kind_and_position = 0;

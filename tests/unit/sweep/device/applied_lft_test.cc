@@ -69,7 +69,7 @@ TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   devices.Lft(node).Confirm(0, Filled(9));
   devices.Lft(node).Sent(0, Filled(7));
   mad::Completion completion;
-  completion.cookie = node.value();
+  completion.context.node = node;
   completion.outcome = mad::Completion::Outcome::kResponse;
   completion.sent = true;
   completion.method = wire::Method::kSet;

@@ -84,7 +84,7 @@ class ReadBackTest : public testing::Test {
   DeviceTable devices_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   mad::TransactionEngine engine_{mad::EngineOptions()};
-  ReadBack read_back_{small_.builder, devices_, engine_, uint64_t{8} << 60};
+  ReadBack read_back_{small_.builder, devices_, engine_};
   std::map<std::pair<NodeIndex, size_t>, Entries> registers_;
   Instant now_{std::chrono::seconds(100)};
   size_t most_in_flight_ = 0;
