@@ -179,7 +179,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, builder_, devices_);
+        Programmer::OnLateAnswer(completion, builder_, devices_);
       break;
     case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
     case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
@@ -870,7 +870,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     std::vector<mad::Completion> dropped;
     engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::NoteLate(completion, builder_, devices_);
+      Programmer::OnLateAnswer(completion, builder_, devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {

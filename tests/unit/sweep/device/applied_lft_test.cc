@@ -75,7 +75,7 @@ TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   completion.method = wire::Method::kSet;
   completion.attribute = wire::AttributeId::kLinearForwardingTable;
   completion.response.data = Filled(9);
-  Programmer::NoteLate(completion, builder, devices);
+  Programmer::OnLateAnswer(completion, builder, devices);
   EXPECT_FALSE(devices.Lft(node).IsInFlight(0));
   EXPECT_FALSE(devices.Lft(node).Knows(0)) << "it was told otherwise";
   EXPECT_TRUE(devices.Lft(node).IsDistrusted(0));
