@@ -116,8 +116,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        devices_.PKeys(subject).Confirm(completion.modifier & 0xFFFF,
-                                        wire::PKeyTable::Decode(completion.response.data));
+        devices_.applied().PKeys(subject).Confirm(
+            completion.modifier & 0xFFFF, wire::PKeyTable::Decode(completion.response.data));
       }
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
@@ -294,11 +294,11 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
   const uint16_t blocks =
       static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
                                             static_cast<int>(wire::PKeyTable::kEntries)));
-  DeviceTable::PKeyBlocks& known = devices_.PKeys(port);
+  AppliedState::PKeyBlocks& known = devices_.applied().PKeys(port);
   known.Resize(blocks);
   known.ReadAgain();
   for (uint16_t block = 0; block < blocks; ++block)
-    if (!known.IsDistrusted(block))
+    if (!known.IsContradicted(block))
       Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port,
              kDetail);
 }
@@ -331,7 +331,7 @@ void Discovery::OnManagementPort(PortRef port, const mad::Completion& completion
 
 void Discovery::StartAnew(NodeIndex node) {
   if (!new_.insert(node).second) return;
-  devices_.ForgetWritten(node);
+  devices_.applied().ForgetWritten(node);
   AskNode(node);
 }
 

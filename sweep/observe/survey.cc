@@ -32,7 +32,7 @@ void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
   request.context = mad::RequestContext::Of(Activity::kSurvey, ask, subject);
   request.context.run = place_;
   // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
-  const bool busy = devices_.IsBusy(subject, request.attribute);
+  const bool busy = devices_.applied().IsBusy(subject, request.attribute);
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
   confirms_out_ += ask == Ask::kConfirm;
@@ -101,8 +101,8 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
   if (IsSetOtherwise(seen, *builder_.node(node)->switch_info)) Touch(node);
   builder_.SetSwitchInfo(node, seen);
   const PortRef management{node, PortNum(0)};
-  if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
-    devices_.SetBusy(management, wire::AttributeId::kSwitchInfo);
+  if (dirty && !devices_.applied().IsBusy(management, wire::AttributeId::kSwitchInfo)) {
+    devices_.applied().SetBusy(management, wire::AttributeId::kSwitchInfo);
     Submit(devices_.Set(node, 0, info), Ask::kClear, management);
   } else {  // Clean, or somebody is about to clear it.
     ReadPorts(node);
@@ -153,7 +153,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   const PortRef subject = completion.context.subject();
   confirms_out_ -= ask == Ask::kConfirm;
   if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
-  if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);
+  if (ask == Ask::kClear) devices_.applied().ClearBusy(subject, wire::AttributeId::kSwitchInfo);
   if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
   if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {

@@ -155,7 +155,7 @@ void Programmer::OnRead(const mad::Completion& completion) {
     return;
   const PortNum port(of_port ? static_cast<uint8_t>(completion.modifier) : uint8_t{0});
   const PortRef subject{NodeIndex(completion.device), port};
-  if (!ground_.devices.IsBusy(subject, completion.attribute)) return;
+  if (!ground_.devices.applied().IsBusy(subject, completion.attribute)) return;
   using enum Work;
   constexpr Work kOfPort[] = {kConfigurePort, kArm, kActivate, kDisable, kEnable};
   constexpr Work kOfSwitch[] = {kSetSwitchInfo};

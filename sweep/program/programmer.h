@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/program: how devices are made to hold what is wanted.
+// sweep/program: runs of the writers over the fabric.
 //
 // Programmer: one run of the writers over the fabric. It knows no history: each stage is the
 // difference between wanted and last confirmed, made when the stage begins, so that a run over a
@@ -8,18 +8,18 @@
 // After a change only the nodes that it touched are looked at (ProgrammerInput::scope); tables are
 // compared on all switches, which costs little where they share memory with the plan.
 //
-// The writers (writers/) know what to send and what an answer means. The stages and their order are
-// in work.h and stage_sequencer.h. This class feeds the engine, waits for the plan, the order of
-// writes and the trees, and goes on to the next stage when the last answer has come.
+// The writers (sweep/write) know what to send and what an answer means. stage_sequencer.h has the
+// order of the stages. This class feeds the engine, waits for the plan, the order of writes and the
+// trees, and goes on to the next stage when the last answer has come.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "sweep/program/attribute_writer.h"
 #include "sweep/program/stage_sequencer.h"
 #include "sweep/program/writer_set.h"
+#include "sweep/write/attribute_writer.h"
 
 namespace fabricd::sweep {
 
@@ -77,7 +77,7 @@ class Programmer {
   // Ports came up or went down, or devices restarted, behind the discovery's back: their nodes have
   // to be looked at. Of a run that is superseded, those too with ports that were to be read once
   // more. Sorted.
-  std::vector<NodeIndex> ToLookAt() const { return record_.looks().Nodes(); }
+  std::vector<NodeIndex> ToLookAt() const { return record_.rereads().Nodes(); }
   size_t stage_total() const;
   size_t stage_position() const;
   // All table writes are acknowledged, or have failed.

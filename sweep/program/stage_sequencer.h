@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sweep/program/work.h"
+#include "sweep/write/work.h"
 
 namespace fabricd::sweep {
 

@@ -40,8 +40,9 @@ void WriterSet::OnAnswer(const WorkItem& item, const mad::Completion& completion
 void WriterSet::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                              fabric::SnapshotBuilder& builder, DeviceTable& devices) {
   if (completion.method != wire::Method::kSet) return;
-  devices.ClearBusy(item.ref(), completion.attribute);
-  if (item.work == Work::kConfigurePort && !IsOk(completion)) devices.ForgetEnforcement(item.ref());
+  devices.applied().ClearBusy(item.ref(), completion.attribute);
+  if (item.work == Work::kConfigurePort && !IsOk(completion))
+    devices.applied().ForgetEnforcement(item.ref());
   if (item.work == Work::kSetLft) return LftWriter::OnLateAnswer(item, completion, devices);
   if (item.work == Work::kSetMft) return MftWriter::OnLateAnswer(item, completion, devices);
   if (!IsOk(completion) || builder.node(item.node) == nullptr) return;

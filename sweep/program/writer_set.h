@@ -3,14 +3,14 @@
 // work belongs to.
 #pragma once
 
-#include "sweep/program/restart_watch.h"
-#include "sweep/program/writers/guid_writer.h"
-#include "sweep/program/writers/lft_writer.h"
-#include "sweep/program/writers/mft_writer.h"
-#include "sweep/program/writers/p_key_writer.h"
-#include "sweep/program/writers/port_info_writer.h"
-#include "sweep/program/writers/switch_info_writer.h"
-#include "sweep/program/writers/vl_writer.h"
+#include "sweep/write/guid_writer.h"
+#include "sweep/write/lft_writer.h"
+#include "sweep/write/mft_writer.h"
+#include "sweep/write/p_key_writer.h"
+#include "sweep/write/port_info_writer.h"
+#include "sweep/write/restart_watch.h"
+#include "sweep/write/switch_info_writer.h"
+#include "sweep/write/vl_writer.h"
 
 namespace fabricd::sweep {
 
