@@ -263,17 +263,16 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
 
 void Core::OnCommand(const SweepCommand& command, Instant now) {
   if (!mastership_.MaySweep()) {
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master sweeps",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command, FailedPrecondition("this SM is {}: the master sweeps",
+                                                         wire::SmStateName(mastership_.state())));
     return;
   }
   if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
-    running_commands_.push_back(command.command);
+    commands_.Run(command.command);
     if (!light_) StartLightSweep(now);
     return;
   }
-  waiting_commands_.push_back(command.command);
+  commands_.Wait(command.command);
   WantPatientSweep("command", now);
 }
 
@@ -283,18 +282,18 @@ void Core::OnHoldCommand(Command command, Instant now) {
   if (mastership_.IsMaster())
     remediation_.On(std::move(command), now);
   else
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master keeps the holds",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command,
+                     FailedPrecondition("this SM is {}: the master keeps the holds",
+                                        wire::SmStateName(mastership_.state())));
 }
 
 void Core::OnPartitionCommand(ChangePartitions command) {
   if (mastership_.IsMaster() || command.of_this_host)
     partitions_.On(std::move(command));
   else
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master keeps the partitions",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command,
+                     FailedPrecondition("this SM is {}: the master keeps the partitions",
+                                        wire::SmStateName(mastership_.state())));
 }
 
 void Core::OnTimer(Instant now) {
@@ -365,7 +364,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   devices_.ForgetGuids();
   light_.reset();
   lane_reader_.reset();
-  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
+  commands_.Wait(read_back_.Drop());
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();  // All of it is read now.
@@ -388,9 +387,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   next_retry_ = kNever;
   planner_.AllowSettling(false);
   problems_ = ProblemList();
-  running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
-                           waiting_commands_.end());
-  waiting_commands_.clear();
+  commands_.StartWaiting();
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
   discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
@@ -453,14 +450,13 @@ void Core::StandBy(Instant now) {
   mastership_.OnRequestsDropped();
   devices_.LoseTrack();
   lane_reader_.reset();
-  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
+  commands_.Wait(read_back_.Drop());
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();
   reroute_.Drop();
   wanted_sweep_.reset();
-  for (uint64_t command : std::exchange(waiting_commands_, {}))
-    effects_.finished.push_back({command, FailedPrecondition("another SM has become master")});
+  commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
   EndSweep(SweepKind::kHeavy, false, now);
 }
 
@@ -751,9 +747,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
                     snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
                     last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
   }
-  for (uint64_t command : std::exchange(running_commands_, {}))
-    if (!IsBroken(Breakage::kSweepCommandNotEnded))
-      effects_.finished.push_back({command, absl::OkStatus()});
+  commands_.FinishRunning();
   const auto& sweep = options_.sweep;
   const Duration until_light = UntilLightSweep();
   next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
@@ -953,9 +947,7 @@ void Core::FinishLightSweep(Instant now) {
   for (const auto& [port, cause] : done->changed()) Suspect(port, cause, now);
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
-    waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(),
-                             running_commands_.end());
-    running_commands_.clear();
+    commands_.WaitAgain();
     WantSweep(done->reason());
   }
   StartReadBack(SweepKind::kLight, now);

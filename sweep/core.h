@@ -22,6 +22,7 @@
 
 #include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
+#include "sweep/agenda/command_queue.h"
 #include "sweep/device/device_table.h"
 #include "sweep/device/lane_reader.h"
 #include "sweep/interface/events.h"
@@ -221,9 +222,6 @@ class Core {
   bool patient_ = false;  // Nothing that has happened waits for the heavy sweep under way.
   bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
-  std::vector<uint64_t> waiting_commands_;  // For the next heavy sweep.
-  std::vector<uint64_t> running_commands_;  // For the sweep under way.
-
   bool subnet_up_ = false;
   uint32_t sweeps_done_ = 0;
   uint64_t view_generation_ = 0;
@@ -238,6 +236,7 @@ class Core {
   wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
+  CommandQueue commands_{effects_.finished};
   Mastership mastership_;  // Writes into effects_.
   Planner planner_;        // The same into effects_.log.
   Multicast multicast_;

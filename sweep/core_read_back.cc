@@ -3,7 +3,6 @@
 // differs is planned for and programmed like any other change.
 #include <utility>
 
-#include "common/breakage.h"
 #include "sweep/core.h"
 
 namespace fabricd::sweep {
@@ -17,7 +16,7 @@ void Core::StartReadBack(SweepKind kind, Instant now) {
     read_back_.AddAll(snapshot_, lanes);
   else
     read_back_.AddSample(snapshot_, lanes, now);
-  read_back_.Hold(std::exchange(running_commands_, {}));
+  read_back_.Hold(commands_.TakeRunning());
 }
 
 void Core::AdvanceReadBack(Instant now) {
@@ -37,12 +36,10 @@ void Core::AdvanceReadBack(Instant now) {
                                      result.tables_read, result.differing.size()));
   for (fabric::FabricEvent& event : result.events) Happen(std::move(event));
   if (result.differing.empty()) {
-    for (uint64_t command : result.commands)
-      if (!IsBroken(Breakage::kSweepCommandNotEnded))
-        effects_.finished.push_back({command, absl::OkStatus()});
+    commands_.Finish(result.commands);
     return;
   }
-  running_commands_.insert(running_commands_.end(), result.commands.begin(), result.commands.end());
+  commands_.Run(result.commands);
   undone_.insert(result.differing.begin(), result.differing.end());
   wanted_reroute_ = "tables differ from what was written";
 }
