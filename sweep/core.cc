@@ -25,7 +25,7 @@ constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
 constexpr Duration kLongestWait = std::chrono::seconds(1);
 }  // namespace
 
-Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
            policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases)
     : options_(std::move(options)),
@@ -33,7 +33,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm, local_port_.port_guid),
       snapshot_(builder_.Build()),
-      lids_(std::make_shared<fabric::LidTable>()),
+      lids_(options_, records),
       read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
       suspects_(options_.sweep.report_window),
       surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
@@ -42,15 +42,13 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
-      remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
+      remediation_({snapshot_, lids_.table(), planner_.routes(), local_, options_}, effects_,
                    IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
       partitions_(options_, effects_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
       aliases_(aliases != nullptr ? std::move(aliases)
-                                  : std::make_shared<const fabric::AliasGuids>()) {
-  for (const LidRecord& record : records) records_[record.port_guid] = record;
-}
+                                  : std::make_shared<const fabric::AliasGuids>()) {}
 
 Core::~Core() = default;
 
@@ -226,7 +224,7 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
 }
 
 PortRef Core::SwitchPortOf(Lid lid) const {
-  const PortRef owner = lids_->Owner(lid);
+  const PortRef owner = lids_.table()->Owner(lid);
   const fabric::Node* node = owner.IsNone() ? nullptr : snapshot_->node(owner.node);
   if (node == nullptr || node->IsSwitch()) return node == nullptr ? PortRef{} : owner;
   return node->port(owner.port).peer;
@@ -409,7 +407,7 @@ void Core::FinishDiscovery(Instant now) {
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   scope_.reset();
-  lids_of_ = nullptr;
+  lids_.Invalidate();
   goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
                                                           : routing::ReplanGoal::kWhole;
   changed_ = true;
@@ -477,47 +475,22 @@ bool Core::HasNeighbour() {
   return fault.empty();
 }
 
-void Core::AssignLids() {
-  problems_.Remove("NoLid");
-  LidAssignment assignment =
-      sweep::AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
-  for (PortRef port : assignment.without) {
-    const fabric::Node& node = *snapshot_->node(port.node);
-    problems_.Add("NoLid",
-                  fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
-                  "no LID is left for it, or another port has its GUID: it stays without");
-  }
-  // A port that goes, perhaps for a while, must not change LinearFDBTop on all switches, nor one
-  // that comes be left out there.
-  assignment.table.KeepTop(lids_->top());
-  const Lid top = assignment.table.top();
-  if (top > lids_->top() && !PortConfig::TopsSuffice(*snapshot_, top)) scope_.reset();
-  lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
-  lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;
-  for (const LidRecord& record : assignment.changed)
-    records_[record.port_guid] = undurable_[record.port_guid] = record;
-}
-
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
-  if (lids_of_ == nullptr || !SameEndPorts(*lids_of_, *snapshot_)) AssignLids();
-  if (undurable_.empty()) {
+  if (!lids_.Update(snapshot_, problems_)) scope_.reset();
+  if (lids_.IsDurable()) {
     StartProgramming(now);
     return;
   }
   awaited_persist_ = next_id_++;
-  PersistLids write{*awaited_persist_, {}};
-  for (const auto& [guid, record] : undurable_) write.records.push_back(record);
-  std::sort(write.records.begin(), write.records.end(),
-            [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
-  effects_.persist = std::move(write);
+  effects_.persist = {*awaited_persist_, lids_.Undurable()};
 }
 
 void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   if (awaited_persist_ != persisted.id) return;
   awaited_persist_.reset();
   if (persisted.status.ok()) {
-    undurable_.clear();  // The write held all of them, and none came since.
+    lids_.Confirm();  // Any later assignment has dropped the question.
     StartProgramming(now);
     return;
   }
@@ -551,7 +524,7 @@ void Core::AskPlan(Instant now) {
   const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
   effects_.compute =
-      planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
+      planner_.Ask(id, snapshot_, lids_.table(), remediation_.intent(), goal_, devices_, now);
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
@@ -769,7 +742,7 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
 // ---- changes
 
 bool Core::MayReroute() const {
-  return mastership_.IsMaster() && !discovery_ && undurable_.empty() &&
+  return mastership_.IsMaster() && !discovery_ && lids_.IsDurable() &&
          (phase_ == Phase::kIdle || phase_ == Phase::kSurveying || programmer_);
 }
 
@@ -973,7 +946,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   auto view = std::make_shared<FabricView>();
   view->generation = Generation(view_generation_);
   view->snapshot = snapshot_;
-  view->lids = lids_;
+  view->lids = lids_.table();
   view->plan = planner_.plan();
   view->plan_stands = view->plan != nullptr && !planner_.AwaitsPlan() &&
                       phase_ != Phase::kElecting && phase_ != Phase::kAssigningLids;
@@ -982,7 +955,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->chain = planner_.chain();
   view->sm = {mastership_.state(),
               local_port_.port_guid,
-              lids_->Of(local_).base,
+              lids_.table()->Of(local_).base,
               mastership_.priority(),
               mastership_.Own().activity_count,
               local_,

@@ -33,7 +33,7 @@
 #include "sweep/observe/light_sweep.h"
 #include "sweep/observe/surveys.h"
 #include "sweep/observe/suspects.h"
-#include "sweep/plan/lid_assignment.h"
+#include "sweep/plan/lid_manager.h"
 #include "sweep/plan/multicast.h"
 #include "sweep/plan/planner.h"
 #include "sweep/program/programmer.h"
@@ -56,7 +56,7 @@ class Core {
  public:
   // `records` are the LIDs made durable earlier, `holds` and `partitions` the same; `groups` those
   // and `aliases` those that are known from before (null: none).
-  Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+  Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
        policy::PartitionState partitions = {},
@@ -124,7 +124,6 @@ class Core {
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
-  void AssignLids();
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
   void AskPlan(Instant now);
@@ -175,13 +174,10 @@ class Core {
   mad::TransactionEngine engine_;
   DeviceTable devices_;
   fabric::SnapshotBuilder builder_;
-  LidRecords records_;    // Given out, whether durable yet or not.
-  LidRecords undurable_;  // Of those, what no write has confirmed; empty before anything is set.
 
   // What is known and wanted; replaced whole.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
-  std::shared_ptr<const fabric::LidTable> lids_;
-  std::shared_ptr<const fabric::FabricSnapshot> lids_of_;  // What they were made for. Null: unsure.
+  LidManager lids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
   PortRef local_;
   std::vector<Unread> unread_;

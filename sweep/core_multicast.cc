@@ -10,7 +10,7 @@ namespace fabricd::sweep {
 
 ProgrammerInput Core::InputOfProgrammer() {
   return {snapshot_,
-          lids_,
+          lids_.table(),
           local_,
           first_master_sweep_,
           scope_,
