@@ -32,18 +32,18 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm, local_port_.port_guid),
-      snapshot_(builder_.Build()),
       lids_(options_, records),
-      read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
+      read_back_(observed_.builder(), devices_, engine_, CookieBase(Owner::kReadBack)),
       suspects_(options_.sweep.report_window),
-      surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
-               CookieBase(Owner::kExplorer)),
+      surveys_({observed_.builder(), devices_, engine_, problems_, options_},
+               CookieBase(Owner::kSurvey), CookieBase(Owner::kExplorer)),
       mastership_(options_, local_port_, devices_, engine_, effects_,
                   CookieBase(Owner::kMastership)),
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
-      remediation_({snapshot_, lids_.table(), planner_.routes(), local_, options_}, effects_,
-                   IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+      remediation_(
+          {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
+          effects_, IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
       partitions_(options_, effects_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
@@ -177,7 +177,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, builder_, devices_);
+        Programmer::NoteLate(completion, observed_.builder(), devices_);
       break;
     case Owner::kSurvey: surveys_.OnCompletion(completion, now); break;
     case Owner::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
@@ -211,7 +211,7 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
     case wire::kTrapCapabilityMaskChanged:
     case wire::kTrapSystemImageGuidChanged: {
       const std::string cause = fmt::format("trap {}", notice.trap);
-      const PortRef port = SwitchPortOf(notice.issuer_lid);
+      const PortRef port = observed_.SwitchPortOf(lids_.table()->Owner(notice.issuer_lid));
       if (!port.IsNone())
         Suspect(port, cause, now);
       else  // Whoever has this LID is not known here: look whether anything has changed.
@@ -223,16 +223,9 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
   }
 }
 
-PortRef Core::SwitchPortOf(Lid lid) const {
-  const PortRef owner = lids_.table()->Owner(lid);
-  const fabric::Node* node = owner.IsNone() ? nullptr : snapshot_->node(owner.node);
-  if (node == nullptr || node->IsSwitch()) return node == nullptr ? PortRef{} : owner;
-  return node->port(owner.port).peer;
-}
-
 // A switch (port 0), or what is behind one of its ports.
 void Core::Suspect(PortRef port, const std::string& cause, Instant now) {
-  const fabric::Node* node = snapshot_->node(port.node);
+  const fabric::Node* node = observed_.snapshot()->node(port.node);
   if (node == nullptr || !node->IsSwitch()) return;
   if (port.port == PortNum(0))
     suspects_.Add(port.node, cause, now);
@@ -245,7 +238,7 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
   switch (event.kind) {
     case Kind::kPortActive: {
       // Our own Set of ACTIVE tells it too; news is only a port that had no link.
-      const fabric::Port* local = snapshot_->port(local_);
+      const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp()))
         WantSweep("the local port came up");
       break;
@@ -388,8 +381,9 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   commands_.StartWaiting();
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
-  discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, CookieBase(Owner::kDiscovery));
+  discovery_ =
+      std::make_unique<Discovery>(observed_.builder(), devices_, engine_, problems_, options_,
+                                  local_port_.port, CookieBase(Owner::kDiscovery));
   discovery_->Start(now);
 }
 
@@ -401,10 +395,8 @@ void Core::FinishDiscovery(Instant now) {
     return;
   }
   done->Finish();
-  local_ = done->local();
-  unread_ = done->unread();
+  observed_.OnDiscovered(done->local(), done->unread());
   unread_wait_ = Duration::zero();
-  snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   scope_.reset();
   lids_.Invalidate();
@@ -416,7 +408,8 @@ void Core::FinishDiscovery(Instant now) {
     return;
   }
   SetPhase(Phase::kElecting);
-  Obey(mastership_.OnDiscovered(snapshot_, done->remote_sms(), unread_, now), now);
+  Obey(mastership_.OnDiscovered(observed_.snapshot(), done->remote_sms(), observed_.unread(), now),
+       now);
 }
 
 void Core::Obey(Mastership::Order order, Instant now) {
@@ -461,23 +454,14 @@ void Core::StandBy(Instant now) {
 // False, and a problem added: the SM's own link is down or leads to nothing that answers. There is
 // nothing to be master of, and perhaps another is master behind it.
 bool Core::HasNeighbour() {
-  const fabric::Port* local = snapshot_->port(local_);
-  std::string fault;
-  if (local == nullptr)
-    fault = "the SM's own port cannot be read";
-  else if (snapshot_->node(local_.node)->IsSwitch())
-    return true;
-  else if (!local->IsUp())
-    fault = "the SM's own port has no link" + remediation_.HoldsOnOwnLink();
-  else if (local->peer.IsNone())
-    fault = "what the SM's own port is linked to does not answer";
+  const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
   if (!fault.empty()) problems_.Add("LocalPortDown", local_port_.device, fault);
   return fault.empty();
 }
 
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
-  if (!lids_.Update(snapshot_, problems_)) scope_.reset();
+  if (!lids_.Update(observed_.snapshot(), problems_)) scope_.reset();
   if (lids_.IsDurable()) {
     StartProgramming(now);
     return;
@@ -504,13 +488,14 @@ void Core::StartProgramming(Instant now) {
   wanted_reroute_.clear();
   trees_only_ = false;
   keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_, engine_,
+                                   problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
   // What the last run asked for was made from what was known before they are read.
-  if (planner_.plan() && devices_.HasUnreadTables(*snapshot_)) {
+  if (planner_.plan() && devices_.HasUnreadTables(*observed_.snapshot())) {
     planner_.Cancel();
     multicast_.Cancel();
     AdvanceProgramming(now);  // Whoever starts it may have no events to come.
@@ -523,8 +508,8 @@ void Core::StartProgramming(Instant now) {
 void Core::AskPlan(Instant now) {
   const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
-  effects_.compute =
-      planner_.Ask(id, snapshot_, lids_.table(), remediation_.intent(), goal_, devices_, now);
+  effects_.compute = planner_.Ask(id, observed_.snapshot(), lids_.table(), remediation_.intent(),
+                                  goal_, devices_, now);
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
@@ -537,10 +522,10 @@ void Core::AskPlan(Instant now) {
 
 KeyInput Core::MakeKeyInput() {
   KeyInput keys{partitions_.index(), options_.policy.partitions,
-                remediation_.intent().unpartitioned, local_};
+                remediation_.intent().unpartitioned, observed_.local()};
   keys.all = keys_wanted_ != keys_looked_at_;
   // Who comes later is in the scope, and looked at if anybody was missed before.
-  if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *snapshot_);
+  if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *observed_.snapshot());
   return keys;
 }
 
@@ -552,7 +537,7 @@ GuidInput Core::MakeGuidInput() const {
 void Core::OnAliases(AliasesChanged changed) {
   const std::vector<Guid> ports = fabric::ChangedPorts(*aliases_, *changed.aliases);
   aliases_ = std::move(changed.aliases);
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
+  observed_.snapshot()->ForEachNode([&](const fabric::Node& node) {
     for (const fabric::Port& port : node.ports)
       if (port.guid && std::binary_search(ports.begin(), ports.end(), port.guid))
         aliases_changed_.insert(node.index);
@@ -582,7 +567,8 @@ void Core::StartSettling(Instant now) {
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
-  if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
+  if (!programmer_ || !planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now))
+    return;
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
@@ -632,7 +618,7 @@ void Core::FinishProgramming(Instant now) {
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
       if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
-  snapshot_ = builder_.Build();
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
   undone_.clear();
@@ -656,41 +642,24 @@ void Core::FinishProgramming(Instant now) {
 // The discovery did not wait for the ports of slow switches that are down. Light sweeps ask for
 // those that did not answer.
 void Core::SuspectUnknownPorts(Instant now) {
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
-    const auto was_passed_over = [&](const fabric::Port& port) {
-      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
-      return !port.known && std::none_of(unread_.begin(), unread_.end(),
-                                         [&](const Unread& each) { return each.port == ref; });
-    };
-    if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
-      suspects_.Add(node.index, "ports were not read", now, /*thorough=*/true);
-  });
+  for (const NodeIndex node : observed_.SwitchesPassedOver())
+    suspects_.Add(node, "ports were not read", now, /*thorough=*/true);
 }
 
 // Ports that came up while they were programmed may have been armed before they were configured:
 // their nodes are read and programmed again.
 void Core::LookAgain(const std::vector<NodeIndex>& nodes, Instant now) {
-  std::vector<NodeIndex> switches;
-  for (NodeIndex index : nodes) {
-    const fabric::Node* node = snapshot_->node(index);
-    if (node == nullptr) continue;
-    if (node->IsSwitch()) switches.push_back(index);
-    for (const fabric::Port& port : node->ports)
-      if (!node->IsSwitch() && !port.peer.IsNone()) switches.push_back(port.peer.node);
-  }
-  std::sort(switches.begin(), switches.end());
-  for (NodeIndex index : switches)
-    suspects_.Add(index, "a port changed meanwhile", now, /*thorough=*/true);
+  for (const NodeIndex node : observed_.SwitchesOf(nodes))
+    suspects_.Add(node, "a port changed meanwhile", now, /*thorough=*/true);
 }
 
 bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
   problems_.Remove("NotActive");
-  active_links_.Update(snapshot_);
   const Explorer& explorer = surveys_.explorer();
   bool all_active = true;
-  for (PortRef inactive : active_links_.inactive()) {
-    const fabric::Node& node = *snapshot_->node(inactive.node);
+  for (PortRef inactive : observed_.InactivePorts()) {
+    const fabric::Node& node = *observed_.snapshot()->node(inactive.node);
     // Arrivals that are not programmed yet were not left undone.
     if (explorer.Gathers(node.index) || explorer.Gathers(node.port(inactive.port).peer.node))
       continue;
@@ -717,8 +686,9 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
                     kind == SweepKind::kHeavy      ? "heavy sweep"
                     : kind == SweepKind::kTargeted ? "change"
                                                    : "settling",
-                    snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
-                    last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
+                    observed_.snapshot()->node_count(), observed_.snapshot()->switch_count(),
+                    last_report_.duration_ms, last_report_.smps_sent, last_report_.sets_sent,
+                    last_report_.timeouts));
   }
   commands_.FinishRunning();
   const auto& sweep = options_.sweep;
@@ -729,7 +699,8 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (kind != SweepKind::kLight && mastership_.state() != SmState::kStandby) {
     // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
-    const bool alone = snapshot_->node_count() <= 1 && sweep.light_interval > Duration::zero();
+    const bool alone =
+        observed_.snapshot()->node_count() <= 1 && sweep.light_interval > Duration::zero();
     const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
     retry_wait_ =
         failed ? std::min(std::max(retry_wait_ * 2, sweep.retry_min), cap) : Duration::zero();
@@ -753,7 +724,7 @@ bool Core::MaySurvey() const {
 
 void Core::StartSurvey(SurveyTask task, Instant now) {
   if (phase_ == Phase::kIdle) SetPhase(Phase::kSurveying);
-  surveys_.Start(std::move(task), local_, now);
+  surveys_.Start(std::move(task), observed_.local(), now);
 }
 
 // A request that timed out may have met a lost link whose traps were lost with it: to wait until it
@@ -764,7 +735,8 @@ void Core::LookAtSilentPaths(Instant now) {
   SurveyTask task{{}, {}, {}, "a time-out", now};
   for (mad::DeviceId device : silent) {
     if (!devices_.Has(NodeIndex(device))) continue;
-    for (PortRef link : LinksOnPath(builder_, local_, devices_, NodeIndex(device)))
+    for (PortRef link :
+         LinksOnPath(observed_.builder(), observed_.local(), devices_, NodeIndex(device)))
       if (!surveys_.AreAt(link.node)) task.links.push_back(link);
   }
   SortUnique(task.links);
@@ -778,13 +750,13 @@ void Core::AdvanceSurveys(Instant now) {
   if (discovery_) return;  // They led to a heavy sweep, and have ended with it.
   for (const std::unique_ptr<Survey>& done : surveys_.TakeDone()) {
     for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
-    NoteUnread(done->TakeUnread());
+    observed_.AddUnread(done->TakeUnread());
   }
   Explorer& explorer = surveys_.explorer();
-  NoteUnread(explorer.TakeUnread());
+  observed_.AddUnread(explorer.TakeUnread());
   for (NodeIndex node : explorer.TakeSuspects()) suspects_.Add(node, "a new neighbour", now);
   if (programmer_ || !surveys_.empty()) return;
-  snapshot_ = builder_.Build();  // What needs no writing, such as the other end of what is lost.
+  observed_.Rebuild();  // What needs no writing, such as the other end of what is lost.
   remediation_.OnSnapshot(now);
   if (phase_ == Phase::kSurveying) SetPhase(Phase::kIdle);
 }
@@ -796,11 +768,6 @@ bool Core::IsHoldingNews(Instant now) const {
   return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
 }
 
-void Core::NoteUnread(std::vector<Unread> unread) {
-  for (const Unread& each : unread)
-    if (unread_.size() < kMaxUnread) unread_.push_back(each);
-}
-
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
   cables_changed_ |= news.links_rose;
@@ -808,10 +775,11 @@ void Core::OnNews(Surveys::News taken, Instant now) {
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
-    if (const fabric::Node* found = builder_.node(node))
+    if (const fabric::Node* found = observed_.builder().node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
-  if (!news.touched.empty() || !news.gone.empty())
-    Reroute(std::move(news.touched), taken.cause, SubjectOf(news), taken.since, now);
+  if (news.touched.empty() && news.gone.empty()) return;
+  std::string subject = news.about.IsNone() ? "subnet" : observed_.NameOf(news.about, news.peer);
+  Reroute(std::move(news.touched), taken.cause, std::move(subject), taken.since, now);
 }
 
 // What was touched is planned for and programmed. Programming that is under way ends: what it wrote
@@ -837,7 +805,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     std::vector<mad::Completion> dropped;
     engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::NoteLate(completion, builder_, devices_);
+      Programmer::NoteLate(completion, observed_.builder(), devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {
@@ -845,7 +813,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     SortUnique(*scope_);
   }
   if (kind == SweepKind::kTargeted) report_.Begin(kind, now, engine_.statistics());
-  snapshot_ = builder_.Build();
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
   changed_ = true;
   reroute_.Begin(cause, std::move(subject), since, now, engine_.statistics());
@@ -861,29 +829,13 @@ void Core::Retry(Instant now) {
   }
   SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
   for (NodeIndex index : undone_) {
-    const fabric::Node* node = snapshot_->node(index);
+    const fabric::Node* node = observed_.snapshot()->node(index);
     if (node == nullptr) continue;
     if (node->IsSwitch()) task.switches.push_back(index);
     for (const fabric::Port& port : node->ports)
       if (!node->IsSwitch() && !port.peer.IsNone()) task.ports.push_back(port.peer);
   }
   StartSurvey(std::move(task), now);
-}
-
-// The first link of what was found.
-std::string Core::SubjectOf(const SurveyNews& news) const {
-  if (news.about.IsNone()) return "subnet";
-  if (news.peer.IsNone()) return NameOf(news.about);
-  return fmt::format("{} ↔ {}", NameOf(news.about), NameOf(news.peer));
-}
-
-std::string Core::NameOf(PortRef port) const {
-  const fabric::Node* node = builder_.node(port.node);
-  if (node == nullptr) node = snapshot_->node(port.node);
-  if (node == nullptr) return fmt::format("node index {}", port.node);
-  const std::string name =
-      node->description.empty() ? fmt::format("{}", node->guid()) : node->description;
-  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
 }
 
 void Core::Happen(std::optional<fabric::FabricEvent> event) {
@@ -898,7 +850,7 @@ void Core::Happen(std::optional<fabric::FabricEvent> event) {
 // What was not read is asked for again soon, then ever more seldom, down to the usual pace.
 Duration Core::UntilLightSweep() {
   const auto& sweep = options_.sweep;
-  if (unread_.empty()) return sweep.light_interval;
+  if (observed_.unread().empty()) return sweep.light_interval;
   const Duration cap =
       sweep.light_interval > Duration::zero() ? sweep.light_interval : sweep.retry_max;
   unread_wait_ = std::min(std::max(unread_wait_ * 2, sweep.retry_min), cap);
@@ -907,9 +859,9 @@ Duration Core::UntilLightSweep() {
 
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ =
-      std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
-                                   std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
+  light_ = std::make_unique<LightSweep>(
+      observed_.snapshot(), devices_, engine_, mastership_.others(), observed_.unread(),
+      std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
   light_->Start();
 }
 
@@ -945,7 +897,7 @@ Progress Core::progress() const {
 std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   auto view = std::make_shared<FabricView>();
   view->generation = Generation(view_generation_);
-  view->snapshot = snapshot_;
+  view->snapshot = observed_.snapshot();
   view->lids = lids_.table();
   view->plan = planner_.plan();
   view->plan_stands = view->plan != nullptr && !planner_.AwaitsPlan() &&
@@ -955,17 +907,17 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   view->chain = planner_.chain();
   view->sm = {mastership_.state(),
               local_port_.port_guid,
-              lids_.table()->Of(local_).base,
+              lids_.table()->Of(observed_.local()).base,
               mastership_.priority(),
               mastership_.Own().activity_count,
-              local_,
+              observed_.local(),
               mastership_.others()};
-  if (const fabric::Port* local = snapshot_->port(local_);
+  if (const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       local != nullptr && !mastership_.IsMaster())
     view->sm.lid = local->info.lid;
   // While everything is read anew, what was read before is truer than half of it.
   if (port_tables_ == nullptr || phase_ == Phase::kIdle)
-    port_tables_ = devices_.PortTables(*snapshot_);
+    port_tables_ = devices_.PortTables(*observed_.snapshot());
   view->tables = port_tables_;
   view->routing = options_.routing;
   view->isolated = remediation_.intent().isolated;

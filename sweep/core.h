@@ -3,7 +3,7 @@
 // come out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the
 // simulator.
 //
-// It decides what to do next and keeps the three states apart: observed (builder_ → snapshot),
+// It decides what to do next and keeps the three states apart: observed (observed_),
 // desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
 // Mastership, AssignLids, the routing (outside, by Effects::compute), Programmer and LightSweep.
 //
@@ -20,7 +20,6 @@
 #include <set>
 #include <vector>
 
-#include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
 #include "sweep/agenda/command_queue.h"
 #include "sweep/device/device_table.h"
@@ -28,9 +27,9 @@
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
 #include "sweep/mastership/mastership.h"
-#include "sweep/observe/active_links.h"
 #include "sweep/observe/discovery.h"
 #include "sweep/observe/light_sweep.h"
+#include "sweep/observe/observed_fabric.h"
 #include "sweep/observe/surveys.h"
 #include "sweep/observe/suspects.h"
 #include "sweep/plan/lid_manager.h"
@@ -142,18 +141,13 @@ class Core {
   bool MaySurvey() const;
   void AdvanceSurveys(Instant now);
   bool IsHoldingNews(Instant now) const;
-  void NoteUnread(std::vector<Unread> unread);
   void OnNews(Surveys::News taken, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
   void Retry(Instant now);
   void StartSurvey(SurveyTask task, Instant now);
   void LookAtSilentPaths(Instant now);
-  // The switch that has this LID, or that faces the end port which has it.
-  PortRef SwitchPortOf(Lid lid) const;
   void Suspect(PortRef port, const std::string& cause, Instant now);
-  std::string NameOf(PortRef port) const;
-  std::string SubjectOf(const SurveyNews& news) const;
   void Happen(std::optional<fabric::FabricEvent> event);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
@@ -173,14 +167,11 @@ class Core {
   const mad::LocalPort local_port_;
   mad::TransactionEngine engine_;
   DeviceTable devices_;
-  fabric::SnapshotBuilder builder_;
+  ObservedFabric observed_;
 
   // What is known and wanted; replaced whole.
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   LidManager lids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
-  PortRef local_;
-  std::vector<Unread> unread_;
   ProblemList problems_;
 
   // What is being done.
@@ -203,7 +194,6 @@ class Core {
   std::optional<std::vector<NodeIndex>> scope_;
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
   bool cables_changed_ = false;                             // Since they were last checked.
-  ActiveLinks active_links_;
   std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;

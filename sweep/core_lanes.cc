@@ -9,7 +9,7 @@ void Core::OnReadLanes(const ReadLanes& wanted) {
   // A standby knows no routes to devices that would still be right.
   if (!mastership_.IsMaster()) return;
   for (const NodeIndex node : wanted.nodes)
-    if (snapshot_->node(node) != nullptr && !devices_.lanes().WasRead(node))
+    if (observed_.snapshot()->node(node) != nullptr && !devices_.lanes().WasRead(node))
       lanes_wanted_.insert(node);
 }
 
@@ -19,8 +19,8 @@ void Core::StartLaneReader() {
   if (!needed && devices_.lanes().tables().size() > AppliedLanes::kMostTables)
     devices_.lanes().Clear();
   lane_reader_ = std::make_unique<LaneReader>(
-      snapshot_, std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()), devices_,
-      engine_, ++lane_run_, CookieBase(Owner::kLanes));
+      observed_.snapshot(), std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()),
+      devices_, engine_, ++lane_run_, CookieBase(Owner::kLanes));
 }
 
 void Core::AdvanceLaneReader() {

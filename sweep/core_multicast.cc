@@ -9,9 +9,9 @@
 namespace fabricd::sweep {
 
 ProgrammerInput Core::InputOfProgrammer() {
-  return {snapshot_,
+  return {observed_.snapshot(),
           lids_.table(),
-          local_,
+          observed_.local(),
           first_master_sweep_,
           scope_,
           ++run_,
@@ -34,8 +34,9 @@ void Core::StartTrees(Instant now) {
   multicast_.Cancel();
   scope_.emplace();
   trees_only_ = true;
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_, engine_,
+                                   problems_, options_, CookieBase(Owner::kProgrammer));
   programmer_->Start();
   programmer_->SetPlan(planner_.plan());
   // There may be nothing to read, and so no answer that would lead on.
@@ -53,7 +54,8 @@ void Core::AdvanceTrees() {
 }
 
 void Core::OnTrees(TreesReady ready) {
-  const Multicast::SharedTrees trees = multicast_.OnTrees(std::move(ready), *snapshot_, problems_);
+  const Multicast::SharedTrees trees =
+      multicast_.OnTrees(std::move(ready), *observed_.snapshot(), problems_);
   if (!trees || !programmer_) return;
   changed_ = true;
   // In one order all packets rise before they fall, whatever tree they are in.
@@ -64,7 +66,7 @@ void Core::OnTrees(TreesReady ready) {
 void Core::FinishTrees(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
   undone_.insert(done->undone().begin(), done->undone().end());
-  snapshot_ = builder_.Build();
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (done->failures() > 0) next_retry_ = std::min(next_retry_, now + options_.sweep.retry_min);
   changed_ = true;

@@ -13,9 +13,9 @@ void Core::StartReadBack(SweepKind kind, Instant now) {
   if ((!all && kind != SweepKind::kLight) || !mastership_.IsMaster() || !planner_.plan()) return;
   const bool lanes = planner_.plan()->lanes > 1;
   if (all)
-    read_back_.AddAll(snapshot_, lanes);
+    read_back_.AddAll(observed_.snapshot(), lanes);
   else
-    read_back_.AddSample(snapshot_, lanes, now);
+    read_back_.AddSample(observed_.snapshot(), lanes, now);
   read_back_.Hold(commands_.TakeRunning());
 }
 
