@@ -18,11 +18,8 @@ namespace fabricd::sweep {
 using wire::SmState;
 
 namespace {
-constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 // What one lost cable changes is written in less, on the largest fabrics too.
 constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
-// How long a sweep that nothing waits for lets go first what is reported.
-constexpr Duration kLongestWait = std::chrono::seconds(1);
 }  // namespace
 
 Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
@@ -101,10 +98,10 @@ void Core::Step(Event event, Instant now) {
           changed_ = true;
           Obey(mastership_.On(value), now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
-          new_options_ = std::move(value.options);
           changed_ = true;
-          mastership_.OnReload(new_options_->sm.priority);
-          WantPatientSweep("the configuration was changed", now);
+          mastership_.OnReload(value.options.sm.priority);
+          agenda_.WantOptions(std::move(value.options));
+          agenda_.WantCheck("the configuration was changed", now);
         }
       },
       std::move(event));
@@ -129,17 +126,15 @@ Effects Core::TakeEffects(Instant now) {
 }
 
 void Core::Pump(Instant now) {
-  patient_ = patient_ && discovery_ && wanted_reroute_.empty() && !multicast_.HasNews() &&
-             !IsReported(now);
-  engine_.SetPatient(patient_);
+  engine_.SetPatient(agenda_.StaysPatient(discovery_ && !multicast_.HasNews() && !IsReported(now)));
   engine_.Pump(now, effects_.send, completions_);
 }
 
 Instant Core::NextDeadline() const {
-  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_,
+  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), agenda_.next_retry(),
                            remediation_.NextDeadline()});
   if (IsIdleMaster() && !light_)
-    next = std::min({next, next_light_, next_heavy_, planner_.NextStepTime()});
+    next = std::min({next, agenda_.next_light(), agenda_.next_heavy(), planner_.NextStepTime()});
   if (MaySurvey()) next = std::min(next, suspects_.due());
   next = std::min(next, surveys_.NextDeadline());
   if (surveys_.HasNews() && !planner_.AwaitsPlan()) next = std::min(next, hold_news_until_);
@@ -203,8 +198,7 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
   const auto notice = wire::Notice::Decode(smp->data);
   remediation_.OnTrap(notice, now);
   // A light sweep reads SMInfo, and who is preferred now is handed the subnet.
-  if (notice.changes_sm_priority())
-    next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
+  if (notice.changes_sm_priority()) agenda_.WantLightSweepSoon(now);
   if (!options_.sweep.on_trap) return;
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
@@ -215,7 +209,7 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
       if (!port.IsNone())
         Suspect(port, cause, now);
       else  // Whoever has this LID is not known here: look whether anything has changed.
-        next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
+        agenda_.WantLightSweepSoon(now);
       break;
     }
     default:
@@ -240,12 +234,12 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
       // Our own Set of ACTIVE tells it too; news is only a port that had no link.
       const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp()))
-        WantSweep("the local port came up");
+        agenda_.WantSweep("the local port came up");
       break;
     }
     case Kind::kPortDown:
       Log(LogLevel::kWarning, "the local port went down");
-      WantSweep("local port went down");
+      agenda_.WantSweep("local port went down");
       break;
     case Kind::kDeviceRemoved: Log(LogLevel::kError, "the local device was removed"); break;
     default: break;
@@ -258,13 +252,13 @@ void Core::OnCommand(const SweepCommand& command, Instant now) {
                                                          wire::SmStateName(mastership_.state())));
     return;
   }
-  if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
+  if (!command.heavy && phase_ == Phase::kIdle && !agenda_.WantsSweep()) {
     commands_.Run(command.command);
     if (!light_) StartLightSweep(now);
     return;
   }
   commands_.Wait(command.command);
-  WantPatientSweep("command", now);
+  agenda_.WantCheck("command", now);
 }
 
 // Holds are the master's: a standby's store may be behind.
@@ -291,18 +285,18 @@ void Core::OnTimer(Instant now) {
   if (now >= remediation_.NextDeadline()) remediation_.OnTimer(now);
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
-  if (now >= next_retry_) Retry(now);
+  if (now >= agenda_.next_retry()) Retry(now);
   if (MaySurvey() && now >= suspects_.due()) {
     const auto is_at = [this](NodeIndex node) { return surveys_.AreAt(node); };
     SurveyTask task = suspects_.Take(is_at, now);
     if (!task.switches.empty() || !task.ports.empty()) StartSurvey(std::move(task), now);
   }
   if (!IsIdleMaster() || light_) return;
-  if (now >= next_heavy_)
-    WantPatientSweep("interval", now);
+  if (now >= agenda_.next_heavy())
+    agenda_.WantCheck("interval", now);
   else if (now >= planner_.NextStepTime())
     StartSettling(now);
-  else if (now >= next_light_)
+  else if (now >= agenda_.next_light())
     StartLightSweep(now);
 }
 
@@ -316,31 +310,21 @@ void Core::Advance(Instant now) {
   AdvanceReadBack(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
-    wanted_reroute_ = std::move(why);
+    agenda_.WantReroute(std::move(why));
     changed_ = true;
   }
-  if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
-  if (wanted_sweep_ && idle && mastership_.MaySweep() &&
-      (now >= wanted_sweep_->waits_until || !IsReported(now)))
-    StartHeavySweep(wanted_sweep_->why, now, subnet_up_ && now < wanted_sweep_->waits_until);
-  else if (!wanted_reroute_.empty() && MayReroute() && planner_.plan())
-    Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
+  if (std::string why = remediation_.TakeReroute(); !why.empty())
+    agenda_.WantReroute(std::move(why));
+  if (idle && mastership_.MaySweep() && agenda_.IsSweepDue(IsReported(now), now))
+    StartHeavySweep(agenda_.why(), now, subnet_up_ && agenda_.IsCheck(now));
+  else if (agenda_.WantsReroute() && MayReroute() && planner_.plan())
+    Reroute({}, agenda_.TakeReroute(), "subnet", now, now);
   else if (MayMakeTrees())
     StartTrees(now);
   AdvanceLaneReader();
 }
 
 // ---- heavy sweep
-
-void Core::WantSweep(std::string why) {
-  if (wanted_sweep_ && wanted_sweep_->waits_until == Instant::min()) return;
-  wanted_sweep_ = {std::move(why), Instant::min(), wanted_sweep_ && wanted_sweep_->reads_back};
-}
-
-void Core::WantPatientSweep(std::string why, Instant now) {
-  if (!wanted_sweep_) wanted_sweep_ = {std::move(why), now + kLongestWait};
-  wanted_sweep_->reads_back = true;
-}
 
 // What tells of a change is about to be followed up.
 bool Core::IsReported(Instant now) const {
@@ -349,7 +333,6 @@ bool Core::IsReported(Instant now) const {
 
 void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
-  patient_ = patient;
   engine_.CancelAll();
   devices_.LoseTrack();
   devices_.ForgetGuids();
@@ -362,10 +345,9 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   silent_switches_.clear();
   reroute_.Drop();
   undone_.clear();
-  retries_ = 0;
   mastership_.OnSweepStart();
-  if (new_options_) {
-    options_ = *std::exchange(new_options_, std::nullopt);
+  if (std::optional<CoreOptions> options = agenda_.TakeOptions()) {
+    options_ = *std::move(options);
     planner_.SettleNow(now);
     remediation_.OnOptions(now);
     partitions_.OnOptions();
@@ -373,9 +355,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   planner_.Cancel();
   awaited_cables_.reset();
   awaited_persist_.reset();
-  reads_back_ = wanted_sweep_ && wanted_sweep_->reads_back;
-  wanted_sweep_.reset();
-  next_retry_ = kNever;
+  agenda_.OnSweepStart(patient);
   planner_.AllowSettling(false);
   problems_ = ProblemList();
   commands_.StartWaiting();
@@ -396,7 +376,7 @@ void Core::FinishDiscovery(Instant now) {
   }
   done->Finish();
   observed_.OnDiscovered(done->local(), done->unread());
-  unread_wait_ = Duration::zero();
+  agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
   scope_.reset();
   lids_.Invalidate();
@@ -422,7 +402,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
     case Kind::kNothing: break;
     case Kind::kProgram: AssignLidsAndGo(now); break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
-    case Kind::kLookSoon: WantSweep(std::move(order.why)); break;
+    case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
     case Kind::kStandBy: StandBy(now); break;
     case Kind::kWait:
       EndSweep(SweepKind::kHeavy, false, now);
@@ -446,7 +426,7 @@ void Core::StandBy(Instant now) {
   surveys_.Clear();
   suspects_.Clear();
   reroute_.Drop();
-  wanted_sweep_.reset();
+  agenda_.DropSweep();
   commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
   EndSweep(SweepKind::kHeavy, false, now);
 }
@@ -485,7 +465,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 }
 
 void Core::StartProgramming(Instant now) {
-  wanted_reroute_.clear();
+  agenda_.TakeReroute();  // Is part of this.
   trees_only_ = false;
   keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
   programmer_ =
@@ -542,7 +522,7 @@ void Core::OnAliases(AliasesChanged changed) {
       if (port.guid && std::binary_search(ports.begin(), ports.end(), port.guid))
         aliases_changed_.insert(node.index);
   });
-  if (!aliases_changed_.empty()) wanted_reroute_ = "alias GUIDs";
+  if (!aliases_changed_.empty()) agenda_.WantReroute("alias GUIDs");
 }
 
 // What it left undone is in the scope of the next one.
@@ -691,21 +671,10 @@ void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
                     last_report_.timeouts));
   }
   commands_.FinishRunning();
-  const auto& sweep = options_.sweep;
-  const Duration until_light = UntilLightSweep();
-  next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
-  if (kind == SweepKind::kHeavy)
-    next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
-  if (kind != SweepKind::kLight && mastership_.state() != SmState::kStandby) {
-    // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
-    const bool alone =
-        observed_.snapshot()->node_count() <= 1 && sweep.light_interval > Duration::zero();
-    const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
-    retry_wait_ =
-        failed ? std::min(std::max(retry_wait_ * 2, sweep.retry_min), cap) : Duration::zero();
-    next_retry_ = failed ? now + retry_wait_ : kNever;
-  }
+  agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby,
+                      observed_.snapshot()->node_count() <= 1, !observed_.unread().empty()},
+                     now);
   changed_ = true;
   SetPhase(mastership_.state() == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
 }
@@ -719,7 +688,7 @@ bool Core::MayReroute() const {
 
 // A sweep that is wanted waits until nothing else is going on, and looks at everything.
 bool Core::MaySurvey() const {
-  return MayReroute() && !surveys_.full() && (surveys_.empty() || !wanted_sweep_);
+  return MayReroute() && !surveys_.full() && (surveys_.empty() || !agenda_.WantsSweep());
 }
 
 void Core::StartSurvey(SurveyTask task, Instant now) {
@@ -773,7 +742,7 @@ void Core::OnNews(Surveys::News taken, Instant now) {
   cables_changed_ |= news.links_rose;
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
-  if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
+  if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
     if (const fabric::Node* found = observed_.builder().node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
@@ -822,9 +791,8 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
 
 // What the last run left undone is read and programmed again; where that does not help, everything.
 void Core::Retry(Instant now) {
-  next_retry_ = kNever;
-  if (undone_.empty() || !IsIdleMaster() || !MaySurvey() || ++retries_ > kMostRetries) {
-    WantSweep("something was left undone");
+  if (!agenda_.TakeRetry(!undone_.empty() && IsIdleMaster() && MaySurvey())) {
+    agenda_.WantSweep("something was left undone");
     return;
   }
   SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
@@ -847,16 +815,6 @@ void Core::Happen(std::optional<fabric::FabricEvent> event) {
 
 // ---- light sweep
 
-// What was not read is asked for again soon, then ever more seldom, down to the usual pace.
-Duration Core::UntilLightSweep() {
-  const auto& sweep = options_.sweep;
-  if (observed_.unread().empty()) return sweep.light_interval;
-  const Duration cap =
-      sweep.light_interval > Duration::zero() ? sweep.light_interval : sweep.retry_max;
-  unread_wait_ = std::min(std::max(unread_wait_ * 2, sweep.retry_min), cap);
-  return unread_wait_;
-}
-
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
   light_ = std::make_unique<LightSweep>(
@@ -873,7 +831,7 @@ void Core::FinishLightSweep(Instant now) {
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
     commands_.WaitAgain();
-    WantSweep(done->reason());
+    agenda_.WantSweep(done->reason());
   }
   StartReadBack(SweepKind::kLight, now);
   EndSweep(SweepKind::kLight, false, now);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "mad/transaction_engine.h"
+#include "sweep/agenda/agenda.h"
 #include "sweep/agenda/command_queue.h"
 #include "sweep/device/device_table.h"
 #include "sweep/device/lane_reader.h"
@@ -153,17 +154,14 @@ class Core {
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
-  void WantSweep(std::string why);
-  void WantPatientSweep(std::string why, Instant now);
   bool IsReported(Instant now) const;
   bool AllLinksActive();
-  Duration UntilLightSweep();
   void SetPhase(Phase phase);
   std::shared_ptr<const FabricView> MakeView(Instant now);
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
   CoreOptions options_;  // Replaced only where a heavy sweep starts.
-  std::optional<CoreOptions> new_options_;
+  Agenda agenda_{options_};
   const mad::LocalPort local_port_;
   mad::TransactionEngine engine_;
   DeviceTable devices_;
@@ -184,7 +182,6 @@ class Core {
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
   uint8_t lane_run_ = 0;
   ReadBack read_back_;
-  bool reads_back_ = false;  // The heavy sweep under way was asked for: tables are read back too.
   Suspects suspects_;
   Surveys surveys_;
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
@@ -197,15 +194,6 @@ class Core {
   std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
-  // A heavy sweep is due when what goes on has ended.
-  struct WantedSweep {
-    std::string why;
-    // Of one that only looks whether all is as it was: until then, what is reported goes first.
-    Instant waits_until = Instant::min();
-    bool reads_back = false;  // Such a one is among those that are due.
-  };
-  std::optional<WantedSweep> wanted_sweep_;
-  bool patient_ = false;  // Nothing that has happened waits for the heavy sweep under way.
   bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
   bool subnet_up_ = false;
@@ -213,10 +201,7 @@ class Core {
   uint64_t view_generation_ = 0;
   SweepReport last_report_;
   ReportMaker report_;
-  Duration retry_wait_{}, unread_wait_{};
-  uint32_t retries_ = 0;  // In a row, without a heavy sweep.
   RerouteRecord reroute_;
-  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
 
   bool changed_ = true;  // Something that a view shows.
   wire::SmState shown_state_ = wire::SmState::kNotActive;
@@ -238,8 +223,6 @@ class Core {
   std::shared_ptr<const fabric::AliasGuids> aliases_;  // Never null.
   // Nodes with other aliases than when their ports were last looked at.
   std::set<NodeIndex> aliases_changed_;
-  std::string wanted_reroute_;   // The intent has changed since the last plan was asked
-                                 // for; why.
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 

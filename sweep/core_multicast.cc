@@ -26,7 +26,7 @@ ProgrammerInput Core::InputOfProgrammer() {
 // Whatever else is under way, or due now, makes trees too.
 bool Core::MayMakeTrees() const {
   return multicast_.HasNews() && IsIdleMaster() && MaySurvey() && surveys_.empty() &&
-         !programmer_ && !light_ && !wanted_sweep_ && planner_.has_answer();
+         !programmer_ && !light_ && !agenda_.WantsSweep() && planner_.has_answer();
 }
 
 void Core::StartTrees(Instant now) {
@@ -68,7 +68,7 @@ void Core::FinishTrees(Instant now) {
   undone_.insert(done->undone().begin(), done->undone().end());
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  if (done->failures() > 0) next_retry_ = std::min(next_retry_, now + options_.sweep.retry_min);
+  if (done->failures() > 0) agenda_.WantRetrySoon(now);
   changed_ = true;
   SetPhase(Phase::kIdle);
 }

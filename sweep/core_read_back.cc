@@ -9,7 +9,7 @@ namespace fabricd::sweep {
 
 // Of a sweep that is about to end; its commands are finished with what it led to.
 void Core::StartReadBack(SweepKind kind, Instant now) {
-  const bool all = kind == SweepKind::kHeavy && std::exchange(reads_back_, false);
+  const bool all = kind == SweepKind::kHeavy && agenda_.TakeReadBack();
   if ((!all && kind != SweepKind::kLight) || !mastership_.IsMaster() || !planner_.plan()) return;
   const bool lanes = planner_.plan()->lanes > 1;
   if (all)
@@ -41,7 +41,7 @@ void Core::AdvanceReadBack(Instant now) {
   }
   commands_.Run(result.commands);
   undone_.insert(result.differing.begin(), result.differing.end());
-  wanted_reroute_ = "tables differ from what was written";
+  agenda_.WantReroute("tables differ from what was written");
 }
 
 }  // namespace fabricd::sweep

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/agenda: which sweeps are requested, why and when.
-//
 // CommandQueue: the commands that ask for a sweep. Each waits for the next heavy sweep or runs with
 // what is under way, and is finished exactly once.
 #pragma once
