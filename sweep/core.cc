@@ -95,10 +95,10 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
           partitions_.On(value, now);
         } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
-          changed_ = true;
+          view_.MarkChanged();
           Obey(mastership_.On(value), now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
-          changed_ = true;
+          view_.MarkChanged();
           mastership_.OnReload(value.options.sm.priority);
           agenda_.WantOptions(std::move(value.options));
           agenda_.WantCheck("the configuration was changed", now);
@@ -118,10 +118,7 @@ Effects Core::TakeEffects(Instant now) {
     Advance(now);
     Pump(now);
   }
-  if (std::exchange(changed_, false) || remediation_.HasNews()) {
-    ++view_generation_;
-    effects_.publish = MakeView(now);
-  }
+  if (view_.TakeChanged() || remediation_.HasNews()) effects_.publish = MakeView(now);
   return std::exchange(effects_, {});
 }
 
@@ -213,7 +210,8 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
       break;
     }
     default:
-      Log(LogLevel::kWarning, fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
+      journal_.Log(LogLevel::kWarning,
+                   fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
   }
 }
 
@@ -238,10 +236,12 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
       break;
     }
     case Kind::kPortDown:
-      Log(LogLevel::kWarning, "the local port went down");
+      journal_.Log(LogLevel::kWarning, "the local port went down");
       agenda_.WantSweep("local port went down");
       break;
-    case Kind::kDeviceRemoved: Log(LogLevel::kError, "the local device was removed"); break;
+    case Kind::kDeviceRemoved:
+      journal_.Log(LogLevel::kError, "the local device was removed");
+      break;
     default: break;
   }
 }
@@ -311,12 +311,12 @@ void Core::Advance(Instant now) {
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
     agenda_.WantReroute(std::move(why));
-    changed_ = true;
+    view_.MarkChanged();
   }
   if (std::string why = remediation_.TakeReroute(); !why.empty())
     agenda_.WantReroute(std::move(why));
   if (idle && mastership_.MaySweep() && agenda_.IsSweepDue(IsReported(now), now))
-    StartHeavySweep(agenda_.why(), now, subnet_up_ && agenda_.IsCheck(now));
+    StartHeavySweep(agenda_.why(), now, view_.subnet_up() && agenda_.IsCheck(now));
   else if (agenda_.WantsReroute() && MayReroute() && planner_.plan())
     Reroute({}, agenda_.TakeReroute(), "subnet", now, now);
   else if (MayMakeTrees())
@@ -332,7 +332,7 @@ bool Core::IsReported(Instant now) const {
 }
 
 void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
-  Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
+  journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
   devices_.LoseTrack();
   devices_.ForgetGuids();
@@ -343,7 +343,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   surveys_.Clear();
   suspects_.Clear();  // All of it is read now.
   silent_switches_.clear();
-  reroute_.Drop();
+  journal_.DropReroute();
   undone_.clear();
   mastership_.OnSweepStart();
   if (std::optional<CoreOptions> options = agenda_.TakeOptions()) {
@@ -359,7 +359,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   planner_.AllowSettling(false);
   problems_ = ProblemList();
   commands_.StartWaiting();
-  report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
+  journal_.BeginSweep(SweepKind::kHeavy, now);
   SetPhase(Phase::kDiscovering);
   discovery_ =
       std::make_unique<Discovery>(observed_.builder(), devices_, engine_, problems_, options_,
@@ -382,7 +382,7 @@ void Core::FinishDiscovery(Instant now) {
   lids_.Invalidate();
   goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
                                                           : routing::ReplanGoal::kWhole;
-  changed_ = true;
+  view_.MarkChanged();
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
     return;
@@ -394,7 +394,8 @@ void Core::FinishDiscovery(Instant now) {
 
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
-  changed_ = changed_ || order.shows_others || state != std::exchange(shown_state_, state);
+  view_.ShowState(state);
+  if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
@@ -416,7 +417,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
 }
 
 void Core::StandBy(Instant now) {
-  subnet_up_ = false;
+  view_.SetSubnetUp(false);
   engine_.CancelAll();
   mastership_.OnRequestsDropped();
   devices_.LoseTrack();
@@ -425,7 +426,7 @@ void Core::StandBy(Instant now) {
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();
-  reroute_.Drop();
+  journal_.DropReroute();
   agenda_.DropSweep();
   commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
   EndSweep(SweepKind::kHeavy, false, now);
@@ -460,7 +461,8 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
   }
   // What is not durable is not programmed; it is written again with the next sweep.
   problems_.Add("StoreFailed", "state", Message(persisted.status));
-  Log(LogLevel::kError, fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
+  journal_.Log(LogLevel::kError,
+               fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
   EndSweep(SweepKind::kHeavy, true, now);
 }
 
@@ -538,9 +540,9 @@ void Core::NoteKeys(const Programmer& done) {
 // what the last run left undone.
 void Core::StartSettling(Instant now) {
   goal_ = routing::ReplanGoal::kWhole;
-  report_.Begin(SweepKind::kSettle, now, engine_.statistics());
-  reroute_.Begin(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now, now,
-                 engine_.statistics());
+  journal_.BeginSweep(SweepKind::kSettle, now);
+  journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
+                        now);
   scope_.emplace(undone_.begin(), undone_.end());
   StartProgramming(now);
 }
@@ -552,15 +554,15 @@ void Core::OnPlan(PlanReady ready, Instant now) {
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
-  if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
+  if (planner_.plan()) journal_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);
   hold_news_until_ = now + kTimeToWrite;
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 void Core::OnOrder(TablesOrdered ordered, Instant now) {
   if (!programmer_ || !planner_.OnOrder(ordered)) return;
-  Happen(reroute_.OnOrder(ordered.push, now));
+  journal_.OnOrder(ordered.push, now);
   programmer_->SetPush(std::move(ordered.push));
 }
 
@@ -570,7 +572,7 @@ void Core::OnCables(CablesChecked checked) {
   problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 void Core::AdvanceProgramming(Instant now) {
@@ -579,8 +581,7 @@ void Core::AdvanceProgramming(Instant now) {
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
     effects_.order = planner_.AskOrder(next_id_++, devices_);
   AdvanceTrees();
-  if (programmer_->tables_done())
-    Happen(reroute_.Finish(*programmer_, /*superseded=*/false, now, engine_.statistics()));
+  if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
   using Stage = Programmer::Stage;
   const Stage stage = programmer_->stage();
   if (stage == Stage::kTables && planner_.AwaitsPlan())
@@ -609,13 +610,13 @@ void Core::FinishProgramming(Instant now) {
     partitions_.OnApplied(keys_wanted_.generation);
   }
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
-  if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
-  if (up != subnet_up_)
-    Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
-  subnet_up_ = up;
-  if (report_.kind() == SweepKind::kHeavy) SuspectUnknownPorts(now);
-  StartReadBack(report_.kind(), now);
-  EndSweep(report_.kind(), !complete || !up, now);
+  if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
+  if (up != view_.subnet_up())
+    journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
+  view_.SetSubnetUp(up);
+  if (journal_.kind() == SweepKind::kHeavy) SuspectUnknownPorts(now);
+  StartReadBack(journal_.kind(), now);
+  EndSweep(journal_.kind(), !complete || !up, now);
   LookAgain(done->ToLookAt(), now);
 }
 
@@ -654,28 +655,15 @@ bool Core::AllLinksActive() {
 }
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
-  last_report_ = report_.Finish(now, engine_.statistics());
-  sweeps_done_ += kind == SweepKind::kHeavy;
-  if (kind != SweepKind::kLight) {
-    if (failed) subnet_up_ = false;
-    for (const Problem& problem : problems_.List())
-      Log(LogLevel::kWarning,
-          fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
-    Log(LogLevel::kInfo,
-        fmt::format("{} ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
-                    kind == SweepKind::kHeavy      ? "heavy sweep"
-                    : kind == SweepKind::kTargeted ? "change"
-                                                   : "settling",
-                    observed_.snapshot()->node_count(), observed_.snapshot()->switch_count(),
-                    last_report_.duration_ms, last_report_.smps_sent, last_report_.sets_sent,
-                    last_report_.timeouts));
-  }
+  if (kind != SweepKind::kLight && failed) view_.SetSubnetUp(false);
+  view_.OnSweepEnd(journal_.EndSweep(kind, *observed_.snapshot(), problems_, now),
+                   kind == SweepKind::kHeavy);
   commands_.FinishRunning();
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
   agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby,
                       observed_.snapshot()->node_count() <= 1, !observed_.unread().empty()},
                      now);
-  changed_ = true;
+  view_.MarkChanged();
   SetPhase(mastership_.state() == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
 }
 
@@ -765,10 +753,10 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
   } else if (programmer_ || awaited_persist_) {
     scope_.reset();
-    kind = report_.kind();
+    kind = journal_.kind();
   }
   if (programmer_) {
-    Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
+    journal_.EndReroute(*programmer_, /*superseded=*/true, now);
     NoteKeys(*programmer_);
     undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
     std::vector<mad::Completion> dropped;
@@ -781,11 +769,11 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     scope_->insert(scope_->end(), undone_.begin(), undone_.end());
     SortUnique(*scope_);
   }
-  if (kind == SweepKind::kTargeted) report_.Begin(kind, now, engine_.statistics());
+  if (kind == SweepKind::kTargeted) journal_.BeginSweep(kind, now);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  changed_ = true;
-  reroute_.Begin(cause, std::move(subject), since, now, engine_.statistics());
+  view_.MarkChanged();
+  journal_.BeginReroute(cause, std::move(subject), since, now);
   AssignLidsAndGo(now);
 }
 
@@ -806,17 +794,10 @@ void Core::Retry(Instant now) {
   StartSurvey(std::move(task), now);
 }
 
-void Core::Happen(std::optional<fabric::FabricEvent> event) {
-  if (!event) return;
-  Log(event->severity == fabric::Severity::kInfo ? LogLevel::kInfo : LogLevel::kWarning,
-      fmt::format("{}: {}: {}", event->type, event->subject, event->message));
-  effects_.events.push_back(*std::move(event));
-}
-
 // ---- light sweep
 
 void Core::StartLightSweep(Instant now) {
-  report_.Begin(SweepKind::kLight, now, engine_.statistics());
+  journal_.BeginSweep(SweepKind::kLight, now);
   light_ = std::make_unique<LightSweep>(
       observed_.snapshot(), devices_, engine_, mastership_.others(), observed_.unread(),
       std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
@@ -840,7 +821,7 @@ void Core::FinishLightSweep(Instant now) {
 // ---- what is shown
 
 void Core::SetPhase(Phase phase) {
-  changed_ = changed_ || phase != phase_;
+  if (phase != phase_) view_.MarkChanged();
   phase_ = phase;
 }
 
@@ -853,41 +834,10 @@ Progress Core::progress() const {
 }
 
 std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
-  auto view = std::make_shared<FabricView>();
-  view->generation = Generation(view_generation_);
-  view->snapshot = observed_.snapshot();
-  view->lids = lids_.table();
-  view->plan = planner_.plan();
-  view->plan_stands = view->plan != nullptr && !planner_.AwaitsPlan() &&
-                      phase_ != Phase::kElecting && phase_ != Phase::kAssigningLids;
-  view->groups = multicast_.groups();
-  view->multicast = multicast_.plan();
-  view->chain = planner_.chain();
-  view->sm = {mastership_.state(),
-              local_port_.port_guid,
-              lids_.table()->Of(observed_.local()).base,
-              mastership_.priority(),
-              mastership_.Own().activity_count,
-              observed_.local(),
-              mastership_.others()};
-  if (const fabric::Port* local = observed_.snapshot()->port(observed_.local());
-      local != nullptr && !mastership_.IsMaster())
-    view->sm.lid = local->info.lid;
-  // While everything is read anew, what was read before is truer than half of it.
-  if (port_tables_ == nullptr || phase_ == Phase::kIdle)
-    port_tables_ = devices_.PortTables(*observed_.snapshot());
-  view->tables = port_tables_;
-  view->routing = options_.routing;
-  view->isolated = remediation_.intent().isolated;
-  view->phase = phase_;
-  view->subnet_up = subnet_up_;
-  view->sweeps_done = sweeps_done_;
-  view->last_sweep = last_report_;
-  view->problems = problems_.List();
-  view->partitions = partitions_.state();
-  view->partitions_in_effect = partitions_.in_effect();
-  view->policy = remediation_.View(now);
-  return view;
+  return view_.Make(
+      {options_, local_port_.port_guid, phase_, observed_, lids_, planner_, multicast_, mastership_,
+       partitions_, problems_, remediation_.intent().isolated, remediation_.View(now)},
+      devices_);
 }
 
 }  // namespace fabricd::sweep

@@ -38,10 +38,10 @@
 #include "sweep/plan/planner.h"
 #include "sweep/program/programmer.h"
 #include "sweep/program/read_back.h"
-#include "sweep/program/reroute_record.h"
 #include "sweep/remediate/partition_keeper.h"
 #include "sweep/remediate/remediation.h"
-#include "sweep/report.h"
+#include "sweep/report/sweep_journal.h"
+#include "sweep/report/view_publisher.h"
 
 namespace fabricd::sweep {
 
@@ -72,10 +72,10 @@ class Core {
   Progress progress() const;
   Phase phase() const { return phase_; }
   wire::SmState sm_state() const { return mastership_.state(); }
-  bool subnet_up() const { return subnet_up_; }
+  bool subnet_up() const { return view_.subnet_up(); }
   // Changes are looked into, or wait to be programmed.
   bool surveys() const { return !surveys_.empty(); }
-  uint32_t sweeps_done() const { return sweeps_done_; }
+  uint32_t sweeps_done() const { return view_.sweeps_done(); }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
   size_t smps_in_flight() const { return engine_.in_flight(); }
 
@@ -149,7 +149,6 @@ class Core {
   void StartSurvey(SurveyTask task, Instant now);
   void LookAtSilentPaths(Instant now);
   void Suspect(PortRef port, const std::string& cause, Instant now);
-  void Happen(std::optional<fabric::FabricEvent> event);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
   void StartLightSweep(Instant now);
@@ -158,7 +157,6 @@ class Core {
   bool AllLinksActive();
   void SetPhase(Phase phase);
   std::shared_ptr<const FabricView> MakeView(Instant now);
-  void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
   CoreOptions options_;  // Replaced only where a heavy sweep starts.
   Agenda agenda_{options_};
@@ -169,7 +167,6 @@ class Core {
 
   // What is known and wanted; replaced whole.
   LidManager lids_;
-  std::shared_ptr<const fabric::TablesByPort> port_tables_;
   ProblemList problems_;
 
   // What is being done.
@@ -196,18 +193,11 @@ class Core {
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
   bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
-  bool subnet_up_ = false;
-  uint32_t sweeps_done_ = 0;
-  uint64_t view_generation_ = 0;
-  SweepReport last_report_;
-  ReportMaker report_;
-  RerouteRecord reroute_;
-
-  bool changed_ = true;  // Something that a view shows.
-  wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
   CommandQueue commands_{effects_.finished};
+  SweepJournal journal_{engine_, effects_};
+  ViewPublisher view_;
   Mastership mastership_;  // Writes into effects_.
   Planner planner_;        // The same into effects_.log.
   Multicast multicast_;

@@ -39,7 +39,7 @@ void Core::AdvanceLaneReader() {
   // Whoever asks again for what did not come has it read again.
   for (const NodeIndex node : lane_reader_->nodes()) lanes_wanted_.erase(node);
   lane_reader_.reset();
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 }  // namespace fabricd::sweep

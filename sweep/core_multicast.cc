@@ -30,7 +30,7 @@ bool Core::MayMakeTrees() const {
 }
 
 void Core::StartTrees(Instant now) {
-  report_.Begin(SweepKind::kTargeted, now, engine_.statistics());
+  journal_.BeginSweep(SweepKind::kTargeted, now);
   multicast_.Cancel();
   scope_.emplace();
   trees_only_ = true;
@@ -57,7 +57,7 @@ void Core::OnTrees(TreesReady ready) {
   const Multicast::SharedTrees trees =
       multicast_.OnTrees(std::move(ready), *observed_.snapshot(), problems_);
   if (!trees || !programmer_) return;
-  changed_ = true;
+  view_.MarkChanged();
   // In one order all packets rise before they fall, whatever tree they are in.
   programmer_->SetTrees(trees, planner_.plan() && multicast_.MayMix(*planner_.plan()));
 }
@@ -69,7 +69,7 @@ void Core::FinishTrees(Instant now) {
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (done->failures() > 0) agenda_.WantRetrySoon(now);
-  changed_ = true;
+  view_.MarkChanged();
   SetPhase(Phase::kIdle);
 }
 

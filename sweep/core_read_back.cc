@@ -32,9 +32,9 @@ void Core::AdvanceReadBack(Instant now) {
   if (!read_back_.HasResult()) return;
   ReadBack::Result result = read_back_.TakeResult(now);
   if (result.all)
-    Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
-                                     result.tables_read, result.differing.size()));
-  for (fabric::FabricEvent& event : result.events) Happen(std::move(event));
+    journal_.Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
+                                              result.tables_read, result.differing.size()));
+  for (fabric::FabricEvent& event : result.events) journal_.EmitEvent(std::move(event));
   if (result.differing.empty()) {
     commands_.Finish(result.commands);
     return;
