@@ -11,6 +11,7 @@
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/spoil.h"
+#include "sweep/interface/activity.h"
 #include "sweep/observe/paths.h"
 
 namespace fabricd::sweep {
@@ -30,12 +31,10 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm, local_port_.port_guid),
       lids_(options_, records),
-      read_back_(observed_.builder(), devices_, engine_, CookieBase(Owner::kReadBack)),
+      read_back_(observed_.builder(), devices_, engine_),
       suspects_(options_.sweep.report_window),
-      surveys_({observed_.builder(), devices_, engine_, problems_, options_},
-               CookieBase(Owner::kSurvey), CookieBase(Owner::kExplorer)),
-      mastership_(options_, local_port_, devices_, engine_, effects_,
-                  CookieBase(Owner::kMastership)),
+      surveys_({observed_.builder(), devices_, engine_, problems_, options_}),
+      mastership_(options_, local_port_, devices_, engine_, effects_),
       planner_(options_, effects_.log),
       multicast_(std::move(groups)),
       remediation_(
@@ -161,28 +160,29 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   remediation_.OnCompletion(completion, now);
   if (completion.outcome == mad::Completion::Outcome::kResponse)
     devices_.NoteAnswer(completion.device, completion.path_used);
-  switch (static_cast<Owner>(completion.cookie >> 60)) {
-    case Owner::kDiscovery:
+  switch (completion.context.owner_as<Activity>()) {
+    case Activity::kNone: break;
+    case Activity::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
-    case Owner::kProgrammer:
+    case Activity::kProgrammer:
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, observed_.builder(), devices_);
+        Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
       break;
-    case Owner::kSurvey: surveys_.OnCompletion(completion, now); break;
-    case Owner::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
-    case Owner::kLight:
+    case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
+    case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
+    case Activity::kLightSweep:
       if (light_) light_->OnCompletion(completion);
       break;
-    case Owner::kLanes:
+    case Activity::kLaneReader:
       if (lane_reader_ && lane_reader_->IsMine(completion)) lane_reader_->OnCompletion(completion);
       break;
-    case Owner::kReadBack:
+    case Activity::kReadBack:
       if (read_back_.IsMine(completion)) read_back_.OnCompletion(completion);
       break;
-    case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
+    case Activity::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
   if (programmer_) programmer_->OnRead(completion);
 }
@@ -334,8 +334,8 @@ bool Core::IsReported(Instant now) const {
 void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
-  devices_.LoseTrack();
-  devices_.ForgetGuids();
+  devices_.applied().AbandonInFlight();
+  devices_.applied().ForgetGuids();
   light_.reset();
   lane_reader_.reset();
   commands_.Wait(read_back_.Drop());
@@ -361,9 +361,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   commands_.StartWaiting();
   journal_.BeginSweep(SweepKind::kHeavy, now);
   SetPhase(Phase::kDiscovering);
-  discovery_ =
-      std::make_unique<Discovery>(observed_.builder(), devices_, engine_, problems_, options_,
-                                  local_port_.port, CookieBase(Owner::kDiscovery));
+  discovery_ = std::make_unique<Discovery>(observed_.builder(), devices_, engine_, problems_,
+                                           options_, local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -396,7 +395,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
   view_.ShowState(state);
   if (order.shows_others) view_.MarkChanged();
-  if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
+  if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
@@ -420,7 +419,7 @@ void Core::StandBy(Instant now) {
   view_.SetSubnetUp(false);
   engine_.CancelAll();
   mastership_.OnRequestsDropped();
-  devices_.LoseTrack();
+  devices_.applied().AbandonInFlight();
   lane_reader_.reset();
   commands_.Wait(read_back_.Drop());
   programmer_.reset();
@@ -470,9 +469,8 @@ void Core::StartProgramming(Instant now) {
   agenda_.TakeReroute();  // Is part of this.
   trees_only_ = false;
   keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
-  programmer_ =
-      std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_, engine_,
-                                   problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
+                                             engine_, problems_, options_);
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
@@ -598,7 +596,7 @@ void Core::FinishProgramming(Instant now) {
   NoteKeys(*done);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
-      if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
+      if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
@@ -760,9 +758,9 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     NoteKeys(*programmer_);
     undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
     std::vector<mad::Completion> dropped;
-    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
+    engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::NoteLate(completion, observed_.builder(), devices_);
+      Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {
@@ -798,9 +796,9 @@ void Core::Retry(Instant now) {
 
 void Core::StartLightSweep(Instant now) {
   journal_.BeginSweep(SweepKind::kLight, now);
-  light_ = std::make_unique<LightSweep>(
-      observed_.snapshot(), devices_, engine_, mastership_.others(), observed_.unread(),
-      std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
+  light_ =
+      std::make_unique<LightSweep>(observed_.snapshot(), devices_, engine_, mastership_.others(),
+                                   observed_.unread(), std::exchange(silent_switches_, {}));
   light_->Start();
 }
 
@@ -837,7 +835,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
   return view_.Make(
       {options_, local_port_.port_guid, phase_, observed_, lids_, planner_, multicast_, mastership_,
        partitions_, problems_, remediation_.intent().isolated, remediation_.View(now)},
-      devices_);
+      devices_.applied());
 }
 
 }  // namespace fabricd::sweep

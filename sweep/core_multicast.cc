@@ -34,9 +34,8 @@ void Core::StartTrees(Instant now) {
   multicast_.Cancel();
   scope_.emplace();
   trees_only_ = true;
-  programmer_ =
-      std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_, engine_,
-                                   problems_, options_, CookieBase(Owner::kProgrammer));
+  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
+                                             engine_, problems_, options_);
   programmer_->Start();
   programmer_->SetPlan(planner_.plan());
   // There may be nothing to read, and so no answer that would lead on.

@@ -29,7 +29,7 @@ void ViewPublisher::OnSweepEnd(SweepReport report, bool is_heavy) {
 }
 
 std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
-                                                      DeviceTable& devices) {
+                                                      AppliedState& applied) {
   auto view = std::make_shared<FabricView>();
   view->generation = Generation(++generation_);
   view->snapshot = input.observed.snapshot();
@@ -43,7 +43,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->sm = StatusOf(input);
   // While everything is read again, what was read before is truer than half of it.
   if (port_tables_ == nullptr || input.phase == Phase::kIdle)
-    port_tables_ = devices.PortTables(*input.observed.snapshot());
+    port_tables_ = applied.PortTables(*input.observed.snapshot());
   view->tables = port_tables_;
   view->routing = input.options.routing;
   view->isolated = input.isolated;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "sweep/device/device_table.h"
+#include "sweep/device/applied_state.h"
 #include "sweep/interface/problems.h"
 #include "sweep/interface/view.h"
 #include "sweep/mastership/mastership.h"
@@ -46,8 +46,8 @@ class ViewPublisher {
 
   // Whether a view is due. Until the next change it is not.
   bool TakeChanged() { return std::exchange(changed_, false); }
-  // `devices` keeps the tables that views share.
-  std::shared_ptr<const FabricView> Make(const ViewInput& input, DeviceTable& devices);
+  // `applied` keeps the tables that views share.
+  std::shared_ptr<const FabricView> Make(const ViewInput& input, AppliedState& applied);
 
   bool subnet_up() const { return subnet_up_; }
   uint32_t sweeps_done() const { return sweeps_done_; }  // Heavy ones.

@@ -28,7 +28,7 @@ class ViewPublisherTest : public testing::Test {
   std::shared_ptr<const FabricView> Make(Phase phase = Phase::kIdle) {
     return publisher_.Make({options_, local_.port_guid, phase, observed_, lids_, planner_,
                             multicast_, mastership_, partitions_, problems_, isolated_, policy_},
-                           devices_);
+                           devices_.applied());
   }
 
   SmallFabric small_{2};
@@ -42,7 +42,7 @@ class ViewPublisherTest : public testing::Test {
   LidManager lids_{options_, {}};
   Planner planner_{options_, effects_.log};
   Multicast multicast_{nullptr};
-  Mastership mastership_{options_, local_, devices_, engine_, effects_, 0};
+  Mastership mastership_{options_, local_, devices_, engine_, effects_};
   PartitionKeeper partitions_{options_, effects_, {}};
   std::vector<PortRef> isolated_;
   std::shared_ptr<const policy::PolicyView> policy_ = std::make_shared<policy::PolicyView>();
@@ -106,7 +106,7 @@ TEST_F(ViewPublisherTest, OnlyTheMasterShowsTheLidThatItAssigned) {
 
 TEST_F(ViewPublisherTest, WhileASweepReadsThePortTablesOfTheLastOneAreShown) {
   const auto before = Make()->tables;
-  devices_.PKeys(small_.Host(0)).GrowTo(1);
+  devices_.applied().PKeys(small_.Host(0)).GrowTo(1);
   EXPECT_EQ(Make(Phase::kDiscovering)->tables, before);
   EXPECT_NE(Make(Phase::kIdle)->tables, before);
 }
