@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // sweep/desired: what devices are to hold, and which of them may not hold it yet.
 //
-// DesiredState: what is wanted of every device, by attribute, as immutable values. Derive() makes it
-// from what was observed and what operators, partitions and plans want. Writers compare it with
+// DesiredState: what is wanted of every device, by attribute, as immutable values. Derive() makes
+// it from what was observed and what operators, partitions and plans want. Writers compare it with
 // AppliedState and send the difference: desired, applied and observed are never mixed.
 //
 // A field here is the part that is decided centrally. A writer completes it with what the device
-// itself shows, because a Set repeats every field that is not ours (IBA vol 1 §14.2.5.6), and foreign
-// P_Keys stay.
+// itself shows, because a Set repeats every field that is not ours (IBA vol 1 §14.2.5.6), and
+// foreign P_Keys stay.
 #pragma once
 
 #include <cstdint>

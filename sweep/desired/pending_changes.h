@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PendingChanges: the devices that may not hold what is wanted. A device is pending from the time
 // that something about it changes (it was found to be other, what is wanted of it has changed, a
-// write was not confirmed) until a run has looked at it and every write was confirmed. So a run that
-// is superseded loses nothing, and what it left is a difference like any other.
+// write was not confirmed) until a run has looked at it and every write was confirmed. So a run
+// that is superseded loses nothing, and what it left is a difference like any other.
 //
 // Forwarding and multicast tables need no such record: all of them are compared in every run, which
 // costs little where they share memory with the plan.
@@ -58,7 +58,7 @@ class PendingChanges {
  private:
   bool all_ = true;
   std::set<NodeIndex> nodes_;
-  std::set<NodeIndex> aliases_;     // Nodes with other aliases than when their ports were looked at.
+  std::set<NodeIndex> aliases_;  // Nodes with other aliases than when their ports were looked at.
   std::optional<DesiredKeys> keys_;  // For which P_Keys were last looked at everywhere.
 };
 

@@ -18,6 +18,7 @@
 #include "fabric/alias_guids.h"
 #include "fabric/event.h"
 #include "fabric/intent.h"
+#include "fabric/lid_record.h"
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
 #include "policy/holds.h"
@@ -156,13 +157,6 @@ using Event =
 
 // ---- out
 
-struct LidRecord {
-  Guid port_guid;
-  Lid base;
-  uint8_t lmc = 0;
-  friend bool operator==(const LidRecord&, const LidRecord&) = default;
-};
-
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
@@ -171,7 +165,7 @@ struct LogRecord {
 
 struct PersistLids {
   uint64_t id = 0;
-  std::vector<LidRecord> records;
+  std::vector<fabric::LidRecord> records;
 };
 // PlanReady answers it, and then CablesChecked if that is asked for.
 struct ComputePlan {

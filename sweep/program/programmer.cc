@@ -24,7 +24,8 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
       scope_(input_, builder),
       sender_(builder, devices, engine, input_.run),
       record_(builder, problems),
-      ground_{input_.desired, scope_, input_.trees_only, config_, builder, devices, sender_, record_},
+      ground_{input_.desired, scope_,  input_.trees_only, config_,
+              builder,        devices, sender_,           record_},
       sequencer_(KindOf(input_)),
       writers_(ground_, queue_) {}
 

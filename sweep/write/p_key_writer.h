@@ -16,7 +16,8 @@ class PKeyWriter final : public QueuedWriter {
  public:
   // `ground` must outlive this.
   explicit PKeyWriter(const ProgramGround& ground)
-      : QueuedWriter(ground), keys_(ground.desired.keys, ground.desired.ports.local, *ground.desired.snapshot,
+      : QueuedWriter(ground),
+        keys_(ground.desired.keys, ground.desired.ports.local, *ground.desired.snapshot,
               ground.devices.applied()) {}
 
   void List(ProgramStage stage, WorkQueue& queue) override;

@@ -67,7 +67,8 @@ void PortInfoWriter::ListConfigured(WorkQueue& queue) {
     });
   queue.Stripe();
   // The SM's own LID first: answers to LID-routed MADs need it.
-  queue.MoveToFront([&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });
+  queue.MoveToFront(
+      [&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });
 }
 
 // A port that somebody else has disabled is none of ours. Without a plan tables may still lead to
@@ -150,9 +151,9 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
     return std::nullopt;
   }
   const bool came_up = port.info.port_state == PortState::kInit;
-  const auto wish = ground_.config.Configure(*ground_.desired.snapshot, *ground_.desired.lids, node,
-                                             item.port, ground_.desired.ports.reregister_all || came_up,
-                                             keys_.EnforcementOf(item.ref(), port.info));
+  const auto wish = ground_.config.Configure(
+      *ground_.desired.snapshot, *ground_.desired.lids, node, item.port,
+      ground_.desired.ports.reregister_all || came_up, keys_.EnforcementOf(item.ref(), port.info));
   if (!wish) return std::nullopt;
   // A link that has just come up is asked once more: its device may have restarted.
   if (!wish->info.client_reregister && !came_up &&

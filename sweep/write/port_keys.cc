@@ -70,8 +70,7 @@ std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
 }
 
 const AppliedState::PKeyBlocks* PortKeys::HeldBy(PortRef port) const {
-  return IsExternal(port) ? applied_.FindSwitchKeys(port)
-                          : applied_.FindPKeys(port);
+  return IsExternal(port) ? applied_.FindSwitchKeys(port) : applied_.FindPKeys(port);
 }
 
 size_t PortKeys::CapacityOf(PortRef port) const {
@@ -132,7 +131,8 @@ std::optional<PortKeys::Table> PortKeys::SwitchPortTable(PortRef port) const {
   const PortRef peer = snapshot_.port(port)->peer;
   const auto behind = EndPortTable(peer);
   if (!held || !behind) return std::nullopt;
-  const bool isolated = std::binary_search(desired_.isolated.begin(), desired_.isolated.end(), peer);
+  const bool isolated =
+      std::binary_search(desired_.isolated.begin(), desired_.isolated.end(), peer);
   policy::WantedKeys wanted;
   size_t left = CapacityOf(peer);
   for (const wire::PKeyTable& block : behind->blocks) {

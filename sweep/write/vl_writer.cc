@@ -106,7 +106,8 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
 
 template <typename Visit>
 void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
-  for (const LaneTable& table : LaneTablesOf(*ground_.desired.snapshot, *ground_.builder.node(node)))
+  for (const LaneTable& table :
+       LaneTablesOf(*ground_.desired.snapshot, *ground_.builder.node(node)))
     if (table.kind == LaneTable::Kind::kMap) visit(table);
 }
 

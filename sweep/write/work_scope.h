@@ -26,7 +26,8 @@ class WorkScope {
   // All nodes of the snapshot, whatever the scope.
   template <typename Visit>
   void ForEachNode(Visit&& visit) const {
-    input_.desired.snapshot->ForEachNode([&](const fabric::Node& node) { VisitLiving(node, visit); });
+    input_.desired.snapshot->ForEachNode(
+        [&](const fabric::Node& node) { VisitLiving(node, visit); });
   }
   template <typename Visit>
   void ForEach(Visit&& visit) const {
