@@ -2,6 +2,7 @@
 #include "sweep/core.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/breakage.h"
@@ -43,8 +44,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       partitions_(options_, effects_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
-      aliases_(aliases != nullptr ? std::move(aliases)
-                                  : std::make_shared<const fabric::AliasGuids>()) {}
+      changes_(std::move(aliases)) {}
 
 Core::~Core() = default;
 
@@ -84,7 +84,8 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
-          OnAliases(std::move(value));
+          if (changes_.SetAliases(std::move(value.aliases), *observed_.snapshot()))
+            agenda_.WantReroute("alias GUIDs");
         } else if constexpr (std::is_same_v<T, ReadLanes>) {
           OnReadLanes(value);
         } else if constexpr (std::is_same_v<T, TreesReady>) {
@@ -344,7 +345,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   suspects_.Clear();  // All of it is read now.
   silent_switches_.clear();
   journal_.DropReroute();
-  undone_.clear();
+  changes_.ClearUndone();
   mastership_.OnSweepStart();
   if (std::optional<CoreOptions> options = agenda_.TakeOptions()) {
     options_ = *std::move(options);
@@ -377,10 +378,9 @@ void Core::FinishDiscovery(Instant now) {
   observed_.OnDiscovered(done->local(), done->unread());
   agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
-  scope_.reset();
+  changes_.WantAll(options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
+                                                                   : routing::ReplanGoal::kWhole);
   lids_.Invalidate();
-  goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
-                                                          : routing::ReplanGoal::kWhole;
   view_.MarkChanged();
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
@@ -396,7 +396,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
   view_.ShowState(state);
   if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
-  if (order.rose) first_master_sweep_ = true;
+  if (order.rose) changes_.WantReregistration(true);
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
@@ -441,7 +441,7 @@ bool Core::HasNeighbour() {
 
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
-  if (!lids_.Update(observed_.snapshot(), problems_)) scope_.reset();
+  if (!lids_.Update(observed_.snapshot(), problems_)) changes_.IncludeAll();
   if (lids_.IsDurable()) {
     StartProgramming(now);
     return;
@@ -468,7 +468,7 @@ void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
 void Core::StartProgramming(Instant now) {
   agenda_.TakeReroute();  // Is part of this.
   trees_only_ = false;
-  keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
+  changes_.BeginKeys(partitions_.generation(), remediation_.intent().unpartitioned);
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
                                              engine_, problems_, options_);
   programmer_->Start();
@@ -489,10 +489,10 @@ void Core::AskPlan(Instant now) {
   const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
   effects_.compute = planner_.Ask(id, observed_.snapshot(), lids_.table(), remediation_.intent(),
-                                  goal_, devices_, now);
+                                  changes_.goal(), devices_, now);
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
-  effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
+  effects_.compute->check_cables = changes_.TakeCableCheck() || unanswered;
   if (effects_.compute->check_cables) awaited_cables_ = id;
   effects_.compute->needs_room = multicast_.HasWork(devices_);
   effects_.compute->has_trees = !multicast_.plan()->empty();
@@ -500,48 +500,19 @@ void Core::AskPlan(Instant now) {
   multicast_.NoteQuestion(*effects_.compute);
 }
 
-KeyInput Core::MakeKeyInput() {
-  KeyInput keys{partitions_.index(), options_.policy.partitions,
-                remediation_.intent().unpartitioned, observed_.local()};
-  keys.all = keys_wanted_ != keys_looked_at_;
-  // Who comes later is in the scope, and looked at if anybody was missed before.
-  if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *observed_.snapshot());
-  return keys;
-}
-
-// After MakeKeyInput().
-GuidInput Core::MakeGuidInput() const {
-  return {aliases_, misses_guids_, {aliases_changed_.begin(), aliases_changed_.end()}};
-}
-
-void Core::OnAliases(AliasesChanged changed) {
-  const std::vector<Guid> ports = fabric::ChangedPorts(*aliases_, *changed.aliases);
-  aliases_ = std::move(changed.aliases);
-  observed_.snapshot()->ForEachNode([&](const fabric::Node& node) {
-    for (const fabric::Port& port : node.ports)
-      if (port.guid && std::binary_search(ports.begin(), ports.end(), port.guid))
-        aliases_changed_.insert(node.index);
-  });
-  if (!aliases_changed_.empty()) agenda_.WantReroute("alias GUIDs");
-}
-
 // What it left undone is in the scope of the next one.
 void Core::NoteKeys(const Programmer& done) {
-  if (!done.keys_done()) return;
-  keys_looked_at_ = keys_wanted_;
-  if (done.aliases() != aliases_) return;
-  if (!done.scope()) aliases_changed_.clear();
-  for (NodeIndex node : done.aliases_changed()) aliases_changed_.erase(node);
+  if (done.keys_done())
+    changes_.NoteKeysDone(done.aliases(), done.aliases_changed(), /*everywhere=*/!done.scope());
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written, also of
 // what the last run left undone.
 void Core::StartSettling(Instant now) {
-  goal_ = routing::ReplanGoal::kWhole;
+  changes_.WantWholePlan();
   journal_.BeginSweep(SweepKind::kSettle, now);
   journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
                         now);
-  scope_.emplace(undone_.begin(), undone_.end());
   StartProgramming(now);
 }
 
@@ -599,13 +570,13 @@ void Core::FinishProgramming(Instant now) {
       if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  first_master_sweep_ = false;
-  undone_.clear();
-  undone_.insert(done->undone().begin(), done->undone().end());
+  changes_.WantReregistration(false);
+  changes_.ClearUndone();
+  changes_.AddUndone(done->undone());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) {
     remediation_.OnApplied(planned_intent_, now);
-    partitions_.OnApplied(keys_wanted_.generation);
+    partitions_.OnApplied(changes_.partitions_generation());
   }
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
@@ -643,7 +614,7 @@ bool Core::AllLinksActive() {
     if (explorer.Gathers(node.index) || explorer.Gathers(node.port(inactive.port).peer.node))
       continue;
     all_active = false;
-    undone_.insert(node.index);
+    changes_.AddUndone(std::array{node.index});
     problems_.Add(
         "NotActive",
         fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
@@ -719,13 +690,13 @@ void Core::AdvanceSurveys(Instant now) {
 // A plan that is being made comes first, and its tables for a while, or changes that keep coming
 // would starve all of them. What that did not suffice for is a difference like any other.
 bool Core::IsHoldingNews(Instant now) const {
-  if (!programmer_ || !scope_ || goal_ != routing::ReplanGoal::kUrgent) return false;
+  if (!programmer_ || !changes_.IsUrgent()) return false;
   return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
 }
 
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
-  cables_changed_ |= news.links_rose;
+  if (news.links_rose) changes_.NoteLinksRose();
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);
@@ -743,31 +714,20 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
   // Of the programming, or of what waits for its LIDs to be durable before it is programmed.
-  const auto unfinished = programmer_ ? programmer_->scope() : std::move(scope_);
-  scope_ = std::move(touched);
-  goal_ = routing::ReplanGoal::kUrgent;
-  SweepKind kind = SweepKind::kTargeted;
-  if ((programmer_ || awaited_persist_) && unfinished) {
-    scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
-  } else if (programmer_ || awaited_persist_) {
-    scope_.reset();
-    kind = journal_.kind();
-  }
+  const bool is_under_way = programmer_ || awaited_persist_;
   if (programmer_) {
     journal_.EndReroute(*programmer_, /*superseded=*/true, now);
     NoteKeys(*programmer_);
-    undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
+    changes_.AddUndone(programmer_->undone());
     std::vector<mad::Completion> dropped;
     engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
       Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
-  if (scope_) {
-    scope_->insert(scope_->end(), undone_.begin(), undone_.end());
-    SortUnique(*scope_);
-  }
-  if (kind == SweepKind::kTargeted) journal_.BeginSweep(kind, now);
+  const bool is_all = !changes_.WantNodes(std::move(touched), is_under_way);
+  if (!is_all || journal_.kind() == SweepKind::kTargeted)
+    journal_.BeginSweep(SweepKind::kTargeted, now);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   view_.MarkChanged();
@@ -777,12 +737,12 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
 
 // What the last run left undone is read and programmed again; where that does not help, everything.
 void Core::Retry(Instant now) {
-  if (!agenda_.TakeRetry(!undone_.empty() && IsIdleMaster() && MaySurvey())) {
+  if (!agenda_.TakeRetry(!changes_.undone().empty() && IsIdleMaster() && MaySurvey())) {
     agenda_.WantSweep("something was left undone");
     return;
   }
   SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
-  for (NodeIndex index : undone_) {
+  for (NodeIndex index : changes_.undone()) {
     const fabric::Node* node = observed_.snapshot()->node(index);
     if (node == nullptr) continue;
     if (node->IsSwitch()) task.switches.push_back(index);

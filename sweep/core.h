@@ -35,6 +35,7 @@
 #include "sweep/observe/suspects.h"
 #include "sweep/plan/lid_manager.h"
 #include "sweep/plan/multicast.h"
+#include "sweep/plan/pending_changes.h"
 #include "sweep/plan/planner.h"
 #include "sweep/program/programmer.h"
 #include "sweep/program/read_back.h"
@@ -91,9 +92,6 @@ class Core {
   void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnPartitionCommand(ChangePartitions command);
-  KeyInput MakeKeyInput();
-  GuidInput MakeGuidInput() const;
-  void OnAliases(AliasesChanged changed);
   void OnReadLanes(const ReadLanes& wanted);
   void StartLaneReader();
   void AdvanceLaneReader();
@@ -171,14 +169,8 @@ class Core {
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
   bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
   uint8_t run_ = 0;            // Of the programmer.
-  // What the next programmer is to look at. nullopt: everything.
-  std::optional<std::vector<NodeIndex>> scope_;
-  routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
-  bool cables_changed_ = false;                             // Since they were last checked.
-  std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
-  bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
   std::vector<mad::Completion> completions_;
   Effects effects_;
@@ -190,16 +182,7 @@ class Core {
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;
-  // By what P_Key tables were made: those of the programmer, and those last looked at everywhere.
-  struct KeyBasis {
-    uint64_t generation = 0;  // Of partitions_.
-    std::vector<PortRef> isolated;
-    friend bool operator==(const KeyBasis&, const KeyBasis&) = default;
-  } keys_wanted_, keys_looked_at_;
-  bool misses_guids_ = false;  // Partitions name GUIDs that no port has for its own.
-  std::shared_ptr<const fabric::AliasGuids> aliases_;  // Never null.
-  // Nodes with other aliases than when their ports were last looked at.
-  std::set<NodeIndex> aliases_changed_;
+  PendingChanges changes_;
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 

@@ -9,18 +9,22 @@
 namespace fabricd::sweep {
 
 ProgrammerInput Core::InputOfProgrammer() {
+  const KeyInput keys =
+      changes_.WithKeyScope({partitions_.index(), options_.policy.partitions,
+                             remediation_.intent().unpartitioned, observed_.local()},
+                            *observed_.snapshot());
   return {observed_.snapshot(),
           lids_.table(),
           observed_.local(),
-          first_master_sweep_,
-          scope_,
+          changes_.reregisters(),
+          changes_.scope(),
           ++run_,
           remediation_.intent().disabled,
           remediation_.intent().reenabled,
           multicast_.blocks(),
           trees_only_,
-          MakeKeyInput(),
-          MakeGuidInput()};
+          keys,
+          changes_.MakeGuidInput()};
 }
 
 // Whatever else is under way, or due now, makes trees too.
@@ -32,7 +36,7 @@ bool Core::MayMakeTrees() const {
 void Core::StartTrees(Instant now) {
   journal_.BeginSweep(SweepKind::kTargeted, now);
   multicast_.Cancel();
-  scope_.emplace();
+  changes_.WantTreesOnly();
   trees_only_ = true;
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
                                              engine_, problems_, options_);
@@ -64,7 +68,7 @@ void Core::OnTrees(TreesReady ready) {
 // The rest of the fabric is as it was, and so is what was left undone there.
 void Core::FinishTrees(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
-  undone_.insert(done->undone().begin(), done->undone().end());
+  changes_.AddUndone(done->undone());
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (done->failures() > 0) agenda_.WantRetrySoon(now);

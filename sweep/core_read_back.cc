@@ -41,7 +41,7 @@ void Core::AdvanceReadBack(Instant now) {
     return;
   }
   commands_.Run(result.commands);
-  undone_.insert(result.differing.begin(), result.differing.end());
+  changes_.AddUndone(result.differing);
   agenda_.WantReroute("tables differ from what was written");
 }
 
