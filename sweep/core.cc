@@ -43,8 +43,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       partitions_(options_, effects_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
-      desired_(aliases != nullptr ? std::move(aliases)
-                                  : std::make_shared<const fabric::AliasGuids>()) {}
+      desired_(std::move(aliases)) {}
 
 Core::~Core() = default;
 
@@ -378,8 +377,8 @@ void Core::FinishDiscovery(Instant now) {
   agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
   lids_.Invalidate();
-  goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
-                                                          : routing::ReplanGoal::kWhole;
+  desired_.SetGoal(options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
+                                                                   : routing::ReplanGoal::kWhole);
   view_.MarkChanged();
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
@@ -395,7 +394,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
   view_.ShowState(state);
   if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
-  if (order.rose) first_master_sweep_ = true;
+  if (order.rose) desired_.SetReregistration(true);
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
@@ -487,7 +486,7 @@ void Core::AskPlan(Instant now) {
   const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
   effects_.compute = planner_.Ask(id, observed_.snapshot(), lids_.table(), remediation_.intent(),
-                                  goal_, devices_, now);
+                                  desired_.goal(), devices_, now);
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables =
@@ -514,7 +513,7 @@ void Core::NoteKeys(const Programmer& done) {
 // What is known stays as it is; only the plan is made anew, and what differs is written, also of
 // what the last run left undone.
 void Core::StartSettling(Instant now) {
-  goal_ = routing::ReplanGoal::kWhole;
+  desired_.SetGoal(routing::ReplanGoal::kWhole);
   journal_.BeginSweep(SweepKind::kSettle, now);
   journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
                         now);
@@ -575,7 +574,7 @@ void Core::FinishProgramming(Instant now) {
       if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  first_master_sweep_ = false;
+  desired_.SetReregistration(false);
   desired_.pending().OnRunEnded(done->undone());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) {
@@ -694,7 +693,8 @@ void Core::AdvanceSurveys(Instant now) {
 // A plan that is being made comes first, and its tables for a while, or changes that keep coming
 // would starve all of them. What that did not suffice for is a difference like any other.
 bool Core::IsHoldingNews(Instant now) const {
-  if (!programmer_ || !programmer_->scope().nodes || goal_ != routing::ReplanGoal::kUrgent)
+  if (!programmer_ || !programmer_->scope().nodes ||
+      desired_.goal() != routing::ReplanGoal::kUrgent)
     return false;
   return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
 }
@@ -718,7 +718,7 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
   desired_.pending().Mark(touched);
-  goal_ = routing::ReplanGoal::kUrgent;
+  desired_.SetGoal(routing::ReplanGoal::kUrgent);
   // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
   const bool is_whole = (programmer_ || awaited_persist_) && desired_.pending().is_all();
   const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;

@@ -170,11 +170,9 @@ class Core {
   Surveys surveys_;
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
   uint8_t run_ = 0;            // Of the programmer.
-  routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
   CableWatch cables_;
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
-  bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
 
   std::vector<mad::Completion> completions_;
   Effects effects_;

@@ -12,7 +12,7 @@ ProgrammerInput Core::InputOfProgrammer(bool trees_only) {
   const DesiredState& desired =
       desired_.Update({observed_.snapshot(), lids_.table(), remediation_.intent(),
                        partitions_.index(), partitions_.generation(), options_.policy.partitions,
-                       nullptr, observed_.local(), first_master_sweep_, multicast_.blocks()});
+                       nullptr, observed_.local(), /*reregister_all=*/false, multicast_.blocks()});
   ProgrammerInput input{desired, {}, ++run_, trees_only};
   if (trees_only)
     input.scope.nodes.emplace();

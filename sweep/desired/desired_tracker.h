@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DesiredTracker: the desired state that was derived last, and what has been pending since.
+// DesiredTracker: the desired state that was derived last, what has been pending since, and how far
+// the next plan has to go.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "routing/repair/replan.h"
 #include "sweep/desired/desired_state.h"
 #include "sweep/desired/pending_changes.h"
 
@@ -13,9 +15,10 @@ namespace fabricd::sweep {
 
 class DesiredTracker {
  public:
-  // Not null.
+  // Null: none.
   explicit DesiredTracker(std::shared_ptr<const fabric::AliasGuids> aliases)
-      : aliases_(std::move(aliases)) {}
+      : aliases_(aliases != nullptr ? std::move(aliases)
+                                    : std::make_shared<const fabric::AliasGuids>()) {}
 
   // False: no port of the snapshot is to have other alias GUIDs.
   bool SetAliases(std::shared_ptr<const fabric::AliasGuids> aliases,
@@ -24,9 +27,14 @@ class DesiredTracker {
     aliases_ = std::move(aliases);
     return pending;
   }
-  // `inputs` without the aliases, which are known here.
+  // From now on all clients are to register again, or not.
+  void SetReregistration(bool wanted) { reregisters_ = wanted; }
+  void SetGoal(routing::ReplanGoal goal) { goal_ = goal; }
+  routing::ReplanGoal goal() const { return goal_; }
+  // `inputs` without the aliases and reregister_all, which are known here.
   const DesiredState& Update(DesiredInputs inputs) {
     inputs.aliases = aliases_;
+    inputs.reregister_all = reregisters_;
     last_ = Derive(inputs, last_ ? &*last_ : nullptr);
     return *last_;
   }
@@ -40,6 +48,8 @@ class DesiredTracker {
 
  private:
   std::shared_ptr<const fabric::AliasGuids> aliases_;
+  bool reregisters_ = true;  // Until one sweep as master has been completed.
+  routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;
   std::optional<DesiredState> last_;
   PendingChanges pending_;
 };

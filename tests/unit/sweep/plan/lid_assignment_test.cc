@@ -80,7 +80,7 @@ TEST(LidAssignment, SaysWhenTheSpaceIsFull) {
     records[Guid(0x900000 + lid)] = {Guid(0x900000 + lid), Lid(static_cast<uint16_t>(lid)), 0};
   const auto result = AssignLids(*small.builder.Build(), records, 0, false);
   EXPECT_EQ(result.changed.size(), 1u);
-  EXPECT_EQ(result.changed[0].base, Lid(0xBFFF));
+  EXPECT_EQ(result.changed[0].base_lid, Lid(0xBFFF));
   EXPECT_EQ(result.without.size(), 3u);
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/partitions_text.h"
+#include "sweep/device/device_table.h"
 #include "sweep/write/port_guids.h"
 #include "tests/unit/sweep/small_fabric.h"
 
