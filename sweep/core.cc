@@ -398,7 +398,10 @@ void Core::Obey(Mastership::Order order, Instant now) {
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
-    case Kind::kProgram: AssignLidsAndGo(now); break;
+    case Kind::kProgram:
+      desired_.pending().MarkAll();
+      AssignLidsAndGo(now);
+      break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
     case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
     case Kind::kStandBy: StandBy(now); break;
@@ -490,7 +493,7 @@ void Core::AskPlan(Instant now) {
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables =
-      cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes || unanswered;
+      std::exchange(temp_rose, false) || !programmer_->scope().nodes || unanswered;
   if (effects_.compute->check_cables) {
     awaited_cables_ = id;
     cables_.OnChecked(observed_.snapshot());
@@ -701,6 +704,7 @@ bool Core::IsHoldingNews(Instant now) const {
 
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
+  temp_rose |= news.links_rose;
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);

@@ -15,10 +15,12 @@ bool NamesUnknownGuids(const policy::PartitionIndex& index,
   return known < index.guid_count();
 }
 
+// A port that goes away takes its GUID along: that one is not looked for.
 bool MustReadAllGuids(const DesiredInputs& inputs, const DesiredState* before) {
-  const bool same = before != nullptr && before->keys.generation == inputs.partitions_generation &&
-                    fabric::SameNodes(*before->snapshot, *inputs.snapshot);
-  return same ? before->guids.read_all : NamesUnknownGuids(*inputs.partitions, *inputs.snapshot);
+  if (before != nullptr && before->keys.generation == inputs.partitions_generation &&
+      (!before->guids.read_all || fabric::SameNodes(*before->snapshot, *inputs.snapshot)))
+    return before->guids.read_all;
+  return NamesUnknownGuids(*inputs.partitions, *inputs.snapshot);
 }
 
 }  // namespace

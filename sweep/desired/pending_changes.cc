@@ -39,7 +39,7 @@ void PendingChanges::OnRunEnded(const absl::flat_hash_set<NodeIndex>& undone) {
 }
 
 void PendingChanges::OnSweepStart() {
-  all_ = true;
+  all_ = false;
   nodes_.clear();
 }
 

@@ -52,7 +52,7 @@ TEST_F(DeriveTest, ReadsAllGuidsWhilePartitionsNameOneThatNoPortHas) {
   EXPECT_FALSE(Derive(Inputs(), nullptr).guids.read_all);
 }
 
-TEST_F(DeriveTest, LooksForNamedGuidsAgainWhenPartitionsOrNodesChange) {
+TEST_F(DeriveTest, LooksForNamedGuidsAgainWhenPartitionsChangeOrNodesCome) {
   Partition("A=1: 0x1000=full;");
   DesiredState before = Derive(Inputs(), nullptr);
   before.guids.read_all = true;  // Unlike the truth, to see whether it is kept.
@@ -61,6 +61,13 @@ TEST_F(DeriveTest, LooksForNamedGuidsAgainWhenPartitionsOrNodesChange) {
   EXPECT_FALSE(Derive(Inputs(), &before).guids.read_all);
   --generation_;
   small_.builder.RemoveNode(small_.hosts[1]);
+  EXPECT_FALSE(Derive(Inputs(), &before).guids.read_all);
+}
+
+TEST_F(DeriveTest, DoesNotLookForTheGuidOfAPortThatHasGone) {
+  Partition("A=1: 0x1000=full;");
+  const DesiredState before = Derive(Inputs(), nullptr);
+  small_.builder.RemoveNode(small_.hosts[0]);
   EXPECT_FALSE(Derive(Inputs(), &before).guids.read_all);
 }
 

@@ -46,12 +46,14 @@ TEST(PendingChanges, ASupersededRunLeavesAllThatItLookedAt) {
   EXPECT_THAT(pending.ScopeFor(Desired()).nodes, Optional(ElementsAre(NodeIndex(2), NodeIndex(4))));
 }
 
-TEST(PendingChanges, AHeavySweepMakesEverythingPending) {
+TEST(PendingChanges, AHeavySweepMakesEverythingPendingOnceAllWasRead) {
   PendingChanges pending;
   pending.OnRunEnded({NodeIndex(1)});
   pending.OnSweepStart();
-  EXPECT_TRUE(pending.is_all());
+  EXPECT_FALSE(pending.is_all());
   EXPECT_THAT(pending.nodes(), IsEmpty());
+  pending.MarkAll();
+  EXPECT_TRUE(pending.is_all());
 }
 
 TEST(PendingChanges, KeysAreLookedAtEverywhereUntilARunHasWrittenThem) {
