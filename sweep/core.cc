@@ -493,7 +493,7 @@ void Core::AskPlan(Instant now) {
   // The answer to an earlier question may never come: its plan is not wanted any more.
   const bool unanswered = awaited_cables_.has_value();
   effects_.compute->check_cables =
-      std::exchange(temp_rose, false) || !programmer_->scope().nodes || unanswered;
+      cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes || unanswered;
   if (effects_.compute->check_cables) {
     awaited_cables_ = id;
     cables_.OnChecked(observed_.snapshot());
@@ -704,7 +704,6 @@ bool Core::IsHoldingNews(Instant now) const {
 
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
-  temp_rose |= news.links_rose;
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);

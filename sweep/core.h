@@ -171,7 +171,6 @@ class Core {
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
   uint8_t run_ = 0;            // Of the programmer.
   CableWatch cables_;
-  bool temp_rose = false;
   uint64_t next_id_ = 1;
   std::optional<uint64_t> awaited_persist_, awaited_cables_;
 

@@ -12,7 +12,6 @@
 namespace fabricd::sweep {
 
 struct SurveyNews {
-  bool links_rose = false;
   PortRef about, peer;             // The first link of it; `peer` may be none.
   std::vector<NodeIndex> touched;  // Nodes that have to be looked at by the programmer.
   std::vector<NodeIndex> gone, come;

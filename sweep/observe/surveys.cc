@@ -21,7 +21,6 @@ void Merge(SurveyNews from, SurveyNews* to) {
   }
   to->meets_sm |= from.meets_sm;
   if (to->needs_sweep.empty()) to->needs_sweep = std::move(from.needs_sweep);
-  to->links_rose |= from.links_rose;
   Append(from.touched, &to->touched);
   Append(from.gone, &to->gone);
   Append(from.come, &to->come);
