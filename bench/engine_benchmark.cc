@@ -15,7 +15,7 @@ SmpRequest RequestOf(uint32_t number, uint32_t devices) {
   request.device = number % devices;
   request.path = {1, static_cast<uint8_t>(1 + request.device % 64),
                   static_cast<uint8_t>(1 + request.device / 64 % 64)};
-  request.cookie = number;
+  request.context.number = number;
   return request;
 }
 

@@ -578,7 +578,7 @@ void TransactionEngine::RepeatOrGiveUp(Index index, std::vector<Completion>& don
 void TransactionEngine::Complete(const Slot& slot, Completion::Outcome outcome,
                                  std::vector<Completion>& done) {
   Completion& completion = done.emplace_back();
-  completion.cookie = slot.request.cookie;
+  completion.context = slot.request.context;
   completion.outcome = outcome;
   completion.sent = slot.attempts > 0;
   completion.attempts = slot.attempts;
@@ -767,7 +767,8 @@ void TransactionEngine::CancelAll() {
   given_up_.clear();
 }
 
-void TransactionEngine::CancelQueued(uint64_t mask, uint64_t value, std::vector<Completion>& done) {
+void TransactionEngine::CancelQueuedIf(absl::FunctionRef<bool(const RequestContext&)> matches,
+                                       std::vector<Completion>& done) {
   std::vector<DeviceId> ids(queued_devices_.begin(), queued_devices_.end());
   std::sort(ids.begin(), ids.end());  // Hash order decides nothing.
   for (const DeviceId id : ids) {
@@ -775,7 +776,7 @@ void TransactionEngine::CancelQueued(uint64_t mask, uint64_t value, std::vector<
     for (const SlotList& queue : devices_[id].queue) {
       for (Index index = queue.head; index != kNone;) {
         const Index next = At(index).next;
-        if (At(index).attempts == 0 && (At(index).request.cookie & mask) == value) {
+        if (At(index).attempts == 0 && matches(At(index).request.context)) {
           Dequeue(index);
           Complete(At(index), Completion::Outcome::kCancelled, done);
           Free(index);

@@ -47,9 +47,11 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/functional/function_ref.h>
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "mad/request_context.h"
 #include "mad/transport.h"
 #include "mad/wire/smp.h"
 
@@ -92,8 +94,8 @@ struct SmpRequest {
   std::optional<wire::DirectedPath> alternative;  // Tried after repeated time-outs.
   wire::SmpData data{};
   DeviceId device = 0;
-  uint64_t cookie = 0;   // Handed back in the completion.
-  uint8_t priority = 1;  // Below kPriorities. First in, first out per device and priority.
+  RequestContext context;  // Handed back in the completion.
+  uint8_t priority = 1;    // Below kPriorities. First in, first out per device and priority.
 };
 
 struct Completion {
@@ -103,7 +105,7 @@ struct Completion {
     kSendFailed,  // The last attempt could not be sent.
     kCancelled,   // Dropped by CancelQueued() before it was ever sent.
   };
-  uint64_t cookie = 0;
+  RequestContext context;
   Outcome outcome = Outcome::kTimedOut;
   bool sent = false;  // Some attempt left, so that a Set may have done what it was to do.
   uint32_t attempts = 0;
@@ -191,9 +193,16 @@ class TransactionEngine {
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
   void CancelDevice(DeviceId device);
   void CancelAll();
-  // Drops what was never sent, where (cookie & mask) == value, as kCancelled; the rest completes as
-  // ever.
-  void CancelQueued(uint64_t mask, uint64_t value, std::vector<Completion>& done);
+  // Drops what was never sent of this owner, or with this very context, as kCancelled; the rest
+  // completes as ever.
+  template <OneByteEnum Owner>
+  void CancelQueuedOf(Owner owner, std::vector<Completion>& done) {
+    CancelQueuedIf([owner](const RequestContext& each) { return each.owner_as<Owner>() == owner; },
+                   done);
+  }
+  void CancelQueued(const RequestContext& context, std::vector<Completion>& done) {
+    CancelQueuedIf([&](const RequestContext& each) { return each == context; }, done);
+  }
 
  private:
   using Index = uint32_t;
@@ -270,6 +279,8 @@ class TransactionEngine {
   void SetSuspect(DeviceId id, bool suspect);
   void CountRound(bool revealed_loss);
   void DropQueued(DeviceId id);
+  void CancelQueuedIf(absl::FunctionRef<bool(const RequestContext&)> matches,
+                      std::vector<Completion>& done);
   Duration TimeoutOf(uint32_t attempt) const;
 
   const EngineOptions options_;

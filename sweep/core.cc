@@ -11,6 +11,7 @@
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/spoil.h"
+#include "sweep/interface/activity.h"
 #include "sweep/observe/paths.h"
 
 namespace fabricd::sweep {
@@ -34,13 +35,11 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       devices_(options_.sm, local_port_.port_guid),
       snapshot_(builder_.Build()),
       lids_(std::make_shared<fabric::LidTable>()),
-      read_back_(builder_, devices_, engine_, CookieBase(Owner::kReadBack)),
+      read_back_(builder_, devices_, engine_),
       suspects_(options_.sweep.report_window),
-      surveys_({builder_, devices_, engine_, problems_, options_}, CookieBase(Owner::kSurvey),
-               CookieBase(Owner::kExplorer)),
+      surveys_({builder_, devices_, engine_, problems_, options_}),
       questions_(effects_.questions),
-      mastership_(options_, local_port_, devices_, engine_, effects_,
-                  CookieBase(Owner::kMastership)),
+      mastership_(options_, local_port_, devices_, engine_, effects_),
       planner_(options_, questions_, effects_.log),
       multicast_(std::move(groups), questions_),
       remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_, questions_,
@@ -189,28 +188,29 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   remediation_.OnCompletion(completion, now);
   if (completion.outcome == mad::Completion::Outcome::kResponse)
     devices_.NoteAnswer(completion.device, completion.path_used);
-  switch (static_cast<Owner>(completion.cookie >> 60)) {
-    case Owner::kDiscovery:
+  switch (completion.context.owner_as<Activity>()) {
+    case Activity::kNone: break;
+    case Activity::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
-    case Owner::kProgrammer:
+    case Activity::kProgrammer:
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, builder_, devices_);
+        Programmer::OnLateAnswer(completion, builder_, devices_);
       break;
-    case Owner::kSurvey: surveys_.OnCompletion(completion, now); break;
-    case Owner::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
-    case Owner::kLight:
+    case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
+    case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
+    case Activity::kLightSweep:
       if (light_) light_->OnCompletion(completion);
       break;
-    case Owner::kLanes:
+    case Activity::kLaneReader:
       if (lane_reader_ && lane_reader_->IsMine(completion)) lane_reader_->OnCompletion(completion);
       break;
-    case Owner::kReadBack:
+    case Activity::kReadBack:
       if (read_back_.IsMine(completion)) read_back_.OnCompletion(completion);
       break;
-    case Owner::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
+    case Activity::kMastership: Obey(mastership_.OnCompletion(completion, now), now); break;
   }
   if (programmer_) programmer_->OnRead(completion);
 }
@@ -379,8 +379,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   patient_ = patient;
   engine_.CancelAll();
-  devices_.LoseTrack();
-  devices_.ForgetGuids();
+  devices_.applied().AbandonInFlight();
+  devices_.applied().ForgetGuids();
   light_.reset();
   lane_reader_.reset();
   for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
@@ -412,7 +412,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
   discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, CookieBase(Owner::kDiscovery));
+                                           local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -445,7 +445,7 @@ void Core::FinishDiscovery(Instant now) {
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
   changed_ = changed_ || order.shows_others || state != std::exchange(shown_state_, state);
-  if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
+  if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
@@ -469,7 +469,7 @@ void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
   mastership_.OnRequestsDropped();
-  devices_.LoseTrack();
+  devices_.applied().AbandonInFlight();
   lane_reader_.reset();
   for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
   programmer_.reset();
@@ -551,7 +551,7 @@ void Core::StartProgramming(Instant now) {
   trees_only_ = false;
   keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
+                                             problems_, options_);
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
@@ -674,7 +674,7 @@ void Core::FinishProgramming(Instant now) {
   NoteKeys(*done);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
-      if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
+      if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
@@ -881,9 +881,9 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     NoteKeys(*programmer_);
     undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
     std::vector<mad::Completion> dropped;
-    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kProgrammer), dropped);
+    engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::NoteLate(completion, builder_, devices_);
+      Programmer::OnLateAnswer(completion, builder_, devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {
@@ -953,9 +953,8 @@ Duration Core::UntilLightSweep() {
 
 void Core::StartLightSweep(Instant now) {
   report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ =
-      std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
-                                   std::exchange(silent_switches_, {}), CookieBase(Owner::kLight));
+  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
+                                        std::exchange(silent_switches_, {}));
   light_->Start();
 }
 
@@ -1013,7 +1012,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
     view->sm.lid = local->info.lid;
   // While everything is read anew, what was read before is truer than half of it.
   if (port_tables_ == nullptr || phase_ == Phase::kIdle)
-    port_tables_ = devices_.PortTables(*snapshot_);
+    port_tables_ = devices_.applied().PortTables(*snapshot_);
   view->tables = port_tables_;
   view->routing = options_.routing;
   view->isolated = remediation_.intent().isolated;

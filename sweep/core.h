@@ -80,19 +80,6 @@ class Core {
   size_t smps_in_flight() const { return engine_.in_flight(); }
 
  private:
-  // Which activity a completion belongs to: the top bits of its cookie.
-  enum class Owner : uint8_t {
-    kDiscovery = 1,
-    kProgrammer = 2,
-    kLight = 3,
-    kMastership = 4,
-    kSurvey = 5,
-    kExplorer = 6,  // The discovery for the surveys.
-    kLanes = 7,
-    kReadBack = 8
-  };
-  static constexpr uint64_t CookieBase(Owner owner) { return static_cast<uint64_t>(owner) << 60; }
-
   void OnMad(const mad::IncomingMad& mad, Instant now);
   void OnTrap(const mad::IncomingMad& mad, Instant now);
   void OnLocalPort(mad::LocalPortEvent event, Instant now);
@@ -196,7 +183,7 @@ class Core {
   std::vector<NodeIndex> silent_switches_;  // In the last light sweep.
   std::unique_ptr<LaneReader> lane_reader_;
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
-  uint8_t lane_run_ = 0;
+  uint16_t lane_run_ = 0;
   ReadBack read_back_;
   bool reads_back_ = false;  // The heavy sweep under way was asked for: tables are read back too.
   Suspects suspects_;

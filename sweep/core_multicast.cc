@@ -35,7 +35,7 @@ void Core::StartTrees(Instant now) {
   scope_.emplace();
   trees_only_ = true;
   programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_, CookieBase(Owner::kProgrammer));
+                                             problems_, options_);
   programmer_->Start();
   programmer_->SetPlan(planner_.plan());
   // There may be nothing to read, and so no answer that would lead on.

@@ -5,6 +5,7 @@
 
 #include "common/breakage.h"
 #include "sweep/core.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 
@@ -26,7 +27,7 @@ void Core::AdvanceReadBack(Instant now) {
     if (read_back_.empty()) return;
     read_back_.Pause();
     std::vector<mad::Completion> dropped;
-    engine_.CancelQueued(uint64_t{0xF} << 60, CookieBase(Owner::kReadBack), dropped);
+    engine_.CancelQueuedOf(Activity::kReadBack, dropped);
     return;
   }
   read_back_.Feed();

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "sweep/device/completion.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -18,21 +19,20 @@ using Kind = LaneTable::Kind;
 
 LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                        std::vector<NodeIndex> nodes, DeviceTable& devices,
-                       mad::TransactionEngine& engine, uint8_t run, uint64_t cookie_base)
+                       mad::TransactionEngine& engine, uint16_t run)
     : snapshot_(std::move(snapshot)),
       nodes_(std::move(nodes)),
       devices_(devices),
       engine_(engine),
-      run_(run),
-      cookie_base_(cookie_base) {
+      run_(run) {
   for (const NodeIndex index : nodes_) {
     const fabric::Node* node = snapshot_->node(index);
     if (node == nullptr || !devices_.Has(index)) continue;
     const size_t before = tables_.size();
     for (const LaneTable& table : AllLaneTablesOf(*node))
-      if (devices_.lanes().Find(table) == nullptr) tables_.push_back(table);
+      if (devices_.applied().lanes().Find(table) == nullptr) tables_.push_back(table);
     left_.push_back({index, tables_.size() - before});
-    if (left_.back().tables == 0) devices_.lanes().MarkRead(index);
+    if (left_.back().tables == 0) devices_.applied().lanes().MarkRead(index);
   }
   std::sort(left_.begin(), left_.end(),
             [](const Left& a, const Left& b) { return a.node < b.node; });
@@ -47,9 +47,9 @@ void LaneReader::Feed() {
     if (!devices_.Has(table.port.node)) continue;
     const PortRef route{table.port.node, is_switch ? PortNum(0) : table.port.port};
     mad::SmpRequest request = devices_.Get(route, table.attribute(), table.Modifier(is_switch));
-    request.cookie = cookie_base_ | static_cast<uint64_t>(run_) << 24 |
-                     (static_cast<uint64_t>(at) & 0xFFFFFF) |
-                     (static_cast<uint64_t>(at) >> 24) << 32;
+    request.context = mad::RequestContext::Of(Activity::kLaneReader);
+    request.context.run = run_;
+    request.context.number = static_cast<uint32_t>(at);
     ++outstanding_;
     engine_.Submit(std::move(request));
   }
@@ -60,25 +60,24 @@ void LaneReader::Feed() {
 void LaneReader::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const size_t at = (completion.cookie & 0xFFFFFF) | (completion.cookie >> 32 & 0xFFFFFF) << 24;
-  const LaneTable& table = tables_[at];
+  const LaneTable& table = tables_[completion.context.number];
   if (completion.outcome != mad::Completion::Outcome::kResponse || !devices_.Has(table.port.node))
     return;
   wire::SmpData bytes{};
   const bool is_optional = table.kind == Kind::kArbitration &&
                            (table.in_out != kLowArbitrationBlock || table.port.port == PortNum(0));
   if (!IsOk(completion)) {
-    if (is_optional) devices_.lanes().Confirm(table, bytes);
+    if (is_optional) devices_.applied().lanes().Confirm(table, bytes);
   } else {
     if (table.kind == Kind::kMap)
       wire::SlToVlMappingTable::Decode(completion.response.data).Encode(bytes);
     else
       wire::VlArbitrationTable::Decode(completion.response.data).Encode(bytes);
-    devices_.lanes().Confirm(table, bytes);
+    devices_.applied().lanes().Confirm(table, bytes);
   }
   const auto left = std::lower_bound(left_.begin(), left_.end(), table.port.node,
                                      [](const Left& a, NodeIndex node) { return a.node < node; });
-  if (--left->tables == 0) devices_.lanes().MarkRead(table.port.node);
+  if (--left->tables == 0) devices_.applied().lanes().MarkRead(table.port.node);
 }
 
 }  // namespace fabricd::sweep

@@ -18,15 +18,12 @@ class LaneReader {
  public:
   // References must outlive this. `run` tells its completions from those of the one before.
   LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot, std::vector<NodeIndex> nodes,
-             DeviceTable& devices, mad::TransactionEngine& engine, uint8_t run,
-             uint64_t cookie_base);
+             DeviceTable& devices, mad::TransactionEngine& engine, uint16_t run);
 
   // Hands as many requests to the engine as it should hold.
   void Feed();
   // False: of an earlier one; not to be counted here.
-  bool IsMine(const mad::Completion& completion) const {
-    return static_cast<uint8_t>(completion.cookie >> 24) == run_;
-  }
+  bool IsMine(const mad::Completion& completion) const { return completion.context.run == run_; }
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
   // What was answered is known, and the nodes of which all was are marked as read.
@@ -34,14 +31,11 @@ class LaneReader {
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
 
  private:
-  LaneTable TableOf(uint64_t cookie) const;
-
   const std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   const std::vector<NodeIndex> nodes_;
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  const uint8_t run_;
-  const uint64_t cookie_base_;
+  const uint16_t run_;
   std::vector<LaneTable> tables_;  // By node.
   size_t next_ = 0, outstanding_ = 0;
   struct Left {

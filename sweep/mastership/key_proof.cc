@@ -9,14 +9,16 @@
 
 namespace fabricd::sweep {
 
-KeyProof::KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base)
-    : devices_(devices), engine_(engine), cookie_base_(cookie_base) {}
+KeyProof::KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine,
+                   mad::RequestContext context)
+    : devices_(devices), engine_(engine), context_(context) {}
 
 void KeyProof::Ask(const Question& question) {
   // Apart from what else the host is sent: one without an SM may not answer this, and is well.
   const mad::DeviceId device = kAskerDevice - 1 - question.number % kMostQuestions;
   mad::SmpRequest request = devices_.GetSmInfo(question.back, device);
-  request.cookie = cookie_base_ | question.number;
+  request.context = context_;
+  request.context.number = question.number;
   request.priority = 0;
   engine_.Submit(request);
 }
@@ -52,7 +54,7 @@ KeyProof::Verdict KeyProof::OnRequest(const Request& request, const Keys& own,
 
 KeyProof::Proof KeyProof::OnCompletion(const mad::Completion& completion, SmKey own) {
   const auto it = std::find_if(questions_.begin(), questions_.end(), [&](const Question& question) {
-    return question.number == static_cast<uint16_t>(completion.cookie);
+    return question.number == completion.context.number;
   });
   if (it == questions_.end()) return {};
   Proof proof;

@@ -45,8 +45,8 @@ class KeyProof {
     std::vector<Request> requests;  // To be answered now, with the key where it is proven.
   };
 
-  // The low bits of `cookie_base` number the questions.
-  KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base);
+  // The requests carry `context`; its number is that of the question.
+  KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
   // A Get of SMInfo. `back` leads to its sender, on this host as far as is known; nullopt: it was
   // routed by LID, or comes from this very node.
@@ -58,7 +58,7 @@ class KeyProof {
 
  private:
   struct Question {
-    uint16_t number;
+    uint32_t number;
     wire::DirectedPath back;
     mad::DeviceId host;
     std::vector<Request> waiting;
@@ -68,9 +68,9 @@ class KeyProof {
 
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  const uint64_t cookie_base_;
+  const mad::RequestContext context_;
   std::vector<Question> questions_;
-  uint16_t next_number_ = 0;
+  uint32_t next_number_ = 0;
 };
 
 }  // namespace fabricd::sweep

@@ -10,12 +10,13 @@
 
 namespace fabricd::sweep {
 LastLook::LastLook(std::vector<RemoteSm> known, std::vector<Question> questions,
-                   const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base)
+                   const DeviceTable& devices, mad::TransactionEngine& engine,
+                   mad::RequestContext context)
     : sms_(std::move(known)),
       questions_(std::move(questions)),
       devices_(devices),
       engine_(engine),
-      cookie_base_(cookie_base) {}
+      context_(context) {}
 
 void LastLook::AskNext() {
   while (next_ < questions_.size()) {
@@ -27,7 +28,7 @@ void LastLook::AskNext() {
       request = devices_.Get(question.port, wire::AttributeId::kSmInfo, 0);
     else
       continue;
-    request.cookie = cookie_base_;
+    request.context = context_;
     request.priority = 0;
     engine_.Submit(request);
     return;

@@ -27,8 +27,9 @@ class LastLook {
     bool was_there = true;
   };
 
+  // The requests carry `context`.
   LastLook(std::vector<RemoteSm> known, std::vector<Question> questions, const DeviceTable& devices,
-           mad::TransactionEngine& engine, uint64_t cookie_base);
+           mad::TransactionEngine& engine, mad::RequestContext context);
 
   // One question at a time: a path may lead to a node that another question names.
   void Start() { AskNext(); }
@@ -49,7 +50,7 @@ class LastLook {
   const std::vector<Question> questions_;
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  const uint64_t cookie_base_;
+  const mad::RequestContext context_;
   bool lost_ = false;
   size_t next_ = 0;  // The question after the one that is out; one more when all are answered.
 };

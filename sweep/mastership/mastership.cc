@@ -8,6 +8,7 @@
 #include "mad/transactions.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using wire::SmState;
 using Order = Mastership::Order;
 
-constexpr int kAskShift = 56;
 // After so many an SM that reads well but takes no handover is passed over.
 constexpr uint32_t kMostLostHandovers = 3;
 // Who asks later than so many is found by the next sweep.
@@ -41,26 +41,24 @@ constexpr int kMostLostLooks = 2;
 // How often a standby of a higher priority tells its master so.
 constexpr Duration kTrapPeriod = std::chrono::seconds(10);
 
+mad::RequestContext ContextOf(Mastership::Ask ask) {
+  return mad::RequestContext::Of(Activity::kMastership, ask);
+}
+
 Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
 
 }  // namespace
 
 Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
-                       const DeviceTable& devices, mad::TransactionEngine& engine, Effects& effects,
-                       uint64_t cookie_base)
+                       const DeviceTable& devices, mad::TransactionEngine& engine, Effects& effects)
     : options_(options),
       local_port_(local),
       devices_(devices),
       engine_(engine),
       effects_(effects),
-      cookie_base_(cookie_base),
       priority_(options.sm.priority),
-      watch_(devices, engine, CookieOf(Ask::kWatch)),
-      proof_(devices, engine, CookieOf(Ask::kProof)) {}
-
-uint64_t Mastership::CookieOf(Ask ask) const {
-  return cookie_base_ | static_cast<uint64_t>(ask) << kAskShift;
-}
+      watch_(devices, engine, ContextOf(Ask::kWatch)),
+      proof_(devices, engine, ContextOf(Ask::kProof)) {}
 
 void Mastership::Start() { SetState(SmState::kDiscovering); }
 
@@ -289,7 +287,7 @@ bool Mastership::StartLook(const std::vector<Unread>& unread) {
   for (const wire::DirectedPath& path : std::exchange(askers_, {})) questions.push_back({{}, path});
   if (questions.empty()) return false;
   look_ = std::make_unique<LastLook>(others_, std::move(questions), devices_, engine_,
-                                     CookieOf(Ask::kLook));
+                                     ContextOf(Ask::kLook));
   look_->Start();
   return true;
 }
@@ -375,7 +373,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
 // ---- asking others
 
 Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
-  switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
+  switch (completion.context.kind_as<Ask>()) {
     case Ask::kPoll: return OnPollAnswer(completion, now);
     case Ask::kHandover: return OnHandoverAnswer(completion, now);
     case Ask::kLook:
@@ -407,7 +405,7 @@ void Mastership::Poll(Instant now) {
   if (!watched_ || poll_out_ || !devices_.Has(watched_->port.node)) return;
   poll_out_ = true;
   auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
-  request.cookie = CookieOf(Ask::kPoll);
+  request.context = ContextOf(Ask::kPoll);
   request.priority = 0;
   engine_.Submit(request);
 }
@@ -481,7 +479,7 @@ void Mastership::HandOver(const RemoteSm& other) {
       fmt::format("handing over to SM {} (priority {})", other.guid, other.priority));
   watched_ = other;
   auto request = devices_.Set(other.port, static_cast<uint32_t>(wire::SmControl::kHandover), Own());
-  request.cookie = CookieOf(Ask::kHandover);
+  request.context = ContextOf(Ask::kHandover);
   request.priority = 0;
   engine_.Submit(request);
 }
@@ -530,7 +528,7 @@ void Mastership::AskOwnPort() {
   if (own.IsNone() || !devices_.Has(own.node)) return;
   // Its LIDs are the master's to give, and were perhaps given after this SM's discovery.
   auto request = devices_.Get(own, wire::AttributeId::kPortInfo, 0);
-  request.cookie = CookieOf(Ask::kOwnPort);
+  request.context = ContextOf(Ask::kOwnPort);
   request.priority = 0;
   engine_.Submit(request);
 }

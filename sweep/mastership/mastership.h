@@ -29,6 +29,9 @@ namespace fabricd::sweep {
 
 class Mastership {
  public:
+  // What a request is for: the kind in its context.
+  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch, kProof };
+
   struct Order {
     enum class Kind : uint8_t {
       kNothing,
@@ -48,7 +51,7 @@ class Mastership {
 
   // All references must outlive this; `options` may change where a sweep starts.
   Mastership(const CoreOptions& options, const mad::LocalPort& local, const DeviceTable& devices,
-             mad::TransactionEngine& engine, Effects& effects, uint64_t cookie_base);
+             mad::TransactionEngine& engine, Effects& effects);
 
   wire::SmState state() const { return state_; }
   bool IsMaster() const { return state_ == wire::SmState::kMaster; }
@@ -85,7 +88,6 @@ class Mastership {
   Instant NextDeadline() const { return std::min(next_poll_, watch_.NextDeadline()); }
 
  private:
-  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch, kProof };
   // A command to step down that has been taken, until its handover has come to an end.
   struct SteppingDown {
     std::vector<uint64_t> commands;  // Who waits for it.
@@ -93,8 +95,6 @@ class Mastership {
     MastershipOutcome outcome;
     bool looking = false;  // The sweep that leads to the handover has begun.
   };
-  uint64_t CookieOf(Ask ask) const;
-
   Order OnHandoverRequest(Guid from);
   mad::OutgoingMad Reply(const mad::IncomingMad& mad, const wire::Smp& request, uint16_t status,
                          bool shows_key) const;
@@ -139,7 +139,6 @@ class Mastership {
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   Effects& effects_;
-  const uint64_t cookie_base_;
 
   wire::SmState state_ = wire::SmState::kNotActive;
   uint8_t priority_;

@@ -11,11 +11,12 @@ namespace fabricd::sweep {
 namespace {
 constexpr Duration kPeriod = std::chrono::milliseconds(500);
 constexpr Duration kBackPeriod = std::chrono::seconds(1);
-constexpr size_t kMostAskers = 16;
+constexpr size_t kMostOpenQuestions = 16;
 }  // namespace
 
-SmWatch::SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base)
-    : devices_(devices), engine_(engine), cookie_base_(cookie_base) {}
+SmWatch::SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine,
+                 mad::RequestContext context)
+    : devices_(devices), engine_(engine), context_(context) {}
 
 void SmWatch::OnSweepStart() {
   watching_ = false;
@@ -45,7 +46,7 @@ void SmWatch::Follow(const std::vector<RemoteSm>& others, Instant now) {
 void SmWatch::OnAsked(const wire::DirectedPath& back, mad::DeviceId device) {
   const bool waits = std::any_of(askers_.begin(), askers_.end(),
                                  [&](const Asker& asker) { return asker.back == back; });
-  if (!waits && askers_.size() < kMostAskers) askers_.push_back({back, device});
+  if (!waits && askers_.size() < kMostOpenQuestions) askers_.push_back({back, device});
 }
 
 Instant SmWatch::NextDeadline() const {
@@ -54,7 +55,8 @@ Instant SmWatch::NextDeadline() const {
 }
 
 void SmWatch::Ask(mad::SmpRequest request, PortRef port) {
-  request.cookie = cookie_base_ | next_number_;
+  request.context = context_;
+  request.context.number = next_number_;
   request.priority = 0;
   asked_[next_number_++] = port;
   engine_.Submit(request);
@@ -74,7 +76,7 @@ void SmWatch::OnTimer(Instant now) {
 }
 
 std::optional<RemoteSm> SmWatch::OnCompletion(const mad::Completion& completion) {
-  const auto asked = asked_.extract(static_cast<uint16_t>(completion.cookie));
+  const auto asked = asked_.extract(completion.context.number);
   if (!watching_ || asked.empty() || !IsOk(completion)) return std::nullopt;
   const auto info = wire::SmInfo::Decode(completion.response.data);
   if (!info.guid || info.state == wire::SmState::kNotActive) return std::nullopt;

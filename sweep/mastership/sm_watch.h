@@ -21,8 +21,8 @@ namespace fabricd::sweep {
 
 class SmWatch {
  public:
-  // The low bits of `cookie_base` number the questions.
-  SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine, uint64_t cookie_base);
+  // The requests carry `context`; its number is that of the question.
+  SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
   // A sweep begins: what was asked is void. Routes by which others asked are kept.
   void OnSweepStart();
@@ -44,7 +44,7 @@ class SmWatch {
 
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  const uint64_t cookie_base_;
+  const mad::RequestContext context_;
   bool watching_ = false;
   std::vector<PortRef> discovering_;
   struct Asker {
@@ -52,8 +52,8 @@ class SmWatch {
     mad::DeviceId device;
   };
   std::vector<Asker> askers_;
-  std::map<uint16_t, PortRef> asked_;  // By the number of the question; none: asked back.
-  uint16_t next_number_ = 0;
+  std::map<uint32_t, PortRef> asked_;  // By the number of the question; none: asked back.
+  uint32_t next_number_ = 0;
   Instant next_ = kNever;
   Instant next_back_ = Instant::min();  // Nobody is asked back before.
 };

@@ -12,9 +12,6 @@
 namespace fabricd::sweep {
 namespace {
 
-// A cookie is base | ask << 52 | extra << 40 | port << 32 | node (or probe number).
-constexpr int kAskShift = 52, kExtraShift = 40, kPortShift = 32;
-
 constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
 constexpr uint8_t kDetail = 2;
 
@@ -29,20 +26,19 @@ std::string Printable(const std::string& text) {
 
 Discovery::Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices,
                      mad::TransactionEngine& engine, ProblemList& problems,
-                     const CoreOptions& options, PortNum local_port, uint64_t cookie_base)
+                     const CoreOptions& options, PortNum local_port, Activity activity)
     : builder_(builder),
       devices_(devices),
       engine_(engine),
       problems_(problems),
       options_(options),
       local_port_(local_port),
-      cookie_base_(cookie_base) {}
+      activity_(activity) {}
 
-void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t extra,
-                       uint8_t priority) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
-                   static_cast<uint64_t>(extra) << kExtraShift |
-                   static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
+void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
+                       uint32_t number) {
+  request.context = mad::RequestContext::Of(activity_, ask, subject);
+  request.context.number = number;
   request.priority = priority;
   ++outstanding_;
   engine_.Submit(std::move(request));
@@ -57,9 +53,9 @@ void Discovery::SendProbe(Probe probe, Ask ask) {
   probe.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
   request.device = probe.device;
   if (ask == Ask::kProbe) ++probes_out_[probe.hops];
-  const NodeIndex number(static_cast<uint32_t>(probes_.size()));
+  const auto number = static_cast<uint32_t>(probes_.size());
   probes_.push_back(std::move(probe));
-  Submit(std::move(request), ask, {number, PortNum(0)}, 0, kFrontier);
+  Submit(std::move(request), ask, {}, kFrontier, number);
 }
 
 void Discovery::Start(Instant) {
@@ -88,9 +84,8 @@ std::vector<NodeIndex> Discovery::found() const {
 void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
-  const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
-                        PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  const auto ask = completion.context.kind_as<Ask>();
+  const PortRef subject = completion.context.subject();
   const bool told = completion.outcome == mad::Completion::Outcome::kResponse &&
                     (completion.status & wire::kStatusBusy) == 0;
   const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
@@ -102,12 +97,12 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   }
   switch (ask) {
     case Ask::kProbe: {
-      const Probe probe = probes_[subject.node.value()];
+      const Probe probe = probes_[completion.context.number];
       OnProbe(probe, completion, now);
       break;
     }
     case Ask::kRecheck: {
-      const Probe probe = probes_[subject.node.value()];
+      const Probe probe = probes_[completion.context.number];
       OnRecheck(probe, completion);
       break;
     }
@@ -121,8 +116,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        devices_.PKeys(subject).Confirm(completion.modifier & 0xFFFF,
-                                        wire::PKeyTable::Decode(completion.response.data));
+        devices_.applied().PKeys(subject).Confirm(
+            completion.modifier & 0xFFFF, wire::PKeyTable::Decode(completion.response.data));
       }
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
@@ -266,19 +261,19 @@ void Discovery::ArriveAgain(const Probe& probe, PortRef there) {
   linked_[probe.from] = there;
   linked_[there] = probe.from;
   Submit(devices_.Get(there.node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
-         {there.node, PortNum(0)}, 0, kFrontier);
+         {there.node, PortNum(0)}, kFrontier);
   Submit(devices_.Get(there.node, wire::AttributeId::kPortInfo, 0), Ask::kManagementPort,
-         {there.node, PortNum(0)}, 0, kFrontier);
+         {there.node, PortNum(0)}, kFrontier);
   AskPortInfo(there, PortConfig::KnowsExtendedSpeeds(*builder_.node(there.node), there.port));
 }
 
 void Discovery::AskNode(NodeIndex node) {
   const fabric::Node& found = *builder_.node(node);
   Submit(devices_.Get(node, wire::AttributeId::kNodeDescription, 0), Ask::kDescription,
-         {node, PortNum(0)}, 0, kDetail);
+         {node, PortNum(0)}, kDetail);
   if (!found.IsSwitch()) return;
   Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
-         {node, PortNum(0)}, 0, kFrontier);
+         {node, PortNum(0)}, kFrontier);
   AskEndPort({node, PortNum(0)}, false);
 }
 
@@ -291,7 +286,7 @@ void Discovery::AskEndPort(PortRef port, bool extended_speeds) {
 void Discovery::AskPortInfo(PortRef port, bool extended_speeds) {
   const uint32_t modifier =
       port.port.value() | (extended_speeds ? wire::kSmSupportsExtendedSpeeds : 0u);
-  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port, 0,
+  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port,
          kFrontier);
 }
 
@@ -299,12 +294,12 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
   const uint16_t blocks =
       static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
                                             static_cast<int>(wire::PKeyTable::kEntries)));
-  DeviceTable::PKeyBlocks& known = devices_.PKeys(port);
+  AppliedState::PKeyBlocks& known = devices_.applied().PKeys(port);
   known.Resize(blocks);
   known.ReadAgain();
   for (uint16_t block = 0; block < blocks; ++block)
-    if (!known.IsDistrusted(block))
-      Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port, 0,
+    if (!known.IsContradicted(block))
+      Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port,
              kDetail);
 }
 
@@ -336,7 +331,7 @@ void Discovery::OnManagementPort(PortRef port, const mad::Completion& completion
 
 void Discovery::StartAnew(NodeIndex node) {
   if (!new_.insert(node).second) return;
-  devices_.ForgetWritten(node);
+  devices_.applied().ForgetWritten(node);
   AskNode(node);
 }
 
@@ -368,7 +363,7 @@ void Discovery::AfterPortInfo(PortRef port) {
   if (end_port) {
     devices_.SetMKey(port, info.m_key);
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, 0, kDetail);
+      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) return AskPorts(port.node);
   if (!MayProbe(port)) return;
@@ -388,7 +383,7 @@ void Discovery::AskPorts(NodeIndex index) {
   constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
   for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
     Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kPortStates,
-           {index, PortNum(0)}, 0, kFrontier);
+           {index, PortNum(0)}, kFrontier);
 }
 
 // Ports that are down keep what was read of them when they were down before.

@@ -22,6 +22,7 @@
 #include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/device_table.h"
+#include "sweep/interface/activity.h"
 #include "sweep/interface/problems.h"
 
 namespace fabricd::sweep {
@@ -41,7 +42,7 @@ class Discovery {
   // All references must outlive this. `local` is the port the SM sits on.
   Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
             ProblemList& problems, const CoreOptions& options, PortNum local_port,
-            uint64_t cookie_base);
+            Activity activity);
 
   // The whole subnet, from the SM's own port.
   void Start(Instant now);
@@ -99,7 +100,8 @@ class Discovery {
     wire::NodeInfo rival;
   };
 
-  void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t extra, uint8_t priority);
+  void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
+              uint32_t number = 0);
   void SendProbe(Probe probe, Ask ask);
   void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
   void OnRecheck(const Probe& probe, const mad::Completion& completion);
@@ -130,14 +132,14 @@ class Discovery {
   ProblemList& problems_;
   const CoreOptions& options_;
   const PortNum local_port_;
-  const uint64_t cookie_base_;
+  const Activity activity_;
 
   bool started_ = false;
   bool beyond_ = false;
   bool local_failed_ = false;
   PortRef local_;
   size_t outstanding_ = 0;
-  std::vector<Probe> probes_;                         // By the cookie's number.
+  std::vector<Probe> probes_;                         // By the context's number.
   std::map<uint16_t, size_t> probes_out_;             // Hops → unanswered probes.
   std::map<uint16_t, std::vector<PortRef>> waiting_;  // Hops of the switch → its ports to probe.
   Instant next_hop_deadline_ = kNever;

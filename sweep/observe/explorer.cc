@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/sort_unique.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -60,9 +61,9 @@ void Explorer::Start(PortRef local, Instant now) {
   now_ = std::exchange(next_, {});
   SortUnique(now_.ports);
   if (!HasFound()) known_end_ = ground_.builder.node_index_end();
-  discovery_ =
-      std::make_unique<Discovery>(ground_.builder, ground_.devices, ground_.engine,
-                                  ground_.problems, ground_.options, local.port, cookie_base_);
+  discovery_ = std::make_unique<Discovery>(ground_.builder, ground_.devices, ground_.engine,
+                                           ground_.problems, ground_.options, local.port,
+                                           Activity::kExplorer);
   discovery_->StartBeyond(now_.ports, local, now);
 }
 

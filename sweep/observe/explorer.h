@@ -24,8 +24,7 @@ class Explorer {
  public:
   static constexpr Duration kGatherTime = std::chrono::seconds(1);
 
-  Explorer(const Ground& ground, uint64_t cookie_base)
-      : ground_(ground), cookie_base_(cookie_base), found_(ground) {}
+  explicit Explorer(const Ground& ground) : ground_(ground), found_(ground) {}
 
   // The port is up, and who is behind it is not known, or not for sure. The report that led here.
   void Add(PortRef port, const std::string& cause, Instant since, Instant now);
@@ -63,7 +62,6 @@ class Explorer {
   void NoteArrivals(const Discovery& done);
 
   const Ground& ground_;
-  const uint64_t cookie_base_;
 
   struct Request {
     std::vector<PortRef> ports;

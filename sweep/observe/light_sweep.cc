@@ -8,10 +8,10 @@
 #include "mad/wire/switch_info.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
-constexpr int kAskShift = 56, kPortShift = 32;
 // Attempts, the last of which was answered: the others were not merely lost.
 constexpr uint32_t kSilence = 3;
 }  // namespace
@@ -19,18 +19,17 @@ constexpr uint32_t kSilence = 3;
 LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                        const DeviceTable& devices, mad::TransactionEngine& engine,
                        std::vector<RemoteSm> remote_sms, std::vector<Unread> unread,
-                       const std::vector<NodeIndex>& were_silent, uint64_t cookie_base)
+                       const std::vector<NodeIndex>& were_silent)
     : snapshot_(std::move(snapshot)),
       devices_(devices),
       engine_(engine),
       remote_sms_(std::move(remote_sms)),
       unread_(std::move(unread)),
-      were_silent_(were_silent.begin(), were_silent.end()),
-      cookie_base_(cookie_base) {}
+      were_silent_(were_silent.begin(), were_silent.end()) {}
 
-void LightSweep::Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
-                   static_cast<uint64_t>(port.value()) << kPortShift | subject;
+void LightSweep::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number) {
+  request.context = mad::RequestContext::Of(Activity::kLightSweep, ask, subject);
+  request.context.number = number;
   ++outstanding_;
   engine_.Submit(request);
 }
@@ -41,25 +40,26 @@ void LightSweep::Start() {
     if (!devices_.Has(node.index)) return;
     if (!node.IsSwitch()) return;
     Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
-           node.index.value());
+           {node.index, PortNum(0)});
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const fabric::Port& port = node.ports[num];
       if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
       auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
       probe.path = probe.path.Then(PortNum(static_cast<uint8_t>(num)));
       probe.alternative.reset();
-      Submit(std::move(probe), Ask::kProbe, node.index.value(), PortNum(static_cast<uint8_t>(num)));
+      Submit(std::move(probe), Ask::kProbe, {node.index, PortNum(static_cast<uint8_t>(num))});
     }
   });
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
     const NodeIndex node = remote_sms_[i].port.node;
     if (devices_.Has(node))
-      Submit(devices_.Get(remote_sms_[i].port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, i);
+      Submit(devices_.Get(remote_sms_[i].port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo,
+             remote_sms_[i].port, i);
   }
   for (uint32_t i = 0; i < unread_.size(); ++i)
     if (devices_.Has(unread_[i].port.node))
       Submit(devices_.Get(unread_[i].port, unread_[i].attribute, unread_[i].modifier), Ask::kUnread,
-             i);
+             unread_[i].port, i);
 }
 
 void LightSweep::Change(std::string reason) {
@@ -69,14 +69,11 @@ void LightSweep::Change(std::string reason) {
 void LightSweep::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const auto subject = static_cast<uint32_t>(completion.cookie);
-  switch (static_cast<Ask>(completion.cookie >> kAskShift & 0xF)) {
-    case Ask::kSwitchInfo: OnSwitchInfo(NodeIndex(subject), completion); break;
+  const PortRef subject = completion.context.subject();
+  switch (completion.context.kind_as<Ask>()) {
+    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
     case Ask::kProbe:
-      if (IsOk(completion))
-        changed_.push_back(
-            {{NodeIndex(subject), PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))},
-             "a silent neighbour answers"});
+      if (IsOk(completion)) changed_.push_back({subject, "a silent neighbour answers"});
       break;
     case Ask::kUnread:
       if (IsOk(completion))
@@ -84,7 +81,7 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
                            wire::AttributeName(completion.attribute)));
       break;
     case Ask::kSmInfo: {
-      RemoteSm& sm = remote_sms_[subject];
+      RemoteSm& sm = remote_sms_[completion.context.number];
       if (!IsOk(completion)) {
         Change(fmt::format("SM {} does not answer", sm.guid));
         break;

@@ -27,8 +27,7 @@ class LightSweep {
  public:
   LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
              mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
-             std::vector<Unread> unread, const std::vector<NodeIndex>& were_silent,
-             uint64_t cookie_base);
+             std::vector<Unread> unread, const std::vector<NodeIndex>& were_silent);
 
   void Start();
   void OnCompletion(const mad::Completion& completion);
@@ -43,7 +42,8 @@ class LightSweep {
 
  private:
   enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
-  void Submit(mad::SmpRequest request, Ask ask, uint32_t subject, PortNum port = {});
+  // `number`: which one of remote_sms_ or unread_.
+  void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number = 0);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
   void AskHostsOf(NodeIndex node);
   void Change(std::string reason);
@@ -54,7 +54,6 @@ class LightSweep {
   std::vector<RemoteSm> remote_sms_;
   const std::vector<Unread> unread_;
   const absl::flat_hash_set<NodeIndex> were_silent_;
-  const uint64_t cookie_base_;
   bool started_ = false;
   size_t outstanding_ = 0;
   std::string reason_;

@@ -6,17 +6,16 @@
 #include "common/check.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/activity.h"
 
 namespace fabricd::sweep {
 namespace {
 
-// A cookie is base | ask << 52 | port << 32 | node.
-constexpr int kAskShift = 52, kPortShift = 32;
 constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
 
 }  // namespace
 
-Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base)
+Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place)
     : builder_(ground.builder),
       devices_(ground.devices),
       engine_(ground.engine),
@@ -24,16 +23,16 @@ Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t
       options_(ground.options),
       explorer_(explorer),
       local_(local),
-      cookie_base_(cookie_base),
+      place_(place),
       found_(ground) {}
 
 // ---- asking
 
 void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
-  request.cookie = cookie_base_ | static_cast<uint64_t>(ask) << kAskShift |
-                   static_cast<uint64_t>(subject.port.value()) << kPortShift | subject.node.value();
+  request.context = mad::RequestContext::Of(Activity::kSurvey, ask, subject);
+  request.context.run = place_;
   // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
-  const bool busy = devices_.IsBusy(subject, request.attribute);
+  const bool busy = devices_.applied().IsBusy(subject, request.attribute);
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
   confirms_out_ += ask == Ask::kConfirm;
@@ -102,8 +101,8 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
   if (IsSetOtherwise(seen, *builder_.node(node)->switch_info)) Touch(node);
   builder_.SetSwitchInfo(node, seen);
   const PortRef management{node, PortNum(0)};
-  if (dirty && !devices_.IsBusy(management, wire::AttributeId::kSwitchInfo)) {
-    devices_.SetBusy(management, wire::AttributeId::kSwitchInfo);
+  if (dirty && !devices_.applied().IsBusy(management, wire::AttributeId::kSwitchInfo)) {
+    devices_.applied().SetBusy(management, wire::AttributeId::kSwitchInfo);
     Submit(devices_.Set(node, 0, info), Ask::kClear, management);
   } else {  // Clean, or somebody is about to clear it.
     ReadPorts(node);
@@ -150,12 +149,11 @@ void Survey::ReadPort(PortRef port, Ask ask) {
 void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const auto ask = static_cast<Ask>(completion.cookie >> kAskShift & 0xF);
-  const PortRef subject{NodeIndex(static_cast<uint32_t>(completion.cookie)),
-                        PortNum(static_cast<uint8_t>(completion.cookie >> kPortShift))};
+  const auto ask = completion.context.kind_as<Ask>();
+  const PortRef subject = completion.context.subject();
   confirms_out_ -= ask == Ask::kConfirm;
   if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
-  if (ask == Ask::kClear) devices_.ClearBusy(subject, wire::AttributeId::kSwitchInfo);
+  if (ask == Ask::kClear) devices_.applied().ClearBusy(subject, wire::AttributeId::kSwitchInfo);
   if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
   if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {

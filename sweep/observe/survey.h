@@ -27,8 +27,9 @@ namespace fabricd::sweep {
 
 class Survey {
  public:
-  // All references must outlive this. `local` is the SM's port.
-  Survey(const Ground& ground, Explorer& explorer, PortRef local, uint64_t cookie_base);
+  // All references must outlive this. `local` is the SM's port. `place` is the run in the contexts
+  // of the requests.
+  Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place);
 
   void Start(SurveyTask task, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
@@ -82,7 +83,7 @@ class Survey {
   const CoreOptions& options_;
   Explorer& explorer_;
   const PortRef local_;
-  const uint64_t cookie_base_;
+  const uint16_t place_;
 
   SurveyTask task_;
   std::map<uint16_t, std::vector<NodeIndex>> levels_;  // Hops → switches to be read.

@@ -10,8 +10,6 @@
 namespace fabricd::sweep {
 namespace {
 
-constexpr int kPlaceShift = 56;
-
 void Append(const std::vector<NodeIndex>& from, std::vector<NodeIndex>* to) {
   to->insert(to->end(), from.begin(), from.end());
 }
@@ -51,20 +49,19 @@ void Surveys::Start(SurveyTask task, PortRef local, Instant now) {
   const auto free = std::find_if(places_.begin(), places_.end(),
                                  [](const Place& place) { return place.survey == nullptr; });
   FABRICD_CHECK(free != places_.end());
-  const auto number = static_cast<uint64_t>(free - places_.begin());
+  const auto number = static_cast<uint16_t>(free - places_.begin());
   local_ = local;
-  free->survey =
-      std::make_unique<Survey>(ground_, *explorer_, local, cookie_base_ | number << kPlaceShift);
+  free->survey = std::make_unique<Survey>(ground_, *explorer_, local, number);
   free->survey->Start(std::move(task), now);
 }
 
 void Surveys::Clear() {
   places_ = {};
-  explorer_ = std::make_unique<Explorer>(ground_, explorer_cookie_base_);
+  explorer_ = std::make_unique<Explorer>(ground_);
 }
 
 void Surveys::OnCompletion(const mad::Completion& completion, Instant now) {
-  Place& place = places_[completion.cookie >> kPlaceShift & (kMost - 1)];
+  Place& place = places_[completion.context.run];
   if (place.survey) place.survey->OnCompletion(completion, now);
 }
 

@@ -20,13 +20,9 @@ class Surveys {
  public:
   static constexpr size_t kMost = 8;
 
-  // All that `ground` names must outlive this. The cookies have bits 56-59 of the base for their
-  // own.
-  Surveys(Ground ground, uint64_t cookie_base, uint64_t explorer_cookie_base)
-      : ground_(ground),
-        cookie_base_(cookie_base),
-        explorer_cookie_base_(explorer_cookie_base),
-        explorer_(std::make_unique<Explorer>(ground_, explorer_cookie_base)) {}
+  // All that `ground` names must outlive this.
+  explicit Surveys(Ground ground)
+      : ground_(ground), explorer_(std::make_unique<Explorer>(ground_)) {}
 
   bool empty() const;  // Nobody explores either.
   bool full() const;
@@ -64,9 +60,8 @@ class Surveys {
   };
 
   const Ground ground_;
-  const uint64_t cookie_base_, explorer_cookie_base_;
 
-  std::array<Place, kMost> places_;     // The number of a place is in the cookies of its survey.
+  std::array<Place, kMost> places_;     // The number of a place is the run of its survey.
   std::unique_ptr<Explorer> explorer_;  // Never null.
   PortRef local_;
 };

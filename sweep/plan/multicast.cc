@@ -37,13 +37,14 @@ void Multicast::NoteQuestion(const ComputePlan& question) {
 }
 
 bool Multicast::HasWork(const DeviceTable& devices) const {
-  return !groups_->groups.empty() || !plan_->empty() || devices.HasTrees();
+  return !groups_->groups.empty() || !plan_->empty() || devices.applied().HasTrees();
 }
 
 void Multicast::Ask(std::shared_ptr<const routing::RoutingPlan> plan, const DeviceTable& devices) {
   has_news_ = false;
   SharedTrees before = plan_;
-  if (!has_plan_) before = std::make_shared<const routing::MulticastPlan>(devices.AppliedTrees());
+  if (!has_plan_)
+    before = std::make_shared<const routing::MulticastPlan>(devices.applied().Trees());
   questions_.Ask(
       ComputeTrees{snapshot_, lids_, intent_, std::move(plan), groups_, std::move(before)});
 }

@@ -23,16 +23,18 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
                    options_.routing,    routes_,         goal};
   // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
-  const bool is_clear = waits && plan() && !plan()->order.empty() && devices.Hold(*plan());
+  const bool is_clear =
+      waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
   if (plan() && !is_clear)
-    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+    task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
   return task;
 }
 
 void Planner::AskOrder(const DeviceTable& devices) {
-  questions_.Ask(OrderTables{snapshot_, lids_, routes_, before_,
-                             std::make_shared<const routing::AppliedTables>(devices.Applied()),
-                             options_.routing.threads});
+  questions_.Ask(
+      OrderTables{snapshot_, lids_, routes_, before_,
+                  std::make_shared<const routing::AppliedTables>(devices.applied().Tables()),
+                  options_.routing.threads});
 }
 
 void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,

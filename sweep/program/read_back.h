@@ -41,9 +41,8 @@ class ReadBack {
   static constexpr Duration kLongestWait = std::chrono::hours(1);
 
   // References must outlive this.
-  ReadBack(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
-           uint64_t cookie_base)
-      : builder_(builder), devices_(devices), engine_(engine), cookie_base_(cookie_base) {}
+  ReadBack(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine)
+      : builder_(builder), devices_(devices), engine_(engine) {}
 
   // The next of all tables in turn. `lanes`: SL to VL mappings and VL arbitration are programmed.
   void AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes, Instant now);
@@ -64,9 +63,7 @@ class ReadBack {
   std::vector<uint64_t> Drop();
 
   // False: from before a Pause() or Drop(), not to be counted here.
-  bool IsMine(const mad::Completion& completion) const {
-    return static_cast<uint8_t>(completion.cookie >> 24) == run_;
-  }
+  bool IsMine(const mad::Completion& completion) const { return completion.context.run == run_; }
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
 
@@ -127,11 +124,10 @@ class ReadBack {
   fabric::SnapshotBuilder& builder_;
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  const uint64_t cookie_base_;
   std::deque<Table> waiting_;
   std::map<uint32_t, Table> in_flight_;  // By number.
   uint32_t next_number_ = 0;
-  uint8_t run_ = 0;
+  uint16_t run_ = 0;
   bool begun_ = false, all_ = false;
   // Of what was added last.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;

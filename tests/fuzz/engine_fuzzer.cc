@@ -80,8 +80,8 @@ class Script {
       if (input_.Byte() % 4 != 0) Pump();
     }
     Drain();
-    for (const auto& [cookie, request] : requests_) {
-      FABRICD_CHECK(request.done == (request.cancelled ? 0 : 1), "request {}", cookie);
+    for (const auto& [number, request] : requests_) {
+      FABRICD_CHECK(request.done == (request.cancelled ? 0 : 1), "request {}", number);
     }
   }
 
@@ -133,9 +133,9 @@ class Script {
     request.what.path = Path();
     if (input_.Byte() % 4 == 0) request.what.lid = Lid(input_.Word());
     if (input_.Byte() % 4 == 0) request.what.alternative = Path();
-    request.what.cookie = requests_.size() + 1;
+    request.what.context.number = static_cast<uint32_t>(requests_.size()) + 1;
     engine_.Submit(request.what);
-    requests_.emplace(request.what.cookie, request);
+    requests_.emplace(request.what.context.number, request);
   }
 
   IncomingMad Response() {
@@ -201,7 +201,7 @@ class Script {
     } else {
       return;
     }
-    for (auto& [cookie, request] : requests_) {
+    for (auto& [number, request] : requests_) {
       if (device == 255 || request.what.device == device % 16) request.cancelled |= !request.done;
     }
   }
@@ -223,10 +223,11 @@ class Script {
 
   void Count() {
     for (const Completion& completion : done_) {
-      const auto found = requests_.find(completion.cookie);
-      FABRICD_CHECK(found != requests_.end(), "cookie {}", completion.cookie);
+      const auto found = requests_.find(completion.context.number);
+      FABRICD_CHECK(found != requests_.end(), "request {}", completion.context.number);
       Request& request = found->second;
-      FABRICD_CHECK(!request.cancelled && ++request.done == 1, "cookie {}", completion.cookie);
+      FABRICD_CHECK(!request.cancelled && ++request.done == 1, "request {}",
+                    completion.context.number);
       FABRICD_CHECK(completion.method == request.what.method &&
                     completion.attribute == request.what.attribute &&
                     completion.modifier == request.what.modifier &&

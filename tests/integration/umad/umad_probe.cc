@@ -107,12 +107,12 @@ class Probe {
   std::vector<OutgoingMad> out_;
 };
 
-SmpRequest NodeInfoGet(const wire::DirectedPath& path, DeviceId device, uint64_t cookie) {
+SmpRequest NodeInfoGet(const wire::DirectedPath& path, DeviceId device, uint32_t number) {
   SmpRequest request;
   request.attribute = wire::AttributeId::kNodeInfo;
   request.path = path;
   request.device = device;
-  request.cookie = cookie;
+  request.context.number = number;
   return request;
 }
 
@@ -128,9 +128,9 @@ int Discover(Probe& probe, PortNum port) {
       if (completion.outcome != Completion::Outcome::kResponse || completion.status != 0) continue;
       ++answered;
       const wire::NodeInfo info = wire::NodeInfo::Decode(completion.response.data);
-      fmt::print("{} path {} node {} type {} ports {}\n", completion.cookie == 0 ? "own" : "peer",
-                 completion.path_used.ToString(), info.node_guid,
-                 static_cast<unsigned>(info.node_type), info.num_ports);
+      fmt::print("{} path {} node {} type {} ports {}\n",
+                 completion.context.number == 0 ? "own" : "peer", completion.path_used.ToString(),
+                 info.node_guid, static_cast<unsigned>(info.node_type), info.num_ports);
     }
   }
   const EngineStatistics& statistics = probe.engine().statistics();

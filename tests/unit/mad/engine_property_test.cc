@@ -26,8 +26,8 @@ EngineOptions RandomOptions(Rng& rng) {
   return options;
 }
 
-SmpRequest RandomRequest(Rng& rng, uint32_t cookie, uint64_t devices) {
-  SmpRequest request = FakeWire::Get(static_cast<DeviceId>(rng.Below(devices)), cookie,
+SmpRequest RandomRequest(Rng& rng, uint32_t number, uint64_t devices) {
+  SmpRequest request = FakeWire::Get(static_cast<DeviceId>(rng.Below(devices)), number,
                                      static_cast<uint8_t>(rng.Below(3)));
   if (rng.Chance(0.3)) request.method = wire::Method::kSet;
   if (rng.Chance(0.1)) request.lid = Lid(static_cast<uint16_t>(1 + request.device));
@@ -78,13 +78,13 @@ bool EveryRequestCompletesOnce(uint64_t seed) {
     }
   }
   wire.Run();
-  std::map<uint64_t, int> completed;
-  for (const Completion& completion : wire.done) ++completed[completion.cookie];
+  std::map<uint32_t, int> completed;
+  for (const Completion& completion : wire.done) ++completed[completion.context.number];
   std::map<uint64_t, uint32_t> attempts;
   for (const FakeWire::Sent& sent : wire.sent) ++attempts[sent.smp.modifier];
   RC_ASSERT(completed.size() == total);
-  for (const auto& [cookie, times] : completed) RC_ASSERT(times == 1);
-  for (const auto& [cookie, times] : attempts) RC_ASSERT(times <= options.retries + 1);
+  for (const auto& [number, times] : completed) RC_ASSERT(times == 1);
+  for (const auto& [number, times] : attempts) RC_ASSERT(times <= options.retries + 1);
   RC_ASSERT(wire.engine.size() == 0u);
   RC_ASSERT(wire.engine.NextDeadline() == kNever);
   RC_ASSERT(wire.engine.statistics().total_sent() == wire.sent.size());
@@ -104,9 +104,9 @@ bool OrderIsKept(uint64_t seed) {
   wire.react = [&](const FakeWire::Sent&) { return RandomReaction(rng, 0); };
   const uint32_t total = static_cast<uint32_t>(rng.Below(300));
   std::map<uint32_t, std::pair<DeviceId, uint8_t>> queue_of;
-  for (uint32_t cookie = 0; cookie < total; ++cookie) {
-    const SmpRequest request = RandomRequest(rng, cookie, 12);
-    queue_of[cookie] = {request.device, request.priority};
+  for (uint32_t number = 0; number < total; ++number) {
+    const SmpRequest request = RandomRequest(rng, number, 12);
+    queue_of[number] = {request.device, request.priority};
     wire.Submit(request);
     if (rng.Chance(0.1)) wire.Step();
     if (rng.Chance(0.1)) wire.Pump();
@@ -133,15 +133,16 @@ bool CancelLeavesNothing(uint64_t seed) {
   FakeWire wire(RandomOptions(rng));
   const double trouble = static_cast<double>(rng.Below(3)) * 0.2;
   wire.react = [&](const FakeWire::Sent&) { return RandomReaction(rng, trouble); };
-  std::map<uint64_t, DeviceId> open;  // Submitted, neither completed nor cancelled.
+  std::map<uint32_t, DeviceId> open;  // Submitted, neither completed nor cancelled.
   size_t seen = 0;
   const auto account = [&] {
-    for (; seen < wire.done.size(); ++seen) RC_ASSERT(open.erase(wire.done[seen].cookie) == 1u);
+    for (; seen < wire.done.size(); ++seen)
+      RC_ASSERT(open.erase(wire.done[seen].context.number) == 1u);
   };
   const uint32_t total = static_cast<uint32_t>(rng.Below(300));
-  for (uint32_t cookie = 0; cookie < total; ++cookie) {
-    const SmpRequest request = RandomRequest(rng, cookie, 8);
-    open[request.cookie] = request.device;
+  for (uint32_t number = 0; number < total; ++number) {
+    const SmpRequest request = RandomRequest(rng, number, 8);
+    open[request.context.number] = request.device;
     wire.Submit(request);
     if (rng.Chance(0.2)) wire.Pump();
     if (rng.Chance(0.2)) wire.Step();

@@ -11,6 +11,7 @@ namespace {
 
 using Outcome = Completion::Outcome;
 using testing::ElementsAre;
+using testing::UnorderedElementsAre;
 
 FakeWire::Reaction Lost() { return {.answer = std::nullopt}; }
 
@@ -65,13 +66,13 @@ TEST(EngineMatching, CompletionCarriesTheRequestAndTheResponse) {
   wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.status = 0x1C}; };
   SmpRequest request = FakeWire::Get(9, 3);
   request.path = {1, 2};
-  request.cookie = 0xFEDCBA9876543210;
+  request.context = {1, 2, 0x0304, 0x0506, PortNum(7), NodeIndex(0x08090A0B), 0x0C0D0E0F};
   wire.Submit(request);
   wire.Run();
   ASSERT_EQ(wire.done.size(), 1u);
   const Completion& completion = wire.done[0];
   EXPECT_EQ(completion.outcome, Outcome::kResponse);
-  EXPECT_EQ(completion.cookie, request.cookie);
+  EXPECT_EQ(completion.context, request.context);
   EXPECT_EQ(completion.device, 9u);
   EXPECT_EQ(completion.attribute, wire::AttributeId::kPortInfo);
   EXPECT_EQ(completion.modifier, 3u);
@@ -175,7 +176,7 @@ TEST(EngineRepeats, LateResponseWhileTheRepeatWaitsForAPlace) {
   EXPECT_EQ(wire.engine.queued(), 1u);
   wire.engine.OnIncoming(Received(AnswerTo(wire.sent[0].smp)), wire.now, wire.done);
   ASSERT_EQ(wire.done.size(), 1u);
-  EXPECT_EQ(wire.done[0].cookie, 1u);
+  EXPECT_EQ(wire.done[0].context.number, 1u);
   EXPECT_EQ(wire.engine.queued(), 0u);
   wire.Run();
   EXPECT_EQ(wire.sent.size(), 2u);
@@ -446,8 +447,8 @@ TEST(EngineDeadDevice, CostsOneRoundOfTimeOutsHoweverMuchWaitsForIt) {
   wire.react = [](const FakeWire::Sent& sent) {
     return sent.smp.path == wire::DirectedPath{1, 3} ? Lost() : FakeWire::Reaction{};
   };
-  for (uint32_t cookie = 1; cookie <= 64; ++cookie) {
-    SmpRequest request = FakeWire::Get(7, cookie);
+  for (uint32_t number = 1; number <= 64; ++number) {
+    SmpRequest request = FakeWire::Get(7, number);
     request.path = {1, 3};
     wire.Submit(request);
   }
@@ -458,7 +459,7 @@ TEST(EngineDeadDevice, CostsOneRoundOfTimeOutsHoweverMuchWaitsForIt) {
   ASSERT_EQ(wire.done.size(), 65u);
   for (const Completion& completion : wire.done)
     EXPECT_EQ(completion.outcome,
-              completion.cookie == 65 ? Outcome::kResponse : Outcome::kTimedOut);
+              completion.context.number == 65 ? Outcome::kResponse : Outcome::kTimedOut);
   EXPECT_LE(wire.sent.size(), 2u * 4 + 1) << "two in flight, four attempts each";
 }
 
@@ -467,11 +468,12 @@ TEST(EngineDeadDevice, OneThatAnswersOtherRequestsKeepsItsQueue) {
   wire.react = [](const FakeWire::Sent& sent) {
     return sent.smp.modifier == 1 ? Lost() : FakeWire::Reaction{};
   };
-  for (uint32_t cookie = 1; cookie <= 8; ++cookie) wire.Submit(FakeWire::Get(7, cookie));
+  for (uint32_t number = 1; number <= 8; ++number) wire.Submit(FakeWire::Get(7, number));
   wire.Run();
   ASSERT_EQ(wire.done.size(), 8u);
   for (const Completion& completion : wire.done)
-    EXPECT_EQ(completion.outcome, completion.cookie == 1 ? Outcome::kTimedOut : Outcome::kResponse);
+    EXPECT_EQ(completion.outcome,
+              completion.context.number == 1 ? Outcome::kTimedOut : Outcome::kResponse);
 }
 
 TEST(EngineIds, WrapBelowTelemetrysAndSkipZero) {
@@ -495,13 +497,13 @@ TEST(EngineCancel, DropsWhatIsQueuedAndIgnoresWhatIsInFlight) {
   EXPECT_EQ(wire.engine.queued(), 3u);
   wire.Run();
   EXPECT_EQ(wire.engine.size(), 0u);
-  std::set<uint64_t> cookies;
-  for (const Completion& completion : wire.done) cookies.insert(completion.cookie);
-  EXPECT_THAT(cookies, ElementsAre(1, 3, 5, 7, 9));
+  std::set<uint32_t> numbers;
+  for (const Completion& completion : wire.done) numbers.insert(completion.context.number);
+  EXPECT_THAT(numbers, ElementsAre(1, 3, 5, 7, 9));
   // The device is usable again.
   wire.Submit(FakeWire::Get(0, 100));
   wire.Run();
-  EXPECT_EQ(wire.done.back().cookie, 100u);
+  EXPECT_EQ(wire.done.back().context.number, 100u);
 }
 
 TEST(EngineCancel, CancelledAttemptsAreNotRepeated) {
@@ -516,28 +518,54 @@ TEST(EngineCancel, CancelledAttemptsAreNotRepeated) {
   EXPECT_EQ(wire.engine.size(), 0u);
 }
 
-TEST(EngineCancel, WhatWasSentCompletesWhereOnlyTheQueuedIsDropped) {
+enum class TestOwner : uint8_t { kNobody, kOne, kOther };
+
+SmpRequest GetOf(TestOwner owner, DeviceId device, uint32_t number) {
+  SmpRequest request = FakeWire::Get(device, number);
+  request.context = RequestContext::Of(owner);
+  request.context.number = number;
+  return request;
+}
+
+std::vector<uint32_t> NumbersOf(const std::vector<Completion>& completions) {
+  std::vector<uint32_t> numbers;
+  for (const Completion& completion : completions) numbers.push_back(completion.context.number);
+  return numbers;
+}
+
+TEST(EngineCancel, CancellingAnOwnerDropsWhatItHasQueuedAndLetsTheRestComplete) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
-  for (uint32_t n = 0; n < 8; ++n) wire.Submit(FakeWire::Get(/*device=*/0, n % 2 << 8 | n));
-  wire.Submit(FakeWire::Get(/*device=*/1, 0x108));
+  for (uint32_t n = 0; n < 8; ++n)
+    wire.Submit(GetOf(n % 2 == 0 ? TestOwner::kOne : TestOwner::kOther, /*device=*/0, n));
+  wire.Submit(GetOf(TestOwner::kOther, /*device=*/1, 8));
   wire.Pump();
   ASSERT_EQ(wire.engine.in_flight(), 3u);  // 0, 1 and 8.
   std::vector<Completion> dropped;
-  wire.engine.CancelQueued(0xF00, 0x100, dropped);
-  wire.engine.CancelQueued(0xF00, 0x200, dropped);
-  std::vector<uint64_t> cookies;
-  for (const Completion& completion : dropped) {
-    EXPECT_EQ(completion.outcome, Outcome::kCancelled);
-    cookies.push_back(completion.cookie & 0xFF);
-  }
-  EXPECT_THAT(cookies, ElementsAre(3, 5, 7));
+  wire.engine.CancelQueuedOf(TestOwner::kOther, dropped);
+  wire.engine.CancelQueuedOf(TestOwner::kNobody, dropped);
+  EXPECT_THAT(NumbersOf(dropped), ElementsAre(3, 5, 7));
+  for (const Completion& completion : dropped) EXPECT_EQ(completion.outcome, Outcome::kCancelled);
   wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{}; };
   wire.Run();
-  std::set<uint64_t> numbers;
-  for (const Completion& completion : wire.done) numbers.insert(completion.cookie & 0xFF);
-  EXPECT_THAT(numbers, ElementsAre(0, 1, 2, 4, 6, 8));
+  EXPECT_THAT(NumbersOf(wire.done), UnorderedElementsAre(0, 1, 2, 4, 6, 8));
   EXPECT_EQ(wire.engine.size(), 0u);
+}
+
+TEST(EngineCancel, CancellingAContextDropsOnlyRequestsThatEqualIt) {
+  FakeWire wire;
+  wire.react = [](const FakeWire::Sent&) { return Lost(); };
+  for (uint32_t n = 0; n < 4; ++n) wire.Submit(GetOf(TestOwner::kOne, /*device=*/0, n));
+  wire.Submit(GetOf(TestOwner::kOther, /*device=*/0, 3));
+  wire.Pump();
+  ASSERT_EQ(wire.engine.in_flight(), 2u);  // 0 and 1.
+  std::vector<Completion> dropped;
+  wire.engine.CancelQueued(GetOf(TestOwner::kOne, 0, 0).context, dropped);
+  EXPECT_TRUE(dropped.empty()) << "it was sent";
+  wire.engine.CancelQueued(GetOf(TestOwner::kOne, 0, 3).context, dropped);
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_EQ(dropped[0].context, GetOf(TestOwner::kOne, 0, 3).context);
+  EXPECT_EQ(wire.engine.queued(), 2u);
 }
 
 TEST(EngineStatistics, RoundTripsAndCountsByMethod) {

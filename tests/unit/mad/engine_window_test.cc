@@ -22,8 +22,8 @@ wire::DirectedPath PathOf(DeviceId device) {
   return {1, static_cast<uint8_t>(device % 64 + 1), static_cast<uint8_t>(device / 64 % 255 + 1)};
 }
 
-SmpRequest GetAt(DeviceId device, uint32_t cookie) {
-  SmpRequest request = FakeWire::Get(device, cookie);
+SmpRequest GetAt(DeviceId device, uint32_t number) {
+  SmpRequest request = FakeWire::Get(device, number);
   request.path = PathOf(device);
   return request;
 }
@@ -82,16 +82,16 @@ TEST(EngineLimits, SecondHopMakesTheSubtree) {
   options.subtree_limit = 3;
   FakeWire wire(options);
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
-  uint32_t cookie = 0;
+  uint32_t number = 0;
   for (DeviceId device = 0; device < 10; ++device) {
-    SmpRequest same = FakeWire::Get(device, cookie++);
+    SmpRequest same = FakeWire::Get(device, number++);
     same.path = {1, 9, static_cast<uint8_t>(device)};
     wire.Submit(same);
   }
   wire.Pump();
   EXPECT_EQ(wire.sent.size(), 3u);
   for (DeviceId device = 10; device < 20; ++device) {
-    SmpRequest near = FakeWire::Get(device, cookie++);
+    SmpRequest near = FakeWire::Get(device, number++);
     near.path = {1};
     wire.Submit(near);
   }

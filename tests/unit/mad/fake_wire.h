@@ -68,12 +68,13 @@ class FakeWire {
 
   explicit FakeWire(const EngineOptions& options = {}) : engine(options), options_(options) {}
 
-  // A Get whose modifier is its cookie, so that the wire knows requests apart. Any path will do.
-  static SmpRequest Get(DeviceId device, uint32_t cookie, uint8_t priority = 1) {
+  // A Get whose modifier is the number in its context, so that the wire knows requests apart. Any
+  // path will do.
+  static SmpRequest Get(DeviceId device, uint32_t number, uint8_t priority = 1) {
     SmpRequest request;
     request.attribute = wire::AttributeId::kPortInfo;
-    request.modifier = cookie;
-    request.cookie = cookie;
+    request.modifier = number;
+    request.context.number = number;
     request.device = device;
     request.priority = priority;
     return request;

@@ -12,7 +12,7 @@ namespace {
 
 using Verdict = KeyProof::Verdict;
 
-constexpr uint64_t kBase = uint64_t{5} << 56;
+constexpr mad::RequestContext kContext{.owner = 4, .kind = 5};
 constexpr SmKey kKey{0x5EC2E7};
 constexpr MKey kMKey{0xABC};
 constexpr mad::DeviceId kHost = 7;
@@ -29,12 +29,13 @@ class KeyProofTest : public testing::Test {
     request.smp.tid = TransactionId(tid);
     return proof_.OnRequest(request, own_, Path(port), host);
   }
-  static mad::Completion Silence(uint64_t number) {
+  static mad::Completion Silence(uint32_t number) {
     mad::Completion completion;
-    completion.cookie = kBase | number;
+    completion.context = kContext;
+    completion.context.number = number;
     return completion;
   }
-  KeyProof::Proof Shows(uint64_t number, SmKey key, uint16_t status = 0) {
+  KeyProof::Proof Shows(uint32_t number, SmKey key, uint16_t status = 0) {
     mad::Completion completion = Silence(number);
     completion.outcome = mad::Completion::Outcome::kResponse;
     completion.status = status;
@@ -48,7 +49,7 @@ class KeyProofTest : public testing::Test {
   SmOptions options_;
   DeviceTable devices_{options_, Guid(0x1001)};
   mad::TransactionEngine engine_{{}};
-  KeyProof proof_{devices_, engine_, kBase};
+  KeyProof proof_{devices_, engine_, kContext};
 };
 
 TEST_F(KeyProofTest, AnSmThatShowsTheKeyIsShownIt) {

@@ -8,6 +8,7 @@
 
 #include "fabric/snapshot_builder.h"
 #include "mad/wire/notice.h"
+#include "sweep/interface/activity.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
@@ -17,13 +18,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using wire::SmState;
 using Kind = Mastership::Order::Kind;
+using Asked = Mastership::Ask;
 using Code = absl::StatusCode;
 
 constexpr Instant kNow{std::chrono::seconds(1)};
-// As mastership.cc numbers what it asks, where the cookie base is 0.
-constexpr uint64_t kPollCookie = 0, kHandoverCookie = uint64_t{1} << 56,
-                   kLookCookie = uint64_t{2} << 56, kOwnPortCookie = uint64_t{3} << 56,
-                   kWatchCookie = uint64_t{4} << 56, kProofCookie = uint64_t{5} << 56;
 
 class MastershipTest : public testing::Test {
  protected:
@@ -51,14 +49,15 @@ class MastershipTest : public testing::Test {
     sm_.OnSweepStart();
     return sm_.OnDiscovered(snapshot_, found, {}, kNow);
   }
-  mad::Completion Answered(uint64_t cookie) const {
+  mad::Completion Answered(Asked asked, uint32_t number = 0) const {
     mad::Completion completion;
-    completion.cookie = cookie;
+    completion.context = mad::RequestContext::Of(Activity::kMastership, asked);
+    completion.context.number = number;
     completion.outcome = mad::Completion::Outcome::kResponse;
     return completion;
   }
-  mad::Completion Says(uint64_t cookie, const RemoteSm& sm) const {
-    mad::Completion completion = Answered(cookie);
+  mad::Completion Says(Asked asked, const RemoteSm& sm, uint32_t number = 0) const {
+    mad::Completion completion = Answered(asked, number);
     wire::SmInfo info;
     info.guid = sm.guid;
     info.priority = sm.priority;
@@ -69,7 +68,7 @@ class MastershipTest : public testing::Test {
   // A standby's poll at `now` is answered so.
   Mastership::Order Poll(const RemoteSm& answer, Instant now) {
     sm_.OnTimer(now);
-    return sm_.OnCompletion(Says(kPollCookie, answer), now);
+    return sm_.OnCompletion(Says(Asked::kPoll, answer), now);
   }
   // What another SM, or anybody, is answered.
   wire::Smp Ask(wire::Method method, wire::SmControl control, SmKey key, Instant now = kNow) {
@@ -111,7 +110,7 @@ class MastershipTest : public testing::Test {
   DeviceTable devices_{options_.sm};
   mad::TransactionEngine engine_{options_.smp};
   Effects effects_;
-  Mastership sm_{options_, local_, devices_, engine_, effects_, 0};
+  Mastership sm_{options_, local_, devices_, engine_, effects_};
   Mastership::Order order_;  // What came of the last of them.
 };
 
@@ -138,7 +137,7 @@ TEST_F(MastershipTest, AMasterYieldsToWhomItNowPrefers) {
   for (const Case& each : {Case{3, 2, 4, true}, Case{4, 2, 4, false}, Case{4, 0, 4, true},
                            Case{5, 0, 4, false}, Case{0, 2, 0, false}}) {
     SCOPED_TRACE(testing::Message() << int{each.priority} << " " << each.other);
-    Mastership sm(options_, local_, devices_, engine_, effects_, 0);
+    Mastership sm(options_, local_, devices_, engine_, effects_);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
     sm.OnLightSweep({Other(each.other, each.of_other)}, kNow);
@@ -171,7 +170,7 @@ TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
            Case{{}, std::nullopt, 5},
            Case{{Other(0, 9, SmState::kNotActive), Other(2, 9, SmState::kMaster)}, std::nullopt, 5},
        }) {
-    Mastership sm(options_, local_, devices_, engine_, effects_, 0);
+    Mastership sm(options_, local_, devices_, engine_, effects_);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
     sm.OnLightSweep(each.others, kNow);
@@ -197,7 +196,7 @@ TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
       if (sm_now.state == SmState::kDiscovering) sm_now.state = SmState::kStandby;
     const auto is_done = sm.OnDiscovered(snapshot_, now_found, {}, kNow);
     EXPECT_EQ(is_done.kind, Kind::kNothing) << "a handover is under way";
-    EXPECT_EQ(sm.OnCompletion(Answered(kHandoverCookie), kNow).kind, Kind::kStandBy);
+    EXPECT_EQ(sm.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kStandBy);
     sm.OnSweepEnd();
     const FinishedCommand answer = TakeAnswer();
     ASSERT_TRUE(answer.status.ok()) << answer.status;
@@ -230,7 +229,7 @@ TEST_F(MastershipTest, ARepeatedRequestHasTheSameAnswer) {
   BeMaster({Other(2, 3)});
   ASSERT_EQ(sm_.On(StepDown{1, false, "r"}).kind, Kind::kLookSoon);
   Sweep({Other(2, 3)});
-  ASSERT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), kNow).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kStandBy);
   sm_.OnSweepEnd();
   EXPECT_FALSE(TakeAnswer().mastership->existing);
   (void)sm_.On(StepDown{2, false, "r"});
@@ -245,7 +244,7 @@ TEST_F(MastershipTest, ARepeatedRequestHasTheSameAnswer) {
 TEST_F(MastershipTest, AStandbyTellsItsMasterOfItsPriority) {
   BeStandby();
   (void)sm_.On(SetPriority{1, 9, false});
-  mad::Completion port = Answered(kOwnPortCookie);
+  mad::Completion port = Answered(Asked::kOwnPort);
   wire::PortInfo info;
   info.lid = Lid(7);
   info.master_sm_lid = Lid(3);
@@ -278,20 +277,20 @@ TEST_F(MastershipTest, AHigherOneThatDiscoversIsHandedTheSubnetOnceItStandsBy) {
   EXPECT_LE(due, kNow + std::chrono::seconds(1))
       << "what it becomes must not wait for a light sweep";
   sm_.OnTimer(due);
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, Other(2, 9, SmState::kDiscovering)), due).kind,
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, Other(2, 9, SmState::kDiscovering)), due).kind,
             Kind::kNothing);
   sm_.OnTimer(due + std::chrono::seconds(1));
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie | 1, Other(2, 9)), due).kind, Kind::kLookSoon);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, Other(2, 9), 1), due).kind, Kind::kLookSoon);
   EXPECT_EQ(sm_.others().front().state, SmState::kStandby);
   EXPECT_EQ(Sweep({Other(2, 9)}).kind, Kind::kNothing) << "a handover is under way";
-  EXPECT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), due).kind, Kind::kStandBy);
+  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), due).kind, Kind::kStandBy);
 }
 
 TEST_F(MastershipTest, AMasterThatIsFoundAfterTheDiscoveryIsDealtWithAtOnce) {
   BeMaster({});
   EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
   sm_.OnTimer(sm_.NextDeadline());
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, Other(2, 9, SmState::kMaster)), kNow).kind,
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, Other(2, 9, SmState::kMaster)), kNow).kind,
             Kind::kSweep);
 }
 
@@ -300,13 +299,13 @@ TEST_F(MastershipTest, AMasterThatIsTooBusyForTheHandoverIsOfferedItAgain) {
   const RemoteSm higher = Other(2, 9, SmState::kMaster);
   BeMaster({});
   EXPECT_EQ(Sweep({higher}).kind, Kind::kNothing) << "a handover is under way";
-  mad::Completion refusal = Answered(kHandoverCookie);
+  mad::Completion refusal = Answered(Asked::kHandover);
   refusal.status = wire::kStatusBusy;
   EXPECT_EQ(sm_.OnCompletion(refusal, kNow).kind, Kind::kProgram);
   const Instant due = sm_.NextDeadline();
   ASSERT_LE(due, kNow + std::chrono::seconds(1));
   sm_.OnTimer(due);
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, higher), due).kind, Kind::kSweep);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, higher), due).kind, Kind::kSweep);
   EXPECT_EQ(Sweep({higher}).kind, Kind::kNothing);
   refusal.status = wire::kStatusInvalidAttributeValue;
   EXPECT_EQ(sm_.OnCompletion(refusal, due).kind, Kind::kProgram);
@@ -323,23 +322,23 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   // The last look finds it as it was: this SM rises, and gives the subnet away at once.
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  const auto rises = sm_.OnCompletion(Says(kLookCookie, idle), now);
+  const auto rises = sm_.OnCompletion(Says(Asked::kLook, idle), now);
   EXPECT_EQ(rises.kind, Kind::kNothing);
   EXPECT_TRUE(rises.rose);
   EXPECT_TRUE(sm_.IsMaster());
-  ASSERT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), now).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kStandBy);
   // It has answered the handover, and still is not master.
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  EXPECT_EQ(sm_.OnCompletion(Says(kLookCookie, idle), now).kind, Kind::kProgram);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kLook, idle), now).kind, Kind::kProgram);
   EXPECT_TRUE(sm_.IsMaster());
   // Later it is tried again.
   sm_.OnSweepStart();
   now += std::chrono::minutes(11);
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  EXPECT_EQ(sm_.OnCompletion(Answered(kHandoverCookie), now).kind, Kind::kStandBy);
+  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kStandBy);
 }
 
 TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
@@ -357,7 +356,7 @@ TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
 TEST_F(MastershipTest, AnSmThatDoesNotAnswerTheLastLookIsLookedForAgainBeforeRising) {
   sm_.Start();
   mad::Completion silence;
-  silence.cookie = kLookCookie;
+  silence.context = mad::RequestContext::Of(Activity::kMastership, Asked::kLook);
   for (int sweep = 0; sweep < 2; ++sweep) {
     ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(2, 3, SmState::kDiscovering)}, {}, kNow).kind,
               Kind::kNothing);
@@ -406,7 +405,7 @@ TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
   std::vector<mad::OutgoingMad> sent;
   (void)sm_.OnRequest(mad, request, kNow, sent);
   EXPECT_THAT(sent, IsEmpty()) << "the sender is asked first";
-  mad::Completion proof = Answered(kProofCookie);
+  mad::Completion proof = Answered(Asked::kProof);
   wire::SmInfo info;
   info.sm_key = SmKey(0x5EC2E7);
   info.Encode(proof.response.data);
@@ -414,7 +413,7 @@ TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
   EXPECT_EQ(shown(effects_.send), SmKey(0x5EC2E7));
   effects_.send.clear();
   (void)sm_.OnRequest(mad, request, kNow, sent);
-  EXPECT_EQ(sm_.OnCompletion(Answered(kProofCookie | 1), kNow).kind, Kind::kNothing);
+  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kProof, 1), kNow).kind, Kind::kNothing);
   EXPECT_FALSE(shown(effects_.send)) << "it shows another one";
   options_.sm.m_key = MKey(0xABC);
   request.m_key = MKey(0xABC);
@@ -473,7 +472,7 @@ TEST_F(MastershipTest, UnknownSmsCauseNoMoreSweepsThanThat) {
     sm_.OnTimer(now);
     RemoteSm stranger = Other(2, 3);
     stranger.guid = Guid(0x2000 + i);
-    sweeps += sm_.OnCompletion(Says(kWatchCookie | i, stranger), now).kind == Kind::kLookSoon;
+    sweeps += sm_.OnCompletion(Says(Asked::kWatch, stranger, i), now).kind == Kind::kLookSoon;
   }
   EXPECT_LE(sweeps, 15) << "in 100 s";
   EXPECT_GE(sweeps, 5);
@@ -486,10 +485,10 @@ TEST_F(MastershipTest, AMasterThatIsSeenWhileSweepsAreRationedIsNotForgotten) {
   Instant now = sm_.NextDeadline();
   sm_.OnTimer(now);
   const RemoteSm master = Other(2, 9, SmState::kMaster);
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie, master), now).kind, Kind::kNothing);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, master), now).kind, Kind::kNothing);
   now += std::chrono::minutes(1);
   sm_.OnTimer(now);
-  EXPECT_EQ(sm_.OnCompletion(Says(kWatchCookie | 1, master), now).kind, Kind::kSweep);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, master, 1), now).kind, Kind::kSweep);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 using wire::SmState;
 
 constexpr Instant kNow{std::chrono::seconds(1)};
-constexpr uint64_t kBase = uint64_t{7} << 56;
+constexpr mad::RequestContext kContext{.owner = 4, .kind = 5};
 
 class SmWatchTest : public testing::Test {
  protected:
@@ -24,9 +24,10 @@ class SmWatchTest : public testing::Test {
     return {{NodeIndex(node), PortNum(1)}, Guid(0x1000 + node), 5, state, 0};
   }
   static wire::DirectedPath Path(uint8_t port) { return wire::DirectedPath().Then(PortNum(port)); }
-  static mad::Completion Says(uint64_t number, SmState state) {
+  static mad::Completion Says(uint32_t number, SmState state) {
     mad::Completion completion;
-    completion.cookie = kBase | number;
+    completion.context = kContext;
+    completion.context.number = number;
     completion.outcome = mad::Completion::Outcome::kResponse;
     wire::SmInfo info;
     info.guid = Guid(0x1002);
@@ -38,7 +39,7 @@ class SmWatchTest : public testing::Test {
   SmOptions options_;
   DeviceTable devices_{options_};
   mad::TransactionEngine engine_{{}};
-  SmWatch watch_{devices_, engine_, kBase};
+  SmWatch watch_{devices_, engine_, kContext};
 };
 
 TEST_F(SmWatchTest, AsksThoseThatDiscoverUntilTheyHaveSettled) {
@@ -89,7 +90,7 @@ TEST_F(SmWatchTest, AToolIsNoSm) {
   watch_.OnAsked(Path(1), kAskerDevice);
   watch_.OnTimer(kNow);
   mad::Completion silence;
-  silence.cookie = kBase;
+  silence.context = kContext;
   EXPECT_FALSE(watch_.OnCompletion(silence));
   EXPECT_FALSE(watch_.OnCompletion(Says(0, SmState::kMaster))) << "answered already";
   watch_.OnAsked(Path(1), kAskerDevice);
