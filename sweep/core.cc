@@ -411,8 +411,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   waiting_commands_.clear();
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
-  discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, Activity::kDiscovery);
+  discovery_ =
+      std::make_unique<Discovery>(surveys_.ground(), local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
