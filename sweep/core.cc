@@ -34,13 +34,15 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       read_back_(observed_.builder(), devices_, engine_),
       suspects_(options_.sweep.report_window),
       surveys_({observed_.builder(), devices_, engine_, problems_, options_}),
+      questions_(effects_.questions),
       mastership_(options_, local_port_, devices_, engine_, effects_),
-      planner_(options_, effects_.log),
-      multicast_(std::move(groups)),
+      planner_(options_, questions_, effects_.log),
+      multicast_(std::move(groups), questions_),
       remediation_(
           {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
-          effects_, IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
-      partitions_(options_, effects_,
+          effects_, questions_,
+          IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+      partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
       desired_(std::move(aliases)) {}
@@ -64,34 +66,23 @@ void Core::Step(Event event, Instant now) {
           OnMad(value, now);
         } else if constexpr (std::is_same_v<T, mad::LocalPortEvent>) {
           OnLocalPort(value, now);
-        } else if constexpr (std::is_same_v<T, LidsPersisted>) {
-          OnPersisted(value, now);
-        } else if constexpr (std::is_same_v<T, PlanReady>) {
-          OnPlan(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, TablesOrdered>) {
-          OnOrder(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, CablesChecked>) {
-          OnCables(std::move(value));
+        } else if constexpr (std::is_same_v<T, Answer>) {
+          OnAnswer(std::move(value), now);
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
         } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
                              std::is_same_v<T, AckHold>) {
           OnHoldCommand(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged> ||
-                             std::is_same_v<T, WallClockSet>) {
-          remediation_.On(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, WallClockSet>) {
+          remediation_.On(value, now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
           OnAliases(std::move(value));
         } else if constexpr (std::is_same_v<T, ReadLanes>) {
           OnReadLanes(value);
-        } else if constexpr (std::is_same_v<T, TreesReady>) {
-          OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
           OnPartitionCommand(std::move(value));
-        } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
-          partitions_.On(value, now);
         } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
           view_.MarkChanged();
           Obey(mastership_.On(value), now);
@@ -104,6 +95,34 @@ void Core::Step(Event event, Instant now) {
       },
       std::move(event));
   Advance(now);
+}
+
+void Core::OnAnswer(Answer answer, Instant now) {
+  using Open = OpenQuestions;
+  const std::optional<Open::Kind> kind = questions_.Close(answer);
+  if (!kind) return;
+  switch (*kind) {
+    case Open::KindOf<PersistLids>(): OnPersisted(std::get<Persisted>(answer.what), now); break;
+    case Open::KindOf<PersistHolds>():
+      remediation_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<PersistPartitions>():
+      partitions_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<ComputePlan>():
+      OnPlan(std::get<PlanReady>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<CheckCables>():
+      OnCables(std::get<CablesChecked>(std::move(answer.what)));
+      break;
+    case Open::KindOf<OrderTables>():
+      OnOrder(std::get<TablesOrdered>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<ComputeTrees>(): OnTrees(std::get<TreesReady>(std::move(answer.what))); break;
+    case Open::KindOf<JudgeIntent>():
+      remediation_.On(std::get<IntentJudged>(std::move(answer.what)), now);
+      break;
+  }
 }
 
 Effects Core::TakeEffects(Instant now) {
@@ -352,8 +371,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
     partitions_.OnOptions();
   }
   planner_.Cancel();
-  awaited_cables_.reset();
-  awaited_persist_.reset();
+  questions_.Drop<CheckCables>();
+  questions_.Drop<PersistLids>();
   agenda_.OnSweepStart(patient);
   planner_.AllowSettling(false);
   problems_ = ProblemList();
@@ -447,13 +466,10 @@ void Core::AssignLidsAndGo(Instant now) {
     StartProgramming(now);
     return;
   }
-  awaited_persist_ = next_id_++;
-  effects_.persist = {*awaited_persist_, lids_.Undurable()};
+  questions_.Ask(PersistLids{lids_.Undurable()});
 }
 
-void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
-  if (awaited_persist_ != persisted.id) return;
-  awaited_persist_.reset();
+void Core::OnPersisted(const Persisted& persisted, Instant now) {
   if (persisted.status.ok()) {
     lids_.Confirm();  // Any later assignment has dropped the question.
     StartProgramming(now);
@@ -486,22 +502,20 @@ void Core::StartProgramming(Instant now) {
 }
 
 void Core::AskPlan(Instant now) {
-  const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
-  effects_.compute = planner_.Ask(id, observed_.snapshot(), lids_.table(), remediation_.intent(),
-                                  desired_.goal(), devices_, now);
-  // The answer to an earlier question may never come: its plan is not wanted any more.
-  const bool unanswered = awaited_cables_.has_value();
-  effects_.compute->check_cables =
-      cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes || unanswered;
-  if (effects_.compute->check_cables) {
-    awaited_cables_ = id;
+  ComputePlan question = planner_.MakeQuestion(
+      observed_.snapshot(), lids_.table(), remediation_.intent(), desired_.goal(), devices_, now);
+  question.needs_room = multicast_.HasWork(devices_);
+  question.has_trees = !multicast_.plan()->empty();
+  question.trees = multicast_.held();
+  multicast_.NoteQuestion(question);
+  questions_.Ask(std::move(question));
+  // What an earlier question would say is of an older snapshot.
+  if (cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes ||
+      questions_.IsOpen<CheckCables>()) {
+    questions_.Ask(CheckCables{observed_.snapshot(), options_.routing.host_patterns});
     cables_.OnChecked(observed_.snapshot());
   }
-  effects_.compute->needs_room = multicast_.HasWork(devices_);
-  effects_.compute->has_trees = !multicast_.plan()->empty();
-  effects_.compute->trees = multicast_.held();
-  multicast_.NoteQuestion(*effects_.compute);
 }
 
 void Core::OnAliases(AliasesChanged changed) {
@@ -525,8 +539,8 @@ void Core::StartSettling(Instant now) {
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
-  if (!programmer_ || !planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now))
-    return;
+  if (!programmer_) return;
+  planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now);
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
@@ -537,14 +551,12 @@ void Core::OnPlan(PlanReady ready, Instant now) {
 }
 
 void Core::OnOrder(TablesOrdered ordered, Instant now) {
-  if (!programmer_ || !planner_.OnOrder(ordered)) return;
+  if (!programmer_) return;
   journal_.OnOrder(ordered.push, now);
   programmer_->SetPush(std::move(ordered.push));
 }
 
 void Core::OnCables(CablesChecked checked) {
-  if (awaited_cables_ != checked.id) return;
-  awaited_cables_.reset();
   problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
@@ -554,8 +566,7 @@ void Core::OnCables(CablesChecked checked) {
 void Core::AdvanceProgramming(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
-  if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
-    effects_.order = planner_.AskOrder(next_id_++, devices_);
+  if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(devices_);
   AdvanceTrees();
   if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
   using Stage = Programmer::Stage;
@@ -564,7 +575,7 @@ void Core::AdvanceProgramming(Instant now) {
     SetPhase(Phase::kRouting);
   else
     SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
-  if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
+  if (programmer_->done() && !questions_.IsOpen<CheckCables>()) FinishProgramming(now);
 }
 
 void Core::FinishProgramming(Instant now) {
@@ -723,7 +734,8 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
   desired_.pending().Mark(touched);
   desired_.SetGoal(routing::ReplanGoal::kUrgent);
   // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
-  const bool is_whole = (programmer_ || awaited_persist_) && desired_.pending().is_all();
+  const bool is_under_way = programmer_ || questions_.IsOpen<PersistLids>();
+  const bool is_whole = is_under_way && desired_.pending().is_all();
   const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
   if (programmer_) {
     journal_.EndReroute(*programmer_, /*superseded=*/true, now);
