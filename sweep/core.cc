@@ -35,13 +35,15 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       read_back_(observed_.builder(), devices_, engine_),
       suspects_(options_.sweep.report_window),
       surveys_({observed_.builder(), devices_, engine_, problems_, options_}),
+      questions_(effects_.questions),
       mastership_(options_, local_port_, devices_, engine_, effects_),
-      planner_(options_, effects_.log),
-      multicast_(std::move(groups)),
+      planner_(options_, questions_, effects_.log),
+      multicast_(std::move(groups), questions_),
       remediation_(
           {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
-          effects_, IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
-      partitions_(options_, effects_,
+          effects_, questions_,
+          IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+      partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
       changes_(std::move(aliases)) {}
@@ -65,22 +67,15 @@ void Core::Step(Event event, Instant now) {
           OnMad(value, now);
         } else if constexpr (std::is_same_v<T, mad::LocalPortEvent>) {
           OnLocalPort(value, now);
-        } else if constexpr (std::is_same_v<T, LidsPersisted>) {
-          OnPersisted(value, now);
-        } else if constexpr (std::is_same_v<T, PlanReady>) {
-          OnPlan(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, TablesOrdered>) {
-          OnOrder(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, CablesChecked>) {
-          OnCables(std::move(value));
+        } else if constexpr (std::is_same_v<T, Answer>) {
+          OnAnswer(std::move(value), now);
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
         } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
                              std::is_same_v<T, AckHold>) {
           OnHoldCommand(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged> ||
-                             std::is_same_v<T, WallClockSet>) {
-          remediation_.On(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, WallClockSet>) {
+          remediation_.On(value, now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
@@ -88,12 +83,8 @@ void Core::Step(Event event, Instant now) {
             agenda_.WantReroute("alias GUIDs");
         } else if constexpr (std::is_same_v<T, ReadLanes>) {
           OnReadLanes(value);
-        } else if constexpr (std::is_same_v<T, TreesReady>) {
-          OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
           OnPartitionCommand(std::move(value));
-        } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
-          partitions_.On(value, now);
         } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
           view_.MarkChanged();
           Obey(mastership_.On(value), now);
@@ -106,6 +97,34 @@ void Core::Step(Event event, Instant now) {
       },
       std::move(event));
   Advance(now);
+}
+
+void Core::OnAnswer(Answer answer, Instant now) {
+  using Open = OpenQuestions;
+  const std::optional<Open::Kind> kind = questions_.Close(answer);
+  if (!kind) return;
+  switch (*kind) {
+    case Open::KindOf<PersistLids>(): OnPersisted(std::get<Persisted>(answer.what), now); break;
+    case Open::KindOf<PersistHolds>():
+      remediation_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<PersistPartitions>():
+      partitions_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<ComputePlan>():
+      OnPlan(std::get<PlanReady>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<CheckCables>():
+      OnCables(std::get<CablesChecked>(std::move(answer.what)));
+      break;
+    case Open::KindOf<OrderTables>():
+      OnOrder(std::get<TablesOrdered>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<ComputeTrees>(): OnTrees(std::get<TreesReady>(std::move(answer.what))); break;
+    case Open::KindOf<JudgeIntent>():
+      remediation_.On(std::get<IntentJudged>(std::move(answer.what)), now);
+      break;
+  }
 }
 
 Effects Core::TakeEffects(Instant now) {
@@ -354,16 +373,16 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
     partitions_.OnOptions();
   }
   planner_.Cancel();
-  awaited_cables_.reset();
-  awaited_persist_.reset();
+  questions_.Drop<CheckCables>();
+  questions_.Drop<PersistLids>();
   agenda_.OnSweepStart(patient);
   planner_.AllowSettling(false);
   problems_ = ProblemList();
   commands_.StartWaiting();
   journal_.BeginSweep(SweepKind::kHeavy, now);
   SetPhase(Phase::kDiscovering);
-  discovery_ = std::make_unique<Discovery>(observed_.builder(), devices_, engine_, problems_,
-                                           options_, local_port_.port, Activity::kDiscovery);
+  discovery_ =
+      std::make_unique<Discovery>(surveys_.ground(), local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -446,13 +465,10 @@ void Core::AssignLidsAndGo(Instant now) {
     StartProgramming(now);
     return;
   }
-  awaited_persist_ = next_id_++;
-  effects_.persist = {*awaited_persist_, lids_.Undurable()};
+  questions_.Ask(PersistLids{lids_.Undurable()});
 }
 
-void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
-  if (awaited_persist_ != persisted.id) return;
-  awaited_persist_.reset();
+void Core::OnPersisted(const Persisted& persisted, Instant now) {
   if (persisted.status.ok()) {
     lids_.Confirm();  // Any later assignment has dropped the question.
     StartProgramming(now);
@@ -486,18 +502,17 @@ void Core::StartProgramming(Instant now) {
 }
 
 void Core::AskPlan(Instant now) {
-  const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
-  effects_.compute = planner_.Ask(id, observed_.snapshot(), lids_.table(), remediation_.intent(),
-                                  changes_.goal(), devices_, now);
-  // The answer to an earlier question may never come: its plan is not wanted any more.
-  const bool unanswered = awaited_cables_.has_value();
-  effects_.compute->check_cables = changes_.TakeCableCheck() || unanswered;
-  if (effects_.compute->check_cables) awaited_cables_ = id;
-  effects_.compute->needs_room = multicast_.HasWork(devices_);
-  effects_.compute->has_trees = !multicast_.plan()->empty();
-  effects_.compute->trees = multicast_.held();
-  multicast_.NoteQuestion(*effects_.compute);
+  ComputePlan question = planner_.MakeQuestion(
+      observed_.snapshot(), lids_.table(), remediation_.intent(), changes_.goal(), devices_, now);
+  question.needs_room = multicast_.HasWork(devices_);
+  question.has_trees = !multicast_.plan()->empty();
+  question.trees = multicast_.held();
+  multicast_.NoteQuestion(question);
+  questions_.Ask(std::move(question));
+  // What an earlier question would say is of an older snapshot.
+  if (changes_.TakeCableCheck() || questions_.IsOpen<CheckCables>())
+    questions_.Ask(CheckCables{observed_.snapshot(), options_.routing.host_patterns});
 }
 
 // What it left undone is in the scope of the next one.
@@ -518,8 +533,8 @@ void Core::StartSettling(Instant now) {
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
-  if (!programmer_ || !planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now))
-    return;
+  if (!programmer_) return;
+  planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now);
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
@@ -530,14 +545,12 @@ void Core::OnPlan(PlanReady ready, Instant now) {
 }
 
 void Core::OnOrder(TablesOrdered ordered, Instant now) {
-  if (!programmer_ || !planner_.OnOrder(ordered)) return;
+  if (!programmer_) return;
   journal_.OnOrder(ordered.push, now);
   programmer_->SetPush(std::move(ordered.push));
 }
 
 void Core::OnCables(CablesChecked checked) {
-  if (awaited_cables_ != checked.id) return;
-  awaited_cables_.reset();
   problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
@@ -547,8 +560,7 @@ void Core::OnCables(CablesChecked checked) {
 void Core::AdvanceProgramming(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
-  if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
-    effects_.order = planner_.AskOrder(next_id_++, devices_);
+  if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(devices_);
   AdvanceTrees();
   if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
   using Stage = Programmer::Stage;
@@ -557,7 +569,7 @@ void Core::AdvanceProgramming(Instant now) {
     SetPhase(Phase::kRouting);
   else
     SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
-  if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
+  if (programmer_->done() && !questions_.IsOpen<CheckCables>()) FinishProgramming(now);
 }
 
 void Core::FinishProgramming(Instant now) {
@@ -714,7 +726,7 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
   // Of the programming, or of what waits for its LIDs to be durable before it is programmed.
-  const bool is_under_way = programmer_ || awaited_persist_;
+  const bool is_under_way = programmer_ || questions_.IsOpen<PersistLids>();
   if (programmer_) {
     journal_.EndReroute(*programmer_, /*superseded=*/true, now);
     NoteKeys(*programmer_);

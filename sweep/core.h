@@ -5,7 +5,7 @@
 //
 // It decides what to do next and keeps the three states apart: observed (observed_),
 // desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
-// Mastership, AssignLids, the routing (outside, by Effects::compute), Programmer and LightSweep.
+// Mastership, AssignLids, the routing (outside, by Effects::questions), Programmer and LightSweep.
 //
 // Two ways lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
 // the configuration or another SM asks for it. All else is a change: what tells of it (traps, light
@@ -27,6 +27,7 @@
 #include "sweep/device/lane_reader.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
+#include "sweep/interface/questions.h"
 #include "sweep/mastership/mastership.h"
 #include "sweep/observe/discovery.h"
 #include "sweep/observe/light_sweep.h"
@@ -85,7 +86,8 @@ class Core {
   void OnTrap(const mad::IncomingMad& mad, Instant now);
   void OnLocalPort(mad::LocalPortEvent event, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
-  void OnPersisted(const LidsPersisted& persisted, Instant now);
+  void OnAnswer(Answer answer, Instant now);
+  void OnPersisted(const Persisted& persisted, Instant now);
   void OnPlan(PlanReady ready, Instant now);
   void OnOrder(TablesOrdered ordered, Instant now);
   void OnCables(CablesChecked checked);
@@ -169,16 +171,15 @@ class Core {
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
   bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
   uint8_t run_ = 0;            // Of the programmer.
-  uint64_t next_id_ = 1;
-  std::optional<uint64_t> awaited_persist_, awaited_cables_;
 
   std::vector<mad::Completion> completions_;
   Effects effects_;
   CommandQueue commands_{effects_.finished};
   SweepJournal journal_{engine_, effects_};
   ViewPublisher view_;
-  Mastership mastership_;  // Writes into effects_.
-  Planner planner_;        // The same into effects_.log.
+  OpenQuestions questions_;  // Go into effects_.
+  Mastership mastership_;    // Writes into effects_.
+  Planner planner_;          // The same into effects_.log.
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;

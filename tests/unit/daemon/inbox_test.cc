@@ -53,12 +53,12 @@ TEST_F(InboxTest, AFullLaneCrowdsOutNoOther) {
                                                       }};
   for (const auto& fill : fillers) {
     fill();
-    inbox_.PushAnswer(sweep::LidsPersisted{7, absl::OkStatus()});
+    inbox_.PushAnswer(sweep::Answer{sweep::QuestionId(7), sweep::Persisted{}});
     inbox_.PushPortEvent({Kind::kPortDown});
     inbox_.PushLatest(sweep::GroupsChanged{});
     bool persisted = false, port_down = false, groups = false;
     for (const sweep::Event& event : Take()) {
-      persisted = persisted || std::holds_alternative<sweep::LidsPersisted>(event);
+      persisted = persisted || std::holds_alternative<sweep::Answer>(event);
       port_down = port_down || std::holds_alternative<mad::LocalPortEvent>(event);
       groups = groups || std::holds_alternative<sweep::GroupsChanged>(event);
     }

@@ -38,8 +38,9 @@ class RemediationTest : public testing::Test {
     Begin({});
   }
   void Begin(policy::StoredHolds holds, policy::WallMs epoch = kEpoch) {
-    remediation_ = std::make_unique<Remediation>(
-        KnownFabric{snapshot_, lids_, routes_, local_, options_}, effects_, std::move(holds));
+    remediation_ =
+        std::make_unique<Remediation>(KnownFabric{snapshot_, lids_, routes_, local_, options_},
+                                      effects_, questions_, std::move(holds));
     remediation_->Begin(epoch, now_);
     snapshot_ = fabric_.builder.Build();
     remediation_->OnSnapshot(now_);
@@ -91,17 +92,26 @@ class RemediationTest : public testing::Test {
     remediation_->On(CreateHold{command, std::move(hold), ttl, absl::OkStatus(), validate_only},
                      now_);
   }
+  // The question that waits; null: none of this kind.
+  template <typename T>
+  const T* Asked() const {
+    return effects_.questions.empty() ? nullptr : std::get_if<T>(&effects_.questions.front().what);
+  }
+  template <typename T>
+  void GiveAnswer(T what) {
+    const QuestionId id = std::exchange(effects_.questions, {}).front().id;
+    ASSERT_TRUE(questions_.Close({id, what}));
+    remediation_->On(std::move(what), now_);
+  }
   // Lets the judge and the store say yes to all that is asked.
   void Answer(const absl::Status& status = absl::OkStatus(),
               routing::Consequences consequences = {}) {
-    while (effects_.judge || effects_.persist_holds) {
-      if (effects_.judge) {
-        const uint64_t id = std::exchange(effects_.judge, {})->id;
-        remediation_->On(IntentJudged{id, consequences}, now_);
+    while (!effects_.questions.empty()) {
+      if (Asked<JudgeIntent>() != nullptr) {
+        GiveAnswer(IntentJudged{consequences});
       } else {
-        const auto write = *std::exchange(effects_.persist_holds, {});
-        stored_.push_back(write);
-        remediation_->On(HoldsPersisted{write.id, status}, now_);
+        stored_.push_back(*Asked<PersistHolds>());
+        GiveAnswer(Persisted{status});
       }
     }
   }
@@ -149,6 +159,7 @@ class RemediationTest : public testing::Test {
   std::shared_ptr<const routing::RouteState> routes_;
   PortRef local_;
   Effects effects_;
+  OpenQuestions questions_{effects_.questions};
   std::unique_ptr<Remediation> remediation_;
   std::vector<PersistHolds> stored_;
   Instant now_{hours(1)};
@@ -156,11 +167,11 @@ class RemediationTest : public testing::Test {
 
 TEST_F(RemediationTest, AHoldIsInForceOnceItIsDurable) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())), 7);
-  ASSERT_TRUE(effects_.judge.has_value());
-  EXPECT_THAT(effects_.judge->intent.closed_links, ElementsAre(kTrunk()));
-  EXPECT_EQ(effects_.judge->sm_port, local_);
-  remediation_->On(IntentJudged{std::exchange(effects_.judge, {})->id, {}}, now_);
-  ASSERT_TRUE(effects_.persist_holds.has_value());
+  ASSERT_NE(Asked<JudgeIntent>(), nullptr);
+  EXPECT_THAT(Asked<JudgeIntent>()->intent.closed_links, ElementsAre(kTrunk()));
+  EXPECT_EQ(Asked<JudgeIntent>()->sm_port, local_);
+  GiveAnswer(IntentJudged{});
+  ASSERT_NE(Asked<PersistHolds>(), nullptr);
   EXPECT_TRUE(remediation_->intent().empty());
   EXPECT_THAT(effects_.finished, IsEmpty());
   EXPECT_EQ(remediation_->TakeReroute(), "");
@@ -256,7 +267,7 @@ TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
 
 TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
-  EXPECT_FALSE(effects_.judge.has_value());
+  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);
   Answer();
   EXPECT_EQ(Shown(1).state, HoldState::kInEffect);
   EXPECT_EQ(remediation_->TakeReroute(), "");
@@ -280,7 +291,7 @@ TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldStands) {
   const uint64_t first = Make(hold);
   hold.owner = "bob";
   Create(hold);
-  EXPECT_FALSE(effects_.judge.has_value());  // It changes nothing.
+  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);  // It changes nothing.
   Answer();
   remediation_->On(DeleteHold{5, {first, "alice"}}, now_);
   Answer();

@@ -40,10 +40,11 @@ class ViewPublisherTest : public testing::Test {
   ProblemList problems_;
   ObservedFabric observed_;
   LidManager lids_{options_, {}};
-  Planner planner_{options_, effects_.log};
-  Multicast multicast_{nullptr};
+  OpenQuestions questions_{effects_.questions};
+  Planner planner_{options_, questions_, effects_.log};
+  Multicast multicast_{nullptr, questions_};
   Mastership mastership_{options_, local_, devices_, engine_, effects_};
-  PartitionKeeper partitions_{options_, effects_, {}};
+  PartitionKeeper partitions_{options_, effects_, questions_, {}};
   std::vector<PortRef> isolated_;
   std::shared_ptr<const policy::PolicyView> policy_ = std::make_shared<policy::PolicyView>();
   ViewPublisher publisher_;
