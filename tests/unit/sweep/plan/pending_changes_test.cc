@@ -19,7 +19,7 @@ constexpr NodeIndex kA(3), kB(5), kC(8);
 
 class PendingChangesTest : public testing::Test {
  protected:
-  PendingChangesTest() : snapshot_(small_.builder.Build()) { Partition(""); }
+  PendingChangesTest() : snapshot_(small_.builder.Build()) {}
 
   void Partition(std::string_view text) {
     const policy::ParsedPartitions parsed = policy::ParsePartitions(text);
@@ -42,7 +42,8 @@ class PendingChangesTest : public testing::Test {
 
   SmallFabric small_{3};
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
-  std::shared_ptr<const policy::PartitionIndex> index_;
+  std::shared_ptr<const policy::PartitionIndex> index_ =
+      std::make_shared<policy::PartitionIndex>(policy::Partitions(), policy::PartitionSet(), true);
   PendingChanges changes_{nullptr};
 };
 
