@@ -30,11 +30,11 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm, local_port_.port_guid),
-      lids_(options_, records),
       read_back_(observed_.builder(), devices_, engine_),
       suspects_(options_.sweep.report_window),
       surveys_({observed_.builder(), devices_, engine_, problems_, options_}),
       questions_(effects_.questions),
+      lids_(options_, questions_, records),
       mastership_(options_, local_port_, devices_, engine_, effects_),
       planner_(options_, questions_, effects_.log),
       multicast_(std::move(groups), questions_),
@@ -372,7 +372,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   }
   planner_.Cancel();
   questions_.Drop<CheckCables>();
-  questions_.Drop<PersistLids>();
+  lids_.Cancel();
   agenda_.OnSweepStart(patient);
   planner_.AllowSettling(false);
   problems_ = ProblemList();
@@ -466,12 +466,12 @@ void Core::AssignLidsAndGo(Instant now) {
     StartProgramming(now);
     return;
   }
-  questions_.Ask(PersistLids{lids_.Undurable()});
+  lids_.AskToStore();
 }
 
 void Core::OnPersisted(const Persisted& persisted, Instant now) {
+  lids_.OnStored(persisted.status);
   if (persisted.status.ok()) {
-    lids_.Confirm();  // Any later assignment has dropped the question.
     StartProgramming(now);
     return;
   }
@@ -734,8 +734,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
   desired_.pending().Mark(touched);
   desired_.SetGoal(routing::ReplanGoal::kUrgent);
   // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
-  const bool is_under_way = programmer_ || questions_.IsOpen<PersistLids>();
-  const bool is_whole = is_under_way && desired_.pending().is_all();
+  const bool is_whole = (programmer_ || lids_.IsAwaited()) && desired_.pending().is_all();
   const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
   if (programmer_) {
     journal_.EndReroute(*programmer_, /*superseded=*/true, now);

@@ -154,8 +154,6 @@ class Core {
   DeviceTable devices_;
   ObservedFabric observed_;
 
-  // What is known and wanted; replaced whole.
-  LidManager lids_;
   ProblemList problems_;
 
   // What is being done.
@@ -180,8 +178,9 @@ class Core {
   SweepJournal journal_{engine_, effects_};
   ViewPublisher view_;
   OpenQuestions questions_;  // Go into effects_.
-  Mastership mastership_;    // Writes into effects_.
-  Planner planner_;          // The same into effects_.log.
+  LidManager lids_;
+  Mastership mastership_;  // Writes into effects_.
+  Planner planner_;        // The same into effects_.log.
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;

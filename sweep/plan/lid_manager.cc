@@ -10,14 +10,16 @@
 
 namespace fabricd::sweep {
 
-LidManager::LidManager(const CoreOptions& options, const std::vector<LidRecord>& records)
-    : options_(options), table_(std::make_shared<fabric::LidTable>()) {
+LidManager::LidManager(const CoreOptions& options, OpenQuestions& questions,
+                       const std::vector<LidRecord>& records)
+    : options_(options), questions_(questions), table_(std::make_shared<fabric::LidTable>()) {
   for (const LidRecord& record : records) records_[record.port_guid] = record;
 }
 
 bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot,
                         ProblemList& problems) {
   if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
+  Cancel();
   problems.Remove("NoLid");
   LidAssignment assignment =
       AssignLids(*snapshot, records_, options_.lmc, options_.lmc_enhanced_port0);
@@ -39,13 +41,13 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
   return fits;
 }
 
-std::vector<LidRecord> LidManager::Undurable() const {
-  std::vector<LidRecord> records;
-  records.reserve(undurable_.size());
-  for (const auto& [guid, record] : undurable_) records.push_back(record);
-  std::sort(records.begin(), records.end(),
+void LidManager::AskToStore() {
+  PersistLids write;
+  write.records.reserve(undurable_.size());
+  for (const auto& [guid, record] : undurable_) write.records.push_back(record);
+  std::sort(write.records.begin(), write.records.end(),
             [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
-  return records;
+  questions_.Ask(std::move(write));
 }
 
 }  // namespace fabricd::sweep

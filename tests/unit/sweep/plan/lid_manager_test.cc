@@ -23,34 +23,80 @@ class LidManagerTest : public testing::Test {
       fabric.builder.SetSwitchInfo(node, info);
     }
   }
+  // The write that is asked for, as the shell takes it.
+  Question TakeWrite(LidManager& lids) {
+    lids.AskToStore();
+    const Question question = asked_.back();
+    asked_.clear();
+    return question;
+  }
+  static const std::vector<LidRecord>& RecordsOf(const Question& question) {
+    return std::get<PersistLids>(question.what).records;
+  }
+  void Store(LidManager& lids, const Question& question, const absl::Status& status) {
+    if (questions_.Close({question.id, Persisted{status}})) lids.OnStored(status);
+  }
 
   CoreOptions options_;
   ProblemList problems_;
+  std::vector<Question> asked_;
+  OpenQuestions questions_{asked_};
 };
 
 TEST_F(LidManagerTest, NewAssignmentsAreDurableOnlyOnceTheirWriteIsConfirmed) {
   SmallFabric fabric(2);
-  LidManager lids(options_, {});
+  LidManager lids(options_, questions_, {});
   EXPECT_TRUE(lids.IsDurable());
   lids.Update(fabric.builder.Build(), problems_);
   EXPECT_FALSE(lids.IsDurable());
-  EXPECT_THAT(lids.Undurable(), SizeIs(4));  // Two hosts, two switches.
-  lids.Confirm();
+  const Question write = TakeWrite(lids);
+  EXPECT_THAT(RecordsOf(write), SizeIs(4));  // Two hosts, two switches.
+  EXPECT_TRUE(lids.IsAwaited());
+  EXPECT_FALSE(lids.IsDurable());
+  Store(lids, write, absl::OkStatus());
   EXPECT_TRUE(lids.IsDurable());
-  EXPECT_THAT(lids.Undurable(), IsEmpty());
+  EXPECT_FALSE(lids.IsAwaited());
 }
 
-TEST_F(LidManagerTest, WhatWasNotConfirmedIsPartOfTheNextWrite) {
+TEST_F(LidManagerTest, WhatAFailedWriteHeldIsPartOfTheNext) {
   SmallFabric two(2);
-  LidManager lids(options_, {});
-  lids.Update(two.builder.Build(), problems_);  // Its write fails, or its answer is lost.
+  LidManager lids(options_, questions_, {});
+  lids.Update(two.builder.Build(), problems_);
+  Store(lids, TakeWrite(lids), absl::UnavailableError("disk full"));
+  EXPECT_FALSE(lids.IsDurable());
   SmallFabric three(3);
   lids.Update(three.builder.Build(), problems_);
-  EXPECT_THAT(lids.Undurable(), ElementsAre(Field(&LidRecord::port_guid, Guid(0x10)),
-                                            Field(&LidRecord::port_guid, Guid(0x11)),
-                                            Field(&LidRecord::port_guid, Guid(0x1000)),
-                                            Field(&LidRecord::port_guid, Guid(0x1001)),
-                                            Field(&LidRecord::port_guid, Guid(0x1002))));
+  EXPECT_THAT(RecordsOf(TakeWrite(lids)), ElementsAre(Field(&LidRecord::port_guid, Guid(0x10)),
+                                                      Field(&LidRecord::port_guid, Guid(0x11)),
+                                                      Field(&LidRecord::port_guid, Guid(0x1000)),
+                                                      Field(&LidRecord::port_guid, Guid(0x1001)),
+                                                      Field(&LidRecord::port_guid, Guid(0x1002))));
+}
+
+TEST_F(LidManagerTest, AWriteWhoseAnswerIsLostIsRepeatedAndALateAnswerIsIgnored) {
+  SmallFabric fabric(2);
+  LidManager lids(options_, questions_, {});
+  lids.Update(fabric.builder.Build(), problems_);
+  const Question lost = TakeWrite(lids);
+  lids.Cancel();  // A heavy sweep has begun.
+  EXPECT_FALSE(lids.IsAwaited());
+  const Question again = TakeWrite(lids);
+  EXPECT_EQ(RecordsOf(again), RecordsOf(lost));
+  Store(lids, lost, absl::OkStatus());
+  EXPECT_FALSE(lids.IsDurable());
+  Store(lids, again, absl::OkStatus());
+  EXPECT_TRUE(lids.IsDurable());
+}
+
+TEST_F(LidManagerTest, AWriteDoesNotConfirmWhatIsAssignedAfterIt) {
+  SmallFabric two(2), three(3);
+  LidManager lids(options_, questions_, {});
+  lids.Update(two.builder.Build(), problems_);
+  const Question write = TakeWrite(lids);
+  lids.Update(three.builder.Build(), problems_);
+  Store(lids, write, absl::OkStatus());
+  EXPECT_FALSE(lids.IsDurable());
+  EXPECT_THAT(RecordsOf(TakeWrite(lids)), SizeIs(5));
 }
 
 TEST_F(LidManagerTest, DurableRecordsAreUsedAgainWithoutAWrite) {
@@ -60,7 +106,7 @@ TEST_F(LidManagerTest, DurableRecordsAreUsedAgainWithoutAWrite) {
                                          {Guid(0x1000), Lid(10)},
                                          {Guid(0x1001), Lid(20)},
                                          {Guid(0x1002), Lid(30)}};
-  LidManager lids(options_, stored);
+  LidManager lids(options_, questions_, stored);
   lids.Update(fabric.builder.Build(), problems_);
   EXPECT_TRUE(lids.IsDurable());
   EXPECT_EQ(lids.table()->Of(fabric.Host(1)).base, Lid(20));
@@ -68,7 +114,7 @@ TEST_F(LidManagerTest, DurableRecordsAreUsedAgainWithoutAWrite) {
 
 TEST_F(LidManagerTest, TheTableStaysWhileTheEndPortsAreTheSame) {
   SmallFabric fabric(2);
-  LidManager lids(options_, {});
+  LidManager lids(options_, questions_, {});
   lids.Update(fabric.builder.Build(), problems_);
   const auto before = lids.table();
   lids.Update(fabric.builder.Build(), problems_);
@@ -82,7 +128,7 @@ TEST_F(LidManagerTest, TheTableStaysWhileTheEndPortsAreTheSame) {
 TEST_F(LidManagerTest, ATableThatOutgrowsTheTopOfSwitchesIsReported) {
   SmallFabric fabric(2);
   SetTops(fabric, 3);
-  LidManager lids(options_, {});
+  LidManager lids(options_, questions_, {});
   EXPECT_FALSE(lids.Update(fabric.builder.Build(), problems_));  // LIDs 1 to 4.
   SetTops(fabric, 4);
   lids.Invalidate();
@@ -91,7 +137,7 @@ TEST_F(LidManagerTest, ATableThatOutgrowsTheTopOfSwitchesIsReported) {
 
 TEST_F(LidManagerTest, TheTopStaysWhenItsPortLeaves) {
   SmallFabric two(2), one(1);
-  LidManager lids(options_, {});
+  LidManager lids(options_, questions_, {});
   lids.Update(two.builder.Build(), problems_);
   const Lid top = lids.table()->top();
   lids.Update(one.builder.Build(), problems_);
@@ -102,7 +148,7 @@ TEST_F(LidManagerTest, TheTopStaysWhenItsPortLeaves) {
 TEST_F(LidManagerTest, APortWithoutALidIsAProblemAndIsAssignedAgainEachTime) {
   SmallFabric fabric(2);
   fabric.builder.SetPortGuid(fabric.Host(1), Guid(0x1000));
-  LidManager lids(options_, {});
+  LidManager lids(options_, questions_, {});
   lids.Update(fabric.builder.Build(), problems_);
   EXPECT_THAT(problems_.List(), ElementsAre(Field(&Problem::kind, "NoLid")));
   const auto before = lids.table();

@@ -39,8 +39,8 @@ class ViewPublisherTest : public testing::Test {
   Effects effects_;
   ProblemList problems_;
   ObservedFabric observed_;
-  LidManager lids_{options_, {}};
   OpenQuestions questions_{effects_.questions};
+  LidManager lids_{options_, questions_, {}};
   Planner planner_{options_, questions_, effects_.log};
   Multicast multicast_{nullptr, questions_};
   Mastership mastership_{options_, local_, devices_, engine_, effects_};
