@@ -2,7 +2,6 @@
 #include "sweep/core.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "common/breakage.h"
@@ -46,7 +45,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
-      changes_(std::move(aliases)) {}
+      desired_(std::move(aliases)) {}
 
 Core::~Core() = default;
 
@@ -79,8 +78,7 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
-          if (changes_.SetAliases(std::move(value.aliases), *observed_.snapshot()))
-            agenda_.WantReroute("alias GUIDs");
+          OnAliases(std::move(value));
         } else if constexpr (std::is_same_v<T, ReadLanes>) {
           OnReadLanes(value);
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
@@ -364,7 +362,7 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   suspects_.Clear();  // All of it is read now.
   silent_switches_.clear();
   journal_.DropReroute();
-  changes_.ClearUndone();
+  desired_.pending().OnSweepStart();
   mastership_.OnSweepStart();
   if (std::optional<CoreOptions> options = agenda_.TakeOptions()) {
     options_ = *std::move(options);
@@ -397,9 +395,9 @@ void Core::FinishDiscovery(Instant now) {
   observed_.OnDiscovered(done->local(), done->unread());
   agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
-  changes_.WantAll(options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
-                                                                   : routing::ReplanGoal::kWhole);
   lids_.Invalidate();
+  desired_.SetGoal(options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
+                                                                   : routing::ReplanGoal::kWhole);
   view_.MarkChanged();
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
@@ -415,11 +413,14 @@ void Core::Obey(Mastership::Order order, Instant now) {
   view_.ShowState(state);
   if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
-  if (order.rose) changes_.WantReregistration(true);
+  if (order.rose) desired_.SetReregistration(true);
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
-    case Kind::kProgram: AssignLidsAndGo(now); break;
+    case Kind::kProgram:
+      desired_.pending().MarkAll();
+      AssignLidsAndGo(now);
+      break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
     case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
     case Kind::kStandBy: StandBy(now); break;
@@ -460,7 +461,7 @@ bool Core::HasNeighbour() {
 
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
-  if (!lids_.Update(observed_.snapshot(), problems_)) changes_.IncludeAll();
+  if (!lids_.Update(observed_.snapshot(), problems_)) desired_.pending().MarkAll();
   if (lids_.IsDurable()) {
     StartProgramming(now);
     return;
@@ -483,10 +484,9 @@ void Core::OnPersisted(const Persisted& persisted, Instant now) {
 
 void Core::StartProgramming(Instant now) {
   agenda_.TakeReroute();  // Is part of this.
-  trees_only_ = false;
-  changes_.BeginKeys(partitions_.generation(), remediation_.intent().unpartitioned);
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
-                                             engine_, problems_, options_);
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(/*trees_only=*/false), observed_.builder(),
+                                   devices_, engine_, problems_, options_);
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
@@ -504,27 +504,33 @@ void Core::StartProgramming(Instant now) {
 void Core::AskPlan(Instant now) {
   planned_intent_ = remediation_.generation();
   ComputePlan question = planner_.MakeQuestion(
-      observed_.snapshot(), lids_.table(), remediation_.intent(), changes_.goal(), devices_, now);
+      observed_.snapshot(), lids_.table(), remediation_.intent(), desired_.goal(), devices_, now);
   question.needs_room = multicast_.HasWork(devices_);
   question.has_trees = !multicast_.plan()->empty();
   question.trees = multicast_.held();
   multicast_.NoteQuestion(question);
   questions_.Ask(std::move(question));
   // What an earlier question would say is of an older snapshot.
-  if (changes_.TakeCableCheck() || questions_.IsOpen<CheckCables>())
+  if (cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes ||
+      questions_.IsOpen<CheckCables>()) {
     questions_.Ask(CheckCables{observed_.snapshot(), options_.routing.host_patterns});
+    cables_.OnChecked(observed_.snapshot());
+  }
 }
 
-// What it left undone is in the scope of the next one.
+void Core::OnAliases(AliasesChanged changed) {
+  if (desired_.SetAliases(std::move(changed.aliases), *observed_.snapshot()))
+    agenda_.WantReroute("alias GUIDs");
+}
+
 void Core::NoteKeys(const Programmer& done) {
-  if (done.keys_done())
-    changes_.NoteKeysDone(done.aliases(), done.aliases_changed(), /*everywhere=*/!done.scope());
+  if (done.keys_done()) desired_.OnKeysProgrammed(done.desired(), done.scope());
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written, also of
 // what the last run left undone.
 void Core::StartSettling(Instant now) {
-  changes_.WantWholePlan();
+  desired_.SetGoal(routing::ReplanGoal::kWhole);
   journal_.BeginSweep(SweepKind::kSettle, now);
   journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
                         now);
@@ -574,7 +580,7 @@ void Core::AdvanceProgramming(Instant now) {
 
 void Core::FinishProgramming(Instant now) {
   if (programmer_->trees_done()) multicast_.NoteDone();
-  if (std::exchange(trees_only_, false)) return FinishTrees(now);
+  if (programmer_->trees_only()) return FinishTrees(now);
   const std::unique_ptr<Programmer> done = std::move(programmer_);
   NoteKeys(*done);
   if (const auto plan = planner_.plan())
@@ -582,13 +588,12 @@ void Core::FinishProgramming(Instant now) {
       if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  changes_.WantReregistration(false);
-  changes_.ClearUndone();
-  changes_.AddUndone(done->undone());
+  desired_.SetReregistration(false);
+  desired_.pending().OnRunEnded(done->undone());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) {
     remediation_.OnApplied(planned_intent_, now);
-    partitions_.OnApplied(changes_.partitions_generation());
+    partitions_.OnApplied(done->desired().keys.generation);
   }
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
   if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
@@ -626,7 +631,7 @@ bool Core::AllLinksActive() {
     if (explorer.Gathers(node.index) || explorer.Gathers(node.port(inactive.port).peer.node))
       continue;
     all_active = false;
-    changes_.AddUndone(std::array{node.index});
+    desired_.pending().Mark(node.index);
     problems_.Add(
         "NotActive",
         fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
@@ -702,13 +707,14 @@ void Core::AdvanceSurveys(Instant now) {
 // A plan that is being made comes first, and its tables for a while, or changes that keep coming
 // would starve all of them. What that did not suffice for is a difference like any other.
 bool Core::IsHoldingNews(Instant now) const {
-  if (!programmer_ || !changes_.IsUrgent()) return false;
+  if (!programmer_ || !programmer_->scope().nodes ||
+      desired_.goal() != routing::ReplanGoal::kUrgent)
+    return false;
   return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
 }
 
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
-  if (news.links_rose) changes_.NoteLinksRose();
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
   if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);
@@ -725,21 +731,22 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 // difference like any other.
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
-  // Of the programming, or of what waits for its LIDs to be durable before it is programmed.
-  const bool is_under_way = programmer_ || lids_.IsAwaited();
+  desired_.pending().Mark(touched);
+  desired_.SetGoal(routing::ReplanGoal::kUrgent);
+  // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
+  const bool is_whole = (programmer_ || lids_.IsAwaited()) && desired_.pending().is_all();
+  const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
   if (programmer_) {
     journal_.EndReroute(*programmer_, /*superseded=*/true, now);
     NoteKeys(*programmer_);
-    changes_.AddUndone(programmer_->undone());
+    desired_.pending().Mark(programmer_->undone());
     std::vector<mad::Completion> dropped;
     engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
       Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
-  const bool is_all = !changes_.WantNodes(std::move(touched), is_under_way);
-  if (!is_all || journal_.kind() == SweepKind::kTargeted)
-    journal_.BeginSweep(SweepKind::kTargeted, now);
+  if (kind == SweepKind::kTargeted) journal_.BeginSweep(kind, now);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   view_.MarkChanged();
@@ -749,12 +756,12 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
 
 // What the last run left undone is read and programmed again; where that does not help, everything.
 void Core::Retry(Instant now) {
-  if (!agenda_.TakeRetry(!changes_.undone().empty() && IsIdleMaster() && MaySurvey())) {
+  if (!agenda_.TakeRetry(!desired_.pending().nodes().empty() && IsIdleMaster() && MaySurvey())) {
     agenda_.WantSweep("something was left undone");
     return;
   }
   SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
-  for (NodeIndex index : changes_.undone()) {
+  for (NodeIndex index : desired_.pending().nodes()) {
     const fabric::Node* node = observed_.snapshot()->node(index);
     if (node == nullptr) continue;
     if (node->IsSwitch()) task.switches.push_back(index);

@@ -23,12 +23,14 @@
 #include "mad/transaction_engine.h"
 #include "sweep/agenda/agenda.h"
 #include "sweep/agenda/command_queue.h"
+#include "sweep/desired/desired_tracker.h"
 #include "sweep/device/device_table.h"
 #include "sweep/device/lane_reader.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
 #include "sweep/interface/questions.h"
 #include "sweep/mastership/mastership.h"
+#include "sweep/observe/cable_watch.h"
 #include "sweep/observe/discovery.h"
 #include "sweep/observe/light_sweep.h"
 #include "sweep/observe/observed_fabric.h"
@@ -36,7 +38,6 @@
 #include "sweep/observe/suspects.h"
 #include "sweep/plan/lid_manager.h"
 #include "sweep/plan/multicast.h"
-#include "sweep/plan/pending_changes.h"
 #include "sweep/plan/planner.h"
 #include "sweep/program/programmer.h"
 #include "sweep/program/read_back.h"
@@ -94,6 +95,7 @@ class Core {
   void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnPartitionCommand(ChangePartitions command);
+  void OnAliases(AliasesChanged changed);
   void OnReadLanes(const ReadLanes& wanted);
   void StartLaneReader();
   void AdvanceLaneReader();
@@ -121,7 +123,7 @@ class Core {
   void StartTrees(Instant now);
   void AdvanceTrees();
   void FinishTrees(Instant now);
-  ProgrammerInput InputOfProgrammer();
+  ProgrammerInput InputOfProgrammer(bool trees_only);
   void SuspectUnknownPorts(Instant now);
   void LookAgain(const std::vector<NodeIndex>& nodes, Instant now);
 
@@ -167,8 +169,8 @@ class Core {
   Suspects suspects_;
   Surveys surveys_;
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
-  bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
   uint8_t run_ = 0;            // Of the programmer.
+  CableWatch cables_;
 
   std::vector<mad::Completion> completions_;
   Effects effects_;
@@ -182,7 +184,7 @@ class Core {
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;
-  PendingChanges changes_;
+  DesiredTracker desired_;
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 

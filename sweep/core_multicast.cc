@@ -8,23 +8,17 @@
 
 namespace fabricd::sweep {
 
-ProgrammerInput Core::InputOfProgrammer() {
-  const KeyInput keys =
-      changes_.WithKeyScope({partitions_.index(), options_.policy.partitions,
-                             remediation_.intent().unpartitioned, observed_.local()},
-                            *observed_.snapshot());
-  return {observed_.snapshot(),
-          lids_.table(),
-          observed_.local(),
-          changes_.reregisters(),
-          changes_.scope(),
-          ++run_,
-          remediation_.intent().disabled,
-          remediation_.intent().reenabled,
-          multicast_.blocks(),
-          trees_only_,
-          keys,
-          changes_.MakeGuidInput()};
+ProgrammerInput Core::InputOfProgrammer(bool trees_only) {
+  const DesiredState& desired =
+      desired_.Update({observed_.snapshot(), lids_.table(), remediation_.intent(),
+                       partitions_.index(), partitions_.generation(), options_.policy.partitions,
+                       nullptr, observed_.local(), /*reregister_all=*/false, multicast_.blocks()});
+  ProgrammerInput input{desired, {}, ++run_, trees_only};
+  if (trees_only)
+    input.scope.nodes.emplace();
+  else
+    input.scope = desired_.pending().ScopeFor(desired);
+  return input;
 }
 
 // Whatever else is under way, or due now, makes trees too.
@@ -36,10 +30,9 @@ bool Core::MayMakeTrees() const {
 void Core::StartTrees(Instant now) {
   journal_.BeginSweep(SweepKind::kTargeted, now);
   multicast_.Cancel();
-  changes_.WantTreesOnly();
-  trees_only_ = true;
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), observed_.builder(), devices_,
-                                             engine_, problems_, options_);
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(/*trees_only=*/true), observed_.builder(),
+                                   devices_, engine_, problems_, options_);
   programmer_->Start();
   programmer_->SetPlan(planner_.plan());
   // There may be nothing to read, and so no answer that would lead on.
@@ -68,7 +61,7 @@ void Core::OnTrees(TreesReady ready) {
 // The rest of the fabric is as it was, and so is what was left undone there.
 void Core::FinishTrees(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
-  changes_.AddUndone(done->undone());
+  desired_.pending().Mark(done->undone());
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (done->failures() > 0) agenda_.WantRetrySoon(now);

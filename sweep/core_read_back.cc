@@ -41,7 +41,7 @@ void Core::AdvanceReadBack(Instant now) {
     return;
   }
   commands_.Run(result.commands);
-  changes_.AddUndone(result.differing);
+  desired_.pending().Mark(result.differing);
   agenda_.WantReroute("tables differ from what was written");
 }
 

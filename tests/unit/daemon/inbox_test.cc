@@ -36,8 +36,8 @@ class InboxTest : public ::testing::Test {
   Inbox inbox_;
 };
 
-// Every lane is filled in turn; whatever goes by another one arrives.
-TEST_F(InboxTest, AFullLaneCrowdsOutNoOther) {
+// Every priority class is filled in turn; messages of the others still arrive.
+TEST_F(InboxTest, AFullPriorityClassDoesNotBlockOthers) {
   const std::vector<std::function<void()>> fillers = {[&] { FillCommands(); },
                                                       [&] {
                                                         for (size_t i = 0; i <= Inbox::kTraps; ++i)
@@ -72,7 +72,7 @@ TEST_F(InboxTest, CommandsBeyondTheBoundAreRefused) {
   EXPECT_TRUE(inbox_.PushCommand(sweep::SweepCommand{}));
 }
 
-TEST_F(InboxTest, NodesWhoseLanesManyWantAreAskedForOnce) {
+TEST_F(InboxTest, RepeatedRequestsForVlTablesAreMerged) {
   for (int query = 0; query < 3000; ++query) inbox_.WantLanes({{NodeIndex(2), NodeIndex(1)}});
   const auto wanted = TakeAll<sweep::ReadLanes>();
   ASSERT_EQ(wanted.size(), 1u);

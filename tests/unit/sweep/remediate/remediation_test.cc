@@ -165,7 +165,7 @@ class RemediationTest : public testing::Test {
   Instant now_{hours(1)};
 };
 
-TEST_F(RemediationTest, AHoldIsInForceOnceItIsDurable) {
+TEST_F(RemediationTest, AHoldTakesEffectOnceItIsDurable) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())), 7);
   ASSERT_NE(Asked<JudgeIntent>(), nullptr);
   EXPECT_THAT(Asked<JudgeIntent>()->intent.closed_links, ElementsAre(kTrunk()));
@@ -186,7 +186,7 @@ TEST_F(RemediationTest, AHoldIsInForceOnceItIsDurable) {
   EXPECT_THAT(Told(), ElementsAre("HoldCreated"));
 }
 
-TEST_F(RemediationTest, WhatIsNotDurableIsNotInForce) {
+TEST_F(RemediationTest, AHoldThatCannotBeStoredHasNoEffect) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())));
   Answer(Unavailable("disk full"));
   EXPECT_EQ(effects_.finished.back().status.code(), absl::StatusCode::kUnavailable);
@@ -213,7 +213,7 @@ TEST_F(RemediationTest, AGuardRefusesWithTheConsequences) {
   EXPECT_THAT(remediation_->intent().closed_switches, ElementsAre(fabric_.switches[1]));
 }
 
-TEST_F(RemediationTest, TheTargetItselfIsNotCutOffByMistake) {
+TEST_F(RemediationTest, CuttingOffTheTargetItselfIsNotRefused) {
   routing::Consequences harm;
   harm.cut_off = {fabric_.Host(1)};
   Create(Wanted(HoldKind::kDisable, Port(fabric_.Host(1))));
@@ -239,7 +239,7 @@ TEST_F(RemediationTest, CommandsWaitForEachOtherInABoundedQueue) {
   EXPECT_EQ(effects_.finished.size(), HoldKeeper::kMaxWaiting + 2);
 }
 
-TEST_F(RemediationTest, ARepeatedRequestIsAnsweredByTheHoldThatStands) {
+TEST_F(RemediationTest, ARepeatedRequestReturnsTheExistingHold) {
   const uint64_t id = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))), 9);
   EXPECT_EQ(effects_.finished.back().command, 9u);
@@ -247,7 +247,7 @@ TEST_F(RemediationTest, ARepeatedRequestIsAnsweredByTheHoldThatStands) {
   EXPECT_TRUE(effects_.finished.back().hold->existing);
 }
 
-TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
+TEST_F(RemediationTest, RenewalOnlyExtendsAHold) {
   const uint64_t id = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   CreateHold renewal;
   renewal.command = 9;
@@ -265,7 +265,7 @@ TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
   EXPECT_THAT(effects_.events, IsEmpty());
 }
 
-TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
+TEST_F(RemediationTest, ACordonIsInEffectAtOnceWithoutEvaluation) {
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   EXPECT_EQ(Asked<JudgeIntent>(), nullptr);
   Answer();
@@ -274,7 +274,7 @@ TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
   EXPECT_THAT(Told(), ElementsAre("HoldCreated", "HoldInEffect"));
 }
 
-TEST_F(RemediationTest, EachKindHasItsInverse) {
+TEST_F(RemediationTest, DeletingAHoldOfAnyKindEndsItsEffect) {
   for (HoldKind kind : {HoldKind::kCordon, HoldKind::kDrain, HoldKind::kIsolate}) {
     const uint64_t id = Make(Wanted(kind, Port(fabric_.Host(1))));
     remediation_->On(DeleteHold{5, {id, "alice"}}, now_);
@@ -286,7 +286,7 @@ TEST_F(RemediationTest, EachKindHasItsInverse) {
   EXPECT_THAT(Told(), Contains("HoldDeleted"));
 }
 
-TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldStands) {
+TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldIsActive) {
   policy::Hold hold = Wanted(HoldKind::kIsolate, Port(fabric_.Host(1)));
   const uint64_t first = Make(hold);
   hold.owner = "bob";
@@ -309,7 +309,7 @@ TEST_F(RemediationTest, ADrainIsInEffectWhenThePacketsAreOut) {
   EXPECT_EQ(Shown(id).state, HoldState::kInEffect);
 }
 
-TEST_F(RemediationTest, HoldsStandAfterARestart) {
+TEST_F(RemediationTest, HoldsAreActiveAfterARestart) {
   Make(Wanted(HoldKind::kDrain, Port(kTrunk())));
   Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   policy::StoredHolds stored;
@@ -325,7 +325,7 @@ TEST_F(RemediationTest, HoldsStandAfterARestart) {
   EXPECT_EQ(Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(2)))), 10u);
 }
 
-TEST_F(RemediationTest, NodesThatHaveLeftAreToldOfAndRemembered) {
+TEST_F(RemediationTest, VanishedNodesAreReportedAndRemembered) {
   Told();
   const fabric::Node node = *snapshot_->node(fabric_.Host(2).node);
   SetState(fabric_.Host(2), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
@@ -457,13 +457,13 @@ TEST_F(RemediationTest, AFlappingLinkIsAvoidedUntilItIsQuiet) {
   EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
 }
 
-TEST_F(RemediationTest, WhatIsHeldMayGoDownAsItLikes) {
+TEST_F(RemediationTest, LinksOfHeldTargetsAreNotDamped) {
   Make(Wanted(HoldKind::kDrain, Switch(1)));
   for (int i = 0; i < 9; ++i) Flap(kTrunk());
   EXPECT_THAT(remediation_->View(now_)->damped, IsEmpty());
 }
 
-TEST_F(RemediationTest, ASilentNodeIsNoFlap) {
+TEST_F(RemediationTest, AnUnresponsiveNodeIsNoFlap) {
   // The switch at the other end has not answered: its ports are gone, the cable's light is on.
   fabric_.builder.RemoveNode(fabric_.switches[1]);
   Look();
@@ -471,7 +471,7 @@ TEST_F(RemediationTest, ASilentNodeIsNoFlap) {
   EXPECT_THAT(Told(), Not(Contains("LinkDown")));
 }
 
-TEST_F(RemediationTest, WhatHasGoneKeepsItsName) {
+TEST_F(RemediationTest, EventsNameVanishedNodes) {
   fabric_.builder.SetDescription(fabric_.hosts[3], "node3 mlx5_0");
   fabric_.builder.SetDescription(fabric_.switches[1], "leaf1");
   Look();
@@ -527,7 +527,7 @@ TEST_F(RemediationTest, NoisyTrapsMakeACondition) {
   EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
 }
 
-TEST_F(RemediationTest, UnderEnforceItIsHeldAndReleased) {
+TEST_F(RemediationTest, EnforcedConditionsHoldAndReleaseTheHost) {
   options_.policy.conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
   remediation_->OnOptions(now_);
   for (int round = 0; round < 3; ++round) {
@@ -548,7 +548,7 @@ TEST_F(RemediationTest, UnderEnforceItIsHeldAndReleased) {
   EXPECT_THAT(Told(), Contains("HoldKept"));
 }
 
-TEST_F(RemediationTest, AnExclusionEnds) {
+TEST_F(RemediationTest, AnExcludedNodeIsHeldOnceTheExclusionEnds) {
   policy::ConditionOptions& conditions = options_.policy.conditions;
   conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
   conditions.exclude = {
