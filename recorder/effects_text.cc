@@ -8,18 +8,30 @@
 namespace fabricd::recorder {
 namespace {
 
-constexpr const char* kQuestionNames[] = {"PersistLids",  "PersistHolds", "PersistPartitions",
-                                          "ComputePlan",  "CheckCables",  "OrderTables",
-                                          "ComputeTrees", "JudgeIntent"};
+constexpr const char* kQuestionNames[] = {"store LIDs",     "store holds",       "store partitions",
+                                          "compute a plan", "check cabling",     "order the writes",
+                                          "compute trees",  "evaluate an intent"};
 static_assert(std::size(kQuestionNames) == std::variant_size_v<decltype(sweep::Question::what)>);
-constexpr const char* kAnswerNames[] = {"Persisted",     "PlanReady",  "TablesOrdered",
-                                        "CablesChecked", "TreesReady", "IntentJudged"};
+constexpr const char* kAnswerNames[] = {"stored",          "plan",  "order of writes",
+                                        "cabling checked", "trees", "intent evaluated"};
 static_assert(std::size(kAnswerNames) == std::variant_size_v<decltype(sweep::Answer::what)>);
-constexpr const char* kEventNames[] = {
-    "StartEvent",  "WallClockSet",  "TimerEvent",       "IncomingMad",    "LocalPortEvent",
-    "Answer",      "SweepCommand",  "OptionsChanged",   "CreateHold",     "DeleteHold",
-    "AckHold",     "GroupsChanged", "ChangePartitions", "AliasesChanged", "ReadLanes",
-    "SetPriority", "StepDown"};
+constexpr const char* kEventNames[] = {"start",
+                                       "wall clock set",
+                                       "timer",
+                                       "MAD",
+                                       "port event",
+                                       "answer",
+                                       "sweep command",
+                                       "options changed",
+                                       "create hold",
+                                       "delete hold",
+                                       "acknowledge hold",
+                                       "groups changed",
+                                       "change partitions",
+                                       "alias GUIDs changed",
+                                       "read VL tables",
+                                       "set priority",
+                                       "step down"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 

@@ -43,8 +43,10 @@ struct AnswerText {
   void operator()(const sweep::TreesReady& ready) const {
     if (ready.plan == nullptr) Refuse(ready.fault);
   }
-  void operator()(const sweep::IntentJudged& judged) const {
-    const routing::Consequences& found = judged.consequences;
+  template <typename Evaluated>
+  requires requires(const Evaluated& evaluated) { evaluated.consequences; }
+  void operator()(const Evaluated& evaluated) const {
+    const routing::Consequences& found = evaluated.consequences;
     if (!found.plan_found && found.steps.empty() && found.cut_off.empty()) Refuse(found.why_not);
   }
 };

@@ -111,7 +111,7 @@ std::optional<sweep::Event> Player::AnswerOf(const pb::Answer& answer) {
           if (!answer.refused()) return sweep::Answer{id, sweep::CarryOut(task)};
           Wanted none{};
           if constexpr (std::is_same_v<Wanted, sweep::TreesReady>) none.fault = answer.text();
-          if constexpr (std::is_same_v<Wanted, sweep::IntentJudged>) {
+          if constexpr (requires { none.consequences; }) {
             none.consequences.plan_found = false;
             none.consequences.why_not = answer.text();
           }

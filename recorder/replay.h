@@ -17,7 +17,7 @@ struct ReplayOptions {
   std::optional<uint64_t> until;       // Ends before the record of this number.
   std::optional<Duration> until_time;  // Ends with the first record after so long.
   std::optional<uint64_t> break_at;    // Tells what goes in and comes out from this record on, and
-                                     // ends after kBreakRecords.
+                                       // ends after kBreakRecords.
 };
 inline constexpr uint64_t kBreakRecords = 20;
 

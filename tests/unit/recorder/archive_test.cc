@@ -13,7 +13,8 @@ policy::Hold SomeHold() {
   policy::Hold hold;
   hold.id = 7;
   hold.kind = policy::HoldKind::kDrain;
-  hold.target = {policy::TargetKind::kLink, "leaf1/3", {Guid(1)}, {{Guid(2), PortNum(3)}}, {}, {"a"}};
+  hold.target = {policy::TargetKind::kLink, "leaf1/3", {Guid(1)}, {}, {}, {"a"}};
+  hold.target.ports = {{Guid(2), PortNum(3)}};
   hold.owner = "slurm";
   hold.created = -5;  // Before 1970: a clock that was never set.
   hold.expires = 1'800'000'000'000;
@@ -50,7 +51,7 @@ TEST(Archive, GivesBackAStatusWithItsMessage) {
   EXPECT_EQ(back->ttl, event.ttl);
 }
 
-TEST(Archive, RefusesWhatIsCutShortOrTooLong) {
+TEST(Archive, RefusesBytesThatAreCutShortOrLeftOver) {
   const std::string whole = Archive(SomeHold());
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(Unarchive<policy::Hold>(whole.substr(0, size))) << size;

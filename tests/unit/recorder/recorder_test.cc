@@ -32,7 +32,7 @@ class RecorderTest : public testing::Test {
     core_->Step(std::move(event), now);
     recorder_.OnEffects(last_ = core_->TakeEffects(now), now);
   }
-  // As a device that does not answer: each MAD that was sent comes back after its time-out.
+  // As a device that does not answer: each MAD that was sent comes back as timed out.
   void TimeOut(Instant now) {
     for (const mad::OutgoingMad& sent : sweep::Effects(last_).send)
       Step(mad::IncomingMad{mad::IncomingMad::Kind::kTimedOut, sent.agent, sent.to, sent.payload},
@@ -128,7 +128,7 @@ TEST_F(RecorderTest, EndsWhereItIsAskedTo) {
   options = {};
   options.break_at = 1;
   EXPECT_TRUE(Replayed({}, options).ok());
-  EXPECT_THAT(said_, testing::Contains(testing::HasSubstr("StartEvent")));
+  EXPECT_THAT(said_, testing::Contains(testing::HasSubstr("start")));
 }
 
 TEST_F(RecorderTest, RefusesRecordsThatCannotBe) {
@@ -153,22 +153,15 @@ TEST_F(RecorderTest, RefusesRecordsThatCannotBe) {
 }
 
 TEST(RecordedEvents, EachKindIsReadBack) {
-  std::vector<sweep::Event> events = {sweep::StartEvent{5},
-                                      sweep::WallClockSet{6},
-                                      sweep::TimerEvent{},
-                                      mad::IncomingMad{{}, {}, {}, std::vector<uint8_t>(256, 3)},
-                                      mad::LocalPortEvent{},
-                                      sweep::SweepCommand{1, false},
-                                      sweep::OptionsChanged{},
-                                      sweep::CreateHold{2},
-                                      sweep::DeleteHold{3},
-                                      sweep::AckHold{4},
-                                      sweep::GroupsChanged{},
-                                      sweep::ChangePartitions{5},
-                                      sweep::AliasesChanged{},
-                                      sweep::ReadLanes{{NodeIndex(3)}},
-                                      sweep::SetPriority{6, 7},
-                                      sweep::StepDown{8}};
+  std::vector<sweep::Event> events = {
+      sweep::StartEvent{5},     sweep::WallClockSet{6},
+      sweep::TimerEvent{},      mad::IncomingMad{{}, {}, {}, std::vector<uint8_t>(256, 3)},
+      mad::LocalPortEvent{},    sweep::SweepCommand{1, false},
+      sweep::OptionsChanged{},  sweep::CreateHold{2},
+      sweep::DeleteHold{3},     sweep::AckHold{4},
+      sweep::GroupsChanged{},   sweep::ChangePartitions{5},
+      sweep::AliasesChanged{},  sweep::ReadLanes{{NodeIndex(3)}},
+      sweep::SetPriority{6, 7}, sweep::StepDown{8}};
   pb::Batch batch;
   Recorder recorder([&](const pb::Batch& full) {
     batch.MergeFrom(full);
