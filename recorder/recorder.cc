@@ -75,10 +75,6 @@ absl::StatusOr<sweep::Event> ReadEvent(size_t index, std::string_view bytes,
 
 }  // namespace
 
-std::unique_ptr<sweep::Core> CoreInputs::MakeCore() const {
-  return std::make_unique<sweep::Core>(options, local, lids, holds, groups, partitions, aliases);
-}
-
 pb::Record& Recorder::Add(size_t bytes) {
   if (batch_bytes_ >= kBatchBytes) Flush();
   batch_bytes_ += bytes + kRecordBytes;

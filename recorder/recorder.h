@@ -10,32 +10,22 @@
 
 #include "recorder/format.h"
 #include "recorder/key_aliases.h"
+#include "shell/ports.h"
 #include "sweep/core.h"
 
 namespace fabricd::recorder {
 
-// What a core is made with.
-struct CoreInputs {
-  sweep::CoreOptions options;
-  mad::LocalPort local;
-  std::vector<fabric::LidRecord> lids;
-  policy::StoredHolds holds;
-  std::shared_ptr<const fabric::MulticastGroups> groups;  // Null: none.
-  policy::PartitionState partitions;
-  std::shared_ptr<const fabric::AliasGuids> aliases;  // Null: none.
+using shell::CoreInputs;
 
-  std::unique_ptr<sweep::Core> MakeCore() const;
-};
-
-class Recorder {
+class Recorder final : public shell::Tap {
  public:
   // Takes a batch. False: it cannot now, and the batch is lost.
   using Sink = std::function<bool(pb::Batch batch)>;
   explicit Recorder(Sink sink) : sink_(std::move(sink)) {}
 
-  void OnStart(const CoreInputs& inputs);
-  void OnStep(const sweep::Event& event, Instant now);
-  void OnEffects(const sweep::Effects& effects, Instant now);
+  void OnStart(const CoreInputs& inputs) override;
+  void OnStep(const sweep::Event& event, Instant now) override;
+  void OnEffects(const sweep::Effects& effects, Instant now) override;
   // Hands on what has not been handed on yet: now and then, and at the end.
   void Flush();
 

@@ -15,7 +15,7 @@
 namespace fabricd::sim {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   std::string path;
   std::string until;  // A record's number, or seconds: "12.5s".
   uint64_t break_at = 0;
@@ -78,7 +78,7 @@ int Show(const recorder::ReplayResult& result) {
   return kExitFailure;
 }
 
-int Replay(const Arguments& arguments) {
+int Replay(const ReplayArguments& arguments) {
   recorder::ReplayOptions options;
   if (!ReadUntil(arguments.until, options)) {
     fmt::print(stderr, "fabricsim: --until {}: a record's number, or seconds as 12.5s\n",
@@ -110,7 +110,7 @@ int Replay(const Arguments& arguments) {
 }  // namespace
 
 void AddReplay(CLI::App& app, Run& run) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "Run the core over what fabricd has recorded");
   command->add_option("PATH", arguments->path, "A directory of recordings, or a segment")
       ->required();
