@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
