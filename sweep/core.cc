@@ -180,7 +180,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::NoteLate(completion, builder_, devices_);
+        Programmer::OnLateAnswer(completion, builder_, devices_);
       break;
     case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
     case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
@@ -362,8 +362,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   patient_ = patient;
   engine_.CancelAll();
-  devices_.LoseTrack();
-  devices_.ForgetGuids();
+  devices_.applied().AbandonInFlight();
+  devices_.applied().ForgetGuids();
   light_.reset();
   lane_reader_.reset();
   for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
@@ -394,8 +394,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   waiting_commands_.clear();
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
-  discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, Activity::kDiscovery);
+  discovery_ =
+      std::make_unique<Discovery>(surveys_.ground(), local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -428,7 +428,7 @@ void Core::FinishDiscovery(Instant now) {
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
   changed_ = changed_ || order.shows_others || state != std::exchange(shown_state_, state);
-  if (order.tables_unknown) devices_.ForgetTables(), multicast_.Forget();
+  if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
   if (order.rose) first_master_sweep_ = true;
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
@@ -452,7 +452,7 @@ void Core::StandBy(Instant now) {
   subnet_up_ = false;
   engine_.CancelAll();
   mastership_.OnRequestsDropped();
-  devices_.LoseTrack();
+  devices_.applied().AbandonInFlight();
   lane_reader_.reset();
   for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
   programmer_.reset();
@@ -663,7 +663,7 @@ void Core::FinishProgramming(Instant now) {
   NoteKeys(*done);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
-      if (plan->rows[i]) devices_.Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
+      if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
   snapshot_ = builder_.Build();
   remediation_.OnSnapshot(now);
   first_master_sweep_ = false;
@@ -871,7 +871,7 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
     std::vector<mad::Completion> dropped;
     engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::NoteLate(completion, builder_, devices_);
+      Programmer::OnLateAnswer(completion, builder_, devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
   if (scope_) {
@@ -1000,7 +1000,7 @@ std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
     view->sm.lid = local->info.lid;
   // While everything is read anew, what was read before is truer than half of it.
   if (port_tables_ == nullptr || phase_ == Phase::kIdle)
-    port_tables_ = devices_.PortTables(*snapshot_);
+    port_tables_ = devices_.applied().PortTables(*snapshot_);
   view->tables = port_tables_;
   view->routing = options_.routing;
   view->isolated = remediation_.intent().isolated;

@@ -11,15 +11,15 @@ void Core::OnReadLanes(const ReadLanes& wanted) {
   // A standby knows no routes to devices that would still be right.
   if (!mastership_.IsMaster()) return;
   for (const NodeIndex node : wanted.nodes)
-    if (snapshot_->node(node) != nullptr && !devices_.lanes().WasRead(node))
+    if (snapshot_->node(node) != nullptr && !devices_.applied().lanes().WasRead(node))
       lanes_wanted_.insert(node);
 }
 
 void Core::StartLaneReader() {
   // What a plan has no use for is kept while there is not too much of it.
   const bool needed = planner_.plan() != nullptr && planner_.plan()->lanes > 1;
-  if (!needed && devices_.lanes().tables().size() > AppliedLanes::kMostTables)
-    devices_.lanes().Clear();
+  if (!needed && devices_.applied().lanes().tables().size() > AppliedLanes::kMostTables)
+    devices_.applied().lanes().Clear();
   lane_reader_ = std::make_unique<LaneReader>(
       snapshot_, std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()), devices_,
       engine_, ++lane_run_);

@@ -20,27 +20,27 @@ class AppliedBlocks {
   void GrowTo(size_t blocks) {
     if (size() < blocks) Resize(blocks);
   }
-  // All blocks are to be read again, except those that are distrusted.
+  // All blocks are to be read again, except those that are contradicted.
   void ReadAgain() {
     for (Block& block : blocks_)
-      if (!block.distrusted) block.held.reset();
+      if (!block.contradicted) block.held.reset();
   }
   // The device has lost the table, or somebody else may have written it.
   void Forget() { blocks_.assign(blocks_.size(), Block()); }
 
   bool Knows(size_t block) const {
-    return block < blocks_.size() && blocks_[block].held && !blocks_[block].distrusted;
+    return block < blocks_.size() && blocks_[block].held && !blocks_[block].contradicted;
   }
-  bool IsDistrusted(size_t block) const {
-    return block < blocks_.size() && blocks_[block].distrusted;
+  bool IsContradicted(size_t block) const {
+    return block < blocks_.size() && blocks_[block].contradicted;
   }
-  bool HasDistrusted() const {
+  bool HasContradicted() const {
     for (const Block& block : blocks_)
-      if (block.distrusted) return true;
+      if (block.contradicted) return true;
     return false;
   }
-  // What the next Set starts from: of a block that is distrusted, what it was sent. Null: the block
-  // is to be read.
+  // What the next Set starts from: of a block that is contradicted, what it was sent. Null: the
+  // block is to be read.
   const Table* Find(size_t block) const {
     return block < blocks_.size() && blocks_[block].held ? &*blocks_[block].held : nullptr;
   }
@@ -49,13 +49,13 @@ class AppliedBlocks {
   void Confirm(size_t block, const Table& table) {
     if (block >= blocks_.size()) return;
     blocks_[block].held = table;
-    blocks_[block].distrusted = false;
+    blocks_[block].contradicted = false;
   }
   // A Set of this block leaves. Confirmed by its answer alone.
-  void Sent(size_t block, const Table& table) {
+  void MarkSent(size_t block, const Table& table) {
     if (block >= blocks_.size()) return;
     blocks_[block].held.reset();
-    blocks_[block].distrusted = false;
+    blocks_[block].contradicted = false;
     blocks_[block].sent = table;
   }
   // The answer to the last Set of this block. False: the device shows something else. Nothing is
@@ -63,17 +63,17 @@ class AppliedBlocks {
   bool Answer(size_t block, const Table& shown) {
     if (block >= blocks_.size() || !blocks_[block].sent) return true;
     Block& answered = blocks_[block];
-    answered.distrusted = !(*answered.sent == shown);
+    answered.contradicted = !(*answered.sent == shown);
     answered.held = answered.sent;
     answered.sent.reset();
-    return !answered.distrusted;
+    return !answered.contradicted;
   }
 
  private:
   struct Block {
     std::optional<Table> held;  // nullopt: not known.
     std::optional<Table> sent;  // Not answered (yet).
-    bool distrusted = false;
+    bool contradicted = false;
   };
   std::vector<Block> blocks_;
 };

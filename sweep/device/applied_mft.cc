@@ -20,10 +20,10 @@ AppliedMft::Block Combined(const AppliedMft::Block& a, const AppliedMft::Block& 
 
 void AppliedMft::Forget() {
   std::erase_if(blocks_, [](const auto& entry) {
-    return !entry.second.flight || entry.second.flight->landed;
+    return !entry.second.flight || entry.second.flight->completed;
   });
   for (auto& [place, state] : blocks_) state.held = state.flight->before = std::nullopt;
-  distrusted_.clear();
+  contradicted_.clear();
 }
 
 const AppliedMft::State* AppliedMft::Find(Place place) const {
@@ -67,10 +67,10 @@ std::shared_ptr<const routing::MulticastRow> AppliedMft::Row() const {
 
 void AppliedMft::Confirm(Place place, const Block& block) {
   blocks_[place] = {block, std::nullopt};
-  distrusted_.erase(place);
+  contradicted_.erase(place);
 }
 
-void AppliedMft::Sent(Place place, const Block& block) {
+void AppliedMft::MarkSent(Place place, const Block& block) {
   std::optional<Block> before;
   if (Knows(place)) before = Possibly(place);
   State& state = blocks_[place];
@@ -79,12 +79,12 @@ void AppliedMft::Sent(Place place, const Block& block) {
   state.flight = {block, before, false};
 }
 
-void AppliedMft::Landed(Place place) {
+void AppliedMft::Complete(Place place) {
   if (const auto it = blocks_.find(place); it != blocks_.end() && it->second.flight)
-    it->second.flight->landed = true;
+    it->second.flight->completed = true;
 }
 
-void AppliedMft::Unsent(Place place) {
+void AppliedMft::MarkUnsent(Place place) {
   const auto it = blocks_.find(place);
   if (it == blocks_.end() || !it->second.flight) return;
   const std::optional<Block> before = it->second.flight->before;
@@ -96,12 +96,12 @@ void AppliedMft::Unsent(Place place) {
 
 bool AppliedMft::IsInFlight(Place place) const {
   const State* state = Find(place);
-  return state != nullptr && state->flight && !state->flight->landed;
+  return state != nullptr && state->flight && !state->flight->completed;
 }
 
-void AppliedMft::LandAll() {
+void AppliedMft::AbandonInFlight() {
   for (auto& [place, state] : blocks_)
-    if (state.flight) state.flight->landed = true;
+    if (state.flight) state.flight->completed = true;
 }
 
 }  // namespace fabricd::sweep

@@ -34,17 +34,17 @@ class AppliedMft {
   std::shared_ptr<const routing::MulticastRow> Row() const;
 
   void Confirm(Place place, const Block& block);
-  void Sent(Place place, const Block& block);
-  void Landed(Place place);  // Answered or given up.
-  void Unsent(Place place);  // It did not leave after all.
+  void MarkSent(Place place, const Block& block);
+  void Complete(Place place);    // Answered or given up.
+  void MarkUnsent(Place place);  // It did not leave after all.
   bool IsInFlight(Place place) const;
-  // What was sent last. REQUIRES: Sent(), and nothing confirmed since.
+  // What was sent last. REQUIRES: MarkSent(), and nothing confirmed since.
   const Block& InFlight(Place place) const { return blocks_.at(place).flight->bytes; }
-  void LandAll();
+  void AbandonInFlight();
   // A Set of the block was answered with other bytes: such a device's reads prove nothing either,
   // so that it is written until it agrees. Ends with Confirm() and Forget().
-  void Distrust(Place place) { distrusted_.insert(place); }
-  bool IsDistrusted(Place place) const { return distrusted_.contains(place); }
+  void MarkContradicted(Place place) { contradicted_.insert(place); }
+  bool IsContradicted(Place place) const { return contradicted_.contains(place); }
 
  private:
   struct State {
@@ -53,14 +53,14 @@ class AppliedMft {
     struct Flight {
       Block bytes{};
       std::optional<Block> before;
-      bool landed = false;
+      bool completed = false;
     };
     std::optional<Flight> flight;
   };
   const State* Find(Place place) const;
 
   std::map<Place, State> blocks_;
-  std::set<Place> distrusted_;
+  std::set<Place> contradicted_;
 };
 
 }  // namespace fabricd::sweep

@@ -63,7 +63,7 @@ class AppliedLanes {
     ++version_;
     tables_[table] = bytes;
   }
-  void Doubt(const LaneTable& table) {
+  void MarkUnknown(const LaneTable& table) {
     ++version_;
     tables_.erase(table);
   }

@@ -11,7 +11,7 @@ namespace fabricd::sweep {
 namespace {
 constexpr Duration kPeriod = std::chrono::milliseconds(500);
 constexpr Duration kBackPeriod = std::chrono::seconds(1);
-constexpr size_t kMostAskers = 16;
+constexpr size_t kMostOpenQuestions = 16;
 }  // namespace
 
 SmWatch::SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine,
@@ -46,7 +46,7 @@ void SmWatch::Follow(const std::vector<RemoteSm>& others, Instant now) {
 void SmWatch::OnAsked(const wire::DirectedPath& back, mad::DeviceId device) {
   const bool waits = std::any_of(askers_.begin(), askers_.end(),
                                  [&](const Asker& asker) { return asker.back == back; });
-  if (!waits && askers_.size() < kMostAskers) askers_.push_back({back, device});
+  if (!waits && askers_.size() < kMostOpenQuestions) askers_.push_back({back, device});
 }
 
 Instant SmWatch::NextDeadline() const {

@@ -36,7 +36,7 @@ void Multicast::NoteQuestion(const ComputePlan& question) {
 }
 
 bool Multicast::HasWork(const DeviceTable& devices) const {
-  return !groups_->groups.empty() || !plan_->empty() || devices.HasTrees();
+  return !groups_->groups.empty() || !plan_->empty() || devices.applied().HasTrees();
 }
 
 ComputeTrees Multicast::Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
@@ -44,7 +44,8 @@ ComputeTrees Multicast::Ask(uint64_t id, std::shared_ptr<const routing::RoutingP
   awaited_ = id;
   has_news_ = false;
   SharedTrees before = plan_;
-  if (!has_plan_) before = std::make_shared<const routing::MulticastPlan>(devices.AppliedTrees());
+  if (!has_plan_)
+    before = std::make_shared<const routing::MulticastPlan>(devices.applied().Trees());
   return {id, snapshot_, lids_, intent_, std::move(plan), groups_, std::move(before)};
 }
 

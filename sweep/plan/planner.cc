@@ -23,9 +23,10 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
       id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
   // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
-  const bool is_clear = waits && plan() && !plan()->order.empty() && devices.Hold(*plan());
+  const bool is_clear =
+      waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
   if (plan() && !is_clear)
-    task.applied = std::make_shared<const routing::AppliedTables>(devices.Applied());
+    task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
   return task;
 }
 
@@ -36,7 +37,7 @@ OrderTables Planner::AskOrder(uint64_t id, const DeviceTable& devices) {
           lids_,
           routes_,
           before_,
-          std::make_shared<const routing::AppliedTables>(devices.Applied()),
+          std::make_shared<const routing::AppliedTables>(devices.applied().Tables()),
           options_.routing.threads};
 }
 

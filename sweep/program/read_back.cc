@@ -43,7 +43,7 @@ void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
 
 void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& tables) {
   if (!node.IsSwitch()) return;
-  const size_t blocks = devices_.Lft(node.index).row().blocks();
+  const size_t blocks = devices_.applied().Lft(node.index).row().blocks();
   for (size_t block = 0; block < blocks; ++block)
     tables.push_back({{node.index, PortNum(0)}, static_cast<uint16_t>(block), Kind::kForwarding});
 }
@@ -51,22 +51,22 @@ void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& table
 void ReadBack::AddOthersOfEndPorts(const fabric::Node& node, std::vector<Table>& tables) const {
   ForEachEndPort(node, [&](PortRef port) {
     tables.push_back({port, 0, Kind::kIdentity});
-    const auto* keys = devices_.FindPKeys(port);
+    const auto* keys = devices_.applied().FindPKeys(port);
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kEndPortKeys});
-    const auto* guids = devices_.FindGuids(port);
+    const auto* guids = devices_.applied().FindGuids(port);
     for (size_t block = 0; guids != nullptr && block < guids->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kGuids});
   });
 }
 
 void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) const {
-  if (const AppliedMft* mft = devices_.FindMft(node.index))
+  if (const AppliedMft* mft = devices_.applied().FindMft(node.index))
     for (const auto& [place, state] : mft->blocks())
       tables.push_back({{node.index, PortNum(0)}, place.block, Kind::kMulticast, place.position});
   for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number) {
     const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
-    const auto* keys = devices_.FindSwitchKeys(port);
+    const auto* keys = devices_.applied().FindSwitchKeys(port);
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kSwitchKeys});
   }
@@ -212,7 +212,7 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
   const NodeIndex index = table.port.node;
   const fabric::Node* node = builder_.node(index);
   if (node == nullptr || !devices_.Has(index) ||
-      devices_.IsBusy(table.port, AttributeOf(table.kind)))
+      devices_.applied().IsBusy(table.port, AttributeOf(table.kind)))
     return std::nullopt;
   const auto block_of = [&](const auto* blocks) -> std::optional<wire::SmpData> {
     if (blocks == nullptr || !blocks->Knows(table.block)) return std::nullopt;
@@ -220,7 +220,7 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
   };
   switch (table.kind) {
     case Kind::kForwarding: {
-      const AppliedLft& lft = devices_.Lft(index);
+      const AppliedLft& lft = devices_.applied().Lft(index);
       if (!lft.Knows(table.block) || lft.IsInFlight(table.block)) return std::nullopt;
       wire::SmpData bytes;
       std::memcpy(bytes.data(), lft.row().block(table.block), bytes.size());
@@ -228,16 +228,16 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
     }
     case Kind::kMulticast: {
       const routing::MulticastPlace place{table.block, table.position};
-      const AppliedMft& mft = devices_.Mft(index);
+      const AppliedMft& mft = devices_.applied().Mft(index);
       if (!mft.Knows(place)) return std::nullopt;
       return BytesOf(wire::MulticastForwardingTable{mft.Surely(place)});
     }
-    case Kind::kEndPortKeys: return block_of(devices_.FindPKeys(table.port));
-    case Kind::kSwitchKeys: return block_of(devices_.FindSwitchKeys(table.port));
-    case Kind::kGuids: return block_of(devices_.FindGuids(table.port));
+    case Kind::kEndPortKeys: return block_of(devices_.applied().FindPKeys(table.port));
+    case Kind::kSwitchKeys: return block_of(devices_.applied().FindSwitchKeys(table.port));
+    case Kind::kGuids: return block_of(devices_.applied().FindGuids(table.port));
     case Kind::kMap:
     case Kind::kArbitration: {
-      const wire::SmpData* held = devices_.lanes().Find(LaneTableOf(table));
+      const wire::SmpData* held = devices_.applied().lanes().Find(LaneTableOf(table));
       return held == nullptr ? std::nullopt : std::optional(*held);
     }
     case Kind::kIdentity: break;
@@ -284,24 +284,25 @@ std::vector<uint64_t> ReadBack::Drop() {
 void ReadBack::Take(const Table& table, const wire::SmpData& data) {
   const NodeIndex node = table.port.node;
   switch (table.kind) {
-    case Kind::kForwarding: devices_.Lft(node).Confirm(table.block, data); break;
+    case Kind::kForwarding: devices_.applied().Lft(node).Confirm(table.block, data); break;
     case Kind::kMulticast:
-      devices_.Mft(node).Confirm({table.block, table.position},
-                                 wire::MulticastForwardingTable::Decode(data).port_mask);
+      devices_.applied().Mft(node).Confirm({table.block, table.position},
+                                           wire::MulticastForwardingTable::Decode(data).port_mask);
       break;
     case Kind::kEndPortKeys:
-      devices_.PKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
+      devices_.applied().PKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
       break;
     case Kind::kSwitchKeys:
-      devices_.SwitchKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
+      devices_.applied().SwitchKeys(table.port).Confirm(table.block, wire::PKeyTable::Decode(data));
       break;
     case Kind::kGuids:
-      devices_.GuidsTo(table.port, static_cast<uint8_t>(table.block))
+      devices_.applied()
+          .GuidsTo(table.port, static_cast<uint8_t>(table.block))
           .Confirm(table.block, wire::GuidInfo::Decode(data));
       break;
     case Kind::kMap:
     case Kind::kArbitration:
-      devices_.lanes().Confirm(LaneTableOf(table), Canonical(table.kind, data));
+      devices_.applied().lanes().Confirm(LaneTableOf(table), Canonical(table.kind, data));
       break;
     case Kind::kIdentity: {
       // No more than was compared: states are a survey's to read.

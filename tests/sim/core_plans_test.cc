@@ -60,7 +60,7 @@ TEST(CorePlans, TheLeastChangeStandsWhereNoEngineFits) {
 }
 
 // A LID is set only when it is durable, whatever falls due in the meantime.
-TEST(CorePlans, NothingIsSettledWithLidsThatAreNotDurable) {
+TEST(CorePlans, NothingIsKnownRefusalWithLidsThatAreNotDurable) {
   sim::SimOptions devices;
   devices.device.keep_lids = false;
   sim::Simulation harness(**sim::Generate("fat-tree:radix=4,levels=2"), devices);

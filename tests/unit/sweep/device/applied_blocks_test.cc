@@ -29,7 +29,7 @@ TEST(AppliedBlocks, ABlockIsKnownFromItsAnswerToTheNextSet) {
   blocks.Confirm(0, With(1));
   EXPECT_TRUE(blocks.Knows(0));
   EXPECT_FALSE(blocks.Knows(1));
-  blocks.Sent(0, With(2));
+  blocks.MarkSent(0, With(2));
   EXPECT_FALSE(blocks.Knows(0));
   EXPECT_EQ(blocks.Find(0), nullptr) << "a Set without an answer may have been carried out";
   EXPECT_TRUE(blocks.Answer(0, With(2)));
@@ -40,17 +40,17 @@ TEST(AppliedBlocks, ABlockIsKnownFromItsAnswerToTheNextSet) {
 TEST(AppliedBlocks, DistrustsADeviceUntilItAgrees) {
   Blocks blocks = Of(1);
   blocks.Confirm(0, With(1));
-  blocks.Sent(0, With(2));
+  blocks.MarkSent(0, With(2));
   EXPECT_FALSE(blocks.Answer(0, With(1)));
   EXPECT_FALSE(blocks.Knows(0));
-  EXPECT_TRUE(blocks.IsDistrusted(0));
+  EXPECT_TRUE(blocks.IsContradicted(0));
   ASSERT_NE(blocks.Find(0), nullptr);
   EXPECT_EQ(*blocks.Find(0), With(2)) << "it answered a Set of this";
   blocks.ReadAgain();
-  EXPECT_TRUE(blocks.IsDistrusted(0)) << "what it shows proves nothing";
-  blocks.Sent(0, With(2));
+  EXPECT_TRUE(blocks.IsContradicted(0)) << "what it shows proves nothing";
+  blocks.MarkSent(0, With(2));
   EXPECT_TRUE(blocks.Answer(0, With(2)));
-  EXPECT_FALSE(blocks.IsDistrusted(0));
+  EXPECT_FALSE(blocks.IsContradicted(0));
   EXPECT_TRUE(blocks.Knows(0));
   blocks.ReadAgain();
   EXPECT_EQ(blocks.Find(0), nullptr);
@@ -58,8 +58,8 @@ TEST(AppliedBlocks, DistrustsADeviceUntilItAgrees) {
 
 TEST(AppliedBlocks, ASetWithoutAnAnswerIsReadAndThenWritten) {
   Blocks blocks = Of(1);
-  blocks.Sent(0, With(2));
-  EXPECT_FALSE(blocks.IsDistrusted(0));
+  blocks.MarkSent(0, With(2));
+  EXPECT_FALSE(blocks.IsContradicted(0));
   blocks.Confirm(0, With(1));
   ASSERT_TRUE(blocks.Knows(0));
   EXPECT_EQ(*blocks.Find(0), With(1));
@@ -67,21 +67,21 @@ TEST(AppliedBlocks, ASetWithoutAnAnswerIsReadAndThenWritten) {
 
 TEST(AppliedBlocks, ALateAnswerSaysNothingOfATableThatWasForgotten) {
   Blocks blocks = Of(1);
-  blocks.Sent(0, With(2));
+  blocks.MarkSent(0, With(2));
   blocks.Forget();
   EXPECT_TRUE(blocks.Answer(0, With(2)));
   EXPECT_FALSE(blocks.Knows(0));
-  blocks.Sent(0, With(2));
+  blocks.MarkSent(0, With(2));
   EXPECT_FALSE(blocks.Answer(0, With(1)));
   blocks.Forget();
-  EXPECT_FALSE(blocks.IsDistrusted(0));
+  EXPECT_FALSE(blocks.IsContradicted(0));
   EXPECT_EQ(blocks.Find(0), nullptr);
 }
 
 TEST(AppliedBlocks, NothingIsTakenDownOfABlockThatDoesNotExist) {
   Blocks blocks = Of(1);
   blocks.Confirm(1, With(1));
-  blocks.Sent(1, With(1));
+  blocks.MarkSent(1, With(1));
   EXPECT_TRUE(blocks.Answer(1, With(1)));
   EXPECT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks.Find(1), nullptr);

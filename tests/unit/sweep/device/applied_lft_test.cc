@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sweep/device/device_table.h"
+#include "sweep/interface/activity.h"
 #include "sweep/program/programmer.h"
 
 namespace fabricd::sweep {
@@ -34,7 +35,7 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
   lft.Confirm(0, Filled(7));
-  lft.Sent(0, Filled(9));
+  lft.MarkSent(0, Filled(9));
   EXPECT_TRUE(lft.IsInFlight(0));
   EXPECT_FALSE(lft.Holds(0, *row));
   EXPECT_FALSE(lft.Knows(0));
@@ -44,20 +45,20 @@ TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
-  lft.Sent(1, Filled(7));
+  lft.MarkSent(1, Filled(7));
   EXPECT_FALSE(lft.Answer(1, Filled(9)));
-  EXPECT_TRUE(lft.IsDistrusted(1));
-  EXPECT_FALSE(lft.IsDistrusted(0));
+  EXPECT_TRUE(lft.IsContradicted(1));
+  EXPECT_FALSE(lft.IsContradicted(0));
   EXPECT_FALSE(lft.Knows(1));
-  lft.Sent(1, Filled(7));
+  lft.MarkSent(1, Filled(7));
   EXPECT_TRUE(lft.Answer(1, Filled(7)));
-  EXPECT_FALSE(lft.IsDistrusted(1));
+  EXPECT_FALSE(lft.IsContradicted(1));
   EXPECT_TRUE(lft.Knows(1));
-  lft.Sent(0, Filled(7));
+  lft.MarkSent(0, Filled(7));
   EXPECT_FALSE(lft.Answer(0, Filled(9)));
-  lft.Landed(0);
+  lft.Complete(0);
   lft.Forget();
-  EXPECT_FALSE(lft.IsDistrusted(0));
+  EXPECT_FALSE(lft.IsContradicted(0));
 }
 
 // Of a run that was superseded, when the device still shows the entries from before the Set.
@@ -66,19 +67,19 @@ TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   DeviceTable devices(options);
   fabric::SnapshotBuilder builder;
   const NodeIndex node(3);
-  devices.Lft(node).Confirm(0, Filled(9));
-  devices.Lft(node).Sent(0, Filled(7));
+  devices.applied().Lft(node).Confirm(0, Filled(9));
+  devices.applied().Lft(node).MarkSent(0, Filled(7));
   mad::Completion completion;
-  completion.context.node = node;
+  completion.context = mad::RequestContext::Of(Activity::kProgrammer, Work::kSetLft, {node, {}});
   completion.outcome = mad::Completion::Outcome::kResponse;
   completion.sent = true;
   completion.method = wire::Method::kSet;
   completion.attribute = wire::AttributeId::kLinearForwardingTable;
   completion.response.data = Filled(9);
-  Programmer::NoteLate(completion, builder, devices);
-  EXPECT_FALSE(devices.Lft(node).IsInFlight(0));
-  EXPECT_FALSE(devices.Lft(node).Knows(0)) << "it was told otherwise";
-  EXPECT_TRUE(devices.Lft(node).IsDistrusted(0));
+  Programmer::OnLateAnswer(completion, builder, devices);
+  EXPECT_FALSE(devices.applied().Lft(node).IsInFlight(0));
+  EXPECT_FALSE(devices.applied().Lft(node).Knows(0)) << "the Set asked for other entries";
+  EXPECT_TRUE(devices.applied().Lft(node).IsContradicted(0));
 }
 
 TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
@@ -127,7 +128,7 @@ TEST(AppliedLft, ListsDifferencesOverSharedPages) {
   for (size_t lid : {0u, 40u * 64u, 99u * 64u + 63u}) wanted.Set(lid, 8);
   EXPECT_EQ(lft.Differences(kBlocks, wanted), (std::vector<uint16_t>{0, 40, 99}));
   EXPECT_EQ(lft.Differences(41, wanted), (std::vector<uint16_t>{0, 40}));
-  lft.Sent(70, Filled(7));  // Not known until its answer.
+  lft.MarkSent(70, Filled(7));  // Not known until its answer.
   EXPECT_FALSE(lft.KnowsAll());
   EXPECT_EQ(lft.Differences(kBlocks, *row), (std::vector<uint16_t>{70}));
 }

@@ -46,13 +46,13 @@ TEST(AppliedMft, AnUnreadBlockMayHoldAnything) {
 TEST(AppliedMft, WhatWasSentMayBeThereOrNot) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b0110));
-  mft.Sent(kHere, With(0b1100));
+  mft.MarkSent(kHere, With(0b1100));
   EXPECT_TRUE(mft.IsInFlight(kHere));
   EXPECT_EQ(mft.InFlight(kHere), With(0b1100));
   EXPECT_FALSE(mft.Knows(kHere));
   EXPECT_EQ(mft.Surely(kHere), With(0b0100));
   EXPECT_EQ(mft.Possibly(kHere), With(0b1110));
-  mft.Landed(kHere);  // Given up: nobody knows whether it arrived.
+  mft.Complete(kHere);  // Given up: nobody knows whether it arrived.
   EXPECT_FALSE(mft.IsInFlight(kHere));
   EXPECT_FALSE(mft.Knows(kHere));
   EXPECT_EQ(mft.Possibly(kHere), With(0b1110));
@@ -63,9 +63,9 @@ TEST(AppliedMft, WhatWasSentMayBeThereOrNot) {
 TEST(AppliedMft, ASecondSetInDoubtLeavesNothingSure) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b0001));
-  mft.Sent(kHere, With(0b0010));
-  mft.Landed(kHere);
-  mft.Sent(kHere, With(0b0100));
+  mft.MarkSent(kHere, With(0b0010));
+  mft.Complete(kHere);
+  mft.MarkSent(kHere, With(0b0100));
   EXPECT_EQ(mft.Surely(kHere), Block{}) << "any of the three";
   EXPECT_EQ(mft.Possibly(kHere), Anything());
   EXPECT_TRUE(mft.HasEntries());
@@ -74,12 +74,12 @@ TEST(AppliedMft, ASecondSetInDoubtLeavesNothingSure) {
 TEST(AppliedMft, WhatDidNotLeaveChangesNothing) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b1));
-  mft.Sent(kHere, With(0b10));
-  mft.Unsent(kHere);
+  mft.MarkSent(kHere, With(0b10));
+  mft.MarkUnsent(kHere);
   EXPECT_TRUE(mft.Knows(kHere));
   EXPECT_EQ(mft.Surely(kHere), With(0b1));
-  mft.Sent(kThere, With(0b10));
-  mft.Unsent(kThere);
+  mft.MarkSent(kThere, With(0b10));
+  mft.MarkUnsent(kThere);
   EXPECT_FALSE(mft.Knows(kThere));
   EXPECT_EQ(mft.blocks().size(), 1u);
 }
@@ -88,15 +88,15 @@ TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b1));
   mft.Confirm(kThere, With(0b1));
-  mft.Sent(kThere, With(0b10));
+  mft.MarkSent(kThere, With(0b10));
   mft.Forget();
   EXPECT_FALSE(mft.Knows(kHere));
   EXPECT_TRUE(mft.IsInFlight(kThere));
   EXPECT_EQ(mft.Possibly(kThere), Anything()) << "what it replaces is not known any more";
-  mft.Unsent(kThere);
+  mft.MarkUnsent(kThere);
   EXPECT_TRUE(mft.blocks().empty());
-  mft.Sent(kHere, With(0b1));
-  mft.LandAll();
+  mft.MarkSent(kHere, With(0b1));
+  mft.AbandonInFlight();
   EXPECT_FALSE(mft.IsInFlight(kHere));
   mft.Forget();
   EXPECT_TRUE(mft.blocks().empty());
@@ -104,17 +104,17 @@ TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
 
 TEST(AppliedMft, DistrustsADeviceUntilItAgrees) {
   AppliedMft mft;
-  mft.Sent(kHere, With(0b1));
-  mft.Landed(kHere);
-  mft.Distrust(kHere);
-  EXPECT_TRUE(mft.IsDistrusted(kHere));
-  EXPECT_FALSE(mft.IsDistrusted(kThere));
+  mft.MarkSent(kHere, With(0b1));
+  mft.Complete(kHere);
+  mft.MarkContradicted(kHere);
+  EXPECT_TRUE(mft.IsContradicted(kHere));
+  EXPECT_FALSE(mft.IsContradicted(kThere));
   EXPECT_FALSE(mft.Knows(kHere));
   mft.Confirm(kHere, With(0b1));
-  EXPECT_FALSE(mft.IsDistrusted(kHere));
-  mft.Distrust(kHere);
+  EXPECT_FALSE(mft.IsContradicted(kHere));
+  mft.MarkContradicted(kHere);
   mft.Forget();
-  EXPECT_FALSE(mft.IsDistrusted(kHere));
+  EXPECT_FALSE(mft.IsContradicted(kHere));
 }
 
 }  // namespace

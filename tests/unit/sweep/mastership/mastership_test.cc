@@ -322,7 +322,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   // The last look finds it as it was: this SM rises, and gives the subnet away at once.
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  const auto rises = sm_.OnCompletion(Says(Asked::kLook, idle), now);
+  const auto rises = sm_.OnCompletion(Says(Asked::kCheck, idle), now);
   EXPECT_EQ(rises.kind, Kind::kNothing);
   EXPECT_TRUE(rises.rose);
   EXPECT_TRUE(sm_.IsMaster());
@@ -332,7 +332,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kLook, idle), now).kind, Kind::kProgram);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kCheck, idle), now).kind, Kind::kProgram);
   EXPECT_TRUE(sm_.IsMaster());
   // Later it is tried again.
   sm_.OnSweepStart();
@@ -353,10 +353,10 @@ TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
   EXPECT_EQ(sm_.state(), SmState::kStandby);
 }
 
-TEST_F(MastershipTest, AnSmThatDoesNotAnswerTheLastLookIsLookedForAgainBeforeRising) {
+TEST_F(MastershipTest, AnSmThatDoesNotAnswerThePreMasterCheckIsLookedForAgainBeforeRising) {
   sm_.Start();
   mad::Completion silence;
-  silence.context = mad::RequestContext::Of(Activity::kMastership, Asked::kLook);
+  silence.context = mad::RequestContext::Of(Activity::kMastership, Asked::kCheck);
   for (int sweep = 0; sweep < 2; ++sweep) {
     ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(2, 3, SmState::kDiscovering)}, {}, kNow).kind,
               Kind::kNothing);

@@ -27,7 +27,7 @@ class ReadBackTest : public testing::Test {
                                  .Then(PortNum(1))
                                  .Then(PortNum(static_cast<uint8_t>(node.value() + 1))));
       for (size_t block = 0; block < kBlocks; ++block) {
-        devices_.Lft(node).Confirm(block, Bytes(1));
+        devices_.applied().Lft(node).Confirm(block, Bytes(1));
         registers_[{node, block}] = Bytes(1);
       }
     }
@@ -118,8 +118,8 @@ TEST_F(ReadBackTest, ADifferenceIsTakenForWhatTheDeviceHoldsAndHasTheRestRead) {
   EXPECT_THAT(Answer(), SizeIs(testing::Ge(kBlocks)));
   const ReadBack::Result result = read_back_.TakeResult(now_);
   EXPECT_THAT(result.differing, ElementsAre(node));
-  EXPECT_EQ(devices_.Lft(node).row().block(0)[7], 9);
-  EXPECT_EQ(devices_.Lft(node).row().block(4)[8], 9);
+  EXPECT_EQ(devices_.applied().Lft(node).row().block(0)[7], 9);
+  EXPECT_EQ(devices_.applied().Lft(node).row().block(4)[8], 9);
   ASSERT_THAT(result.events, SizeIs(1));
   EXPECT_THAT(result.events[0].facts, testing::Contains(testing::Pair("entries", "2")));
 }
@@ -129,8 +129,8 @@ TEST_F(ReadBackTest, WhatIsBeingWrittenIsNotJudged) {
   registers_[{node, 0}] = registers_[{node, 1}] = Bytes(2);
   Sample();
   read_back_.Feed();
-  devices_.Lft(node).Sent(0, Bytes(2));
-  devices_.Lft(node).Sent(1, Bytes(2));
+  devices_.applied().Lft(node).MarkSent(0, Bytes(2));
+  devices_.applied().Lft(node).MarkSent(1, Bytes(2));
   Answer();
   EXPECT_THAT(read_back_.TakeResult(now_).differing, IsEmpty());
 }

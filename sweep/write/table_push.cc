@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/program/table_push.h"
+#include "sweep/write/table_push.h"
 
 #include <utility>
 

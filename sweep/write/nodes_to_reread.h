@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SecondLooks: the nodes that have to be looked at again after they were programmed: those where a
+// NodesToReread: the nodes that have to be read again after they were programmed: those where a
 // port changed meanwhile, and those with a port that is to be read once more and was not yet.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace fabricd::sweep {
 
-class SecondLooks {
+class NodesToReread {
  public:
   void NoteChanged(NodeIndex node) { changed_.insert(node); }
   void Await(PortRef port) { awaited_.insert(port); }

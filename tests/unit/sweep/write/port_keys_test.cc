@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tables are to be read and written, where switches enforce, and what they cannot.
-#include "sweep/program/port_keys.h"
+#include "sweep/write/port_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "policy/partitions_text.h"
-#include "sweep/program/port_guids.h"
+#include "sweep/write/port_guids.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
@@ -43,11 +43,13 @@ class PortKeysTest : public testing::Test {
                    [](int key) { return PKey(static_cast<uint16_t>(key)); });
     return table;
   }
-  static void Read(DeviceTable::PKeyBlocks& blocks, std::initializer_list<int> keys) {
+  static void Read(AppliedState::PKeyBlocks& blocks, std::initializer_list<int> keys) {
     blocks.GrowTo(1);
     blocks.Confirm(0, Table(keys));
   }
-  void Know(PortRef port, std::initializer_list<int> keys) { Read(devices_.PKeys(port), keys); }
+  void Know(PortRef port, std::initializer_list<int> keys) {
+    Read(devices_.applied().PKeys(port), keys);
+  }
   void Partition(std::string_view text) {
     const policy::ParsedPartitions parsed = policy::ParsePartitions(text);
     ASSERT_TRUE(parsed.ok()) << policy::FaultsText(parsed.faults);
@@ -117,9 +119,9 @@ TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
 }
 
 TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
-  devices_.TellEnforcement(leaf_port_, {true, true});
-  devices_.ForgetWritten(small_.switches[0]);
-  EXPECT_FALSE(devices_.ToldEnforcement(leaf_port_));
+  devices_.applied().NoteRequestedEnforcement(leaf_port_, {true, true});
+  devices_.applied().ForgetWritten(small_.switches[0]);
+  EXPECT_FALSE(devices_.applied().RequestedEnforcement(leaf_port_));
   EXPECT_EQ(ReadCount(small_.switches[0]), 1u);
   EXPECT_EQ(ReadCount(small_.switches[1]), 0u);
 }
@@ -129,16 +131,16 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);     // The table of the leaf's port.
   EXPECT_EQ(ReadCount(small_.switches[0]), 1u);  // The same; not that between switches.
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001"));
-  Read(devices_.SwitchKeys(leaf_port_), {0x8999});
+  Read(devices_.applied().SwitchKeys(leaf_port_), {0x8999});
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001", "16/1: 0x7fff 0x8001"));
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);  // Its table is not confirmed.
   EXPECT_TRUE(Enforcement(leaf_port_, true).inbound);
-  devices_.TellEnforcement(leaf_port_, {true, false});
+  devices_.applied().NoteRequestedEnforcement(leaf_port_, {true, false});
   EXPECT_TRUE(Enforcement(leaf_port_).inbound) << "it may only be slow to show it";
   EXPECT_FALSE(Enforcement(leaf_port_, true).outbound);
-  devices_.ForgetEnforcement(leaf_port_);  // The Set was not answered.
+  devices_.applied().ForgetEnforcement(leaf_port_);  // The Set was not answered.
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);
-  Read(devices_.SwitchKeys(leaf_port_), {0x8001, 0x7FFF});
+  Read(devices_.applied().SwitchKeys(leaf_port_), {0x8001, 0x7FFF});
   EXPECT_TRUE(Enforcement(leaf_port_).inbound);
   EXPECT_TRUE(Enforcement(leaf_port_).outbound);
   EXPECT_FALSE(Enforcement({small_.switches[0], PortNum(36)}).inbound);
@@ -149,7 +151,7 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
 TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
   Partition("A=1: 0x1000=full;");
   Know(small_.Host(0), {0xFFFF, 0x8777});
-  Read(devices_.SwitchKeys(leaf_port_), {});
+  Read(devices_.applied().SwitchKeys(leaf_port_), {});
   EXPECT_THAT(Writes(small_.hosts[0]),
               ElementsAre("256/1: 0x7fff 0x8777 0x8001", "16/1: 0x7fff 0x8777 0x8001"));
   input_.isolated = {small_.Host(0)};
@@ -159,7 +161,7 @@ TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
 TEST_F(PortKeysTest, ATableThatIsTooSmallIsNamed) {
   Partition("A=1: 0x1000=full; B=2: 0x1000=full;");
   SetCap(small_.switches[0], 2);
-  Read(devices_.SwitchKeys(leaf_port_), {});
+  Read(devices_.applied().SwitchKeys(leaf_port_), {});
   Know(small_.Host(0), {0x7FFF, 0x8001, 0x8002});
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("NotEnforced: its table of 2 P_Keys does not hold "
@@ -182,14 +184,14 @@ TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
   EXPECT_TRUE(MakeGuids().GoesOn(small_.Host(1), 0, first));
   EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 1, first));
   EXPECT_FALSE(MakeGuids().GoesOn(small_.Host(1), 0, wire::GuidInfo()));
-  devices_.GuidsTo(small_.Host(1), 0).Confirm(0, first);
+  devices_.applied().GuidsTo(small_.Host(1), 0).Confirm(0, first);
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   EXPECT_EQ(GuidReadCount(1), 0u);
   // A block whose answer did not come, or too late: who runs by an alias there keeps his keys.
-  devices_.GuidsTo(small_.Host(1), 1);
+  devices_.applied().GuidsTo(small_.Host(1), 1);
   EXPECT_THAT(Writes(small_.hosts[1]), IsEmpty());
   EXPECT_EQ(GuidReadCount(1), 1u);
-  devices_.GuidsTo(small_.Host(1), 1).Confirm(1, wire::GuidInfo());
+  devices_.applied().GuidsTo(small_.Host(1), 1).Confirm(1, wire::GuidInfo());
   EXPECT_THAT(Writes(small_.hosts[1]), ElementsAre("257/1: 0x7fff 0x8001"));
   Partition("A=1: 0x1000=full;");
   EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
@@ -211,48 +213,48 @@ TEST_F(PortKeysTest, AliasesThatWereGivenOutAreWrittenBesideWhatIsThere) {
   EXPECT_THAT(writes(), IsEmpty());
   wire::GuidInfo held;
   held.guids = {own, Guid(), Guid(0xB2), Guid(0xB3)};
-  devices_.GuidsTo(port, 0).Confirm(0, held);
-  devices_.GuidsTo(port, 1).Confirm(1, wire::GuidInfo());
+  devices_.applied().GuidsTo(port, 0).Confirm(0, held);
+  devices_.applied().GuidsTo(port, 1).Confirm(1, wire::GuidInfo());
   ASSERT_EQ(writes().size(), 2u);
   EXPECT_THAT(writes()[0].info.guids,
               ElementsAre(own, Guid(0xA1), Guid(), Guid(0xB3), Guid(), Guid(), Guid(), Guid()));
   EXPECT_EQ(writes()[1].info.guids[2], Guid(0xAA));
   EXPECT_EQ(writes()[1].info.guids[3], Guid()) << "beyond GUIDCap";
   for (const auto& write : writes())
-    devices_.GuidsTo(port, write.block).Confirm(write.block, write.info);
+    devices_.applied().GuidsTo(port, write.block).Confirm(write.block, write.info);
   EXPECT_THAT(writes(), IsEmpty());
   EXPECT_EQ(GuidReadCount(1), 0u);
-  const wire::GuidInfo there = *devices_.FindGuids(port)->Find(0);
-  devices_.GuidsTo(port, 0).Sent(0, there);
-  devices_.GuidsTo(port, 0).Answer(0, held);
+  const wire::GuidInfo there = *devices_.applied().FindGuids(port)->Find(0);
+  devices_.applied().GuidsTo(port, 0).MarkSent(0, there);
+  devices_.applied().GuidsTo(port, 0).Answer(0, held);
   EXPECT_EQ(GuidReadCount(1), 0u) << "what it shows proves nothing";
   EXPECT_EQ(writes().size(), 1u);
 }
 
-TEST_F(PortKeysTest, ATableThatIsDistrustedIsWrittenUntilItAgrees) {
+TEST_F(PortKeysTest, ATableThatIsContradictedIsWrittenUntilItAgrees) {
   Partition("A=1: 0x1000=full; B=2: 0x1000=full;");
-  Read(devices_.SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
-  DeviceTable::PKeyBlocks& blocks = devices_.PKeys(small_.Host(0));
-  blocks.Sent(0, Table({0x7FFF, 0x8001, 0x8002}));
+  Read(devices_.applied().SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
+  AppliedState::PKeyBlocks& blocks = devices_.applied().PKeys(small_.Host(0));
+  blocks.MarkSent(0, Table({0x7FFF, 0x8001, 0x8002}));
   EXPECT_FALSE(blocks.Answer(0, Table({0xFFFF})));
   EXPECT_EQ(ReadCount(small_.hosts[0]), 0u) << "what it shows proves nothing";
   EXPECT_THAT(Writes(small_.hosts[0]), ElementsAre("256/1: 0x7fff 0x8001 0x8002"));
   Partition("B=2: 0x1000=full;");
   EXPECT_THAT(Writes(small_.hosts[0]), testing::Contains("256/1: 0x7fff 0x8001 0x8002"))
       << "what it was told keeps its index, and foreign keys stay";
-  Read(devices_.SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
+  Read(devices_.applied().SwitchKeys(leaf_port_), {0x7FFF, 0x8001, 0x8002});
   blocks.Confirm(0, Table({0x7FFF, 0x8001, 0x8002}));
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
-  DeviceTable::PKeyBlocks& leaf = devices_.SwitchKeys(leaf_port_);
-  leaf.Sent(0, Table({0x7FFF, 0x8001, 0x8002}));
+  AppliedState::PKeyBlocks& leaf = devices_.applied().SwitchKeys(leaf_port_);
+  leaf.MarkSent(0, Table({0x7FFF, 0x8001, 0x8002}));
   EXPECT_FALSE(leaf.Answer(0, Table({0x8002})));
   EXPECT_FALSE(Enforcement(leaf_port_).inbound) << "its table is not confirmed";
 }
 
 TEST_F(PortKeysTest, ABlockThatIsNotKnownIsReadAndNothingBesideItWritten) {
   Partition("A=1: 0x1000=full;");
-  devices_.PKeys(small_.Host(0)).Resize(2);
-  Read(devices_.SwitchKeys(leaf_port_), {});
+  devices_.applied().PKeys(small_.Host(0)).Resize(2);
+  Read(devices_.applied().SwitchKeys(leaf_port_), {});
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("Unreadable: ")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/program/port_keys.h"
+#include "sweep/write/port_keys.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ constexpr size_t kEntries = wire::PKeyTable::kEntries;
 size_t BlocksFor(size_t entries) { return (entries + kEntries - 1) / kEntries; }
 
 // All entries of a table of which no block is to be read; else nullopt.
-std::optional<std::vector<PKey>> KeysIn(const DeviceTable::PKeyBlocks* blocks) {
+std::optional<std::vector<PKey>> KeysIn(const AppliedState::PKeyBlocks* blocks) {
   if (blocks == nullptr || blocks->empty()) return std::nullopt;
   std::vector<PKey> keys;
   for (size_t block = 0; block < blocks->size(); ++block) {
@@ -73,8 +73,9 @@ std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
   return ports;
 }
 
-const DeviceTable::PKeyBlocks* PortKeys::HeldBy(PortRef port) const {
-  return IsExternal(port) ? devices_.FindSwitchKeys(port) : devices_.FindPKeys(port);
+const AppliedState::PKeyBlocks* PortKeys::HeldBy(PortRef port) const {
+  return IsExternal(port) ? devices_.applied().FindSwitchKeys(port)
+                          : devices_.applied().FindPKeys(port);
 }
 
 size_t PortKeys::CapacityOf(PortRef port) const {
@@ -105,7 +106,7 @@ std::optional<PortKeys::Table> PortKeys::TableOf(PortRef port) const {
 }
 
 std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
-  auto held = KeysIn(devices_.FindPKeys(port));
+  auto held = KeysIn(devices_.applied().FindPKeys(port));
   if (!held) return std::nullopt;
   const fabric::Node& node = *snapshot_.node(port.node);
   policy::PortFacts facts;
@@ -113,7 +114,7 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
   facts.type = node.info.node_type;
   facts.is_self = port == input_.local;
   facts.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), port);
-  if (const auto* blocks = devices_.FindGuids(port)) {
+  if (const auto* blocks = devices_.applied().FindGuids(port)) {
     for (size_t block = 0; block < blocks->size(); ++block) {
       const wire::GuidInfo* aliases = blocks->Find(block);
       // Whoever runs on what is not known is not to lose his keys.
@@ -131,7 +132,7 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
 // What the port behind is to hold. Of an isolated one that is nothing of anybody else's.
 std::optional<PortKeys::Table> PortKeys::SwitchPortTable(PortRef port) const {
   if (!MayEnforce(port)) return std::nullopt;
-  auto held = KeysIn(devices_.FindSwitchKeys(port));
+  auto held = KeysIn(devices_.applied().FindSwitchKeys(port));
   const PortRef peer = snapshot_.port(port)->peer;
   const auto behind = EndPortTable(peer);
   if (!held || !behind) return std::nullopt;
@@ -182,13 +183,13 @@ Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) con
   if (!MayEnforce(port)) return {};
   const fabric::Node& node = *snapshot_.node(port.node);
   const auto table = SwitchPortTable(port);
-  const auto* held = devices_.FindSwitchKeys(port);
+  const auto* held = devices_.applied().FindSwitchKeys(port);
   if (table && !table->left_out.empty()) return {};
   bool confirmed = table && held != nullptr && held->size() == table->blocks.size();
   for (size_t block = 0; confirmed && block < held->size(); ++block)
     confirmed = held->Knows(block) && *held->Find(block) == table->blocks[block];
   if (!confirmed)
-    return devices_.ToldEnforcement(port).value_or(
+    return devices_.applied().RequestedEnforcement(port).value_or(
         Enforcement{now.partition_enforcement_inbound, now.partition_enforcement_outbound});
   return {input_.options.enforce_inbound && node.switch_info->inbound_enforcement_cap,
           input_.options.enforce_outbound && node.switch_info->outbound_enforcement_cap};

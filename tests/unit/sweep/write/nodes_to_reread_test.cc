@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/program/second_looks.h"
+#include "sweep/write/nodes_to_reread.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(SecondLooks, APortThatIsAwaitedMakesItsNodeDueUntilItHasAnswered) {
-  SecondLooks looks;
+TEST(NodesToReread, APortThatIsAwaitedMakesItsNodeDueUntilItHasAnswered) {
+  NodesToReread looks;
   EXPECT_THAT(looks.Nodes(), IsEmpty());
   looks.Await({NodeIndex(7), PortNum(1)});
   looks.Await({NodeIndex(7), PortNum(2)});
@@ -22,8 +22,8 @@ TEST(SecondLooks, APortThatIsAwaitedMakesItsNodeDueUntilItHasAnswered) {
   EXPECT_THAT(looks.Nodes(), ElementsAre(NodeIndex(3)));
 }
 
-TEST(SecondLooks, ANodeThatChangedStaysDueAndIsNamedOnce) {
-  SecondLooks looks;
+TEST(NodesToReread, ANodeThatChangedStaysDueAndIsNamedOnce) {
+  NodesToReread looks;
   looks.NoteChanged(NodeIndex(4));
   looks.Await({NodeIndex(4), PortNum(1)});
   EXPECT_THAT(looks.Nodes(), ElementsAre(NodeIndex(4)));

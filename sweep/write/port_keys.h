@@ -78,7 +78,7 @@ class PortKeys {
   size_t CapacityOf(PortRef port) const;
   void AddWrites(PortRef port, std::vector<Write>& writes, std::string& kind,
                  std::string& text) const;
-  const DeviceTable::PKeyBlocks* HeldBy(PortRef port) const;
+  const AppliedState::PKeyBlocks* HeldBy(PortRef port) const;
 
   const KeyInput input_;
   const fabric::FabricSnapshot& snapshot_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/program/port_guids.h"
+#include "sweep/write/port_guids.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
 }  // namespace
 
 const wire::GuidInfo* PortGuids::Find(PortRef port, size_t block) const {
-  const auto* held = devices_.FindGuids(port);
+  const auto* held = devices_.applied().FindGuids(port);
   return held == nullptr ? nullptr : held->Find(block);
 }
 
@@ -33,7 +33,7 @@ std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
     // asked, or what it holds is not known.
     size_t end = any ? 1 : 0;
     // What was asked for and did not come.
-    if (const auto* held = devices_.FindGuids(ref)) end = std::max(end, held->size());
+    if (const auto* held = devices_.applied().FindGuids(ref)) end = std::max(end, held->size());
     for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid))
       if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});
     for (size_t block = 0; block < end; ++block)
@@ -62,7 +62,7 @@ std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const 
         if ((said.said >> entry & 1) != 0 && index != 0 && index < port.info.guid_cap)
           wanted.guids[entry] = said.info.guids[entry];
       }
-      if (wanted != *held || devices_.FindGuids(ref)->IsDistrusted(said.block))
+      if (wanted != *held || devices_.applied().FindGuids(ref)->IsContradicted(said.block))
         writes.push_back({ref, said.block, wanted});
     }
   });

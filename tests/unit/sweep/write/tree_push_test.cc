@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order multicast tables are written: no MLID that moves holds old and new entries at
 // once.
-#include "sweep/program/tree_push.h"
+#include "sweep/write/tree_push.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class TreePushTest : public ::testing::Test {
     for (NodeIndex node : fabric_.switches)
       for (uint16_t block = 0; block < 2; ++block)
         for (uint8_t position = 0; position < 3; ++position)
-          devices_.Mft(node).Confirm({block, position}, {});
+          devices_.applied().Mft(node).Confirm({block, position}, {});
   }
 
   PortRef Port(int at, int port) const {
@@ -62,23 +62,23 @@ class TreePushTest : public ::testing::Test {
   std::vector<Write> TakeAll(TreePush& push) {
     std::vector<Write> writes;
     while (auto write = push.Next(devices_)) {
-      devices_.Mft(write->node).Sent(write->place, write->bytes);
+      devices_.applied().Mft(write->node).MarkSent(write->place, write->bytes);
       writes.push_back(*write);
     }
     return writes;
   }
   void Answer(TreePush& push, const Write& write, bool ok = true) {
     if (ok)
-      devices_.Mft(write.node).Confirm(write.place, write.bytes);
+      devices_.applied().Mft(write.node).Confirm(write.place, write.bytes);
     else
-      devices_.Mft(write.node).Landed(write.place);
+      devices_.applied().Mft(write.node).Complete(write.place);
     push.OnAnswer(write.node, write.place, ok);
   }
   // Everything, at once answered. The number of writes.
   size_t Carry(TreePush& push) {
     size_t count = 0;
     while (auto write = push.Next(devices_)) {
-      devices_.Mft(write->node).Sent(write->place, write->bytes);
+      devices_.applied().Mft(write->node).MarkSent(write->place, write->bytes);
       Answer(push, *write);
       ++count;
     }
@@ -86,7 +86,7 @@ class TreePushTest : public ::testing::Test {
     return count;
   }
   std::vector<PortNum> Held(int at, uint16_t number) const {
-    const auto row = devices_.FindMft(fabric_.switches[at])->Row();
+    const auto row = devices_.applied().FindMft(fabric_.switches[at])->Row();
     return row ? row->PortsOf(Lid(static_cast<uint16_t>(kFirst + number))) : std::vector<PortNum>{};
   }
 
@@ -190,11 +190,11 @@ TEST_F(TreePushTest, WhereTheyMayNotStandTogetherAllIsLostBeforeAnyGains) {
 }
 
 TEST_F(TreePushTest, WaitsForWhatAnEarlierRunHasSent) {
-  devices_.Mft(fabric_.switches[0]).Sent({0, 0}, {});
+  devices_.applied().Mft(fabric_.switches[0]).MarkSent({0, 0}, {});
   TreePush push = Push({{0, {Port(0, 1), Port(0, 2)}}});
   EXPECT_FALSE(push.Next(devices_).has_value());
   EXPECT_FALSE(push.done());
-  devices_.Mft(fabric_.switches[0]).Landed({0, 0});
+  devices_.applied().Mft(fabric_.switches[0]).Complete({0, 0});
   EXPECT_EQ(Carry(push), 1u);
 }
 
@@ -238,7 +238,7 @@ TEST_F(TreePushTest, NeverMixesTwoTreesOfAnMlid) {
     };
     while (!push.done()) {
       if (auto write = push.Next(devices_)) {
-        devices_.Mft(write->node).Sent(write->place, write->bytes);
+        devices_.applied().Mft(write->node).MarkSent(write->place, write->bytes);
         out.push_back(*write);
         if (rng.Chance(0.5)) continue;
       }

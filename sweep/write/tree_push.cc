@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/program/tree_push.h"
+#include "sweep/write/tree_push.h"
 
 #include <algorithm>
 #include <map>
@@ -34,7 +34,7 @@ TreePush::TreePush(std::shared_ptr<const routing::MulticastPlan> target,
   });
   std::map<uint16_t, Change> changes;  // By block number.
   for (const Difference& difference : differences_) {
-    const AppliedMft& applied = *devices.FindMft(difference.node);
+    const AppliedMft& applied = *devices.applied().FindMft(difference.node);
     const Block surely = applied.Surely(difference.place);
     const Block possibly = applied.Possibly(difference.place);
     Change& change = changes[difference.place.block];
@@ -44,7 +44,7 @@ TreePush::TreePush(std::shared_ptr<const routing::MulticastPlan> target,
     }
   }
   for (Difference& difference : differences_) {
-    const AppliedMft& applied = *devices.FindMft(difference.node);
+    const AppliedMft& applied = *devices.applied().FindMft(difference.node);
     const Block surely = applied.Surely(difference.place);
     const Change& change = changes[difference.place.block];
     const Mlids moved = IsBroken(Breakage::kTreesAtOnce) ? Mlids{0} : change.loses & change.gains;
@@ -64,7 +64,7 @@ TreePush::TreePush(std::shared_ptr<const routing::MulticastPlan> target,
 }
 
 void TreePush::Collect(const fabric::Node& node, const DeviceTable& devices) {
-  const AppliedMft* applied = devices.FindMft(node.index);
+  const AppliedMft* applied = devices.applied().FindMft(node.index);
   const routing::MulticastRow* row = target_->Row(node.index);
   if (applied == nullptr) return;
   std::set<Place> places;
@@ -84,7 +84,7 @@ std::optional<TreePush::Write> TreePush::Next(const DeviceTable& devices) {
   if (ready_.empty() && outstanding_ == 0 && wave_ == Wave::kLose) Gain();
   for (size_t i = ready_.size(); i-- > 0;) {
     const Write write = ready_[i];
-    const AppliedMft* applied = devices.FindMft(write.node);
+    const AppliedMft* applied = devices.applied().FindMft(write.node);
     if (applied != nullptr && applied->IsInFlight(write.place)) continue;
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(i));
     ++sent_, ++outstanding_;

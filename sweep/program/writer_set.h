@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// WriterSet: the writers of a run, in the order in which they list, and which of them a piece of
+// work belongs to.
+#pragma once
+
+#include "sweep/write/guid_writer.h"
+#include "sweep/write/lft_writer.h"
+#include "sweep/write/mft_writer.h"
+#include "sweep/write/p_key_writer.h"
+#include "sweep/write/port_info_writer.h"
+#include "sweep/write/restart_watch.h"
+#include "sweep/write/switch_info_writer.h"
+#include "sweep/write/vl_writer.h"
+
+namespace fabricd::sweep {
+
+class WriterSet {
+ public:
+  // Both must outlive this. `queue` also takes the reads that answers make necessary.
+  WriterSet(const ProgramGround& ground, WorkQueue& queue)
+      : restarts_(ground),
+        switch_info_(ground, restarts_),
+        guids_(ground, queue),
+        p_keys_(ground),
+        mft_(ground, restarts_),
+        port_info_(ground, p_keys_.keys(), mft_, restarts_),
+        lft_(ground),
+        vls_(ground) {}
+
+  void List(ProgramStage stage, WorkQueue& queue);
+  void OnAnswer(const WorkItem& item, const mad::Completion& completion);
+  // Of an item in the queue.
+  QueuedWriter& QueuedOf(Work work);
+  // The answer to a request of a run that is gone: what a table holds is known again, or it may be
+  // written again.
+  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                           fabric::SnapshotBuilder& builder, DeviceTable& devices);
+
+  LftWriter& lft() { return lft_; }
+  const LftWriter& lft() const { return lft_; }
+  MftWriter& mft() { return mft_; }
+  const MftWriter& mft() const { return mft_; }
+
+ private:
+  RestartWatch restarts_;
+  SwitchInfoWriter switch_info_;
+  GuidWriter guids_;
+  PKeyWriter p_keys_;
+  MftWriter mft_;
+  PortInfoWriter port_info_;
+  LftWriter lft_;
+  VlWriter vls_;
+};
+
+}  // namespace fabricd::sweep

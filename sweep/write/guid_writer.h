@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// GuidWriter: GUIDInfo, the alias GUIDs of end ports (port_guids.h says which).
+#pragma once
+
+#include <utility>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "sweep/write/attribute_writer.h"
+#include "sweep/write/port_guids.h"
+
+namespace fabricd::sweep {
+
+class GuidWriter final : public QueuedWriter {
+ public:
+  // `ground` must outlive this. `queue` takes reads that an answer makes necessary.
+  GuidWriter(const ProgramGround& ground, WorkQueue& queue)
+      : QueuedWriter(ground),
+        queue_(queue),
+        guids_(ground.input.guids, *ground.input.snapshot, ground.devices) {}
+
+  void List(ProgramStage stage, WorkQueue& queue) override;
+  std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
+  void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
+  // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
+  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                           DeviceTable& devices);
+
+ private:
+  void ListReads(WorkQueue& queue);
+
+  WorkQueue& queue_;
+  const PortGuids guids_;
+  absl::flat_hash_map<std::pair<PortRef, uint16_t>, wire::GuidInfo> wanted_;  // By block.
+};
+
+}  // namespace fabricd::sweep

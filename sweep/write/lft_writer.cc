@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/write/lft_writer.h"
+
+#include <algorithm>
+
+#include "common/breakage.h"
+#include "common/check.h"
+
+namespace fabricd::sweep {
+
+// ---- reading
+
+void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
+  if (stage != ProgramStage::kReadTables) return;
+  ground_.scope.ForEach([&](const fabric::Node& node) { ListReadsOf(node, queue); });
+  // Tables are written on all switches, so those of one that has come and is not in the scope yet
+  // are read first too.
+  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (node.switch_info && ground_.devices.Has(node.index) &&
+        !ground_.devices.applied().Lft(node.index).WasRead())
+      ListReadsOf(node, queue);
+  });
+  queue.StripeUnique();
+}
+
+// A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that names
+// another SM as its master had them written by that one. One that shows a LinearFDBTop may hold
+// what is wanted: it was away, or this SM was.
+void LftWriter::ListReadsOf(const fabric::Node& node, WorkQueue& queue) {
+  if (!node.IsSwitch()) return;
+  const Lid sm_lid = ground_.input.lids->Of(ground_.input.local).base;
+  const uint16_t top = node.switch_info->linear_fdb_top;
+  AppliedLft& applied = ground_.devices.applied().Lft(node.index);
+  if (top == 0 || node.port(PortNum(0)).info.master_sm_lid != sm_lid) {
+    applied.Forget();
+    ground_.devices.applied().lanes().Forget(node.index);
+    ground_.devices.applied().Mft(node.index).Forget();
+    ground_.devices.applied().ForgetSwitchKeys(node.index);
+  }
+  if (top == 0) return;
+  for (uint16_t block = 0; block <= top / AppliedLft::kBlock; ++block)
+    if (!applied.Knows(block) && !applied.IsContradicted(block))
+      queue.Add({node.index, block, PortNum(0), Work::kReadLft});
+}
+
+std::optional<mad::SmpRequest> LftWriter::Next(const WorkItem& item) {
+  if (ground_.devices.applied().Lft(item.node).Knows(item.block)) return std::nullopt;
+  return ground_.devices.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block);
+}
+
+// Read meanwhile, a block could show what it held before the Set.
+bool LftWriter::IsBusy(const WorkItem& item) const {
+  return ground_.devices.applied().Lft(item.node).IsInFlight(item.block);
+}
+
+// ---- what differs
+
+void LftWriter::ListWrites() {
+  FABRICD_CHECK(phase_ == Phase::kUnlisted);
+  std::vector<routing::TableWrite> writes;
+  if (ground_.plan != nullptr) writes = Differences();
+  // Tables that were never read carry nothing: they are written in any order.
+  const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
+    return ground_.devices.applied().Lft(write.node).WasRead();
+  });
+  push_ = TablePush(carried ? std::vector<routing::TableWrite>() : std::move(writes));
+  phase_ = carried ? Phase::kNeedOrder : Phase::kWriting;
+}
+
+std::vector<routing::TableWrite> LftWriter::Differences() const {
+  std::vector<routing::TableWrite> writes;
+  const routing::RoutingPlan& plan = *ground_.plan;
+  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch() || !plan.HasRow(node.index)) return;
+    const Lid top = PortConfig::NeededTop(node, ground_.input.lids->top());
+    AppliedLft& applied = ground_.devices.applied().Lft(node.index);
+    const auto& row = *plan.rows[node.index.value()];
+    applied.ExpectRow(row);
+    for (uint16_t block : applied.Differences(top.value() / AppliedLft::kBlock + 1u, row))
+      writes.push_back({node.index, block, 0, 0, ~uint64_t{0}, false});
+  });
+  // One device after the other would leave the window idle behind the limit per device.
+  std::stable_sort(writes.begin(), writes.end(),
+                   [](const auto& a, const auto& b) { return a.block < b.block; });
+  return writes;
+}
+
+void LftWriter::SetOrder(routing::PushPlan push) {
+  push_ = TablePush(std::move(push.writes));
+  phase_ = Phase::kWriting;
+}
+
+// ---- writing
+
+std::optional<OrderedRequest> LftWriter::NextWrite() {
+  const auto is_busy = [this](NodeIndex node, uint16_t block) {
+    return ground_.devices.applied().Lft(node).IsInFlight(block);
+  };
+  while (const auto write = push_.Next(is_busy))
+    if (auto request = Write(*write)) return request;
+  return std::nullopt;
+}
+
+void LftWriter::EndIfAnswered() {
+  if (!push_.done()) return;
+  ground_.record.CountFailures(push_.skipped());
+  phase_ = Phase::kDone;
+}
+
+// What the write makes of the block.
+wire::LinearForwardingTable LftWriter::BlockOf(const routing::TableWrite& write) const {
+  wire::LinearForwardingTable table;
+  const uint8_t* wanted = ground_.plan->rows[write.node.value()]->block(write.block);
+  const routing::Row& held = ground_.devices.applied().Lft(write.node).row();
+  for (size_t i = 0; i < routing::Row::kBlock; ++i) {
+    const bool taken = (write.lids >> i & 1) != 0;
+    if (taken)
+      table.port[i] = write.withdraw ? routing::kNoRoute : wanted[i];
+    else
+      table.port[i] = write.block < held.blocks() ? held.block(write.block)[i] : routing::kNoRoute;
+  }
+  return table;
+}
+
+// Lost and found again since its tables were read: the run that follows reads them.
+bool LftWriter::WasReplaced(NodeIndex index) const {
+  const fabric::Node* seen = ground_.input.snapshot->node(index);
+  return seen != nullptr && seen->switch_info && seen->switch_info->linear_fdb_top != 0 &&
+         ground_.devices.applied().Lft(index).IsUntouched();
+}
+
+// Without its LinearFDBTop a switch drops what its table would carry, and is written by a later
+// run: a top of 0 reads as tables lost.
+bool LftWriter::IsReady(NodeIndex index) const {
+  const fabric::Node* node = ground_.builder.node(index);
+  return node != nullptr && ground_.sender.MayReach({index, 0, PortNum(0), Work::kSetLft}) &&
+         node->switch_info->linear_fdb_top >=
+             PortConfig::NeededTop(*node, ground_.input.lids->top()).value() &&
+         !WasReplaced(index);
+}
+
+std::optional<OrderedRequest> LftWriter::Write(const routing::TableWrite& write) {
+  const bool ready = IsReady(write.node);
+  AppliedLft& lft = ground_.devices.applied().Lft(write.node);
+  const wire::LinearForwardingTable table = BlockOf(write);
+  if (!ready || (IsBroken(Breakage::kBlockNotSent) && write.block == 0)) {
+    if (ready) lft.Confirm(write.block, table.port);
+    if (!ready) ground_.record.NoteUnsent(write.node);
+    push_.OnAnswer(write.node, write.block, ready);
+    return std::nullopt;
+  }
+  // What a write was for may have come about: its block was not sure to hold what it does.
+  const bool same = lft.Knows(write.block) &&
+                    std::equal(table.port.begin(), table.port.end(), lft.row().block(write.block));
+  if (same) {
+    push_.OnAnswer(write.node, write.block, true);
+    return std::nullopt;
+  }
+  lft.MarkSent(write.block, table.port);
+  ++blocks_written_;
+  written_.insert(write.node);
+  return OrderedRequest{{write.node, write.block, PortNum(0), Work::kSetLft},
+                        ground_.devices.Set(write.node, write.block, table)};
+}
+
+// ---- answers
+
+// A device that answers a Set with other values than those it was given may show old ones for a
+// while, or may not have taken them: what it holds is not known.
+void LftWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
+  AppliedLft& lft = ground_.devices.applied().Lft(item.node);
+  if (item.work == Work::kReadLft) {
+    if (!HasFailed(item, completion)) lft.Confirm(item.block, completion.response.data);
+    return;
+  }
+  completion.sent ? lft.Complete(item.block) : lft.MarkUnsent(item.block);
+  if (HasFailed(item, completion)) return push_.OnAnswer(item.node, item.block, false);
+  const bool taken = lft.Answer(item.block, completion.response.data);
+  if (!taken) ground_.record.NoteContradiction(item, completion);
+  push_.OnAnswer(item.node, item.block, taken);
+}
+
+void LftWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                             DeviceTable& devices) {
+  AppliedLft& lft = devices.applied().Lft(item.node);
+  if (!completion.sent) return lft.MarkUnsent(item.block);
+  lft.Complete(item.block);
+  if (IsOk(completion)) lft.Answer(item.block, completion.response.data);
+}
+
+}  // namespace fabricd::sweep

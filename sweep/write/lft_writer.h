@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// LftWriter: LinearForwardingTables. Reads the blocks that are not known, lists what differs from
+// the plan, and writes it: tables that carry nothing yet in any order, all others in the order of
+// the PushPlan.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "routing/transition/push_plan.h"
+#include "sweep/write/attribute_writer.h"
+#include "sweep/write/table_push.h"
+
+namespace fabricd::sweep {
+
+class LftWriter final : public QueuedWriter {
+ public:
+  enum class Phase : uint8_t {
+    kUnlisted,   // The plan is not there yet.
+    kNeedOrder,  // Tables that may carry traffic differ from it: SetOrder() has to say how to go
+                 // on.
+    kWriting,
+    kDone,
+  };
+
+  // `ground` must outlive this.
+  explicit LftWriter(const ProgramGround& ground) : QueuedWriter(ground) {}
+
+  // Finds what differs from the plan; null: nothing. REQUIRES: kUnlisted.
+  void ListWrites();
+  void SetOrder(routing::PushPlan push);
+  // The next write; nullopt: none until an answer comes, or all were sent.
+  std::optional<OrderedRequest> NextWrite();
+  // Ends the stage if all writes have been answered. REQUIRES: kWriting.
+  void EndIfAnswered();
+
+  void List(ProgramStage stage, WorkQueue& queue) override;
+  std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
+  bool IsBusy(const WorkItem& item) const override;
+  void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
+  // Of a run that is gone: what a block holds is known again, or it may be written again.
+  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                           DeviceTable& devices);
+
+  Phase phase() const { return phase_; }
+  size_t size() const { return push_.size(); }
+  size_t sent() const { return push_.sent(); }
+  size_t blocks_written() const { return blocks_written_; }
+  size_t switches_written() const { return written_.size(); }
+
+ private:
+  void ListReadsOf(const fabric::Node& node, WorkQueue& queue);
+  std::vector<routing::TableWrite> Differences() const;
+  wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
+  bool IsReady(NodeIndex node) const;
+  bool WasReplaced(NodeIndex node) const;
+  std::optional<OrderedRequest> Write(const routing::TableWrite& write);
+
+  TablePush push_;
+  Phase phase_ = Phase::kUnlisted;
+  size_t blocks_written_ = 0;
+  absl::flat_hash_set<NodeIndex> written_;
+};
+
+}  // namespace fabricd::sweep

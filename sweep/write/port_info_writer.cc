@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/write/port_info_writer.h"
+
+#include <utility>
+
+#include <absl/hash/hash.h>
+#include <fmt/format.h>
+
+#include "common/breakage.h"
+#include "sweep/device/ignored_settings.h"
+
+namespace fabricd::sweep {
+namespace {
+
+using wire::PortPhysicalState;
+using wire::PortState;
+
+// Of what was wanted and what the port showed after the Set: a refusal stands while both are the
+// same.
+uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
+  auto constant_part = [](wire::PortInfo info) {  // Without states, commands and counters.
+    info.port_state = PortState::kNoChange;
+    info.port_physical_state = PortPhysicalState::kNoChange;
+    info.client_reregister = false;
+    info.m_key_violations = info.p_key_violations = info.q_key_violations = 0;
+    info.diag_code = 0;
+    info.capability_mask = 0;      // IsSM comes and goes; what else follows from it is wanted.
+    info.local_port = PortNum(0);  // The path by which it was asked.
+    wire::SmpData bytes{};
+    info.Encode(bytes);
+    return bytes;
+  };
+  return absl::Hash<std::pair<wire::SmpData, wire::SmpData>>{}(
+      {constant_part(wish.info), constant_part(seen)});
+}
+
+bool IsStateChange(Work work) { return work == Work::kArm || work == Work::kActivate; }
+
+}  // namespace
+
+// ---- listing
+
+void PortInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
+  switch (stage) {
+    case ProgramStage::kPorts: return ListConfigured(queue);
+    case ProgramStage::kHeld: return ListHeld(queue);
+    case ProgramStage::kArm: return ListStates(Work::kArm, PortState::kInit, queue);
+    case ProgramStage::kActivate: return ListStates(Work::kActivate, PortState::kArmed, queue);
+    default: return;
+  }
+}
+
+void PortInfoWriter::ListConfigured(WorkQueue& queue) {
+  ground_.scope.ForEach([&](const fabric::Node& node) {
+    for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
+      const PortNum port(static_cast<uint8_t>(num));
+      if (node.port(port).known) queue.Add({node.index, 0, port, Work::kConfigurePort});
+    }
+  });
+  // Where enforcement begins or ends, and nothing else has changed.
+  if (keys_.looks_at_all() && !ground_.scope.is_all())
+    ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
+      for (size_t num = 1; node.IsSwitch() && num < node.ports.size(); ++num)
+        if (const PortRef peer = node.ports[num].peer;
+            !peer.IsNone() && !ground_.input.snapshot->node(peer.node)->IsSwitch())
+          queue.Add({node.index, 0, PortNum(static_cast<uint8_t>(num)), Work::kConfigurePort});
+    });
+  queue.Stripe();
+  // The SM's own LID first: answers to LID-routed MADs need it.
+  queue.MoveToFront([&](const WorkItem& item) { return item.ref() == ground_.input.local; });
+}
+
+// A port that somebody else has disabled is none of ours. Without a plan tables may still lead to
+// what is to go down.
+void PortInfoWriter::ListHeld(WorkQueue& queue) {
+  const auto list = [&](const std::vector<PortRef>& ports, Work work) {
+    for (PortRef ref : ports) {
+      const fabric::Node* node = ground_.builder.node(ref.node);
+      if (node == nullptr || !node->IsSwitch() || ref.port.value() >= node->ports.size()) continue;
+      const fabric::Port& port = node->port(ref.port);
+      const bool is_down = port.info.port_physical_state == PortPhysicalState::kDisabled;
+      if (port.known && is_down == (work == Work::kEnable))
+        queue.Add({ref.node, 0, ref.port, work});
+    }
+  };
+  if (ground_.plan != nullptr) list(ground_.input.disabled, Work::kDisable);
+  list(ground_.input.reenabled, Work::kEnable);
+}
+
+void PortInfoWriter::ListStates(Work work, PortState from, WorkQueue& queue) {
+  if (ground_.plan == nullptr) return;
+  ground_.scope.ForEach([&](const fabric::Node& old) {
+    const fabric::Node& node = *ground_.builder.node(old.index);
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const PortNum number(static_cast<uint8_t>(num));
+      const fabric::Port& port = node.ports[num];
+      if (IsBroken(Breakage::kPortNotArmed) && num == 1) continue;
+      // A link that was found since has not been configured.
+      const bool is_new = num >= old.ports.size() || old.ports[num].peer != port.peer;
+      if (!port.known || is_new || port.info.port_state != from || !IsLinkReady(node, number))
+        continue;
+      queue.Add({node.index, 0, number, work});
+      // Both ends of a link go down together: what is known of the other one is out of date.
+      const fabric::Port& peer = ground_.builder.node(port.peer.node)->port(port.peer.port);
+      if (work == Work::kArm && peer.info.port_state >= PortState::kArmed)
+        queue.Add({port.peer.node, 0, port.peer.port, Work::kReadPort});
+    }
+  });
+  queue.Stripe();
+}
+
+bool PortInfoWriter::IsLinkReady(const fabric::Node& node, PortNum number) const {
+  const fabric::Port& port = node.port(number);
+  const fabric::Node* peer_node =
+      port.peer.IsNone() ? nullptr : ground_.builder.node(port.peer.node);
+  if (peer_node == nullptr) return false;
+  const fabric::Port& peer = peer_node->port(port.peer.port);
+  const PortRef self{node.index, number};
+  // A port without a LID stays INIT: nobody could send to it, and it could answer nobody.
+  const auto has_lid = [&](const fabric::Node& end, PortRef ref) {
+    return end.IsSwitch() || ground_.input.lids->Of(ref).base;
+  };
+  return port.IsUp() && peer.IsUp() && !mft_.IsUnsafe(node.index) &&
+         !mft_.IsUnsafe(peer_node->index) && !ground_.record.IsUnconfigured(self) &&
+         !ground_.record.IsUnconfigured(port.peer) && has_lid(node, self) &&
+         has_lid(*peer_node, port.peer);
+}
+
+// ---- requests
+
+std::optional<mad::SmpRequest> PortInfoWriter::Next(const WorkItem& item) {
+  switch (item.work) {
+    case Work::kConfigurePort: return Configure(item);
+    case Work::kArm: return ChangeState(item, PortState::kInit, PortState::kArmed);
+    case Work::kActivate: return ChangeState(item, PortState::kArmed, PortState::kActive);
+    case Work::kDisable: return ChangePhysicalState(item, PortPhysicalState::kDisabled);
+    case Work::kEnable: return ChangePhysicalState(item, PortPhysicalState::kPolling);
+    case Work::kReadPort: return ReadOfPort(ground_.devices, item.ref());
+    default: return std::nullopt;
+  }
+}
+
+std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
+  const fabric::Node& node = NodeOf(item);
+  const fabric::Port& port = node.port(item.port);
+  // A survey has found it linked otherwise: it is configured, and armed, by the run that follows.
+  const fabric::Port* seen = ground_.input.snapshot->port(item.ref());
+  if (seen == nullptr || seen->peer != port.peer) {
+    ground_.record.NoteUnconfigured(item.ref());
+    return std::nullopt;
+  }
+  const bool came_up = port.info.port_state == PortState::kInit;
+  const auto wish = ground_.config.Configure(*ground_.input.snapshot, *ground_.input.lids, node,
+                                             item.port, ground_.input.reregister_all || came_up,
+                                             keys_.EnforcementOf(item.ref(), port.info));
+  if (!wish) return std::nullopt;
+  // A link that has just come up is asked once more: its device may have restarted.
+  if (!wish->info.client_reregister && !came_up &&
+      ground_.devices.applied().IsKnownRefusal(item.ref(), RefusalOf(*wish, port.info))) {
+    NoteIgnored(item.ref(), wish->info, port.info);
+    return std::nullopt;
+  }
+  if (node.IsSwitch() && item.port != PortNum(0))
+    ground_.devices.applied().NoteRequestedEnforcement(
+        item.ref(),
+        {wish->info.partition_enforcement_inbound, wish->info.partition_enforcement_outbound});
+  return ground_.devices.Set(item.ref(), wish->modifier, wish->info);
+}
+
+// What was read since the stage was listed may say that it is done, or is another link.
+std::optional<mad::SmpRequest> PortInfoWriter::ChangeState(const WorkItem& item, PortState from,
+                                                           PortState to) const {
+  const fabric::Node& node = NodeOf(item);
+  if (node.port(item.port).info.port_state != from) return std::nullopt;
+  return SetOf(item, PortConfig::ChangeState(node, item.port, to));
+}
+
+std::optional<mad::SmpRequest> PortInfoWriter::ChangePhysicalState(const WorkItem& item,
+                                                                   PortPhysicalState state) const {
+  const fabric::Node& node = NodeOf(item);
+  const bool is_down =
+      node.port(item.port).info.port_physical_state == PortPhysicalState::kDisabled;
+  if (is_down == (state == PortPhysicalState::kDisabled)) return std::nullopt;
+  return SetOf(item, PortConfig::ChangePhysicalState(node, item.port, state));
+}
+
+// A switch that shows another enforcement than the last Set asked for may only be slow to show it:
+// an echo would take back what it has done, and its port would let packets of other partitions
+// pass.
+mad::SmpRequest PortInfoWriter::SetOf(const WorkItem& item, PortWish wish) const {
+  if (const auto told = ground_.devices.applied().RequestedEnforcement(item.ref())) {
+    wish.info.partition_enforcement_inbound = told->inbound;
+    wish.info.partition_enforcement_outbound = told->outbound;
+  }
+  return ground_.devices.Set(item.ref(), wish.modifier, wish.info);
+}
+
+// ---- answers
+
+bool PortInfoWriter::TakeFailure(const WorkItem& item, const mad::Completion& completion) {
+  const bool gone = IsGone(item.node);
+  // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it
+  // again is refused with "invalid value": read what it is now.
+  if (!gone && IsStateChange(item.work) &&
+      completion.status == wire::kStatusInvalidAttributeValue) {
+    restarts_.ReadAgain(item.ref());
+    return true;
+  }
+  if (!HasFailed(item, completion)) return false;
+  if (gone) return true;
+  const bool configured = item.work == Work::kConfigurePort;
+  if (configured || IsStateChange(item.work)) ground_.record.NoteUnconfigured(item.ref());
+  if (configured) ground_.devices.applied().ForgetEnforcement(item.ref());
+  return true;
+}
+
+void PortInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
+  const PortRef port = item.ref();
+  if (item.work == Work::kReadPort) restarts_.OnRead(port);
+  if (TakeFailure(item, completion)) return;
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  const fabric::Node& known = NodeOf(item);
+  const wire::PortInfo before = known.port(item.port).info;
+  const bool was_up = known.port(item.port).IsUp();
+  const bool bounced =
+      before.port_state >= PortState::kArmed && info.port_state == PortState::kInit;
+  // Of a CA that shows a new link only this tells that it may have restarted: it has its LID from
+  // the Set that it has answered.
+  if ((item.work == Work::kReadPort && HasLostLid(before, info)) || (!known.IsSwitch() && bounced))
+    restarts_.OnRestart(item.node);
+  ground_.builder.SetPortInfo(port, info);
+  if (was_up != NodeOf(item).port(item.port).IsUp() || bounced)
+    ground_.record.rereads().NoteChanged(item.node);
+  if (item.work == Work::kConfigurePort) CheckConfigured(item, info);
+}
+
+// What it does not show, apart from its LID, it will not take: remember rather than repeat at every
+// sweep.
+void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo& info) {
+  const PortRef port = item.ref();
+  const fabric::Node& node = NodeOf(item);
+  const bool is_management = node.IsSwitch() && item.port == PortNum(0);
+  const bool is_end_port = !node.IsSwitch() || is_management;
+  if (is_management) restarts_.NoteLidSet(item.node);
+  if (is_end_port) ground_.devices.SetMKey(port, info.m_key);
+  const bool lost_lid = is_end_port && info.lid != ground_.input.lids->Of(port).base;
+  const auto wish = ground_.config.Configure(*ground_.input.snapshot, *ground_.input.lids, node,
+                                             item.port, false, keys_.EnforcementOf(port, info));
+  // A device that was only slow to show it must not be taken for one that refuses the next time.
+  if (!wish) ground_.devices.applied().ForgetRefusal(port);
+  if (wish && !lost_lid) {
+    ground_.devices.applied().NoteRefusal(port, RefusalOf(*wish, info));
+    NoteIgnored(port, wish->info, info);
+  }
+  if (!lost_lid) return;
+  ground_.record.NoteUnconfigured(port);
+  ground_.record.NoteRefusal(port, fmt::format("keeps LID {}", info.lid));
+}
+
+void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
+                                 const wire::PortInfo& kept) {
+  for (Problem& problem : IgnoredSettings(wanted, kept, ground_.record.NameOf(port)))
+    ground_.record.AddProblem(std::move(problem));
+}
+
+void PortInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                                  fabric::SnapshotBuilder& builder) {
+  builder.SetPortInfo(item.ref(), wire::PortInfo::Decode(completion.response.data));
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunRecord: what a programming run leaves behind beside what it wrote: writes that were not
+// confirmed, nodes to be tried again, nodes to be looked at, ports that must not be armed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "fabric/snapshot_builder.h"
+#include "mad/transaction_engine.h"
+#include "sweep/interface/problems.h"
+#include "sweep/write/nodes_to_reread.h"
+#include "sweep/write/work.h"
+
+namespace fabricd::sweep {
+
+class RunRecord {
+ public:
+  // Both must outlive this.
+  RunRecord(const fabric::SnapshotBuilder& builder, ProblemList& problems)
+      : builder_(builder), problems_(problems) {}
+
+  // A request that failed, of a device that is known. REQUIRES: !IsOk(completion).
+  void NoteFailure(const WorkItem& item, const mad::Completion& completion);
+  // A Set that was answered with other values.
+  void NoteContradiction(const WorkItem& item, const mad::Completion& completion);
+  // A device keeps a value that it was to change. The node is not tried again at once.
+  void NoteRefusal(PortRef port, std::string text);
+  // Nothing was sent, or the device is gone.
+  void CountFailures(size_t count) { failures_ += count; }
+  void NoteUnsent(NodeIndex node) {
+    ++failures_;
+    undone_.insert(node);
+  }
+  void NoteUnconfigured(PortRef port) { unconfigured_.insert(port); }
+  bool IsUnconfigured(PortRef port) const { return unconfigured_.contains(port); }
+  // `port` 0: the problem is the node's.
+  void AddProblem(PortRef port, std::string kind, std::string text);
+  void AddProblem(Problem problem) {
+    problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
+  }
+  void RemoveProblems(const char* kind) { problems_.Remove(kind); }
+  std::string NameOf(PortRef port) const;
+
+  NodesToReread& rereads() { return rereads_; }
+  const NodesToReread& rereads() const { return rereads_; }
+  size_t failures() const { return failures_; }
+  const absl::flat_hash_set<NodeIndex>& undone() const { return undone_; }
+
+ private:
+  const fabric::SnapshotBuilder& builder_;
+  ProblemList& problems_;
+  size_t failures_ = 0;
+  absl::flat_hash_set<NodeIndex> undone_;
+  absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
+  NodesToReread rereads_;
+};
+
+}  // namespace fabricd::sweep

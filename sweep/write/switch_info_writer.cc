@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/write/switch_info_writer.h"
+
+#include <fmt/format.h>
+
+namespace fabricd::sweep {
+
+void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
+  if (stage != ProgramStage::kSwitches) return;
+  const Lid top = ground_.input.lids->top();
+  ground_.scope.ForEach([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) return;
+    const uint16_t cap = node.switch_info->linear_fdb_cap;
+    if (top.value() >= cap) {
+      ground_.record.AddProblem({node.index, PortNum(0)}, "TableTooSmall",
+                                fmt::format("LinearFDBCap {} does not hold LID {}", cap, top));
+      ground_.record.CountFailures(1);
+      if (cap == 0) return;
+      // The plan leads higher LIDs round it, and the others through it.
+    }
+    queue.Add({node.index, 0, PortNum(0), Work::kSetSwitchInfo});
+  });
+}
+
+std::optional<mad::SmpRequest> SwitchInfoWriter::Next(const WorkItem& item) {
+  const auto info = ground_.config.ConfigureSwitch(NodeOf(item), ground_.input.lids->top());
+  if (!info) return std::nullopt;
+  return ground_.devices.Set(item.node, 0, *info);
+}
+
+void SwitchInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
+  if (HasFailed(item, completion)) return;
+  const bool cleared = NodeOf(item).switch_info->port_state_change;
+  const auto info = wire::SwitchInfo::Decode(completion.response.data);
+  ground_.builder.SetSwitchInfo(item.node, info);
+  const Lid top = PortConfig::NeededTop(NodeOf(item), ground_.input.lids->top());
+  if (info.linear_fdb_top < top.value())
+    ground_.record.NoteRefusal({item.node, PortNum(0)},
+                               fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));
+  if (cleared || info.port_state_change) restarts_.Check(item.node, cleared);
+  if (cleared) ReadUnseenPorts(item.node);
+}
+
+// A port that changed after it was read and before PortStateChange was cleared would never be seen
+// again: look at those that were down, and at those that were ACTIVE, as nothing is sent to them.
+// (Others show when they are armed.)
+void SwitchInfoWriter::ReadUnseenPorts(NodeIndex index) {
+  const size_t end = ground_.builder.node(index)->ports.size();
+  for (size_t num = 1; num < end; ++num) {
+    const fabric::Port& port = ground_.builder.node(index)->ports[num];
+    if (port.known && (!port.IsUp() || port.info.port_state == wire::PortState::kActive))
+      restarts_.ReadAgain({index, PortNum(static_cast<uint8_t>(num))});
+  }
+}
+
+bool SwitchInfoWriter::MayClearStateChange(const DeviceTable& devices, NodeIndex node) {
+  return !devices.applied().IsBusy({node, PortNum(0)}, wire::AttributeId::kSwitchInfo);
+}
+
+mad::SmpRequest SwitchInfoWriter::ClearStateChange(DeviceTable& devices, NodeIndex node,
+                                                   const wire::SwitchInfo& shown) {
+  devices.applied().SetBusy({node, PortNum(0)}, wire::AttributeId::kSwitchInfo);
+  return devices.Set(node, 0, shown);
+}
+
+void SwitchInfoWriter::OnStateChangeCleared(const mad::Completion& completion,
+                                            fabric::SnapshotBuilder& builder,
+                                            DeviceTable& devices) {
+  const PortRef management{completion.context.node, PortNum(0)};
+  devices.applied().ClearBusy(management, wire::AttributeId::kSwitchInfo);
+  if (IsOk(completion) && builder.node(management.node) != nullptr)
+    builder.SetSwitchInfo(management.node, wire::SwitchInfo::Decode(completion.response.data));
+}
+
+void SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                                    fabric::SnapshotBuilder& builder) {
+  builder.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
+}
+
+}  // namespace fabricd::sweep

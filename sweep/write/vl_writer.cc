@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/write/vl_writer.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fabricd::sweep {
+namespace {
+
+bool IsArbitration(Work work) {
+  return work == Work::kReadArbitration || work == Work::kSetArbitration;
+}
+
+LaneTable TableOf(const WorkItem& item) {
+  return {item.ref(),
+          IsArbitration(item.work) ? LaneTable::Kind::kArbitration : LaneTable::Kind::kMap,
+          item.block};
+}
+
+// What was read or written, as far as the table goes.
+wire::SmpData BytesOf(const WorkItem& item, const wire::SmpData& data) {
+  wire::SmpData bytes{};
+  if (IsArbitration(item.work))
+    wire::VlArbitrationTable::Decode(data).Encode(bytes);
+  else
+    wire::SlToVlMappingTable::Decode(data).Encode(bytes);
+  return bytes;
+}
+
+}  // namespace
+
+void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
+  if (ground_.plan == nullptr || ground_.plan->lanes == 1) return;
+  if (stage == ProgramStage::kReadLanes) ListReads(queue);
+  if (stage != ProgramStage::kLanes) return;
+  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (ground_.devices.Has(node.index)) ListWritesOf(node, queue);
+  });
+  queue.Stripe();
+}
+
+void VlWriter::ListReads(WorkQueue& queue) {
+  AppliedLanes& applied = ground_.devices.applied().lanes();
+  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!ground_.devices.Has(node.index)) return;
+    for (const LaneTable& table : LaneTablesOf(*ground_.input.snapshot, node)) {
+      // A CA whose link has just come up may have restarted.
+      const bool new_link =
+          !node.IsSwitch() && node.port(table.port.port).info.port_state == wire::PortState::kInit;
+      if (new_link) applied.MarkUnknown(table);
+      if (applied.Find(table) != nullptr) continue;
+      queue.Add({node.index, table.in_out, table.port.port,
+                 table.kind == LaneTable::Kind::kMap ? Work::kReadMap : Work::kReadArbitration});
+    }
+  });
+  queue.Stripe();
+}
+
+// Where all mappings of a switch are to be equal and several differ, one Set writes all of them.
+void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
+  std::vector<WorkItem> items;
+  std::optional<wire::SmpData> map;
+  bool one_map = node.IsSwitch() && node.switch_info->optimized_sl_to_vl != 0;
+  for (const LaneTable& table : LaneTablesOf(*ground_.input.snapshot, node)) {
+    const auto wanted = WantedOf(table);
+    if (!wanted) continue;
+    const bool is_map = table.kind == LaneTable::Kind::kMap;
+    if (is_map) {
+      one_map &= !map || *map == *wanted;
+      map = wanted;
+    }
+    const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+    if (held != nullptr && *held == *wanted) continue;
+    items.push_back({node.index, table.in_out, table.port.port,
+                     is_map ? Work::kSetMap : Work::kSetArbitration});
+  }
+  const auto is_map = [](const WorkItem& item) { return item.work == Work::kSetMap; };
+  const auto first = std::find_if(items.begin(), items.end(), is_map);
+  if (one_map && std::count_if(items.begin(), items.end(), is_map) >= 2) {
+    const WorkItem whole{node.index, first->block, PortNum(0), Work::kSetWholeMap};
+    std::erase_if(items, is_map);
+    items.push_back(whole);
+  }
+  for (const WorkItem& item : items) queue.Add(item);
+}
+
+std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
+  const fabric::Node& node = *ground_.builder.node(table.port.node);
+  wire::SmpData bytes{};
+  if (table.kind == LaneTable::Kind::kMap) {
+    const PortNum out =
+        node.IsSwitch() ? PortNum(static_cast<uint8_t>(table.in_out & 0xFF)) : table.port.port;
+    LaneMap(ground_.plan->lanes, node.port(out).info).Encode(bytes);
+    return bytes;
+  }
+  const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+  if (held == nullptr) return std::nullopt;  // It did not answer: the next run asks again.
+  const wire::PortInfo& info = node.port(table.port.port).info;
+  const auto wanted = ServeLanes(
+      wire::VlArbitrationTable::Decode(*held), info.vl_arb_low_cap,
+      std::min<int>(ground_.plan->lanes, std::max(1, wire::DataVls(info.operational_vls))));
+  if (!wanted) return std::nullopt;
+  wanted->Encode(bytes);
+  return bytes;
+}
+
+template <typename Visit>
+void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
+  for (const LaneTable& table : LaneTablesOf(*ground_.input.snapshot, *ground_.builder.node(node)))
+    if (table.kind == LaneTable::Kind::kMap) visit(table);
+}
+
+std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
+  LaneTable table = TableOf(item);
+  AppliedLanes& applied = ground_.devices.applied().lanes();
+  const bool is_switch = NodeOf(item).IsSwitch();
+  const PortRef route = ground_.sender.RouteOf(item);
+  if (item.work == Work::kReadMap || item.work == Work::kReadArbitration)
+    return ground_.devices.Get(route, table.attribute(), table.Modifier(is_switch));
+  const auto wanted = WantedOf(table);
+  if (!wanted) return std::nullopt;
+  // Confirmed by the answer alone.
+  if (item.work == Work::kSetWholeMap) {
+    ForEachMap(item.node, [&](const LaneTable& one) { applied.MarkUnknown(one); });
+    table.kind = LaneTable::Kind::kWholeMap;
+  } else {
+    applied.MarkUnknown(table);
+  }
+  mad::SmpRequest request =
+      ground_.devices.Get(route, table.attribute(), table.Modifier(is_switch));
+  request.method = wire::Method::kSet;
+  request.data = *wanted;
+  return request;
+}
+
+// The next run reads a table again whose device answers a Set with anything else than was wanted.
+void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
+  if (HasFailed(item, completion)) return;
+  const LaneTable table = TableOf(item);
+  AppliedLanes& applied = ground_.devices.applied().lanes();
+  const wire::SmpData bytes = BytesOf(item, completion.response.data);
+  applied.Confirm(table, bytes);
+  if (item.work == Work::kReadMap || item.work == Work::kReadArbitration) return;
+  const auto wanted = WantedOf(table);  // Of an arbitration table: what it lacks even now.
+  if (wanted && *wanted != bytes) {
+    applied.MarkUnknown(table);
+    ground_.record.NoteContradiction(item, completion);
+    return;
+  }
+  if (item.work == Work::kSetWholeMap)
+    ForEachMap(item.node, [&](const LaneTable& one) { applied.Confirm(one, bytes); });
+}
+
+}  // namespace fabricd::sweep

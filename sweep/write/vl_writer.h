@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// VlWriter: SLtoVLMappingTables and VLArbitrationTables for a plan of several VLs. A plan of one VL
+// wants nothing of either (lane_tables.h).
+#pragma once
+
+#include <optional>
+
+#include "sweep/device/lane_tables.h"
+#include "sweep/write/attribute_writer.h"
+
+namespace fabricd::sweep {
+
+class VlWriter final : public QueuedWriter {
+ public:
+  // `ground` must outlive this.
+  explicit VlWriter(const ProgramGround& ground) : QueuedWriter(ground) {}
+
+  void List(ProgramStage stage, WorkQueue& queue) override;
+  std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
+  // What a table is to hold depends on OperationalVLs, which a Set of PortInfo may be changing.
+  bool IsBusy(const WorkItem& item) const override {
+    return ground_.devices.applied().IsBusy(item.ref(), wire::AttributeId::kPortInfo);
+  }
+  void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
+
+ private:
+  void ListReads(WorkQueue& queue);
+  void ListWritesOf(const fabric::Node& node, WorkQueue& queue);
+  template <typename Visit>
+  void ForEachMap(NodeIndex node, Visit&& visit) const;
+  // What the table is to hold; nullopt: what it holds.
+  std::optional<wire::SmpData> WantedOf(const LaneTable& table) const;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a programming run does, in stages, and the single pieces of work that it lists.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "common/ids.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::sweep {
+
+// Each stage ends with the last answer to its requests. StageSequencer has their orders.
+enum class ProgramStage : uint8_t {
+  // Blocks of forwarding tables up to LinearFDBTop that are not known: another SM's, or written by
+  // a
+  // Set whose answer was lost. Multicast blocks likewise. P_Keys of switch ports that are to
+  // enforce
+  // partitions. Alias GUIDs.
+  kReadTables,
+  kSwitches,   // SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared.
+  kGuids,      // GUIDInfo: alias GUIDs.
+  kKeys,       // P_KeyTables.
+  kPorts,      // PortInfo: LID, link parameters, enforcement of partitions.
+  kTables,     // LFT blocks in the order of the PushPlan. Waits here for the plan.
+  kTrees,      // Multicast tables of the trees that go with the plan. Waits here for them.
+  kReadLanes,  // A plan of several VLs: SLtoVL mappings and arbitration that are not known.
+  kLanes,      // The same: SLtoVLMappingTables, VLArbitrationTables.
+  kHeld,       // PortInfo: ports that holds keep down, or release, once no table leads there.
+  kArm,        // PortInfo: INIT → ARMED.
+  kActivate,   // PortInfo: ARMED → ACTIVE.
+  kDone,
+};
+std::string_view StageName(ProgramStage stage);  // "forwarding tables"
+
+// What a request is for. The order decides which of two requests for the same block goes first.
+enum class Work : uint8_t {
+  kReadLft,
+  kSetSwitchInfo,
+  kReadPKeys,
+  kSetPKeys,
+  kReadGuids,
+  kSetGuids,
+  kConfigurePort,
+  kSetLft,
+  kArm,
+  kActivate,
+  kDisable,
+  kEnable,
+  kReadPort,  // Once more, because something may have changed it.
+  kReadMap,
+  kSetMap,
+  kSetWholeMap,  // All SLtoVL mappings of a switch at once.
+  kReadArbitration,
+  kSetArbitration,
+  kReadMft,
+  kSetMft,
+  kSetMftTop,
+  kCount,
+};
+
+// One request to be made. What `block` and `port` mean depends on the work:
+//   LFT, P_Keys, GUIDs   the block, and the port whose table it is (LFT: port 0)
+//   MFT                  the block of MLIDs, and the position of the 16 ports as `port`
+//   SLtoVL of a switch   in << 8 | out, and port 0
+//   arbitration          the block, and the port
+//   PortInfo             0, and the port
+struct WorkItem {
+  NodeIndex node;
+  uint16_t block = 0;
+  PortNum port;
+  Work work = Work::kReadLft;
+
+  PortRef ref() const { return {node, port}; }
+  friend bool operator==(const WorkItem&, const WorkItem&) = default;
+};
+
+// The attribute that the request names.
+wire::AttributeId AttributeOf(Work work);
+// Whether it belongs to a switch as a whole, so that `port` names no port of it.
+bool IsOfSwitch(Work work);
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkScope: the nodes that a run looks at, without those that a survey has dropped meanwhile.
+// P_Keys and alias GUIDs have a wider scope than the rest where partitions or aliases have changed.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "fabric/snapshot.h"
+#include "fabric/snapshot_builder.h"
+#include "sweep/write/program_input.h"
+
+namespace fabricd::sweep {
+
+class WorkScope {
+ public:
+  // Both must outlive this.
+  WorkScope(const ProgrammerInput& input, const fabric::SnapshotBuilder& builder)
+      : input_(input), builder_(builder) {}
+
+  bool is_all() const { return !input_.scope; }
+
+  // All nodes of the snapshot, whatever the scope.
+  template <typename Visit>
+  void ForEachNode(Visit&& visit) const {
+    input_.snapshot->ForEachNode([&](const fabric::Node& node) { VisitLiving(node, visit); });
+  }
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    if (is_all()) return ForEachNode(visit);
+    for (NodeIndex index : *input_.scope) VisitIndex(index, visit);
+  }
+  // The same for P_Keys and GUIDs.
+  template <typename Visit>
+  void ForEachKeyed(Visit&& visit) const {
+    if (input_.keys.all) return ForEachNode(visit);
+    ForEach(visit);
+    if (is_all()) return;
+    for (NodeIndex index : input_.guids.changed)
+      if (!std::binary_search(input_.scope->begin(), input_.scope->end(), index))
+        VisitIndex(index, visit);
+  }
+
+ private:
+  template <typename Visit>
+  void VisitLiving(const fabric::Node& node, Visit& visit) const {
+    if (builder_.node(node.index) != nullptr) visit(node);
+  }
+  template <typename Visit>
+  void VisitIndex(NodeIndex index, Visit& visit) const {
+    if (const fabric::Node* node = input_.snapshot->node(index)) VisitLiving(*node, visit);
+  }
+
+  const ProgrammerInput& input_;
+  const fabric::SnapshotBuilder& builder_;
+};
+
+}  // namespace fabricd::sweep
