@@ -54,7 +54,7 @@ TEST_F(DeviceQueuesTest, TheTopPriorityIsTheFirstThatHasSomething) {
   EXPECT_EQ(queues_.TopPriority(2), kPriorities);
 }
 
-TEST_F(DeviceQueuesTest, KnowsItsSizeAndWhoHasSomething) {
+TEST_F(DeviceQueuesTest, CountsRequestsAndListsDevicesThatHaveSome) {
   const SlotIndex a = Add(9, 1);
   Add(4, 1);
   Add(4, 2);
@@ -74,7 +74,7 @@ TEST_F(DeviceQueuesTest, DevicesBelowAnAddedOneHaveEmptyQueues) {
   EXPECT_THAT(Queued(50), IsEmpty());
 }
 
-TEST_F(DeviceQueuesTest, AVisitMayDequeueWhatItSees) {
+TEST_F(DeviceQueuesTest, AVisitMayDequeueTheRequest) {
   const SlotIndex a = Add(1, 1), b = Add(1, 1), c = Add(1, 2);
   queues_.ForEach(1, [&](SlotIndex index) {
     if (index == b) return;

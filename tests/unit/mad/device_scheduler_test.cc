@@ -94,7 +94,7 @@ TEST_F(DeviceSchedulerTest, ASuspectDeviceHasOneInFlight) {
   EXPECT_THAT(SendAll(), ElementsAre(1));
 }
 
-TEST_F(DeviceSchedulerTest, WhatGoesByOneEgressPortOfTheFirstSwitchSharesALimit) {
+TEST_F(DeviceSchedulerTest, RequestsBehindOneEgressPortOfTheFirstSwitchShareALimit) {
   Submit(0, 0, {1, 7, 1});
   Submit(1, 1, {1, 7, 2});
   Submit(2, 2, {1, 7, 3});
@@ -113,7 +113,7 @@ TEST_F(DeviceSchedulerTest, WhatGoesByOneEgressPortOfTheFirstSwitchSharesALimit)
   EXPECT_THAT(SendAll(), ElementsAre(2));
 }
 
-TEST_F(DeviceSchedulerTest, WhoHasWaitedAtAGateGoesAheadOfThoseThatAreReady) {
+TEST_F(DeviceSchedulerTest, DevicesThatWaitedAtAGateGoAheadOfThoseThatAreReady) {
   for (uint32_t number = 0; number < 4; ++number) Submit(number, number, {1, 7, 1});
   EXPECT_THAT(SendAll(), ElementsAre(0, 1));
   Submit(9, 9);
