@@ -21,6 +21,7 @@
 #include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/version.h"
+#include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
 #include "routing/plan/engine.h"
@@ -175,7 +176,7 @@ absl::Status App::OpenFabric() {
 absl::Status App::OpenRecorder(const shell::CoreInputs& inputs) {
   if (!config_.recorder.enabled) return absl::OkStatus();
   auto recorder = FlightRecorder::Open(recordings(), uint64_t{config_.recorder.max_mib} << 20,
-                                       static_cast<uint64_t>(WallNowMs()));
+                                       kVersion, static_cast<uint64_t>(WallNowMs()));
   if (!recorder.ok()) return recorder.status();
   recorder_ = *std::move(recorder);
   recorder_->OnStart(inputs);
@@ -602,9 +603,9 @@ void App::CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now) 
   if (PostQuestion(*compute_, id, std::move(task))) return;
   StepCore(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is stopping"}}, now);
 }
-void App::CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now) {
+void App::CarryOut(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now) {
   if (PostQuestion(*compute_, id, std::move(task))) return;
-  const sweep::IntentJudged none{{.plan_found = false, .why_not = "fabricd is stopping"}};
+  const sweep::IntentEvaluated none{{.plan_found = false, .why_not = "fabricd is stopping"}};
   StepCore(sweep::Answer{id, none}, now);
 }
 template <typename Record>

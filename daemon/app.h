@@ -150,7 +150,7 @@ class App final : public Backend {
   void CarryOut(sweep::QuestionId id, sweep::CheckCables task, Instant now);
   void CarryOut(sweep::QuestionId id, sweep::OrderTables task, Instant now);
   void CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now);
-  void CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
   template <typename Task>
   [[nodiscard]] bool PostQuestion(Worker<Job>& worker, sweep::QuestionId id, Task task);
   void OnPublished(const sweep::FabricView& view);

@@ -47,7 +47,7 @@ void EffectRunner::Ask(std::vector<sweep::Question> questions, Instant now) {
         },
         std::move(each.what));
   // The plan was dropped meanwhile.
-  if (check && !ports_.executor.Post(Lane::kCompute, [this, check] { Answer(*check, false); }))
+  if (check && !ports_.executor.Post(Queue::kCompute, [this, check] { Answer(*check, false); }))
     Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
 }
 
@@ -65,15 +65,15 @@ void EffectRunner::Send(mad::OutgoingMad mad, Instant now) {
 }
 
 template <typename Task>
-bool EffectRunner::Post(Lane lane, sweep::QuestionId id, Task task) {
-  return ports_.executor.Post(lane, [this, id, task = std::move(task)] {
+bool EffectRunner::Post(Queue queue, sweep::QuestionId id, Task task) {
+  return ports_.executor.Post(queue, [this, id, task = std::move(task)] {
     ports_.listener.OnAnswer({id, sweep::CarryOut(task)});
   });
 }
 
 template <typename Record>
 void EffectRunner::Ask(sweep::QuestionId id, Record record, Instant now) {
-  const bool posted = ports_.executor.Post(Lane::kStore, [this, id, record = std::move(record)] {
+  const bool posted = ports_.executor.Post(Queue::kStore, [this, id, record = std::move(record)] {
     ports_.listener.OnAnswer({id, sweep::Persisted{ports_.records.Write(record)}});
   });
   if (!posted)
@@ -94,7 +94,7 @@ void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputePlan task,
     else
       Answer(*check, is_void);
   };
-  if (ports_.executor.Post(urgent ? Lane::kUrgent : Lane::kCompute, std::move(job))) return;
+  if (ports_.executor.Post(urgent ? Queue::kUrgent : Queue::kCompute, std::move(job))) return;
   LogError("the queue of plans is full");
   Step(sweep::Answer{id, sweep::PlanReady{}}, now);
   if (check) Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
@@ -105,31 +105,31 @@ void EffectRunner::Answer(const Check& check, bool is_void) {
       {check.id, is_void ? sweep::CablesChecked{} : sweep::CarryOut(check.task)});
 }
 
-// In a job of the urgent lane, which others wait for. While links flap a plan of all keeps the
-// other lane: one job waits there for all checks, and does the newest.
+// In a job of the urgent queue, which others wait for. While links flap a plan of all keeps the
+// other queue: one job waits there for all checks, and does the newest.
 void EffectRunner::CheckLater(std::shared_ptr<const Check> check) {
   if (const auto older = unchecked_.exchange(std::move(check)))
     return Answer(*older, /*is_void=*/true);
-  if (!ports_.executor.Post(Lane::kCompute,
+  if (!ports_.executor.Post(Queue::kCompute,
                             [this] { Answer(*unchecked_.exchange(nullptr), false); }))
     Answer(*unchecked_.exchange(nullptr), /*is_void=*/true);
 }
 
 void EffectRunner::Ask(sweep::QuestionId id, sweep::OrderTables task, Instant now) {
-  if (Post(Lane::kUrgent, id, std::move(task))) return;
+  if (Post(Queue::kUrgent, id, std::move(task))) return;
   LogError("the queue of urgent computing is full");
   Step(sweep::Answer{id, sweep::TablesOrdered{}}, now);
 }
 
 void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputeTrees task, Instant now) {
-  if (Post(Lane::kCompute, id, std::move(task))) return;
+  if (Post(Queue::kCompute, id, std::move(task))) return;
   Step(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is busy or stopping"}}, now);
 }
 
-void EffectRunner::Ask(sweep::QuestionId id, sweep::JudgeIntent task, Instant now) {
-  if (Post(Lane::kCompute, id, std::move(task))) return;
-  Step(sweep::Answer{id, sweep::IntentJudged{{.plan_found = false,
-                                              .why_not = "fabricd is busy or stopping"}}},
+void EffectRunner::Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now) {
+  if (Post(Queue::kCompute, id, std::move(task))) return;
+  Step(sweep::Answer{id, sweep::IntentEvaluated{{.plan_found = false,
+                                                 .why_not = "fabricd is busy or stopping"}}},
        now);
 }
 

@@ -3,7 +3,7 @@
 // then MADs, for the fabric waits for them; then questions; then what is shown, events behind the
 // view that shows what they tell, and answers to commands last.
 //
-// Each question is answered: by a job of the executor or, where its lane is full, at once.
+// Each question is answered: by a job of the executor or, where its queue is full, at once.
 #pragma once
 
 #include <atomic>
@@ -46,11 +46,11 @@ class EffectRunner {
            Instant now);
   void Ask(sweep::QuestionId id, sweep::OrderTables task, Instant now);
   void Ask(sweep::QuestionId id, sweep::ComputeTrees task, Instant now);
-  void Ask(sweep::QuestionId id, sweep::JudgeIntent task, Instant now);
+  void Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
   template <typename Record>
   void Ask(sweep::QuestionId id, Record record, Instant now);
   template <typename Task>
-  [[nodiscard]] bool Post(Lane lane, sweep::QuestionId id, Task task);
+  [[nodiscard]] bool Post(Queue queue, sweep::QuestionId id, Task task);
   void Answer(const Check& check, bool is_void);
   void CheckLater(std::shared_ptr<const Check> check);
   void LogError(std::string text);
@@ -59,7 +59,7 @@ class EffectRunner {
   const Ports ports_;
   Tap* const tap_;
   std::atomic<uint64_t> newest_plan_ = 0;  // Id of the question. Also read by jobs.
-  // Handed from a job of the urgent lane to one of the other.
+  // Handed from a job of the urgent queue to one of the other.
   std::atomic<std::shared_ptr<const Check>> unchecked_;
 };
 

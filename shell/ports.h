@@ -26,26 +26,26 @@ class Network {
   [[nodiscard]] virtual absl::Status SetIsSm(bool is_sm) = 0;
 };
 
-// Who works for the core while it goes on. Jobs of one lane are done one after the other.
-enum class Lane : uint8_t {
+// Who works for the core while it goes on. Jobs of one queue are done one after the other.
+enum class Queue : uint8_t {
   kStore,    // Durable writes.
-  kUrgent,   // Least changes and the order of table writes: traffic waits for them.
+  kUrgent,   // Incremental repairs and the order of table writes: traffic waits for them.
   kCompute,  // What takes long.
 };
-// How many jobs may wait in a lane. The core has at most one question of each kind open, and asks
+// How many jobs may wait in a queue. The core has at most one question of each kind open, and asks
 // another only when the shell has taken the one before.
-inline constexpr size_t kLanes = 3;
-constexpr size_t CapacityOf(Lane lane) { return lane == Lane::kStore ? 64 : 16; }
+inline constexpr size_t kQueues = 3;
+constexpr size_t CapacityOf(Queue queue) { return queue == Queue::kStore ? 64 : 16; }
 
 class Executor {
  public:
   using Job = std::function<void()>;
   virtual ~Executor() = default;
-  // Any thread. Never does the job before it is back. False: the lane is full, or all of it stops.
-  [[nodiscard]] virtual bool Post(Lane lane, Job job) = 0;
+  // Any thread. Never does the job before it is back. False: the queue is full, or all of it stops.
+  [[nodiscard]] virtual bool Post(Queue queue, Job job) = 0;
 };
 
-// Makes records durable. In Lane::kStore.
+// Makes records durable. In Queue::kStore.
 class Records {
  public:
   virtual ~Records() = default;

@@ -6,7 +6,7 @@
 
 #include "common/breakage.h"
 #include "common/status.h"
-#include "mad/transactions.h"
+#include "mad/replies.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/spoil.h"
 
@@ -140,8 +140,8 @@ void Core::On(Answer answer, Instant now) {
     case Open::KindOf<ComputeTrees>():
       programming_.OnTrees(std::get<TreesReady>(std::move(what)));
       break;
-    case Open::KindOf<JudgeIntent>():
-      remediation_.On(std::get<IntentJudged>(std::move(what)), now);
+    case Open::KindOf<EvaluateIntent>():
+      remediation_.On(std::get<IntentEvaluated>(std::move(what)), now);
       break;
   }
 }

@@ -7,7 +7,6 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
-#include "daemon/version.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -21,9 +20,10 @@ constexpr uint64_t kSegmentsInAll = 32;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FlightRecorder>> FlightRecorder::Open(
-    std::filesystem::path directory, uint64_t max_bytes, uint64_t wall_ms) {
+    std::filesystem::path directory, uint64_t max_bytes, const std::string& version,
+    uint64_t wall_ms) {
   recorder::pb::Header header;
-  header.set_version(kVersion);
+  header.set_version(version);
   header.set_life(wall_ms);
   auto writer = recorder::SegmentWriter::Open(
       std::move(directory), {max_bytes, max_bytes / kSegmentsInAll}, std::move(header));

@@ -22,9 +22,11 @@ namespace fabricd::daemon {
 
 class FlightRecorder final : public shell::Tap {
  public:
-  // `wall_ms`: now, since 1970: the name of this life.
+  // `version`: of this program. `wall_ms`: now, since 1970: the name of this life.
   static absl::StatusOr<std::unique_ptr<FlightRecorder>> Open(std::filesystem::path directory,
-                                                              uint64_t max_bytes, uint64_t wall_ms);
+                                                              uint64_t max_bytes,
+                                                              const std::string& version,
+                                                              uint64_t wall_ms);
 
   void OnStart(const shell::CoreInputs& inputs) override { recorder_.OnStart(inputs); }
   void OnStep(const sweep::Event& event, Instant now) override { recorder_.OnStep(event, now); }

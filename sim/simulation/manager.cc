@@ -46,8 +46,8 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
     return !is_dying_;
   }
   bool FinishDue() {
-    const bool any = manager_.executor.RunDue([this](shell::Lane lane) {
-      Enter(lane == shell::Lane::kStore ? Part::kCore : Part::kRouting);
+    const bool any = manager_.executor.RunDue([this](shell::Queue queue) {
+      Enter(queue == shell::Queue::kStore ? Part::kCore : Part::kRouting);
     });
     Enter(Part::kCore);
     return any;
@@ -68,8 +68,8 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
     return absl::OkStatus();
   }
 
-  bool Post(shell::Lane lane, Job job) override {
-    return is_dying_ || manager_.executor.Post(lane, std::move(job));
+  bool Post(shell::Queue queue, Job job) override {
+    return is_dying_ || manager_.executor.Post(queue, std::move(job));
   }
 
   void OnLog(sweep::LogRecord record) override {

@@ -21,17 +21,17 @@ class VirtualExecutor final : public shell::Executor {
 
   // How long a write takes, and a plan with what is asked along with it.
   Duration store_time{}, plan_time{};
-  // By lane; 0: each job is refused.
-  std::array<size_t, shell::kLanes> capacity{shell::CapacityOf(shell::Lane::kStore),
-                                             shell::CapacityOf(shell::Lane::kUrgent),
-                                             shell::CapacityOf(shell::Lane::kCompute)};
+  // By queue; 0: each job is refused.
+  std::array<size_t, shell::kQueues> capacity{shell::CapacityOf(shell::Queue::kStore),
+                                              shell::CapacityOf(shell::Queue::kUrgent),
+                                              shell::CapacityOf(shell::Queue::kCompute)};
 
   // What a job posts itself is due at once.
-  bool Post(shell::Lane lane, Job job) override;
+  bool Post(shell::Queue queue, Job job) override;
   // kNever: nothing is waiting.
   Instant NextDue() const;
   // Does what is due, writes first. False: nothing was. `entering`: called before each job.
-  bool RunDue(const std::function<void(shell::Lane)>& entering);
+  bool RunDue(const std::function<void(shell::Queue)>& entering);
   // The process dies: a write under way is done all the same or, like all else that waits, is not.
   void Die(bool write_survives);
 
@@ -41,14 +41,14 @@ class VirtualExecutor final : public shell::Executor {
     uint64_t number;
     Job job;
   };
-  std::deque<Waiting>& lane(shell::Lane which) { return lanes_[static_cast<size_t>(which)]; }
+  std::deque<Waiting>& queue(shell::Queue which) { return queues_[static_cast<size_t>(which)]; }
   // The job that is due first; null: none is.
   std::deque<Waiting>* FindDue();
-  void RunFirst(std::deque<Waiting>& lane);
+  void RunFirst(std::deque<Waiting>& queue);
 
   const Instant& now_;
   // Core → disk, core → computing: as long as the core asks before it has been answered.
-  std::array<std::deque<Waiting>, shell::kLanes> lanes_;
+  std::array<std::deque<Waiting>, shell::kQueues> queues_;
   uint64_t posted_ = 0;
   bool in_job_ = false;
 };

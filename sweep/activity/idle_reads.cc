@@ -45,8 +45,8 @@ void IdleReads::WantVlTables(const std::vector<NodeIndex>& nodes) {
 
 void IdleReads::StartVlTables(bool uses_vls) {
   // What a plan has no use for is kept while there is not too much of it.
-  AppliedLanes& known = ground_.devices.applied().vl_tables();
-  if (!uses_vls && known.tables().size() > AppliedLanes::kMostTables) known.Clear();
+  AppliedVlTables& known = ground_.devices.applied().vl_tables();
+  if (!uses_vls && known.tables().size() > AppliedVlTables::kMostTables) known.Clear();
   reader_ = std::make_unique<LaneReader>(observed_.snapshot(),
                                          std::vector<NodeIndex>(wanted_.begin(), wanted_.end()),
                                          ground_.devices, ground_.engine, ++run_);

@@ -47,7 +47,7 @@ class AppliedState {
   bool Holds(const routing::RoutingPlan& plan) const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Tables() const;
-  AppliedLanes& vl_tables() { return vl_tables_; }
+  AppliedVlTables& vl_tables() { return vl_tables_; }
   // Partition and lane tables of all ports as they were last read or confirmed. Made again only
   // when one has changed.
   std::shared_ptr<const fabric::TablesByPort> PortTables(const fabric::FabricSnapshot& snapshot);
@@ -113,7 +113,7 @@ class AppliedState {
  private:
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
-  AppliedLanes vl_tables_;
+  AppliedVlTables vl_tables_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
   absl::flat_hash_map<PortRef, Enforcement> requested_;
   absl::flat_hash_map<PortRef, GuidBlocks> guids_;

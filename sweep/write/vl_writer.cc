@@ -40,7 +40,7 @@ void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 void VlWriter::ListReads(WorkQueue& queue) {
-  AppliedLanes& applied = ground_.devices.applied().vl_tables();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!ground_.devices.Has(node.index)) return;
     for (const LaneTable& table : LaneTablesOf(*ground_.desired.snapshot, node)) {
@@ -113,7 +113,7 @@ void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
 
 std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
   LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().vl_tables();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   const bool is_switch = NodeOf(item).IsSwitch();
   const PortRef route = ground_.sender.RouteOf(item);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration)
@@ -138,7 +138,7 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
 void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   if (HasFailed(item, completion)) return;
   const LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().vl_tables();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   const wire::SmpData bytes = BytesOf(item, completion.response.data);
   applied.Confirm(table, bytes);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration) return;

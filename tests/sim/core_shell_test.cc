@@ -12,7 +12,7 @@
 namespace fabricd::test {
 namespace {
 
-using shell::Lane;
+using shell::Queue;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Contains;
@@ -26,8 +26,8 @@ class CoreShell : public ::testing::Test {
       : harness_(**sim::Generate("fat-tree:radix=4,levels=3")), sm_(harness_.Add({})) {}
 
   sim::Manager& manager() { return harness_.manager(sm_); }
-  void SetFull(Lane lane, bool full) {
-    manager().executor.capacity[static_cast<size_t>(lane)] = full ? 0 : shell::CapacityOf(lane);
+  void SetFull(Queue queue, bool full) {
+    manager().executor.capacity[static_cast<size_t>(queue)] = full ? 0 : shell::CapacityOf(queue);
   }
   void ExpectUp(Duration limit = minutes(3)) {
     ASSERT_TRUE(harness_.RunUntilUp(sm_, limit)) << LogOf(manager());
@@ -41,33 +41,33 @@ class CoreShell : public ::testing::Test {
 };
 
 TEST_F(CoreShell, AFullStoreHoldsUpTheFirstSet) {
-  SetFull(Lane::kStore, true);
+  SetFull(Queue::kStore, true);
   harness_.Start(sm_);
   harness_.RunFor(seconds(20));
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
   EXPECT_FALSE(manager().core->subnet_up());
   EXPECT_THAT(manager().view->problems,
               Contains(Field(&sweep::Problem::message, HasSubstr("the store's queue is full"))));
-  SetFull(Lane::kStore, false);
+  SetFull(Queue::kStore, false);
   ExpectUp();
 }
 
 TEST_F(CoreShell, AFullLaneOfPlansLeavesTablesAlone) {
-  SetFull(Lane::kCompute, true);
+  SetFull(Queue::kCompute, true);
   harness_.Start(sm_);
   harness_.RunFor(seconds(20));
   EXPECT_FALSE(manager().core->subnet_up());
   EXPECT_EQ(harness_.fabric().stats().smps.count(wire::AttributeId::kLinearForwardingTable), 0u);
   EXPECT_THAT(manager().view->problems, Contains(Field(&sweep::Problem::kind, "NoPlan")));
   EXPECT_THAT(LogOf(manager()), HasSubstr("the queue of plans is full"));
-  SetFull(Lane::kCompute, false);
+  SetFull(Queue::kCompute, false);
   ExpectUp();
 }
 
 TEST_F(CoreShell, ACutWhosePlanFindsNoRoomIsRoutedRoundOnceThereIs) {
   harness_.Start(sm_);
   ExpectUp();
-  SetFull(Lane::kUrgent, true);
+  SetFull(Queue::kUrgent, true);
   const auto cables = harness_.fabric().ListCables();
   const auto between_switches = std::find_if(cables.begin(), cables.end(), [&](const auto& cable) {
     return harness_.fabric().device(cable.first.node)->IsSwitch() &&
@@ -77,7 +77,7 @@ TEST_F(CoreShell, ACutWhosePlanFindsNoRoomIsRoutedRoundOnceThereIs) {
   ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), between_switches->first).ok());
   harness_.RunFor(seconds(20));
   EXPECT_THAT(LogOf(manager()), HasSubstr("is full"));
-  SetFull(Lane::kUrgent, false);
+  SetFull(Queue::kUrgent, false);
   harness_.RunFor(minutes(3));
   ExpectUp();
 }
@@ -85,7 +85,7 @@ TEST_F(CoreShell, ACutWhosePlanFindsNoRoomIsRoutedRoundOnceThereIs) {
 TEST_F(CoreShell, AHoldThatFindsTheStoreFullIsRefused) {
   harness_.Start(sm_);
   ExpectUp();
-  SetFull(Lane::kStore, true);
+  SetFull(Queue::kStore, true);
   policy::Hold hold;
   hold.kind = policy::HoldKind::kDrain;
   hold.owner = "alice";
@@ -100,7 +100,7 @@ TEST_F(CoreShell, AHoldThatFindsTheStoreFullIsRefused) {
   ASSERT_TRUE(harness_.RunUntil([&] { return !manager().finished.empty(); }));
   EXPECT_EQ(manager().finished[0].status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(manager().view->policy->holds, IsEmpty());
-  SetFull(Lane::kStore, false);
+  SetFull(Queue::kStore, false);
   harness_.Post(sm_, sweep::CreateHold{8, hold});
   ASSERT_TRUE(harness_.RunUntil([&] { return manager().finished.size() == 2; }));
   EXPECT_TRUE(manager().finished[1].status.ok()) << manager().finished[1].status;

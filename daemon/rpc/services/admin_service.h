@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the place among subnet managers
-// (admin_mastership.cc), recordings (admin_recording.cc), the configuration, the audit log and who calls (admin_config.cc). Any
-// thread.
+// (admin_mastership.cc), recordings (admin_recording.cc), the configuration, the audit log and who
+// calls (admin_config.cc). Any thread.
 #pragma once
 
 #include "daemon/base/access.h"

@@ -32,9 +32,9 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
     calls.push_back(fmt::format("IsSM {}", is_sm));
     return network;
   }
-  bool Post(Lane lane, Job job) override {
-    if (is_full[lane]) return false;
-    lanes[lane].push_back(std::move(job));
+  bool Post(Queue queue, Job job) override {
+    if (is_full[queue]) return false;
+    queues[queue].push_back(std::move(job));
     return true;
   }
   void OnLog(sweep::LogRecord record) override { calls.push_back("log " + record.text); }
@@ -49,12 +49,12 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   void OnStep(const sweep::Event& event, Instant) override { steps.push_back(event); }
   void OnEffects(const sweep::Effects&, Instant) override {}
 
-  // Does the jobs of one lane, and says how many.
-  size_t Run(Lane lane) {
+  // Does the jobs of one queue, and says how many.
+  size_t Run(Queue queue) {
     size_t count = 0;
-    for (; !lanes[lane].empty(); ++count) {
-      const Job job = std::move(lanes[lane].front());
-      lanes[lane].pop_front();
+    for (; !queues[queue].empty(); ++count) {
+      const Job job = std::move(queues[queue].front());
+      queues[queue].pop_front();
       job();
     }
     return count;
@@ -66,8 +66,8 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   }
 
   absl::Status network;
-  std::map<Lane, bool> is_full;
-  std::map<Lane, std::deque<Job>> lanes;
+  std::map<Queue, bool> is_full;
+  std::map<Queue, std::deque<Job>> queues;
   std::vector<std::string> calls;
   std::vector<sweep::Answer> answers;
   std::vector<sweep::Event> steps;
@@ -116,8 +116,8 @@ TEST_F(EffectRunnerTest, EffectsAreCarriedOutInOneOrder) {
   effects.set_is_sm = true;
   effects.log.push_back({sweep::LogLevel::kInfo, "text"});
   runner_.CarryOut(std::move(effects), Instant());
-  EXPECT_THAT(ports_.calls, ElementsAre("log text", "IsSM true", "send 256", "view and 1 events",
-                                        "finished 7"));
+  EXPECT_THAT(ports_.calls,
+              ElementsAre("log text", "IsSM true", "send 256", "view and 1 events", "finished 7"));
 }
 
 TEST_F(EffectRunnerTest, NothingIsShownWhereNothingIsNew) {
@@ -143,7 +143,7 @@ TEST_F(EffectRunnerTest, AMadThatCannotBeSentGoesBackToTheCoreAsItWas) {
 TEST_F(EffectRunnerTest, RecordsAreWrittenInTheStoresLane) {
   Ask(1, sweep::PersistLids{{{Guid(5), Lid(3), 0}}});
   EXPECT_THAT(ports_.answers, IsEmpty());
-  EXPECT_EQ(ports_.Run(Lane::kStore), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kStore), 1u);
   ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1));
   EXPECT_TRUE(std::get<sweep::Persisted>(ports_.answers[0].what).status.ok());
   EXPECT_THAT(*store_.LoadLids(), ElementsAre(store::LidRecord{Guid(5), Lid(3), 0, 7}));
@@ -151,23 +151,22 @@ TEST_F(EffectRunnerTest, RecordsAreWrittenInTheStoresLane) {
 }
 
 TEST_F(EffectRunnerTest, AFullStoreIsAnsweredAtOnce) {
-  ports_.is_full[Lane::kStore] = true;
+  ports_.is_full[Queue::kStore] = true;
   Ask(1, sweep::PersistLids{}, sweep::PersistHolds{}, sweep::PersistPartitions{});
   ASSERT_EQ(ports_.steps.size(), 3u);
   for (const sweep::Event& step : ports_.steps)
-    EXPECT_EQ(
-        std::get<sweep::Persisted>(std::get<sweep::Answer>(step).what).status.code(),
-        absl::StatusCode::kUnavailable);
+    EXPECT_EQ(std::get<sweep::Persisted>(std::get<sweep::Answer>(step).what).status.code(),
+              absl::StatusCode::kUnavailable);
 }
 
 TEST_F(EffectRunnerTest, AFullLaneOfComputingIsAnsweredAtOnceWithoutAResult) {
-  ports_.is_full[Lane::kCompute] = ports_.is_full[Lane::kUrgent] = true;
+  ports_.is_full[Queue::kCompute] = ports_.is_full[Queue::kUrgent] = true;
   Ask(1, sweep::OrderTables{});
   EXPECT_TRUE(GivenAtOnce<sweep::TablesOrdered>().push.moves.empty());
   Ask(2, sweep::ComputeTrees{});
   EXPECT_EQ(GivenAtOnce<sweep::TreesReady>().plan, nullptr);
-  Ask(3, sweep::JudgeIntent{});
-  EXPECT_FALSE(GivenAtOnce<sweep::IntentJudged>().consequences.plan_found);
+  Ask(3, sweep::EvaluateIntent{});
+  EXPECT_FALSE(GivenAtOnce<sweep::IntentEvaluated>().consequences.plan_found);
   Ask(4, Plan(), Cables());
   ASSERT_EQ(ports_.steps.size(), 5u);
   EXPECT_EQ(std::get<sweep::PlanReady>(std::get<sweep::Answer>(ports_.steps[3]).what).result.after,
@@ -179,7 +178,7 @@ TEST_F(EffectRunnerTest, AFullLaneOfComputingIsAnsweredAtOnceWithoutAResult) {
 TEST_F(EffectRunnerTest, APlanThatANewerQuestionHasMadeVoidIsNotMade) {
   Ask(1, Plan());
   Ask(2, Plan());
-  EXPECT_EQ(ports_.Run(Lane::kCompute), 2u);
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 2u);
   ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
   EXPECT_THAT(std::get<sweep::PlanReady>(ports_.answers[0].what).result.steps, IsEmpty());
   EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[1].what).result.steps.empty());
@@ -187,30 +186,30 @@ TEST_F(EffectRunnerTest, APlanThatANewerQuestionHasMadeVoidIsNotMade) {
 
 TEST_F(EffectRunnerTest, CablesAreCheckedBehindThePlanOfTheSameLane) {
   Ask(1, Plan(), Cables());
-  EXPECT_EQ(ports_.Run(Lane::kCompute), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
 }
 
 TEST_F(EffectRunnerTest, CablesBehindUrgentPlansAreCheckedOnceInTheOtherLane) {
   Ask(1, Plan(/*urgent=*/true), Cables());
-  EXPECT_EQ(ports_.Run(Lane::kUrgent), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kUrgent), 1u);
   Ask(3, Plan(/*urgent=*/true), Cables());
-  EXPECT_EQ(ports_.Run(Lane::kUrgent), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kUrgent), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 3, 2)) << "the older check is void";
-  EXPECT_EQ(ports_.Run(Lane::kCompute), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 3, 2, 4));
 }
 
 TEST_F(EffectRunnerTest, CablesThatFindTheOtherLaneFullAreAnsweredAllTheSame) {
-  ports_.is_full[Lane::kCompute] = true;
+  ports_.is_full[Queue::kCompute] = true;
   Ask(1, Plan(/*urgent=*/true), Cables());
-  EXPECT_EQ(ports_.Run(Lane::kUrgent), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kUrgent), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
 }
 
 TEST_F(EffectRunnerTest, CablesWhosePlanWasDroppedAreChecked) {
   Ask(1, Cables());
-  EXPECT_EQ(ports_.Run(Lane::kCompute), 1u);
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1));
 }
 
