@@ -6,7 +6,7 @@
 
 #include "common/breakage.h"
 #include "common/status.h"
-#include "mad/transactions.h"
+#include "mad/replies.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/spoil.h"
 

@@ -33,7 +33,7 @@ class AgendaTest : public testing::Test {
   Agenda agenda_{options_};
 };
 
-TEST_F(AgendaTest, AtFirstNothingIsWanted) {
+TEST_F(AgendaTest, NothingIsRequestedAtFirst) {
   EXPECT_FALSE(agenda_.WantsSweep());
   EXPECT_FALSE(agenda_.IsSweepDue(false, kNow));
   EXPECT_FALSE(agenda_.WantsReroute());
@@ -44,7 +44,7 @@ TEST_F(AgendaTest, AtFirstNothingIsWanted) {
 
 // ---- heavy sweeps
 
-TEST_F(AgendaTest, ASweepIsDueAtOnceWhateverIsReported) {
+TEST_F(AgendaTest, ARequestedSweepIsDueAtOnceDespiteReports) {
   agenda_.WantSweep("local port went down");
   EXPECT_TRUE(agenda_.IsSweepDue(true, kNow));
   EXPECT_FALSE(agenda_.IsCheck(kNow));
@@ -93,7 +93,7 @@ TEST_F(AgendaTest, OnlyASweepThatIncludesACheckReadsBackAndOnce) {
   EXPECT_FALSE(agenda_.TakeReadBack());
 }
 
-TEST_F(AgendaTest, ASweepThatStartsIsAllThatWasWantedOfSweepsAndRetries) {
+TEST_F(AgendaTest, ASweepThatStartsEndsRequestsForSweepsAndRetries) {
   agenda_.WantSweep("a");
   agenda_.WantRetrySoon(kNow);
   agenda_.OnSweepStart(false);
@@ -101,7 +101,7 @@ TEST_F(AgendaTest, ASweepThatStartsIsAllThatWasWantedOfSweepsAndRetries) {
   EXPECT_EQ(agenda_.next_retry(), kNever);
 }
 
-TEST_F(AgendaTest, NewOptionsAreHandedOutOnce) {
+TEST_F(AgendaTest, NewOptionsAreTakenOnce) {
   CoreOptions options;
   options.lmc = 3;
   agenda_.WantOptions(options);
@@ -109,7 +109,7 @@ TEST_F(AgendaTest, NewOptionsAreHandedOutOnce) {
   EXPECT_FALSE(agenda_.TakeOptions().has_value());
 }
 
-TEST_F(AgendaTest, PatienceEndsForGoodWhenSomethingElseIsToBeDone) {
+TEST_F(AgendaTest, PatienceEndsForGoodWithOtherWork) {
   agenda_.OnSweepStart(true);
   EXPECT_TRUE(agenda_.StaysPatient(true));
   EXPECT_FALSE(agenda_.StaysPatient(false));
@@ -177,7 +177,7 @@ TEST_F(AgendaTest, AStandbySchedulesNoRetry) {
   EXPECT_EQ(agenda_.next_retry(), kNever);
 }
 
-TEST_F(AgendaTest, WithoutNeighbourTheOwnLinkIsLookedAtAtLeastAsOftenAsLightSweepsAre) {
+TEST_F(AgendaTest, WithoutAPeerTheOwnLinkIsReadAtLeastAtTheLightInterval) {
   Agenda::End alone{SweepKind::kHeavy, true};
   alone.is_alone = true;
   for (const int wait : {1, 2, 4, 8, 10, 10}) EXPECT_EQ(RetryAfter(alone), seconds(wait));
@@ -185,7 +185,7 @@ TEST_F(AgendaTest, WithoutNeighbourTheOwnLinkIsLookedAtAtLeastAsOftenAsLightSwee
   EXPECT_EQ(RetryAfter(alone), seconds(20));
 }
 
-TEST_F(AgendaTest, WhatWasNotReadIsAskedForSoonThenAtGrowingIntervals) {
+TEST_F(AgendaTest, UnreadAttributesAreRequestedAtGrowingIntervals) {
   Agenda::End end{SweepKind::kLight};
   end.has_unread = true;
   for (const int wait : {1, 2, 4, 8, 10, 10}) EXPECT_EQ(LightAfter(end), seconds(wait));
@@ -193,7 +193,7 @@ TEST_F(AgendaTest, WhatWasNotReadIsAskedForSoonThenAtGrowingIntervals) {
   EXPECT_EQ(LightAfter(end), seconds(1));
 }
 
-TEST_F(AgendaTest, WhatWasNotReadIsAskedForEvenWithoutALightInterval) {
+TEST_F(AgendaTest, UnreadAttributesAreRequestedEvenWithoutALightInterval) {
   options_.sweep.light_interval = {};
   Agenda::End end{SweepKind::kLight};
   end.has_unread = true;

@@ -23,7 +23,7 @@ class CommandQueueTest : public testing::Test {
   CommandQueue queue_{finished_};
 };
 
-TEST_F(CommandQueueTest, ACommandThatRunsFinishesWithWhatIsUnderWay) {
+TEST_F(CommandQueueTest, ARunningCommandFinishesWithItsSweep) {
   queue_.Run(7);
   queue_.Wait(8);
   queue_.FinishRunning();
@@ -42,7 +42,7 @@ TEST_F(CommandQueueTest, WaitingCommandsRunWithTheNextHeavySweep) {
   EXPECT_THAT(Finished(), ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(CommandQueueTest, ALightSweepThatLeadsToAHeavyOneFinishesItsCommandsWithThat) {
+TEST_F(CommandQueueTest, CommandsOfALightSweepThatBecomesHeavyFinishWithIt) {
   queue_.Wait(1);
   queue_.Run(2);
   queue_.WaitAgain();

@@ -67,7 +67,7 @@ TEST_F(ObservedFabricTest, ASwitchNeedsNoLinkOfItsOwn) {
   EXPECT_EQ(observed_.OwnLinkFault(""), "");
 }
 
-TEST_F(ObservedFabricTest, WhatIsUnreadIsBoundedAndReplacedByADiscovery) {
+TEST_F(ObservedFabricTest, UnreadAttributesAreBoundedAndReplacedByADiscovery) {
   observed_.AddUnread(std::vector<Unread>(kMaxUnread - 1));
   observed_.AddUnread(std::vector<Unread>(5));
   EXPECT_EQ(observed_.unread().size(), kMaxUnread);
@@ -75,7 +75,7 @@ TEST_F(ObservedFabricTest, WhatIsUnreadIsBoundedAndReplacedByADiscovery) {
   EXPECT_THAT(observed_.unread(), IsEmpty());
 }
 
-TEST_F(ObservedFabricTest, ASwitchWithAnUnknownPortWasPassedOverUnlessItsPortDidNotAnswer) {
+TEST_F(ObservedFabricTest, SwitchesWithUnknownPortsArePassedOverUnlessThePortsAreUnread) {
   // Ports 3 to 35 of both switches were never read.
   EXPECT_THAT(observed_.SwitchesPassedOver(), ElementsAre(small_.switches[0], small_.switches[1]));
   std::vector<Unread> unread;

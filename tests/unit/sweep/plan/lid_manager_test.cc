@@ -58,7 +58,7 @@ TEST_F(LidManagerTest, NewAssignmentsAreDurableOnlyOnceTheirWriteIsConfirmed) {
   EXPECT_FALSE(lids.IsAwaited());
 }
 
-TEST_F(LidManagerTest, WhatAFailedWriteHeldIsPartOfTheNext) {
+TEST_F(LidManagerTest, RecordsOfAFailedWriteArePartOfTheNext) {
   SmallFabric two(2);
   LidManager lids(options_, questions_, {});
   lids.Update(two.builder.Build(), problems_);
@@ -88,7 +88,7 @@ TEST_F(LidManagerTest, AWriteWhoseAnswerIsLostIsRepeatedAndALateAnswerIsIgnored)
   EXPECT_TRUE(lids.IsDurable());
 }
 
-TEST_F(LidManagerTest, AWriteDoesNotConfirmWhatIsAssignedAfterIt) {
+TEST_F(LidManagerTest, AWriteDoesNotConfirmLaterAssignments) {
   SmallFabric two(2), three(3);
   LidManager lids(options_, questions_, {});
   lids.Update(two.builder.Build(), problems_);
