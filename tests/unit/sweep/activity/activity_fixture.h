@@ -21,16 +21,26 @@ struct ActivityFixture {
   ObservedFabric observed{{}};
 
   ActivityFixture() {
-    const auto path = [](int port) {
-      return wire::DirectedPath().Then(PortNum(1)).Then(PortNum(static_cast<uint8_t>(port)));
-    };
+    const auto first = wire::DirectedPath().Then(PortNum(1));
     devices.SetPath(small.hosts[0], wire::DirectedPath());
-    devices.SetPath(small.switches[0], wire::DirectedPath().Then(PortNum(1)));
-    devices.SetPath(small.switches[1], path(36));
+    devices.SetPath(small.switches[0], first);
+    devices.SetPath(small.switches[1], first.Then(PortNum(36)));
     for (size_t i = 1; i < small.hosts.size(); ++i)
-      devices.SetPath(small.hosts[i], path(36).Then(PortNum(static_cast<uint8_t>(i))));
+      devices.SetPath(
+          small.hosts[i],
+          devices.PathTo(small.switches[i % 2]).Then(PortNum(static_cast<uint8_t>(i / 2 + 1))));
+    for (size_t i = 0; i < small.hosts.size(); ++i) SetActive(small.Host(i));
+    SetActive({small.switches[0], PortNum(36)});
     observed.builder() = std::move(small.builder);
     observed.OnDiscovered(small.Host(0), {});
+  }
+  // Both ends.
+  void SetActive(PortRef port) {
+    for (const PortRef end : {port, small.builder.node(port.node)->port(port.port).peer}) {
+      wire::PortInfo info = small.builder.node(end.node)->port(end.port).info;
+      info.port_state = wire::PortState::kActive;
+      small.builder.SetPortInfo(end, info);
+    }
   }
   Ground ground() { return {observed.builder(), devices, engine, problems, options}; }
 
