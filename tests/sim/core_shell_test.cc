@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/target.h"
 #include "sim/checkers/checkers.h"
 #include "sim/generate/generate.h"
 #include "sim/simulation/simulation.h"
@@ -22,12 +23,24 @@ using ::testing::IsEmpty;
 
 class CoreShell : public ::testing::Test {
  protected:
-  CoreShell()
-      : harness_(**sim::Generate("fat-tree:radix=4,levels=3")), sm_(harness_.Add({})) {}
+  CoreShell() : harness_(**sim::Generate("fat-tree:radix=4,levels=3")), sm_(harness_.Add({})) {}
 
   sim::Manager& manager() { return harness_.manager(sm_); }
   void SetFull(Queue queue, bool full) {
     manager().executor.capacity[static_cast<size_t>(queue)] = full ? 0 : shell::CapacityOf(queue);
+  }
+  // A port of a switch that a cable joins to another switch.
+  PortRef SomeTrunk() {
+    for (uint32_t node = 0; node < harness_.fabric().node_index_end(); ++node) {
+      const sim::SimDevice& device = *harness_.fabric().device(NodeIndex(node));
+      if (!device.IsSwitch()) continue;
+      for (uint8_t port = 1; port <= device.last_port().value(); ++port) {
+        const PortRef peer = device.port(PortNum(port)).cable;
+        if (!peer.IsNone() && harness_.fabric().device(peer.node)->IsSwitch())
+          return {NodeIndex(node), PortNum(port)};
+      }
+    }
+    return {};
   }
   void ExpectUp(Duration limit = minutes(3)) {
     ASSERT_TRUE(harness_.RunUntilUp(sm_, limit)) << LogOf(manager());
@@ -46,18 +59,17 @@ TEST_F(CoreShell, AFullStoreHoldsUpTheFirstSet) {
   harness_.RunFor(seconds(20));
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
   EXPECT_FALSE(manager().core->subnet_up());
-  EXPECT_THAT(manager().view->problems,
-              Contains(Field(&sweep::Problem::message, HasSubstr("the store's queue is full"))));
+  EXPECT_THAT(LogOf(manager()), HasSubstr("could not be stored: the store's queue is full"));
   SetFull(Queue::kStore, false);
   ExpectUp();
 }
 
-TEST_F(CoreShell, AFullLaneOfPlansLeavesTablesAlone) {
+TEST_F(CoreShell, AFullQueueOfPlansLeavesTablesAlone) {
   SetFull(Queue::kCompute, true);
   harness_.Start(sm_);
   harness_.RunFor(seconds(20));
   EXPECT_FALSE(manager().core->subnet_up());
-  EXPECT_EQ(harness_.fabric().stats().smps.count(wire::AttributeId::kLinearForwardingTable), 0u);
+  EXPECT_EQ(harness_.fabric().stats().smps.at(wire::AttributeId::kLinearForwardingTable).sets, 0u);
   EXPECT_THAT(manager().view->problems, Contains(Field(&sweep::Problem::kind, "NoPlan")));
   EXPECT_THAT(LogOf(manager()), HasSubstr("the queue of plans is full"));
   SetFull(Queue::kCompute, false);
@@ -68,17 +80,29 @@ TEST_F(CoreShell, ACutWhosePlanFindsNoRoomIsRoutedRoundOnceThereIs) {
   harness_.Start(sm_);
   ExpectUp();
   SetFull(Queue::kUrgent, true);
-  const auto cables = harness_.fabric().ListCables();
-  const auto between_switches = std::find_if(cables.begin(), cables.end(), [&](const auto& cable) {
-    return harness_.fabric().device(cable.first.node)->IsSwitch() &&
-           harness_.fabric().device(cable.second.node)->IsSwitch();
-  });
-  ASSERT_NE(between_switches, cables.end());
-  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), between_switches->first).ok());
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), SomeTrunk()).ok());
   harness_.RunFor(seconds(20));
   EXPECT_THAT(LogOf(manager()), HasSubstr("is full"));
   SetFull(Queue::kUrgent, false);
   harness_.RunFor(minutes(3));
+  ExpectUp();
+}
+
+TEST_F(CoreShell, APlanWhoseOrderFindsNoRoomIsWrittenOnceThereIs) {
+  manager().executor.plan_time = std::chrono::milliseconds(5);
+  harness_.Start(sm_);
+  ExpectUp();
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), SomeTrunk()).ok());
+  ASSERT_TRUE(harness_.RunUntil([&] { return manager().executor.NextDue() != kNever; }));
+  SetFull(Queue::kUrgent, true);  // The plan is under way; its order is asked for next.
+  harness_.RunFor(seconds(5));
+  EXPECT_THAT(LogOf(manager()), HasSubstr("the queue of urgent computing is full"));
+  const bool is_broken = !sim::BrokenPairs(harness_.fabric()).empty();
+  EXPECT_FALSE(is_broken && manager().core->subnet_up());
+  SetFull(Queue::kUrgent, false);
+  ASSERT_TRUE(harness_.RunUntil(
+      [&] { return manager().core->subnet_up() && !manager().core->surveys(); }, minutes(3)));
+  harness_.RunFor(seconds(30));
   ExpectUp();
 }
 
@@ -91,11 +115,9 @@ TEST_F(CoreShell, AHoldThatFindsTheStoreFullIsRefused) {
   hold.owner = "alice";
   hold.reason = "maintenance";
   const fabric::FabricSnapshot& snapshot = *manager().view->snapshot;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
-    for (const fabric::Port& port : node.ports)
-      if (node.IsSwitch() && !port.peer.IsNone() && snapshot.node(port.peer.node)->IsSwitch())
-        hold.target = policy::TargetOfPort(port.peer, snapshot, nullptr, manager().view->sm.port);
-  });
+  const PortRef trunk{snapshot.FindIndex(harness_.fabric().device(SomeTrunk().node)->guid()),
+                      SomeTrunk().port};
+  hold.target = policy::TargetOfPort(trunk, snapshot, nullptr, manager().view->sm.port);
   harness_.Post(sm_, sweep::CreateHold{7, hold});
   ASSERT_TRUE(harness_.RunUntil([&] { return !manager().finished.empty(); }));
   EXPECT_EQ(manager().finished[0].status.code(), absl::StatusCode::kUnavailable);

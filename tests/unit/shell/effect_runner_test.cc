@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace fabricd::shell {
 namespace {
 
 using sweep::QuestionId;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -47,7 +49,10 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   }
   void OnAnswer(sweep::Answer answer) override { answers.push_back(std::move(answer)); }
   void OnStep(const sweep::Event& event, Instant) override { steps.push_back(event); }
-  void OnEffects(const sweep::Effects&, Instant) override {}
+  void OnStart(const CoreInputs&) override {}
+  void OnEffects(const sweep::Effects& effects, Instant) override {
+    taken.push_back(effects.set_is_sm.value_or(false));
+  }
 
   // Does the jobs of one queue, and says how many.
   size_t Run(Queue queue) {
@@ -71,6 +76,7 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   std::vector<std::string> calls;
   std::vector<sweep::Answer> answers;
   std::vector<sweep::Event> steps;
+  std::vector<bool> taken;
 };
 
 class EffectRunnerTest : public ::testing::Test {
@@ -103,8 +109,8 @@ class EffectRunnerTest : public ::testing::Test {
   RecordingPorts ports_;
   store::MemoryStore store_;
   StoreRecords records_{store_, [] { return int64_t{7}; }};
-  sweep::Core core_{{}, {}, {}};
-  EffectRunner runner_{core_, {ports_, ports_, records_, ports_}, &ports_};
+  std::unique_ptr<sweep::Core> core_ = CoreInputs().MakeCore();
+  EffectRunner runner_{*core_, {ports_, ports_, records_, ports_}, &ports_};
 };
 
 TEST_F(EffectRunnerTest, EffectsAreCarriedOutInOneOrder) {
@@ -118,6 +124,15 @@ TEST_F(EffectRunnerTest, EffectsAreCarriedOutInOneOrder) {
   runner_.CarryOut(std::move(effects), Instant());
   EXPECT_THAT(ports_.calls,
               ElementsAre("log text", "IsSM true", "send 256", "view and 1 events", "finished 7"));
+}
+
+TEST_F(EffectRunnerTest, TheTapSeesStepsAndTheEffectsThatAreTaken) {
+  runner_.Step(sweep::StartEvent{}, Instant());
+  ASSERT_EQ(ports_.steps.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<sweep::StartEvent>(ports_.steps[0]));
+  runner_.CarryOut(Instant());
+  EXPECT_THAT(ports_.taken, ElementsAre(true));
+  EXPECT_THAT(ports_.calls, Contains("IsSM true"));
 }
 
 TEST_F(EffectRunnerTest, NothingIsShownWhereNothingIsNew) {
@@ -140,14 +155,13 @@ TEST_F(EffectRunnerTest, AMadThatCannotBeSentGoesBackToTheCoreAsItWas) {
               ElementsAre("IsSM true", "log IsSM: no room", "send 256", "log send: no room"));
 }
 
-TEST_F(EffectRunnerTest, RecordsAreWrittenInTheStoresLane) {
+TEST_F(EffectRunnerTest, RecordsAreWrittenInTheStoresQueue) {
   Ask(1, sweep::PersistLids{{{Guid(5), Lid(3), 0}}});
   EXPECT_THAT(ports_.answers, IsEmpty());
   EXPECT_EQ(ports_.Run(Queue::kStore), 1u);
   ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1));
   EXPECT_TRUE(std::get<sweep::Persisted>(ports_.answers[0].what).status.ok());
-  EXPECT_THAT(*store_.LoadLids(), ElementsAre(store::LidRecord{Guid(5), Lid(3), 0, 7}));
-  EXPECT_THAT(*LoadLids(store_), ElementsAre(sweep::LidRecord{Guid(5), Lid(3), 0}));
+  EXPECT_THAT(*store_.LoadLids(), ElementsAre(fabric::LidRecord{Guid(5), Lid(3), 0, 7}));
 }
 
 TEST_F(EffectRunnerTest, AFullStoreIsAnsweredAtOnce) {
@@ -159,10 +173,10 @@ TEST_F(EffectRunnerTest, AFullStoreIsAnsweredAtOnce) {
               absl::StatusCode::kUnavailable);
 }
 
-TEST_F(EffectRunnerTest, AFullLaneOfComputingIsAnsweredAtOnceWithoutAResult) {
+TEST_F(EffectRunnerTest, AFullQueueOfComputingIsAnsweredAtOnceWithoutAResult) {
   ports_.is_full[Queue::kCompute] = ports_.is_full[Queue::kUrgent] = true;
   Ask(1, sweep::OrderTables{});
-  EXPECT_TRUE(GivenAtOnce<sweep::TablesOrdered>().push.moves.empty());
+  EXPECT_TRUE(GivenAtOnce<sweep::TablesOrdered>().push.writes.empty());
   Ask(2, sweep::ComputeTrees{});
   EXPECT_EQ(GivenAtOnce<sweep::TreesReady>().plan, nullptr);
   Ask(3, sweep::EvaluateIntent{});
@@ -184,13 +198,13 @@ TEST_F(EffectRunnerTest, APlanThatANewerQuestionHasMadeVoidIsNotMade) {
   EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[1].what).result.steps.empty());
 }
 
-TEST_F(EffectRunnerTest, CablesAreCheckedBehindThePlanOfTheSameLane) {
+TEST_F(EffectRunnerTest, CablesAreCheckedBehindThePlanOfTheSameQueue) {
   Ask(1, Plan(), Cables());
   EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
 }
 
-TEST_F(EffectRunnerTest, CablesBehindUrgentPlansAreCheckedOnceInTheOtherLane) {
+TEST_F(EffectRunnerTest, CablesBehindUrgentPlansAreCheckedOnceInTheOtherQueue) {
   Ask(1, Plan(/*urgent=*/true), Cables());
   EXPECT_EQ(ports_.Run(Queue::kUrgent), 1u);
   Ask(3, Plan(/*urgent=*/true), Cables());
@@ -200,7 +214,7 @@ TEST_F(EffectRunnerTest, CablesBehindUrgentPlansAreCheckedOnceInTheOtherLane) {
   EXPECT_THAT(ports_.AnsweredIds(), ElementsAre(1, 3, 2, 4));
 }
 
-TEST_F(EffectRunnerTest, CablesThatFindTheOtherLaneFullAreAnsweredAllTheSame) {
+TEST_F(EffectRunnerTest, CablesThatFindTheOtherQueueFullAreAnsweredAllTheSame) {
   ports_.is_full[Queue::kCompute] = true;
   Ask(1, Plan(/*urgent=*/true), Cables());
   EXPECT_EQ(ports_.Run(Queue::kUrgent), 1u);
