@@ -39,6 +39,13 @@ class EffectRunner {
     sweep::QuestionId id;
     sweep::CheckCables task;
   };
+  struct Plan {
+    sweep::QuestionId id;
+    sweep::ComputePlan task;
+    std::shared_ptr<const Check> check;  // Null: none.
+  };
+  // Slot of the one plan that waits in a queue, or null.
+  using WaitingPlan = std::atomic<std::shared_ptr<const Plan>>;
   void Send(mad::OutgoingMad mad, Instant now);
   void Ask(std::vector<sweep::Question> questions, Instant now);
   // `check`: null: none.
@@ -49,6 +56,7 @@ class EffectRunner {
   void Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
   template <typename Record>
   void Ask(sweep::QuestionId id, Record record, Instant now);
+  void Compute(const Plan& plan, bool urgent);
   template <typename Task>
   [[nodiscard]] bool Post(Queue queue, sweep::QuestionId id, Task task);
   void Answer(const Check& check, bool is_void);
@@ -59,6 +67,8 @@ class EffectRunner {
   const Ports ports_;
   Tap* const tap_;
   std::atomic<uint64_t> newest_plan_ = 0;  // Id of the question. Also read by jobs.
+  WaitingPlan urgent_plan_;
+  WaitingPlan whole_plan_;
   // Handed from a job of the urgent queue to one of the other.
   std::atomic<std::shared_ptr<const Check>> unchecked_;
 };

@@ -189,13 +189,29 @@ TEST_F(EffectRunnerTest, AFullQueueOfComputingIsAnsweredAtOnceWithoutAResult) {
   EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[4]).id, QuestionId(5));
 }
 
-TEST_F(EffectRunnerTest, APlanThatANewerQuestionHasMadeVoidIsNotMade) {
+TEST_F(EffectRunnerTest, AWaitingPlanIsAnsweredAtOnceWhenANewerOneTakesItsPlace) {
+  Ask(1, Plan(), Cables());
+  Ask(3, Plan());
+  ASSERT_EQ(ports_.steps.size(), 2u);
+  EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[0]).id, QuestionId(1));
+  EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[1]).id, QuestionId(2));
+  EXPECT_THAT(GivenAtOnce<sweep::CablesChecked>().problems, IsEmpty());
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
+  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(3));
+  EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[0].what).result.steps.empty());
+}
+
+TEST_F(EffectRunnerTest, APlanThatANewerOneOfTheOtherQueueHasMadeVoidIsNotMade) {
   Ask(1, Plan());
-  Ask(2, Plan());
-  EXPECT_EQ(ports_.Run(Queue::kCompute), 2u);
-  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
+  Ask(2, Plan(/*urgent=*/true));
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
+  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1));
   EXPECT_THAT(std::get<sweep::PlanReady>(ports_.answers[0].what).result.steps, IsEmpty());
-  EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[1].what).result.steps.empty());
+}
+
+TEST_F(EffectRunnerTest, PlansMadeVoidDoNotFillTheQueue) {
+  for (uint64_t id = 1; id <= 100; ++id) Ask(id, Plan());
+  EXPECT_EQ(ports_.queues[Queue::kCompute].size(), 1u);
 }
 
 TEST_F(EffectRunnerTest, CablesAreCheckedBehindThePlanOfTheSameQueue) {
