@@ -83,7 +83,10 @@ void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
     case Activity::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
-    case Activity::kProgrammer: programming_.OnCompletion(completion); break;
+    case Activity::kProgrammer:
+      if (programming_.OnCompletion(completion))
+        follower_.ReportThorough({completion.context.node}, "a port changed meanwhile", now);
+      break;
     case Activity::kSurvey: follower_.OnCompletion(completion, now); break;
     case Activity::kExplorer: follower_.OnExplorerCompletion(completion, now); break;
     case Activity::kLightSweep: light_sweeps_.OnCompletion(completion); break;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "common/check.h"
+
 namespace fabricd::sweep {
 
 Programming::Programming(const Ground& ground, ObservedFabric& observed, LidManager& lids,
@@ -146,11 +148,11 @@ void Programming::OnCables(CablesChecked checked) {
   view_.MarkChanged();
 }
 
-void Programming::OnCompletion(const mad::Completion& completion) {
-  if (programmer_ && programmer_->IsMine(completion))
-    programmer_->OnCompletion(completion);
-  else
-    Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+bool Programming::OnCompletion(const mad::Completion& completion) {
+  const bool is_late = !programmer_ || !programmer_->IsMine(completion);
+  if (is_late) return Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+  programmer_->OnCompletion(completion);
+  return false;
 }
 
 void Programming::Advance(Instant now) {
@@ -218,8 +220,8 @@ std::vector<NodeIndex> Programming::Supersede(Instant now) {
   desired_.pending().Mark(programmer_->undone());
   std::vector<mad::Completion> dropped;
   ground_.engine.CancelQueuedOf(Activity::kProgrammer, dropped);
-  for (const mad::Completion& completion : dropped)
-    Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+  for (const mad::Completion& completion : dropped)  // Unsent, and so without an answer.
+    FABRICD_CHECK(!Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices));
   return std::exchange(programmer_, nullptr)->ToLookAt();
 }
 
