@@ -76,15 +76,15 @@ void PortInfoWriter::ListConfigured(WorkQueue& queue) {
       if (node.port(port).known) queue.Add({node.index, 0, port, Work::kConfigurePort});
     }
   });
-  // Where enforcement begins or ends, and nothing else has changed.
-  if (ground_.scope.has_all_keys() && !ground_.scope.is_all())
-    ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
-      for (size_t num = 1; node.IsSwitch() && num < node.ports.size(); ++num)
-        if (const PortRef peer = node.ports[num].peer;
-            !peer.IsNone() && !ground_.desired.snapshot->node(peer.node)->IsSwitch())
-          queue.Add({node.index, 0, PortNum(static_cast<uint8_t>(num)), Work::kConfigurePort});
-    });
-  queue.Stripe();
+  // The switch port that an end port is attached to enforces its partitions. That switch may not be
+  // in the scope.
+  ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
+    for (const fabric::Port& port : node.ports)
+      if (!node.IsSwitch() && !port.peer.IsNone() &&
+          ground_.desired.snapshot->node(port.peer.node)->IsSwitch())
+        queue.Add({port.peer.node, 0, port.peer.port, Work::kConfigurePort});
+  });
+  queue.StripeUnique();
   // The SM's own LID first: answers to LID-routed MADs need it.
   queue.MoveToFront(
       [&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });

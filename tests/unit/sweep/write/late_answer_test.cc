@@ -66,7 +66,7 @@ TEST_F(LateAnswer, HasTheNodeReadAgainWhenALinkCameUpWentDownOrBounced) {
   EXPECT_TRUE(Take(port, Work::kConfigurePort, In(wire::PortState::kInit)));
 }
 
-TEST_F(LateAnswer, ForgetsWhatWasWrittenToAnAdapterWhoseLinkBounced) {
+TEST_F(LateAnswer, ForgetsTheSettingsOfAnAdapterWhoseLinkBounced) {
   const PortRef host = fabric_.Host(0);
   ShowPort(host, wire::PortState::kActive);
   devices_.applied().NoteRefusal(host, 7);
