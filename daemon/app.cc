@@ -29,7 +29,6 @@
 #include "sim/transport/sim_transport.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
-#include "sweep/observe/cable_check.h"
 #include "sweep/plan/computing.h"
 
 namespace fabricd::daemon {
@@ -426,46 +425,9 @@ void App::Carry(sweep::Effects effects, Instant now) {
     mad::IncomingMad failed{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload};
     core_->Step(std::move(failed), now);
   }
-  if (effects.persist) {
-    const uint64_t id = effects.persist->id;
-    if (!OnStore([this, task = *std::move(effects.persist)] { PersistOn(task); }))
-      core_->Step(
-          sweep::LidsPersisted{id, absl::ResourceExhaustedError("the store's queue is full")}, now);
-  }
-  if (effects.persist_holds) {
-    const uint64_t id = effects.persist_holds->id;
-    if (!OnStore([this, task = *std::move(effects.persist_holds)] { PersistHoldsOn(task); }))
-      core_->Step(sweep::HoldsPersisted{id, Unavailable("the store's queue is full")}, now);
-  }
-  if (effects.persist_partitions) {
-    const uint64_t id = effects.persist_partitions->id;
-    if (!OnStore([this, task = *std::move(effects.persist_partitions)] {
-          inbox_.PushAnswer(sweep::PartitionsPersisted{task.id, store_->ChangeRows(task.rows)});
-        }))
-      core_->Step(sweep::PartitionsPersisted{id, Unavailable("the store's queue is full")}, now);
-  }
-  if (effects.judge) {
-    const uint64_t id = effects.judge->id;
-    if (!compute_->Post(
-            [this, task = *std::move(effects.judge)] { inbox_.PushAnswer(CarryOut(task)); }))
-      core_->Step(sweep::IntentJudged{id, {.plan_found = false, .why_not = "fabricd is stopping"}},
-                  now);
-  }
-  if (effects.compute) Compute(*std::move(effects.compute), now);
-  if (effects.order) {
-    const uint64_t id = effects.order->id;
-    if (!urgent_->Post(
-            [this, task = *std::move(effects.order)] { inbox_.PushAnswer(CarryOut(task)); })) {
-      spdlog::error("the queue of urgent computing is full");
-      core_->Step(sweep::TablesOrdered{id, {}}, now);
-    }
-  }
-  if (effects.trees) {
-    const uint64_t id = effects.trees->id;
-    if (!compute_->Post(
-            [this, task = *std::move(effects.trees)] { inbox_.PushAnswer(CarryOut(task)); }))
-      core_->Step(sweep::TreesReady{id, nullptr, "fabricd is stopping"}, now);
-  }
+  for (sweep::Question& question : effects.questions)
+    std::visit([&](auto&& what) { CarryOut(question.id, std::move(what), now); },
+               std::move(question.what));
   if (effects.publish) {
     auto news = NewsOf(*view_.Get(), *effects.publish);
     std::move(news.begin(), news.end(), std::back_inserter(effects.events));
@@ -575,51 +537,80 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
   if (!for_telemetry.empty()) telemetry_->OnMads(for_telemetry);
 }
 
-void App::Compute(sweep::ComputePlan task, Instant now) {
-  newest_plan_ = task.id;
-  const bool urgent = task.goal <= routing::ReplanGoal::kWhole && task.before != nullptr;
-  const auto shared = std::make_shared<const sweep::ComputePlan>(std::move(task));
-  Job job = [this, shared, urgent] {
-    if (newest_plan_ != shared->id) return;
-    inbox_.PushAnswer(CarryOut(*shared));
-    if (!shared->check_cables) return;
-    if (!urgent)
-      CheckCables(*shared);
-    else
-      CheckCablesLater(shared);
+void App::CarryOut(sweep::QuestionId id, sweep::ComputePlan task, Instant now) {
+  newest_plan_ = id.value();
+  newest_is_urgent_ = task.goal <= routing::ReplanGoal::kWhole && task.before != nullptr;
+  Job job = [this, id, task = std::move(task)] {
+    if (newest_plan_ == id.value()) inbox_.PushAnswer(sweep::Answer{id, sweep::CarryOut(task)});
   };
-  if ((urgent ? urgent_ : compute_)->Post(std::move(job))) return;
+  if ((newest_is_urgent_ ? urgent_ : compute_)->Post(std::move(job))) return;
   spdlog::error("the compute queue is full");
-  core_->Step(sweep::PlanReady{shared->id, {}}, now);
-  core_->Step(sweep::CablesChecked{shared->id, {}}, now);
+  core_->Step(sweep::Answer{id, sweep::PlanReady{}}, now);
 }
 
-// While links flap a plan of all keeps the thread, and only the newest answer is waited for.
-void App::CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task) {
-  const uint64_t id = task->id;
-  if (unchecked_.exchange(std::move(task)) != nullptr) return;
-  Job check = [this] { CheckCables(*unchecked_.exchange(nullptr)); };
-  if (compute_->Post(std::move(check))) return;
+// Behind the plan that it was asked for with, however that is made. While links flap a plan of all
+// keeps the thread, and only the newest answer is waited for.
+void App::CarryOut(sweep::QuestionId id, sweep::CheckCables task, Instant now) {
+  auto newest = std::make_shared<const Unchecked>(Unchecked{id, std::move(task)});
+  if (unchecked_.exchange(std::move(newest)) != nullptr) return;
+  const auto check = [this] {
+    const std::shared_ptr<const Unchecked> what = unchecked_.exchange(nullptr);
+    inbox_.PushAnswer(sweep::Answer{what->id, sweep::CarryOut(what->task)});
+  };
+  const auto check_later = [this, check] {
+    if (compute_->Post(check)) return;
+    const std::shared_ptr<const Unchecked> what = unchecked_.exchange(nullptr);
+    inbox_.PushAnswer(sweep::Answer{what->id, sweep::CablesChecked{}});
+  };
+  if (newest_is_urgent_ ? urgent_->Post(check_later) : compute_->Post(check)) return;
   unchecked_.store(nullptr);
-  inbox_.PushAnswer(sweep::CablesChecked{id, {}});
+  core_->Step(sweep::Answer{id, sweep::CablesChecked{}}, now);
 }
 
-void App::CheckCables(const sweep::ComputePlan& task) {
-  inbox_.PushAnswer(sweep::CablesChecked{
-      task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)});
+void App::CarryOut(sweep::QuestionId id, sweep::OrderTables task, Instant now) {
+  if (PostQuestion(*urgent_, id, std::move(task))) return;
+  spdlog::error("the queue of urgent computing is full");
+  core_->Step(sweep::Answer{id, sweep::TablesOrdered{}}, now);
+}
+void App::CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now) {
+  if (PostQuestion(*compute_, id, std::move(task))) return;
+  core_->Step(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is stopping"}}, now);
+}
+void App::CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now) {
+  if (PostQuestion(*compute_, id, std::move(task))) return;
+  const sweep::IntentJudged none{{.plan_found = false, .why_not = "fabricd is stopping"}};
+  core_->Step(sweep::Answer{id, none}, now);
+}
+template <typename Record>
+void App::CarryOut(sweep::QuestionId id, Record record, Instant now) {
+  if (OnStore([this, id, record = std::move(record)] {
+        inbox_.PushAnswer(sweep::Answer{id, sweep::Persisted{Persist(record)}});
+      }))
+    return;
+  const absl::Status full = Unavailable("the store's queue is full");
+  core_->Step(sweep::Answer{id, sweep::Persisted{full}}, now);
 }
 
-void App::PersistOn(const sweep::PersistLids& task) {
+template <typename Task>
+bool App::PostQuestion(Worker<Job>& worker, sweep::QuestionId id, Task task) {
+  return worker.Post([this, id, task = std::move(task)] {
+    inbox_.PushAnswer(sweep::Answer{id, sweep::CarryOut(task)});
+  });
+}
+
+absl::Status App::Persist(const sweep::PersistLids& task) {
   std::vector<store::LidRecord> records;
   const int64_t seen = WallNowMs() / 1000;
   records.reserve(task.records.size());
   for (const sweep::LidRecord& record : task.records)
     records.push_back({record.port_guid, record.base, record.lmc, seen});
-  inbox_.PushAnswer(sweep::LidsPersisted{task.id, store_->PutLids(records)});
+  return store_->PutLids(records);
 }
-
-void App::PersistHoldsOn(const sweep::PersistHolds& task) {
-  inbox_.PushAnswer(sweep::HoldsPersisted{task.id, store_->ChangeHolds(task.put, task.remove)});
+absl::Status App::Persist(const sweep::PersistHolds& task) {
+  return store_->ChangeHolds(task.put, task.remove);
+}
+absl::Status App::Persist(const sweep::PersistPartitions& task) {
+  return store_->ChangeRows(task.rows);
 }
 
 // ---- Backend

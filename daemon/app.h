@@ -127,8 +127,10 @@ class App final : public Backend {
 
   void OnTransport(std::span<mad::Incoming> burst);
   void Carry(sweep::Effects effects, Instant now);
-  void PersistOn(const sweep::PersistLids& task);
-  void PersistHoldsOn(const sweep::PersistHolds& task);
+  // On the store's thread.
+  absl::Status Persist(const sweep::PersistLids& task);
+  absl::Status Persist(const sweep::PersistHolds& task);
+  absl::Status Persist(const sweep::PersistPartitions& task);
   // Runs a durable write on the store's thread. False: it is not run.
   [[nodiscard]] bool OnStore(std::function<void()> job);
   void PostCommand(sweep::Event event, uint64_t command);
@@ -137,9 +139,15 @@ class App final : public Backend {
   void PostOneOf(std::variant<Commands...> wanted, Answer sweep::FinishedCommand::*answer,
                  Done done);
   using Job = std::function<void()>;
-  void Compute(sweep::ComputePlan task, Instant now);
-  void CheckCables(const sweep::ComputePlan& task);
-  void CheckCablesLater(std::shared_ptr<const sweep::ComputePlan> task);
+  template <typename Record>
+  void CarryOut(sweep::QuestionId id, Record record, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::ComputePlan task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::CheckCables task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::OrderTables task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now);
+  template <typename Task>
+  [[nodiscard]] bool PostQuestion(Worker<Job>& worker, sweep::QuestionId id, Task task);
   void OnPublished(const sweep::FabricView& view);
   void TellTelemetry(const sweep::FabricView& view);
   void TellLoad();
@@ -170,8 +178,13 @@ class App final : public Backend {
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;
   std::atomic<uint64_t> newest_plan_ = 0;
-  // The newest plan whose cables are to be checked, while nobody has begun to: one job for all.
-  std::atomic<std::shared_ptr<const sweep::ComputePlan>> unchecked_;
+  bool newest_is_urgent_ = false;
+  // The newest cables to be checked, while nobody has begun to: one job for all.
+  struct Unchecked {
+    sweep::QuestionId id;
+    sweep::CheckCables task;
+  };
+  std::atomic<std::shared_ptr<const Unchecked>> unchecked_;
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<ConfigKeeper> keeper_;

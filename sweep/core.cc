@@ -38,12 +38,13 @@ Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> rec
       read_back_(builder_, devices_, engine_),
       suspects_(options_.sweep.report_window),
       surveys_({builder_, devices_, engine_, problems_, options_}),
+      questions_(effects_.questions),
       mastership_(options_, local_port_, devices_, engine_, effects_),
-      planner_(options_, effects_.log),
-      multicast_(std::move(groups)),
-      remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_,
+      planner_(options_, questions_, effects_.log),
+      multicast_(std::move(groups), questions_),
+      remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_, questions_,
                    IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
-      partitions_(options_, effects_,
+      partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
       aliases_(aliases != nullptr ? std::move(aliases)
@@ -70,34 +71,23 @@ void Core::Step(Event event, Instant now) {
           OnMad(value, now);
         } else if constexpr (std::is_same_v<T, mad::LocalPortEvent>) {
           OnLocalPort(value, now);
-        } else if constexpr (std::is_same_v<T, LidsPersisted>) {
-          OnPersisted(value, now);
-        } else if constexpr (std::is_same_v<T, PlanReady>) {
-          OnPlan(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, TablesOrdered>) {
-          OnOrder(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, CablesChecked>) {
-          OnCables(std::move(value));
+        } else if constexpr (std::is_same_v<T, Answer>) {
+          OnAnswer(std::move(value), now);
         } else if constexpr (std::is_same_v<T, SweepCommand>) {
           OnCommand(value, now);
         } else if constexpr (std::is_same_v<T, CreateHold> || std::is_same_v<T, DeleteHold> ||
                              std::is_same_v<T, AckHold>) {
           OnHoldCommand(std::move(value), now);
-        } else if constexpr (std::is_same_v<T, HoldsPersisted> || std::is_same_v<T, IntentJudged> ||
-                             std::is_same_v<T, WallClockSet>) {
-          remediation_.On(std::move(value), now);
+        } else if constexpr (std::is_same_v<T, WallClockSet>) {
+          remediation_.On(value, now);
         } else if constexpr (std::is_same_v<T, GroupsChanged>) {
           multicast_.SetGroups(std::move(value.groups));
         } else if constexpr (std::is_same_v<T, AliasesChanged>) {
           OnAliases(std::move(value));
         } else if constexpr (std::is_same_v<T, ReadLanes>) {
           OnReadLanes(value);
-        } else if constexpr (std::is_same_v<T, TreesReady>) {
-          OnTrees(std::move(value));
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
           OnPartitionCommand(std::move(value));
-        } else if constexpr (std::is_same_v<T, PartitionsPersisted>) {
-          partitions_.On(value, now);
         } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
           changed_ = true;
           Obey(mastership_.On(value), now);
@@ -110,6 +100,34 @@ void Core::Step(Event event, Instant now) {
       },
       std::move(event));
   Advance(now);
+}
+
+void Core::OnAnswer(Answer answer, Instant now) {
+  using Open = OpenQuestions;
+  const std::optional<Open::Kind> kind = questions_.Close(answer);
+  if (!kind) return;
+  switch (*kind) {
+    case Open::KindOf<PersistLids>(): OnPersisted(std::get<Persisted>(answer.what), now); break;
+    case Open::KindOf<PersistHolds>():
+      remediation_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<PersistPartitions>():
+      partitions_.On(std::get<Persisted>(answer.what), now);
+      break;
+    case Open::KindOf<ComputePlan>():
+      OnPlan(std::get<PlanReady>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<CheckCables>():
+      OnCables(std::get<CablesChecked>(std::move(answer.what)));
+      break;
+    case Open::KindOf<OrderTables>():
+      OnOrder(std::get<TablesOrdered>(std::move(answer.what)), now);
+      break;
+    case Open::KindOf<ComputeTrees>(): OnTrees(std::get<TreesReady>(std::move(answer.what))); break;
+    case Open::KindOf<JudgeIntent>():
+      remediation_.On(std::get<IntentJudged>(std::move(answer.what)), now);
+      break;
+  }
 }
 
 Effects Core::TakeEffects(Instant now) {
@@ -381,8 +399,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
     partitions_.OnOptions();
   }
   planner_.Cancel();
-  awaited_cables_.reset();
-  awaited_persist_.reset();
+  questions_.Drop<CheckCables>();
+  questions_.Drop<PersistLids>();
   reads_back_ = wanted_sweep_ && wanted_sweep_->reads_back;
   wanted_sweep_.reset();
   next_retry_ = kNever;
@@ -393,8 +411,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
   waiting_commands_.clear();
   report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
   SetPhase(Phase::kDiscovering);
-  discovery_ = std::make_unique<Discovery>(builder_, devices_, engine_, problems_, options_,
-                                           local_port_.port, Activity::kDiscovery);
+  discovery_ =
+      std::make_unique<Discovery>(surveys_.ground(), local_port_.port, Activity::kDiscovery);
   discovery_->Start(now);
 }
 
@@ -509,17 +527,14 @@ void Core::AssignLidsAndGo(Instant now) {
     StartProgramming(now);
     return;
   }
-  awaited_persist_ = next_id_++;
-  PersistLids write{*awaited_persist_, {}};
+  PersistLids write;
   for (const auto& [guid, record] : undurable_) write.records.push_back(record);
   std::sort(write.records.begin(), write.records.end(),
             [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
-  effects_.persist = std::move(write);
+  questions_.Ask(std::move(write));
 }
 
-void Core::OnPersisted(const LidsPersisted& persisted, Instant now) {
-  if (awaited_persist_ != persisted.id) return;
-  awaited_persist_.reset();
+void Core::OnPersisted(const Persisted& persisted, Instant now) {
   if (persisted.status.ok()) {
     undurable_.clear();  // The write held all of them, and none came since.
     StartProgramming(now);
@@ -552,18 +567,17 @@ void Core::StartProgramming(Instant now) {
 }
 
 void Core::AskPlan(Instant now) {
-  const uint64_t id = next_id_++;
   planned_intent_ = remediation_.generation();
-  effects_.compute =
-      planner_.Ask(id, snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
-  // The answer to an earlier question may never come: its plan is not wanted any more.
-  const bool unanswered = awaited_cables_.has_value();
-  effects_.compute->check_cables = std::exchange(cables_changed_, false) || !scope_ || unanswered;
-  if (effects_.compute->check_cables) awaited_cables_ = id;
-  effects_.compute->needs_room = multicast_.HasWork(devices_);
-  effects_.compute->has_trees = !multicast_.plan()->empty();
-  effects_.compute->trees = multicast_.held();
-  multicast_.NoteQuestion(*effects_.compute);
+  ComputePlan question =
+      planner_.MakeQuestion(snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
+  question.needs_room = multicast_.HasWork(devices_);
+  question.has_trees = !multicast_.plan()->empty();
+  question.trees = multicast_.held();
+  multicast_.NoteQuestion(question);
+  questions_.Ask(std::move(question));
+  // What an earlier question would say is of an older snapshot.
+  if (std::exchange(cables_changed_, false) || !scope_ || questions_.IsOpen<CheckCables>())
+    questions_.Ask(CheckCables{snapshot_, options_.routing.host_patterns});
 }
 
 KeyInput Core::MakeKeyInput() {
@@ -613,7 +627,8 @@ void Core::StartSettling(Instant now) {
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
-  if (!programmer_ || !planner_.OnPlan(std::move(ready), *snapshot_, problems_, now)) return;
+  if (!programmer_) return;
+  planner_.OnPlan(std::move(ready), *snapshot_, problems_, now);
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
@@ -624,14 +639,12 @@ void Core::OnPlan(PlanReady ready, Instant now) {
 }
 
 void Core::OnOrder(TablesOrdered ordered, Instant now) {
-  if (!programmer_ || !planner_.OnOrder(ordered)) return;
+  if (!programmer_) return;
   Happen(reroute_.OnOrder(ordered.push, now));
   programmer_->SetPush(std::move(ordered.push));
 }
 
 void Core::OnCables(CablesChecked checked) {
-  if (awaited_cables_ != checked.id) return;
-  awaited_cables_.reset();
   problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
@@ -641,8 +654,7 @@ void Core::OnCables(CablesChecked checked) {
 void Core::AdvanceProgramming(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
-  if (programmer_->NeedsPush() && !planner_.AwaitsOrder())
-    effects_.order = planner_.AskOrder(next_id_++, devices_);
+  if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(devices_);
   AdvanceTrees();
   if (programmer_->tables_done())
     Happen(reroute_.Finish(*programmer_, /*superseded=*/false, now, engine_.statistics()));
@@ -652,7 +664,7 @@ void Core::AdvanceProgramming(Instant now) {
     SetPhase(Phase::kRouting);
   else
     SetPhase(stage >= Stage::kArm ? Phase::kBringingUp : Phase::kProgramming);
-  if (programmer_->done() && !awaited_cables_) FinishProgramming(now);
+  if (programmer_->done() && !questions_.IsOpen<CheckCables>()) FinishProgramming(now);
 }
 
 void Core::FinishProgramming(Instant now) {
@@ -857,9 +869,10 @@ void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std
   scope_ = std::move(touched);
   goal_ = routing::ReplanGoal::kUrgent;
   SweepKind kind = SweepKind::kTargeted;
-  if ((programmer_ || awaited_persist_) && unfinished) {
+  const bool is_under_way = programmer_ || questions_.IsOpen<PersistLids>();
+  if (is_under_way && unfinished) {
     scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
-  } else if (programmer_ || awaited_persist_) {
+  } else if (is_under_way) {
     scope_.reset();
     kind = report_.kind();
   }

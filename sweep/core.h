@@ -5,7 +5,7 @@
 //
 // It decides what to do next and keeps the three states apart: observed (builder_ → snapshot),
 // desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
-// Mastership, AssignLids, the routing (outside, by Effects::compute), Programmer and LightSweep.
+// Mastership, AssignLids, the routing (outside, by Effects::questions), Programmer and LightSweep.
 //
 // Two ways lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
 // the configuration or another SM asks for it. All else is a change: what tells of it (traps, light
@@ -26,6 +26,7 @@
 #include "sweep/device/lane_reader.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
+#include "sweep/interface/questions.h"
 #include "sweep/mastership/mastership.h"
 #include "sweep/observe/active_links.h"
 #include "sweep/observe/discovery.h"
@@ -83,7 +84,8 @@ class Core {
   void OnTrap(const mad::IncomingMad& mad, Instant now);
   void OnLocalPort(mad::LocalPortEvent event, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
-  void OnPersisted(const LidsPersisted& persisted, Instant now);
+  void OnAnswer(Answer answer, Instant now);
+  void OnPersisted(const Persisted& persisted, Instant now);
   void OnPlan(PlanReady ready, Instant now);
   void OnOrder(TablesOrdered ordered, Instant now);
   void OnCables(CablesChecked checked);
@@ -195,8 +197,6 @@ class Core {
   bool cables_changed_ = false;                             // Since they were last checked.
   ActiveLinks active_links_;
   std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
-  uint64_t next_id_ = 1;
-  std::optional<uint64_t> awaited_persist_, awaited_cables_;
   // A heavy sweep is due when what goes on has ended.
   struct WantedSweep {
     std::string why;
@@ -225,8 +225,9 @@ class Core {
   wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
-  Mastership mastership_;  // Writes into effects_.
-  Planner planner_;        // The same into effects_.log.
+  OpenQuestions questions_;  // Go into effects_.
+  Mastership mastership_;    // Writes into effects_.
+  Planner planner_;          // The same into effects_.log.
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;

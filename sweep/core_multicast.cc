@@ -45,7 +45,7 @@ void Core::StartTrees(Instant now) {
 void Core::AdvanceTrees() {
   if (!programmer_->NeedsTrees() || multicast_.IsAwaited()) return;
   if (multicast_.HasWork(devices_)) {
-    effects_.trees = multicast_.Ask(next_id_++, planner_.plan(), devices_);
+    multicast_.Ask(planner_.plan(), devices_);
   } else {
     programmer_->SetTrees(nullptr, true);
     programmer_->Feed();
@@ -54,7 +54,7 @@ void Core::AdvanceTrees() {
 
 void Core::OnTrees(TreesReady ready) {
   const Multicast::SharedTrees trees = multicast_.OnTrees(std::move(ready), *snapshot_, problems_);
-  if (!trees || !programmer_) return;
+  if (!programmer_) return;
   changed_ = true;
   // In one order all packets rise before they fall, whatever tree they are in.
   programmer_->SetTrees(trees, planner_.plan() && multicast_.MayMix(*planner_.plan()));

@@ -6,7 +6,6 @@
 
 #include "common/check.h"
 #include "common/status.h"
-#include "sweep/observe/cable_check.h"
 #include "sweep/plan/computing.h"
 
 namespace fabricd::sim {
@@ -105,37 +104,23 @@ bool Simulation::CarryEffects(Manager& manager, sweep::Effects effects) {
       return false;
     }
   }
-  if (effects.persist)
-    manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist)});
-  if (effects.persist_holds)
-    manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_holds)});
-  if (effects.persist_partitions)
-    manager.writes.push_back({now_ + manager.store_time, std::move(*effects.persist_partitions)});
-  if (effects.judge) {
-    Enter(Part::kRouting);
-    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.judge)});
-  }
-  if (effects.compute) {
-    Enter(Part::kRouting);
-    const sweep::ComputePlan& task = *effects.compute;
-    const Instant due = now_ + manager.plan_time;
-    manager.answers.push_back({due, sweep::CarryOut(task)});
-    if (task.check_cables)
-      manager.answers.push_back(
-          {due, sweep::CablesChecked{
-                    task.id, sweep::CheckCables(*task.snapshot, task.options.host_patterns)}});
-  }
-  if (effects.order) {
-    Enter(Part::kRouting);
-    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.order)});
-  }
-  if (effects.trees) {
-    Enter(Part::kRouting);
-    manager.answers.push_back({now_ + manager.plan_time, sweep::CarryOut(*effects.trees)});
-  }
+  for (sweep::Question& question : effects.questions)
+    std::visit([&](auto&& what) { CarryOut(manager, question.id, std::move(what)); },
+               std::move(question.what));
   for (auto& event : effects.events) manager.events.push_back(std::move(event));
   Enter(Part::kCore);
   return true;
+}
+
+// Records become durable, and answers are handed out, once their time has come.
+template <typename Task>
+void Simulation::CarryOut(Manager& manager, sweep::QuestionId id, Task task) {
+  if constexpr (std::is_same_v<typename Task::Answer, sweep::Persisted>) {
+    manager.writes.push_back({now_ + manager.store_time, id, std::move(task)});
+  } else {
+    Enter(Part::kRouting);
+    manager.answers.push_back({now_ + manager.plan_time, {id, sweep::CarryOut(task)}});
+  }
 }
 
 // Hands the core what its disk and its routing have finished; false: nothing was due.
@@ -147,20 +132,13 @@ bool Simulation::FinishDue(Manager& manager) {
     const absl::Status status =
         manager.persist_fails ? absl::InternalError("disk full") : absl::OkStatus();
     if (status.ok()) MakeDurable(manager, write);
-    if (const auto* lids = std::get_if<sweep::PersistLids>(&write.what))
-      manager.core->Step(sweep::LidsPersisted{lids->id, status}, now_);
-    else if (const auto* holds = std::get_if<sweep::PersistHolds>(&write.what))
-      manager.core->Step(sweep::HoldsPersisted{holds->id, status}, now_);
-    else
-      manager.core->Step(
-          sweep::PartitionsPersisted{std::get<sweep::PersistPartitions>(write.what).id, status},
-          now_);
+    manager.core->Step(sweep::Answer{write.id, sweep::Persisted{status}}, now_);
     any = true;
   }
   while (!manager.answers.empty() && manager.answers.front().due <= now_) {
-    sweep::Event event = std::move(manager.answers.front().event);
+    sweep::Answer answer = std::move(manager.answers.front().answer);
     manager.answers.pop_front();
-    manager.core->Step(std::move(event), now_);
+    manager.core->Step(std::move(answer), now_);
     any = true;
   }
   return any;

@@ -63,11 +63,12 @@ struct Manager {
   friend class Simulation;
   struct Write {
     Instant due;
+    sweep::QuestionId id;
     std::variant<sweep::PersistLids, sweep::PersistHolds, sweep::PersistPartitions> what;
   };
   struct Answer {
     Instant due;
-    sweep::Event event;
+    sweep::Answer answer;
   };
   // Core → disk and Core → routing: as long as the Core asks before it has been answered, at most
   // a few per change.
@@ -126,6 +127,8 @@ class Simulation {
   void Carry(Manager& manager);
   // False: the manager was killed half way.
   bool CarryEffects(Manager& manager, sweep::Effects effects);
+  template <typename Task>
+  void CarryOut(Manager& manager, sweep::QuestionId id, Task task);
   bool FinishDue(Manager& manager);
   void MakeDurable(Manager& manager, const Manager::Write& write);
   void Kill(Manager& manager, bool write_survives);

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "fabric/alias_guids.h"
 #include "fabric/event.h"
+#include "fabric/hosts.h"
 #include "fabric/intent.h"
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
@@ -31,6 +32,9 @@
 
 namespace fabricd::sweep {
 
+// Of a question to the shell; never given twice.
+using QuestionId = StrongId<struct QuestionIdTag, uint64_t>;
+
 // ---- in
 
 // Begin: discover, elect, and so on.
@@ -42,12 +46,11 @@ struct WallClockSet {
   policy::WallMs epoch = 0;  // Wall-clock time at Instant zero, from now on.
 };
 struct TimerEvent {};  // Time has passed; NextDeadline() has come.
-struct LidsPersisted {
-  uint64_t id = 0;
+// What answers a question of Effects. Each kind of question names its kind of answer.
+struct Persisted {
   absl::Status status;
 };
 struct PlanReady {
-  uint64_t id = 0;
   routing::ReplanResult result;
   // The trees that are programmed fit all that the plan and the one before let wait for each other:
   // they may stay while this one is written. Where ComputePlan::has_trees asked for it.
@@ -55,21 +58,23 @@ struct PlanReady {
   // And new ones may be written among them: all of them follow one order of the switches.
   bool mixes_trees = true;
 };
-// The answer to ComputeTrees.
+struct TablesOrdered {
+  routing::PushPlan push;
+};
+struct CablesChecked {
+  std::vector<Problem> problems;
+};
 struct TreesReady {
-  uint64_t id = 0;
   std::shared_ptr<const routing::MulticastPlan> plan;  // Proved together with the unicast plan.
   std::string fault;                                   // Why there is none: plan is null.
 };
-// The answer to OrderTables.
-struct TablesOrdered {
-  uint64_t id = 0;
-  routing::PushPlan push;
+struct IntentJudged {
+  routing::Consequences consequences;
 };
-// What CheckCables() said of the plan's snapshot. Comes after the plan, which does not wait for it.
-struct CablesChecked {
-  uint64_t id = 0;  // Of the ComputePlan.
-  std::vector<Problem> problems;
+// One whose question is not open any more changes nothing.
+struct Answer {
+  QuestionId id;
+  std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentJudged> what;
 };
 struct SweepCommand {
   uint64_t command = 0;  // Handed back in Effects::finished.
@@ -102,14 +107,6 @@ struct AckHold {
   std::string asker;  // Must be the owner, or:
   bool any_owner = false;
 };
-struct HoldsPersisted {
-  uint64_t id = 0;
-  absl::Status status;
-};
-struct IntentJudged {
-  uint64_t id = 0;
-  routing::Consequences consequences;
-};
 // A request about partitions.
 struct ChangePartitions {
   uint64_t command = 0;
@@ -117,10 +114,6 @@ struct ChangePartitions {
   bool validate_only = false;  // Only the answer is wanted.
   bool of_this_host = false;   // Of a file, which a standby takes too.
   std::string by = {};         // Who asks, for the event that tells of it.
-};
-struct PartitionsPersisted {
-  uint64_t id = 0;
-  absl::Status status;
 };
 // Who is a member of which group has changed; replaces all that was said before.
 struct GroupsChanged {
@@ -149,10 +142,8 @@ struct StepDown {
 };
 using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                 LidsPersisted, PlanReady, TablesOrdered, CablesChecked, SweepCommand,
-                 OptionsChanged, CreateHold, DeleteHold, AckHold, HoldsPersisted, IntentJudged,
-                 GroupsChanged, TreesReady, ChangePartitions, PartitionsPersisted, AliasesChanged,
-                 ReadLanes, SetPriority, StepDown>;
+                 Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
+                 GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown>;
 
 // ---- out
 
@@ -169,20 +160,20 @@ struct LogRecord {
   std::string text;
 };
 
+// ---- questions
+
 struct PersistLids {
-  uint64_t id = 0;
+  using Answer = Persisted;
   std::vector<LidRecord> records;
 };
-// PlanReady answers it, and then CablesChecked if that is asked for.
 struct ComputePlan {
-  uint64_t id = 0;
+  using Answer = PlanReady;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   fabric::Intent intent;
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
-  bool check_cables = true;
   // Plans are to leave room for multicast trees: there are some, or they come next.
   bool needs_room = false;
   bool has_trees = false;                                         // Multicast trees are programmed:
@@ -190,9 +181,16 @@ struct ComputePlan {
   // What switches may hold; null: there is no plan before, or they hold just that one.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
-// Answered by TreesReady: the multicast trees that go with a unicast plan.
+// Which cables are not where they should be. Asked behind the plan for the same snapshot, which
+// does not wait for it.
+struct CheckCables {
+  using Answer = CablesChecked;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;
+  fabric::HostPatterns host_patterns;
+};
+// The multicast trees that go with a unicast plan.
 struct ComputeTrees {
-  uint64_t id = 0;
+  using Answer = TreesReady;
   // What the plan was made for.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
@@ -202,9 +200,9 @@ struct ComputeTrees {
   // Its trees are kept as far as they serve: those wanted before, or what the switches hold.
   std::shared_ptr<const routing::MulticastPlan> before;
 };
-// In which order tables that carry traffic are to take a plan. Answered by TablesOrdered.
+// In which order tables that carry traffic are to take a plan.
 struct OrderTables {
-  uint64_t id = 0;
+  using Answer = TablesOrdered;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   std::shared_ptr<const routing::RouteState> routes;      // As wanted.
@@ -214,18 +212,18 @@ struct OrderTables {
 };
 // All or none: holds written or replaced, and ids taken out.
 struct PersistHolds {
-  uint64_t id = 0;
+  using Answer = Persisted;
   std::vector<policy::Hold> put;
   std::vector<uint64_t> remove;
 };
-// All or none; answered by PartitionsPersisted.
+// All or none.
 struct PersistPartitions {
-  uint64_t id = 0;
+  using Answer = Persisted;
   RowChanges rows;
 };
-// Answered by IntentJudged.
+// What an intent would do.
 struct JudgeIntent {
-  uint64_t id = 0;
+  using Answer = IntentJudged;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   routing::RoutingOptions options;
@@ -233,6 +231,14 @@ struct JudgeIntent {
   fabric::Intent intent;
   PortRef sm_port;
 };
+// What the core needs of others before it goes on: each is answered by one Answer with its id.
+struct Question {
+  QuestionId id;
+  std::variant<PersistLids, PersistHolds, PersistPartitions, ComputePlan, CheckCables, OrderTables,
+               ComputeTrees, JudgeIntent>
+      what;
+};
+
 // What came of a command about a hold.
 struct HoldOutcome {
   policy::Hold hold;
@@ -259,18 +265,12 @@ struct FinishedCommand {
   std::shared_ptr<const MastershipOutcome> mastership = nullptr;
 };
 
-// Everything Step asks of the shell. There is no order to keep between `persist` and `send` within
-// one batch: the core itself sends nothing that needs a record before LidsPersisted has come back
-// for it.
+// Everything Step asks of the shell. There is no order to keep between a record that is written and
+// `send` within one batch: the core itself sends nothing that needs the record before Persisted has
+// come back for it.
 struct Effects {
   std::vector<mad::OutgoingMad> send;
-  std::optional<PersistLids> persist;
-  std::optional<PersistHolds> persist_holds;
-  std::optional<PersistPartitions> persist_partitions;
-  std::optional<ComputePlan> compute;
-  std::optional<OrderTables> order;
-  std::optional<ComputeTrees> trees;
-  std::optional<JudgeIntent> judge;
+  std::vector<Question> questions;  // In the order in which they were asked; one of each kind.
   std::vector<fabric::FabricEvent> events;
   std::shared_ptr<const FabricView> publish;
   std::vector<FinishedCommand> finished;

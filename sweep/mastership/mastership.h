@@ -20,8 +20,12 @@
 #include "sweep/interface/events.h"
 #include "sweep/mastership/election.h"
 #include "sweep/mastership/key_proof.h"
-#include "sweep/mastership/last_look.h"
+#include "sweep/mastership/master_poll.h"
+#include "sweep/mastership/pre_master_checks.h"
+#include "sweep/mastership/priority_notice.h"
 #include "sweep/mastership/sm_watch.h"
+#include "sweep/mastership/standby_patience.h"
+#include "sweep/mastership/step_down_book.h"
 #include "sweep/mastership/sweep_budget.h"
 #include "sweep/observe/discovery.h"
 
@@ -30,7 +34,7 @@ namespace fabricd::sweep {
 class Mastership {
  public:
   // What a request is for: the kind in its context.
-  enum class Ask : uint8_t { kPoll, kHandover, kLook, kOwnPort, kWatch, kProof };
+  enum class Ask : uint8_t { kPoll, kHandover, kCheck, kOwnPort, kWatch, kProof };
 
   struct Order {
     enum class Kind : uint8_t {
@@ -85,16 +89,9 @@ class Mastership {
   void OnSweepEnd();
   // At NextDeadline(): polls.
   void OnTimer(Instant now);
-  Instant NextDeadline() const { return std::min(next_poll_, watch_.NextDeadline()); }
+  Instant NextDeadline() const { return std::min(poll_.next(), watch_.NextDeadline()); }
 
  private:
-  // A command to step down that has been taken, until its handover has come to an end.
-  struct SteppingDown {
-    std::vector<uint64_t> commands;  // Who waits for it.
-    std::string request_id;
-    MastershipOutcome outcome;
-    bool looking = false;  // The sweep that leads to the handover has begun.
-  };
   Order OnHandoverRequest(Guid from);
   mad::OutgoingMad Reply(const mad::IncomingMad& mad, const wire::Smp& request, uint16_t status,
                          bool shows_key) const;
@@ -103,33 +100,27 @@ class Mastership {
                  std::vector<mad::OutgoingMad>& send);
   void AnswerHeld(const KeyProof::Proof& proof);
   static std::optional<wire::DirectedPath> PathBack(const wire::Smp& request);
-  void NoteAsker(const wire::DirectedPath& back);
+  void NoteRequester(const wire::DirectedPath& back);
   mad::DeviceId DeviceBehind(const wire::DirectedPath& path) const;
   Order OnSeen(const RemoteSm& seen, Instant now);
   Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,
                   Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
-  bool MayHideAnSm(const Unread& unread) const;
-  bool IsFormerSilent() const;
-  bool StartLook(const std::vector<Unread>& unread);
   bool Rises(const ElectionVerdict& verdict) const;
-  Order AfterLostLook();
-  Order FinishLook(Instant now);
+  Order FinishCheck(Instant now);
   Order Follow(const ElectionVerdict& verdict, Instant now);
   void HandOver(const RemoteSm& other);
   Order OnHandoverAnswer(const mad::Completion& completion, Instant now);
-  void Poll(Instant now);
   Order OnPollAnswer(const mad::Completion& completion, Instant now);
   Order OnLowerMaster(const mad::Completion& completion);
   Order OnWatchedMaster(const mad::Completion& completion, Instant now);
-  bool IsIdle(const wire::SmInfo& watched, Instant now);
-  Order DiscoverAnew();
-  void AskOwnPort();
+  Order DiscoverAgain();
   void ChangePriority(uint8_t priority);
   const RemoteSm* BestStandby() const;
   void Answer(uint64_t command, absl::Status status, MastershipOutcome outcome = {});
-  void TellMaster(const mad::Completion& own_port);
+  void SendPriorityNotice(const mad::Completion& own_port);
   PortRef FindPort(Guid port_guid) const;
+  PortRef OwnPort() const { return snapshot_ ? FindPort(local_port_.port_guid) : PortRef(); }
   ElectionVerdict ElectNow(Instant now);
   void SetState(wire::SmState state);
   void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
@@ -148,35 +139,15 @@ class Mastership {
   // Standby: the SM that is polled. Master: the lower master that is waited for, or the higher SM
   // that was asked to take over.
   std::optional<RemoteSm> watched_;
-  std::vector<wire::DirectedPath> askers_;  // Back to the SMs that asked while this one discovered.
-  std::unique_ptr<LastLook> look_;
-  int looks_ = 0;       // Of this sweep.
-  int lost_looks_ = 0;  // Sweeps in a row whose last look left a question open.
+  PreMasterChecks checks_;
   SmWatch watch_;
   KeyProof proof_;
   SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, unanswered.
-  uint32_t missed_polls_ = 0;
-  uint32_t vain_polls_ = 0;  // Of a lower master that stays master.
-  bool poll_out_ = false;
-  Instant next_poll_ = kNever;
-  // Standby: when watched_ was last known to be master, or else since when it is stood by for.
-  Instant master_seen_ = Instant::min();
-  // The SM that this one ceased to stand by for: the way to it, and the switch's port it was
-  // behind.
-  struct Former {
-    wire::DirectedPath path;
-    PortRef behind;
-  };
-  std::optional<Former> former_;
-  bool was_handed_over_ = false;  // To watched_, by this SM, which has not been master since.
-  std::vector<Guid> idle_, passed_over_;  // As OwnSm has them.
-  Instant passed_over_until_ = Instant::min();
-  Instant next_trap_ = Instant::min();
-  std::optional<SteppingDown> stepping_down_;
-  std::string last_request_;        // Of the last command to step down that was carried out; what
-  MastershipOutcome last_outcome_;  // came of it.
-  uint32_t last_trap_ = 0;          // Its transaction id.
+  MasterPoll poll_;              // Of watched_.
+  StandbyPatience patience_;     // With watched_.
+  PriorityNotice notice_;
+  StepDownBook step_down_;
 };
 
 }  // namespace fabricd::sweep

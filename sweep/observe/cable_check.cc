@@ -7,8 +7,8 @@
 
 namespace fabricd::sweep {
 
-std::vector<Problem> CheckCables(const fabric::FabricSnapshot& snapshot,
-                                 const fabric::HostPatterns& patterns) {
+std::vector<Problem> FindMisplacedCables(const fabric::FabricSnapshot& snapshot,
+                                         const fabric::HostPatterns& patterns) {
   const fabric::Rails rails = fabric::FindRails(snapshot, fabric::FindHosts(snapshot, patterns));
   std::vector<Problem> problems;
   for (const fabric::MisplacedEnd& end : rails.misplaced)

@@ -12,7 +12,7 @@
 namespace fabricd::sweep {
 
 // By host in natural order, then rail. Empty where there are no rails.
-std::vector<Problem> CheckCables(const fabric::FabricSnapshot& snapshot,
-                                 const fabric::HostPatterns& patterns);
+std::vector<Problem> FindMisplacedCables(const fabric::FabricSnapshot& snapshot,
+                                         const fabric::HostPatterns& patterns);
 
 }  // namespace fabricd::sweep

@@ -24,24 +24,13 @@ std::string Printable(const std::string& text) {
 
 }  // namespace
 
-Discovery::Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices,
-                     mad::TransactionEngine& engine, ProblemList& problems,
-                     const CoreOptions& options, PortNum local_port, Activity activity)
-    : builder_(builder),
-      devices_(devices),
-      engine_(engine),
-      problems_(problems),
-      options_(options),
-      local_port_(local_port),
-      activity_(activity) {}
-
 void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
                        uint32_t number) {
   request.context = mad::RequestContext::Of(activity_, ask, subject);
   request.context.number = number;
   request.priority = priority;
   ++outstanding_;
-  engine_.Submit(std::move(request));
+  ground_.engine.Submit(std::move(request));
 }
 
 void Discovery::SendProbe(Probe probe, Ask ask) {
@@ -49,10 +38,10 @@ void Discovery::SendProbe(Probe probe, Ask ask) {
   request.method = wire::Method::kGet;
   request.attribute = wire::AttributeId::kNodeInfo;
   request.path = probe.path;
-  request.m_key = options_.sm.m_key;
+  request.m_key = ground_.options.sm.m_key;
   probe.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
   request.device = probe.device;
-  if (ask == Ask::kProbe) ++probes_out_[probe.hops];
+  if (ask == Ask::kProbe) hops_.OnSent(probe.hops);
   const auto number = static_cast<uint32_t>(probes_.size());
   probes_.push_back(std::move(probe));
   Submit(std::move(request), ask, {}, kFrontier, number);
@@ -67,9 +56,10 @@ void Discovery::StartBeyond(const std::vector<PortRef>& ports, PortRef local, In
   started_ = beyond_ = true;
   local_ = local;
   for (PortRef port : ports) {
-    if (builder_.node(port.node) == nullptr || !devices_.Has(port.node) || !MayProbe(port))
+    if (ground_.builder.node(port.node) == nullptr || !ground_.devices.Has(port.node) ||
+        !MayProbe(port))
       continue;
-    waiting_[static_cast<uint16_t>(devices_.PathTo(port.node).hops())].push_back(port);
+    hops_.Add(static_cast<uint16_t>(ground_.devices.PathTo(port.node).hops()), port);
   }
   ReleaseHops(now);
 }
@@ -77,7 +67,7 @@ void Discovery::StartBeyond(const std::vector<PortRef>& ports, PortRef local, In
 std::vector<NodeIndex> Discovery::found() const {
   std::vector<NodeIndex> nodes;
   for (const auto& [node, hops] : seen_)
-    if (builder_.node(node) != nullptr) nodes.push_back(node);
+    if (ground_.builder.node(node) != nullptr) nodes.push_back(node);
   return nodes;
 }
 
@@ -91,7 +81,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
   if (!is_probe && ask != Ask::kPortStates && !told && unread_.size() < kMaxUnread)
     unread_.push_back({subject, completion.attribute, completion.modifier});
-  if (!is_probe && builder_.node(subject.node) == nullptr) {  // A survey has dropped it meanwhile.
+  if (!is_probe &&
+      ground_.builder.node(subject.node) == nullptr) {  // A survey has dropped it meanwhile.
     ReleaseHops(now);
     return;
   }
@@ -108,7 +99,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     }
     case Ask::kDescription:
       if (IsOk(completion))
-        builder_.SetDescription(
+        ground_.builder.SetDescription(
             subject.node, Printable(wire::NodeDescription::Decode(completion.response.data).text));
       break;
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
@@ -116,7 +107,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
-        devices_.applied().PKeys(subject).Confirm(
+        ground_.devices.applied().PKeys(subject).Confirm(
             completion.modifier & 0xFFFF, wire::PKeyTable::Decode(completion.response.data));
       }
       break;
@@ -140,31 +131,31 @@ bool Discovery::CheckNodeInfo(const wire::NodeInfo& info, PortRef from) {
   else if (type != 2 && !info.port_guid)
     fault = "PortGUID is 0";
   if (fault.empty()) return true;
-  problems_.Add("IllegalNodeInfo", NameOf(from),
-                fmt::format("the node behind answers nonsense: {}", fault));
+  ground_.problems.Add("IllegalNodeInfo", NameOf(from),
+                       fmt::format("the node behind answers nonsense: {}", fault));
   return false;
 }
 
 void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, Instant now) {
-  if (--probes_out_[probe.hops] == 0) probes_out_.erase(probe.hops);
-  next_hop_deadline_ = now + options_.sweep.hop_patience;
+  hops_.OnAnswered(probe.hops, now + ground_.options.sweep.hop_patience);
   if (!IsOk(completion)) {
     if (probe.from.IsNone()) {
       local_failed_ = true;
       return;
     }
-    problems_.Add("Unresponsive", NameOf(probe.from),
-                  fmt::format("the node behind does not answer (NodeInfo by route {}: {})",
-                              probe.path.ToString(), WhyNot(completion)));
+    ground_.problems.Add("Unresponsive", NameOf(probe.from),
+                         fmt::format("the node behind does not answer (NodeInfo by route {}: {})",
+                                     probe.path.ToString(), WhyNot(completion)));
     return;
   }
   const auto info = wire::NodeInfo::Decode(completion.response.data);
   if (!CheckNodeInfo(info, probe.from)) return;
-  if (!probe.from.IsNone() && builder_.node(probe.from.node) == nullptr) return;
-  const NodeIndex known = builder_.FindIndex(info.node_guid);
-  const bool seen = !known.IsNone() && seen_.contains(known) && builder_.node(known) != nullptr;
+  if (!probe.from.IsNone() && ground_.builder.node(probe.from.node) == nullptr) return;
+  const NodeIndex known = ground_.builder.FindIndex(info.node_guid);
+  const bool seen =
+      !known.IsNone() && seen_.contains(known) && ground_.builder.node(known) != nullptr;
   if (seen && !probe.from.IsNone()) {
-    const fabric::Node& node = *builder_.node(known);
+    const fabric::Node& node = *ground_.builder.node(known);
     const PortRef there{known, info.local_port};
     auto link = linked_.find(there);
     const bool taken = link != linked_.end() && link->second != probe.from;
@@ -174,9 +165,9 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
       // Moved meanwhile, or two devices with one GUID: ask the first one again by its own route.
       Probe again;
       again.from = taken ? link->second : PortRef{};
-      again.path = taken && devices_.Has(again.from.node)
-                       ? devices_.PathTo(again.from.node).Then(again.from.port)
-                       : devices_.PathTo(known);
+      again.path = taken && ground_.devices.Has(again.from.node)
+                       ? ground_.devices.PathTo(again.from.node).Then(again.from.port)
+                       : ground_.devices.PathTo(known);
       again.rival_from = probe.from;
       again.rival = info;
       SendProbe(std::move(again), Ask::kRecheck);
@@ -184,7 +175,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
     }
   }
   Arrive(probe, info);
-  if (completion.attempts > 1) late_.insert(builder_.FindIndex(info.node_guid));
+  if (completion.attempts > 1) late_.insert(ground_.builder.FindIndex(info.node_guid));
 }
 
 void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion) {
@@ -192,16 +183,17 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
       IsOk(completion) &&
       wire::NodeInfo::Decode(completion.response.data).node_guid == probe.rival.node_guid;
   if (still_there) {
-    problems_.Add("DuplicateGuid", NameOf(probe.rival_from),
-                  fmt::format("the node behind has GUID {}, which {} has too; it is left out",
-                              probe.rival.node_guid,
-                              NameOf(PortRef{builder_.FindIndex(probe.rival.node_guid)})));
+    ground_.problems.Add(
+        "DuplicateGuid", NameOf(probe.rival_from),
+        fmt::format("the node behind has GUID {}, which {} has too; it is left out",
+                    probe.rival.node_guid,
+                    NameOf(PortRef{ground_.builder.FindIndex(probe.rival.node_guid)})));
     return;
   }
-  if (builder_.node(probe.rival_from.node) == nullptr) return;
+  if (ground_.builder.node(probe.rival_from.node) == nullptr) return;
   Probe moved;
   moved.from = probe.rival_from;
-  moved.path = devices_.PathTo(probe.rival_from.node).Then(probe.rival_from.port);
+  moved.path = ground_.devices.PathTo(probe.rival_from.node).Then(probe.rival_from.port);
   moved.hops = static_cast<uint16_t>(moved.path.hops());
   if (!probe.from.IsNone()) {
     linked_.erase(linked_[probe.from]);
@@ -211,68 +203,71 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
 }
 
 void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
-  const NodeIndex known = builder_.FindIndex(info.node_guid);
-  const bool alive = !known.IsNone() && builder_.node(known) != nullptr && devices_.Has(known);
+  const NodeIndex known = ground_.builder.FindIndex(info.node_guid);
+  const bool alive =
+      !known.IsNone() && ground_.builder.node(known) != nullptr && ground_.devices.Has(known);
   if (!alive) Forget(known);
-  const NodeIndex node = builder_.PutNode(info);
-  if (beyond_ && alive && builder_.node(node)->IsSwitch() && !seen_.contains(node)) {
+  const NodeIndex node = ground_.builder.PutNode(info);
+  if (beyond_ && alive && ground_.builder.node(node)->IsSwitch() && !seen_.contains(node)) {
     ArriveAgain(probe, {node, info.local_port});
     return;
   }
   const bool is_new = seen_.emplace(node, probe.hops).second;
   if (is_new && !alive) new_.insert(node);
   if (is_new)
-    devices_.SetPath(node, probe.path);
+    ground_.devices.SetPath(node, probe.path);
   else if (info.node_type == wire::NodeType::kSwitch)
-    devices_.SetAlternative(node, probe.path);
+    ground_.devices.SetAlternative(node, probe.path);
   if (info.node_type != wire::NodeType::kSwitch)
-    devices_.SetPortPath({node, info.local_port}, probe.path);
+    ground_.devices.SetPortPath({node, info.local_port}, probe.path);
   const PortRef there{node, info.local_port};
   if (probe.from.IsNone()) {
     // A CA is asked by the port that the transport opened; a switch by its port 0.
     local_ = {node, info.node_type == wire::NodeType::kSwitch ? PortNum(0) : local_port_};
   } else if (there != probe.from) {  // A loop-back plug answers with its own port.
-    builder_.Link(probe.from, there);
+    ground_.builder.Link(probe.from, there);
     linked_[probe.from] = there;
     linked_[there] = probe.from;
   }
   const bool is_switch = info.node_type == wire::NodeType::kSwitch;
-  builder_.SetPortGuid({node, is_switch ? PortNum(0) : info.local_port}, info.port_guid);
+  ground_.builder.SetPortGuid({node, is_switch ? PortNum(0) : info.local_port}, info.port_guid);
   if (is_new) AskNode(node);
   if (!is_switch) {
-    const fabric::Node* from = probe.from.IsNone() ? nullptr : builder_.node(probe.from.node);
+    const fabric::Node* from =
+        probe.from.IsNone() ? nullptr : ground_.builder.node(probe.from.node);
     const bool extended =
         from != nullptr && from->port(probe.from.port).info.link_speed_ext_active != 0;
     AskEndPort(probe.from.IsNone() ? local_ : there, extended);
   }
 }
 
-// A node that a survey has dropped since it was seen is asked anew.
+// A node that a survey has dropped since it was seen is asked again.
 void Discovery::Forget(NodeIndex node) {
   if (seen_.erase(node) == 0) return;
   absl::erase_if(asked_, [&](PortRef port) { return port.node == node; });
 }
 
-// A switch that never went away, reached over a link that came up. If it started anew it has lost
+// A switch that never went away, reached over a link that came up. If it restarted it has lost
 // its tables, which its SwitchInfo tells; one that was set since hides it, and then its LID tells.
 void Discovery::ArriveAgain(const Probe& probe, PortRef there) {
   seen_.emplace(there.node, probe.hops);
-  builder_.Link(probe.from, there);
+  ground_.builder.Link(probe.from, there);
   linked_[probe.from] = there;
   linked_[there] = probe.from;
-  Submit(devices_.Get(there.node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+  Submit(ground_.devices.Get(there.node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
          {there.node, PortNum(0)}, kFrontier);
-  Submit(devices_.Get(there.node, wire::AttributeId::kPortInfo, 0), Ask::kManagementPort,
+  Submit(ground_.devices.Get(there.node, wire::AttributeId::kPortInfo, 0), Ask::kManagementPort,
          {there.node, PortNum(0)}, kFrontier);
-  AskPortInfo(there, PortConfig::KnowsExtendedSpeeds(*builder_.node(there.node), there.port));
+  AskPortInfo(there,
+              PortConfig::KnowsExtendedSpeeds(*ground_.builder.node(there.node), there.port));
 }
 
 void Discovery::AskNode(NodeIndex node) {
-  const fabric::Node& found = *builder_.node(node);
-  Submit(devices_.Get(node, wire::AttributeId::kNodeDescription, 0), Ask::kDescription,
+  const fabric::Node& found = *ground_.builder.node(node);
+  Submit(ground_.devices.Get(node, wire::AttributeId::kNodeDescription, 0), Ask::kDescription,
          {node, PortNum(0)}, kDetail);
   if (!found.IsSwitch()) return;
-  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+  Submit(ground_.devices.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
          {node, PortNum(0)}, kFrontier);
   AskEndPort({node, PortNum(0)}, false);
 }
@@ -280,13 +275,13 @@ void Discovery::AskNode(NodeIndex node) {
 void Discovery::AskEndPort(PortRef port, bool extended_speeds) {
   if (!asked_.insert(port).second) return;
   AskPortInfo(port, extended_speeds);
-  AskPKeys(port, builder_.node(port.node)->info.partition_cap);
+  AskPKeys(port, ground_.builder.node(port.node)->info.partition_cap);
 }
 
 void Discovery::AskPortInfo(PortRef port, bool extended_speeds) {
   const uint32_t modifier =
       port.port.value() | (extended_speeds ? wire::kSmSupportsExtendedSpeeds : 0u);
-  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port,
+  Submit(ground_.devices.Get(port, wire::AttributeId::kPortInfo, modifier), Ask::kPortInfo, port,
          kFrontier);
 }
 
@@ -294,85 +289,87 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
   const uint16_t blocks =
       static_cast<uint16_t>(std::max(1, (cap + static_cast<int>(wire::PKeyTable::kEntries) - 1) /
                                             static_cast<int>(wire::PKeyTable::kEntries)));
-  AppliedState::PKeyBlocks& known = devices_.applied().PKeys(port);
+  AppliedState::PKeyBlocks& known = ground_.devices.applied().PKeys(port);
   known.Resize(blocks);
   known.ReadAgain();
   for (uint16_t block = 0; block < blocks; ++block)
     if (!known.IsContradicted(block))
-      Submit(devices_.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port,
+      Submit(ground_.devices.Get(port, wire::AttributeId::kPKeyTable, block), Ask::kPKeyTable, port,
              kDetail);
 }
 
 void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   if (!IsOk(completion)) {
-    problems_.Add("Unresponsive", NameOf({node}),
-                  fmt::format("no SwitchInfo ({}): the switch is left out", WhyNot(completion)));
+    ground_.problems.Add(
+        "Unresponsive", NameOf({node}),
+        fmt::format("no SwitchInfo ({}): the switch is left out", WhyNot(completion)));
     failed_.insert(node);
     return;
   }
   auto info = wire::SwitchInfo::Decode(completion.response.data);
-  const auto& before = builder_.node(node)->switch_info;
-  const bool started_anew =
+  const auto& before = ground_.builder.node(node)->switch_info;
+  const bool restarted =
       beyond_ && before && before->linear_fdb_top != 0 && info.linear_fdb_top == 0;
-  const bool ports_are_read = !beyond_ || started_anew || new_.contains(node);
+  const bool ports_are_read = !beyond_ || restarted || new_.contains(node);
   if (!ports_are_read && std::exchange(info.port_state_change, false)) dirty_.push_back(node);
-  builder_.SetSwitchInfo(node, info);
-  if (started_anew) StartAnew(node);
+  ground_.builder.SetSwitchInfo(node, info);
+  if (restarted) OnRestart(node);
 }
 
 void Discovery::OnManagementPort(PortRef port, const mad::Completion& completion) {
   if (!IsOk(completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  if (HasLostLid(builder_.node(port.node)->port(port.port).info, info))
-    StartAnew(port.node);
+  if (HasLostLid(ground_.builder.node(port.node)->port(port.port).info, info))
+    OnRestart(port.node);
   else
-    builder_.SetPortInfo(port, info);
+    ground_.builder.SetPortInfo(port, info);
 }
 
-void Discovery::StartAnew(NodeIndex node) {
+void Discovery::OnRestart(NodeIndex node) {
   if (!new_.insert(node).second) return;
-  devices_.applied().ForgetWritten(node);
+  ground_.devices.applied().ForgetWritten(node);
   AskNode(node);
 }
 
 void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
   if (!IsOk(completion)) {
-    builder_.SetPortUnknown(port);
-    const bool keyed = options_.sm.m_key || !options_.sm.m_key_by_guid.empty();
-    problems_.Add("Unreadable", NameOf(port),
-                  fmt::format("no PortInfo ({}){}", WhyNot(completion),
-                              keyed ? "; is the M_Key right?" : "; is it protected by an M_Key?"));
+    ground_.builder.SetPortUnknown(port);
+    const bool keyed = ground_.options.sm.m_key || !ground_.options.sm.m_key_by_guid.empty();
+    ground_.problems.Add(
+        "Unreadable", NameOf(port),
+        fmt::format("no PortInfo ({}){}", WhyNot(completion),
+                    keyed ? "; is the M_Key right?" : "; is it protected by an M_Key?"));
     return;
   }
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  const fabric::Node& node = *builder_.node(port.node);
+  const fabric::Node& node = *ground_.builder.node(port.node);
   if (auto fault = FindPortInfoFault(info, node, port.port)) {
-    builder_.SetPortUnknown(port);
-    problems_.Add("IllegalPortInfo", NameOf(port), *fault);
+    ground_.builder.SetPortUnknown(port);
+    ground_.problems.Add("IllegalPortInfo", NameOf(port), *fault);
     return;
   }
   if (completion.attempts == 1) late_.erase(port.node);
-  builder_.SetPortInfo(port, info);
+  ground_.builder.SetPortInfo(port, info);
   AfterPortInfo(port);
 }
 
 void Discovery::AfterPortInfo(PortRef port) {
-  const fabric::Node& node = *builder_.node(port.node);
+  const fabric::Node& node = *ground_.builder.node(port.node);
   const wire::PortInfo& info = node.port(port.port).info;
   const bool end_port = !node.IsSwitch() || port.port == PortNum(0);
   if (end_port) {
-    devices_.SetMKey(port, info.m_key);
+    ground_.devices.SetMKey(port, info.m_key);
     if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(devices_.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, kDetail);
+      Submit(ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) return AskPorts(port.node);
   if (!MayProbe(port)) return;
-  waiting_[seen_[port.node]].push_back(port);
+  hops_.Add(seen_[port.node], port);
 }
 
 // Of a switch whose port 0 is known.
 void Discovery::AskPorts(NodeIndex index) {
-  const fabric::Node& node = *builder_.node(index);
+  const fabric::Node& node = *ground_.builder.node(index);
   const bool extended = PortConfig::KnowsExtendedSpeeds(node, PortNum(0));
   // Nobody waits for what is read beyond a change.
   if (beyond_ || !late_.contains(index) || !PortConfig::HasStateTable(node)) {
@@ -382,34 +379,34 @@ void Discovery::AskPorts(NodeIndex index) {
   }
   constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
   for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
-    Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kPortStates,
-           {index, PortNum(0)}, kFrontier);
+    Submit(ground_.devices.Get(index, wire::AttributeId::kSwitchPortStateTable, block),
+           Ask::kPortStates, {index, PortNum(0)}, kFrontier);
 }
 
 // Ports that are down keep what was read of them when they were down before.
 void Discovery::OnPortStates(NodeIndex index, const mad::Completion& completion) {
   const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
-  const bool extended = PortConfig::KnowsExtendedSpeeds(*builder_.node(index), PortNum(0));
+  const bool extended = PortConfig::KnowsExtendedSpeeds(*ground_.builder.node(index), PortNum(0));
   const size_t first = completion.modifier * table.state.size();
-  const size_t end = builder_.node(index)->ports.size();
+  const size_t end = ground_.builder.node(index)->ports.size();
   for (size_t num = std::max<size_t>(first, 1); num < std::min(first + table.state.size(), end);
        ++num) {
     const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
-    const fabric::Port& before = builder_.node(index)->port(port.port);
+    const fabric::Port& before = ground_.builder.node(index)->port(port.port);
     const auto state = static_cast<wire::PortState>(table.state[num - first]);
     if (!IsOk(completion) || state != wire::PortState::kDown)
       AskPortInfo(port, extended);
     else if (before.known && before.info.port_state != wire::PortState::kDown)
-      builder_.SetPortUnknown(port);
+      ground_.builder.SetPortUnknown(port);
   }
 }
 
 bool Discovery::MayProbe(PortRef port) const {
-  const fabric::Node& node = *builder_.node(port.node);
+  const fabric::Node& node = *ground_.builder.node(port.node);
   if (!node.port(port.port).IsUp()) return false;
   // Through a CA nothing is reached, but the SM's own node is where every route begins.
   if (!node.IsSwitch()) return port == local_;
-  return devices_.PathTo(port.node).CanExtend();
+  return ground_.devices.PathTo(port.node).CanExtend();
 }
 
 void Discovery::OnTimer(Instant now) { ReleaseHops(now); }
@@ -417,7 +414,7 @@ void Discovery::OnTimer(Instant now) { ReleaseHops(now); }
 // Those that have been answered are unknown to the engine.
 void Discovery::OnLinkLost(PortRef port) {
   for (const Probe& probe : probes_)
-    if (probe.from == port) engine_.GiveUp(probe.device, probe.path);
+    if (probe.from == port) ground_.engine.GiveUp(probe.device, probe.path);
 }
 
 void Discovery::OnMoved(NodeIndex node, const wire::DirectedPath& from,
@@ -426,30 +423,23 @@ void Discovery::OnMoved(NodeIndex node, const wire::DirectedPath& from,
   for (Probe& probe : probes_) {
     if (probe.from.node != node || probe.path != from.Then(probe.from.port)) continue;
     const wire::DirectedPath now = to.Then(probe.from.port);
-    engine_.Redirect(probe.device, probe.path, now);
+    ground_.engine.Redirect(probe.device, probe.path, now);
     probe.path = now;
   }
 }
 
 void Discovery::ReleaseHops(Instant now) {
-  while (!waiting_.empty()) {
-    auto first = waiting_.begin();
-    const uint16_t hops = first->first;
-    const bool earlier_out = !probes_out_.empty() && probes_out_.begin()->first <= hops;
-    if (earlier_out && now < next_hop_deadline_) return;
-    const std::vector<PortRef> ports = std::move(first->second);
-    waiting_.erase(first);
-    for (PortRef port : ports) {
-      if (linked_.contains(port) || !devices_.Has(port.node)) continue;
+  while (const auto due = hops_.Take(now)) {
+    for (PortRef port : due->ports) {
+      if (linked_.contains(port) || !ground_.devices.Has(port.node)) continue;
       Probe probe;
       probe.from = port;
-      probe.path = devices_.PathTo(port.node).Then(port.port);
-      probe.hops = static_cast<uint16_t>(hops + 1);
+      probe.path = ground_.devices.PathTo(port.node).Then(port.port);
+      probe.hops = static_cast<uint16_t>(due->hops + 1);
       SendProbe(std::move(probe), Ask::kProbe);
     }
-    next_hop_deadline_ = now + options_.sweep.hop_patience;
+    hops_.SetDeadline(now + ground_.options.sweep.hop_patience);
   }
-  next_hop_deadline_ = waiting_.empty() ? kNever : next_hop_deadline_;
 }
 
 void Discovery::OnSmInfo(PortRef port, const mad::Completion& completion) {
@@ -459,7 +449,7 @@ void Discovery::OnSmInfo(PortRef port, const mad::Completion& completion) {
 }
 
 std::string Discovery::NameOf(PortRef port) const {
-  const fabric::Node* node = port.IsNone() ? nullptr : builder_.node(port.node);
+  const fabric::Node* node = port.IsNone() ? nullptr : ground_.builder.node(port.node);
   if (node == nullptr) return "the SM's own node";
   const std::string name =
       node->description.empty() ? std::string("node") : fmt::format("\"{}\"", node->description);
@@ -469,30 +459,32 @@ std::string Discovery::NameOf(PortRef port) const {
 
 // A switch that cannot be programmed, and a CA port that cannot be configured, take no part.
 void Discovery::RemoveUnusable(NodeIndex index) {
-  if (builder_.node(index) == nullptr) return;
-  const bool is_switch = builder_.node(index)->IsSwitch();
-  const bool blind = is_switch && (failed_.contains(index) || !builder_.node(index)->switch_info ||
-                                   !builder_.node(index)->port(PortNum(0)).known);
+  if (ground_.builder.node(index) == nullptr) return;
+  const bool is_switch = ground_.builder.node(index)->IsSwitch();
+  const bool blind =
+      is_switch && (failed_.contains(index) || !ground_.builder.node(index)->switch_info ||
+                    !ground_.builder.node(index)->port(PortNum(0)).known);
   if (!seen_.contains(index) || blind) {
-    builder_.RemoveNode(index);
-    devices_.Remove(index);
+    ground_.builder.RemoveNode(index);
+    ground_.devices.Remove(index);
     return;
   }
   if (beyond_) return;  // Its other ports were not asked.
-  const size_t port_end = builder_.node(index)->ports.size();
+  const size_t port_end = ground_.builder.node(index)->ports.size();
   for (size_t num = 1; num < port_end; ++num) {
     const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
-    const PortRef peer = builder_.node(index)->port(port.port).peer;
+    const PortRef peer = ground_.builder.node(index)->port(port.port).peer;
     auto link = linked_.find(port);
     // Links of earlier generations that no probe confirmed.
-    if (!peer.IsNone() && (link == linked_.end() || link->second != peer)) builder_.Unlink(port);
-    if (!is_switch && !asked_.contains(port) && builder_.node(index)->port(port.port).known)
-      builder_.SetPortUnknown(port);
+    if (!peer.IsNone() && (link == linked_.end() || link->second != peer))
+      ground_.builder.Unlink(port);
+    if (!is_switch && !asked_.contains(port) && ground_.builder.node(index)->port(port.port).known)
+      ground_.builder.SetPortUnknown(port);
   }
 }
 
 void Discovery::Finish() {
-  for (uint32_t index = 0; index < builder_.node_index_end(); ++index)
+  for (uint32_t index = 0; index < ground_.builder.node_index_end(); ++index)
     if (!beyond_ || seen_.contains(NodeIndex(index))) RemoveUnusable(NodeIndex(index));
   std::sort(remote_sms_.begin(), remote_sms_.end(),
             [](const RemoteSm& a, const RemoteSm& b) { return a.guid < b.guid; });

@@ -11,7 +11,6 @@
 // first.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +18,9 @@
 #include <absl/container/flat_hash_set.h>
 
 #include "common/time.h"
-#include "fabric/snapshot_builder.h"
-#include "mad/transaction_engine.h"
-#include "sweep/device/device_table.h"
 #include "sweep/interface/activity.h"
-#include "sweep/interface/problems.h"
+#include "sweep/observe/ground.h"
+#include "sweep/observe/hop_schedule.h"
 
 namespace fabricd::sweep {
 
@@ -39,10 +36,9 @@ inline constexpr size_t kMaxUnread = 1024;
 
 class Discovery {
  public:
-  // All references must outlive this. `local` is the port the SM sits on.
-  Discovery(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
-            ProblemList& problems, const CoreOptions& options, PortNum local_port,
-            Activity activity);
+  // `ground` must outlive this. `local_port` is the port the SM sits on.
+  Discovery(const Ground& ground, PortNum local_port, Activity activity)
+      : ground_(ground), local_port_(local_port), activity_(activity) {}
 
   // The whole subnet, from the SM's own port.
   void Start(Instant now);
@@ -55,10 +51,10 @@ class Discovery {
   void OnLinkLost(PortRef port);
   // The node is reached by another route: what is asked beyond it goes there.
   void OnMoved(NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to);
-  Instant NextDeadline() const { return next_hop_deadline_; }
+  Instant NextDeadline() const { return hops_.deadline(); }
 
   // Nothing is outstanding; Finish() may be called.
-  bool done() const { return started_ && outstanding_ == 0 && waiting_.empty(); }
+  bool done() const { return started_ && outstanding_ == 0 && hops_.empty(); }
   // Removes from the builder what was not seen (after Start()) or cannot be used. Call once.
   void Finish();
   // After StartBeyond(), in no order: the nodes that stand behind the ports, and all beyond them.
@@ -114,7 +110,7 @@ class Discovery {
   void AskPKeys(PortRef port, uint16_t cap);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
   void OnManagementPort(PortRef port, const mad::Completion& completion);
-  void StartAnew(NodeIndex node);
+  void OnRestart(NodeIndex node);
   void OnPortInfo(PortRef port, const mad::Completion& completion);
   void OnPortStates(NodeIndex node, const mad::Completion& completion);
   void OnSmInfo(PortRef port, const mad::Completion& completion);
@@ -126,11 +122,7 @@ class Discovery {
   bool CheckNodeInfo(const wire::NodeInfo& info, PortRef from);
   void RemoveUnusable(NodeIndex node);
 
-  fabric::SnapshotBuilder& builder_;
-  DeviceTable& devices_;
-  mad::TransactionEngine& engine_;
-  ProblemList& problems_;
-  const CoreOptions& options_;
+  const Ground& ground_;
   const PortNum local_port_;
   const Activity activity_;
 
@@ -139,10 +131,8 @@ class Discovery {
   bool local_failed_ = false;
   PortRef local_;
   size_t outstanding_ = 0;
-  std::vector<Probe> probes_;                         // By the context's number.
-  std::map<uint16_t, size_t> probes_out_;             // Hops → unanswered probes.
-  std::map<uint16_t, std::vector<PortRef>> waiting_;  // Hops of the switch → its ports to probe.
-  Instant next_hop_deadline_ = kNever;
+  std::vector<Probe> probes_;  // By the context's number.
+  HopSchedule hops_;
   absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
   absl::flat_hash_set<NodeIndex> new_;
   std::vector<NodeIndex> dirty_;

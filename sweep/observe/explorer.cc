@@ -61,9 +61,7 @@ void Explorer::Start(PortRef local, Instant now) {
   now_ = std::exchange(next_, {});
   SortUnique(now_.ports);
   if (!HasFound()) known_end_ = ground_.builder.node_index_end();
-  discovery_ = std::make_unique<Discovery>(ground_.builder, ground_.devices, ground_.engine,
-                                           ground_.problems, ground_.options, local.port,
-                                           Activity::kExplorer);
+  discovery_ = std::make_unique<Discovery>(ground_, local.port, Activity::kExplorer);
   discovery_->StartBeyond(now_.ports, local, now);
 }
 

@@ -7,11 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/snapshot_builder.h"
-#include "mad/transaction_engine.h"
-#include "sweep/device/device_table.h"
-#include "sweep/interface/options.h"
-#include "sweep/interface/problems.h"
+#include "sweep/observe/ground.h"
 
 namespace fabricd::sweep {
 
@@ -26,15 +22,6 @@ struct SurveyNews {
   bool meets_sm = false;
 
   bool empty() const { return touched.empty() && gone.empty() && needs_sweep.empty(); }
-};
-
-// What every look at the fabric works on. All of it outlives the looks.
-struct Ground {
-  fabric::SnapshotBuilder& builder;
-  DeviceTable& devices;
-  mad::TransactionEngine& engine;
-  ProblemList& problems;
-  const CoreOptions& options;
 };
 
 class Findings {

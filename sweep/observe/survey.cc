@@ -7,6 +7,7 @@
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
 #include "sweep/interface/activity.h"
+#include "sweep/write/switch_info_writer.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -16,15 +17,7 @@ constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
 }  // namespace
 
 Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place)
-    : builder_(ground.builder),
-      devices_(ground.devices),
-      engine_(ground.engine),
-      problems_(ground.problems),
-      options_(ground.options),
-      explorer_(explorer),
-      local_(local),
-      place_(place),
-      found_(ground) {}
+    : ground_(ground), explorer_(explorer), local_(local), place_(place), found_(ground) {}
 
 // ---- asking
 
@@ -32,12 +25,12 @@ void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
   request.context = mad::RequestContext::Of(Activity::kSurvey, ask, subject);
   request.context.run = place_;
   // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
-  const bool busy = devices_.applied().IsBusy(subject, request.attribute);
+  const bool busy = ground_.devices.applied().IsBusy(subject, request.attribute);
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
   confirms_out_ += ask == Ask::kConfirm;
   if (ask != Ask::kConfirm) ++reads_of_[subject.node];
-  engine_.Submit(std::move(request));
+  ground_.engine.Submit(std::move(request));
 }
 
 void Survey::Start(SurveyTask task, Instant now) {
@@ -45,19 +38,21 @@ void Survey::Start(SurveyTask task, Instant now) {
   for (NodeIndex node : task_.switches) LoseKnown(node);
   Repath();
   for (NodeIndex node : task_.switches)
-    if (builder_.node(node) != nullptr && devices_.Has(node))
-      levels_[static_cast<uint16_t>(devices_.PathTo(node).hops())].push_back(node);
+    if (ground_.builder.node(node) != nullptr && ground_.devices.Has(node))
+      levels_[static_cast<uint16_t>(ground_.devices.PathTo(node).hops())].push_back(node);
   for (PortRef port : task_.ports)
-    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) Explore(port, now);
-  if (!task_.links.empty()) level_deadline_ = now + options_.sweep.survey_patience;
+    if (ground_.builder.node(port.node) != nullptr && ground_.devices.Has(port.node))
+      Explore(port, now);
+  if (!task_.links.empty()) level_deadline_ = now + ground_.options.sweep.survey_patience;
   for (PortRef port : task_.links)
-    if (builder_.node(port.node) != nullptr && devices_.Has(port.node)) ReadPort(port, Ask::kLink);
+    if (ground_.builder.node(port.node) != nullptr && ground_.devices.Has(port.node))
+      ReadPort(port, Ask::kLink);
   Advance(now);
 }
 
 // What is down by what has been read already, as after a Set that disables a port.
 void Survey::LoseKnown(NodeIndex index) {
-  const fabric::Node* node = builder_.node(index);
+  const fabric::Node* node = ground_.builder.node(index);
   for (uint8_t num = 1; node != nullptr && num <= node->info.num_ports; ++num) {
     const fabric::Port& port = node->port(PortNum(num));
     if (port.known && !port.IsUp() && !port.peer.IsNone()) Lose({index, PortNum(num)}, port.peer);
@@ -70,27 +65,27 @@ void Survey::ReleaseLevels(Instant now) {
     const std::vector<NodeIndex> nodes = std::move(levels_.begin()->second);
     levels_.erase(levels_.begin());
     for (NodeIndex node : nodes)
-      if (builder_.node(node) != nullptr && devices_.Has(node)) ReadSwitch(node);
-    level_deadline_ = now + options_.sweep.survey_patience;
+      if (ground_.builder.node(node) != nullptr && ground_.devices.Has(node)) ReadSwitch(node);
+    level_deadline_ = now + ground_.options.sweep.survey_patience;
   }
 }
 
 void Survey::ReadSwitch(NodeIndex node) {
-  if (!builder_.node(node)->switch_info) return;  // Somebody is reading all of it.
-  Submit(devices_.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
+  if (!ground_.builder.node(node)->switch_info) return;  // Somebody is reading all of it.
+  Submit(ground_.devices.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
          {node, PortNum(0)});
 }
 
 // PortStateChange is cleared before the ports are read: what changes after that sets it again.
 void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now) {
-  if (builder_.node(node) == nullptr) return;
+  if (ground_.builder.node(node) == nullptr) return;
   if (!IsOk(completion)) {
     CrossExamine(node);
     silent_.push_back(node);
     return;
   }
   auto info = wire::SwitchInfo::Decode(completion.response.data);
-  const bool had_tables = builder_.node(node)->switch_info->linear_fdb_top != 0;
+  const bool had_tables = ground_.builder.node(node)->switch_info->linear_fdb_top != 0;
   if (had_tables && info.linear_fdb_top == 0) {  // It has started anew.
     ExploreAgain(node, now);
     return;
@@ -98,30 +93,30 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
   const bool dirty = info.port_state_change;
   wire::SwitchInfo seen = info;
   seen.port_state_change = false;
-  if (IsSetOtherwise(seen, *builder_.node(node)->switch_info)) Touch(node);
-  builder_.SetSwitchInfo(node, seen);
-  const PortRef management{node, PortNum(0)};
-  if (dirty && !devices_.applied().IsBusy(management, wire::AttributeId::kSwitchInfo)) {
-    devices_.applied().SetBusy(management, wire::AttributeId::kSwitchInfo);
-    Submit(devices_.Set(node, 0, info), Ask::kClear, management);
-  } else {  // Clean, or somebody is about to clear it.
-    ReadPorts(node);
-  }
+  if (IsSetOtherwise(seen, *ground_.builder.node(node)->switch_info)) Touch(node);
+  ground_.builder.SetSwitchInfo(node, seen);
+  // Clean, or another Set is about to clear it.
+  if (!dirty || !SwitchInfoWriter::MayClearStateChange(ground_.devices, node))
+    return ReadPorts(node);
+  Submit(SwitchInfoWriter::ClearStateChange(ground_.devices, node, info), Ask::kCleared,
+         {node, PortNum(0)});
 }
 
 // All of a switch that is known, by the discovery, through a neighbour that leads there.
 void Survey::ExploreAgain(NodeIndex index, Instant now) {
-  for (const fabric::Port& port : builder_.node(index)->ports) {
-    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
+  for (const fabric::Port& port : ground_.builder.node(index)->ports) {
+    const fabric::Node* neighbour =
+        port.peer.IsNone() ? nullptr : ground_.builder.node(port.peer.node);
     if (neighbour == nullptr || (!neighbour->IsSwitch() && port.peer != local_)) continue;
     Explore(port.peer, now);
     return;
   }
-  found_.news.needs_sweep = fmt::format("switch {} has started anew", builder_.node(index)->guid());
+  found_.news.needs_sweep =
+      fmt::format("switch {} has started anew", ground_.builder.node(index)->guid());
 }
 
 void Survey::ReadPorts(NodeIndex index) {
-  const fabric::Node& node = *builder_.node(index);
+  const fabric::Node& node = *ground_.builder.node(index);
   if (task_.thorough) {
     Touch(index);
     for (const fabric::Port& port : node.ports)
@@ -130,8 +125,8 @@ void Survey::ReadPorts(NodeIndex index) {
   } else if (PortConfig::HasStateTable(node)) {
     constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
     for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
-      Submit(devices_.Get(index, wire::AttributeId::kSwitchPortStateTable, block), Ask::kStates,
-             {index, PortNum(0)});
+      Submit(ground_.devices.Get(index, wire::AttributeId::kSwitchPortStateTable, block),
+             Ask::kStates, {index, PortNum(0)});
     return;
   }
   for (unsigned num = 1; num <= node.info.num_ports; ++num)
@@ -139,9 +134,10 @@ void Survey::ReadPorts(NodeIndex index) {
 }
 
 void Survey::ReadPort(PortRef port, Ask ask) {
-  const bool extended = PortConfig::KnowsExtendedSpeeds(*builder_.node(port.node), port.port);
+  const bool extended =
+      PortConfig::KnowsExtendedSpeeds(*ground_.builder.node(port.node), port.port);
   const uint32_t modifier = port.port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
-  Submit(devices_.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
+  Submit(ground_.devices.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
 }
 
 // ---- answers
@@ -153,16 +149,13 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   const PortRef subject = completion.context.subject();
   confirms_out_ -= ask == Ask::kConfirm;
   if (ask != Ask::kConfirm && --reads_of_[subject.node] == 0) reads_of_.erase(subject.node);
-  if (ask == Ask::kClear) devices_.applied().ClearBusy(subject, wire::AttributeId::kSwitchInfo);
-  if (IsOk(completion)) level_deadline_ = now + options_.sweep.survey_patience;
-  if (builder_.node(subject.node) == nullptr) return;  // Gone meanwhile.
+  if (ask == Ask::kCleared)
+    SwitchInfoWriter::OnStateChangeCleared(completion, ground_.builder, ground_.devices);
+  if (IsOk(completion)) level_deadline_ = now + ground_.options.sweep.survey_patience;
+  if (ground_.builder.node(subject.node) == nullptr) return;  // Gone meanwhile.
   switch (ask) {
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion, now); break;
-    case Ask::kClear:
-      if (IsOk(completion))
-        builder_.SetSwitchInfo(subject.node, wire::SwitchInfo::Decode(completion.response.data));
-      ReadPorts(subject.node);
-      break;
+    case Ask::kCleared: ReadPorts(subject.node); break;
     case Ask::kStates: OnStates(subject.node, completion); break;
     case Ask::kPort: OnPort(subject, completion, now); break;
     case Ask::kLink: OnLink(subject, completion, now); break;
@@ -171,7 +164,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
 }
 
 void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
-  const fabric::Node& node = *builder_.node(index);
+  const fabric::Node& node = *ground_.builder.node(index);
   if (!IsOk(completion)) {  // It said that it has the table.
     found_.news.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
                                           node.guid(), WhyNot(completion));
@@ -196,19 +189,20 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
       unread_.push_back({port, completion.attribute, completion.modifier});
     return;
   }
-  const fabric::Port before = builder_.node(port.node)->port(port.port);
+  const fabric::Port before = ground_.builder.node(port.node)->port(port.port);
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  if (auto fault = FindPortInfoFault(info, *builder_.node(port.node), port.port)) {
-    problems_.Add("IllegalPortInfo",
-                  fmt::format("\"{}\" ({}) port {}", builder_.node(port.node)->description,
-                              builder_.node(port.node)->guid(), port.port),
-                  *fault);
+  if (auto fault = FindPortInfoFault(info, *ground_.builder.node(port.node), port.port)) {
+    ground_.problems.Add(
+        "IllegalPortInfo",
+        fmt::format("\"{}\" ({}) port {}", ground_.builder.node(port.node)->description,
+                    ground_.builder.node(port.node)->guid(), port.port),
+        *fault);
     return;
   }
   if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);
-  builder_.SetPortInfo(port, info);
+  ground_.builder.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
-  const bool up = builder_.node(port.node)->port(port.port).IsUp();
+  const bool up = ground_.builder.node(port.node)->port(port.port).IsUp();
   // It has trained again, or was not brought up yet: then too it may have, and its neighbour may
   // have started anew.
   const bool fresh = info.port_state != wire::PortState::kActive;
@@ -228,14 +222,14 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
 void Survey::OnLink(PortRef port, const mad::Completion& completion, Instant now) {
   if (!IsOk(completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  if (info.port_state < builder_.node(port.node)->port(port.port).info.port_state)
+  if (info.port_state < ground_.builder.node(port.node)->port(port.port).info.port_state)
     OnPort(port, completion, now);
 }
 
 void Survey::Lose(PortRef port, PortRef peer) {
   changed_.insert(port.node);
   explorer_.OnLinkLost(port);
-  if (!peer.IsNone() && builder_.node(peer.node) != nullptr) changed_.insert(peer.node);
+  if (!peer.IsNone() && ground_.builder.node(peer.node) != nullptr) changed_.insert(peer.node);
   if (found_.Lose(port, peer)) unconfirmed_.push_back(peer);
 }
 
@@ -261,24 +255,25 @@ void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant 
 // Its neighbours' ends of its links.
 void Survey::CrossExamine(NodeIndex silent) {
   if (!examined_.insert(silent).second) return;
-  const fabric::Node* node = builder_.node(silent);
+  const fabric::Node* node = ground_.builder.node(silent);
   if (node == nullptr) return;
   for (const fabric::Port& port : node->ports) {
-    const fabric::Node* neighbour = port.peer.IsNone() ? nullptr : builder_.node(port.peer.node);
-    if (neighbour != nullptr && neighbour->IsSwitch() && devices_.Has(port.peer.node))
+    const fabric::Node* neighbour =
+        port.peer.IsNone() ? nullptr : ground_.builder.node(port.peer.node);
+    if (neighbour != nullptr && neighbour->IsSwitch() && ground_.devices.Has(port.peer.node))
       ReadPort(port.peer, Ask::kPort);
   }
 }
 
 void Survey::AskPeers(Instant now) {
   for (PortRef peer : std::exchange(unconfirmed_, {})) {
-    const fabric::Node* node = builder_.node(peer.node);
+    const fabric::Node* node = ground_.builder.node(peer.node);
     // Its own state shows that it knows, or it has been asked.
-    if (node == nullptr || !devices_.Has(peer.node) || !node->port(peer.port).IsUp() ||
+    if (node == nullptr || !ground_.devices.Has(peer.node) || !node->port(peer.port).IsUp() ||
         !asked_peers_.insert(peer).second)
       continue;
     ReadPort(peer, Ask::kConfirm);
-    confirm_deadline_ = now + options_.sweep.survey_patience;
+    confirm_deadline_ = now + ground_.options.sweep.survey_patience;
   }
   if (now < confirm_deadline_) return;
   confirm_deadline_ = kNever;
@@ -316,9 +311,9 @@ SurveyNews Survey::TakeNews() {
   // Silent, and links lead to it all the same.
   if (done())
     for (NodeIndex node : std::exchange(silent_, {}))
-      if (builder_.node(node) != nullptr)
+      if (ground_.builder.node(node) != nullptr)
         found_.news.needs_sweep =
-            fmt::format("switch {} does not answer", builder_.node(node)->guid());
+            fmt::format("switch {} does not answer", ground_.builder.node(node)->guid());
   return found_.Take();
 }
 

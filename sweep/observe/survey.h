@@ -54,7 +54,7 @@ class Survey {
   std::vector<Unread> TakeUnread() { return std::move(unread_); }
 
  private:
-  enum class Ask : uint8_t { kSwitchInfo, kClear, kStates, kPort, kLink, kConfirm };
+  enum class Ask : uint8_t { kSwitchInfo, kCleared, kStates, kPort, kLink, kConfirm };
 
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
   void LoseKnown(NodeIndex node);
@@ -76,11 +76,7 @@ class Survey {
   void CrossExamine(NodeIndex silent);
   size_t reads_out() const { return outstanding_ - confirms_out_; }
 
-  fabric::SnapshotBuilder& builder_;
-  DeviceTable& devices_;
-  mad::TransactionEngine& engine_;
-  ProblemList& problems_;
-  const CoreOptions& options_;
+  const Ground& ground_;
   Explorer& explorer_;
   const PortRef local_;
   const uint16_t place_;

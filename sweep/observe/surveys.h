@@ -50,6 +50,7 @@ class Surveys {
   News TakeNews();
   // Those that are done and whose news were taken.
   std::vector<std::unique_ptr<Survey>> TakeDone();
+  const Ground& ground() const { return ground_; }
   Explorer& explorer() { return *explorer_; }
   const Explorer& explorer() const { return *explorer_; }
 

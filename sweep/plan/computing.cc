@@ -8,6 +8,7 @@
 #include "routing/proof/multicast_proof.h"
 #include "routing/transition/common_order.h"
 #include "routing/transition/trees_fit.h"
+#include "sweep/observe/cable_check.h"
 
 namespace fabricd::sweep {
 
@@ -35,13 +36,17 @@ bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
 PlanReady CarryOut(const ComputePlan& task) {
   const routing::MulticastPlan unknown;
   const routing::MulticastPlan* trees = task.trees ? task.trees.get() : &unknown;
-  PlanReady ready{task.id, routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
-                                            task.before, task.goal, task.applied.get(), false,
-                                            task.needs_room ? trees : nullptr})};
+  PlanReady ready{
+      routing::Replan({*task.snapshot, *task.lids, task.intent, task.options, task.before,
+                       task.goal, task.applied.get(), false, task.needs_room ? trees : nullptr})};
   if (!task.has_trees || !task.before || !ready.result.after) return ready;
   ready.mixes_trees = routing::HaveCommonOrder(*task.before, *ready.result.after);
   ready.keeps_trees = ready.mixes_trees || MayKeepTrees(task, *ready.result.after);
   return ready;
+}
+
+CablesChecked CarryOut(const CheckCables& task) {
+  return {FindMisplacedCables(*task.snapshot, task.host_patterns)};
 }
 
 TreesReady CarryOut(const ComputeTrees& task) {
@@ -50,19 +55,19 @@ TreesReady CarryOut(const ComputeTrees& task) {
       {*usable.snapshot, *usable.lids, *task.plan, *task.groups, task.before.get()}));
   const routing::VerifyReport report =
       routing::VerifyMulticast(*usable.snapshot, *usable.lids, *task.plan, *task.groups, *trees);
-  if (report.ok) return {task.id, std::move(trees), {}};
-  return {task.id, nullptr, report.faults.empty() ? "credit loop" : report.faults.front()};
+  if (report.ok) return {std::move(trees), {}};
+  return {nullptr, report.faults.empty() ? "credit loop" : report.faults.front()};
 }
 
 TablesOrdered CarryOut(const OrderTables& task) {
   const routing::LinkMap links = LinksAsObserved(*task.routes, *task.snapshot, *task.lids);
-  return {task.id, routing::OrderPush({links, *task.applied, task.before.get(), *task.routes->plan,
-                                       task.threads})};
+  return {routing::OrderPush(
+      {links, *task.applied, task.before.get(), *task.routes->plan, task.threads})};
 }
 
 IntentJudged CarryOut(const JudgeIntent& task) {
-  return {task.id, routing::Judge({*task.snapshot, *task.lids, task.options, task.now, task.intent,
-                                   task.sm_port})};
+  return {routing::Judge(
+      {*task.snapshot, *task.lids, task.options, task.now, task.intent, task.sm_port})};
 }
 
 }  // namespace fabricd::sweep

@@ -8,6 +8,7 @@
 namespace fabricd::sweep {
 
 PlanReady CarryOut(const ComputePlan& task);
+CablesChecked CarryOut(const CheckCables& task);
 TablesOrdered CarryOut(const OrderTables& task);
 TreesReady CarryOut(const ComputeTrees& task);
 IntentJudged CarryOut(const JudgeIntent& task);

@@ -12,8 +12,9 @@ constexpr size_t kMostProblems = 32;  // Groups that are named.
 
 }  // namespace
 
-Multicast::Multicast(SharedGroups groups)
-    : groups_(groups ? std::move(groups) : std::make_shared<const fabric::MulticastGroups>()),
+Multicast::Multicast(SharedGroups groups, OpenQuestions& questions)
+    : questions_(questions),
+      groups_(groups ? std::move(groups) : std::make_shared<const fabric::MulticastGroups>()),
       plan_(std::make_shared<const routing::MulticastPlan>()) {}
 
 void Multicast::SetGroups(SharedGroups groups) {
@@ -29,7 +30,7 @@ uint16_t Multicast::blocks() const {
 }
 
 void Multicast::NoteQuestion(const ComputePlan& question) {
-  awaited_.reset();
+  Cancel();
   snapshot_ = question.snapshot;
   lids_ = question.lids;
   intent_ = question.intent;
@@ -39,20 +40,17 @@ bool Multicast::HasWork(const DeviceTable& devices) const {
   return !groups_->groups.empty() || !plan_->empty() || devices.applied().HasTrees();
 }
 
-ComputeTrees Multicast::Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
-                            const DeviceTable& devices) {
-  awaited_ = id;
+void Multicast::Ask(std::shared_ptr<const routing::RoutingPlan> plan, const DeviceTable& devices) {
   has_news_ = false;
   SharedTrees before = plan_;
   if (!has_plan_)
     before = std::make_shared<const routing::MulticastPlan>(devices.applied().Trees());
-  return {id, snapshot_, lids_, intent_, std::move(plan), groups_, std::move(before)};
+  questions_.Ask(
+      ComputeTrees{snapshot_, lids_, intent_, std::move(plan), groups_, std::move(before)});
 }
 
 Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                                           ProblemList& problems) {
-  if (awaited_ != ready.id) return nullptr;
-  awaited_.reset();
   is_held_ = false;
   problems.Remove("NoTrees");
   if (ready.plan) {

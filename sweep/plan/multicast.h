@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicast: which trees are wanted. It keeps the groups that Subnet Administration names, asks for
-// the trees that go with a unicast plan (outside the core, by Effects::trees) and keeps what came.
+// the trees that go with a unicast plan (outside the core) and keeps what came.
 // What is not proved never comes here.
 //
 // The first trees of a master start from what the switches hold, so that a restart, or a takeover
@@ -8,12 +8,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "sweep/device/device_table.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/problems.h"
+#include "sweep/interface/questions.h"
 
 namespace fabricd::sweep {
 
@@ -22,7 +22,8 @@ class Multicast {
   using SharedGroups = std::shared_ptr<const fabric::MulticastGroups>;
   using SharedTrees = std::shared_ptr<const routing::MulticastPlan>;
 
-  explicit Multicast(SharedGroups groups);
+  // `questions` must outlive this.
+  Multicast(SharedGroups groups, OpenQuestions& questions);
 
   void SetGroups(SharedGroups groups);
   const SharedGroups& groups() const { return groups_; }  // Never null.
@@ -32,15 +33,14 @@ class Multicast {
   // The groups have changed since trees were last asked for.
   bool HasNews() const { return has_news_; }
 
-  // What the unicast plan that is being made is made for. Whatever was asked before is void.
+  // What the unicast plan that is being made is made for. Trees that were asked for are void.
   void NoteQuestion(const ComputePlan& question);
   // Whether there is anything to make trees of, or to take away.
   bool HasWork(const DeviceTable& devices) const;
-  ComputeTrees Ask(uint64_t id, std::shared_ptr<const routing::RoutingPlan> plan,
-                   const DeviceTable& devices);
-  void Cancel() { awaited_.reset(); }
-  bool IsAwaited() const { return awaited_.has_value(); }
-  // The trees to be programmed; null: the answer to a question that is void.
+  void Ask(std::shared_ptr<const routing::RoutingPlan> plan, const DeviceTable& devices);
+  void Cancel() { questions_.Drop<ComputeTrees>(); }
+  bool IsAwaited() const { return questions_.IsOpen<ComputeTrees>(); }
+  // The trees to be programmed.
   SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                       ProblemList& problems);
 
@@ -68,12 +68,12 @@ class Multicast {
  private:
   void ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const;
 
+  OpenQuestions& questions_;
   SharedGroups groups_;
   SharedTrees plan_;
   bool has_plan_ = false;  // Of this master.
   bool has_news_ = false, must_withdraw_ = false, of_another_order_ = false;
   bool is_held_ = false;  // The tables are as `plan_` says.
-  std::optional<uint64_t> awaited_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   fabric::Intent intent_;

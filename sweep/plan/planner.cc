@@ -8,19 +8,19 @@
 
 namespace fabricd::sweep {
 
-ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
-                         std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
-                         routing::ReplanGoal goal, const DeviceTable& devices, Instant now) {
+ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                                  std::shared_ptr<const fabric::LidTable> lids,
+                                  fabric::Intent intent, routing::ReplanGoal goal,
+                                  const DeviceTable& devices, Instant now) {
   if (now >= IdealDue())
     goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
   may_settle_ = true;
-  awaited_plan_ = id;
-  awaited_order_.reset();
+  questions_.Drop<OrderTables>();
   before_ = plan();
   snapshot_ = snapshot;
   lids_ = lids;
-  ComputePlan task{
-      id, std::move(snapshot), std::move(lids), std::move(intent), options_.routing, routes_, goal};
+  ComputePlan task{std::move(snapshot), std::move(lids), std::move(intent),
+                   options_.routing,    routes_,         goal};
   // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
   const bool is_clear =
@@ -30,27 +30,15 @@ ComputePlan Planner::Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapsh
   return task;
 }
 
-OrderTables Planner::AskOrder(uint64_t id, const DeviceTable& devices) {
-  awaited_order_ = id;
-  return {id,
-          snapshot_,
-          lids_,
-          routes_,
-          before_,
-          std::make_shared<const routing::AppliedTables>(devices.applied().Tables()),
-          options_.routing.threads};
+void Planner::AskOrder(const DeviceTable& devices) {
+  questions_.Ask(
+      OrderTables{snapshot_, lids_, routes_, before_,
+                  std::make_shared<const routing::AppliedTables>(devices.applied().Tables()),
+                  options_.routing.threads});
 }
 
-bool Planner::OnOrder(const TablesOrdered& ordered) {
-  if (awaited_order_ != ordered.id) return false;
-  awaited_order_.reset();
-  return true;
-}
-
-bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
+void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
                      Instant now) {
-  if (awaited_plan_ != ready.id) return false;
-  awaited_plan_.reset();
   routing::ReplanResult& result = ready.result;
   if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
   if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
@@ -85,7 +73,6 @@ bool Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
                  fmt::format("routes need {} virtual lanes: clients that do not take their service "
                              "level from the SA (NCCL, often UCX) can deadlock the fabric",
                              plan->lanes));
-  return true;
 }
 
 // Said once, not again with each plan. That an engine does not fit is nothing to be warned of; that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sweep/plan: what is wanted: LIDs, routes, multicast trees.
 //
-// Planner: which plan is wanted. It asks for plans (outside the core, by Effects::compute) and for
+// Planner: which plan is wanted. It asks for plans (outside the core) and for
 // the order in which tables take them, keeps what came, and knows when a plan of least change has
 // stood long enough and the ideal one is due. What is not proved never comes here.
 #pragma once
@@ -15,6 +15,7 @@
 #include "sweep/device/device_table.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/problems.h"
+#include "sweep/interface/questions.h"
 
 namespace fabricd::sweep {
 
@@ -22,23 +23,23 @@ class Planner {
  public:
   using SharedPlan = std::shared_ptr<const routing::RoutingPlan>;
 
-  // Both must outlive this.
-  Planner(const CoreOptions& options, std::vector<LogRecord>& log) : options_(options), log_(log) {}
+  // All must outlive this.
+  Planner(const CoreOptions& options, OpenQuestions& questions, std::vector<LogRecord>& log)
+      : options_(options), questions_(questions), log_(log) {}
 
-  // Whatever was asked before is void. The plan will go at least as far as `goal`, and to the ideal
-  // one if that is due.
-  ComputePlan Ask(uint64_t id, std::shared_ptr<const fabric::FabricSnapshot> snapshot,
-                  std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
-                  routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
-  OrderTables AskOrder(uint64_t id, const DeviceTable& devices);
-  void Cancel() { awaited_plan_.reset(), awaited_order_.reset(); }
-  bool AwaitsPlan() const { return awaited_plan_.has_value(); }
-  bool AwaitsOrder() const { return awaited_order_.has_value(); }
+  // The next question, to be asked by the caller. The plan will go at least as far as `goal`, and
+  // to the ideal one if that is due. An order that was asked for is void.
+  ComputePlan MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
+                           std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
+                           routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
+  void AskOrder(const DeviceTable& devices);
+  void Cancel() { questions_.Drop<ComputePlan>(), questions_.Drop<OrderTables>(); }
+  bool AwaitsPlan() const { return questions_.IsOpen<ComputePlan>(); }
+  bool AwaitsOrder() const { return questions_.IsOpen<OrderTables>(); }
 
-  // False: of a question that is void. `snapshot` is the one that was asked with.
-  bool OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
+  // `snapshot` is the one that was asked with.
+  void OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
               Instant now);
-  bool OnOrder(const TablesOrdered& ordered);
 
   // Null: none was made yet.
   SharedPlan plan() const { return routes_ ? routes_->plan : nullptr; }
@@ -75,6 +76,7 @@ class Planner {
   void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
 
   const CoreOptions& options_;
+  OpenQuestions& questions_;
   std::vector<LogRecord>& log_;
   std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
   SharedPlan before_;  // What was wanted when the last plan was asked for.
@@ -82,7 +84,6 @@ class Planner {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   std::vector<routing::ChainStep> chain_;
-  std::optional<uint64_t> awaited_plan_, awaited_order_;
   Instant settle_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
   Instant whole_at_ = kNever;  // When the plan is due that leaves no pairs pending.

@@ -33,8 +33,12 @@ size_t CountEndPorts(const fabric::FabricSnapshot& snapshot) {
 
 }  // namespace
 
-HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds before)
-    : fabric_(fabric), effects_(effects), book_(std::move(before.holds), before.highest_id) {
+HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
+                       policy::StoredHolds before)
+    : fabric_(fabric),
+      effects_(effects),
+      questions_(questions),
+      book_(std::move(before.holds), before.highest_id) {
   for (const auto* holds : {&book_.standing(), &book_.lifted()})
     for (const auto& [id, hold] : *holds) {
       progress_[id];
@@ -171,11 +175,8 @@ void HoldKeeper::BeginCreate(Instant now) {
     if (current_->validate_only) return Finish(absl::OkStatus());
     return Persist(std::move(change_));
   }
-  awaited_ = next_id_++;
-  judging_ = true;
-  effects_.judge =
-      JudgeIntent{*awaited_,      fabric_.snapshot, fabric_.lids, fabric_.options.routing,
-                  fabric_.routes, std::move(with),  fabric_.local};
+  questions_.Ask(JudgeIntent{fabric_.snapshot, fabric_.lids, fabric_.options.routing,
+                             fabric_.routes, std::move(with), fabric_.local});
 }
 
 // As it would be: damping's share of the present one stays.
@@ -185,10 +186,7 @@ fabric::Intent HoldKeeper::IntentWith(const Hold& hold) const {
   return policy::MakeIntent(with, *fabric_.snapshot, damped_, fabric_.local);
 }
 
-void HoldKeeper::OnJudged(IntentJudged judged, Instant now) {
-  if (!judging_ || awaited_ != judged.id) return;
-  awaited_.reset();
-  judging_ = false;
+void HoldKeeper::OnAnswer(IntentJudged judged, Instant now) {
   outcome_->consequences = std::move(judged.consequences);
   const absl::Status guarded =
       policy::CheckGuards(outcome_->hold, FactsOf(outcome_->hold, outcome_->consequences),
@@ -226,13 +224,10 @@ void HoldKeeper::Persist(absl::StatusOr<policy::HoldChange> change) {
     if (acknowledged && !change_.empty()) outcome_->hold = change_.put.front();
   }
   if (change_.empty()) return Finish(absl::OkStatus());
-  awaited_ = next_id_++;
-  effects_.persist_holds = PersistHolds{*awaited_, change_.put, change_.remove};
+  questions_.Ask(PersistHolds{change_.put, change_.remove});
 }
 
-void HoldKeeper::OnPersisted(const HoldsPersisted& persisted, Instant now) {
-  if (judging_ || awaited_ != persisted.id) return;
-  awaited_.reset();
+void HoldKeeper::OnAnswer(const Persisted& persisted, Instant now) {
   if (persisted.status.ok()) {
     Enter(now);
   } else {

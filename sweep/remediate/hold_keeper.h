@@ -18,6 +18,7 @@
 #include "policy/policy_view.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
+#include "sweep/interface/questions.h"
 
 namespace fabricd::sweep {
 
@@ -34,8 +35,9 @@ class HoldKeeper {
  public:
   static constexpr size_t kMaxWaiting = 1024;
 
-  // Both must outlive this. `holds` as stored.
-  HoldKeeper(KnownFabric fabric, Effects& effects, policy::StoredHolds before);
+  // All must outlive this. `before` as stored.
+  HoldKeeper(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
+             policy::StoredHolds before);
 
   // `epoch`: wall-clock time at Instant zero. What was stored was written by another epoch, which
   // nothing tells but the wall clock.
@@ -48,8 +50,9 @@ class HoldKeeper {
   void Create(CreateHold command, Instant now);
   void Delete(DeleteHold command, Instant now);
   void Acknowledge(const AckHold& command, Instant now);
-  void OnJudged(IntentJudged judged, Instant now);
-  void OnPersisted(const HoldsPersisted& persisted, Instant now);
+  // The answer to what this asked last.
+  void OnAnswer(IntentJudged judged, Instant now);
+  void OnAnswer(const Persisted& persisted, Instant now);
   void OnTimer(Instant now);
   Instant NextDeadline() const;
 
@@ -121,6 +124,7 @@ class HoldKeeper {
 
   const KnownFabric fabric_;
   Effects& effects_;
+  OpenQuestions& questions_;
   policy::HoldBook book_;
   policy::WallMs epoch_ = 0;  // Of the times in the book.
   policy::WallMs clock_ = 0;  // Of the wall clock.
@@ -128,12 +132,9 @@ class HoldKeeper {
 
   std::deque<Operation> waiting_;
   std::optional<Operation> current_;
-  bool judging_ = false;
   policy::HoldChange change_;             // Of current_, to be made durable.
   std::shared_ptr<HoldOutcome> outcome_;  // Of current_.
-  uint64_t next_id_ = 1;
-  std::optional<uint64_t> awaited_;    // Judgement or write.
-  Instant next_try_ = Instant::min();  // After a write that failed: of expiries.
+  Instant next_try_ = Instant::min();     // After a write that failed: of expiries.
 
   std::map<uint64_t, Progress> progress_;  // By hold, the lifted ones too.
   fabric::Intent intent_;

@@ -10,9 +10,10 @@
 namespace fabricd::sweep {
 
 PartitionKeeper::PartitionKeeper(const CoreOptions& options, Effects& effects,
-                                 policy::PartitionState stored)
+                                 OpenQuestions& questions, policy::PartitionState stored)
     : options_(options),
       effects_(effects),
+      questions_(questions),
       state_(std::make_shared<const policy::PartitionState>(std::move(stored))) {
   MakeIndex();
 }
@@ -37,11 +38,11 @@ void PartitionKeeper::On(ChangePartitions command) {
     return;
   }
   waiting_.push_back(std::move(command));
-  if (!awaited_) StartNext();
+  StartNext();
 }
 
 void PartitionKeeper::StartNext() {
-  while (!awaited_ && !waiting_.empty()) {
+  while (!questions_.IsOpen<PersistPartitions>() && !waiting_.empty()) {
     auto outcome = policy::Apply(waiting_.front().request, state_);
     if (!outcome.ok()) {
       Finish(outcome.status(), nullptr);
@@ -53,16 +54,12 @@ void PartitionKeeper::StartNext() {
       continue;
     }
     outcome_ = std::move(made);
-    awaited_ = next_id_++;
-    effects_.persist_partitions =
-        PersistPartitions{*awaited_, policy::PartitionRows(*state_, *outcome_->after)};
+    questions_.Ask(PersistPartitions{policy::PartitionRows(*state_, *outcome_->after)});
   }
 }
 
 // The change is durable: from here on it is in force.
-void PartitionKeeper::On(const PartitionsPersisted& persisted, Instant now) {
-  if (awaited_ != persisted.id) return;
-  awaited_.reset();
+void PartitionKeeper::On(const Persisted& persisted, Instant now) {
   auto outcome = std::move(outcome_);
   if (persisted.status.ok()) {
     const bool differs = outcome->after->revision != state_->revision;

@@ -5,12 +5,12 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "policy/partition_state.h"
 #include "sweep/interface/events.h"
+#include "sweep/interface/questions.h"
 
 namespace fabricd::sweep {
 
@@ -18,11 +18,12 @@ class PartitionKeeper {
  public:
   static constexpr size_t kMaxWaiting = 1024;
 
-  // Both must outlive this; effects are added to as they come.
-  PartitionKeeper(const CoreOptions& options, Effects& effects, policy::PartitionState stored);
+  // All must outlive this; effects are added to as they come.
+  PartitionKeeper(const CoreOptions& options, Effects& effects, OpenQuestions& questions,
+                  policy::PartitionState stored);
 
   void On(ChangePartitions command);
-  void On(const PartitionsPersisted& persisted, Instant now);
+  void On(const Persisted& persisted, Instant now);  // To PersistPartitions.
   // The core's options were replaced.
   void OnOptions();
 
@@ -45,14 +46,13 @@ class PartitionKeeper {
 
   const CoreOptions& options_;
   Effects& effects_;
+  OpenQuestions& questions_;
   std::shared_ptr<const policy::PartitionState> state_;
   std::shared_ptr<const policy::PartitionIndex> index_;
   uint64_t generation_ = 0, applied_ = 0;
   std::string change_;
-  std::deque<ChangePartitions> waiting_;
-  std::optional<uint64_t> awaited_;                          // The write of the first that waits.
+  std::deque<ChangePartitions> waiting_;                     // The first may be being written.
   std::shared_ptr<const policy::PartitionOutcome> outcome_;  // Of that one.
-  uint64_t next_id_ = 1;
 };
 
 }  // namespace fabricd::sweep

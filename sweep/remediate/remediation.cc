@@ -49,10 +49,11 @@ std::string Seconds(Duration duration) {
 
 }  // namespace
 
-Remediation::Remediation(KnownFabric fabric, Effects& effects, policy::StoredHolds holds)
+Remediation::Remediation(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
+                         policy::StoredHolds holds)
     : fabric_(fabric),
       effects_(effects),
-      keeper_(fabric, effects, std::move(holds)),
+      keeper_(fabric, effects, questions, std::move(holds)),
       damping_(fabric.options.policy.damping),
       conditions_(fabric.options.policy.conditions),
       verdicts_(fabric, gone_, keeper_, effects),
@@ -78,12 +79,12 @@ void Remediation::On(const AckHold& command, Instant now) {
   keeper_.Acknowledge(command, now);
   Advance(now);
 }
-void Remediation::On(const HoldsPersisted& persisted, Instant now) {
-  keeper_.OnPersisted(persisted, now);
+void Remediation::On(const Persisted& persisted, Instant now) {
+  keeper_.OnAnswer(persisted, now);
   Advance(now);
 }
 void Remediation::On(IntentJudged judged, Instant now) {
-  keeper_.OnJudged(std::move(judged), now);
+  keeper_.OnAnswer(std::move(judged), now);
   Advance(now);
 }
 

@@ -24,8 +24,9 @@ namespace fabricd::sweep {
 
 class Remediation {
  public:
-  // `fabric` and `effects` must outlive this; effects are added to as they come.
-  Remediation(KnownFabric fabric, Effects& effects, policy::StoredHolds holds);
+  // `fabric`, `effects` and `questions` must outlive this; effects are added to as they come.
+  Remediation(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
+              policy::StoredHolds holds);
 
   // `epoch`: wall-clock time at Instant zero.
   void Begin(policy::WallMs epoch, Instant now);
@@ -34,7 +35,8 @@ class Remediation {
   void On(CreateHold command, Instant now);
   void On(DeleteHold command, Instant now);
   void On(const AckHold& command, Instant now);
-  void On(const HoldsPersisted& persisted, Instant now);
+  // To PersistHolds, to JudgeIntent.
+  void On(const Persisted& persisted, Instant now);
   void On(IntentJudged judged, Instant now);
 
   void OnTimer(Instant now);

@@ -53,6 +53,25 @@ void SwitchInfoWriter::ReadUnseenPorts(NodeIndex index) {
   }
 }
 
+bool SwitchInfoWriter::MayClearStateChange(const DeviceTable& devices, NodeIndex node) {
+  return !devices.applied().IsBusy({node, PortNum(0)}, wire::AttributeId::kSwitchInfo);
+}
+
+mad::SmpRequest SwitchInfoWriter::ClearStateChange(DeviceTable& devices, NodeIndex node,
+                                                   const wire::SwitchInfo& shown) {
+  devices.applied().SetBusy({node, PortNum(0)}, wire::AttributeId::kSwitchInfo);
+  return devices.Set(node, 0, shown);
+}
+
+void SwitchInfoWriter::OnStateChangeCleared(const mad::Completion& completion,
+                                            fabric::SnapshotBuilder& builder,
+                                            DeviceTable& devices) {
+  const PortRef management{completion.context.node, PortNum(0)};
+  devices.applied().ClearBusy(management, wire::AttributeId::kSwitchInfo);
+  if (IsOk(completion) && builder.node(management.node) != nullptr)
+    builder.SetSwitchInfo(management.node, wire::SwitchInfo::Decode(completion.response.data));
+}
+
 void SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                                     fabric::SnapshotBuilder& builder) {
   builder.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchInfoWriter: LinearFDBTop, LifeTimeValue, and PortStateChange cleared.
+// SwitchInfoWriter: LinearFDBTop, LifeTimeValue, and PortStateChange cleared. Surveys have it
+// cleared outside of runs, before they read the ports: what changes after that sets it again.
 #pragma once
 
 #include "sweep/write/attribute_writer.h"
@@ -19,6 +20,16 @@ class SwitchInfoWriter final : public QueuedWriter {
   // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
   static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                            fabric::SnapshotBuilder& builder);
+
+  // False: a Set of this switch's SwitchInfo is in flight.
+  static bool MayClearStateChange(const DeviceTable& devices, NodeIndex node);
+  // A Set of what the switch has shown, which clears PortStateChange and changes nothing else.
+  // REQUIRES: MayClearStateChange().
+  static mad::SmpRequest ClearStateChange(DeviceTable& devices, NodeIndex node,
+                                          const wire::SwitchInfo& shown);
+  // REQUIRES: its context names the switch.
+  static void OnStateChangeCleared(const mad::Completion& completion,
+                                   fabric::SnapshotBuilder& builder, DeviceTable& devices);
 
  private:
   void ReadUnseenPorts(NodeIndex node);

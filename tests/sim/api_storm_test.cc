@@ -100,7 +100,7 @@ TEST_F(ApiStormTest, HostileRequestsAreAnsweredAndDoNoHarm) {
   EXPECT_TRUE(is_well()) << app->view()->problems.size() << " problems";
 }
 
-TEST(ApiStormJudge, KnowsWhatIsWrong) {
+TEST(ApiStormJudge, AcceptsErrorsWithErrorInfoOnly) {
   using grpc::StatusCode;
   const auto* method = pb::GetNodeRequest::descriptor()->file()->service(0)->method(0);
   const test::StormCall call{method, {""}, false, std::chrono::seconds(20), 1000, false};

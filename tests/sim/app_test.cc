@@ -60,7 +60,7 @@ TEST_F(AppTest, ListingsHoldUpNoDurableWrite) {
   released.set_value();
 }
 
-// A file that takes nothing until a reader comes stands for a disk that hangs.
+// A FIFO without a reader blocks the writer, like a disk that hangs.
 TEST_F(AppTest, DumpsHoldUpNoSweep) {
   const store::TempDir dumps;
   const std::string pipe = dumps.path() + "/opensm.fdbs";

@@ -175,7 +175,7 @@ TEST(CheckersTable, EveryCheckerHasItsBreakage) {
   EXPECT_EQ(covered, std::set<std::string>(names.begin(), names.end()));
 }
 
-TEST(CheckersTable, EveryBreakageIsFound) {
+TEST(CheckersTable, EveryBreakageHasACase) {
   std::set<Breakage> covered;
   for (const Case& each : kCases) covered.insert(each.breakage);
   EXPECT_EQ(covered.size() + 1, static_cast<size_t>(Breakage::kCount));

@@ -208,13 +208,13 @@ TEST_F(CollectorCheckerTest, FindsAVendorSmpWhileTheCoreHasSmps) {
   EXPECT_TRUE(Found("smp: sent"));
 }
 
-TEST_F(CollectorCheckerTest, FindsAViewWhoseClockHasStopped) {
+TEST_F(CollectorCheckerTest, FindsAStaleView) {
   telemetry::TelemetryView view = *polled.View();
   checker.CheckView(polled.client.now + std::chrono::minutes(10), view);
   EXPECT_TRUE(Found("stale:"));
 }
 
-TEST_F(CollectorCheckerTest, FindsATotalThatNobodyHasCounted) {
+TEST_F(CollectorCheckerTest, FindsATotalBeyondTheDevicesCounts) {
   telemetry::TelemetryView view = *polled.View();
   for (auto& record : view.ports) {
     if (record == nullptr) continue;

@@ -48,7 +48,7 @@ TEST_P(BringUp, ASecondSweepSetsNothing) {
   EXPECT_GT(harness.fabric().stats().gets(), 0u);
 }
 
-TEST(MisplacedCables, AreProblemsAndTheSubnetComesUp) {
+TEST(MisplacedCables, AreReportedAndTheSubnetComesUp) {
   sim::Simulation harness(*Make("superpod:sus=2,hosts=4,rails=4,swap-cables=1,seed=3"));
   const size_t sm = harness.Add({});
   harness.Start(sm);
@@ -88,7 +88,7 @@ class SetWatch : public sim::SimObserver {
   std::vector<std::string> others;
 };
 
-TEST_P(BringUp, ARestartKeepsLidsAndOnlyAsksEachClientOnceToReregister) {
+TEST_P(BringUp, ARestartKeepsLidsAndSetsClientReregisterOncePerEndPort) {
   sim::Simulation harness(*Make(GetParam()));
   const size_t sm = harness.Add({});
   harness.Start(sm);
@@ -171,7 +171,7 @@ TEST(BringUpOptions, ASweepThatStartsDuringAWriteWaitsForOneOfItsOwn) {
   EXPECT_EQ(harness.manager(sm).durable.size(), harness.manager(sm).view->lids->port_count());
 }
 
-TEST(BringUpOptions, AnAloneHostIsNotUpButSurvives) {
+TEST(BringUpOptions, AnUnlinkedHostComesUpOnceItIsLinked) {
   sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
   const PortRef host = harness.fabric().DefaultHostPort();
   ASSERT_TRUE(harness.fabric().Unlink(harness.now(), host).ok());

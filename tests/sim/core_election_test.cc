@@ -36,7 +36,7 @@ class CoreElection : public testing::Test {
   sim::Simulation harness_;
 };
 
-TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
+TEST_F(CoreElection, ALowerSmThatJoinsIsStandbyAndSendsNoSet) {
   const size_t master = Join("node0001 mlx5_0", 5);
   ASSERT_TRUE(harness_.RunUntilUp(master)) << LogOf(harness_.manager(master));
   harness_.RunFor(std::chrono::seconds(1));
@@ -49,7 +49,7 @@ TEST_F(CoreElection, ALowerOneThatJoinsStandsByAndSetsNothing) {
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
 }
 
-TEST_F(CoreElection, AHigherOneThatJoinsIsHandedTheSubnet) {
+TEST_F(CoreElection, AMasterHandsOverToAHigherSmThatJoins) {
   const size_t old_master = Join("node0001 mlx5_0", 1);
   ASSERT_TRUE(harness_.RunUntilUp(old_master)) << LogOf(harness_.manager(old_master));
   const size_t higher = Join("node0002 mlx5_0", 5);
@@ -59,7 +59,7 @@ TEST_F(CoreElection, AHigherOneThatJoinsIsHandedTheSubnet) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-TEST_F(CoreElection, AStandbyTakesOverADeadMasterWithoutTouchingTheTables) {
+TEST_F(CoreElection, ATakeoverWritesNoForwardingTables) {
   const size_t master = Join("node0001 mlx5_0", 5);
   ASSERT_TRUE(harness_.RunUntilUp(master)) << LogOf(harness_.manager(master));
   const size_t standby = Join("node0002 mlx5_0", 1);
@@ -75,7 +75,7 @@ TEST_F(CoreElection, AStandbyTakesOverADeadMasterWithoutTouchingTheTables) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-TEST_F(CoreElection, OfTwoThatStartTogetherTheHigherBecomesMaster) {
+TEST_F(CoreElection, OfTwoSmsThatStartTogetherTheHigherBecomesMaster) {
   const size_t low = Join("node0001 mlx5_0", 1);
   const size_t high = Join("node0002 mlx5_0", 2);
   ASSERT_TRUE(RunUntilStates({{low, SmState::kStandby}, {high, SmState::kMaster}}));
@@ -85,7 +85,7 @@ TEST_F(CoreElection, OfTwoThatStartTogetherTheHigherBecomesMaster) {
   EXPECT_EQ(State(high), SmState::kMaster);
 }
 
-TEST_F(CoreElection, AForeignMasterIsLeftAlone) {
+TEST_F(CoreElection, AThirdPartyMasterKeepsTheSubnet) {
   const auto port = harness_.fabric().FindHostPort("node0003 mlx5_0");
   wire::SmInfo foreign;
   foreign.guid = Guid(1);
@@ -99,7 +99,7 @@ TEST_F(CoreElection, AForeignMasterIsLeftAlone) {
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
 }
 
-TEST_F(CoreElection, TwoThatDiscoverAtOnceAgreeHoweverLateTheyHearOfEachOther) {
+TEST_F(CoreElection, TwoDiscoveringSmsAgreeWhenOnlyThePreMasterCheckConnects) {
   for (int offset = 0; offset < 20; ++offset) {
     SCOPED_TRACE(offset);
     sim::Simulation simulation(**sim::Generate("superpod:sus=1,hosts=4,rails=2"));
@@ -139,7 +139,7 @@ TEST_F(CoreElection, TwoThatDiscoverAtOnceAgreeHoweverLateTheyHearOfEachOther) {
   }
 }
 
-TEST_F(CoreElection, AToolOnTheOwnNodeIsNoRival) {
+TEST_F(CoreElection, AToolOnTheOwnNodeIsNoOtherSm) {
   const size_t sm = harness_.Add({});
   harness_.Start(sm);
   wire::Smp ask;

@@ -69,7 +69,7 @@ class CoreEvents : public testing::Test {
   size_t sm_ = 0;
 };
 
-TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
+TEST_F(CoreEvents, RoutesAroundAPulledCableAndUsesItAgain) {
   const sim::SimCable cable = SwitchCable();
   size_t reroutes = Reroutes();
   ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), Ref(cable.a)).ok());
@@ -82,9 +82,9 @@ TEST_F(CoreEvents, APulledCableIsRoutedAroundAfterItsTrapAndComesBack) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-// A switch that has told of a change and then says no more is asked for seconds; nothing else is to
-// wait for that.
-TEST_F(CoreEvents, AChangeIsSeenWhileASilentSwitchIsAsked) {
+// Requests to a switch that reported a change and then stops responding time out after seconds.
+// Other changes do not wait for that.
+TEST_F(CoreEvents, DetectsAChangeWhileAnUnresponsiveSwitchIsSurveyed) {
   auto& fabric = harness_.fabric();
   const NodeIndex silent = *fabric.FindNode("su2-rail1-leaf");
   const sim::SimCable cable = SwitchCable();
@@ -101,9 +101,8 @@ TEST_F(CoreEvents, AChangeIsSeenWhileASilentSwitchIsAsked) {
       << LogOf(harness_.manager(sm_));
 }
 
-// A host is new, and its LID is being stored, when a switch that was slow to answer tells of a
-// change: both are programmed.
-TEST(CoreEventsStore, AChangeWhileLidsAreStoredLeavesNothingOut) {
+// The LID of a new host is being stored when a slow switch reports a change: both are programmed.
+TEST(CoreEventsStore, AChangeWhileLidsAreStoredIsProgrammed) {
   sim::Simulation harness(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
   auto& fabric = harness.fabric();
   const PortRef fresh = *fabric.FindHostPort("node0002 mlx5_0");
@@ -137,9 +136,9 @@ TEST(CoreEventsStore, AChangeWhileLidsAreStoredLeavesNothingOut) {
   EXPECT_THAT(sim::PortsNotActive(fabric), IsEmpty()) << LogOf(harness.manager(sm));
 }
 
-// Who should stand behind a port is asked for seconds too, unless the port is known to be down
+// Requests to the peer of a port time out after seconds too, unless the port is known to be down
 // again.
-TEST_F(CoreEvents, NobodyIsWaitedForBehindALinkThatIsDownAgain) {
+TEST_F(CoreEvents, DoesNotWaitForAPeerBehindALinkThatIsDownAgain) {
   auto& fabric = harness_.fabric();
   const PortRef bad = Ref(SwitchCable().a);
   const PortRef good = {bad.node, PortNum(static_cast<uint8_t>(bad.port.value() + 1))};
@@ -159,8 +158,8 @@ TEST_F(CoreEvents, NobodyIsWaitedForBehindALinkThatIsDownAgain) {
       << LogOf(harness_.manager(sm_));
 }
 
-// The cable's return moves nothing until the ideal plan comes, and that brings back every entry.
-TEST_F(CoreEvents, TheLeastChangeStandsForAWhileThenTheIdealPlanFollows) {
+// A cable that is plugged again changes no entry until the ideal plan, which restores all of them.
+TEST_F(CoreEvents, TheIncrementalRepairIsFollowedByTheIdealPlan) {
   const auto intact = harness_.manager(sm_).view->plan;
   const auto settled = [&] {
     return harness_.manager(sm_).view->last_sweep.kind == sweep::SweepKind::kSettle &&
@@ -217,11 +216,9 @@ TEST_F(CoreEvents, ARebootedSwitchIsProgrammedWholly) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-// The owner of the highest LID is away: a sweep of all does not make the tables shorter.
 // A host is plugged in after its leaf was read and before PortStateChange is cleared there, and no
-// trap tells of it. The ports that are read once more for this are still out when another change
-// supersedes the run.
-TEST_F(CoreEvents, APortThatIsReadOnceMoreIsNotForgottenWhenTheRunIsSuperseded) {
+// trap reports it. The reads that this causes are in flight when another change supersedes the run.
+TEST_F(CoreEvents, ASupersededRunKeepsThePortsToReadAgain) {
   auto& fabric = harness_.fabric();
   const PortRef host = *fabric.FindHostPort("node0008 mlx5_1");
   const PortRef other = *fabric.FindHostPort("node0007 mlx5_1");
@@ -246,8 +243,8 @@ TEST_F(CoreEvents, APortThatIsReadOnceMoreIsNotForgottenWhenTheRunIsSuperseded) 
   EXPECT_THAT(sim::PortsNotActive(fabric), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
 
-// Its cable carries nothing while the leaf starts anew, and no trap tells of either.
-TEST_F(CoreEvents, ASilentHostOfARebootedLeafIsFoundWhenItAnswers) {
+// The host does not respond while its leaf reboots, and no trap reports either.
+TEST_F(CoreEvents, FindsAHostThatRespondsAgainAfterItsLeafRebooted) {
   auto& fabric = harness_.fabric();
   const PortRef host = *fabric.FindHostPort("node0008 mlx5_1");
   fabric.SetLinkLoss(host, 1);
@@ -262,7 +259,7 @@ TEST_F(CoreEvents, ASilentHostOfARebootedLeafIsFoundWhenItAnswers) {
   EXPECT_THAT(sim::PortsNotActive(fabric), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
 
-TEST_F(CoreEvents, ALostSwitchLeavesTheTopOfTheTablesAlone) {
+TEST_F(CoreEvents, ALostSwitchKeepsLinearFdbTop) {
   const auto& view = *harness_.manager(sm_).view;
   const PortRef last = view.lids->Owner(view.lids->top());
   const NodeIndex spine = *harness_.fabric().FindNode(view.snapshot->node(last.node)->description);
@@ -282,7 +279,7 @@ TEST_F(CoreEvents, ALostSwitchLeavesTheTopOfTheTablesAlone) {
   EXPECT_EQ(harness_.fabric().stats().sets(), 0u);
 }
 
-TEST_F(CoreEvents, AQuietFabricIsAskedForSwitchInfoAndSomeTables) {
+TEST_F(CoreEvents, AQuietFabricGetsOnlySwitchInfoAndSomeTableReads) {
   harness_.fabric().ResetStats();
   harness_.RunFor(std::chrono::seconds(25));
   const auto& stats = harness_.fabric().stats();
@@ -299,9 +296,9 @@ TEST_F(CoreEvents, AQuietFabricIsAskedForSwitchInfoAndSomeTables) {
   EXPECT_EQ(harness_.manager(sm_).core->sweeps_done(), 1u);
 }
 
-// What else the wire carries, SA requests of clients first, does not queue behind a look at what is
-// well; but a change is not to wait for the end of it.
-TEST_F(CoreEvents, ASweepOfAQuietFabricIsPatientUntilSomethingIsReported) {
+// A sweep of a quiet fabric leaves the wire to other traffic, SA requests of clients above all. A
+// change does not wait for the end of the sweep.
+TEST_F(CoreEvents, ASweepOfAQuietFabricLimitsItsWindowUntilAReport) {
   const auto& core = *harness_.manager(sm_).core;
   const size_t patient = harness_.manager(sm_).options.smp.window_patient;
   enum class News { kNone, kTrapMeanwhile, kBefore };
@@ -328,7 +325,7 @@ TEST_F(CoreEvents, ASweepOfAQuietFabricIsPatientUntilSomethingIsReported) {
   }
 }
 
-TEST_F(CoreEvents, AReportedChangeGoesBeforeASweepThatIsAskedFor) {
+TEST_F(CoreEvents, AReportedChangeGoesBeforeARequestedSweep) {
   const auto& core = *harness_.manager(sm_).core;
   const size_t reroutes = Reroutes();
   const uint32_t sweeps = core.sweeps_done();

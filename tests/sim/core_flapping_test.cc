@@ -86,9 +86,9 @@ class CoreFlapping : public testing::Test {
   size_t sm_ = 0;
 };
 
-// Three flaps suppress a link. Each takes its routes away, at most once and once more for what was
-// left pending; after that no flap writes anything until the link is let back in.
-TEST_F(CoreFlapping, OneLinkForTenMinutesWritesForThreeFlaps) {
+// Three flaps suppress a link. Each withdraws its routes, in at most two reroutes: the urgent one
+// and that of pending pairs. After that no flap causes a Set until the link is released.
+TEST_F(CoreFlapping, OneLinkForTenMinutesCausesSetsForThreeFlapsOnly) {
   BringUp("superpod:sus=2,hosts=8,rails=4");
   const PortRef port = SwitchCables().front();
   const PortRef other = harness_->fabric().device(port.node)->port(port.port).cable;
@@ -120,7 +120,7 @@ TEST_F(CoreFlapping, OneLinkForTenMinutesWritesForThreeFlaps) {
 }
 
 // A cable that was pulled and put back is used again although another link is damped.
-TEST_F(CoreFlapping, ADampedLinkKeepsNothingElseFromSettling) {
+TEST_F(CoreFlapping, ADampedLinkDoesNotDelayReoptimisation) {
   BringUp("superpod:sus=2,hosts=8,rails=4");
   const PortRef port = SwitchCables().front(), pulled = SwitchCables().back();
   const PortRef other = harness_->fabric().device(port.node)->port(port.port).cable;
@@ -148,7 +148,7 @@ TEST_F(CoreFlapping, ADampedLinkKeepsNothingElseFromSettling) {
   }
 }
 
-TEST_F(CoreFlapping, FiftyLinksAtOnceDelayNobodyElse) {
+TEST_F(CoreFlapping, FiftyLinksAtOnceDoNotDelayRerouteOfAnother) {
   sweep::CoreOptions options;
   options.policy.damping.enabled = false;  // Each flap is rerouted, for a minute.
   BringUp("superpod:sus=2,hosts=16,rails=8", options);
@@ -183,7 +183,7 @@ TEST_F(CoreFlapping, FiftyLinksAtOnceDelayNobodyElse) {
   EXPECT_THAT(sim::BrokenPairs(harness_->fabric()), IsEmpty());
 }
 
-TEST_F(CoreFlapping, AStormStarvesNobodyAndIsCordonedUntilItIsOver) {
+TEST_F(CoreFlapping, ATrapStormDelaysNoRerouteAndIsCordonedUntilItEnds) {
   sweep::CoreOptions options;
   options.policy.conditions.trap_storm.mode = policy::ConditionMode::kEnforce;
   options.policy.conditions.noisy_traps.mode = policy::ConditionMode::kObserve;
@@ -212,8 +212,8 @@ TEST_F(CoreFlapping, AStormStarvesNobodyAndIsCordonedUntilItIsOver) {
   EXPECT_THAT(View().policy->conditions, IsEmpty());
 }
 
-// Who made it does not remember why, but whoever still suffers says so again.
-TEST_F(CoreFlapping, AnOwnHoldOutlivesARestartAndThenItsReason) {
+// The condition is lost with the restart. A storm that goes on would raise it again.
+TEST_F(CoreFlapping, AnOwnHoldSurvivesARestartAndEndsLaterWithoutItsCondition) {
   sweep::CoreOptions options;
   options.policy.conditions.trap_storm.mode = policy::ConditionMode::kEnforce;
   BringUp("superpod:sus=1,hosts=8,rails=2", options);

@@ -97,7 +97,7 @@ TEST_F(ForeignWrites, AreFoundByLightSweeps) {
   EXPECT_EQ(Sets() - sets, 1u);
 }
 
-TEST_F(ForeignWrites, AreToldOfWithDeviceTableAndEntries) {
+TEST_F(ForeignWrites, AreReportedWithDeviceTableAndEntries) {
   const NodeIndex leaf = Node("su1-rail0-leaf");
   const auto before =
       wire::LinearForwardingTable::Decode(Read(leaf, AttributeId::kLinearForwardingTable, 0));
@@ -115,7 +115,7 @@ TEST_F(ForeignWrites, AreToldOfWithDeviceTableAndEntries) {
                           Pair("entries", fmt::format("{}", differing)), Pair("times", "1")));
 }
 
-TEST_F(ForeignWrites, AreRepairedWhenAHeavySweepThatWasAskedForEnds) {
+TEST_F(ForeignWrites, AreRepairedByARequestedHeavySweep) {
   SpoilForwarding(Node("su1-rail0-leaf"));
   SpoilForwarding(Node("spine1"));
   ASSERT_TRUE(HeavySweep());
@@ -179,7 +179,7 @@ class Liar : public sim::SimObserver {
   uint8_t noise_ = 0;
 };
 
-TEST_F(ForeignWrites, OfADeviceWhoseAnswersProveNothingAreRepairedEverMoreSeldom) {
+TEST_F(ForeignWrites, OfADeviceWithWrongResponsesAreRepairedAtGrowingIntervals) {
   Liar liar(Node("su1-rail0-leaf"));
   harness_.fabric().SetObserver(&liar);
   harness_.manager(sm_).tamper = [&](mad::IncomingMad& mad) { return liar.Tamper(mad); };

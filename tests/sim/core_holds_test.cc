@@ -105,7 +105,7 @@ class CoreHolds : public testing::Test {
   size_t sm_ = 0;
 };
 
-TEST_F(CoreHolds, ADrainedSwitchCarriesNoPathAndComesBack) {
+TEST_F(CoreHolds, ADrainedSwitchCarriesNoPathUntilItIsReleased) {
   const NodeIndex spine = Spine();
   EXPECT_GT(EntriesThrough(spine), 0u);
   const uint64_t id = Make(Wanted(HoldKind::kDrain, SwitchTarget(spine)));
@@ -119,7 +119,7 @@ TEST_F(CoreHolds, ADrainedSwitchCarriesNoPathAndComesBack) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-TEST_F(CoreHolds, ADrainWaitsForThePacketsUnderWay) {
+TEST_F(CoreHolds, ADrainIsInEffectAfterThePacketLifetime) {
   const uint64_t id = Make(Wanted(HoldKind::kDrain, SwitchTarget(Spine())));
   const Instant begun = harness_.now();
   UntilInEffect(id);
@@ -140,7 +140,7 @@ TEST_F(CoreHolds, HoldsSurviveKillAndRestart) {
   EXPECT_EQ(EntriesThrough(Snapshot().FindIndex(target.nodes[0])), 0u);
 }
 
-TEST_F(CoreHolds, ADisabledPortStaysDownUntilTheHoldIsTakenBack) {
+TEST_F(CoreHolds, ADisabledPortStaysDownUntilItIsReleased) {
   const PortRef port = Snapshot().port(HostPort())->peer;
   const policy::HoldTarget target = policy::TargetOfPort(port, Snapshot(), nullptr, View().sm.port);
   const std::string name = Snapshot().node(port.node)->description;
@@ -177,8 +177,8 @@ TEST_F(CoreHolds, ADisabledPortStaysDownUntilTheHoldIsTakenBack) {
   EXPECT_THAT(View().policy->damped, IsEmpty());
 }
 
-// Deleted by a manager that dies before the port is enabled: the next one does it.
-TEST_F(CoreHolds, WhatWasDisabledIsEnabledAlsoAfterARestart) {
+// The SM that deletes the hold is killed before it enables the port: the next one does.
+TEST_F(CoreHolds, ADisabledPortIsEnabledAfterReleaseAndRestart) {
   const PortRef port = Snapshot().port(HostPort())->peer;
   const uint64_t id = Make(
       Wanted(HoldKind::kDisable, policy::TargetOfPort(port, Snapshot(), nullptr, View().sm.port)));
@@ -207,7 +207,7 @@ TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-TEST_F(CoreHolds, NoWriteNoHold) {
+TEST_F(CoreHolds, AHoldThatCannotBeStoredIsRefused) {
   harness_.manager(sm_).persist_fails = true;
   const auto finished = Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine()))});
   EXPECT_FALSE(finished.status.ok());
@@ -216,7 +216,8 @@ TEST_F(CoreHolds, NoWriteNoHold) {
   EXPECT_GT(EntriesThrough(Spine()), 0u);
 }
 
-// Granted while the SM was elsewhere; whoever starts it there must find it working.
+// The hold was granted while the SM ran on another host. After a start behind the disabled port the
+// SM must work.
 TEST_F(CoreHolds, AnSmThatMovesBehindADisabledPortKeepsItsLink) {
   const PortRef host = HostPort();
   const auto target = policy::TargetOfPort(host, Snapshot(), nullptr, View().sm.port);

@@ -60,7 +60,7 @@ class CoreHostile : public testing::Test {
   size_t sm_ = 0;
 };
 
-TEST_F(CoreHostile, TwoNodesWithOneGuidAreReportedAndTheSecondIsLeftOut) {
+TEST_F(CoreHostile, TwoNodesWithOneGuidAreReportedAndTheSecondIsIgnored) {
   const Guid first = GuidOf("node0002 mlx5_0"), second = GuidOf("node0007 mlx5_1");
   Tamper(wire::AttributeId::kNodeInfo, [=](wire::Smp& smp) {
     auto info = wire::NodeInfo::Decode(smp.data);
@@ -79,7 +79,7 @@ TEST_F(CoreHostile, TwoNodesWithOneGuidAreReportedAndTheSecondIsLeftOut) {
   EXPECT_EQ(harness_.manager(sm_).view->snapshot->FindNode(second), nullptr);
 }
 
-TEST_F(CoreHostile, ANodeThatFallsSilentAfterNodeInfoDoesNotHoldTheOthersUp) {
+TEST_F(CoreHostile, ANodeThatStopsAfterNodeInfoDoesNotDelayTheOthers) {
   const NodeIndex leaf = *harness_.fabric().FindNode("node0003 mlx5_1");
   const Guid port = harness_.fabric().device(leaf)->port(PortNum(1)).guid;
   const Guid node = GuidOf("node0003 mlx5_1");
@@ -102,7 +102,7 @@ TEST_F(CoreHostile, ANodeThatFallsSilentAfterNodeInfoDoesNotHoldTheOthersUp) {
   EXPECT_TRUE(harness_.manager(sm_).core->subnet_up()) << "a dead node is reported, the rest is up";
 }
 
-TEST_F(CoreHostile, ASilentSwitchIsLeftOutAndTheFabricRoutedAroundIt) {
+TEST_F(CoreHostile, RoutesAroundAnUnresponsiveSwitch) {
   const Guid spine = GuidOf("spine1");
   Tamper(wire::AttributeId::kNodeInfo,
          [=](wire::Smp& smp) { return wire::NodeInfo::Decode(smp.data).node_guid != spine; });
@@ -146,7 +146,7 @@ TEST_F(CoreHostile, NonsenseInNodeInfoIsReported) {
   EXPECT_TRUE(harness_.manager(sm_).core->subnet_up());
 }
 
-TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryEndRight) {
+TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryAreProgrammedWhereTheyAre) {
   auto port = [&](const std::string& name) {
     return PortRef{*harness_.fabric().FindNode(name), PortNum(1)};
   };
@@ -172,7 +172,7 @@ TEST_F(CoreHostile, CablesThatMoveDuringDiscoveryEndRight) {
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
 }
 
-TEST_F(CoreHostile, AnMKeyIsSetAndAStrangerWithoutItReportsWhatItCannotRead) {
+TEST_F(CoreHostile, AnMKeyIsSetAndAnSmWithoutItReportsUnreadableNodes) {
   sweep::CoreOptions options;
   options.sm.m_key = MKey(0x1234567890abcdef);
   options.sm.m_key_protect_bits = 2;

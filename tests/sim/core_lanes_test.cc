@@ -108,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Switches, LanesOnATorus, testing::Bool(), [](const auto
   return std::string(switches.param ? "Optimized" : "Plain");
 });
 
-// The checker sees what the service levels prevent.
-TEST(Lanes, TheSameTablesCanDeadlockOnOneLane) {
+// The checker finds the credit loops that the service levels prevent.
+TEST(Lanes, TheCheckerFindsCreditLoopsWithoutServiceLevels) {
   sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);
@@ -121,7 +121,7 @@ TEST(Lanes, TheSameTablesCanDeadlockOnOneLane) {
   EXPECT_FALSE(sim::CreditLoops(harness.fabric(), *view.snapshot, flat).empty());
 }
 
-TEST(Lanes, AreNoMoreThanTheSwitchesHave) {
+TEST(Lanes, AreNoMoreThanTheVlsOfTheSwitches) {
   sim::SimOptions devices;
   devices.device.vl_cap = 1;  // VL0 alone.
   sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"), devices);
@@ -133,8 +133,8 @@ TEST(Lanes, AreNoMoreThanTheSwitchesHave) {
   EXPECT_THAT(PlanOf(harness, sm).notes, testing::Contains(testing::HasSubstr("port")));
 }
 
-// Nobody's plan needs them, but somebody asks.
-TEST(Lanes, TablesAreReadWhenSomebodyAsks) {
+// The plan does not need the tables, but a client requests them.
+TEST(Lanes, TablesAreReadOnRequest) {
   sim::Simulation harness(*Make("torus:dims=3x3,hosts=1"));
   const size_t sm = harness.Add(Lanes(1));
   harness.Start(sm);
@@ -175,7 +175,7 @@ TEST(Lanes, TablesAreReadWhenSomebodyAsks) {
   EXPECT_EQ(harness.fabric().stats().smps.at(wire::AttributeId::kSlToVlMappingTable).sets, 0u);
 }
 
-TEST(Lanes, OneLaneLeavesTheMappingsAlone) {
+TEST(Lanes, AreNotProgrammedWhenOneSuffices) {
   sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(1));
   harness.Start(sm);
@@ -186,8 +186,8 @@ TEST(Lanes, OneLaneLeavesTheMappingsAlone) {
   EXPECT_THAT(LoopsOf(harness, sm), IsEmpty());
 }
 
-// A switch that was restarted has lost its mappings, whatever was confirmed before.
-TEST(Lanes, ComeBackAfterARestartOfASwitch) {
+// A restarted switch has lost its mappings, although they were confirmed before.
+TEST(Lanes, AreProgrammedAgainAfterARestartOfASwitch) {
   sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);

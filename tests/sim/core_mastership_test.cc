@@ -77,7 +77,7 @@ class CoreMastership : public testing::Test {
   size_t first_ = 0, second_ = 0;
 };
 
-TEST_F(CoreMastership, SteppingDownAndBackLeavesLidsAndTablesAlone) {
+TEST_F(CoreMastership, SteppingDownAndBackKeepsLidsAndTables) {
   const auto lids = Lids();
   harness_.fabric().ResetStats();
   harness_.Post(first_, sweep::StepDown{71});
@@ -116,7 +116,7 @@ TEST_F(CoreMastership, AMasterOfALowerPriorityHandsOver) {
             harness_.manager(second_).view->sm.guid);
 }
 
-TEST_F(CoreMastership, WithoutTraps144TheMasterSeesItWithALightSweep) {
+TEST_F(CoreMastership, WithoutTraps144TheMasterDetectsThePriorityByALightSweep) {
   // Deaf for traps.
   harness_.manager(first_).tamper = [](mad::IncomingMad& mad) {
     const auto smp = wire::Smp::Decode(
@@ -128,14 +128,14 @@ TEST_F(CoreMastership, WithoutTraps144TheMasterSeesItWithALightSweep) {
   EXPECT_TRUE(GoesOver(first_, second_, std::chrono::seconds(12)));
 }
 
-TEST_F(CoreMastership, AReloadGivesTheConfiguredPriorityBack) {
+TEST_F(CoreMastership, AReloadRestoresTheConfiguredPriority) {
   harness_.Post(first_, sweep::StepDown{1});
   ASSERT_TRUE(GoesOver(first_, second_, std::chrono::seconds(5)));
   harness_.Post(first_, sweep::OptionsChanged{harness_.manager(first_).options});
   EXPECT_TRUE(GoesOver(second_, first_, std::chrono::seconds(3)));
 }
 
-TEST_F(CoreMastership, AStandbyThatHasDiedMeanwhileIsNoLoss) {
+TEST_F(CoreMastership, SteppingDownToADeadStandbyKeepsTheMaster) {
   harness_.Kill(second_);
   harness_.Post(first_, sweep::StepDown{1});
   ASSERT_TRUE(harness_.RunUntil([&] { return Answer(first_, 1) != nullptr; }));

@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                                             wire::kStatusUnsupportedMethodAttribute}}}}),
     [](const auto& each) { return std::string(each.param.name); });
 
-// A switch of 64 ports takes half a second for each answer. Who is master is decided when its few
-// ports that are up have been read; the others are read, and configured, when the subnet is up.
+// A switch of 64 ports takes half a second for each response. The election takes place when its few
+// ports that are up have been read; the others are read and configured when the subnet is up.
 TEST(SlowSwitch, HoldsUpNoElection) {
   sim::Simulation simulation(**sim::Generate("superpod:sus=2,hosts=4,rails=4"));
   const NodeIndex slow = *simulation.fabric().FindNode("su2-rail0-leaf");
@@ -114,9 +114,9 @@ TEST(SlowSwitch, HoldsUpNoElection) {
   EXPECT_EQ(simulation.fabric().stats().sets(), 0u);
 }
 
-// Hosts have the lowest LIDs, so these tables lack the switches' own only: what they can hold is
-// written, because the others lead through them.
-TEST(SmallTables, CarryWhatTheyHold) {
+// Hosts have the lowest LIDs, so these tables lack the LIDs of switches only. The entries that fit
+// are written, because paths of other switches use them.
+TEST(SmallTables, GetTheEntriesThatFit) {
   sim::SimOptions devices;
   devices.device.linear_fdb_cap = 9;
   devices.device.keep_lids = false;

@@ -127,7 +127,7 @@ TEST_F(CorePartitions, AFileIsProgrammedAndEnforcedAtTheLeaves) {
   EXPECT_EQ(SetsOfASweep(), 0u);
 }
 
-TEST_F(CorePartitions, MembersComeAndGoAndOnlyTheirTablesAreWritten) {
+TEST_F(CorePartitions, AddedAndRemovedMembersChangeOnlyTheirTables) {
   PartitionRequest create;
   create.verb = Verb::kCreate;
   create.partition.name = "tenant";
@@ -160,8 +160,8 @@ TEST_F(CorePartitions, MembersComeAndGoAndOnlyTheirTablesAreWritten) {
   EXPECT_THAT(Faults(), IsEmpty());
 }
 
-// Alias GUIDs that Subnet Administration gives out reach the devices, bind them to partitions that
-// name them, and are put back when a host has started anew.
+// Alias GUIDs that Subnet Administration allocates are written to the devices, are members of the
+// partitions that name them, and are written again after a reboot of their host.
 TEST_F(CorePartitions, AliasGuidsAreWrittenBoundAndPutBack) {
   const PortRef port = PortOf(guids_[0]);
   const auto held = [&](size_t block, size_t entry) {
@@ -225,7 +225,7 @@ TEST_F(CorePartitions, ADryRunAndAFaultyRequestChangeNothing) {
   EXPECT_EQ(Fabric().stats().sets(), sets);
 }
 
-TEST_F(CorePartitions, TheySurviveKillAndRestart) {
+TEST_F(CorePartitions, PartitionsSurviveKillAndRestart) {
   Replace(fmt::format("A=1: {}=full; B=2: ALL_CAS=full;", guids_[0]));
   const auto state = *View().partitions;
   harness_.Kill(sm_);
@@ -244,7 +244,7 @@ TEST_F(CorePartitions, TheySurviveKillAndRestart) {
   EXPECT_THAT(Faults(), IsEmpty());
 }
 
-TEST_F(CorePartitions, WhatIsNotDurableIsNotInForce) {
+TEST_F(CorePartitions, PartitionsThatCannotBeStoredHaveNoEffect) {
   harness_.manager(sm_).persist_fails = true;
   PartitionRequest create;
   create.verb = Verb::kCreate;
@@ -279,7 +279,7 @@ TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
   EXPECT_THAT(Faults(), IsEmpty());
 }
 
-TEST_F(CorePartitions, OperatorsAreToldOfASwitchThatIgnoresEnforcement) {
+TEST_F(CorePartitions, ASwitchThatIgnoresEnforcementIsReported) {
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
   Fabric().SetOddities(facing.node, {.ignored = sim::IgnoredPortInfoFields::OfIbsim()});
   Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
@@ -293,7 +293,7 @@ TEST_F(CorePartitions, OperatorsAreToldOfASwitchThatIgnoresEnforcement) {
 }
 
 // While a slow leaf is still being written a cable fails elsewhere.
-TEST_F(CorePartitions, WhatASupersededRunLeftUndoneIsDoneByTheNext) {
+TEST_F(CorePartitions, WritesOfASupersededRunAreDoneByTheNext) {
   const NodeIndex refusing = PortOf(guids_[0]).node;
   RefusePKeys(refusing);
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[1]));
@@ -312,7 +312,7 @@ TEST_F(CorePartitions, WhatASupersededRunLeftUndoneIsDoneByTheNext) {
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
 
-TEST_F(CorePartitions, SettlingForgetsNothingThatWasLeftUndone) {
+TEST_F(CorePartitions, ReoptimisationKeepsPendingWrites) {
   const NodeIndex refusing = PortOf(guids_[0]).node;
   RefusePKeys(refusing);
   ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
@@ -327,8 +327,8 @@ TEST_F(CorePartitions, SettlingForgetsNothingThatWasLeftUndone) {
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
 
-// It shows the table before for a while, and the partitions change back to that meanwhile.
-TEST_F(CorePartitions, AHostThatShowsOldTablesIsWrittenUntilItAgrees) {
+// The host returns the previous table for a while, and meanwhile the partitions change back to it.
+TEST_F(CorePartitions, AHostThatReturnsOldTablesIsWrittenUntilTheyMatch) {
   const std::string_view before = "Default=0x7fff: ALL=full;";
   Replace(before);
   const NodeIndex stale = PortOf(guids_[0]).node;
@@ -345,9 +345,9 @@ TEST_F(CorePartitions, AHostThatShowsOldTablesIsWrittenUntilItAgrees) {
   EXPECT_EQ(SetsOfASweep(), 0u);
 }
 
-// Its answers show old values for a while, and what fabricd echoes as the link comes up must not
-// take enforcement back.
-TEST_F(CorePartitions, ASwitchThatShowsOldValuesEnforcesAfterALinkHasComeUp) {
+// The switch returns old values for a while. The PortInfo that fabricd sets as the link comes up
+// repeats them, and must not clear enforcement.
+TEST_F(CorePartitions, ASwitchThatReturnsOldValuesEnforcesAfterALinkUp) {
   Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
   Fabric().SetOddities(facing.node, {.stale_reads = std::chrono::milliseconds(900)});

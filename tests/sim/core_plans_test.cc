@@ -16,9 +16,9 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// The only engine has no plan for a tree with cables between leaves: the one that stands and serves
-// all is no reason to call the subnet down.
-TEST(CorePlans, TheLeastChangeStandsWhereNoEngineFits) {
+// The only engine has no plan for a tree with links between leaves. The subnet stays up with the
+// applied plan, which serves all pairs.
+TEST(CorePlans, AnIncrementalRepairIsKeptWhereNoEngineHasAPlan) {
   fabricd::testing::FabricMaker maker;
   for (int s = 0; s < 6; ++s) maker.AddSwitch(8);
   for (size_t leaf = 0; leaf < 4; ++leaf) {
@@ -59,8 +59,8 @@ TEST(CorePlans, TheLeastChangeStandsWhereNoEngineFits) {
   EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
 }
 
-// A LID is set only when it is durable, whatever falls due in the meantime.
-TEST(CorePlans, NothingIsKnownRefusalWithLidsThatAreNotDurable) {
+// A LID is set only when it is durable, even if re-optimisation falls due in the meantime.
+TEST(CorePlans, SetsNoLidBeforeItIsDurable) {
   sim::SimOptions devices;
   devices.device.keep_lids = false;
   sim::Simulation harness(**sim::Generate("fat-tree:radix=4,levels=2"), devices);

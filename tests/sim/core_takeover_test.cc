@@ -51,7 +51,7 @@ struct Pair {
   size_t master = 0, standby = 0;
 };
 
-TEST(CoreTakeover, WritesMasterSmLidOnceAPortAndNothingElse) {
+TEST(CoreTakeover, SetsMasterSmLidOncePerEndPortOnly) {
   Pair pair("superpod:sus=2,hosts=8,rails=4", "node0001 mlx5_0", "node0009 mlx5_0");
   pair.simulation.Kill(pair.master);
   pair.simulation.fabric().ResetStats();
@@ -89,11 +89,11 @@ TEST(CoreTakeover, AThousandPortsAreUpAgainInThreeSeconds) {
   RecordProperty("longest_ms", static_cast<int>(longest / milliseconds(1)));
 }
 
-// A takeover needs twelve MADs in a row to be lost with their answers: the four attempts of the
-// poll, then those of the discovery that follows, which asks the master again, and, as its SMInfo
-// did not come, those of the last look. At a loss of 5 % each way that is 0.0975^12 = 7e-13 a poll,
-// and 5e-6 in the 7.2 million polls of a thousand hours.
-TEST(CoreTakeover, NoLivingMasterIsTakenForDeadAtFivePercentLoss) {
+// A takeover needs twelve MADs in a row to be lost with their responses: the four attempts of the
+// poll, those of the SMInfo Get of the discovery that follows, and those of the pre-master check.
+// At a loss of 5 % each direction that is 0.0975^12 = 7e-13 a poll, and 5e-6 in the 7.2 million
+// polls of a thousand hours.
+TEST(CoreTakeover, NoTakeoverFromARespondingMasterAtFivePercentLoss) {
   const bool nightly = std::getenv("FABRICD_NIGHTLY") != nullptr;
   Pair pair("superpod:sus=1,hosts=2,rails=1", "node0001 mlx5_0", "node0002 mlx5_0");
   pair.simulation.fabric().SetMadFaults({.loss = 0.05});

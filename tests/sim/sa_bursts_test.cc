@@ -117,21 +117,21 @@ TEST_F(SaBurstsTest, AShortRequestIsAnsweredWhereItIsReceived) {
   EXPECT_THAT(notebook_.WaitFor(1), Each(AllOf(IsSentBy(here_), Field(&Answer::status, 0))));
 }
 
-TEST_F(SaBurstsTest, WhatMayTakeLongIsNot) {
+TEST_F(SaBurstsTest, ALongRequestIsAnsweredByAnotherThread) {
   std::vector<mad::IncomingMad> burst;
   burst.push_back(Request(wire::Method::kGetTable, wire::NodeRecord{}, 0));
   service_->OnMads(burst);
   EXPECT_THAT(notebook_.WaitFor(1), Each(IsSentBy(Ne(here_))));
 }
 
-TEST_F(SaBurstsTest, ManyWaitForTheirTurn) {
+TEST_F(SaBurstsTest, ALargeBurstIsAnsweredByAnotherThread) {
   auto burst = Paths(65);
   service_->OnMads(burst);
   EXPECT_THAT(notebook_.WaitFor(65), Each(IsSentBy(Ne(here_))));
 }
 
-// A burst of all that one source may have waiting, and more: what is too much is BUSY at once.
-TEST_F(SaBurstsTest, AStormOfOneIsBusyAndAnotherIsAnswered) {
+// One source sends more requests than it may have waiting: the excess is answered BUSY at once.
+TEST_F(SaBurstsTest, AStormOfOneSourceIsBusyAndAnotherSourceIsAnswered) {
   auto burst = Paths(50'000);
   burst.push_back(GetPath(/*from=*/2));
   service_->OnMads(burst);
@@ -144,7 +144,7 @@ TEST_F(SaBurstsTest, AStormOfOneIsBusyAndAnotherIsAnswered) {
   EXPECT_GE(service_->statistics().answered, 1025u);
 }
 
-TEST_F(SaBurstsTest, WhatComesAfterTheStopIsBusy) {
+TEST_F(SaBurstsTest, RequestsAfterTheStopAreBusy) {
   service_->Stop();
   auto burst = Paths(2);
   service_->OnMads(burst);

@@ -37,7 +37,7 @@ TEST_F(SaServiceTest, TablesOfManySegments) {
   client.Stop();
 }
 
-// One of them asks for far more than it can be given: it is told so, and the others do not wait.
+// One client requests a table that is too large: it receives an error, and the others do not wait.
 TEST_F(SaServiceTest, EveryRequestOfAStormIsAnswered) {
   Run("superpod:sus=2,hosts=8,rails=8");
   SaClient storm(*app, "node0002 mlx5_0"), other(*app, "node0003 mlx5_0");
@@ -86,9 +86,9 @@ uint16_t StatusOfPathTo(SaClient& client, Guid guid) {
   return HeaderOf(client.AskPatiently(wire::Method::kGet, path, 1u << 2 | 1u << 3)).mad.status;
 }
 
-// A hypervisor asks for the GUIDs of its virtual functions: the device has them, clients find it by
-// them, and so it is on devices that have lost everything when the daemon is started anew.
-TEST_F(SaServiceTest, AliasGuidsReachTheDeviceAndOutliveTheDaemon) {
+// A hypervisor requests GUIDs for its virtual functions. They are written to the device and resolve
+// for clients, also after a restart of the daemon and the loss of all device state.
+TEST_F(SaServiceTest, AliasGuidsReachTheDeviceAndSurviveARestart) {
   const std::string topology = "superpod:sus=1,hosts=4,rails=2,radix=8";
   const std::string name = "node0002 mlx5_0";
   Run(topology);
@@ -127,7 +127,7 @@ TEST_F(SaServiceTest, AliasGuidsReachTheDeviceAndOutliveTheDaemon) {
   host.Stop();
 }
 
-TEST_F(SaServiceTest, LaneTablesAreReadWhenTheyAreAskedFor) {
+TEST_F(SaServiceTest, VlTablesAreReadOnRequest) {
   Run("superpod:sus=1,hosts=4,rails=2,radix=8");
   SaClient client(*app, "node0002 mlx5_0");
   const auto view = app->view();
@@ -159,7 +159,7 @@ wire::McMemberRecord Membership(const SaClient& client) {
 constexpr uint64_t kCreateMask =
     1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16;
 
-TEST_F(SaServiceTest, AGroupOutlivesTheDaemonAndSubscribersHearOfIt) {
+TEST_F(SaServiceTest, AGroupSurvivesARestartAndSubscribersReceiveReports) {
   const std::string topology = "superpod:sus=1,hosts=4,rails=2,radix=8";
   Run(topology);
   {

@@ -247,9 +247,9 @@ TEST_F(SaStormTest, AllPairsByTablesOfEachHca) {
   storm.Print("tables of all");
 }
 
-// Cables between switches that go and come under way: who asks meanwhile gets a path all the same.
-// Only HCAs of the subnet manager's leaf ask, as what is under way on such a cable is lost.
-TEST_F(SaStormTest, ReroutesCostNobodyAnAnswer) {
+// Cables between switches are pulled and plugged again: requests meanwhile get a path. Only HCAs at
+// the subnet manager's leaf send requests, because MADs under way on a pulled cable are lost.
+TEST_F(SaStormTest, RequestsDuringReroutesAreAnswered) {
   Run(IsNightly() ? "superpod:sus=4" : "superpod:sus=2,hosts=8,rails=8");
   sim::Control& control = *app->sim_control();
   absl::flat_hash_set<std::string> switches;

@@ -116,7 +116,7 @@ TEST(LoadYaml, ThreeFaultsGiveThreeLines) {
             "f.yaml:6: smp.timeout: expected a duration such as 10s, 200ms or 0, got 'soon'");
 }
 
-TEST(LoadYaml, FaultsOfEveryPassComeTogetherInFileOrder) {
+TEST(LoadYaml, ReportsFaultsOfEveryPassInFileOrder) {
   EXPECT_THAT(
       FaultsOf("routing:\n"
                "  chain: [up_down, magic]\n"
@@ -235,7 +235,7 @@ TEST(LoadYaml, Addresses) {
   }
 }
 
-TEST(LoadYaml, WhatMetricsShow) {
+TEST(LoadYaml, ReadsOptionsOfMetrics) {
   EXPECT_EQ(Accepted("telemetry: {metrics_counters: main}\n").telemetry.metrics_counters, "main");
   EXPECT_THAT(FaultsOf("telemetry:\n  metrics: hosts\n  metrics_counters: some\n"),
               ElementsAre(IsFault("telemetry.metrics", 2, "expected all, switches or none"),
@@ -314,7 +314,7 @@ TEST(LoadYaml, BrokenYaml) {
   EXPECT_FALSE(FaultsOf(std::string(100000, '[')).empty());
 }
 
-TEST(LoadFile, TellsWhyItCannotRead) {
+TEST(LoadFile, ReportsWhyAFileCannotBeRead) {
   std::vector<Fault> faults;
   EXPECT_EQ(LoadFile("/nonexistent/fabricd.yaml", &faults).status().code(),
             absl::StatusCode::kNotFound);
@@ -332,7 +332,7 @@ TEST(LoadFile, ReadsAFile) {
   EXPECT_EQ(config->sm.priority, 9);
 }
 
-TEST(LoadYaml, SecurityThatCannotBe) {
+TEST(LoadYaml, ReportsFaultsOfTlsAndRoles) {
   EXPECT_THAT(FaultsOf("listen: [\"0.0.0.0:7443\"]\n"),
               ElementsAre(IsFault("security.tls_cert", 0, "needed to listen on HOST:PORT"),
                           IsFault("security.tls_key", 0, "needed"),
@@ -345,7 +345,7 @@ TEST(LoadYaml, SecurityThatCannotBe) {
                           IsFault("security.viewers[1]", 6, "dns:NAME")));
 }
 
-TEST(LoadYaml, FaultsDoNotTellKeys) {
+TEST(LoadYaml, FaultsContainNoKeys) {
   const std::vector<Fault> faults = FaultsOf("sm: {m_key: 0123456789abcdef}\n");
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_THAT(faults[0].message, Not(HasSubstr("0123456789abcdef")));

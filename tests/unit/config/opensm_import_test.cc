@@ -39,7 +39,7 @@ const ImportedLine& LineOf(const OpensmImport& import, const std::string& key) {
   return found == import.lines.end() ? kMissing : *found;
 }
 
-TEST(OpensmImport, TakesWhatIsTheSame) {
+TEST(OpensmImport, TakesOverEqualOptions) {
   const OpensmImport import = Imported(
       "# comment\n\nsm_priority 9\nm_key 0x00000000deadbeef\nm_key_protection_level 2\n"
       "packet_life_time 0x10\nlmc_esp0 TRUE\n  sweep_on_trap\tFALSE  \n"
@@ -58,7 +58,7 @@ TEST(OpensmImport, TakesWhatIsTheSame) {
   EXPECT_THAT(import.yaml, HasSubstr("  # opensm.conf:3: sm_priority\n  priority: 9\n"));
 }
 
-TEST(OpensmImport, TranslatesWhatIsSaidOtherwise) {
+TEST(OpensmImport, TranslatesDifferentOptions) {
   const OpensmImport import = Imported(
       "sweep_interval 15\nsminfo_polling_timeout 2500\nforce_heavy_sweep true\n"
       "routing_engine ftree,updn,minhop,mine\nno_partition_enforcement TRUE\npart_enforce in\n"
@@ -74,7 +74,7 @@ TEST(OpensmImport, TranslatesWhatIsSaidOtherwise) {
   EXPECT_EQ(import.config.log.level, LogLevel::kDebug);
 }
 
-TEST(OpensmImport, RefersToFilesThatAreThere) {
+TEST(OpensmImport, RefersToExistingFiles) {
   const std::string conf = "partition_config_file /etc/opensm/partitions.conf\n";
   EXPECT_EQ(Imported(conf).config.partitions.file, "");
   const OpensmImport import =
@@ -85,7 +85,7 @@ TEST(OpensmImport, RefersToFilesThatAreThere) {
   EXPECT_EQ(import.lines[1].file, "guid2lid");
 }
 
-TEST(OpensmImport, TellsWhatItDoesNotUnderstand) {
+TEST(OpensmImport, ReportsLinesThatItDoesNotUnderstand) {
   const OpensmImport import = Imported(
       "sm_priority 16\nsweep_interval soon\nhm_ca_flapping report\nperfmgr TRUE\nlmc 1\nlmc 2\n"
       "guid 0x0002c90300001234\nm_key_lease_period 60\nqos_max_vls 4\nqos_ca_max_vls 0\n"
@@ -108,8 +108,8 @@ TEST(OpensmImport, TellsWhatItDoesNotUnderstand) {
   EXPECT_THAT(ImportReport(import), HasSubstr("opensm.conf:3: hm_ca_flapping report: not under"));
 }
 
-// What OpenSM itself writes asks for nothing that fabricd does not do.
-TEST(OpensmImport, ItsOwnDefaultsLeaveNothingOut) {
+// The defaults that OpenSM writes contain no option that fabricd lacks.
+TEST(OpensmImport, DefaultsOfOpensmAreImportedCompletely) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("fabricd-opensm-" + std::to_string(getpid()) + ".conf");
   const std::string command = "opensm -c " + file.string() + " >/dev/null 2>&1";

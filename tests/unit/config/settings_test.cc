@@ -52,7 +52,7 @@ TEST(Settings, ChosenKeysWithComments) {
   EXPECT_EQ(yaml, "fabric: \"umad\"\nsm:\n  # who wins\n  priority: 0\n");
 }
 
-TEST(Settings, AReloadLeavesWhatNeedsARestart) {
+TEST(Settings, AReloadKeepsKeysThatNeedARestart) {
   Config wanted = Unusual();
   wanted.sm.priority = 7;
   const Config got = WithoutRestarts(wanted, Config{});

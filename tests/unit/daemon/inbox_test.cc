@@ -36,8 +36,8 @@ class InboxTest : public ::testing::Test {
   Inbox inbox_;
 };
 
-// Every lane is filled in turn; whatever goes by another one arrives.
-TEST_F(InboxTest, AFullLaneCrowdsOutNoOther) {
+// Every priority class is filled in turn; messages of the others still arrive.
+TEST_F(InboxTest, AFullPriorityClassDoesNotBlockOthers) {
   const std::vector<std::function<void()>> fillers = {[&] { FillCommands(); },
                                                       [&] {
                                                         for (size_t i = 0; i <= Inbox::kTraps; ++i)
@@ -53,12 +53,12 @@ TEST_F(InboxTest, AFullLaneCrowdsOutNoOther) {
                                                       }};
   for (const auto& fill : fillers) {
     fill();
-    inbox_.PushAnswer(sweep::LidsPersisted{7, absl::OkStatus()});
+    inbox_.PushAnswer(sweep::Answer{sweep::QuestionId(7), sweep::Persisted{}});
     inbox_.PushPortEvent({Kind::kPortDown});
     inbox_.PushLatest(sweep::GroupsChanged{});
     bool persisted = false, port_down = false, groups = false;
     for (const sweep::Event& event : Take()) {
-      persisted = persisted || std::holds_alternative<sweep::LidsPersisted>(event);
+      persisted = persisted || std::holds_alternative<sweep::Answer>(event);
       port_down = port_down || std::holds_alternative<mad::LocalPortEvent>(event);
       groups = groups || std::holds_alternative<sweep::GroupsChanged>(event);
     }
@@ -72,7 +72,7 @@ TEST_F(InboxTest, CommandsBeyondTheBoundAreRefused) {
   EXPECT_TRUE(inbox_.PushCommand(sweep::SweepCommand{}));
 }
 
-TEST_F(InboxTest, NodesWhoseLanesManyWantAreAskedForOnce) {
+TEST_F(InboxTest, RepeatedRequestsForVlTablesAreMerged) {
   for (int query = 0; query < 3000; ++query) inbox_.WantLanes({{NodeIndex(2), NodeIndex(1)}});
   const auto wanted = TakeAll<sweep::ReadLanes>();
   ASSERT_EQ(wanted.size(), 1u);

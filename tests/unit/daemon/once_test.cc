@@ -41,7 +41,7 @@ TEST_F(OnceWatchTest, EndsWhenNothingMoves) {
   EXPECT_EQ(After(seconds(150), {.progress = "discovery 2"}), 1);
 }
 
-TEST_F(OnceWatchTest, EndsAtTheLatestWhateverMoves) {
+TEST_F(OnceWatchTest, EndsAfterTheLimitDespiteProgress) {
   int code = -1;
   int at = 0;
   for (; code == -1 && at < 7200; ++at) code = After(seconds(at), {.progress = std::to_string(at)});

@@ -18,7 +18,7 @@ TEST(StopLimitTest, EndsAProcessThatDoesNotStop) {
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(StopLimitTest, LeavesOneAloneThatDoes) {
+TEST(StopLimitTest, DoesNotAffectAProcessThatStops) {
   { StopLimit limit(std::chrono::hours(1)); }
   SUCCEED();
 }

@@ -38,7 +38,7 @@ std::vector<std::string> Compare(const FabricMaker& expected, const TestFabric& 
   return lines;
 }
 
-TEST(CablingTest, SaysNothingOfAFabricThatIsAsPlanned) {
+TEST(CablingTest, FindsNothingInAFabricThatIsAsPlanned) {
   const TestFabric found = Pod().Build(0, 5);
   EXPECT_THAT(Compare(Pod(), found), IsEmpty());
   EXPECT_EQ(CompareCabling(*found.snapshot, *found.snapshot).links_right, 4u);
@@ -58,7 +58,7 @@ TEST(CablingTest, RenamedDevicesAreKnownByTheirGuids) {
   EXPECT_THAT(CompareCabling(*plan.snapshot, *renamed).findings, IsEmpty());
 }
 
-TEST(CablingTest, NamesWhatIsMissingExtraAndMisplaced) {
+TEST(CablingTest, NamesMissingExtraAndMisplacedLinks) {
   FabricMaker found = Pod();
   found.RemoveCable(0);
   EXPECT_THAT(Compare(Pod(), found.Build()),
@@ -79,7 +79,7 @@ TEST(CablingTest, NamesWhatIsMissingExtraAndMisplaced) {
                           "MissingLink leaf1/4 - leaf2/4: expected, and not there"));
 }
 
-TEST(CablingTest, TellsSwappedCablesAtBothEnds) {
+TEST(CablingTest, NamesSwappedCablesAtBothEnds) {
   FabricMaker found;
   const size_t leaf1 = found.AddSwitch(4, "leaf1"), leaf2 = found.AddSwitch(4, "leaf2");
   const size_t spine = found.AddSwitch(4, "spine");

@@ -50,7 +50,7 @@ TEST(HostPatternsTest, BuiltInRule) {
   is(std::string(100000, 'x') + " mlx5_1", "", "", -1);  // Must not exhaust the stack.
 }
 
-// The built-in rule is written out by hand; as an expression it says the same of any text.
+// The built-in rule is hand-written code; it agrees with its regular expression on any text.
 TEST(HostPatternsTest, BuiltInRuleIsItsExpression) {
   const HostPatterns built_in;
   const auto written = HostPatterns::Compile(R"(^(\S+)\s+(\S*[0-9])$)", "");
@@ -155,7 +155,7 @@ TEST_F(FindHostsTest, AnAggregationNodeIsKnownByItsDeviceIdToo) {
   EXPECT_TRUE(Find().hosts().empty());
 }
 
-TEST_F(FindHostsTest, SystemImageGuidJoinsWhatNamesNoHost) {
+TEST_F(FindHostsTest, SystemImageGuidJoinsAdaptersWithoutAHostName) {
   Add("MT25408 ConnectX Mellanox Technologies", 0xA0);
   Add("MT25408 ConnectX Mellanox Technologies", 0xA0);
   Add("MT25408 ConnectX Mellanox Technologies", 0xB0);
@@ -168,7 +168,7 @@ TEST_F(FindHostsTest, SystemImageGuidJoinsWhatNamesNoHost) {
             "node5: /1/-1 mlx5_0/1/0; storage: /1/-1 /1/-1; ");
 }
 
-TEST_F(FindHostsTest, OneWordOfTwoSystemsNamesNeither) {
+TEST_F(FindHostsTest, AWordSharedByTwoSystemsNamesNeither) {
   Add("storage", 0xA0);
   Add("storage", 0xB0);
   Add("lonely");

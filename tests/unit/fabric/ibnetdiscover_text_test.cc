@@ -271,8 +271,7 @@ TEST(ReadTopologyTest, ContradictionsAreReportedAndSurvived) {
   OneRemark("Switch 2 A\nSwitch 2 \"A\"\n", 1, "node id");
 }
 
-// The ports of a record whose heading cannot be read are nobody's, least of all those of the node
-// before.
+// The ports of a record with an unreadable heading belong to no node, and not to the node before.
 TEST(ReadTopologyTest, PortsOfUnreadableHeadingsAreLeftOut) {
   for (const char* heading : {"Switch 255 \"C\"\n", "\nSwtch 4 \"C\"\n", "vendid=0x2\nSwi\n"}) {
     const ReadResult result =
@@ -323,7 +322,7 @@ TEST(ReadTopologyTest, TextWithoutNodesIsRefused) {
   }
 }
 
-// Cut anywhere inside a line, a text must not pass for whole, unless what is left is a whole line.
+// A text that is cut inside a line must not be accepted, unless the rest of that line is valid.
 TEST(ReadTopologyTest, CutTextNamesItsLine) {
   size_t line = 1, refused = 0;
   for (size_t size = 1; size < kPair.size(); ++size) {
@@ -346,7 +345,7 @@ TEST(ReadTopologyTest, CutTextNamesItsLine) {
   EXPECT_GT(refused, kPair.size() * 3 / 4);
 }
 
-TEST(WriteIbnetdiscoverTest, WhatItReadItWritesAgain) {
+TEST(WriteIbnetdiscoverTest, WritesTheTextThatItRead) {
   TopologyTextOptions options;
   options.generated_on = "Tue Feb 23 14:02:12 2021";
   options.from_node = Guid(0x100000);
@@ -364,7 +363,7 @@ TEST(WriteIbnetdiscoverTest, NamesReplaceDescriptions) {
   EXPECT_THAT(text, HasSubstr("\"node1 mlx5_0\""));
 }
 
-TEST(WriteIbsimTest, SaysWhatItChanged) {
+TEST(WriteIbsimTest, NotesItsChanges) {
   const auto snapshot = OneRemark(R"(switchguid=0xa
 Switch 2 "S-000000000000000a" # "a "quoted" name" base port 0 lid 1 lmc 0
 [1] "H-000000000000000b"[1](b) # "n" lid 2 4xNDR

@@ -40,7 +40,7 @@ TEST(LidTableTest, TakesTheLastUnicastLid) {
   EXPECT_EQ(table.top(), kMaxUnicastLid);
 }
 
-TEST(LidTableDeathTest, RefusesWhatNoCallerMayAskFor) {
+TEST(LidTableDeathTest, RefusesInvalidAssignments) {
   LidTable table;
   table.Assign(At(1, 1), {Lid(4), 1});
   EXPECT_DEATH(table.Assign(At(2, 1), {Lid(5), 0}), "owned by node 1");

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(NodeNameMapTest, ReadsWhatInfinibandDiagsReads) {
+TEST(NodeNameMapTest, ReadsTheFormatOfInfinibandDiags) {
   const NodeNameMap map = NodeNameMap::Parse(
       "# comment\r\n"
       "0x0002c90100000000 \"leaf one\"\t# the first\r\n"
@@ -28,7 +28,7 @@ TEST(NodeNameMapTest, ReadsWhatInfinibandDiagsReads) {
   EXPECT_TRUE(map.skipped.empty());
 }
 
-TEST(NodeNameMapTest, ReportsWhatItLeavesOut) {
+TEST(NodeNameMapTest, ReportsLinesThatItSkips) {
   const NodeNameMap map = NodeNameMap::Parse(
       "leaf1 0x5\n0x5 leaf\n0x0 \"zero\"\n0x5 \"\"\n0x5 \"a\"\n0x5 \"b\"\n0x5 \"open\n");
   EXPECT_EQ(map.Find(Guid(5)), "a");
@@ -37,7 +37,7 @@ TEST(NodeNameMapTest, ReportsWhatItLeavesOut) {
   EXPECT_THAT(lines, ElementsAre(1, 2, 3, 4, 6, 7));
 }
 
-TEST(ParseGuidTest, TakesTheWaysGuidsAreWritten) {
+TEST(ParseGuidTest, AcceptsEachNotationOfGuids) {
   EXPECT_EQ(ParseGuid("0x0002c90100000a0b"), Guid(0x2c90100000a0b));
   EXPECT_EQ(ParseGuid("0x2c90100000A0B"), Guid(0x2c90100000a0b));
   EXPECT_EQ(ParseGuid("0002c90100000a0b"), Guid(0x2c90100000a0b));
@@ -101,7 +101,7 @@ TEST_F(NameTableTest, DisplayNames) {
   EXPECT_EQ(PortName(*snapshot_->node(leaf_), PortNum(17), &map_), "rack1-leaf/17");
 }
 
-TEST_F(NameTableTest, ResolvesEveryWayToSayIt) {
+TEST_F(NameTableTest, ResolvesEachNotationOfNodesAndPorts) {
   EXPECT_EQ(Resolve("0x2c90100000000"), "2c90100000000");
   EXPECT_EQ(Resolve("0002:c901:0000:0000"), "2c90100000000");
   EXPECT_EQ(Resolve("rack1-leaf"), "2c90100000000");
@@ -130,7 +130,7 @@ TEST_F(NameTableTest, ResolvesLids) {
   EXPECT_THAT(Resolve("25", &lids), HasSubstr("no node, port or LID \"25\""));
 }
 
-TEST_F(NameTableTest, SaysWhatIsWrong) {
+TEST_F(NameTableTest, ReportsUnknownAndAmbiguousNames) {
   EXPECT_THAT(Resolve("twin"), HasSubstr("2 nodes have the name \"twin\" (0x0002c90300000001, "
                                          "0x0002c90300000002)"));
   EXPECT_THAT(Resolve("twin/1"), HasSubstr("2 nodes have the name"));

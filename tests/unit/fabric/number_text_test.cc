@@ -14,7 +14,7 @@ TEST(NumberText, TakesAllOfTheTextOrNothing) {
     EXPECT_EQ(ParseNumber<int>(text), std::nullopt) << text;
 }
 
-TEST(NumberText, KeepsToWhatTheTypeHolds) {
+TEST(NumberText, RefusesNumbersOutsideTheRangeOfTheType) {
   EXPECT_EQ(ParseNumber<uint8_t>("255"), 255);
   EXPECT_EQ(ParseNumber<uint8_t>("256"), std::nullopt);
   EXPECT_EQ(ParseNumber<uint8_t>("-1"), std::nullopt);

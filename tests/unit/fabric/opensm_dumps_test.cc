@@ -192,7 +192,7 @@ TEST(ReadUnicastTablesTest, ReadsIbrouteAndReportsTheRest) {
   EXPECT_THAT(lines, ElementsAre(1, 6, 7, 8));
 }
 
-TEST(ReadUnicastTablesTest, ADescriptionThatLooksLikeAHeadingIsNone) {
+TEST(ReadUnicastTablesTest, ADescriptionLikeAHeadingIsNoHeading) {
   const UnicastTables read = ReadUnicastTables(
       "Unicast lids [0-1] of switch Lid 1 guid 0x5 ('Switch 0x6 guid 0x7'):\n0x0001 002 # x\n");
   ASSERT_EQ(read.tables.size(), 1u);

@@ -115,7 +115,7 @@ TEST(RailsTest, FindsTheUnitsOfSuperPods) {
   }
 }
 
-TEST(RailsTest, MissingHcasLeaveHoles) {
+TEST(RailsTest, MissingHcasLeaveGaps) {
   for (int seed = 1; seed <= 5; ++seed) {
     const SnapshotPtr snapshot =
         Made(fmt::format("superpod:sus=4,missing-hcas=0.05,seed={}", seed));
@@ -157,7 +157,7 @@ TEST(RailsTest, NamesEveryMisplacedCable) {
   }
 }
 
-// Of two cables that disagree either could be the right one: names decide.
+// Of two cables that disagree either could be the right one: names decide which.
 TEST(RailsTest, NamesTheMisplacedOneOfTwoCables) {
   for (int seed = 1; seed <= 5; ++seed) {
     const std::string pod = fmt::format("superpod:sus=8,hosts=24,rails=2,seed={}", seed);
@@ -168,7 +168,7 @@ TEST(RailsTest, NamesTheMisplacedOneOfTwoCables) {
   }
 }
 
-TEST(RailsTest, SaysWhatIsMisplaced) {
+TEST(RailsTest, DescribesMisplacedHcas) {
   const SnapshotPtr snapshot = Made("superpod:sus=2,hosts=4,rails=4,swap-cables=1,seed=3");
   const Rails rails = RailsOf(*snapshot);
   ASSERT_EQ(rails.misplaced.size(), 2u);
@@ -212,8 +212,8 @@ TEST(RailsTest, NamesMisplacedCablesByGuidWithoutNames) {
   }
 }
 
-// Two kinds of hosts that have nothing to do with rails.
-TEST(RailsTest, LeavesOtherHostsAlone) {
+// Two kinds of hosts that are not part of rails.
+TEST(RailsTest, IgnoresHostsWithoutRails) {
   const SnapshotPtr pod = Made("superpod:sus=2,hosts=8,rails=4");
   SnapshotBuilder builder(*pod);
   const auto add = [&](uint64_t guid, const std::string& name, const char* leaf, int port) {
@@ -313,7 +313,7 @@ TEST_P(SeleneStorage, HasTwoRailsAndNothingMisplaced) {
   EXPECT_THAT(rails_.misplaced, ::testing::IsEmpty());
 }
 
-TEST(RailsTest, SaysWhyThereAreNone) {
+TEST(RailsTest, GivesTheReasonWhyThereAreNone) {
   const auto why = [](const std::string& spec) {
     const Rails rails = RailsOf(*Made(spec));
     EXPECT_TRUE(rails.empty());

@@ -73,7 +73,7 @@ TEST(SnapshotBuilderTest, SharesUntouchedNodes) {
   EXPECT_EQ(after->node(nodes[70])->description, "changed");
 }
 
-TEST(SnapshotBuilderTest, TombstoneIsTakenAgainBySameGuidOnly) {
+TEST(SnapshotBuilderTest, TombstoneIsReusedBySameGuidOnly) {
   SnapshotBuilder builder;
   const NodeIndex a = builder.PutNode(Switch(1));
   const NodeIndex b = builder.PutNode(Adapter(2));
@@ -119,7 +119,7 @@ TEST(SnapshotBuilderTest, LinkCutsFormerLinksOfBothEnds) {
   EXPECT_TRUE(node.ports[4].peer.IsNone());
 }
 
-TEST(SnapshotBuilderTest, IgnoresWhatNoDeviceCanHave) {
+TEST(SnapshotBuilderTest, IgnoresImpossibleLinksPortsAndNodes) {
   SnapshotBuilder builder;
   const NodeIndex s = builder.PutNode(Switch(1, 255));
   const auto before = builder.Build();
@@ -184,7 +184,7 @@ TEST(SnapshotTest, SameNodesMayBeInAnotherState) {
   EXPECT_TRUE(SameNodes(*gone, *builder.Build()));
 }
 
-TEST(SnapshotTest, Fdr10IsTheSpeedWhereTheVendorSaysSo) {
+TEST(SnapshotTest, Fdr10IsTheSpeedWhereTheVendorAttributeReportsIt) {
   Port port;
   port.info.link_speed_active = 4;
   EXPECT_EQ(port.Speed(), wire::LinkSpeed::kQdr);
@@ -194,7 +194,7 @@ TEST(SnapshotTest, Fdr10IsTheSpeedWhereTheVendorSaysSo) {
   EXPECT_EQ(port.Speed(), wire::LinkSpeed::kFdr);
 }
 
-TEST(DiffTest, TellsNodesAndLinks) {
+TEST(DiffTest, ListsChangedNodesAndLinks) {
   SnapshotBuilder builder;
   const NodeIndex a = builder.PutNode(Switch(1));
   const NodeIndex b = builder.PutNode(Switch(2));

@@ -83,7 +83,8 @@ TEST(EngineMatching, CompletionCarriesTheRequestAndTheResponse) {
   EXPECT_EQ(wire.engine.size(), 0u);
 }
 
-// Another class, attribute, modifier or id is somebody else's; the right answer still counts.
+// Responses of another class, attribute, modifier or transaction ID are dropped; the right response
+// still counts.
 TEST(EngineMatching, ForeignResponsesAreCountedAndDropped) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
@@ -202,7 +203,7 @@ TEST(EngineRepeats, AlternativePathAfterTwoTimeouts) {
   EXPECT_EQ(wire.done[0].path_used, good);
 }
 
-TEST(EngineRepeats, ADeviceIsNamedAtItsFirstTimeOutUntilItAnswers) {
+TEST(EngineRepeats, ReportsADeviceAsSuspectOnceUntilItResponds) {
   FakeWire wire;
   bool silent = true;
   wire.react = [&](const FakeWire::Sent&) { return silent ? Lost() : FakeWire::Reaction{}; };
@@ -222,7 +223,7 @@ TEST(EngineRepeats, ADeviceIsNamedAtItsFirstTimeOutUntilItAnswers) {
   EXPECT_TRUE(wire.engine.TakeSuspects().empty()) << "it has answered since";
 }
 
-TEST(EngineRepeats, RedirectedWhatIsUnderWayGoesTheNewWayAtOnce) {
+TEST(EngineRepeats, ARedirectedRequestInFlightIsSentByTheNewPathAtOnce) {
   FakeWire wire;
   const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5}, other{1, 6};
   wire.react = [&](const FakeWire::Sent& sent) {
@@ -256,8 +257,8 @@ TEST(EngineRepeats, RedirectedWhatIsUnderWayGoesTheNewWayAtOnce) {
   EXPECT_EQ(wire.done.size(), 5u);
 }
 
-// Its answer was under way when the link was found to be gone: nothing is left to be repeated.
-TEST(EngineRepeats, AnAnswerToWhatWasRedirectedIsAnAnswer) {
+// The response was under way when the link was found to be down: the request is not repeated.
+TEST(EngineRepeats, AResponseByTheOldPathCompletesARedirectedRequest) {
   const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5};
   for (const bool repeated : {false, true}) {
     SCOPED_TRACE(repeated);
@@ -289,7 +290,7 @@ TEST(EngineRepeats, AnAnswerToWhatWasRedirectedIsAnAnswer) {
 }
 
 // The kernel reports the first attempt of a request whose repeat is under way.
-TEST(EngineRepeats, ATimeOutOfWhatWasRedirectedIsNoLossOfItsRepeat) {
+TEST(EngineRepeats, ATimeoutByTheOldPathDoesNotEndTheRedirectedRepeat) {
   FakeWire wire;
   const wire::DirectedPath gone{1, 2, 3}, stays{1, 4, 5};
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
@@ -310,7 +311,7 @@ TEST(EngineRepeats, ATimeOutOfWhatWasRedirectedIsNoLossOfItsRepeat) {
   EXPECT_EQ(wire.engine.in_flight(), 1u);
 }
 
-TEST(EngineRepeats, RedirectingForEverEndsAllTheSame) {
+TEST(EngineRepeats, RepeatedRedirectionEndsAfterAllRetries) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
   wire::DirectedPath path{1, 2, 3};
@@ -329,7 +330,7 @@ TEST(EngineRepeats, RedirectingForEverEndsAllTheSame) {
   EXPECT_EQ(wire.done[0].outcome, Outcome::kTimedOut);
 }
 
-TEST(EngineRepeats, WhatIsGivenUpEndsWithTheNextPump) {
+TEST(EngineRepeats, RequestsThatAreGivenUpTimeOutWithTheNextPump) {
   FakeWire wire;
   const wire::DirectedPath gone{1, 2, 3}, other{1, 6};
   wire.react = [&](const FakeWire::Sent& sent) {
@@ -360,7 +361,7 @@ TEST(EngineRepeats, WhatIsGivenUpEndsWithTheNextPump) {
   EXPECT_EQ(wire.engine.size(), 0u);
 }
 
-TEST(EngineRepeats, AnAnswerToWhatWasGivenUpIsNobodys) {
+TEST(EngineRepeats, AResponseToARequestThatWasGivenUpIsDropped) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return FakeWire::Reaction{.answer = 100ms}; };
   for (uint32_t i = 1; i <= 3; ++i) wire.Submit(FakeWire::Get(0, i));
@@ -372,7 +373,7 @@ TEST(EngineRepeats, AnAnswerToWhatWasGivenUpIsNobodys) {
   EXPECT_EQ(wire.engine.size(), 0u);
 }
 
-TEST(EngineRepeats, WhatIsCancelledAfterItWasGivenUpDoesNotComplete) {
+TEST(EngineRepeats, ARequestCancelledAfterItWasGivenUpDoesNotComplete) {
   FakeWire wire;
   wire.Submit(FakeWire::Get(0, 1));
   wire.engine.GiveUp(0);
@@ -402,7 +403,7 @@ TEST(EngineRepeats, BusyIsRepeatedLaterAndReportedAtLast) {
   EXPECT_EQ(wire.done[0].status, wire::kStatusBusy);
 }
 
-TEST(EngineRepeats, SilentTransportIsCaughtByTheSafetyNet) {
+TEST(EngineRepeats, ATransportThatReportsNoTimeoutIsCaughtByADeadline) {
   EngineOptions options;
   options.retries = 1;
   FakeWire wire(options);
@@ -442,7 +443,7 @@ TEST(EngineRepeats, RefusedSendsWaitAndEndAsSendFailed) {
   EXPECT_EQ(wire.engine.statistics().window, 8u);
 }
 
-TEST(EngineDeadDevice, CostsOneRoundOfTimeOutsHoweverMuchWaitsForIt) {
+TEST(EngineDeadDevice, TimesOutAllItsQueuedRequestsTogether) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent& sent) {
     return sent.smp.path == wire::DirectedPath{1, 3} ? Lost() : FakeWire::Reaction{};
@@ -488,7 +489,7 @@ TEST(EngineIds, WrapBelowTelemetrysAndSkipZero) {
   EXPECT_EQ(wire.Count(Outcome::kResponse), 4u);
 }
 
-TEST(EngineCancel, DropsWhatIsQueuedAndIgnoresWhatIsInFlight) {
+TEST(EngineCancel, DropsQueuedRequestsAndIgnoresResponsesToThoseInFlight) {
   FakeWire wire;
   for (uint32_t n = 0; n < 10; ++n) wire.Submit(FakeWire::Get(/*device=*/n % 2, n));
   wire.Pump();
@@ -533,7 +534,7 @@ std::vector<uint32_t> NumbersOf(const std::vector<Completion>& completions) {
   return numbers;
 }
 
-TEST(EngineCancel, CancellingAnOwnerDropsWhatItHasQueuedAndLetsTheRestComplete) {
+TEST(EngineCancel, CancellingAnOwnerDropsItsQueueAndCompletesTheRest) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent&) { return Lost(); };
   for (uint32_t n = 0; n < 8; ++n)

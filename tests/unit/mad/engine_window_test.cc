@@ -59,7 +59,7 @@ TEST(EngineOrder, UrgentFirstAlsoAtTheSameDevice) {
   EXPECT_THAT(Modifiers(wire.sent), ElementsAre(3, 4, 1, 2, 0));
 }
 
-TEST(EngineOrder, UrgentOvertakesADeviceThatWaitsAtItsSubtree) {
+TEST(EngineOrder, UrgentRequestsPassADeviceThatWaitsForItsSubtree) {
   EngineOptions options;
   options.subtree_limit = 1;
   FakeWire wire(options);
@@ -126,7 +126,8 @@ TEST(EngineWindow, DoesNotGrowWhenItIsNotTheLimit) {
   EXPECT_EQ(wire.engine.statistics().window, 32u);
 }
 
-// The first switch drops what exceeds its buffer: the window must settle near what it holds.
+// The first switch drops MADs that exceed its buffer: the window must converge to about the size of
+// the buffer.
 TEST(EngineWindow, ShrinksUnderOverload) {
   constexpr size_t kBuffer = 24;
   constexpr Duration kService = 50us;
@@ -183,7 +184,7 @@ Result RunWithDead(const std::function<bool(DeviceId)>& dead) {
   return result;
 }
 
-TEST(EngineWindow, OneDeadDeviceAmongAThousandSlowsNobody) {
+TEST(EngineWindow, OneUnresponsiveDeviceAmongAThousandKeepsTheWindow) {
   const Result none = RunWithDead([](DeviceId) { return false; });
   const Result one = RunWithDead([](DeviceId device) { return device == 500; });
   EXPECT_EQ(one.shrinks, 0u);
@@ -191,13 +192,13 @@ TEST(EngineWindow, OneDeadDeviceAmongAThousandSlowsNobody) {
   EXPECT_LT(one.others_done, none.others_done * 11 / 10);
 }
 
-TEST(EngineWindow, SilentSubtreeOrHalfAFabricShrinksNothing) {
+TEST(EngineWindow, AnUnresponsiveSubtreeOrHalfAFabricKeepsTheWindow) {
   EXPECT_EQ(RunWithDead([](DeviceId device) { return device % 64 == 7; }).shrinks, 0u);
   EXPECT_EQ(RunWithDead([](DeviceId device) { return device % 2 == 0; }).shrinks, 0u);
 }
 
-// 200 silent devices would fill the window many times over; once they are known, three quarters of
-// it are for the others.
+// 200 unresponsive devices would fill the window many times over. Once they are suspects, three
+// quarters of it are reserved for the others.
 TEST(EngineWindow, SuspectsCannotFillTheWindow) {
   EngineOptions options;
   options.window_initial = 64;
@@ -221,7 +222,7 @@ TEST(EngineWindow, SuspectsCannotFillTheWindow) {
   EXPECT_EQ(wire.done.size(), 1400u);
 }
 
-TEST(EngineWindow, APatientCallerLeavesTheWireToOthers) {
+TEST(EngineWindow, APatientCallerUsesASmallWindow) {
   EngineOptions options;
   options.window_initial = 64;
   options.window_patient = 5;
@@ -249,7 +250,7 @@ TEST(EngineWindow, APatientCallerLeavesTheWireToOthers) {
   EXPECT_EQ(wire.done.size(), 2000u);
 }
 
-// Eight that are silent have all places of the patient window, once.
+// Eight unresponsive devices fill the small window once.
 TEST(EngineWindow, ATimeOutEndsPatience) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent& sent) {

@@ -48,7 +48,7 @@ TEST(SmpResponse, StatusNeverTouchesTheDirectionBit) {
   EXPECT_EQ(reply.payload[5], 0x0C);
 }
 
-TEST(SmpResponse, LidRoutedGoesBackToTheSource) {
+TEST(SmpResponse, LidRoutedIsAddressedToTheSource) {
   wire::Smp get = SmInfoGet();
   get.path.reset();
   get.hop_pointer = 0;
@@ -92,7 +92,7 @@ TEST(TrapRepress, SameIdAndDataToTheSource) {
   EXPECT_EQ(repress.payload, expected);
 }
 
-TEST(TrapRepress, GoesBackTheWayOfADirectedRouteTrap) {
+TEST(TrapRepress, TakesTheReturnPathOfADirectedRouteTrap) {
   wire::Smp smp;
   smp.method = wire::Method::kTrap;
   smp.attribute = wire::AttributeId::kNotice;

@@ -12,7 +12,7 @@ namespace {
 enum class Shop : uint8_t { kNone, kBaker, kButcher };
 enum class Bread : uint8_t { kRye, kWheat };
 
-TEST(RequestContext, OwnerKindAndSubjectComeBackAsTheyWereGiven) {
+TEST(RequestContext, KeepsOwnerKindAndSubject) {
   const PortRef port{NodeIndex(0x12345678), PortNum(255)};
   const auto context = RequestContext::Of(Shop::kBaker, Bread::kWheat, port);
   EXPECT_EQ(context.owner_as<Shop>(), Shop::kBaker);
@@ -20,7 +20,7 @@ TEST(RequestContext, OwnerKindAndSubjectComeBackAsTheyWereGiven) {
   EXPECT_EQ(context.subject(), port);
 }
 
-TEST(RequestContext, WithoutASubjectNoNodeIsMeant) {
+TEST(RequestContext, HasNoNodeWithoutASubject) {
   EXPECT_TRUE(RequestContext().subject().IsNone());
   EXPECT_TRUE(RequestContext::Of(Shop::kButcher).subject().IsNone());
   EXPECT_TRUE(RequestContext::Of(Shop::kBaker, Bread::kRye).subject().IsNone());

@@ -48,7 +48,7 @@ TEST(Transactions, OthersThanTelemetrysStayBelowItsBit) {
   EXPECT_TRUE(IsTelemetryTransaction(TransactionId(0x80000000)));
 }
 
-TEST(Transactions, TelemetryIsWhatEndsItsRequestsByAnyAgent) {
+TEST(Transactions, CompletionsOfTelemetryAreRecognisedForEachAgent) {
   const uint32_t ours = kTelemetryTransactionBit | 7;
   EXPECT_TRUE(IsForTelemetry(Came(Kind::kReceived, wire::Method::kGetResp, ours)));
   EXPECT_TRUE(IsForTelemetry(Came(Kind::kTimedOut, wire::Method::kGet, ours)));

@@ -17,7 +17,7 @@ using Source = Conditions::Source;
 const Instant kStart(hours(1));
 Source Traps(uint32_t node) { return {Rule::kNoisyTraps, {NodeIndex(node), PortNum(3)}}; }
 
-TEST(SlidingCountTest, ForgetsWhatIsOlderThanTheWindow) {
+TEST(SlidingCountTest, ForgetsCountsOlderThanTheWindow) {
   SlidingCount count;
   count.Add(5, kStart, seconds(16));
   count.Add(2, kStart + seconds(8), seconds(16));

@@ -47,7 +47,7 @@ TEST(DampingTest, AFlapHalvesWithEachHalfLife) {
   EXPECT_DOUBLE_EQ(damping.List(kBegin + minutes(10))[0].penalty, 750);
 }
 
-TEST(DampingTest, ComesBackWhenItHasBeenQuiet) {
+TEST(DampingTest, ReleasesALinkWhenThePenaltyHasDecayed) {
   Damping damping{DampingOptions()};
   for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
   const Instant release = damping.List(kBegin)[0].release;
@@ -73,7 +73,7 @@ TEST(DampingTest, NoLinkIsSuppressedForLongerThanTheMaximum) {
   EXPECT_GE(damping.NextDeadline() - now, minutes(30) - milliseconds(1));
 }
 
-TEST(DampingTest, AFlapWhileSuppressedPutsTheReleaseOff) {
+TEST(DampingTest, AFlapWhileSuppressedDelaysTheRelease) {
   Damping damping{DampingOptions()};
   for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
   const Instant before = damping.NextDeadline();
@@ -81,7 +81,7 @@ TEST(DampingTest, AFlapWhileSuppressedPutsTheReleaseOff) {
   EXPECT_GT(damping.NextDeadline(), before);
 }
 
-TEST(DampingTest, TheFabricsLimitIsKeptAndMadeUpFor) {
+TEST(DampingTest, TheLimitOfTheFabricIsKeptAndSuppressionFollowsLater) {
   DampingOptions options;
   options.max_suppressed = 2;
   Damping damping(options);
@@ -112,7 +112,7 @@ TEST(DampingTest, MemoryIsBoundedAndTheSuppressedStay) {
   EXPECT_TRUE(damping.IsSuppressed(Link(0)));
 }
 
-TEST(DampingTest, AReloadJudgesAnew) {
+TEST(DampingTest, AReloadEvaluatesLinksByTheNewOptions) {
   Damping damping{DampingOptions()};
   for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
   DampingOptions options;

@@ -31,7 +31,7 @@ class GuardsTest : public testing::Test {
 
 TEST_F(GuardsTest, HarmlessHoldsPass) { EXPECT_TRUE(Check(drain_).ok()); }
 
-TEST_F(GuardsTest, CuttingOthersOffIsRefusedUnlessForced) {
+TEST_F(GuardsTest, CuttingOffOthersIsRefusedUnlessForced) {
   facts_.cut_off = {fabric_.At("node1 mlx5_0", 1), fabric_.At("node1 mlx5_1", 1)};
   ExpectRefused(drain_, AllOf(HasSubstr("connectivity"), HasSubstr("2 other end ports"),
                               HasSubstr("node1 mlx5_0/1")));

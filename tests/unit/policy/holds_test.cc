@@ -36,7 +36,7 @@ TEST_F(HoldBookTest, IdsAreNeverReused) {
   EXPECT_EQ(restarted.Create(cordon_, 1, 100)->put.front().id, 8u);
 }
 
-TEST_F(HoldBookTest, WorkedOutIsNotApplied) {
+TEST_F(HoldBookTest, ACreatedChangeHasNoEffectBeforeItIsApplied) {
   const HoldChange change = book_.Create(cordon_, 1234, 100).value();
   EXPECT_TRUE(book_.standing().empty());
   book_.Apply(change);
@@ -65,7 +65,7 @@ TEST_F(HoldBookTest, OneRequestMakesOneHold) {
   }
 }
 
-TEST_F(HoldBookTest, TheSameWishIsAnsweredByTheHoldThatStands) {
+TEST_F(HoldBookTest, TheSameRequestReturnsTheActiveHold) {
   Hold drain = fabric_.Wanted(HoldKind::kDrain, TargetKind::kSwitch, "spine1");
   const uint64_t id = Make(drain);
   drain.reason = "in other words";
@@ -80,7 +80,7 @@ TEST_F(HoldBookTest, TheSameWishIsAnsweredByTheHoldThatStands) {
   EXPECT_EQ(*book_.FindExisting(others), nullptr);
 }
 
-TEST_F(HoldBookTest, RefusesWhatIsNotWhole) {
+TEST_F(HoldBookTest, RefusesIncompleteHolds) {
   const auto code = [&](const Hold& hold) { return book_.Create(hold, 1000, 100).status().code(); };
   for (auto spoil : std::vector<void (*)(Hold&)>{
            [](Hold& hold) { hold.owner.clear(); }, [](Hold& hold) { hold.reason.clear(); },
@@ -112,7 +112,7 @@ TEST_F(HoldBookTest, OnlyItsOwnerDeletesAHold) {
   EXPECT_EQ(book_.Delete({9, "slurm", true}, 1).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(HoldBookTest, ExpiresWhatIsDue) {
+TEST_F(HoldBookTest, ExpiresHoldsThatAreDue) {
   Hold until_5 = cordon_, until_9 = fabric_.Wanted(HoldKind::kDrain, TargetKind::kHost, "node2");
   until_5.expires = 5000;
   until_9.expires = 9000;
@@ -126,7 +126,7 @@ TEST_F(HoldBookTest, ExpiresWhatIsDue) {
   EXPECT_EQ(book_.NextExpiry(), 9000);
 }
 
-TEST_F(HoldBookTest, WhatWasDisabledIsKeptUntilItIsEnabled) {
+TEST_F(HoldBookTest, AReleasedDisableIsKeptUntilThePortIsEnabled) {
   const uint64_t id = Make(fabric_.Wanted(HoldKind::kDisable, TargetKind::kPort, "leaf1/1"));
   Delete(id);
   EXPECT_EQ(book_.Find(id), nullptr);
@@ -167,7 +167,7 @@ TEST_F(HoldBookTest, NoHoldLastsLongerThanAskedForByAClockThatWasSetBack) {
   EXPECT_EQ(book_.Find(id)->expires, 5000 - 3000);
 }
 
-TEST_F(HoldBookTest, ARequestThatComesAgainIsAnsweredWhenItsHoldIsOver) {
+TEST_F(HoldBookTest, ARepeatedRequestIsAnsweredAfterItsHoldHasEnded) {
   Hold wanted = cordon_;
   wanted.request_id = "r-1";
   wanted.fingerprint = 7;
@@ -189,7 +189,7 @@ TEST_F(HoldBookTest, ARequestThatComesAgainIsAnsweredWhenItsHoldIsOver) {
   EXPECT_TRUE(restarted.standing().empty());
 }
 
-TEST_F(HoldBookTest, ARequestThatTookAHoldBackIsAnsweredAgain) {
+TEST_F(HoldBookTest, ARepeatedReleaseIsAnsweredAgain) {
   const uint64_t id = Make(cordon_);
   const uint64_t other = Make(fabric_.Wanted(HoldKind::kDrain, TargetKind::kHost, "node2"));
   book_.Apply(book_.Delete({id, "slurm", false, "d-1"}, 1000).value());
@@ -203,7 +203,7 @@ TEST_F(HoldBookTest, ARequestThatTookAHoldBackIsAnsweredAgain) {
             absl::StatusCode::kAlreadyExists);
 }
 
-TEST_F(HoldBookTest, WhatIsOverIsBounded) {
+TEST_F(HoldBookTest, TheNumberOfEndedHoldsIsBounded) {
   std::vector<Hold> stored;
   for (uint64_t i = 1; i <= HoldBook::kMaxEnded + 5; ++i) {
     Hold hold = cordon_;

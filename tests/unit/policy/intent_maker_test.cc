@@ -61,7 +61,7 @@ TEST_F(IntentMakerTest, ASoftDrainAvoids) {
   EXPECT_TRUE(Of(HoldKind::kDrain, TargetKind::kHost, "node1", DrainMode::kSoft).empty());
 }
 
-TEST_F(IntentMakerTest, WhatIsIsolatedHasNoRouteAndNoPartition) {
+TEST_F(IntentMakerTest, IsolatedTargetsHaveNoRouteAndNoPartition) {
   fabric::Intent expected;
   expected.isolated = expected.unpartitioned = {node1_0_, node1_1_};
   EXPECT_EQ(Of(HoldKind::kIsolate, TargetKind::kHost, "node1"), expected);
@@ -75,7 +75,7 @@ TEST_F(IntentMakerTest, WhatIsIsolatedHasNoRouteAndNoPartition) {
   EXPECT_EQ(Of(HoldKind::kIsolate, TargetKind::kLink, "leaf1/1"), expected);
 }
 
-TEST_F(IntentMakerTest, WhatIsDisabledIsDownAtTheSwitch) {
+TEST_F(IntentMakerTest, DisabledTargetsAreDownAtTheSwitch) {
   fabric::Intent expected;
   expected.isolated = {node1_0_, node1_1_};
   expected.closed_links = expected.disabled = {leaf1_1_, leaf1_2_};
@@ -101,7 +101,7 @@ TEST_F(IntentMakerTest, HoldsOutliveTheirTargets) {
   EXPECT_TRUE(MakeIntent(book, empty, {}).empty());
 }
 
-TEST_F(IntentMakerTest, ADisabledHostIsNotMissed) {
+TEST_F(IntentMakerTest, ADisabledHostIsNoLoss) {
   Hold hold = fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1");
   fabric_.builder.RemoveNode(fabric_.nodes["node1 mlx5_0"]);
   fabric_.builder.RemoveNode(fabric_.nodes["node1 mlx5_1"]);
@@ -109,7 +109,7 @@ TEST_F(IntentMakerTest, ADisabledHostIsNotMissed) {
   EXPECT_EQ(NoteOf(hold, *fabric_.snapshot), "");
 }
 
-TEST_F(IntentMakerTest, AnotherHoldKeepsAPortDown) {
+TEST_F(IntentMakerTest, APortStaysDownWhileAnyHoldDisablesIt) {
   HoldBook book;
   Hold port = fabric_.Wanted(HoldKind::kDisable, TargetKind::kPort, "leaf1/1");
   book.Apply(book.Create(port, 1, 9).value());
@@ -126,7 +126,7 @@ TEST_F(IntentMakerTest, AnotherHoldKeepsAPortDown) {
   EXPECT_THAT(intent.reenabled, ElementsAre(leaf1_1_, leaf1_2_));
 }
 
-TEST_F(IntentMakerTest, TheSmsLinkStaysUpWhateverStands) {
+TEST_F(IntentMakerTest, TheSmsLinkStaysUpUnderAnyHold) {
   HoldBook book;
   book.Apply(
       book.Create(fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1"), 1, 9).value());

@@ -35,7 +35,7 @@ PortFacts Adapter(uint64_t guid) {
   return {Guid(guid), wire::NodeType::kChannelAdapter, false, false, {}};
 }
 
-TEST(PartitionIndex, WhoHoldsWhichKey) {
+TEST(PartitionIndex, GivesEachPortTheKeysOfItsPartitions) {
   const PartitionIndex index = IndexOf(
       "A=1: 0x10=full, ALL_SWITCHES=limited; B=2: ALL_CAS=limited, 0x10=both; C=3: SELF=full;"
       "D=4,indx0: 0x11=full; E=5: ALL_ROUTERS=full;");
@@ -55,7 +55,7 @@ TEST(PartitionIndex, WhoHoldsWhichKey) {
   EXPECT_TRUE(PartitionIndex(Partitions::BuiltIn(), {}, true).is_trivial());
 }
 
-TEST(PartitionIndex, TheLastThatIsSaidOfAPortHolds) {
+TEST(PartitionIndex, TheLastRuleForAPortApplies) {
   const PartitionIndex index =
       IndexOf("A=1: 0x10=full, ALL_CAS=limited, 0x11=full; B=2: SELF=full, ALL=limited;");
   EXPECT_EQ(index.KeysOf(Adapter(0x10)).keys, Keys({0x0001, 0x0002, 0x7FFF}));
@@ -75,7 +75,7 @@ TEST(PartitionIndex, TheSmStaysAFullMemberOfTheDefaultPartition) {
   EXPECT_EQ(index.KeysOf(self).first, PKey(0xFFFF));
 }
 
-TEST(PartitionIndex, VirtualFunctionsAddToWhatTheirPortIs) {
+TEST(PartitionIndex, VirtualFunctionsAddKeysToThoseOfTheirPort) {
   const PartitionIndex index =
       IndexOf("A=1: 0xA1=full, ALL_CAS=limited; B=2: 0xA2=full, 0xA1; C=3: ALL_VCAS=full;");
   PortFacts port = Adapter(0x10);
@@ -99,7 +99,7 @@ std::vector<PKey> Lay(const std::vector<PKey>& held, const WantedKeys& wanted, s
   return layout.table;
 }
 
-TEST(LayOutKeys, WhatStaysKeepsItsIndex) {
+TEST(LayOutKeys, RemainingKeysKeepTheirIndex) {
   const PartitionIndex index = IndexOf("A=1: 0x1; B=2: 0x1; C=3: 0x1; D=4: 0x1;", true, {9});
   const auto held = Keys({0xFFFF, 0x8001, 0x8009, 0x8002, 0, 0x8700});
   const WantedKeys wanted{Keys({0x0001, 0x8002, 0x8003, 0x8004, 0xFFFF}), PKey(0xFFFF)};
@@ -122,7 +122,7 @@ TEST(LayOutKeys, TheFirstKeyIsAtIndexZero) {
   EXPECT_EQ(Lay(Keys({0x8700, 0x8001}), wanted, 4, index), Keys({0x8700, 0x8001, 0xFFFF, 0}));
 }
 
-TEST(LayOutKeys, WhatDoesNotFitIsNamedAndTheDefaultPartitionIsNot) {
+TEST(LayOutKeys, KeysThatDoNotFitAreNamedAndTheDefaultKeyTakesPrecedence) {
   const PartitionIndex index = IndexOf("A=1: 0x1; B=2: 0x1; C=3: 0x1;");
   const WantedKeys wanted{Keys({0x8001, 0x8002, 0x8003, 0xFFFF}), PKey(0xFFFF)};
   KeyLayout layout = LayOutKeys({}, wanted, 2, index, true);
@@ -143,9 +143,9 @@ TEST(LayOutKeys, WhatDoesNotFitIsNamedAndTheDefaultPartitionIsNot) {
 
 bool IsOfDefault(PKey key) { return PartitionOf(key) == kDefaultPartition; }
 
-// Any table and any wish: exactly what is wanted of our own, nothing twice, nothing foreign moved,
-// and nothing to do a second time.
-TEST(LayOutKeys, AnyTable) {
+// For any table and any desired keys: the managed keys are exactly those desired, none appears
+// twice, no unmanaged P_Key moves, and a second run changes nothing.
+TEST(LayOutKeys, AnyTableGetsExactlyTheDesiredKeys) {
   const PartitionIndex index = IndexOf("A=1: 0x1; B=2: 0x1; C=3: 0x1;", true, {4, 5});
   Rng rng(7);
   const auto draw = [&](uint64_t most) {

@@ -50,7 +50,7 @@ class PartitionStateTest : public testing::Test {
   StoredRows rows_;
 };
 
-TEST_F(PartitionStateTest, MembersComeAndGo) {
+TEST_F(PartitionStateTest, AddsAndRemovesMembers) {
   ASSERT_TRUE(Do(About(Verb::kCreate, 0, {1, 2})).ok());
   EXPECT_THAT(MembersOf(1), ElementsAre("0x0000000000000001=full", "0x0000000000000002=full"));
   ASSERT_TRUE(Do(About(Verb::kAddMembers, 1, {3, 1})).ok());
@@ -91,7 +91,7 @@ TEST_F(PartitionStateTest, ARequestMayBeMeantForOneRevision) {
   EXPECT_TRUE(absl::IsAborted(Do(add).status()));
 }
 
-TEST_F(PartitionStateTest, WhatCannotBeIsRefused) {
+TEST_F(PartitionStateTest, RefusesInvalidRequests) {
   EXPECT_TRUE(absl::IsNotFound(Do(About(Verb::kAddMembers, 5, {1})).status()));
   EXPECT_TRUE(absl::IsNotFound(Do(About(Verb::kDelete, 5)).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Do(About(Verb::kDelete, kDefaultPartition)).status()));
@@ -116,7 +116,7 @@ TEST_F(PartitionStateTest, OnlyTheNamedFieldsAreUpdated) {
   EXPECT_THAT(MembersOf(5), ElementsAre("0x0000000000000001=full"));
 }
 
-TEST_F(PartitionStateTest, ARequestIsDoneOnce) {
+TEST_F(PartitionStateTest, ARepeatedRequestIsExecutedOnce) {
   ASSERT_TRUE(Do(About(Verb::kCreate, 5)).ok());
   PartitionRequest add = About(Verb::kAddMembers, 5, {1});
   add.request_id = "a";
@@ -142,7 +142,7 @@ TEST_F(PartitionStateTest, ARequestIsDoneOnce) {
   EXPECT_EQ(*LoadPartitions(rows_), *state_);
 }
 
-TEST_F(PartitionStateTest, ARequestThatComesAgainHasTheSamePartition) {
+TEST_F(PartitionStateTest, ARepeatedRequestReturnsTheSamePartition) {
   PartitionRequest create = About(Verb::kCreate, 0);  // The lowest number that is free.
   create.request_id = "a";
   create.fingerprint = 7;
@@ -165,7 +165,7 @@ TEST_F(PartitionStateTest, ARequestThatComesAgainHasTheSamePartition) {
   EXPECT_EQ(LoadPartitions(rows_)->done.front().partition, 0);
 }
 
-TEST_F(PartitionStateTest, WhatOnceWasStaysFabricdsOwn) {
+TEST_F(PartitionStateTest, NumbersOnceAssignedStayManaged) {
   ASSERT_TRUE(Do(About(Verb::kCreate, 5, {1})).ok());
   PartitionRequest replace;
   replace.all = ParsePartitions("A=6,ipoib: ALL=full, mgid=ff12::3,sl=1\n;").partitions;
@@ -177,7 +177,7 @@ TEST_F(PartitionStateTest, WhatOnceWasStaysFabricdsOwn) {
   EXPECT_TRUE(PartitionRows(*state_, *state_).empty());
 }
 
-TEST_F(PartitionStateTest, RowsThatAreNoneAreRefused) {
+TEST_F(PartitionStateTest, RefusesDamagedRows) {
   EXPECT_EQ(*LoadPartitions({{{"service", "x"}, "y"}}), PartitionState());
   for (const auto& [table, key, value] :
        {std::tuple("partition", "0x0005", "A=5: what;"), std::tuple("partition_was", "zz", ""),

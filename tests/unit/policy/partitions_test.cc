@@ -58,14 +58,14 @@ TEST(PartitionsConf, AllAreLimitedMembersOfTheDefaultPartitionBeneathTheFile) {
               ElementsAre("ALL=full"));
 }
 
-TEST(PartitionsConf, TheLastThatIsSaidHolds) {
+TEST(PartitionsConf, TheLastRuleApplies) {
   EXPECT_THAT(MembersOf(Read("A=0x300: SELF=full ; A=0x300 : ALL=limited ;"), 0x300),
               ElementsAre("ALL=limited"));
   EXPECT_THAT(MembersOf(Read("A=1: 0x5=full, ALL_CAS, 0x5=both, 0x6, 0x6=full;"), 1),
               ElementsAre("ALL_CAS=limited", "0x0000000000000005=both", "0x0000000000000006=full"));
 }
 
-TEST(PartitionsConf, KeysAreGivenOutWhereNoneIsNamed) {
+TEST(PartitionsConf, PKeysAreAllocatedWhereNoneIsNamed) {
   const Partitions partitions = Read(
       "X=1: 0x10=full; N: 0x11; Y=2: 0x12; M=0: 0x13; =0x99: 0x14; N : 0x15; 77 : 0x16;"
       "C=0x8066: 0x17; 0x55: 0x18; Default: ALL=full;");
@@ -105,7 +105,7 @@ TEST(PartitionsConf, WordsMayBeCutShort) {
   EXPECT_EQ(NotesOf(text).size(), 3u);
 }
 
-TEST(PartitionsConf, MistakesThatOpensmReadsOver) {
+TEST(PartitionsConf, NotesMistakesThatOpensmIgnores) {
   const std::string text =
       "A=5,foo=3,bar : 0x1=zz,\n"
       "  0x2=ful, 0x3=;\n"
@@ -121,7 +121,7 @@ TEST(PartitionsConf, MistakesThatOpensmReadsOver) {
                   "3: without ipoib there is no group that this is about"));
 }
 
-TEST(PartitionsConf, GroupsThatAreWanted) {
+TEST(PartitionsConf, ReadsMulticastGroups) {
   const Partitions partitions = Read(
       "Default=0x7fff,ipoib:\n"
       "   mgid=ff12:401b::0707,sl=1 # random IPv4 group\n"
@@ -167,7 +167,7 @@ TEST(PartitionsConf, AllFaultsAreListed) {
                           "8: the definition that begins here does not end with \";\""));
 }
 
-TEST(PartitionsConf, WhatIsCutOffIsAFault) {
+TEST(PartitionsConf, TruncatedTextIsAFault) {
   EXPECT_THAT(FaultsOf(""), ElementsAre("1: nothing is defined"));
   EXPECT_THAT(FaultsOf("# only a comment\n"), ElementsAre("1: nothing is defined"));
   EXPECT_THAT(FaultsOf("A=5: ALL=full;\n\nB"),
@@ -176,7 +176,7 @@ TEST(PartitionsConf, WhatIsCutOffIsAFault) {
               ElementsAre(HasSubstr("2: \"B\" is not a GUID nor a kind of ports; is the \";\"")));
 }
 
-TEST(PartitionsConf, NoKeyIsLeft) {
+TEST(PartitionsConf, ReportsThatNoPKeyIsFree) {
   std::string text;
   for (int i = 0; i < 0x7FFF; ++i) text += fmt::format("p{}: 0x1;\n", i);
   EXPECT_THAT(FaultsOf(text), ElementsAre("32767: no P_Key is left"));
@@ -203,7 +203,7 @@ TEST(Partitions, Differences) {
   EXPECT_THAT(DiffPartitions(before, before), IsEmpty());
 }
 
-TEST(Partitions, WhatCannotBeIsRefused) {
+TEST(Partitions, RefusesInvalidPartitions) {
   Partitions partitions = Partitions::BuiltIn();
   EXPECT_TRUE(CheckPartitions(partitions).ok());
   partitions.list[0].members.clear();

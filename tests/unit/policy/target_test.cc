@@ -36,7 +36,7 @@ TEST_F(TargetTest, AHostIsAllItsAdapters) {
   EXPECT_EQ(fabric_.Target(std::nullopt, "node1"), target);
 }
 
-TEST_F(TargetTest, AnAdapterByItsWaysOfBeingNamed) {
+TEST_F(TargetTest, AnAdapterIsFoundByEachOfItsNames) {
   const HoldTarget target = fabric_.Target(TargetKind::kHca, "node1/mlx5_1");
   EXPECT_EQ(target.name, "node1/mlx5_1");
   EXPECT_THAT(target.nodes, ElementsAre(fabric_.GuidOf("node1 mlx5_1")));
@@ -89,7 +89,7 @@ TEST_F(TargetTest, ALinkHasBothEnds) {
               ElementsAre(fabric_.Held("leaf1", 1), fabric_.Held("node1 mlx5_0", 1)));
 }
 
-TEST_F(TargetTest, FaultsNameWhatAndWhere) {
+TEST_F(TargetTest, FaultsNameTheObjectAndTheReason) {
   const auto expect = [&](std::optional<TargetKind> kind, std::string_view text,
                           absl::StatusCode code, const char* part) {
     const absl::Status status = Fault(kind, text);

@@ -59,14 +59,14 @@ TEST_F(MissingNicsTest, OfAHostThatTheOthersOfItsUnitHave) {
                           "mlx5_2 is not on the fabric: 3 of 4 hosts of its unit have it"));
 }
 
-TEST_F(MissingNicsTest, WhatHalfOfThemLackIsHowTheyAreBuilt) {
+TEST_F(MissingNicsTest, ANicThatHalfOfTheHostsLackIsNotMissing) {
   Make("superpod:sus=2,hosts=4,rails=4");
   Remove("node0001 mlx5_3");
   Remove("node0002 mlx5_3");
   EXPECT_THAT(Of("node0001"), IsEmpty());
 }
 
-TEST_F(MissingNicsTest, WhoIsNamedOtherwiseMayBeBuiltOtherwise) {
+TEST_F(MissingNicsTest, HostsWithAnotherNamePrefixAreComparedApart) {
   Make("superpod:sus=1,hosts=8,rails=4");
   for (const char* device : {"mlx5_0", "mlx5_1"})
     builder_.SetDescription(Find(std::string("node0008 ") + device),

@@ -20,7 +20,7 @@ TEST(PortTextTest, ThreeForms) {
   EXPECT_EQ(Split("S-0000000000200000[3]"), "S-0000000000200000|3");
 }
 
-TEST(PortTextTest, WhatIsNoPort) {
+TEST(PortTextTest, RejectsTextsThatNameNoPort) {
   for (const char* text : {"", "leaf1", "leaf1/", "leaf1/x", "/3", "[3]", "leaf1]", "leaf1/256",
                            "leaf1/-1", "leaf1[3", "leaf1[]", "leaf1/3 ", "MF0;leaf:MQM8700/U1"}) {
     EXPECT_EQ(Split(text), "none") << text;
@@ -28,7 +28,7 @@ TEST(PortTextTest, WhatIsNoPort) {
 }
 
 // Unicode 15 table 3-7.
-TEST(PortTextTest, Utf8IsKeptAndAllElseReplaced) {
+TEST(PortTextTest, Utf8IsKeptAndOtherBytesAreReplaced) {
   EXPECT_EQ(Utf8("plain"), "plain");
   EXPECT_EQ(Utf8("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
   EXPECT_EQ(Utf8("a\xFF"

@@ -38,7 +38,7 @@ PortRef AnyPortOf(const fabric::SnapshotBuilder& builder, NodeIndex node, Rng& r
   return {node, PortNum(static_cast<uint8_t>(1 + rng.Below(ports - 1)))};
 }
 
-TEST(LinkCountsTest, MovedIsAsMadeAnew) {
+TEST(LinkCountsTest, UpdatedCountsEqualCountsFromScratch) {
   const auto made = fabricd::testing::MakeFatTree(8, 2).Build();
   fabric::SnapshotBuilder builder(*made.snapshot);
   Rng rng(7);

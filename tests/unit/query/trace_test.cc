@@ -46,7 +46,9 @@ TEST_F(TraceTest, NoRoute) {
   EXPECT_EQ(trace.hops.back().node, fabric_.spine);
 }
 
-TEST_F(TraceTest, NobodysLid) { EXPECT_EQ(FromNode1(5).stopped, "leaf1 has no route to LID 5"); }
+TEST_F(TraceTest, LidWithoutAnOwner) {
+  EXPECT_EQ(FromNode1(5).stopped, "leaf1 has no route to LID 5");
+}
 
 TEST_F(TraceTest, Loop) {
   fabric_.rows[fabric_.leaf2].Set(6, 3);

@@ -62,7 +62,7 @@ class WhatIfTest : public ::testing::Test {
   std::vector<NodeIndex> hosts_, leaves_, spines_;
 };
 
-TEST_F(WhatIfTest, NothingAskedNothingMoves) {
+TEST_F(WhatIfTest, AnEmptyQuestionMovesNothing) {
   const query::WhatIfAnswer answer = Ask({});
   ASSERT_TRUE(answer.first);
   EXPECT_EQ(answer.first->blocks_written, 0u);
@@ -72,7 +72,7 @@ TEST_F(WhatIfTest, NothingAskedNothingMoves) {
   EXPECT_EQ(answer.settled.busiest_after.load, answer.settled.busiest_before.load);
 }
 
-TEST_F(WhatIfTest, ALostCableMovesOnlyWhatUsedIt) {
+TEST_F(WhatIfTest, ALostCableMovesOnlyPathsThatUsedIt) {
   query::WhatIf question;
   question.failed_links = {UpPortOf(leaves_[0])};
   const query::WhatIfAnswer answer = Ask(question);
@@ -86,7 +86,7 @@ TEST_F(WhatIfTest, ALostCableMovesOnlyWhatUsedIt) {
   EXPECT_EQ(Ask(question).first->blocks_written, answer.first->blocks_written);
 }
 
-TEST_F(WhatIfTest, WhatFailsIsCutOff) {
+TEST_F(WhatIfTest, EndPortsOfFailedLinksAndNodesAreCutOff) {
   query::WhatIf question;
   question.failed_links = {PeerOf(hosts_[5], 1)};
   EXPECT_THAT(Ask(question).first->cut_off, ElementsAre(PortRef{hosts_[5], PortNum(1)}));
@@ -104,7 +104,7 @@ TEST_F(WhatIfTest, WhatFailsIsCutOff) {
   EXPECT_EQ(answer.settled.cut_off, answer.first->cut_off);
 }
 
-TEST_F(WhatIfTest, RandomFailuresComeFromTheSeed) {
+TEST_F(WhatIfTest, RandomFailuresAreDrawnFromTheSeed) {
   query::WhatIf question;
   question.failed_at_random = 3;
   question.seed = 1;
@@ -173,7 +173,7 @@ TEST_F(WhatIfTest, OtherEnginesAreComparedWithThePlanInForce) {
   EXPECT_EQ(answer.settled.pairs_lost, 0u);
 }
 
-TEST_F(WhatIfTest, SaysWhatCannotBe) {
+TEST_F(WhatIfTest, RefusesImpossibleQuestionsWithTheReason) {
   query::WhatIf question;
   const query::WhatIf::AddedEnd taken{leaves_[0], 0, UpPortOf(leaves_[0]).port};
   question.added_links = {{taken, {leaves_[1], 0, PortNum(0)}}};

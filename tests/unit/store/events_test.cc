@@ -116,7 +116,7 @@ TEST_P(EventsTest, KeepsAllOfAnEventOverARestart) {
   EXPECT_THAT(records->back().event.facts, IsEmpty());
 }
 
-TEST_P(EventsTest, ListsWhatIsAskedFor) {
+TEST_P(EventsTest, ListsEventsThatMatchTheQuery) {
   ASSERT_TRUE(store_
                   ->AppendEvents({Record(1, 100, "A"), Record(2, 200, "B", Severity::kError),
                                   Record(5, 300, "C", Severity::kWarning, Guid(9)),

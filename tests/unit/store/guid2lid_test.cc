@@ -31,14 +31,14 @@ constexpr const char* kOpenSm =
     "0x0002c90200000501 0x0020 0x0023\n"
     "\n";
 
-TEST(Guid2Lid, ReadsWhatOpenSmWrites) {
+TEST(Guid2Lid, ReadsAFileOfOpenSm) {
   const Guid2Lid read = ParseGuid2Lid(kOpenSm);
   EXPECT_THAT(read.records, ElementsAre(LidRecord{Guid(0x2c90200000501), Lid(0x20), 2, 0},
                                         LidRecord{Guid(0x2c90200000801), Lid(0x2c), 2, 0}));
   EXPECT_THAT(read.skipped, IsEmpty());
 }
 
-TEST(Guid2Lid, WritesWhatItReads) {
+TEST(Guid2Lid, FormatParsesBackToTheSameRecords) {
   EXPECT_EQ(FormatGuid2Lid({LidRecord{Guid(0x2c90200000801), Lid(0xBFFF), 0, 5},
                             LidRecord{Guid(0x2c90200000501), Lid(0x20), 2, 0}}),
             "0x0002c90200000501 0x0020 0x0023\n\n"
@@ -54,7 +54,7 @@ TEST(Guid2Lid, ToleratesCommentsBlanksAndMissingNewline) {
   EXPECT_THAT(read.skipped, IsEmpty());
 }
 
-TEST(Guid2Lid, ReportsAndLeavesOutWhatIsWrong) {
+TEST(Guid2Lid, ReportsAndSkipsWrongLines) {
   const Guid2Lid read = ParseGuid2Lid(
       "0x1 0x8 0xb\n"          // 1: the only good one
       "0x2\n"                  // 2
@@ -78,13 +78,13 @@ TEST(Guid2Lid, ReportsAndLeavesOutWhatIsWrong) {
                   Left(11, "'0x10000' is no LID"), Left(12, "are not unicast")));
 }
 
-TEST(Guid2Lid, NothingIsNothing) {
+TEST(Guid2Lid, AnEmptyFileHasNoRecords) {
   EXPECT_THAT(ParseGuid2Lid("").records, IsEmpty());
   EXPECT_THAT(ParseGuid2Lid("\n\n").skipped, IsEmpty());
   EXPECT_EQ(FormatGuid2Lid({}), "");
 }
 
-TEST(Guid2MKey, ReadsWhatOpenSmWrites) {
+TEST(Guid2MKey, ReadsAFileOfOpenSm) {
   const Guid2MKey read = ParseGuid2MKey(
       "0x0002c90200000801 0xfedcba9876543210\n\n0x0002c90200000501 0x0000000000000000\n\n");
   EXPECT_THAT(read.keys, ElementsAre(PortMKey{Guid(0x2c90200000501), MKey(0)},

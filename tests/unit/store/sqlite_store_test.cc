@@ -105,7 +105,7 @@ TEST(SqliteStore, MakesTheDirectory) {
   EXPECT_THAT(Message(status), HasSubstr(dir.path() + "/a/b: No such file"));
 }
 
-TEST(SqliteStore, WhatReturnedOkSurvivesKill) {
+TEST(SqliteStore, WritesThatReturnedOkSurviveKill) {
   TempDir dir;
   const Child child = StartChild([&](int out) {
     absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir.path());
@@ -141,7 +141,7 @@ TEST(SqliteStore, WhatReturnedOkSurvivesKill) {
   EXPECT_EQ(lids, expected);
 }
 
-TEST(SqliteStore, ASecondProcessIsRefusedAndToldWhoIsThere) {
+TEST(SqliteStore, ASecondProcessIsRefusedWithThePidOfTheFirst) {
   TempDir dir;
   const Child child = StartChild([&](int out) {
     absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir.path());
@@ -182,7 +182,7 @@ TEST(SqliteStore, IsInWalModeWithFullSync) {
   EXPECT_FALSE(ReadAll(dir.path() + "/fabricd.db-wal").empty());
 }
 
-TEST(SqliteStore, RefusesWhatIsNoDatabase) {
+TEST(SqliteStore, RefusesAFileThatIsNoDatabase) {
   TempDir dir;
   std::ofstream(dir.path() + "/fabricd.db") << std::string(8192, 'x');
   ExpectRefused(dir.path(), absl::StatusCode::kDataLoss, "file is not a database");
@@ -249,7 +249,7 @@ TEST(SqliteStore, AMissingTableOrAWrongValueIsAnErrorNotAnEmptyFabric) {
   EXPECT_TRUE(store->PutMeta("a", "b").ok());
 }
 
-TEST(SqliteHistoryTest, SeesWhatWasWrittenAndWritesNothing) {
+TEST(SqliteHistoryTest, ReadsRecordsOfTheWriterAndWritesNone) {
   const TempDir dir;
   EXPECT_FALSE(OpenSqliteHistory(dir.path()).ok());  // It makes no database.
   const auto store = MustOpen(dir.path());

@@ -60,7 +60,7 @@ class StoreTest : public testing::TestWithParam<bool> {
 
 TEST_P(StoreTest, BeginsEmpty) { EXPECT_THAT(Lids(), IsEmpty()); }
 
-TEST_P(StoreTest, ReturnsWhatWasPutByGuid) {
+TEST_P(StoreTest, ReturnsStoredRecordsInOrderOfGuids) {
   // The highest bit set: GUIDs are unsigned.
   const LidRecord high = Record(0xF000000000000001, 1, 0, 1'700'000'000);
   const LidRecord low = Record(0x2, 8, 3, -5);
@@ -131,7 +131,7 @@ TEST_P(StoreTest, Meta) {
   EXPECT_EQ(*store_->GetMeta("empty"), "");
 }
 
-TEST_P(StoreTest, RowsOfPartsComeBackAsTheyWere) {
+TEST_P(StoreTest, RowsOfPartsAreReadBackUnchanged) {
   using Rows = StoredRows;
   EXPECT_EQ(*store_->LoadRows(), Rows());
   const std::string bytes("a\0b\xFF", 4);

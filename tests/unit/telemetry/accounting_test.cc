@@ -53,7 +53,7 @@ TEST(AccountingTest, WaitIsAShareOfTheLinkRate) {
   EXPECT_NEAR(record.wait.share, 0.1, 1e-6);
 }
 
-TEST(AccountingTest, DevicesThatCount32BytesCountThemOnEachPhysicalLane) {
+TEST(AccountingTest, WaitIsOfEachPhysicalLaneForDevicesThatCount32Bytes) {
   PortRecord record = Record();
   record.facts.tick = 31;
   wire::PortCountersExtended read;
@@ -74,7 +74,7 @@ TEST(AccountingTest, WithoutTickThereIsNoShare) {
   EXPECT_EQ(record.Total(Counter::kXmitWait), 625'000'000u);
 }
 
-TEST(AccountingTest, AReadingThatTheLinkCannotHaveCountedIsThrownAway) {
+TEST(AccountingTest, AReadingBeyondTheLinkRateIsDropped) {
   PortRecord record = Record();
   wire::PortCountersExtended read;
   EnterExtended(record, read, kAll, At(kSecond));
@@ -127,7 +127,7 @@ TEST(AccountingTest, ACounterAtItsMaximumIsSaturatedAndItsIncreaseALowerBound) {
   EXPECT_FALSE(record.saturated.Has(Counter::kLinkDowned));
 }
 
-TEST(AccountingTest, SaturatedIsACounterWhoseTotalIsByTheAttributeAtItsMaximum) {
+TEST(AccountingTest, ACounterIsSaturatedIfTheAttributeOfItsTotalIsAtItsMaximum) {
   PortRecord record = Record();
   const ClassicSupport errors_only{.xmit_wait = false};
   wire::PortCountersExtended wide;
@@ -226,7 +226,7 @@ TEST(AccountingTest, WithoutErrorsTheRatioIsABound) {
   EXPECT_NEAR(ratio.value, 3 / (12 * 24e12), 1e-16);
 }
 
-TEST(AccountingTest, TheWindowOfRatiosForgetsWhatIsOlderThan24Minutes) {
+TEST(AccountingTest, TheWindowOfRatiosDropsReadingsOlderThan24Minutes) {
   PortRecord record = Record();
   wire::PpcntStatistical read;
   constexpr Millis kMinute = 60 * kSecond;

@@ -58,7 +58,7 @@ TEST(CollectorLinksTest, ErrorsBehindFecHaveItsBlocksReadAtOnce) {
 }
 
 // The usual readings of these registers are 5 min apart.
-TEST(CollectorLinksTest, RegistersOfALinkThatShowsErrorsAreReadAtEachTurnForAWhile) {
+TEST(CollectorLinksTest, RegistersOfALinkWithErrorsAreReadAtEachTurnForAWhile) {
   Options options;
   options.interval = std::chrono::seconds(30);
   PolledFabric polled(options);

@@ -17,7 +17,7 @@ using std::chrono::seconds;
 constexpr char kHca[] = "node0001 mlx5_0";
 constexpr char kLeaf[] = "su1-rail0-leaf";
 
-TEST(CollectorTest, CountsWhatGrewSinceTheFirstReading) {
+TEST(CollectorTest, CountsIncreasesSinceTheFirstReading) {
   PolledFabric polled;
   const PortRef port = polled.Port(kLeaf, 1);
   polled.Count(port, sim::Counter::kRcvErrors, 7);  // Before anybody looked.
@@ -111,7 +111,7 @@ TEST(CollectorTest, FindsErrorsThatOnlyThePortCountersOfAnHcaHave) {
   EXPECT_TRUE(view->Find(port)->zero_extended.Has(Counter::kSymbolErrors));
 }
 
-TEST(CollectorTest, WithoutPortCountersExtendedTrafficComesFromPortCounters) {
+TEST(CollectorTest, WithoutPortCountersExtendedTrafficIsReadFromPortCounters) {
   PolledFabric polled({}, "no_extended");
   const PortRef port = polled.Port(kLeaf, 1);
   polled.Begin();
@@ -122,7 +122,7 @@ TEST(CollectorTest, WithoutPortCountersExtendedTrafficComesFromPortCounters) {
   EXPECT_EQ(polled.Asked(Ask::kExtended), 0u);
 }
 
-TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
+TEST(CollectorTest, AnUnansweredAttributeIsNotRequestedForAnHour) {
   PolledFabric polled({}, "no_tick");
   polled.Begin();
   polled.Run(minutes(50));
@@ -135,7 +135,7 @@ TEST(CollectorTest, WhatADeviceDoesNotAnswerIsNotAskedAgainForAnHour) {
   EXPECT_EQ(view->Find(polled.Port(kLeaf, 1))->wait.window, 0u);
 }
 
-TEST(CollectorTest, WhatADeviceDoesNotAnswerIsAbsentUntilItDoes) {
+TEST(CollectorTest, AnUnansweredAttributeIsAbsentUntilAResponse) {
   PolledFabric polled({}, "no_tick,no_vendor");
   const NodeIndex leaf = polled.Node(kLeaf);
   const auto absence = [&](Ask ask) {
@@ -165,7 +165,7 @@ TEST(CollectorTest, TheTickOfHcasIsReadToo) {
   EXPECT_NE(view->Find(port)->wait.window, 0u);
 }
 
-TEST(CollectorTest, AnUnresponsiveDeviceIsProbedSeldomAndItsValuesAreUnknown) {
+TEST(CollectorTest, AnUnresponsiveDeviceIsProbedRarelyAndItsValuesAreUnknown) {
   PolledFabric polled;
   const PortRef port = polled.Port(kHca, 1);
   polled.Begin();
@@ -210,7 +210,7 @@ TEST(CollectorTest, FollowsTheRedirectionOfClassPortInfo) {
   EXPECT_TRUE(polled.View()->FindDevice(port.node)->redirected);
 }
 
-TEST(CollectorTest, ReadsWhatSplitsErrorsWhenTheyGrow) {
+TEST(CollectorTest, ReadsErrorDetailsWhenErrorsGrow) {
   PolledFabric polled;
   const PortRef port = polled.Port(kLeaf, 1);
   polled.Begin();
@@ -238,7 +238,7 @@ TEST(CollectorTest, ASentinelIsNoValueAndTheOthersOfTheReadingAreGood) {
   EXPECT_EQ(record.resets, 0u);
 }
 
-TEST(CollectorTest, SendsNothingWhileTheCoreIsBusyButNotForEver) {
+TEST(CollectorTest, SendsNothingWhileTheCoreIsBusyForAMinuteAtMost) {
   PolledFabric polled;
   polled.Begin();
   polled.Run(minutes(1));
@@ -250,7 +250,7 @@ TEST(CollectorTest, SendsNothingWhileTheCoreIsBusyButNotForEver) {
   EXPECT_GT(polled.View()->stats.requests, before);
 }
 
-TEST(CollectorTest, LossWhileTablesAreWrittenIsNotHeldAgainstADevice) {
+TEST(CollectorTest, LossWhileTablesAreWrittenDoesNotMakeADeviceUnresponsive) {
   PolledFabric polled;
   const PortRef port = polled.Port(kHca, 1);
   polled.Begin();
@@ -273,7 +273,7 @@ TEST(CollectorTest, StandbyDoesNotPoll) {
   EXPECT_TRUE(polled.passes_done.empty());
 }
 
-TEST(CollectorTest, AStandbyPollsWhereTheOptionsSaySo) {
+TEST(CollectorTest, AStandbyPollsIfConfigured) {
   PolledFabric polled({.as_standby = true});
   polled.Begin(State::kStandby);
   polled.Run(minutes(1));
@@ -366,7 +366,7 @@ TEST(CollectorTest, ReadsANodeThatTookThePlaceOfAnotherInOneChange) {
   EXPECT_EQ(polled.Total(polled.Port(kHca, 1), Counter::kRcvErrors), 4u);
 }
 
-TEST(CollectorTest, ADeviceThatIsBackIsAskedAfresh) {
+TEST(CollectorTest, ADeviceThatReturnsIsProbedFromScratch) {
   PolledFabric polled({}, "unresponsive");
   const auto all = polled.Discover();
   polled.Begin();
@@ -389,7 +389,7 @@ TEST(CollectorTest, APassOnDemandWaitsForNothingThatADeviceNeedNotHave) {
   EXPECT_EQ(polled.passes_done, std::vector<uint64_t>{42});  // Beside what is waited for.
 }
 
-TEST(CollectorTest, WhatADeviceNeedNotHaveSaysNothingOfIt) {
+TEST(CollectorTest, TimeoutsOfOptionalAttributesAreNoSignOfAnUnresponsiveDevice) {
   PolledFabric polled({.interval = seconds(1)}, "no_tick,vs_key_hidden");
   polled.Begin();
   polled.Run(seconds(2));
@@ -433,7 +433,7 @@ TEST(CollectorTest, APassOnDemandWaitsForNoDeviceThatIsGivenUp) {
   EXPECT_EQ(polled.passes_done.size(), 2u);
 }
 
-TEST(CollectorTest, RegistersAreAskedForWhereTheDeviceSaysThatItHasThem) {
+TEST(CollectorTest, RegistersAreReadWhereTheDeviceReportsThem) {
   PolledFabric polled({}, "vs_key_hidden");
   const auto all = polled.Discover();
   fabric::SnapshotBuilder builder(*all);
@@ -560,7 +560,7 @@ TEST(CollectorTest, RunsForMonths) {
   EXPECT_GE(std::ranges::count_if(polled.histories[0].samples, &HistorySample::known), 9);
 }
 
-TEST(CollectorTest, ANodeThatComesAsAnotherLeavesIsPolled) {
+TEST(CollectorTest, ANodeThatAppearsAsAnotherLeavesIsPolled) {
   PolledFabric polled;
   const NodeIndex gone = polled.Node("node0004 mlx5_1");
   polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) { builder.RemoveNode(gone); };

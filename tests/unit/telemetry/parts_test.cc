@@ -143,7 +143,7 @@ TEST(ErrorLogTest, AFullLogJoinsOldEntriesBeforeItDropsAny) {
   EXPECT_EQ(log.covered_since(), 0u);
 }
 
-TEST(ErrorLogTest, WhatIsDroppedIsSaid) {
+TEST(ErrorLogTest, DroppedEntriesMoveTheStartOfTheCoveredTime) {
   ErrorLog log(8);
   for (uint8_t port = 1; port <= 40; ++port) {
     log.Add({port * kMinute, 1, PortNum(port), Counter::kSymbolErrors, 1});
@@ -160,7 +160,7 @@ Request To(uint32_t device) {
   return request;
 }
 
-TEST(RequestWindowTest, IdsHaveTheBitThatTellsThemFromTheCores) {
+TEST(RequestWindowTest, IdsHaveTheBitOfTelemetry) {
   RequestWindow window(16);
   const TransactionId first = window.Open(To(1));
   EXPECT_NE(first.value() & RequestWindow::kIdBit, 0u);
@@ -186,7 +186,7 @@ TEST(RequestWindowTest, GrowsWithResponsesAndHalvesOncePerRoundOfLoss) {
   EXPECT_TRUE(window.HasRoom());
 }
 
-TEST(RequestWindowTest, TellsWhatNoTransportHasEnded) {
+TEST(RequestWindowTest, ReportsRequestsThatTheTransportDidNotEnd) {
   RequestWindow window(16);
   const TransactionId id = window.Open(To(1));
   EXPECT_TRUE(window.Expired(Instant(std::chrono::seconds(4))).empty());
@@ -216,7 +216,7 @@ TEST(ScheduleTest, EachPortHasOneTurnInAPassAtAPlaceOfItsOwn) {
   EXPECT_LT(in_first_half, 28u);
 }
 
-TEST(ScheduleTest, AfterALongPauseNoManyPassesComeAtOnce) {
+TEST(ScheduleTest, AfterALongPauseMissedPassesAreSkipped) {
   const std::vector<PortRef> ports = {{NodeIndex(0), PortNum(1)}};
   Schedule schedule(7);
   schedule.SetPorts(ports, 1);
@@ -226,7 +226,7 @@ TEST(ScheduleTest, AfterALongPauseNoManyPassesComeAtOnce) {
   EXPECT_LE(turns, 2);
 }
 
-TEST(DeviceTest, AsksNothingOfAPortBeforeItKnowsWhatTheDeviceHas) {
+TEST(DeviceTest, ReadsNoPortBeforeTheCapabilitiesAreKnown) {
   Device device;
   device.Fit(2);
   AskSet asks;
@@ -256,7 +256,7 @@ TEST(DeviceTest, DoesNotProbeThreeOptionalAttributesInARow) {
   EXPECT_EQ(device.Next(1)->ask, Ask::kVendorKey);
 }
 
-TEST(DeviceTest, AsksNothingTwiceAtATime) {
+TEST(DeviceTest, SendsNoRequestTwiceAtATime) {
   Device device;
   device.Fit(2);
   device.knows_capabilities = true;
@@ -272,7 +272,7 @@ TEST(DeviceTest, AsksNothingTwiceAtATime) {
   EXPECT_TRUE(device.Next(1).has_value());
 }
 
-TEST(DeviceTest, WhatDoesNotAnswerIsProbedAfterPausesThatDouble) {
+TEST(DeviceTest, AnUnansweredAttributeIsProbedAtDoublingIntervals) {
   Device device;
   device.SetAbsent(Ask::kTick, Absence::kNoAnswer, 1);
   EXPECT_EQ(device.absence(Ask::kTick, kHour), Absence::kNoAnswer);

@@ -41,7 +41,7 @@ class RecordsTest : public ::testing::Test {
   fabric::Port up_, down_;
 };
 
-TEST_F(RecordsTest, TheFirstLookAtALinkIsNoChange) {
+TEST_F(RecordsTest, TheFirstReadingOfALinkIsNoChange) {
   EXPECT_EQ(records_.Find(port())->changed_at, 0u);
   EXPECT_EQ(records_.Find(port())->up_since, 10 * kSeconds);
   EXPECT_EQ(records_.Find(port())->peer, (PortRef{fabric_.node[1], PortNum(1)}));

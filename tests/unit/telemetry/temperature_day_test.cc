@@ -26,7 +26,7 @@ TEST(TemperatureDayTest, AFewHotHoursDoNotMoveIt) {
   EXPECT_EQ(day.Median(24 * kOneHour, last), 50);
 }
 
-TEST(TemperatureDayTest, LessThanHalfADayIsNotKnown) {
+TEST(TemperatureDayTest, NoMedianOfLessThanHalfADay) {
   TemperatureDay day;
   EXPECT_FALSE(day.Median(kOneHour, 0));
   uint64_t last = 0;
@@ -35,7 +35,7 @@ TEST(TemperatureDayTest, LessThanHalfADayIsNotKnown) {
   EXPECT_FALSE(day.Median(10 * kOneHour, last));
 }
 
-TEST(TemperatureDayTest, AModuleThatTellsNoneHasNone) {
+TEST(TemperatureDayTest, AModuleWithoutReadingsHasNoMedian) {
   TemperatureDay day;
   uint64_t last = 0;
   for (uint64_t at = kHalfAnHour; at <= 24 * kOneHour; last = at, at += kHalfAnHour)
@@ -43,7 +43,7 @@ TEST(TemperatureDayTest, AModuleThatTellsNoneHasNone) {
   EXPECT_FALSE(day.Median(24 * kOneHour, last));
 }
 
-TEST(TemperatureDayTest, WhatIsOlderThanADayIsNotUsed) {
+TEST(TemperatureDayTest, ReadingsOlderThanADayAreNotUsed) {
   TemperatureDay day;
   uint64_t last = 0;
   for (uint64_t at = kHalfAnHour; at <= 24 * kOneHour; last = at, at += kHalfAnHour)

@@ -34,7 +34,7 @@ class Closing final : public pb::EventService::Service {
   std::vector<std::string> asked;  // From where.
 };
 
-TEST(Client, FollowsFromWhereItWasUntilNobodyAnswers) {
+TEST(Client, ReconnectsFromTheLastVersionUntilNoServerResponds) {
   const rpc::testing::TempDir directory;
   const std::string address = "unix:" + (directory / "s");
   Closing service;

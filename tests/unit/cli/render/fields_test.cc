@@ -36,7 +36,7 @@ TEST(FieldsTest, AtLeast) {
   EXPECT_FALSE(Holds("generation>=8"));
 }
 
-TEST(FieldsTest, WhatIsNoCondition) {
+TEST(FieldsTest, RejectsInvalidConditions) {
   for (const char* text :
        {"", "nothing", "last_sweep", "problems", "=x", "generation>=x", "generation>="}) {
     std::string error;

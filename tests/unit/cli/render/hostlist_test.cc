@@ -42,7 +42,7 @@ TEST(HostlistTest, ABracketAtTheEndOfAPortsNameIsThePort) {
   EXPECT_THAT(Names("leaf1[3]"), ElementsAre("leaf13"));
 }
 
-TEST(HostlistTest, WhatIsNone) {
+TEST(HostlistTest, RejectsInvalidHostlists) {
   EXPECT_THAT(Error("node[1-"), HasSubstr("without its ]"));
   EXPECT_THAT(Error("node[]"), HasSubstr("no range"));
   EXPECT_THAT(Error("node[3-1]"), HasSubstr("no range"));

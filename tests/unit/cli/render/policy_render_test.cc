@@ -105,7 +105,7 @@ TEST(PolicyRenderTest, DescribeLink) {
   link.add_held(pb::HOLD_KIND_DRAIN);
   ExpectGolden("describe_link", DescribeLink(link, {}));
 }
-TEST(PolicyRenderTest, HeldThingsSaySo) {
+TEST(PolicyRenderTest, HeldHostsAndLinksAreMarked) {
   pb::ListHostsResponse hosts = SampleHosts();
   hosts.mutable_hosts(0)->add_held(pb::HOLD_KIND_CORDON);
   hosts.mutable_hosts(0)->add_held(pb::HOLD_KIND_DISABLE);

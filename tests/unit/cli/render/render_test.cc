@@ -67,7 +67,7 @@ TEST(RenderTest, DescribeAbsentHost) {
   readiness.add_reasons("it has left the fabric with all of its 2 NICs");
   ExpectGolden("describe_absent_host", DescribeAbsentHost(readiness, {}));
 }
-// Node descriptions and reasons are whatever devices and users say.
+// Devices and users choose node descriptions and reasons.
 TEST(RenderTest, NoTextReachesATerminalAsAControlSequence) {
   const std::string hostile =
       "a\x1b[2J\nb\t\x7f\xc2\x9b"

@@ -36,8 +36,8 @@ TEST(SelectorTest, Fields) {
   EXPECT_EQ(PortsWith("width=4,.id.number!=3", By::kFields), (Texts{"node1 mlx5_0/1"}));
 }
 
-// "0" is a rail like any other.
-TEST(SelectorTest, FieldsThatTellPresence) {
+// Rail 0 is a valid value.
+TEST(SelectorTest, AFieldOfZeroIsPresent) {
   pb::Node node;
   Selector selector;
   ASSERT_TRUE(Selector::Parse("rail", node.GetDescriptor(), By::kLabels, &selector).ok());
@@ -61,7 +61,7 @@ TEST(SelectorTest, EnumsAndLists) {
   EXPECT_TRUE(selector.Matches(node));
 }
 
-TEST(SelectorTest, WhatIsNoSelector) {
+TEST(SelectorTest, RejectsInvalidSelectors) {
   Selector selector;
   for (const char* text : {"flower=red", "=x", "!", ",", "role=leaf,"}) {
     const Result result = Selector::Parse(text, pb::Node::descriptor(), By::kLabels, &selector);
@@ -106,8 +106,8 @@ TEST(ListingTest, PicksAndSorts) {
   EXPECT_EQ(PickItems(options, pb::Port::descriptor(), &ports).code, kUsage);
 }
 
-// Of every kind of thing and every label, by what the API says of its fields.
-TEST(SelectorTest, RefusesValuesThatNothingCanHave) {
+// Covers every resource and label, by the descriptors of the API.
+TEST(SelectorTest, RefusesImpossibleValues) {
   int refused = 0;
   for (const auto* item : {pb::Node::descriptor(), pb::Host::descriptor(), pb::Port::descriptor(),
                            pb::Link::descriptor(), pb::Hold::descriptor(),

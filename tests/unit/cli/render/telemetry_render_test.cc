@@ -200,7 +200,7 @@ TEST(TelemetryRenderTest, AHistoryWithoutTrafficOrReadingsIsPlottedToo) {
                PlotHistory(quiet, {40, true}) + "\n" + PlotHistory(none, {0, true}));
 }
 
-TEST(TelemetryRenderTest, WhatHasNoValueIsNoZero) {
+TEST(TelemetryRenderTest, MissingValuesAreNotRenderedAsZero) {
   pb::Measurement none, zero;
   zero.set_value(0);
   EXPECT_EQ(GbpsText(none), "-");

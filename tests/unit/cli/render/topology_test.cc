@@ -56,7 +56,7 @@ TEST(TopologyTest, ClustersTierByTier) {
   EXPECT_THAT(conf, ::testing::HasSubstr("SwitchName=core_1 Switches=pod[0-1]-spine\n"));
 }
 
-TEST(TopologyTest, PiecesThatNothingJoinsStayApart) {
+TEST(TopologyTest, UnconnectedComponentsStaySeparate) {
   TopologyMaker maker;
   maker.topology.mutable_nodes()->Reserve(16);
   for (int i = 0; i < 2; ++i) {
@@ -79,8 +79,8 @@ SlurmTree Conf(const std::string& text) {
   return tree;
 }
 
-// Slurm forgets the nodes that its topology leaves out.
-TEST(SlurmTreeTest, HostsThatAreAwayStayWhereTheyWere) {
+// Slurm drops nodes that its topology does not contain.
+TEST(SlurmTreeTest, AbsentHostsKeepTheirPlaces) {
   const std::string before =
       "# topology.conf\n"
       "SwitchName=su1 Nodes=n[1-4] LinkSpeed=4\n"
@@ -141,7 +141,7 @@ TEST(SlurmTreeTest, HostsThatAreAwayStayWhereTheyWere) {
   }
 }
 
-TEST(SlurmTreeTest, WhatIsWrittenReadsBack) {
+TEST(SlurmTreeTest, WrittenTopologiesAreReadBack) {
   const pb::Topology topology = SampleTopology();
   const TopologyModel model(topology);
   for (const bool yaml : {false, true}) {
@@ -159,7 +159,7 @@ TEST(SlurmTreeTest, WhatIsWrittenReadsBack) {
   EXPECT_EQ(ReadSlurmYaml("- topology: [", &tree).code, kFailure);
 }
 
-TEST(TopologyTest, NothingAtAll) {
+TEST(TopologyTest, AnEmptyTopology) {
   const pb::Topology topology;
   const TopologyModel model(topology);
   EXPECT_EQ(ToTree(model), "0 switches, 0 hosts, 0 cables\n");

@@ -111,7 +111,7 @@ TEST(FabricHealthTest, TheWorstVerdictCounts) {
   EXPECT_EQ(EvaluateFabric(verdicts).code, FabricHealth::kWarning);
 }
 
-TEST(FabricHealthTest, WhatIsNotKnownIsNotHealthy) {
+TEST(FabricHealthTest, MissingOrOldVerdictsAreUnknown) {
   EXPECT_EQ(EvaluateFabric({}).code, FabricHealth::kUnknown);
   auto verdicts = Healthy();
   verdicts.clear_assessed();
@@ -128,7 +128,7 @@ TEST(FabricHealthTest, WhatIsNotKnownIsNotHealthy) {
   EXPECT_EQ(EvaluateFabric(verdicts).code, FabricHealth::kUnknown);
 }
 
-TEST(FabricHealthTest, TellsSomeDetails) {
+TEST(FabricHealthTest, ListsABoundedNumberOfDetails) {
   auto verdicts = SampleVerdicts();
   for (int i = 0; i < 20; ++i) *verdicts.add_verdicts() = verdicts.verdicts(3);
   ExpectGolden("check_fabric", EvaluateFabric(verdicts).text);

@@ -62,7 +62,7 @@ TEST_F(CommandLineTest, GetInEveryForm) {
   EXPECT_THAT(out_, StartsWith("leaf1/3   ACTIVE"));
 }
 
-// Acceptance of the API's first cut: scripts read these.
+// Acceptance of the first version of the API: scripts read this output.
 TEST_F(CommandLineTest, GetSmAsJson) {
   ASSERT_EQ(Run({"get", "sm", "-o", "json"}), 0);
   for (const char* field :
@@ -75,7 +75,7 @@ TEST_F(CommandLineTest, GetSmAsJson) {
   }
 }
 
-TEST_F(CommandLineTest, OneNameGivesTheThingItself) {
+TEST_F(CommandLineTest, OneNameGivesTheObjectItself) {
   ASSERT_EQ(Run({"get", "node", "leaf1", "-o", "json"}), 0);
   rpc::testing::pb::Node node;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(out_, &node).ok()) << out_;

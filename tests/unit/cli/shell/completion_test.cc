@@ -48,7 +48,7 @@ TEST(CompletionTest, OptionsAndTheirValues) {
   EXPECT_THAT(After({"get", "nodes", "--", "--ser"}), IsEmpty());
 }
 
-// Every option and positional that takes a value says what it may be.
+// Every option and positional that takes a value has a type.
 TEST(CompletionTest, EveryValueHasAKind) {
   Grammar grammar;
   const auto walk = [](const CLI::App* app, const auto& self) -> void {
@@ -115,7 +115,7 @@ TEST(ExplainTest, EveryResourceIsExplained) {
   }
 }
 
-TEST(HostlistTest, FormatsWhatExpandGivesBack) {
+TEST(HostlistTest, FormatIsTheInverseOfExpand) {
   const auto round = [](const std::string& text) {
     std::string error;
     const auto names = ExpandHostlist(text, false, &error);

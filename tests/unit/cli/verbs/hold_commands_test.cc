@@ -108,7 +108,7 @@ TEST_F(HoldCommandsTest, EveryVerbAndItsInverse) {
   EXPECT_THAT(fabric_.policy.holds, IsEmpty());
 }
 
-TEST_F(HoldCommandsTest, WhatIsAskedOfTheCore) {
+TEST_F(HoldCommandsTest, OptionsReachTheCore) {
   ASSERT_EQ(Run({"drain", "hca/node2/mlx5_0", "--reason", "BER", "--mode", "soft", "--for", "2h",
                  "--owner", "slurm", "--force", "--request-id", "r-1", "-o", "name"}),
             0)
@@ -246,7 +246,7 @@ TEST_F(HoldCommandsTest, EventsInEveryForm) {
   EXPECT_THAT(out_, HasSubstr("LinkDown has"));
 }
 
-TEST_F(HoldCommandsTest, EventsAsTheyCome) {
+TEST_F(HoldCommandsTest, EventsAreWatched) {
   Happen("Before");
   std::thread later([this] {
     while (backend_.log->watcher_count() == 0) std::this_thread::yield();

@@ -29,7 +29,7 @@ class PartitionCommandsTest : public testing::CommandFixture {
   rpc::testing::RunningServer running_{core_.backend};
 };
 
-TEST_F(PartitionCommandsTest, OneByItself) {
+TEST_F(PartitionCommandsTest, CreatesAndChangesOnePartition) {
   ASSERT_EQ(Run({"partition", "create", "tenant", "--p-key", "0x8005", "--member", "node[1-2]",
                  "--membership", "full", "--ipoib", "--wait"}),
             0)
@@ -57,7 +57,7 @@ TEST_F(PartitionCommandsTest, OneByItself) {
   EXPECT_EQ(Run({"partition", "create", "b", "--membership", "some"}), 2);
 }
 
-TEST_F(PartitionCommandsTest, AWholeFile) {
+TEST_F(PartitionCommandsTest, AppliesAWholeFile) {
   const std::string file = File("tenant=1: ALL=full;\n");
   EXPECT_EQ(Run({"diff", "partitions", "-f", file}), 1);
   EXPECT_THAT(out_, HasSubstr("+ 0x0001 tenant: ALL=full\n"));
@@ -72,7 +72,7 @@ TEST_F(PartitionCommandsTest, AWholeFile) {
   EXPECT_EQ(Run({"get", "nodes", "-o", "conf"}), 2);
 }
 
-TEST_F(PartitionCommandsTest, AFaultyFileTellsAllItsFaults) {
+TEST_F(PartitionCommandsTest, AFaultyFileListsAllItsFaults) {
   std::string text;
   for (int i = 0; i < 30; ++i) text += "a=1: nobody;\n";
   const std::string file = File(text);

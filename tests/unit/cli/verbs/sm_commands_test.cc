@@ -35,7 +35,7 @@ class SmCommandsTest : public testing::CommandFixture {
   rpc::testing::RunningServer running_{backend_};
 };
 
-TEST_F(SmCommandsTest, WhatIsPrinted) {
+TEST_F(SmCommandsTest, PrintsResults) {
   std::string all;
   const auto add = [&](const std::vector<std::string>& words) {
     EXPECT_EQ(Run(words), 0) << error_;
@@ -55,7 +55,7 @@ TEST_F(SmCommandsTest, WhatIsPrinted) {
   testing::ExpectGolden("sm_commands", all);
 }
 
-TEST_F(SmCommandsTest, WhatIsAskedOfTheCore) {
+TEST_F(SmCommandsTest, OptionsReachTheCore) {
   ASSERT_EQ(Run({"sm", "step-down", "--request-id", "r-1"}), 0) << error_;
   const auto& down = std::get<sweep::StepDown>(asked_.at(0));
   EXPECT_EQ(down.request_id, "r-1");

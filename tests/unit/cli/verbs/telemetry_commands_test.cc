@@ -51,14 +51,14 @@ TEST_F(TelemetryCommandsTest, ErrorsAreFindings) {
   EXPECT_EQ(Run({"errors", "--counters", "colour"}), 2);
 }
 
-TEST_F(TelemetryCommandsTest, NoErrorsIsSaidOfNoLongerThanThereWasALook) {
+TEST_F(TelemetryCommandsTest, NoErrorsIsReportedOnlyForTheCoveredTime) {
   EXPECT_EQ(Run({"errors", "node[1-2]"}), 0);
   EXPECT_THAT(error_, HasSubstr("No errors in the last 2h at 3 ports."));  // When it began.
   EXPECT_EQ(Run({"errors", "node[1-2]", "--since", "72h"}), 0);
   EXPECT_THAT(error_, HasSubstr("No errors in the last 2h at 3 ports."));
 }
 
-TEST_F(TelemetryCommandsTest, ErrorsOfPortsThatNobodyReadsAreUnknown) {
+TEST_F(TelemetryCommandsTest, ErrorsOfUnreadPortsAreUnknown) {
   rpc::testing::TelemetryMaker maker(view_->snapshot);
   maker.view.state = telemetry::State::kStandby;
   backend_.telemetry_view = maker.Make();

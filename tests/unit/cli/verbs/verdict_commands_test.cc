@@ -51,7 +51,7 @@ class VerdictCommandsTest : public testing::CommandFixture {
   std::vector<daemon::VerdictCommand> commands_;
 };
 
-TEST_F(VerdictCommandsTest, ListsWhatIsAskedFor) {
+TEST_F(VerdictCommandsTest, FiltersByNameVerdictAndStage) {
   PublishTwo();
   EXPECT_EQ(Run({"verdicts"}), 0) << error_;
   EXPECT_THAT(out_, AllOf(StartsWith("LINK             VERDICT     STAGE"),
@@ -70,7 +70,7 @@ TEST_F(VerdictCommandsTest, ListsWhatIsAskedFor) {
   EXPECT_EQ(Run({"verdicts", "nowhere"}), 3);
 }
 
-TEST_F(VerdictCommandsTest, WithoutAnAssessmentNothingLooksHealthy) {
+TEST_F(VerdictCommandsTest, WithoutAnAssessmentTheFabricIsUnknown) {
   EXPECT_EQ(Run({"verdicts"}), 4);
   EXPECT_THAT(out_, IsEmpty());
   EXPECT_THAT(error_, HasSubstr("no verdicts: telemetry does not poll"));
@@ -94,7 +94,7 @@ TEST_F(VerdictCommandsTest, DescribesByEitherPort) {
   EXPECT_EQ(Run({"describe", "verdict"}), 2);
 }
 
-TEST_F(VerdictCommandsTest, SaysWhatIsSaidOfVerdicts) {
+TEST_F(VerdictCommandsTest, AcknowledgesOverrulesAndReleases) {
   PublishTwo();
   EXPECT_EQ(Run({"verdicts", "ack", "node2"}), 0) << error_;
   EXPECT_EQ(out_, "node2/mlx5_0/1 - leaf2/1 acknowledged (NOISY_PHY)\n");
@@ -117,7 +117,7 @@ TEST_F(VerdictCommandsTest, SaysWhatIsSaidOfVerdicts) {
   EXPECT_THAT(error_, HasSubstr("leaf2/1: leaf2/1 has no bad verdict"));
 }
 
-TEST_F(VerdictCommandsTest, WatchGoesOnWithWhatChanges) {
+TEST_F(VerdictCommandsTest, WatchContinuesWithChanges) {
   PublishTwo();
   const query::VerdictRecord record = Noisy();
   fabric::FabricEvent healed;

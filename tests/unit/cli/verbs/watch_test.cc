@@ -41,7 +41,7 @@ class WatchTest : public ::testing::Test {
   std::unique_ptr<StreamWatch> watch_;
 };
 
-TEST_F(WatchTest, WhatLeavesTheSelectionIsToldOnce) {
+TEST_F(WatchTest, AnObjectThatLeavesTheSelectionIsReportedOnce) {
   options_.fields = "state=ACTIVE";
   Begin();
   pb::Port port = ports_.front();
@@ -57,7 +57,7 @@ TEST_F(WatchTest, WhatLeavesTheSelectionIsToldOnce) {
   ExpectGolden("watch_selected", Printed());
 }
 
-TEST_F(WatchTest, TheOtherOptionsThatChooseAreSelectionsToo) {
+TEST_F(WatchTest, OtherFilterOptionsAreSelectionsToo) {
   options_.states = {"ACTIVE"};
   globals_.format = Format::kName;
   Begin();
@@ -71,7 +71,7 @@ TEST_F(WatchTest, TheOtherOptionsThatChooseAreSelectionsToo) {
   EXPECT_EQ(later, first.substr(0, first.find('\n') + 1));
 }
 
-TEST_F(WatchTest, WithoutASelectionEachChangeIsToldOnce) {
+TEST_F(WatchTest, WithoutASelectionEachChangeIsReportedOnce) {
   Begin();
   pb::Port port = ports_.front();
   port.set_state("DOWN");
@@ -81,7 +81,7 @@ TEST_F(WatchTest, WithoutASelectionEachChangeIsToldOnce) {
   ExpectGolden("watch", Printed());
 }
 
-TEST(WatchPrinterTest, WhatIsNotListedAnyMoreIsGone) {
+TEST(WatchPrinterTest, AnObjectThatIsNoLongerListedIsReportedAsDeleted) {
   const Globals globals;
   GetOptions options;
   options.resource = Resource::kPort;

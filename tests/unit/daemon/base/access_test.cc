@@ -90,7 +90,7 @@ TEST(AccessRules, AreThoseOfTheServices) {
   EXPECT_EQ(rules, methods);
 }
 
-TEST(AccessRules, WhatChangesSomethingIsNoViewers) {
+TEST(AccessRules, MutationsNeedMoreThanTheViewerRole) {
   for (const MethodRule& rule : MethodRules()) {
     if (rule.is_mutation) {
       EXPECT_GE(rule.least, kScheduler) << rule.method;
@@ -156,7 +156,7 @@ TEST(AccessRules, EachClientHasItsOwnLimits) {
   EXPECT_TRUE(access.Admit(Known("user:b"), method).ok());
 }
 
-TEST(AccessRules, WhoStormsIsNotHeard) {
+TEST(AccessRules, AStormOfCallsIsRejectedUnheard) {
   config::Security security;
   security.calls_per_second = 5;
   Access access(security);
@@ -169,7 +169,7 @@ TEST(AccessRules, WhoStormsIsNotHeard) {
   EXPECT_TRUE(access.Hear(Known("user:b")).ok());
 }
 
-TEST(AccessRules, WhoseCallsDoNotEndIsNotHeard) {
+TEST(AccessRules, AClientWithTooManyUnfinishedCallsIsRejectedUnheard) {
   config::Security security;
   security.max_calls = 200;
   Access access(security);
@@ -185,7 +185,7 @@ TEST(AccessRules, WhoseCallsDoNotEndIsNotHeard) {
   EXPECT_TRUE(access.Hear(Known("user:a")).ok());
 }
 
-TEST(AccessRules, WhoDoesNotTakeItsAnswersIsGivenNoMore) {
+TEST(AccessRules, AClientWithTooManyUnreadAnswersIsRefused) {
   Access access{config::Security()};
   const std::string method = "fabric.v1.AdminService/GetCaller";
   auto one = access.Send(Known("user:a"), 30 << 20);
@@ -197,7 +197,7 @@ TEST(AccessRules, WhoDoesNotTakeItsAnswersIsGivenNoMore) {
   EXPECT_TRUE(access.Admit(Known("user:a"), method).ok());
 }
 
-TEST(AccessRules, WhoIsNotKnownHasToSayWhoItIs) {
+TEST(AccessRules, AnUnauthenticatedCallerMayOnlyAskForItsIdentity) {
   Access access{config::Security()};
   const auto status = ToGrpc(access.Admit({}, "fabric.v1.TopologyService/GetSm"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
@@ -338,7 +338,7 @@ TEST_F(TlsTest, EveryMethodAgainstEveryRole) {
   server_.reset();  // Before the control.
 }
 
-TEST_F(TlsTest, WhatIsNoServiceOfOursIsGuardedToo) {
+TEST_F(TlsTest, ServicesOfGrpcItselfAreGuardedToo) {
   const char* reflection = "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
   const auto none = Connect("none");
   const auto refused = CallEmpty(none, reflection, std::chrono::seconds(20));
@@ -357,7 +357,7 @@ TEST_F(TlsTest, WhatIsNoServiceOfOursIsGuardedToo) {
       grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(TlsTest, WhoIsTooFastIsToldSoUntilItStorms) {
+TEST_F(TlsTest, AFastCallerIsRefusedAndAStormIsCutOff) {
   options_.security.calls_per_second = 5;
   Start();
   const auto scheduler = Connect("scheduler");
@@ -384,8 +384,8 @@ TEST_F(TlsTest, WhoIsTooFastIsToldSoUntilItStorms) {
   EXPECT_EQ(Audit().size(), admitted);  // Not one for each that is too fast.
 }
 
-// A call that is refused is not under way, and one that has ended neither.
-TEST_F(TlsTest, RefusedCallsTakeNoPlace) {
+// Calls that were refused or have ended do not count as running.
+TEST_F(TlsTest, RefusedCallsDoNotCountAsRunning) {
   options_.security.max_calls = 2;
   Start();
   const auto viewer = Connect("viewer");
@@ -413,7 +413,7 @@ TEST_F(TlsTest, RefusedCallsTakeNoPlace) {
   EXPECT_EQ(in_a_row, 10);
 }
 
-// Every call that is heard is also seen to end, whatever kind of method it is of.
+// The end of every admitted call is recorded, for each kind of method.
 TEST_F(TlsTest, CallsThatHaveEndedAreNotHeld) {
   options_.security.max_calls = 1;
   Start();
@@ -428,7 +428,7 @@ TEST_F(TlsTest, CallsThatHaveEndedAreNotHeld) {
   }
 }
 
-TEST_F(TlsTest, WithoutACertificateNobodyIsServed) {
+TEST_F(TlsTest, AConnectionWithoutACertificateIsRefused) {
   EXPECT_EQ(GetSm(Connect("")).error_code(), grpc::StatusCode::UNAVAILABLE);
   const Certificates strangers(directory_ / "strangers", "signer");
   strangers.Sign("admin", "z", "URI:spiffe://cluster/root");
@@ -463,7 +463,7 @@ TEST_F(TlsTest, CertificatesAreRotatedWithoutARestart) {
   EXPECT_TRUE(GetSm(before).ok());
 }
 
-TEST_F(TlsTest, FaultyFilesLeaveTheCertificatesOfBeforeInUse) {
+TEST_F(TlsTest, FaultyFilesKeepThePreviousCertificates) {
   // The signers that the server asks for; "ca.pem" stays what its clients trust.
   std::filesystem::copy_file(certificates_.path("ca.pem"), certificates_.path("signers.pem"));
   options_.security.tls_ca = certificates_.path("signers.pem");
@@ -501,7 +501,7 @@ TEST_F(TlsTest, FaultyFilesLeaveTheCertificatesOfBeforeInUse) {
   still_served("garbage in all files");
 }
 
-TEST_F(TlsTest, ConnectionsAgeAndCertificatesAreLookedAtAgain) {
+TEST_F(TlsTest, ConnectionsEndAtTheirAgeAndCertificatesAreCheckedAgain) {
   options_.connection_age = milliseconds(500);
   options_.connection_grace = milliseconds(500);
   Start();
@@ -608,7 +608,7 @@ TEST_F(TlsTest, SchedulersSpeakForThemselves) {
   EXPECT_EQ(ReasonOf(stub->DeleteHold(&context, request, &response)), "ROLE_REQUIRED");
 }
 
-TEST_F(TlsTest, CallersAreToldWhoTheyAre) {
+TEST_F(TlsTest, GetCallerReturnsIdentityAndRole) {
   const auto stub = pb::AdminService::NewStub(Connect("none"));
   grpc::ClientContext context;
   pb::GetCallerResponse response;
@@ -617,7 +617,7 @@ TEST_F(TlsTest, CallersAreToldWhoTheyAre) {
   EXPECT_EQ(response.role(), "none");
 }
 
-TEST_F(TlsTest, FilesThatAreNone) {
+TEST_F(TlsTest, MissingFilesAreReported) {
   ServerOptions options = options_;
   options.security.tls_key = directory_ / "missing";
   auto server = Server::Start(options, backend_);
@@ -625,7 +625,7 @@ TEST_F(TlsTest, FilesThatAreNone) {
   EXPECT_THAT(Message(server.status()), HasSubstr("security.tls_key: " + (directory_ / "missing")));
 }
 
-TEST(UnixCaller, IsTheUserWithItsGroups) {
+TEST(UnixCaller, HasTheUserAndItsGroups) {
   SmallFabric fabric;
   FakeBackend backend(fabric.View());
   RunningServer running(backend);

@@ -35,7 +35,7 @@ class ConfigKeeperTest : public testing::Test {
   ConfigKeeper keeper_;
 };
 
-TEST_F(ConfigKeeperTest, WhatIsLiveNeedsNoSweep) {
+TEST_F(ConfigKeeperTest, LiveKeysNeedNoSweep) {
   file_->log.level = config::LogLevel::kDebug;
   const auto report = keeper_.Reload(How::kAsNeeded, "user:alice", nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
@@ -51,7 +51,7 @@ TEST_F(ConfigKeeperTest, WhatIsLiveNeedsNoSweep) {
   EXPECT_TRUE(keeper_.Reload(How::kSweepAlways, "", nullptr)->swept);
 }
 
-TEST_F(ConfigKeeperTest, WhatWaitsForARestartKeepsWaiting) {
+TEST_F(ConfigKeeperTest, KeysThatNeedARestartStayPending) {
   file_->lid.lmc = 2;
   file_->sm.priority = 3;
   auto report = keeper_.Reload(How::kAsNeeded, "", nullptr);
@@ -79,7 +79,7 @@ TEST_F(ConfigKeeperTest, ADryRunChangesNothing) {
   EXPECT_TRUE(events_.empty());
 }
 
-TEST_F(ConfigKeeperTest, RefusalsLeaveWhatWas) {
+TEST_F(ConfigKeeperTest, ARefusedReloadKeepsTheConfiguration) {
   file_->sm.priority = 3;
   refusal_ = NotFound("/etc/roots: cannot be read");
   EXPECT_EQ(keeper_.Reload(How::kAsNeeded, "", nullptr).status().code(),
@@ -98,7 +98,7 @@ TEST_F(ConfigKeeperTest, RefusalsLeaveWhatWas) {
   EXPECT_FALSE(keeper_.last_refused());
 }
 
-TEST_F(ConfigKeeperTest, SecretsAreNotTold) {
+TEST_F(ConfigKeeperTest, SecretsAreMasked) {
   file_->sm.m_key = MKey(0x1234567812345678);
   const auto report = keeper_.Reload(How::kAsNeeded, "", nullptr);
   ASSERT_EQ(report->changes.size(), 1u);

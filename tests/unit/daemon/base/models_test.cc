@@ -45,8 +45,8 @@ class NotingBackend final : public FakeBackend {
   mutable std::atomic<int> niceness = -1;
 };
 
-// All who ask wait for the one that is being made.
-TEST(ModelsTest, AreMadeAtOrdinaryPriorityWhoeverAsks) {
+// All callers wait for the model that is being made.
+TEST(ModelsTest, AreMadeAtOrdinaryPriorityForEachCaller) {
   SmallFabric fabric;
   NotingBackend backend(fabric.View(1));
   daemon::Models models(backend);

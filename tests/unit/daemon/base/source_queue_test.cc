@@ -50,8 +50,8 @@ TEST(SourceQueueTest, AFullQueueStillTakesOneOfANewSource) {
   EXPECT_TRUE(queue.Push(1, "again"));
 }
 
-// Few are woken for many items, but nothing is left lying while its takers sleep.
-TEST(SourceQueueTest, NothingWaitsWhileItsTakersSleep) {
+// Few consumers are woken for many items, but no item waits while all consumers sleep.
+TEST(SourceQueueTest, WakesAsManyConsumersAsItemsNeed) {
   Queue queue(100, 100);
   std::atomic<size_t> taken = 0;
   std::vector<std::thread> takers;
@@ -75,7 +75,7 @@ TEST(SourceQueueTest, NothingWaitsWhileItsTakersSleep) {
   for (std::thread& taker : takers) taker.join();
 }
 
-TEST(SourceQueueTest, CloseWakesWhoWaits) {
+TEST(SourceQueueTest, CloseWakesWaitingConsumers) {
   Queue queue(4, 4);
   bool open = true;
   std::thread consumer([&] {

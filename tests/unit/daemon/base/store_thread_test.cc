@@ -45,7 +45,7 @@ TEST_F(StoreThreadTest, DurableWritesGoBeforeRecords) {
   EXPECT_THAT(done_, ElementsAre("lids", "holds", "events", "audit"));
 }
 
-TEST_F(StoreThreadTest, AFullLaneRefusesNothingInTheOther) {
+TEST_F(StoreThreadTest, AFullPriorityClassDoesNotBlockTheOther) {
   Hold();
   size_t records = 0, writes = 0;
   while (store_.PostRecords([] {})) ++records;

@@ -6,7 +6,7 @@
 namespace fabricd {
 namespace {
 
-TEST(WallClockWatchTest, TellsOnceThatTheClockWasSet) {
+TEST(WallClockWatchTest, ReportsAStepOfTheClockOnce) {
   WallClockWatch watch;
   const int64_t epoch = watch.epoch();
   EXPECT_FALSE(watch.Look());
@@ -24,7 +24,7 @@ TEST(WallClockWatchTest, SmallStepsAddUp) {
   EXPECT_EQ(watch.Look(6000, epoch + 7200, 6000), epoch + 1200);
 }
 
-TEST(WallClockWatchTest, AThreadThatWasNotRunDoesNotLookLikeAStep) {
+TEST(WallClockWatchTest, ADelayedThreadIsNoStep) {
   WallClockWatch watch;
   EXPECT_FALSE(watch.Look(5000, watch.epoch() + 5000, 9000));
 }

@@ -109,7 +109,7 @@ TEST_F(HttpServerTest, AnswersOneRequestPerConnection) {
   EXPECT_TRUE(head.ends_with("Content-Length: 3\r\n\r\n")) << head;
 }
 
-TEST_F(HttpServerTest, SaysWhatIsWrong) {
+TEST_F(HttpServerTest, AnswersFaultyRequestsWithTheirStatus) {
   Start();
   const std::pair<std::string, const char*> wrong[] = {
       {"GET /none HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
@@ -131,7 +131,7 @@ TEST_F(HttpServerTest, ServesNoRanges) {
   EXPECT_THAT(answer, HasSubstr("Content-Length: 3\r\n"));
 }
 
-// Also a byte now and then: the time is that of the whole head.
+// The limit is for the whole head, also if single bytes arrive in between.
 TEST_F(HttpServerTest, EndsRequestsThatTakeTooLong) {
   Start({.request = milliseconds(100)});
   const Client silent = Connect(), slow = Connect();
@@ -153,7 +153,7 @@ TEST_F(HttpServerTest, AHeaderWithoutEndIsCutOff) {
   EXPECT_LT(sent, size_t{256} << 20);
 }
 
-TEST_F(HttpServerTest, HalfOpenRequestsKeepNoOtherClientOut) {
+TEST_F(HttpServerTest, HalfOpenRequestsDoNotBlockOtherClients) {
   Start();
   std::vector<Client> open;
   for (size_t i = 0; i < 2 * HttpServer::kConnections; ++i) {
@@ -190,7 +190,7 @@ TEST_F(HttpServerTest, SlowPagesDelayNoQuickOne) {
   EXPECT_TRUE(waiting.front().Receive().ends_with("slow\n"));
 }
 
-TEST_F(HttpServerTest, WhoTakesNoAnswerIsCutOff) {
+TEST_F(HttpServerTest, AClientThatReadsNoAnswerIsCutOff) {
   Start({.answer = milliseconds(300)});
   std::vector<Client> stuck;
   // More than may be pending; the oldest are given up, and all are after the time.
@@ -203,7 +203,7 @@ TEST_F(HttpServerTest, WhoTakesNoAnswerIsCutOff) {
   for (const Client& client : stuck) EXPECT_LT(client.Receive().size(), size_t{8} << 20);
 }
 
-TEST_F(HttpServerTest, RefusesWhatIsNoAddress) {
+TEST_F(HttpServerTest, RefusesInvalidAddresses) {
   EXPECT_EQ(HttpServer::Start("nonsense", {}).status().code(), absl::StatusCode::kInvalidArgument);
   Start();
   EXPECT_EQ(HttpServer::Start("127.0.0.1:" + std::to_string(server_->port()), {}).status().code(),

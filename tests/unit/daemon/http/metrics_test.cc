@@ -114,7 +114,7 @@ TEST_F(MetricsTest, OfAnUnknownPortNothingButItsAgeIsLeft) {
   EXPECT_THAT(series, Not(Contains(Key(Switch("utilisation_ratio", kLeaf1, 3)))));
 }
 
-TEST_F(MetricsTest, WhatWasNeverMeasuredIsAbsent) {
+TEST_F(MetricsTest, UnmeasuredCountersAreAbsent) {
   telemetry::PortRecord& record = sample.Port(fabric.leaf1, 1);
   record.measured.Remove(Counter::kQp1Dropped);
   record.invalid.Add(Counter::kRcvErrors);
@@ -143,7 +143,7 @@ TEST_F(MetricsTest, APortThatIsDownHasNoGauges) {
   EXPECT_THAT(series, Not(Contains(Key(Switch("sample_age_seconds", kLeaf1, 4)))));
 }
 
-TEST_F(MetricsTest, TheConfigurationSaysWhichPortsAndCounters) {
+TEST_F(MetricsTest, TheConfigurationSelectsPortsAndCounters) {
   sample.Port(fabric.leaf1, 1).measured.Add(Counter::kRcvLoopingErrors);
   EXPECT_THAT(Text(), HasSubstr("infiniband_switch_port_looping_errors_total{"));
   Configure("switches", "main");
@@ -158,7 +158,7 @@ TEST_F(MetricsTest, TheConfigurationSaysWhichPortsAndCounters) {
   EXPECT_THAT(Text(), HasSubstr("fabricd_telemetry_ports{"));
 }
 
-TEST_F(MetricsTest, WhatTheCollectorDoes) {
+TEST_F(MetricsTest, HasTheStatisticsOfTheCollector) {
   constexpr auto kAsk = static_cast<size_t>(telemetry::Ask::kExtended);
   sample.view.stats.responses_by_ask[kAsk] = 1'895;
   sample.view.stats.refused_by_ask[kAsk] = 5;
@@ -182,7 +182,7 @@ TEST_F(MetricsTest, WhatTheCollectorDoes) {
   EXPECT_THAT(series, Contains(Key("fabricd_telemetry_last_pass_seconds")));
 }
 
-TEST_F(MetricsTest, ACollectorThatIsOffSaysNothingElse) {
+TEST_F(MetricsTest, ACollectorThatIsOffHasOnlyItsState) {
   sample.view = {};
   sample.view.state = telemetry::State::kOff;
   EXPECT_EQ(Series().at("fabricd_telemetry_state{state=\"OFF\"}"), "1");
@@ -190,7 +190,7 @@ TEST_F(MetricsTest, ACollectorThatIsOffSaysNothingElse) {
   EXPECT_THAT(Text(), Not(HasSubstr("_packets_total{")));
 }
 
-TEST_F(MetricsTest, EachFamilyIsThereOnce) {
+TEST_F(MetricsTest, EachFamilyAppearsOnce) {
   std::set<std::string> seen;
   std::string family;
   for (const auto& line : absl::StrSplit(Text(), '\n', absl::SkipEmpty())) {

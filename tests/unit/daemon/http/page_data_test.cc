@@ -57,7 +57,7 @@ class PageDataTest : public testing::Test {
   FabricPage fabric_page{backend, models};
 };
 
-TEST_F(PageDataTest, HeatIsOfBothEndsAndWhatIsNotFreshIsUnknown) {
+TEST_F(PageDataTest, HeatHasBothEndsAndStalePortsAreUnknown) {
   const std::string text = *counter_page.Heat({}).body;
   EXPECT_THAT(text, HasSubstr("\"generation\":7,\"state\":\"POLLING\",\"live\":true"));
   EXPECT_THAT(text, HasSubstr("[600,20,0,120,0]"));  // leaf1/1: errors at leaf1, none at node1.
@@ -74,7 +74,7 @@ TEST_F(PageDataTest, HeatIsMadeOncePerView) {
   EXPECT_THAT(*counter_page.Heat({{"have", "7.1.1"}}).body, HasSubstr("\"version\":\"7.2.1\""));
 }
 
-TEST_F(PageDataTest, ACollectorThatHangsOrIsStandbyKnowsNothing) {
+TEST_F(PageDataTest, ACollectorThatHangsOrIsStandbyHasNoLiveData) {
   counters.view.started -= std::chrono::seconds(301);
   backend.telemetry_view = counters.Make();
   EXPECT_THAT(*counter_page.Heat({}).body, HasSubstr("\"live\":false"));
@@ -87,7 +87,7 @@ TEST_F(PageDataTest, ACollectorThatHangsOrIsStandbyKnowsNothing) {
   EXPECT_THAT(*counter_page.Heat({}).body, Not(HasSubstr("[600,")));
 }
 
-TEST_F(PageDataTest, PortsHaveWhatCountersAndVerdictsSay) {
+TEST_F(PageDataTest, PortsHaveTheirCountersAndVerdicts) {
   PublishVerdicts();
   const std::string leaf = *fabric_page.Ports({{"guid", "0x0000000000200000"}}).body;
   EXPECT_THAT(leaf, HasSubstr("\"peer_port\":1,\"verdict\":\"NOISY_PHY\",\"use\":600,\"wait\":20,"
@@ -135,7 +135,7 @@ TEST_F(PageDataTest, NoHistoryIsNoZero) {
   EXPECT_EQ(counter_page.History({{"guid", "0x77"}, {"port", "1"}}).status, 404);
 }
 
-TEST_F(PageDataTest, VerdictsComeTheWorstFirstWithWhatIsDone) {
+TEST_F(PageDataTest, VerdictsAreSortedByStageWithTheirActions) {
   PublishVerdicts();
   const std::string text = *verdict_page.Verdicts({}).body;
   EXPECT_THAT(text, HasSubstr("\"number\":1,\"enabled\":true,\"interval\":60,"

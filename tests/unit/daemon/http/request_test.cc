@@ -14,14 +14,14 @@ TEST(RequestTest, TakesTheFirstLineApart) {
   EXPECT_EQ(request->query, (Query{{"host", "node 1"}, {"after", "a b"}, {"x", ""}}));
 }
 
-TEST(RequestTest, KeepsWhatIsNoEscape) {
+TEST(RequestTest, KeepsInvalidEscapes) {
   const auto request = ParseRequest("GET /a%2/%zz%41?%=1&=2&b=%4 HTTP/1.0\n\n");
   ASSERT_TRUE(request);
   EXPECT_EQ(request->path, "/a%2/%zzA");
   EXPECT_EQ(request->query, (Query{{"%", "1"}, {"b", "%4"}}));
 }
 
-TEST(RequestTest, RefusesWhatIsNoRequest) {
+TEST(RequestTest, RefusesInvalidRequests) {
   for (const char* head :
        {"", "\r\n", "GET / HTTP/2.0\r\n\r\n", "GET /\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
         "GET http://host/ HTTP/1.1\r\n\r\n", "GET / x HTTP/1.1\r\n\r\n", "G\tT / HTTP/1.1\r\n\r\n",

@@ -34,7 +34,7 @@ TEST(SeriesTextTest, NumbersAreWrittenInFull) {
             "a 50000000000\na 1.25e-15\na 7.512196864429102e-13\n");
 }
 
-TEST(SeriesTextTest, WhateverADeviceCallsItselfIsALabel) {
+TEST(SeriesTextTest, AnyTextOfADeviceIsEscapedAsALabel) {
   EXPECT_EQ(Label("switch", "leaf \"1\"\\\n"), "switch=\"leaf \\\"1\\\"\\\\\\n\"");
   EXPECT_EQ(Label("switch", "Blatt ü"), "switch=\"Blatt ü\"");
   EXPECT_EQ(Label("switch", "\xFF!"), "switch=\"?!\"");

@@ -61,7 +61,7 @@ TEST_F(VerdictSeriesTest, AVerdictIsAtTheAccusedEndWithItsPeer) {
   EXPECT_THAT(lines, Contains("fabricd_link_verdicts_omitted 0"));
 }
 
-TEST_F(VerdictSeriesTest, WhatIsNeitherBadNorSuspectIsOnlyCounted) {
+TEST_F(VerdictSeriesTest, LinksNeitherBadNorSuspectAreOnlyCounted) {
   made.Add({fabric.node1_1, PortNum(1)}, policy::Stage::kHealthy, policy::Verdict::kVictim);
   made.Add({fabric.leaf1, PortNum(3)}, policy::Stage::kUnknown, policy::Verdict::kUnknown);
   EXPECT_THAT(Lines(), Contains("fabricd_verdict_links{verdict=\"VICTIM\"} 1"));
@@ -99,7 +99,7 @@ TEST_F(VerdictSeriesTest, OfMoreThanOneIsShownTheRestIsCounted) {
   EXPECT_THAT(text, HasSubstr("verdict=\"FLAPPING\",stage=\"BAD\""));
 }
 
-TEST_F(VerdictSeriesTest, CommonCausesAndWhatIsDone) {
+TEST_F(VerdictSeriesTest, HasCommonCausesAndActions) {
   made.view.configured = policy::Action::kCordon;
   made.view.is_breaker_open = true;
   const auto lines = Lines();
@@ -120,7 +120,7 @@ TEST_F(VerdictSeriesTest, ACommonCauseThatIsOnlyRememberedIsNotCounted) {
   EXPECT_THAT(Text(), Not(HasSubstr("fabricd_verdict_common_cause_links")));
 }
 
-TEST_F(VerdictSeriesTest, EachKindOfCommonCauseIsNamedByWhatItIsAbout) {
+TEST_F(VerdictSeriesTest, EachKindOfCommonCauseIsNamedByItsSubject) {
   policy::CommonFinding finding;
   finding.cause = policy::CommonCause::kPropagation;
   finding.root = {{rpc::testing::kLeaf1, PortNum(3)}, {rpc::testing::kSpine, PortNum(1)}};
@@ -152,7 +152,7 @@ TEST_F(VerdictSeriesTest, CongestionByKindAndRoot) {
                               "peer_port=\"3\",kind=\"HOT_LINK\"} 1"));
 }
 
-TEST_F(VerdictSeriesTest, WithoutAnAssessmentNothingLooksHealthy) {
+TEST_F(VerdictSeriesTest, WithoutAnAssessmentThereAreNoSeries) {
   made.view.enabled = false;
   EXPECT_THAT(Lines(), testing::ElementsAre(testing::StartsWith("# HELP"),
                                             "# TYPE fabricd_verdicts_enabled gauge",
@@ -164,7 +164,7 @@ TEST_F(VerdictSeriesTest, WithoutAnAssessmentNothingLooksHealthy) {
   EXPECT_THAT(Text(), Not(HasSubstr("fabricd_verdict_")));
 }
 
-TEST_F(VerdictSeriesTest, AnOldAssessmentSaysNothingButItsAge) {
+TEST_F(VerdictSeriesTest, AnOldAssessmentHasOnlyItsAge) {
   EXPECT_THAT(Text(std::chrono::seconds(600)), HasSubstr("fabricd_verdict_links{"));
   const std::string text = Text(std::chrono::seconds(601));
   EXPECT_THAT(text, HasSubstr("fabricd_verdict_assessment_age_seconds 601\n"));

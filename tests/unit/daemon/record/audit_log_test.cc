@@ -56,14 +56,14 @@ class AuditLogTest : public testing::Test {
                 {.keep = 1500, .pending = 3}};
 };
 
-TEST_F(AuditLogTest, WhatWasAppendedBeforeIsListed) {
+TEST_F(AuditLogTest, ListsRecordsAppendedBefore) {
   Append("a");
   Append("b");
   EXPECT_EQ(jobs_.size(), 1u);  // One write for both.
   EXPECT_THAT(Callers(), ElementsAre("a", "b"));
 }
 
-TEST_F(AuditLogTest, AFullQueueIsTakenAlongLater) {
+TEST_F(AuditLogTest, RecordsOfAFullQueueAreWrittenLater) {
   full_ = true;
   Append("a");
   bool refused = false;
@@ -84,7 +84,7 @@ TEST_F(AuditLogTest, AListingTooManyIsRefusedAndWritesGoOn) {
   EXPECT_THAT(Callers(), ElementsAre("a"));
 }
 
-TEST_F(AuditLogTest, WhatIsLostIsCounted) {
+TEST_F(AuditLogTest, LostRecordsAreCounted) {
   for (int i = 0; i < 5; ++i) Append("a");
   EXPECT_THAT(Callers(), ElementsAre("a", "a", "a", "fabricd"));
   EXPECT_EQ(store_.ListAudit({})->back().message,

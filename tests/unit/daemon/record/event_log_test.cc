@@ -73,7 +73,7 @@ class EventLogTest : public ::testing::Test {
   std::unique_ptr<EventLog> log_;
 };
 
-TEST_F(EventLogTest, NumbersKeepsAndShows) {
+TEST_F(EventLogTest, ShowsEventsOnceTheyAreStored) {
   Open();
   auto watcher = std::make_shared<CountingWatcher>();
   ASSERT_TRUE(log_->AddWatcher(watcher));
@@ -232,8 +232,8 @@ TEST_F(EventLogTest, ListingsTakeNoRoomOfWrites) {
   EXPECT_TRUE(jobs_.empty());
 }
 
-// What is written while a listing waits is neither in it nor before its version, so that a watch
-// from that version shows each event once.
+// Events that are written while a listing waits are neither in it nor before its version, so that a
+// watch from that version receives each event once.
 TEST_F(EventLogTest, AListingEndsAtItsVersion) {
   Open();
   Happen({"A"});

@@ -22,7 +22,7 @@ TEST(LogGateTest, LinesThatDifferInNamesAndNumbersAreOfOneKind) {
   EXPECT_EQ(LogGate::KindOf("trap 130 from LID 0x12"), LogGate::KindOf("trap 4 from LID 0x7"));
 }
 
-TEST(LogGateTest, OneKindIsBoundedAndSaysWhatWasLeftOut) {
+TEST(LogGateTest, OneKindIsBoundedAndCountsDroppedLines) {
   LogGate gate({.kind_burst = 3, .kind_interval = seconds(10)});
   Instant now(hours(1));
   for (int i = 0; i < 100; ++i)
@@ -35,7 +35,7 @@ TEST(LogGateTest, OneKindIsBoundedAndSaysWhatWasLeftOut) {
   EXPECT_EQ(later.left_out, 97u);
 }
 
-TEST(LogGateTest, WhatWasLeftOutOfAQuietKindIsCounted) {
+TEST(LogGateTest, DroppedLinesOfAQuietKindAreSummarised) {
   LogGate gate({.kind_burst = 1, .kind_interval = seconds(10)});
   const Instant now(hours(1));
   for (int i = 0; i < 4; ++i) (void)gate.Admit(kInfo, fmt::format("link {} down", i), now);
@@ -50,7 +50,7 @@ TEST(LogGateTest, WhatWasLeftOutOfAQuietKindIsCounted) {
   EXPECT_EQ(gate.kinds(), 0u);
 }
 
-// What a hostile host, or a fabric in which every link flaps, can write in an hour.
+// Bounds the lines that a hostile host, or a fabric in which every link flaps, causes in an hour.
 TEST(LogGateTest, AnHourOfEveryKindIsBounded) {
   LogGate gate;
   size_t bytes = 0;

@@ -57,7 +57,7 @@ TEST_F(LogWriterTest, WritesAllInOrderBeforeItEnds) {
   EXPECT_THAT(Written(), ::testing::ElementsAre("a", "b"));
 }
 
-TEST_F(LogWriterTest, ATerminalThatHangsHoldsUpNobodyAndDropsAreCounted) {
+TEST_F(LogWriterTest, ATerminalThatHangsDelaysNoCallerAndDropsAreCounted) {
   std::promise<void> released;
   terminal_->released = released.get_future().share();
   Open();
@@ -71,7 +71,7 @@ TEST_F(LogWriterTest, ATerminalThatHangsHoldsUpNobodyAndDropsAreCounted) {
   EXPECT_THAT(lines, Contains(HasSubstr("came faster than they could be written")));
 }
 
-TEST_F(LogWriterTest, EndsWithoutATerminalThatHangsForEver) {
+TEST_F(LogWriterTest, EndsAlthoughTheTerminalHangs) {
   std::promise<void> released;
   terminal_->released = released.get_future().share();
   Open();
@@ -80,7 +80,7 @@ TEST_F(LogWriterTest, EndsWithoutATerminalThatHangsForEver) {
   released.set_value();  // The thread that was left behind ends too.
 }
 
-TEST_F(LogWriterTest, FoldsAFloodUnlessAllIsWanted) {
+TEST_F(LogWriterTest, FoldsAFloodUnlessUngated) {
   Open();
   for (int i = 0; i < 1000; ++i) logger_->info("trap {} from LID {}", i, i);
   EXPECT_LT(Written().size(), 30u);

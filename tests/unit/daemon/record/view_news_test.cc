@@ -26,7 +26,7 @@ std::shared_ptr<const routing::RoutingPlan> PlanBy(const std::string& engine) {
   return plan;
 }
 
-TEST(ViewNewsTest, TheLifeOfASubnet) {
+TEST(ViewNewsTest, EmitsEventsOfMastershipEngineAndSubnet) {
   sweep::FabricView off = *sweep::EmptyView(), discovering = off, master, up, other_engine, lost;
   discovering.sm.state = wire::SmState::kDiscovering;
   master = discovering;

@@ -9,7 +9,7 @@
 namespace fabricd::daemon {
 namespace {
 
-// Every window that the configuration allows is one that the engine starts with.
+// The engine accepts every window that the configuration allows.
 TEST(CoreOptionsTest, AnyWindowWillDo) {
   for (const uint32_t window : {1u, 4u, 7u, 8u, 1024u}) {
     config::Config config;

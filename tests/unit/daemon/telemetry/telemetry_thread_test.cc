@@ -62,7 +62,7 @@ class TelemetryThreadTest : public ::testing::Test {
   std::unique_ptr<TelemetryThread> thread_;
 };
 
-TEST_F(TelemetryThreadTest, APassEndsWhereTheTransportTakesNothing) {
+TEST_F(TelemetryThreadTest, APassEndsWhenTheTransportRefusesAllSends) {
   Start({}, telemetry::State::kPolling);
   Answer answer = Poll(*thread_);
   ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready);
@@ -76,14 +76,14 @@ double CpuTime() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-TEST_F(TelemetryThreadTest, RestsWhereNobodyReads) {
+TEST_F(TelemetryThreadTest, UsesLittleCpuWithoutPolling) {
   Start({}, telemetry::State::kStandby);
   const double before = CpuTime();
   std::this_thread::sleep_for(std::chrono::seconds(3));
   EXPECT_LT(CpuTime() - before, 0.5);
 }
 
-TEST_F(TelemetryThreadTest, APassIsRefusedWhereNothingIsPolled) {
+TEST_F(TelemetryThreadTest, APassIsRefusedWithoutPolling) {
   Start({}, telemetry::State::kStandby);
   EXPECT_THAT(Message(Poll(*thread_).get()), HasSubstr("telemetry is STANDBY"));
   Start({.enabled = false}, telemetry::State::kPolling);

@@ -116,7 +116,7 @@ TEST_F(VerdictKeeperTest, ARestartKeepsVerdictsAndHoldsAndRepeatsNothing) {
   EXPECT_EQ(record->response.hold, 1u);
 }
 
-TEST_F(VerdictKeeperTest, AnOverruleTakesTheHoldBackAndIsAnEvent) {
+TEST_F(VerdictKeeperTest, AnOverruleReleasesTheHoldAndEmitsAnEvent) {
   fabric_.Flap(1);
   Carry(Assess());
   Assess();
@@ -152,7 +152,7 @@ TEST_F(VerdictKeeperTest, RemarksNeedABadVerdict) {
   EXPECT_THAT(effects.events, IsEmpty());
 }
 
-TEST_F(VerdictKeeperTest, AnExcludedNodeIsLeftAlone) {
+TEST_F(VerdictKeeperTest, NoActionIsTakenOnAnExcludedNode) {
   options_.exclude = {{fabric_.GuidOf(fabric_.Host(1)), std::nullopt}};
   fabric_.Flap(1);
   EXPECT_THAT(Assess().create, IsEmpty());
@@ -178,7 +178,7 @@ TEST_F(VerdictKeeperTest, AHealthyLinkIsEvaluatedWhenAskedFor) {
   EXPECT_EQ(keeper_->Evaluate({NodeIndex(77), PortNum(1)}, fabric_.Inputs()), nullptr);
 }
 
-TEST_F(VerdictKeeperTest, OptionsThatChangeKeepWhatIsKnown) {
+TEST_F(VerdictKeeperTest, ChangedOptionsKeepVerdicts) {
   fabric_.Flap(1);
   Carry(Assess());
   options_.responder.actions.configured = policy::Action::kRecommend;

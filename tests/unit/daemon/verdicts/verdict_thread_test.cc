@@ -81,7 +81,7 @@ TEST_F(VerdictThreadTest, AnAnswerIsGivenWhenTheRemarkIsDurable) {
   EXPECT_GE(events_, 2);
 }
 
-TEST_F(VerdictThreadTest, WhatCannotBeStoredIsRefusedAndStoredLater) {
+TEST_F(VerdictThreadTest, ACommandIsRefusedWhileTheQueueOfTheStoreIsFull) {
   thread_->Start();
   WaitForVerdict();
   is_full_ = true;
@@ -90,7 +90,7 @@ TEST_F(VerdictThreadTest, WhatCannotBeStoredIsRefusedAndStoredLater) {
   EXPECT_TRUE(Do(Acknowledge()).get().first.ok());
 }
 
-TEST_F(VerdictThreadTest, NothingIsWrittenWhereNothingChanges) {
+TEST_F(VerdictThreadTest, NothingIsStoredWithoutAChange) {
   thread_->Start();
   WaitForVerdict();
   ASSERT_TRUE(Do(Acknowledge()).get().first.ok());

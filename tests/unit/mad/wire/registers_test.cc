@@ -221,7 +221,7 @@ TEST(Registers, PddrModuleInUnitsOfOperators) {
   EXPECT_EQ(page.temperature_celsius(), -1.0);
 }
 
-TEST(Registers, PddrModuleSaysNothingWhereTheModuleDoesNot) {
+TEST(Registers, PddrModuleHasNoValueForFieldsThatTheModuleLacks) {
   const PddrModule empty;
   EXPECT_FALSE(empty.length_metres().has_value());
   EXPECT_FALSE(empty.temperature_celsius().has_value());

@@ -276,7 +276,7 @@ void ExpectComponents(SaAttribute attribute, size_t count, std::initializer_list
   }
 }
 
-// A wrong width anywhere moves every component behind it, so the last ones tell.
+// A wrong width anywhere moves every component behind it, so comparing the last ones is enough.
 TEST(SaComponents, AreWhereTheOracleHasTheirFields) {
   constexpr size_t kInfo = offsetof(ib_portinfo_record_t, port_info);
   using A = SaAttribute;

@@ -37,7 +37,9 @@ TEST_F(ActionGuardsTest, ByDefaultItIsOnlyRecommended) {
   EXPECT_EQ(Decided(), Action::kRecommend);
 }
 
-TEST_F(ActionGuardsTest, WhatPassesEveryGuardIsDone) { EXPECT_EQ(Decided(), Action::kCordon); }
+TEST_F(ActionGuardsTest, AnActionThatPassesEveryGuardIsTaken) {
+  EXPECT_EQ(Decided(), Action::kCordon);
+}
 
 TEST_F(ActionGuardsTest, OnlyBadAndKnownLinksAreActedUpon) {
   standing_.is_known = false;

@@ -29,7 +29,7 @@ class AssessorTest : public ::testing::Test {
   Instant now_{std::chrono::hours(100)};
 };
 
-TEST_F(AssessorTest, OnlyWhatIsRaisedKeepsItsRows) {
+TEST_F(AssessorTest, OnlyRaisedVerdictsKeepTheirRows) {
   MakeNoisy(links_[5].a);
   const std::vector<Assessment> all = Assess();
   ASSERT_THAT(all, SizeIs(links_.size()));
@@ -41,7 +41,7 @@ TEST_F(AssessorTest, OnlyWhatIsRaisedKeepsItsRows) {
   EXPECT_EQ(assessor_.book().size(), 1u);
 }
 
-TEST_F(AssessorTest, WhatPersistsBecomesAVerdict) {
+TEST_F(AssessorTest, EvidenceThatPersistsBecomesAVerdict) {
   SetAll(links_[5].a, Signal::kSymbolErrors, 20);
   SetAll(links_[5].a, Signal::kEffectiveErrors, 20);
   SetAll(links_[5].b, Signal::kLinkIntegrity, 1);
@@ -50,7 +50,7 @@ TEST_F(AssessorTest, WhatPersistsBecomesAVerdict) {
   EXPECT_EQ(Assess()[5].standing.stage, Stage::kBad);
 }
 
-TEST_F(AssessorTest, ABadSwitchMakesNoBadHostsAndFreezesNobodyElse) {
+TEST_F(AssessorTest, ABadSwitchMakesNoBadHostsAndFreezesNoOtherLinks) {
   for (size_t port = 0; port < 8; ++port) MakeNoisy(links_[port].a);
   const std::vector<Assessment> all = Assess();
   for (size_t port = 0; port < 8; ++port) {
@@ -87,7 +87,7 @@ TEST_F(AssessorTest, AReplacedLinkIsUnknownForItsObservation) {
   EXPECT_EQ(Assess()[5].standing.stage, Stage::kBad);
 }
 
-TEST_F(AssessorTest, AVerdictKeepsWhomItAccuses) {
+TEST_F(AssessorTest, AVerdictKeepsItsCulprit) {
   MakeNoisy(links_[5].b);
   EXPECT_EQ(Assess()[5].standing.accusation.culprit, Culprit::kTransmitter);
   links_[5] = CleanLink(links_[5].a.node.value(), 0x200, 6);
@@ -107,7 +107,7 @@ TEST_F(AssessorTest, AVerdictKeepsWhomItAccuses) {
   EXPECT_EQ(other.book().Find(later.link)->accusation.culprit, Culprit::kCable);
 }
 
-TEST_F(AssessorTest, VictimsPointAtTheRootOfWhatTheyWaitFor) {
+TEST_F(AssessorTest, VictimsNameTheRootOfTheirCongestion) {
   links_[3].a.wait.fill(WaitWindow{0.5, 0.1});
   const CongestionTree tree{{links_[9].b.node, links_[9].b.port},
                             CongestionTree::Kind::kSlowReceiver,
@@ -121,7 +121,7 @@ TEST_F(AssessorTest, VictimsPointAtTheRootOfWhatTheyWaitFor) {
   EXPECT_EQ(all[3].verdict.root.port, links_[9].b.port);
 }
 
-TEST_F(AssessorTest, ABlackoutKeepsWhatWasKnownAndActsOnNothing) {
+TEST_F(AssessorTest, ABlackoutKeepsVerdictsAndForbidsActions) {
   MakeNoisy(links_[0].a);
   Assess();
   for (size_t i = 8; i < 24; ++i) links_[i].b.is_fresh = false;

@@ -37,7 +37,7 @@ TEST(AttributionTest, ErrorsInBothDirectionsAccuseTheCable) {
   EXPECT_EQ(Of(link).remedy, "airflow, then the modules");
 }
 
-TEST(AttributionTest, ADeviceThatIsUnhealthySaysWhichEndOfADirection) {
+TEST(AttributionTest, AnUnhealthyDeviceDecidesTheEndOfADirection) {
   LinkEvidence link = CleanLink();
   MakeNoisy(link.a);
   link.a.is_unhealthy = true;
@@ -49,7 +49,7 @@ TEST(AttributionTest, ADeviceThatIsUnhealthySaysWhichEndOfADirection) {
   EXPECT_EQ(Of(link).side, Side::kB);
 }
 
-// Its monitor sees what it receives, and not who made it.
+// The monitor of a port evaluates the received signal and cannot know which part damaged it.
 TEST(AttributionTest, AnAlarmAboutTheSignalAccusesNoReceiver) {
   LinkEvidence link = CleanLink();
   MakeNoisy(link.b);
@@ -93,7 +93,7 @@ TEST(AttributionTest, EvidenceOverTimeAddsUp) {
             Culprit::kUnknown);
 }
 
-TEST(AttributionTest, LinkDownsFollowWhatBothDevicesReport) {
+TEST(AttributionTest, LinkDownsAreAttributedByTheReportsOfBothEnds) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kLinkDowns, 2);
   EXPECT_EQ(Of(link).culprit, Culprit::kUnknown);
@@ -123,7 +123,7 @@ TEST(AttributionTest, MalformedPacketsAccuseTheirSender) {
   EXPECT_EQ(Of(link).side, Side::kA);
 }
 
-TEST(AttributionTest, WhatOnlyTheHostDoesAccusesTheHost) {
+TEST(AttributionTest, TimeoutsOfAHostAloneAccuseTheHost) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kTimeouts, 5);
   EXPECT_EQ(Evaluate(link, Limits()).verdict, Verdict::kSuspect);
@@ -137,7 +137,7 @@ TEST(AttributionTest, HeatAloneAccusesTheModule) {
   EXPECT_EQ(Of(link).side, Side::kB);
 }
 
-TEST(AttributionTest, LinkDownsThatNobodyExplainsHideNoHotModule) {
+TEST(AttributionTest, UnexplainedLinkDownsHideNoHotModule) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kLinkDowns, 1);
   link.b.temperature = 84;

@@ -206,7 +206,7 @@ TEST_F(FleetTest, OverrunsAreChargedToTheBuffersOrToTheHostWithoutCredits) {
   }
 }
 
-// They are bad each for its own reason.
+// Each link is bad for its own reason.
 TEST_F(FleetTest, LinksThatAreBadForDifferentReasonsAreNoFamily) {
   FamilyWatch watch;
   for (size_t i = 0; i < 8; ++i) {
@@ -220,7 +220,7 @@ TEST_F(FleetTest, LinksThatAreBadForDifferentReasonsAreNoFamily) {
   EXPECT_THAT(watch.findings(), IsEmpty());
 }
 
-TEST_F(FleetTest, AFrozenFamilyFreezesOnlyWhatItsDefectLooksLike) {
+TEST_F(FleetTest, AFrozenFamilyFreezesOnlyLinksWithItsDefect) {
   FamilyWatch watch;
   for (size_t i = 0; i < 5; ++i) MakeNoisy(HostLink(i % 4, i).a);
   HostLink(0, 6).b.wait.fill(WaitWindow{0.5, 0.1});
@@ -229,7 +229,7 @@ TEST_F(FleetTest, AFrozenFamilyFreezesOnlyWhatItsDefectLooksLike) {
   EXPECT_FALSE(watch.Freezes(briefs_[6]));
 }
 
-// A defect of all hosts' firmware shows behind each switch.
+// A firmware defect of all hosts is visible at each switch.
 TEST_F(FleetTest, ASwitchWithAsManyErrorsAsOthersIsNotTheCause) {
   for (size_t leaf = 0; leaf < 4; ++leaf)
     for (size_t port = 0; port < 3; ++port) MakeNoisy(HostLink(leaf, port).a);
@@ -268,7 +268,7 @@ TEST_F(FleetTest, ACommonCauseIsOneFindingUntilItHasNotBeenFoundForAWhile) {
   EXPECT_THAT(observe(), IsEmpty());
 }
 
-TEST_F(FleetTest, WhatWaitsForOneHostIsOneFindingAndAStormIsAnother) {
+TEST_F(FleetTest, EachCongestionTreeWithVictimsIsOneFinding) {
   const auto egress = [&](size_t leaf, size_t port) {
     const EndEvidence& end = HostLink(leaf, port).b;
     return CongestionTree::Egress{end.node, end.port};
@@ -286,7 +286,7 @@ TEST_F(FleetTest, WhatWaitsForOneHostIsOneFindingAndAStormIsAnother) {
             "3 of 32 links wait for credits: more is sent than they carry");
 }
 
-TEST_F(FleetTest, RoutersAndTheLikeAreNotCounted) {
+TEST_F(FleetTest, EndsThatAreNoHostsAreNotCounted) {
   FamilyWatch watch;
   for (size_t i = 0; i < 8; ++i) {
     HostLink(i % 4, i).a.role = EndRole::kOther;

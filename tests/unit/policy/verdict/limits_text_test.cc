@@ -29,7 +29,7 @@ TEST(LimitsText, ReadsCountsSharesAndRatios) {
   EXPECT_THAT(Check(limits), IsEmpty());
 }
 
-TEST(LimitsText, SaysWhatIsWrong) {
+TEST(LimitsText, ReportsFaultyLimits) {
   Limits limits;
   const auto fault = [&](std::string_view text) { return Message(ApplyLimit(text, limits)); };
   EXPECT_THAT(fault(""), HasSubstr("empty"));
@@ -44,7 +44,7 @@ TEST(LimitsText, SaysWhatIsWrong) {
   EXPECT_THAT(fault("ber 90 any fibre 1 1 1 1 1 1"), HasSubstr("\"fibre\" is none of"));
 }
 
-TEST(LimitsText, WhatItWritesItReadsBack) {
+TEST(LimitsText, WrittenLimitsAreReadBackUnchanged) {
   Limits limits;
   Limits read;
   read.ber.clear();

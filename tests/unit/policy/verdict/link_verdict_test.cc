@@ -40,7 +40,7 @@ TEST(LinkVerdictTest, OneFatalRowIsNoisy) {
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
 }
 
-// A counter that counts what never was, as a defect of firmware does.
+// A firmware defect makes a counter grow without errors.
 TEST(LinkVerdictTest, SymbolErrorsWithoutAnErrorBeforeRetransmissionMakeNoVerdict) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 5000);
@@ -53,7 +53,7 @@ TEST(LinkVerdictTest, SymbolErrorsWithoutAnErrorBeforeRetransmissionMakeNoVerdic
   EXPECT_EQ(VerdictOf(link), Verdict::kNoisyPhy);
 }
 
-// Some cables never reach what both ends can do.
+// Some cables never reach the capability of both ends.
 TEST(LinkVerdictTest, BelowCapabilityAloneIsCleanAndBelowHalf) {
   LinkEvidence link = CleanLink();
   link.is_below_capability = true;
@@ -104,7 +104,7 @@ TEST(LinkVerdictTest, TwoStrongRowsAreNoisyUnlessTheyHaveOneCause) {
   EXPECT_EQ(VerdictOf(link), Verdict::kNoisyPhy);
 }
 
-// Low-latency FEC sends such blocks again: what its effective errors allow makes no row.
+// Low-latency FEC retransmits such blocks: no row while effective errors are within their limit.
 TEST(LinkVerdictTest, UncorrectableBlocksCountAsMuchAsEffectiveErrorsDo) {
   LinkEvidence link = CleanLink();
   for (const auto& [blocks, level] :
@@ -154,7 +154,7 @@ TEST(LinkVerdictTest, ErrorsOfOneBurstAreOneEvent) {
   EXPECT_EQ(row->note, "one burst");
 }
 
-TEST(LinkVerdictTest, AWindowTooShortForThreeReadingsLooksFurtherBack) {
+TEST(LinkVerdictTest, AWindowWithTooFewReadingsIsExtended) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kEffectiveErrors, 60);
   Set(link.a, Signal::kSymbolErrors, Window::k60s, {60, 1, false});
@@ -164,7 +164,7 @@ TEST(LinkVerdictTest, AWindowTooShortForThreeReadingsLooksFurtherBack) {
   EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kFatal);
 }
 
-TEST(LinkVerdictTest, RegistersAreReadTooSeldomForThreeReadingsInAWindow) {
+TEST(LinkVerdictTest, RegistersNeedThreeReadingsInTheLongestWindow) {
   LinkEvidence link = CleanLink();
   Set(link.a, Signal::kSymbolErrors, Window::k720s, {20, 2, false});
   EXPECT_EQ(LevelOfRow(link, Row::kSymbolBer, Side::kA), Level::kNone);
@@ -184,7 +184,7 @@ TEST(LinkVerdictTest, ReceiveErrorsWithoutDetailsAreNeverFatal) {
   EXPECT_EQ(LevelOfRow(link, Row::kLocalPhysical, Side::kA), Level::kStrong);
 }
 
-TEST(LinkVerdictTest, LimitsThatNobodyDocumentedLowerConfidence) {
+TEST(LinkVerdictTest, UndocumentedLimitsLowerConfidence) {
   LinkEvidence link = CleanLink();
   link.lane_gigabits = 200;
   EXPECT_DOUBLE_EQ(Evaluate(link, Limits()).confidence, 0.9);
@@ -242,7 +242,7 @@ TEST(LinkVerdictTest, IncastIsNoVerdict) {
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
 }
 
-TEST(LinkVerdictTest, AHostThatTheFabricHoldsUpIsAVictim) {
+TEST(LinkVerdictTest, AHostThatWaitsForTheFabricIsAVictim) {
   LinkEvidence link = CleanLink();
   link.a.wait.fill(WaitWindow{0.4, 0.2});
   EXPECT_EQ(VerdictOf(link), Verdict::kVictim);
@@ -263,7 +263,7 @@ TEST(LinkVerdictTest, TrapsWithoutEndAreChatty) {
   EXPECT_EQ(VerdictOf(link), Verdict::kSuspect);
 }
 
-TEST(LinkVerdictTest, StaleEndsAreUnknownWhateverElseIsThere) {
+TEST(LinkVerdictTest, AStaleEndMakesTheVerdictUnknown) {
   for (const bool at_a : {false, true}) {
     LinkEvidence link = CleanLink();
     MakeNoisy(link.a);

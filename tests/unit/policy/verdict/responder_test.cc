@@ -74,7 +74,7 @@ class ResponderTest : public ::testing::Test {
   WallMs wall_ = 1'764'000'000'000;
 };
 
-TEST_F(ResponderTest, ABadHostLinkIsCordonedOnceWithItsEvidenceAndTakenBackWhenHealthy) {
+TEST_F(ResponderTest, ABadHostLinkIsCordonedOnceAndReleasedWhenHealthy) {
   Link(1, Stage::kBad);
   const ResponseEffects first = Pass();
   ASSERT_THAT(first.create, SizeIs(1));
@@ -113,7 +113,7 @@ TEST_F(ResponderTest, NothingFollowsWhereThisIsNotTheMaster) {
   EXPECT_THAT(Pass().remove, IsEmpty());
 }
 
-TEST_F(ResponderTest, TheBudgetCountsWhatStandsAndWhatIsBeingMadeAndTakesTheSurestFirst) {
+TEST_F(ResponderTest, TheBudgetCountsActiveAndPendingHoldsAndPrefersConfidence) {
   options_.actions.breaker_share = 1;
   for (uint64_t i = 0; i < 20; ++i) Link(i, Stage::kBad).verdict.confidence = 0.7 + 0.01 * i;
   const ResponseEffects effects = Pass();
@@ -142,7 +142,7 @@ TEST_F(ResponderTest, TheBreakerOpensAndStaysOpenOverARestart) {
   EXPECT_THAT(Pass().create, SizeIs(10));
 }
 
-TEST_F(ResponderTest, WhatSomebodyTakesBackIsNotMadeAgainWhileTheVerdictStands) {
+TEST_F(ResponderTest, AReleasedHoldIsNotRecreatedWhileTheVerdictStays) {
   Link(1, Stage::kBad);
   Make(Pass().create);
   Pass();
@@ -157,7 +157,7 @@ TEST_F(ResponderTest, WhatSomebodyTakesBackIsNotMadeAgainWhileTheVerdictStands) 
   EXPECT_THAT(Pass().create, SizeIs(1)) << "another fault";
 }
 
-TEST_F(ResponderTest, AHoldIsRenewedAtHalfOfItsTimeAndRunsOutWhereTheEvidenceIsStale) {
+TEST_F(ResponderTest, AHoldIsRenewedAtHalfItsTimeUnlessTheEvidenceIsStale) {
   Link(1, Stage::kBad);
   Make(Pass().create);
   for (int i = 0; i < 12 * 60 - 2; ++i) ASSERT_THAT(Pass().create, IsEmpty()) << i;
@@ -179,7 +179,7 @@ TEST_F(ResponderTest, AHoldThatExpiredIsNoOverrule) {
   EXPECT_FALSE(Found(1).overruled);
 }
 
-TEST_F(ResponderTest, AnOverruleTakesTheHoldBackUntilItEnds) {
+TEST_F(ResponderTest, AnOverruleReleasesTheHoldUntilItEnds) {
   Link(1, Stage::kBad);
   Make(Pass().create);
   Pass();
@@ -200,7 +200,7 @@ TEST_F(ResponderTest, RemarksNeedABadVerdict) {
   EXPECT_FALSE(responder_.Overrule(LinkNumber(2), {}));
 }
 
-TEST_F(ResponderTest, WhatIsRefusedIsAskedForAgainAfterTenMinutes) {
+TEST_F(ResponderTest, ARefusedHoldIsRequestedAgainAfterTenMinutes) {
   Link(1, Stage::kBad);
   EXPECT_THAT(Pass().create, SizeIs(1));
   responder_.OnAnswer(LinkNumber(1), absl::FailedPreconditionError("guard \"connectivity\""), now_);
@@ -209,7 +209,7 @@ TEST_F(ResponderTest, WhatIsRefusedIsAskedForAgainAfterTenMinutes) {
   EXPECT_THAT(Pass().create, SizeIs(1));
 }
 
-TEST_F(ResponderTest, CommonCausesAndBlackoutsHoldBackAndTakeNothingBack) {
+TEST_F(ResponderTest, CommonCausesAndBlackoutsCreateAndReleaseNoHolds) {
   Link(1, Stage::kBad);
   Make(Pass().create);
   Link(2, Stage::kBad).forbids_action = true;
@@ -236,7 +236,7 @@ TEST_F(ResponderTest, AReplacedCableKeepsItsHoldUntilItIsKnownToBeHealthy) {
   EXPECT_THAT(Pass().remove, ElementsAre(1));
 }
 
-TEST_F(ResponderTest, AHoldOfARunBeforeWhoseVerdictIsGoneIsTakenBack) {
+TEST_F(ResponderTest, AHoldOfAnEarlierRunWithoutAVerdictIsReleased) {
   Link(1, Stage::kHealthy);
   holds_[LinkNumber(1)] = {4, HoldKind::kCordon, {}};
   EXPECT_THAT(Pass().remove, ElementsAre(4));

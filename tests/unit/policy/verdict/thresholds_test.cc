@@ -91,7 +91,7 @@ TEST(BerTableTest, FecAndMediaDecideNotSpeedAlone) {
   EXPECT_TRUE(BerRowOf(LinkOf(100, FecClass::kUnknown, Media::kCopper), limits).is_documented);
 }
 
-TEST(BerTableTest, WhatHasNoOfficialLimitsIsLessCertain) {
+TEST(BerTableTest, SpeedsWithoutOfficialLimitsAreUndocumented) {
   const Limits limits;
   EXPECT_TRUE(BerRowOf(LinkOf(100, FecClass::kKp4, Media::kOptical), limits).is_documented);
   for (const double gigabits : {10.0, 25.0, 50.0, 200.0})

@@ -99,7 +99,7 @@ TEST(VerdictTraps, 7_ErrorsThatFecCorrectsAreNoEvidence) {
   EXPECT_EQ(Evaluate(link, Limits()).verdict, Verdict::kHealthy);
 }
 
-TEST(VerdictTraps, 8_AYoungLinkSaysNothing) {
+TEST(VerdictTraps, 8_AYoungLinkIsUnknown) {
   LinkEvidence link = CleanLink();
   MakeNoisy(link.a);
   link.up_for = minutes(9);
@@ -162,7 +162,7 @@ TEST(VerdictTraps, 14_AfterAFailoverNothingChangesForAWindow) {
             Stage::kBad);
 }
 
-TEST(VerdictTraps, 15_RoutersAndTheLikeAreNoHosts) {
+TEST(VerdictTraps, 15_EndsThatAreNoHostsGetNoHostVerdicts) {
   LinkEvidence link = CleanLink();
   link.a.role = EndRole::kOther;
   link.b.wait.fill(WaitWindow{0.5, 0.1});

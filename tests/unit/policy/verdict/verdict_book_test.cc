@@ -44,7 +44,7 @@ TEST_F(VerdictBookTest, HealthyLinksTakeNoRoom) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(VerdictBookTest, SuspicionComesAndGoesAtOnce) {
+TEST_F(VerdictBookTest, SuspicionBeginsAndEndsAtOnce) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kLinkIntegrity, 1);
   EXPECT_EQ(See(link).stage, Stage::kSuspect);
@@ -77,7 +77,7 @@ TEST_F(VerdictBookTest, ASignalThatIsNotMeasuredAnyMoreIsNotClean) {
   for (int i = 0; i < 600; ++i, now_ += minutes(1)) ASSERT_EQ(See(link).stage, Stage::kBad);
 }
 
-TEST_F(VerdictBookTest, WhatIsStaleIsUnknownAndRemembered) {
+TEST_F(VerdictBookTest, AStaleLinkIsUnknownAndItsVerdictIsKept) {
   See(NoisyLink());
   LinkEvidence stale = CleanLink();
   stale.a.is_fresh = false;
@@ -88,7 +88,7 @@ TEST_F(VerdictBookTest, WhatIsStaleIsUnknownAndRemembered) {
   EXPECT_EQ(Until(Stage::kRecovering, CleanLink()), minutes(24));
 }
 
-TEST_F(VerdictBookTest, TimeInWhichNobodyLookedIsNotClean) {
+TEST_F(VerdictBookTest, TimeWithoutReadingsIsNotClean) {
   See(NoisyLink());
   See(CleanLink());
   now_ += hours(10);
@@ -182,7 +182,7 @@ TEST_F(VerdictBookTest, AStrongRowThatPersistsBecomesAVerdict) {
   EXPECT_EQ(Until(Stage::kBad, link), minutes(13));
 }
 
-TEST_F(VerdictBookTest, WhatPersistedBeforeAFailoverDoesNotCount) {
+TEST_F(VerdictBookTest, PersistenceBeforeAFailoverDoesNotCount) {
   LinkEvidence link = CleanLink();
   SetAll(link.a, Signal::kSymbolErrors, 20);
   SetAll(link.a, Signal::kEffectiveErrors, 20);
@@ -213,7 +213,7 @@ TEST_F(VerdictBookTest, ARestartKeepsEverythingThatIsRemembered) {
   EXPECT_EQ(See(replaced).stage, Stage::kUnknown);
 }
 
-TEST_F(VerdictBookTest, WhatNoBookExportedIsNotImported) {
+TEST_F(VerdictBookTest, InvalidRowsAreNotImported) {
   std::vector<StoredStanding> stored(3);
   stored[0].stage = static_cast<Stage>(77);
   stored[1].stage = Stage::kBad;  // Without a verdict.

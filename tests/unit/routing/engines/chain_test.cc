@@ -37,7 +37,7 @@ TEST(Chain, UnknownEngineIsAStepWithAReason) {
   EXPECT_THAT(result.steps[0].reason, HasSubstr("min_hop, rail, up_down"));
 }
 
-// With one core for a root all ways between pods go over that core.
+// With one core as root all paths between pods use that core.
 TEST(Chain, LeavesAPlanThatIsLoadedFarAboveTheNextEngines) {
   const TestFabric fabric = MakeFatTree(6, 3).Build();
   RoutingOptions options;
@@ -96,7 +96,7 @@ TEST(Chain, LeavesAnEngineThatUsesUpItsBudget) {
   EXPECT_EQ(RunChain({*fabric.snapshot, fabric.lids, options}).plan->engine, "layered");
 }
 
-// Whatever the number of threads, down to the last step.
+// The steps are the same for any number of threads.
 TEST(Chain, TheSameBudgetSufficesOnAnyNumberOfThreads) {
   for (const uint8_t lanes : {1, 4}) {
     const TestFabric fabric = MakeTorus({4, 5}, 1).Build();
@@ -128,7 +128,7 @@ TEST(Chain, NoEngineLeft) {
   EXPECT_EQ(TryChain(MakeRing(5, 1).Build(), {}).plan, nullptr);
 }
 
-TEST(Chain, TellsWhenEachPhaseBegins) {
+TEST(Chain, ReportsTheBeginOfEachPhase) {
   const TestFabric fabric = MakeRing(5, 1).Build();
   RoutingOptions options;
   options.chain = {"dfsssp", "min_hop", "up_down"};

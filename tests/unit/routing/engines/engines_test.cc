@@ -79,7 +79,7 @@ TEST_P(BothEngines, PortsOf64AreUsed) {
   EXPECT_TRUE(Judge(fabric, plan).ok);
 }
 
-TEST_P(BothEngines, PiecesKnowNothingOfEachOther) {
+TEST_P(BothEngines, ConnectedComponentsHaveNoRoutesToEachOther) {
   FabricMaker maker;
   const size_t a = maker.AddSwitch(4), b = maker.AddSwitch(4);
   const size_t near = maker.Host(a), far = maker.Host(b);
@@ -200,7 +200,7 @@ TEST_P(BothEngines, RowsEqualToThePreviousPlansAreShared) {
   }
 }
 
-TEST_P(BothEngines, SmallTableIsLedRoundAndNamed) {
+TEST_P(BothEngines, SmallTableIsRoutedAroundAndNoted) {
   FabricMaker maker = MakeRing(4, 1);
   maker.SetLinearFdbCap(1, 5);  // LIDs 0 to 4: the switches' own.
   const TestFabric fabric = maker.Build();
@@ -217,7 +217,7 @@ TEST_P(BothEngines, SmallTableIsLedRoundAndNamed) {
   EXPECT_TRUE(report.ok || !report.deadlock_free);
 }
 
-TEST_P(BothEngines, WaysLongerThanAByteAreDeclined) {
+TEST_P(BothEngines, PathsOfMoreThan255HopsAreDeclined) {
   FabricMaker maker;
   for (int s = 0; s < 300; ++s) maker.AddSwitch(4);
   for (size_t s = 0; s + 1 < 300; ++s) maker.Cable(s, s + 1);

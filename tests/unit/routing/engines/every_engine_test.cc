@@ -187,7 +187,7 @@ std::vector<Channel> SwitchLinks(const TestFabric& fabric, const RoutingPlan& pl
   return links;
 }
 
-TEST_P(EveryEngine, QualityIsWhatCountingByHandGives) {
+TEST_P(EveryEngine, QualityEqualsTheCountOfAnOracle) {
   uint64_t planned = 0;
   for (uint64_t seed = 1; seed <= Cases(200); ++seed) {
     const Drawn drawn = Draw(seed);
@@ -246,7 +246,7 @@ uint32_t WorstShift(const TestFabric& fabric, const RoutingPlan& plan) {
   return worst;
 }
 
-TEST_P(EveryEngine, ShiftsOnIntactTreesNeverMeet) {
+TEST_P(EveryEngine, ShiftsOnIntactTreesHaveNoContention) {
   for (const char* spec :
        {"fat-tree:radix=4,levels=2", "fat-tree:radix=8,levels=2", "fat-tree:radix=12,levels=2",
         "fat-tree:radix=4,levels=3", "fat-tree:radix=6,levels=3", "fat-tree:radix=8,levels=3",
@@ -266,7 +266,7 @@ TEST_P(EveryEngine, ShiftsOnIntactTreesNeverMeet) {
   }
 }
 
-TEST_P(EveryEngine, ShiftsOnIntactSuperpodsNeverMeet) {
+TEST_P(EveryEngine, ShiftsOnIntactSuperpodsHaveNoContention) {
   for (const char* spec :
        {"superpod:sus=2,hosts=4,rails=4,radix=8", "superpod:sus=4,hosts=4,rails=2,radix=8",
         "superpod:sus=4,hosts=8,rails=4,radix=16", "superpod:sus=8,hosts=4,rails=2,radix=8"}) {

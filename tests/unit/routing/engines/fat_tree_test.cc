@@ -38,7 +38,7 @@ Quality Measure(const TestFabric& fabric, const RoutingPlan& plan) {
   return MeasureQuality(graphs[0], plan, nullptr, QualityOptions{}, parallel);
 }
 
-TEST(FatTree, CarriesEveryShiftOfAnIntactTreeWithoutMeeting) {
+TEST(FatTree, EveryShiftOfAnIntactTreeHasNoContention) {
   for (const FabricMaker& maker : {MakeFatTree(8, 2), MakeFatTree(6, 3), MakeFatTree(4, 4),
                                    MakeTree({{8, 1}, {8, 4, 2}, {4, 4, 4}})}) {
     const TestFabric fabric = maker.Build();
@@ -105,7 +105,7 @@ std::string WhyNot(const FabricMaker& maker) {
   return std::string(plan.status().message());
 }
 
-TEST(FatTree, DeclinesWhatIsNoTreeByName) {
+TEST(FatTree, DeclinesNonTreesAndNamesTheReason) {
   EXPECT_THAT(WhyNot(MakeRing(3, 2)),
               AllOf(HasSubstr("1 of 3 cables between switches join two of one rank"),
                     HasSubstr("(sw1 (0x"), HasSubstr(" - sw2 (0x")));
@@ -142,8 +142,8 @@ TEST(FatTree, IsTheSameForAnyThreadCountAndOrderOfInput) {
   EXPECT_EQ(ByGuid(shuffled, Route(shuffled, "fat_tree", one)), expected);
 }
 
-// With any one cable lost there is a subtree that all cores still reach; on top of the order it
-// serves all pairs of switches and makes no way between hosts longer.
+// With any one cable lost there is a subtree that all cores still reach. At the top of the order it
+// serves all pairs of switches and makes no path between hosts longer.
 TEST(ChooseOrder, PutsASubtreeOnTopThatAllCoresReach) {
   FabricMaker maker = MakeFatTree(8, 3);
   Parallel parallel(1);

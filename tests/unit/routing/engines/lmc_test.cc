@@ -91,7 +91,7 @@ TEST_P(Lmc, LidsOfAPortShareNoLink) {
   }
 }
 
-TEST_P(Lmc, ShiftsOfBaseLidsDoNotMeet) {
+TEST_P(Lmc, ShiftsOfBaseLidsHaveNoContention) {
   const Patterns patterns(*snapshot_, lids_, plan_);
   for (size_t shift = 1; shift < ends_.size(); shift += 7) {
     std::vector<Patterns::Flow> flows;

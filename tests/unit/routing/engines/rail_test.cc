@@ -145,7 +145,7 @@ TEST_P(RailPatterns, VerifiesAndKeepsRailsInTheirUnit) {
       }
 }
 
-TEST_P(RailPatterns, RingsOfAnyHostsDoNotMeet) {
+TEST_P(RailPatterns, RingsOfAnyHostsHaveNoContention) {
   const Pod pod(GetParam().spec);
   Rng rng(7);
   EXPECT_EQ(Ring(pod, Range(0, pod.ends.size())), 1);
@@ -156,7 +156,7 @@ TEST_P(RailPatterns, RingsOfAnyHostsDoNotMeet) {
 // Shifts of whole units' worth of hosts, wherever they begin: where the end of the set is followed
 // by its begin, the places must go on. (Else, and for exchanges with widths that are no power of
 // two, no numbering helps: two destinations that agree modulo the up links are wanted at once.)
-TEST_P(RailPatterns, ContiguousAndAlignedSetsDoNotMeet) {
+TEST_P(RailPatterns, ContiguousAndAlignedSetsHaveNoContention) {
   const Pod pod(GetParam().spec);
   const auto [spec, units, width] = GetParam();
   const size_t all = pod.ends.size();
@@ -186,7 +186,7 @@ TEST_P(RailPatterns, ContiguousAndAlignedSetsDoNotMeet) {
 
 // 1 is impossible: two hosts of other leaves with the same place are sometimes both peers of one
 // leaf. With many units a step of recursive doubling rarely finds three of them.
-TEST_P(RailPatterns, RandomSetsMeetTwiceAtMost) {
+TEST_P(RailPatterns, RandomSetsHaveContentionOfTwoAtMost) {
   const Pod pod(GetParam().spec);
   Rng rng(9);
   int thrice = 0;
@@ -200,8 +200,8 @@ TEST_P(RailPatterns, RandomSetsMeetTwiceAtMost) {
   EXPECT_LE(thrice, GetParam().units >= 16 ? 4 : 0);
 }
 
-// Over all end ports, rails one after another, missing ones left as holes.
-TEST_P(RailPatterns, ShiftsOverAllEndPortsDoNotMeet) {
+// Over all end ports, rails one after another, missing ones left as gaps.
+TEST_P(RailPatterns, ShiftsOverAllEndPortsHaveNoContention) {
   const Pod pod(GetParam().spec);
   std::vector<PortRef> position;
   for (size_t rail = 0; rail < pod.rails; ++rail)
@@ -214,7 +214,7 @@ TEST_P(RailPatterns, ShiftsOverAllEndPortsDoNotMeet) {
   }
 }
 
-TEST(RailTest, SaysWhatItFound) {
+TEST(RailTest, NotesRailsUnitsAndMisplacedCables) {
   const Pod pod("superpod:sus=2,hosts=4,rails=4,swap-cables=1,seed=3");
   ASSERT_EQ(pod.plan.notes.size(), 3u);
   EXPECT_EQ(pod.plan.notes[0], "4 rails (mlx5_0 to mlx5_3) in 2 scalable units of 4 hosts");
@@ -222,7 +222,7 @@ TEST(RailTest, SaysWhatItFound) {
   EXPECT_TRUE(Verify(*pod.snapshot, pod.lids, pod.plan).ok);
 }
 
-// What hangs on the wrong leaf takes the places that it left free there.
+// A misplaced HCA takes the slots that are free at the leaf that it is attached to.
 TEST(RailTest, MisplacedCablesDoNotDisturbTheOthers) {
   const Pod pod("superpod:sus=4,swap-cables=10");
   EXPECT_TRUE(Verify(*pod.snapshot, pod.lids, pod.plan).ok);

@@ -43,7 +43,7 @@ TEST(RandomFabrics, UpDownServesEveryPairWithoutCreditLoop) {
   }));
 }
 
-TEST(RandomFabrics, UpDownWaysNeverRiseAfterFalling) {
+TEST(RandomFabrics, UpDownPathsNeverGoUpAfterDown) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build();
     const RoutingPlan plan = Route(fabric, "up_down");
@@ -122,7 +122,7 @@ RoutingOptions Lanes(uint8_t most) {
   return options;
 }
 
-TEST(RandomFabrics, LayeredServesEveryPairWithoutCreditLoopOnItsLanes) {
+TEST(RandomFabrics, LayeredServesEveryPairWithoutCreditLoopOnItsVls) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build(static_cast<uint8_t>(*rc::gen::inRange(0, 3)));
     const auto most = *rc::gen::element<uint8_t>(1, 2, 4, 15);
@@ -133,7 +133,7 @@ TEST(RandomFabrics, LayeredServesEveryPairWithoutCreditLoopOnItsLanes) {
   }));
 }
 
-TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnSpoiltServiceLevels) {
+TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnCorruptServiceLevels) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric =
         MakeTorus({*rc::gen::inRange(3, 6), *rc::gen::inRange(3, 6)}, 1).Build();
@@ -171,7 +171,7 @@ uint64_t StrayEntries(const TestFabric& fabric, const RoutingPlan& plan) {
   return stray;
 }
 
-TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnSpoiltTables) {
+TEST(RandomFabrics, VerifierAgreesWithTheOraclesOnCorruptTables) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build();
     RoutingPlan plan = Route(fabric, *rc::gen::element<std::string>("up_down", "min_hop"));

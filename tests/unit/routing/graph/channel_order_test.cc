@@ -42,7 +42,7 @@ class PlainLane {
   std::vector<std::set<uint32_t>> next_;
 };
 
-TEST(ChannelOrder, AcceptsExactlyWhatClosesNoCycle) {
+TEST(ChannelOrder, AcceptsExactlyDependenciesThatCloseNoCycle) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     const FabricMaker maker = seed % 2 ? MakeTorus({4, 4}, 1) : MakeRandom(8, 24, 4, seed);
     const SwitchGraph graph = GraphOf(maker);
@@ -69,7 +69,7 @@ TEST(ChannelOrder, AcceptsExactlyWhatClosesNoCycle) {
   }
 }
 
-TEST(ChannelOrder, TakesBackWhatWasAddedForNow) {
+TEST(ChannelOrder, WithdrawsTentativeDependencies) {
   const SwitchGraph graph = GraphOf(MakeRing(5, 1));
   const ChannelGraph channels(graph);
   ChannelOrder order(channels, UpDownPlaces(channels, RootOrder(graph, 0)));
@@ -92,7 +92,7 @@ TEST(ChannelOrder, TakesBackWhatWasAddedForNow) {
   EXPECT_FALSE(order.Add(round[2].first, round[2].second));
 }
 
-TEST(ChannelOrder, NeedsNoSearchForWaysThatRiseAndFall) {
+TEST(ChannelOrder, NeedsNoSearchForUpDownPaths) {
   const SwitchGraph graph = GraphOf(MakeFatTree(8, 3));
   const ChannelGraph channels(graph);
   const Order position = RootOrder(graph, 0);

@@ -81,7 +81,7 @@ TEST(Graph, BackToBackCasBelongToNoGraph) {
   EXPECT_TRUE(Graphs(maker.Build()).empty());
 }
 
-TEST(Graph, OneGraphPerPiece) {
+TEST(Graph, OneGraphPerConnectedComponent) {
   FabricMaker maker;
   const size_t a = maker.AddSwitch(4), lonely = maker.AddSwitch(4), b = maker.AddSwitch(4);
   maker.Cable(a, b);

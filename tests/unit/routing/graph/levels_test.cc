@@ -105,7 +105,7 @@ TEST(Slots, DivisorsMultiplyUpTheTree) {
   EXPECT_EQ(slots.of[graph.size() - 1].width, 0u);  // Cores have no parents.
 }
 
-TEST(Slots, MissingCableIsAHole) {
+TEST(Slots, MissingCableLeavesAGap) {
   FabricMaker maker = MakeTree({{2, 1}, {4, 4}});  // 4 leaves, 4 spines.
   for (size_t cable = 0; cable < maker.cable_count(); ++cable)
     if (maker.IsSwitchCable(cable)) {
@@ -120,7 +120,7 @@ TEST(Slots, MissingCableIsAHole) {
   EXPECT_NE(slots.neighbor[slots.first[1]], Slots::kHole);
 }
 
-TEST(Order, LevelsCutCorePairsAndAConeServesThem) {
+TEST(Order, LevelsLeaveCorePairsUnservedAndAConeServesThem) {
   const SwitchGraph graph = OnlyGraph(MakeFatTree(4, 3));
   const Levels levels = FindLevels(graph);
   Parallel parallel(1);

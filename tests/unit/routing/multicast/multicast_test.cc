@@ -213,7 +213,7 @@ void LiveOn(uint64_t seed, bool leaves_room, Refused& refused) {
   }
 }
 
-TEST(MulticastTrees, LeastChangesLeaveRoomForThem) {
+TEST(MulticastTrees, IncrementalRepairsLeaveRoomForTrees) {
   Refused refused, without_room;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
@@ -225,8 +225,8 @@ TEST(MulticastTrees, LeastChangesLeaveRoomForThem) {
   EXPECT_LE(5 * refused.least, without_room.least);
 }
 
-// Of a torus that has lost so much that its shortest ways need but one lane.
-TEST(MulticastTrees, EnginesLeaveRoomForThemOnDamagedGrids) {
+// A torus that has lost so many links that its shortest paths need only one VL.
+TEST(MulticastTrees, EnginesLeaveRoomForTreesOnDamagedGrids) {
   const fabric::Intent intent;
   RoutingOptions options;
   options.threads = 1;
@@ -330,7 +330,7 @@ TEST(MulticastTrees, FaultMovesOnlyTheTreesThatUsedTheLink) {
   EXPECT_LE(anew * 8, moved) << anew << " of " << moved;
 }
 
-TEST(MulticastTrees, TablesThatWereReadAreTheTreesThatWereWritten) {
+TEST(MulticastTrees, TreesAreReconstructedFromTheTables) {
   Tree8 test(100);
   MulticastPlan grown = Make(test.fabric, *test.plan, test.groups);
   Rng rng(9);
@@ -358,7 +358,7 @@ TEST(MulticastTrees, SpreadOverTheFabric) {
   EXPECT_LE(most, 24);
 }
 
-TEST(MulticastTrees, NoEntriesWhereNobodyCanSendToAnybody) {
+TEST(MulticastTrees, NoEntriesForAGroupWithoutASenderReceiverPair) {
   Tree8 test(0);
   test.groups.groups = {Group(0, {}), Group(1, {test.ports[0]}),
                         Group(2, {test.ports[0], test.ports[50]})};
@@ -381,7 +381,7 @@ TEST(MulticastTrees, SendOnlyMembersReachAllAndReceiveNothing) {
   EXPECT_THAT(walk.delivered, ::testing::ElementsAre(port_of(100)));
 }
 
-TEST(MulticastTrees, SlowLinksAndSmallTablesAreGoneRound) {
+TEST(MulticastTrees, RoutesAroundSlowLinksAndSmallTables) {
   Tree8 test(0);
   fabric::SnapshotBuilder builder(*test.fabric.snapshot);
   // Member 0 hangs on a slow link; the first core's table is too small.
@@ -409,7 +409,7 @@ TEST(MulticastTrees, SlowLinksAndSmallTablesAreGoneRound) {
 }
 
 // Four switches in a row, a host on each by port 1, the next switch by port 3.
-TEST(MulticastShape, IsShownFromTheMiddle) {
+TEST(MulticastShape, StartsAtTheMiddleOfTheTree) {
   FabricMaker maker;
   for (int number = 0; number < 4; ++number) maker.AddSwitch(4);
   for (size_t number = 0; number < 4; ++number) maker.Cable(number, 1, maker.AddHost(), 1);
@@ -451,7 +451,7 @@ TEST(MulticastShape, IsShownFromTheMiddle) {
                           place(3, 0, 0, ports({2}), ports({0, 1}))));
 }
 
-// What the judge has to find, one wrong entry at a time.
+// The verifier must find each wrong entry.
 TEST(MulticastProof, FindsEveryWrongEntry) {
   Tree8 test(4);
   const MulticastPlan good = Make(test.fabric, *test.plan, test.groups);
@@ -521,7 +521,7 @@ TEST(MulticastProof, RefusesTreesThatTurnBack) {
   EXPECT_FALSE(judge(by(low, 1)).deadlock_free);
 }
 
-// A plan without an order: a ring of one lane, where some turn is not taken by any way.
+// A plan without an order: a ring on one VL, in which no path takes some of the turns.
 TEST(MulticastProof, FindsACycleWithUnicastWhereThereIsNoOrder) {
   const TestFabric fabric = MakeRing(5, 1).Build();
   const auto plan = ChainPlan(fabric, 1);

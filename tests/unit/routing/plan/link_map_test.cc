@@ -46,14 +46,14 @@ void ExpectShowsTheSame(const LinkMap& map, const TestFabric& fabric) {
   }
 }
 
-TEST(LinkMap, ShowsWhatTheJudgesRead) {
+TEST(LinkMap, AgreesWithTheWiringOfTheVerifier) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const TestFabric fabric = MakeRandom(12, 30, 16, seed).Build(static_cast<uint8_t>(seed % 3));
     ExpectShowsTheSame(LinkMap(*fabric.snapshot, fabric.lids), fabric);
   }
 }
 
-TEST(LinkMap, FollowsFaultsAndTellsOfEachChange) {
+TEST(LinkMap, FollowsFaultsAndReportsEachChange) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const FabricMaker maker = seed % 2 ? MakeFatTree(6, 3) : MakeRandom(12, 30, 16, seed);
     FaultyFabric faulty(maker.Build(static_cast<uint8_t>(seed % 3)), seed);

@@ -64,7 +64,7 @@ TEST(DiffPlans, CountsBlocksSwitchesAndDestinations) {
   EXPECT_EQ(diff.entries, 4u);
 }
 
-TEST(DiffPlans, NewSwitchesAndLongerTablesCountWhatTheyFill) {
+TEST(DiffPlans, NewSwitchesAndLongerTablesCountTheirFilledBlocks) {
   Row longer(Row::kBlock, 1);
   longer.Resize(3 * Row::kBlock, kNoRoute);
   longer.Set(2 * Row::kBlock, 4);

@@ -23,14 +23,14 @@ TEST(Row, WritingToACopyCopiesOnePage) {
   EXPECT_FALSE(copy == original);
 }
 
-TEST(Row, WritesInPlaceWhatNobodyShares) {
+TEST(Row, WritesUnsharedPagesInPlace) {
   Row row(kSize, 7);
   const uint8_t* before = row.page(1);
   row.Set(Row::kPage, 1);
   EXPECT_EQ(row.page(1), before);
 }
 
-TEST(Row, CopiesOfCopiesKeepWhatEachWrote) {
+TEST(Row, CopiesOfCopiesKeepTheirOwnWrites) {
   constexpr size_t kPages = 12;  // More than a copy keeps of its own.
   std::vector<Row> generations{Row(kPages * Row::kPage, 0)};
   for (uint8_t page = 0; page < kPages; ++page) {
@@ -66,7 +66,7 @@ TEST(Row, FindsEqualPagesAgain) {
   EXPECT_TRUE(other.SharesPage(original, 1) && other.SharesPage(original, 2));
 }
 
-TEST(Row, GrowsAndShrinksWithoutTouchingWhatItShares) {
+TEST(Row, ResizingKeepsSharedPages) {
   const Row original(Row::kBlock, 7);
   Row row = original;
   row.Resize(kSize, 255);
@@ -77,7 +77,7 @@ TEST(Row, GrowsAndShrinksWithoutTouchingWhatItShares) {
   EXPECT_TRUE(row == original);
 }
 
-TEST(Row, IgnoresWhatLiesBehindItsEnd) {
+TEST(Row, ComparisonIgnoresBytesBehindTheEnd) {
   Row longer(2 * Row::kBlock, 7);
   longer.Set(Row::kBlock + 1, 9);
   longer.Resize(Row::kBlock, 0);

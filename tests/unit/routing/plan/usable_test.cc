@@ -47,7 +47,7 @@ size_t NotShared(const UsableFabric& usable, const TestFabric& fabric) {
 }
 bool IsLinked(const UsableFabric& usable, PortRef end) { return LinkIsUp(*usable.snapshot, end); }
 
-TEST(Usable, IsTheVeryFabricWhereNothingIsTakenAway) {
+TEST(Usable, IsTheSameSnapshotWithoutAnIntent) {
   const TestFabric fabric = SmallTree();
   const UsableFabric usable = MakeUsable(*fabric.snapshot, fabric.lids, {});
   EXPECT_EQ(usable.snapshot.get(), fabric.snapshot.get());
@@ -84,7 +84,7 @@ TEST(Usable, TakesAnyIntentOfThingsThatAreNotThere) {
   EXPECT_THAT(usable.needed_switches, IsEmpty());
 }
 
-TEST(Usable, HangsAClosedSwitchOnOneNeighbour) {
+TEST(Usable, KeepsOneLinkOfAClosedSwitch) {
   const TestFabric fabric = SmallTree();
   Intent intent;
   intent.closed_switches = {fabric.node[2]};
@@ -97,7 +97,7 @@ TEST(Usable, HangsAClosedSwitchOnOneNeighbour) {
   EXPECT_EQ(usable.lids->top(), fabric.lids.top());
 }
 
-TEST(Usable, AvoidsWhatIsNotNeeded) {
+TEST(Usable, ClosesAvoidedLinksThatAreNotNeeded) {
   const TestFabric fabric = SmallTree();
   Intent intent;
   intent.avoided_links = {End(fabric, 0, kUp)};
@@ -116,7 +116,7 @@ TEST(Usable, AvoidsWhatIsNotNeeded) {
   EXPECT_THAT(usable.needed_switches, IsEmpty());
 }
 
-TEST(Usable, PutsBackWhatNothingElseConnects) {
+TEST(Usable, KeepsAvoidedLinksThatAloneConnect) {
   const TestFabric fabric = SmallTree();
   Intent intent;
   intent.avoided_links = {End(fabric, 0, kUp), End(fabric, 0, kUp + 1)};
@@ -245,7 +245,7 @@ std::vector<Case> Cases() {
           {"min_hop", MakeFatTree(4, 2).Build(), 0, 4}};
 }
 
-TEST(Drain, LeadsRoundALinkAndComesBackBitForBit) {
+TEST(Drain, RoutesAroundALinkAndRestoresEachEntry) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.engine);
     const RoutingOptions options = Only(test.engine);
@@ -270,7 +270,7 @@ TEST(Drain, LeadsRoundALinkAndComesBackBitForBit) {
   }
 }
 
-TEST(Drain, ASwitchKeepsItsLidAndCarriesNothing) {
+TEST(Drain, ASwitchKeepsItsLidAndCarriesNoPath) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.engine);
     const RoutingOptions options = Only(test.engine);
@@ -298,8 +298,8 @@ TEST(Drain, ASwitchKeepsItsLidAndCarriesNothing) {
   }
 }
 
-// One block where the least change is made; and nobody else's entries move.
-TEST(Isolate, TakesTheRouteAwayAtOnce) {
+// The incremental repair writes one block, and entries of other destinations do not change.
+TEST(Isolate, WithdrawsTheRouteAtOnce) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.engine);
     const RoutingOptions options = Only(test.engine);
@@ -324,8 +324,9 @@ TEST(Isolate, TakesTheRouteAwayAtOnce) {
   }
 }
 
-// Its entries were left behind when its cable went; the cable comes back while it is isolated.
-TEST(Isolate, HoldsForOneThatComesBack) {
+// Entries of the host stay when its cable is pulled; the cable is plugged again while it is
+// isolated.
+TEST(Isolate, AppliesToAHostThatReturns) {
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   const RoutingOptions options = Only("fat_tree");
   FaultyFabric faulty(fabric, 7);
@@ -397,7 +398,7 @@ Intent DrawIntent(const FaultyFabric& faulty, const TestFabric& fabric, Rng& rng
   return intent;
 }
 
-TEST(Intents, AnyIsObeyedThroughAnyFaults) {
+TEST(Intents, AnyIntentIsAppliedThroughRandomFaults) {
   int least_changes = 0, needed = 0, closed = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

@@ -89,7 +89,7 @@ TEST(OrderProof, ProvesNothingThatTheVerifierRejects) {
   EXPECT_GT(rejected, 100);
 }
 
-TEST(OrderProof, TakesNoOrderOnTrust) {
+TEST(OrderProof, RefusesAnOrderThatPathsViolate) {
   const TestFabric fabric = MakeRing(5, 1).Build();
   // Shortest ways round a ring wait for each other in a circle, whatever order is claimed.
   RoutingPlan plan = Route(fabric, "min_hop");
@@ -101,7 +101,7 @@ TEST(OrderProof, TakesNoOrderOnTrust) {
   EXPECT_FALSE(OrderProves(*fabric.snapshot, fabric.lids, plan));
 }
 
-TEST(OrderProof, AsksForLidsBeyondTheRows) {
+TEST(OrderProof, RefusesRowsThatEndBelowTheTopLid) {
   FabricMaker maker;
   for (int s = 0; s < 2; ++s) maker.AddSwitch(80);
   maker.Cable(0, 1);

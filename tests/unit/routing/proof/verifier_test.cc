@@ -129,7 +129,7 @@ TEST_F(Verifier, PortBeyondTheSwitch) {
   EXPECT_EQ(Verdict().unreachable_pairs, 3u);
 }
 
-TEST_F(Verifier, EntryForNobodysLid) {
+TEST_F(Verifier, EntryForALidWithoutAnOwner) {
   for (uint16_t lid : {0, 40}) {
     Set(1, lid, 2);
     EXPECT_THAT(Verdict().faults, ElementsAre(HasSubstr("nobody's"))) << lid;
@@ -139,7 +139,7 @@ TEST_F(Verifier, EntryForNobodysLid) {
   }
 }
 
-TEST_F(Verifier, EntryForALidOfAnotherPiece) {
+TEST_F(Verifier, EntryForALidOfAnotherConnectedComponent) {
   const size_t island = maker_.AddSwitch(4, "island");
   fabric_ = maker_.Build();
   plan_ = Route(fabric_, "up_down");
@@ -176,7 +176,7 @@ TEST_F(Verifier, ExemptPairIsAcceptedAndNoOther) {
   EXPECT_TRUE(Verdict().ok);
 }
 
-TEST_F(Verifier, PendingPairMayEndAtADeadPortButNoOtherMayLeadThere) {
+TEST_F(Verifier, OnlyAPendingPairMayEndAtADeadPort) {
   Set(1, 6, 4);  // Nothing hangs there.
   plan_.pending = {{fabric_.node[1], Lid(6)}};
   EXPECT_EQ(Verdict().unreachable_pairs, 1u);

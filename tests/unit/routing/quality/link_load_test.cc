@@ -88,7 +88,7 @@ TEST(LinkLoad, CountsTablesThatDoNotFollowTheirOrder) {
   }));
 }
 
-TEST(LinkLoad, CountsWhatIsNotServed) {
+TEST(LinkLoad, CountsUnservedPairs) {
   FabricMaker maker = MakeFatTree(4, 2);
   const TestFabric fabric = maker.Build();
   RoutingPlan plan = Route(fabric, "up_down");
@@ -103,7 +103,7 @@ TEST(LinkLoad, CountsWhatIsNotServed) {
   ExpectEqual(fabric, plan);
 }
 
-TEST(LinkLoad, FindsPacketsThatGoInCircles) {
+TEST(LinkLoad, FindsForwardingLoops) {
   const TestFabric fabric = MakeRing(3, 1).Build();
   RoutingPlan plan = Route(fabric, "up_down");
   const std::vector<SwitchGraph> graphs = BuildGraphs(*fabric.snapshot, fabric.lids);
@@ -138,7 +138,7 @@ TEST(LinkLoad, IsOneValueForAnyThreadCount) {
   EXPECT_EQ(a.dual, b.dual);
 }
 
-TEST(LinkLoad, NeedsNoWalkWhereTheTablesFollowTheirOrder) {
+TEST(LinkLoad, CountsWithoutAWalkWhereTablesFollowTheirOrder) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build();
     const RoutingPlan plan = Route(fabric, "up_down");
@@ -161,7 +161,7 @@ TEST(LoadBound, IsTheLoadOfAnIntactTree) {
   EXPECT_EQ(AllToAllLoad(graphs[0], plan, parallel).max, 124u);
 }
 
-TEST(LoadBound, IsNeverAboveWhatTablesReach) {
+TEST(LoadBound, IsNeverAboveTheLoadOfTables) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric = DrawMaker().Build();
     const RoutingPlan ordered = Route(fabric, "up_down"), free = Route(fabric, "min_hop");

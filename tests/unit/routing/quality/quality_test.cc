@@ -106,7 +106,7 @@ void ExpectCountsByHand(const Measured& measured) {
   }
 }
 
-TEST(Quality, CountsAsByHandOnDamagedTrees) {
+TEST(Quality, EqualsAnOracleOnDamagedTrees) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     FabricMaker maker = MakeTree({{3, 1}, {3, 2}, {2, 2, 2}});
     Rng rng(seed);
@@ -117,7 +117,7 @@ TEST(Quality, CountsAsByHandOnDamagedTrees) {
   }
 }
 
-TEST(Quality, CountsAsByHandOnRandomGraphs) {
+TEST(Quality, EqualsAnOracleOnRandomGraphs) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     ExpectCountsByHand(Measure(MakeRandom(9, 24, 14, seed).Build(), "up_down"));
@@ -195,7 +195,7 @@ TEST(Quality, ThreadsChangeNothing) {
   EXPECT_EQ(a.hops.mean_stretch, b.hops.mean_stretch);
 }
 
-TEST(Quality, TellsOfPairsThatAreLedAstray) {
+TEST(Quality, CountsPairsWithoutAPath) {
   const TestFabric fabric = MakeFatTree(4, 2).Build();
   const SwitchGraph graph = BuildGraphs(*fabric.snapshot, fabric.lids)[0];
   RoutingPlan plan = Route(fabric, "up_down");
@@ -276,7 +276,7 @@ TEST(Quality, RailsAreMeasuredTogether) {
 }
 
 // A job of all hosts in topological order sends what the set of all hosts does.
-TEST(JobPatterns, CountWhatQualityCounts) {
+TEST(JobPatterns, EqualTheQualityOfTheSamePatterns) {
   const Rails made = MakeRails();
   const TestFabric fabric = made.maker.Build();
   RailedHosts hosts = RailedHostsOf(made, fabric);
@@ -322,7 +322,7 @@ std::vector<int> PortsInOrder(const Measured& measured) {
   return ports;
 }
 
-TEST(Positions, AMissingHostLeavesAHole) {
+TEST(Positions, AMissingHostLeavesAGap) {
   FabricMaker maker;
   const size_t a = maker.AddSwitch(8), b = maker.AddSwitch(8), spine = maker.AddSwitch(8);
   for (int port : {1, 2, 3}) maker.Cable(a, port, maker.AddHost(), 1);
@@ -332,7 +332,7 @@ TEST(Positions, AMissingHostLeavesAHole) {
   EXPECT_THAT(PortsInOrder(Measure(maker.Build(), "up_down")), ElementsAre(1, 2, 3, 1, 0, 3));
 }
 
-TEST(Positions, WithoutASharedLayoutTheHolesAreBehind) {
+TEST(Positions, WithoutASharedLayoutGapsAreAtTheEnd) {
   FabricMaker maker;
   const size_t a = maker.AddSwitch(8), b = maker.AddSwitch(8), spine = maker.AddSwitch(8);
   for (int port : {1, 2, 3}) maker.Cable(a, port, maker.AddHost(), 1);

@@ -154,7 +154,7 @@ RouteState Live(const TestFabric& now, const RouteState& state, Tally& tally) {
   return repair->after;
 }
 
-TEST(ChannelRepair, KeepsWhatWorksThroughOneFaultAfterAnother) {
+TEST(ChannelRepair, KeepsServedPairsThroughSuccessiveFaults) {
   Tally tally;
   for (uint64_t seed = 0; seed < 48; ++seed) {
     SCOPED_TRACE(seed);
@@ -174,7 +174,7 @@ TEST(ChannelRepair, KeepsWhatWorksThroughOneFaultAfterAnother) {
   EXPECT_LT(50 * tally.moved, tally.entries);
 }
 
-// Switches, hosts and cables go and come.
+// Switches, hosts and cables leave and return.
 TEST(ChannelRepair, ServesAllThroughRandomFaults) {
   int repaired = 0, full = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -213,8 +213,8 @@ TEST(ChannelRepair, TheReturnOfALinkChangesNothing) {
   EXPECT_TRUE(mended->diff.blocks.empty());
 }
 
-// Each cable of the torus, there and back: neither takes away what works.
-TEST(ChannelRepair, NoCableOfATorusTakesAwayWhatWorks) {
+// Losing each cable of the torus and getting it back are both hitless.
+TEST(ChannelRepair, LossAndReturnOfAnyCableOfATorusAreHitless) {
   const TestFabric torus = MakeTorus({4, 4, 4}, 1).Build();
   const RouteState state = StateOf(torus);
   FaultyFabric faulty(torus, 1);
@@ -231,7 +231,7 @@ TEST(ChannelRepair, NoCableOfATorusTakesAwayWhatWorks) {
   }
 }
 
-TEST(ChannelRepair, ADrainIsALeastChange) {
+TEST(ChannelRepair, ADrainIsAnIncrementalRepair) {
   const TestFabric torus = MakeTorus({4, 4, 3}, 1).Build();
   const auto before = std::make_shared<const RouteState>(StateOf(torus));
   RoutingOptions options;
@@ -257,7 +257,7 @@ TEST(ChannelRepair, ADrainIsALeastChange) {
   EXPECT_GT(4 * least, 3 * all);
 }
 
-TEST(ChannelRepair, SaysWhenTheOldTablesWaitInACircle) {
+TEST(ChannelRepair, DeclinesTablesWithADependencyCycle) {
   // A ring in which everybody goes round the same way, and a switch beside it on two cables.
   FabricMaker maker;
   for (int s = 0; s < 6; ++s) maker.AddSwitch(8);

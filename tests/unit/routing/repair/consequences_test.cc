@@ -44,7 +44,7 @@ class Small : public ::testing::Test {
   std::shared_ptr<const RouteState> now_;
 };
 
-TEST_F(Small, NothingComesOfNothing) {
+TEST_F(Small, AnEmptyIntentHasNoConsequences) {
   const Consequences found = JudgeIt({});
   EXPECT_TRUE(found.plan_found);
   EXPECT_THAT(found.cut_off, IsEmpty());
@@ -69,7 +69,7 @@ TEST_F(Small, ASpineOnlyMovesPaths) {
   EXPECT_FALSE(found.sm_cut_off);
 }
 
-TEST_F(Small, ALeafTakesItsHostsAlong) {
+TEST_F(Small, AClosedLeafCutsOffItsHosts) {
   Intent intent;
   intent.closed_switches = {fabric_.node[1]};
   const Consequences found = JudgeIt(intent);
@@ -95,7 +95,7 @@ TEST_F(Small, LinksThatNothingReplaces) {
   EXPECT_EQ(found.pairs_lost, 0u);
 }
 
-TEST_F(Small, WhatIsWantedIsNotCutOff) {
+TEST_F(Small, IsolatedAndDisabledEndPortsAreNotCutOff) {
   Intent intent;
   intent.isolated = {End(5, 1)};
   Consequences found = JudgeIt(intent);

@@ -102,10 +102,10 @@ TEST(HitlessRepair, LostCablesOfATreeInterruptNoPair) {
   }
 }
 
-// The cores above a drained switch keep no cable to its pod, and some stand alone on top. In the
-// pod of the highest leaf that gives way only after its own table, which a drain leaves alone, has
-// let go of what passes: there the dry run says what is interrupted.
-TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanTheDryRunSays) {
+// The cores above a drained switch keep no link to its pod, and some become local roots. In the pod
+// of the highest leaf, paths can move only after the leaf's own table, which a drain does not
+// change. There the dry run predicts the interruptions.
+TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanPredicted) {
   const RoutingOptions options = Only("fat_tree");
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   const auto before = Replan({*fabric.snapshot, fabric.lids, {}, options}).after;
@@ -138,8 +138,8 @@ void ExpectServed(const TestFabric& fabric, const ReplanResult& result) {
   EXPECT_TRUE(result.after->plan->pending.empty());
 }
 
-// What of a repair stands in the way is left as it is: the rest has to be proved with it.
-TEST(HitlessRepair, MendingAroundTablesOfAnotherPlanClosesNoCircle) {
+// Applied entries that prevent a hitless repair stay, and the proof of the rest includes them.
+TEST(HitlessRepair, RepairAroundTablesOfAnotherPlanClosesNoCycle) {
   RoutingOptions options = Only("layered");
   const TestFabric intact = MakeTorus({5, 5}, 1).Build();
   const Intent none;
@@ -213,7 +213,7 @@ void ComeBack(const std::string& engine, const TestFabric& intact) {
   }
 }
 
-TEST(HitlessRepair, SwitchesThatComeBackWithTheirTablesKeepServingEachOther) {
+TEST(HitlessRepair, ReturningSwitchesKeepServingEachOtherWithTheirTables) {
   ComeBack("layered", MakeTorus({3, 4}, 1).Build());
   ComeBack("fat_tree", MakeFatTree(4, 3).Build());
   ComeBack("up_down", MakeFatTree(4, 3).Build());
@@ -242,8 +242,8 @@ TEST(HitlessRepair, ANewSwitchKeepsNothing) {
   }
 }
 
-// A full plan of another engine on a torus: what has to be taken away is said before.
-TEST(HitlessRepair, WhatIsInterruptedIsForetold) {
+// A full plan of another engine on a torus: the entries to withdraw are predicted.
+TEST(HitlessRepair, InterruptionsOfAnUpdateArePredicted) {
   const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
   const Intent none;
   uint64_t interrupted = 0;
@@ -275,8 +275,8 @@ TEST(HitlessRepair, WhatIsInterruptedIsForetold) {
   EXPECT_GT(interrupted, 0u);
 }
 
-// A ring of five switches, of which packets turn at 1, 2 and 3 only: 4 and 0 stand low.
-TEST(FitOrder, ForbidsNoTurnThatPacketsMakeWhereItNeedNot) {
+// A ring of five switches in which paths turn at 1, 2 and 3 only: 4 and 0 are low in the order.
+TEST(FitOrder, ProhibitsNoTurnOfPathsWithoutNeed) {
   const TestFabric fabric = MakeRing(5, 1).Build();
   const LinkMap links(*fabric.snapshot, fabric.lids);
   const std::vector<uint32_t> old{4, 0, 1, 2, 3};
@@ -295,7 +295,7 @@ TEST(FitOrder, ForbidsNoTurnThatPacketsMakeWhereItNeedNot) {
   EXPECT_EQ(summits, 1u);
 }
 
-TEST(FitOrder, SaysHowManyTurnsItForbids) {
+TEST(FitOrder, CountsProhibitedTurns) {
   const TestFabric fabric = MakeRing(5, 1).Build();
   const LinkMap links(*fabric.snapshot, fabric.lids);
   SwitchTurns turns(5);

@@ -154,7 +154,7 @@ class Recovery : public ::testing::Test {
   }
 };
 
-TEST_F(Recovery, TreesComeBackToTheTablesOfAFreshStart) {
+TEST_F(Recovery, TreesReturnToTheTablesOfAFreshStart) {
   for (const char* spec : {"superpod:sus=2,hosts=8,rails=4", "superpod:sus=4,hosts=4,rails=2",
                            "fat-tree:radix=8,levels=2"})
     for (const Chain& chain : kChains)
@@ -169,9 +169,9 @@ TEST_F(Recovery, TreesComeBackToTheTablesOfAFreshStart) {
       }
 }
 
-// Where all cables carry traffic that turns in every way, on one lane, there may be no push that
-// takes no end port's routes away: then the tables stay as they are, and only then.
-TEST_F(Recovery, OthersComeBackWhereverThePushIsHitless) {
+// Where paths take every turn on one VL, there may be no hitless push. Then, and only then, the
+// tables stay as they are.
+TEST_F(Recovery, OtherTopologiesReturnWhereThePushIsHitless) {
   size_t back = 0, runs = 0;
   for (const char* spec :
        {"fat-tree:radix=4,levels=3", "torus:dims=3x3x3", "hypercube:dimensions=4,hosts=2",
@@ -193,8 +193,8 @@ TEST_F(Recovery, OthersComeBackWhereverThePushIsHitless) {
   EXPECT_GT(back * 4, runs * 3);
 }
 
-// The load of a spine that is drained spreads so well over the others that it alone is no reason to
-// take it back.
+// The load of a drained spine spreads so evenly over the others that load alone is no reason to use
+// it again.
 TEST_F(Recovery, AnUndrainedSpineIsUsedAgain) {
   Life life("superpod:sus=4,hosts=32,rails=8", kDefaultChain, 1);
   for (const char* spine : {"spine4", "spine16"}) {
@@ -212,7 +212,7 @@ TEST_F(Recovery, AnUndrainedSpineIsUsedAgain) {
 }
 
 // Other spines of the rail take over: no other rail is touched, and no path is interrupted.
-TEST_F(Recovery, ADrainOnSixteenUnitsIsALeastChange) {
+TEST_F(Recovery, ADrainOnSixteenUnitsIsHitless) {
   Life life("superpod:sus=16,hosts=32,rails=8", kDefaultChain, 1);
   life.intent.closed_switches = {life.Switch("rail0-spine4")};
   const ReplanResult drained = life.Ask(ReplanGoal::kWhole);
@@ -221,8 +221,8 @@ TEST_F(Recovery, ADrainOnSixteenUnitsIsALeastChange) {
   EXPECT_TRUE(drained.push->hitless) << drained.push->why_not;
 }
 
-// A restart in the middle of a drain remembers nothing, and plans as if it did.
-TEST_F(Recovery, AFreshStartDuringADrainGivesThePlanThatStands) {
+// After a restart during a drain there is no previous plan, and the new plan is the same.
+TEST_F(Recovery, AFreshStartDuringADrainComputesTheAppliedPlan) {
   Life life("superpod:sus=4,hosts=32,rails=8", kDefaultChain, 1);
   life.intent.closed_switches = {life.Switch("spine4")};
   life.React();
@@ -233,9 +233,9 @@ TEST_F(Recovery, AFreshStartDuringADrainGivesThePlanThatStands) {
   EXPECT_TRUE(SameTables(life.plan(), *fresh.after->plan));
 }
 
-// All but what used the link is as a fresh start on the whole fabric would have it, whether the
-// link is up or down at the moment.
-TEST_F(Recovery, ALinkThatFlapsKeepsNothingElseFromSettling) {
+// All entries but those over the link are as after a fresh start on the intact fabric, whether the
+// link is up or down at present.
+TEST_F(Recovery, AFlappingLinkDoesNotDelayReoptimisationOfOthers) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     Life life("superpod:sus=2,hosts=8,rails=4", kDefaultChain, seed);

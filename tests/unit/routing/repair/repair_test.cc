@@ -185,7 +185,7 @@ RouteState Live(uint64_t seed, const TestFabric& now, const RouteState& state, b
   return repair->after;
 }
 
-TEST(Repair, PlansOfLeastChangeVerifyThroughRandomFaults) {
+TEST(Repair, IncrementalRepairsVerifyThroughRandomFaults) {
   Tally tally;
   for (uint64_t seed = 0; seed < Runs(); ++seed) {
     SCOPED_TRACE(seed);
@@ -210,7 +210,7 @@ TEST(Repair, PlansOfLeastChangeVerifyThroughRandomFaults) {
   RecordProperty("full", tally.full);
 }
 
-TEST(Repair, OneFaultChangesOnlyWhatItBroke) {
+TEST(Repair, OneFaultChangesOnlyEntriesThatItBroke) {
   Tally tally;
   for (uint64_t seed = 0; seed < Runs(); ++seed) {
     SCOPED_TRACE(seed);
@@ -252,7 +252,7 @@ TEST(Repair, TheReturnOfALinkChangesNothing) {
   EXPECT_TRUE(DiffPlans(*state.plan, ideal).blocks.empty());
 }
 
-TEST(Repair, AHostThatGoesAndComesWritesNothing) {
+TEST(Repair, AHostThatLeavesAndReturnsChangesNoEntry) {
   const TestFabric intact = MakeFatTree(4, 3).Build();
   FaultyFabric faulty(intact, 1);
   RouteState state = StateOf(intact, Route(intact, "up_down"));
@@ -274,7 +274,7 @@ TEST(Repair, AHostThatGoesAndComesWritesNothing) {
   EXPECT_TRUE(back->after.plan->stale.empty());
 }
 
-TEST(Repair, ASwitchThatGoesAndComesIsWrittenAlone) {
+TEST(Repair, ASwitchThatLeavesAndReturnsIsWrittenAlone) {
   const TestFabric intact = MakeFatTree(4, 3).Build();
   FaultyFabric faulty(intact, 1);
   RouteState state = StateOf(intact, Route(intact, "up_down"));
@@ -322,7 +322,7 @@ TEST(Repair, TakesInNewSwitchesAndHosts) {
 }
 
 // A port that is down has a LID too, and the tables are written up to the highest one.
-TEST(Repair, RowsReachToALidThatHangsNowhere) {
+TEST(Repair, RowsReachToALidThatIsAttachedNowhere) {
   FabricMaker maker;
   for (int s = 0; s < 2; ++s) maker.AddSwitch(80);
   maker.Cable(0, 1);
@@ -354,8 +354,8 @@ TEST(Repair, LeavesTablesThatDoNotHoldAllLidsToAFullPlan) {
   }
 }
 
-// Each LID that is new has to be led from every switch: of many a full plan takes less time.
-TEST(Repair, LeavesMuchThatIsNewToAFullPlan) {
+// Each new LID needs a path from every switch: for many new LIDs a full plan takes less time.
+TEST(Repair, LeavesManyNewLidsToAFullPlan) {
   FabricMaker maker = MakeRandom(8, 20, 10, 3);
   const TestFabric small = maker.Build();
   const RouteState state = StateOf(small, Route(small, "up_down"));
@@ -368,7 +368,7 @@ TEST(Repair, LeavesMuchThatIsNewToAFullPlan) {
               HasSubstr("new"));
 }
 
-TEST(Repair, SaysWhenAFullPlanIsNeeded) {
+TEST(Repair, DeclinesWhereAFullPlanIsNeeded) {
   const TestFabric ring = MakeRing(6, 1).Build();
   FaultyFabric faulty(ring, 1);
   RoutingPlan on_lanes = Route(ring, "up_down");
@@ -402,7 +402,7 @@ TEST(Repair, SaysWhenAFullPlanIsNeeded) {
   EXPECT_GT(turned, 0);
 }
 
-// With the engine out of its depth, what is proved goes on to stand.
+// Where the chain has no plan, the verified plan stays.
 TEST(Replan, KeepsThePlanThatServesWhereTheChainHasNone) {
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   RoutingPlan plan = Route(fabric, "up_down");
@@ -422,7 +422,7 @@ TEST(Replan, KeepsThePlanThatServesWhereTheChainHasNone) {
             before->plan);
 }
 
-TEST(ChangeProof, AgreesWithTheVerifierOnSpoiltPlans) {
+TEST(ChangeProof, AgreesWithTheVerifierOnCorruptPlans) {
   int refused = 0, accepted = 0, found = 0;
   for (uint64_t seed = 0; seed < Runs(); ++seed) {
     SCOPED_TRACE(seed);

@@ -319,7 +319,7 @@ RoutingOptions Only(const std::string& engine) {
   return options;
 }
 
-TEST(PushPlan, NoWriteMakesALoopOrCutsWhatBothTablesServe) {
+TEST(PushPlan, NoWriteMakesALoopOrCutsAPairServedBeforeAndAfter) {
   uint64_t stopped = 0, writes = 0;
   uint16_t waves = 0;
   for (uint64_t seed = 0; seed < 120; ++seed) {
@@ -339,7 +339,7 @@ TEST(PushPlan, NoWriteMakesALoopOrCutsWhatBothTablesServe) {
   EXPECT_GT(waves, 2);
 }
 
-// The judges are not blind: the same writes in any order make loops on each of these.
+// The checkers find faults: the same writes in arbitrary order make loops in each of these cases.
 TEST(PushPlan, AnyOtherOrderMakesLoops) {
   std::map<uint64_t, uint64_t> loops;
   for (uint64_t seed = 0; seed < 120; ++seed) {
@@ -363,9 +363,9 @@ ReplanResult Again(const FaultyFabric& faulty, const RoutingOptions& options,
   return Replan(input);
 }
 
-// What the urgent plan leaves is served in an order that keeps all ways of the one before, also
-// where the switch on top has lost a cable.
-TEST(PushPlan, ATreeIsLedAroundAnyLostCableWithoutAGap) {
+// Pending pairs of the urgent plan are served in an order compatible with all previous paths, also
+// where the top switch has lost a link.
+TEST(PushPlan, RoutingAroundAnyLostCableOfATreeIsHitless) {
   const TestFabric intact = MakeFatTree(4, 3).Build();
   const RoutingOptions options = Only("fat_tree");
   const Intent none;
@@ -400,7 +400,7 @@ TEST(PushPlan, ATreeIsLedAroundAnyLostCableWithoutAGap) {
   EXPECT_LT(turned, cables / 2);
 }
 
-TEST(Replan, KeepsWhatServesAllUnlessTheIdealPlanIsHitless) {
+TEST(Replan, KeepsAServingPlanUnlessTheIdealPlanIsHitless) {
   const Intent none;
   uint64_t put_off = 0, taken = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {

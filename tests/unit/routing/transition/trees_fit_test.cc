@@ -27,7 +27,7 @@ RouteState StateOf(const TestFabric& fabric, RoutingPlan plan) {
                         std::make_shared<const RoutingPlan>(std::move(plan)));
 }
 
-TEST(CommonOrder, TheSameOrderOfOtherRoutes) {
+TEST(CommonOrder, ExistsForOtherRoutesOfTheSameOrder) {
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   const RouteState one = StateOf(fabric, Route(fabric, "up_down"));
   EXPECT_TRUE(HaveCommonOrder(one, one));
@@ -44,7 +44,7 @@ NodeIndex Neighbour(const TestFabric& fabric, NodeIndex node) {
   return NodeIndex::None();
 }
 
-TEST(CommonOrder, NotWhereNeighboursChangePlaces) {
+TEST(CommonOrder, DoesNotExistWhereNeighboursSwapPlaces) {
   const TestFabric fabric = MakeFatTree(4, 2).Build();
   const RouteState one = StateOf(fabric, Route(fabric, "up_down"));
   ASSERT_FALSE(one.plan->order.empty());
@@ -139,7 +139,7 @@ fabric::MulticastGroups SomeGroups(const fabric::FabricSnapshot& snapshot, Rng& 
 }
 
 // Tori in which links fail, one after the other.
-TEST(TreesFit, SaysYesOnlyWhereNothingWaitsInACircle) {
+TEST(TreesFit, AcceptsTreesOnlyWithoutADependencyCycle) {
   size_t asked = 0, fits = 0, circles = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -152,7 +152,7 @@ TEST(Paths, AllPairsAreAsTheTablesLead) {
   }
 }
 
-// A cable whose ends do not agree carries what the lesser allows, both ways.
+// A link whose ends differ has the rate and MTU of the lesser end in both directions.
 TEST(Paths, LesserEndOfACableCounts) {
   SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   wire::PortInfo narrow = testing::RunningPort(4);
@@ -417,7 +417,7 @@ TEST(Paths, IsolatedAndUnreachablePortsHaveNone) {
             wire::kSaStatusNoRecords);
 }
 
-TEST(Paths, ReversibleOnlyWhereThereIsAWayBack) {
+TEST(Paths, ReversibleOnlyWithAReturnPath) {
   SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   auto plan = std::make_shared<routing::RoutingPlan>(*made.input.plan);
   const NodeIndex leaf = made.input.snapshot->port(made.Ref(13, 1))->peer.node;
@@ -582,7 +582,7 @@ TEST(MultiPaths, IndependentOnesFirst) {
   for (PortRef exit : exits(paths[1])) EXPECT_FALSE(first.contains(exit));
 }
 
-TEST(Traces, NameEachNodeOnTheWay) {
+TEST(Traces, NameEachNodeOfThePath) {
   const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   const SaView view = made.View();
   Query query = GetPath(made, 6, 13);

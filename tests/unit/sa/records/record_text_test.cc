@@ -50,7 +50,7 @@ TEST(RecordText, FindsTypesByAnyOfTheirNames) {
   EXPECT_EQ(FindRecordType(""), std::nullopt);
 }
 
-TEST(RecordText, ShowsWhatTheComponentsHold) {
+TEST(RecordText, ShowsTheValuesOfComponents) {
   wire::PortInfoRecord port;
   port.lid = Lid(7);
   port.port = PortNum(3);
@@ -76,7 +76,7 @@ TEST(RecordText, ShowsWhatTheComponentsHold) {
   EXPECT_EQ(fields["ServiceKey"], "000000000000000000000000000000ab");
 }
 
-TEST(RecordText, FieldsAndValuesAreFoundHoweverTheyAreWritten) {
+TEST(RecordText, FieldsAndValuesMatchInAnyNotation) {
   EXPECT_EQ(FindField(wire::SaAttribute::kNodeRecord, "lid"), 0u);
   EXPECT_EQ(FindField(wire::SaAttribute::kNodeRecord, "NODEDESCRIPTION"), 13u);
   EXPECT_EQ(FindField(wire::SaAttribute::kNodeRecord, "-"), std::nullopt);

@@ -162,8 +162,8 @@ TEST(Records, MulticastTables) {
   EXPECT_TRUE(Table(view, wanted, 0b1011, me).empty()) << "sixteen ports have one position";
 }
 
-// Only the multicast tables are others: what takes long to lay out is shared.
-TEST(Records, ViewsShareWhatDidNotChange) {
+// Only the multicast tables differ: the expensive indexes are shared.
+TEST(Records, ViewsShareUnchangedParts) {
   SaFabric made = Tree();
   const SaView before = made.View();
   made.input.multicast = std::make_shared<const routing::MulticastPlan>();
@@ -258,7 +258,7 @@ TEST(Records, PortNumbersAreOfSwitchesOnly) {
   EXPECT_EQ(Table(view, wanted, 0b11, made.LidOf(kHost)).size(), 0u);
 }
 
-TEST(Records, LaneTablesThatNobodyHasReadAreAskedFor) {
+TEST(Records, ListsNodesWhoseVlTablesAreUnread) {
   SaFabric made = Tree();
   auto tables = std::make_shared<fabric::TablesByPort>();
   (*tables)[made.Ref(kLeaf, 0)].has_all_lanes = true;
@@ -376,7 +376,7 @@ TEST(Answers, ClassPortInfo) {
   EXPECT_EQ(info.trap.q_key, 0x80010000u);
 }
 
-// A table too large for one payload is refused, not cut.
+// A table too large for one payload is refused, not truncated.
 TEST(Answers, TooLargeTable) {
   const SaFabric made = Tree(7);
   const SaView view = made.View();

@@ -61,7 +61,7 @@ class AliasTest : public ::testing::Test {
   StateShell shell{testing::Make(fabricd::testing::MakeFatTree(4, 2))};
 };
 
-TEST_F(AliasTest, GuidsAreTakenAsAskedForOrMadeUp) {
+TEST_F(AliasTest, GuidsAreAllocatedAsRequestedOrGenerated) {
   const auto [status, info] =
       Set(Record(kVirtual, 0, {0x77, 0xA1, 0, 0xA3}), Entry(0) | Entry(1) | Entry(2));
   EXPECT_EQ(status, wire::kStatusOk);
@@ -85,7 +85,7 @@ TEST_F(AliasTest, GuidsAreTakenAsAskedForOrMadeUp) {
   EXPECT_EQ(Set(Record(kVirtual, 0), Entry(2)).second.guids[2], made);
 }
 
-TEST_F(AliasTest, WhatIsRefusedIsZeroAndStaysAsItWas) {
+TEST_F(AliasTest, RefusedEntriesAreReturnedAsZeroAndDoNotChange) {
   Set(Record(kVirtual, 0, {0, 0xA1, 0xA2}), Entry(1) | Entry(2));
   const auto theirs = Set(Record(kBeside, 0, {0, 0xA1, OwnGuid(kFar).value(), ~uint64_t{0}, 0xB4}),
                           Entry(1) | Entry(2) | Entry(3) | Entry(4));
@@ -102,7 +102,7 @@ TEST_F(AliasTest, WhatIsRefusedIsZeroAndStaysAsItWas) {
   EXPECT_EQ(Shown(kVirtual, 0).guids[1], Guid(0xA1));
 }
 
-TEST_F(AliasTest, OnlyThePortItselfOrATrustedOneSetsThem) {
+TEST_F(AliasTest, OnlyThePortItselfOrATrustedClientSetsAliases) {
   const GuidInfoRecord record = Record(kVirtual, 0, {0, 0xA1});
   EXPECT_EQ(shell.Set(record, kWhere | Entry(1), LidOf(kBeside)).status(),
             wire::kSaStatusRequestDenied);
@@ -119,7 +119,7 @@ TEST_F(AliasTest, OnlyThePortItselfOrATrustedOneSetsThem) {
             wire::kSaStatusRequestInvalid);
 }
 
-TEST_F(AliasTest, DeletedOnesAreNobodys) {
+TEST_F(AliasTest, DeletedAliasesAreFreeForOtherPorts) {
   Set(Record(kVirtual, 0, {0, 0xA1, 0xA2}), Entry(1) | Entry(2));
   EXPECT_EQ(Delete(Record(kVirtual, 0), Entry(0) | Entry(1) | Entry(7)), wire::kStatusOk);
   EXPECT_THAT(Shown(kVirtual, 0).guids, ElementsAre(OwnGuid(kVirtual), Guid(), Guid(0xA2), Guid(),
@@ -198,7 +198,7 @@ TEST_F(AliasTest, AnAliasIsAMemberByItselfAndItsPortIsServed) {
   EXPECT_EQ(Delete(Record(kVirtual, 0), Entry(1)), wire::kStatusOk);
 }
 
-TEST_F(AliasTest, SubscribersHearOfThem) {
+TEST_F(AliasTest, SubscribersReceiveReportsOfAliases) {
   wire::InformInfo info;
   info.is_generic = info.subscribe = 1;
   info.lid_range_begin = Lid(0xFFFF);

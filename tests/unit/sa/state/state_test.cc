@@ -132,7 +132,7 @@ TEST_F(StateTest, ARenewalExtendsTheLease) {
   EXPECT_THAT(shell.Table(Service(kHost, 7), kId, LidOf(kOther)), SizeIs(1));
 }
 
-TEST_F(StateTest, OnlyWhoHasTheKeyChangesAService) {
+TEST_F(StateTest, OnlyTheServiceKeyPermitsChangesOfAService) {
   wire::ServiceRecord record = Service(kHost, 7);
   record.key = {1, 2, 3};
   const uint64_t mask = kId | kServiceGid | kServicePKey | kKey;
@@ -295,7 +295,7 @@ TEST_F(StateTest, IllegalMgidsAreRefused) {
     EXPECT_EQ(Join(kHost, Gid{prefix, 5}), wire::kSaStatusRequestInvalid) << std::hex << prefix;
 }
 
-TEST_F(StateTest, WhoIsInAGroupIsForTrustedOnesToSee) {
+TEST_F(StateTest, OnlyTrustedClientsSeeTheMembersOfAGroup) {
   Join(kHost, kMgid);
   Join(kOther, kMgid);
   McMemberRecord wanted;
@@ -359,7 +359,7 @@ TEST_F(StateTest, APortThatLeavesTakesItsMembershipsAlong) {
   EXPECT_THAT(*shell.clients->subscriptions, IsEmpty());
 }
 
-TEST_F(StateTest, WhoGoesTogetherWithItsSwitchIsWaitedFor) {
+TEST_F(StateTest, AMemberThatVanishesWithItsSwitchIsKeptForAWhile) {
   Join(kHost, kMgid);
   const auto whole = shell.made.input.snapshot;
   const auto lose_both = [&] {
@@ -381,7 +381,7 @@ TEST_F(StateTest, WhoGoesTogetherWithItsSwitchIsWaitedFor) {
   EXPECT_EQ(shell.clients->FindGroup(kMgid), nullptr);
 }
 
-TEST_F(StateTest, AViewOfASweepUnderWayProvesNothing) {
+TEST_F(StateTest, AViewOfAnUnfinishedSweepRemovesNoMember) {
   Join(kHost, kMgid);
   fabric::SnapshotBuilder builder(*shell.made.input.snapshot);
   builder.RemoveNode(shell.made.fabric.node[kHost]);
@@ -392,7 +392,7 @@ TEST_F(StateTest, AViewOfASweepUnderWayProvesNothing) {
 
 // ---- notices
 
-TEST_F(StateTest, SubscribersAreToldOfPortsAndGroups) {
+TEST_F(StateTest, SubscribersReceiveReportsOfPortsAndGroups) {
   ASSERT_EQ(Subscribe(kHost, 0xFFFF), wire::kStatusOk);
   ASSERT_EQ(Subscribe(kHost, 0xFFFF), wire::kStatusOk) << "twice is once";
   Join(kOther, kMgid);
@@ -413,7 +413,7 @@ TEST_F(StateTest, SubscribersAreToldOfPortsAndGroups) {
   EXPECT_THAT(shell.TakeReports(true), IsEmpty());
 }
 
-TEST_F(StateTest, TrapsAreForwardedOnceHoweverOftenTheyAreRepeated) {
+TEST_F(StateTest, RepeatedTrapsAreForwardedOnce) {
   Subscribe(kHost, 128);
   Subscribe(kSecond, 144);
   wire::Notice notice;
@@ -444,7 +444,7 @@ TEST_F(StateTest, ASubscriberThatNeverAnswersIsDropped) {
   EXPECT_THAT(shell.TakeReports(false), IsEmpty());
 }
 
-TEST_F(StateTest, SecurityTrapsAreForTrustedOnes) {
+TEST_F(StateTest, SecurityTrapsAreNotForwardedToUntrustedSubscribers) {
   EXPECT_EQ(Subscribe(kHost, 257), wire::kSaStatusRequestInvalid);
   ASSERT_EQ(Subscribe(kHost, 0xFFFF), wire::kStatusOk);
   wire::Notice notice;
@@ -454,7 +454,7 @@ TEST_F(StateTest, SecurityTrapsAreForTrustedOnes) {
   EXPECT_THAT(shell.TakeReports(true), IsEmpty());
 }
 
-TEST_F(StateTest, SubscriptionsAreShown) {
+TEST_F(StateTest, SubscriptionsAreListed) {
   Subscribe(kHost, 64);
   Subscribe(kHost, 65);
   const auto seen = shell.Table(wire::InformInfoRecord{}, 0, LidOf(kOther));
@@ -468,7 +468,7 @@ TEST_F(StateTest, SubscriptionsAreShown) {
 
 // ---- durability
 
-TEST_F(StateTest, ARestartForgetsNothing) {
+TEST_F(StateTest, ARestartKeepsAllState) {
   wire::ServiceRecord service = Service(kHost, 7);
   shell.Set(service, kId | kServiceGid | kLease, LidOf(kHost));
   Join(kHost, kMgid);
@@ -507,7 +507,7 @@ TEST_F(StateTest, NothingIsAnsweredOrShownBeforeItIsDurable) {
   EXPECT_THAT(MembersOf(kMgid), SizeIs(2));
 }
 
-TEST_F(StateTest, WhoWaitsToBeSubscribedIsNotToldYet) {
+TEST_F(StateTest, NoReportIsSentBeforeTheSubscriptionIsAnswered) {
   shell.disk_waits = true;
   shell.Set(Membership(kOther, kMgid), kCreateMask, LidOf(kOther));
   shell.Set(Subscription(66), 0, LidOf(kHost));
@@ -534,7 +534,7 @@ TEST_F(StateTest, AWriteThatFailsIsBusyAndTriedAgain) {
   EXPECT_THAT(MembersOf(kMgid), SizeIs(1));
 }
 
-TEST_F(StateTest, WhatChangesNothingWritesNothing) {
+TEST_F(StateTest, ARequestWithoutAChangeIsNotStored) {
   Join(kHost, kMgid);
   const int before = shell.writes;
   EXPECT_EQ(Join(kHost, kMgid), wire::kStatusOk);

@@ -34,7 +34,7 @@ class Ring {
   size_t size_;
 };
 
-TEST(DependencyGraphTest, TheLastOfARingClosesTheCircle) {
+TEST(DependencyGraphTest, TheLastDependencyOfARingClosesTheCycle) {
   Ring ring(4);
   for (size_t at : {2, 0, 3}) {
     ring.graph.Add(ring.graph.Of(at, 1), 1);
@@ -46,7 +46,7 @@ TEST(DependencyGraphTest, TheLastOfARingClosesTheCircle) {
   EXPECT_THAT(ring.graph.TakeCircle(), IsEmpty());
 }
 
-TEST(DependencyGraphTest, ACircleThatIsOpenAgainIsNone) {
+TEST(DependencyGraphTest, ACycleThatIsOpenAgainIsNotReported) {
   Ring ring(3);
   for (size_t at : {0, 1, 2}) ring.graph.Add(ring.graph.Of(at, 1), 1);
   ring.graph.Remove(ring.graph.Of(1, 1), 1);
@@ -55,7 +55,7 @@ TEST(DependencyGraphTest, ACircleThatIsOpenAgainIsNone) {
   EXPECT_THAT(ring.graph.TakeCircle(), Not(IsEmpty()));
 }
 
-TEST(DependencyGraphTest, ADeadLinkWaitsForNobody) {
+TEST(DependencyGraphTest, ADeadLinkHasNoDependencies) {
   Ring ring(3);
   ring.graph.SetActive(ring.graph.Of(2, 1), false);
   for (size_t at : {0, 1, 2}) ring.graph.Add(ring.graph.Of(at, 1), 1);
@@ -64,7 +64,7 @@ TEST(DependencyGraphTest, ADeadLinkWaitsForNobody) {
   EXPECT_EQ(ring.graph.TakeCircle().size(), 3u);
 }
 
-TEST(DependencyGraphTest, TurningBackIsACircleOfTwoOnlyBothWays) {
+TEST(DependencyGraphTest, TurningBackIsACycleOfTwoOnlyInBothDirections) {
   Ring ring(2);
   ring.graph.Add(ring.graph.Of(0, 1), 2);
   EXPECT_THAT(ring.graph.TakeCircle(), IsEmpty());

@@ -219,7 +219,7 @@ class PushOrders : public ::testing::TestWithParam<Case> {
   static constexpr uint64_t kSeeds = 25;
 };
 
-TEST_P(PushOrders, ByTheTheoryNothingIsLost) {
+TEST_P(PushOrders, PlannedOrdersLoseNoPath) {
   const Sum sum = Run(kSeeds, [](Fabric& fabric, const routing::Repair& repair, Rng& rng) {
     return fabric.Ordered(repair, rng);
   });
@@ -229,7 +229,7 @@ TEST_P(PushOrders, ByTheTheoryNothingIsLost) {
   EXPECT_THAT(sum.findings, IsEmpty());
 }
 
-TEST_P(PushOrders, ByChanceTheWatchFindsLoops) {
+TEST_P(PushOrders, RandomOrdersMakeLoopsThatTheWatchFinds) {
   const Sum sum = Run(kSeeds, [](Fabric&, const routing::Repair& repair, Rng& rng) {
     return Fabric::Shuffled(repair, rng);
   });

@@ -70,7 +70,7 @@ class RestCheckers : public ::testing::Test {
   Discovered found_;
 };
 
-TEST_F(RestCheckers, AcceptWhatFabricdBroughtUp) {
+TEST_F(RestCheckers, AcceptASubnetThatFabricdBroughtUp) {
   EXPECT_THAT(PortsNotActive(fabric_), IsEmpty());
   EXPECT_THAT(BrokenPairs(fabric_), IsEmpty());
   EXPECT_THAT(Loops(fabric_), IsEmpty());
@@ -79,7 +79,7 @@ TEST_F(RestCheckers, AcceptWhatFabricdBroughtUp) {
   EXPECT_THAT(Tables(), IsEmpty());
 }
 
-TEST_F(RestCheckers, ALostEntryIsUnlikeThePlanAndBreaksPairs) {
+TEST_F(RestCheckers, ALostEntryDiffersFromThePlanAndBreaksPairs) {
   uint8_t uplink = 0;
   const Discovered::Node& node = SwitchWithUplink(uplink);
   const Lid lid = LidOf("node0002 mlx5_0");
@@ -90,7 +90,7 @@ TEST_F(RestCheckers, ALostEntryIsUnlikeThePlanAndBreaksPairs) {
   EXPECT_THAT(Loops(fabric_), IsEmpty());
 }
 
-TEST_F(RestCheckers, ACircleIsFoundAlsoForALidThatNobodyHolds) {
+TEST_F(RestCheckers, AForwardingLoopOfAnUnassignedLidIsFound) {
   uint8_t uplink = 0;
   const Discovered::Node& node = SwitchWithUplink(uplink);
   const auto& [peer_guid, peer_port] = node.links.at(uplink);
@@ -117,7 +117,7 @@ TEST_F(RestCheckers, APortThatIsNotActiveIsNamedAndCarriesNothing) {
   EXPECT_THAT(BrokenPairs(fabric_, 1000), Contains(ContainsRegex("^node0002 mlx5_0/1 -> ")));
 }
 
-TEST_F(RestCheckers, WhatNoManagerReachesIsNotAskedFor) {
+TEST_F(RestCheckers, PortsThatNoSmReachesAreNotChecked) {
   EXPECT_THAT(PortsBeyond(fabric_, client_host()), IsEmpty());
   const NodeIndex leaf = *fabric_.FindNode("su1-rail0-leaf");
   ASSERT_EQ(fabric_.LinkedPeer(client_host()).node, leaf);
@@ -165,7 +165,7 @@ TEST_F(RestCheckers, DataTakesAnActiveEgressAndAnArmedIngress) {
   EXPECT_THAT(BrokenPairs(fabric_, 1000), to_host);  // Into an ingress that is INIT.
 }
 
-TEST_F(RestCheckers, APulledCableTakesItsPairsAlong) {
+TEST_F(RestCheckers, APulledCableBreaksItsPairs) {
   ASSERT_TRUE(fabric_.Unlink(client_.now, client_host()).ok());
   EXPECT_THAT(PortsNotActive(fabric_), IsEmpty());
   EXPECT_THAT(BrokenPairs(fabric_), IsEmpty());
@@ -196,7 +196,7 @@ TEST_F(RestCheckers, APKeyTableWithoutTheDefaultKeyOrWithAnother) {
               ElementsAre("node0002 mlx5_0/1 holds [0x7fff] instead of [0xffff]"));
 }
 
-TEST_F(RestCheckers, NameNoMoreThanTheyAreAskedFor) {
+TEST_F(RestCheckers, NameNoMoreFindingsThanRequested) {
   for (const auto& [guid, node] : found_.nodes) {
     if (node.info.node_type != wire::NodeType::kSwitch) continue;
     for (uint16_t lid = 1; lid <= view_->lids->top().value(); ++lid) SetEntry(node, Lid(lid), 255);

@@ -86,19 +86,19 @@ TEST_F(TableWatchTest, APairThatIsCutBySetIsFound) {
   EXPECT_EQ(watch_.statistics().cuts, 1u);
 }
 
-TEST_F(TableWatchTest, AllThatLeadThereAreCutWithIt) {
+TEST_F(TableWatchTest, AllPairsOverACutEntryAreCut) {
   SetEntry(leaf_, lid_, kNowhere);
   EXPECT_GE(watch_.statistics().cuts, 3u);
 }
 
-TEST_F(TableWatchTest, ACircleIsALoopAndALoopOfCredits) {
+TEST_F(TableWatchTest, AForwardingLoopIsAlsoACreditLoop) {
   SetEntry(spine_, lid_, fabric_.LinkedPeer(PortTo(far_leaf_, lid_)).port.value());
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient loop: LID ")));
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient cut: ")));
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient credit loop: .*-> back ")));
 }
 
-TEST_F(TableWatchTest, ACircleOfALidThatNobodyHoldsIsALoop) {
+TEST_F(TableWatchTest, AForwardingLoopOfAnUnassignedLidIsFound) {
   const Lid nobody(200);
   const PortRef up = PortTo(far_leaf_, lid_);
   // Far above LinearFDBTop: it drops what it is given.
@@ -114,7 +114,7 @@ TEST_F(TableWatchTest, ACircleOfALidThatNobodyHoldsIsALoop) {
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient loop: LID 200 at ")));
 }
 
-TEST_F(TableWatchTest, WhatAFaultHasCutASetCannotCutAgain) {
+TEST_F(TableWatchTest, ASetCannotCutAPairThatAFaultHasCut) {
   const PortRef up = PortTo(far_leaf_, lid_);
   Unlink(up);
   SetEntry(far_leaf_, lid_, kNowhere);
@@ -122,7 +122,7 @@ TEST_F(TableWatchTest, WhatAFaultHasCutASetCannotCutAgain) {
   EXPECT_GT(watch_.statistics().faults_cuts, 0u);
 }
 
-TEST_F(TableWatchTest, WhatIsServedAgainMayNotBeCutAgain) {
+TEST_F(TableWatchTest, APairThatIsServedAgainMayNotBeCut) {
   const PortRef up = PortTo(far_leaf_, lid_);
   const uint8_t other = OtherUplink(far_leaf_, up.port.value());
   Unlink(up);
@@ -133,7 +133,7 @@ TEST_F(TableWatchTest, WhatIsServedAgainMayNotBeCutAgain) {
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient cut: ")));
 }
 
-TEST_F(TableWatchTest, AWayIntoALinkThatHasJustDiedIsTheFaults) {
+TEST_F(TableWatchTest, APathOverALinkThatHasJustDiedIsChargedToTheFault) {
   const PortRef up = PortTo(far_leaf_, lid_);
   const uint8_t other = OtherUplink(far_leaf_, up.port.value());
   Unlink({far_leaf_, PortNum(other)});
@@ -146,13 +146,13 @@ TEST_F(TableWatchTest, AWayIntoALinkThatHasJustDiedIsTheFaults) {
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient cut: ")));
 }
 
-TEST_F(TableWatchTest, ALidWithoutAWayMayBeDropped) {
+TEST_F(TableWatchTest, EntriesOfALidWithoutAPathMayBeRemoved) {
   Unlink(*fabric_.FindHostPort("node0001 mlx5_0"));
   for (NodeIndex node : {far_leaf_, spine_, leaf_}) SetEntry(node, lid_, kNowhere);
   EXPECT_THAT(watch_.findings(), IsEmpty());
 }
 
-TEST_F(TableWatchTest, AnEndPortThatIsNotWantedMayBeCutUntilItIs) {
+TEST_F(TableWatchTest, AnUnwantedEndPortMayBeCutUntilItIsWanted) {
   const PortRef host = *fabric_.FindHostPort("node0001 mlx5_0");
   const uint8_t port = PortTo(leaf_, lid_).port.value();
   watch_.SetUnwanted(host, true);
@@ -165,7 +165,7 @@ TEST_F(TableWatchTest, AnEndPortThatIsNotWantedMayBeCutUntilItIs) {
   EXPECT_THAT(watch_.findings(), Contains(ContainsRegex("^transient cut: ")));
 }
 
-TEST_F(TableWatchTest, ASwitchThatStartsAnewCutsWhatLedThroughIt) {
+TEST_F(TableWatchTest, ARebootOfASwitchCutsItsPairs) {
   const uint8_t up = PortTo(far_leaf_, lid_).port.value();
   ASSERT_TRUE(fabric_.Reboot(client_.now, spine_).ok());
   client_.Wait(client_.now + seconds(3));

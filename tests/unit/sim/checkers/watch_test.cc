@@ -129,7 +129,7 @@ class WatchIdle : public WatchTest {
   }
 };
 
-TEST_F(WatchIdle, ASetOfWhatWasReadChangesNothing) {
+TEST_F(WatchIdle, ASetOfTheValueThatWasReadIsIdle) {
   const auto block =
       a_.Get(to_switch_, AttributeId::kLinearForwardingTable).As<wire::LinearForwardingTable>();
   EXPECT_TRUE(a_.Set(to_switch_, block).ok());
@@ -137,19 +137,19 @@ TEST_F(WatchIdle, ASetOfWhatWasReadChangesNothing) {
               ElementsAre(ContainsRegex("^idle Set: LinearForwardingTable 0 of .* nothing, at ")));
 }
 
-TEST_F(WatchIdle, ASetOfWhatWasSetChangesNothing) {
+TEST_F(WatchIdle, ASetOfTheValueThatWasSetIsIdle) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   EXPECT_THAT(faults(), IsEmpty());
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   EXPECT_THAT(faults(), SizeIs(1));
 }
 
-TEST_F(WatchIdle, WhoWasToldNothingMaySet) {
+TEST_F(WatchIdle, ASetWithoutAnEarlierResponseIsNotIdle) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(255)).ok());
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchIdle, ANewProgramKnowsNothing) {
+TEST_F(WatchIdle, ASetOfANewProgramIsNotIdle) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   watch_.OnRestart(host_a_);
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
@@ -169,7 +169,7 @@ TEST_F(WatchIdle, ASetWhoseAnswerWasLostMayBeRepeated) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchIdle, WhoAskedAgainAndGotNoAnswerMaySet) {
+TEST_F(WatchIdle, ASetAfterAnUnansweredGetIsNotIdle) {
   EXPECT_TRUE(a_.Get(to_switch_, AttributeId::kLinearForwardingTable).ok());
   fabric_.SetLinkLoss(host_a_, 1);
   EXPECT_FALSE(a_.Get(to_switch_, AttributeId::kLinearForwardingTable).ok());
@@ -180,8 +180,8 @@ TEST_F(WatchIdle, WhoAskedAgainAndGotNoAnswerMaySet) {
   EXPECT_THAT(faults(), SizeIs(1));
 }
 
-// The answer to the first is lost with the link. A read that shows what it did comes first, but the
-// repeat is due all the same: its sender has no answer.
+// The response to the first Set is lost with the link. A Get that returns its value completes
+// first, but the repeat is not idle: its sender has no response.
 TEST_F(WatchIdle, ASetInFlightMayBeRepeatedByAnotherPath) {
   const NodeIndex leaf = fabric_.LinkedPeer(host_a_).node;
   PortRef up, spine;
@@ -211,7 +211,7 @@ TEST_F(WatchIdle, ASetInFlightMayBeRepeatedByAnotherPath) {
   EXPECT_THAT(faults(), SizeIs(1));
 }
 
-TEST_F(WatchIdle, ASecondCopyIsTheNetworks) {
+TEST_F(WatchIdle, ASecondCopyOfASetIsNotIdle) {
   MadFaults faults_of_mads;
   faults_of_mads.duplicate = 1;
   faults_of_mads.jitter = milliseconds(1);
@@ -222,9 +222,9 @@ TEST_F(WatchIdle, ASecondCopyIsTheNetworks) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-// The network made two of a Get. The second was answered otherwise, after a Set; the first answer
-// is the one that comes.
-TEST_F(WatchIdle, WhatArrivedCountsNotWhatWasServedLast) {
+// The network duplicates a Get. The device answers the second copy with another value, after a Set;
+// the response to the first copy is the one that arrives.
+TEST_F(WatchIdle, TheArrivedResponseCountsNotTheLastServedOne) {
   const PortRef leaf = fabric_.LinkedPeer(host_a_);
   wire::Smp get;
   get.attribute = AttributeId::kLinearForwardingTable;
@@ -259,7 +259,7 @@ TEST_F(WatchIdle, WhatArrivedCountsNotWhatWasServedLast) {
   EXPECT_THAT(faults(), SizeIs(1));
 }
 
-TEST_F(WatchIdle, WhatAnotherProgramChangedMeanwhileMayBeSet) {
+TEST_F(WatchIdle, ASetAfterAChangeByAnotherProgramIsNotIdle) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   // The same switch, seen from the other host.
   const PortRef peer = fabric_.LinkedPeer(host_a_);
@@ -271,7 +271,7 @@ TEST_F(WatchIdle, WhatAnotherProgramChangedMeanwhileMayBeSet) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchIdle, WhatChangedByItselfMayBeSet) {
+TEST_F(WatchIdle, ASetAfterAChangeByTheDeviceIsNotIdle) {
   const PortNum port = fabric_.LinkedPeer(host_b_).port;
   auto info = a_.PortInfoOf(to_switch_, port.value());
   ASSERT_TRUE(fabric_.Unlink(a_.now, host_b_).ok());
@@ -282,7 +282,7 @@ TEST_F(WatchIdle, WhatChangedByItselfMayBeSet) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchIdle, ASwitchWithoutATableTopMayBeWrittenAnew) {
+TEST_F(WatchIdle, ATableWithoutATopMayBeWrittenAgain) {
   EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   const auto info = a_.Get(to_switch_, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
   ASSERT_EQ(info.linear_fdb_top, 0);
@@ -290,7 +290,7 @@ TEST_F(WatchIdle, ASwitchWithoutATableTopMayBeWrittenAnew) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchIdle, BlocksAboveTheTableTopMayBeWrittenAnew) {
+TEST_F(WatchIdle, BlocksAboveTheTableTopMayBeWrittenAgain) {
   auto info = a_.Get(to_switch_, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
   info.linear_fdb_top = 63;
   ASSERT_TRUE(a_.Set(to_switch_, info).ok());
@@ -351,7 +351,7 @@ class WatchUnstableLids : public WatchLids {
   WatchUnstableLids() : WatchLids({.lids_are_stable = false}) {}
 };
 
-TEST_F(WatchUnstableLids, AreNotLookedAt) {
+TEST_F(WatchUnstableLids, AreNotChecked) {
   GiveLid(a_, 5);
   GiveLid(a_, 6);
   GiveLid(b_, 5);
@@ -396,7 +396,7 @@ TEST_F(WatchMasters, ThoseThatCannotReachEachOtherMayWrite) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchMasters, TogetherAgainTheyMustBecomeAware) {
+TEST_F(WatchMasters, AfterTheSubnetsJoinOneMustStop) {
   watch_.SetApart(At(1000), true);
   watch_.SetApart(At(2000), false);
   Write(a_, At(2100));
@@ -409,7 +409,7 @@ TEST_F(WatchMasters, TogetherAgainTheyMustBecomeAware) {
   EXPECT_THAT(faults(), SizeIs(1));
 }
 
-TEST_F(WatchMasters, SmInfoIsNoWriting) {
+TEST_F(WatchMasters, SmInfoSetsAreNoWrites) {
   wire::Smp handover;
   handover.method = wire::Method::kSet;
   handover.attribute = AttributeId::kSmInfo;
@@ -423,7 +423,7 @@ TEST_F(WatchMasters, SmInfoIsNoWriting) {
 
 // ---- all of it
 
-TEST_F(WatchTest, TheDigestTellsRunsApart) {
+TEST_F(WatchTest, TheDigestDiffersBetweenRuns) {
   const auto digest_of = [](auto&& act) {
     SimFabric fabric(**Generate("superpod:sus=1,hosts=4,rails=2"));
     Watch watch(fabric, {});
@@ -445,7 +445,7 @@ TEST_F(WatchTest, TheDigestTellsRunsApart) {
   EXPECT_NE(digest, digest_of(asks(AttributeId::kSwitchInfo, 1000)));
 }
 
-TEST_F(WatchIdle, AHundredFaultsAreEnough) {
+TEST_F(WatchIdle, KeepsAHundredFaultsAtMost) {
   for (int i = 0; i < 150; ++i) EXPECT_TRUE(a_.Set(to_switch_, Block(1)).ok());
   EXPECT_THAT(faults(), SizeIs(100));
 }

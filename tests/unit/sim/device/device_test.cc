@@ -45,7 +45,7 @@ TEST_F(DeviceTest, NodeInfoNamesTheIngressPort) {
             "node0002 mlx5_0");
 }
 
-TEST_F(DeviceTest, RefusesWhatItDoesNotHave) {
+TEST_F(DeviceTest, RefusesAttributesAndPortsThatItDoesNotHave) {
   EXPECT_EQ(client.Get(neighbour, AttributeId::kSwitchInfo).status, kUnsupported);
   EXPECT_EQ(client.Get(neighbour, AttributeId::kLinearForwardingTable).status, kUnsupported);
   EXPECT_EQ(client.Get(leaf, AttributeId::kRandomForwardingTable).status, kUnsupported);
@@ -97,7 +97,7 @@ TEST_F(DeviceTest, IgnoresATrapRepressOfNoNotice) {
   EXPECT_EQ(fabric.stats().lost_m_key, 0u);
 }
 
-TEST_F(DeviceTest, PortInfoShowsTheLink) {
+TEST_F(DeviceTest, PortInfoReportsTheLink) {
   const PortInfo info = client.PortInfoOf(leaf, 1);
   EXPECT_EQ(info.port_state, PortState::kInit);
   EXPECT_EQ(info.port_physical_state, PortPhysicalState::kLinkUp);
@@ -112,7 +112,7 @@ TEST_F(DeviceTest, PortInfoShowsTheLink) {
   EXPECT_EQ(client.PortInfoOf(neighbour, 0), client.PortInfoOf(neighbour, 1));
 }
 
-TEST_F(DeviceTest, PortStateGoesOnlyInLegalOrder) {
+TEST_F(DeviceTest, PortStateChangesOnlyInLegalOrder) {
   const auto set_state = [&](PortState state) {
     return client.ChangePort(leaf, 2, [&](PortInfo& info) { info.port_state = state; });
   };
@@ -478,7 +478,7 @@ TEST_F(DeviceTest, AGoodMKeyEndsTheLeaseAViolationBegan) {
   EXPECT_TRUE(client.Set(neighbour, wire::GuidInfo()).ok());
 }
 
-TEST_F(DeviceTest, CountsWhatTheSendersMayNotSay) {
+TEST_F(DeviceTest, CountsRequestsByKindAndIdleSets) {
   fabric.ResetStats();
   const auto table =
       client.Get(leaf, AttributeId::kLinearForwardingTable).As<wire::LinearForwardingTable>();

@@ -51,7 +51,7 @@ TEST_F(OdditiesTest, AnswersLate) {
   EXPECT_EQ(client.now, sent + milliseconds(30));
 }
 
-TEST_F(OdditiesTest, TooLateIsAnAnswerThatNobodyWaitsFor) {
+TEST_F(OdditiesTest, AResponseAfterTheTimeoutIsUnmatched) {
   SetLeaf({.answer_delay = kTestTimeout + milliseconds(1)});
   wire::SwitchInfo info;
   info.default_port = info.default_multicast_primary_port =
@@ -76,7 +76,7 @@ TEST_F(OdditiesTest, ALateAnswerStillLeavesBeforeTheLinkGoesDown) {
   EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).ok());
 }
 
-TEST_F(OdditiesTest, WhatWaitsInADeviceIsLostWithItsPower) {
+TEST_F(OdditiesTest, PowerOffLosesQueuedRequests) {
   const NodeIndex node = fabric.FindNode("su1-rail0-leaf").value();
   SetLeaf({.answer_delay = milliseconds(50)});
   wire::Smp get;
@@ -200,7 +200,7 @@ TEST_F(OdditiesTest, TakesPartsOfARefusedSet) {
   EXPECT_EQ(answer.As<PortInfo>().lid, Lid(5));  // It shows the registers.
 }
 
-TEST_F(OdditiesTest, IsBusyNowAndThenAndStaysOddOverAReboot) {
+TEST_F(OdditiesTest, IsBusyAtIntervalsAlsoAfterAReboot) {
   SetLeaf({.busy_every = 3});
   const auto statuses = [&] {
     std::vector<uint16_t> seen;

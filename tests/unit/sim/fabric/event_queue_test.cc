@@ -44,7 +44,7 @@ TEST(EventQueueTest, TakesNothingBeforeItIsDue) {
   EXPECT_EQ(queue.next_at(), kNever);
 }
 
-TEST(EventQueueTest, TheClockFollowsTheEventsAndNeverGoesBack) {
+TEST(EventQueueTest, TheClockFollowsTheEventsAndNeverDecreases) {
   EventQueue queue;
   queue.Schedule({At(5), Event::Kind::kArrive, {}, 1});
   ASSERT_TRUE(queue.TakeDue(At(9)).has_value());

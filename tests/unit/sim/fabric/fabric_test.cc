@@ -95,7 +95,7 @@ TEST_F(FabricTest, WalksDirectedRoutesHopByHop) {
   EXPECT_TRUE(client.Get({}, AttributeId::kNodeInfo).ok());
 }
 
-TEST_F(FabricTest, LosesWhatCannotTravel) {
+TEST_F(FabricTest, LosesMadsWithInvalidRoutes) {
   EXPECT_TRUE(client.Get({1, 9}, AttributeId::kNodeInfo).timed_out);     // No such port.
   EXPECT_TRUE(client.Get({1, 0}, AttributeId::kNodeInfo).timed_out);     // Port 0 is no way on.
   EXPECT_TRUE(client.Get({1, 2, 1}, AttributeId::kNodeInfo).timed_out);  // A CA does not forward.
@@ -235,7 +235,7 @@ TEST_F(FabricTest, CarriesDataOnlyOverActiveLinks) {
   EXPECT_TRUE(client.Get({1, 2}, AttributeId::kNodeInfo).ok());
 }
 
-TEST_F(FabricTest, GmpsComeBackByTheAgentOfTheirClass) {
+TEST_F(FabricTest, ResponsesToGmpsArriveAtTheAgentOfTheirClass) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   const std::pair<mad::Agent, wire::ManagementClass> kAgents[] = {
@@ -293,7 +293,7 @@ TEST_F(FabricTest, ReportsALostLinkUntilRepressed) {
   EXPECT_TRUE(Mads(client.Wait(client.now + std::chrono::seconds(60))).empty());
 }
 
-TEST_F(FabricTest, TellsOfAnEventThatCameWhileATrapWasPending) {
+TEST_F(FabricTest, ReportsAnEventThatHappenedWhileATrapWasPending) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   client.Wait(client.now);
@@ -311,7 +311,7 @@ TEST_F(FabricTest, TellsOfAnEventThatCameWhileATrapWasPending) {
   EXPECT_NE(DecodeSmp(mads[0].payload).tid, repress.tid);
 }
 
-TEST_F(FabricTest, GivesUpARepeatedTrapThatNobodyHears) {
+TEST_F(FabricTest, EndsUnrepressedTrapsAfterElevenAttempts) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   ASSERT_TRUE(fabric.Unlink(client.now, PortOf("su1-rail0-leaf", 4)).ok());
@@ -367,7 +367,7 @@ TEST_F(FabricTest, MovesACable) {
   EXPECT_EQ(pulled, 1u);
 }
 
-TEST_F(FabricTest, RebootLosesWhatWasWritten) {
+TEST_F(FabricTest, RebootLosesWrittenState) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   const NodeIndex spine = fabric.FindNode("spine1").value();
@@ -383,7 +383,7 @@ TEST_F(FabricTest, RebootLosesWhatWasWritten) {
   EXPECT_EQ(client.PortInfoOf(leaf, 7).port_state, PortState::kActive);  // The other spine's.
 }
 
-TEST_F(FabricTest, ANodeThatIsOffIsAwayUntilItIsOn) {
+TEST_F(FabricTest, ANodeThatIsOffIsUnreachableUntilItIsOn) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
   client.Wait(client.now);
@@ -415,7 +415,7 @@ TEST_F(FabricTest, ANodeThatIsOffIsAwayUntilItIsOn) {
   EXPECT_EQ(fabric.device(spine)->lft_blocks_stored(), 0u);
 }
 
-// Traps 129-131: of each port its own, repressed one by one.
+// Traps 129-131: each port sends its own, and each is repressed by itself.
 TEST_F(FabricTest, ReportsTheThresholdsOfAPort) {
   EXPECT_EQ(fabric.RaisePortTrap(client.now, PortOf("su1-rail0-leaf", 4), 129).code(),
             absl::StatusCode::kFailedPrecondition);  // No subnet manager yet.
@@ -454,7 +454,8 @@ TEST_F(FabricTest, ReportsTheThresholdsOfAPort) {
   for (const auto& mad : repeats) EXPECT_NE(DecodeSmp(mad.payload).tid, repress.tid);
 }
 
-// Trap 256 tells who tried what, once more after the repress when it was tried again.
+// Trap 256 names the requester and its request. It is sent again after the repress for another
+// attempt.
 TEST_F(FabricTest, ReportsABadMKey) {
   TinySm sm(client);
   ASSERT_TRUE(sm.BringUp());
@@ -559,7 +560,7 @@ TEST_F(FabricTest, HandsSmInfoToTheProgramOnAnSmPort) {
             3);
 }
 
-TEST_F(FabricTest, PlaysAForeignSm) {
+TEST_F(FabricTest, PlaysAThirdPartySm) {
   const PortRef other = PortOf("node0002 mlx5_0", 1);
   const wire::SmInfo master{.guid = Guid(5), .priority = 7, .state = wire::SmState::kMaster};
   fabric.SetScriptedSm(client.now, other, master);
@@ -658,8 +659,8 @@ TEST(SimFabricScale, The11664PortTreeIsDiscoveredAndStaysSmall) {
 #endif
 }
 
-// Real fabrics and others' designs: whatever is connected to the host comes up by the dumb SM.
-TEST(SimFabricTopologies, ComeUpAsTheyAre) {
+// Real fabrics and designs of others: all nodes connected to the host come up under the simple SM.
+TEST(SimFabricTopologies, ComeUpUnderASimpleSm) {
   const std::filesystem::path folder = FABRICD_SOURCE_DIR "/../shared/topologies";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared topologies here";
   size_t came_up = 0;

@@ -63,7 +63,7 @@ TEST_F(LinkErrorsTest, FecHidesADirtyCable) {
   EXPECT_EQ(Total(leaf, Counter::kSymbolErrors), 0u);
 }
 
-TEST_F(LinkErrorsTest, BurstsKeepTheRateAndComeInFewerSeconds) {
+TEST_F(LinkErrorsTest, BurstsKeepTheRateAndFallIntoFewerSeconds) {
   ASSERT_TRUE(SetSymbolRate(leaf, 1e-12, 40).ok());
   uint64_t before = 0;
   int busy = 0;
@@ -116,7 +116,7 @@ TEST_F(LinkErrorsTest, ManyPacketsThatAreHitInASecondAreReportedByTrap) {
   EXPECT_TRUE(std::any_of(delivered.begin(), delivered.end(), is_trap));
 }
 
-TEST_F(LinkErrorsTest, FirmwareCountsErrorsThatWereNone) {
+TEST_F(LinkErrorsTest, FirmwareDefectsCountSymbolErrorsWithoutRawErrors) {
   ASSERT_TRUE(gmp.fabric.SetLinkNoise(gmp.client.now, first, {0, 1, 0.5}).ok());
   Pass(seconds(1000));
   EXPECT_NEAR(static_cast<double>(Total(first, Counter::kSymbolErrors)), 500, 100);
@@ -145,7 +145,7 @@ TEST_F(LinkErrorsTest, ALinkThatIsDownCountsNothing) {
   EXPECT_EQ(Total(leaf, Counter::kRawErrors), 0u);
 }
 
-TEST_F(LinkErrorsTest, WhatMakesNoSenseIsRefused) {
+TEST_F(LinkErrorsTest, InvalidNoiseIsRefused) {
   const auto set = [&](LinkNoise noise) {
     return gmp.fabric.SetLinkNoise(gmp.client.now, leaf, noise).code();
   };

@@ -28,7 +28,7 @@ class LinkDownTest : public ::testing::Test {
   PortRef second = gmp.Port("node0002 mlx5_0", 1), egress = gmp.fabric.LinkedPeer(second);
 };
 
-TEST_F(LinkDownTest, ALinkThatLosesItsSignalTrainsAgainAndBlamesTheOtherEnd) {
+TEST_F(LinkDownTest, ALinkThatLosesItsSignalRetrainsAndBlamesTheOtherEnd) {
   ASSERT_TRUE(gmp.fabric.LoseSignal(gmp.client.now, egress, 13).ok());
   EXPECT_EQ(gmp.fabric.LinkedPeer(egress), second) << "up again";
   for (PortRef end : {egress, second}) {
@@ -57,7 +57,7 @@ TEST_F(LinkDownTest, AShutdownIsIntentionalAndAPowerLossIsNot) {
   EXPECT_EQ(Total(other, Counter::kIntentionalDowns), 0u);
 }
 
-TEST_F(LinkDownTest, APortThatIsDisabledSaysThatItWasCommanded) {
+TEST_F(LinkDownTest, ADisabledPortReportsAnIntentionalLinkDown) {
   ASSERT_TRUE(gmp.fabric.SetDisabled(gmp.client.now, egress, true).ok());
   EXPECT_TRUE(gmp.fabric.LinkedPeer(egress).IsNone());
   EXPECT_EQ(Down(egress).intent, wire::PddrLinkDown::Intent::kIntentional);

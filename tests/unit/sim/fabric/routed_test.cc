@@ -220,7 +220,7 @@ class MulticastTest : public RoutedTest {
   const DirectedPath spine{1, 5}, far_leaf{1, 5, 3};
 };
 
-TEST_F(MulticastTest, GoesByTheTablesToTheMembers) {
+TEST_F(MulticastTest, FollowsTheTablesToTheMembers) {
   EXPECT_TRUE(Receivers().empty());
   EXPECT_EQ(fabric.stats().lost_no_mft, 1u);
   const PortRef far = PortOf("node0003 mlx5_1", 1), inside = PortOf("su1-rail0-leaf", 0);
@@ -358,7 +358,7 @@ TEST_F(RmppTest, CarriesALargeTableWhole) {
   EXPECT_TRUE(client.Wait(client.now + std::chrono::minutes(1)).empty());  // All is settled.
 }
 
-TEST_F(RmppTest, OneSegmentTellsItsLength) {
+TEST_F(RmppTest, OneSegmentCarriesItsLength) {
   for (size_t records : {0u, 1u, 3u}) {
     ASSERT_TRUE(fabric.Send(client.now, host, Table(Ask(), records)).ok());
     const auto mads = Arrived(peer);
@@ -412,7 +412,7 @@ TEST_F(RmppTest, OneLostSegmentLosesThePayload) {
   EXPECT_EQ(fabric.stats().lost_by_fault, 1u);
 }
 
-TEST_F(RmppTest, AnEndedProgramHearsOfNothing) {
+TEST_F(RmppTest, AnEndedProgramReceivesNothing) {
   const mad::IncomingMad asked = Ask();
   ASSERT_TRUE(
       client.ChangePort(leaf, 2, [](PortInfo& i) { i.port_state = wire::PortState::kDown; }).ok());

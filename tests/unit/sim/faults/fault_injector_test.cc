@@ -58,7 +58,7 @@ TEST_F(PlacesTest, GivesNoHostTwice) {
   EXPECT_THAT(nodes, SizeIs(16));
 }
 
-TEST_F(PlacesTest, ASilentCableIsNone) {
+TEST_F(PlacesTest, AnUnresponsiveLinkIsNoConnection) {
   const PortRef here = places_.TakeSomeHost(rng_);
   places_.TakeSomeHost(rng_);
   EXPECT_TRUE(places_.AllTogether());

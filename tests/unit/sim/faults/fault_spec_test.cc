@@ -27,7 +27,7 @@ FaultSpec Read(const std::string& text) {
   return spec.ok() ? *spec : FaultSpec(FaultClasses().size());
 }
 
-TEST(FaultSpecTest, WhatWasWrittenReadsBackAsTheSame) {
+TEST(FaultSpecTest, WrittenFaultsAreReadBackUnchanged) {
   EXPECT_EQ(Read(WriteFaults(StandardFaults())), StandardFaults());
   Rng rng(1);
   for (int round = 0; round < 100; ++round) {
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"x 1\nloss 0.1\nkills 2 1",
                         "line 1: no fault class 'x'; line 3: kills: 1 is below 2"}));
 
-TEST(FaultSpecTest, SeedsDrawLowExtremeAndWhatLiesBetween) {
+TEST(FaultSpecTest, SeedsDrawLowExtremeAndIntermediateValues) {
   const FaultSpec spec = Read("flaps 2 4 100\nreboots 7");
   Rng rng(1);
   int low = 0, extreme = 0;
@@ -110,7 +110,7 @@ TEST(FaultSpecTest, SeedsDrawLowExtremeAndWhatLiesBetween) {
   EXPECT_NEAR(extreme, 500, 6 * 21);
 }
 
-TEST(FaultSpecTest, AChangedRangeLeavesWhatTheOthersDraw) {
+TEST(FaultSpecTest, AChangedRangeKeepsTheDrawsOfOthers) {
   Rng a(5), b(5);
   Faults with = DrawFaults(StandardFaults(), a);
   const Faults without = DrawFaults(Read("loss 0.5"), b);
@@ -120,7 +120,7 @@ TEST(FaultSpecTest, AChangedRangeLeavesWhatTheOthersDraw) {
     EXPECT_EQ(with.*each.value, without.*each.value) << each.name;
 }
 
-TEST(FaultSpecTest, DescribeNamesWhatIsNotZero) {
+TEST(FaultSpecTest, DescribeNamesFaultsAboveZero) {
   Faults faults{};
   EXPECT_EQ(Describe(faults), "");
   faults.loss = 0.05;
@@ -128,7 +128,7 @@ TEST(FaultSpecTest, DescribeNamesWhatIsNotZero) {
   EXPECT_EQ(Describe(faults), "loss 0.05, flaps 3");
 }
 
-// A class that is added later must not slip into runs that are about something else.
+// A fault class that is added later must not affect runs that do not name it.
 TEST(FaultFiles, NameEveryClass) {
   int files = 0;
   for (const auto& entry :

@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Decorate, EachKind, testing::ValuesIn(KindNames()), [](
   return name;
 });
 
-TEST_P(EachKind, LosesAsManyCablesAsAreAskedForAndNoHost) {
+TEST_P(EachKind, LosesTheRequestedNumberOfCablesAndNoHost) {
   const auto whole = With(",seed=5");
   ASSERT_TRUE(whole);
   const auto cables = SwitchCablesOf(*whole, Numbers::kWith);
@@ -90,7 +90,7 @@ TEST_P(EachKind, KeepsItsGraphWhenPortsArePermuted) {
   });
 }
 
-TEST_P(EachKind, LosesTheSameCablesWhateverElseIsDrawn) {
+TEST_P(EachKind, LosesTheSameCablesIndependentOfOtherDraws) {
   const auto broken = With(",fail-links=4,seed=3"),
              all = With(",fail-links=4,seed=3,permute-ports,mixed-speeds=0.5,fill=0.5");
   ASSERT_TRUE(broken && all);
@@ -224,7 +224,7 @@ TEST(Decorate, ReturnsTheSameFabricWhenThereIsNothingToDo) {
   EXPECT_EQ(*same, made);
 }
 
-TEST(Decorate, NamesWhatDoesNotFit) {
+TEST(Decorate, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("hypercube:fill=0"), HasSubstr("fill 0: above 0, at most 1"));
   EXPECT_THAT(Refusal("hypercube:fill=1.1"), HasSubstr("fill 1.1"));
   EXPECT_THAT(Refusal("hypercube:fill=nan"), HasSubstr("fill nan"));

@@ -63,7 +63,7 @@ TEST(Torus, CablesNeighboursOnly) {
   for (const auto& [name, degree] : Degrees(*made)) EXPECT_EQ(degree, 12) << name;
 }
 
-TEST(Torus, SaysWhatDoesNotFit) {
+TEST(Torus, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("torus:dims=4"), HasSubstr("dims of 1 numbers: 2 or 3"));
   EXPECT_THAT(Refusal("torus:dims=4x4x4x4"), HasSubstr("dims of 4 numbers"));
   EXPECT_THAT(Refusal("torus:dims=4x1"), HasSubstr("dims 4x1: each from 2 to 255"));
@@ -96,7 +96,7 @@ TEST(Hypercube, CablesSwitchesThatDifferInOneBit) {
   EXPECT_EQ(std::set(cables.begin(), cables.end()).size(), cables.size());
 }
 
-TEST(Hypercube, SaysWhatDoesNotFit) {
+TEST(Hypercube, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("hypercube:dimensions=0"), HasSubstr("dimensions 0: from 1 to 16"));
   EXPECT_THAT(Refusal("hypercube:hosts=0"), HasSubstr("hosts 0"));
   EXPECT_THAT(Refusal("hypercube:hosts=251"), HasSubstr("hosts 251 and dimensions 4"));
@@ -119,7 +119,7 @@ TEST(Directors, AreTreesInATree) {
   for (const auto& [pair, cables] : outside) EXPECT_EQ(cables, 4) << pair;
 }
 
-TEST(Directors, SaysWhatDoesNotFit) {
+TEST(Directors, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("directors:radix=10"), HasSubstr("radix 10: a multiple of 4"));
   EXPECT_THAT(Refusal("directors:leaves=5"),
               HasSubstr("leaves 5: 40 cables, and spines 2 of radix 8 have 32 ports"));
@@ -171,7 +171,7 @@ TEST(DragonflyPlus, KeepsItsCablesWhenGroupsAreAdded) {
   EXPECT_TRUE(std::includes(after.begin(), after.end(), before.begin(), before.end()));
 }
 
-TEST(DragonflyPlus, SaysWhatDoesNotFit) {
+TEST(DragonflyPlus, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("dragonfly-plus:groups=1"), HasSubstr("groups 1: from 2"));
   EXPECT_THAT(Refusal("dragonfly-plus:leaves=0"), HasSubstr("leaves 0"));
   EXPECT_THAT(Refusal("dragonfly-plus:spines=0"), HasSubstr("spines 0"));
@@ -199,7 +199,7 @@ TEST(Random, IsRegularAndSimple) {
   }
 }
 
-// Rings fall apart by chance unless they are joined; so do some graphs of degree 3.
+// Random rings, and some graphs of degree 3, are disconnected unless the generator joins them.
 TEST(Random, IsConnectedWithEverySeed) {
   for (int seed = 0; seed < 50; ++seed) {
     for (const char* shape : {"switches=24,degree=2", "switches=8,degree=3"}) {
@@ -211,7 +211,7 @@ TEST(Random, IsConnectedWithEverySeed) {
   }
 }
 
-TEST(Random, DependsOnTheSeedAlone) {
+TEST(Random, DependsOnTheSeedOnly) {
   const auto cables = [](const std::string& more) {
     const auto made = Made("random:switches=32,degree=6" + more);
     return made ? CablesOf(*made, Numbers::kWith) : decltype(CablesOf(*made, Numbers::kWith))();
@@ -230,7 +230,7 @@ TEST(Random, DependsOnTheSeedAlone) {
   EXPECT_LT(close, 48);
 }
 
-TEST(Random, SaysWhatDoesNotFit) {
+TEST(Random, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("random:switches=1"), HasSubstr("switches 1"));
   EXPECT_THAT(Refusal("random:switches=8,degree=8"), HasSubstr("degree 8: from 1 to 7"));
   EXPECT_THAT(Refusal("random:degree=0"), HasSubstr("degree 0"));

@@ -137,7 +137,7 @@ TEST(Generate, KeepsTheGuidsOfNodesWhenTheFabricGrows) {
   });
 }
 
-TEST(Generate, NamesWhatDoesNotFit) {
+TEST(Generate, RefusesInvalidParametersByName) {
   EXPECT_THAT(Refusal("superpod:hosts=40,radix=64"), HasSubstr("40 hosts and 40 uplinks"));
   EXPECT_THAT(Refusal("superpod:hosts=2147483647"), HasSubstr("hosts 2147483647: at most 254"));
   EXPECT_THAT(Refusal("superpod:hosts=1,uplinks=2147483647"), HasSubstr("2147483647 uplinks"));
@@ -168,7 +168,7 @@ TEST(Generate, NamesWhatDoesNotFit) {
               HasSubstr("no generator 'klein-bottle' (there are fat-tree"));
 }
 
-// A key or option that sets nothing, or another field, is found here.
+// Finds a key or option that sets no field or the wrong one.
 TEST(Kinds, EachParameterIsSetByItsKey) {
   for (const Kind& kind : Kinds()) {
     const auto generator = kind.make();
@@ -196,7 +196,7 @@ TEST(Generate, MakesEveryKindWithoutParameters) {
   }
 }
 
-// The checks of these tests see what they are for.
+// Shows that the checks of these tests find faults.
 TEST(Check, FindsFaults) {
   const auto whole = Made("torus:dims=2x2");
   ASSERT_TRUE(whole);
@@ -259,7 +259,7 @@ TEST(MakeTopology, TakesAGeneratorOrAFile) {
   std::remove(path.c_str());
 }
 
-TEST(MakeTopology, SaysWhatIsWrong) {
+TEST(MakeTopology, ReportsWhyATopologyCannotBeMade) {
   const auto missing = MakeTopology("/nowhere/at all.net");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(missing.status()), HasSubstr("No such file"));

@@ -14,7 +14,7 @@ using wire::PddrModule;
 
 CableEnd SwitchEnd(uint64_t guid, uint8_t port) { return {Guid(guid), PortNum(port), true}; }
 
-TEST(CableModuleTest, BothEndsOfACableInOnePieceAreTheSameCable) {
+TEST(CableModuleTest, BothEndsOfACableReportTheSameModule) {
   std::set<std::string> serials;
   for (uint8_t port = 1; port <= 64; ++port) {
     const CableEnd host{Guid(0x100), PortNum(1), false};
@@ -28,7 +28,7 @@ TEST(CableModuleTest, BothEndsOfACableInOnePieceAreTheSameCable) {
   EXPECT_EQ(serials.size(), 64u);
 }
 
-TEST(CableModuleTest, LengthDecidesWhatTheCableIs) {
+TEST(CableModuleTest, TheLengthDecidesTheTypeOfCable) {
   std::set<PddrModule::CableType> types;
   for (uint8_t port = 1; port <= 64; ++port) {
     for (LinkSpeed speed : {LinkSpeed::kHdr, LinkSpeed::kNdr}) {

@@ -61,7 +61,7 @@ TEST_F(PerfClassTest, ClassicCountersStickAtTheirWidth) {
   EXPECT_EQ(gmp.Get<PortCountersExtended>(leaf)->symbol_error, 70000u);
 }
 
-TEST_F(PerfClassTest, ASetClearsWhatItSelects) {
+TEST_F(PerfClassTest, ASetClearsTheSelectedCounters) {
   gmp.Count(leaf, Counter::kSymbolErrors, 5);
   gmp.Count(leaf, Counter::kRcvErrors, 6);
   gmp.Count(leaf, Counter::kXmitWait, 7);
@@ -126,7 +126,7 @@ TEST_F(PerfClassTest, RefusesPortsThatAreNotThere) {
   EXPECT_TRUE(gmp.Get<PortCounters>({leaf.node, PortNum(0)}));
 }
 
-TEST_F(PerfClassTest, FamiliesDifferInWhatTheyHave) {
+TEST_F(PerfClassTest, FamiliesDifferInTheirAttributesAndCounters) {
   const auto of_switch = gmp.GetClassPortInfo(leaf.node);
   ASSERT_TRUE(of_switch);
   EXPECT_NE(of_switch->capability_mask & wire::kPerfAllPortSelect, 0);
@@ -165,14 +165,14 @@ TEST_F(PerfClassTest, DetailsSplitErrorsAndDiscards) {
   EXPECT_EQ(gmp.Get<PortXmitDiscardDetails>(leaf)->inactive_discards, 0xFFFF);
 }
 
-TEST_F(PerfClassTest, UnderflowShowsAValueBelowZero) {
+TEST_F(PerfClassTest, UnderflowReturnsAValueBelowZero) {
   gmp.Quirks(hca, "underflow");
   EXPECT_EQ(static_cast<int64_t>(gmp.Get<PortCountersExtended>(hca)->rcv_errors), -40);
   gmp.Count(hca, Counter::kRcvErrors, 41);
   EXPECT_EQ(gmp.Get<PortCountersExtended>(hca)->rcv_errors, 1u);
 }
 
-TEST_F(PerfClassTest, AttributesAreMissingWhereAQuirkSaysSo) {
+TEST_F(PerfClassTest, QuirksMakeAttributesUnsupported) {
   EXPECT_EQ(gmp.Get<wire::PortSamplesControl>(leaf)->tick, PerformanceAgent::kTick);
   gmp.Quirks(leaf, "no_extended");
   EXPECT_EQ(gmp.GetClassPortInfo(leaf.node)->capability_mask & wire::kPerfExtendedWidth, 0);
@@ -290,7 +290,7 @@ TEST_F(PerfClassTest, AnotherToolClearsAllRegisters) {
             absl::StatusCode::kNotFound);
 }
 
-TEST_F(PerfClassTest, BitErrorsComeAtTheirRate) {
+TEST_F(PerfClassTest, BitErrorsOccurAtTheirRate) {
   // 4x NDR: 4e11 bit/s. In 1000 s 4e14 bits: 40 symbol errors on average, 4e8 raw ones.
   ASSERT_TRUE(
       gmp.fabric.SetBitErrorRates(gmp.client.now, leaf, {.raw = 1e-6, .symbol = 1e-13}).ok());
@@ -311,7 +311,7 @@ TEST_F(PerfClassTest, BitErrorsComeAtTheirRate) {
             symbols);
 }
 
-TEST_F(PerfClassTest, GmpFaultsLeaveSmpsAlone) {
+TEST_F(PerfClassTest, GmpFaultsDoNotAffectSmps) {
   MadFaults faults;
   faults.gmp_loss = 1;
   gmp.fabric.SetMadFaults(faults);

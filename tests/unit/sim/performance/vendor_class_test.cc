@@ -282,7 +282,7 @@ class VendorSmpTest : public VendorClassTest {
   }
 };
 
-TEST_F(VendorSmpTest, CapabilitiesNameWhatIsServed) {
+TEST_F(VendorSmpTest, CapabilitiesNameTheServedAttributes) {
   const auto of_leaf = GetSmp<wire::GeneralInfo>(leaf.node, wire::GeneralInfo::kModifier);
   ASSERT_TRUE(of_leaf);
   EXPECT_TRUE(of_leaf->HasAdaptiveRouting());

@@ -13,7 +13,7 @@ namespace {
 
 using Paths = std::vector<std::vector<uint32_t>>;
 
-TEST(MaxMinTest, FlowsShareWhatIsSaturatedFirst) {
+TEST(MaxMinTest, FlowsShareTheChannelThatSaturatesFirst) {
   // Three flows over channel 0; the third also over the narrow channel 1.
   const std::vector<double> capacities = {9, 1};
   const auto fair = MaxMinFair(capacities, Paths{{0}, {0}, {0, 1}});
@@ -97,7 +97,7 @@ TEST(PortLoadsTest, SendersWaitForASaturatedTrunk) {
   EXPECT_DOUBLE_EQ(loads.ports.at(At(10, 9)).wait, 0);
 }
 
-// All to the one receiver at (3, 1), of which only this much is taken.
+// All flows go to the receiver at (3, 1), which takes only this rate.
 TrafficFlow ToSlow(uint32_t sender, double taken) {
   TrafficFlow flow = Through(sender, 400, 400, 400);
   flow.receiver_gigabits = taken;
@@ -115,7 +115,7 @@ TEST(PortLoadsTest, EveryPortOnThePathsToASlowReceiverWaits) {
   EXPECT_DOUBLE_EQ(loads.ports.at(At(1, 1)).wait, 0.875);
 }
 
-TEST(PortLoadsTest, AReceiverThatIsFastEnoughMakesNobodyWait) {
+TEST(PortLoadsTest, AFastReceiverCausesNoWait) {
   TrafficFlow flow = ToSlow(1, 100);
   flow.limit_gigabits = 80;
   const auto loads = LoadsOf({flow});
@@ -123,7 +123,7 @@ TEST(PortLoadsTest, AReceiverThatIsFastEnoughMakesNobodyWait) {
   for (const auto& [port, load] : loads.ports) EXPECT_EQ(load.wait, 0);
 }
 
-TEST(PortLoadsTest, OfWhatAReceiverDoesNotTakePacketsAreDiscardedBeforeIt) {
+TEST(PortLoadsTest, PacketsThatASlowReceiverDelaysAreDiscardedBeforeIt) {
   const auto loads = LoadsOf({ToSlow(1, 2)});
   EXPECT_DOUBLE_EQ(loads.gigabits[0], 2);
   const PortLoad leaf = loads.ports.at(At(11, 1));
@@ -150,8 +150,8 @@ TEST(PortLoadsTest, FlowsThatShareAPortWithOneThatIsHeldBackGetNoMoreThanIt) {
   EXPECT_DOUBLE_EQ(loads.ports.at(At(11, 2)).wait, 0) << "the victim's receiver is not at fault";
 }
 
-// Flow 1 to a slow receiver slows flow 2 to another one, which could take 352 of what comes.
-TEST(PortLoadsTest, AReceiverWhoseFlowsAreSlowedByAnotherHoldsNobodyBack) {
+// Flow 1 to a slow receiver slows flow 2 to another one, which could take 352 Gb/s.
+TEST(PortLoadsTest, AReceiverWithFlowsSlowedElsewhereCausesNoWait) {
   TrafficFlow other = ToSlow(2, 352);
   other.path.back() = At(11, 2);
   other.peers.back() = At(4, 1);
@@ -164,7 +164,7 @@ TEST(PortLoadsTest, AReceiverWhoseFlowsAreSlowedByAnotherHoldsNobodyBack) {
   EXPECT_DOUBLE_EQ(loads.gigabits[2], 392);
 }
 
-TEST(PortLoadsTest, WhatIsLimitedAtItsSenderWaitsNowhere) {
+TEST(PortLoadsTest, AFlowLimitedAtItsSenderCausesNoWait) {
   const auto loads = LoadsOf({Through(1, 400, 400, 80), Through(2, 400, 400, 40)});
   EXPECT_DOUBLE_EQ(loads.gigabits[0], 80);
   EXPECT_DOUBLE_EQ(loads.gigabits[1], 40);

@@ -28,7 +28,7 @@ TEST(TrafficPatternTest, ARingCloses) {
   EXPECT_THAT(FlowsOf(TrafficPattern::kRing, 3), ElementsAre(Pair(0, 1), Pair(1, 2), Pair(2, 0)));
 }
 
-TEST(TrafficPatternTest, RecursiveDoublingPairsWhatDiffersInOneBit) {
+TEST(TrafficPatternTest, RecursiveDoublingPairsNumbersThatDifferInOneBit) {
   EXPECT_THAT(FlowsOf(TrafficPattern::kRecursiveDoubling, 4),
               ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 0), Pair(1, 3), Pair(2, 3), Pair(2, 0),
                           Pair(3, 2), Pair(3, 1)));

@@ -68,7 +68,7 @@ TEST_F(TransportTest, NamesItsPort) {
   EXPECT_EQ(node->ports[1].guid, transport->local_port().port_guid);
 }
 
-TEST_F(TransportTest, SitsWhereItIsTold) {
+TEST_F(TransportTest, SitsOnTheConfiguredHost) {
   auto other = SimTransport::Create(**topology, {.host = "node0003 mlx5_1", .fabric = {}});
   ASSERT_TRUE(other.ok());
   EXPECT_EQ((*topology)->FindNode((*other)->local_port().node_guid)->description,
@@ -106,7 +106,7 @@ TEST_F(TransportTest, ReportsTimeOutsInTime) {
   EXPECT_GE(took, std::chrono::milliseconds(60));
 }
 
-TEST_F(TransportTest, RefusedSendsComeBackAsFailed) {
+TEST_F(TransportTest, RefusedSendsAreReportedAsFailed) {
   mad::OutgoingMad stub = NodeInfoGet({1}, 1, std::chrono::seconds(20));
   stub.agent = mad::Agent::kPerf;
   ASSERT_TRUE(transport->Send(stub).ok());
@@ -117,7 +117,7 @@ TEST_F(TransportTest, RefusedSendsComeBackAsFailed) {
   EXPECT_EQ(mad.payload, stub.payload);
 }
 
-TEST_F(TransportTest, FaultsComeThroughControl) {
+TEST_F(TransportTest, ControlInjectsFaults) {
   Control& control = *transport;
   EXPECT_EQ(control.ListNodes().size(), (*topology)->node_count());
   EXPECT_EQ(control.ListCables().size(), 16u);
@@ -141,7 +141,7 @@ TEST_F(TransportTest, FaultsComeThroughControl) {
   EXPECT_EQ(std::get<mad::IncomingMad>(arrivals[1]).kind, mad::IncomingMad::Kind::kReceived);
 }
 
-TEST_F(TransportTest, IsSilentAfterStop) {
+TEST_F(TransportTest, DeliversNothingAfterStop) {
   ASSERT_TRUE(transport->Send(NodeInfoGet({1, 8, 8}, 1, std::chrono::milliseconds(1))).ok());
   transport->Stop();
   const size_t heard = inbox.WaitFor(0).size();
@@ -157,7 +157,7 @@ class ClockTest : public TransportTest {
   void TearDown() override { ProcessClock::SetRate(1); }
 };
 
-TEST_F(ClockTest, TimeoutsComeFasterWhenTimeDoes) {
+TEST_F(ClockTest, TimeoutsFollowTheClockRate) {
   ASSERT_TRUE(transport->SetClockRate(1000).ok());
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(transport->Send(NodeInfoGet({7}, 1, std::chrono::seconds(60))).ok());

@@ -88,7 +88,7 @@ class VerdictsTest : public ::testing::Test {
   std::shared_ptr<const fabric::FabricSnapshot> topology_ = *Generate(kFabric);
 };
 
-TEST_F(VerdictsTest, TheSourceLooksOnceInAnInterval) {
+TEST_F(VerdictsTest, TheSourceIsReadOnceInAnInterval) {
   Double source;
   const ScenarioResult result = Run("length 10m\ninterval 30s\n", source);
   ASSERT_THAT(source.times, SizeIs(20));
@@ -111,7 +111,7 @@ TEST_F(VerdictsTest, AHealthyFabricCountsNoErrors) {
   EXPECT_THAT(result.spans, IsEmpty());
 }
 
-TEST_F(VerdictsTest, ACauseHasWhatWasConcludedOfItsLinkAndNothingElse) {
+TEST_F(VerdictsTest, ACauseListsOnlyConclusionsAboutItsLink) {
   Double source([](const TelemetryView& view) {
     std::vector<Concluded> all = WhereverGrew(Counter::kSymbolErrors)(view);
     for (const auto& record : view.ports) {
@@ -175,7 +175,7 @@ TEST_F(VerdictsTest, SeedsRepeatAndDiffer) {
   EXPECT_NE(first, once(2));
 }
 
-TEST_F(VerdictsTest, ALineDoesNotChangeWhatAnotherDraws) {
+TEST_F(VerdictsTest, ALineDoesNotChangeTheDrawsOfAnother) {
   Double source;
   const std::string text = "length 15m\ndirty-cable random-trunk severity=1..100 start=5m\n";
   const ScenarioResult alone = Run(text, source);
@@ -196,7 +196,7 @@ TEST_F(VerdictsTest, ASlowReceiverMakesItsLeafWait) {
   EXPECT_GT(result.causes[0].counted, 0u);
 }
 
-TEST_F(VerdictsTest, ASlowReceiverToWhichNobodySendsHasNoEffect) {
+TEST_F(VerdictsTest, ASlowReceiverWithoutTrafficHasNoEffect) {
   Double source;
   const ScenarioResult result = Run("length 20m\nslow-receiver random-host-link\n", source);
   EXPECT_EQ(result.causes[0].counter, sim::Counter::kXmitWait);
@@ -214,7 +214,7 @@ TEST_F(VerdictsTest, AnIncastKeepsTheLinkOfItsReceiverBusy) {
   EXPECT_GT(Total(source, leaf, Counter::kXmitData), 0u);
 }
 
-TEST_F(VerdictsTest, AFlappingCableDropsAndComesBack) {
+TEST_F(VerdictsTest, AFlappingCableIsCountedAtBothEnds) {
   Double source;
   const ScenarioResult result =
       Run("length 90m\nflapping-cable random-trunk severity=20 start=20m duration=30m\n", source);
@@ -254,7 +254,7 @@ TEST_F(VerdictsTest, ABlackoutMakesPortsStale) {
   }
 }
 
-// Each kind does not only start but ends, with whatever else goes on.
+// Each kind of cause starts and ends while all others are active.
 TEST_F(VerdictsTest, AllCausesTogetherRun) {
   Double source;
   const ScenarioResult result =
@@ -308,7 +308,7 @@ TEST_F(VerdictsTest, ARoughLinkUpDropsOnceAndIsCleanAfterwards) {
   EXPECT_NEAR(static_cast<double>(Total(source, end, Counter::kSymbolErrors)), 7 * 60 * 4000, 2e5);
 }
 
-TEST_F(VerdictsTest, AnOddAgentAnswersAsItsFirmwareDoes) {
+TEST_F(VerdictsTest, AnOddAgentLacksTheAttributesOfItsQuirks) {
   Double source;
   const ScenarioResult result =
       Run("length 20m\nodd-agent random-host as=classic_only,no_vendor start=0s\n", source);
@@ -374,7 +374,7 @@ TEST_F(VerdictsTest, SeveritiesAreGivenInTimesTheLimitToo) {
   EXPECT_EQ(result.causes[4].limits, 0) << "nothing is ever due";
 }
 
-TEST_F(VerdictsTest, TheReportKeepsWhatInformsApartFromWhatAnActionMayFollow) {
+TEST_F(VerdictsTest, TheReportSeparatesInformativeFromActionableVerdicts) {
   class Source : public Double {
    public:
     Looked Look(const TelemetryView& view, Instant now) override {
@@ -425,7 +425,7 @@ TEST_F(VerdictsTest, TheAssessorWouldCordonTheHostAndNamesTheSwitchThatStarted) 
   EXPECT_EQ(result.findings.back().what.about, "su2-rail0-leaf");
 }
 
-TEST_F(VerdictsTest, WhatTheFabricDoesNotHaveIsNamed) {
+TEST_F(VerdictsTest, RefusesTargetsThatTheFabricLacksByName) {
   Double source;
   const auto error = [&](const std::string& text) {
     const auto result = RunScenario(*topology_, *ReadScenario(text), 1, source);

@@ -37,7 +37,7 @@ TEST(AppliedBlocks, ABlockIsKnownFromItsAnswerToTheNextSet) {
   EXPECT_EQ(*blocks.Find(0), With(2));
 }
 
-TEST(AppliedBlocks, DistrustsADeviceUntilItAgrees) {
+TEST(AppliedBlocks, KeepsAContradictedBlockUnknownUntilAnAnswerMatches) {
   Blocks blocks = Of(1);
   blocks.Confirm(0, With(1));
   blocks.MarkSent(0, With(2));
@@ -65,7 +65,7 @@ TEST(AppliedBlocks, ASetWithoutAnAnswerIsReadAndThenWritten) {
   EXPECT_EQ(*blocks.Find(0), With(1));
 }
 
-TEST(AppliedBlocks, ALateAnswerSaysNothingOfATableThatWasForgotten) {
+TEST(AppliedBlocks, IgnoresALateAnswerToAForgottenTable) {
   Blocks blocks = Of(1);
   blocks.MarkSent(0, With(2));
   blocks.Forget();
@@ -78,7 +78,7 @@ TEST(AppliedBlocks, ALateAnswerSaysNothingOfATableThatWasForgotten) {
   EXPECT_EQ(blocks.Find(0), nullptr);
 }
 
-TEST(AppliedBlocks, NothingIsTakenDownOfABlockThatDoesNotExist) {
+TEST(AppliedBlocks, IgnoresABlockBeyondTheTable) {
   Blocks blocks = Of(1);
   blocks.Confirm(1, With(1));
   blocks.MarkSent(1, With(1));

@@ -30,7 +30,7 @@ TEST(AppliedLft, HoldsNothingBeforeAnAnswer) {
   EXPECT_TRUE(lft.Holds(1, *row));
 }
 
-TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
+TEST(AppliedLft, TreatsABlockInFlightAsUnknown) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
@@ -41,7 +41,7 @@ TEST(AppliedLft, DoubtsABlockThatWasSentAgain) {
   EXPECT_FALSE(lft.Knows(0));
 }
 
-TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
+TEST(AppliedLft, KeepsAContradictedBlockUnknownUntilAnAnswerMatches) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7);
   lft.ExpectRow(*row);
@@ -61,7 +61,8 @@ TEST(AppliedLft, DistrustsADeviceUntilItAgrees) {
   EXPECT_FALSE(lft.IsContradicted(0));
 }
 
-// Of a run that was superseded, when the device still shows the entries from before the Set.
+// The response belongs to a superseded run, and the device still returns the entries from before
+// the Set.
 TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   const SmOptions options;
   DeviceTable devices(options);
@@ -82,7 +83,7 @@ TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   EXPECT_TRUE(devices.applied().Lft(node).IsContradicted(0));
 }
 
-TEST(AppliedLft, KeepsWhatDiffersFromTheExpectedRow) {
+TEST(AppliedLft, KeepsConfirmedBlocksThatDifferFromTheExpectedRow) {
   AppliedLft lft;
   const auto row = MakeRow(2, 7), other = MakeRow(2, 9);
   lft.ExpectRow(*row);

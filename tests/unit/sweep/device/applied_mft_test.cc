@@ -43,7 +43,7 @@ TEST(AppliedMft, AnUnreadBlockMayHoldAnything) {
   EXPECT_EQ(mft.Row(), nullptr);
 }
 
-TEST(AppliedMft, WhatWasSentMayBeThereOrNot) {
+TEST(AppliedMft, CountsEntriesOfAnUnansweredSetAsPossible) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b0110));
   mft.MarkSent(kHere, With(0b1100));
@@ -60,7 +60,7 @@ TEST(AppliedMft, WhatWasSentMayBeThereOrNot) {
   EXPECT_TRUE(mft.Knows(kHere));
 }
 
-TEST(AppliedMft, ASecondSetInDoubtLeavesNothingSure) {
+TEST(AppliedMft, LeavesNoEntryCertainAfterTwoUnansweredSets) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b0001));
   mft.MarkSent(kHere, With(0b0010));
@@ -71,7 +71,7 @@ TEST(AppliedMft, ASecondSetInDoubtLeavesNothingSure) {
   EXPECT_TRUE(mft.HasEntries());
 }
 
-TEST(AppliedMft, WhatDidNotLeaveChangesNothing) {
+TEST(AppliedMft, RestoresTheConfirmedBlockOfAnUnsentSet) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b1));
   mft.MarkSent(kHere, With(0b10));
@@ -84,7 +84,7 @@ TEST(AppliedMft, WhatDidNotLeaveChangesNothing) {
   EXPECT_EQ(mft.blocks().size(), 1u);
 }
 
-TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
+TEST(AppliedMft, KeepsBlocksInFlightWhenTheRestIsForgotten) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b1));
   mft.Confirm(kThere, With(0b1));
@@ -102,7 +102,7 @@ TEST(AppliedMft, ForgettingLeavesWhatIsOnItsWay) {
   EXPECT_TRUE(mft.blocks().empty());
 }
 
-TEST(AppliedMft, DistrustsADeviceUntilItAgrees) {
+TEST(AppliedMft, KeepsAContradictedBlockUnknownUntilAnAnswerMatches) {
   AppliedMft mft;
   mft.MarkSent(kHere, With(0b1));
   mft.Complete(kHere);

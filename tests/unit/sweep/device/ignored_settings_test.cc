@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-TEST(IgnoredSettings, ADeviceThatTakesWhatItIsToldIsNotNamed) {
+TEST(IgnoredSettings, ADeviceThatAppliesASetIsNotReported) {
   wire::PortInfo info;
   info.neighbor_mtu = 5;
   EXPECT_THAT(IgnoredSettings(info, info, "leaf port 1"), IsEmpty());

@@ -13,7 +13,7 @@ wire::PortInfo WithVls(uint8_t code) {
   return info;
 }
 
-TEST(LaneMap, TakesLevelsModuloLanesAndVls) {
+TEST(LaneMap, MapsSlsModuloPlannedAndSupportedVls) {
   const auto switches = LaneMap(3, WithVls(4));
   const auto to_end_port = LaneMap(5, WithVls(2));
   for (int level = 0; level < 16; ++level) {
@@ -22,7 +22,7 @@ TEST(LaneMap, TakesLevelsModuloLanesAndVls) {
   }
 }
 
-TEST(ServeLanes, KeepsWhatServesAndAddsWhatLacks) {
+TEST(ServeLanes, KeepsServedVlsAndAddsMissingOnes) {
   wire::VlArbitrationTable low;
   low.entries[0] = {0, 200};
   low.entries[1] = {1, 0};  // Weight 0: never served, a free entry.

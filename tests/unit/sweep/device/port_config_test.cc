@@ -44,7 +44,7 @@ TEST_F(PortConfigTest, EndPortGetsItsLidAndTheLinkItsSmallerMtuAndVls) {
   EXPECT_EQ(wish->modifier, 1u);
 }
 
-TEST_F(PortConfigTest, SwitchExternalPortHasNoLidAndItsHoqDependsOnWhatItFaces) {
+TEST_F(PortConfigTest, SwitchExternalPortHasNoLidAndItsHoqLifeDependsOnThePeer) {
   const auto to_host = Wish({small_.switches[0], PortNum(1)});
   const auto to_switch = Wish({small_.switches[0], PortNum(36)});
   ASSERT_TRUE(to_host && to_switch);
@@ -63,7 +63,7 @@ TEST_F(PortConfigTest, BasePortZeroKeepsItsMtuAndIsNeverArmed) {
   EXPECT_EQ(wish->modifier, 0u);
 }
 
-TEST_F(PortConfigTest, NothingIsWantedOfAPortThatShowsItAll) {
+TEST_F(PortConfigTest, NoSetForAPortThatReportsAllDesiredValues) {
   for (PortRef port : {small_.Host(0), PortRef{small_.switches[0], PortNum(1)}}) {
     const auto wish = Wish(port);
     ASSERT_TRUE(wish);
@@ -94,7 +94,7 @@ TEST_F(PortConfigTest, AnActiveLinkKeepsALegalMtuAndRetrainsFromAnIllegalOne) {
   EXPECT_EQ(Wish(small_.Host(0))->info.port_state, wire::PortState::kDown);
 }
 
-TEST_F(PortConfigTest, ReregisterAndExtendedSpeedsOnlyWhereThePortKnowsThem) {
+TEST_F(PortConfigTest, ReregisterAndExtendedSpeedsOnlyWhereThePortSupportsThem) {
   EXPECT_FALSE(Wish(small_.Host(0), true)->info.client_reregister);
   Edit(small_.Host(0), [](auto& info) {
     info.capability_mask |= wire::kCapIsClientReregister | wire::kCapIsExtendedSpeeds;
@@ -104,7 +104,7 @@ TEST_F(PortConfigTest, ReregisterAndExtendedSpeedsOnlyWhereThePortKnowsThem) {
   EXPECT_EQ(wish->modifier, 1u | wire::kSmSupportsExtendedSpeeds);
 }
 
-TEST_F(PortConfigTest, PortsThatAreDownOrUnlinkedAreLeftAlone) {
+TEST_F(PortConfigTest, NoSetForPortsThatAreDownOrUnlinked) {
   EXPECT_FALSE(Wish({small_.switches[0], PortNum(20)}));
   Edit({small_.switches[0], PortNum(36)},
        [](auto& info) { info.port_state = wire::PortState::kDown; });

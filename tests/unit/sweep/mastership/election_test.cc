@@ -18,7 +18,7 @@ OwnSm Own(SmState state, uint8_t priority = 5, uint64_t guid = 100) {
   return {state, priority, Guid(guid)};
 }
 
-TEST(Election, AloneIsMaster) {
+TEST(Election, BecomesMasterWithoutOtherSms) {
   EXPECT_EQ(Elect(Own(SmState::kDiscovering), {}).kind, Kind::kMaster);
 }
 
@@ -47,7 +47,7 @@ TEST(Election, MasterHandsOverToAHigherOneAndWaitsForALowerMaster) {
             Kind::kMaster);
 }
 
-// OpenSM answers a handover that comes while it discovers, and then stands by for who sent it.
+// OpenSM answers a handover that arrives while it discovers, and then is STANDBY to its sender.
 TEST(Election, MasterKeepsTheSubnetWhileAHigherOneDiscovers) {
   const std::vector<RemoteSm> others{Remote(200, 6, SmState::kDiscovering),
                                      Remote(300, 4, SmState::kStandby)};
@@ -61,7 +61,7 @@ TEST(Election, AHigherMasterIsHandedTheSubnetBeforeAHigherStandby) {
   EXPECT_EQ(verdict.other->guid, Guid(300));
 }
 
-TEST(Election, AnIdleStandbyIsGivenTheSubnetThatItDoesNotTake) {
+TEST(Election, TakesOverBeforeAnIdleStandbyAndHandsOverToItOnce) {
   OwnSm own = Own(SmState::kDiscovering);
   const RemoteSm idle = Remote(200, 9, SmState::kStandby);
   EXPECT_EQ(Elect(own, {idle}).kind, Kind::kStandby) << "it has the time to rise first";

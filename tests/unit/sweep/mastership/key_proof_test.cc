@@ -52,7 +52,7 @@ class KeyProofTest : public testing::Test {
   KeyProof proof_{devices_, engine_, kContext};
 };
 
-TEST_F(KeyProofTest, AnSmThatShowsTheKeyIsShownIt) {
+TEST_F(KeyProofTest, ReturnsTheKeyToAnSmThatReturnsIt) {
   ASSERT_EQ(Get(1, 7, kHost), Verdict::kWait);
   EXPECT_EQ(engine_.size(), 1u) << "the question";
   const auto proof = Shows(0, kKey);
@@ -62,7 +62,7 @@ TEST_F(KeyProofTest, AnSmThatShowsTheKeyIsShownIt) {
   EXPECT_TRUE(Shows(0, kKey).requests.empty()) << "answered already";
 }
 
-TEST_F(KeyProofTest, AnotherKeyARefusalAndSilenceProveNothing) {
+TEST_F(KeyProofTest, AnotherKeyARefusalOrATimeoutIsNoProof) {
   ASSERT_EQ(Get(1, 7, kHost), Verdict::kWait);
   const auto other = Shows(0, SmKey(1));
   EXPECT_FALSE(other.proven);
@@ -93,7 +93,7 @@ TEST_F(KeyProofTest, TheKeysOfARequestAreProofEnough) {
   EXPECT_EQ(engine_.size(), 0u);
 }
 
-TEST_F(KeyProofTest, GetsOfFabricdAreNotAskedBack) {
+TEST_F(KeyProofTest, DoesNotProbeTheSenderOfFabricdsGets) {
   devices_.SetPath(NodeIndex(3), Path(1));
   KeyProof::Request request;
   request.smp.data = devices_.Get(NodeIndex(3), wire::AttributeId::kSmInfo, 0).data;
@@ -107,7 +107,7 @@ TEST_F(KeyProofTest, WithoutARouteBackTheKeyIsHidden) {
   EXPECT_EQ(Ask({}, std::nullopt), Verdict::kHide);
 }
 
-TEST_F(KeyProofTest, RequestsOfOneSenderWaitForTheSameQuestion) {
+TEST_F(KeyProofTest, RequestsOfOneSenderShareOneProbe) {
   ASSERT_EQ(Get(1, 7, kHost), Verdict::kWait);
   EXPECT_EQ(Get(1, 7, kHost), Verdict::kWait) << "repeated: one answer";
   for (uint32_t tid = 8; tid < 7 + KeyProof::kMostWaiting; ++tid)
@@ -117,7 +117,7 @@ TEST_F(KeyProofTest, RequestsOfOneSenderWaitForTheSameQuestion) {
   EXPECT_EQ(Shows(0, kKey).requests.size(), KeyProof::kMostWaiting);
 }
 
-TEST_F(KeyProofTest, OneHostDoesNotTakeAllPlaces) {
+TEST_F(KeyProofTest, OneHostCannotUseUpAllProbes) {
   uint8_t port = 1;
   for (size_t i = 0; i < KeyProof::kMostToOneHost; ++i)
     ASSERT_EQ(Get(port++, 1, kHost), Verdict::kWait);
@@ -129,7 +129,7 @@ TEST_F(KeyProofTest, OneHostDoesNotTakeAllPlaces) {
   EXPECT_EQ(Get(100, 1, 200), Verdict::kWait);
 }
 
-TEST_F(KeyProofTest, QuestionsThatWereDroppedAreAskedAgain) {
+TEST_F(KeyProofTest, DroppedProbesAreSentAgain) {
   ASSERT_EQ(Get(1, 7, kHost), Verdict::kWait);
   engine_.CancelAll();
   ASSERT_EQ(engine_.size(), 0u);

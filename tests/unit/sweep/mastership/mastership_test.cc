@@ -126,7 +126,7 @@ TEST_F(MastershipTest, APriorityIsShownAtOnce) {
   EXPECT_FALSE(answer.mastership->successor);
 }
 
-TEST_F(MastershipTest, AMasterYieldsToWhomItNowPrefers) {
+TEST_F(MastershipTest, AMasterHandsOverWhenItsNewPriorityIsBelowAStandbys) {
   struct Case {
     uint8_t priority;
     size_t other;
@@ -150,7 +150,7 @@ TEST_F(MastershipTest, AMasterYieldsToWhomItNowPrefers) {
   }
 }
 
-TEST_F(MastershipTest, SteppingDownGoesJustBelowTheBestStandby) {
+TEST_F(MastershipTest, StepDownLowersThePriorityJustBelowTheBestStandby) {
   struct Case {
     std::vector<RemoteSm> others;
     std::optional<Guid> successor;
@@ -210,7 +210,7 @@ TEST_F(MastershipTest, OnlyTheMasterStepsDown) {
   EXPECT_EQ(TakeAnswer().status.code(), Code::kFailedPrecondition);
 }
 
-TEST_F(MastershipTest, WhoIsNotRelievedHasItsPriorityBack) {
+TEST_F(MastershipTest, StepDownWithoutASuccessorRestoresThePriority) {
   BeMaster({Other(2, 3)});
   ASSERT_EQ(sm_.On(StepDown{1}).kind, Kind::kLookSoon);
   ASSERT_EQ(sm_.On(StepDown{2}).kind, Kind::kNothing) << "one is enough";
@@ -241,7 +241,7 @@ TEST_F(MastershipTest, ARepeatedRequestHasTheSameAnswer) {
   EXPECT_EQ(TakeAnswer().status.code(), Code::kFailedPrecondition);
 }
 
-TEST_F(MastershipTest, AStandbyTellsItsMasterOfItsPriority) {
+TEST_F(MastershipTest, AStandbySendsATrapToItsMasterAfterAPriorityChange) {
   BeStandby();
   (void)sm_.On(SetPriority{1, 9, false});
   mad::Completion port = Answered(Asked::kOwnPort);
@@ -270,7 +270,7 @@ TEST_F(MastershipTest, AStandbyTellsItsMasterOfItsPriority) {
   EXPECT_THAT(effects_.send, IsEmpty());
 }
 
-TEST_F(MastershipTest, AHigherOneThatDiscoversIsHandedTheSubnetOnceItStandsBy) {
+TEST_F(MastershipTest, HandsOverToAHigherDiscoveringSmOnceItIsStandby) {
   BeMaster({});
   EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
   const Instant due = sm_.NextDeadline();
@@ -286,7 +286,7 @@ TEST_F(MastershipTest, AHigherOneThatDiscoversIsHandedTheSubnetOnceItStandsBy) {
   EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), due).kind, Kind::kStandBy);
 }
 
-TEST_F(MastershipTest, AMasterThatIsFoundAfterTheDiscoveryIsDealtWithAtOnce) {
+TEST_F(MastershipTest, AMasterFoundAfterDiscoveryStartsASweepAtOnce) {
   BeMaster({});
   EXPECT_EQ(Sweep({Other(2, 9, SmState::kDiscovering)}).kind, Kind::kProgram);
   sm_.OnTimer(sm_.NextDeadline());
@@ -295,7 +295,7 @@ TEST_F(MastershipTest, AMasterThatIsFoundAfterTheDiscoveryIsDealtWithAtOnce) {
 }
 
 // An SM takes a few handovers at once and refuses more for a while.
-TEST_F(MastershipTest, AMasterThatIsTooBusyForTheHandoverIsOfferedItAgain) {
+TEST_F(MastershipTest, RepeatsAHandoverAfterABusyResponse) {
   const RemoteSm higher = Other(2, 9, SmState::kMaster);
   BeMaster({});
   EXPECT_EQ(Sweep({higher}).kind, Kind::kNothing) << "a handover is under way";
@@ -312,7 +312,7 @@ TEST_F(MastershipTest, AMasterThatIsTooBusyForTheHandoverIsOfferedItAgain) {
   EXPECT_GT(sm_.NextDeadline(), due + std::chrono::seconds(1)) << "it refused for good";
 }
 
-TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver) {
+TEST_F(MastershipTest, AStandbyThatDoesNotTakeOverIsPassedOverAfterAHandover) {
   sm_.Start();
   const RemoteSm idle = Other(2, 9);
   Instant now = kNow;
@@ -322,7 +322,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   // The last look finds it as it was: this SM rises, and gives the subnet away at once.
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  const auto rises = sm_.OnCompletion(Says(Asked::kLook, idle), now);
+  const auto rises = sm_.OnCompletion(Says(Asked::kCheck, idle), now);
   EXPECT_EQ(rises.kind, Kind::kNothing);
   EXPECT_TRUE(rises.rose);
   EXPECT_TRUE(sm_.IsMaster());
@@ -332,7 +332,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
   sm_.OnSweepStart();
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kLook, idle), now).kind, Kind::kProgram);
+  EXPECT_EQ(sm_.OnCompletion(Says(Asked::kCheck, idle), now).kind, Kind::kProgram);
   EXPECT_TRUE(sm_.IsMaster());
   // Later it is tried again.
   sm_.OnSweepStart();
@@ -341,7 +341,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotRiseIsHandedTheSubnetAndThenPassedOver
   EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kStandBy);
 }
 
-TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
+TEST_F(MastershipTest, WaitsForAnSmThatDiscoversForLong) {
   sm_.Start();
   const RemoteSm slow = Other(2, 9, SmState::kDiscovering);
   Instant now = kNow;
@@ -353,10 +353,10 @@ TEST_F(MastershipTest, OneThatDiscoversForLongIsWaitedFor) {
   EXPECT_EQ(sm_.state(), SmState::kStandby);
 }
 
-TEST_F(MastershipTest, AnSmThatDoesNotAnswerTheLastLookIsLookedForAgainBeforeRising) {
+TEST_F(MastershipTest, SweepsTwiceMoreWhenAnSmMissesThePreMasterCheck) {
   sm_.Start();
   mad::Completion silence;
-  silence.context = mad::RequestContext::Of(Activity::kMastership, Asked::kLook);
+  silence.context = mad::RequestContext::Of(Activity::kMastership, Asked::kCheck);
   for (int sweep = 0; sweep < 2; ++sweep) {
     ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(2, 3, SmState::kDiscovering)}, {}, kNow).kind,
               Kind::kNothing);
@@ -369,7 +369,7 @@ TEST_F(MastershipTest, AnSmThatDoesNotAnswerTheLastLookIsLookedForAgainBeforeRis
   EXPECT_EQ(sm_.OnCompletion(silence, kNow).kind, Kind::kProgram) << "not for ever";
 }
 
-TEST_F(MastershipTest, AStandbyAboveItsMasterTellsItSo) {
+TEST_F(MastershipTest, AStandbyThatOutranksItsMasterSendsItATrap) {
   BeStandby();  // Of a master with the same priority and the lower GUID.
   const RemoteSm lower = Other(0, 4, SmState::kMaster);
   Instant now = kNow + std::chrono::seconds(20);
@@ -389,7 +389,7 @@ wire::Smp GetSmInfo() {
   return request;
 }
 
-// IBA vol 1 §14.2.5.13: others are shown 0.
+// IBA vol 1 §14.2.5.13: other requesters receive SM_Key 0.
 TEST_F(MastershipTest, TheSmKeyIsShownToTheMKeyAndToSmsThatHaveIt) {
   BeMaster({});
   options_.sm.sm_key = SmKey(0x5EC2E7);
@@ -459,7 +459,7 @@ TEST_F(MastershipTest, TheHandoverThatAMasterWaitsForIsNotRationed) {
   EXPECT_EQ(taken.status, wire::kStatusOk);
 }
 
-TEST_F(MastershipTest, UnknownSmsCauseNoMoreSweepsThanThat) {
+TEST_F(MastershipTest, UnknownSmsCauseNoMoreThanASweepInTenSeconds) {
   BeMaster({});
   int sweeps = 0;
   for (uint64_t i = 0; i < 100; ++i) {

@@ -42,7 +42,7 @@ class SmWatchTest : public testing::Test {
   SmWatch watch_{devices_, engine_, kContext};
 };
 
-TEST_F(SmWatchTest, AsksThoseThatDiscoverUntilTheyHaveSettled) {
+TEST_F(SmWatchTest, PollsDiscoveringSmsUntilTheyChangeState) {
   watch_.Follow({Other(0, SmState::kStandby), Other(1, SmState::kMaster)}, kNow);
   EXPECT_EQ(watch_.NextDeadline(), kNever);
   watch_.Follow({Other(0, SmState::kStandby), Other(2, SmState::kDiscovering)}, kNow);
@@ -58,7 +58,7 @@ TEST_F(SmWatchTest, AsksThoseThatDiscoverUntilTheyHaveSettled) {
   EXPECT_EQ(watch_.NextDeadline(), kNever);
 }
 
-TEST_F(SmWatchTest, AsksBackOnceASecondAndSixteenAtMost) {
+TEST_F(SmWatchTest, ProbesASenderOnceASecondAndSixteenAtMost) {
   watch_.Follow({}, kNow);
   for (uint8_t port = 1; port < 40; ++port) {
     watch_.OnAsked(Path(port), kAskerDevice);
@@ -74,7 +74,7 @@ TEST_F(SmWatchTest, AsksBackOnceASecondAndSixteenAtMost) {
   EXPECT_EQ(engine_.size(), 16u);
 }
 
-TEST_F(SmWatchTest, WhoAsksDuringASweepIsAskedBackAfterIt) {
+TEST_F(SmWatchTest, ProbesSendersOfASweepAfterItsEnd) {
   watch_.Follow({}, kNow);
   watch_.OnSweepStart();
   watch_.OnAsked(Path(1), kAskerDevice);
@@ -98,7 +98,7 @@ TEST_F(SmWatchTest, AToolIsNoSm) {
   EXPECT_FALSE(watch_.OnCompletion(Says(1, SmState::kNotActive)));
 }
 
-TEST_F(SmWatchTest, AnswersToQuestionsBeforeASweepAreVoid) {
+TEST_F(SmWatchTest, IgnoresResponsesToProbesSentBeforeASweep) {
   watch_.Follow({Other(2, SmState::kDiscovering)}, kNow);
   watch_.OnTimer(watch_.NextDeadline());
   watch_.OnSweepStart();

@@ -14,7 +14,7 @@ wire::PortInfo InState(wire::PortState state) {
   return info;
 }
 
-TEST(ActiveLinks, FollowsWhatChanges) {
+TEST(ActiveLinks, TracksLinksThatReachAndLeaveActive) {
   SmallFabric small(3);
   const PortRef host = small.Host(0);
   ActiveLinks links;

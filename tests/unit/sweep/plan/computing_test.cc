@@ -65,13 +65,13 @@ class Takeover {
   ComputePlan task_;
 };
 
-TEST(Computing, TreesStayWherePlansOfOneOrderMeet) {
+TEST(Computing, KeepsMulticastTreesBetweenPlansOfOneOrder) {
   const PlanReady ready = Takeover(testing::MakeFatTree(4, 3)).Carry("up_down", "up_down");
   EXPECT_TRUE(ready.keeps_trees);
   EXPECT_TRUE(ready.mixes_trees);
 }
 
-TEST(Computing, TreesStayOverAnotherOrderWhereNothingCanWaitInACircle) {
+TEST(Computing, KeepsMulticastTreesAcrossOrdersWithoutADependencyCycle) {
   const PlanReady ready = Takeover(testing::MakeFatTree(4, 3)).Carry("up_down", "up_down", true);
   EXPECT_TRUE(ready.keeps_trees);
   EXPECT_FALSE(ready.mixes_trees);
@@ -80,7 +80,7 @@ TEST(Computing, TreesStayOverAnotherOrderWhereNothingCanWaitInACircle) {
       Takeover(testing::MakeFatTree(4, 3)).Carry("up_down", "up_down", true, true).keeps_trees);
 }
 
-TEST(Computing, TreesGoWhereTheyMayCloseACircle) {
+TEST(Computing, DropsMulticastTreesThatMayCloseADependencyCycle) {
   const PlanReady ready = Takeover(testing::MakeTorus({4, 4}, 1)).Carry("layered", "up_down");
   EXPECT_FALSE(ready.keeps_trees);
   EXPECT_FALSE(ready.mixes_trees);

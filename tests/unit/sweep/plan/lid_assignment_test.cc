@@ -14,7 +14,7 @@ LidRecords Remember(const LidAssignment& assignment, LidRecords records = {}) {
   return records;
 }
 
-TEST(LidAssignment, GivesEveryEndPortALidAndNeighboursOfOneLeafNeighbouringOnes) {
+TEST(LidAssignment, GivesEveryEndPortALidAndHostsOfOneLeafAdjacentOnes) {
   SmallFabric small(6);
   const auto result = AssignLids(*small.builder.Build(), {}, 0, false);
   EXPECT_EQ(result.changed.size(), 8u);
@@ -40,7 +40,7 @@ TEST(LidAssignment, KeepsRecordsAndNeverReusesThatOfAnAbsentOwner) {
   EXPECT_EQ(result.changed.size(), 2u);
 }
 
-TEST(LidAssignment, TakesOverWhatDevicesHoldUnlessItCollides) {
+TEST(LidAssignment, AdoptsLidsOfDevicesUnlessTheyCollide) {
   SmallFabric small(3);
   auto hold = [&](size_t host, uint16_t lid) {
     wire::PortInfo info = SmallFabric::Up();
@@ -73,7 +73,7 @@ TEST(LidAssignment, AlignsToTheLmcAndMovesRecordsThatNoLongerFit) {
   }
 }
 
-TEST(LidAssignment, SaysWhenTheSpaceIsFull) {
+TEST(LidAssignment, ReportsEndPortsWithoutALidWhenTheSpaceIsFull) {
   SmallFabric small(2);
   LidRecords records;  // Owners that are away hold everything but LID 0xBFFF.
   for (uint32_t lid = 1; lid < 0xBFFF; ++lid)
@@ -92,7 +92,7 @@ TEST(LidAssignment, TheSecondPortWithOneGuidGetsNone) {
   EXPECT_EQ(result.without[0], small.Host(1));
 }
 
-TEST(LidAssignment, SaysWhichChangesMatter) {
+TEST(LidAssignment, SameEndPortsIgnoresStatesAndLinks) {
   SmallFabric small(4);
   const auto before = small.builder.Build();
   EXPECT_TRUE(SameEndPorts(*before, *before));

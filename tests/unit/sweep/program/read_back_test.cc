@@ -90,7 +90,7 @@ class ReadBackTest : public testing::Test {
   size_t most_in_flight_ = 0;
 };
 
-TEST_F(ReadBackTest, SamplesComeToEveryBlockInTurn) {
+TEST_F(ReadBackTest, SamplesReachEveryBlock) {
   std::set<std::pair<NodeIndex, size_t>> seen;
   for (int sample = 0; sample < 3; ++sample) {
     Sample();
@@ -110,7 +110,7 @@ TEST_F(ReadBackTest, AllIsReadWithFewInFlight) {
   EXPECT_FALSE(read_back_.HasResult());
 }
 
-TEST_F(ReadBackTest, ADifferenceIsTakenForWhatTheDeviceHoldsAndHasTheRestRead) {
+TEST_F(ReadBackTest, ADifferenceIsRecordedAsAppliedAndTheWholeTableIsRead) {
   const NodeIndex node = small_.switches[1];
   registers_[{node, 0}][7] = 9;
   registers_[{node, 4}][8] = 9;
@@ -124,7 +124,7 @@ TEST_F(ReadBackTest, ADifferenceIsTakenForWhatTheDeviceHoldsAndHasTheRestRead) {
   EXPECT_THAT(result.events[0].facts, testing::Contains(testing::Pair("entries", "2")));
 }
 
-TEST_F(ReadBackTest, WhatIsBeingWrittenIsNotJudged) {
+TEST_F(ReadBackTest, BlocksInFlightAreNotCompared) {
   const NodeIndex node = small_.switches[0];
   registers_[{node, 0}] = registers_[{node, 1}] = Bytes(2);
   Sample();
@@ -135,7 +135,7 @@ TEST_F(ReadBackTest, WhatIsBeingWrittenIsNotJudged) {
   EXPECT_THAT(read_back_.TakeResult(now_).differing, IsEmpty());
 }
 
-TEST_F(ReadBackTest, WhatWasInterruptedIsReadLater) {
+TEST_F(ReadBackTest, APausedReadBackContinuesLater) {
   read_back_.Hold({5});
   read_back_.AddAll(snapshot_, false);
   Answer(1);
@@ -146,7 +146,7 @@ TEST_F(ReadBackTest, WhatWasInterruptedIsReadLater) {
   EXPECT_THAT(read_back_.TakeResult(now_).commands, ElementsAre(5));
 }
 
-TEST_F(ReadBackTest, WhatIsDroppedGivesItsCommandsBack) {
+TEST_F(ReadBackTest, DropReturnsTheWaitingCommands) {
   read_back_.AddAll(snapshot_, false);
   read_back_.Hold({5, 6});
   EXPECT_THAT(read_back_.Drop(), ElementsAre(5, 6));
@@ -154,7 +154,7 @@ TEST_F(ReadBackTest, WhatIsDroppedGivesItsCommandsBack) {
   EXPECT_THAT(Answer(), IsEmpty());
 }
 
-TEST_F(ReadBackTest, ADeviceThatKeepsDifferingIsLeftAloneEverLonger) {
+TEST_F(ReadBackTest, ADeviceThatKeepsDifferingIsReportedAtGrowingIntervals) {
   const NodeIndex node = small_.switches[0];
   std::vector<Duration> waits;
   Instant last = now_;

@@ -38,8 +38,9 @@ class RemediationTest : public testing::Test {
     Begin({});
   }
   void Begin(policy::StoredHolds holds, policy::WallMs epoch = kEpoch) {
-    remediation_ = std::make_unique<Remediation>(
-        KnownFabric{snapshot_, lids_, routes_, local_, options_}, effects_, std::move(holds));
+    remediation_ =
+        std::make_unique<Remediation>(KnownFabric{snapshot_, lids_, routes_, local_, options_},
+                                      effects_, questions_, std::move(holds));
     remediation_->Begin(epoch, now_);
     snapshot_ = fabric_.builder.Build();
     remediation_->OnSnapshot(now_);
@@ -91,17 +92,26 @@ class RemediationTest : public testing::Test {
     remediation_->On(CreateHold{command, std::move(hold), ttl, absl::OkStatus(), validate_only},
                      now_);
   }
+  // The question that waits; null: none of this kind.
+  template <typename T>
+  const T* Asked() const {
+    return effects_.questions.empty() ? nullptr : std::get_if<T>(&effects_.questions.front().what);
+  }
+  template <typename T>
+  void GiveAnswer(T what) {
+    const QuestionId id = std::exchange(effects_.questions, {}).front().id;
+    ASSERT_TRUE(questions_.Close({id, what}));
+    remediation_->On(std::move(what), now_);
+  }
   // Lets the judge and the store say yes to all that is asked.
   void Answer(const absl::Status& status = absl::OkStatus(),
               routing::Consequences consequences = {}) {
-    while (effects_.judge || effects_.persist_holds) {
-      if (effects_.judge) {
-        const uint64_t id = std::exchange(effects_.judge, {})->id;
-        remediation_->On(IntentJudged{id, consequences}, now_);
+    while (!effects_.questions.empty()) {
+      if (Asked<JudgeIntent>() != nullptr) {
+        GiveAnswer(IntentJudged{consequences});
       } else {
-        const auto write = *std::exchange(effects_.persist_holds, {});
-        stored_.push_back(write);
-        remediation_->On(HoldsPersisted{write.id, status}, now_);
+        stored_.push_back(*Asked<PersistHolds>());
+        GiveAnswer(Persisted{status});
       }
     }
   }
@@ -149,18 +159,19 @@ class RemediationTest : public testing::Test {
   std::shared_ptr<const routing::RouteState> routes_;
   PortRef local_;
   Effects effects_;
+  OpenQuestions questions_{effects_.questions};
   std::unique_ptr<Remediation> remediation_;
   std::vector<PersistHolds> stored_;
   Instant now_{hours(1)};
 };
 
-TEST_F(RemediationTest, AHoldIsInForceOnceItIsDurable) {
+TEST_F(RemediationTest, AHoldTakesEffectOnceItIsDurable) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())), 7);
-  ASSERT_TRUE(effects_.judge.has_value());
-  EXPECT_THAT(effects_.judge->intent.closed_links, ElementsAre(kTrunk()));
-  EXPECT_EQ(effects_.judge->sm_port, local_);
-  remediation_->On(IntentJudged{std::exchange(effects_.judge, {})->id, {}}, now_);
-  ASSERT_TRUE(effects_.persist_holds.has_value());
+  ASSERT_NE(Asked<JudgeIntent>(), nullptr);
+  EXPECT_THAT(Asked<JudgeIntent>()->intent.closed_links, ElementsAre(kTrunk()));
+  EXPECT_EQ(Asked<JudgeIntent>()->sm_port, local_);
+  GiveAnswer(IntentJudged{});
+  ASSERT_NE(Asked<PersistHolds>(), nullptr);
   EXPECT_TRUE(remediation_->intent().empty());
   EXPECT_THAT(effects_.finished, IsEmpty());
   EXPECT_EQ(remediation_->TakeReroute(), "");
@@ -175,7 +186,7 @@ TEST_F(RemediationTest, AHoldIsInForceOnceItIsDurable) {
   EXPECT_THAT(Told(), ElementsAre("HoldCreated"));
 }
 
-TEST_F(RemediationTest, WhatIsNotDurableIsNotInForce) {
+TEST_F(RemediationTest, AHoldThatCannotBeStoredHasNoEffect) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())));
   Answer(Unavailable("disk full"));
   EXPECT_EQ(effects_.finished.back().status.code(), absl::StatusCode::kUnavailable);
@@ -202,7 +213,7 @@ TEST_F(RemediationTest, AGuardRefusesWithTheConsequences) {
   EXPECT_THAT(remediation_->intent().closed_switches, ElementsAre(fabric_.switches[1]));
 }
 
-TEST_F(RemediationTest, TheTargetItselfIsNotCutOffByMistake) {
+TEST_F(RemediationTest, CuttingOffTheTargetItselfIsNotRefused) {
   routing::Consequences harm;
   harm.cut_off = {fabric_.Host(1)};
   Create(Wanted(HoldKind::kDisable, Port(fabric_.Host(1))));
@@ -228,7 +239,7 @@ TEST_F(RemediationTest, CommandsWaitForEachOtherInABoundedQueue) {
   EXPECT_EQ(effects_.finished.size(), HoldKeeper::kMaxWaiting + 2);
 }
 
-TEST_F(RemediationTest, ARepeatedRequestIsAnsweredByTheHoldThatStands) {
+TEST_F(RemediationTest, ARepeatedRequestReturnsTheExistingHold) {
   const uint64_t id = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))), 9);
   EXPECT_EQ(effects_.finished.back().command, 9u);
@@ -236,7 +247,7 @@ TEST_F(RemediationTest, ARepeatedRequestIsAnsweredByTheHoldThatStands) {
   EXPECT_TRUE(effects_.finished.back().hold->existing);
 }
 
-TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
+TEST_F(RemediationTest, RenewalOnlyExtendsAHold) {
   const uint64_t id = Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   CreateHold renewal;
   renewal.command = 9;
@@ -254,16 +265,16 @@ TEST_F(RemediationTest, ARenewedHoldEndsLaterAndNothingElseHappens) {
   EXPECT_THAT(effects_.events, IsEmpty());
 }
 
-TEST_F(RemediationTest, ACordonIsInEffectAtOnceAndNeedsNoJudge) {
+TEST_F(RemediationTest, ACordonIsInEffectAtOnceWithoutEvaluation) {
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
-  EXPECT_FALSE(effects_.judge.has_value());
+  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);
   Answer();
   EXPECT_EQ(Shown(1).state, HoldState::kInEffect);
   EXPECT_EQ(remediation_->TakeReroute(), "");
   EXPECT_THAT(Told(), ElementsAre("HoldCreated", "HoldInEffect"));
 }
 
-TEST_F(RemediationTest, EachKindHasItsInverse) {
+TEST_F(RemediationTest, DeletingAHoldOfAnyKindEndsItsEffect) {
   for (HoldKind kind : {HoldKind::kCordon, HoldKind::kDrain, HoldKind::kIsolate}) {
     const uint64_t id = Make(Wanted(kind, Port(fabric_.Host(1))));
     remediation_->On(DeleteHold{5, {id, "alice"}}, now_);
@@ -275,12 +286,12 @@ TEST_F(RemediationTest, EachKindHasItsInverse) {
   EXPECT_THAT(Told(), Contains("HoldDeleted"));
 }
 
-TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldStands) {
+TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldIsActive) {
   policy::Hold hold = Wanted(HoldKind::kIsolate, Port(fabric_.Host(1)));
   const uint64_t first = Make(hold);
   hold.owner = "bob";
   Create(hold);
-  EXPECT_FALSE(effects_.judge.has_value());  // It changes nothing.
+  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);  // It changes nothing.
   Answer();
   remediation_->On(DeleteHold{5, {first, "alice"}}, now_);
   Answer();
@@ -298,7 +309,7 @@ TEST_F(RemediationTest, ADrainIsInEffectWhenThePacketsAreOut) {
   EXPECT_EQ(Shown(id).state, HoldState::kInEffect);
 }
 
-TEST_F(RemediationTest, HoldsStandAfterARestart) {
+TEST_F(RemediationTest, HoldsAreActiveAfterARestart) {
   Make(Wanted(HoldKind::kDrain, Port(kTrunk())));
   Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
   policy::StoredHolds stored;
@@ -314,7 +325,7 @@ TEST_F(RemediationTest, HoldsStandAfterARestart) {
   EXPECT_EQ(Make(Wanted(HoldKind::kCordon, Port(fabric_.Host(2)))), 10u);
 }
 
-TEST_F(RemediationTest, NodesThatHaveLeftAreToldOfAndRemembered) {
+TEST_F(RemediationTest, VanishedNodesAreReportedAndRemembered) {
   Told();
   const fabric::Node node = *snapshot_->node(fabric_.Host(2).node);
   SetState(fabric_.Host(2), wire::PortState::kDown, wire::PortPhysicalState::kPolling);
@@ -446,13 +457,13 @@ TEST_F(RemediationTest, AFlappingLinkIsAvoidedUntilItIsQuiet) {
   EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
 }
 
-TEST_F(RemediationTest, WhatIsHeldMayGoDownAsItLikes) {
+TEST_F(RemediationTest, LinksOfHeldTargetsAreNotDamped) {
   Make(Wanted(HoldKind::kDrain, Switch(1)));
   for (int i = 0; i < 9; ++i) Flap(kTrunk());
   EXPECT_THAT(remediation_->View(now_)->damped, IsEmpty());
 }
 
-TEST_F(RemediationTest, ASilentNodeIsNoFlap) {
+TEST_F(RemediationTest, AnUnresponsiveNodeIsNoFlap) {
   // The switch at the other end has not answered: its ports are gone, the cable's light is on.
   fabric_.builder.RemoveNode(fabric_.switches[1]);
   Look();
@@ -460,7 +471,7 @@ TEST_F(RemediationTest, ASilentNodeIsNoFlap) {
   EXPECT_THAT(Told(), Not(Contains("LinkDown")));
 }
 
-TEST_F(RemediationTest, WhatHasGoneKeepsItsName) {
+TEST_F(RemediationTest, EventsNameVanishedNodes) {
   fabric_.builder.SetDescription(fabric_.hosts[3], "node3 mlx5_0");
   fabric_.builder.SetDescription(fabric_.switches[1], "leaf1");
   Look();
@@ -516,7 +527,7 @@ TEST_F(RemediationTest, NoisyTrapsMakeACondition) {
   EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
 }
 
-TEST_F(RemediationTest, UnderEnforceItIsHeldAndReleased) {
+TEST_F(RemediationTest, EnforcedConditionsHoldAndReleaseTheHost) {
   options_.policy.conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
   remediation_->OnOptions(now_);
   for (int round = 0; round < 3; ++round) {
@@ -537,7 +548,7 @@ TEST_F(RemediationTest, UnderEnforceItIsHeldAndReleased) {
   EXPECT_THAT(Told(), Contains("HoldKept"));
 }
 
-TEST_F(RemediationTest, AnExclusionEnds) {
+TEST_F(RemediationTest, AnExcludedNodeIsHeldOnceTheExclusionEnds) {
   policy::ConditionOptions& conditions = options_.policy.conditions;
   conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;
   conditions.exclude = {

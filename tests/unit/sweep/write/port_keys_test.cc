@@ -110,7 +110,7 @@ class PortKeysTest : public testing::Test {
   const PortRef leaf_port_{small_.switches[0], PortNum(1)};  // Faces host 0.
 };
 
-TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
+TEST_F(PortKeysTest, WithoutPartitionsNothingIsReadOrWritten) {
   EXPECT_THAT(Writes(small_.hosts[0]), IsEmpty());
   EXPECT_THAT(Writes(small_.switches[0]), IsEmpty());
   EXPECT_EQ(ReadCount(small_.hosts[0]), 0u);
@@ -118,7 +118,7 @@ TEST_F(PortKeysTest, WithoutPartitionsNothingIsToBeDone) {
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);
 }
 
-TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
+TEST_F(PortKeysTest, TablesOfARebootedSwitchAreReadAgain) {
   devices_.applied().NoteRequestedEnforcement(leaf_port_, {true, true});
   devices_.applied().ForgetWritten(small_.switches[0]);
   EXPECT_FALSE(devices_.applied().RequestedEnforcement(leaf_port_));
@@ -126,7 +126,7 @@ TEST_F(PortKeysTest, ASwitchThatStartedAnewIsReadAgain) {
   EXPECT_EQ(ReadCount(small_.switches[1]), 0u);
 }
 
-TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
+TEST_F(PortKeysTest, ALeafPortGetsTheKeysOfItsHost) {
   Partition("A=1: 0x1000=full;");
   EXPECT_EQ(ReadCount(small_.hosts[0]), 1u);     // The table of the leaf's port.
   EXPECT_EQ(ReadCount(small_.switches[0]), 1u);  // The same; not that between switches.
@@ -148,7 +148,7 @@ TEST_F(PortKeysTest, ALeafPortHoldsWhatTheHostBehindItHolds) {
   EXPECT_FALSE(Enforcement(leaf_port_).inbound);
 }
 
-TEST_F(PortKeysTest, ForeignKeysOfTheHostPassTheLeafToo) {
+TEST_F(PortKeysTest, UnmanagedPKeysOfTheHostPassTheLeaf) {
   Partition("A=1: 0x1000=full;");
   Know(small_.Host(0), {0xFFFF, 0x8777});
   Read(devices_.applied().SwitchKeys(leaf_port_), {});
@@ -197,7 +197,7 @@ TEST_F(PortKeysTest, AliasGuidsBindTheirPort) {
   EXPECT_FALSE(NamesStrangers(*input_.index, *small_.builder.Build()));
 }
 
-TEST_F(PortKeysTest, AliasesThatWereGivenOutAreWrittenBesideWhatIsThere) {
+TEST_F(PortKeysTest, AllocatedAliasesAreWrittenBesideExistingGuids) {
   const PortRef port = small_.Host(1);
   const fabric::Node& node = *small_.builder.Build()->node(port.node);
   const Guid own = node.port(port.port).guid;

@@ -98,7 +98,7 @@ class TreePushTest : public ::testing::Test {
 
 using Ports = std::vector<PortNum>;
 
-TEST_F(TreePushTest, WritesWhatDiffersOnce) {
+TEST_F(TreePushTest, WritesEachDifferingBlockOnce) {
   TreePush push = Push({{0, {Port(0, 1), Port(0, 36), Port(1, 36), Port(1, 2)}}});
   EXPECT_EQ(push.size(), 4u) << "positions 0 and 2 of both switches";
   EXPECT_EQ(Carry(push), 4u);
@@ -108,7 +108,7 @@ TEST_F(TreePushTest, WritesWhatDiffersOnce) {
   EXPECT_EQ(Carry(again), 0u);
 }
 
-TEST_F(TreePushTest, GainsAndLossesAloneAreWrittenAtOnce) {
+TEST_F(TreePushTest, IndependentGainsAndLossesShareOneWrite) {
   TreePush first = Push({{0, {Port(0, 1), Port(0, 2)}}, {1, {Port(0, 3), Port(0, 4)}}});
   Carry(first);
   // One group grows, another in the same block shrinks.
@@ -119,7 +119,7 @@ TEST_F(TreePushTest, GainsAndLossesAloneAreWrittenAtOnce) {
   EXPECT_EQ(writes[0].bytes[1], 0b1000);
 }
 
-TEST_F(TreePushTest, WhatMovesIsLostEverywhereBeforeItGains) {
+TEST_F(TreePushTest, AMovedTreeLosesEntriesEverywhereBeforeItGains) {
   TreePush first = Push({{0, {Port(0, 1), Port(0, 2)}}});
   Carry(first);
   // It loses on one switch and gains on the other.
@@ -170,7 +170,7 @@ TEST_F(TreePushTest, NothingIsGainedWhereALossIsNotConfirmed) {
   EXPECT_EQ(Held(1, 0), (Ports{PortNum(1), PortNum(36)}));
 }
 
-TEST_F(TreePushTest, WhereTheyMayNotStandTogetherAllIsLostBeforeAnyGains) {
+TEST_F(TreePushTest, TreesThatMustNotCoexistLoseAllBeforeAnyGains) {
   TreePush first = Push({{0, {Port(0, 1), Port(0, 2)}}, {40, {Port(1, 3), Port(1, 4)}}});
   Carry(first);
   // One group shrinks, one of another block grows.
@@ -189,7 +189,7 @@ TEST_F(TreePushTest, WhereTheyMayNotStandTogetherAllIsLostBeforeAnyGains) {
   EXPECT_EQ(Held(1, 40), (Ports{PortNum(3), PortNum(4), PortNum(5)}));
 }
 
-TEST_F(TreePushTest, WaitsForWhatAnEarlierRunHasSent) {
+TEST_F(TreePushTest, WaitsForBlocksInFlightOfAnEarlierRun) {
   devices_.applied().Mft(fabric_.switches[0]).MarkSent({0, 0}, {});
   TreePush push = Push({{0, {Port(0, 1), Port(0, 2)}}});
   EXPECT_FALSE(push.Next(devices_).has_value());
@@ -198,7 +198,7 @@ TEST_F(TreePushTest, WaitsForWhatAnEarlierRunHasSent) {
   EXPECT_EQ(Carry(push), 1u);
 }
 
-// Whatever is on the switches at any moment: of each MLID a part of the old or a part of the new
+// In every transient state the switches hold, for each MLID, a subset of the old or of the new
 // entries.
 TEST_F(TreePushTest, NeverMixesTwoTreesOfAnMlid) {
   Rng rng(7);

@@ -82,7 +82,7 @@ struct TwoLeaves {
   std::vector<size_t> host;
 };
 
-TEST(CongestionTest, WhereNothingWaitsThereIsNone) {
+TEST(CongestionTest, WithoutWaitThereIsNoCongestion) {
   const Waits waits(TwoLeaves().maker.Build());
   EXPECT_TRUE(waits.Find().roots.empty());
 }
@@ -104,7 +104,7 @@ TEST(CongestionTest, AHostThatReturnsNoCreditsOnAnIdleLinkIsASlowReceiver) {
   EXPECT_EQ(found.roots[0].victims[0].hops, 1u);
 }
 
-TEST(CongestionTest, AHostWhoseLinkIsFullIsIncast) {
+TEST(CongestionTest, AFullHostLinkIsIncast) {
   const TwoLeaves of;
   Waits waits(of.maker.Build());
   waits.view.Wait(waits.Towards(of.leaf1, of.host[0]), 0.4, 0.9);
@@ -115,7 +115,7 @@ TEST(CongestionTest, AHostWhoseLinkIsFullIsIncast) {
   EXPECT_EQ(waits.Find().roots[0].kind, CongestionKind::kNone);
 }
 
-TEST(CongestionTest, AFullLinkOfAHostThatItselfWaitsForNobodyIsIncastToo) {
+TEST(CongestionTest, AFullHostLinkWithoutOwnWaitIsIncastToo) {
   const TwoLeaves of;
   Waits waits(of.maker.Build());
   const auto path = waits.Path(of.host[2], of.host[0]);
@@ -129,7 +129,7 @@ TEST(CongestionTest, AFullLinkOfAHostThatItselfWaitsForNobodyIsIncastToo) {
   EXPECT_EQ(found.roots[0].victims.size(), 1u);
 }
 
-TEST(CongestionTest, OfTwoFullLinksInARowTheSecondIsTheRootWhereAllGoesThere) {
+TEST(CongestionTest, OfTwoFullLinksInARowTheSecondIsTheRootIfAllTrafficUsesIt) {
   const TwoLeaves of;
   Waits waits(of.maker.Build());
   const auto path = waits.Path(of.host[2], of.host[0]);
@@ -149,7 +149,7 @@ TEST(CongestionTest, OfTwoFullLinksInARowTheSecondIsTheRootWhereAllGoesThere) {
   EXPECT_EQ(waits.Find().roots[0].kind, CongestionKind::kHotLink);
 }
 
-// Tables lead from one spine down to a leaf and up to the other, for that spine's own LID.
+// For the LID of one spine, the path from the other leads down to a leaf and up again.
 TEST(CongestionTest, EgressesThatOnlyLeadToASwitchAreNotFollowed) {
   const TwoLeaves of;
   Waits waits(of.maker.Build());
@@ -245,7 +245,7 @@ TEST(CongestionTest, APathThatIsLongerThanTheLimitHasNoRoot) {
   EXPECT_EQ(found.without_root.size(), 2u);
 }
 
-// Ports that wait for each other around a ring: packets for the switch after the next one go on.
+// Ports wait for each other around a ring: packets take two hops.
 TEST(CongestionTest, ARingOfWaitsIsOneFindingAndEnds) {
   Waits waits(testing::MakeTorus({5}, 1).Build(), "min_hop");
   std::vector<PortRef> ring;

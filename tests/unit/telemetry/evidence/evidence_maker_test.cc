@@ -60,7 +60,7 @@ uint64_t CountOf(const EndEvidence& end, Signal signal, Window window) {
   return count != nullptr ? count->count : 0;
 }
 
-TEST_F(EvidenceMakerTest, EachLinkIsThereOnceAndAHostComesFirst) {
+TEST_F(EvidenceMakerTest, EachLinkIsListedOnceWithItsHostFirst) {
   const auto links = MakeEvidence(view_.view);
   ASSERT_EQ(links.size(), 4u);
   const LinkEvidence host = Link(1);
@@ -76,7 +76,7 @@ TEST_F(EvidenceMakerTest, EachLinkIsThereOnceAndAHostComesFirst) {
   EXPECT_EQ(trunk.b.role, EndRole::kTrunk);
 }
 
-TEST_F(EvidenceMakerTest, AWidthThatSomebodyDisabledIsNotMissing) {
+TEST_F(EvidenceMakerTest, ADisabledWidthIsNotBelowCapability) {
   fabric::SnapshotBuilder builder(*fabric_.snapshot);
   constexpr uint8_t kFour = 2, kUpToTwelve = 0x0B;  // 1x, 4x and 12x.
   const auto set = [&](uint8_t enabled) {
@@ -124,7 +124,7 @@ TEST_F(EvidenceMakerTest, AWindowHasTheReadingsThatAreInIt) {
   EXPECT_EQ(CountOf(Link(2).b, Signal::kLinkIntegrity, Window::k24h), 0u);
 }
 
-TEST_F(EvidenceMakerTest, WhatWasNotMeasuredIsAbsent) {
+TEST_F(EvidenceMakerTest, UnmeasuredSignalsAreAbsent) {
   const EndEvidence end = Leaf1();
   EXPECT_EQ(end.Find(Signal::kEffectiveErrors, Window::k24h), nullptr);
   EXPECT_EQ(end.Find(Signal::kLocalPhysical, Window::k24h), nullptr);
@@ -137,7 +137,7 @@ TEST_F(EvidenceMakerTest, WhatWasNotMeasuredIsAbsent) {
   EXPECT_EQ(Link(1).media, policy::Media::kUnknown);
 }
 
-TEST_F(EvidenceMakerTest, AnAdapterWhosePortCountersAreNotReadHasNoSymbolErrors) {
+TEST_F(EvidenceMakerTest, AnAdapterWithUnreadPortCountersHasNoSymbolErrors) {
   for (PortRef port : {Host(0), Leaf(1)})
     view_.Port(port).read_at[static_cast<size_t>(Source::kPortCounters)] = 0;
   EXPECT_EQ(Link(1).a.Find(Signal::kSymbolErrors, Window::k24h), nullptr);
@@ -169,7 +169,7 @@ TEST_F(EvidenceMakerTest, ErrorsThatArrivedMarkedAsBadAreNotThoseOfTheLink) {
   EXPECT_EQ(CountOf(end, Signal::kRemotePhysical, Window::k720s), 7u);
 }
 
-TEST_F(EvidenceMakerTest, OfWhatWasCountedAtAChangeOfStateOnlyLinkDownsCount) {
+TEST_F(EvidenceMakerTest, AtAChangeOfStateOnlyLinkDownsCount) {
   view_.Count(Leaf(1), Counter::kSymbolErrors, 99, kNow - 5 * kMinute, true);
   view_.Count(Leaf(1), Counter::kLinkDowned, 1, kNow - 5 * kMinute, true);
   EXPECT_EQ(CountOf(Leaf1(), Signal::kSymbolErrors, Window::k24h), 0u);
@@ -236,15 +236,15 @@ TEST_F(EvidenceMakerTest, AllRestartsOfTheDayAreExcused) {
   EXPECT_FALSE(Link(1).is_with_its_switch);
 }
 
-// A switch that restarts has forgotten what it counted.
-TEST_F(EvidenceMakerTest, WhatItsPeersCountedTellsOfARestart) {
+// The counters of a restarted switch are lost.
+TEST_F(EvidenceMakerTest, ARestartOfASwitchIsDetectedFromItsPeersCounters) {
   for (size_t host = 0; host < 3; ++host)
     view_.Count(Host(host), Counter::kLinkDowned, 1, kNow - 2 * kHour + host * kSecond, true);
   EXPECT_EQ(Excused(Link(1), Window::k24h), 1u);
   EXPECT_EQ(Excused(Link(3), Window::k24h), 1u);
 }
 
-TEST_F(EvidenceMakerTest, AMonitorThatWasReadWhenTheLinkWasYoungSaysNothing) {
+TEST_F(EvidenceMakerTest, AMonitorReadWhileTheLinkWasYoungIsUnknown) {
   PortInventory& inventory = view_.Inventory(Leaf(1));
   inventory.monitor = wire::Ppbmc::State::kAlarm;
   inventory.monitor_at = kNow - 20 * kMinute;
@@ -256,7 +256,7 @@ TEST_F(EvidenceMakerTest, AMonitorThatWasReadWhenTheLinkWasYoungSaysNothing) {
   EXPECT_EQ(Leaf1().device_verdict, policy::DeviceVerdict::kAlarm);
 }
 
-TEST_F(EvidenceMakerTest, WhatALinkCountsInItsFirstTenMinutesIsLeftOut) {
+TEST_F(EvidenceMakerTest, TheFirstTenMinutesOfALinkAreLeftOut) {
   PortRecord& record = view_.Port(Leaf(1));
   record.changed_at = record.up_since = kNow - 14 * kMinute;
   // Four minutes are left of which something is known.
@@ -327,7 +327,7 @@ TEST_F(EvidenceMakerTest, WaitIsThatOfTheLastWholeWindowsTheNewestFirst) {
   EXPECT_FALSE(end.wait[2]);
 }
 
-TEST_F(EvidenceMakerTest, WhatTheDeviceSaysOfCableAndLinkIsPassedOn) {
+TEST_F(EvidenceMakerTest, ReportsOfTheDeviceAboutCableAndLinkArePassedOn) {
   PortInventory& inventory = view_.Inventory(Leaf(1));
   inventory.module_at = inventory.operational_at = inventory.monitor_at = kNow - kMinute;
   inventory.link_down_at = kNow - kHour;
@@ -402,7 +402,7 @@ TEST(EvidenceOfSimulatorTest, BitErrorsGiveTheirRatioByRegisters) {
   EXPECT_EQ(CountOf(link.b, Signal::kSymbolErrors, Window::k24h), 0u);
 }
 
-TEST(EvidenceOfSimulatorTest, ACableThatIsPulledAndPutBackIsALinkDownAndNothingElse) {
+TEST(EvidenceOfSimulatorTest, ACableThatIsPulledAndPluggedAgainIsALinkDownOnly) {
   PolledFabric polled;
   const PortRef leaf = polled.Port(kSimLeaf, 2);  // Port 1 is our own.
   polled.Begin();

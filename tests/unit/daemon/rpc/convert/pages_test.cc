@@ -40,7 +40,7 @@ class PagesTest : public ::testing::Test {
   pb::ListNodesResponse response_;
 };
 
-TEST_F(PagesTest, AllPagesComeFromTheFirstView) {
+TEST_F(PagesTest, AllPagesAreOfTheFirstView) {
   request_.set_page_size(4);
   const auto first = Next();
   ASSERT_TRUE(first.ok());
@@ -66,7 +66,7 @@ TEST_F(PagesTest, ATokenThatEndsExactlyIsTheLast) {
   EXPECT_THAT(response_.next_page_token(), IsEmpty());
 }
 
-TEST_F(PagesTest, AViewThatIsGoneSaysSo) {
+TEST_F(PagesTest, ATokenOfADroppedViewIsRefused) {
   request_.set_page_size(2);
   ASSERT_TRUE(Next().ok());
   const std::string old = request_.page_token();
@@ -80,7 +80,8 @@ TEST_F(PagesTest, AViewThatIsGoneSaysSo) {
   EXPECT_EQ(gone.status().code(), absl::StatusCode::kOutOfRange);
 }
 
-// Generations begin anew with each start, so tokens of the last one must not match by chance.
+// Generations are counted from the start of the daemon, so tokens of an earlier run must not match
+// by accident.
 TEST_F(PagesTest, TokensDoNotOutliveTheDaemon) {
   request_.set_page_size(2);
   ASSERT_TRUE(Next().ok());

@@ -189,7 +189,7 @@ TEST_F(EveryMethodTest, RefusesEmptyNamesInLists) {
   EXPECT_GE(tried, 20);
 }
 
-TEST_F(EveryMethodTest, DoesNotLookForWhatWasNotNamed) {
+TEST_F(EveryMethodTest, AnswersNoNotFoundForEmptyRequests) {
   for (const MethodDescriptor* method : Methods()) {
     const grpc::Status status = Call(*method, *NewMessage(method->input_type()));
     EXPECT_NE(status.error_code(), grpc::StatusCode::NOT_FOUND)
@@ -198,7 +198,7 @@ TEST_F(EveryMethodTest, DoesNotLookForWhatWasNotNamed) {
   }
 }
 
-// The others do the same when they are repeated.
+// Other methods are idempotent.
 TEST(EveryMutation, TakesARequestId) {
   const std::set<std::string> kRepeatable = {
       "fabric.v1.AdminService/ReloadConfig", "fabric.v1.AdminService/SetPriority",
@@ -226,14 +226,14 @@ TEST(RequestCheck, DocumentsAreFieldsOfTheApi) {
   EXPECT_TRUE(CheckRequest(files).ok());
 }
 
-TEST(RequestCheck, TakesWhatIsText) {
+TEST(RequestCheck, AcceptsUtf8Texts) {
   pb::CreateHoldRequest request;
   request.set_reason("Größe · 設備 \xF0\x9F\x94\xA7");
   request.set_owner("slurm/job7");
   EXPECT_TRUE(CheckRequest(request).ok());
 }
 
-TEST(Fingerprint, IsOfWhatIsAskedFor) {
+TEST(Fingerprint, DependsOnTheRequestedChangeOnly) {
   pb::CreateHoldRequest request;
   request.set_target("node1");
   request.set_reason("why");

@@ -35,7 +35,7 @@ TEST(StatusTest, MetadataIsKept) {
 }
 
 // Larger ones never reach the client: gRPC gives it RESOURCE_EXHAUSTED instead.
-TEST(StatusTest, WhateverARequestNamesAnErrorFitsIntoMetadata) {
+TEST(StatusTest, ErrorsFitIntoMetadataForAnyRequest) {
   const std::string name(300'000, '\xFE');
   std::string umlauts;
   while (umlauts.size() < 100'000) umlauts += "\xC3\xA4";

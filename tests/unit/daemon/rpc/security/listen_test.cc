@@ -40,7 +40,7 @@ TEST_F(ListenTest, SeveralSocketsForOwnerAndGroupOnly) {
   EXPECT_NE(stat(a.c_str(), &info), 0);
 }
 
-TEST_F(ListenTest, ALivingSocketIsNotTaken) {
+TEST_F(ListenTest, ASocketInUseIsNotReplaced) {
   const std::string path = directory_ / "s";
   ASSERT_TRUE(Start({"unix:" + path}).ok());
   const absl::Status second = Start({"unix:" + path});
@@ -57,7 +57,7 @@ TEST_F(ListenTest, AStaleSocketIsReplaced) {
   EXPECT_TRUE(Start({"unix:" + path}).ok());
 }
 
-TEST_F(ListenTest, AFileIsLeftAlone) {
+TEST_F(ListenTest, AnOrdinaryFileIsNotReplaced) {
   const std::string path = directory_ / "s";
   std::ofstream(path) << "precious";
   EXPECT_EQ(Start({"unix:" + path}).code(), absl::StatusCode::kFailedPrecondition);
@@ -66,7 +66,7 @@ TEST_F(ListenTest, AFileIsLeftAlone) {
   EXPECT_EQ(content, "precious");
 }
 
-TEST_F(ListenTest, AddressesThatAreNone) {
+TEST_F(ListenTest, InvalidAddressesAreRefused) {
   for (const char* address : {"127.0.0.1:4000", "unix:", "", "localhost:1"}) {
     EXPECT_EQ(Start({address}).code(), absl::StatusCode::kInvalidArgument) << address;
   }

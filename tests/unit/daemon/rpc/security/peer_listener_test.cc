@@ -148,7 +148,7 @@ TEST_F(PeerListenerTest, NamesAreLookedUpOnceAMinute) {
   EXPECT_EQ(lookups_, 1);
 }
 
-TEST_F(PeerListenerTest, UsersWhoHaveLeftMakeRoomForOthers) {
+TEST_F(PeerListenerTest, DisconnectedUsersFreeTheirPlaces) {
   Start();
   std::vector<int> held;
   for (uid_t i = 0; i < PeerListener::kUsers; ++i) held.push_back(ConnectAs(kFirst + i));
@@ -160,8 +160,8 @@ TEST_F(PeerListenerTest, UsersWhoHaveLeftMakeRoomForOthers) {
     ASSERT_TRUE(IsKnownSoon(kFirst + 1000 + i)) << i;
 }
 
-// Who has left in the middle of a call keeps its place until the call is over: no call is ever
-// taken for another user's.
+// A user that disconnects during a call keeps its place until the call has ended, so that the call
+// is never attributed to another user.
 TEST_F(PeerListenerTest, APlaceIsHeldByCallsThatGoOn) {
   std::promise<void> swept;
   std::function<void(absl::Status)> done;
@@ -185,7 +185,7 @@ TEST_F(PeerListenerTest, APlaceIsHeldByCallsThatGoOn) {
   EXPECT_TRUE(IsKnownSoon(kFirst));
 }
 
-TEST_F(PeerListenerTest, OneUsersConnectionsKeepNoOtherOut) {
+TEST_F(PeerListenerTest, ConnectionsOfOneUserDoNotBlockOthers) {
   Start();
   std::vector<int> idle;
   for (size_t i = 0; i < PeerListener::kConnectionsOfPeer + 20; ++i)

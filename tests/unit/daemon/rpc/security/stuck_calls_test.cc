@@ -110,7 +110,7 @@ TEST_F(StuckCallsTest, ACallThatHasEndedHoldsNoPlace) {
   }
 }
 
-TEST_F(StuckCallsTest, TextsThatDoNotComeAreCutOff) {
+TEST_F(StuckCallsTest, UploadsThatStallAreCutOff) {
   // Which of them have the client's two places is a matter of gRPC's threads.
   grpc::ClientContext contexts[6];
   pb::ValidateWiringResponse responses[6];

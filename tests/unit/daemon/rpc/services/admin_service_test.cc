@@ -65,7 +65,7 @@ TEST_F(AdminServiceTest, SweepThatIsNotWaitedForAnswersAtOnce) {
   done(absl::OkStatus());  // After the call is gone.
 }
 
-TEST_F(AdminServiceTest, RefusalsAreToldAtOnceEvenWithoutWaiting) {
+TEST_F(AdminServiceTest, RefusalsAreReturnedAtOnceEvenWithoutWaiting) {
   backend_.on_sweep = [](bool, const auto& done) {
     done(absl::FailedPreconditionError("standby"));
   };
@@ -134,7 +134,7 @@ class AdminMastershipTest : public AdminServiceTest {
   absl::Status status_;
 };
 
-TEST_F(AdminMastershipTest, SteppingDown) {
+TEST_F(AdminMastershipTest, StepDownReturnsTheResult) {
   pb::StepDownRequest request;
   request.set_request_id("r");
   request.set_validate_only(true);
@@ -151,7 +151,7 @@ TEST_F(AdminMastershipTest, SteppingDown) {
   EXPECT_EQ(response.successor().node_name(), "");
 }
 
-TEST_F(AdminMastershipTest, APriority) {
+TEST_F(AdminMastershipTest, SetPriorityReturnsTheResult) {
   pb::SetPriorityResponse response;
   ASSERT_TRUE(SetPriority(15, true, &response).ok());
   EXPECT_EQ(std::get<sweep::SetPriority>(asked_.at(0)).priority, 15);
@@ -188,7 +188,7 @@ TEST_F(AdminMastershipTest, EveryRefusalHasItsReason) {
   }
 }
 
-TEST_F(AdminServiceTest, DumpsComeWhole) {
+TEST_F(AdminServiceTest, DumpsAreReceivedCompletely) {
   const std::string large(600 * 1024 + 7, 'x');
   backend_.dumps = std::map<std::string, std::string>{
       {"empty", ""}, {"opensm.fdbs", large}, {"opensm-subnet.lst", "{ CA Ports:01 }\n"}};

@@ -157,7 +157,7 @@ TEST_F(EventServiceTest, ListsByTypeNodeHostSeverityAndAge) {
   EXPECT_EQ(ReasonOf(status), "NODE_NOT_FOUND");
 }
 
-TEST_F(EventServiceTest, FindsHostsAtEitherEndAndWhatIsGone) {
+TEST_F(EventServiceTest, FindsHostsAtEitherEndAndVanishedNodes) {
   fabric::FabricEvent host = Event("LinkDown", kLeaf1), gone = Event("LinkDown", kLeaf2);
   host.subject = "leaf1/1 ↔ node1 mlx5_0/1";
   host.peer = kNode1Rail0;
@@ -188,7 +188,7 @@ TEST_F(EventServiceTest, FindsHostsAtEitherEndAndWhatIsGone) {
   EXPECT_EQ(ReasonOf(Watch(running_, request).Finish()), "NODE_NOT_FOUND");
 }
 
-TEST_F(EventServiceTest, RefusesTypesThatNothingHas) {
+TEST_F(EventServiceTest, RefusesUnknownEventTypes) {
   pb::ListEventsRequest request;
   request.add_types("LinkDwn");
   const auto status = List(request);
@@ -199,8 +199,8 @@ TEST_F(EventServiceTest, RefusesTypesThatNothingHas) {
   EXPECT_EQ(Watch(running_, watched).Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// In the source of all that makes events.
-TEST(EventTypes, AreThoseThatAreMade) {
+// In all sources that emit events.
+TEST(EventTypes, AreExactlyTheTypesInTheSources) {
   const std::regex made(R"re((?:Tell|TellOfLink|OfSubnet|EventOf)\(\s*"([A-Z]\w+)")re"
                         R"re(|(?:event\.|[ *])type = (?:[^;"]*\? )?"([A-Z]\w+)"(?: : "(\w+)")?)re"
                         R"re(|tell\([\w.>, -]+"([A-Z]\w+)"\))re"
@@ -271,7 +271,7 @@ TEST_F(EventServiceTest, WatchBeginsNowOrResumes) {
   EXPECT_EQ(live.NextType(), "SubnetUp");
 }
 
-TEST_F(EventServiceTest, WatchShowsOnlyWhatIsAskedForAndBookmarksPastTheRest) {
+TEST_F(EventServiceTest, WatchFiltersEventsAndSendsBookmarksForOthers) {
   const std::string begin = backend_.log->version();
   Happen({Event("LinkUp", kLeaf1), Event("LinkDown", kLeaf1), Event("LinkUp", kLeaf2)});
   pb::WatchEventsRequest request;
@@ -288,7 +288,7 @@ TEST_F(EventServiceTest, WatchShowsOnlyWhatIsAskedForAndBookmarksPastTheRest) {
   EXPECT_EQ(bookmark.bookmark().resource_version(), backend_.log->version());
 }
 
-TEST_F(EventServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
+TEST_F(EventServiceTest, WatchFromAnExpiredVersionReturnsWhereToBegin) {
   backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
                                          {backend_.store, backend_.on_store}, {.ring = 2});
   RunningServer small(backend_);

@@ -67,7 +67,7 @@ class PartitionServiceTest : public ::testing::Test {
   pb::AddMembersResponse added_;
 };
 
-TEST_F(PartitionServiceTest, ShowsThemWithWhatPortsHold) {
+TEST_F(PartitionServiceTest, ListsPartitionsWithTheStateOfTheirPorts) {
   ASSERT_TRUE(Apply(kTwo).ok());
   auto tables = std::make_shared<fabric::TablesByPort>();
   wire::PKeyTable table;
@@ -138,7 +138,7 @@ TEST_F(PartitionServiceTest, MembersAreNamedAsOperatorsDo) {
   EXPECT_EQ(ReasonOf(Add("0x8007", {"node1"})), "PARTITION_NOT_FOUND");
 }
 
-TEST_F(PartitionServiceTest, AFaultyFileChangesNothingAndTellsItsLines) {
+TEST_F(PartitionServiceTest, AFaultyFileChangesNothingAndListsItsLines) {
   ASSERT_TRUE(Apply(kTwo).ok());
   std::string text = "a=1: ALL;\n";
   for (int i = 0; i < 400; ++i) text += "b=2: nobody\xE4=full;\n";
@@ -180,7 +180,7 @@ TEST_F(PartitionServiceTest, AFileIsComparedAndAppliedAsAWhole) {
   EXPECT_EQ(policy::ParsePartitions(text).partitions, core_.fabric.partitions->partitions);
 }
 
-TEST_F(PartitionServiceTest, OneIsMadeChangedAndTakenAway) {
+TEST_F(PartitionServiceTest, CreatesChangesAndDeletesAPartition) {
   pb::CreatePartitionRequest create;
   create.set_request_id("r-1");
   create.mutable_partition()->set_name("tenant");
@@ -229,13 +229,13 @@ TEST_F(PartitionServiceTest, OneIsMadeChangedAndTakenAway) {
   EXPECT_EQ(ReasonOf(Call(&PartitionStub::DeletePartition, gone, &deleted)), "INVALID_PARTITION");
 }
 
-TEST_F(PartitionServiceTest, ANameOfTwoIsNoName) {
+TEST_F(PartitionServiceTest, AnAmbiguousNameIsRefused) {
   ASSERT_TRUE(Apply("a=1: ALL; a=2: ALL;").ok());
   EXPECT_THAT(Add("a", {"SELF"}).error_message(), HasSubstr("0x0001, 0x0002"));
   EXPECT_TRUE(Add("2", {"SELF"}).ok());
 }
 
-TEST_F(PartitionServiceTest, WhatTheCoreRefuses) {
+TEST_F(PartitionServiceTest, MapsRefusalsOfTheCoreToReasons) {
   for (const auto& [code, reason] : {std::pair(absl::StatusCode::kFailedPrecondition, "NOT_MASTER"),
                                      {absl::StatusCode::kResourceExhausted, "TOO_MANY_REQUESTS"},
                                      {absl::StatusCode::kUnavailable, "CORE_BUSY"},
@@ -245,7 +245,7 @@ TEST_F(PartitionServiceTest, WhatTheCoreRefuses) {
   }
 }
 
-TEST_F(PartitionServiceTest, SubnetAdministrationTrustsUnreadPortsOnlyAsLongAsNobodyIsKeptOut) {
+TEST_F(PartitionServiceTest, SubnetAdministrationTrustsUnreadPortsOnlyIfAllAreFullMembers) {
   const auto unread = [&] {
     return sa::InputOf(*core_.backend.view(), SmKey(1), 0xFE80000000000000)->unread_key;
   };

@@ -61,7 +61,7 @@ class PlanServiceTest : public ::testing::Test {
   grpc::Status status_;
 };
 
-TEST_F(PlanServiceTest, TellsWhatALostCableCutsOff) {
+TEST_F(PlanServiceTest, ListsEndPortsThatALostCableCutsOff) {
   pb::PreviewChangeRequest request;
   request.add_fail("leaf2/2");
   ASSERT_TRUE(Preview(request).ok());
@@ -102,7 +102,7 @@ TEST_F(PlanServiceTest, TakesAdditionsDrainsAndEngines) {
   EXPECT_TRUE(changed_.engines(0).chosen());
 }
 
-TEST_F(PlanServiceTest, NamesWhatIsWrongWithAQuestion) {
+TEST_F(PlanServiceTest, RefusesInvalidQuestionsByReason) {
   const auto reason = [&](auto&& fill) {
     pb::PreviewChangeRequest request;
     fill(request);

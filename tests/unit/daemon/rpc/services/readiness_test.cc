@@ -49,7 +49,7 @@ class ReadinessTest : public ::testing::Test {
   FakeBackend backend_{fabric_.View()};
 };
 
-TEST_F(ReadinessTest, NothingWrong) {
+TEST_F(ReadinessTest, AHealthyHostIsReady) {
   const auto host = Of("node1");
   EXPECT_EQ(host.readiness(), pb::READINESS_READY) << host.DebugString();
   EXPECT_THAT(host.reasons(), IsEmpty());
@@ -57,7 +57,7 @@ TEST_F(ReadinessTest, NothingWrong) {
   EXPECT_EQ(host.nics(0).port().lid(), 4u);
 }
 
-TEST_F(ReadinessTest, WhatAStandbyLastReadProvesNothing) {
+TEST_F(ReadinessTest, OnAStandbyReadinessIsUnknown) {
   const auto host = Of("node1", wire::SmState::kStandby);
   EXPECT_EQ(host.readiness(), pb::READINESS_UNKNOWN);
   EXPECT_THAT(NicStates(host), ElementsAre("mlx5_0 UNKNOWN", "mlx5_1 UNKNOWN"));
@@ -80,7 +80,7 @@ TEST_F(ReadinessTest, AHoldOnOneNicHoldsTheHost) {
   EXPECT_EQ(Of("node2").readiness(), pb::READINESS_READY);
 }
 
-TEST_F(ReadinessTest, AHoldOnTheHostIsSaidOnceAndFirst) {
+TEST_F(ReadinessTest, AHoldOnTheHostIsTheFirstReasonAndListedOnce) {
   AddHold(6, policy::HoldKind::kCordon, policy::TargetKind::kHca, "node1/mlx5_0").target.nodes = {
       kNode1Rail0};
   AddHold(7, policy::HoldKind::kCordon, policy::TargetKind::kHost, "node1").target.nodes = {
@@ -150,7 +150,7 @@ TEST_F(ReadinessTest, AHostThatHasLeftWithAllOfItsNicsIsLost) {
   EXPECT_THAT(lost.reasons(0), HasSubstr("disable of port leaf1/7 (hold 4"));
 }
 
-TEST_F(ReadinessTest, PortsThatAreNotWhatTheyShouldBe) {
+TEST_F(ReadinessTest, PortsBelowTheirCapabilityAreDegraded) {
   const PortRef port{fabric_.node2, PortNum(1)};
   fabric_.maker.builder.SetPortInfo(port, MakePortInfo(wire::PortState::kInit, 2));
   EXPECT_EQ(Of("node2").readiness(), pb::READINESS_DEGRADED);
@@ -159,7 +159,7 @@ TEST_F(ReadinessTest, PortsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(Of("node2").reasons(0), HasSubstr("below what both ends support"));
 }
 
-TEST_F(ReadinessTest, ANicThatIsGone) {
+TEST_F(ReadinessTest, AMissingNicMakesTheHostDegraded) {
   // Of another host that is wired as node1 there is one NIC only, and of a third, both.
   const auto wire = [&](Guid guid, const std::string& name, NodeIndex leaf, uint8_t port) {
     const NodeIndex node = fabric_.maker.Add(wire::NodeType::kChannelAdapter, guid, 1, name);
@@ -183,7 +183,7 @@ TEST_F(ReadinessTest, ANicThatIsGone) {
   EXPECT_EQ(Of("node5").readiness(), pb::READINESS_READY);
 }
 
-TEST_F(ReadinessTest, NoRoute) {
+TEST_F(ReadinessTest, APortWithoutARouteMakesTheHostDegraded) {
   fabric_.rows[fabric_.leaf2].Set(6, routing::kNoRoute);
   const auto host = Of("node2");
   EXPECT_EQ(host.readiness(), pb::READINESS_DEGRADED);

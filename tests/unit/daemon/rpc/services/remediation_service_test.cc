@@ -93,7 +93,7 @@ class RemediationServiceTest : public ::testing::Test {
   pb::DeleteHoldResponse deleted_;
 };
 
-TEST_F(RemediationServiceTest, CreateAsksTheCoreAndShowsWhatCameOfIt) {
+TEST_F(RemediationServiceTest, CreatePassesTheRequestToTheCoreAndReturnsTheResult) {
   GrantHolds();
   pb::CreateHoldRequest request = Drain("node2 mlx5_0");
   request.set_mode(pb::DRAIN_MODE_SOFT);
@@ -144,7 +144,7 @@ TEST_F(RemediationServiceTest, TheCallerIsTheOwner) {
   EXPECT_THAT(List(own), ElementsAre("7"));
 }
 
-TEST_F(RemediationServiceTest, RequestsThatAreNone) {
+TEST_F(RemediationServiceTest, InvalidRequestsAreRefused) {
   pb::CreateHoldRequest request = Drain("node1");
   const auto refused = [&](const std::string& text) {
     const auto status = Create(request);
@@ -185,7 +185,7 @@ TEST_F(RemediationServiceTest, AGuardsRefusalIsNamed) {
   EXPECT_THAT(failure.violations(0).description(), HasSubstr("would cut off 1"));
 }
 
-TEST_F(RemediationServiceTest, ADryRunShowsWhatWouldBeRefused) {
+TEST_F(RemediationServiceTest, ADryRunReturnsTheRefusal) {
   auto outcome = std::make_shared<sweep::HoldOutcome>();
   outcome->hold.id = 8;  // It would get.
   outcome->consequences.pairs_lost = 6;
@@ -223,7 +223,7 @@ TEST_F(RemediationServiceTest, ErrorsOfTheCoreKeepTheirMeaning) {
   }
 }
 
-TEST_F(RemediationServiceTest, DeleteAsksForTheOwnersHold) {
+TEST_F(RemediationServiceTest, DeleteNamesTheOwnerOfTheHold) {
   auto outcome = std::make_shared<sweep::HoldOutcome>();
   outcome->hold.id = 12;
   outcome->hold.reason = "BER";
@@ -274,7 +274,7 @@ TEST_F(RemediationServiceTest, Acknowledge) {
   EXPECT_EQ(ReasonOf(status), "NOT_THE_OWNER");
 }
 
-TEST_F(RemediationServiceTest, ARequestThatComesAgainIsAnsweredAlthoughItsTargetHasVanished) {
+TEST_F(RemediationServiceTest, ARepeatedRequestIsAnsweredAfterItsTargetVanished) {
   answer_ = [this](const daemon::HoldDone& done) {
     done(std::get<sweep::CreateHold>(commands_.back()).unresolved, nullptr);
   };
@@ -344,7 +344,7 @@ TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {
   EXPECT_EQ(ReasonOf(status), "HOLD_NOT_FOUND");
 }
 
-TEST_F(RemediationServiceTest, HoldsShowOnWhatTheyHold) {
+TEST_F(RemediationServiceTest, HeldObjectsListTheirHolds) {
   AddHold(1, policy::HoldKind::kDrain, "alice",
           {policy::TargetKind::kSwitch, "spine", {kSpine}, {}, {}});
   AddHold(2, policy::HoldKind::kCordon, "bob",
@@ -378,8 +378,8 @@ TEST_F(RemediationServiceTest, HoldsShowOnWhatTheyHold) {
   EXPECT_THAT(port.port().held(), ElementsAre(pb::HOLD_KIND_DRAIN));
 }
 
-// Protobuf's own arithmetic throws for what is behind the year 9999.
-TEST_F(RemediationServiceTest, ATimeToLiveThatNobodyLives) {
+// Protobuf's own arithmetic throws for times after the year 9999.
+TEST_F(RemediationServiceTest, ImpossibleTimesToLiveAreRefused) {
   for (const int64_t seconds :
        {int64_t{4'000'000'000}, int64_t{315'576'000'000}, INT64_MAX, INT64_MIN, int64_t{0}}) {
     pb::CreateHoldRequest request;

@@ -51,8 +51,8 @@ class ServerTest : public ::testing::Test {
   RunningServer running_{backend_};
 };
 
-// Where a standby's snapshot is old, a host may look healthy that the master knows to be gone.
-TEST_F(ServerTest, AnswersOfAStandbySayHowOldTheyMayBe) {
+// In the old snapshot of a standby a host may look healthy that the master has found absent.
+TEST_F(ServerTest, AnswersOfAStandbyHaveTheAgeOfTheSnapshot) {
   const auto ask = [&](auto method, auto request, auto response) {
     grpc::ClientContext context;
     EXPECT_TRUE(((*running_.topology).*method)(&context, request, &response).ok());

@@ -110,7 +110,7 @@ TEST_F(SimServiceTest, NamesOfTheViewBecomeGuids) {
                                           "connect 0x0000000000200000 4 0x0000000000200100 4"));
 }
 
-TEST_F(SimServiceTest, FailuresAreToldApart) {
+TEST_F(SimServiceTest, FailuresHaveDistinctReasons) {
   EXPECT_EQ(Unlink("leaf1").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_TRUE(control_.asked.empty());
   control_.answer = absl::NotFoundError("no node");

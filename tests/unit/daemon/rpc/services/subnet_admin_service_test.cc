@@ -54,7 +54,7 @@ TEST_F(SubnetAdminTest, ListsRecordsOfAType) {
   EXPECT_EQ(Value(response.records(0), "NodeGUID"), "0x0000000000200000");
 }
 
-TEST_F(SubnetAdminTest, ListsPathsBetweenWhatIsNamed) {
+TEST_F(SubnetAdminTest, ListsPathsBetweenNamedPorts) {
   pb::ListRecordsRequest request;
   request.set_type("PathRecord");
   request.set_source("node1 mlx5_0");
@@ -67,7 +67,7 @@ TEST_F(SubnetAdminTest, ListsPathsBetweenWhatIsNamed) {
   EXPECT_EQ(Value(response.records(0), "DGID"), "fe80::10:201");
 }
 
-TEST_F(SubnetAdminTest, ListsOnlyRecordsWithAllThatIsAskedFor) {
+TEST_F(SubnetAdminTest, ListsOnlyRecordsThatMatchAllFields) {
   pb::ListRecordsRequest request;
   request.set_type("NodeRecord");
   const auto add = [&](const char* name, const char* value) {
@@ -90,7 +90,7 @@ TEST_F(SubnetAdminTest, ListsOnlyRecordsWithAllThatIsAskedFor) {
   EXPECT_THAT(status.error_message(), HasSubstr("SystemImageGUID"));
 }
 
-TEST_F(SubnetAdminTest, RefusesWhatMeansNothing) {
+TEST_F(SubnetAdminTest, RefusesUnknownTypesAndFields) {
   pb::ListRecordsRequest request;
   pb::ListRecordsResponse response;
   request.set_type("flowers");
@@ -106,7 +106,7 @@ TEST_F(SubnetAdminTest, RefusesWhatMeansNothing) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(SubnetAdminTest, ListsWhatClientsHaveLeft) {
+TEST_F(SubnetAdminTest, ListsServicesAndSubscriptionsOfClients) {
   pb::ListServicesResponse services;
   ASSERT_TRUE(Collect(&SubnetAdminStub::ListServices, pb::ListServicesRequest(), &services).ok());
   ASSERT_EQ(services.services_size(), 1);
@@ -186,7 +186,7 @@ TEST_F(SubnetAdminTest, ShowsTheTreeOfAGroup) {
   EXPECT_FALSE(group.tree(2).branches(0).has_peer()) << "port 0";
 }
 
-TEST_F(SubnetAdminTest, SaysWhenThereIsNothingToAnswerFrom) {
+TEST_F(SubnetAdminTest, IsUnavailableWithoutState) {
   backend_.sa_reads = {};
   pb::ListServicesResponse services;
   const grpc::Status status =

@@ -132,7 +132,7 @@ TEST_F(TelemetryServiceTest, EachRateHasValueWindowAgeAndSource) {
   EXPECT_DOUBLE_EQ(PortOf("node2/mlx5_0/1").rates().temperature().value(), 52);
 }
 
-TEST_F(TelemetryServiceTest, WhatIsNotFreshHasNoValue) {
+TEST_F(TelemetryServiceTest, StaleReadingsHaveNoValue) {
   const pb::PortCounters stale = PortOf("leaf1/3");
   EXPECT_EQ(stale.freshness(), "STALE");
   EXPECT_EQ(stale.rates().xmit_bytes().freshness(), "STALE");
@@ -187,7 +187,7 @@ TEST_F(TelemetryServiceTest, APortIsFilteredByNodeHostTypeCounterAndMask) {
             "INVALID_REQUEST");
 }
 
-TEST_F(TelemetryServiceTest, AllPagesComeFromTheViewOfTheFirst) {
+TEST_F(TelemetryServiceTest, AllPagesAreOfTheViewOfTheFirst) {
   pb::ListPortCountersRequest request;
   request.set_page_size(1);
   request.add_names("leaf1");
@@ -210,7 +210,7 @@ TEST_F(TelemetryServiceTest, AllPagesComeFromTheViewOfTheFirst) {
   EXPECT_EQ(ReasonOf(Call(&TelemetryStub::ListPortCounters, request, &second)), "INVALID_REQUEST");
 }
 
-TEST_F(TelemetryServiceTest, ErrorsAreThoseOfTheEpochWithinTheTimeAskedFor) {
+TEST_F(TelemetryServiceTest, ErrorsAreThoseOfTheEpochWithinTheRequestedTime) {
   pb::ListErrorsResponse errors = Errors();
   EXPECT_THAT(Names(errors.ports()), ElementsAre("leaf1/1", "leaf1/3", "leaf2/1"));
   EXPECT_THAT(Counts(errors.ports(0)),
@@ -238,7 +238,7 @@ TEST_F(TelemetryServiceTest, ErrorsAreThoseOfTheEpochWithinTheTimeAskedFor) {
   EXPECT_THAT(Counts(errors.ports(0)), ElementsAre(Pair("symbol_errors", 100)));
 }
 
-TEST_F(TelemetryServiceTest, ErrorsSayOfHowManyPortsNothingIsKnown) {
+TEST_F(TelemetryServiceTest, ErrorsCountPortsWithoutFreshReadings) {
   const pb::ListErrorsResponse errors = Errors();
   EXPECT_EQ(errors.ports_checked(), 10u);
   EXPECT_EQ(errors.nodes_checked(), 6u);
@@ -251,7 +251,7 @@ TEST_F(TelemetryServiceTest, ErrorsSayOfHowManyPortsNothingIsKnown) {
   EXPECT_EQ(ReasonOf(Call(&TelemetryStub::ListErrors, request, &none)), "INVALID_REQUEST");
 }
 
-TEST_F(TelemetryServiceTest, PortsAreRankedByWhatIsAskedFor) {
+TEST_F(TelemetryServiceTest, PortsAreRankedByTheRequestedMeasure) {
   const pb::ListTopResponse xmit = Top(pb::TOP_KIND_PORT, pb::TOP_ORDER_XMIT, 3);
   EXPECT_EQ(xmit.total_size(), 10u);
   EXPECT_DOUBLE_EQ(xmit.interval_seconds(), 30);
@@ -298,7 +298,7 @@ TEST_F(TelemetryServiceTest, HostsAndSwitchesAddUpAndLinksShowTheWorseEnd) {
   }
 }
 
-TEST_F(TelemetryServiceTest, TheHistoryOfAPortHasWhatItsPeerSentAsReceived) {
+TEST_F(TelemetryServiceTest, TheHistoryOfAPortHasTheRateSentByItsPeerAsReceived) {
   backend_.on_history = [&](PortRef port, Duration span) {
     EXPECT_EQ(span, std::chrono::hours(1));
     telemetry::HistoryAnswer answer;
@@ -329,7 +329,7 @@ TEST_F(TelemetryServiceTest, TheHistoryOfAPortHasWhatItsPeerSentAsReceived) {
   EXPECT_EQ(ReasonOf(status), "NO_HISTORY");
 }
 
-TEST_F(TelemetryServiceTest, TheStatusSaysWhatIsNotMeasuredAndWhy) {
+TEST_F(TelemetryServiceTest, TheStatusCountsMeasurementGapsByReason) {
   pb::GetTelemetryStatusResponse status;
   ASSERT_TRUE(
       Call(&TelemetryStub::GetTelemetryStatus, pb::GetTelemetryStatusRequest(), &status).ok());
@@ -356,7 +356,7 @@ TEST_F(TelemetryServiceTest, TheStatusSaysWhatIsNotMeasuredAndWhy) {
   EXPECT_EQ(PortOf("node1/mlx5_1/1").gaps_size(), 2);
 }
 
-TEST_F(TelemetryServiceTest, TheInventoryHasWhatModulesTell) {
+TEST_F(TelemetryServiceTest, TheInventoryHasTheDataOfModules) {
   pb::ListInventoryResponse inventory;
   ASSERT_TRUE(Call(&TelemetryStub::ListInventory, pb::ListInventoryRequest(), &inventory).ok());
   ASSERT_EQ(inventory.ports_size(), 1);

@@ -296,7 +296,7 @@ TEST_F(TopologyServiceTest, PortsAreFiltered) {
               ElementsAre("MF0;spine:MQM8700/U1/2", "leaf2/3"));
 }
 
-TEST_F(TopologyServiceTest, PortIsToldInFull) {
+TEST_F(TopologyServiceTest, GetPortReturnsAllFields) {
   pb::GetPortRequest request;
   request.set_port("leaf2:3");
   pb::GetPortResponse response;
@@ -325,7 +325,7 @@ TEST_F(TopologyServiceTest, PortIsToldInFull) {
   EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
 }
 
-TEST_F(TopologyServiceTest, PortsThatAreNoneAreRefused) {
+TEST_F(TopologyServiceTest, InvalidPortsAreRefused) {
   const auto reason = [&](const char* text) {
     pb::GetPortRequest request;
     request.set_port(text);
@@ -340,8 +340,8 @@ TEST_F(TopologyServiceTest, PortsThatAreNoneAreRefused) {
   EXPECT_EQ(reason("leaf1"), "INVALID_REQUEST");
 }
 
-// DESIGN and issue 7: nothing secret leaves by the API.
-TEST_F(TopologyServiceTest, NoMKeyLeaves) {
+// DESIGN and issue 7: no response of the API contains a secret.
+TEST_F(TopologyServiceTest, NoResponseContainsAnMKey) {
   pb::ListPortsRequest request;
   request.set_view(pb::PORT_VIEW_FULL);
   pb::ListPortsResponse response;
@@ -478,7 +478,7 @@ TEST_F(TopologyServiceTest, OneMisplacedCableTakesNoLeafOutOfItsRail) {
   EXPECT_EQ(leaf.node().rail(), 1u);
 }
 
-// A leaf whose hosts are gone is a leaf for as long as the routes know it for one.
+// A leaf without hosts stays a leaf as long as the plan has its rank.
 TEST_F(TopologyServiceTest, TiersOfTheLayoutStay) {
   auto layout = std::make_shared<routing::TreeLayout>();
   layout->rank.assign(fabric_.spine.value() + 1, routing::TreeLayout::kUnknown);

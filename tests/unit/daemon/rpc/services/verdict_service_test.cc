@@ -202,7 +202,7 @@ TEST_F(VerdictServiceTest, ListsRowsThatAreRaisedTheStrongestFirst) {
   EXPECT_EQ(first.count(), 40u);
 }
 
-TEST_F(VerdictServiceTest, ListsWhatIsAskedFor) {
+TEST_F(VerdictServiceTest, ListsVerdictsThatMatchTheFilters) {
   PublishFour();
   pb::ListVerdictsRequest request;
   request.add_names("leaf2");
@@ -231,7 +231,7 @@ TEST_F(VerdictServiceTest, ListsWhatIsAskedFor) {
   EXPECT_EQ(List(request).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(VerdictServiceTest, PagesOfOneListingComeFromOneView) {
+TEST_F(VerdictServiceTest, PagesOfOneListingAreOfOneView) {
   PublishFour();
   pb::ListVerdictsRequest request;
   request.set_page_size(2);
@@ -247,7 +247,7 @@ TEST_F(VerdictServiceTest, PagesOfOneListingComeFromOneView) {
   EXPECT_EQ(ReasonOf(List(request)), "PAGE_TOKEN_EXPIRED");
 }
 
-TEST_F(VerdictServiceTest, SaysThatNothingIsAssessed) {
+TEST_F(VerdictServiceTest, WithoutAnAssessmentListsAreEmptyAndGetsRefused) {
   ASSERT_TRUE(List({}).ok());
   EXPECT_FALSE(listed_.enabled());
   EXPECT_FALSE(listed_.has_assessed());
@@ -290,7 +290,7 @@ TEST_F(VerdictServiceTest, GetsAVerdictWithItsText) {
   EXPECT_EQ(ReasonOf(status), "LINK_NOT_ASSESSED");
 }
 
-TEST_F(VerdictServiceTest, ListsThePortsOfWhatHasSeveral) {
+TEST_F(VerdictServiceTest, AnAmbiguousNameIsRefusedWithItsPorts) {
   PublishFour();
   std::vector<PortRef> asked;
   backend_.on_evaluate = [&](PortRef port, const daemon::VerdictDone& done) {
@@ -317,7 +317,7 @@ TEST_F(VerdictServiceTest, ListsThePortsOfWhatHasSeveral) {
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(VerdictServiceTest, PostsWhatIsSaidOfAVerdict) {
+TEST_F(VerdictServiceTest, PassesCommandsAboutVerdictsOn) {
   PublishFour();
   std::vector<VerdictCommand> commands;
   backend_.on_verdict = [&](VerdictCommand command, const daemon::VerdictDone& done) {
@@ -361,7 +361,7 @@ TEST_F(VerdictServiceTest, PostsWhatIsSaidOfAVerdict) {
   EXPECT_EQ(commands[3].reason, "it was the firmware");
 }
 
-TEST_F(VerdictServiceTest, RefusesWhatCannotBeSaid) {
+TEST_F(VerdictServiceTest, RefusesInvalidCommands) {
   PublishFour();
   backend_.on_verdict = [](const VerdictCommand& command, const daemon::VerdictDone& done) {
     done(command.kind == VerdictCommand::Kind::kResetBreaker
@@ -432,7 +432,7 @@ TEST_F(VerdictServiceTest, ListsCongestionTrees) {
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(VerdictServiceTest, WatchTellsWhatStandsThenWhatChanges) {
+TEST_F(VerdictServiceTest, WatchSendsTheCurrentVerdictsThenChanges) {
   PublishFour();
   Watch watch(*stub_, {});
   std::set<std::string> standing;
@@ -483,7 +483,7 @@ TEST_F(VerdictServiceTest, WatchTellsWhatStandsThenWhatChanges) {
   EXPECT_EQ(resumed.NextWord(), "SYNCED");
 }
 
-TEST_F(VerdictServiceTest, WatchTellsOfWhatIsNamed) {
+TEST_F(VerdictServiceTest, WatchSendsVerdictsOfNamedLinks) {
   PublishFour();
   pb::WatchVerdictsRequest request;
   request.add_names("node2");
@@ -520,7 +520,7 @@ TEST_F(VerdictServiceTest, WatchEndsWhereTooMuchChangesAtOnce) {
   EXPECT_EQ(info.metadata().at("oldest"), backend_.log->version());
 }
 
-TEST_F(VerdictServiceTest, WatchFromTooLongAgoSaysWhereToBegin) {
+TEST_F(VerdictServiceTest, WatchFromAnExpiredVersionReturnsWhereToBegin) {
   backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
                                          {backend_.store, backend_.on_store}, {.ring = 1});
   RunningServer small(backend_);

@@ -112,7 +112,7 @@ class TopologyWatchTest : public ::testing::Test {
   RunningServer server_{backend_};
 };
 
-TEST_F(TopologyWatchTest, TellsWhatIsThereThenWhatChanges) {
+TEST_F(TopologyWatchTest, SendsTheCurrentObjectsThenChanges) {
   Watching hosts(server_, Of(pb::TOPOLOGY_KIND_HOST));
   EXPECT_THAT(hosts.ReadToSync(), ElementsAre("ADDED node1", "ADDED node2"));
   Watching nodes(server_, Of(pb::TOPOLOGY_KIND_NODE, {"leaf2", "node2 mlx5_0"}));
@@ -125,7 +125,7 @@ TEST_F(TopologyWatchTest, TellsWhatIsThereThenWhatChanges) {
   EXPECT_EQ(nodes.ReadChange(), "MODIFIED 0x0000000000200100");
 }
 
-TEST_F(TopologyWatchTest, TellsOfLinksAndPortsAtBothEnds) {
+TEST_F(TopologyWatchTest, SendsChangesOfLinksAndOfPortsAtBothEnds) {
   Watching links(server_, Of(pb::TOPOLOGY_KIND_LINK));
   EXPECT_EQ(links.ReadToSync().size(), 5u);
   Watching ports(server_, Of(pb::TOPOLOGY_KIND_PORT, {"leaf1", "spine/1"}));
@@ -139,7 +139,7 @@ TEST_F(TopologyWatchTest, TellsOfLinksAndPortsAtBothEnds) {
       UnorderedElementsAre("MODIFIED 0x0000000000200000/3", "MODIFIED 0x0000000000200200/1"));
 }
 
-TEST_F(TopologyWatchTest, TellsOfHolds) {
+TEST_F(TopologyWatchTest, SendsAChangeForAHold) {
   Watching nodes(server_, Of(pb::TOPOLOGY_KIND_NODE));
   nodes.ReadToSync();
   policy::HoldStatus status;
@@ -152,7 +152,7 @@ TEST_F(TopologyWatchTest, TellsOfHolds) {
   EXPECT_EQ(nodes.ReadChange(), "MODIFIED 0x0000000000100200");
 }
 
-TEST_F(TopologyWatchTest, GoesOnFromAVersion) {
+TEST_F(TopologyWatchTest, ContinuesFromAVersion) {
   std::string version;
   {
     Watching links(server_, Of(pb::TOPOLOGY_KIND_LINK));
@@ -174,7 +174,7 @@ TEST_F(TopologyWatchTest, GoesOnFromAVersion) {
   EXPECT_EQ(third.ReadToSync().size(), 0u);
 }
 
-TEST_F(TopologyWatchTest, SaysWhatIsWrong) {
+TEST_F(TopologyWatchTest, RefusesInvalidRequestsByReason) {
   const auto reason = [&](const pb::WatchTopologyRequest& request) {
     return ReasonOf(Watching(server_, request).Finish());
   };
@@ -188,8 +188,8 @@ TEST_F(TopologyWatchTest, SaysWhatIsWrong) {
   EXPECT_EQ(reason(old), "INVALID_REQUEST");
 }
 
-// Whatever changes, who has followed the changes knows what is there.
-TEST_F(TopologyWatchTest, ChangesLeadToWhatIsThere) {
+// After any changes, a client that applied them has the current objects.
+TEST_F(TopologyWatchTest, ChangesAddUpToTheCurrentObjects) {
   daemon::Models models(backend_);
   TopologyDeltas deltas;
   Rng rng(3);

@@ -93,7 +93,7 @@ TEST(Balance, NeverRaisesTheHighestLoadAndKeepsThePlanValid) {
   }));
 }
 
-TEST(Balance, KeepsTheDifferentWaysOfOnePort) {
+TEST(Balance, KeepsDifferentPathsToTheLidsOfOnePort) {
   EXPECT_TRUE(rc::check([] {
     const TestFabric fabric =
         Damaged(MakeFatTree(6, 2), 0.1, *rc::gen::arbitrary<uint64_t>()).Build(1);
@@ -112,8 +112,8 @@ TEST(Balance, KeepsTheDifferentWaysOfOnePort) {
   }));
 }
 
-// One leaf-spine cable of a pair gone: the other must not carry all that both did.
-TEST(Balance, SharesWhatALostParallelCableCarried) {
+// One of two parallel leaf-spine cables is lost: the other must not carry the load of both.
+TEST(Balance, SpreadsTheLoadOfALostParallelCable) {
   FabricMaker maker = MakeTree({{16, 1}, {16, 8, 2}});
   size_t lost = 0;
   while (!maker.IsSwitchCable(lost)) ++lost;

@@ -202,7 +202,7 @@ TEST(ClosedForm, OneOfParallelCablesTouchesTwoSwitches) {
   }
 }
 
-// Nothing is known from before, but the other groups or the ports show that a parent is gone.
+// Without a previous plan, the other groups or the port numbers show that a parent is missing.
 TEST(ClosedForm, DeadParentIsInferred) {
   struct Case {
     FabricMaker maker;
@@ -241,7 +241,7 @@ TEST(ClosedForm, DeadParentKeepsItsSlot) {
   }
 }
 
-TEST(ClosedForm, MissingHostsMoveNobodyElse) {
+TEST(ClosedForm, MissingHostsChangeNoEntriesOfOthers) {
   const FabricMaker maker = MakeFatTree(8, 3);
   const TestFabric before = maker.Build();
   const RoutingPlan ideal = ClosedForm(before);
@@ -256,7 +256,7 @@ TEST(ClosedForm, MissingHostsMoveNobodyElse) {
   }
 }
 
-TEST(ClosedForm, DeadLeafMovesNobodyElse) {
+TEST(ClosedForm, DeadLeafChangesNoEntriesOfOthers) {
   for (const bool keep_hosts : {true, false}) {
     FabricMaker maker = MakeFatTree(8, 3);
     const TestFabric before = maker.Build();

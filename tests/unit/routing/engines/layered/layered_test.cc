@@ -54,7 +54,7 @@ size_t Contention(const TestFabric& fabric, const RoutingPlan& plan,
   return most;
 }
 
-TEST(Layered, TakesOneLaneAndNoContentionOnIntactTrees) {
+TEST(Layered, UsesOneVlWithoutContentionOnIntactTrees) {
   for (const FabricMaker& maker : {MakeFatTree(8, 2), MakeFatTree(4, 3), MakeFatTree(6, 3),
                                    MakeTree({{4, 1}, {3, 2, 2}, {3, 2, 3}})}) {
     const TestFabric fabric = maker.Build();
@@ -68,7 +68,7 @@ TEST(Layered, TakesOneLaneAndNoContentionOnIntactTrees) {
   }
 }
 
-TEST(Layered, SpreadsAGridOverLanesThatCannotDeadlock) {
+TEST(Layered, SpreadsAGridOverVlsWithoutCreditLoops) {
   const TestFabric fabric = MakeTorus({5, 5, 5}, 1).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(15));
   EXPECT_GT(plan.lanes, 1);
@@ -83,8 +83,8 @@ TEST(Layered, SpreadsAGridOverLanesThatCannotDeadlock) {
   EXPECT_FALSE(Judge(fabric, flat).deadlock_free);
 }
 
-// OpenSM's dfsssp needs 9 lanes here.
-TEST(Layered, NeedsAtMostSixLanesOnALargeTorus) {
+// OpenSM's dfsssp needs 9 VLs here.
+TEST(Layered, NeedsAtMostSixVlsOnALargeTorus) {
   const TestFabric fabric = MakeTorus({8, 8, 8}, 2).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(8));
   EXPECT_LE(plan.lanes, 6);
@@ -92,7 +92,7 @@ TEST(Layered, NeedsAtMostSixLanesOnALargeTorus) {
 }
 
 // Hosts on every other switch of a hypercube: its levels look like those of a tree.
-TEST(Layered, IsNotTakenInByAHypercubeWithGaps) {
+TEST(Layered, DoesNotMistakeAHypercubeWithGapsForATree) {
   FabricMaker maker = MakeTorus({2, 2, 2, 2, 2}, 0);
   for (size_t s = 0; s < 32; ++s)
     if (__builtin_popcountll(s) % 2 == 0) maker.Host(s);
@@ -113,7 +113,7 @@ TEST(Layered, IsNotTakenInByAHypercubeWithGaps) {
     }
 }
 
-TEST(Layered, SaysHowManyLanesItWouldNeed) {
+TEST(Layered, NotesHowManyVlsItWouldNeed) {
   const TestFabric fabric = MakeTorus({5, 5}, 1).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(1));
   EXPECT_EQ(plan.lanes, 1);
@@ -133,8 +133,9 @@ TEST(Layered, SameBytesForAnyThreadCount) {
   }
 }
 
-// Fewer lanes than shortest ways need: within what there is, and better than one order of all.
-TEST(Layered, MakesDoWithFewerLanes) {
+// With fewer VLs than shortest paths need it stays within them, and has less contention than
+// up*/down*.
+TEST(Layered, StaysWithinAGivenNumberOfVls) {
   const FabricMaker maker = MakeTorus({7, 7, 7}, 1);
   const TestFabric fabric = maker.Build();
   const std::vector<size_t> hosts = Hosts(maker);
@@ -147,7 +148,7 @@ TEST(Layered, MakesDoWithFewerLanes) {
   }
 }
 
-TEST(Layered, GivesEachLaneItsShare) {
+TEST(Layered, SpreadsPairsOverAllVls) {
   const TestFabric fabric = MakeTorus({6, 6}, 2).Build();
   const RoutingPlan plan = Route(fabric, "layered", Lanes(8));
   ASSERT_GT(plan.lanes, 1);
@@ -158,7 +159,7 @@ TEST(Layered, GivesEachLaneItsShare) {
   for (const auto& [lane, count] : pairs) EXPECT_LT(count, 0.9 * 36 * plan.lid_top.value());
 }
 
-// The LIDs of one port leave by different cables where there are several.
+// Paths to the LIDs of one port use different cables where there are several.
 TEST(Layered, SpreadsTheLidsOfAPort) {
   const FabricMaker maker = MakeFatTree(8, 2);
   const TestFabric fabric = maker.Build(2);
@@ -176,7 +177,7 @@ TEST(Layered, SpreadsTheLidsOfAPort) {
   EXPECT_TRUE(Judge(fabric, plan).ok);
 }
 
-TEST(MinHopOnTrees, FollowsAnOrderWhereShortestWaysHaveOne) {
+TEST(MinHopOnTrees, HasAnOrderWhereShortestPathsAreUpDown) {
   for (const FabricMaker& maker : {MakeFatTree(8, 2), MakeTree({{3, 1}, {4, 3, 2}})}) {
     const TestFabric fabric = maker.Build();
     const RoutingPlan plan = Route(fabric, "min_hop");

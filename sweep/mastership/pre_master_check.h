@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LastLook: what a discovering SM asks before it becomes master. Its discovery may have passed a
-// port before the SM there set IsSM, lost an SMInfo, or read one that has become master since. So
-// it asks again those it knows, those whose SMInfo did not come, and whoever has asked it
+// PreMasterCheck: what a discovering SM asks before it becomes master. Its discovery may have
+// passed a port before the SM there set IsSM, lost an SMInfo, or read one that has become master
+// since. So it asks again those it knows, those whose SMInfo did not come, and whoever has asked it
 // meanwhile.
 //
 // Two SMs that can reach each other cannot both pass: of two that discover at the same time, one
@@ -18,7 +18,7 @@
 
 namespace fabricd::sweep {
 
-class LastLook {
+class PreMasterCheck {
  public:
   struct Question {
     PortRef port;             // None: whoever answers by `path`.
@@ -28,8 +28,9 @@ class LastLook {
   };
 
   // The requests carry `context`.
-  LastLook(std::vector<RemoteSm> known, std::vector<Question> questions, const DeviceTable& devices,
-           mad::TransactionEngine& engine, mad::RequestContext context);
+  PreMasterCheck(std::vector<RemoteSm> known, std::vector<Question> questions,
+                 const DeviceTable& devices, mad::TransactionEngine& engine,
+                 mad::RequestContext context);
 
   // One question at a time: a path may lead to a node that another question names.
   void Start() { AskNext(); }

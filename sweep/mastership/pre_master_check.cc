@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/mastership/last_look.h"
+#include "sweep/mastership/pre_master_check.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,16 +9,16 @@
 #include "sweep/device/completion.h"
 
 namespace fabricd::sweep {
-LastLook::LastLook(std::vector<RemoteSm> known, std::vector<Question> questions,
-                   const DeviceTable& devices, mad::TransactionEngine& engine,
-                   mad::RequestContext context)
+PreMasterCheck::PreMasterCheck(std::vector<RemoteSm> known, std::vector<Question> questions,
+                               const DeviceTable& devices, mad::TransactionEngine& engine,
+                               mad::RequestContext context)
     : sms_(std::move(known)),
       questions_(std::move(questions)),
       devices_(devices),
       engine_(engine),
       context_(context) {}
 
-void LastLook::AskNext() {
+void PreMasterCheck::AskNext() {
   while (next_ < questions_.size()) {
     const Question& question = questions_[next_++];
     mad::SmpRequest request;
@@ -36,7 +36,7 @@ void LastLook::AskNext() {
   ++next_;
 }
 
-void LastLook::OnCompletion(const mad::Completion& completion) {
+void PreMasterCheck::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(!done() && next_ > 0);
   // Silence proves nothing: one that was known stays as it was known.
   const Question& question = questions_[next_ - 1];
@@ -47,7 +47,7 @@ void LastLook::OnCompletion(const mad::Completion& completion) {
   AskNext();
 }
 
-void LastLook::Note(const wire::SmInfo& info, PortRef port) {
+void PreMasterCheck::Note(const wire::SmInfo& info, PortRef port) {
   auto sm = std::find_if(sms_.begin(), sms_.end(),
                          [&](const RemoteSm& each) { return each.guid == info.guid; });
   if (sm == sms_.end()) sm = sms_.insert(sms_.end(), RemoteSm{port, info.guid});

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// PreMasterChecks: the pre-master checks of one discovery after the other: who has to be asked, how
+// often, and what it means when somebody does not answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fabric/snapshot.h"
+#include "sweep/mastership/pre_master_check.h"
+#include "sweep/observe/discovery.h"
+
+namespace fabricd::sweep {
+
+class PreMasterChecks {
+ public:
+  // Both must outlive this. The requests carry `context`.
+  PreMasterChecks(const DeviceTable& devices, mad::TransactionEngine& engine,
+                  mad::RequestContext context)
+      : devices_(devices), engine_(engine), context_(context) {}
+
+  // A sweep begins: what was asked is void.
+  void OnSweepStart();
+  // An SM has asked for SMInfo while this one discovered; `back` leads to it. At most 16 are kept:
+  // who asks later is found by the next sweep.
+  void NoteRequester(const wire::DirectedPath& back);
+  // The SM that this one yielded to is not master any more. It is reached by `path` and sits behind
+  // `behind`. The next check asks it too if the link is still there and what it leads to did not
+  // answer.
+  void NoteFormerMaster(const wire::DirectedPath& path, PortRef behind) {
+    former_ = {path, behind};
+  }
+
+  // Asks `known`, whoever asked meanwhile, and what may hide an SM among `unread`. False: there is
+  // nobody to ask.
+  bool Start(const std::vector<RemoteSm>& known, const std::vector<Unread>& unread, Guid own,
+             const fabric::FabricSnapshot& snapshot);
+  // Again, because somebody asked meanwhile. False: not so, or often enough in this sweep.
+  bool StartAgain(const std::vector<RemoteSm>& known, Guid own,
+                  const fabric::FabricSnapshot& snapshot);
+  bool active() const { return check_ != nullptr; }
+  // REQUIRES: active(), as do those below.
+  void OnCompletion(const mad::Completion& completion) { check_->OnCompletion(completion); }
+  bool done() const { return check_->done(); }
+  struct Result {
+    std::vector<RemoteSm> sms;  // As they answered last.
+    bool lost = false;          // One that was there did not answer.
+  };
+  Result Take();
+
+  // A check has lost an SM: the sweep ends without a decision. False: it has been so too often in a
+  // row, and this SM goes on.
+  bool MayRepeatSweep();
+  // This SM has become MASTER or STANDBY.
+  void OnDecided() { lost_sweeps_ = 0; }
+  void Stop() { check_.reset(); }
+
+ private:
+  struct Former {
+    wire::DirectedPath path;
+    PortRef behind;
+  };
+  bool IsFormerSilent(const fabric::FabricSnapshot& snapshot) const;
+
+  const DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  const mad::RequestContext context_;
+  std::unique_ptr<PreMasterCheck> check_;
+  std::vector<wire::DirectedPath> requesters_;
+  std::optional<Former> former_;
+  int repeats_ = 0;      // Of this sweep.
+  int lost_sweeps_ = 0;  // In a row.
+};
+
+}  // namespace fabricd::sweep

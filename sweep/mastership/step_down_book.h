@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepDownBook: the command to step down that is being carried out, who waits for it, and what came
+// of the last one, for those that ask again with the same request id.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweep/interface/events.h"
+
+namespace fabricd::sweep {
+
+class StepDownBook {
+ public:
+  // Nullopt: that request was not carried out, or not the last.
+  std::optional<MastershipOutcome> FindFinished(const std::string& request_id) const {
+    if (request_id.empty() || request_id != last_request_) return std::nullopt;
+    return last_outcome_;
+  }
+  bool active() const { return active_.has_value(); }
+  // REQUIRES: !active().
+  void Begin(uint64_t command, std::string request_id, MastershipOutcome outcome) {
+    active_ = {{command}, std::move(request_id), std::move(outcome), false};
+  }
+  // REQUIRES: active().
+  void Join(uint64_t command) { active_->commands.push_back(command); }
+  // The sweep that leads to the handover begins.
+  void OnSweepStart() {
+    if (active_) active_->sweeping = true;
+  }
+  // The handover has come to an end with that sweep, or was not to be made.
+  bool IsOver(bool is_master) const { return active_ && (!is_master || active_->sweeping); }
+
+  struct Ended {
+    std::vector<uint64_t> commands;
+    MastershipOutcome outcome;
+  };
+  // REQUIRES: active(). This SM stays master.
+  Ended TakeFailed() {
+    Active ended = *std::exchange(active_, std::nullopt);
+    return {std::move(ended.commands), std::move(ended.outcome)};
+  }
+  // REQUIRES: active(). `successor` null: the one that was meant.
+  Ended TakeDone(const std::optional<RemoteSm>& successor, uint8_t priority) {
+    Active ended = *std::exchange(active_, std::nullopt);
+    if (successor) ended.outcome.successor = successor;
+    ended.outcome.priority = priority;
+    last_request_ = ended.request_id;
+    last_outcome_ = ended.outcome;
+    return {std::move(ended.commands), std::move(ended.outcome)};
+  }
+
+ private:
+  struct Active {
+    std::vector<uint64_t> commands;
+    std::string request_id;
+    MastershipOutcome outcome;
+    bool sweeping = false;
+  };
+  std::optional<Active> active_;
+  std::string last_request_;
+  MastershipOutcome last_outcome_;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ground: what every look at the fabric works on. All of it outlives the looks.
+#pragma once
+
+#include "fabric/snapshot_builder.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device/device_table.h"
+#include "sweep/interface/options.h"
+#include "sweep/interface/problems.h"
+
+namespace fabricd::sweep {
+
+struct Ground {
+  fabric::SnapshotBuilder& builder;
+  DeviceTable& devices;
+  mad::TransactionEngine& engine;
+  ProblemList& problems;
+  const CoreOptions& options;
+};
+
+}  // namespace fabricd::sweep
