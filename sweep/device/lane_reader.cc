@@ -29,7 +29,7 @@ LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
     const fabric::Node* node = snapshot_->node(index);
     if (node == nullptr || !devices_.Has(index)) continue;
     const size_t before = tables_.size();
-    for (const LaneTable& table : AllLaneTablesOf(*node))
+    for (const LaneTable& table : AllVlTablesOf(*node))
       if (devices_.applied().lanes().Find(table) == nullptr) tables_.push_back(table);
     left_.push_back({index, tables_.size() - before});
     if (left_.back().tables == 0) devices_.applied().lanes().MarkRead(index);

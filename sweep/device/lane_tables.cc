@@ -16,7 +16,7 @@ bool IsLinked(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) 
 
 }  // namespace
 
-wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out) {
+wire::SlToVlMappingTable VlMap(uint8_t lanes, const wire::PortInfo& out) {
   const int vls = std::max(1, wire::DataVls(out.operational_vls));
   wire::SlToVlMappingTable map;
   for (size_t level = 0; level < map.vl.size(); ++level)
@@ -24,8 +24,8 @@ wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out) {
   return map;
 }
 
-std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
-                                                   int lanes) {
+std::optional<wire::VlArbitrationTable> ServeVls(const wire::VlArbitrationTable& low, uint8_t cap,
+                                                 int lanes) {
   wire::VlArbitrationTable wanted = low;
   const size_t end = std::min<size_t>(cap, wanted.entries.size());
   bool changed = false;
@@ -52,8 +52,8 @@ uint32_t LaneTable::Modifier(bool is_switch) const {
                                             is_switch ? port.port : PortNum(0));
 }
 
-std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
-                                    const fabric::Node& node) {
+std::vector<LaneTable> VlTablesOf(const fabric::FabricSnapshot& snapshot,
+                                  const fabric::Node& node) {
   std::vector<LaneTable> tables;
   std::vector<uint8_t> linked;
   for (size_t port = 1; port < node.ports.size() && port < 255; ++port)
@@ -78,7 +78,7 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
   return tables;
 }
 
-std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node) {
+std::vector<LaneTable> AllVlTablesOf(const fabric::Node& node) {
   std::vector<LaneTable> tables;
   const auto add_arbitration = [&](PortRef port) {
     for (uint8_t block = 1; block <= kLastArbitrationBlock; ++block)

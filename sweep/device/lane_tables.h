@@ -21,12 +21,12 @@ namespace fabricd::sweep {
 
 // Service level n on lane n % lanes; on a link with fewer VLs (towards an end port, where no
 // dependency goes on) modulo those.
-wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out);
+wire::SlToVlMappingTable VlMap(uint8_t lanes, const wire::PortInfo& out);
 
 // The low-priority table with the lanes added that no entry serves; nullopt: all are served, or
 // `cap` (VLArbLowCap) leaves no entry for them.
-std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
-                                                   int lanes);
+std::optional<wire::VlArbitrationTable> ServeVls(const wire::VlArbitrationTable& low, uint8_t cap,
+                                                 int lanes);
 
 // The block of a VLArbitrationTable that plans read and write: entries 0-31 of the low priority.
 inline constexpr uint8_t kLowArbitrationBlock = 1, kLastArbitrationBlock = 4;
@@ -47,10 +47,9 @@ struct LaneTable {
   }
 };
 // All that `lanes` concern at a node whose links are up.
-std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
-                                    const fabric::Node& node);
+std::vector<LaneTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fabric::Node& node);
 // All that the node has, whether anything hangs on its ports or not.
-std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node);
+std::vector<LaneTable> AllVlTablesOf(const fabric::Node& node);
 
 // Confirmed contents: known between the GetResp that showed them and the next Set.
 class AppliedLanes {

@@ -71,7 +71,7 @@ void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) c
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kSwitchKeys});
   }
   if (!lanes_) return;
-  for (const LaneTable& table : LaneTablesOf(*snapshot_, node))
+  for (const LaneTable& table : VlTablesOf(*snapshot_, node))
     tables.push_back({table.port, table.in_out,
                       table.kind == LaneTable::Kind::kMap ? Kind::kMap : Kind::kArbitration});
 }

@@ -80,7 +80,7 @@ TEST_F(RequestSenderTest, ANodeThatIsGoneIsNotReached) {
   const Request set = Submit(SetOf(SwitchPort(1, 1)));
   fabric_.builder.RemoveNode(fabric_.switches[1]);
   sender().OnCompletion(Timeout(set));
-  EXPECT_TRUE(sender().MayReach(set.item)) << "its time-out says nothing of who comes in its place";
+  EXPECT_TRUE(sender().MayReach(set.item)) << "its timeout says nothing of who comes in its place";
   devices_.Remove(fabric_.switches[1]);
   EXPECT_FALSE(sender().MayReach(set.item));
 }

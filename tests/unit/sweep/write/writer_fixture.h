@@ -76,7 +76,7 @@ class WriterTest : public testing::Test {
     return options;
   }
 
-  // Host i hangs at switch i; LIDs: switches 1 and 2, hosts 3 and 4. The SM is at host 0.
+  // Host i is attached to switch i; LIDs: switches 1 and 2, hosts 3 and 4. The SM is at host 0.
   WriterTest() {
     const wire::DirectedPath near{1}, far{1, 36};
     devices_.SetPath(fabric_.switches[0], near);
