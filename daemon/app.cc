@@ -151,9 +151,6 @@ absl::Status App::OpenFabric() {
   if (!options.ok()) return options.status();
   auto stored = store_->LoadLids();
   if (!stored.ok()) return stored.status();
-  std::vector<sweep::LidRecord> records;
-  for (const store::LidRecord& record : *stored)
-    records.push_back({record.port_guid, record.base_lid, record.lmc});
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   auto rows = store_->LoadRows();
@@ -165,8 +162,8 @@ absl::Status App::OpenFabric() {
   std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
   auto clients = sa::SaState::Make(*rows, FirstEpochMs());
   if (!clients.ok()) return clients.status();
-  core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(),
-                                        std::move(records), *std::move(holds), (*clients)->Trees(),
+  core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(), *stored,
+                                        *std::move(holds), (*clients)->Trees(),
                                         *std::move(partitions), (*clients)->Aliases());
   OpenSa(*std::move(clients));
   OpenTelemetry();
@@ -599,11 +596,9 @@ bool App::PostQuestion(Worker<Job>& worker, sweep::QuestionId id, Task task) {
 }
 
 absl::Status App::Persist(const sweep::PersistLids& task) {
-  std::vector<store::LidRecord> records;
+  std::vector<fabric::LidRecord> records = task.records;
   const int64_t seen = WallNowMs() / 1000;
-  records.reserve(task.records.size());
-  for (const sweep::LidRecord& record : task.records)
-    records.push_back({record.port_guid, record.base, record.lmc, seen});
+  for (fabric::LidRecord& record : records) record.last_seen = seen;
   return store_->PutLids(records);
 }
 absl::Status App::Persist(const sweep::PersistHolds& task) {

@@ -16,18 +16,12 @@
 #include "common/ids.h"
 #include "common/stored_row.h"
 #include "fabric/event.h"
+#include "fabric/lid_record.h"
 #include "policy/hold.h"
 
 namespace fabricd::store {
 
-// The LIDs base_lid .. base_lid + 2^lmc - 1 belong to a port (IBA vol 1 §3.5.10, §7.11.1).
-struct LidRecord {
-  Guid port_guid;
-  Lid base_lid;
-  uint8_t lmc = 0;        // 0-7
-  int64_t last_seen = 0;  // Seconds since 1970 when the port was last part of the fabric.
-  friend bool operator==(const LidRecord&, const LidRecord&) = default;
-};
+using fabric::LidRecord;
 
 // An event as history keeps it. The Instants in `event` mean nothing after a restart and are not
 // kept: `time_ms` and `begun_ms` stand for them.

@@ -19,38 +19,33 @@ namespace fabricd::sweep {
 using wire::SmState;
 
 namespace {
-constexpr uint32_t kMostRetries = 3;  // Before everything is read again.
 // What one lost cable changes is written in less, on the largest fabrics too.
 constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
-// How long a sweep that nothing waits for lets go first what is reported.
-constexpr Duration kLongestWait = std::chrono::seconds(1);
 }  // namespace
 
-Core::Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
            policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases)
     : options_(std::move(options)),
       local_port_(std::move(local)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       devices_(options_.sm, local_port_.port_guid),
-      snapshot_(builder_.Build()),
-      lids_(std::make_shared<fabric::LidTable>()),
-      read_back_(builder_, devices_, engine_),
+      read_back_(observed_.builder(), devices_, engine_),
       suspects_(options_.sweep.report_window),
-      surveys_({builder_, devices_, engine_, problems_, options_}),
+      surveys_({observed_.builder(), devices_, engine_, problems_, options_}),
       questions_(effects_.questions),
+      lids_(options_, questions_, records),
       mastership_(options_, local_port_, devices_, engine_, effects_),
       planner_(options_, questions_, effects_.log),
       multicast_(std::move(groups), questions_),
-      remediation_({snapshot_, lids_, planner_.routes(), local_, options_}, effects_, questions_,
-                   IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+      remediation_(
+          {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
+          effects_, questions_,
+          IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
       partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
-      aliases_(aliases != nullptr ? std::move(aliases)
-                                  : std::make_shared<const fabric::AliasGuids>()) {
-  for (const LidRecord& record : records) records_[record.port_guid] = record;
-}
+      desired_(std::move(aliases)) {}
 
 Core::~Core() = default;
 
@@ -89,13 +84,13 @@ void Core::Step(Event event, Instant now) {
         } else if constexpr (std::is_same_v<T, ChangePartitions>) {
           OnPartitionCommand(std::move(value));
         } else if constexpr (std::is_same_v<T, SetPriority> || std::is_same_v<T, StepDown>) {
-          changed_ = true;
+          view_.MarkChanged();
           Obey(mastership_.On(value), now);
         } else if constexpr (std::is_same_v<T, OptionsChanged>) {
-          new_options_ = std::move(value.options);
-          changed_ = true;
-          mastership_.OnReload(new_options_->sm.priority);
-          WantPatientSweep("the configuration was changed", now);
+          view_.MarkChanged();
+          mastership_.OnReload(value.options.sm.priority);
+          agenda_.WantOptions(std::move(value.options));
+          agenda_.WantCheck("the configuration was changed", now);
         }
       },
       std::move(event));
@@ -140,25 +135,20 @@ Effects Core::TakeEffects(Instant now) {
     Advance(now);
     Pump(now);
   }
-  if (std::exchange(changed_, false) || remediation_.HasNews()) {
-    ++view_generation_;
-    effects_.publish = MakeView(now);
-  }
+  if (view_.TakeChanged() || remediation_.HasNews()) effects_.publish = MakeView(now);
   return std::exchange(effects_, {});
 }
 
 void Core::Pump(Instant now) {
-  patient_ = patient_ && discovery_ && wanted_reroute_.empty() && !multicast_.HasNews() &&
-             !IsReported(now);
-  engine_.SetPatient(patient_);
+  engine_.SetPatient(agenda_.StaysPatient(discovery_ && !multicast_.HasNews() && !IsReported(now)));
   engine_.Pump(now, effects_.send, completions_);
 }
 
 Instant Core::NextDeadline() const {
-  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), next_retry_,
+  Instant next = std::min({engine_.NextDeadline(), mastership_.NextDeadline(), agenda_.next_retry(),
                            remediation_.NextDeadline()});
   if (IsIdleMaster() && !light_)
-    next = std::min({next, next_light_, next_heavy_, planner_.NextStepTime()});
+    next = std::min({next, agenda_.next_light(), agenda_.next_heavy(), planner_.NextStepTime()});
   if (MaySurvey()) next = std::min(next, suspects_.due());
   next = std::min(next, surveys_.NextDeadline());
   if (surveys_.HasNews() && !planner_.AwaitsPlan()) next = std::min(next, hold_news_until_);
@@ -197,7 +187,7 @@ void Core::OnCompletion(const mad::Completion& completion, Instant now) {
       if (programmer_ && programmer_->IsMine(completion))
         programmer_->OnCompletion(completion);
       else
-        Programmer::OnLateAnswer(completion, builder_, devices_);
+        Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
       break;
     case Activity::kSurvey: surveys_.OnCompletion(completion, now); break;
     case Activity::kExplorer: surveys_.OnExplorerCompletion(completion, now); break;
@@ -223,36 +213,29 @@ void Core::OnTrap(const mad::IncomingMad& mad, Instant now) {
   const auto notice = wire::Notice::Decode(smp->data);
   remediation_.OnTrap(notice, now);
   // A light sweep reads SMInfo, and who is preferred now is handed the subnet.
-  if (notice.changes_sm_priority())
-    next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
+  if (notice.changes_sm_priority()) agenda_.WantLightSweepSoon(now);
   if (!options_.sweep.on_trap) return;
   switch (notice.generic ? notice.trap : 0) {
     case wire::kTrapLinkStateChange:
     case wire::kTrapCapabilityMaskChanged:
     case wire::kTrapSystemImageGuidChanged: {
       const std::string cause = fmt::format("trap {}", notice.trap);
-      const PortRef port = SwitchPortOf(notice.issuer_lid);
+      const PortRef port = observed_.SwitchPortOf(lids_.table()->Owner(notice.issuer_lid));
       if (!port.IsNone())
         Suspect(port, cause, now);
       else  // Whoever has this LID is not known here: look whether anything has changed.
-        next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
+        agenda_.WantLightSweepSoon(now);
       break;
     }
     default:
-      Log(LogLevel::kWarning, fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
+      journal_.Log(LogLevel::kWarning,
+                   fmt::format("trap {} from LID {}", notice.trap, notice.issuer_lid));
   }
-}
-
-PortRef Core::SwitchPortOf(Lid lid) const {
-  const PortRef owner = lids_->Owner(lid);
-  const fabric::Node* node = owner.IsNone() ? nullptr : snapshot_->node(owner.node);
-  if (node == nullptr || node->IsSwitch()) return node == nullptr ? PortRef{} : owner;
-  return node->port(owner.port).peer;
 }
 
 // A switch (port 0), or what is behind one of its ports.
 void Core::Suspect(PortRef port, const std::string& cause, Instant now) {
-  const fabric::Node* node = snapshot_->node(port.node);
+  const fabric::Node* node = observed_.snapshot()->node(port.node);
   if (node == nullptr || !node->IsSwitch()) return;
   if (port.port == PortNum(0))
     suspects_.Add(port.node, cause, now);
@@ -265,34 +248,35 @@ void Core::OnLocalPort(mad::LocalPortEvent event, Instant) {
   switch (event.kind) {
     case Kind::kPortActive: {
       // Our own Set of ACTIVE tells it too; news is only a port that had no link.
-      const fabric::Port* local = snapshot_->port(local_);
+      const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       if (phase_ == Phase::kIdle && (local == nullptr || !local->IsUp()))
-        WantSweep("the local port came up");
+        agenda_.WantSweep("the local port came up");
       break;
     }
     case Kind::kPortDown:
-      Log(LogLevel::kWarning, "the local port went down");
-      WantSweep("local port went down");
+      journal_.Log(LogLevel::kWarning, "the local port went down");
+      agenda_.WantSweep("local port went down");
       break;
-    case Kind::kDeviceRemoved: Log(LogLevel::kError, "the local device was removed"); break;
+    case Kind::kDeviceRemoved:
+      journal_.Log(LogLevel::kError, "the local device was removed");
+      break;
     default: break;
   }
 }
 
 void Core::OnCommand(const SweepCommand& command, Instant now) {
   if (!mastership_.MaySweep()) {
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master sweeps",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command, FailedPrecondition("this SM is {}: the master sweeps",
+                                                         wire::SmStateName(mastership_.state())));
     return;
   }
-  if (!command.heavy && phase_ == Phase::kIdle && !wanted_sweep_) {
-    running_commands_.push_back(command.command);
+  if (!command.heavy && phase_ == Phase::kIdle && !agenda_.WantsSweep()) {
+    commands_.Run(command.command);
     if (!light_) StartLightSweep(now);
     return;
   }
-  waiting_commands_.push_back(command.command);
-  WantPatientSweep("command", now);
+  commands_.Wait(command.command);
+  agenda_.WantCheck("command", now);
 }
 
 // Holds are the master's: a standby's store may be behind.
@@ -301,36 +285,36 @@ void Core::OnHoldCommand(Command command, Instant now) {
   if (mastership_.IsMaster())
     remediation_.On(std::move(command), now);
   else
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master keeps the holds",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command,
+                     FailedPrecondition("this SM is {}: the master keeps the holds",
+                                        wire::SmStateName(mastership_.state())));
 }
 
 void Core::OnPartitionCommand(ChangePartitions command) {
   if (mastership_.IsMaster() || command.of_this_host)
     partitions_.On(std::move(command));
   else
-    effects_.finished.push_back(
-        {command.command, FailedPrecondition("this SM is {}: the master keeps the partitions",
-                                             wire::SmStateName(mastership_.state()))});
+    commands_.Finish(command.command,
+                     FailedPrecondition("this SM is {}: the master keeps the partitions",
+                                        wire::SmStateName(mastership_.state())));
 }
 
 void Core::OnTimer(Instant now) {
   if (now >= remediation_.NextDeadline()) remediation_.OnTimer(now);
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
-  if (now >= next_retry_) Retry(now);
+  if (now >= agenda_.next_retry()) Retry(now);
   if (MaySurvey() && now >= suspects_.due()) {
     const auto is_at = [this](NodeIndex node) { return surveys_.AreAt(node); };
     SurveyTask task = suspects_.Take(is_at, now);
     if (!task.switches.empty() || !task.ports.empty()) StartSurvey(std::move(task), now);
   }
   if (!IsIdleMaster() || light_) return;
-  if (now >= next_heavy_)
-    WantPatientSweep("interval", now);
+  if (now >= agenda_.next_heavy())
+    agenda_.WantCheck("interval", now);
   else if (now >= planner_.NextStepTime())
     StartSettling(now);
-  else if (now >= next_light_)
+  else if (now >= agenda_.next_light())
     StartLightSweep(now);
 }
 
@@ -344,15 +328,15 @@ void Core::Advance(Instant now) {
   AdvanceReadBack(now);
   const bool idle = phase_ == Phase::kIdle && !discovery_ && !programmer_ && surveys_.empty();
   if (std::string why = partitions_.TakeChange(); !why.empty()) {
-    wanted_reroute_ = std::move(why);
-    changed_ = true;
+    agenda_.WantReroute(std::move(why));
+    view_.MarkChanged();
   }
-  if (std::string why = remediation_.TakeReroute(); !why.empty()) wanted_reroute_ = std::move(why);
-  if (wanted_sweep_ && idle && mastership_.MaySweep() &&
-      (now >= wanted_sweep_->waits_until || !IsReported(now)))
-    StartHeavySweep(wanted_sweep_->why, now, subnet_up_ && now < wanted_sweep_->waits_until);
-  else if (!wanted_reroute_.empty() && MayReroute() && planner_.plan())
-    Reroute({}, std::exchange(wanted_reroute_, {}), "subnet", now, now);
+  if (std::string why = remediation_.TakeReroute(); !why.empty())
+    agenda_.WantReroute(std::move(why));
+  if (idle && mastership_.MaySweep() && agenda_.IsSweepDue(IsReported(now), now))
+    StartHeavySweep(agenda_.why(), now, view_.subnet_up() && agenda_.IsCheck(now));
+  else if (agenda_.WantsReroute() && MayReroute() && planner_.plan())
+    Reroute({}, agenda_.TakeReroute(), "subnet", now, now);
   else if (MayMakeTrees())
     StartTrees(now);
   AdvanceLaneReader();
@@ -360,56 +344,40 @@ void Core::Advance(Instant now) {
 
 // ---- heavy sweep
 
-void Core::WantSweep(std::string why) {
-  if (wanted_sweep_ && wanted_sweep_->waits_until == Instant::min()) return;
-  wanted_sweep_ = {std::move(why), Instant::min(), wanted_sweep_ && wanted_sweep_->reads_back};
-}
-
-void Core::WantPatientSweep(std::string why, Instant now) {
-  if (!wanted_sweep_) wanted_sweep_ = {std::move(why), now + kLongestWait};
-  wanted_sweep_->reads_back = true;
-}
-
 // What tells of a change is about to be followed up.
 bool Core::IsReported(Instant now) const {
   return suspects_.due() <= now + options_.sweep.report_window;
 }
 
 void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
-  Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
-  patient_ = patient;
+  journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   engine_.CancelAll();
   devices_.applied().AbandonInFlight();
   devices_.applied().ForgetGuids();
   light_.reset();
   lane_reader_.reset();
-  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
+  commands_.Wait(read_back_.Drop());
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();  // All of it is read now.
   silent_switches_.clear();
-  reroute_.Drop();
-  undone_.clear();
-  retries_ = 0;
+  journal_.DropReroute();
+  desired_.pending().OnSweepStart();
   mastership_.OnSweepStart();
-  if (new_options_) {
-    options_ = *std::exchange(new_options_, std::nullopt);
+  if (std::optional<CoreOptions> options = agenda_.TakeOptions()) {
+    options_ = *std::move(options);
     planner_.SettleNow(now);
     remediation_.OnOptions(now);
     partitions_.OnOptions();
   }
   planner_.Cancel();
   questions_.Drop<CheckCables>();
-  questions_.Drop<PersistLids>();
-  reads_back_ = wanted_sweep_ && wanted_sweep_->reads_back;
-  wanted_sweep_.reset();
-  next_retry_ = kNever;
+  lids_.Cancel();
+  agenda_.OnSweepStart(patient);
   planner_.AllowSettling(false);
   problems_ = ProblemList();
-  running_commands_.insert(running_commands_.end(), waiting_commands_.begin(),
-                           waiting_commands_.end());
-  waiting_commands_.clear();
-  report_.Begin(SweepKind::kHeavy, now, engine_.statistics());
+  commands_.StartWaiting();
+  journal_.BeginSweep(SweepKind::kHeavy, now);
   SetPhase(Phase::kDiscovering);
   discovery_ =
       std::make_unique<Discovery>(surveys_.ground(), local_port_.port, Activity::kDiscovery);
@@ -424,35 +392,37 @@ void Core::FinishDiscovery(Instant now) {
     return;
   }
   done->Finish();
-  local_ = done->local();
-  unread_ = done->unread();
-  unread_wait_ = Duration::zero();
-  snapshot_ = builder_.Build();
+  observed_.OnDiscovered(done->local(), done->unread());
+  agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
-  scope_.reset();
-  lids_of_ = nullptr;
-  goal_ = options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
-                                                          : routing::ReplanGoal::kWhole;
-  changed_ = true;
+  lids_.Invalidate();
+  desired_.SetGoal(options_.sweep.settle_after == Duration::zero() ? routing::ReplanGoal::kIdeal
+                                                                   : routing::ReplanGoal::kWhole);
+  view_.MarkChanged();
   if (!HasNeighbour()) {
     EndSweep(SweepKind::kHeavy, true, now);
     return;
   }
   SetPhase(Phase::kElecting);
-  Obey(mastership_.OnDiscovered(snapshot_, done->remote_sms(), unread_, now), now);
+  Obey(mastership_.OnDiscovered(observed_.snapshot(), done->remote_sms(), observed_.unread(), now),
+       now);
 }
 
 void Core::Obey(Mastership::Order order, Instant now) {
   const SmState state = mastership_.state();
-  changed_ = changed_ || order.shows_others || state != std::exchange(shown_state_, state);
+  view_.ShowState(state);
+  if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) devices_.applied().ForgetTables(), multicast_.Forget();
-  if (order.rose) first_master_sweep_ = true;
+  if (order.rose) desired_.SetReregistration(true);
   using Kind = Mastership::Order::Kind;
   switch (order.kind) {
     case Kind::kNothing: break;
-    case Kind::kProgram: AssignLidsAndGo(now); break;
+    case Kind::kProgram:
+      desired_.pending().MarkAll();
+      AssignLidsAndGo(now);
+      break;
     case Kind::kSweep: StartHeavySweep(std::move(order.why), now); break;
-    case Kind::kLookSoon: WantSweep(std::move(order.why)); break;
+    case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
     case Kind::kStandBy: StandBy(now); break;
     case Kind::kWait:
       EndSweep(SweepKind::kHeavy, false, now);
@@ -466,97 +436,62 @@ void Core::Obey(Mastership::Order order, Instant now) {
 }
 
 void Core::StandBy(Instant now) {
-  subnet_up_ = false;
+  view_.SetSubnetUp(false);
   engine_.CancelAll();
   mastership_.OnRequestsDropped();
   devices_.applied().AbandonInFlight();
   lane_reader_.reset();
-  for (uint64_t command : read_back_.Drop()) waiting_commands_.push_back(command);
+  commands_.Wait(read_back_.Drop());
   programmer_.reset();
   surveys_.Clear();
   suspects_.Clear();
-  reroute_.Drop();
-  wanted_sweep_.reset();
-  for (uint64_t command : std::exchange(waiting_commands_, {}))
-    effects_.finished.push_back({command, FailedPrecondition("another SM has become master")});
+  journal_.DropReroute();
+  agenda_.DropSweep();
+  commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
   EndSweep(SweepKind::kHeavy, false, now);
 }
 
 // False, and a problem added: the SM's own link is down or leads to nothing that answers. There is
 // nothing to be master of, and perhaps another is master behind it.
 bool Core::HasNeighbour() {
-  const fabric::Port* local = snapshot_->port(local_);
-  std::string fault;
-  if (local == nullptr)
-    fault = "the SM's own port cannot be read";
-  else if (snapshot_->node(local_.node)->IsSwitch())
-    return true;
-  else if (!local->IsUp())
-    fault = "the SM's own port has no link" + remediation_.HoldsOnOwnLink();
-  else if (local->peer.IsNone())
-    fault = "what the SM's own port is linked to does not answer";
+  const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
   if (!fault.empty()) problems_.Add("LocalPortDown", local_port_.device, fault);
   return fault.empty();
 }
 
-void Core::AssignLids() {
-  problems_.Remove("NoLid");
-  LidAssignment assignment =
-      sweep::AssignLids(*snapshot_, records_, options_.lmc, options_.lmc_enhanced_port0);
-  for (PortRef port : assignment.without) {
-    const fabric::Node& node = *snapshot_->node(port.node);
-    problems_.Add("NoLid",
-                  fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
-                  "no LID is left for it, or another port has its GUID: it stays without");
-  }
-  // A port that goes, perhaps for a while, must not change LinearFDBTop on all switches, nor one
-  // that comes be left out there.
-  assignment.table.KeepTop(lids_->top());
-  const Lid top = assignment.table.top();
-  if (top > lids_->top() && !PortConfig::TopsSuffice(*snapshot_, top)) scope_.reset();
-  lids_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
-  lids_of_ = assignment.without.empty() ? snapshot_ : nullptr;
-  for (const LidRecord& record : assignment.changed)
-    records_[record.port_guid] = undurable_[record.port_guid] = record;
-}
-
 void Core::AssignLidsAndGo(Instant now) {
   SetPhase(Phase::kAssigningLids);
-  if (lids_of_ == nullptr || !SameEndPorts(*lids_of_, *snapshot_)) AssignLids();
-  if (undurable_.empty()) {
+  if (!lids_.Update(observed_.snapshot(), problems_)) desired_.pending().MarkAll();
+  if (lids_.IsDurable()) {
     StartProgramming(now);
     return;
   }
-  PersistLids write;
-  for (const auto& [guid, record] : undurable_) write.records.push_back(record);
-  std::sort(write.records.begin(), write.records.end(),
-            [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
-  questions_.Ask(std::move(write));
+  lids_.AskToStore();
 }
 
 void Core::OnPersisted(const Persisted& persisted, Instant now) {
+  lids_.OnStored(persisted.status);
   if (persisted.status.ok()) {
-    undurable_.clear();  // The write held all of them, and none came since.
     StartProgramming(now);
     return;
   }
   // What is not durable is not programmed; it is written again with the next sweep.
   problems_.Add("StoreFailed", "state", Message(persisted.status));
-  Log(LogLevel::kError, fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
+  journal_.Log(LogLevel::kError,
+               fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
   EndSweep(SweepKind::kHeavy, true, now);
 }
 
 void Core::StartProgramming(Instant now) {
-  wanted_reroute_.clear();
-  trees_only_ = false;
-  keys_wanted_ = {partitions_.generation(), remediation_.intent().unpartitioned};
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_);
+  agenda_.TakeReroute();  // Is part of this.
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(/*trees_only=*/false), observed_.builder(),
+                                   devices_, engine_, problems_, options_);
   programmer_->Start();
   hold_news_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
   // What the last run asked for was made from what was known before they are read.
-  if (planner_.plan() && devices_.HasUnreadTables(*snapshot_)) {
+  if (planner_.plan() && devices_.HasUnreadTables(*observed_.snapshot())) {
     planner_.Cancel();
     multicast_.Cancel();
     AdvanceProgramming(now);  // Whoever starts it may have no events to come.
@@ -568,79 +503,56 @@ void Core::StartProgramming(Instant now) {
 
 void Core::AskPlan(Instant now) {
   planned_intent_ = remediation_.generation();
-  ComputePlan question =
-      planner_.MakeQuestion(snapshot_, lids_, remediation_.intent(), goal_, devices_, now);
+  ComputePlan question = planner_.MakeQuestion(
+      observed_.snapshot(), lids_.table(), remediation_.intent(), desired_.goal(), devices_, now);
   question.needs_room = multicast_.HasWork(devices_);
   question.has_trees = !multicast_.plan()->empty();
   question.trees = multicast_.held();
   multicast_.NoteQuestion(question);
   questions_.Ask(std::move(question));
   // What an earlier question would say is of an older snapshot.
-  if (std::exchange(cables_changed_, false) || !scope_ || questions_.IsOpen<CheckCables>())
-    questions_.Ask(CheckCables{snapshot_, options_.routing.host_patterns});
-}
-
-KeyInput Core::MakeKeyInput() {
-  KeyInput keys{partitions_.index(), options_.policy.partitions,
-                remediation_.intent().unpartitioned, local_};
-  keys.all = keys_wanted_ != keys_looked_at_;
-  // Who comes later is in the scope, and looked at if anybody was missed before.
-  if (keys.all || !scope_) misses_guids_ = NamesStrangers(*keys.index, *snapshot_);
-  return keys;
-}
-
-// After MakeKeyInput().
-GuidInput Core::MakeGuidInput() const {
-  return {aliases_, misses_guids_, {aliases_changed_.begin(), aliases_changed_.end()}};
+  if (cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes ||
+      questions_.IsOpen<CheckCables>()) {
+    questions_.Ask(CheckCables{observed_.snapshot(), options_.routing.host_patterns});
+    cables_.OnChecked(observed_.snapshot());
+  }
 }
 
 void Core::OnAliases(AliasesChanged changed) {
-  const std::vector<Guid> ports = fabric::ChangedPorts(*aliases_, *changed.aliases);
-  aliases_ = std::move(changed.aliases);
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (const fabric::Port& port : node.ports)
-      if (port.guid && std::binary_search(ports.begin(), ports.end(), port.guid))
-        aliases_changed_.insert(node.index);
-  });
-  if (!aliases_changed_.empty()) wanted_reroute_ = "alias GUIDs";
+  if (desired_.SetAliases(std::move(changed.aliases), *observed_.snapshot()))
+    agenda_.WantReroute("alias GUIDs");
 }
 
-// What it left undone is in the scope of the next one.
 void Core::NoteKeys(const Programmer& done) {
-  if (!done.keys_done()) return;
-  keys_looked_at_ = keys_wanted_;
-  if (done.aliases() != aliases_) return;
-  if (!done.scope()) aliases_changed_.clear();
-  for (NodeIndex node : done.aliases_changed()) aliases_changed_.erase(node);
+  if (done.keys_done()) desired_.OnKeysProgrammed(done.desired(), done.scope());
 }
 
 // What is known stays as it is; only the plan is made anew, and what differs is written, also of
 // what the last run left undone.
 void Core::StartSettling(Instant now) {
-  goal_ = routing::ReplanGoal::kWhole;
-  report_.Begin(SweepKind::kSettle, now, engine_.statistics());
-  reroute_.Begin(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now, now,
-                 engine_.statistics());
-  scope_.emplace(undone_.begin(), undone_.end());
+  desired_.SetGoal(routing::ReplanGoal::kWhole);
+  journal_.BeginSweep(SweepKind::kSettle, now);
+  journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
+                        now);
   StartProgramming(now);
 }
 
 void Core::OnPlan(PlanReady ready, Instant now) {
   const bool keeps_trees = ready.keeps_trees, mixes_trees = ready.mixes_trees;
   if (!programmer_) return;
-  planner_.OnPlan(std::move(ready), *snapshot_, problems_, now);
+  planner_.OnPlan(std::move(ready), *observed_.snapshot(), problems_, now);
   const bool has_order = planner_.plan() && !planner_.plan()->order.empty();
   multicast_.NotePlan(keeps_trees, mixes_trees, has_order);
   if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
-  if (planner_.plan()) reroute_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
+  if (planner_.plan()) journal_.OnPlan(planner_.plan()->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? planner_.plan() : nullptr);
   hold_news_until_ = now + kTimeToWrite;
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 void Core::OnOrder(TablesOrdered ordered, Instant now) {
   if (!programmer_) return;
-  Happen(reroute_.OnOrder(ordered.push, now));
+  journal_.OnOrder(ordered.push, now);
   programmer_->SetPush(std::move(ordered.push));
 }
 
@@ -648,7 +560,7 @@ void Core::OnCables(CablesChecked checked) {
   problems_.Remove("MisplacedCable");
   for (Problem& problem : checked.problems)
     problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 void Core::AdvanceProgramming(Instant now) {
@@ -656,8 +568,7 @@ void Core::AdvanceProgramming(Instant now) {
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(devices_);
   AdvanceTrees();
-  if (programmer_->tables_done())
-    Happen(reroute_.Finish(*programmer_, /*superseded=*/false, now, engine_.statistics()));
+  if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
   using Stage = Programmer::Stage;
   const Stage stage = programmer_->stage();
   if (stage == Stage::kTables && planner_.AwaitsPlan())
@@ -669,76 +580,58 @@ void Core::AdvanceProgramming(Instant now) {
 
 void Core::FinishProgramming(Instant now) {
   if (programmer_->trees_done()) multicast_.NoteDone();
-  if (std::exchange(trees_only_, false)) return FinishTrees(now);
+  if (programmer_->trees_only()) return FinishTrees(now);
   const std::unique_ptr<Programmer> done = std::move(programmer_);
   NoteKeys(*done);
   if (const auto plan = planner_.plan())
     for (uint32_t i = 0; i < plan->rows.size(); ++i)
       if (plan->rows[i]) devices_.applied().Lft(NodeIndex(i)).ShareMemory(*plan->rows[i]);
-  snapshot_ = builder_.Build();
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  first_master_sweep_ = false;
-  undone_.clear();
-  undone_.insert(done->undone().begin(), done->undone().end());
+  desired_.SetReregistration(false);
+  desired_.pending().OnRunEnded(done->undone());
   const bool complete = done->failures() == 0 && done->has_plan();
   if (complete) {
     remediation_.OnApplied(planned_intent_, now);
-    partitions_.OnApplied(keys_wanted_.generation);
+    partitions_.OnApplied(done->desired().keys.generation);
   }
   const bool up = AllLinksActive() && complete && !IsBroken(Breakage::kNeverUp);
-  if (IsBroken(Breakage::kErrorLogged)) Log(LogLevel::kError, "logged deliberately");
-  if (up != subnet_up_)
-    Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
-  subnet_up_ = up;
-  if (report_.kind() == SweepKind::kHeavy) SuspectUnknownPorts(now);
-  StartReadBack(report_.kind(), now);
-  EndSweep(report_.kind(), !complete || !up, now);
+  if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
+  if (up != view_.subnet_up())
+    journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
+  view_.SetSubnetUp(up);
+  if (journal_.kind() == SweepKind::kHeavy) SuspectUnknownPorts(now);
+  StartReadBack(journal_.kind(), now);
+  EndSweep(journal_.kind(), !complete || !up, now);
   LookAgain(done->ToLookAt(), now);
 }
 
 // The discovery did not wait for the ports of slow switches that are down. Light sweeps ask for
 // those that did not answer.
 void Core::SuspectUnknownPorts(Instant now) {
-  snapshot_->ForEachNode([&](const fabric::Node& node) {
-    const auto was_passed_over = [&](const fabric::Port& port) {
-      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
-      return !port.known && std::none_of(unread_.begin(), unread_.end(),
-                                         [&](const Unread& each) { return each.port == ref; });
-    };
-    if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
-      suspects_.Add(node.index, "ports were not read", now, /*thorough=*/true);
-  });
+  for (const NodeIndex node : observed_.SwitchesPassedOver())
+    suspects_.Add(node, "ports were not read", now, /*thorough=*/true);
 }
 
 // Ports that came up while they were programmed may have been armed before they were configured:
 // their nodes are read and programmed again.
 void Core::LookAgain(const std::vector<NodeIndex>& nodes, Instant now) {
-  std::vector<NodeIndex> switches;
-  for (NodeIndex index : nodes) {
-    const fabric::Node* node = snapshot_->node(index);
-    if (node == nullptr) continue;
-    if (node->IsSwitch()) switches.push_back(index);
-    for (const fabric::Port& port : node->ports)
-      if (!node->IsSwitch() && !port.peer.IsNone()) switches.push_back(port.peer.node);
-  }
-  std::sort(switches.begin(), switches.end());
-  for (NodeIndex index : switches)
-    suspects_.Add(index, "a port changed meanwhile", now, /*thorough=*/true);
+  for (const NodeIndex node : observed_.SwitchesOf(nodes))
+    suspects_.Add(node, "a port changed meanwhile", now, /*thorough=*/true);
 }
 
 bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
   problems_.Remove("NotActive");
-  active_links_.Update(snapshot_);
   const Explorer& explorer = surveys_.explorer();
   bool all_active = true;
-  for (PortRef inactive : active_links_.inactive()) {
-    const fabric::Node& node = *snapshot_->node(inactive.node);
+  for (PortRef inactive : observed_.InactivePorts()) {
+    const fabric::Node& node = *observed_.snapshot()->node(inactive.node);
     // Arrivals that are not programmed yet were not left undone.
     if (explorer.Gathers(node.index) || explorer.Gathers(node.port(inactive.port).peer.node))
       continue;
     all_active = false;
-    undone_.insert(node.index);
+    desired_.pending().Mark(node.index);
     problems_.Add(
         "NotActive",
         fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
@@ -748,57 +641,33 @@ bool Core::AllLinksActive() {
 }
 
 void Core::EndSweep(SweepKind kind, bool failed, Instant now) {
-  last_report_ = report_.Finish(now, engine_.statistics());
-  sweeps_done_ += kind == SweepKind::kHeavy;
-  if (kind != SweepKind::kLight) {
-    if (failed) subnet_up_ = false;
-    for (const Problem& problem : problems_.List())
-      Log(LogLevel::kWarning,
-          fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
-    Log(LogLevel::kInfo,
-        fmt::format("{} ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
-                    kind == SweepKind::kHeavy      ? "heavy sweep"
-                    : kind == SweepKind::kTargeted ? "change"
-                                                   : "settling",
-                    snapshot_->node_count(), snapshot_->switch_count(), last_report_.duration_ms,
-                    last_report_.smps_sent, last_report_.sets_sent, last_report_.timeouts));
-  }
-  for (uint64_t command : std::exchange(running_commands_, {}))
-    if (!IsBroken(Breakage::kSweepCommandNotEnded))
-      effects_.finished.push_back({command, absl::OkStatus()});
-  const auto& sweep = options_.sweep;
-  const Duration until_light = UntilLightSweep();
-  next_light_ = until_light > Duration::zero() ? now + until_light : kNever;
+  if (kind != SweepKind::kLight && failed) view_.SetSubnetUp(false);
+  view_.OnSweepEnd(journal_.EndSweep(kind, *observed_.snapshot(), problems_, now),
+                   kind == SweepKind::kHeavy);
+  commands_.FinishRunning();
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
-  if (kind == SweepKind::kHeavy)
-    next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
-  if (kind != SweepKind::kLight && mastership_.state() != SmState::kStandby) {
-    // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
-    const bool alone = snapshot_->node_count() <= 1 && sweep.light_interval > Duration::zero();
-    const Duration cap = alone ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
-    retry_wait_ =
-        failed ? std::min(std::max(retry_wait_ * 2, sweep.retry_min), cap) : Duration::zero();
-    next_retry_ = failed ? now + retry_wait_ : kNever;
-  }
-  changed_ = true;
+  agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby,
+                      observed_.snapshot()->node_count() <= 1, !observed_.unread().empty()},
+                     now);
+  view_.MarkChanged();
   SetPhase(mastership_.state() == SmState::kStandby ? Phase::kStandby : Phase::kIdle);
 }
 
 // ---- changes
 
 bool Core::MayReroute() const {
-  return mastership_.IsMaster() && !discovery_ && undurable_.empty() &&
+  return mastership_.IsMaster() && !discovery_ && lids_.IsDurable() &&
          (phase_ == Phase::kIdle || phase_ == Phase::kSurveying || programmer_);
 }
 
 // A sweep that is wanted waits until nothing else is going on, and looks at everything.
 bool Core::MaySurvey() const {
-  return MayReroute() && !surveys_.full() && (surveys_.empty() || !wanted_sweep_);
+  return MayReroute() && !surveys_.full() && (surveys_.empty() || !agenda_.WantsSweep());
 }
 
 void Core::StartSurvey(SurveyTask task, Instant now) {
   if (phase_ == Phase::kIdle) SetPhase(Phase::kSurveying);
-  surveys_.Start(std::move(task), local_, now);
+  surveys_.Start(std::move(task), observed_.local(), now);
 }
 
 // A request that timed out may have met a lost link whose traps were lost with it: to wait until it
@@ -809,7 +678,8 @@ void Core::LookAtSilentPaths(Instant now) {
   SurveyTask task{{}, {}, {}, "a time-out", now};
   for (mad::DeviceId device : silent) {
     if (!devices_.Has(NodeIndex(device))) continue;
-    for (PortRef link : LinksOnPath(builder_, local_, devices_, NodeIndex(device)))
+    for (PortRef link :
+         LinksOnPath(observed_.builder(), observed_.local(), devices_, NodeIndex(device)))
       if (!surveys_.AreAt(link.node)) task.links.push_back(link);
   }
   SortUnique(task.links);
@@ -823,13 +693,13 @@ void Core::AdvanceSurveys(Instant now) {
   if (discovery_) return;  // They led to a heavy sweep, and have ended with it.
   for (const std::unique_ptr<Survey>& done : surveys_.TakeDone()) {
     for (NodeIndex node : done->task().switches) suspects_.OnLooked(node, done->Changed(node), now);
-    NoteUnread(done->TakeUnread());
+    observed_.AddUnread(done->TakeUnread());
   }
   Explorer& explorer = surveys_.explorer();
-  NoteUnread(explorer.TakeUnread());
+  observed_.AddUnread(explorer.TakeUnread());
   for (NodeIndex node : explorer.TakeSuspects()) suspects_.Add(node, "a new neighbour", now);
   if (programmer_ || !surveys_.empty()) return;
-  snapshot_ = builder_.Build();  // What needs no writing, such as the other end of what is lost.
+  observed_.Rebuild();  // What needs no writing, such as the other end of what is lost.
   remediation_.OnSnapshot(now);
   if (phase_ == Phase::kSurveying) SetPhase(Phase::kIdle);
 }
@@ -837,26 +707,23 @@ void Core::AdvanceSurveys(Instant now) {
 // A plan that is being made comes first, and its tables for a while, or changes that keep coming
 // would starve all of them. What that did not suffice for is a difference like any other.
 bool Core::IsHoldingNews(Instant now) const {
-  if (!programmer_ || !scope_ || goal_ != routing::ReplanGoal::kUrgent) return false;
+  if (!programmer_ || !programmer_->scope().nodes ||
+      desired_.goal() != routing::ReplanGoal::kUrgent)
+    return false;
   return planner_.AwaitsPlan() || (!programmer_->tables_done() && now < hold_news_until_);
-}
-
-void Core::NoteUnread(std::vector<Unread> unread) {
-  for (const Unread& each : unread)
-    if (unread_.size() < kMaxUnread) unread_.push_back(each);
 }
 
 void Core::OnNews(Surveys::News taken, Instant now) {
   SurveyNews& news = taken.found;
-  cables_changed_ |= news.links_rose;
   if (!news.come.empty()) planner_.NoteArrivals(now);
   if (news.meets_sm) return StartHeavySweep(news.needs_sweep, now);
-  if (!news.needs_sweep.empty()) WantSweep(news.needs_sweep);
+  if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
-    if (const fabric::Node* found = builder_.node(node))
+    if (const fabric::Node* found = observed_.builder().node(node))
       problems_.RemoveAbout(fmt::format("{}", found->guid()));
-  if (!news.touched.empty() || !news.gone.empty())
-    Reroute(std::move(news.touched), taken.cause, SubjectOf(news), taken.since, now);
+  if (news.touched.empty() && news.gone.empty()) return;
+  std::string subject = news.about.IsNone() ? "subnet" : observed_.NameOf(news.about, news.peer);
+  Reroute(std::move(news.touched), taken.cause, std::move(subject), taken.since, now);
 }
 
 // What was touched is planned for and programmed. Programming that is under way ends: what it wrote
@@ -864,50 +731,38 @@ void Core::OnNews(Surveys::News taken, Instant now) {
 // difference like any other.
 void Core::Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                    Instant since, Instant now) {
-  // Of the programming, or of what waits for its LIDs to be durable before it is programmed.
-  const auto unfinished = programmer_ ? programmer_->scope() : std::move(scope_);
-  scope_ = std::move(touched);
-  goal_ = routing::ReplanGoal::kUrgent;
-  SweepKind kind = SweepKind::kTargeted;
-  const bool is_under_way = programmer_ || questions_.IsOpen<PersistLids>();
-  if (is_under_way && unfinished) {
-    scope_->insert(scope_->end(), unfinished->begin(), unfinished->end());
-  } else if (is_under_way) {
-    scope_.reset();
-    kind = report_.kind();
-  }
+  desired_.pending().Mark(touched);
+  desired_.SetGoal(routing::ReplanGoal::kUrgent);
+  // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
+  const bool is_whole = (programmer_ || lids_.IsAwaited()) && desired_.pending().is_all();
+  const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
   if (programmer_) {
-    Happen(reroute_.Finish(*programmer_, /*superseded=*/true, now, engine_.statistics()));
+    journal_.EndReroute(*programmer_, /*superseded=*/true, now);
     NoteKeys(*programmer_);
-    undone_.insert(programmer_->undone().begin(), programmer_->undone().end());
+    desired_.pending().Mark(programmer_->undone());
     std::vector<mad::Completion> dropped;
     engine_.CancelQueuedOf(Activity::kProgrammer, dropped);
     for (const mad::Completion& completion : dropped)
-      Programmer::OnLateAnswer(completion, builder_, devices_);
+      Programmer::OnLateAnswer(completion, observed_.builder(), devices_);
     LookAgain(std::exchange(programmer_, nullptr)->ToLookAt(), now);
   }
-  if (scope_) {
-    scope_->insert(scope_->end(), undone_.begin(), undone_.end());
-    SortUnique(*scope_);
-  }
-  if (kind == SweepKind::kTargeted) report_.Begin(kind, now, engine_.statistics());
-  snapshot_ = builder_.Build();
+  if (kind == SweepKind::kTargeted) journal_.BeginSweep(kind, now);
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  changed_ = true;
-  reroute_.Begin(cause, std::move(subject), since, now, engine_.statistics());
+  view_.MarkChanged();
+  journal_.BeginReroute(cause, std::move(subject), since, now);
   AssignLidsAndGo(now);
 }
 
 // What the last run left undone is read and programmed again; where that does not help, everything.
 void Core::Retry(Instant now) {
-  next_retry_ = kNever;
-  if (undone_.empty() || !IsIdleMaster() || !MaySurvey() || ++retries_ > kMostRetries) {
-    WantSweep("something was left undone");
+  if (!agenda_.TakeRetry(!desired_.pending().nodes().empty() && IsIdleMaster() && MaySurvey())) {
+    agenda_.WantSweep("something was left undone");
     return;
   }
   SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
-  for (NodeIndex index : undone_) {
-    const fabric::Node* node = snapshot_->node(index);
+  for (NodeIndex index : desired_.pending().nodes()) {
+    const fabric::Node* node = observed_.snapshot()->node(index);
     if (node == nullptr) continue;
     if (node->IsSwitch()) task.switches.push_back(index);
     for (const fabric::Port& port : node->ports)
@@ -916,45 +771,13 @@ void Core::Retry(Instant now) {
   StartSurvey(std::move(task), now);
 }
 
-// The first link of what was found.
-std::string Core::SubjectOf(const SurveyNews& news) const {
-  if (news.about.IsNone()) return "subnet";
-  if (news.peer.IsNone()) return NameOf(news.about);
-  return fmt::format("{} ↔ {}", NameOf(news.about), NameOf(news.peer));
-}
-
-std::string Core::NameOf(PortRef port) const {
-  const fabric::Node* node = builder_.node(port.node);
-  if (node == nullptr) node = snapshot_->node(port.node);
-  if (node == nullptr) return fmt::format("node index {}", port.node);
-  const std::string name =
-      node->description.empty() ? fmt::format("{}", node->guid()) : node->description;
-  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
-}
-
-void Core::Happen(std::optional<fabric::FabricEvent> event) {
-  if (!event) return;
-  Log(event->severity == fabric::Severity::kInfo ? LogLevel::kInfo : LogLevel::kWarning,
-      fmt::format("{}: {}: {}", event->type, event->subject, event->message));
-  effects_.events.push_back(*std::move(event));
-}
-
 // ---- light sweep
 
-// What was not read is asked for again soon, then ever more seldom, down to the usual pace.
-Duration Core::UntilLightSweep() {
-  const auto& sweep = options_.sweep;
-  if (unread_.empty()) return sweep.light_interval;
-  const Duration cap =
-      sweep.light_interval > Duration::zero() ? sweep.light_interval : sweep.retry_max;
-  unread_wait_ = std::min(std::max(unread_wait_ * 2, sweep.retry_min), cap);
-  return unread_wait_;
-}
-
 void Core::StartLightSweep(Instant now) {
-  report_.Begin(SweepKind::kLight, now, engine_.statistics());
-  light_ = std::make_unique<LightSweep>(snapshot_, devices_, engine_, mastership_.others(), unread_,
-                                        std::exchange(silent_switches_, {}));
+  journal_.BeginSweep(SweepKind::kLight, now);
+  light_ =
+      std::make_unique<LightSweep>(observed_.snapshot(), devices_, engine_, mastership_.others(),
+                                   observed_.unread(), std::exchange(silent_switches_, {}));
   light_->Start();
 }
 
@@ -965,10 +788,8 @@ void Core::FinishLightSweep(Instant now) {
   for (const auto& [port, cause] : done->changed()) Suspect(port, cause, now);
   if (!done->reason().empty()) {
     // A command that asked for a light sweep is answered by what it led to.
-    waiting_commands_.insert(waiting_commands_.end(), running_commands_.begin(),
-                             running_commands_.end());
-    running_commands_.clear();
-    WantSweep(done->reason());
+    commands_.WaitAgain();
+    agenda_.WantSweep(done->reason());
   }
   StartReadBack(SweepKind::kLight, now);
   EndSweep(SweepKind::kLight, false, now);
@@ -977,7 +798,7 @@ void Core::FinishLightSweep(Instant now) {
 // ---- what is shown
 
 void Core::SetPhase(Phase phase) {
-  changed_ = changed_ || phase != phase_;
+  if (phase != phase_) view_.MarkChanged();
   phase_ = phase;
 }
 
@@ -990,41 +811,10 @@ Progress Core::progress() const {
 }
 
 std::shared_ptr<const FabricView> Core::MakeView(Instant now) {
-  auto view = std::make_shared<FabricView>();
-  view->generation = Generation(view_generation_);
-  view->snapshot = snapshot_;
-  view->lids = lids_;
-  view->plan = planner_.plan();
-  view->plan_stands = view->plan != nullptr && !planner_.AwaitsPlan() &&
-                      phase_ != Phase::kElecting && phase_ != Phase::kAssigningLids;
-  view->groups = multicast_.groups();
-  view->multicast = multicast_.plan();
-  view->chain = planner_.chain();
-  view->sm = {mastership_.state(),
-              local_port_.port_guid,
-              lids_->Of(local_).base,
-              mastership_.priority(),
-              mastership_.Own().activity_count,
-              local_,
-              mastership_.others()};
-  if (const fabric::Port* local = snapshot_->port(local_);
-      local != nullptr && !mastership_.IsMaster())
-    view->sm.lid = local->info.lid;
-  // While everything is read anew, what was read before is truer than half of it.
-  if (port_tables_ == nullptr || phase_ == Phase::kIdle)
-    port_tables_ = devices_.applied().PortTables(*snapshot_);
-  view->tables = port_tables_;
-  view->routing = options_.routing;
-  view->isolated = remediation_.intent().isolated;
-  view->phase = phase_;
-  view->subnet_up = subnet_up_;
-  view->sweeps_done = sweeps_done_;
-  view->last_sweep = last_report_;
-  view->problems = problems_.List();
-  view->partitions = partitions_.state();
-  view->partitions_in_effect = partitions_.in_effect();
-  view->policy = remediation_.View(now);
-  return view;
+  return view_.Make(
+      {options_, local_port_.port_guid, phase_, observed_, lids_, planner_, multicast_, mastership_,
+       partitions_, problems_, remediation_.intent().isolated, remediation_.View(now)},
+      devices_.applied());
 }
 
 }  // namespace fabricd::sweep

@@ -3,7 +3,7 @@
 // come out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the
 // simulator.
 //
-// It decides what to do next and keeps the three states apart: observed (builder_ → snapshot),
+// It decides what to do next and keeps the three states apart: observed (observed_),
 // desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
 // Mastership, AssignLids, the routing (outside, by Effects::questions), Programmer and LightSweep.
 //
@@ -20,28 +20,31 @@
 #include <set>
 #include <vector>
 
-#include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
+#include "sweep/agenda/agenda.h"
+#include "sweep/agenda/command_queue.h"
+#include "sweep/desired/desired_tracker.h"
 #include "sweep/device/device_table.h"
 #include "sweep/device/lane_reader.h"
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
 #include "sweep/interface/questions.h"
 #include "sweep/mastership/mastership.h"
-#include "sweep/observe/active_links.h"
+#include "sweep/observe/cable_watch.h"
 #include "sweep/observe/discovery.h"
 #include "sweep/observe/light_sweep.h"
+#include "sweep/observe/observed_fabric.h"
 #include "sweep/observe/surveys.h"
 #include "sweep/observe/suspects.h"
-#include "sweep/plan/lid_assignment.h"
+#include "sweep/plan/lid_manager.h"
 #include "sweep/plan/multicast.h"
 #include "sweep/plan/planner.h"
 #include "sweep/program/programmer.h"
 #include "sweep/program/read_back.h"
-#include "sweep/program/reroute_record.h"
 #include "sweep/remediate/partition_keeper.h"
 #include "sweep/remediate/remediation.h"
-#include "sweep/report.h"
+#include "sweep/report/sweep_journal.h"
+#include "sweep/report/view_publisher.h"
 
 namespace fabricd::sweep {
 
@@ -56,7 +59,7 @@ class Core {
  public:
   // `records` are the LIDs made durable earlier, `holds` and `partitions` the same; `groups` those
   // and `aliases` those that are known from before (null: none).
-  Core(CoreOptions options, mad::LocalPort local, std::vector<LidRecord> records,
+  Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
        policy::PartitionState partitions = {},
@@ -72,10 +75,10 @@ class Core {
   Progress progress() const;
   Phase phase() const { return phase_; }
   wire::SmState sm_state() const { return mastership_.state(); }
-  bool subnet_up() const { return subnet_up_; }
+  bool subnet_up() const { return view_.subnet_up(); }
   // Changes are looked into, or wait to be programmed.
   bool surveys() const { return !surveys_.empty(); }
-  uint32_t sweeps_done() const { return sweeps_done_; }
+  uint32_t sweeps_done() const { return view_.sweeps_done(); }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
   size_t smps_in_flight() const { return engine_.in_flight(); }
 
@@ -92,8 +95,6 @@ class Core {
   void OnTrees(TreesReady ready);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnPartitionCommand(ChangePartitions command);
-  KeyInput MakeKeyInput();
-  GuidInput MakeGuidInput() const;
   void OnAliases(AliasesChanged changed);
   void OnReadLanes(const ReadLanes& wanted);
   void StartLaneReader();
@@ -112,7 +113,6 @@ class Core {
   bool HasNeighbour();
   void Obey(Mastership::Order order, Instant now);
   void StandBy(Instant now);
-  void AssignLids();
   void AssignLidsAndGo(Instant now);
   void StartProgramming(Instant now);
   void AskPlan(Instant now);
@@ -123,7 +123,7 @@ class Core {
   void StartTrees(Instant now);
   void AdvanceTrees();
   void FinishTrees(Instant now);
-  ProgrammerInput InputOfProgrammer();
+  ProgrammerInput InputOfProgrammer(bool trees_only);
   void SuspectUnknownPorts(Instant now);
   void LookAgain(const std::vector<NodeIndex>& nodes, Instant now);
 
@@ -131,48 +131,29 @@ class Core {
   bool MaySurvey() const;
   void AdvanceSurveys(Instant now);
   bool IsHoldingNews(Instant now) const;
-  void NoteUnread(std::vector<Unread> unread);
   void OnNews(Surveys::News taken, Instant now);
   void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
   void Retry(Instant now);
   void StartSurvey(SurveyTask task, Instant now);
   void LookAtSilentPaths(Instant now);
-  // The switch that has this LID, or that faces the end port which has it.
-  PortRef SwitchPortOf(Lid lid) const;
   void Suspect(PortRef port, const std::string& cause, Instant now);
-  std::string NameOf(PortRef port) const;
-  std::string SubjectOf(const SurveyNews& news) const;
-  void Happen(std::optional<fabric::FabricEvent> event);
   void EndSweep(SweepKind kind, bool failed, Instant now);
   bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
   void StartLightSweep(Instant now);
   void FinishLightSweep(Instant now);
-  void WantSweep(std::string why);
-  void WantPatientSweep(std::string why, Instant now);
   bool IsReported(Instant now) const;
   bool AllLinksActive();
-  Duration UntilLightSweep();
   void SetPhase(Phase phase);
   std::shared_ptr<const FabricView> MakeView(Instant now);
-  void Log(LogLevel level, std::string text) { effects_.log.push_back({level, std::move(text)}); }
 
   CoreOptions options_;  // Replaced only where a heavy sweep starts.
-  std::optional<CoreOptions> new_options_;
+  Agenda agenda_{options_};
   const mad::LocalPort local_port_;
   mad::TransactionEngine engine_;
   DeviceTable devices_;
-  fabric::SnapshotBuilder builder_;
-  LidRecords records_;    // Given out, whether durable yet or not.
-  LidRecords undurable_;  // Of those, what no write has confirmed; empty before anything is set.
+  ObservedFabric observed_;
 
-  // What is known and wanted; replaced whole.
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
-  std::shared_ptr<const fabric::LidTable> lids_;
-  std::shared_ptr<const fabric::FabricSnapshot> lids_of_;  // What they were made for. Null: unsure.
-  std::shared_ptr<const fabric::TablesByPort> port_tables_;
-  PortRef local_;
-  std::vector<Unread> unread_;
   ProblemList problems_;
 
   // What is being done.
@@ -185,64 +166,25 @@ class Core {
   std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
   uint16_t lane_run_ = 0;
   ReadBack read_back_;
-  bool reads_back_ = false;  // The heavy sweep under way was asked for: tables are read back too.
   Suspects suspects_;
   Surveys surveys_;
   Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
-  bool trees_only_ = false;    // The programmer under way is at nothing but multicast trees.
   uint8_t run_ = 0;            // Of the programmer.
-  // What the next programmer is to look at. nullopt: everything.
-  std::optional<std::vector<NodeIndex>> scope_;
-  routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;  // Of the next plan.
-  bool cables_changed_ = false;                             // Since they were last checked.
-  ActiveLinks active_links_;
-  std::set<NodeIndex> undone_;  // By the last programmer, to be tried again.
-  // A heavy sweep is due when what goes on has ended.
-  struct WantedSweep {
-    std::string why;
-    // Of one that only looks whether all is as it was: until then, what is reported goes first.
-    Instant waits_until = Instant::min();
-    bool reads_back = false;  // Such a one is among those that are due.
-  };
-  std::optional<WantedSweep> wanted_sweep_;
-  bool patient_ = false;  // Nothing that has happened waits for the heavy sweep under way.
-  bool first_master_sweep_ = true;  // Until one sweep as master has been completed.
+  CableWatch cables_;
 
-  std::vector<uint64_t> waiting_commands_;  // For the next heavy sweep.
-  std::vector<uint64_t> running_commands_;  // For the sweep under way.
-
-  bool subnet_up_ = false;
-  uint32_t sweeps_done_ = 0;
-  uint64_t view_generation_ = 0;
-  SweepReport last_report_;
-  ReportMaker report_;
-  Duration retry_wait_{}, unread_wait_{};
-  uint32_t retries_ = 0;  // In a row, without a heavy sweep.
-  RerouteRecord reroute_;
-  Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
-
-  bool changed_ = true;  // Something that a view shows.
-  wire::SmState shown_state_ = wire::SmState::kNotActive;
   std::vector<mad::Completion> completions_;
   Effects effects_;
+  CommandQueue commands_{effects_.finished};
+  SweepJournal journal_{engine_, effects_};
+  ViewPublisher view_;
   OpenQuestions questions_;  // Go into effects_.
-  Mastership mastership_;    // Writes into effects_.
-  Planner planner_;          // The same into effects_.log.
+  LidManager lids_;
+  Mastership mastership_;  // Writes into effects_.
+  Planner planner_;        // The same into effects_.log.
   Multicast multicast_;
   Remediation remediation_;  // Writes into effects_, as does:
   PartitionKeeper partitions_;
-  // By what P_Key tables were made: those of the programmer, and those last looked at everywhere.
-  struct KeyBasis {
-    uint64_t generation = 0;  // Of partitions_.
-    std::vector<PortRef> isolated;
-    friend bool operator==(const KeyBasis&, const KeyBasis&) = default;
-  } keys_wanted_, keys_looked_at_;
-  bool misses_guids_ = false;  // Partitions name GUIDs that no port has for its own.
-  std::shared_ptr<const fabric::AliasGuids> aliases_;  // Never null.
-  // Nodes with other aliases than when their ports were last looked at.
-  std::set<NodeIndex> aliases_changed_;
-  std::string wanted_reroute_;   // The intent has changed since the last plan was asked
-                                 // for; why.
+  DesiredTracker desired_;
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
 };
 

@@ -11,7 +11,7 @@ void Core::OnReadLanes(const ReadLanes& wanted) {
   // A standby knows no routes to devices that would still be right.
   if (!mastership_.IsMaster()) return;
   for (const NodeIndex node : wanted.nodes)
-    if (snapshot_->node(node) != nullptr && !devices_.applied().lanes().WasRead(node))
+    if (observed_.snapshot()->node(node) != nullptr && !devices_.applied().lanes().WasRead(node))
       lanes_wanted_.insert(node);
 }
 
@@ -21,8 +21,8 @@ void Core::StartLaneReader() {
   if (!needed && devices_.applied().lanes().tables().size() > AppliedLanes::kMostTables)
     devices_.applied().lanes().Clear();
   lane_reader_ = std::make_unique<LaneReader>(
-      snapshot_, std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()), devices_,
-      engine_, ++lane_run_);
+      observed_.snapshot(), std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()),
+      devices_, engine_, ++lane_run_);
 }
 
 void Core::AdvanceLaneReader() {
@@ -41,7 +41,7 @@ void Core::AdvanceLaneReader() {
   // Whoever asks again for what did not come has it read again.
   for (const NodeIndex node : lane_reader_->nodes()) lanes_wanted_.erase(node);
   lane_reader_.reset();
-  changed_ = true;
+  view_.MarkChanged();
 }
 
 }  // namespace fabricd::sweep

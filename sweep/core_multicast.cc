@@ -8,34 +8,31 @@
 
 namespace fabricd::sweep {
 
-ProgrammerInput Core::InputOfProgrammer() {
-  return {snapshot_,
-          lids_,
-          local_,
-          first_master_sweep_,
-          scope_,
-          ++run_,
-          remediation_.intent().disabled,
-          remediation_.intent().reenabled,
-          multicast_.blocks(),
-          trees_only_,
-          MakeKeyInput(),
-          MakeGuidInput()};
+ProgrammerInput Core::InputOfProgrammer(bool trees_only) {
+  const DesiredState& desired =
+      desired_.Update({observed_.snapshot(), lids_.table(), remediation_.intent(),
+                       partitions_.index(), partitions_.generation(), options_.policy.partitions,
+                       nullptr, observed_.local(), /*reregister_all=*/false, multicast_.blocks()});
+  ProgrammerInput input{desired, {}, ++run_, trees_only};
+  if (trees_only)
+    input.scope.nodes.emplace();
+  else
+    input.scope = desired_.pending().ScopeFor(desired);
+  return input;
 }
 
 // Whatever else is under way, or due now, makes trees too.
 bool Core::MayMakeTrees() const {
   return multicast_.HasNews() && IsIdleMaster() && MaySurvey() && surveys_.empty() &&
-         !programmer_ && !light_ && !wanted_sweep_ && planner_.has_answer();
+         !programmer_ && !light_ && !agenda_.WantsSweep() && planner_.has_answer();
 }
 
 void Core::StartTrees(Instant now) {
-  report_.Begin(SweepKind::kTargeted, now, engine_.statistics());
+  journal_.BeginSweep(SweepKind::kTargeted, now);
   multicast_.Cancel();
-  scope_.emplace();
-  trees_only_ = true;
-  programmer_ = std::make_unique<Programmer>(InputOfProgrammer(), builder_, devices_, engine_,
-                                             problems_, options_);
+  programmer_ =
+      std::make_unique<Programmer>(InputOfProgrammer(/*trees_only=*/true), observed_.builder(),
+                                   devices_, engine_, problems_, options_);
   programmer_->Start();
   programmer_->SetPlan(planner_.plan());
   // There may be nothing to read, and so no answer that would lead on.
@@ -53,9 +50,10 @@ void Core::AdvanceTrees() {
 }
 
 void Core::OnTrees(TreesReady ready) {
-  const Multicast::SharedTrees trees = multicast_.OnTrees(std::move(ready), *snapshot_, problems_);
+  const Multicast::SharedTrees trees =
+      multicast_.OnTrees(std::move(ready), *observed_.snapshot(), problems_);
   if (!programmer_) return;
-  changed_ = true;
+  view_.MarkChanged();
   // In one order all packets rise before they fall, whatever tree they are in.
   programmer_->SetTrees(trees, planner_.plan() && multicast_.MayMix(*planner_.plan()));
 }
@@ -63,11 +61,11 @@ void Core::OnTrees(TreesReady ready) {
 // The rest of the fabric is as it was, and so is what was left undone there.
 void Core::FinishTrees(Instant now) {
   const std::unique_ptr<Programmer> done = std::move(programmer_);
-  undone_.insert(done->undone().begin(), done->undone().end());
-  snapshot_ = builder_.Build();
+  desired_.pending().Mark(done->undone());
+  observed_.Rebuild();
   remediation_.OnSnapshot(now);
-  if (done->failures() > 0) next_retry_ = std::min(next_retry_, now + options_.sweep.retry_min);
-  changed_ = true;
+  if (done->failures() > 0) agenda_.WantRetrySoon(now);
+  view_.MarkChanged();
   SetPhase(Phase::kIdle);
 }
 

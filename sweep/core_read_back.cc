@@ -3,7 +3,6 @@
 // differs is planned for and programmed like any other change.
 #include <utility>
 
-#include "common/breakage.h"
 #include "sweep/core.h"
 #include "sweep/interface/activity.h"
 
@@ -11,14 +10,14 @@ namespace fabricd::sweep {
 
 // Of a sweep that is about to end; its commands are finished with what it led to.
 void Core::StartReadBack(SweepKind kind, Instant now) {
-  const bool all = kind == SweepKind::kHeavy && std::exchange(reads_back_, false);
+  const bool all = kind == SweepKind::kHeavy && agenda_.TakeReadBack();
   if ((!all && kind != SweepKind::kLight) || !mastership_.IsMaster() || !planner_.plan()) return;
   const bool lanes = planner_.plan()->lanes > 1;
   if (all)
-    read_back_.AddAll(snapshot_, lanes);
+    read_back_.AddAll(observed_.snapshot(), lanes);
   else
-    read_back_.AddSample(snapshot_, lanes, now);
-  read_back_.Hold(std::exchange(running_commands_, {}));
+    read_back_.AddSample(observed_.snapshot(), lanes, now);
+  read_back_.Hold(commands_.TakeRunning());
 }
 
 void Core::AdvanceReadBack(Instant now) {
@@ -34,18 +33,16 @@ void Core::AdvanceReadBack(Instant now) {
   if (!read_back_.HasResult()) return;
   ReadBack::Result result = read_back_.TakeResult(now);
   if (result.all)
-    Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
-                                     result.tables_read, result.differing.size()));
-  for (fabric::FabricEvent& event : result.events) Happen(std::move(event));
+    journal_.Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
+                                              result.tables_read, result.differing.size()));
+  for (fabric::FabricEvent& event : result.events) journal_.EmitEvent(std::move(event));
   if (result.differing.empty()) {
-    for (uint64_t command : result.commands)
-      if (!IsBroken(Breakage::kSweepCommandNotEnded))
-        effects_.finished.push_back({command, absl::OkStatus()});
+    commands_.Finish(result.commands);
     return;
   }
-  running_commands_.insert(running_commands_.end(), result.commands.begin(), result.commands.end());
-  undone_.insert(result.differing.begin(), result.differing.end());
-  wanted_reroute_ = "tables differ from what was written";
+  commands_.Run(result.commands);
+  desired_.pending().Mark(result.differing);
+  agenda_.WantReroute("tables differ from what was written");
 }
 
 }  // namespace fabricd::sweep

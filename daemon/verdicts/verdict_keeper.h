@@ -88,8 +88,8 @@ class VerdictKeeper {
   bool IsRedundant(const Assessed& assessed, PortRef a, PortRef b) const;
   bool IsExcluded(const Assessed& assessed, size_t index) const;
   void MakeView(Assessed& assessed);
-  void TellOfLinks(const query::VerdictView& view, VerdictEffects& effects, Instant now) const;
-  void TellOfCauses(const query::VerdictView& view, VerdictEffects& effects, Instant now) const;
+  void EmitLinkEvents(const query::VerdictView& view, VerdictEffects& effects, Instant now) const;
+  void EmitCauseEvents(const query::VerdictView& view, VerdictEffects& effects, Instant now) const;
   std::string NameOf(PortRef port, const fabric::FabricSnapshot& snapshot) const;
   fabric::FabricEvent EventOf(const char* type, const query::VerdictRecord& record,
                               const fabric::FabricSnapshot& snapshot, Instant now) const;

@@ -30,10 +30,10 @@ void Simulation::Start(size_t number) {
   local.port = manager.host.port;
   local.node_guid = device.node_info().node_guid;
   local.port_guid = device.port(manager.host.port).guid;
-  std::vector<sweep::LidRecord> records;
+  std::vector<fabric::LidRecord> records;
   for (const auto& [guid, record] : manager.durable) records.push_back(record);
   manager.core = std::make_unique<sweep::Core>(
-      manager.options, local, std::move(records), *manager.holds.LoadHolds(), manager.groups,
+      manager.options, local, records, *manager.holds.LoadHolds(), manager.groups,
       *policy::LoadPartitions(*manager.holds.LoadRows()), manager.aliases);
   manager.core->Step(sweep::StartEvent{}, now_);
   Carry(manager);

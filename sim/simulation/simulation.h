@@ -42,7 +42,7 @@ struct Manager {
   PortRef host;
   sweep::CoreOptions options;
   std::unique_ptr<sweep::Core> core;                      // Null: not running.
-  std::map<Guid, sweep::LidRecord> durable;               // By port GUID, as SQLite keeps them.
+  std::map<Guid, fabric::LidRecord> durable;              // By port GUID, as SQLite keeps them.
   store::MemoryStore holds;                               // What is durable of holds, partitions.
   std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
   std::shared_ptr<const fabric::AliasGuids> aliases;      // The same.

@@ -19,6 +19,7 @@
 #include "fabric/event.h"
 #include "fabric/hosts.h"
 #include "fabric/intent.h"
+#include "fabric/lid_record.h"
 #include "fabric/multicast_groups.h"
 #include "mad/transport.h"
 #include "policy/holds.h"
@@ -147,13 +148,6 @@ using Event =
 
 // ---- out
 
-struct LidRecord {
-  Guid port_guid;
-  Lid base;
-  uint8_t lmc = 0;
-  friend bool operator==(const LidRecord&, const LidRecord&) = default;
-};
-
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
@@ -164,7 +158,7 @@ struct LogRecord {
 
 struct PersistLids {
   using Answer = Persisted;
-  std::vector<LidRecord> records;
+  std::vector<fabric::LidRecord> records;
 };
 struct ComputePlan {
   using Answer = PlanReady;

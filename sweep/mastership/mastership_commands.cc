@@ -8,6 +8,7 @@
 
 namespace fabricd::sweep {
 
+using wire::SmState;
 using Order = Mastership::Order;
 
 void Mastership::Answer(uint64_t command, absl::Status status, MastershipOutcome outcome) {

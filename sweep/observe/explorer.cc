@@ -126,7 +126,6 @@ void Explorer::Finish(PortRef local, Instant now) {
     }
     found_.Touch(port.node);
     found_.Touch(peer.node);
-    found_.news.links_rose = true;
     found_.NoteFirst(port, peer);
   }
   // New ways may be shorter, and what was cut off from a port may be reached again.

@@ -13,7 +13,6 @@ namespace fabricd::sweep {
 
 struct SurveyNews {
   PortRef about, peer;             // The first link of it; `peer` may be none.
-  bool links_rose = false;         // Somebody stands behind a port where nobody was known before.
   std::vector<NodeIndex> touched;  // Nodes that have to be looked at by the programmer.
   std::vector<NodeIndex> gone, come;
   // What one look does not settle: a heavy sweep is due; why.

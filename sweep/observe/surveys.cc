@@ -19,7 +19,6 @@ void Merge(SurveyNews from, SurveyNews* to) {
     to->about = from.about;
     to->peer = from.peer;
   }
-  to->links_rose |= from.links_rose;
   to->meets_sm |= from.meets_sm;
   if (to->needs_sweep.empty()) to->needs_sweep = std::move(from.needs_sweep);
   Append(from.touched, &to->touched);

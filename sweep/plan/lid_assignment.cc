@@ -98,7 +98,7 @@ LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecord
   LidAssignment result;
   const std::vector<Wanted> wanted = EndPortsInOrder(snapshot, lmc, lmc_enhanced_port0);
   LidSpace space;
-  for (const auto& [guid, record] : records) space.Take(record.base, record.lmc);
+  for (const auto& [guid, record] : records) space.Take(record.base_lid, record.lmc);
 
   auto assign = [&](const Wanted& want, Lid base) {
     result.table.Assign(want.port, {base, want.lmc});
@@ -112,9 +112,9 @@ LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecord
     }
     auto record = records.find(want.guid);
     const bool fits = record != records.end() && record->second.lmc >= want.lmc &&
-                      LidSpace::IsValid(record->second.base, want.lmc);
+                      LidSpace::IsValid(record->second.base_lid, want.lmc);
     if (fits && !IsBroken(Breakage::kLidRecordsIgnored))
-      assign(want, record->second.base);
+      assign(want, record->second.base_lid);
     else
       rest.push_back(&want);
   }

@@ -12,12 +12,14 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "fabric/lid_record.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
 #include "sweep/interface/events.h"
 
 namespace fabricd::sweep {
 
+using fabric::LidRecord;
 using LidRecords = absl::flat_hash_map<Guid, LidRecord>;  // By port GUID.
 
 struct LidAssignment {

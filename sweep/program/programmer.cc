@@ -11,7 +11,7 @@ namespace {
 
 RunKind KindOf(const ProgrammerInput& input) {
   if (input.trees_only) return RunKind::kTreesOnly;
-  return input.scope ? RunKind::kChange : RunKind::kWholeFabric;
+  return input.scope.nodes ? RunKind::kChange : RunKind::kWholeFabric;
 }
 
 }  // namespace
@@ -20,11 +20,12 @@ Programmer::Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder,
                        DeviceTable& devices, mad::TransactionEngine& engine, ProblemList& problems,
                        const CoreOptions& options)
     : input_(std::move(input)),
-      config_(options, input_.lids->Of(input_.local).base),
+      config_(options, input_.desired.lids->Of(input_.desired.ports.local).base),
       scope_(input_, builder),
       sender_(builder, devices, engine, input_.run),
       record_(builder, problems),
-      ground_{input_, scope_, config_, plan_, builder, devices, sender_, record_},
+      ground_{input_.desired, scope_,  input_.trees_only, config_,
+              builder,        devices, sender_,           record_},
       sequencer_(KindOf(input_)),
       writers_(ground_, queue_) {}
 
@@ -34,7 +35,7 @@ void Programmer::EnterStage() {
 }
 
 void Programmer::SetPlan(std::shared_ptr<const routing::RoutingPlan> plan) {
-  plan_ = std::move(plan);
+  input_.desired.plan = std::move(plan);
   plan_known_ = true;
 }
 
@@ -45,7 +46,8 @@ bool Programmer::NeedsPush() {
 
 void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, bool together) {
   FABRICD_CHECK(NeedsTrees(), "in stage {}", StageName(stage()));
-  writers_.mft().SetTarget(std::move(trees), together);
+  input_.desired.trees = std::move(trees);
+  writers_.mft().SetTarget(input_.desired.trees, together);
 }
 
 // ---- feeding
@@ -109,7 +111,7 @@ bool Programmer::FeedTables() {
 }
 
 bool Programmer::FeedTrees() {
-  if (plan_ == nullptr) return sender_.outstanding() == 0;
+  if (!has_plan()) return sender_.outstanding() == 0;
   if (!writers_.mft().has_target()) return false;
   SubmitTrees();
   return sender_.outstanding() == 0 && writers_.mft().done();

@@ -47,7 +47,7 @@ class Programmer {
   void WithdrawTrees() { writers_.mft().WantWithdrawal(); }
   // In kTrees, with a plan, and without the trees that go with it.
   bool NeedsTrees() const {
-    return stage() == Stage::kTrees && plan_ && !writers_.mft().has_target();
+    return stage() == Stage::kTrees && has_plan() && !writers_.mft().has_target();
   }
   // Null: what the tables hold may stay. `together`: as TreePush has it. REQUIRES: NeedsTrees(), so
   // that what the trees are compared with has been read.
@@ -64,14 +64,13 @@ class Programmer {
   void Feed();
 
   Stage stage() const { return sequencer_.stage(); }
-  const std::optional<std::vector<NodeIndex>>& scope() const { return input_.scope; }
-  bool has_plan() const { return plan_ != nullptr; }
+  const DesiredState& desired() const { return input_.desired; }
+  const WorkScopeInput& scope() const { return input_.scope; }
+  bool trees_only() const { return input_.trees_only; }
+  bool has_plan() const { return input_.desired.plan != nullptr; }
   bool done() const { return sequencer_.done(); }
   // P_Key tables and what enforces them are written, or have failed.
   bool keys_done() const { return sequencer_.HasPassed(Stage::kPorts); }
-  // Of which the same holds then.
-  const std::shared_ptr<const fabric::AliasGuids>& aliases() const { return input_.guids.aliases; }
-  const std::vector<NodeIndex>& aliases_changed() const { return input_.guids.changed; }
   // Writes of this run that were not confirmed.
   size_t failures() const { return record_.failures(); }
   // Ports came up or went down, or devices restarted, behind the discovery's back: their nodes have
@@ -103,9 +102,8 @@ class Programmer {
   void ListTables();
   void Send(const WorkItem& item);
 
-  const ProgrammerInput input_;
+  ProgrammerInput input_;
   const PortConfig config_;
-  std::shared_ptr<const routing::RoutingPlan> plan_;
   bool plan_known_ = false;
   const WorkScope scope_;
   RequestSender sender_;

@@ -7,7 +7,6 @@
 #include "common/status.h"
 #include "policy/intent_maker.h"
 #include "policy/target.h"
-#include "sweep/plan/longest_way.h"
 
 namespace fabricd::sweep {
 
@@ -47,30 +46,18 @@ HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, OpenQuestions& ques
 }
 
 void HoldKeeper::Begin(policy::WallMs epoch, Instant now) {
-  epoch_ = clock_ = epoch;
-  retimed_ = false;
+  clock_.Start(epoch);
   RetimeIfDue(now);
 }
 
 void HoldKeeper::OnWallClockSet(policy::WallMs epoch, Instant now) {
-  clock_ = epoch;
-  retimed_ = false;
+  clock_.Set(epoch);
   RetimeIfDue(now);
 }
 
 void HoldKeeper::RetimeIfDue(Instant now) {
-  if (!retimed_ && now >= next_try_ && !IsUnderWay(Verb::kRetime))
+  if (clock_.MustRewrite() && now >= next_try_ && !IsUnderWay(Verb::kRetime))
     Enqueue({.verb = Verb::kRetime}, now);
-}
-
-policy::WallMs HoldKeeper::Wall(Instant now) const {
-  return epoch_ +
-         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-}
-
-Instant HoldKeeper::InstantOf(policy::WallMs wall) const {
-  constexpr policy::WallMs kCentury = int64_t{100} * 366 * 24 * 3600 * 1000;
-  return wall - epoch_ > kCentury ? kNever : Instant(std::chrono::milliseconds(wall - epoch_));
 }
 
 // ---- commands
@@ -141,8 +128,8 @@ void HoldKeeper::Begin(Instant now) {
     case Verb::kExpire: Persist(book_.Expire(Wall(now))); break;
     case Verb::kForget: Persist(book_.Forget(current_->lifted, Wall(now))); break;
     case Verb::kRetime:
-      current_->epoch = clock_;
-      Persist(book_.Retime(clock_ - epoch_, Wall(now) + (clock_ - epoch_)));
+      current_->epoch = clock_.clock();
+      Persist(book_.Retime(clock_.correction(), Wall(now) + clock_.correction()));
       break;
   }
 }
@@ -287,10 +274,7 @@ void HoldKeeper::Enter(Instant now) {
 
 void HoldKeeper::Finish(absl::Status status) {
   const Operation done = *std::exchange(current_, std::nullopt);
-  if (done.verb == Verb::kRetime && status.ok()) {
-    epoch_ = done.epoch;
-    retimed_ = epoch_ == clock_;
-  }
+  if (done.verb == Verb::kRetime && status.ok()) clock_.OnRewritten(done.epoch);
   const uint64_t hold = outcome_ ? outcome_->hold.id : 0;
   if (done.reference != 0) answers_.push_back({done.reference, status, hold});
   if (done.command != 0)
@@ -329,42 +313,27 @@ void HoldKeeper::OnIntent(const fabric::Intent& intent, std::vector<PortRef> dam
     if (progress.state == HoldState::kPending && (renewed || progress.generation == 0))
       progress = {HoldState::kPending, generation, {}};
   shown_changed_ = true;
-  MeasureWays();
+  MeasureDrains();
   Refresh(now);
 }
 
 // Packets under way took the routes of before, or of any plan since.
-void HoldKeeper::MeasureWays() {
+void HoldKeeper::MeasureDrains() {
   const bool drains = std::any_of(progress_.begin(), progress_.end(), [&](const auto& entry) {
     const Hold* hold = book_.Find(entry.first);
     return hold != nullptr && hold->kind == HoldKind::kDrain &&
            entry.second.state == HoldState::kPending;
   });
-  if (!drains) {
-    hops_ = 0;
-    measured_ = nullptr;
-    return;
-  }
-  if (fabric_.routes == nullptr || fabric_.routes->plan == measured_) return;
-  measured_ = fabric_.routes->plan;
-  hops_ = std::max(hops_, LongestWay(*measured_, *fabric_.snapshot, *fabric_.lids));
+  if (!drains)
+    drain_time_.Reset();
+  else if (fabric_.routes != nullptr)
+    drain_time_.Measure(fabric_.routes->plan, *fabric_.snapshot, *fabric_.lids);
 }
 
 void HoldKeeper::OnApplied(uint64_t generation, Instant now) {
   applied_ = std::max(applied_, generation);
-  MeasureWays();
+  MeasureDrains();
   Refresh(now);
-}
-
-// HOQLife code n: 4.096 us * 2^n; 20 and above is no limit, and then a second per hop is taken
-// (IBA vol 1 §18.2.5.4). The last link of a way is one to a host.
-Duration HoldKeeper::DrainTime() const {
-  const LinkOptions& link = fabric_.options.link;
-  const auto life = [](uint8_t code) {
-    return code >= 20 ? Duration(std::chrono::seconds(1)) : Duration(4096) * (int64_t{1} << code);
-  };
-  return hops_ == 0 ? Duration::zero()
-                    : life(link.hoq_life) * (hops_ - 1) + life(link.leaf_hoq_life);
 }
 
 bool HoldKeeper::IsDone(const Hold& hold, Progress& progress, Instant now) {
@@ -379,7 +348,7 @@ bool HoldKeeper::IsDone(const Hold& hold, Progress& progress, Instant now) {
                  port->info.port_physical_state == wire::PortPhysicalState::kDisabled;
         });
   if (hold.kind != HoldKind::kDrain) return true;
-  if (!progress.waits_to) progress.waits_to = now + DrainTime();
+  if (!progress.waits_to) progress.waits_to = now + drain_time_.Of(fabric_.options.link);
   return now >= *progress.waits_to;
 }
 
@@ -426,8 +395,8 @@ Instant HoldKeeper::NextDeadline() const {
   Instant next = kNever;
   // What is waited for comes by itself; until then time alone changes nothing.
   if (const auto expiry = book_.NextExpiry(); expiry && !current_)
-    next = std::max(InstantOf(*expiry), next_try_);
-  if (!retimed_ && !current_) next = std::min(next, next_try_);
+    next = std::max(clock_.InstantOf(*expiry), next_try_);
+  if (clock_.MustRewrite() && !current_) next = std::min(next, next_try_);
   for (const auto& [id, progress] : progress_)
     if (progress.state == HoldState::kPending && progress.waits_to)
       next = std::min(next, *progress.waits_to);

@@ -19,6 +19,8 @@
 #include "sweep/interface/events.h"
 #include "sweep/interface/options.h"
 #include "sweep/interface/questions.h"
+#include "sweep/remediate/drain_time.h"
+#include "sweep/remediate/hold_clock.h"
 
 namespace fabricd::sweep {
 
@@ -45,7 +47,7 @@ class HoldKeeper {
   // Holds keep the time that they have left.
   void OnWallClockSet(policy::WallMs epoch, Instant now);
   // In the epoch by which the book is written: behind the clock until that is durable.
-  policy::WallMs Wall(Instant now) const;
+  policy::WallMs Wall(Instant now) const { return clock_.Wall(now); }
 
   void Create(CreateHold command, Instant now);
   void Delete(DeleteHold command, Instant now);
@@ -118,17 +120,13 @@ class HoldKeeper {
   void Refresh(Instant now);
   bool IsDone(const policy::Hold& hold, Progress& progress, Instant now);
   bool AreEnabled(const policy::Hold& hold) const;
-  void MeasureWays();
-  Duration DrainTime() const;
-  Instant InstantOf(policy::WallMs wall) const;
+  void MeasureDrains();
 
   const KnownFabric fabric_;
   Effects& effects_;
   OpenQuestions& questions_;
   policy::HoldBook book_;
-  policy::WallMs epoch_ = 0;  // Of the times in the book.
-  policy::WallMs clock_ = 0;  // Of the wall clock.
-  bool retimed_ = true;       // The book's times are right by epoch_, and that is durable.
+  HoldClock clock_;
 
   std::deque<Operation> waiting_;
   std::optional<Operation> current_;
@@ -140,9 +138,7 @@ class HoldKeeper {
   fabric::Intent intent_;
   std::vector<PortRef> damped_;
   uint64_t applied_ = 0;
-  // The longest way, in links, of the plans that pending drains have seen.
-  std::shared_ptr<const routing::RoutingPlan> measured_;
-  uint32_t hops_ = 0;
+  DrainTime drain_time_;  // Of the plans that pending drains have seen.
   std::vector<Answer> answers_;
   std::string book_change_;
   bool shown_changed_ = true;

@@ -9,12 +9,10 @@
 // needs one, a ProgramStage, and add it to WriterSet.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
-#include "routing/plan/plan.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/device_table.h"
 #include "sweep/device/port_config.h"
@@ -29,11 +27,10 @@ namespace fabricd::sweep {
 
 // What all writers of a run work on. All of it outlives them.
 struct ProgramGround {
-  const ProgrammerInput& input;
+  const DesiredState& desired;
   const WorkScope& scope;
+  const bool trees_only;  // Of multicast groups alone: nothing else is read.
   const PortConfig& config;
-  // Null until the plan is there, and where there is none.
-  const std::shared_ptr<const routing::RoutingPlan>& plan;
   fabric::SnapshotBuilder& builder;  // Takes every confirmed value.
   DeviceTable& devices;
   RequestSender& sender;

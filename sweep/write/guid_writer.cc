@@ -4,7 +4,7 @@
 namespace fabricd::sweep {
 
 void GuidWriter::List(ProgramStage stage, WorkQueue& queue) {
-  if (stage == ProgramStage::kReadTables && !ground_.input.trees_only) ListReads(queue);
+  if (stage == ProgramStage::kReadTables && !ground_.trees_only) ListReads(queue);
   if (stage != ProgramStage::kGuids) return;
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
     for (const PortGuids::Write& write : guids_.Writes(node)) {

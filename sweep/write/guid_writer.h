@@ -17,7 +17,7 @@ class GuidWriter final : public QueuedWriter {
   GuidWriter(const ProgramGround& ground, WorkQueue& queue)
       : QueuedWriter(ground),
         queue_(queue),
-        guids_(ground.input.guids, *ground.input.snapshot, ground.devices) {}
+        guids_(ground.desired.guids, *ground.desired.snapshot, ground.devices.applied()) {}
 
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;

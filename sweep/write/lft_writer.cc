@@ -15,7 +15,7 @@ void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
   ground_.scope.ForEach([&](const fabric::Node& node) { ListReadsOf(node, queue); });
   // Tables are written on all switches, so those of one that has come and is not in the scope yet
   // are read first too.
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.switch_info && ground_.devices.Has(node.index) &&
         !ground_.devices.applied().Lft(node.index).WasRead())
       ListReadsOf(node, queue);
@@ -28,7 +28,7 @@ void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
 // what is wanted: it was away, or this SM was.
 void LftWriter::ListReadsOf(const fabric::Node& node, WorkQueue& queue) {
   if (!node.IsSwitch()) return;
-  const Lid sm_lid = ground_.input.lids->Of(ground_.input.local).base;
+  const Lid sm_lid = ground_.desired.lids->Of(ground_.desired.ports.local).base;
   const uint16_t top = node.switch_info->linear_fdb_top;
   AppliedLft& applied = ground_.devices.applied().Lft(node.index);
   if (top == 0 || node.port(PortNum(0)).info.master_sm_lid != sm_lid) {
@@ -58,7 +58,7 @@ bool LftWriter::IsBusy(const WorkItem& item) const {
 void LftWriter::ListWrites() {
   FABRICD_CHECK(phase_ == Phase::kUnlisted);
   std::vector<routing::TableWrite> writes;
-  if (ground_.plan != nullptr) writes = Differences();
+  if (ground_.desired.plan != nullptr) writes = Differences();
   // Tables that were never read carry nothing: they are written in any order.
   const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
     return ground_.devices.applied().Lft(write.node).WasRead();
@@ -69,10 +69,10 @@ void LftWriter::ListWrites() {
 
 std::vector<routing::TableWrite> LftWriter::Differences() const {
   std::vector<routing::TableWrite> writes;
-  const routing::RoutingPlan& plan = *ground_.plan;
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  const routing::RoutingPlan& plan = *ground_.desired.plan;
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan.HasRow(node.index)) return;
-    const Lid top = PortConfig::NeededTop(node, ground_.input.lids->top());
+    const Lid top = PortConfig::NeededTop(node, ground_.desired.lids->top());
     AppliedLft& applied = ground_.devices.applied().Lft(node.index);
     const auto& row = *plan.rows[node.index.value()];
     applied.ExpectRow(row);
@@ -110,7 +110,7 @@ void LftWriter::EndIfAnswered() {
 // What the write makes of the block.
 wire::LinearForwardingTable LftWriter::BlockOf(const routing::TableWrite& write) const {
   wire::LinearForwardingTable table;
-  const uint8_t* wanted = ground_.plan->rows[write.node.value()]->block(write.block);
+  const uint8_t* wanted = ground_.desired.plan->rows[write.node.value()]->block(write.block);
   const routing::Row& held = ground_.devices.applied().Lft(write.node).row();
   for (size_t i = 0; i < routing::Row::kBlock; ++i) {
     const bool taken = (write.lids >> i & 1) != 0;
@@ -124,7 +124,7 @@ wire::LinearForwardingTable LftWriter::BlockOf(const routing::TableWrite& write)
 
 // Lost and found again since its tables were read: the run that follows reads them.
 bool LftWriter::WasReplaced(NodeIndex index) const {
-  const fabric::Node* seen = ground_.input.snapshot->node(index);
+  const fabric::Node* seen = ground_.desired.snapshot->node(index);
   return seen != nullptr && seen->switch_info && seen->switch_info->linear_fdb_top != 0 &&
          ground_.devices.applied().Lft(index).IsUntouched();
 }
@@ -135,7 +135,7 @@ bool LftWriter::IsReady(NodeIndex index) const {
   const fabric::Node* node = ground_.builder.node(index);
   return node != nullptr && ground_.sender.MayReach({index, 0, PortNum(0), Work::kSetLft}) &&
          node->switch_info->linear_fdb_top >=
-             PortConfig::NeededTop(*node, ground_.input.lids->top()).value() &&
+             PortConfig::NeededTop(*node, ground_.desired.lids->top()).value() &&
          !WasReplaced(index);
 }
 

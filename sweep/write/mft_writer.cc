@@ -50,7 +50,7 @@ uint32_t ModifierOf(MulticastPlace place) {
 
 void MftWriter::List(ProgramStage stage, WorkQueue&) {
   if (stage != ProgramStage::kReadTables) return;
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch() && node.switch_info && ground_.devices.Has(node.index)) ListReadsOf(node);
   });
   // One device after the other would leave the window idle behind the limit per device.
@@ -63,7 +63,7 @@ void MftWriter::ListReadsOf(const fabric::Node& node) {
   const uint16_t top = node.switch_info->multicast_fdb_top;
   unsigned end = 1;
   if (HasTop(node) && top != 0) end = top < kFirst ? 0 : (top - kFirst) / kEntries + 1;
-  end = std::min(std::max<unsigned>(end, ground_.input.multicast_blocks), BlocksOf(node));
+  end = std::min(std::max<unsigned>(end, ground_.desired.multicast_blocks), BlocksOf(node));
   for (uint16_t block = 0; block < end; ++block)
     for (uint8_t position = 0; position < PositionsOf(node); ++position)
       if (const MulticastPlace place{block, position};
@@ -73,7 +73,7 @@ void MftWriter::ListReadsOf(const fabric::Node& node) {
 
 void MftWriter::BeginWithdrawal() {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  push_ = TreePush(plan_, *ground_.input.snapshot, ground_.devices, /*together=*/true);
+  push_ = TreePush(plan_, *ground_.desired.snapshot, ground_.devices, /*together=*/true);
   withdrawal_ = Withdrawal::kUnderWay;
 }
 
@@ -86,8 +86,8 @@ void MftWriter::SetTarget(std::shared_ptr<const routing::MulticastPlan> trees, b
   has_target_ = true;
   if (trees == nullptr) return;
   plan_ = std::move(trees);
-  push_ = TreePush(plan_, *ground_.input.snapshot, ground_.devices, together);
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& seen) {
+  push_ = TreePush(plan_, *ground_.desired.snapshot, ground_.devices, together);
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& seen) {
     const fabric::Node* node = ground_.builder.node(seen.index);
     if (node == nullptr || !node->IsSwitch()) return;
     const auto top = TopFor(*plan_, *node);

@@ -6,9 +6,9 @@
 namespace fabricd::sweep {
 
 void PKeyWriter::List(ProgramStage stage, WorkQueue& queue) {
-  if (stage == ProgramStage::kReadTables && !ground_.input.trees_only) ListReads(queue);
+  if (stage == ProgramStage::kReadTables && !ground_.trees_only) ListReads(queue);
   if (stage != ProgramStage::kKeys) return;
-  if (keys_.looks_at_all())
+  if (ground_.scope.has_all_keys())
     for (const char* kind : {"PKeyTableFull", "NotEnforced"}) ground_.record.RemoveProblems(kind);
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
     const auto problem = [&](PortRef port, std::string kind, std::string text) {
@@ -35,7 +35,7 @@ void PKeyWriter::ListReads(WorkQueue& queue) {
 
 // Of a Breakage.
 void PKeyWriter::ListWrongKeys(WorkQueue& queue) {
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     const PortRef port{node.index, node.first_end_port()};
     const auto* blocks = ground_.devices.applied().FindPKeys(port);
     if (blocks == nullptr || blocks->Find(0) == nullptr) return;

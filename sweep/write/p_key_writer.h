@@ -16,7 +16,9 @@ class PKeyWriter final : public QueuedWriter {
  public:
   // `ground` must outlive this.
   explicit PKeyWriter(const ProgramGround& ground)
-      : QueuedWriter(ground), keys_(ground.input.keys, *ground.input.snapshot, ground.devices) {}
+      : QueuedWriter(ground),
+        keys_(ground.desired.keys, ground.desired.ports.local, *ground.desired.snapshot,
+              ground.devices.applied()) {}
 
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;

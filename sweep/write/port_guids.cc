@@ -21,20 +21,20 @@ void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
 }  // namespace
 
 const wire::GuidInfo* PortGuids::Find(PortRef port, size_t block) const {
-  const auto* held = devices_.applied().FindGuids(port);
+  const auto* held = applied_.FindGuids(port);
   return held == nullptr ? nullptr : held->Find(block);
 }
 
 std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
   std::vector<Read> reads;
   ForEachEndPort(node, [&](PortRef ref, const fabric::Port& port) {
-    const bool any = input_.read_all && !node.IsSwitch() && port.info.guid_cap > 1;
+    const bool any = desired_.read_all && !node.IsSwitch() && port.info.guid_cap > 1;
     // Up to the last that something was said of, so that of a block before it either nothing was
     // asked, or what it holds is not known.
     size_t end = any ? 1 : 0;
     // What was asked for and did not come.
-    if (const auto* held = devices_.applied().FindGuids(ref)) end = std::max(end, held->size());
-    for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid))
+    if (const auto* held = applied_.FindGuids(ref)) end = std::max(end, held->size());
+    for (const fabric::AliasBlock& said : desired_.aliases->Of(port.guid))
       if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});
     for (size_t block = 0; block < end; ++block)
       if (Find(ref, block) == nullptr) reads.push_back({ref, static_cast<uint8_t>(block)});
@@ -46,14 +46,14 @@ bool PortGuids::GoesOn(PortRef ref, uint8_t block, const wire::GuidInfo& info) c
   const fabric::Port* port = snapshot_.port(ref);
   const bool empty =
       std::all_of(info.guids.begin(), info.guids.end(), [](Guid guid) { return !guid; });
-  return input_.read_all && port != nullptr && !empty &&
+  return desired_.read_all && port != nullptr && !empty &&
          (block + 1u) * kEntries < port->info.guid_cap && Find(ref, block + size_t{1}) == nullptr;
 }
 
 std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const {
   std::vector<Write> writes;
   ForEachEndPort(node, [&](PortRef ref, const fabric::Port& port) {
-    for (const fabric::AliasBlock& said : input_.aliases->Of(port.guid)) {
+    for (const fabric::AliasBlock& said : desired_.aliases->Of(port.guid)) {
       const wire::GuidInfo* held = Find(ref, said.block);
       if (held == nullptr) continue;
       wire::GuidInfo wanted = *held;
@@ -62,7 +62,7 @@ std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const 
         if ((said.said >> entry & 1) != 0 && index != 0 && index < port.info.guid_cap)
           wanted.guids[entry] = said.info.guids[entry];
       }
-      if (wanted != *held || devices_.applied().FindGuids(ref)->IsContradicted(said.block))
+      if (wanted != *held || applied_.FindGuids(ref)->IsContradicted(said.block))
         writes.push_back({ref, said.block, wanted});
     }
   });

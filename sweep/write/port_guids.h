@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PortGuids: which GUIDInfo blocks are to be read and written of a fabric's end ports: the alias
-// GUIDs that Subnet Administration gave out (IBA vol 1 §14.2.5.5) against what DeviceTable knows.
+// GUIDs that Subnet Administration gave out (IBA vol 1 §14.2.5.5) against what AppliedState knows.
 // Pure; it reads what it is given and changes nothing.
 //
 // Entries of which nothing was said stay as the device has them, and nothing is written beside a
@@ -9,21 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "fabric/alias_guids.h"
 #include "fabric/snapshot.h"
-#include "sweep/device/device_table.h"
+#include "sweep/desired/desired_state.h"
+#include "sweep/device/applied_state.h"
 
 namespace fabricd::sweep {
-
-struct GuidInput {
-  std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
-  bool read_all = false;
-  // Sorted: ports of these nodes are looked at too, beside the scope, their P_Keys included.
-  std::vector<NodeIndex> changed;
-};
 
 class PortGuids {
  public:
@@ -37,24 +29,24 @@ class PortGuids {
     wire::GuidInfo info;
   };
 
-  // Both must outlive this.
-  PortGuids(GuidInput input, const fabric::FabricSnapshot& snapshot, const DeviceTable& devices)
-      : input_(std::move(input)), snapshot_(snapshot), devices_(devices) {}
+  // All must outlive this.
+  PortGuids(const DesiredGuids& desired, const fabric::FabricSnapshot& snapshot,
+            const AppliedState& applied)
+      : desired_(desired), snapshot_(snapshot), applied_(applied) {}
 
   // What is not known of this node's end ports.
   std::vector<Read> Reads(const fabric::Node& node) const;
   std::vector<Write> Writes(const fabric::Node& node) const;
   // Of a block that was read: the next one may hold GUIDs that are looked for.
   bool GoesOn(PortRef port, uint8_t block, const wire::GuidInfo& info) const;
-  const std::vector<NodeIndex>& changed() const { return input_.changed; }
 
  private:
   // Null: the block is to be read.
   const wire::GuidInfo* Find(PortRef port, size_t block) const;
 
-  const GuidInput input_;
+  const DesiredGuids& desired_;
   const fabric::FabricSnapshot& snapshot_;
-  const DeviceTable& devices_;
+  const AppliedState& applied_;
 };
 
 }  // namespace fabricd::sweep

@@ -58,16 +58,17 @@ void PortInfoWriter::ListConfigured(WorkQueue& queue) {
     }
   });
   // Where enforcement begins or ends, and nothing else has changed.
-  if (keys_.looks_at_all() && !ground_.scope.is_all())
+  if (ground_.scope.has_all_keys() && !ground_.scope.is_all())
     ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
       for (size_t num = 1; node.IsSwitch() && num < node.ports.size(); ++num)
         if (const PortRef peer = node.ports[num].peer;
-            !peer.IsNone() && !ground_.input.snapshot->node(peer.node)->IsSwitch())
+            !peer.IsNone() && !ground_.desired.snapshot->node(peer.node)->IsSwitch())
           queue.Add({node.index, 0, PortNum(static_cast<uint8_t>(num)), Work::kConfigurePort});
     });
   queue.Stripe();
   // The SM's own LID first: answers to LID-routed MADs need it.
-  queue.MoveToFront([&](const WorkItem& item) { return item.ref() == ground_.input.local; });
+  queue.MoveToFront(
+      [&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });
 }
 
 // A port that somebody else has disabled is none of ours. Without a plan tables may still lead to
@@ -83,12 +84,12 @@ void PortInfoWriter::ListHeld(WorkQueue& queue) {
         queue.Add({ref.node, 0, ref.port, work});
     }
   };
-  if (ground_.plan != nullptr) list(ground_.input.disabled, Work::kDisable);
-  list(ground_.input.reenabled, Work::kEnable);
+  if (ground_.desired.plan != nullptr) list(ground_.desired.ports.disabled, Work::kDisable);
+  list(ground_.desired.ports.reenabled, Work::kEnable);
 }
 
 void PortInfoWriter::ListStates(Work work, PortState from, WorkQueue& queue) {
-  if (ground_.plan == nullptr) return;
+  if (ground_.desired.plan == nullptr) return;
   ground_.scope.ForEach([&](const fabric::Node& old) {
     const fabric::Node& node = *ground_.builder.node(old.index);
     for (size_t num = 1; num < node.ports.size(); ++num) {
@@ -118,7 +119,7 @@ bool PortInfoWriter::IsLinkReady(const fabric::Node& node, PortNum number) const
   const PortRef self{node.index, number};
   // A port without a LID stays INIT: nobody could send to it, and it could answer nobody.
   const auto has_lid = [&](const fabric::Node& end, PortRef ref) {
-    return end.IsSwitch() || ground_.input.lids->Of(ref).base;
+    return end.IsSwitch() || ground_.desired.lids->Of(ref).base;
   };
   return port.IsUp() && peer.IsUp() && !mft_.IsUnsafe(node.index) &&
          !mft_.IsUnsafe(peer_node->index) && !ground_.record.IsUnconfigured(self) &&
@@ -144,15 +145,15 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
   const fabric::Node& node = NodeOf(item);
   const fabric::Port& port = node.port(item.port);
   // A survey has found it linked otherwise: it is configured, and armed, by the run that follows.
-  const fabric::Port* seen = ground_.input.snapshot->port(item.ref());
+  const fabric::Port* seen = ground_.desired.snapshot->port(item.ref());
   if (seen == nullptr || seen->peer != port.peer) {
     ground_.record.NoteUnconfigured(item.ref());
     return std::nullopt;
   }
   const bool came_up = port.info.port_state == PortState::kInit;
-  const auto wish = ground_.config.Configure(*ground_.input.snapshot, *ground_.input.lids, node,
-                                             item.port, ground_.input.reregister_all || came_up,
-                                             keys_.EnforcementOf(item.ref(), port.info));
+  const auto wish = ground_.config.Configure(
+      *ground_.desired.snapshot, *ground_.desired.lids, node, item.port,
+      ground_.desired.ports.reregister_all || came_up, keys_.EnforcementOf(item.ref(), port.info));
   if (!wish) return std::nullopt;
   // A link that has just come up is asked once more: its device may have restarted.
   if (!wish->info.client_reregister && !came_up &&
@@ -243,8 +244,8 @@ void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo&
   const bool is_end_port = !node.IsSwitch() || is_management;
   if (is_management) restarts_.NoteLidSet(item.node);
   if (is_end_port) ground_.devices.SetMKey(port, info.m_key);
-  const bool lost_lid = is_end_port && info.lid != ground_.input.lids->Of(port).base;
-  const auto wish = ground_.config.Configure(*ground_.input.snapshot, *ground_.input.lids, node,
+  const bool lost_lid = is_end_port && info.lid != ground_.desired.lids->Of(port).base;
+  const auto wish = ground_.config.Configure(*ground_.desired.snapshot, *ground_.desired.lids, node,
                                              item.port, false, keys_.EnforcementOf(port, info));
   // A device that was only slow to show it must not be taken for one that refuses the next time.
   if (!wish) ground_.devices.applied().ForgetRefusal(port);

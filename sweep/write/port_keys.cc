@@ -36,18 +36,14 @@ std::vector<wire::PKeyTable> InBlocks(const std::vector<PKey>& table, std::vecto
 
 }  // namespace
 
-PortKeys::PortKeys(KeyInput input, const fabric::FabricSnapshot& snapshot,
-                   const DeviceTable& devices)
-    : input_(std::move(input)), snapshot_(snapshot), devices_(devices) {}
-
 bool PortKeys::IsExternal(PortRef port) const {
   const fabric::Node* node = snapshot_.node(port.node);
   return node != nullptr && node->IsSwitch() && port.port != PortNum(0);
 }
 
 bool PortKeys::MayEnforce(PortRef port) const {
-  const auto& options = input_.options;
-  if (input_.index->is_trivial() || !(options.enforce_inbound || options.enforce_outbound))
+  const auto& options = desired_.options;
+  if (desired_.index->is_trivial() || !(options.enforce_inbound || options.enforce_outbound))
     return false;
   const fabric::Node* node = snapshot_.node(port.node);
   if (node == nullptr || !node->switch_info || port.port.value() >= node->ports.size())
@@ -74,8 +70,7 @@ std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
 }
 
 const AppliedState::PKeyBlocks* PortKeys::HeldBy(PortRef port) const {
-  return IsExternal(port) ? devices_.applied().FindSwitchKeys(port)
-                          : devices_.applied().FindPKeys(port);
+  return IsExternal(port) ? applied_.FindSwitchKeys(port) : applied_.FindPKeys(port);
 }
 
 size_t PortKeys::CapacityOf(PortRef port) const {
@@ -106,15 +101,15 @@ std::optional<PortKeys::Table> PortKeys::TableOf(PortRef port) const {
 }
 
 std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
-  auto held = KeysIn(devices_.applied().FindPKeys(port));
+  auto held = KeysIn(applied_.FindPKeys(port));
   if (!held) return std::nullopt;
   const fabric::Node& node = *snapshot_.node(port.node);
   policy::PortFacts facts;
   facts.guid = node.port(port.port).guid;
   facts.type = node.info.node_type;
-  facts.is_self = port == input_.local;
-  facts.isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), port);
-  if (const auto* blocks = devices_.applied().FindGuids(port)) {
+  facts.is_self = port == local_;
+  facts.isolated = std::binary_search(desired_.isolated.begin(), desired_.isolated.end(), port);
+  if (const auto* blocks = applied_.FindGuids(port)) {
     for (size_t block = 0; block < blocks->size(); ++block) {
       const wire::GuidInfo* aliases = blocks->Find(block);
       // Whoever runs on what is not known is not to lose his keys.
@@ -124,31 +119,32 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
     }
   }
   const size_t capacity = std::min(CapacityOf(port), held->size());
-  policy::KeyLayout layout = policy::LayOutKeys(*held, input_.index->KeysOf(facts), capacity,
-                                                *input_.index, input_.options.keep_foreign);
+  policy::KeyLayout layout = policy::LayOutKeys(*held, desired_.index->KeysOf(facts), capacity,
+                                                *desired_.index, desired_.options.keep_foreign);
   return Table{InBlocks(layout.table, *std::move(held)), std::move(layout.left_out)};
 }
 
 // What the port behind is to hold. Of an isolated one that is nothing of anybody else's.
 std::optional<PortKeys::Table> PortKeys::SwitchPortTable(PortRef port) const {
   if (!MayEnforce(port)) return std::nullopt;
-  auto held = KeysIn(devices_.applied().FindSwitchKeys(port));
+  auto held = KeysIn(applied_.FindSwitchKeys(port));
   const PortRef peer = snapshot_.port(port)->peer;
   const auto behind = EndPortTable(peer);
   if (!held || !behind) return std::nullopt;
-  const bool isolated = std::binary_search(input_.isolated.begin(), input_.isolated.end(), peer);
+  const bool isolated =
+      std::binary_search(desired_.isolated.begin(), desired_.isolated.end(), peer);
   policy::WantedKeys wanted;
   size_t left = CapacityOf(peer);
   for (const wire::PKeyTable& block : behind->blocks) {
     for (PKey key : block.keys) {
       if (left == 0) break;
       --left;
-      if (PartitionOf(key) != 0 && (!isolated || input_.index->IsOwn(key)))
+      if (PartitionOf(key) != 0 && (!isolated || desired_.index->IsOwn(key)))
         wanted.keys.push_back(key);
     }
   }
   policy::KeyLayout layout =
-      policy::LayOutKeys(*held, wanted, CapacityOf(port), *input_.index, /*keep_foreign=*/false);
+      policy::LayOutKeys(*held, wanted, CapacityOf(port), *desired_.index, /*keep_foreign=*/false);
   return Table{InBlocks(layout.table, *std::move(held)), std::move(layout.left_out)};
 }
 
@@ -183,25 +179,16 @@ Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) con
   if (!MayEnforce(port)) return {};
   const fabric::Node& node = *snapshot_.node(port.node);
   const auto table = SwitchPortTable(port);
-  const auto* held = devices_.applied().FindSwitchKeys(port);
+  const auto* held = applied_.FindSwitchKeys(port);
   if (table && !table->left_out.empty()) return {};
   bool confirmed = table && held != nullptr && held->size() == table->blocks.size();
   for (size_t block = 0; confirmed && block < held->size(); ++block)
     confirmed = held->Knows(block) && *held->Find(block) == table->blocks[block];
   if (!confirmed)
-    return devices_.applied().RequestedEnforcement(port).value_or(
+    return applied_.RequestedEnforcement(port).value_or(
         Enforcement{now.partition_enforcement_inbound, now.partition_enforcement_outbound});
-  return {input_.options.enforce_inbound && node.switch_info->inbound_enforcement_cap,
-          input_.options.enforce_outbound && node.switch_info->outbound_enforcement_cap};
-}
-
-bool NamesStrangers(const policy::PartitionIndex& index, const fabric::FabricSnapshot& snapshot) {
-  if (index.guid_count() == 0) return false;
-  size_t known = 0;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
-    for (const fabric::Port& port : node.ports) known += port.guid && index.Names(port.guid);
-  });
-  return known < index.guid_count();
+  return {desired_.options.enforce_inbound && node.switch_info->inbound_enforcement_cap,
+          desired_.options.enforce_outbound && node.switch_info->outbound_enforcement_cap};
 }
 
 }  // namespace fabricd::sweep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PortKeys: which P_Key tables are to be read and written of a fabric's ports, and which switch
-// ports are to enforce partitions: what policy/p_key_plan.h wants against what DeviceTable knows.
+// ports are to enforce partitions: what policy/p_key_plan.h wants against what AppliedState knows.
 // Pure; it reads what it is given and changes nothing.
 //
 // Enforced is at switch ports that face a host or a router, where the switch says that it can: the
@@ -8,27 +8,17 @@
 // confirmed, since it drops what its table lacks (IBA vol 1 §10.9.4).
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/snapshot.h"
-#include "policy/options.h"
 #include "policy/p_key_plan.h"
-#include "sweep/device/device_table.h"
+#include "sweep/desired/desired_state.h"
+#include "sweep/device/applied_state.h"
 #include "sweep/device/port_config.h"
 
 namespace fabricd::sweep {
-
-struct KeyInput {
-  std::shared_ptr<const policy::PartitionIndex> index;  // Not null.
-  policy::PartitionOptions options;
-  std::vector<PortRef> isolated;  // Sorted.
-  PortRef local;                  // The SM's port.
-  // Look at all ports, whatever the scope: partitions or isolated ports have changed.
-  bool all = false;
-};
 
 class PortKeys {
  public:
@@ -46,8 +36,10 @@ class PortKeys {
     std::vector<PKey> left_out;
   };
 
-  // Both must outlive this.
-  PortKeys(KeyInput input, const fabric::FabricSnapshot& snapshot, const DeviceTable& devices);
+  // All must outlive this. `local` is the SM's port.
+  PortKeys(const DesiredKeys& desired, PortRef local, const fabric::FabricSnapshot& snapshot,
+           const AppliedState& applied)
+      : desired_(desired), local_(local), snapshot_(snapshot), applied_(applied) {}
 
   // Of this node's ports and, of a host, the switch ports that they face: what is not known.
   std::vector<Read> Reads(const fabric::Node& node) const;
@@ -65,7 +57,6 @@ class PortKeys {
   // Of a switch's external port: whether it is to enforce partitions as things are. While its table
   // is not confirmed it goes on as it was told, or else as it shows in `now`.
   Enforcement EnforcementOf(PortRef switch_port, const wire::PortInfo& now) const;
-  bool looks_at_all() const { return input_.all; }
 
  private:
   bool IsExternal(PortRef port) const;
@@ -80,12 +71,10 @@ class PortKeys {
                  std::string& text) const;
   const AppliedState::PKeyBlocks* HeldBy(PortRef port) const;
 
-  const KeyInput input_;
+  const DesiredKeys& desired_;
+  const PortRef local_;
   const fabric::FabricSnapshot& snapshot_;
-  const DeviceTable& devices_;
+  const AppliedState& applied_;
 };
-
-// Whether GUIDs are named that are no port's own.
-bool NamesStrangers(const policy::PartitionIndex& index, const fabric::FabricSnapshot& snapshot);
 
 }  // namespace fabricd::sweep

@@ -7,7 +7,7 @@ namespace fabricd::sweep {
 
 void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
   if (stage != ProgramStage::kSwitches) return;
-  const Lid top = ground_.input.lids->top();
+  const Lid top = ground_.desired.lids->top();
   ground_.scope.ForEach([&](const fabric::Node& node) {
     if (!node.IsSwitch()) return;
     const uint16_t cap = node.switch_info->linear_fdb_cap;
@@ -23,7 +23,7 @@ void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 std::optional<mad::SmpRequest> SwitchInfoWriter::Next(const WorkItem& item) {
-  const auto info = ground_.config.ConfigureSwitch(NodeOf(item), ground_.input.lids->top());
+  const auto info = ground_.config.ConfigureSwitch(NodeOf(item), ground_.desired.lids->top());
   if (!info) return std::nullopt;
   return ground_.devices.Set(item.node, 0, *info);
 }
@@ -33,7 +33,7 @@ void SwitchInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& com
   const bool cleared = NodeOf(item).switch_info->port_state_change;
   const auto info = wire::SwitchInfo::Decode(completion.response.data);
   ground_.builder.SetSwitchInfo(item.node, info);
-  const Lid top = PortConfig::NeededTop(NodeOf(item), ground_.input.lids->top());
+  const Lid top = PortConfig::NeededTop(NodeOf(item), ground_.desired.lids->top());
   if (info.linear_fdb_top < top.value())
     ground_.record.NoteRefusal({item.node, PortNum(0)},
                                fmt::format("keeps LinearFDBTop {}", info.linear_fdb_top));

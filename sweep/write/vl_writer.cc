@@ -30,10 +30,10 @@ wire::SmpData BytesOf(const WorkItem& item, const wire::SmpData& data) {
 }  // namespace
 
 void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
-  if (ground_.plan == nullptr || ground_.plan->lanes == 1) return;
+  if (ground_.desired.plan == nullptr || ground_.desired.plan->lanes == 1) return;
   if (stage == ProgramStage::kReadLanes) ListReads(queue);
   if (stage != ProgramStage::kLanes) return;
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (ground_.devices.Has(node.index)) ListWritesOf(node, queue);
   });
   queue.Stripe();
@@ -41,9 +41,9 @@ void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
 
 void VlWriter::ListReads(WorkQueue& queue) {
   AppliedLanes& applied = ground_.devices.applied().lanes();
-  ground_.input.snapshot->ForEachNode([&](const fabric::Node& node) {
+  ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!ground_.devices.Has(node.index)) return;
-    for (const LaneTable& table : VlTablesOf(*ground_.input.snapshot, node)) {
+    for (const LaneTable& table : VlTablesOf(*ground_.desired.snapshot, node)) {
       // A CA whose link has just come up may have restarted.
       const bool new_link =
           !node.IsSwitch() && node.port(table.port.port).info.port_state == wire::PortState::kInit;
@@ -61,7 +61,7 @@ void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
   std::vector<WorkItem> items;
   std::optional<wire::SmpData> map;
   bool one_map = node.IsSwitch() && node.switch_info->optimized_sl_to_vl != 0;
-  for (const LaneTable& table : VlTablesOf(*ground_.input.snapshot, node)) {
+  for (const LaneTable& table : VlTablesOf(*ground_.desired.snapshot, node)) {
     const auto wanted = WantedOf(table);
     if (!wanted) continue;
     const bool is_map = table.kind == LaneTable::Kind::kMap;
@@ -90,7 +90,7 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
   if (table.kind == LaneTable::Kind::kMap) {
     const PortNum out =
         node.IsSwitch() ? PortNum(static_cast<uint8_t>(table.in_out & 0xFF)) : table.port.port;
-    VlMap(ground_.plan->lanes, node.port(out).info).Encode(bytes);
+    VlMap(ground_.desired.plan->lanes, node.port(out).info).Encode(bytes);
     return bytes;
   }
   const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
@@ -98,7 +98,7 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
   const wire::PortInfo& info = node.port(table.port.port).info;
   const auto wanted = ServeVls(
       wire::VlArbitrationTable::Decode(*held), info.vl_arb_low_cap,
-      std::min<int>(ground_.plan->lanes, std::max(1, wire::DataVls(info.operational_vls))));
+      std::min<int>(ground_.desired.plan->lanes, std::max(1, wire::DataVls(info.operational_vls))));
   if (!wanted) return std::nullopt;
   wanted->Encode(bytes);
   return bytes;
@@ -106,7 +106,8 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
 
 template <typename Visit>
 void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
-  for (const LaneTable& table : VlTablesOf(*ground_.input.snapshot, *ground_.builder.node(node)))
+  for (const LaneTable& table :
+       VlTablesOf(*ground_.desired.snapshot, *ground_.builder.node(node)))
     if (table.kind == LaneTable::Kind::kMap) visit(table);
 }
 

@@ -19,26 +19,29 @@ class WorkScope {
   WorkScope(const ProgrammerInput& input, const fabric::SnapshotBuilder& builder)
       : input_(input), builder_(builder) {}
 
-  bool is_all() const { return !input_.scope; }
+  // Whether all nodes are looked at; and P_Keys and GUIDs of all nodes.
+  bool is_all() const { return !input_.scope.nodes; }
+  bool has_all_keys() const { return input_.scope.all_keys; }
 
   // All nodes of the snapshot, whatever the scope.
   template <typename Visit>
   void ForEachNode(Visit&& visit) const {
-    input_.snapshot->ForEachNode([&](const fabric::Node& node) { VisitLiving(node, visit); });
+    input_.desired.snapshot->ForEachNode(
+        [&](const fabric::Node& node) { VisitLiving(node, visit); });
   }
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     if (is_all()) return ForEachNode(visit);
-    for (NodeIndex index : *input_.scope) VisitIndex(index, visit);
+    for (NodeIndex index : *input_.scope.nodes) VisitIndex(index, visit);
   }
   // The same for P_Keys and GUIDs.
   template <typename Visit>
   void ForEachKeyed(Visit&& visit) const {
-    if (input_.keys.all) return ForEachNode(visit);
+    if (input_.scope.all_keys) return ForEachNode(visit);
     ForEach(visit);
     if (is_all()) return;
-    for (NodeIndex index : input_.guids.changed)
-      if (!std::binary_search(input_.scope->begin(), input_.scope->end(), index))
+    for (NodeIndex index : input_.scope.key_nodes)
+      if (!std::binary_search(input_.scope.nodes->begin(), input_.scope.nodes->end(), index))
         VisitIndex(index, visit);
   }
 
@@ -49,7 +52,7 @@ class WorkScope {
   }
   template <typename Visit>
   void VisitIndex(NodeIndex index, Visit& visit) const {
-    if (const fabric::Node* node = input_.snapshot->node(index)) VisitLiving(*node, visit);
+    if (const fabric::Node* node = input_.desired.snapshot->node(index)) VisitLiving(*node, visit);
   }
 
   const ProgrammerInput& input_;

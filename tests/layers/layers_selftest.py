@@ -90,7 +90,7 @@ class LayersTest(unittest.TestCase):
             self.assertEqual(found, [("routing/proof/a.cc", "routing/proof may not know " +
                                       header.rsplit("/", 1)[0])])
 
-    def test_a_room_says_once_what_it_owns(self):
+    def test_one_header_of_a_room_describes_it(self):
         self.assertEqual(self.tree(self.room("sim/a/a.h")), [])
         self.assertEqual([path for path, _ in self.tree({"sim/a/a.h": "#pragma once\n"})], ["sim/a"])
         twice = self.room("sim/a/a.h") | self.room("sim/a/b.h")
@@ -188,6 +188,17 @@ class LayersTest(unittest.TestCase):
         self.check("common/a.cc", "// " + "é" * 97 + "\n")
         self.check("common/a.cc", "// " + "x" * 98 + "\n", (2, "columns"))
         self.check("common/a.cc", "// https://example.org/" + "x" * 98 + "\n")
+
+    def test_names_of_tests(self):
+        self.check("tests/unit/a_test.cc", "TEST(Who, RefusesWholeTables) {}\n")
+        for name in ("KeepsWhatIsThere", "WhoAsksTwice", "IsForWhom", "NobodyWaits", "8_WhatIsOld"):
+            self.check("tests/unit/a_test.cc", f"TEST_F(A, {name}) {{\n}}\n", (2, "names"))
+        self.check("tests/unit/a_test.cc", "\nTEST_P(A,\n       SeesWhatChanged) {\n}\n", (3, "names"))
+        self.check("common/a.cc", "TEST(A, KeepsWhatIsThere) {}\n")
+        spdx = SPDX.replace("//", "#")
+        for name, expected in (("test_who_asks", [(3, "names")]), ("test_whole_tables", [])):
+            text = f"{spdx}class A:\n    def {name}(self):\n"
+            self.assertEqual(self.findings("tests/a/a_test.py", text), expected)
 
     def test_every_source_folder_has_a_rule(self):
         root = os.path.join(os.path.dirname(TOOL), "..")

@@ -51,7 +51,7 @@ class Seeds(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("8 seeds: 8 passed, 0 failed", done.stdout)
 
-    def test_a_crash_and_a_hang_leave_the_other_seeds_judged(self):
+    def test_a_crash_and_a_hang_do_not_affect_other_seeds(self):
         done = self.run_tool("--fabrics", "torus", "--first", "2", "--seeds", "5", "--limit",
                              "0.4", "--report", self.report)
         self.assertEqual(done.returncode, 1)
@@ -72,7 +72,7 @@ class Seeds(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("2 seeds: 1 passed, 1 failed", done.stdout)
 
-    def test_what_cannot_run_is_an_error(self):
+    def test_a_fabric_that_cannot_run_is_an_error(self):
         done = self.run_tool("--fabrics", "nonsense")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no such topology", done.stderr)

@@ -38,7 +38,7 @@ def popens_without_cwd(text):
 
 
 class Tools(unittest.TestCase):
-    def test_each_tool_installs_what_it_runs(self):
+    def test_each_tool_installs_its_programs(self):
         for path in glob.glob(ROOT + "/tools/*"):
             text = read(path) if os.path.isfile(path) else ""
             if text.startswith("#!/usr/bin/env bash"):
@@ -49,7 +49,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(
             missing_installs("./tools/deps --only lintian\nlintian x\n", ["lintian"]), [])
 
-    def test_deps_refuses_what_it_does_not_know(self):
+    def test_deps_refuses_unknown_options(self):
         done = subprocess.run([ROOT + "/tools/deps", "--nonsense"], capture_output=True, check=False)
         self.assertEqual(done.returncode, 2)
 

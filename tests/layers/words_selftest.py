@@ -110,13 +110,13 @@ class WordsTest(unittest.TestCase):
         os.rename(os.path.join(self.root, "a/a.cc"), os.path.join(self.root, "a/way.cc"))
         self.assert_uses(1, 0)
 
-    def test_what_is_compared_byte_for_byte_is_not_read(self):
+    def test_golden_files_and_data_are_not_read(self):
         for path in ("tests/golden/a.md", "tests/data/a.md", "third_party/a.cc", "build/a.cc",
                      "docs/GLOSSARY.md"):
             self.write(path, "way\n")
         self.assert_uses(0, 0)
 
-    def test_only_what_a_branch_adds_is_shown(self):
+    def test_only_lines_that_a_branch_adds_are_shown(self):
         self.write("a/a.cc", "// The way.\n")
         self.allow(1, 0)
         self.git("init", "-q", "-b", "main")

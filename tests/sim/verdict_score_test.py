@@ -101,7 +101,7 @@ class Wrong(unittest.TestCase):
         score = scored(run(cause("host-reboot", 0, [verdict(1200), verdict(1230, port="b/2")])))
         self.assertEqual(len(score.wrong), 1)
 
-    def test_what_informs_is_neither_right_nor_wrong(self):
+    def test_an_informative_verdict_is_neither_right_nor_wrong(self):
         found = cause(informative=[verdict(1200, "SUSPECT")])
         score = scored(run(found))
         self.assertEqual((score.right, len(score.wrong), len(score.missed)), (0, 0, 1))
@@ -116,7 +116,7 @@ class Recall(unittest.TestCase):
         score = scored(run(cause(limits=0.5)))
         self.assertEqual((score.missed, score.recall("1-3")), ([], 1))
 
-    def test_a_slow_receiver_to_which_nobody_sends_is_not_missed(self):
+    def test_a_slow_receiver_without_traffic_is_not_missed(self):
         slow = cause("slow-receiver", 5, wait=0.01)
         score = scored(run(slow))
         self.assertEqual((score.missed, score.without_effect), ([], 1))
@@ -132,7 +132,7 @@ class Culprits(unittest.TestCase):
         self.assertFalse(self.right("noisy-cable", "receiver", "b/2"))
         self.assertFalse(self.right("flapping-cable", "host", "a/1"))
 
-    def test_one_direction_accuses_what_lies_along_it(self):
+    def test_one_direction_accuses_the_parts_along_it(self):
         for culprit, port in (("cable", "a/1"), ("transmitter", "a/1"), ("receiver", "b/2")):
             self.assertTrue(self.right("noisy-transmitter", culprit, port))
         for culprit, port in (("receiver", "a/1"), ("transmitter", "b/2"), ("host", "a/1")):

@@ -217,7 +217,7 @@ class TextJudged(unittest.TestCase):
         if paths:
             self.judge_paths()
 
-    def test_odd_fabric(self):
+    def test_fabric_with_irregular_links(self):
         real = self.bring_up(self.save("odd.net", ODD))
         self.judge_text(real)
         self.judge_dumps(real)

@@ -31,13 +31,13 @@ def alerts_with_documents():
 
 
 class Recorded(ibsim.Case):
-    def test_what_was_recorded(self):
+    def test_alerts_on_recorded_series(self):
         self.run_program(["promtool", "test", "rules",
                           os.path.join(FOLDER, "fabricd.recorded.test.yml")])
 
 
 class Again(ibsim.Case):
-    def test_what_fabricd_serves_now(self):
+    def test_alerts_on_series_of_this_build(self):
         if not os.environ.get("FABRICD_NIGHTLY"):
             self.skipTest("takes a minute: nightly")
         text = alert_recordings.record_all(self)

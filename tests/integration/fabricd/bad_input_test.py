@@ -47,7 +47,7 @@ class BadInputTest(ibsim.Case):
             self.assertEqual(sorted(faults), EVERY_FAULT, output)
         self.assertFalse(os.path.exists(self.path("state")), "a refused config left traces")
 
-    def test_judges_the_files_that_a_config_names(self):
+    def test_checks_the_files_that_a_config_names(self):
         garbage = self.write("garbage", "-----BEGIN CERTIFICATE-----\nYQ==\n")
         roots = self.write("roots", "0x1\nnonsense  # a name\n")
         missing = self.path("missing")
@@ -112,7 +112,7 @@ security: {tls_cert: %(garbage)s, tls_key: %(garbage)s, tls_ca: %(garbage)s}
         output = self.on_fabric("sim:" + cut, code=2)
         self.assertIn("cut.net': line 5: ", output)
 
-    def test_says_what_to_do_without_an_adapter(self):
+    def test_without_an_adapter_the_error_names_a_remedy(self):
         if os.path.exists("/dev/infiniband"):
             self.skipTest("this machine has InfiniBand devices")
         output = self.on_fabric("umad", code=1)

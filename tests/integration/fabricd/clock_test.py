@@ -52,7 +52,7 @@ class WallClock(ibsim.Case):
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(0.1)
 
-    def test_holds_last_as_long_as_asked_for(self):
+    def test_holds_keep_their_duration_when_the_clock_is_set(self):
         before = self.cordon("node0001", "1h")
         for step in (7200, -7200):
             self.set_clock(self.offset + step)

@@ -29,7 +29,7 @@ class Commands(ibsim.Case):
     def watch(self, *arguments):
         return ibsim.Lines(self.start(["fabricctl", *arguments], self.environment))
 
-    def test_watches_what_changes(self):
+    def test_watches_changes(self):
         ports = self.watch("get", "ports", "-w", "-l", "role=leaf,rail=1")
         hosts = self.watch("get", "hosts", "node[0001-0004]", "-w", "-o", "name")
         links = self.watch("get", "links", "-w", "-o", "json")
@@ -60,7 +60,7 @@ class Commands(ibsim.Case):
         self.fabricd.ctl("uncordon", "node0003")
         holds.wait_for(r"node0003 +Gone ")
 
-    def test_says_what_would_be(self):
+    def test_plans_changes_and_analyses_jobs(self):
         told = self.fabricd.ctl("plan", "--fail", "spine1", "--add-node", "spine9:switch:64",
                                 "--add-link", "spine9=su1-rail0-leaf")
         self.assertRegex(told, r"1 node failed, \d+ links failed, 1 node added, 1 link added")
@@ -91,7 +91,7 @@ class Commands(ibsim.Case):
         self.assertEqual([each["kind"] for each in findings["findings"]], ["MissingLink"])
         self.fabricd.ctl("validate", "-f", self.path("nothing"), code=1)
 
-    def test_sets_what_a_simulated_fabric_counts_and_how_fast(self):
+    def test_sets_counters_and_clock_rate_of_a_simulated_fabric(self):
         self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1", "symbol-errors=7", "raw-ber=1e-9",
                          "temperature=70")
         self.fabricd.ctl("sim", "errors", "su1-rail0-leaf/1", "clear")
@@ -164,7 +164,7 @@ class Commands(ibsim.Case):
             """)
         self.assertEqual(told.split(), ["su1-rail%d-leaf" % rail for rail in range(4)])
 
-    def test_lifting_waits(self):
+    def test_undrain_waits_until_it_is_in_effect(self):
         self.fabricd.ctl("drain", "switch", "spine2", "--reason", "firmware", "--wait")
         self.fabricd.ctl("undrain", "switch", "spine2", "--wait")
         self.assertTrue(self.fabricd.ask("get", "sm")["subnet_up"])
@@ -186,13 +186,13 @@ class Configuration(ibsim.Case):
         self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"), "--check-config",
                           "--config", self.write("taken.yaml", text)])
 
-    def test_shows_what_is_in_force(self):
+    def test_shows_the_active_configuration(self):
         shown = self.fabricd.ctl("config", "view")
         self.check(shown)
         self.assertRegex(shown, r"priority: 3")
         self.assertRegex(self.fabricd.ctl("config", "view", "-o", "table"), r"(?m)^sm\.priority +3 ")
 
-    def test_judges_compares_and_reloads(self):
+    def test_validates_compares_and_reloads(self):
         good = self.write("good.yaml", "sm: {priority: 7}\n")
         bad = self.write("bad.yaml", "sm:\n  priority: 77\n  flowers: red\n")
         self.fabricd.ctl("config", "validate", good)

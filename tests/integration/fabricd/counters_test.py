@@ -45,7 +45,7 @@ class Texts(ibsim.Case):
         self.assertEqual(report.names, {0x200000: "leaf"})
         self.assertEqual((report.bad_nodes, report.ports_checked, report.bad_ports), (0, 7, 0))
 
-    def test_takes_no_text_that_it_does_not_know(self):
+    def test_refuses_unknown_texts(self):
         for text in (EXTENDED + "iberror: failed", "PortXmitData:....1\n"):
             with self.assertRaises(counters.Unread):
                 counters.parse_perfquery(text)
@@ -79,7 +79,7 @@ class Outside(OnIbsim):
         (leaf,) = self.fabricd.ask("get", "switches")["nodes"]
         self.leaf, self.lid = int(leaf["guid"], 16), leaf["end_ports"][0]["lid"]
 
-    def test_what_is_set_both_programs_read(self):
+    def test_both_programs_read_counters_that_were_set(self):
         before = self.counters.read(self.lid, 2)
         self.assertEqual(before["SymbolErrorCounter"], 5)
         self.counters.set("S-1", 2, {"SymbolErrorCounter": 9, "PortXmitDiscards": 77})

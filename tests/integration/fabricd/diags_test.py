@@ -256,7 +256,7 @@ class Cables(OnIbsim):
             self.assertEqual((links[key]["state"], links[key]["physical"]), ("Active", "LinkUp"))
         self.assertEqual(self.fabricd.stop(), 0)
 
-    def test_a_host_goes_and_comes_back_with_its_lid(self):
+    def test_a_host_leaves_and_returns_with_its_lid(self):
         self.bring_up(self.tree, TRAPS_ONLY + "routing: {settle_after: 3s}\n")
         self.diag("ibtracert", "1", "7")
         before = self.tables()
@@ -275,7 +275,7 @@ class Cables(OnIbsim):
         self.assertEqual(self.tables(), before)
         self.assertEqual(self.links()["0x0002c90200000601", 1]["state"], "Active")
 
-    def test_a_switch_goes_and_comes_back(self):
+    def test_a_switch_leaves_and_returns(self):
         self.bring_up(self.tree, TRAPS_ONLY)
         whole = sorted(self.links())
         self.change('Unlink "%s"' % self.SPINE, "trap 128")
@@ -292,7 +292,7 @@ class Cables(OnIbsim):
                          for link in links.values() if link["peer_guid"]}, {"Active"})
         self.judge_paths()
 
-    def test_a_light_sweep_finds_what_no_trap_told(self):
+    def test_a_light_sweep_finds_changes_without_traps(self):
         # By the switches' PortStateChange; one that was asked over the cable does not answer. Where
         # the first plan has nothing to write, the one for what it left pending is reported.
         found = "(light sweep|a time-out|a switch does not answer|a silent neighbour answers|"\

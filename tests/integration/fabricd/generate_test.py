@@ -67,7 +67,7 @@ class Generate(ibsim.Case):
             command = [kind, *arguments.split(), *DECORATED.split()]
             self.assertEqual(self.generate(*command), self.generate(*command))
 
-    def test_says_what_it_cannot_do(self):
+    def test_refuses_invalid_parameters_by_name(self):
         for arguments, complaint in (
                 ("torus --dims 4x1", "dims 4x1: each from 2 to 255"),
                 ("hypercube --dimensions many", "dimensions=many is not a number"),

@@ -203,7 +203,7 @@ class Routes(OnHolds):
         self.assertEqual(self.holds(), {})
         self.assertEqual(self.tables(), before)
 
-    def test_usage_and_what_is_not_there(self):
+    def test_usage_errors_and_unknown_targets(self):
         self.fabricd.ctl("drain", "node3", code=2)                       # No reason.
         self.fabricd.ctl("drain", "nothing", *REASON, code=3)
         self.fabricd.ctl("drain", "switch", "node3", *REASON, code=3)
@@ -222,7 +222,7 @@ class Routes(OnHolds):
 class Ports(OnHolds):
     """Ports that are down, and all kinds of holds over a kill."""
 
-    def test_disabled_port_is_down_and_comes_back(self):
+    def test_disabled_port_is_down_until_it_is_enabled(self):
         before = self.tables()
         self.assertEqual(self.physical("leaf2", 2), ("Active", "LinkUp"))
         self.make("disable", "host", "node4")
@@ -268,7 +268,7 @@ class Ports(OnHolds):
 class History(OnHolds):
     """The events of a hold."""
 
-    def test_events_tell_it(self):
+    def test_events_record_holds_and_reroutes(self):
         self.make("drain", "switch", "spine1")
         events = self.fabricd.ask("events", "--since", "10m")["events"]
         types = [event["type"] for event in events]

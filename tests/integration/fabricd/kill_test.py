@@ -91,7 +91,7 @@ class Killed(ibsim.Case):
         self.assertEqual(len(self.check_store()), 32 + 12)
         print("%d of %d lives ended before the subnet was up" % (killed_early, KILLS))
 
-    def test_what_was_shown_was_stored_before(self):
+    def test_lids_are_stored_before_they_are_shown(self):
         """Killed right after it has come up, with no time to write anything later."""
         for _ in range(3):
             self.fabricd.start(fabric=self.some_fabric())

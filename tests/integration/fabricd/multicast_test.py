@@ -195,7 +195,7 @@ class Wire(OnIbsim):
         ibsim.Lines(process).wait_for("SUBNET UP")
         return process
 
-    def test_sets_what_opensm_sets(self):
+    def test_sets_the_same_attributes_as_opensm(self):
         process = self.opensm()
         theirs = self.steps()
         ibsim.stop(process)

@@ -80,7 +80,7 @@ class Election(OpenSm):
             self.skipTest("%s is absent" % wire.WIRE)
         return self.oracle.environment(self.sim, OURS, self.path("trace"), tweak)
 
-    def test_stands_by_below_a_master_and_sets_nothing(self):
+    def test_is_standby_below_a_master_and_sends_no_sets(self):
         self.opensm(8)
         self.their_log.wait_for("SUBNET UP")
         output = self.fabricd(3).once(self.recorded(), code=1)
@@ -143,7 +143,7 @@ class Election(OpenSm):
         self.assertIn("is master now", fabricd.ctl("sm", "step-down", "--reason", "a test"))
         self.their_log.wait_for("Entering MASTER state")
 
-    def test_steps_down_to_a_lower_one_and_comes_back(self):
+    def test_steps_down_to_a_lower_sm_and_becomes_master_again(self):
         fabricd = self.fabricd(8).start(self.recorded())
         fabricd.wait_for("subnet_up")
         before = self.lids()
@@ -217,7 +217,7 @@ class Election(OpenSm):
         lids = self.lids()
         return {"MasterSMLID": (lids[THEIR_GUID[2:]], lids[OUR_GUID[2:]])}
 
-    def test_takes_over_what_opensm_left(self):
+    def test_takes_over_the_subnet_of_opensm(self):
         sets, changes = self.take_over()
         changes = [change for change in changes if change[2]]
         self.assertEqual(len({change[:2] for change in changes}), 24)
@@ -235,7 +235,7 @@ class Election(OpenSm):
                           node.startswith("0002c901")], [self.new_master()] * 8)
         self.assertEqual(sum("ClientReregister" in change for _, _, change in changes), 16)
 
-    def test_keeps_what_it_finds_after_its_own_restart(self):
+    def test_keeps_lids_and_tables_after_its_own_restart(self):
         fabricd = self.fabricd(0)
         fabricd.once(self.sim.environment(OURS))
         before, tables = self.lids(), self.tables()

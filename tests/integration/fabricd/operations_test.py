@@ -50,7 +50,7 @@ class Import(ibsim.Case):
                           "--check-config"])
         return done.stdout, done.stderr
 
-    def test_what_opensm_writes_itself(self):
+    def test_imports_the_defaults_of_opensm(self):
         conf = self.path("opensm.conf")
         subprocess.run(["opensm", "-c", conf], check=True, stdout=subprocess.DEVNULL)
         yaml, report = self.imported(conf)
@@ -89,7 +89,7 @@ class Signals(ibsim.Case):
         fabricd.log.wait_for("SIGTERM: stopping")
         fabricd.log.wait_for("ended with 0")
 
-    def test_an_empty_database_is_said(self):
+    def test_an_empty_database_is_logged(self):
         fabricd = ibsim.Fabricd(self)
         os.mkdir(fabricd.state)
         open(os.path.join(fabricd.state, "fabricd.db"), "w").close()
@@ -253,7 +253,7 @@ class Rules(ibsim.Case):
 class Alerts(ibsim.Case):
     """A real Prometheus with our rules, which it evaluates every second here."""
 
-    def test_a_dead_cable_between_switches_leaves_a_standing_alert(self):
+    def test_a_dead_cable_between_switches_raises_an_alert(self):
         if not shutil.which("prometheus"):
             self.skipTest("prometheus is not installed")
         served = free_port()
@@ -330,7 +330,7 @@ class Pages(ibsim.Case):
         while self.series().get(state) != 1:
             self.assertLess(time.monotonic(), deadline, "the port stays up")
 
-    def test_health_and_what_is_refused(self):
+    def test_health_and_refused_requests(self):
         self.assertEqual(self.get("/healthz"), "ok: MASTER, subnet up\n")
         self.get("/nothing", code=404)
         self.get("/ui", code=405, method="POST")

@@ -107,7 +107,7 @@ class Counters(Page):
         self.fabricd.ctl("sim", "errors", LEAF + "/2", "symbol-ber=1e-11", "raw-ber=1e-6",
                          "effective-ber=1e-10")
 
-    def test_heat_of_links_and_what_is_unknown(self):
+    def test_heat_of_links_and_unknown_links(self):
         self.make_traffic()
         page = self.open("#by=use")
         busy = "fabric.links.filter(link => linkHeat(link, 'use') > .5).length"
@@ -225,7 +225,7 @@ class Verdicts(Page):
         self.assertEqual(page.run("document.querySelectorAll('img').length"), 0)
         self.check(page)
 
-    def test_an_old_assessment_says_so(self):
+    def test_an_old_assessment_is_marked(self):
         self.proxy.answers["/ui/verdicts.json"]["age"] = 3600
         page = self.open(dark=True)
         page.wait_for("document.getElementById('verdicts').innerText.includes('nothing newer is known')")

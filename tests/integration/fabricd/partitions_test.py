@@ -124,7 +124,7 @@ class Partitions(ibsim.Case):
         key = re.search(r"pkey\.*(0x[0-9a-f]+)", answer, re.IGNORECASE)
         return int(key[1], 16) if key else None
 
-    def test_members_come_and_go_by_fabricctl(self):
+    def test_fabricctl_adds_and_removes_members(self):
         sim, fabricd = self.running("ctl")
         before = self.keys(sim)
         self.assertEqual(before["H2"], (["0xffff"], "0xffff"))
@@ -165,7 +165,7 @@ class Partitions(ibsim.Case):
         self.assertEqual(len(events), 4)
         self.assertIn("- 0x0001 tenant: 0x0000000000100007=full", events[2]["message"])
 
-    def test_a_whole_file_by_fabricctl_decides_who_is_told_of_whom(self):
+    def test_partitions_of_a_file_limit_path_records(self):
         sim, fabricd = self.running("apply")
         self.assertEqual(self.path_key(sim, fabricd, "H4", "H2", "H3"), 0xffff)
         conf = self.conf("apply.conf", "Default=0x7fff: ALL=limited, SELF=full;\n"

@@ -43,7 +43,7 @@ def shape(line):
 
 
 class Tour(ibsim.Case):
-    def test_shows_what_it_says(self):
+    def test_commands_have_the_output_of_the_readme(self):
         config, fabric, steps = read_tour()
         self.assertGreater(len(steps), 10)
         with open(os.path.join(ibsim.ROOT, config), encoding="utf-8") as file:
@@ -92,14 +92,14 @@ class Terminal(ibsim.Case):
         os.close(control)
         return output.decode()
 
-    def test_colours_states_alone(self):
+    def test_colours_states_only(self):
         shown = self.show("get", "hosts")
         self.assertIn("\x1b[32mActive\x1b[0m", shown)
         self.assertEqual(shown.count("\x1b["), 2 * 4)
         self.assertNotIn("\x1b", self.show("get", "hosts", NO_COLOR="1"))
         self.assertNotIn("\x1b", self.show("get", "hosts", "--color", "never"))
 
-    def test_pages_what_is_longer_than_the_screen(self):
+    def test_pages_output_longer_than_the_screen(self):
         self.assertNotIn("paged:", self.show("get", "hosts"))
         long = self.show("get", "ports", "-o", "name").splitlines()
         self.assertGreater(len(long), self.LINES)

@@ -26,7 +26,7 @@ class Scheduler(ibsim.Case):
         return self.run_program([PYTHON, CLIENT, "--server", "unix:" + self.fabricd.socket,
                                  *arguments], code=code)
 
-    def test_cordons_drains_and_lifts(self):
+    def test_cordons_drains_and_releases(self):
         told = self.schedule("--host", "node0002", "--device", "mlx5_2")
         steps = ["node0002 is READY", "cordoned node0002/mlx5_2", "draining node0002/mlx5_2",
                  "the drain is in effect", "node0002 is HELD", "  mlx5_1 READY", "  mlx5_2 HELD",

@@ -97,13 +97,13 @@ class Counted(OnIbsim):
         self.set("S-1", 2, {name: 1 for name in ERRORS})
         self.set("S-1", 2, {"PortXmitWait": 5})
 
-    def test_what_was_counted_before_is_no_error(self):
+    def test_counts_from_before_the_start_are_no_errors(self):
         self.assertEqual(self.reader.report().ports[(0x200000, 2)]["SymbolErrorCounter"], 1)
         self.assertEqual(self.telemetry.errors(), {})
         text = self.fabricd.ctl("errors")
         self.assertRegex(text, r"^No errors in the last \d+s at 6 ports\.\n$")
 
-    def test_every_counter_grows_by_what_perfquery_sees(self):
+    def test_every_counter_grows_as_perfquery_reads(self):
         sum_ = {}
         for times in (1, 2):
             before = self.reader.read(self.lid, 2)
@@ -129,7 +129,7 @@ class Counted(OnIbsim):
             self.assertEqual(ours.counters[name], theirs[name], name)
 
     @unittest.skipUnless(telemetry.has_api(), "no python3-grpcio")
-    def test_traffic_and_wait_grow_by_what_perfquery_sees(self):
+    def test_traffic_and_wait_grow_as_perfquery_reads(self):
         start = self.telemetry.counters("leaf/2")[self.leaf, 2]
         self.set("S-1", 2, {"PortXmitWait": 4005})
         self.set("S-1", 2, {"PortXmitData": 200000, "PortRcvData": 300000, "PortXmitPkts": 2000,
@@ -215,7 +215,7 @@ class Ends(OnIbsim):
         self.set("S-1", 2, {"SymbolErrorCounter": 41, "PortXmitDiscards": 14})
         self.check("leaf/2", {(self.leaf, 2): {"SymbolErrorCounter": 1, "PortXmitDiscards": 2}})
 
-    def test_what_the_link_cannot_carry_is_no_traffic(self):
+    def test_counts_beyond_the_link_rate_are_dropped(self):
         start = self.telemetry.status()["bad_samples"]
         self.set("S-1", 2, {"PortXmitData": 1 << 50}, "PortCountersExtended")
         self.telemetry.wait_until("it is thrown away",
@@ -289,7 +289,7 @@ class Vendor(OnIbsim):
         self.topology = self.write("vendor.net", text)
         super().setUp()
 
-    def test_the_subnet_works_and_says_what_is_not_measured(self):
+    def test_the_subnet_works_and_lists_measurement_gaps(self):
         def gaps(status):
             return {(gap["gap"]["what"], gap["gap"]["reason"]): gap["devices"]
                     for gap in status["gaps"]}

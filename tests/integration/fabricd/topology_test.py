@@ -79,7 +79,7 @@ class Topology(ibsim.Case):
         again.wait_for("subnet_up")
         self.assertEqual(cables(again), cables(self.fabricd))
 
-    def test_documents_are_what_they_say(self):
+    def test_documents_parse_in_their_formats(self):
         svg = self.fabricd.ctl("topology", "-o", "svg")
         root = xml.etree.ElementTree.fromstring(svg)
         texts = ["".join(each.itertext()) for each in root.iter() if each.tag.endswith("text")]

@@ -57,7 +57,7 @@ class Lanes(ibsim.Case):
                 if report["lanes"] > 1:
                     self.assertIn("%d SLs, %d VLs used" % (report["lanes"], report["lanes"]), said)
 
-    def test_ibdmchk_finds_the_loops_that_the_lanes_break(self):
+    def test_ibdmchk_finds_the_loops_that_the_vls_break(self):
         net = self.write("fabric.net", self.program("fabricsim", "generate", *FABRICS["torus"]))
         dumps, report = self.plan(net, 0)
         self.assertGreater(report["lanes"], 1)

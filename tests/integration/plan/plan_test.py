@@ -50,7 +50,7 @@ class Plan(ibsim.Case):
         self.assertNotIn("incremental", report)
         self.assertNotIn("compared", report)
 
-    def test_the_same_whatever_the_threads(self):
+    def test_the_report_does_not_depend_on_threads(self):
         def told(threads):
             report = self.report("--topology", self.tree(), "--fail-links", "9",
                                  "--threads", threads)
@@ -116,7 +116,7 @@ class Plan(ibsim.Case):
             self.assertGreater(os.path.getsize(self.path("dumps/" + name)), 1000)
         self.assertTrue(os.path.exists(self.path("dumps/opensm.mcfdbs")))
 
-    def test_dumps_of_lanes_are_not_left_from_an_earlier_plan(self):
+    def test_dumps_of_vls_of_an_earlier_plan_are_removed(self):
         torus = self.generate("torus", "--dims", "5x5x5")
         by_lanes = {"8": True, "1": False}
         for lanes, there in by_lanes.items():
@@ -156,7 +156,7 @@ class Plan(ibsim.Case):
         self.assertEqual(sum("misplaced" in note for note in report["notes"]), 10)
         self.assertEqual(report["quality"]["shift"]["max"], 1)
 
-    def test_quality_is_of_the_piece_with_the_most_hosts(self):
+    def test_quality_is_of_the_component_with_the_most_hosts(self):
         tree = self.generate("fat-tree", "--radix", "4", "--levels", "2")
         failed = ["leaf1[3]", "leaf1[4]"] + ["node000%d mlx5_0" % host for host in range(3, 8)]
         report = self.report("--topology", tree, *(word for one in failed
@@ -175,7 +175,7 @@ class Plan(ibsim.Case):
         self.assertNotIn("all_to_all_max", change)
         self.assertNotIn("all_to_all_max", change["settled"])
 
-    def test_says_what_is_wrong(self):
+    def test_reports_wrong_arguments(self):
         tree = self.tree()
         empty = self.write("empty.net", "")
         for arguments, complaint in (

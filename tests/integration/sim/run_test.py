@@ -44,7 +44,7 @@ class RunTest(unittest.TestCase):
         other = self.run_sim("--topology", TREE, "--seed", "6", "--seeds", "6")
         self.assertNotIn(other, runs)
 
-    def test_a_story_is_told_twice_the_same(self):
+    def test_the_run_log_of_a_seed_is_reproducible(self):
         first, second = (self.run_sim("--topology", "superpod:sus=1,hosts=4,rails=2", "--seed", "9",
                                       "--verbose") for _ in range(2))
         self.assertEqual(first, second)

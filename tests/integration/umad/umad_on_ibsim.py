@@ -138,7 +138,7 @@ class OnIbsim(unittest.TestCase):
         code, output = self.run_on("H-1", ["opensm", "-o", "-f", os.path.join(self.dir, "osm.log")])
         self.assertEqual(code, 0, output)
 
-    def test_counters_come_by_the_thousand_and_what_nobody_answers_times_out(self):
+    def test_reads_a_thousand_counters_and_unanswered_gets_time_out(self):
         self.give_lids()
         self.console('PerformanceSet "S-1"[2] PortCounters.SymbolErrorCounter=5')
         _, output = self.run_on("H-1", ["smpquery", "-D", "portinfo", "0,1", "0"])
@@ -161,7 +161,7 @@ class OnIbsim(unittest.TestCase):
         code, output = self.run_on("H-1", [PROBE, "umad", "discover"], REFUSE_VENDOR)
         self.assertEqual(code, 0, output)
 
-    def test_names_what_is_missing(self):
+    def test_names_a_missing_port(self):
         code, output = self.run_on("H-1", [PROBE, "umad:mlx5_7:1", "discover"])
         self.assertEqual(code, 2, output)
         self.assertIn("no InfiniBand port mlx5_7:1 among ibsim0:1", output)

@@ -40,7 +40,7 @@ TEST_F(OpenQuestionsTest, ASecondAnswerIsVoid) {
   EXPECT_FALSE(open_.Close({last(), PlanReady{}}));
 }
 
-TEST_F(OpenQuestionsTest, AnAnswerToWhatWasNeverAskedIsVoid) {
+TEST_F(OpenQuestionsTest, AnAnswerToAnUnknownQuestionIsIgnored) {
   EXPECT_FALSE(open_.Close({QuestionId(), PlanReady{}}));
   open_.Ask(ComputePlan{});
   EXPECT_FALSE(open_.Close({QuestionId(last().value() + 1), PlanReady{}}));
@@ -66,7 +66,7 @@ TEST_F(OpenQuestionsTest, ALateAnswerToADroppedQuestionIsVoid) {
   open_.Drop<OrderTables>();  // Nothing is open.
 }
 
-TEST_F(OpenQuestionsTest, WhatNobodyHasTakenIsAskedOnlyInItsNewestForm) {
+TEST_F(OpenQuestionsTest, ANewerQuestionReplacesAPendingOneOfItsKind) {
   open_.Ask(CheckCables{});
   open_.Ask(ComputePlan{});
   open_.Ask(CheckCables{});

@@ -32,9 +32,9 @@ TEST(LidAssignment, KeepsRecordsAndNeverReusesThatOfAnAbsentOwner) {
   after.builder.RemoveNode(after.hosts[0]);
   const auto result = AssignLids(*after.builder.Build(), records, 0, false);
   for (size_t i = 1; i < 4; ++i)
-    EXPECT_EQ(result.table.Of(after.Host(i)).base, records.at(Guid(0x1000 + i)).base);
+    EXPECT_EQ(result.table.Of(after.Host(i)).base, records.at(Guid(0x1000 + i)).base_lid);
   std::set<uint16_t> old;
-  for (const auto& [guid, record] : records) old.insert(record.base.value());
+  for (const auto& [guid, record] : records) old.insert(record.base_lid.value());
   for (size_t i : {4u, 5u})
     EXPECT_FALSE(old.contains(result.table.Of(after.Host(i)).base.value())) << i;
   EXPECT_EQ(result.changed.size(), 2u);
@@ -80,7 +80,7 @@ TEST(LidAssignment, ReportsEndPortsWithoutALidWhenTheSpaceIsFull) {
     records[Guid(0x900000 + lid)] = {Guid(0x900000 + lid), Lid(static_cast<uint16_t>(lid)), 0};
   const auto result = AssignLids(*small.builder.Build(), records, 0, false);
   EXPECT_EQ(result.changed.size(), 1u);
-  EXPECT_EQ(result.changed[0].base, Lid(0xBFFF));
+  EXPECT_EQ(result.changed[0].base_lid, Lid(0xBFFF));
   EXPECT_EQ(result.without.size(), 3u);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/report.h"
+#include "sweep/report/report_maker.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// ObservedFabric: what devices have returned: the builder that takes it, the snapshot that all
+// others work with, and what could not be read. Edits go into the builder as answers come; the
+// snapshot follows at the points where the work on it changes, by Rebuild().
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/snapshot_builder.h"
+#include "sweep/observe/active_links.h"
+#include "sweep/observe/discovery.h"
+
+namespace fabricd::sweep {
+
+class ObservedFabric {
+ public:
+  ObservedFabric() : snapshot_(builder_.Build()) {}
+
+  fabric::SnapshotBuilder& builder() { return builder_; }
+  const std::shared_ptr<const fabric::FabricSnapshot>& snapshot() const { return snapshot_; }
+  const PortRef& local() const { return local_; }  // The SM's port. None: not discovered yet.
+  // What present devices did not return: at most kMaxUnread.
+  const std::vector<Unread>& unread() const { return unread_; }
+
+  void Rebuild() { snapshot_ = builder_.Build(); }
+  // All was discovered from scratch; the builder has it.
+  void OnDiscovered(PortRef local, std::vector<Unread> unread);
+  void AddUnread(const std::vector<Unread>& unread);
+
+  // Why the SM's own port leads to nothing that could be managed; empty: it does. `may_be_held`
+  // follows the statement that it has no link.
+  std::string OwnLinkFault(std::string_view may_be_held) const;
+  // Ports whose link is up at both ends, but which are not ACTIVE. Costs what has changed.
+  const std::set<PortRef>& InactivePorts();
+  // Switches with ports that were not read, and are not among unread(): the discovery did not wait
+  // for ports that are down.
+  std::vector<NodeIndex> SwitchesPassedOver() const;
+  // These switches, and those that these hosts are attached to. By index, perhaps repeated.
+  std::vector<NodeIndex> SwitchesOf(const std::vector<NodeIndex>& nodes) const;
+  // The switch itself (port 0), or the switch port that this end port is attached to. None:
+  // unknown.
+  PortRef SwitchPortOf(PortRef end_port) const;
+
+  // "leaf1/17"; port 0: "leaf1".
+  std::string NameOf(PortRef port) const;
+  // The same of a link; `peer` may be none.
+  std::string NameOf(PortRef port, PortRef peer) const;
+
+ private:
+  fabric::SnapshotBuilder builder_;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;  // Never null.
+  PortRef local_;
+  std::vector<Unread> unread_;
+  ActiveLinks active_links_;
+};
+
+}  // namespace fabricd::sweep

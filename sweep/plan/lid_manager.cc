@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/plan/lid_manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sweep/device/port_config.h"
+
+namespace fabricd::sweep {
+
+LidManager::LidManager(const CoreOptions& options, OpenQuestions& questions,
+                       const std::vector<LidRecord>& records)
+    : options_(options), questions_(questions), table_(std::make_shared<fabric::LidTable>()) {
+  for (const LidRecord& record : records) records_[record.port_guid] = record;
+}
+
+bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot,
+                        ProblemList& problems) {
+  if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
+  Cancel();
+  problems.Remove("NoLid");
+  LidAssignment assignment =
+      AssignLids(*snapshot, records_, options_.lmc, options_.lmc_enhanced_port0);
+  for (const PortRef port : assignment.without) {
+    const fabric::Node& node = *snapshot->node(port.node);
+    problems.Add("NoLid",
+                 fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
+                 "no LID is left for it, or another port has its GUID: it stays without");
+  }
+  // A port that leaves, perhaps for a while, must not change LinearFDBTop on all switches, nor may
+  // one that arrives be left out there.
+  assignment.table.KeepTop(table_->top());
+  const Lid top = assignment.table.top();
+  const bool fits = top <= table_->top() || PortConfig::TopsSuffice(*snapshot, top);
+  table_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
+  assigned_for_ = assignment.without.empty() ? snapshot : nullptr;
+  for (const LidRecord& record : assignment.changed)
+    records_[record.port_guid] = undurable_[record.port_guid] = record;
+  return fits;
+}
+
+void LidManager::AskToStore() {
+  PersistLids write;
+  write.records.reserve(undurable_.size());
+  for (const auto& [guid, record] : undurable_) write.records.push_back(record);
+  std::sort(write.records.begin(), write.records.end(),
+            [](const LidRecord& a, const LidRecord& b) { return a.port_guid < b.port_guid; });
+  questions_.Ask(std::move(write));
+}
+
+}  // namespace fabricd::sweep

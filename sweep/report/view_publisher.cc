@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/report/view_publisher.h"
+
+namespace fabricd::sweep {
+namespace {
+
+SmStatus StatusOf(const ViewInput& input) {
+  const PortRef port = input.observed.local();
+  const Mastership& mastership = input.mastership;
+  SmStatus status{mastership.state(),
+                  input.port_guid,
+                  input.lids.table()->Of(port).base,
+                  mastership.priority(),
+                  mastership.Own().activity_count,
+                  port,
+                  mastership.others()};
+  // Another SM assigns the LIDs.
+  const fabric::Port* local = input.observed.snapshot()->port(port);
+  if (local != nullptr && !mastership.IsMaster()) status.lid = local->info.lid;
+  return status;
+}
+
+}  // namespace
+
+void ViewPublisher::OnSweepEnd(SweepReport report, bool is_heavy) {
+  last_report_ = std::move(report);
+  sweeps_done_ += is_heavy;
+  changed_ = true;
+}
+
+std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
+                                                      AppliedState& applied) {
+  auto view = std::make_shared<FabricView>();
+  view->generation = Generation(++generation_);
+  view->snapshot = input.observed.snapshot();
+  view->lids = input.lids.table();
+  view->plan = input.planner.plan();
+  view->plan_stands = view->plan != nullptr && !input.planner.AwaitsPlan() &&
+                      input.phase != Phase::kElecting && input.phase != Phase::kAssigningLids;
+  view->groups = input.multicast.groups();
+  view->multicast = input.multicast.plan();
+  view->chain = input.planner.chain();
+  view->sm = StatusOf(input);
+  // While everything is read again, what was read before is truer than half of it.
+  if (port_tables_ == nullptr || input.phase == Phase::kIdle)
+    port_tables_ = applied.PortTables(*input.observed.snapshot());
+  view->tables = port_tables_;
+  view->routing = input.options.routing;
+  view->isolated = input.isolated;
+  view->phase = input.phase;
+  view->subnet_up = subnet_up_;
+  view->sweeps_done = sweeps_done_;
+  view->last_sweep = last_report_;
+  view->problems = input.problems.List();
+  view->partitions = input.partitions.state();
+  view->partitions_in_effect = input.partitions.in_effect();
+  view->policy = input.policy;
+  return view;
+}
+
+}  // namespace fabricd::sweep
