@@ -24,7 +24,7 @@ class GuidWriterTest : public OneWriterTest<GuidWriter> {
     fabric::AliasBlock first{Guid(0x1001), 0, 0b10, {}}, second{Guid(0x1001), 1, 0b100, {}};
     first.info.guids[1] = Guid(0xA1);
     second.info.guids[2] = Guid(0xB2);
-    input_.guids.aliases =
+    input_.desired.guids.aliases =
         std::make_shared<const fabric::AliasGuids>(std::vector<fabric::AliasBlock>{first, second});
     registers_.Put(port_.node, 0, Info({0x1001, 0, 0x77}));
   }
@@ -68,9 +68,9 @@ TEST_F(GuidWriterTest, ARunOfTreesAloneReadsNothing) {
 }
 
 TEST_F(GuidWriterTest, ListsTheNodesWhoseAliasesHaveChangedBesideTheScope) {
-  input_.scope = {fabric_.hosts[0]};
+  input_.scope.nodes = {fabric_.hosts[0]};
   EXPECT_THAT(Listed(kRead), IsEmpty());
-  input_.guids.changed = {fabric_.hosts[1]};
+  input_.scope.key_nodes = {fabric_.hosts[1]};
   EXPECT_THAT(Texts(List(kRead)), ElementsAre("Get GUIDInfo 0x0 of h1", "Get GUIDInfo 0x1 of h1"));
 }
 
@@ -141,8 +141,8 @@ TEST_F(GuidWriterTest, AnAnswerOfAHostThatIsGoneCountsAsAFailureAlone) {
 }
 
 TEST_F(GuidWriterTest, ReadsOnWhileBlocksHoldGuidsWhereAllAreLookedFor) {
-  input_.guids.aliases = std::make_shared<const fabric::AliasGuids>();
-  input_.guids.read_all = true;
+  input_.desired.guids.aliases = std::make_shared<const fabric::AliasGuids>();
+  input_.desired.guids.read_all = true;
   registers_.Put(port_.node, 1, Info({0, 0x99}));
   ConfirmAll(List(kRead));
   EXPECT_THAT(Texts(Take(*writer_)), ElementsAre("Get GUIDInfo 0x1 of h1"));

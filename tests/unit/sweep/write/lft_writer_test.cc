@@ -95,7 +95,7 @@ TEST_F(LftWriterTest, ReadsTheBlocksUpToTheTopThatAreNotKnown) {
 
 TEST_F(LftWriterTest, ReadsSwitchesThatHaveComeAlthoughTheScopeDoesNotNameThem) {
   Lft(0).Confirm(0, Empty().port);
-  input_.scope.emplace();
+  input_.scope.nodes.emplace();
   EXPECT_THAT(Listed(kRead), ElementsAre("Get LinearForwardingTable 0x0 of s1"));
   devices_.Remove(fabric_.switches[1]);
   EXPECT_THAT(Listed(kRead), IsEmpty());

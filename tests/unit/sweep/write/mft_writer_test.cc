@@ -112,7 +112,7 @@ TEST_F(MftWriterTest, ReadsOnBehindABlockWithEntriesToTheEndOfTheTable) {
 }
 
 TEST_F(MftWriterTest, ReadsTheBlocksThatGroupsTake) {
-  input_.multicast_blocks = 9;
+  input_.desired.multicast_blocks = 9;
   EXPECT_THAT(Reads(), SizeIs(12)) << "of two blocks each, by MulticastFDBCap";
 }
 

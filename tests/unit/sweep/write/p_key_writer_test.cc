@@ -21,7 +21,7 @@ class PKeyWriterTest : public OneWriterTest<PKeyWriter> {
   // faces host 1 was not read.
   PKeyWriterTest() {
     const auto parsed = policy::ParsePartitions("A=1: 0x1001=full;");
-    input_.keys.index = std::make_shared<const policy::PartitionIndex>(
+    input_.desired.keys.index = std::make_shared<const policy::PartitionIndex>(
         parsed.partitions, policy::PartitionSet(), true);
     for (size_t at : {0, 1}) {
       EditSwitch(at, [](wire::SwitchInfo& info) {
@@ -84,10 +84,10 @@ TEST_F(PKeyWriterTest, ARunOfTreesAloneReadsNothing) {
 }
 
 TEST_F(PKeyWriterTest, LooksBeyondTheScopeWherePartitionsHaveChanged) {
-  input_.scope = {fabric_.hosts[0]};
+  input_.scope.nodes = {fabric_.hosts[0]};
   EXPECT_THAT(Listed(kRead), IsEmpty());
   EXPECT_THAT(Listed(kSet), IsEmpty());
-  input_.keys.all = true;
+  input_.scope.all_keys = true;
   EXPECT_THAT(Listed(kSet), ElementsAre("Set P_KeyTable 0x0 of h1"));
 }
 
@@ -96,7 +96,7 @@ TEST_F(PKeyWriterTest, ProblemsOfTablesAreMadeAgainWhereAllPortsAreLookedAt) {
   problems_.Add("NotEnforced", "an old one", "too small");
   CarryOut(kSet);
   EXPECT_EQ(Problems().size(), 2u);
-  input_.keys.all = true;
+  input_.scope.all_keys = true;
   CarryOut(kSet);
   EXPECT_THAT(Problems(), IsEmpty());
 }

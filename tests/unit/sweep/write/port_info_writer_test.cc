@@ -28,7 +28,8 @@ class PortInfoWriterTest : public WriterTest {
     mft_.reset();
     keys_.reset();
     Run& run = Begin();
-    keys_.emplace(run.input.keys, *run.input.snapshot, devices_);
+    keys_.emplace(run.input.desired.keys, run.input.desired.ports.local,
+                  *run.input.desired.snapshot, applied());
     mft_.emplace(run.ground, run.restarts);
     writer_.emplace(run.ground, *keys_, *mft_, run.restarts);
   }
@@ -74,7 +75,7 @@ class PortInfoWriterTest : public WriterTest {
   // Partition 1 for host 1, and a leaf that can enforce.
   void Partition() {
     const auto parsed = policy::ParsePartitions("A=1: 0x1001=full;");
-    input_.keys.index = std::make_shared<const policy::PartitionIndex>(
+    input_.desired.keys.index = std::make_shared<const policy::PartitionIndex>(
         parsed.partitions, policy::PartitionSet(), true);
     for (size_t at : {0, 1}) {
       EditSwitch(at, [](wire::SwitchInfo& info) {
@@ -121,9 +122,9 @@ TEST_F(PortInfoWriterTest, ConfiguresEachKnownPortTheSmsOwnFirst) {
 TEST_F(PortInfoWriterTest, ConfiguresTheScopeAndWherePartitionsChangedThePortsThatFaceHosts) {
   BringUp();
   Partition();
-  input_.scope = {fabric_.hosts[0]};
+  input_.scope.nodes = {fabric_.hosts[0]};
   EXPECT_THAT(Listed(kPorts), IsEmpty());
-  input_.keys.all = true;
+  input_.scope.all_keys = true;
   const auto requests = List(kPorts);
   ASSERT_THAT(Texts(requests), ElementsAre("Set PortInfo 0x1 of s1"));
   EXPECT_TRUE(InfoIn(requests[0]).partition_enforcement_inbound);
@@ -250,7 +251,7 @@ TEST_F(PortInfoWriterTest, TheClientsOfAHostRegisterAgainWhereAllAreToOrItsLinkC
   ConfirmAll(requests);
   SetStates(PortState::kActive);
   EXPECT_THAT(Listed(kPorts), IsEmpty());
-  input_.reregister_all = true;
+  input_.desired.ports.reregister_all = true;
   EXPECT_TRUE(InfoIn(Find(List(kPorts), "Set PortInfo 0x1 of h1")).client_reregister);
 }
 
@@ -259,8 +260,8 @@ TEST_F(PortInfoWriterTest, TheClientsOfAHostRegisterAgainWhereAllAreToOrItsLinkC
 TEST_F(PortInfoWriterTest, AHeldPortGoesDownAndAReleasedOneTrains) {
   EditPort(SwitchPort(0, 36),
            [](PortInfo& info) { info.port_physical_state = PortPhysicalState::kDisabled; });
-  input_.disabled = {leaf_, SwitchPort(0, 36), fabric_.Host(0)};
-  input_.reenabled = {SwitchPort(0, 36), SwitchPort(0, 1)};
+  input_.desired.ports.disabled = {leaf_, SwitchPort(0, 36), fabric_.Host(0)};
+  input_.desired.ports.reenabled = {SwitchPort(0, 36), SwitchPort(0, 1)};
   const auto requests = List(kHeld);
   ASSERT_THAT(Texts(requests), ElementsAre("Set PortInfo 0x1 of s1", "Set PortInfo 0x24 of s0"))
       << "what is so already, and what is no port of a switch, is left alone";
@@ -271,12 +272,12 @@ TEST_F(PortInfoWriterTest, AHeldPortGoesDownAndAReleasedOneTrains) {
 
 TEST_F(PortInfoWriterTest, WithoutAPlanNoPortGoesDown) {
   plan_ = nullptr;
-  input_.disabled = {leaf_};
+  input_.desired.ports.disabled = {leaf_};
   EXPECT_THAT(List(kHeld), IsEmpty());
 }
 
 TEST_F(PortInfoWriterTest, APortThatWentDownMeanwhileHasItsNodeRead) {
-  input_.disabled = {leaf_};
+  input_.desired.ports.disabled = {leaf_};
   const auto requests = List(kHeld);
   PortInfo down = InfoOf(leaf_);
   down.port_state = PortState::kDown;
@@ -287,7 +288,7 @@ TEST_F(PortInfoWriterTest, APortThatWentDownMeanwhileHasItsNodeRead) {
 
 // A switch that shows an old value would be made to take back what it was just set to.
 TEST_F(PortInfoWriterTest, AnEchoKeepsTheEnforcementThatWasRequestedLast) {
-  input_.disabled = {leaf_};
+  input_.desired.ports.disabled = {leaf_};
   applied().NoteRequestedEnforcement(leaf_, {true, false});
   const auto requests = List(kHeld);
   EXPECT_TRUE(InfoIn(requests[0]).partition_enforcement_inbound);
@@ -327,9 +328,9 @@ TEST_F(PortInfoWriterTest, ALinkWithAnUnconfiguredEndStaysInit) {
 }
 
 TEST_F(PortInfoWriterTest, ALinkToAPortWithoutALidStaysInit) {
-  auto lids = std::make_shared<fabric::LidTable>(*input_.lids);
+  auto lids = std::make_shared<fabric::LidTable>(*input_.desired.lids);
   lids->Release(fabric_.Host(0));
-  input_.lids = lids;
+  input_.desired.lids = lids;
   const auto texts = Listed(kArm);
   EXPECT_THAT(texts, Not(Contains("Set PortInfo 0x1 of s0")));
   EXPECT_THAT(texts, Not(Contains("Set PortInfo 0x1 of h0")));

@@ -49,7 +49,7 @@ TEST_F(SwitchInfoWriterTest, AfterItsAnswersNothingIsLeftToBeSet) {
 }
 
 TEST_F(SwitchInfoWriterTest, ListsNothingInOtherStagesAndOutsideTheScope) {
-  input_.scope = {fabric_.switches[1], fabric_.hosts[0]};
+  input_.scope.nodes = {fabric_.switches[1], fabric_.hosts[0]};
   EXPECT_THAT(Listed(kStage), ElementsAre("Set SwitchInfo 0x0 of s1"));
   EXPECT_THAT(Requests(*writer_, ProgramStage::kPorts), IsEmpty());
 }

@@ -25,7 +25,7 @@ class WorkScopeTest : public WriterTest {
 };
 
 TEST_F(WorkScopeTest, WithoutAScopeAllNodesAreVisitedOnce) {
-  input_.guids.changed = {h1_};
+  input_.scope.key_nodes = {h1_};
   Begin();
   EXPECT_TRUE(run_->scope.is_all());
   EXPECT_THAT(Visited(), ElementsAre(s0_, s1_, h0_, h1_));
@@ -33,8 +33,8 @@ TEST_F(WorkScopeTest, WithoutAScopeAllNodesAreVisitedOnce) {
 }
 
 TEST_F(WorkScopeTest, AScopeNamesTheNodesAndChangedAliasesWidenItForKeysAlone) {
-  input_.scope = {s1_, h0_};
-  input_.guids.changed = {h0_, h1_};
+  input_.scope.nodes = {s1_, h0_};
+  input_.scope.key_nodes = {h0_, h1_};
   Begin();
   EXPECT_FALSE(run_->scope.is_all());
   EXPECT_THAT(Visited(), ElementsAre(s1_, h0_));
@@ -42,16 +42,16 @@ TEST_F(WorkScopeTest, AScopeNamesTheNodesAndChangedAliasesWidenItForKeysAlone) {
 }
 
 TEST_F(WorkScopeTest, ChangedPartitionsWidenItToAllNodesForKeysAlone) {
-  input_.scope.emplace();
-  input_.keys.all = true;
+  input_.scope.nodes.emplace();
+  input_.scope.all_keys = true;
   Begin();
   EXPECT_THAT(Visited(), testing::IsEmpty());
   EXPECT_THAT(VisitedForKeys(), ElementsAre(s0_, s1_, h0_, h1_));
 }
 
 TEST_F(WorkScopeTest, NodesThatAreGoneOrWereNeverInTheSnapshotAreNotVisited) {
-  input_.scope = {s0_, h0_, NodeIndex(77)};
-  input_.guids.changed = {h1_};
+  input_.scope.nodes = {s0_, h0_, NodeIndex(77)};
+  input_.scope.key_nodes = {h1_};
   Begin();
   fabric_.builder.RemoveNode(h0_);
   fabric_.builder.RemoveNode(h1_);

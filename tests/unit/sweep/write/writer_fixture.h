@@ -89,13 +89,12 @@ class WriterTest : public testing::Test {
       lids->Assign({fabric_.switches[i], PortNum(0)}, {Lid(static_cast<uint16_t>(1 + i)), 0});
       lids->Assign(fabric_.Host(i), {Lid(static_cast<uint16_t>(3 + i)), 0});
     }
-    input_.lids = lids;
-    input_.local = fabric_.Host(0);
+    input_.desired.lids = lids;
+    input_.desired.ports.local = fabric_.Host(0);
     input_.run = 7;
-    input_.keys.index = std::make_shared<policy::PartitionIndex>(policy::Partitions::BuiltIn(),
-                                                                 policy::PartitionSet(), true);
-    input_.keys.local = input_.local;
-    input_.guids.aliases = std::make_shared<const fabric::AliasGuids>();
+    input_.desired.keys.index = std::make_shared<policy::PartitionIndex>(
+        policy::Partitions::BuiltIn(), policy::PartitionSet(), true);
+    input_.desired.guids.aliases = std::make_shared<const fabric::AliasGuids>();
     plan_ = MakePlan();
     options_.sm.m_key = MKey(0x5EC);
   }
@@ -146,11 +145,12 @@ class WriterTest : public testing::Test {
   struct Run {
     Run(WriterTest& of, ProgrammerInput given)
         : input(std::move(given)),
-          config(of.options_, input.lids->Of(input.local).base),
+          config(of.options_, input.desired.lids->Of(input.desired.ports.local).base),
           scope(input, of.fabric_.builder),
           sender(of.fabric_.builder, of.devices_, of.engine_, input.run),
           record(of.fabric_.builder, of.problems_),
-          ground{input, scope, config, of.plan_, of.fabric_.builder, of.devices_, sender, record},
+          ground{input.desired,      scope,       input.trees_only, config,
+                 of.fabric_.builder, of.devices_, sender,           record},
           restarts(ground) {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -166,7 +166,8 @@ class WriterTest : public testing::Test {
   };
   // The writers of the run before must be gone.
   Run& Begin() {
-    input_.snapshot = fabric_.builder.Build();
+    input_.desired.snapshot = fabric_.builder.Build();
+    input_.desired.plan = plan_;
     run_ = std::make_unique<Run>(*this, input_);
     return *run_;
   }
