@@ -21,6 +21,7 @@
 #include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/version.h"
+#include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
 #include "routing/plan/engine.h"
