@@ -11,9 +11,9 @@
 #include "mad/replies.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
-#include "sweep/device/spoil.h"
 #include "sweep/interface/activity.h"
 #include "sweep/observe/paths.h"
+#include "sweep/plan/corrupt.h"
 
 namespace fabricd::sweep {
 

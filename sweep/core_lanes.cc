@@ -11,15 +11,15 @@ void Core::OnReadLanes(const ReadLanes& wanted) {
   // A standby knows no routes to devices that would still be right.
   if (!mastership_.IsMaster()) return;
   for (const NodeIndex node : wanted.nodes)
-    if (observed_.snapshot()->node(node) != nullptr && !devices_.applied().lanes().WasRead(node))
+    if (observed_.snapshot()->node(node) != nullptr && !devices_.applied().vls().WasRead(node))
       lanes_wanted_.insert(node);
 }
 
 void Core::StartLaneReader() {
   // What a plan has no use for is kept while there is not too much of it.
   const bool needed = planner_.plan() != nullptr && planner_.plan()->lanes > 1;
-  if (!needed && devices_.applied().lanes().tables().size() > AppliedLanes::kMostTables)
-    devices_.applied().lanes().Clear();
+  if (!needed && devices_.applied().vls().tables().size() > AppliedVls::kMostTables)
+    devices_.applied().vls().Clear();
   lane_reader_ = std::make_unique<LaneReader>(
       observed_.snapshot(), std::vector<NodeIndex>(lanes_wanted_.begin(), lanes_wanted_.end()),
       devices_, engine_, ++lane_run_);

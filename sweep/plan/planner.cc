@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/breakage.h"
-#include "sweep/device/spoil.h"
+#include "sweep/plan/corrupt.h"
 
 namespace fabricd::sweep {
 
@@ -40,10 +40,10 @@ void Planner::AskOrder(const DeviceTable& devices) {
 void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
                      Instant now) {
   routing::ReplanResult& result = ready.result;
-  if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
-  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kHoleInPlan)) CorruptRoutes(result.after, CorruptWithHole);
+  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kCircleInPlan))
-    SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, snapshot); });
+    CorruptRoutes(result.after, [&](SharedPlan& plan) { CorruptWithCycle(plan, snapshot); });
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
   const bool news = this->plan() != plan;
   // What the chain would choose is not what stands when that is put off.

@@ -43,14 +43,14 @@ TEST(ServeVls, WritesNothingWhereNoEntryIsFree) {
   EXPECT_FALSE(ServeVls({}, 0, 4).has_value());
 }
 
-TEST(LaneTable, HasTheModifierOfItsAttribute) {
-  using Kind = LaneTable::Kind;
+TEST(VlTable, HasTheModifierOfItsAttribute) {
+  using Kind = VlTable::Kind;
   const PortRef port{NodeIndex(3), PortNum(7)};
-  EXPECT_EQ((LaneTable{port, Kind::kMap, 0x0205}.Modifier(true)), 0x0205u);
-  EXPECT_EQ((LaneTable{port, Kind::kMap, 0}.Modifier(false)), 0u);
-  EXPECT_EQ((LaneTable{port, Kind::kWholeMap, 0}.Modifier(true)), 0x30000u);
-  EXPECT_EQ((LaneTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(true)), 0x10007u);
-  EXPECT_EQ((LaneTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(false)), 0x10000u);
+  EXPECT_EQ((VlTable{port, Kind::kMap, 0x0205}.Modifier(true)), 0x0205u);
+  EXPECT_EQ((VlTable{port, Kind::kMap, 0}.Modifier(false)), 0u);
+  EXPECT_EQ((VlTable{port, Kind::kWholeMap, 0}.Modifier(true)), 0x30000u);
+  EXPECT_EQ((VlTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(true)), 0x10007u);
+  EXPECT_EQ((VlTable{port, Kind::kArbitration, kLowArbitrationBlock}.Modifier(false)), 0x10000u);
 }
 
 }  // namespace
