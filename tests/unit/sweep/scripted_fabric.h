@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptedFabric: devices of a SmallFabric that answer an engine, each request as the test says.
-// Directed routes follow the links of the builder; where they lead nowhere nothing answers.
+// ScriptedDevices: devices of a SmallFabric, which answer each request as the test says. Directed
+// routes follow the links of the builder; where they lead nowhere nothing answers.
+// ScriptedFabric: the same behind an engine, in virtual time.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 
 namespace fabricd::sweep {
 
-class ScriptedFabric {
+class ScriptedDevices {
  public:
   struct Sent {
     PortRef at;  // The port by which it came to the device that is asked; none: it came nowhere.
@@ -29,41 +30,38 @@ class ScriptedFabric {
   struct Reaction {
     bool is_lost = false;
     uint16_t status = 0;
-    std::optional<wire::SmpData> shows;  // In place of what is so.
+    // In place of what is so; also where the request came nowhere.
+    std::optional<wire::SmpData> shows;
   };
 
-  // `truth` is what is there, whatever anybody has read of it. The engine sends from `local`.
-  ScriptedFabric(const fabric::SnapshotBuilder& truth, PortRef local,
-                 mad::TransactionEngine& engine)
-      : registers(truth), truth_(truth), local_(local), engine_(engine) {}
+  // `truth` is what is there, whatever anybody has read of it. Requests start at `local`.
+  ScriptedDevices(const fabric::SnapshotBuilder& truth, PortRef local)
+      : registers(truth), truth_(truth), local_(local) {}
 
-  // Sends what the engine has and lets the devices answer it. True: there was something.
-  template <typename OnCompletion>
-  bool Step(OnCompletion&& on_completion) {
-    std::vector<mad::OutgoingMad> out;
-    std::vector<mad::Completion> done;
-    engine_.Pump(now, out, done);
-    const bool any = !out.empty() || !done.empty();
-    for (const mad::OutgoingMad& mad : out) Carry(mad, done);
-    for (const mad::Completion& each : done) on_completion(each);
-    return any;
-  }
-  // The same until nothing is left: what is not answered times out. `feed` is called before each
-  // step, and at `deadline()`.
-  template <typename Feed, typename OnCompletion>
-  void Run(Feed&& feed, OnCompletion&& on_completion) {
-    Run(feed, on_completion, [] { return kNever; });
-  }
-  template <typename Feed, typename OnCompletion, typename Deadline>
-  void Run(Feed&& feed, OnCompletion&& on_completion, Deadline&& deadline) {
-    for (int steps = 0; steps < 10'000; ++steps) {
-      feed();
-      if (Step(on_completion)) continue;
-      const Instant next = std::min<Instant>(engine_.NextDeadline(), deadline());
-      if (next == kNever) return;
-      now = std::max(now, next);
-    }
-    ADD_FAILURE() << "it does not end";
+  // nullopt: none comes.
+  std::optional<mad::IncomingMad> Answer(const mad::OutgoingMad& mad) {
+    Sent one;
+    one.smp = *wire::Smp::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+    if (!one.smp.path) return std::nullopt;  // LID routed: a trap, or what ends one.
+    one.at = Follow(*one.smp.path);
+    const fabric::Node* node = one.at.IsNone() ? nullptr : truth_.node(one.at.node);
+    one.text = fmt::format("{} {} {:#x} of {}", wire::MethodName(one.smp.method),
+                           wire::AttributeName(one.smp.attribute), one.smp.modifier,
+                           node == nullptr ? "nobody" : fmt::format("{:#x}", node->guid().value()));
+    sent.push_back(one);
+    const Reaction reaction = react(one);
+    if (reaction.is_lost || (node == nullptr && !reaction.shows)) return std::nullopt;
+    wire::Smp answer = one.smp;
+    answer.method = wire::Method::kGetResp;
+    answer.returning = true;
+    answer.status = reaction.status;
+    if (reaction.status == 0)
+      answer.data = reaction.shows ? *reaction.shows : Shown(*node, one.at.port, one.smp);
+    mad::IncomingMad incoming;
+    incoming.payload.resize(wire::kMadBytes);
+    answer.Encode(std::span<uint8_t, wire::kMadBytes>(incoming.payload.data(), wire::kMadBytes));
+    return incoming;
   }
 
   // Where a directed route ends; none: nowhere.
@@ -89,36 +87,12 @@ class ScriptedFabric {
     }));
   }
 
-  Instant now{std::chrono::seconds(100)};
   std::function<Reaction(const Sent&)> react = [](const Sent&) { return Reaction{}; };
   std::vector<Sent> sent;
   Registers registers;
   std::map<NodeIndex, wire::SmInfo> managers;  // Of nodes with an SM.
 
  private:
-  void Carry(const mad::OutgoingMad& mad, std::vector<mad::Completion>& done) {
-    Sent one;
-    one.smp = *wire::Smp::Decode(
-        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
-    one.at = Follow(*one.smp.path);
-    const fabric::Node* node = one.at.IsNone() ? nullptr : truth_.node(one.at.node);
-    one.text = fmt::format("{} {} {:#x} of {}", wire::MethodName(one.smp.method),
-                           wire::AttributeName(one.smp.attribute), one.smp.modifier,
-                           node == nullptr ? "nobody" : fmt::format("{:#x}", node->guid().value()));
-    sent.push_back(one);
-    const Reaction reaction = react(one);
-    if (node == nullptr || reaction.is_lost) return;
-    wire::Smp answer = one.smp;
-    answer.method = wire::Method::kGetResp;
-    answer.returning = true;
-    answer.status = reaction.status;
-    if (reaction.status == 0)
-      answer.data = reaction.shows ? *reaction.shows : Shown(*node, one.at.port, one.smp);
-    mad::IncomingMad incoming;
-    incoming.payload.resize(wire::kMadBytes);
-    answer.Encode(std::span<uint8_t, wire::kMadBytes>(incoming.payload.data(), wire::kMadBytes));
-    engine_.OnIncoming(incoming, now, done);
-  }
   wire::SmpData Shown(const fabric::Node& node, PortNum by, const wire::Smp& smp) {
     wire::SmpData data{};
     switch (smp.attribute) {
@@ -152,6 +126,48 @@ class ScriptedFabric {
 
   const fabric::SnapshotBuilder& truth_;
   const PortRef local_;
+};
+
+class ScriptedFabric : public ScriptedDevices {
+ public:
+  // The engine sends from `local`.
+  ScriptedFabric(const fabric::SnapshotBuilder& truth, PortRef local,
+                 mad::TransactionEngine& engine)
+      : ScriptedDevices(truth, local), engine_(engine) {}
+
+  // Sends what the engine has and lets the devices answer it. True: there was something.
+  template <typename OnCompletion>
+  bool Step(OnCompletion&& on_completion) {
+    std::vector<mad::OutgoingMad> out;
+    std::vector<mad::Completion> done;
+    engine_.Pump(now, out, done);
+    const bool any = !out.empty() || !done.empty();
+    for (const mad::OutgoingMad& mad : out)
+      if (const auto answer = Answer(mad)) engine_.OnIncoming(*answer, now, done);
+    for (const mad::Completion& each : done) on_completion(each);
+    return any;
+  }
+  // The same until nothing is left: what is not answered times out. `feed` is called before each
+  // step, and at `deadline()`.
+  template <typename Feed, typename OnCompletion>
+  void Run(Feed&& feed, OnCompletion&& on_completion) {
+    Run(feed, on_completion, [] { return kNever; });
+  }
+  template <typename Feed, typename OnCompletion, typename Deadline>
+  void Run(Feed&& feed, OnCompletion&& on_completion, Deadline&& deadline) {
+    for (int steps = 0; steps < 10'000; ++steps) {
+      feed();
+      if (Step(on_completion)) continue;
+      const Instant next = std::min<Instant>(engine_.NextDeadline(), deadline());
+      if (next == kNever) return;
+      now = std::max(now, next);
+    }
+    ADD_FAILURE() << "it does not end";
+  }
+
+  Instant now{std::chrono::seconds(100)};
+
+ private:
   mad::TransactionEngine& engine_;
 };
 

@@ -36,8 +36,8 @@ class AppliedStateTest : public testing::Test {
   void KnowAll() {
     state_.Lft(switch_).Confirm(0, Filled(1));
     state_.Mft(switch_).Confirm({0, 0}, Group());
-    state_.lanes().Confirm(map_, {});
-    state_.lanes().MarkRead(switch_);
+    state_.vls().Confirm(map_, {});
+    state_.vls().MarkRead(switch_);
     Read(state_.SwitchKeys(leaf_), 0x8001);
     state_.NoteRequestedEnforcement(leaf_, {true, true});
     state_.NoteRefusal(leaf_, 7);
@@ -51,12 +51,12 @@ class AppliedStateTest : public testing::Test {
   }
   bool KnowsSwitch() {
     return state_.Lft(switch_).WasRead() && state_.Mft(switch_).Knows({0, 0}) &&
-           state_.lanes().Find(map_) != nullptr && state_.FindSwitchKeys(leaf_) != nullptr &&
+           state_.vls().Find(map_) != nullptr && state_.FindSwitchKeys(leaf_) != nullptr &&
            state_.RequestedEnforcement(leaf_) && state_.IsKnownRefusal(leaf_, 7);
   }
   bool KnowsAnythingOfSwitch() {
     return state_.Lft(switch_).WasRead() || state_.Mft(switch_).Knows({0, 0}) ||
-           state_.lanes().Find(map_) != nullptr || state_.FindSwitchKeys(leaf_) != nullptr ||
+           state_.vls().Find(map_) != nullptr || state_.FindSwitchKeys(leaf_) != nullptr ||
            state_.RequestedEnforcement(leaf_) || state_.IsKnownRefusal(leaf_, 7);
   }
 
@@ -64,7 +64,7 @@ class AppliedStateTest : public testing::Test {
   SmallFabric fabric_{2};
   const NodeIndex switch_ = fabric_.switches[0];
   const PortRef leaf_{switch_, PortNum(1)}, host_ = fabric_.Host(0);
-  const LaneTable map_{{switch_, PortNum(0)}, LaneTable::Kind::kMap, 0x0102};
+  const VlTable map_{{switch_, PortNum(0)}, VlTable::Kind::kMap, 0x0102};
 };
 
 // ---- what ends knowledge
@@ -169,7 +169,7 @@ TEST_F(AppliedStateTest, ARefusalIsKnownByItsFingerprintUntilItIsForgotten) {
 
 // ---- forwarding tables, for those who plan
 
-TEST_F(AppliedStateTest, TablesSayWhatIsSureAndWhatALostSetMayHaveWritten) {
+TEST_F(AppliedStateTest, TablesSeparateConfirmedEntriesFromThoseOfALostSet) {
   EXPECT_TRUE(state_.IsUntouched(switch_));
   state_.Lft(fabric_.switches[1]);
   AppliedLft& lft = state_.Lft(switch_);
@@ -245,12 +245,12 @@ TEST_F(AppliedStateTest, PortTablesShowMappingsAndArbitrationAndWhetherTheyAreAl
   wire::SlToVlMappingTable mapping;
   mapping.vl[1] = 1;
   mapping.Encode(bytes);
-  state_.lanes().Confirm(map_, bytes);
-  state_.lanes().Confirm({host_, LaneTable::Kind::kMap, 0}, bytes);
-  state_.lanes().Confirm({leaf_, LaneTable::Kind::kArbitration, 2}, {});
-  state_.lanes().Confirm({{NodeIndex(99), PortNum(1)}, LaneTable::Kind::kMap, 0}, bytes);
-  state_.lanes().MarkRead(switch_);
-  state_.lanes().MarkRead(NodeIndex(99));
+  state_.vls().Confirm(map_, bytes);
+  state_.vls().Confirm({host_, VlTable::Kind::kMap, 0}, bytes);
+  state_.vls().Confirm({leaf_, VlTable::Kind::kArbitration, 2}, {});
+  state_.vls().Confirm({{NodeIndex(99), PortNum(1)}, VlTable::Kind::kMap, 0}, bytes);
+  state_.vls().MarkRead(switch_);
+  state_.vls().MarkRead(NodeIndex(99));
   const auto tables = state_.PortTables(*fabric_.builder.Build());
   ASSERT_THAT(*tables, SizeIs(2)) << "nothing of nodes that are not there";
   const fabric::PortTables& of_switch = tables->at({switch_, PortNum(0)});
@@ -278,7 +278,7 @@ TEST_F(AppliedStateTest, PortTablesAreMadeAgainOnlyWhenSomethingHasChanged) {
   };
   state_.PKeys(host_).MarkSent(0, Keys(1));
   expect_changed();
-  state_.lanes().MarkUnknown(map_);
+  state_.vls().MarkUnknown(map_);
   expect_changed();
   state_.SwitchKeys(leaf_).MarkSent(0, Keys(1));
   expect_changed();

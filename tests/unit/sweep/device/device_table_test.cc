@@ -75,7 +75,7 @@ TEST_F(DeviceTableTest, AnAnswerByTheAlternativeMakesItTheFirstChoice) {
   devices_.NoteAnswer(node_.value(), second);
   EXPECT_EQ(devices_.PathTo(node_), second);
   EXPECT_EQ(devices_.Get(node_, AttributeId::kPortInfo, 0).alternative, first);
-  devices_.NoteAnswer(kAskerDevice, second);
+  devices_.NoteAnswer(kProbeDevices, second);
   devices_.SetPath(node_, third);
   EXPECT_EQ(devices_.Get(node_, AttributeId::kPortInfo, 0).alternative, std::nullopt);
 }
@@ -111,11 +111,11 @@ TEST_F(DeviceTableTest, RequestsForSmInfoNameTheirSenderAndThoseToUnknownDevices
   const auto known = devices_.Get(node_, AttributeId::kSmInfo, 0);
   EXPECT_EQ(wire::SmInfo::Decode(known.data).guid, Guid(0x0FE));
   EXPECT_EQ(known.m_key, MKey(5));
-  const auto asked = devices_.GetSmInfo({1, 7}, kAskerDevice);
+  const auto asked = devices_.GetSmInfo({1, 7}, kProbeDevices);
   EXPECT_EQ(wire::SmInfo::Decode(asked.data).guid, Guid(0x0FE));
   EXPECT_EQ(asked.m_key, MKey(0));
   EXPECT_EQ(asked.path, (DirectedPath{1, 7}));
-  EXPECT_EQ(asked.device, kAskerDevice);
+  EXPECT_EQ(asked.device, kProbeDevices);
   EXPECT_EQ(asked.attribute, AttributeId::kSmInfo);
 }
 
@@ -125,7 +125,7 @@ TEST_F(DeviceTableTest, TablesAreUnreadWhereASwitchForwardsAndNothingOfThemIsKno
   wire::SwitchInfo info;
   info.linear_fdb_top = 4;
   fabric.builder.SetSwitchInfo(fabric.switches[0], info);
-  EXPECT_FALSE(devices_.HasUnreadTables(*fabric.builder.Build())) << "there is no way to it";
+  EXPECT_FALSE(devices_.HasUnreadTables(*fabric.builder.Build())) << "no path leads to it";
   devices_.SetPath(fabric.switches[0], {1});
   EXPECT_TRUE(devices_.HasUnreadTables(*fabric.builder.Build()));
   devices_.applied().Lft(fabric.switches[0]).Confirm(0, {});

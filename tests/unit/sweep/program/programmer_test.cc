@@ -4,6 +4,7 @@
 
 #include "fabric/multicast_groups.h"
 #include "routing/multicast/multicast_rows.h"
+#include "sweep/write/program_input.h"
 #include "tests/unit/sweep/scripted_fabric.h"
 #include "tests/unit/sweep/write/writer_fixture.h"
 
@@ -320,7 +321,7 @@ class ProgrammerQueueTest : public ProgrammerTest {
   }
 };
 
-TEST_F(ProgrammerQueueTest, ASetThatWaitsIsMadeAgainOfWhatWasReadSince) {
+TEST_F(ProgrammerQueueTest, ASetThatWaitsIsMadeAgainFromANewerRead) {
   Run();
   options_.link.subnet_timeout = 9;
   Start();

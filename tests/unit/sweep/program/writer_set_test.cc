@@ -85,7 +85,7 @@ TEST_F(WriterSetTest, AnAnswerReachesTheWriterOfItsWork) {
 
 // ---- answers to a run that is gone
 
-TEST_F(WriterSetTest, LateAnswersEndWhatWasBusyAndAreTakenByAttribute) {
+TEST_F(WriterSetTest, LateAnswersEndTheBusyTimeAndAreTakenByAttribute) {
   const PortRef s0 = SwitchPort(0, 0), host = fabric_.Host(1);
   wire::PortInfo info = SmallFabric::Up();
   info.lid = Lid(44);
@@ -126,10 +126,10 @@ TEST_F(WriterSetTest, LateAnswersEndWhatWasBusyAndAreTakenByAttribute) {
   const Request map = SetOf(Work::kSetMap, host, 0, wire::SlToVlMappingTable());
   Late(map, Answer(map, map.smp.data));
   EXPECT_FALSE(IsBusy(map));
-  EXPECT_TRUE(applied().lanes().tables().empty()) << "unknown until it is read";
+  EXPECT_TRUE(applied().vls().tables().empty()) << "unknown until it is read";
 }
 
-TEST_F(WriterSetTest, ALateFailureEndsWhatWasBusyAndLeavesTheValueUnknown) {
+TEST_F(WriterSetTest, ALateFailureEndsTheBusyTimeAndLeavesTheValueUnknown) {
   const PortRef leaf = SwitchPort(1, 1), host = fabric_.Host(1);
   applied().NoteRequestedEnforcement(leaf, {true, true});
   const wire::PortInfo before = InfoOf(leaf);

@@ -239,7 +239,7 @@ TEST_F(LftWriterTest, EntriesThatAreWithdrawnLeadNowhereUntilALaterStage) {
   EXPECT_EQ(TableIn(second[0]), Planned(0));
 }
 
-TEST_F(LftWriterTest, ABlockThatHoldsWhatIsWantedByNowIsNotWritten) {
+TEST_F(LftWriterTest, ABlockThatHoldsTheWantedEntriesByNowIsNotWritten) {
   ReadBoth();
   StartWrites({Write(0, 0), Write(1, 1)});
   Lft(0).Confirm(0, Planned(0).port);  // It was uncertain when the order was made.

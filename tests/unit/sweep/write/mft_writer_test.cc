@@ -187,7 +187,7 @@ TEST_F(MftWriterTest, WithoutTreesTheTablesStayAsTheyAre) {
   EXPECT_TRUE(writer_->IsComplete());
 }
 
-TEST_F(MftWriterTest, ABlockThatHoldsWhatIsWantedByNowIsNotWritten) {
+TEST_F(MftWriterTest, ABlockThatHoldsTheWantedEntriesByNowIsNotWritten) {
   ReadBoth();
   Start();
   writer_->SetTarget(Tree({SwitchPort(0, 1)}), true);
@@ -254,7 +254,7 @@ TEST_F(MftWriterTest, ATopThatWasNeverSetIsNotSetWhileThereAreNoEntries) {
   EXPECT_EQ(TopIn(tops[0]), routing::kNoMulticastTop.value());
 }
 
-TEST_F(MftWriterTest, ATopIsAtMostWhatTheTableHolds) {
+TEST_F(MftWriterTest, ATopIsLimitedByTheCapacityOfTheTable) {
   LetTopsBeSet(0);
   for (size_t at : {0, 1})
     EditSwitch(at, [](wire::SwitchInfo& info) { info.multicast_fdb_cap = 20; });

@@ -436,7 +436,7 @@ TEST_F(PortInfoWriterTest, ADeviceThatShowsNoLidAnyMoreHasRestarted) {
   EXPECT_THAT(record().undone(), UnorderedElementsAre(fabric_.switches[0]));
 }
 
-TEST_F(PortInfoWriterTest, ALateAnswerIsTakenForWhatThePortShows) {
+TEST_F(PortInfoWriterTest, ALateAnswerIsTakenForTheCurrentPortInfo) {
   const Request host = Find(List(kPorts), "Set PortInfo 0x1 of h1");
   PortInfo shown = InfoIn(host);
   shown.port_state = PortState::kInit;

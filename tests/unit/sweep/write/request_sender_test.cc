@@ -69,7 +69,7 @@ TEST_F(RequestSenderTest, EachPortOfAHostHasARouteOfItsOwn) {
   EXPECT_TRUE(sender().MayReach(SetOf(second).item));
 }
 
-TEST_F(RequestSenderTest, WhatIsNotSentOrFailsToLeaveSaysNothingOfTheRoute) {
+TEST_F(RequestSenderTest, AnUnsentRequestSaysNothingOfTheRoute) {
   const Request set = Submit(SetOf(SwitchPort(1, 1)));
   sender().OnCompletion(CompletionOf(set, mad::Completion::Outcome::kSendFailed));
   sender().OnCompletion(Unsent(Submit(SetOf(SwitchPort(1, 1)))));

@@ -150,7 +150,7 @@ TEST_F(SwitchInfoWriterTest, PortStateChangeOfASwitchThatWasGivenItsLidShowsARes
   EXPECT_THAT(Sent(), IsEmpty());
 }
 
-TEST_F(SwitchInfoWriterTest, ALateAnswerIsTakenForWhatTheSwitchShows) {
+TEST_F(SwitchInfoWriterTest, ALateAnswerIsTakenForTheCurrentSwitchInfo) {
   const auto requests = List(kStage);
   writer_.reset();
   SwitchInfoWriter::OnLateAnswer(requests[0].item, Answer(requests[0], requests[0].smp.data),

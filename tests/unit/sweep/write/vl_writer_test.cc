@@ -47,7 +47,7 @@ class VlWriterTest : public OneWriterTest<VlWriter> {
   }
   void ReadAll() { CarryOut(kReadStage); }
   const wire::SmpData* HostMap(size_t i) {
-    return applied().lanes().Find({fabric_.Host(i), LaneTable::Kind::kMap, 0});
+    return applied().vls().Find({fabric_.Host(i), VlTable::Kind::kMap, 0});
   }
   static Map MapIn(const Request& request) { return Map::Decode(request.smp.data); }
   static Request Find(const std::vector<Request>& requests, Work work, NodeIndex node) {
@@ -90,7 +90,7 @@ TEST_F(VlWriterTest, AHostWhoseLinkHasJustComeUpIsReadAgainForItMayHaveRestarted
                                                        "Get SLtoVLMappingTable 0x0 of h1"));
 }
 
-TEST_F(VlWriterTest, WritesWhatDiffersAndThenNothing) {
+TEST_F(VlWriterTest, WritesDifferencesAndThenNothing) {
   ReadAll();
   const auto writes = List(kSetStage);
   EXPECT_THAT(writes, SizeIs(16));
@@ -118,16 +118,16 @@ TEST_F(VlWriterTest, ASwitchThatCanTakesAllItsMappingsInOneSet) {
   EXPECT_THAT(Texts(writes), Not(Contains("Set SLtoVLMappingTable 0x124 of s0")));
   EXPECT_THAT(Texts(writes), Contains("Set SLtoVLMappingTable 0x124 of s1"));
   Confirm(*writer_, whole);
-  const LaneTable one{SwitchPort(0, 0), LaneTable::Kind::kMap, 0x124};
-  ASSERT_NE(applied().lanes().Find(one), nullptr);
-  EXPECT_EQ(*applied().lanes().Find(one), whole.smp.data);
+  const VlTable one{SwitchPort(0, 0), VlTable::Kind::kMap, 0x124};
+  ASSERT_NE(applied().vls().Find(one), nullptr);
+  EXPECT_EQ(*applied().vls().Find(one), whole.smp.data);
 }
 
 TEST_F(VlWriterTest, ASwitchThatLacksOneMappingTakesThatOneAlone) {
   EditSwitch(0, [](wire::SwitchInfo& info) { info.optimized_sl_to_vl = 1; });
   CarryOut(kReadStage);
   CarryOut(kSetStage);
-  applied().lanes().MarkUnknown({SwitchPort(0, 0), LaneTable::Kind::kMap, 0x124});
+  applied().vls().MarkUnknown({SwitchPort(0, 0), VlTable::Kind::kMap, 0x124});
   EXPECT_THAT(Listed(kSetStage), ElementsAre("Set SLtoVLMappingTable 0x124 of s0"));
 }
 
