@@ -205,7 +205,7 @@ void Activities::AdoptOptions(Instant now) {
   std::optional<CoreOptions> options = agenda_.TakeOptions();
   if (!options) return;
   options_ = *std::move(options);
-  programming_.planner().SettleNow(now);
+  programming_.planner().ReoptimiseNow(now);
   remediation_.OnOptions(now);
   partitions_.OnOptions();
 }

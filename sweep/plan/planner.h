@@ -59,7 +59,7 @@ class Planner {
   // what has only just been written. At most kLongestArrivals.
   void NoteArrivals(Instant now) { last_arrival_ = now; }
   // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
-  void SettleNow(Instant now) { settle_at_ = now, other_wishes_ = true; }
+  void ReoptimiseNow(Instant now) { settle_at_ = now, other_wishes_ = true; }
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
   // read.
   void AllowSettling(bool allowed) { may_settle_ = allowed; }
