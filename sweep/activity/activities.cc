@@ -150,7 +150,7 @@ Instant Activities::NextDeadline() const {
 }
 
 bool Activities::MayBePatient(Instant now) const {
-  return discovery_ && !programming_.multicast().HasNews() && !follower_.IsReported(now);
+  return discovery_ && !programming_.multicast().HasChanges() && !follower_.IsReported(now);
 }
 
 Phase Activities::phase() const {
@@ -403,8 +403,8 @@ void Activities::AdvanceSurveys(Instant now) {
   machine_.On(CoreEvent::kSurveysEnd);
 }
 
-void Activities::OnChanges(Surveys::News taken, Instant now) {
-  SurveyNews& found = taken.found;
+void Activities::OnChanges(Surveys::Changes taken, Instant now) {
+  SurveyChanges& found = taken.found;
   if (!found.come.empty()) programming_.planner().NoteArrivals(now);
   if (found.meets_sm) return StartHeavySweep(found.needs_sweep, now);
   if (!found.needs_sweep.empty()) agenda_.WantSweep(found.needs_sweep);

@@ -79,7 +79,7 @@ class Activities {
 
   void SurveyUnresponsivePaths(Instant now);
   void AdvanceSurveys(Instant now);
-  void OnChanges(Surveys::News taken, Instant now);
+  void OnChanges(Surveys::Changes taken, Instant now);
   void Reroute(const std::vector<NodeIndex>& touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
   void Retry(Instant now);

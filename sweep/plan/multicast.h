@@ -31,7 +31,7 @@ class Multicast {
   // One more than the highest block of MLIDs that groups take.
   uint16_t blocks() const;
   // The groups have changed since trees were last asked for.
-  bool HasNews() const { return has_news_; }
+  bool HasChanges() const { return has_changes_; }
 
   // What the unicast plan that is being made is made for. Trees that were asked for are void.
   void NoteQuestion(const ComputePlan& question);
@@ -72,7 +72,7 @@ class Multicast {
   SharedGroups groups_;
   SharedTrees plan_;
   bool has_plan_ = false;  // Of this master.
-  bool has_news_ = false, must_withdraw_ = false, of_another_order_ = false;
+  bool has_changes_ = false, must_withdraw_ = false, of_another_order_ = false;
   bool is_held_ = false;  // The tables are as `plan_` says.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
