@@ -186,7 +186,7 @@ void Activities::EndEverything() {
   journal_.DropReroute();
 }
 
-void Activities::StartHeavySweep(const std::string& why, Instant now, bool is_patient) {
+void Activities::StartHeavySweep(std::string why, Instant now, bool is_patient) {
   journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   EndEverything();
   ground_.devices.applied().ForgetGuids();
@@ -256,7 +256,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
       break;
     case Kind::kSweep: StartHeavySweep(order.why, now); break;
     case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
-    case Kind::kStandBy: EnterStandby(now); break;
+    case Kind::kBeStandby: EnterStandby(now); break;
     case Kind::kWait: EndSweep(SweepKind::kHeavy, false, CoreEvent::kWaitForOther, now); break;
     case Kind::kGiveUp:
       ground_.problems.Add("UnknownSm", "subnet", std::move(order.why));

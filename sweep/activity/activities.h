@@ -31,7 +31,7 @@ class Activities {
 
   // ---- what the core is asked for
 
-  void StartHeavySweep(const std::string& why, Instant now, bool is_patient = false);
+  void StartHeavySweep(std::string why, Instant now, bool is_patient = false);
   // What the Mastership has decided.
   void Apply(Mastership::Order order, Instant now);
   void OnCommand(const SweepCommand& command, Instant now);

@@ -309,7 +309,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   poll_.Stop();
   poll_.Start(now + options_.sm.polling_timeout);
   if (other.state != SmState::kMaster) poll_.ScheduleBy(now + kPollOfNoMaster);
-  return {Order::Kind::kStandBy};
+  return {Order::Kind::kBeStandby};
 }
 
 // ---- asking others

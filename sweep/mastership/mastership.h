@@ -42,7 +42,7 @@ class Mastership {
       kProgram,   // Master: assign LIDs, route, program.
       kSweep,     // Discover anew; `why`.
       kLookSoon,  // The same once what is under way has ended.
-      kStandBy,   // Stop everything: another is master, or will be.
+      kBeStandby,   // Stop everything: another is master, or will be.
       kWait,      // Master, but program nothing: a lower master has to hand over first.
       kGiveUp,    // It cannot be decided now; `why`. Try again later.
     };

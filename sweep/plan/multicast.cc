@@ -89,7 +89,8 @@ void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList
 
 void Multicast::Forget() {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  has_plan_ = must_withdraw_ = of_another_order_ = is_held_ = false;
+  has_plan_ = is_held_ = false;
+  order_ = TreeOrder();
 }
 
 }  // namespace fabricd::sweep

@@ -60,7 +60,7 @@ TEST_P(CoreGolden, CommandsLeadToTheEffectsInTheScript) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, CoreGolden, testing::ValuesIn(Scripts()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& script) { return script.param; });
 
 TEST(CoreScript, FaultsOfCommandsAreSaid) {
   CoreScript script;
