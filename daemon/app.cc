@@ -13,7 +13,7 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/dumps.h"
 #include "daemon/http/pages.h"
-#include "daemon/record/view_news.h"
+#include "daemon/record/view_events.h"
 #include "daemon/rpc/services/server.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
@@ -427,8 +427,8 @@ void App::Carry(sweep::Effects effects, Instant now) {
     std::visit([&](auto&& what) { CarryOut(question.id, std::move(what), now); },
                std::move(question.what));
   if (effects.publish) {
-    auto news = NewsOf(*view_.Get(), *effects.publish);
-    std::move(news.begin(), news.end(), std::back_inserter(effects.events));
+    auto events = EventsBetween(*view_.Get(), *effects.publish);
+    std::move(events.begin(), events.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     sa_->OnView(effects.publish);
     TellTelemetry(*effects.publish);
