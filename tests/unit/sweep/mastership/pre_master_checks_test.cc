@@ -69,7 +69,7 @@ TEST_F(PreMasterChecksTest, AKnownSmThatDoesNotAnswerIsLostAndStaysAsItWasKnown)
   EXPECT_EQ(result.sms[0].state, wire::SmState::kMaster);
 }
 
-TEST_F(PreMasterChecksTest, ThoseThatAskedMeanwhileAreAskedBackByTheirPath) {
+TEST_F(PreMasterChecksTest, SmsThatAskedMeanwhileAreProbedByTheirPath) {
   checks_.NoteRequester({1, 36, 2});
   checks_.NoteRequester({1, 36, 2});
   ASSERT_TRUE(Start({}));

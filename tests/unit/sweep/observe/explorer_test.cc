@@ -41,48 +41,48 @@ TEST_F(ExplorerTest, FindsANewHostAndReportsItAtOnce) {
   Come(9, 7);
   EXPECT_FALSE(explorer_.idle());
   Finish();
-  EXPECT_TRUE(explorer_.HasNews());
+  EXPECT_TRUE(explorer_.HasChanges());
   EXPECT_EQ(explorer_.cause(), "trap 128");
-  const SurveyNews news = explorer_.TakeNews();
-  EXPECT_THAT(GuidsOf(news.come), ElementsAre(0x109u));
-  EXPECT_THAT(GuidsOf(news.touched), ElementsAre(0x10u, 0x109u));
-  EXPECT_EQ(news.about, KnownPort(0x10, 7));
-  EXPECT_EQ(news.peer, KnownPort(0x109, 1));
-  EXPECT_FALSE(explorer_.HasNews());
+  const SurveyChanges changes = explorer_.TakeChanges();
+  EXPECT_THAT(GuidsOf(changes.come), ElementsAre(0x109u));
+  EXPECT_THAT(GuidsOf(changes.touched), ElementsAre(0x10u, 0x109u));
+  EXPECT_EQ(changes.about, KnownPort(0x10, 7));
+  EXPECT_EQ(changes.peer, KnownPort(0x109, 1));
+  EXPECT_FALSE(explorer_.HasChanges());
   EXPECT_TRUE(explorer_.idle());
 }
 
 TEST_F(ExplorerTest, NodesThatWereNeverSeenAreGatheredForASecondAfterTheFirst) {
   Come(9, 7);
   Finish();
-  explorer_.TakeNews();
+  explorer_.TakeChanges();
   Come(10, 8);
   Finish();
   EXPECT_TRUE(explorer_.HasFound());
-  EXPECT_FALSE(explorer_.HasNews());
+  EXPECT_FALSE(explorer_.HasChanges());
   EXPECT_TRUE(explorer_.Gathers(Known(0x10A)));
   EXPECT_FALSE(explorer_.Gathers(Known(0x10)));
   const Instant due = explorer_.NextDeadline();
   Come(11, 9);
   Finish();
-  EXPECT_FALSE(explorer_.HasNews());
+  EXPECT_FALSE(explorer_.HasChanges());
   wire_.now = due;
   explorer_.Advance(local_, false, wire_.now);
-  EXPECT_TRUE(explorer_.HasNews());
-  EXPECT_THAT(GuidsOf(explorer_.TakeNews().come), ElementsAre(0x10Au, 0x10Bu));
+  EXPECT_TRUE(explorer_.HasChanges());
+  EXPECT_THAT(GuidsOf(explorer_.TakeChanges().come), ElementsAre(0x10Au, 0x10Bu));
 }
 
 TEST_F(ExplorerTest, AnythingElseThatIsFoundTakesTheGatheredAlong) {
   Come(9, 7);
   Finish();
-  explorer_.TakeNews();
+  explorer_.TakeChanges();
   Come(10, 8);
   Finish();
-  ASSERT_FALSE(explorer_.HasNews());
+  ASSERT_FALSE(explorer_.HasChanges());
   Add(KnownPort(0x10, 2), "trap 144");  // A host that is known.
   Finish();
-  EXPECT_TRUE(explorer_.HasNews());
-  EXPECT_THAT(GuidsOf(explorer_.TakeNews().touched), ElementsAre(0x10u, 0x102u, 0x10Au));
+  EXPECT_TRUE(explorer_.HasChanges());
+  EXPECT_THAT(GuidsOf(explorer_.TakeChanges().touched), ElementsAre(0x10u, 0x102u, 0x10Au));
 }
 
 TEST_F(ExplorerTest, WaitsALittleForSurveysThatAreReading) {
@@ -102,7 +102,7 @@ TEST_F(ExplorerTest, PortsThatAreAddedMeanwhileAreExploredNext) {
   explorer_.Advance(local_, false, wire_.now);
   Come(10, 8);
   Finish();
-  EXPECT_THAT(GuidsOf(explorer_.TakeNews().come), ElementsAre(0x109u, 0x10Au));
+  EXPECT_THAT(GuidsOf(explorer_.TakeChanges().come), ElementsAre(0x109u, 0x10Au));
 }
 
 TEST_F(ExplorerTest, TheEarliestReportNamesTheCause) {
@@ -125,7 +125,7 @@ TEST_F(ExplorerTest, APortWithoutAnAnswerLosesTheLinkThatWasKnown) {
   EXPECT_TRUE(NodeOf(0x10)->port(PortNum(20)).peer.IsNone());
   EXPECT_THAT(explorer_.TakeSuspects(), ElementsAre(Known(0x11))) << "its ports are to be read";
   EXPECT_THAT(explorer_.TakeSuspects(), IsEmpty());
-  EXPECT_THAT(GuidsOf(explorer_.TakeNews().touched), ElementsAre(0x10u, 0x11u));
+  EXPECT_THAT(GuidsOf(explorer_.TakeChanges().touched), ElementsAre(0x10u, 0x11u));
 }
 
 TEST_F(ExplorerTest, PortsThatAreDownAgainLeaveNothingToDo) {
@@ -157,10 +157,10 @@ TEST_F(ExplorerTest, AnotherManagerThatIsMetNeedsASweep) {
   builder_.SetPortInfo(KnownPort(0x10, 7), SmallFabric::Up());
   Add(KnownPort(0x10, 7));
   Finish();
-  EXPECT_TRUE(explorer_.HasNews());
-  const SurveyNews news = explorer_.TakeNews();
-  EXPECT_TRUE(news.meets_sm);
-  EXPECT_THAT(news.needs_sweep, HasSubstr("an SM (0x0000000000001009) came"));
+  EXPECT_TRUE(explorer_.HasChanges());
+  const SurveyChanges changes = explorer_.TakeChanges();
+  EXPECT_TRUE(changes.meets_sm);
+  EXPECT_THAT(changes.needs_sweep, HasSubstr("an SM (0x0000000000001009) came"));
 }
 
 TEST_F(ExplorerTest, UnreadAttributesAreHandedOnOnce) {

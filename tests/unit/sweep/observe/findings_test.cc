@@ -26,10 +26,10 @@ TEST_F(FindingsTest, ALostLinkTouchesBothEndsAndItsFarSwitchMayNotKnowIt) {
   EXPECT_TRUE(found_.lost_something);
   EXPECT_TRUE(NodeOf(0x11)->port(PortNum(36)).peer.IsNone());
   EXPECT_TRUE(NodeOf(0x11)->port(PortNum(36)).known);
-  const SurveyNews news = found_.Take();
-  EXPECT_THAT(GuidsOf(news.touched), ElementsAre(0x10u, 0x11u));
-  EXPECT_EQ(news.about, KnownPort(0x10, 36));
-  EXPECT_EQ(news.peer, KnownPort(0x11, 36));
+  const SurveyChanges changes = found_.Take();
+  EXPECT_THAT(GuidsOf(changes.touched), ElementsAre(0x10u, 0x11u));
+  EXPECT_EQ(changes.about, KnownPort(0x10, 36));
+  EXPECT_EQ(changes.peer, KnownPort(0x11, 36));
   EXPECT_FALSE(found_.lost_something) << "it was taken";
   EXPECT_TRUE(found_.Take().empty());
 }
@@ -43,13 +43,13 @@ TEST_F(FindingsTest, ALinkThatIsKnownToBeLostIsNothingNew) {
   EXPECT_FALSE(found_.Lose(KnownPort(0x10, 2), PortRef{}));
   EXPECT_FALSE(found_.Lose(KnownPort(0x10, 2), {NodeIndex(99), PortNum(1)}));
   EXPECT_FALSE(found_.lost_something);
-  EXPECT_TRUE(found_.news.empty());
+  EXPECT_TRUE(found_.changes.empty());
 }
 
 TEST_F(FindingsTest, TheFirstLinkThatIsNamedStays) {
   found_.Lose(KnownPort(0x10, 2), KnownPort(0x102, 1));
   found_.Lose(KnownPort(0x10, 36), KnownPort(0x11, 36));
-  EXPECT_EQ(found_.news.about, KnownPort(0x10, 2));
+  EXPECT_EQ(found_.changes.about, KnownPort(0x10, 2));
 }
 
 TEST_F(FindingsTest, NodesThatNothingLeadsToAreRemoved) {

@@ -38,7 +38,7 @@ TEST_F(LightSweepTest, AsksEachSwitchOnceAndFindsNothingWhereAllIsAsItWas) {
               UnorderedElementsAre("Get SwitchInfo 0x0 of 0x10", "Get SwitchInfo 0x0 of 0x11"));
   EXPECT_THAT(sweep.changed(), IsEmpty());
   EXPECT_EQ(sweep.reason(), "");
-  EXPECT_THAT(sweep.silent(), IsEmpty());
+  EXPECT_THAT(sweep.unresponsive(), IsEmpty());
 }
 
 TEST_F(LightSweepTest, ASwitchWhosePortsChangedOrWhoseInfoIsAnotherIsNamedWithACause) {
@@ -55,8 +55,8 @@ TEST_F(LightSweepTest, ASwitchThatDoesNotAnswerIsNamedAndItsHostsAreAskedOnceItA
   Silence(0x11);
   EXPECT_THAT(Sweep().changed(),
               ElementsAre(Pair(KnownPort(0x11, 0), std::string("a switch does not answer"))));
-  EXPECT_THAT(sweep_->silent(), ElementsAre(Known(0x11)));
-  were_unresponsive_ = sweep_->silent();
+  EXPECT_THAT(sweep_->unresponsive(), ElementsAre(Known(0x11)));
+  were_unresponsive_ = sweep_->unresponsive();
   AnswerAll();
   EXPECT_THAT(Sweep().changed(), ElementsAre(Pair(KnownPort(0x11, 1), testing::_),
                                              Pair(KnownPort(0x11, 2), testing::_)))

@@ -30,7 +30,7 @@ class SurveyTest : public ObserveTest {
     survey_.emplace(ground_, explorer_, local_, 3);
     survey_->Start(std::move(task), wire_.now);
   }
-  // To the end, with the time-outs of devices that do not answer.
+  // To the end, with the timeouts of devices that do not answer.
   Survey& Run(SurveyTask task) {
     Start(std::move(task));
     Finish();
@@ -75,9 +75,9 @@ class SurveyTest : public ObserveTest {
 
 TEST_F(SurveyTest, ASwitchWithoutAChangeCostsReadsAndFindsNothing) {
   Survey& survey = Run(Look({Known(0x10)}));
-  EXPECT_FALSE(survey.HasNews(wire_.now));
+  EXPECT_FALSE(survey.HasChanges(wire_.now));
   EXPECT_FALSE(survey.Changed(Known(0x10)));
-  EXPECT_TRUE(survey.TakeNews().empty());
+  EXPECT_TRUE(survey.TakeChanges().empty());
   EXPECT_EQ(wire_.CountOf("Get SwitchInfo 0x0 of 0x10"), 1u);
   EXPECT_EQ(wire_.CountOf("Get PortInfo"), 36u);
   EXPECT_EQ(wire_.CountOf("Set"), 0u);
@@ -102,7 +102,7 @@ TEST_F(SurveyTest, ATableOfStatesThatCannotBeReadNeedsASweep) {
                                   : uint16_t{0}};
   };
   Run(Look({Known(0x10)}));
-  EXPECT_THAT(survey_->TakeNews().needs_sweep, HasSubstr("cannot be read: status 0x0004"));
+  EXPECT_THAT(survey_->TakeChanges().needs_sweep, HasSubstr("cannot be read: status 0x0004"));
 }
 
 TEST_F(SurveyTest, PortStateChangeIsClearedBeforeThePortsAreRead) {
@@ -149,7 +149,7 @@ TEST_F(SurveyTest, AThoroughLookReadsPortZeroTooAndHasAllNeighboursProgrammed) {
   task.thorough = true;
   Run(task);
   EXPECT_EQ(wire_.CountOf("Get PortInfo"), 37u);
-  EXPECT_THAT(GuidsOf(survey_->TakeNews().touched), ElementsAre(0x10u, 0x11u, 0x101u, 0x103u));
+  EXPECT_THAT(GuidsOf(survey_->TakeChanges().touched), ElementsAre(0x10u, 0x11u, 0x101u, 0x103u));
 }
 
 TEST_F(SurveyTest, SwitchesThatAreGoneAreNotRead) {
@@ -162,7 +162,7 @@ TEST_F(SurveyTest, SwitchesThatAreGoneAreNotRead) {
   EXPECT_THAT(wire_.sent, IsEmpty());
 }
 
-TEST_F(SurveyTest, AReadOfABusyAttributeDoesNotOvertakeItsSet) {
+TEST_F(SurveyTest, AReadOfABusyAttributeFollowsItsSet) {
   devices_.applied().SetBusy(KnownPort(0x10, 0), wire::AttributeId::kSwitchInfo);
   EditSwitch(0, [](wire::SwitchInfo& info) { info.port_state_change = true; });
   Run(Look({Known(0x10)}));
@@ -181,20 +181,20 @@ TEST_F(SurveyTest, ALinkThatWentDownIsLostAndItsOtherEndIsAsked) {
   EXPECT_TRUE(builder_.node(lost.node)->port(lost.port).peer.IsNone());
   EXPECT_EQ(wire_.CountOf("Get PortInfo 0x14 of 0x11"), 1u);
   EXPECT_FALSE(NodeOf(0x11)->port(PortNum(20)).IsUp());
-  EXPECT_TRUE(survey_->HasNews(wire_.now));
+  EXPECT_TRUE(survey_->HasChanges(wire_.now));
   EXPECT_TRUE(survey_->Changed(Known(0x11)));
-  const SurveyNews news = survey_->TakeNews();
-  EXPECT_EQ(news.about, lost);
-  EXPECT_THAT(GuidsOf(news.touched), ElementsAre(0x10u, 0x11u));
-  EXPECT_THAT(news.gone, IsEmpty());
-  EXPECT_FALSE(survey_->HasNews(wire_.now));
+  const SurveyChanges changes = survey_->TakeChanges();
+  EXPECT_EQ(changes.about, lost);
+  EXPECT_THAT(GuidsOf(changes.touched), ElementsAre(0x10u, 0x11u));
+  EXPECT_THAT(changes.gone, IsEmpty());
+  EXPECT_FALSE(survey_->HasChanges(wire_.now));
 }
 
 TEST_F(SurveyTest, NodesThatNoLinkLeadsToAreGone) {
   const NodeIndex leaf = Known(0x11), host = Known(0x101), other = Known(0x103);
   Cut(SwitchPort(0, 36));
   Run(Look({Known(0x10)}));
-  EXPECT_THAT(survey_->TakeNews().gone, ElementsAre(leaf, host, other));
+  EXPECT_THAT(survey_->TakeChanges().gone, ElementsAre(leaf, host, other));
   EXPECT_EQ(builder_.node(host), nullptr);
 }
 
@@ -216,13 +216,13 @@ TEST_F(SurveyTest, ALossIsAResultAlthoughADeadSwitchKeepsTheSurveyWaiting) {
   Silence(0x11);
   Start(Look({Known(0x10), Known(0x11)}));
   for (int i = 0; i < 4; ++i) Step();
-  EXPECT_FALSE(survey_->HasNews(wire_.now)) << "the far one is not late yet";
+  EXPECT_FALSE(survey_->HasChanges(wire_.now)) << "the far one is not late yet";
   wire_.now += options_.sweep.survey_patience;
   Step();
   wire_.now += options_.sweep.survey_patience;
   Step();
   EXPECT_FALSE(survey_->done());
-  EXPECT_TRUE(survey_->HasNews(wire_.now));
+  EXPECT_TRUE(survey_->HasChanges(wire_.now));
   EXPECT_LT(survey_->NextDeadline(), kNever);
   Finish();
 }
@@ -231,16 +231,16 @@ TEST_F(SurveyTest, WhereASwitchDoesNotAnswerItsNeighboursAreAskedForTheirEnds) {
   Silence(0x11);
   Survey& survey = Run(Look({Known(0x11)}));
   EXPECT_EQ(wire_.CountOf("Get PortInfo 0x24 of 0x10"), 1u);
-  EXPECT_TRUE(survey.HasNews(wire_.now));
-  EXPECT_EQ(survey.TakeNews().needs_sweep, "switch 0x0000000000000011 does not answer");
+  EXPECT_TRUE(survey.HasChanges(wire_.now));
+  EXPECT_EQ(survey.TakeChanges().needs_sweep, "switch 0x0000000000000011 does not answer");
 }
 
 TEST_F(SurveyTest, ASwitchThatDoesNotAnswerBecauseItIsCutOffNeedsNoSweep) {
   Cut(SwitchPort(0, 36));
   Survey& survey = Run(Look({Known(0x11)}));
-  const SurveyNews news = survey.TakeNews();
-  EXPECT_EQ(news.needs_sweep, "");
-  EXPECT_EQ(news.gone.size(), 3u);
+  const SurveyChanges changes = survey.TakeChanges();
+  EXPECT_EQ(changes.needs_sweep, "");
+  EXPECT_EQ(changes.gone.size(), 3u);
 }
 
 TEST_F(SurveyTest, AnOtherEndThatDoesNotAnswerHasItsNeighboursAsked) {
@@ -288,7 +288,8 @@ TEST_F(SurveyTest, ARestartedSwitchWithoutANeighbourThatLeadsThereNeedsASweep) {
   survey_.emplace(ground_, explorer_, local_, 3);
   survey_->Start(Look({Known(0x11)}), wire_.now);
   Finish();
-  EXPECT_THAT(survey_->TakeNews().needs_sweep, HasSubstr("has started anew"));
+  EXPECT_THAT(survey_->TakeChanges().needs_sweep,
+              StartsWith("switch 0x0000000000000011 has started"));
 }
 
 TEST_F(SurveyTest, AManagementPortWithoutItsLidShowsARestart) {
@@ -302,7 +303,7 @@ TEST_F(SurveyTest, AManagementPortWithoutItsLidShowsARestart) {
 TEST_F(SurveyTest, AnotherSwitchInfoHasTheSwitchProgrammed) {
   EditSwitch(0, [](wire::SwitchInfo& info) { info.life_time_value = 3; });
   Run(Look({Known(0x10)}));
-  EXPECT_THAT(GuidsOf(survey_->TakeNews().touched), ElementsAre(0x10u));
+  EXPECT_THAT(GuidsOf(survey_->TakeChanges().touched), ElementsAre(0x10u));
   EXPECT_EQ(NodeOf(0x10)->switch_info->life_time_value, 3);
 }
 
@@ -322,7 +323,7 @@ TEST_F(SurveyTest, ANamedLinkIsReadAloneAndLostIfItIsDown) {
   Run(task);
   EXPECT_THAT(wire_.Texts(),
               UnorderedElementsAre("Get PortInfo 0x2 of 0x10", "Get PortInfo 0x24 of 0x10"));
-  EXPECT_TRUE(survey_->TakeNews().empty());
+  EXPECT_TRUE(survey_->TakeChanges().empty());
   Cut(SwitchPort(0, 2));
   Run(task);
   EXPECT_TRUE(survey_->Changed(Known(0x10)));
@@ -338,7 +339,7 @@ TEST_F(SurveyTest, ANamedLinkWithoutAnAnswerOrAHigherStateIsNothingNew) {
   EXPECT_EQ(NodeOf(0x10)->port(PortNum(2)).info.port_state, wire::PortState::kInit);
   Silence(0x10);
   Run(task);
-  EXPECT_TRUE(survey_->TakeNews().empty());
+  EXPECT_TRUE(survey_->TakeChanges().empty());
 }
 
 TEST_F(SurveyTest, PortsThatCannotBeReadAreAskedForLaterAndImpossibleOnesAreAProblem) {

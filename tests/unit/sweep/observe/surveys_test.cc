@@ -55,7 +55,7 @@ TEST_F(SurveysTest, AnEndedSurveyWithoutAResultIsTakenAndItsPlaceIsFree) {
   EXPECT_TRUE(surveys_.AreAt(Known(0x10)));
   EXPECT_FALSE(surveys_.AreAt(Known(0x11)));
   Finish();
-  EXPECT_FALSE(surveys_.HasNews());
+  EXPECT_FALSE(surveys_.HasChanges());
   EXPECT_FALSE(surveys_.AreAt(Known(0x10)));
   EXPECT_THAT(surveys_.TakeDone(), SizeIs(1));
   EXPECT_TRUE(surveys_.empty());
@@ -81,17 +81,17 @@ TEST_F(SurveysTest, ResultsOfAllAreTakenTogetherWithTheEarliestCause) {
   Start({Known(0x10)}, "trap 128", Instant(98s));
   Start({Known(0x11)}, "light sweep", Instant(97s));
   Finish();
-  ASSERT_TRUE(surveys_.HasNews());
+  ASSERT_TRUE(surveys_.HasChanges());
   EXPECT_THAT(surveys_.TakeDone(), IsEmpty()) << "not before their results are taken";
-  const Surveys::News news = surveys_.TakeNews();
-  EXPECT_EQ(news.cause, "light sweep");
-  EXPECT_EQ(news.since, Instant(97s));
-  EXPECT_THAT(news.found.gone, testing::UnorderedElementsAre(gone[0], gone[1]));
-  EXPECT_THAT(GuidsOf(news.found.come), ElementsAre(0x109u));
-  EXPECT_TRUE(std::is_sorted(news.found.touched.begin(), news.found.touched.end()));
-  EXPECT_THAT(news.found.touched, testing::Contains(Known(0x10)).Times(1));
+  const Surveys::Changes changes = surveys_.TakeChanges();
+  EXPECT_EQ(changes.cause, "light sweep");
+  EXPECT_EQ(changes.since, Instant(97s));
+  EXPECT_THAT(changes.found.gone, testing::UnorderedElementsAre(gone[0], gone[1]));
+  EXPECT_THAT(GuidsOf(changes.found.come), ElementsAre(0x109u));
+  EXPECT_TRUE(std::is_sorted(changes.found.touched.begin(), changes.found.touched.end()));
+  EXPECT_THAT(changes.found.touched, testing::Contains(Known(0x10)).Times(1));
   surveys_.Advance(wire_.now);
-  EXPECT_FALSE(surveys_.HasNews());
+  EXPECT_FALSE(surveys_.HasChanges());
   EXPECT_THAT(surveys_.TakeDone(), SizeIs(2));
 }
 
@@ -106,8 +106,8 @@ TEST_F(SurveysTest, OneThatWaitsForADeadSwitchHoldsUpNoOther) {
   EXPECT_THAT(done[0]->task().switches, ElementsAre(Known(0x10)));
   EXPECT_FALSE(surveys_.empty());
   Finish();
-  EXPECT_TRUE(surveys_.HasNews());
-  EXPECT_NE(surveys_.TakeNews().found.needs_sweep, "");
+  EXPECT_TRUE(surveys_.HasChanges());
+  EXPECT_NE(surveys_.TakeChanges().found.needs_sweep, "");
 }
 
 TEST_F(SurveysTest, ClearingEndsAllAndLateAnswersAreIgnored) {
@@ -117,7 +117,7 @@ TEST_F(SurveysTest, ClearingEndsAllAndLateAnswersAreIgnored) {
   EXPECT_TRUE(surveys_.empty());
   wire_.Step([&](const mad::Completion& each) { Take(each); });
   EXPECT_FALSE(wire_.sent.empty());
-  EXPECT_FALSE(surveys_.HasNews());
+  EXPECT_FALSE(surveys_.HasChanges());
   EXPECT_EQ(surveys_.NextDeadline(), kNever);
 }
 
@@ -128,7 +128,7 @@ TEST_F(SurveysTest, TheExplorerIsSharedByAll) {
   Start({Known(0x11)});
   Finish();
   EXPECT_TRUE(surveys_.explorer().HasFound());
-  EXPECT_THAT(GuidsOf(surveys_.TakeNews().found.come), ElementsAre(0x109u, 0x10Au));
+  EXPECT_THAT(GuidsOf(surveys_.TakeChanges().found.come), ElementsAre(0x109u, 0x10Au));
 }
 
 }  // namespace

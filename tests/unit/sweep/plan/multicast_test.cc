@@ -60,7 +60,7 @@ TEST_F(MulticastTest, WithoutGroupsAndEntriesThereIsNothingToDo) {
   EXPECT_NE(multicast_.plan(), nullptr);
   EXPECT_EQ(multicast_.blocks(), 0);
   EXPECT_FALSE(multicast_.HasWork(devices_));
-  EXPECT_FALSE(multicast_.HasNews());
+  EXPECT_FALSE(multicast_.HasChanges());
   routing::MulticastBlock block{};
   block[0] = 0b10;
   devices_.applied().Mft(NodeIndex(0)).Confirm({0, 0}, block);
@@ -69,13 +69,13 @@ TEST_F(MulticastTest, WithoutGroupsAndEntriesThereIsNothingToDo) {
 
 TEST_F(MulticastTest, OtherGroupsAreAChangeUntilTreesAreAskedFor) {
   multicast_.SetGroups(Groups({}));
-  EXPECT_FALSE(multicast_.HasNews()) << "they are the same";
+  EXPECT_FALSE(multicast_.HasChanges()) << "they are the same";
   multicast_.SetGroups(Groups({0, 40}));
-  EXPECT_TRUE(multicast_.HasNews());
+  EXPECT_TRUE(multicast_.HasChanges());
   EXPECT_TRUE(multicast_.HasWork(devices_));
   EXPECT_EQ(multicast_.blocks(), 2);
   Ask();
-  EXPECT_FALSE(multicast_.HasNews());
+  EXPECT_FALSE(multicast_.HasChanges());
   EXPECT_TRUE(multicast_.IsAwaited());
 }
 
@@ -134,38 +134,15 @@ TEST_F(MulticastTest, MembersThatAreThereButNotServedAreAProblem) {
   EXPECT_THAT(Messages(), IsEmpty()) << "who is absent will come, or leave";
 }
 
-TEST_F(MulticastTest, TreesThatDoNotFitBothPlansAreWithdrawnUntilTheTablesAreDone) {
-  multicast_.NotePlan(/*keeps_trees=*/true, /*mixes_trees=*/true, /*has_order=*/true);
-  EXPECT_FALSE(multicast_.MustWithdraw());
-  multicast_.NotePlan(false, true, true);
-  EXPECT_TRUE(multicast_.MustWithdraw());
-  multicast_.NotePlan(true, true, true);
-  EXPECT_TRUE(multicast_.MustWithdraw()) << "they may still stand";
-  multicast_.NoteDone();
-  EXPECT_FALSE(multicast_.MustWithdraw());
-}
-
-TEST_F(MulticastTest, TreesOfAnotherOrderGoWithOnePlanOnly) {
-  auto ordered = std::make_shared<routing::RoutingPlan>();
-  ordered->order = {0, 1};
-  EXPECT_TRUE(multicast_.MayMix(*ordered));
-  EXPECT_FALSE(multicast_.MayMix(*plan_)) << "a plan without an order";
-  multicast_.NotePlan(true, /*mixes_trees=*/false, /*has_order=*/true);
-  EXPECT_FALSE(multicast_.MayMix(*ordered));
-  EXPECT_FALSE(multicast_.MustWithdraw());
-  multicast_.NotePlan(true, true, true);
-  EXPECT_TRUE(multicast_.MustWithdraw()) << "this is another plan";
-}
-
 TEST_F(MulticastTest, TheSwitchesHoldTheTreesOnceTheyAreWritten) {
   EXPECT_EQ(multicast_.held(), nullptr);
   const auto trees = Give(Trees());
   EXPECT_EQ(multicast_.held(), nullptr);
-  multicast_.NoteDone();
+  multicast_.OnTreesDone();
   EXPECT_EQ(multicast_.held(), trees);
   Give(Trees());
   EXPECT_EQ(multicast_.held(), nullptr);
-  multicast_.NoteDone();
+  multicast_.OnTreesDone();
   multicast_.Forget();
   EXPECT_EQ(multicast_.held(), nullptr);
 }

@@ -156,16 +156,16 @@ TEST_F(PlannerTest, NoStepIsDueWhileItIsNotAllowed) {
   Give(Routes(7), ReplanGoal::kIdeal);
   Ask(ReplanGoal::kUrgent);
   Give(Routes(8), ReplanGoal::kWhole);
-  planner_.AllowSettling(false);
+  planner_.AllowReoptimisation(false);
   EXPECT_EQ(planner_.NextStepTime(), kNever);
-  planner_.AllowSettling(true);
+  planner_.AllowReoptimisation(true);
   EXPECT_EQ(planner_.NextStepTime(), kBegin + 10s);
 }
 
 TEST_F(PlannerTest, OtherOptionsHaveTheIdealPlanMadeAtAnyPrice) {
   Ask();
   Give(Routes(7), ReplanGoal::kIdeal);
-  planner_.SettleNow(kBegin);
+  planner_.ReoptimiseNow(kBegin);
   EXPECT_EQ(planner_.NextStepTime(), kBegin);
   EXPECT_EQ(Ask(ReplanGoal::kUrgent).goal, ReplanGoal::kIdeal);
   Give(Routes(8), ReplanGoal::kIdeal);

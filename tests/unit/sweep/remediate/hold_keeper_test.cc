@@ -29,9 +29,8 @@ class HoldKeeperTest : public RemediateTest {
 
 TEST_F(HoldKeeperTest, AHoldIsEvaluatedStoredAndThenInTheBook) {
   Create(HoldKind::kIsolate, fabric_.Host(1), 7);
-  ASSERT_NE(Asked<JudgeIntent>(), nullptr);
-  EXPECT_EQ(Asked<JudgeIntent>()->snapshot, snapshot_);
-  Give(IntentJudged{});
+  ASSERT_TRUE(AsksForConsequences());
+  GiveConsequences();
   ASSERT_NE(Asked<PersistHolds>(), nullptr);
   EXPECT_THAT(Asked<PersistHolds>()->put, SizeIs(1));
   EXPECT_THAT(keeper_.book().standing(), IsEmpty());
@@ -54,7 +53,7 @@ TEST_F(HoldKeeperTest, AGuardThatRefusesLeavesNothingBehind) {
   Create(HoldKind::kIsolate, fabric_.Host(1));
   routing::Consequences harm;
   harm.sm_cut_off = true;
-  Give(IntentJudged{harm});
+  GiveConsequences(harm);
   EXPECT_EQ(effects_.finished.at(0).status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(effects_.finished[0].hold, nullptr) << "with the consequences";
   EXPECT_THAT(effects_.questions, IsEmpty());
@@ -110,14 +109,14 @@ TEST_F(HoldKeeperTest, AFailedWriteIsReportedAndAnExpiryTriedAgainLater) {
 TEST_F(HoldKeeperTest, AnAcknowledgementIsStoredOnceAndReported) {
   const uint64_t id = Make(HoldKind::kCordon, fabric_.Host(1));
   effects_ = {};
-  keeper_.Acknowledge({.command = 2, .id = id, .asker = "bob"}, now_);
+  keeper_.Acknowledge(AckHold{2, id, "bob"}, now_);
   EXPECT_EQ(effects_.finished.back().status.code(), absl::StatusCode::kPermissionDenied);
-  keeper_.Acknowledge({.command = 3, .id = id, .asker = "alice"}, now_);
+  keeper_.Acknowledge(AckHold{3, id, "alice"}, now_);
   AnswerAll();
   EXPECT_TRUE(effects_.finished.back().status.ok());
   EXPECT_FALSE(effects_.finished.back().hold->existing);
   EXPECT_THAT(EventTypes(), ElementsAre("HoldAcknowledged"));
-  keeper_.Acknowledge({.command = 4, .id = id, .asker = "alice"}, now_);
+  keeper_.Acknowledge(AckHold{4, id, "alice"}, now_);
   EXPECT_TRUE(effects_.finished.back().hold->existing);
 }
 

@@ -64,11 +64,22 @@ class RemediateTest : public testing::Test {
     ASSERT_TRUE(questions_.Close({id, what}));
     keeper_.OnAnswer(std::move(what), now_);
   }
+  bool AsksForConsequences() const {
+    return !effects_.questions.empty() && Asked<PersistHolds>() == nullptr;
+  }
+  void GiveConsequences(const routing::Consequences& consequences = {}) {
+    std::visit(
+        [&]<typename What>(const What&) {
+          if constexpr (requires(typename What::Answer answer) { answer.consequences; })
+            Give(typename What::Answer{consequences});
+        },
+        OpenQuestions::What(effects_.questions.front().what));
+  }
   // All questions: what is wanted harms nobody, and is durable.
   void AnswerAll() {
     while (!effects_.questions.empty()) {
-      if (Asked<JudgeIntent>() != nullptr)
-        Give(IntentJudged{});
+      if (AsksForConsequences())
+        GiveConsequences();
       else
         Give(Persisted{});
     }

@@ -35,14 +35,14 @@ class VerdictsTest : public RemediateTest {
   }
   void Raise(const Verdicts::Fault& fault) {
     verdicts_.Raise(fault, now_);
-    Settle();
+    AnswerQuestions();
   }
   void Clear(PortRef port) {
     verdicts_.Clear("NoisyTraps", port, now_);
-    Settle();
+    AnswerQuestions();
   }
   // Stores are written, and their results handed back.
-  void Settle() {
+  void AnswerQuestions() {
     AnswerAll();
     for (const HoldKeeper::Answer& answer : keeper_.TakeAnswers()) verdicts_.OnAnswer(answer, now_);
     AnswerAll();
@@ -99,7 +99,7 @@ TEST_F(VerdictsTest, AHoldThatIsStillBeingMadeWhenItsConditionClearsIsTakenBackT
   verdicts_.Raise(Fault(fabric_.Host(1)), now_);
   verdicts_.Clear("NoisyTraps", fabric_.Host(1), now_);
   EXPECT_THAT(verdicts_.List(), IsEmpty());
-  Settle();
+  AnswerQuestions();
   EXPECT_EQ(HoldCount(), 0u);
 }
 

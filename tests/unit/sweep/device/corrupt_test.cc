@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The breakages of plans do break them, and leave the plan that they were made of as it is.
-#include "sweep/plan/corrupt.h"
+#include "sweep/device/corrupt.h"
 
 #include <gtest/gtest.h>
 

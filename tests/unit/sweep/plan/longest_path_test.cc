@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/plan/longest_way.h"
+#include "sweep/plan/longest_path.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 namespace fabricd::sweep {
 namespace {
 
-class LongestWayTest : public testing::Test {
+class LongestPathTest : public testing::Test {
  protected:
   // Hosts 0 and 1 at ports 1 of the switches, LIDs 3 and 4; the switches 1 and 2.
-  LongestWayTest() {
+  LongestPathTest() {
     for (uint16_t i : {0, 1}) {
       lids_.Assign({fabric_.switches[i], PortNum(0)}, {Lid(static_cast<uint16_t>(1 + i)), 0});
       lids_.Assign(fabric_.Host(i), {Lid(static_cast<uint16_t>(3 + i)), 0});
@@ -23,7 +23,7 @@ class LongestWayTest : public testing::Test {
     routing::RoutingPlan plan;
     plan.rows = {std::make_shared<const routing::Row>(near_),
                  std::make_shared<const routing::Row>(far_)};
-    return LongestWay(plan, *fabric_.builder.Build(), lids_);
+    return LongestPath(plan, *fabric_.builder.Build(), lids_);
   }
 
   SmallFabric fabric_{2};
@@ -31,30 +31,30 @@ class LongestWayTest : public testing::Test {
   routing::Row near_ = routing::Row(64, routing::kNoRoute), far_ = near_;
 };
 
-TEST_F(LongestWayTest, CountsTheLinksOfBothEndsAndThoseBetweenSwitches) {
+TEST_F(LongestPathTest, CountsTheLinksOfBothEndsAndThoseBetweenSwitches) {
   EXPECT_EQ(Longest(), 3u);
 }
 
-TEST_F(LongestWayTest, WithoutRoutesThereIsNone) {
+TEST_F(LongestPathTest, WithoutRoutesThereIsNone) {
   near_ = far_ = routing::Row(64, routing::kNoRoute);
   EXPECT_EQ(Longest(), 0u);
   near_ = far_ = routing::Row();
   EXPECT_EQ(Longest(), 0u) << "nor where the tables do not reach so far";
 }
 
-TEST_F(LongestWayTest, AnEntryThatEndsAtADeadPortLeadsNowhere) {
+TEST_F(LongestPathTest, AnEntryThatEndsAtADeadPortLeadsNowhere) {
   far_.Set(3, 30);
   near_.Set(4, 30);
   EXPECT_EQ(Longest(), 2u) << "each switch reaches its own host";
 }
 
-TEST_F(LongestWayTest, ALoopIsNoPath) {
+TEST_F(LongestPathTest, ALoopIsNoPath) {
   near_.Set(3, 36);
   far_.Set(4, 36);
   EXPECT_EQ(Longest(), 0u);
 }
 
-TEST_F(LongestWayTest, ASwitchWithoutHostsIsADestinationByItsOwnLid) {
+TEST_F(LongestPathTest, ASwitchWithoutHostsIsADestinationByItsOwnLid) {
   fabric_.builder.Unlink(fabric_.Host(1));
   near_.Set(2, 36);
   far_.Set(2, 0);
