@@ -22,13 +22,8 @@ inline void CorruptEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egre
   plan = std::move(corrupted);
 }
 
-<<<<<<<<HEAD : sweep / plan / corrupt.h
-        // The first switch loses its path to LID 1. A null plan stays one.
-        == == == ==
-        // The first switch loses its way to LID 1. A null plan stays one.
-        >>>>>>>> 5fdc1816db4c315ef07b2786118b0fa8abc5b68b
-    : sweep /
-      device / corrupt.h inline void CorruptWithHole(SharedPlan& plan) {
+// The first switch loses its path to LID 1. A null plan stays one.
+inline void CorruptWithHole(SharedPlan& plan) {
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i)
     if (plan->HasRow(NodeIndex(i)))
       return CorruptEntry(plan, NodeIndex(i), Lid(1), PortNum(routing::kNoRoute));
