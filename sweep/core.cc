@@ -140,8 +140,8 @@ void Core::On(Answer answer, Instant now) {
     case Open::KindOf<ComputeTrees>():
       programming_.OnTrees(std::get<TreesReady>(std::move(what)));
       break;
-    case Open::KindOf<JudgeIntent>():
-      remediation_.On(std::get<IntentJudged>(std::move(what)), now);
+    case Open::KindOf<EvaluateIntent>():
+      remediation_.On(std::get<IntentEvaluated>(std::move(what)), now);
       break;
   }
 }

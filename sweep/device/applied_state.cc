@@ -10,8 +10,8 @@
 namespace fabricd::sweep {
 namespace {
 
-void AddLaneTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
-                  const wire::SmpData& bytes, fabric::TablesByPort& out) {
+void AddVlTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
+                const wire::SmpData& bytes, fabric::TablesByPort& out) {
   const fabric::Node* node = snapshot.node(table.port.node);
   if (node == nullptr) return;
   fabric::PortTables& tables =
@@ -135,7 +135,7 @@ std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
       std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
         return std::tie(a.port, a.block) < std::tie(b.port, b.block);
       });
-  for (const auto& [table, bytes] : vls_.tables()) AddLaneTable(snapshot, table, bytes, *made);
+  for (const auto& [table, bytes] : vls_.tables()) AddVlTable(snapshot, table, bytes, *made);
   for (const NodeIndex index : vls_.read())
     if (const fabric::Node* node = snapshot.node(index))
       for (int port = node->first_end_port().value(); port <= node->last_end_port().value(); ++port)

@@ -146,7 +146,7 @@ void ReadBack::Hold(std::vector<uint64_t> commands) {
 
 // ---- reading
 
-VlTable ReadBack::LaneTableOf(const Table& table) {
+VlTable ReadBack::VlTableOf(const Table& table) {
   return {table.port, table.kind == Kind::kMap ? VlTable::Kind::kMap : VlTable::Kind::kArbitration,
           table.block};
 }
@@ -179,7 +179,7 @@ mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
       modifier = wire::PKeyTable::Modifier(table.port.port, table.block);
       break;
     case Kind::kMap:
-    case Kind::kArbitration: modifier = LaneTableOf(table).Modifier(is_switch); break;
+    case Kind::kArbitration: modifier = VlTableOf(table).Modifier(is_switch); break;
     case Kind::kIdentity:
       modifier = table.port.port.value();
       if (!is_switch &&
@@ -236,7 +236,7 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
     case Kind::kGuids: return block_of(devices_.applied().FindGuids(table.port));
     case Kind::kMap:
     case Kind::kArbitration: {
-      const wire::SmpData* held = devices_.applied().vls().Find(LaneTableOf(table));
+      const wire::SmpData* held = devices_.applied().vls().Find(VlTableOf(table));
       return held == nullptr ? std::nullopt : std::optional(*held);
     }
     case Kind::kIdentity: break;
@@ -301,7 +301,7 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
       break;
     case Kind::kMap:
     case Kind::kArbitration:
-      devices_.applied().vls().Confirm(LaneTableOf(table), Canonical(table.kind, data));
+      devices_.applied().vls().Confirm(VlTableOf(table), Canonical(table.kind, data));
       break;
     case Kind::kIdentity: {
       // No more than was compared: states are a survey's to read.

@@ -103,7 +103,7 @@ class ReadBack {
     uint32_t times = 0;
   };
 
-  static VlTable LaneTableOf(const Table& table);
+  static VlTable VlTableOf(const Table& table);
   static wire::AttributeId AttributeOf(Kind kind);
   static wire::SmpData Canonical(Kind kind, const wire::SmpData& data);
   static uint32_t EntriesDiffering(Kind kind, const wire::SmpData& a, const wire::SmpData& b);
