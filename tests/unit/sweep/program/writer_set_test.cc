@@ -74,12 +74,12 @@ TEST_F(WriterSetTest, AnAnswerReachesTheWriterOfItsWork) {
   const PortRef s0 = SwitchPort(0, 0);
   const Request read{{s0.node, 0, s0.port, Work::kReadLft},
                      devices_.Get(s0.node, wire::AttributeId::kLinearForwardingTable, 0)};
-  writers_->OnAnswer(read.item, Answer(read, {}));
+  writers_->OnAnswer(read.item, AnswerTo(read, {}));
   EXPECT_TRUE(applied().Lft(s0.node).Knows(0));
   writers_->List(ProgramStage::kReadTables, run_->queue);
   const auto mft = writers_->mft().NextRequest();
   ASSERT_TRUE(mft.has_value());
-  writers_->OnAnswer(mft->item, Answer({mft->item, mft->smp}, {}));
+  writers_->OnAnswer(mft->item, AnswerTo({mft->item, mft->smp}, {}));
   EXPECT_TRUE(applied().Mft(s0.node).Knows({0, 0}));
 }
 
@@ -90,14 +90,14 @@ TEST_F(WriterSetTest, LateAnswersEndTheBusyTimeAndAreTakenByAttribute) {
   wire::PortInfo info = SmallFabric::Up();
   info.lid = Lid(44);
   const Request port = SetOf(Work::kConfigurePort, host, 1, info);
-  Late(port, Answer(port, port.smp.data));
+  Late(port, AnswerTo(port, port.smp.data));
   EXPECT_FALSE(IsBusy(port));
   EXPECT_EQ(InfoOf(host).lid, Lid(44));
 
   wire::SwitchInfo top = Switch();
   top.multicast_fdb_top = 0xC01F;
   const Request mft_top = SetOf(Work::kSetMftTop, s0, 0, top);
-  Late(mft_top, Answer(mft_top, mft_top.smp.data));
+  Late(mft_top, AnswerTo(mft_top, mft_top.smp.data));
   EXPECT_FALSE(IsBusy(mft_top));
   EXPECT_EQ(fabric_.builder.node(s0.node)->switch_info->multicast_fdb_top, 0xC01F);
 
@@ -105,26 +105,26 @@ TEST_F(WriterSetTest, LateAnswersEndTheBusyTimeAndAreTakenByAttribute) {
   applied().PKeys(host).GrowTo(1);
   applied().PKeys(host).MarkSent(0, keys);
   const Request p_keys = SetOf(Work::kSetPKeys, host, 0, keys);
-  Late(p_keys, Answer(p_keys, p_keys.smp.data));
+  Late(p_keys, AnswerTo(p_keys, p_keys.smp.data));
   EXPECT_TRUE(applied().FindPKeys(host)->Knows(0));
 
   applied().GuidsTo(host, 0).MarkSent(0, {});
   const Request guids = SetOf(Work::kSetGuids, host, 0, wire::GuidInfo());
-  Late(guids, Answer(guids, guids.smp.data));
+  Late(guids, AnswerTo(guids, guids.smp.data));
   EXPECT_TRUE(applied().FindGuids(host)->Knows(0));
 
   applied().Lft(s0.node).MarkSent(0, {});
   const Request lft = SetOf(Work::kSetLft, s0, 0, wire::LinearForwardingTable());
-  Late(lft, Answer(lft, lft.smp.data));
+  Late(lft, AnswerTo(lft, lft.smp.data));
   EXPECT_TRUE(applied().Lft(s0.node).Knows(0));
 
   applied().Mft(s0.node).MarkSent({0, 0}, {});
   const Request mft = SetOf(Work::kSetMft, s0, 0, wire::MulticastForwardingTable());
-  Late(mft, Answer(mft, mft.smp.data));
+  Late(mft, AnswerTo(mft, mft.smp.data));
   EXPECT_TRUE(applied().Mft(s0.node).Knows({0, 0}));
 
   const Request map = SetOf(Work::kSetMap, host, 0, wire::SlToVlMappingTable());
-  Late(map, Answer(map, map.smp.data));
+  Late(map, AnswerTo(map, map.smp.data));
   EXPECT_FALSE(IsBusy(map));
   EXPECT_TRUE(applied().vls().tables().empty()) << "unknown until it is read";
 }
@@ -149,14 +149,14 @@ TEST_F(WriterSetTest, ALateAnswerOfADeviceThatIsGoneOrToAGetIsIgnored) {
   const PortRef host = fabric_.Host(1);
   const Request port = SetOf(Work::kConfigurePort, host, 1, wire::PortInfo());
   fabric_.builder.RemoveNode(host.node);
-  Late(port, Answer(port, port.smp.data));
+  Late(port, AnswerTo(port, port.smp.data));
   EXPECT_FALSE(IsBusy(port));
   EXPECT_EQ(fabric_.builder.node(host.node), nullptr);
   const PortRef s0 = SwitchPort(0, 0);
   applied().SetBusy(s0, wire::AttributeId::kSwitchInfo);
   const Request get{{s0.node, 0, s0.port, Work::kSetSwitchInfo},
                     devices_.Get(s0.node, wire::AttributeId::kSwitchInfo, 0)};
-  Late(get, Answer(get, {}));
+  Late(get, AnswerTo(get, {}));
   EXPECT_TRUE(IsBusy(get));
 }
 

@@ -342,7 +342,7 @@ TEST_F(LftWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAlone) {
   const auto writes = StartFresh();
   fabric_.builder.RemoveNode(fabric_.switches[0]);
   devices_.Remove(fabric_.switches[0]);
-  Reply(writes[0], Answer(writes[0], writes[0].smp.data));
+  Reply(writes[0], AnswerTo(writes[0], writes[0].smp.data));
   EXPECT_EQ(record().failures(), 1u);
   EXPECT_FALSE(Lft(0).WasRead());
   ConfirmAll({writes[1]});
@@ -355,7 +355,7 @@ TEST_F(LftWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAlone) {
 TEST_F(LftWriterTest, ALateAnswerConfirmsTheBlock) {
   const auto writes = StartFresh();
   writer_.reset();
-  LftWriter::OnLateAnswer(writes[0].item, Answer(writes[0], writes[0].smp.data), devices_);
+  LftWriter::OnLateAnswer(writes[0].item, AnswerTo(writes[0], writes[0].smp.data), devices_);
   EXPECT_TRUE(Lft(0).Knows(0));
   LftWriter::OnLateAnswer(writes[1].item, AnswerWith(writes[1], Empty()), devices_);
   EXPECT_TRUE(Lft(1).IsContradicted(0));

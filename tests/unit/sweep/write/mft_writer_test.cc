@@ -303,7 +303,7 @@ TEST_F(MftWriterTest, ATopThatWasRefusedOrOfASwitchThatIsGoneIsAFailure) {
   ASSERT_THAT(Texts(tops), ElementsAre("Set SwitchInfo 0x0 of s0", "Set SwitchInfo 0x0 of s1"));
   Reply(tops[0], Refusal(tops[0]));
   fabric_.builder.RemoveNode(fabric_.switches[1]);
-  Reply(tops[1], Answer(tops[1], tops[1].smp.data));
+  Reply(tops[1], AnswerTo(tops[1], tops[1].smp.data));
   EXPECT_EQ(record().failures(), 2u);
   EXPECT_THAT(record().undone(), UnorderedElementsAre(fabric_.switches[0]));
   EXPECT_FALSE(writer_->IsComplete());
@@ -392,7 +392,7 @@ TEST_F(MftWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAlone) {
 TEST_F(MftWriterTest, ALateAnswerConfirmsTheBlockThatWasSent) {
   ReadBoth();
   const auto writes = Want(Tree({SwitchPort(0, 1), SwitchPort(1, 1)}));
-  MftWriter::OnLateAnswer(writes[0].item, Answer(writes[0], writes[0].smp.data), devices_);
+  MftWriter::OnLateAnswer(writes[0].item, AnswerTo(writes[0], writes[0].smp.data), devices_);
   EXPECT_EQ(Mft(0).Surely({0, 0}), Entry(0b10));
   EXPECT_TRUE(Mft(0).Knows({0, 0}));
   MftWriter::OnLateAnswer(writes[1].item, AnswerWith(writes[1], wire::MulticastForwardingTable{}),

@@ -28,7 +28,7 @@ TEST_F(RequestSenderTest, ASetIsBusyFromItsRequestToItsAnswerAndAGetIsNot) {
   EXPECT_FALSE(IsBusy(leaf));
   EXPECT_EQ(sender().outstanding(), 2u);
   sender().OnCompletion(Refusal(set));
-  sender().OnCompletion(Answer(get, {}));
+  sender().OnCompletion(AnswerTo(get, {}));
   EXPECT_FALSE(IsBusy(host));
   EXPECT_EQ(sender().outstanding(), 0u);
 }
@@ -57,7 +57,7 @@ TEST_F(RequestSenderTest, ARouteThatTimedOutIsLeftAloneUntilItAnswers) {
   sender().OnCompletion(Timeout(leaf));
   EXPECT_FALSE(sender().MayReach(other.item)) << "a switch is reached by one route";
   EXPECT_TRUE(sender().MayReach(SetOf(SwitchPort(0, 1)).item));
-  sender().OnCompletion(Answer(slow, {}));
+  sender().OnCompletion(AnswerTo(slow, {}));
   EXPECT_TRUE(sender().MayReach(other.item));
 }
 

@@ -40,7 +40,7 @@ TEST_F(RunRecordTest, AFailureNamesItsPortAndWhyAndLeavesTheNodeUndone) {
 
 TEST_F(RunRecordTest, AContradictionNamesTheBlock) {
   const Request lft = RequestOf(Work::kSetLft);
-  record().NoteContradiction(lft.item, Answer(lft, {}));
+  record().NoteContradiction(lft.item, AnswerTo(lft, {}));
   EXPECT_THAT(Problems(),
               ElementsAre("SetRefused: answers Set LinearForwardingTable 5 with other values"));
   EXPECT_EQ(record().failures(), 1u);

@@ -101,7 +101,7 @@ TEST_F(SwitchInfoWriterTest, ATopThatTheSwitchKeepsIsARefusalThatIsNotTriedAtOnc
 TEST_F(SwitchInfoWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAndChangesNothing) {
   const auto requests = List(kStage);
   fabric_.builder.RemoveNode(fabric_.switches[1]);
-  Reply(requests[1], Answer(requests[1], requests[1].smp.data));
+  Reply(requests[1], AnswerTo(requests[1], requests[1].smp.data));
   EXPECT_EQ(record().failures(), 1u);
   EXPECT_THAT(record().undone(), IsEmpty());
   EXPECT_THAT(Problems(), IsEmpty());
@@ -153,7 +153,7 @@ TEST_F(SwitchInfoWriterTest, PortStateChangeOfASwitchThatWasGivenItsLidShowsARes
 TEST_F(SwitchInfoWriterTest, ALateAnswerIsTakenForTheCurrentSwitchInfo) {
   const auto requests = List(kStage);
   writer_.reset();
-  SwitchInfoWriter::OnLateAnswer(requests[0].item, Answer(requests[0], requests[0].smp.data),
+  SwitchInfoWriter::OnLateAnswer(requests[0].item, AnswerTo(requests[0], requests[0].smp.data),
                                  fabric_.builder);
   EXPECT_EQ(Known(0).linear_fdb_top, 4);
 }

@@ -182,7 +182,7 @@ TEST_F(VlWriterTest, ASetThatIsAnsweredWithOtherValuesIsReadAndWrittenAgain) {
 TEST_F(VlWriterTest, AnAnswerOfADeviceThatIsGoneCountsAsAFailureAlone) {
   const Request read = Find(List(kReadStage), Work::kReadMap, fabric_.hosts[1]);
   fabric_.builder.RemoveNode(fabric_.hosts[1]);
-  Reply(read, Answer(read, {}));
+  Reply(read, AnswerTo(read, {}));
   EXPECT_EQ(record().failures(), 1u);
   EXPECT_EQ(HostMap(1), nullptr);
 }

@@ -41,7 +41,7 @@ inline mad::Completion CompletionOf(const Request& request, mad::Completion::Out
   completion.device = request.smp.device;
   return completion;
 }
-inline mad::Completion Answer(const Request& request, const wire::SmpData& data) {
+inline mad::Completion AnswerTo(const Request& request, const wire::SmpData& data) {
   mad::Completion completion = CompletionOf(request, mad::Completion::Outcome::kResponse);
   completion.response.data = data;
   return completion;
@@ -50,11 +50,11 @@ template <typename Attribute>
 mad::Completion AnswerWith(const Request& request, const Attribute& value) {
   wire::SmpData data{};
   value.Encode(data);
-  return Answer(request, data);
+  return AnswerTo(request, data);
 }
 inline mad::Completion Refusal(const Request& request,
                                uint16_t status = wire::kStatusInvalidAttributeValue) {
-  mad::Completion completion = Answer(request, request.smp.data);
+  mad::Completion completion = AnswerTo(request, request.smp.data);
   completion.status = status;
   return completion;
 }
@@ -200,7 +200,8 @@ class WriterTest : public testing::Test {
   }
   // As the device itself would answer.
   void Confirm(AttributeWriter& writer, const Request& request) {
-    Deliver(writer, request, Answer(request, registers_.CarryOut(request.item.node, request.smp)));
+    Deliver(writer, request,
+            AnswerTo(request, registers_.CarryOut(request.item.node, request.smp)));
   }
 
   // What has been handed to the engine since the last call, in its order.
