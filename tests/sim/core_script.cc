@@ -104,6 +104,7 @@ std::string CoreScript::Run(const std::string& line) {
       {"power-on", [&] { return Power(words, true); }},
       {"trap", [&] { return Trap(words); }},
       {"other-sm", [&] { return OtherSm(words); }},
+      {"handover", [&] { return Handover(words); }},
       {"sweep", [&] { return Sweep(words); }},
       {"hold", [&] { return Hold(words); }},
       {"keep", [&] { return Keep(words, true); }},
@@ -250,6 +251,29 @@ std::string CoreScript::OtherSm(const Words& words) {
   return "";
 }
 
+// It goes to the core alone: no node has to hold a LID.
+std::string CoreScript::Handover(const Words& words) {
+  if (words.size() < 2 || !core_) return "handover NODE, to a core that was started";
+  std::string fault;
+  const PortRef port = Port(Rest(words, 1), fault);
+  if (!fault.empty()) return fault;
+  wire::SmInfo sm;
+  sm.guid = fabric_->device(port.node)->port(port.port).guid;
+  sm.sm_key = options_.sm.sm_key;
+  sm.state = wire::SmState::kMaster;
+  wire::Smp smp;
+  smp.method = wire::Method::kSet;
+  smp.attribute = wire::AttributeId::kSmInfo;
+  smp.modifier = static_cast<uint32_t>(wire::SmControl::kHandover);
+  sm.Encode(smp.data);
+  mad::IncomingMad mad;
+  mad.agent = mad::Agent::kSmpLid;
+  mad.payload.resize(wire::kMadBytes);
+  smp.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  Step(std::move(mad));
+  return "";
+}
+
 std::string CoreScript::Sweep(const Words& words) {
   if (words.size() < 3 || !core_) return "sweep heavy|light COMMAND";
   Step(sweep::SweepCommand{std::stoull(words[2]), words[1] == "heavy"});
@@ -280,7 +304,9 @@ std::string CoreScript::Keep(const Words& words, bool keep) {
   const std::string kind = Rest(words, 1);
   if (keep) return kept_kinds_.insert(kind), "";
   kept_kinds_.erase(kind);
-  return Answer({"answer", kind, "ok"});
+  const bool asked = std::any_of(kept_.begin(), kept_.end(),
+                                 [&](const auto& each) { return KindOf(each) == kind; });
+  return asked ? Answer({"answer", kind, "ok"}) : "";
 }
 
 std::string CoreScript::Answer(const Words& words) {

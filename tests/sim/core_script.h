@@ -38,6 +38,7 @@ class CoreScript {
   std::string Power(const Words& words, bool on);
   std::string Trap(const Words& words);
   std::string OtherSm(const Words& words);
+  std::string Handover(const Words& words);
   std::string Sweep(const Words& words);
   std::string Hold(const Words& words);
   std::string Keep(const Words& words, bool keep);
