@@ -35,7 +35,7 @@ class LightSweepsTest : public testing::Test {
   ScriptedFabric devices_{fixture_.observed.builder(), fixture_.small.Host(0), fixture_.engine};
 };
 
-TEST_F(LightSweepsTest, OneEndsAndIsTakenOnce) {
+TEST_F(LightSweepsTest, AnEndedSweepIsTakenOnce) {
   EXPECT_FALSE(sweeps_.under_way());
   const auto ended = Run();
   ASSERT_NE(ended, nullptr);
@@ -43,7 +43,7 @@ TEST_F(LightSweepsTest, OneEndsAndIsTakenOnce) {
   EXPECT_EQ(sweeps_.TakeEnded(), nullptr);
 }
 
-TEST_F(LightSweepsTest, TheNextOneAsksTheHostsOfASwitchThatDidNotAnswer) {
+TEST_F(LightSweepsTest, TheNextSweepAsksTheHostsOfASwitchThatDidNotAnswer) {
   LoseAllOf(fixture_.small.switches[1]);
   EXPECT_THAT(Run()->changed(), SizeIs(1));
   LoseAllOf(NodeIndex::None());

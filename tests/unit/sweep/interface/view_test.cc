@@ -17,7 +17,7 @@ TEST(Phase, EachHasANameOfItsOwn) {
   EXPECT_EQ(PhaseName(Phase::kDiscovering), "DISCOVERING");
 }
 
-TEST(FabricView, TheEmptyOneHasEverythingThatIsNeverNull) {
+TEST(FabricView, TheEmptyViewHasAllPartsThatAreNeverNull) {
   const auto view = EmptyView();
   ASSERT_NE(view, nullptr);
   ASSERT_NE(view->snapshot, nullptr);

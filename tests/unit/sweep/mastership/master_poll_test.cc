@@ -77,7 +77,7 @@ TEST_F(MasterPollTest, TenAnswersWithoutAChangeAreTooMany) {
   EXPECT_TRUE(poll_.NoteUnchanged());
 }
 
-TEST_F(MasterPollTest, TheNextOneCanBeBroughtForwardButNotPutOff) {
+TEST_F(MasterPollTest, TheNextPollCanBeBroughtForwardButNotPutOff) {
   poll_.Schedule(kNow + 5s);
   poll_.ScheduleBy(kNow + 9s);
   EXPECT_EQ(poll_.next(), kNow + 5s);

@@ -68,7 +68,7 @@ TEST_F(PriorityNoticeTest, WithoutALidAMasterOrAnAnswerNothingIsSent) {
   EXPECT_EQ(engine_.size(), 0u);
 }
 
-TEST_F(PriorityNoticeTest, TheSeldomOneIsSentOnceInTenSeconds) {
+TEST_F(PriorityNoticeTest, BeginSeldomSendsOnceInTenSeconds) {
   notice_.BeginSeldom(own_, kNow);
   notice_.BeginSeldom(own_, kNow + 9s);
   EXPECT_EQ(engine_.size(), 1u);

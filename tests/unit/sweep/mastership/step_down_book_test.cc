@@ -18,7 +18,7 @@ MastershipOutcome OutcomeFor(uint64_t successor) {
   return outcome;
 }
 
-TEST(StepDownBook, OneIsCarriedOutAndOthersJoinIt) {
+TEST(StepDownBook, OneRequestIsCarriedOutAndOthersJoinIt) {
   StepDownBook book;
   EXPECT_FALSE(book.active());
   book.Begin(1, "req", OutcomeFor(7));

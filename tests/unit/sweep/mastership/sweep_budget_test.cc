@@ -19,7 +19,7 @@ TEST(SweepBudget, GivesFiveAtOnceAndThenOneInTenSeconds) {
   EXPECT_FALSE(budget.Take(now));
 }
 
-TEST(SweepBudget, IsWholeAgainAfterAQuietTimeAndNotMore) {
+TEST(SweepBudget, IsFullAfterAQuietTimeAndNeverMoreThanFull) {
   SweepBudget budget;
   Instant now(1000s);
   for (int i = 0; i < SweepBudget::kMost; ++i) budget.Take(now);
