@@ -62,7 +62,7 @@ class Programming {
   // Only trees, for groups that have changed. The plan stays.
   void StartTrees(Instant now);
   // Groups have changed, and nothing that is asked for makes trees of them anyway.
-  bool WantsTrees() const { return multicast_.HasNews() && planner_.has_answer(); }
+  bool WantsTrees() const { return multicast_.HasChanges() && planner_.has_answer(); }
 
   // ---- the run
 

@@ -2,6 +2,7 @@
 // What a switch is believed to hold: only what an answer showed.
 #include <gtest/gtest.h>
 
+#include "sweep/device/applied_lft.h"
 #include "sweep/device/device_table.h"
 #include "sweep/interface/activity.h"
 #include "sweep/program/programmer.h"
