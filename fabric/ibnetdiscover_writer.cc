@@ -122,8 +122,8 @@ void TopologyWriter::PrintNode(const Node& node) {
           node.ports[0].info.lid, node.ports[0].info.lmc);
   }
   Print("\n");
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    PrintPort(node, PortNum(static_cast<uint8_t>(number)));
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    PrintPort(node, ref.port);
   }
 }
 

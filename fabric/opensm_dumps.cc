@@ -92,8 +92,8 @@ class SubnetLstWriter {
   void Write(const TextSink& sink) const {
     for (const Node* node : NodesByGuid(snapshot_, false)) {
       std::string text;
-      for (size_t i = 1; i < node->ports.size(); ++i) {
-        AppendLink(*node, PortNum(static_cast<uint8_t>(i)), text);
+      for (const auto& [ref, port] : node->LinkPorts()) {
+        AppendLink(*node, ref.port, text);
       }
       sink(text);
     }

@@ -41,9 +41,8 @@ bool IsReachableWithout(PortRef cut, NodeIndex goal, const FabricSnapshot& snaps
     if (queue[i] == goal) return true;
     const Node* node = snapshot.node(queue[i]);
     if (node == nullptr || (!node->IsSwitch() && i > 0)) continue;
-    for (size_t num = 1; num < node->ports.size(); ++num) {
-      const PortRef here{node->index, PortNum(static_cast<uint8_t>(num))};
-      const PortRef peer = node->ports[num].peer;
+    for (const auto& [here, port] : node->LinkPorts()) {
+      const PortRef peer = port.peer;
       if (peer.IsNone() || here == cut || here == other || seen[peer.node.value()]) continue;
       seen[peer.node.value()] = true;
       queue.push_back(peer.node);
@@ -251,7 +250,7 @@ class Resolver {
     const absl::StatusOr<PortRef> port = OnePort(text);
     if (!port.ok()) return port.status();
     HoldTarget target = TargetOfPort(*port, snapshot_, places_.names.map(), places_.sm_port);
-    target.name = fmt::format("{}/{}", NameOf(*snapshot_.node(port->node)), port->port);
+    target.name = fabric::PortName(NameOf(*snapshot_.node(port->node)), port->port);
     return target;
   }
 
@@ -259,7 +258,8 @@ class Resolver {
     const absl::StatusOr<PortRef> port = OnePort(text);
     if (!port.ok()) return port.status();
     if (PeerOf(*port, snapshot_) == nullptr)
-      return NotFound("{}/{} has no link", NameOf(*snapshot_.node(port->node)), port->port);
+      return NotFound("{} has no link",
+                      fabric::PortName(NameOf(*snapshot_.node(port->node)), port->port));
     return TargetOfLink(*port, snapshot_, places_.names.map(), places_.sm_port);
   }
 

@@ -388,7 +388,8 @@ void Core::StartHeavySweep(std::string why, Instant now, bool patient) {
 void Core::FinishDiscovery(Instant now) {
   const std::unique_ptr<Discovery> done = std::move(discovery_);
   if (done->local_failed()) {
-    problems_.Add("Unresponsive", local_port_.device, "the SM's own node does not answer");
+    problems_.Add(ProblemKind::kUnresponsive, ProblemSubject::Named(local_port_.device),
+                  "the SM's own node does not answer");
     EndSweep(SweepKind::kHeavy, true, now);
     return;
   }
@@ -430,7 +431,7 @@ void Core::Obey(Mastership::Order order, Instant now) {
       SetPhase(Phase::kElecting);
       break;
     case Kind::kGiveUp:
-      problems_.Add("UnknownSm", "subnet", std::move(order.why));
+      problems_.Add(ProblemKind::kUnknownSm, ProblemSubject::Subnet(), std::move(order.why));
       EndSweep(SweepKind::kHeavy, true, now);
       break;
   }
@@ -456,7 +457,8 @@ void Core::StandBy(Instant now) {
 // nothing to be master of, and perhaps another is master behind it.
 bool Core::HasNeighbour() {
   const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
-  if (!fault.empty()) problems_.Add("LocalPortDown", local_port_.device, fault);
+  if (!fault.empty())
+    problems_.Add(ProblemKind::kLocalPortDown, ProblemSubject::Named(local_port_.device), fault);
   return fault.empty();
 }
 
@@ -477,7 +479,8 @@ void Core::OnPersisted(const Persisted& persisted, Instant now) {
     return;
   }
   // What is not durable is not programmed; it is written again with the next sweep.
-  problems_.Add("StoreFailed", "state", Message(persisted.status));
+  problems_.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
+                Message(persisted.status));
   journal_.Log(LogLevel::kError,
                fmt::format("LIDs could not be stored: {}", Message(persisted.status)));
   EndSweep(SweepKind::kHeavy, true, now);
@@ -558,9 +561,8 @@ void Core::OnOrder(TablesOrdered ordered, Instant now) {
 }
 
 void Core::OnCables(CablesChecked checked) {
-  problems_.Remove("MisplacedCable");
-  for (Problem& problem : checked.problems)
-    problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
+  problems_.Remove(ProblemKind::kMisplacedCable);
+  for (Problem& problem : checked.problems) problems_.Add(std::move(problem));
   view_.MarkChanged();
 }
 
@@ -623,7 +625,7 @@ void Core::LookAgain(const std::vector<NodeIndex>& nodes, Instant now) {
 
 bool Core::AllLinksActive() {
   if (!HasNeighbour()) return false;
-  problems_.Remove("NotActive");
+  problems_.Remove(ProblemKind::kNotActive);
   const Explorer& explorer = surveys_.explorer();
   bool all_active = true;
   for (PortRef inactive : observed_.InactivePorts()) {
@@ -634,8 +636,7 @@ bool Core::AllLinksActive() {
     all_active = false;
     desired_.pending().Mark(node.index);
     problems_.Add(
-        "NotActive",
-        fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
+        ProblemKind::kNotActive, ProblemSubject::Of(node, inactive.port),
         fmt::format("is {}", wire::PortStateName(node.port(inactive.port).info.port_state)));
   }
   return all_active;
@@ -721,7 +722,7 @@ void Core::OnNews(Surveys::News taken, Instant now) {
   if (!news.needs_sweep.empty()) agenda_.WantSweep(news.needs_sweep);
   for (NodeIndex node : news.touched)
     if (const fabric::Node* found = observed_.builder().node(node))
-      problems_.RemoveAbout(fmt::format("{}", found->guid()));
+      problems_.RemoveAbout(found->guid());
   if (news.touched.empty() && news.gone.empty()) return;
   std::string subject = news.about.IsNone() ? "subnet" : observed_.NameOf(news.about, news.peer);
   Reroute(std::move(news.touched), taken.cause, std::move(subject), taken.since, now);

@@ -118,7 +118,7 @@ class Discovery {
   void AskPorts(NodeIndex node);
   bool MayProbe(PortRef port) const;
   void ReleaseHops(Instant now);
-  std::string NameOf(PortRef port) const;
+  ProblemSubject SubjectOf(PortRef port) const;
   bool CheckNodeInfo(const wire::NodeInfo& info, PortRef from);
   void RemoveUnusable(NodeIndex node);
 

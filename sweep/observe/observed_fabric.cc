@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "fabric/names.h"
+#include "fabric/port_name.h"
+
 namespace fabricd::sweep {
 
 void ObservedFabric::OnDiscovered(PortRef local, std::vector<Unread> unread) {
@@ -71,13 +74,11 @@ std::string ObservedFabric::NameOf(PortRef port) const {
   const fabric::Node* node = builder_.node(port.node);
   if (node == nullptr) node = snapshot_->node(port.node);
   if (node == nullptr) return fmt::format("node index {}", port.node);
-  const std::string name =
-      node->description.empty() ? fmt::format("{}", node->guid()) : node->description;
-  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
+  return fabric::EndName(fabric::DisplayName(*node), port.port);
 }
 
 std::string ObservedFabric::NameOf(PortRef port, PortRef peer) const {
-  return peer.IsNone() ? NameOf(port) : fmt::format("{} ↔ {}", NameOf(port), NameOf(peer));
+  return peer.IsNone() ? NameOf(port) : fabric::LinkName(NameOf(port), NameOf(peer));
 }
 
 }  // namespace fabricd::sweep

@@ -192,11 +192,8 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
   const fabric::Port before = ground_.builder.node(port.node)->port(port.port);
   const auto info = wire::PortInfo::Decode(completion.response.data);
   if (auto fault = FindPortInfoFault(info, *ground_.builder.node(port.node), port.port)) {
-    ground_.problems.Add(
-        "IllegalPortInfo",
-        fmt::format("\"{}\" ({}) port {}", ground_.builder.node(port.node)->description,
-                    ground_.builder.node(port.node)->guid(), port.port),
-        *fault);
+    ground_.problems.Add(ProblemKind::kIllegalPortInfo,
+                         ProblemSubject::Of(*ground_.builder.node(port.node), port.port), *fault);
     return;
   }
   if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);

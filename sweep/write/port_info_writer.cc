@@ -260,7 +260,8 @@ void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo&
 
 void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
                                  const wire::PortInfo& kept) {
-  for (Problem& problem : IgnoredSettings(wanted, kept, ground_.record.NameOf(port)))
+  const fabric::Node& node = *ground_.builder.node(port.node);
+  for (Problem& problem : IgnoredSettings(wanted, kept, node, port.port))
     ground_.record.AddProblem(std::move(problem));
 }
 

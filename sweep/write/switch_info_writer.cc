@@ -12,7 +12,7 @@ void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
     if (!node.IsSwitch()) return;
     const uint16_t cap = node.switch_info->linear_fdb_cap;
     if (top.value() >= cap) {
-      ground_.record.AddProblem({node.index, PortNum(0)}, "TableTooSmall",
+      ground_.record.AddProblem({node.index, PortNum(0)}, ProblemKind::kTableTooSmall,
                                 fmt::format("LinearFDBCap {} does not hold LID {}", cap, top));
       ground_.record.CountFailures(1);
       if (cap == 0) return;
