@@ -13,7 +13,7 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/dumps.h"
 #include "daemon/http/pages.h"
-#include "daemon/record/view_news.h"
+#include "daemon/record/view_events.h"
 #include "daemon/rpc/services/server.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
@@ -163,12 +163,39 @@ absl::Status App::OpenFabric() {
   std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
   auto clients = sa::SaState::Make(*rows, FirstEpochMs());
   if (!clients.ok()) return clients.status();
-  core_ = std::make_unique<sweep::Core>(*std::move(options), transport_->local_port(), *stored,
-                                        *std::move(holds), (*clients)->Trees(),
-                                        *std::move(partitions), (*clients)->Aliases());
+  const shell::CoreInputs inputs{
+      *std::move(options), transport_->local_port(), *std::move(stored),   *std::move(holds),
+      (*clients)->Trees(), *std::move(partitions),   (*clients)->Aliases()};
+  core_ = inputs.MakeCore();
+  FABRICD_RETURN_IF_ERROR(OpenRecorder(inputs));
   OpenSa(*std::move(clients));
   OpenTelemetry();
   return absl::OkStatus();
+}
+
+absl::Status App::OpenRecorder(const shell::CoreInputs& inputs) {
+  if (!config_.recorder.enabled) return absl::OkStatus();
+  auto recorder = FlightRecorder::Open(recordings(), uint64_t{config_.recorder.max_mib} << 20,
+                                       kVersion, static_cast<uint64_t>(WallNowMs()));
+  if (!recorder.ok()) return recorder.status();
+  recorder_ = *std::move(recorder);
+  recorder_->OnStart(inputs);
+  return absl::OkStatus();
+}
+
+std::string App::recordings() const {
+  return config_.recorder.enabled ? config_.state_dir + "/recordings" : std::string();
+}
+
+void App::StepCore(sweep::Event event, Instant now) {
+  if (recorder_) recorder_->OnStep(event, now);
+  core_->Step(std::move(event), now);
+}
+
+void App::CarryEffects(Instant now) {
+  sweep::Effects effects = core_->TakeEffects(now);
+  if (recorder_) recorder_->OnEffects(effects, now);
+  Carry(std::move(effects), now);
 }
 
 // As stored, or as the file says where it is not the one that was applied last. Where nothing was
@@ -309,8 +336,8 @@ int App::Run() {
 
 void App::Loop() {
   Instant now = ProcessClock::Now();
-  core_->Step(sweep::StartEvent{wall_clock_.epoch()}, now);
-  Carry(core_->TakeEffects(now), now);
+  StepCore(sweep::StartEvent{wall_clock_.epoch()}, now);
+  CarryEffects(now);
   std::vector<sweep::Event> events;
   while (!stopping_ && !exit_code_) {
     events.clear();
@@ -325,10 +352,10 @@ void App::Loop() {
     }
     const auto wall = SteadyClock::now();
     now = ProcessClock::Now();
-    if (const auto epoch = wall_clock_.Look()) core_->Step(sweep::WallClockSet{*epoch}, now);
-    for (sweep::Event& event : events) core_->Step(std::move(event), now);
-    if (now >= core_->NextDeadline()) core_->Step(sweep::TimerEvent{}, now);
-    Carry(core_->TakeEffects(now), now);
+    if (const auto epoch = wall_clock_.Look()) StepCore(sweep::WallClockSet{*epoch}, now);
+    for (sweep::Event& event : events) StepCore(std::move(event), now);
+    if (now >= core_->NextDeadline()) StepCore(sweep::TimerEvent{}, now);
+    CarryEffects(now);
     TellLoad();
     ShowProgress(wall);
     if (wall >= next_beat_) {
@@ -355,6 +382,8 @@ void App::ShutDown() {
   sa_keeper_->Stop();
   limit.At("verdicts");
   verdicts_->Stop();
+  limit.At("the flight recorder");
+  if (recorder_) recorder_->Stop();
   limit.At("the store");
   store_thread_->Stop();
   limit.At("listings and dumps");
@@ -421,14 +450,14 @@ void App::Carry(sweep::Effects effects, Instant now) {
     if (status.ok()) continue;
     spdlog::debug("send: {}", Message(status));
     mad::IncomingMad failed{mad::IncomingMad::Kind::kSendFailed, out.agent, out.to, out.payload};
-    core_->Step(std::move(failed), now);
+    StepCore(std::move(failed), now);
   }
   for (sweep::Question& question : effects.questions)
     std::visit([&](auto&& what) { CarryOut(question.id, std::move(what), now); },
                std::move(question.what));
   if (effects.publish) {
-    auto news = NewsOf(*view_.Get(), *effects.publish);
-    std::move(news.begin(), news.end(), std::back_inserter(effects.events));
+    auto events = EventsBetween(*view_.Get(), *effects.publish);
+    std::move(events.begin(), events.end(), std::back_inserter(effects.events));
     view_.Set(effects.publish);
     sa_->OnView(effects.publish);
     TellTelemetry(*effects.publish);
@@ -543,7 +572,7 @@ void App::CarryOut(sweep::QuestionId id, sweep::ComputePlan task, Instant now) {
   };
   if ((newest_is_urgent_ ? urgent_ : compute_)->Post(std::move(job))) return;
   spdlog::error("the compute queue is full");
-  core_->Step(sweep::Answer{id, sweep::PlanReady{}}, now);
+  StepCore(sweep::Answer{id, sweep::PlanReady{}}, now);
 }
 
 // Behind the plan that it was asked for with, however that is made. While links flap a plan of all
@@ -562,22 +591,22 @@ void App::CarryOut(sweep::QuestionId id, sweep::CheckCables task, Instant now) {
   };
   if (newest_is_urgent_ ? urgent_->Post(check_later) : compute_->Post(check)) return;
   unchecked_.store(nullptr);
-  core_->Step(sweep::Answer{id, sweep::CablesChecked{}}, now);
+  StepCore(sweep::Answer{id, sweep::CablesChecked{}}, now);
 }
 
 void App::CarryOut(sweep::QuestionId id, sweep::OrderTables task, Instant now) {
   if (PostQuestion(*urgent_, id, std::move(task))) return;
   spdlog::error("the queue of urgent computing is full");
-  core_->Step(sweep::Answer{id, sweep::TablesOrdered{}}, now);
+  StepCore(sweep::Answer{id, sweep::TablesOrdered{}}, now);
 }
 void App::CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now) {
   if (PostQuestion(*compute_, id, std::move(task))) return;
-  core_->Step(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is stopping"}}, now);
+  StepCore(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is stopping"}}, now);
 }
-void App::CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now) {
+void App::CarryOut(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now) {
   if (PostQuestion(*compute_, id, std::move(task))) return;
-  const sweep::IntentJudged none{{.plan_found = false, .why_not = "fabricd is stopping"}};
-  core_->Step(sweep::Answer{id, none}, now);
+  const sweep::IntentEvaluated none{{.plan_found = false, .why_not = "fabricd is stopping"}};
+  StepCore(sweep::Answer{id, none}, now);
 }
 template <typename Record>
 void App::CarryOut(sweep::QuestionId id, Record record, Instant now) {
@@ -586,7 +615,7 @@ void App::CarryOut(sweep::QuestionId id, Record record, Instant now) {
       }))
     return;
   const absl::Status full = Unavailable("the store's queue is full");
-  core_->Step(sweep::Answer{id, sweep::Persisted{full}}, now);
+  StepCore(sweep::Answer{id, sweep::Persisted{full}}, now);
 }
 
 template <typename Task>

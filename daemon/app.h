@@ -43,6 +43,7 @@
 #include "daemon/pending_commands.h"
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
+#include "daemon/record/flight_recorder.h"
 #include "daemon/record/logging.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/service_manager.h"
@@ -109,6 +110,7 @@ class App final : public Backend {
   AuditLog& audit() override { return *audit_; }
   ConfigKeeper& configuration() override { return *keeper_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
+  std::string recordings() const override;
   sim::Control* sim_control() override { return sim_control_; }
 
  private:
@@ -126,6 +128,9 @@ class App final : public Backend {
   absl::Status OpenRpc();
 
   void OnTransport(std::span<mad::Incoming> burst);
+  absl::Status OpenRecorder(const shell::CoreInputs& inputs);
+  void StepCore(sweep::Event event, Instant now);
+  void CarryEffects(Instant now);
   void Carry(sweep::Effects effects, Instant now);
   // On the store's thread.
   absl::Status Persist(const sweep::PersistLids& task);
@@ -145,7 +150,7 @@ class App final : public Backend {
   void CarryOut(sweep::QuestionId id, sweep::CheckCables task, Instant now);
   void CarryOut(sweep::QuestionId id, sweep::OrderTables task, Instant now);
   void CarryOut(sweep::QuestionId id, sweep::ComputeTrees task, Instant now);
-  void CarryOut(sweep::QuestionId id, sweep::JudgeIntent task, Instant now);
+  void CarryOut(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
   template <typename Task>
   [[nodiscard]] bool PostQuestion(Worker<Job>& worker, sweep::QuestionId id, Task task);
   void OnPublished(const sweep::FabricView& view);
@@ -174,6 +179,7 @@ class App final : public Backend {
   std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, the core's inbox and the store.
   telemetry::CoreLoad load_;                    // As telemetry was given it.
   ResetEvents reset_events_;                    // Of telemetry's thread.
+  std::unique_ptr<FlightRecorder> recorder_;    // Null: off.
   std::unique_ptr<sweep::Core> core_;
   Inbox inbox_;
   std::unique_ptr<Worker<Job>> urgent_, compute_;

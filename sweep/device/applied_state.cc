@@ -37,7 +37,7 @@ void AppliedState::Remove(NodeIndex node) {
 void AppliedState::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
-  lanes_.Forget(node);
+  vl_tables_.Forget(node);
   ForgetSwitchKeys(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
@@ -99,7 +99,7 @@ void AppliedState::AbandonInFlight() {
 void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
-  lanes_.Clear();
+  vl_tables_.Clear();
   switch_keys_.clear();
   requested_.clear();
   // Discovery has read all but these.
@@ -117,7 +117,7 @@ AppliedLft& AppliedState::Lft(NodeIndex node) {
 
 std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
     const fabric::FabricSnapshot& snapshot) {
-  if (port_tables_ != nullptr && lanes_version_ == lanes_.version()) return port_tables_;
+  if (port_tables_ != nullptr && vl_tables_version_ == vl_tables_.version()) return port_tables_;
   auto made = std::make_shared<fabric::TablesByPort>();
   made->reserve(pkeys_.size());
   for (const auto& [port, blocks] : pkeys_)
@@ -135,12 +135,13 @@ std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
       std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
         return std::tie(a.port, a.block) < std::tie(b.port, b.block);
       });
-  for (const auto& [table, bytes] : lanes_.tables()) AddLaneTable(snapshot, table, bytes, *made);
-  for (const NodeIndex index : lanes_.read())
+  for (const auto& [table, bytes] : vl_tables_.tables())
+    AddLaneTable(snapshot, table, bytes, *made);
+  for (const NodeIndex index : vl_tables_.read())
     if (const fabric::Node* node = snapshot.node(index))
       for (int port = node->first_end_port().value(); port <= node->last_end_port().value(); ++port)
         (*made)[{index, PortNum(static_cast<uint8_t>(port))}].has_all_lanes = true;
-  lanes_version_ = lanes_.version();
+  vl_tables_version_ = vl_tables_.version();
   port_tables_ = std::move(made);
   return port_tables_;
 }

@@ -30,9 +30,9 @@ LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
     if (node == nullptr || !devices_.Has(index)) continue;
     const size_t before = tables_.size();
     for (const LaneTable& table : AllLaneTablesOf(*node))
-      if (devices_.applied().lanes().Find(table) == nullptr) tables_.push_back(table);
+      if (devices_.applied().vl_tables().Find(table) == nullptr) tables_.push_back(table);
     left_.push_back({index, tables_.size() - before});
-    if (left_.back().tables == 0) devices_.applied().lanes().MarkRead(index);
+    if (left_.back().tables == 0) devices_.applied().vl_tables().MarkRead(index);
   }
   std::sort(left_.begin(), left_.end(),
             [](const Left& a, const Left& b) { return a.node < b.node; });
@@ -67,17 +67,17 @@ void LaneReader::OnCompletion(const mad::Completion& completion) {
   const bool is_optional = table.kind == Kind::kArbitration &&
                            (table.in_out != kLowArbitrationBlock || table.port.port == PortNum(0));
   if (!IsOk(completion)) {
-    if (is_optional) devices_.applied().lanes().Confirm(table, bytes);
+    if (is_optional) devices_.applied().vl_tables().Confirm(table, bytes);
   } else {
     if (table.kind == Kind::kMap)
       wire::SlToVlMappingTable::Decode(completion.response.data).Encode(bytes);
     else
       wire::VlArbitrationTable::Decode(completion.response.data).Encode(bytes);
-    devices_.applied().lanes().Confirm(table, bytes);
+    devices_.applied().vl_tables().Confirm(table, bytes);
   }
   const auto left = std::lower_bound(left_.begin(), left_.end(), table.port.node,
                                      [](const Left& a, NodeIndex node) { return a.node < node; });
-  if (--left->tables == 0) devices_.applied().lanes().MarkRead(table.port.node);
+  if (--left->tables == 0) devices_.applied().vl_tables().MarkRead(table.port.node);
 }
 
 }  // namespace fabricd::sweep

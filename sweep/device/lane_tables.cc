@@ -98,7 +98,7 @@ std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node) {
   return tables;
 }
 
-void AppliedLanes::Forget(NodeIndex node) {
+void AppliedVlTables::Forget(NodeIndex node) {
   ++version_;
   read_.erase(node);
   std::erase_if(tables_, [node](const auto& entry) { return entry.first.port.node == node; });

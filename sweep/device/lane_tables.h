@@ -53,7 +53,7 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
 std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node);
 
 // Confirmed contents: known between the GetResp that showed them and the next Set.
-class AppliedLanes {
+class AppliedVlTables {
  public:
   const wire::SmpData* Find(const LaneTable& table) const {
     const auto found = tables_.find(table);

@@ -237,7 +237,7 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
     case Kind::kGuids: return block_of(devices_.applied().FindGuids(table.port));
     case Kind::kMap:
     case Kind::kArbitration: {
-      const wire::SmpData* held = devices_.applied().lanes().Find(LaneTableOf(table));
+      const wire::SmpData* held = devices_.applied().vl_tables().Find(LaneTableOf(table));
       return held == nullptr ? std::nullopt : std::optional(*held);
     }
     case Kind::kIdentity: break;
@@ -302,7 +302,7 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
       break;
     case Kind::kMap:
     case Kind::kArbitration:
-      devices_.applied().lanes().Confirm(LaneTableOf(table), Canonical(table.kind, data));
+      devices_.applied().vl_tables().Confirm(LaneTableOf(table), Canonical(table.kind, data));
       break;
     case Kind::kIdentity: {
       // No more than was compared: states are a survey's to read.

@@ -40,7 +40,7 @@ void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 void VlWriter::ListReads(WorkQueue& queue) {
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!ground_.devices.Has(node.index)) return;
     for (const LaneTable& table : LaneTablesOf(*ground_.desired.snapshot, node)) {
@@ -69,7 +69,7 @@ void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
       one_map &= !map || *map == *wanted;
       map = wanted;
     }
-    const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+    const wire::SmpData* held = ground_.devices.applied().vl_tables().Find(table);
     if (held != nullptr && *held == *wanted) continue;
     items.push_back({node.index, table.in_out, table.port.port,
                      is_map ? Work::kSetMap : Work::kSetArbitration});
@@ -93,7 +93,7 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
     LaneMap(ground_.desired.plan->lanes, node.port(out).info).Encode(bytes);
     return bytes;
   }
-  const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+  const wire::SmpData* held = ground_.devices.applied().vl_tables().Find(table);
   if (held == nullptr) return std::nullopt;  // It did not answer: the next run asks again.
   const wire::PortInfo& info = node.port(table.port.port).info;
   const auto wanted = ServeLanes(
@@ -113,7 +113,7 @@ void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
 
 std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
   LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   const bool is_switch = NodeOf(item).IsSwitch();
   const PortRef route = ground_.sender.RouteOf(item);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration)
@@ -138,7 +138,7 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
 void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   if (HasFailed(item, completion)) return;
   const LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  AppliedVlTables& applied = ground_.devices.applied().vl_tables();
   const wire::SmpData bytes = BytesOf(item, completion.response.data);
   applied.Confirm(table, bytes);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces: disjoint sets whose representative is the lowest member, so that it can be a sort key.
+// UnionFind: disjoint sets whose representative is the lowest member, so that it can be a sort key.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace fabricd::routing {
 
-class Pieces {
+class UnionFind {
  public:
-  explicit Pieces(uint32_t count) : parent_(count) {
+  explicit UnionFind(uint32_t count) : parent_(count) {
     std::iota(parent_.begin(), parent_.end(), 0u);
   }
   uint32_t Find(uint32_t s) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a published view tells beside the core's own events: the state of the subnet as a whole.
+// Events of the state of the subnet as a whole, from the difference between two published views.
 // Pure.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace fabricd::daemon {
 
 // "SubnetUp", "SubnetDown", "MasterChanged" (of ourselves), "EngineChanged". Without times: they
 // have just happened.
-std::vector<fabric::FabricEvent> NewsOf(const sweep::FabricView& before,
-                                        const sweep::FabricView& after);
+std::vector<fabric::FabricEvent> EventsBetween(const sweep::FabricView& before,
+                                               const sweep::FabricView& after);
 
 }  // namespace fabricd::daemon

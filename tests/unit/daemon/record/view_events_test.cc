@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/record/view_news.h"
+#include "daemon/record/view_events.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> Types(const sweep::FabricView& before, const sweep::FabricView& after) {
   std::vector<std::string> types;
-  for (const auto& event : NewsOf(before, after)) {
+  for (const auto& event : EventsBetween(before, after)) {
     EXPECT_EQ(event.subject, "subnet");
     EXPECT_FALSE(event.message.empty());
     types.push_back(event.type);
@@ -26,7 +26,7 @@ std::shared_ptr<const routing::RoutingPlan> PlanBy(const std::string& engine) {
   return plan;
 }
 
-TEST(ViewNewsTest, EmitsEventsOfMastershipEngineAndSubnet) {
+TEST(ViewEventsTest, EmitsEventsOfMastershipEngineAndSubnet) {
   sweep::FabricView off = *sweep::EmptyView(), discovering = off, master, up, other_engine, lost;
   discovering.sm.state = wire::SmState::kDiscovering;
   master = discovering;
@@ -45,9 +45,9 @@ TEST(ViewNewsTest, EmitsEventsOfMastershipEngineAndSubnet) {
   EXPECT_THAT(Types(master, up), ElementsAre("EngineChanged", "SubnetUp"));
   EXPECT_THAT(Types(up, up), IsEmpty());
   EXPECT_THAT(Types(up, other_engine), ElementsAre("EngineChanged"));
-  EXPECT_EQ(NewsOf(up, other_engine)[0].severity, fabric::Severity::kWarning);
+  EXPECT_EQ(EventsBetween(up, other_engine)[0].severity, fabric::Severity::kWarning);
   EXPECT_THAT(Types(other_engine, lost), ElementsAre("MasterChanged", "SubnetDown"));
-  EXPECT_EQ(NewsOf(other_engine, lost)[0].severity, fabric::Severity::kWarning);
+  EXPECT_EQ(EventsBetween(other_engine, lost)[0].severity, fabric::Severity::kWarning);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/record/view_news.h"
+#include "daemon/record/view_events.h"
 
 #include <utility>
 
@@ -31,7 +31,8 @@ bool IsSettled(wire::SmState state) {
 
 }  // namespace
 
-std::vector<FabricEvent> NewsOf(const sweep::FabricView& before, const sweep::FabricView& after) {
+std::vector<FabricEvent> EventsBetween(const sweep::FabricView& before,
+                                       const sweep::FabricView& after) {
   std::vector<FabricEvent> events;
   if (before.sm.state != after.sm.state &&
       (IsSettled(after.sm.state) || before.sm.state == wire::SmState::kMaster)) {

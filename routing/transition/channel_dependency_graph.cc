@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "routing/transition/waiting.h"
+#include "routing/transition/channel_dependency_graph.h"
 
 #include <utility>
 
@@ -25,7 +25,7 @@ size_t BlocksOf(const PushView& view) {
   return std::max<size_t>(blocks, view.changed().back().block + size_t{1});
 }
 
-Waiting::Waiting(const PushInput& input, const PushView& view)
+ChannelDependencyGraph::ChannelDependencyGraph(const PushInput& input, const PushView& view)
     : input_(&input), view_(&view), links_(&view.links()) {
   for (uint32_t s = 0; s < links_->size(); ++s) ports_ = std::max(ports_, links_->ports(s));
   words_ = (ports_ + 63) / 64;
@@ -37,12 +37,13 @@ Waiting::Waiting(const PushInput& input, const PushView& view)
   on_.resize(links_->size());
 }
 
-// Calls add(waiting, change) for blocks in which something changes.
+// Calls add(graph, change) for blocks in which something changes.
 template <typename AddBlock>
-Waiting Waiting::Sum(const PushInput& input, const PushView& view,
-                     const std::vector<BlockChange>& changes, Parallel& parallel, AddBlock&& add) {
+ChannelDependencyGraph ChannelDependencyGraph::Sum(const PushInput& input, const PushView& view,
+                                                   const std::vector<BlockChange>& changes,
+                                                   Parallel& parallel, AddBlock&& add) {
   const size_t parts = 2 * static_cast<size_t>(std::max(parallel.concurrency(), 1));
-  std::vector<Waiting> found(parts, Waiting(input, view));
+  std::vector<ChannelDependencyGraph> found(parts, ChannelDependencyGraph(input, view));
   const size_t blocks = BlocksOf(view);
   std::vector<const BlockChange*> change_of(blocks, nullptr);
   for (const BlockChange& change : changes) change_of[change.block] = &change;
@@ -57,21 +58,23 @@ Waiting Waiting::Sum(const PushInput& input, const PushView& view,
   return std::move(found[0]);
 }
 
-Waiting Waiting::Of(const PushInput& input, const PushView& view,
-                    const std::vector<BlockChange>& changes, Parallel& parallel) {
+ChannelDependencyGraph ChannelDependencyGraph::Of(const PushInput& input, const PushView& view,
+                                                  const std::vector<BlockChange>& changes,
+                                                  Parallel& parallel) {
   return Sum(input, view, changes, parallel,
-             [](Waiting& waiting, const BlockChange& change) { waiting.Add(change); });
+             [](ChannelDependencyGraph& graph, const BlockChange& change) { graph.Add(change); });
 }
 
-Waiting Waiting::OfAnyTime(const PushInput& input, const PushView& view, Parallel& parallel) {
+ChannelDependencyGraph ChannelDependencyGraph::OfAnyTime(const PushInput& input,
+                                                         const PushView& view, Parallel& parallel) {
   return Sum(input, view, ChangesByBlock(view), parallel,
-             [](Waiting& waiting, const BlockChange& change) {
-               waiting.Add(change, ~change.lids, [](uint32_t) { return Phase::kNew; });
-               waiting.AddMoving(change, change.lids);
+             [](ChannelDependencyGraph& graph, const BlockChange& change) {
+               graph.Add(change, ~change.lids, [](uint32_t) { return Phase::kNew; });
+               graph.AddMoving(change, change.lids);
              });
 }
 
-void Waiting::AddTurn(NodeIndex node, PortNum in, PortNum out) {
+void ChannelDependencyGraph::AddTurn(NodeIndex node, PortNum in, PortNum out) {
   const uint32_t s = links_->number(node);
   const auto leads_on = [&](PortNum port) {
     return port != PortNum(0) && links_->far(s, port.value()).IsSwitch();
@@ -81,37 +84,37 @@ void Waiting::AddTurn(NodeIndex node, PortNum in, PortNum out) {
     bits_[ChannelOf(lane, s, in.value()) * words_ + out.value() / 64] |= Bit(out.value() % 64);
 }
 
-void Waiting::Add(uint32_t block) {
+void ChannelDependencyGraph::Add(uint32_t block) {
   for (uint32_t i = 0; i < Row::kBlock; ++i) AddLid(block, i, Phase::kNew);
 }
 
-void Waiting::Merge(const Waiting& other) {
+void ChannelDependencyGraph::Merge(const ChannelDependencyGraph& other) {
   for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
 }
 
-std::optional<std::vector<size_t>> Waiting::Sorted() const {
+std::optional<std::vector<size_t>> ChannelDependencyGraph::Sorted() const {
   const size_t channels = bits_.size() / words_;
-  std::vector<uint32_t> waiting(channels, 0);
-  for (size_t c = 0; c < channels; ++c) ForEachNext(c, [&](size_t next) { ++waiting[next]; });
+  std::vector<uint32_t> unsorted(channels, 0);  // Channels that depend on this one.
+  for (size_t c = 0; c < channels; ++c) ForEachNext(c, [&](size_t next) { ++unsorted[next]; });
   std::vector<size_t> free;
   for (size_t c = 0; c < channels; ++c)
-    if (waiting[c] == 0) free.push_back(c);
+    if (unsorted[c] == 0) free.push_back(c);
   for (size_t done = 0; done < free.size(); ++done)
     ForEachNext(free[done], [&](size_t next) {
-      if (--waiting[next] == 0) free.push_back(next);
+      if (--unsorted[next] == 0) free.push_back(next);
     });
   if (free.size() < channels) return std::nullopt;
   return free;
 }
 
-bool Waiting::IsOld(uint32_t s, uint32_t block, uint32_t i, uint8_t out) const {
+bool ChannelDependencyGraph::IsOld(uint32_t s, uint32_t block, uint32_t i, uint8_t out) const {
   bool is_old = false;
   view_->ForEachOld(s, block, i, [&](uint8_t old) { is_old |= old == out; });
   return is_old;
 }
 
-// Whether the plan's way from one switch passes another.
-bool Waiting::IsAhead(uint32_t s, uint32_t from, uint32_t block, uint32_t i) const {
+// Whether the plan's path from one switch passes another.
+bool ChannelDependencyGraph::IsAhead(uint32_t s, uint32_t from, uint32_t block, uint32_t i) const {
   for (uint32_t hops = 0; from != s && hops < links_->size(); ++hops) {
     const FarEnd far = links_->far(from, view_->Desired(from, block)[i]);
     if (!far.IsSwitch()) return false;
@@ -120,7 +123,7 @@ bool Waiting::IsAhead(uint32_t s, uint32_t from, uint32_t block, uint32_t i) con
   return from == s;
 }
 
-void Waiting::AddLid(uint32_t block, uint32_t i, Phase phase) {
+void ChannelDependencyGraph::AddLid(uint32_t block, uint32_t i, Phase phase) {
   FindLanes(block, i, phase);
   const auto changes = [&](uint32_t s) {
     return phase == Phase::kMixed && (changed_[s] & Bit(i)) != 0;
@@ -134,11 +137,11 @@ void Waiting::AddLid(uint32_t block, uint32_t i, Phase phase) {
     ForEachValue(s, block, i, phase, [&](uint8_t out) {
       const FarEnd far = links_->far(s, out);
       if (!far.IsSwitch()) return;
-      // Who is new leads to nobody who is still old: it was written after them.
+      // A new entry is followed by no old one: it was written after them.
       const Phase then = is_new(s, out) ? Phase::kNew : phase;
       ForEachValue(far.head, block, i, then, [&](uint8_t next) {
         if (!links_->far(far.head, next).IsSwitch()) return;
-        // Nor does who is old to who is new if it had to be written before.
+        // Nor is an old entry by a new one if it had to be written before that.
         if (then == Phase::kMixed && changes(s) && is_new(far.head, next) &&
             IsAhead(s, far.head, block, i))
           return;
@@ -151,8 +154,8 @@ void Waiting::AddLid(uint32_t block, uint32_t i, Phase phase) {
   }
 }
 
-// On which lanes packets to this LID may pass each switch.
-void Waiting::FindLanes(uint32_t block, uint32_t i, Phase phase) {
+// On which VLs packets to this LID may pass each switch.
+void ChannelDependencyGraph::FindLanes(uint32_t block, uint32_t i, Phase phase) {
   if (lanes_ == 1) return std::fill(on_.begin(), on_.end(), 1);
   const Lid lid(static_cast<uint16_t>(block * Row::kBlock + i));
   std::vector<uint32_t> open;

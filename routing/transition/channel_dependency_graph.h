@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting: which channels packets may wait for while they hold another, on each lane, with tables
-// that are a mixture of what the switches hold and what a plan wants. A channel is one cable in one
-// direction, named here by its receiving end. All switches count as sources, and so do all LIDs.
+// ChannelDependencyGraph: the dependencies of channels on each VL in transient states, where each
+// table has entries of the applied tables or of a plan. A channel is one link in one direction,
+// named here by its receiving end. All switches count as sources, and all LIDs as destinations.
 //
-// Who is written leads to nobody who is still to be written for the same LID (push_plan.h): a new
-// entry is followed by a new one, an old entry by any, but not by one whose new way passes the old
-// entry's switch.
+// A switch that is written has no path to one that is still to be written for the same LID
+// (push_plan.h): a new entry is followed by a new one, an old entry by any, but not by one whose
+// new path passes the old entry's switch.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace fabricd::routing {
 
-// How far a LID is.
-// kStep: each of its entries by itself, as Waiting::Step() says.
+// How far the update of a LID is.
+// kStep: each of its entries by itself, by AddStep().
 enum class Phase : uint8_t { kOld, kMixed, kNew, kWithdrawn, kStep };
 
 // What changes of one block number, and its LIDs that are done or taken away.
@@ -44,15 +44,16 @@ std::vector<BlockChange> ChangesByBlock(const PushView& view);
 // One more than the highest block that any LID has or any write is to.
 size_t BlocksOf(const PushView& view);
 
-class Waiting {
+class ChannelDependencyGraph {
  public:
-  // Nothing waits. Both must outlive this.
-  Waiting(const PushInput& input, const PushView& view);
-  // Of all LIDs, those of `changes` as far as they are.
-  static Waiting Of(const PushInput& input, const PushView& view,
-                    const std::vector<BlockChange>& changes, Parallel& parallel);
-  // Whatever may be while all that differs is written.
-  static Waiting OfAnyTime(const PushInput& input, const PushView& view, Parallel& parallel);
+  // Without dependencies. Both must outlive this.
+  ChannelDependencyGraph(const PushInput& input, const PushView& view);
+  // Of all LIDs, those of `changes` in their present phase.
+  static ChannelDependencyGraph Of(const PushInput& input, const PushView& view,
+                                   const std::vector<BlockChange>& changes, Parallel& parallel);
+  // Of every transient state while all differences are written.
+  static ChannelDependencyGraph OfAnyTime(const PushInput& input, const PushView& view,
+                                          Parallel& parallel);
 
   // LIDs of a block in which nothing changes.
   void Add(uint32_t block);
@@ -62,8 +63,8 @@ class Waiting {
   void AddMoving(const BlockChange& change, uint64_t lids) {
     Add(change, lids, [&](uint32_t i) { return change.Moving(i); });
   }
-  void Merge(const Waiting& other);
-  // What comes into a switch by one port leaves it by another, on every lane.
+  void Merge(const ChannelDependencyGraph& other);
+  // Packets that enter a switch by one port leave it by another, on every VL.
   void AddTurn(NodeIndex node, PortNum in, PortNum out);
   // One LID, some of whose changed entries are written ([switch] 2), being written (1) or not yet
   // (0).
@@ -75,13 +76,13 @@ class Waiting {
 
   size_t size() const { return bits_.size(); }
   bool IsFreeOfCycles() const { return Sorted().has_value(); }
-  // All channels, each before those that it waits for; none where they wait in a circle.
+  // All channels, each before those that it depends on; none where there is a dependency cycle.
   std::optional<std::vector<size_t>> Sorted() const;
   // Their numbers, by receiving switch and port.
   size_t ChannelOf(uint32_t lane, uint32_t s, uint8_t port) const {
     return (size_t{lane} * links_->size() + s) * ports_ + port;
   }
-  // Calls visit(port) for each port of the receiving switch that packets in the channel wait for.
+  // Calls visit(port) for each port of the receiving switch that the channel depends on.
   template <typename Visit>
   void ForEachOut(size_t channel, Visit&& visit) const {
     for (size_t word = 0; word < words_; ++word)
@@ -113,8 +114,9 @@ class Waiting {
       changed_[one->at] = cleared_[one->at] = 0;
   }
   template <typename AddBlock>
-  static Waiting Sum(const PushInput& input, const PushView& view,
-                     const std::vector<BlockChange>& changes, Parallel& parallel, AddBlock&& add);
+  static ChannelDependencyGraph Sum(const PushInput& input, const PushView& view,
+                                    const std::vector<BlockChange>& changes, Parallel& parallel,
+                                    AddBlock&& add);
   template <typename Visit>
   void ForEachNext(size_t channel, Visit&& visit) const {
     const size_t lane = channel / (size_t{links_->size()} * ports_);
@@ -139,7 +141,7 @@ class Waiting {
   std::vector<uint64_t> bits_;     // [(lane * switches + switch) * ports + port] * words
   std::vector<uint64_t> changed_;  // [switch] Of the block that is being added,
   std::vector<uint64_t> cleared_;  // and those of them that were taken away.
-  std::vector<uint64_t> on_;       // [switch] Lanes.
+  std::vector<uint64_t> on_;       // [switch] VLs.
 };
 
 }  // namespace fabricd::routing
