@@ -67,10 +67,9 @@ std::vector<HeldPort> FacingOfLink(PortRef port, const FabricSnapshot& snapshot,
 
 // The switch ports at the other ends of all links of a node.
 void AddFacing(const Node& node, const FabricSnapshot& snapshot, std::vector<HeldPort>& facing) {
-  for (size_t num = 1; num < node.ports.size(); ++num) {
-    const PortRef peer = node.ports[num].peer;
-    const Node* other = peer.IsNone() ? nullptr : snapshot.node(peer.node);
-    if (other != nullptr && other->IsSwitch()) facing.push_back(HeldPortOf(peer, snapshot));
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    const Node* other = port.peer.IsNone() ? nullptr : snapshot.node(port.peer.node);
+    if (other != nullptr && other->IsSwitch()) facing.push_back(HeldPortOf(port.peer, snapshot));
   }
 }
 
@@ -100,8 +99,8 @@ class Resolver {
       add(snapshot_.port(PortRef{snapshot_.FindNode(facing.node)->index, facing.port})->peer);
     for (const Guid guid : target.nodes) {
       const Node& node = *snapshot_.FindNode(guid);
-      for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number)
-        add(node.ports[number].peer);
+      if (!node.IsSwitch()) continue;
+      for (const auto& [ref, port] : node.LinkPorts()) add(port.peer);
     }
     SortUnique(target.behind);
   }

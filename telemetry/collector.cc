@@ -217,11 +217,8 @@ void Collector::On(const PollNow& event, Instant now, Effects& effects) {
   polls_.push_back(event.id);
   const Millis at = ToMillis(now);
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      const PortNum port(static_cast<uint8_t>(number));
-      if (IsPolled(node, port))
-        Want({node.index, port}, AskSet::Of({Ask::kExtended, Ask::kClassic}), at);
-    }
+    for (const auto& [ref, port] : node.LinkPorts())
+      if (IsPolled(node, ref.port)) Want(ref, AskSet::Of({Ask::kExtended, Ask::kClassic}), at);
     Device& device = devices_[node.index.value()];
     if (!device.is_in_pass) ++pass_left_;
     device.is_in_pass = true;

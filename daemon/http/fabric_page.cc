@@ -104,8 +104,7 @@ class Picture {
     int ports = 0, up = 0;
     bool held = false;
     void Add(const Node& node, bool is_held) {
-      for (size_t i = 1; i < node.ports.size(); ++i) {
-        const Port& port = node.ports[i];
+      for (const auto& [ref, port] : node.LinkPorts()) {
         if (!port.known) continue;
         ++ports;
         up += port.info.port_state == wire::PortState::kActive;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "common/port_numbers.h"
+
 namespace fabricd::http {
 namespace {
 
@@ -61,13 +63,10 @@ void WriteInfo(const sweep::FabricView& view, const NodeLabels& nodes, const cha
   out.Begin(fmt::format("infiniband_{}_info", kind), "1, with a device's name and LID.");
   view.snapshot->ForEachNode([&](const Node& node) {
     if (node.IsSwitch() != switches) return;
-    for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-         ++number) {
-      const PortNum port(static_cast<uint8_t>(number));
+    for (const PortNum port : PortNumbers(node.first_end_port(), node.last_end_port()))
       out.Add(fmt::format("guid=\"{}\",{}{},lid=\"{}\"", LabelGuid(node, port), kind,
                           nodes.name(node), nodes.LidOf(node, port)),
               uint64_t{1});
-    }
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/port_numbers.h"
 #include "mad/wire/sm_info.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
@@ -374,8 +375,8 @@ void Discovery::AskPorts(NodeIndex index) {
   const bool extended = PortConfig::KnowsExtendedSpeeds(node, PortNum(0));
   // Nobody waits for what is read beyond a change.
   if (beyond_ || !late_.contains(index) || !PortConfig::HasStateTable(node)) {
-    for (uint8_t num = 1; num <= node.info.num_ports; ++num)
-      AskPortInfo({index, PortNum(num)}, extended);
+    for (const PortNum port : PortNumbers(PortNum(1), PortNum(node.info.num_ports)))
+      AskPortInfo({index, port}, extended);
     return;
   }
   constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
@@ -468,9 +469,9 @@ void Discovery::RemoveUnusable(NodeIndex index) {
     return;
   }
   if (beyond_) return;  // Its other ports were not asked.
-  const size_t port_end = ground_.builder.node(index)->ports.size();
-  for (size_t num = 1; num < port_end; ++num) {
-    const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
+  for (const PortNum number :
+       PortNumbers(PortNum(1), PortNum(ground_.builder.node(index)->info.num_ports))) {
+    const PortRef port{index, number};
     const PortRef peer = ground_.builder.node(index)->port(port.port).peer;
     auto link = linked_.find(port);
     // Links of earlier generations that no probe confirmed.

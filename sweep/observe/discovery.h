@@ -19,6 +19,7 @@
 
 #include "common/time.h"
 #include "sweep/interface/activity.h"
+#include "sweep/interface/view.h"
 #include "sweep/observe/ground.h"
 #include "sweep/observe/hop_schedule.h"
 

@@ -40,13 +40,14 @@ const std::set<PortRef>& ObservedFabric::InactivePorts() {
 std::vector<NodeIndex> ObservedFabric::SwitchesPassedOver() const {
   std::vector<NodeIndex> switches;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    const auto was_passed_over = [&](const fabric::Port& port) {
-      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
-      return !port.known && std::none_of(unread_.begin(), unread_.end(),
-                                         [&](const Unread& each) { return each.port == ref; });
-    };
-    if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
+    if (!node.IsSwitch()) return;
+    for (const auto& [ref, port] : node.AllPorts()) {
+      if (port.known || std::any_of(unread_.begin(), unread_.end(),
+                                    [&at = ref](const Unread& each) { return each.port == at; }))
+        continue;
       switches.push_back(node.index);
+      return;
+    }
   });
   return switches;
 }

@@ -59,11 +59,10 @@ bool PortKeys::MayEnforce(PortRef port) const {
 
 std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
   std::vector<PortRef> ports;
-  for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
-    const PortRef port{node.index, PortNum(static_cast<uint8_t>(num))};
-    if (!node.ports[num].known) continue;
-    if (!IsExternal(port)) ports.push_back(port);
-    const PortRef facing = node.IsSwitch() ? port : node.ports[num].peer;
+  for (const auto& [ref, port] : node.AllPorts()) {
+    if (!port.known) continue;
+    if (!IsExternal(ref)) ports.push_back(ref);
+    const PortRef facing = node.IsSwitch() ? ref : port.peer;
     if (!facing.IsNone() && IsExternal(facing) && MayEnforce(facing)) ports.push_back(facing);
   }
   return ports;

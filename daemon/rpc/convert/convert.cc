@@ -149,8 +149,7 @@ void ToProto(const query::ReadModel& model, const fabric::Node& node, pb::Node* 
   out->set_revision(node.info.revision);
   out->set_num_ports(node.info.num_ports);
   uint32_t active = 0, linked = 0;
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    const fabric::Port& port = node.ports[number];
+  for (const auto& [ref, port] : node.LinkPorts()) {
     active += port.known && port.info.port_state == wire::PortState::kActive;
     linked += !port.peer.IsNone();
   }

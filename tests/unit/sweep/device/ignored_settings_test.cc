@@ -44,7 +44,7 @@ TEST(IgnoredSettings, EnforcementIsNamedByPortInBothDirections) {
   auto problems = IgnoredSettings(enforcing, wire::PortInfo(), Leaf(), PortNum(1));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].kind, ProblemKind::kNotEnforced);
-  EXPECT_EQ(problems[0].subject, Leaf(), PortNum(1));
+  EXPECT_EQ(problems[0].subject, ProblemSubject::Of(Leaf(), PortNum(1)));
   EXPECT_THAT(problems[0].message, testing::HasSubstr("of other partitions pass"));
   problems = IgnoredSettings(wire::PortInfo(), enforcing, Leaf(), PortNum(1));
   ASSERT_EQ(problems.size(), 1u);

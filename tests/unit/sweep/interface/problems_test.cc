@@ -34,7 +34,7 @@ TEST(ProblemKinds, EachHasAWordOfItsOwn) {
 }
 
 TEST(ProblemSubjects, ANodeIsWrittenAsItIsCalledNow) {
-  SmallFabric small;
+  SmallFabric small(1);
   const NodeIndex leaf = small.Host(0).node;
   const fabric::Node before = *small.builder.node(leaf);
   const auto of_port = ProblemSubject::Of(before, PortNum(1));
