@@ -8,7 +8,7 @@
 #include "common/status.h"
 #include "mad/replies.h"
 #include "mad/wire/notice.h"
-#include "sweep/device/spoil.h"
+#include "sweep/device/corrupt.h"
 
 namespace fabricd::sweep {
 
@@ -53,7 +53,7 @@ Effects Core::TakeEffects(Instant now) {
     completions = Pump(now);
   }
   view_.ShowPhase(activities_.phase());
-  if (view_.TakeChanged() || remediation_.HasNews())
+  if (view_.TakeChanged() || remediation_.HasChanges())
     effects_.publish = view_.Make({options_, activities_.phase(), observed_, lids_, planner_,
                                    programming_.multicast(), mastership_, partitions_, problems_,
                                    remediation_.intent().isolated, remediation_.View(now)},

@@ -83,7 +83,10 @@ void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
     case Activity::kDiscovery:
       if (discovery_) discovery_->OnCompletion(completion, now);
       break;
-    case Activity::kProgrammer: programming_.OnCompletion(completion); break;
+    case Activity::kProgrammer:
+      if (programming_.OnCompletion(completion))
+        follower_.ReportThorough({completion.context.node}, "a port changed meanwhile", now);
+      break;
     case Activity::kSurvey: follower_.OnCompletion(completion, now); break;
     case Activity::kExplorer: follower_.OnExplorerCompletion(completion, now); break;
     case Activity::kLightSweep: light_sweeps_.OnCompletion(completion); break;
@@ -150,7 +153,7 @@ Instant Activities::NextDeadline() const {
 }
 
 bool Activities::MayBePatient(Instant now) const {
-  return discovery_ && !programming_.multicast().HasNews() && !follower_.IsReported(now);
+  return discovery_ && !programming_.multicast().HasChanges() && !follower_.IsReported(now);
 }
 
 Phase Activities::phase() const {
@@ -186,7 +189,7 @@ void Activities::EndEverything() {
   journal_.DropReroute();
 }
 
-void Activities::StartHeavySweep(const std::string& why, Instant now, bool is_patient) {
+void Activities::StartHeavySweep(std::string why, Instant now, bool is_patient) {
   journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
   EndEverything();
   ground_.devices.applied().ForgetGuids();
@@ -205,7 +208,7 @@ void Activities::AdoptOptions(Instant now) {
   std::optional<CoreOptions> options = agenda_.TakeOptions();
   if (!options) return;
   options_ = *std::move(options);
-  programming_.planner().SettleNow(now);
+  programming_.planner().ReoptimiseNow(now);
   remediation_.OnOptions(now);
   partitions_.OnOptions();
 }
@@ -258,7 +261,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
       break;
     case Kind::kSweep: StartHeavySweep(order.why, now); break;
     case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
-    case Kind::kStandBy: EnterStandby(now); break;
+    case Kind::kBeStandby: EnterStandby(now); break;
     case Kind::kWait: EndSweep(SweepKind::kHeavy, false, CoreEvent::kWaitForOther, now); break;
     case Kind::kGiveUp:
       ground_.problems.Add(ProblemKind::kUnknownSm, ProblemSubject::Subnet(), std::move(order.why));
@@ -404,8 +407,8 @@ void Activities::AdvanceSurveys(Instant now) {
   machine_.On(CoreEvent::kSurveysEnd);
 }
 
-void Activities::OnChanges(Surveys::News taken, Instant now) {
-  SurveyNews& found = taken.found;
+void Activities::OnChanges(Surveys::Changes taken, Instant now) {
+  SurveyChanges& found = taken.found;
   if (!found.come.empty()) programming_.planner().NoteArrivals(now);
   if (found.meets_sm) return StartHeavySweep(found.needs_sweep, now);
   if (!found.needs_sweep.empty()) agenda_.WantSweep(found.needs_sweep);

@@ -31,7 +31,7 @@ class Activities {
 
   // ---- what the core is asked for
 
-  void StartHeavySweep(const std::string& why, Instant now, bool is_patient = false);
+  void StartHeavySweep(std::string why, Instant now, bool is_patient = false);
   // What the Mastership has decided.
   void Apply(Mastership::Order order, Instant now);
   void OnCommand(const SweepCommand& command, Instant now);
@@ -79,7 +79,7 @@ class Activities {
 
   void SurveyUnresponsivePaths(Instant now);
   void AdvanceSurveys(Instant now);
-  void OnChanges(Surveys::News taken, Instant now);
+  void OnChanges(Surveys::Changes taken, Instant now);
   void Reroute(const std::vector<NodeIndex>& touched, const std::string& cause, std::string subject,
                Instant since, Instant now);
   void Retry(Instant now);

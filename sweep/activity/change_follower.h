@@ -60,8 +60,8 @@ class ChangeFollower {
   void Advance(Instant now) { surveys_.Advance(now); }
   Instant NextDeadline() const { return surveys_.NextDeadline(); }
   // As of the last Advance(): something was found that is to be planned for.
-  bool HasChanges() const { return surveys_.HasNews(); }
-  Surveys::News TakeChanges() { return surveys_.TakeNews(); }
+  bool HasChanges() const { return surveys_.HasChanges(); }
+  Surveys::Changes TakeChanges() { return surveys_.TakeChanges(); }
   // Takes up what surveys that have ended leave: what they could not read, and further suspects.
   void TakeUpEnded(Instant now);
   // The node was found, and is to be programmed later, together with others.

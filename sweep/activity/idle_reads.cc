@@ -39,14 +39,14 @@ void IdleReads::OnReadBack(const mad::Completion& completion) {
 void IdleReads::WantVlTables(const std::vector<NodeIndex>& nodes) {
   for (const NodeIndex node : nodes)
     if (observed_.snapshot()->node(node) != nullptr &&
-        !ground_.devices.applied().vl_tables().WasRead(node))
+        !ground_.devices.applied().vls().WasRead(node))
       wanted_.insert(node);
 }
 
 void IdleReads::StartVlTables(bool uses_vls) {
   // What a plan has no use for is kept while there is not too much of it.
-  AppliedVlTables& known = ground_.devices.applied().vl_tables();
-  if (!uses_vls && known.tables().size() > AppliedVlTables::kMostTables) known.Clear();
+  AppliedVls& known = ground_.devices.applied().vls();
+  if (!uses_vls && known.tables().size() > AppliedVls::kMostTables) known.Clear();
   reader_ = std::make_unique<LaneReader>(observed_.snapshot(),
                                          std::vector<NodeIndex>(wanted_.begin(), wanted_.end()),
                                          ground_.devices, ground_.engine, ++run_);

@@ -31,7 +31,7 @@ class LightSweeps {
   // The one that has ended. Null: none has.
   std::unique_ptr<LightSweep> TakeEnded() {
     if (!sweep_ || !sweep_->done()) return nullptr;
-    unresponsive_ = sweep_->silent();
+    unresponsive_ = sweep_->unresponsive();
     return std::exchange(sweep_, nullptr);
   }
   // All is read now, or nothing is to be.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "common/check.h"
+
 namespace fabricd::sweep {
 
 Programming::Programming(const Ground& ground, ObservedFabric& observed, LidManager& lids,
@@ -115,8 +117,8 @@ void Programming::OnPlan(PlanReady ready, Instant now) {
   if (!programmer_) return;
   planner_.OnPlan(std::move(ready), *observed_.snapshot(), ground_.problems, now);
   const Planner::SharedPlan plan = planner_.plan();
-  multicast_.NotePlan(keeps_trees, mixes_trees, plan && !plan->order.empty());
-  if (multicast_.MustWithdraw()) programmer_->WithdrawTrees();
+  multicast_.order().OnPlan(keeps_trees, mixes_trees, plan && !plan->order.empty());
+  if (multicast_.order().MustWithdraw()) programmer_->WithdrawTrees();
   if (plan) journal_.OnPlan(plan->engine, planner_.is_provisional(), now);
   programmer_->SetPlan(planner_.has_answer() ? plan : nullptr);
   changes_wait_until_ = now + kTimeToWrite;
@@ -135,7 +137,7 @@ void Programming::OnTrees(TreesReady ready) {
   if (!programmer_) return;
   view_.MarkChanged();
   // In one order all packets go up before they go down, whatever tree they are in.
-  programmer_->SetTrees(trees, planner_.plan() && multicast_.MayMix(*planner_.plan()));
+  programmer_->SetTrees(trees, planner_.plan() && multicast_.order().MayMix(*planner_.plan()));
 }
 
 void Programming::OnCables(CablesChecked checked) {
@@ -144,11 +146,11 @@ void Programming::OnCables(CablesChecked checked) {
   view_.MarkChanged();
 }
 
-void Programming::OnCompletion(const mad::Completion& completion) {
-  if (programmer_ && programmer_->IsMine(completion))
-    programmer_->OnCompletion(completion);
-  else
-    Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+bool Programming::OnCompletion(const mad::Completion& completion) {
+  const bool is_late = !programmer_ || !programmer_->IsMine(completion);
+  if (is_late) return Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+  programmer_->OnCompletion(completion);
+  return false;
 }
 
 void Programming::Advance(Instant now) {
@@ -177,7 +179,7 @@ void Programming::NoteKeys(const Programmer& ended) {
 
 Programming::Outcome Programming::Finish(Instant now) {
   const std::unique_ptr<Programmer> ended = std::exchange(programmer_, nullptr);
-  if (ended->trees_done()) multicast_.NoteDone();
+  if (ended->trees_done()) multicast_.OnTreesDone();
   const bool confirmed = ended->failures() == 0;
   if (ended->trees_only()) {
     // The rest of the fabric is as it was, and so is what was left undone there.
@@ -216,8 +218,8 @@ std::vector<NodeIndex> Programming::Supersede(Instant now) {
   desired_.pending().Mark(programmer_->undone());
   std::vector<mad::Completion> dropped;
   ground_.engine.CancelQueuedOf(Activity::kProgrammer, dropped);
-  for (const mad::Completion& completion : dropped)
-    Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices);
+  for (const mad::Completion& completion : dropped)  // Unsent, and so without an answer.
+    FABRICD_CHECK(!Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices));
   return std::exchange(programmer_, nullptr)->ToLookAt();
 }
 
@@ -225,7 +227,7 @@ void Programming::Cancel() {
   programmer_.reset();
   desired_.pending().OnSweepStart();
   planner_.Cancel();
-  planner_.AllowSettling(false);
+  planner_.AllowReoptimisation(false);
   questions_.Drop<CheckCables>();
   lids_.Cancel();
 }

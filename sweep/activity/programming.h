@@ -62,7 +62,7 @@ class Programming {
   // Only trees, for groups that have changed. The plan stays.
   void StartTrees(Instant now);
   // Groups have changed, and nothing that is asked for makes trees of them anyway.
-  bool WantsTrees() const { return multicast_.HasNews() && planner_.has_answer(); }
+  bool WantsTrees() const { return multicast_.HasChanges() && planner_.has_answer(); }
 
   // ---- the run
 
@@ -79,7 +79,9 @@ class Programming {
   void OnOrder(TablesOrdered ordered, Instant now);
   void OnTrees(TreesReady ready);
   void OnCables(CablesChecked checked);
-  void OnCompletion(const mad::Completion& completion);
+  // True: the request was of an earlier run, and its answer shows that something changed meanwhile,
+  // so that the node has to be read again.
+  [[nodiscard]] bool OnCompletion(const mad::Completion& completion);
   // Of any activity: what a device has just answered may be all that a queued Set is for.
   void OnRead(const mad::Completion& completion) {
     if (programmer_) programmer_->OnRead(completion);

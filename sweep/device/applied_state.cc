@@ -11,13 +11,13 @@
 namespace fabricd::sweep {
 namespace {
 
-void AddLaneTable(const fabric::FabricSnapshot& snapshot, const LaneTable& table,
-                  const wire::SmpData& bytes, fabric::TablesByPort& out) {
+void AddVlTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
+                const wire::SmpData& bytes, fabric::TablesByPort& out) {
   const fabric::Node* node = snapshot.node(table.port.node);
   if (node == nullptr) return;
   fabric::PortTables& tables =
       out[node->IsSwitch() ? PortRef{table.port.node, PortNum(0)} : table.port];
-  if (table.kind == LaneTable::Kind::kArbitration) {
+  if (table.kind == VlTable::Kind::kArbitration) {
     tables.arbitration.push_back({table.port.port, static_cast<uint8_t>(table.in_out),
                                   wire::VlArbitrationTable::Decode(bytes)});
     return;
@@ -38,7 +38,7 @@ void AppliedState::Remove(NodeIndex node) {
 void AppliedState::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
-  vl_tables_.Forget(node);
+  vls_.Forget(node);
   ForgetSwitchKeys(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
@@ -100,7 +100,7 @@ void AppliedState::AbandonInFlight() {
 void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
-  vl_tables_.Clear();
+  vls_.Clear();
   switch_keys_.clear();
   requested_.clear();
   // Discovery has read all but these.
@@ -118,7 +118,7 @@ AppliedLft& AppliedState::Lft(NodeIndex node) {
 
 std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
     const fabric::FabricSnapshot& snapshot) {
-  if (port_tables_ != nullptr && vl_tables_version_ == vl_tables_.version()) return port_tables_;
+  if (port_tables_ != nullptr && vls_version_ == vls_.version()) return port_tables_;
   auto made = std::make_shared<fabric::TablesByPort>();
   made->reserve(pkeys_.size());
   for (const auto& [port, blocks] : pkeys_)
@@ -136,13 +136,12 @@ std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
       std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
         return std::tie(a.port, a.block) < std::tie(b.port, b.block);
       });
-  for (const auto& [table, bytes] : vl_tables_.tables())
-    AddLaneTable(snapshot, table, bytes, *made);
-  for (const NodeIndex index : vl_tables_.read())
+  for (const auto& [table, bytes] : vls_.tables()) AddVlTable(snapshot, table, bytes, *made);
+  for (const NodeIndex index : vls_.read())
     if (const fabric::Node* node = snapshot.node(index))
       for (const PortNum port : PortNumbers(node->first_end_port(), node->last_end_port()))
         (*made)[{index, port}].has_all_lanes = true;
-  vl_tables_version_ = vl_tables_.version();
+  vls_version_ = vls_.version();
   port_tables_ = std::move(made);
   return port_tables_;
 }

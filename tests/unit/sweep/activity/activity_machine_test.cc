@@ -105,7 +105,7 @@ TEST(ActivityMachine, SurveysAndChangesStartWhileIdleSurveyingOrProgramming) {
       EXPECT_EQ(Allows(state, start), states.contains(state)) << CoreStateName(state);
 }
 
-TEST(ActivityMachine, EachStartThatAStateAllowsHasATransition) {
+TEST(ActivityMachine, EachAllowedStartHasATransition) {
   for (const S state : kStates) {
     EXPECT_TRUE(!Allows(state, Start::kSurvey) || NextState(state, E::kSurveyStarts));
     EXPECT_TRUE(!Allows(state, Start::kReroute) || NextState(state, E::kAssignLids));

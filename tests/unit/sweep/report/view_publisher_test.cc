@@ -26,8 +26,8 @@ class ViewPublisherTest : public testing::Test {
     lids_.Update(observed_.snapshot(), problems_);
   }
   std::shared_ptr<const FabricView> Make(Phase phase = Phase::kIdle) {
-    return publisher_.Make({options_, phase, observed_, lids_, planner_,
-                            multicast_, mastership_, partitions_, problems_, isolated_, policy_},
+    return publisher_.Make({options_, phase, observed_, lids_, planner_, multicast_, mastership_,
+                            partitions_, problems_, isolated_, policy_},
                            devices_.applied());
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep/plan/longest_way.h"
+#include "sweep/plan/longest_path.h"
 
 #include <algorithm>
 #include <optional>
@@ -29,13 +29,13 @@ class Walker {
     std::fill(links_.begin(), links_.end(), kUnknown);
     uint32_t longest = 0;
     for (NodeIndex start : switches)
-      if (const uint32_t links = LinksFrom(start, lid); links != kNoWay)
+      if (const uint32_t links = LinksFrom(start, lid); links != kNoPath)
         longest = std::max(longest, links);
     return longest;
   }
 
  private:
-  static constexpr uint32_t kUnknown = ~0u, kNoWay = ~0u - 1;
+  static constexpr uint32_t kUnknown = ~0u, kNoPath = ~0u - 1;
 
   // The entry's port; none: there is no entry.
   std::optional<PortNum> EntryOf(NodeIndex at, Lid lid) const {
@@ -45,7 +45,7 @@ class Walker {
 
   uint32_t LinksFrom(NodeIndex start, Lid lid) {
     trail_.clear();
-    uint32_t beyond = kNoWay;
+    uint32_t beyond = kNoPath;
     for (NodeIndex at = start;;) {
       if (links_[at.value()] != kUnknown) {
         beyond = links_[at.value()];
@@ -56,7 +56,7 @@ class Walker {
         beyond = links_[at.value()] = 0;
         break;
       }
-      links_[at.value()] = kNoWay;  // Until it is known: a circle ends here.
+      links_[at.value()] = kNoPath;  // Until it is known: a circle ends here.
       trail_.push_back(at);
       const fabric::Port* port = entry ? snapshot_.port({at, *entry}) : nullptr;
       const fabric::Node* next =
@@ -69,7 +69,7 @@ class Walker {
       at = next->index;
     }
     for (size_t i = trail_.size(); i-- > 0;) {
-      if (beyond != kNoWay) ++beyond;
+      if (beyond != kNoPath) ++beyond;
       links_[trail_[i].value()] = beyond;
     }
     return links_[start.value()];
@@ -83,8 +83,8 @@ class Walker {
 
 }  // namespace
 
-uint32_t LongestWay(const routing::RoutingPlan& plan, const fabric::FabricSnapshot& snapshot,
-                    const fabric::LidTable& lids) {
+uint32_t LongestPath(const routing::RoutingPlan& plan, const fabric::FabricSnapshot& snapshot,
+                     const fabric::LidTable& lids) {
   std::vector<NodeIndex> switches;
   snapshot.ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch()) switches.push_back(node.index);

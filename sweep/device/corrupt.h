@@ -14,44 +14,44 @@ namespace fabricd::sweep {
 using SharedPlan = std::shared_ptr<const routing::RoutingPlan>;
 
 // REQUIRES: the node has a row.
-inline void SpoilEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egress) {
-  auto spoiled = std::make_shared<routing::RoutingPlan>(*plan);
-  auto row = std::make_shared<routing::Row>(*spoiled->rows[node.value()]);
+inline void CorruptEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egress) {
+  auto corrupted = std::make_shared<routing::RoutingPlan>(*plan);
+  auto row = std::make_shared<routing::Row>(*corrupted->rows[node.value()]);
   row->Set(lid.value(), egress.value());
-  spoiled->rows[node.value()] = std::move(row);
-  plan = std::move(spoiled);
+  corrupted->rows[node.value()] = std::move(row);
+  plan = std::move(corrupted);
 }
 
-// The first switch loses its way to LID 1. A null plan stays one.
-inline void SpoilWithHole(SharedPlan& plan) {
+// The first switch loses its path to LID 1. A null plan stays one.
+inline void CorruptWithHole(SharedPlan& plan) {
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i)
     if (plan->HasRow(NodeIndex(i)))
-      return SpoilEntry(plan, NodeIndex(i), Lid(1), PortNum(routing::kNoRoute));
+      return CorruptEntry(plan, NodeIndex(i), Lid(1), PortNum(routing::kNoRoute));
 }
 
 // The first switch that is cabled to another: these two send LID 1 to each other. A null plan stays
 // one.
-inline void SpoilWithCircle(SharedPlan& plan, const fabric::FabricSnapshot& snapshot) {
+inline void CorruptWithCycle(SharedPlan& plan, const fabric::FabricSnapshot& snapshot) {
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i) {
     if (!plan->HasRow(NodeIndex(i))) continue;
     const fabric::Node& node = *snapshot.node(NodeIndex(i));
     for (size_t num = 1; num < node.ports.size(); ++num) {
       const PortRef peer = node.ports[num].peer;
       if (peer.IsNone() || !plan->HasRow(peer.node)) continue;
-      SpoilEntry(plan, node.index, Lid(1), PortNum(static_cast<uint8_t>(num)));
-      SpoilEntry(plan, peer.node, Lid(1), peer.port);
+      CorruptEntry(plan, node.index, Lid(1), PortNum(static_cast<uint8_t>(num)));
+      CorruptEntry(plan, peer.node, Lid(1), peer.port);
       return;
     }
   }
 }
 
-// `spoil` changes the plan, for which it makes a copy. Null routes stay null.
-template <typename Spoil>
-void SpoilRoutes(std::shared_ptr<const routing::RouteState>& routes, Spoil&& spoil) {
+// `corrupt` changes the plan, for which it makes a copy. Null routes stay null.
+template <typename Corrupt>
+void CorruptRoutes(std::shared_ptr<const routing::RouteState>& routes, Corrupt&& corrupt) {
   if (!routes) return;
-  auto spoiled = std::make_shared<routing::RouteState>(*routes);
-  spoil(spoiled->plan);
-  routes = std::move(spoiled);
+  auto corrupted = std::make_shared<routing::RouteState>(*routes);
+  corrupt(corrupted->plan);
+  routes = std::move(corrupted);
 }
 
 inline mad::EngineOptions Widened(mad::EngineOptions options) {
