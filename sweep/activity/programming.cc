@@ -73,7 +73,7 @@ void Programming::Start(Instant now) {
 void Programming::StartWholePlan(Instant now) {
   desired_.SetGoal(routing::ReplanGoal::kWhole);
   journal_.BeginSweep(SweepKind::kSettle, now);
-  journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
+  journal_.BeginReroute(planner_.is_urgent() ? "pairs left pending" : "settling", "subnet", now,
                         now);
   Start(now);
 }

@@ -66,16 +66,11 @@ TEST_F(RunRecordTest, RemembersPortsThatAreNotConfigured) {
   EXPECT_FALSE(record().IsUnconfigured(SwitchPort(0, 2)));
 }
 
-TEST_F(RunRecordTest, ANodeThatIsGoneIsNamedByItsIndex) {
-  fabric_.builder.RemoveNode(fabric_.switches[0]);
-  EXPECT_EQ(record().NameOf(SwitchPort(0, 1)), "node index 0");
-}
-
 TEST_F(RunRecordTest, ProblemsOfAKindCanBeRemoved) {
   record().AddProblem(SwitchPort(0, 1), ProblemKind::kNotEnforced, "a");
-  record().AddProblem(Problem{"Other", "subnet", "b"});
+  record().AddProblem({ProblemKind::kNoPlan, ProblemSubject::Subnet(), "b"});
   record().RemoveProblems(ProblemKind::kNotEnforced);
-  EXPECT_THAT(Problems(), ElementsAre("Other: b"));
+  EXPECT_THAT(Problems(), ElementsAre("NoPlan: b"));
 }
 
 }  // namespace
