@@ -23,6 +23,7 @@ endif()
 # What tools/build builds, and what tools/test --quick builds.
 add_custom_target(programs)
 add_custom_target(quick_tests)
+add_custom_target(loopback_tests)
 
 # Parsing the same headers was a third of a build. The dev presets do without, so that a file which
 # lacks an include is found.
@@ -131,8 +132,8 @@ function(fabricd_reuse_test_headers name)
   target_precompile_headers(${name} REUSE_FROM fabricd_test_headers)
 endfunction()
 
-# fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|sim|golden|integration]): one
-# GoogleTest program, one ctest.
+# fabricd_test(NAME sources... [LINK libs...] [LABEL unit|property|golden|loopback|sim]): one
+# GoogleTest program, one ctest. unit, property and golden are hermetic: a socket kills them.
 # Test code is compiled, not tuned, unless its label is property: half of a build was its
 # optimisation and the same headers.
 # OWN_HEADERS: a target_precompile_headers() of its own follows.
@@ -168,7 +169,18 @@ function(fabricd_test name)
                        "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/lsan.supp")
   if(arg_LABEL MATCHES "^(unit|property|golden)$")
     add_dependencies(quick_tests ${name})
+    fabricd_refuse_sockets(${name})
+  elseif(arg_LABEL STREQUAL loopback)
+    add_dependencies(loopback_tests ${name})
   endif()
+endfunction()
+
+function(fabricd_refuse_sockets name)
+  if(NOT TARGET fabricd_no_sockets)
+    add_library(fabricd_no_sockets OBJECT ${CMAKE_SOURCE_DIR}/tests/support/no_sockets.cc)
+    target_link_libraries(fabricd_no_sockets PRIVATE fabricd_flags)
+  endif()
+  target_link_libraries(${name} PRIVATE fabricd_no_sockets)
 endfunction()
 
 # fabricd_fuzzer(NAME sources... [LINK libs...] [MUTATIONS n]): a libFuzzer program (with
@@ -195,4 +207,5 @@ function(fabricd_fuzzer name)
   add_test(NAME ${name} COMMAND ${name} ${arguments} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
   set_tests_properties(${name} PROPERTIES LABELS fuzz)
   add_dependencies(quick_tests ${name})
+  fabricd_refuse_sockets(${name})
 endfunction()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of the simulation replay to the digest that was recorded, whatever happened in them.
 
-usage: replay_test.py FABRICSIM FAULTS_DIR TOPOLOGY/FAULTS/SEED...
+usage: replay_test.py FABRICSIM FAULTS_DIR "TOPOLOGY|FAULTS|SEED"...
 """
 import glob
 import os
@@ -15,7 +15,7 @@ import unittest
 FABRICSIM, FAULTS = sys.argv[1], sys.argv[2]
 
 # Topology, faults, seed; no faults: the standard ones.
-RUNS = [tuple(run.split("/")) for run in sys.argv[3:]]
+RUNS = [tuple(run.split("|")) for run in sys.argv[3:]]
 
 
 def fabricsim(*arguments):
@@ -29,7 +29,7 @@ class ReplayTest(unittest.TestCase):
 
     def record(self, topology, faults, seed):
         """The first segment of each life of each manager."""
-        folder = os.path.join(self.folder.name, f"{faults}-{seed}")
+        folder = os.path.join(self.folder.name, f"{topology}-{faults}-{seed}")
         command = ["run", "--topology", topology, "--seed", seed, "--record", folder]
         if faults:
             command += ["--faults", os.path.join(FAULTS, faults + ".txt")]
