@@ -12,6 +12,7 @@
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "routing/plan/engine_names.h"
 
 namespace fabricd::config {
 
@@ -77,7 +78,7 @@ struct Link {
 };
 
 struct Routing {
-  std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
+  std::vector<std::string> chain = routing::DefaultChain();
   std::vector<std::string> roots;
   std::string roots_file;
   uint32_t lanes_max = 1;

@@ -16,6 +16,7 @@
 #include "config/opensm_keys.h"
 #include "config/settings.h"
 #include "config/yaml_text.h"
+#include "routing/plan/engine_names.h"
 
 namespace fabricd::config {
 namespace {
@@ -49,16 +50,16 @@ bool IsText(std::string_view text) {
 
 // OpenSM's engines and ours of the same purpose, in the order in which they are tried.
 const std::array<std::pair<std::string_view, std::array<std::string_view, 2>>, 11> kEngines = {{
-    {"minhop", {"min_hop"}},
-    {"updn", {"up_down"}},
-    {"dnup", {"up_down"}},
-    {"ftree", {"rail", "fat_tree"}},
-    {"lash", {"layered"}},
-    {"dor", {"layered"}},
-    {"torus-2QoS", {"layered"}},
-    {"dfsssp", {"layered"}},
-    {"sssp", {"min_hop"}},
-    {"nue", {"layered"}},
+    {"minhop", {routing::kMinHopEngine}},
+    {"updn", {routing::kUpDownEngine}},
+    {"dnup", {routing::kUpDownEngine}},
+    {"ftree", {routing::kRailEngine, routing::kFatTreeEngine}},
+    {"lash", {routing::kLayeredEngine}},
+    {"dor", {routing::kLayeredEngine}},
+    {"torus-2QoS", {routing::kLayeredEngine}},
+    {"dfsssp", {routing::kLayeredEngine}},
+    {"sssp", {routing::kMinHopEngine}},
+    {"nue", {routing::kLayeredEngine}},
     {"no_fallback", {}},
 }};
 
@@ -250,7 +251,8 @@ class Importer {
 
   void Engines(size_t index, const std::string& value) {
     if (value.empty() || value == kNone)
-      return Say(index, Verdict::kImplied, "fabricd's own chain, rail, fat_tree, layered, up_down");
+      return Say(index, Verdict::kImplied,
+                 fmt::format("fabricd's own chain, {}", fmt::join(routing::DefaultChain(), ", ")));
     std::vector<std::string> chain;
     std::string unknown;
     for (size_t begin = 0; begin < value.size();) {

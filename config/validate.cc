@@ -17,12 +17,10 @@
 #include "config/host_port.h"
 #include "config/mode.h"
 #include "config/principal.h"
+#include "routing/plan/engine_names.h"
 
 namespace fabricd::config {
 namespace {
-
-constexpr std::array<std::string_view, 5> kEngines = {"rail", "fat_tree", "layered", "up_down",
-                                                      "min_hop"};
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -116,9 +114,10 @@ class Validator {
     for (size_t i = 0; i < config_.routing.chain.size(); ++i) {
       const std::string& engine = config_.routing.chain[i];
       const std::string path = fmt::format("routing.chain[{}]", i);
-      if (std::find(kEngines.begin(), kEngines.end(), engine) == kEngines.end()) {
-        faults_.Add(path, fmt::format("unknown engine '{}'; there are {}", engine,
-                                      fmt::join(kEngines, ", ")));
+      const auto& known = routing::kEngineNames;
+      if (std::find(known.begin(), known.end(), engine) == known.end()) {
+        faults_.Add(
+            path, fmt::format("unknown engine '{}'; there are {}", engine, fmt::join(known, ", ")));
       } else if (!seen.insert(engine).second) {
         faults_.Add(path, fmt::format("'{}' is listed twice", engine));
       }

@@ -185,7 +185,7 @@ class App final : public Backend {
   std::unique_ptr<Worker<Job>> urgent_, compute_;
   std::atomic<uint64_t> newest_plan_ = 0;
   bool newest_is_urgent_ = false;
-  // The newest cables to be checked, while nobody has begun to: one job for all.
+  // The newest check of cables that no job has started yet. One job serves all that wait.
   struct Unchecked {
     sweep::QuestionId id;
     sweep::CheckCables task;

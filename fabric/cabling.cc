@@ -42,9 +42,8 @@ class Comparison {
   template <typename Visit>
   static void ForEachLink(const FabricSnapshot& snapshot, Visit&& visit) {
     snapshot.ForEachNode([&](const Node& node) {
-      for (size_t number = 1; number < node.ports.size(); ++number) {
-        const PortRef here{node.index, PortNum(static_cast<uint8_t>(number))};
-        const PortRef peer = node.ports[number].peer;
+      for (const auto& [here, port] : node.LinkPorts()) {
+        const PortRef peer = port.peer;
         if (!peer.IsNone() && here < peer) visit(here, peer);
       }
     });

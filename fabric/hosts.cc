@@ -229,10 +229,8 @@ HostTable FindHosts(const FabricSnapshot& snapshot, const HostPatterns& patterns
     Host& host = table.hosts_.emplace_back();
     host.name = name;
     for (const Adapter& adapter : adapters) {
-      for (size_t port = 1; port < adapter.node->ports.size(); ++port) {
-        host.ports.push_back({{adapter.node->index, PortNum(static_cast<uint8_t>(port))},
-                              adapter.reading.device,
-                              adapter.reading.rail});
+      for (const auto& [ref, port] : adapter.node->LinkPorts()) {
+        host.ports.push_back({ref, adapter.reading.device, adapter.reading.rail});
       }
     }
   }

@@ -122,8 +122,8 @@ void TopologyWriter::PrintNode(const Node& node) {
           node.ports[0].info.lid, node.ports[0].info.lmc);
   }
   Print("\n");
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    PrintPort(node, PortNum(static_cast<uint8_t>(number)));
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    PrintPort(node, ref.port);
   }
 }
 
@@ -148,10 +148,9 @@ std::vector<std::string> IbsimChanges(const FabricSnapshot& snapshot, IbsimDiale
   size_t descriptions = 0, speeds = 0, unknown_speeds = 0, guids = 0;
   snapshot.ForEachNode([&](const Node& node) {
     if (dialect.Description(node) != node.description) ++descriptions;
-    for (size_t i = node.first_end_port().value(); i < node.ports.size(); ++i) {
-      const PortNum number(static_cast<uint8_t>(i));
-      const Port& port = node.port(number);
-      if (i <= node.last_end_port().value() && dialect.PortGuid(node, number) != port.guid) ++guids;
+    for (const auto& [ref, port] : node.AllPorts()) {
+      if (ref.port <= node.last_end_port() && dialect.PortGuid(node, ref.port) != port.guid)
+        ++guids;
       if (port.peer.IsNone()) continue;
       const LinkSpeed speed = port.Speed();
       if (speed == LinkSpeed::kUnknown) ++unknown_speeds;

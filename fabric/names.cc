@@ -46,12 +46,10 @@ Lid ParseLid(std::string_view text) {
 PortRef ReporterOf(const FabricSnapshot& snapshot, Lid lid) {
   PortRef reporter;
   snapshot.ForEachNode([&](const Node& node) {
-    for (size_t number = node.first_end_port().value(); number <= node.last_end_port().value();
-         ++number) {
-      const Port& own = node.ports[number];
+    for (const auto& [ref, own] : node.EndPorts()) {
       if (!own.known || !own.info.lid || !reporter.IsNone()) continue;
       if (lid >= own.info.lid && lid.value() - own.info.lid.value() < 1 << own.info.lmc)
-        reporter = {node.index, PortNum(static_cast<uint8_t>(number))};
+        reporter = ref;
     }
   });
   return reporter;
@@ -97,7 +95,7 @@ std::string DisplayName(const Node& node, const NodeNameMap* map) {
 }
 
 std::string PortName(const Node& node, PortNum port, const NodeNameMap* map) {
-  return fmt::format("{}/{}", DisplayName(node, map), port);
+  return PortName(DisplayName(node, map), port);
 }
 
 Guid ParseGuid(std::string_view text) {

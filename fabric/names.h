@@ -12,6 +12,7 @@
 
 #include "common/ids.h"
 #include "fabric/lid_table.h"
+#include "fabric/port_name.h"
 #include "fabric/snapshot.h"
 
 namespace fabricd::fabric {

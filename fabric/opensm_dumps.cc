@@ -92,8 +92,8 @@ class SubnetLstWriter {
   void Write(const TextSink& sink) const {
     for (const Node* node : NodesByGuid(snapshot_, false)) {
       std::string text;
-      for (size_t i = 1; i < node->ports.size(); ++i) {
-        AppendLink(*node, PortNum(static_cast<uint8_t>(i)), text);
+      for (const auto& [ref, port] : node->LinkPorts()) {
+        AppendLink(*node, ref.port, text);
       }
       sink(text);
     }
@@ -225,11 +225,9 @@ void WriteFdbs(const FabricSnapshot& snapshot, const LidTable& lids, const Egres
 void WritePathSlDump(const FabricSnapshot& snapshot, const LidTable& lids,
                      const ServiceLevelOf& level, const TextSink& sink) {
   for (const Node* node : NodesByGuid(snapshot, false)) {
-    for (size_t number = node->IsSwitch() ? 0 : 1; number < node->ports.size(); ++number) {
-      const Port& port = node->ports[number];
-      const Node* at = number == 0 ? node : snapshot.node(port.peer.node);
-      if (at == nullptr || !at->IsSwitch() || (number > 0 && (node->IsSwitch() || !port.IsUp())))
-        continue;
+    for (const auto& [ref, port] : node->EndPorts()) {
+      const Node* at = node->IsSwitch() ? node : snapshot.node(port.peer.node);
+      if (at == nullptr || !at->IsSwitch() || (!node->IsSwitch() && !port.IsUp())) continue;
       std::string text;
       for (uint32_t value = 1; value <= lids.top().value(); ++value) {
         const Lid lid(static_cast<uint16_t>(value));

@@ -33,8 +33,8 @@ double GbpsOfRate(uint8_t code) {
   return rank == 0 ? 0 : kRates[rank - 1u].gigabits;
 }
 
-RateRank RateOfLink(wire::LinkSpeed speed, int lanes) {
-  const double gigabits = wire::LaneGigabits(speed) * lanes;
+RateRank RateOfLink(wire::LinkSpeed speed, int physical_lanes) {
+  const double gigabits = wire::RateOf(speed, physical_lanes).nominal;
   RateRank rank = 1;
   while (rank < kTopRate && kRates[rank].gigabits <= gigabits) ++rank;
   return rank;

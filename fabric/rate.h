@@ -18,6 +18,6 @@ uint8_t CodeOfRate(RateRank rank);
 // 0: not a rate.
 double GbpsOfRate(uint8_t code);
 // The highest rate with a code that the link reaches; 2.5 Gb/s where speed or width is not known.
-RateRank RateOfLink(wire::LinkSpeed speed, int lanes);
+RateRank RateOfLink(wire::LinkSpeed speed, int physical_lanes);
 
 }  // namespace fabricd::fabric

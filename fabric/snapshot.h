@@ -9,6 +9,7 @@
 // ends.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -37,10 +38,51 @@ struct Port {
     const wire::LinkSpeed speed = wire::ActiveSpeed(info);
     return fdr10 && speed == wire::LinkSpeed::kQdr ? wire::LinkSpeed::kFdr10 : speed;
   }
-  // Of data in one direction: encoding is excluded. 0 where speed or width is unknown.
-  double DataGigabits() const { return wire::LaneGigabits(Speed()) * wire::ActiveWidth(info); }
   bool IsUp() const { return known && info.port_state >= wire::PortState::kInit; }
+  // Zeros unless the link is up: LinkWidthActive and LinkSpeedActive are valid only then (IBA vol 1
+  // §14.2.5.6).
+  wire::BitRate Rate() const {
+    return IsUp() ? wire::RateOf(Speed(), wire::ActiveWidth(info)) : wire::BitRate();
+  }
   friend bool operator==(const Port&, const Port&) = default;
+};
+
+// Ports of one node, for range-for: each with what it is called by.
+class NodePorts {
+ public:
+  struct Entry {
+    PortRef ref;
+    const Port& port;
+  };
+  class Iterator {
+   public:
+    Iterator(NodeIndex node, const Port* ports, size_t number)
+        : node_(node), ports_(ports), number_(number) {}
+    Entry operator*() const {
+      return {{node_, PortNum(static_cast<uint8_t>(number_))}, ports_[number_]};
+    }
+    Iterator& operator++() {
+      ++number_;
+      return *this;
+    }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.number_ == b.number_; }
+
+   private:
+    NodeIndex node_;
+    const Port* ports_;
+    size_t number_;
+  };
+
+  // Numbers from `first` to before `end`.
+  NodePorts(NodeIndex node, const std::vector<Port>& ports, size_t first, size_t end)
+      : node_(node), ports_(ports), first_(std::min(first, end)), end_(end) {}
+  Iterator begin() const { return {node_, ports_.data(), first_}; }
+  Iterator end() const { return {node_, ports_.data(), end_}; }
+
+ private:
+  NodeIndex node_;
+  const std::vector<Port>& ports_;
+  size_t first_, end_;
 };
 
 struct Node {
@@ -57,6 +99,14 @@ struct Node {
   // The numbers of ports that carry a LID: 0 of a switch, 1..n of the others.
   PortNum first_end_port() const { return PortNum(IsSwitch() ? 0 : 1); }
   PortNum last_end_port() const { return PortNum(IsSwitch() ? 0 : info.num_ports); }
+  // for (const auto& [ref, port] : node.LinkPorts()). All that exist: 0..n of a switch, 1..n of the
+  // others; all but a switch's port 0; those that carry a LID.
+  NodePorts AllPorts() const { return {index, ports, IsSwitch() ? 0u : 1u, ports.size()}; }
+  NodePorts LinkPorts() const { return {index, ports, 1, ports.size()}; }
+  NodePorts EndPorts() const {
+    return {index, ports, first_end_port().value(),
+            std::min<size_t>(last_end_port().value() + 1u, ports.size())};
+  }
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/port_numbers.h"
+
 namespace fabricd::fabric {
 namespace {
 
@@ -105,10 +107,8 @@ struct SnapshotBuilder::State {
   }
 
   void UnlinkAll(NodeIndex index) {
-    const size_t ports = next.node(index)->ports.size();
-    for (size_t port = 0; port < ports; ++port) {
-      Unlink({index, PortNum(static_cast<uint8_t>(port))});
-    }
+    const auto last = static_cast<uint8_t>(next.node(index)->ports.size() - 1);
+    for (const PortNum port : PortNumbers(PortNum(0), PortNum(last))) Unlink({index, port});
   }
 
   void Count(const Node& node, int by) {
@@ -271,10 +271,8 @@ void AddLinkChanges(const FabricSnapshot& of, const FabricSnapshot& other, NodeI
                     bool of_is_after, std::vector<LinkChange>& changes) {
   const Node* node = of.node(index);
   if (!node) return;
-  for (size_t number = 0; number < node->ports.size(); ++number) {
-    const Port& port = node->ports[number];
+  for (const auto& [self, port] : node->AllPorts()) {
     if (port.peer.IsNone()) continue;
-    const PortRef self{index, PortNum(static_cast<uint8_t>(number))};
     const Port* twin = other.port(self);
     const bool kept = twin && twin->peer == port.peer;
     const auto [a, b] = std::minmax(self, port.peer);

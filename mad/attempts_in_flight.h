@@ -2,8 +2,8 @@
 // AttemptsInFlight: which requests have an attempt in flight, and when the next one is overdue. A
 // transport reports timeouts itself; what it does not report ends by its deadline.
 //
-// A place of the window may be kept beyond the end of an attempt: what was redirected may still be
-// on the wire until it would have timed out.
+// An attempt can keep its place in the window after it has ended: a redirected request may still be
+// on the wire until its timeout.
 #pragma once
 
 #include <cstdint>

@@ -74,23 +74,23 @@ class TransactionEngine {
   // See AdaptiveWindow; for Pump()s to come.
   void SetPatient(bool patient) { window_.SetPatient(patient); }
 
-  // `from` is known to lead nowhere any more: what is queued for `device` by that path takes `to`,
-  // and what is in flight there, its last attempt apart, is repeated so at once instead of after
-  // its timeout, though within the global window. It counts as an attempt, not as a loss. An answer
-  // that was under way when the path ended is still one.
+  // The path `from` no longer works. Requests that are queued for `device` by this path use `to`.
+  // Those in flight are repeated by `to` at once, within the global window, unless they are at
+  // their last attempt. The repetition counts as an attempt, not as a loss. An answer by the old
+  // path is still accepted.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
-  // Nothing leads to `device` any more, or nothing but `only` did and that leads nowhere: Gets for
-  // it (by `only`) complete as kTimedOut with the next Pump(). What is in flight keeps its places
-  // until its timeout, for it may be on the wire, and counts as no loss. Sets are waited for: what
-  // they did has to be known.
+  // No path leads to `device` any more. With `only`: this was its path, and it no longer works.
+  // Gets for the device (by `only`) complete as kTimedOut with the next Pump(). Requests in flight
+  // keep their places until their timeout, because they may be on the wire, and do not count as
+  // lost. Sets are not given up: their result must be known.
   void GiveUp(DeviceId device, const std::optional<wire::DirectedPath>& only = std::nullopt);
 
   // Queued requests are dropped without a completion; answers to those in flight are ignored.
   void CancelDevice(DeviceId device);
   void CancelAll();
-  // Drops what was never sent of this owner, or with this very context, as kCancelled; the rest
-  // completes as ever.
+  // Requests of this owner (or with this context) that were never sent complete as kCancelled.
+  // Those that were sent complete as usual.
   template <OneByteEnum Owner>
   void CancelQueuedOf(Owner owner, std::vector<Completion>& done) {
     CancelQueuedIf([owner](const RequestContext& each) { return each.owner_as<Owner>() == owner; },

@@ -127,9 +127,8 @@ Snapshot ContinueFrom(const FabricSnapshot& before, const FabricSnapshot& now) {
     const NodeIndex index = builder.PutNode(node.info);
     builder.SetDescription(index, node.description);
     if (node.switch_info) builder.SetSwitchInfo(index, *node.switch_info);
-    for (size_t number = 0; number < node.ports.size(); ++number) {
-      const PortRef self{index, PortNum(static_cast<uint8_t>(number))};
-      const Port& port = node.ports[number];
+    for (const auto& [ref, port] : node.AllPorts()) {
+      const PortRef self{index, ref.port};
       if (port.known)
         builder.SetPortInfo(self, port.info);
       else
@@ -140,10 +139,10 @@ Snapshot ContinueFrom(const FabricSnapshot& before, const FabricSnapshot& now) {
     }
   });
   now.ForEachNode([&](const Node& node) {
-    for (size_t number = 0; number < node.ports.size(); ++number) {
-      const PortRef peer = node.ports[number].peer;
+    for (const auto& [ref, port] : node.AllPorts()) {
+      const PortRef peer = port.peer;
       if (peer.IsNone()) continue;
-      builder.Link({builder.FindIndex(node.guid()), PortNum(static_cast<uint8_t>(number))},
+      builder.Link({builder.FindIndex(node.guid()), ref.port},
                    {builder.FindIndex(now.node(peer.node)->guid()), peer.port});
     }
   });
@@ -156,10 +155,9 @@ absl::StatusOr<fabric::LidTable> GiveLids(const FabricSnapshot& snapshot, uint8_
   sweep::LidRecords records;
   if (earlier != nullptr)
     before->ForEachNode([&](const Node& node) {
-      for (size_t p = 0; p < node.ports.size(); ++p) {
-        const PortRef port{node.index, PortNum(static_cast<uint8_t>(p))};
-        const fabric::LidRange range = earlier->Of(port);
-        const Guid guid = node.ports[p].guid;
+      for (const auto& [ref, port] : node.AllPorts()) {
+        const fabric::LidRange range = earlier->Of(ref);
+        const Guid guid = port.guid;
         if (range.base) records[guid] = {guid, range.base, range.lmc};
       }
     });

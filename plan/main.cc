@@ -102,10 +102,8 @@ double MillisecondsSince(std::chrono::steady_clock::time_point start) {
 absl::Status CheckEngines(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (routing::MakeEngine(name) != nullptr) continue;
-    std::string known;
-    for (std::string_view engine : routing::EngineNames())
-      known += (known.empty() ? "" : ", ") + std::string(engine);
-    return InvalidArgument("--engine {}: the engines are {}", name, known);
+    return InvalidArgument("--engine {}: the engines are {}", name,
+                           fmt::join(routing::kEngineNames, ", "));
   }
   return absl::OkStatus();
 }

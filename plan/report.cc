@@ -211,8 +211,8 @@ void AddChange(const ChangeReport& change, std::string& text) {
 void CountFabric(const Fabric& fabric, Report& report) {
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     report.switches += node.IsSwitch();
-    for (size_t p = 0; p < node.ports.size(); ++p) {
-      const auto range = fabric.lids.Of({node.index, PortNum(static_cast<uint8_t>(p))});
+    for (const auto& [ref, port] : node.AllPorts()) {
+      const auto range = fabric.lids.Of(ref);
       if (!range.base) continue;
       report.lids += range.count();
       report.end_ports += !node.IsSwitch();

@@ -124,7 +124,7 @@ struct EndEvidence {
 // A link that is ACTIVE, or was within 24 h. Of a host's link `a` is the host.
 struct LinkEvidence {
   EndEvidence a, b;
-  double gigabits = 0;  // Signal rate of all physical lanes together.
+  double gigabits = 0;  // Nominal, of all physical lanes together.
   double lane_gigabits = 0;
   FecClass fec = FecClass::kUnknown;
   Media media = Media::kUnknown;

@@ -33,8 +33,7 @@ bool IsEndPort(PortRef ref, const FabricSnapshot& snapshot) {
 }
 
 void AddEndPorts(const fabric::Node& node, std::vector<PortRef>& into) {
-  for (size_t num = node.first_end_port().value(); num <= node.last_end_port().value(); ++num)
-    into.push_back({node.index, PortNum(static_cast<uint8_t>(num))});
+  for (const auto& [ref, port] : node.EndPorts()) into.push_back(ref);
 }
 
 // The end ports of the target's nodes, and the CA ports that it names.

@@ -41,9 +41,8 @@ bool IsReachableWithout(PortRef cut, NodeIndex goal, const FabricSnapshot& snaps
     if (queue[i] == goal) return true;
     const Node* node = snapshot.node(queue[i]);
     if (node == nullptr || (!node->IsSwitch() && i > 0)) continue;
-    for (size_t num = 1; num < node->ports.size(); ++num) {
-      const PortRef here{node->index, PortNum(static_cast<uint8_t>(num))};
-      const PortRef peer = node->ports[num].peer;
+    for (const auto& [here, port] : node->LinkPorts()) {
+      const PortRef peer = port.peer;
       if (peer.IsNone() || here == cut || here == other || seen[peer.node.value()]) continue;
       seen[peer.node.value()] = true;
       queue.push_back(peer.node);
@@ -68,10 +67,9 @@ std::vector<HeldPort> FacingOfLink(PortRef port, const FabricSnapshot& snapshot,
 
 // The switch ports at the other ends of all links of a node.
 void AddFacing(const Node& node, const FabricSnapshot& snapshot, std::vector<HeldPort>& facing) {
-  for (size_t num = 1; num < node.ports.size(); ++num) {
-    const PortRef peer = node.ports[num].peer;
-    const Node* other = peer.IsNone() ? nullptr : snapshot.node(peer.node);
-    if (other != nullptr && other->IsSwitch()) facing.push_back(HeldPortOf(peer, snapshot));
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    const Node* other = port.peer.IsNone() ? nullptr : snapshot.node(port.peer.node);
+    if (other != nullptr && other->IsSwitch()) facing.push_back(HeldPortOf(port.peer, snapshot));
   }
 }
 
@@ -101,8 +99,8 @@ class Resolver {
       add(snapshot_.port(PortRef{snapshot_.FindNode(facing.node)->index, facing.port})->peer);
     for (const Guid guid : target.nodes) {
       const Node& node = *snapshot_.FindNode(guid);
-      for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number)
-        add(node.ports[number].peer);
+      if (!node.IsSwitch()) continue;
+      for (const auto& [ref, port] : node.LinkPorts()) add(port.peer);
     }
     SortUnique(target.behind);
   }
@@ -251,7 +249,7 @@ class Resolver {
     const absl::StatusOr<PortRef> port = OnePort(text);
     if (!port.ok()) return port.status();
     HoldTarget target = TargetOfPort(*port, snapshot_, places_.names.map(), places_.sm_port);
-    target.name = fmt::format("{}/{}", NameOf(*snapshot_.node(port->node)), port->port);
+    target.name = fabric::PortName(NameOf(*snapshot_.node(port->node)), port->port);
     return target;
   }
 
@@ -259,7 +257,8 @@ class Resolver {
     const absl::StatusOr<PortRef> port = OnePort(text);
     if (!port.ok()) return port.status();
     if (PeerOf(*port, snapshot_) == nullptr)
-      return NotFound("{}/{} has no link", NameOf(*snapshot_.node(port->node)), port->port);
+      return NotFound("{} has no link",
+                      fabric::PortName(NameOf(*snapshot_.node(port->node)), port->port));
     return TargetOfLink(*port, snapshot_, places_.names.map(), places_.sm_port);
   }
 

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "fabric/rate.h"
-
 namespace fabricd::query {
 namespace {
 
@@ -73,12 +71,6 @@ class JobPorts {
   uint32_t destination_ = 0;
 };
 
-// 0: not known.
-double GbpsOf(wire::LinkSpeed speed, int width) {
-  if (speed == wire::LinkSpeed::kUnknown || width <= 0) return 0;
-  return fabric::GbpsOfRate(fabric::CodeOfRate(fabric::RateOfLink(speed, width)));
-}
-
 // Share of the rate that both ends support and the link does not run at.
 Measure MissingRate(const Telemetry& telemetry, PortRef ref) {
   const fabric::FabricSnapshot& snapshot = telemetry.model.snapshot();
@@ -86,8 +78,8 @@ Measure MissingRate(const Telemetry& telemetry, PortRef ref) {
   Measure measure;
   if (port.peer.IsNone()) return measure;
   const LinkQuality quality = QualityOf(snapshot, ref, port.peer);
-  const double full = GbpsOf(quality.speed_supported, quality.width_supported);
-  const double now = GbpsOf(wire::ActiveSpeed(port.info), wire::ActiveWidth(port.info));
+  const double full = wire::RateOf(quality.speed_supported, quality.width_supported).nominal;
+  const double now = port.Rate().nominal;
   if (full <= 0 || now <= 0) return measure;
   measure.freshness = Freshness::kFresh;
   measure.value = std::max(0.0, 1 - now / full);

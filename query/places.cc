@@ -13,8 +13,8 @@ constexpr int kNoRail = -1;
 
 template <typename Use>
 void ForEachPeer(const Node& node, Use&& use) {
-  for (size_t number = 1; number < node.ports.size(); ++number)
-    if (!node.ports[number].peer.IsNone()) use(node.ports[number].peer.node);
+  for (const auto& [ref, port] : node.LinkPorts())
+    if (!port.peer.IsNone()) use(port.peer.node);
 }
 
 }  // namespace

@@ -68,9 +68,7 @@ class Ranker {
 
  private:
   const ReadModel& model() const { return telemetry_.model; }
-  std::string NameOf(PortRef port) const {
-    return fmt::format("{}/{}", model().name(port.node), port.port);
-  }
+  std::string NameOf(PortRef port) const { return model().port_name(port); }
 
   std::pair<bool, double> KeyOf(const RankedEntry& entry) const {
     const PortMeasures& m = entry.measures;
@@ -137,9 +135,8 @@ class Ranker {
   void AddPorts() {
     for (const NodeIndex index : model().names->nodes) {
       const fabric::Node& node = *model().snapshot().node(index);
-      for (size_t i = 1; i < node.ports.size(); ++i) {
+      for (const auto& [port, state] : node.LinkPorts()) {
         RankedEntry entry;
-        const PortRef port{index, PortNum(static_cast<uint8_t>(i))};
         Enter(entry, port, false);
         if (entry.ports > 0) entry.name = NameOf(port);
         Keep(std::move(entry));
@@ -170,8 +167,7 @@ class Ranker {
       if (!node.IsSwitch()) continue;
       RankedEntry entry;
       entry.name = model().name(index);
-      for (size_t i = 1; i < node.ports.size(); ++i)
-        Enter(entry, {index, PortNum(static_cast<uint8_t>(i))}, true);
+      for (const auto& [ref, port] : node.LinkPorts()) Enter(entry, ref, true);
       Keep(std::move(entry));
     }
   }

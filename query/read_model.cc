@@ -39,7 +39,7 @@ absl::StatusOr<NodeIndex> OnlyNodeOf(const ReadModel& model, const fabric::Host&
 // NODE[PORT] as NODE/PORT.
 std::string WithSlash(const std::string& text) {
   const auto parts = text.empty() || text.back() != ']' ? std::nullopt : SplitPortText(text);
-  return parts ? fmt::format("{}/{}", parts->node, parts->port) : text;
+  return parts ? fabric::PortName(parts->node, parts->port) : text;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ LinkQuality QualityOf(const FabricSnapshot& snapshot, PortRef a, PortRef b) {
   quality.speed_supported = wire::BestSupportedSpeed(common);
   if (!end_a.IsUp() || !end_b.IsUp()) return quality;
   const int width = wire::ActiveWidth(end_a.info);
-  const wire::LinkSpeed speed = wire::ActiveSpeed(end_a.info);
+  const wire::LinkSpeed speed = end_a.Speed();
   const bool known_speed = speed != wire::LinkSpeed::kUnknown;
   quality.degraded = (width > 0 && width < quality.width_supported) ||
                      (known_speed && speed < quality.speed_supported);
@@ -111,14 +111,13 @@ LinkCounts LinkCounts::Moved(const FabricSnapshot& before, const FabricSnapshot&
 
 void LinkCounts::Count(const FabricSnapshot& snapshot, NodeIndex index) {
   Of now;
-  const Node* node = snapshot.node(index);
-  for (size_t number = 1; node != nullptr && number < node->ports.size(); ++number) {
-    const fabric::Port& port = node->ports[number];
-    now.ports_active += port.known && port.info.port_state == wire::PortState::kActive;
-    const PortRef here{index, PortNum(static_cast<uint8_t>(number))};
-    if (port.peer.IsNone()) continue;
-    now.degraded += QualityOf(snapshot, here, port.peer).degraded;
-    now.as_a += IsEndA(snapshot, here, port.peer);
+  if (const Node* node = snapshot.node(index)) {
+    for (const auto& [here, port] : node->LinkPorts()) {
+      now.ports_active += port.known && port.info.port_state == wire::PortState::kActive;
+      if (port.peer.IsNone()) continue;
+      now.degraded += QualityOf(snapshot, here, port.peer).degraded;
+      now.as_a += IsEndA(snapshot, here, port.peer);
+    }
   }
   Of& old = of_[index.value()];
   links_ += now.as_a - old.as_a;
@@ -178,9 +177,12 @@ absl::StatusOr<ReadModel::End> ReadModel::FindEnd(const std::string& text) const
                                 "a port of an HCA",
                                 text));
   }
-  for (size_t number = node.ports.size() - 1; !address->has_port && number > 0; --number) {
-    const bool linked = !node.IsSwitch() && !node.ports[number].peer.IsNone();
-    if (linked) port.port = PortNum(static_cast<uint8_t>(number));
+  if (!address->has_port && !node.IsSwitch()) {
+    for (const auto& [ref, state] : node.LinkPorts()) {
+      if (state.peer.IsNone()) continue;
+      port.port = ref.port;
+      break;
+    }
   }
   const fabric::LidRange lids = LidsOf(port);
   const uint32_t named = ParseDecimalOrHex<uint32_t>(text).value_or(0);

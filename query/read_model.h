@@ -91,13 +91,15 @@ struct ReadModel {
     for (const NodeIndex index : names->nodes) {
       if (links->of(index).as_a == 0) continue;
       const fabric::Node& node = *snapshot().node(index);
-      for (size_t number = 1; number < node.ports.size(); ++number) {
-        const LinkEnds link{{index, PortNum(static_cast<uint8_t>(number))},
-                            node.ports[number].peer};
+      for (const auto& [ref, port] : node.LinkPorts()) {
+        const LinkEnds link{ref, port.peer};
         if (!link.b.IsNone() && IsEndA(snapshot(), link.a, link.b)) visit(link);
       }
     }
   }
+
+  // "leaf1/3", in valid UTF-8.
+  std::string port_name(PortRef port) const { return fabric::PortName(name(port.node), port.port); }
 
   // What operators write (topology_service.proto). Errors carry their ErrorInfo. A node may also be
   // named by one of its ports, or by a host with one HCA.

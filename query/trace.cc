@@ -6,9 +6,7 @@
 namespace fabricd::query {
 namespace {
 
-std::string PortText(const ReadModel& model, PortRef port) {
-  return fmt::format("{}/{}", model.name(port.node), port.port);
-}
+std::string PortText(const ReadModel& model, PortRef port) { return model.port_name(port); }
 
 class Walk {
  public:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
 #include "policy/verdict/why_text.h"
 
 namespace fabricd::query {
@@ -46,7 +47,7 @@ Condition ConditionOf(const VerdictRecord& record, const VerdictView& verdicts,
   const std::string name_b = NameOf(record.b, snapshot, map);
   Condition condition;
   condition.type = std::string(ConditionTypeOf(VerdictOf(record)));
-  condition.subject = fmt::format("{} ↔ {}", name_a, name_b);
+  condition.subject = fabric::LinkName(name_a, name_b);
   condition.node = node == nullptr ? record.link.a.node : node->guid();
   condition.port = node == nullptr ? record.link.a.port : about.port;
   condition.message = policy::VerdictSentence(record.found, {name_a, name_b});

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "common/port_numbers.h"
 #include "common/rng.h"
 #include "common/status.h"
 #include "fabric/names.h"
+#include "fabric/port_name.h"
 #include "fabric/snapshot_builder.h"
 #include "policy/intent_maker.h"
 #include "routing/plan/usable.h"
@@ -58,9 +60,9 @@ class ChangedFabric {
   absl::Status FailAtRandom() {
     std::vector<PortRef> cables;
     view_.snapshot->ForEachNode([&](const Node& node) {
-      for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number) {
-        const PortRef here{node.index, PortNum(static_cast<uint8_t>(number))};
-        const PortRef peer = node.ports[number].peer;
+      if (!node.IsSwitch()) return;
+      for (const auto& [here, port] : node.LinkPorts()) {
+        const PortRef peer = port.peer;
         if (IsLinked(here) && here < peer && view_.snapshot->node(peer.node)->IsSwitch())
           cables.push_back(here);
       }
@@ -79,8 +81,7 @@ class ChangedFabric {
     for (const NodeIndex index : question_.failed_nodes) {
       const Node* node = builder_.node(index);
       if (node == nullptr) continue;  // Named twice.
-      for (size_t number = 1; number < node->ports.size(); ++number)
-        Cut({index, PortNum(static_cast<uint8_t>(number))});
+      for (const auto& [ref, port] : node->LinkPorts()) Cut(ref);
       builder_.RemoveNode(index);
       ++answer_.failed_nodes;
     }
@@ -103,10 +104,10 @@ class ChangedFabric {
       const NodeIndex node = builder_.PutNode(info);
       builder_.SetDescription(node, wanted.name);
       if (is_switch) builder_.SetSwitchInfo(node, LikeOtherSwitches());
-      const int last = is_switch ? 0 : wanted.ports;
-      for (int number = !is_switch; number <= last; ++number) {
-        const PortRef port{node, PortNum(static_cast<uint8_t>(number))};
-        builder_.SetPortGuid(port, Guid(info.node_guid.value() + static_cast<uint64_t>(number)));
+      const PortNum first(is_switch ? 0 : 1), last(is_switch ? 0 : wanted.ports);
+      for (const PortNum number : PortNumbers(first, last)) {
+        const PortRef port{node, number};
+        builder_.SetPortGuid(port, Guid(info.node_guid.value() + number.value()));
         FABRICD_RETURN_IF_ERROR(GiveLids(port, is_switch ? 0 : LmcOfOthers()));
       }
       added_.push_back(node);
@@ -153,10 +154,9 @@ class ChangedFabric {
       return InvalidArgument("{} has no port {}", name, end.port);
     const PortRef named{node->index, end.port};
     if (end.port.value() != 0 && IsLinked(named))
-      return InvalidArgument("{}/{} has a cable", name, end.port);
+      return InvalidArgument("{} has a cable", fabric::PortName(name, end.port));
     if (end.port.value() != 0) return named;
-    for (size_t number = 1; number < node->ports.size(); ++number) {
-      const PortRef port{node->index, PortNum(static_cast<uint8_t>(number))};
+    for (const auto& [port, state] : node->LinkPorts()) {
       if (!IsLinked(port)) return port;
     }
     return InvalidArgument("{} has no free port", name);

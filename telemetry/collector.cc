@@ -28,8 +28,7 @@ LinkFacts FactsOf(const fabric::Port& port) {
   if (!port.IsUp()) return facts;
   const int width = wire::ActiveWidth(port.info);
   facts.width = static_cast<uint8_t>(width);
-  // Encoding excluded.
-  facts.bytes_per_second = static_cast<uint64_t>(port.DataGigabits() * 1e9 / 8);
+  facts.bytes_per_second = static_cast<uint64_t>(port.Rate().data * 1e9 / 8);
   return facts;
 }
 
@@ -119,8 +118,7 @@ void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
     const auto ports = [](const fabric::Node* of) { return of != nullptr ? of->ports.size() : 0; };
     ports_changed = ports_changed || ports(node) != ports(node_before);
     if (node == nullptr) {
-      for (size_t number = 1; number < ports(node_before); ++number) {
-        const PortRef gone{index, PortNum(static_cast<uint8_t>(number))};
+      for (const auto& [gone, port] : node_before->LinkPorts()) {
         if (records_.Has(gone) && records_.Find(gone) != nullptr) {
           records_.EnterState(gone, fabric::Port(), false, at);
         }
@@ -149,11 +147,9 @@ void Collector::UpdateNode(const fabric::FabricSnapshot& before, const fabric::N
   device.vendor = VendorOf(node);
   const fabric::Node* old = before.node(node.index);
   const bool is_first = before.node_index_end() == 0;
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
-    const fabric::Port* port =
-        old != nullptr && number < old->ports.size() ? &old->ports[number] : nullptr;
-    UpdatePort(port, node.ports[number], ref, is_first, now, effects);
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    const bool was_there = old != nullptr && ref.port.value() < old->ports.size();
+    UpdatePort(was_there ? &old->port(ref.port) : nullptr, port, ref, is_first, now, effects);
   }
 }
 
@@ -198,8 +194,8 @@ Absence Collector::VendorOf(const fabric::Node& node) const {
 void Collector::SetPorts(Millis now) {
   std::vector<PortRef> ports;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      ports.push_back({node.index, PortNum(static_cast<uint8_t>(number))});
+    for (const auto& [ref, port] : node.LinkPorts()) {
+      ports.push_back(ref);
     }
   });
   schedule_.SetPorts(ports, now);
@@ -221,11 +217,8 @@ void Collector::On(const PollNow& event, Instant now, Effects& effects) {
   polls_.push_back(event.id);
   const Millis at = ToMillis(now);
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      const PortNum port(static_cast<uint8_t>(number));
-      if (IsPolled(node, port))
-        Want({node.index, port}, AskSet::Of({Ask::kExtended, Ask::kClassic}), at);
-    }
+    for (const auto& [ref, port] : node.LinkPorts())
+      if (IsPolled(node, ref.port)) Want(ref, AskSet::Of({Ask::kExtended, Ask::kClassic}), at);
     Device& device = devices_[node.index.value()];
     if (!device.is_in_pass) ++pass_left_;
     device.is_in_pass = true;
@@ -269,10 +262,9 @@ void Collector::On(const LinkTrap& event, Instant now, Effects& /*effects*/) {
   // A search each, and traps come from devices: the shell hands over few at a time.
   PortRef port;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    const bool is_switch = node.IsSwitch();
-    for (size_t i = is_switch ? 0 : 1; i < (is_switch ? 1 : node.ports.size()); ++i) {
-      if (node.ports[i].info.lid != event.lid || !event.lid) continue;
-      port = {node.index, is_switch ? event.port : PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [ref, end_port] : node.EndPorts()) {
+      if (end_port.info.lid != event.lid || !event.lid) continue;
+      port = {node.index, node.IsSwitch() ? event.port : ref.port};
     }
   });
   if (port.IsNone() || !records_.Has(port)) return;

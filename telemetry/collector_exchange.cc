@@ -32,10 +32,10 @@ std::optional<GmpTarget> Collector::TargetOf(NodeIndex index, const NextAsk& nex
   if (node->IsSwitch()) {
     target.lid = node->ports.empty() ? Lid() : node->ports[0].info.lid;
   } else {
-    for (size_t number = 1; number < node->ports.size() && !target.lid; ++number) {
-      const PortNum port(static_cast<uint8_t>(number));
-      if (IsOfPort(next.ask) && port != next.port) continue;
-      if (IsPolled(*node, port)) target.lid = node->port(port).info.lid;
+    for (const auto& [ref, port] : node->LinkPorts()) {
+      if (target.lid) break;
+      if (IsOfPort(next.ask) && ref.port != next.port) continue;
+      if (IsPolled(*node, ref.port)) target.lid = port.info.lid;
     }
   }
   return target.lid ? std::optional(target) : std::nullopt;
@@ -200,15 +200,13 @@ void Collector::EnterTimeout(const Request& request, Millis now) {
   const NodeIndex index(request.device);
   const fabric::Node* node = snapshot_->node(index);
   if (node == nullptr || node->IsSwitch()) return;
-  for (size_t number = 1; number < node->ports.size(); ++number) {
-    const PortNum port(static_cast<uint8_t>(number));
-    const bool is_asked = !request.port || request.port == port;
-    if (!is_asked || !IsPolled(*node, port) || !records_.Has({index, port})) continue;
-    const PortRef peer = node->port(port).peer;
-    if (peer.IsNone()) return;
-    const Device& other = devices_[peer.node.value()];
+  for (const auto& [ref, port] : node->LinkPorts()) {
+    const bool is_asked = !request.port || request.port == ref.port;
+    if (!is_asked || !IsPolled(*node, ref.port) || !records_.Has(ref)) continue;
+    if (port.peer.IsNone()) return;
+    const Device& other = devices_[port.peer.node.value()];
     if (other.knows_capabilities && other.in_a_row == 0) {
-      records_.Device(index).incidents.Add(port, Incident::kTimeout, now);
+      records_.Device(index).incidents.Add(ref.port, Incident::kTimeout, now);
     }
     return;
   }

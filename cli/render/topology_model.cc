@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/render/tables.h"
+
 namespace fabricd::cli {
 namespace {
 
@@ -22,7 +24,7 @@ std::string TroubleOf(const pb::Link& link) {
     words.push_back("held");
   }
   if (words.empty()) return {};
-  return fmt::format("{}/{}: {}", link.a().node_name(), link.a().number(), fmt::join(words, ", "));
+  return fmt::format("{}: {}", PortText(link.a()), fmt::join(words, ", "));
 }
 
 // Sums cables by their two ends.

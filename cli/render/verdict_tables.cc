@@ -11,6 +11,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include "cli/render/policy_tables.h"
+#include "cli/render/tables.h"
 #include "cli/render/telemetry_tables.h"
 
 namespace fabricd::cli {
@@ -184,8 +185,7 @@ std::string DescribeVerdict(const pb::GetVerdictResponse& response, int64_t now_
   if (verdict.has_acknowledged()) add("seen", RemarkText(verdict.acknowledged(), now_ms));
   if (verdict.has_overruled()) add("overruled", RemarkText(verdict.overruled(), now_ms));
   if (verdict.has_common_cause()) add("cause", CauseText(verdict.common_cause()));
-  if (verdict.has_root())
-    add("waits for", fmt::format("{}/{}", verdict.root().node_name(), verdict.root().number()));
+  if (verdict.has_root()) add("waits for", PortText(verdict.root()));
   return text;
 }
 

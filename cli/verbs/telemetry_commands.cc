@@ -13,6 +13,7 @@
 #include "cli/render/infiniband_text.h"
 #include "cli/render/plot.h"
 #include "cli/render/policy_tables.h"
+#include "cli/render/tables.h"
 #include "cli/render/telemetry_tables.h"
 
 namespace fabricd::cli {
@@ -256,8 +257,7 @@ Result Job(Client& client, const Globals& globals, const JobOptions& options) {
   Print(fmt::format("{} hosts, {} ports of theirs, of their switches and on the paths between\n",
                     job.hosts(), job.ports()));
   PrintLong(globals, JobTable(job, globals.wide()).Render(globals.style));
-  for (const pb::PortId& port : job.ports_down())
-    Print(fmt::format("{}/{} is not ACTIVE\n", port.node_name(), port.number()));
+  for (const pb::PortId& port : job.ports_down()) Print(PortText(port) + " is not ACTIVE\n");
   NoteUnknown(job.ports_not_fresh(), job.ports());
   return {};
 }

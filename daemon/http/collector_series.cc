@@ -29,8 +29,7 @@ void WriteFreshness(const query::Telemetry& telemetry, SeriesText& out) {
                                          {Freshness::kStale, 0},
                                          {Freshness::kUnknown, 0}};
   telemetry.model.snapshot().ForEachNode([&](const fabric::Node& node) {
-    for (size_t i = 1; i < node.ports.size(); ++i) {
-      const PortRef port{node.index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [port, state] : node.LinkPorts()) {
       if (telemetry.IsRead(port)) ++ports[telemetry.FreshnessOf(port)];
     }
   });
@@ -65,8 +64,7 @@ void WriteDevices(const query::Telemetry& telemetry, SeriesText& out) {
 
 void WriteMads(const telemetry::Stats& stats, SeriesText& out) {
   out.Begin("fabricd_telemetry_mads_total",
-            "Requests, repeats included, by result: answered, refused, timeout.",
-            Type::kCounter);
+            "Requests, repeats included, by result: answered, refused, timeout.", Type::kCounter);
   for (size_t i = 0; i < telemetry::kAsks; ++i) {
     if (stats.requests_by_ask[i] == 0) continue;
     const auto ask = static_cast<Ask>(i);

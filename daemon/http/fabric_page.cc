@@ -36,10 +36,6 @@ constexpr size_t kMostEvents = 200;
 // The picture of a large fabric must not take the cores that routes are computed on.
 constexpr int kLoadThreads = 1;
 
-double Gigabits(const Port& port) {
-  return port.IsUp() ? wire::LaneGigabits(port.Speed()) * wire::ActiveWidth(port.info) : 0;
-}
-
 }  // namespace
 
 // What is drawn of a plan: how many pairs of hosts cross each cable.
@@ -108,8 +104,7 @@ class Picture {
     int ports = 0, up = 0;
     bool held = false;
     void Add(const Node& node, bool is_held) {
-      for (size_t i = 1; i < node.ports.size(); ++i) {
-        const Port& port = node.ports[i];
+      for (const auto& [ref, port] : node.LinkPorts()) {
         if (!port.known) continue;
         ++ports;
         up += port.info.port_state == wire::PortState::kActive;
@@ -178,9 +173,12 @@ std::string Wrongs(const query::ReadModel& model) {
       "\"problems\":[{}],\"conditions\":[{}],\"holds\":[{}],"
       "\"counts\":{{\"problems\":{},\"conditions\":{},\"holds\":{},\"suppressed\":{}}}",
       Listed(model.view->problems,
-             [](const sweep::Problem& problem) {
-               return fmt::format("[{},{},{}]", JsonText(problem.kind), JsonText(problem.subject),
-                                  JsonText(problem.message));
+             [&](const sweep::Problem& problem) {
+               const std::string subject = sweep::SubjectText(problem.subject, model.snapshot(),
+                                                              model.names->by_name.map());
+               return fmt::format("[{},{},{}]",
+                                  JsonText(std::string(sweep::ProblemKindName(problem.kind))),
+                                  JsonText(subject), JsonText(problem.message));
              }),
       Listed(policy.conditions,
              [](const policy::Condition& condition) {
@@ -219,7 +217,8 @@ std::string FabricPage::MakeFabric(const query::ReadModel& model) {
     fmt::format_to(std::back_inserter(links), "{}[{},{},{},{},{},{},{},{},{},{}]",
                    links.empty() ? "" : ",", picture.DrawnAs(link.a.node), link.a.port,
                    picture.DrawnAs(link.b.node), link.b.port, static_cast<int>(a.info.port_state),
-                   Gigabits(a), query::QualityOf(model.snapshot(), link.a, link.b).degraded ? 1 : 0,
+                   a.Rate().nominal,
+                   query::QualityOf(model.snapshot(), link.a, link.b).degraded ? 1 : 0,
                    pairs(link.a), pairs(link.b), suppressed.contains(link.a) ? 1 : 0);
   });
   const sweep::FabricView& view = *model.view;
@@ -252,9 +251,8 @@ class PortList {
       : telemetry_(telemetry), model_(telemetry.model), verdicts_(verdicts) {}
 
   void Add(const Node& node) {
-    for (size_t i = 1; i < node.ports.size(); ++i) {
-      const PortRef here{node.index, PortNum(static_cast<uint8_t>(i))};
-      if (!node.ports[i].known) continue;
+    for (const auto& [here, port] : node.LinkPorts()) {
+      if (!port.known) continue;
       json_ += json_.empty() ? "{" : ",{";
       AddState(node, here);
       AddCounters(here);

@@ -67,9 +67,8 @@ const char* TypeName(const Node& node) {
 template <typename Visit>
 void ForEachPort(const fabric::FabricSnapshot& snapshot, Visit&& visit) {
   snapshot.ForEachNode([&](const Node& node) {
-    for (size_t number = 1; number < node.ports.size(); ++number)
-      if (node.ports[number].known)
-        visit(node, PortNum(static_cast<uint8_t>(number)), node.ports[number]);
+    for (const auto& [ref, port] : node.LinkPorts())
+      if (port.known) visit(node, ref.port, port);
   });
 }
 
@@ -165,7 +164,8 @@ class FabricCollector final : public prometheus::Collectable {
     const policy::PolicyView& policy = *view_->policy;
     std::map<std::string, double> problems, conditions;
     std::map<std::pair<std::string, std::string>, double> holds;
-    for (const sweep::Problem& problem : view_->problems) ++problems[problem.kind];
+    for (const sweep::Problem& problem : view_->problems)
+      ++problems[std::string(sweep::ProblemKindName(problem.kind))];
     for (const policy::Condition& condition : policy.conditions) ++conditions[condition.type];
     for (const policy::HoldStatus& status : policy.holds)
       ++holds[{std::string(policy::HoldKindName(status.hold.kind)), status.hold.owner}];

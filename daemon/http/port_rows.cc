@@ -18,9 +18,9 @@ PortRow::PortRow(const fabric::Node& node, PortNum number) : node_(&node), numbe
 
 PortRows::PortRows(const fabric::FabricSnapshot& snapshot) {
   snapshot.ForEachNode([&](const fabric::Node& node) {
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      if (!node.ports[number].known) continue;
-      kinds[node.IsSwitch() ? 0 : 1].rows.emplace_back(node, PortNum(static_cast<uint8_t>(number)));
+    for (const auto& [ref, port] : node.LinkPorts()) {
+      if (!port.known) continue;
+      kinds[node.IsSwitch() ? 0 : 1].rows.emplace_back(node, ref.port);
     }
   });
 }

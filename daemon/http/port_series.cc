@@ -6,31 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "common/port_numbers.h"
+
 namespace fabricd::http {
 namespace {
 
 using fabric::Node;
 using fabric::Port;
 
-// Signal and data bits per physical lane and second, in Gb/s; the codings take the difference.
-struct SerialRate {
-  double raw = 0, data = 0;
-};
-SerialRate RateOf(wire::LinkSpeed speed) {
-  switch (speed) {
-    case wire::LinkSpeed::kSdr: return {2.5, 2};
-    case wire::LinkSpeed::kDdr: return {5, 4};
-    case wire::LinkSpeed::kQdr: return {10, 8};
-    case wire::LinkSpeed::kFdr10: return {10.3125, 10};
-    case wire::LinkSpeed::kFdr: return {14.0625, 13.63636};
-    case wire::LinkSpeed::kEdr: return {25.78125, 25};
-    case wire::LinkSpeed::kHdr: return {53.125, 50};
-    case wire::LinkSpeed::kNdr: return {106.25, 100};
-    case wire::LinkSpeed::kXdr: return {212.5, 200};
-    case wire::LinkSpeed::kUnknown: break;
-  }
-  return {};
-}
+// Below 0: not known.
+double BytesPerSecond(double gigabits) { return gigabits > 0 ? gigabits * 1e9 / 8 : -1; }
 
 struct PortFamily {
   const char* suffix;
@@ -47,15 +32,9 @@ constexpr PortFamily kFamilies[] = {
        return port.IsUp() ? static_cast<double>(wire::ActiveWidth(port.info)) : -1;
      }},
     {"rate_bytes_per_second", "Data rate of the link that is up.",
-     [](const Port& port) {
-       const double rate = RateOf(port.Speed()).data * wire::ActiveWidth(port.info);
-       return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
-     }},
+     [](const Port& port) { return BytesPerSecond(port.Rate().data); }},
     {"raw_rate_bytes_per_second", "Signal rate of the link that is up.",
-     [](const Port& port) {
-       const double rate = RateOf(port.Speed()).raw * wire::ActiveWidth(port.info);
-       return port.IsUp() && rate > 0 ? rate * 1e9 / 8 : -1;
-     }},
+     [](const Port& port) { return BytesPerSecond(port.Rate().signal); }},
 };
 
 // What a node is called and which LIDs it has, as labels: made once for all series that need it.
@@ -84,13 +63,10 @@ void WriteInfo(const sweep::FabricView& view, const NodeLabels& nodes, const cha
   out.Begin(fmt::format("infiniband_{}_info", kind), "1, with a device's name and LID.");
   view.snapshot->ForEachNode([&](const Node& node) {
     if (node.IsSwitch() != switches) return;
-    for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-         ++number) {
-      const PortNum port(static_cast<uint8_t>(number));
+    for (const PortNum port : PortNumbers(node.first_end_port(), node.last_end_port()))
       out.Add(fmt::format("guid=\"{}\",{}{},lid=\"{}\"", LabelGuid(node, port), kind,
                           nodes.name(node), nodes.LidOf(node, port)),
               uint64_t{1});
-    }
   });
 }
 

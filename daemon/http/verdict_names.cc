@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
+
 namespace fabricd::http {
 namespace {
 
@@ -22,8 +24,9 @@ std::string SubjectOf(const policy::CommonFinding& finding, const fabric::Fabric
     case policy::CommonCause::kCongestion:
     case policy::CommonCause::kPropagation:
       if (finding.root == policy::LinkKey()) return "";
-      return fmt::format("{}/{} - {}/{}", name(finding.root.a.node), finding.root.a.port,
-                         name(finding.root.b.node), finding.root.b.port);
+      return fmt::format("{} - {}",
+                         fabric::PortName(name(finding.root.a.node), finding.root.a.port),
+                         fabric::PortName(name(finding.root.b.node), finding.root.b.port));
     case policy::CommonCause::kFamily:
       return fmt::format("0x{:06x}/{} revision 0x{:x}", finding.family.vendor_id,
                          finding.family.device_id, finding.family.revision);

@@ -13,6 +13,7 @@
 #include "daemon/http/answer_wait.h"
 #include "daemon/http/page_text.h"
 #include "daemon/http/verdict_names.h"
+#include "fabric/port_name.h"
 #include "policy/target.h"
 #include "policy/verdict/why_text.h"
 
@@ -154,7 +155,7 @@ std::string EndName(const policy::EndEvidence& end, const fabric::FabricSnapshot
                     const fabric::NodeNameMap& names) {
   const fabric::Node* node = snapshot.FindNode(end.node);
   return node != nullptr ? fabric::PortName(*node, end.port, &names)
-                         : fmt::format("{}/{}", end.node, end.port);
+                         : fabric::PortName(fmt::format("{}", end.node), end.port);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "fabric/names.h"
+
 namespace fabricd::daemon {
 namespace {
 
@@ -45,9 +47,8 @@ std::vector<fabric::FabricEvent> ResetEvents::Take(
     if (++in_minute_ > kEach) continue;
     const fabric::Node* node = snapshot.node(epoch.port.node);
     if (node == nullptr) continue;
-    const int port = epoch.port.port.value();
     fabric::FabricEvent event =
-        Event(fmt::format("{}/{}", node->description, port),
+        Event(fabric::PortName(*node, epoch.port.port),
               fmt::format("counters have begun again: {}", Reason(epoch.cause)));
     event.node = node->guid();
     event.port = epoch.port.port;

@@ -157,9 +157,8 @@ bool VerdictKeeper::IsRedundant(const Assessed& assessed, PortRef a, PortRef b) 
     size_t trunks = 0, left = 0;
     const fabric::Node* node = assessed.snapshot.node(end.node);
     if (node == nullptr) return false;
-    for (size_t i = 1; i < node->ports.size(); ++i) {
-      const PortRef port{end.node, PortNum(static_cast<uint8_t>(i))};
-      const PortRef peer = node->ports[i].peer;
+    for (const auto& [port, state] : node->LinkPorts()) {
+      const PortRef peer = state.peer;
       const fabric::Node* other = peer.IsNone() ? nullptr : assessed.snapshot.node(peer.node);
       if (other == nullptr || !other->IsSwitch()) continue;
       ++trunks;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "daemon/verdicts/verdict_keeper.h"
+#include "fabric/port_name.h"
 
 namespace fabricd::daemon {
 
@@ -24,7 +25,7 @@ fabric::FabricEvent VerdictKeeper::EventOf(const char* type, const VerdictRecord
   fabric::FabricEvent event;
   event.type = type;
   event.severity = policy::IsBad(verdict) ? fabric::Severity::kWarning : fabric::Severity::kInfo;
-  event.subject = fmt::format("{} ↔ {}", a, b);
+  event.subject = fabric::LinkName(a, b);
   const policy::HeldPort& first = record.is_reversed ? record.link.b : record.link.a;
   const policy::HeldPort& other = record.is_reversed ? record.link.a : record.link.b;
   event.node = first.node;

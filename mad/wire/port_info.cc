@@ -151,6 +151,22 @@ struct WidthBit {
 };
 constexpr WidthBit kWidthsFastestFirst[] = {{8, 12}, {4, 8}, {2, 4}, {16, 2}, {1, 1}};
 
+BitRate RateOfLane(LinkSpeed speed) {
+  switch (speed) {
+    case LinkSpeed::kUnknown: break;
+    case LinkSpeed::kSdr: return {2.5, 2, 2.5};
+    case LinkSpeed::kDdr: return {5, 4, 5};
+    case LinkSpeed::kQdr: return {10, 8, 10};
+    case LinkSpeed::kFdr10: return {10, 10, 10.3125};
+    case LinkSpeed::kFdr: return {14, 13.63636, 14.0625};
+    case LinkSpeed::kEdr: return {25, 25, 25.78125};
+    case LinkSpeed::kHdr: return {50, 50, 53.125};
+    case LinkSpeed::kNdr: return {100, 100, 106.25};
+    case LinkSpeed::kXdr: return {200, 200, 212.5};
+  }
+  return {};
+}
+
 }  // namespace
 
 int MtuBytes(uint8_t code) { return code >= 1 && code <= 5 ? 128 << code : 0; }
@@ -231,20 +247,10 @@ std::string_view SpeedName(LinkSpeed speed) {
   return "unknown";
 }
 
-double LaneGigabits(LinkSpeed speed) {
-  switch (speed) {
-    case LinkSpeed::kUnknown: break;
-    case LinkSpeed::kSdr: return 2.5;
-    case LinkSpeed::kDdr: return 5;
-    case LinkSpeed::kQdr: return 10;
-    case LinkSpeed::kFdr10: return 10;
-    case LinkSpeed::kFdr: return 14;
-    case LinkSpeed::kEdr: return 25;
-    case LinkSpeed::kHdr: return 50;
-    case LinkSpeed::kNdr: return 100;
-    case LinkSpeed::kXdr: return 200;
-  }
-  return 0;
+BitRate RateOf(LinkSpeed speed, int physical_lanes) {
+  BitRate rate = RateOfLane(speed);
+  for (double* gigabits : {&rate.nominal, &rate.data, &rate.signal}) *gigabits *= physical_lanes;
+  return rate;
 }
 
 std::string_view PortStateName(PortState state) {

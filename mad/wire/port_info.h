@@ -125,9 +125,13 @@ LinkSpeed BestSupportedSpeed(const PortInfo& info);
 int ActiveWidth(const PortInfo& info);         // lanes: 1, 2, 4, 8, 12; 0 unknown
 int BestSupportedWidth(const PortInfo& info);  // lanes
 std::string_view SpeedName(LinkSpeed speed);   // "SDR" … "XDR", "unknown"
-// Gb/s of one lane as PathRecord.Rate counts it (4 lanes of EDR are 100): 2.5 … 200. 0 for
-// kUnknown.
-double LaneGigabits(LinkSpeed speed);
+// Of a link, one direction, in Gb/s; zeros where speed or width is unknown.
+struct BitRate {
+  double nominal = 0;  // As PathRecord.Rate counts it: 4x EDR is 100.
+  double data = 0;     // Without the encoding: 4x QDR carries 32 of its 40.
+  double signal = 0;   // With it.
+};
+BitRate RateOf(LinkSpeed speed, int physical_lanes);
 std::string_view PortStateName(PortState state);                  // "INIT", or "unknown"
 std::string_view PortPhysicalStateName(PortPhysicalState state);  // "LinkUp"
 

@@ -6,6 +6,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
 #include "policy/verdict/stored_time.h"
 
 namespace fabricd::policy {
@@ -319,6 +320,15 @@ std::string_view CommonCauseName(CommonCause cause) {
   return "?";
 }
 
+namespace {
+
+// With the GUID of its node: names are given where it is shown.
+std::string TextOfEnd(const HeldPort& end) {
+  return fabric::PortName(fmt::format("{}", end.node), end.port);
+}
+
+}  // namespace
+
 std::string FindingText(const CommonFinding& finding) {
   const auto& [cause, node, root, family, affected, of, since, is_over] = finding;
   switch (cause) {
@@ -334,8 +344,8 @@ std::string FindingText(const CommonFinding& finding) {
                          affected, of, node);
     case CommonCause::kHca: return fmt::format("errors on all {} links of HCA {}", affected, node);
     case CommonCause::kPropagation:
-      return fmt::format("errors on {} links come from upstream, from link {}/{} - {}/{}", affected,
-                         root.a.node, root.a.port, root.b.node, root.b.port);
+      return fmt::format("errors on {} links come from upstream, from link {} - {}", affected,
+                         TextOfEnd(root.a), TextOfEnd(root.b));
     case CommonCause::kFamily:
       return fmt::format(
           "{} of {} ports of device 0x{:06x}/{} revision 0x{:x} crossed a limit "
@@ -345,8 +355,8 @@ std::string FindingText(const CommonFinding& finding) {
       return root.b == HeldPort()
                  ? fmt::format("{} of {} links wait for credits: more is sent than they carry",
                                affected, of)
-                 : fmt::format("{} of {} links wait for credits of the host at {}/{}", affected, of,
-                               root.a.node, root.a.port);
+                 : fmt::format("{} of {} links wait for credits of the host at {}", affected, of,
+                               TextOfEnd(root.a));
   }
   return "?";
 }

@@ -110,7 +110,7 @@ class Chain {
   std::string TryEngine(const std::string& name, bool last_resort, SharedPlan& result) const {
     const std::unique_ptr<RoutingEngine> engine = MakeEngine(name);
     if (!engine)
-      return fmt::format("no engine has this name (known: {})", fmt::join(EngineNames(), ", "));
+      return fmt::format("no engine has this name (known: {})", fmt::join(kEngineNames, ", "));
     Tell(name, ChainPhase::kCompute);
     const uint64_t steps = last_resort ? 0 : input_.options.engine_budget;
     WorkBudget budget(steps == 0 ? WorkBudget::kUnlimited : steps);
@@ -185,16 +185,12 @@ class Chain {
 }  // namespace
 
 std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name) {
-  if (name == "fat_tree") return std::make_unique<FatTree>();
-  if (name == "layered") return std::make_unique<Layered>();
-  if (name == "min_hop") return std::make_unique<MinHop>();
-  if (name == "rail") return std::make_unique<Rail>();
-  if (name == "up_down") return std::make_unique<UpDown>();
+  if (name == kRailEngine) return std::make_unique<Rail>();
+  if (name == kFatTreeEngine) return std::make_unique<FatTree>();
+  if (name == kLayeredEngine) return std::make_unique<Layered>();
+  if (name == kUpDownEngine) return std::make_unique<UpDown>();
+  if (name == kMinHopEngine) return std::make_unique<MinHop>();
   return nullptr;
-}
-
-std::vector<std::string_view> EngineNames() {
-  return {"fat_tree", "layered", "min_hop", "rail", "up_down"};
 }
 
 ChainResult RunChain(const RoutingInput& input, const ChainObserver& observer) {

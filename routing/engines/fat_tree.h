@@ -12,7 +12,7 @@ namespace fabricd::routing {
 
 class FatTree final : public RoutingEngine {
  public:
-  std::string_view name() const override { return "fat_tree"; }
+  std::string_view name() const override { return kFatTreeEngine; }
   // kFailedPrecondition: no tree. Too many cables join switches of one rank or pass one over, or
   // hosts have no way by rank to each other; the message names some.
   [[nodiscard]] absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;

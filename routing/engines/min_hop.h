@@ -10,7 +10,7 @@ namespace fabricd::routing {
 
 class MinHop final : public RoutingEngine {
  public:
-  std::string_view name() const override { return "min_hop"; }
+  std::string_view name() const override { return kMinHopEngine; }
   [[nodiscard]] absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;
 };
 

@@ -11,7 +11,7 @@ namespace fabricd::routing {
 
 class Rail : public RoutingEngine {
  public:
-  std::string_view name() const override { return "rail"; }
+  std::string_view name() const override { return kRailEngine; }
   // Fails where no two hosts have HCAs on the same two switches or more (fabric/rails.h).
   absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;
 };

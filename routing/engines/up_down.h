@@ -10,7 +10,7 @@ namespace fabricd::routing {
 
 class UpDown final : public RoutingEngine {
  public:
-  std::string_view name() const override { return "up_down"; }
+  std::string_view name() const override { return kUpDownEngine; }
   [[nodiscard]] absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;
 };
 

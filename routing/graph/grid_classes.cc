@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "routing/graph/union_find.h"
+#include "common/union_find.h"
 
 namespace fabricd::routing {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "routing/graph/union_find.h"
+#include "common/union_find.h"
 #include "routing/plan/no_index.h"
 
 namespace fabricd::routing {

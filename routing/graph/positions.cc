@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bitset>
 
-#include "routing/graph/union_find.h"
+#include "common/union_find.h"
 
 namespace fabricd::routing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "routing/graph/union_find.h"
+#include "common/union_find.h"
 #include "routing/plan/no_index.h"
 
 namespace fabricd::routing {

@@ -42,13 +42,12 @@ MulticastGraph::MulticastGraph(const FabricSnapshot& usable) {
     const Node& from = *usable.node(node[s]);
     begin.push_back(static_cast<uint32_t>(arcs.size()));
     cap.push_back(from.switch_info ? from.switch_info->multicast_fdb_cap : 0);
-    for (size_t num = 1; num < from.ports.size(); ++num) {
-      const Port& port = from.ports[num];
-      const Port* peer = UpPeer(usable, {from.index, PortNum(static_cast<uint8_t>(num))});
+    for (const auto& [ref, port] : from.LinkPorts()) {
+      const Port* peer = UpPeer(usable, ref);
       const uint32_t head = peer == nullptr ? kNone : Number(port.peer.node);
       if (head == kNone || head == s) continue;
       const LinkCarriage carriage = CarriageOf(port, *peer);
-      arcs.push_back({s, head, 0, static_cast<uint8_t>(num), carriage.mtu, carriage.rate});
+      arcs.push_back({s, head, 0, ref.port.value(), carriage.mtu, carriage.rate});
     }
     std::sort(arcs.begin() + begin[s], arcs.end(),
               [](const MulticastArc& a, const MulticastArc& b) {

@@ -15,6 +15,7 @@
 #include "fabric/hosts.h"
 #include "fabric/lid_table.h"
 #include "fabric/snapshot.h"
+#include "routing/plan/engine_names.h"
 #include "routing/plan/plan.h"
 
 namespace fabricd::routing {
@@ -29,7 +30,7 @@ inline constexpr uint64_t kDefaultEngineBudget = 2'000'000'000;
 
 struct RoutingOptions {
   // Engines in the order in which they are tried.
-  std::vector<std::string> chain = {"rail", "fat_tree", "layered", "up_down"};
+  std::vector<std::string> chain = DefaultChain();
   std::vector<Guid> roots;  // up_down: given roots (node GUIDs); empty: found.
   uint8_t lanes_max = 1;    // Data VLs that an engine may use.
   // Steps (work_budget.h) that an engine may take for one plan. 0: as many as it likes.
@@ -59,7 +60,6 @@ class RoutingEngine {
 
 // nullptr: no engine of that name.
 std::unique_ptr<RoutingEngine> MakeEngine(std::string_view name);
-std::vector<std::string_view> EngineNames();
 
 // One engine's turn in a chain, for `fabricctl get sm`, events and logs.
 struct ChainStep {

@@ -2,12 +2,12 @@
 #include "routing/plan/usable.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "common/sort_unique.h"
+#include "common/union_find.h"
 #include "fabric/snapshot_builder.h"
 #include "routing/plan/plan.h"
 
@@ -21,14 +21,10 @@ using fabric::LidTable;
 using fabric::Node;
 using fabric::Port;
 
-PortRef RefOf(const Node& node, size_t port) {
-  return {node.index, PortNum(static_cast<uint8_t>(port))};
-}
-
 // A link that a table can lead to: both ends up, and named by ports that can stand in a table.
-const Node* LivePeer(const FabricSnapshot& snapshot, const Node& node, size_t number) {
-  if (number == 0 || number >= kNoRoute) return nullptr;
-  const Port& port = node.ports[number];
+const Node* LivePeer(const FabricSnapshot& snapshot, const Node& node, PortNum number) {
+  if (number == PortNum(0) || number == PortNum(kNoRoute)) return nullptr;
+  const Port& port = node.port(number);
   if (!port.IsUp() || port.peer.IsNone()) return nullptr;
   const Port* peer = snapshot.port(port.peer);
   const bool fits = peer && peer->IsUp() && port.peer.port.value() != 0 &&
@@ -36,28 +32,26 @@ const Node* LivePeer(const FabricSnapshot& snapshot, const Node& node, size_t nu
   return fits ? snapshot.node(port.peer.node) : nullptr;
 }
 
-class Groups {
+// Sets of nodes, each with its size and whether end ports are attached to it.
+class NodeSets {
  public:
-  explicit Groups(size_t size) : parent_(size), size_(size, 1), holds_ends_(size, 0) {
-    std::iota(parent_.begin(), parent_.end(), 0u);
-  }
-  uint32_t Find(uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void Unite(uint32_t a, uint32_t b) {
+  explicit NodeSets(uint32_t count) : sets_(count), size_(count, 1), holds_ends_(count, 0) {}
+  uint32_t Find(uint32_t i) { return sets_.Find(i); }
+  void Join(uint32_t a, uint32_t b) {
     a = Find(a), b = Find(b);
     if (a == b) return;
-    parent_[b] = a;
-    size_[a] += size_[b];
-    holds_ends_[a] |= holds_ends_[b];
+    sets_.Join(a, b);
+    const uint32_t joined = Find(a);
+    size_[joined] = size_[a] + size_[b];
+    holds_ends_[joined] = holds_ends_[a] | holds_ends_[b];
   }
   void HoldsEnds(uint32_t i) { holds_ends_[Find(i)] = 1; }
   bool HasEnds(uint32_t i) { return holds_ends_[Find(i)]; }
   uint32_t SizeOf(uint32_t i) { return size_[Find(i)]; }
 
  private:
-  std::vector<uint32_t> parent_, size_;
+  UnionFind sets_;
+  std::vector<uint32_t> size_;  // By representative, like:
   std::vector<uint8_t> holds_ends_;
 };
 
@@ -102,21 +96,21 @@ class Avoidance {
   bool IsClosed(NodeIndex node) const { return closed_[node.value()] != 0; }
 
   void Mark() {
-    const auto add = [&](const Node& node, size_t number) {
+    const auto add = [&](const Node& node, PortNum number) {
       const Node* peer = LivePeer(snapshot_, node, number);
       if (!node.IsSwitch() || !peer || !peer->IsSwitch()) return;
       if (IsClosed(node.index) || IsClosed(peer->index)) return;
-      const PortRef self = RefOf(node, number);
-      const auto [a, b] = std::minmax(self, node.ports[number].peer);
+      const PortRef self{node.index, number};
+      const auto [a, b] = std::minmax(self, node.port(number).peer);
       links_.push_back({a, b});
     };
     for (PortRef ref : intent_.avoided_links)
-      if (snapshot_.port(ref)) add(*snapshot_.node(ref.node), ref.port.value());
+      if (snapshot_.port(ref)) add(*snapshot_.node(ref.node), ref.port);
     SortUnique(links_);
     by_wish_ = links_;
     for (NodeIndex index : intent_.avoided_switches)
       if (const Node* node = snapshot_.node(index))
-        for (size_t number = 1; number < node->ports.size(); ++number) add(*node, number);
+        for (const auto& [ref, port] : node->LinkPorts()) add(*node, ref.port);
     SortUnique(links_);
     for (const Link& link : links_) {
       avoided_ends_.push_back(link.a);
@@ -132,16 +126,16 @@ class Avoidance {
   void Join() {
     snapshot_.ForEachNode([&](const Node& node) {
       if (!node.IsSwitch() || IsClosed(node.index)) return;
-      for (size_t number = 1; number < node.ports.size(); ++number) {
-        const Node* peer = LivePeer(snapshot_, node, number);
+      for (const auto& [ref, port] : node.LinkPorts()) {
+        const Node* peer = LivePeer(snapshot_, node, ref.port);
         if (!peer || IsClosed(peer->index)) continue;
         if (!peer->IsSwitch()) {
           groups_.HoldsEnds(node.index.value());
           components_.HoldsEnds(node.index.value());
           continue;
         }
-        components_.Unite(node.index.value(), peer->index.value());
-        if (!IsAvoided(RefOf(node, number))) groups_.Unite(node.index.value(), peer->index.value());
+        components_.Join(node.index.value(), peer->index.value());
+        if (!IsAvoided(ref)) groups_.Join(node.index.value(), peer->index.value());
       }
     });
   }
@@ -157,7 +151,7 @@ class Avoidance {
     }
     for (size_t i : found) {
       back[i] = 1;
-      groups_.Unite(links_[i].a.node.value(), links_[i].b.node.value());
+      groups_.Join(links_[i].a.node.value(), links_[i].b.node.value());
     }
   }
 
@@ -202,7 +196,7 @@ class Avoidance {
   std::vector<uint8_t>& closed_;
   std::vector<Link> links_, by_wish_;  // Avoided and alive; sorted.
   std::vector<PortRef> avoided_ends_;
-  Groups groups_, components_;  // By NodeIndex.
+  NodeSets groups_, components_;  // By NodeIndex.
 };
 
 class Maker {
@@ -245,18 +239,18 @@ class Maker {
     const auto open = builder_.Build();
     for (NodeIndex index : usable_.closed) {
       const Node& node = *open->node(index);
-      const std::optional<size_t> port = FindHook(*open, node);
+      const std::optional<PortNum> port = FindHook(*open, node);
       // A router: never a host, whatever it is called.
       wire::NodeInfo info = node.info;
       info.node_type = wire::NodeType::kRouter;
       builder_.PutNode(info);
       builder_.SetDescription(index, node.description);
       builder_.SetPortInfo({index, PortNum(0)}, node.ports[0].info);
-      const bool isolated =
-          std::binary_search(intent_.isolated.begin(), intent_.isolated.end(), RefOf(node, 0));
+      const bool isolated = std::binary_search(intent_.isolated.begin(), intent_.isolated.end(),
+                                               PortRef{node.index, PortNum(0)});
       if (!port || isolated) continue;
-      builder_.SetPortInfo(RefOf(node, *port), node.ports[*port].info);
-      hooks_.push_back({RefOf(node, *port), node.ports[*port].peer});
+      builder_.SetPortInfo({node.index, *port}, node.port(*port).info);
+      hooks_.push_back({{node.index, *port}, node.port(*port).peer});
     }
     // Only now: to make a node anew cuts its links.
     for (const auto& [port, peer] : hooks_) builder_.Link(port, peer);
@@ -264,15 +258,15 @@ class Maker {
 
   // The port by which a closed switch is reached: to the neighbour with the lowest GUID, by a link
   // that is not avoided if there is one.
-  std::optional<size_t> FindHook(const FabricSnapshot& open, const Node& node) const {
-    std::optional<size_t> best;
+  std::optional<PortNum> FindHook(const FabricSnapshot& open, const Node& node) const {
+    std::optional<PortNum> best;
     std::tuple<bool, Guid> best_key;
-    for (size_t number = 1; number < node.ports.size(); ++number) {
-      const Node* peer = LivePeer(open, node, number);
+    for (const auto& [ref, port] : node.LinkPorts()) {
+      const Node* peer = LivePeer(open, node, ref.port);
       if (!peer || !peer->IsSwitch() || closed_[peer->index.value()]) continue;
-      const std::tuple key{IsAvoided(RefOf(node, number), node.ports[number].peer), peer->guid()};
+      const std::tuple key{IsAvoided(ref, port.peer), peer->guid()};
       if (best && best_key <= key) continue;
-      best = number;
+      best = ref.port;
       best_key = key;
     }
     return best;
@@ -308,9 +302,9 @@ class Maker {
       const Node* node = observed_.node(index);
       const Node* left = usable_.snapshot->node(index);
       if (!node || !left || !left->IsSwitch()) return;
-      for (size_t port = 1; port < node->ports.size(); ++port)
-        if (LivePeer(observed_, *node, port) && left->ports[port].peer.IsNone())
-          usable_.cut.push_back(RefOf(*node, port));
+      for (const auto& [ref, port] : node->LinkPorts())
+        if (LivePeer(observed_, *node, ref.port) && left->port(ref.port).peer.IsNone())
+          usable_.cut.push_back(ref);
     });
   }
 

@@ -66,13 +66,9 @@ void OfferNode(Collector& out, const EndPort& end) {
 
 void OfferPorts(Collector& out, const EndPort& end) {
   const fabric::Node& node = out.view().NodeOf(end);
-  const bool is_switch = node.IsSwitch();
-  const size_t last = is_switch ? node.ports.size() - 1 : end.ref.port.value();
-  for (size_t number = end.ref.port.value(); number <= last; ++number) {
-    const fabric::Port& port = node.ports[number];
-    if (!port.known) continue;
-    wire::PortInfoRecord record{Lid(end.base_lid), PortNum(static_cast<uint8_t>(number)), 0,
-                                port.info};
+  for (const auto& [ref, port] : node.AllPorts()) {
+    if (!port.known || (!node.IsSwitch() && ref != end.ref)) continue;
+    wire::PortInfoRecord record{Lid(end.base_lid), ref.port, 0, port.info};
     if (!out.asker().trusted) record.info.m_key = MKey();
     if ((port.info.capability_mask & out.wanted_capabilities) == out.wanted_capabilities &&
         (port.info.capability_mask2 & out.wanted_capabilities2) == out.wanted_capabilities2)
@@ -130,18 +126,15 @@ void OfferManagers(Collector& out, const EndPort& end) {
 void OfferLinks(Collector& out, const EndPort& end) {
   const SaView& view = out.view();
   const fabric::Node& node = view.NodeOf(end);
-  const size_t first = node.IsSwitch() ? 1 : end.ref.port.value();
-  const size_t last = node.IsSwitch() ? node.ports.size() - 1 : first;
-  for (size_t number = first; number <= last; ++number) {
-    const fabric::Port& port = node.ports[number];
-    if (port.peer.IsNone() || !port.IsUp()) continue;
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    if (port.peer.IsNone() || !port.IsUp() || (!node.IsSwitch() && ref != end.ref)) continue;
     const fabric::Node* far = view.snapshot().node(port.peer.node);
     if (far == nullptr) continue;
     const PortRef far_end{far->index, far->IsSwitch() ? PortNum(0) : port.peer.port};
     const uint32_t to = view.ends().FindLid(view.input().lids->Of(far_end).base);
     if (to == EndPorts::kNone || !out.asker().MaySee(view, view.ends()[to])) continue;
-    out.Offer(wire::LinkRecord{Lid(end.base_lid), PortNum(static_cast<uint8_t>(number)),
-                               port.peer.port, Lid(view.ends()[to].base_lid)});
+    out.Offer(wire::LinkRecord{Lid(end.base_lid), ref.port, port.peer.port,
+                               Lid(view.ends()[to].base_lid)});
   }
 }
 

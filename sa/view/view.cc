@@ -34,12 +34,10 @@ std::shared_ptr<const SaView::Layout> SaView::MakeLayout() const {
   const routing::LinkMap links(*input_.snapshot, *input_.lids);
   std::vector<EndPort> ends;
   snapshot().ForEachNode([&](const fabric::Node& node) {
-    for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-         ++number) {
-      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(number))};
+    for (const auto& [ref, port] : node.EndPorts()) {
       const fabric::LidRange lids = input_.lids->Of(ref);
       if (!lids.base) continue;
-      ends.push_back(Describe(ref, node.port(ref.port), lids, links));
+      ends.push_back(Describe(ref, port, lids, links));
       ends.back().p_keys = layout->p_keys.Add(KeysOf(ref));
     }
   });

@@ -28,8 +28,8 @@ class Walk {
       if (device == nullptr || !device->IsSwitch()) continue;
       number_[i] = static_cast<uint32_t>(switches_.size());
       switches_.push_back({NodeIndex(i), device, static_cast<uint32_t>(links_.size())});
-      for (int num = 0; num <= device->last_port().value(); ++num)
-        links_.push_back(FarEnd({NodeIndex(i), PortNum(static_cast<uint8_t>(num))}));
+      for (const PortNum number : device->AllPorts())
+        links_.push_back(FarEnd({NodeIndex(i), number}));
     }
     ends_.resize(switches_.size());
     block_.resize(switches_.size());
@@ -128,8 +128,9 @@ std::vector<std::string> PortsNotActive(const SimFabric& fabric, size_t limit,
   for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
     const SimDevice* device = fabric.device(NodeIndex(i));
     if (device == nullptr) continue;
-    for (int num = 1; num <= device->last_port().value() && names.size() < limit; ++num) {
-      const PortRef port{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
+    for (const PortNum number : device->LinkPorts()) {
+      if (names.size() >= limit) break;
+      const PortRef port{NodeIndex(i), number};
       if (fabric.LinkedPeer(port).IsNone() || beyond.contains(port)) continue;
       if (device->port(port.port).info.port_state != wire::PortState::kActive)
         names.push_back(NameOf(fabric, port));

@@ -3,12 +3,12 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include "fabric/port_name.h"
 
 namespace fabricd::sim {
 
 std::string NameOf(const SimFabric& fabric, PortRef port) {
-  return fmt::format("{}/{}", fabric.device(port.node)->description(), port.port);
+  return fabric::PortName(fabric.device(port.node)->description(), port.port);
 }
 
 // Switch port 0s, and CA and router ports with a link.
@@ -17,12 +17,11 @@ std::vector<EndPort> EndPorts(const SimFabric& fabric) {
   for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
     const SimDevice* device = fabric.device(NodeIndex(i));
     if (device == nullptr) continue;
-    const int first = device->IsSwitch() ? 0 : 1;
-    const int last = device->IsSwitch() ? 0 : device->last_port().value();
-    for (int num = first; num <= last; ++num) {
-      const PortRef ref{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
-      if (!device->IsSwitch() && fabric.LinkedPeer(ref).IsNone()) continue;
-      const SimPort& port = device->port(ref.port);
+    for (const PortNum number : device->AllPorts()) {
+      const PortRef ref{NodeIndex(i), number};
+      const bool is_switch = device->IsSwitch();
+      if (is_switch ? number != PortNum(0) : fabric.LinkedPeer(ref).IsNone()) continue;
+      const SimPort& port = device->port(number);
       ports.push_back({ref, port.guid, port.info.lid, 1 << port.info.lmc});
     }
   }
@@ -41,8 +40,8 @@ std::vector<uint32_t> SwitchParts(const SimFabric& fabric,
     while (!open.empty()) {
       const NodeIndex node = open.back();
       open.pop_back();
-      for (int num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
-        const PortRef port{node, PortNum(static_cast<uint8_t>(num))};
+      for (const PortNum number : fabric.device(node)->LinkPorts()) {
+        const PortRef port{node, number};
         const PortRef peer = fabric.LinkedPeer(port);
         if (peer.IsNone() || !fabric.device(peer.node)->IsSwitch()) continue;
         if (unwanted.contains(port) || unwanted.contains(peer)) continue;
@@ -60,9 +59,8 @@ absl::flat_hash_set<PortRef> PortsBeyond(const SimFabric& fabric, PortRef from) 
   for (uint32_t i = 0; i < fabric.node_index_end() && !start.IsNone(); ++i) {
     const SimDevice* device = fabric.device(NodeIndex(i));
     if (device == nullptr) continue;
-    for (int num = 0; num <= device->last_port().value(); ++num) {
-      const PortRef port{NodeIndex(i), PortNum(static_cast<uint8_t>(num))};
-      if (num == 0 && !device->IsSwitch()) continue;
+    for (const PortNum number : device->AllPorts()) {
+      const PortRef port{NodeIndex(i), number};
       const NodeIndex at = SwitchOf(fabric, port);
       if (!at.IsNone() && parts[at.value()] != parts[start.value()]) beyond.insert(port);
     }

@@ -95,10 +95,9 @@ bool EnforcesNothing(const KeyExpectations& expected) {
              std::vector<policy::Member>{{Guid(), PortClass::kAll, Membership::kFull}};
 }
 
-bool IsSaid(const KeyExpectations& expected, Guid node, PortNum port) {
-  const std::string name = fmt::format("({}) port {}", node, port);
-  return std::any_of(expected.not_enforced.begin(), expected.not_enforced.end(),
-                     [&](const std::string& said) { return said.ends_with(name); });
+bool IsReported(const KeyExpectations& expected, Guid node, PortNum port) {
+  const auto& reported = expected.not_enforced;
+  return std::find(reported.begin(), reported.end(), std::pair(node, port)) != reported.end();
 }
 
 // What is wrong with the switch port that faces an end port; empty: nothing.
@@ -116,7 +115,7 @@ std::string EnforcementFault(const SimFabric& fabric, PortRef port,
     if (odd == nullptr || !odd->ignored.partition_enforcement)
       return fmt::format("{} enforces in {} out {}", NameOf(fabric, port),
                          info.partition_enforcement_inbound, info.partition_enforcement_outbound);
-    if (IsSaid(expected, device.guid(), port.port)) return "";
+    if (IsReported(expected, device.guid(), port.port)) return "";
     return fmt::format("{} ignores enforcement, and operators are not told", NameOf(fabric, port));
   }
   const auto held = HeldAt(device, port.port, capacity);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_set.h>
@@ -22,7 +23,7 @@ struct KeyExpectations {
   absl::flat_hash_set<PortRef> isolated;   // Out of all partitions.
   absl::flat_hash_set<PortRef> undecided;  // Not looked at.
   // What the master says of ports of switches that do not enforce: "… (GUID) port N".
-  std::vector<std::string> not_enforced;
+  std::vector<std::pair<Guid, PortNum>> not_enforced;
 };
 
 // End ports with a link whose P_Key table holds other keys than are wanted, as far as they fit, or

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
+
 namespace fabricd::sim {
 namespace {
 
@@ -259,16 +261,16 @@ void Watch::CheckLids(const Served& served, PortNum number) {
   if (!port.info.lid) return;
   const auto [of, fresh] = lid_of_.try_emplace(port.guid, port.info.lid);
   if (!fresh && of->second != port.info.lid) {
-    Fault(fmt::format("LIDs: {}/{} had LID {} and gets {}", device.description(), number,
-                      of->second, port.info.lid));
+    Fault(fmt::format("LIDs: {} had LID {} and gets {}",
+                      fabric::PortName(device.description(), number), of->second, port.info.lid));
     of->second = port.info.lid;
   }
   for (int path = 0; path < 1 << port.info.lmc; ++path) {
     const Lid lid(static_cast<uint16_t>(port.info.lid.value() + path));
     const auto [owner, first] = owner_of_.try_emplace(lid, port.guid);
     if (first || owner->second == port.guid) continue;
-    Fault(fmt::format("LIDs: {} was that of port {} and is given to {}/{}", lid, owner->second,
-                      device.description(), number));
+    Fault(fmt::format("LIDs: {} was that of port {} and is given to {}", lid, owner->second,
+                      fabric::PortName(device.description(), number)));
   }
 }
 

@@ -42,13 +42,13 @@ fabric::Intent IntentOf(const sweep::FabricView& view) {
 bool HasAll(const FabricSnapshot& seen, const FabricSnapshot& topology) {
   bool all = true;
   topology.ForEachNode([&](const fabric::Node& node) {
-    for (size_t number = 1; all && number < node.ports.size(); ++number) {
-      const PortRef peer = node.ports[number].peer;
-      if (peer.IsNone()) continue;
+    for (const auto& [ref, port] : node.LinkPorts()) {
+      const PortRef peer = port.peer;
+      if (!all || peer.IsNone()) continue;
       const fabric::Node* found = seen.FindNode(node.guid());
       const fabric::Node* far = seen.FindNode(topology.node(peer.node)->guid());
-      all = found && far && found->ports[number].IsUp() &&
-            found->ports[number].peer == PortRef{far->index, peer.port};
+      all = found && far && found->port(ref.port).IsUp() &&
+            found->port(ref.port).peer == PortRef{far->index, peer.port};
     }
   });
   return all;

@@ -106,7 +106,7 @@ void NegotiateRate(wire::PortInfo& a, wire::PortInfo& b) {
 }
 
 double ActiveGigabits(const wire::PortInfo& info) {
-  return wire::LaneGigabits(wire::ActiveSpeed(info)) * wire::ActiveWidth(info);
+  return wire::RateOf(wire::ActiveSpeed(info), wire::ActiveWidth(info)).data;
 }
 
 }  // namespace fabricd::sim

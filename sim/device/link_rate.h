@@ -14,7 +14,7 @@ void SetSupportedRate(wire::PortInfo& info, wire::LinkSpeed speed, int lanes);
 void SetActiveRate(wire::PortInfo& info, wire::LinkSpeed speed, int lanes);
 // The active rate of both ends: the best that both have enabled, else 1x SDR.
 void NegotiateRate(wire::PortInfo& a, wire::PortInfo& b);
-// Of a link that is up, one direction: 400 for 4x NDR. 0 where unknown.
+// Of data, one direction, of a link that is up: 400 for 4x NDR. 0 where unknown.
 double ActiveGigabits(const wire::PortInfo& info);
 
 }  // namespace fabricd::sim

@@ -108,9 +108,7 @@ void SimDevice::Reset() {
   sl_to_vl_.clear();
   if (odd_) odd_->stale.clear();
   if (IsSwitch()) PowerUpSwitch();
-  for (size_t number = IsSwitch() ? 0 : 1; number < ports_.size(); ++number) {
-    PowerUpPort(PortNum(static_cast<uint8_t>(number)));
-  }
+  for (const PortNum number : AllPorts()) PowerUpPort(number);
 }
 
 void SimDevice::PowerUpSwitch() {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/port_numbers.h"
 #include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transport.h"
@@ -106,6 +107,9 @@ class SimDevice {
   const wire::SwitchInfo& switch_info() const { return switch_info_; }
   bool enhanced_port0() const { return switch_info_.enhanced_port0; }
   PortNum last_port() const { return PortNum(info_.num_ports); }
+  // All that exist: 0..n of a switch, 1..n of the others; those that a link can be at.
+  PortNumbers AllPorts() const { return {PortNum(IsSwitch() ? 0 : 1), last_port()}; }
+  PortNumbers LinkPorts() const { return {PortNum(1), last_port()}; }
   bool HasPort(PortNum port) const { return port.value() < ports_.size(); }
   // REQUIRES: HasPort(port).
   const SimPort& port(PortNum port) const { return ports_[port.value()]; }

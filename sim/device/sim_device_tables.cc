@@ -282,11 +282,8 @@ uint16_t SimDevice::SetSlToVl(PortNum ingress, const wire::Smp& smp, SmaEffects&
     write(PortNum(static_cast<uint8_t>(smp.modifier >> 8)),
           PortNum(static_cast<uint8_t>(smp.modifier)));
   } else {
-    for (size_t in = 0; in < ports_.size(); ++in) {
-      for (size_t out = 0; out < ports_.size(); ++out) {
-        write(PortNum(static_cast<uint8_t>(in)), PortNum(static_cast<uint8_t>(out)));
-      }
-    }
+    for (const PortNum in : AllPorts())
+      for (const PortNum out : AllPorts()) write(in, out);
   }
   return wire::kStatusOk;
 }

@@ -30,8 +30,8 @@ LinkModel::LinkModel(Options options, SimNodes& nodes, EventQueue& queue, TrapSe
   for (uint32_t index = 0; index < nodes_.index_end(); ++index) {
     const SimDevice* node = nodes_.Find(NodeIndex(index));
     if (node == nullptr) continue;
-    for (size_t port = 1; port <= node->last_port().value(); ++port) {
-      const PortRef ref{NodeIndex(index), PortNum(static_cast<uint8_t>(port))};
+    for (const PortNum number : node->LinkPorts()) {
+      const PortRef ref{NodeIndex(index), number};
       if (nodes_.Port(ref).plugged) TryTrain(ref, Duration::zero());
     }
   }

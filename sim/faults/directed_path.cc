@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "common/port_numbers.h"
+
 namespace fabricd::sim {
 
 std::optional<wire::DirectedPath> FindPath(const SimFabric& fabric, PortRef host,
@@ -19,8 +21,7 @@ std::optional<wire::DirectedPath> FindPath(const SimFabric& fabric, PortRef host
     if (place.node == target) return place.path;
     const bool first = next == 0;
     if (!first && !fabric.device(place.node)->IsSwitch()) continue;
-    for (int num = 1; num <= fabric.device(place.node)->last_port().value(); ++num) {
-      const PortNum port(static_cast<uint8_t>(num));
+    for (const PortNum port : PortNumbers(PortNum(1), fabric.device(place.node)->last_port())) {
       if (first && !fabric.device(place.node)->IsSwitch() && port != host.port) continue;
       const PortRef peer = fabric.LinkedPeer({place.node, port});
       if (peer.IsNone() || fabric.link_loss({place.node, port}) > 0 || seen[peer.node.value()] ||

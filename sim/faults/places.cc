@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
 #include "sim/faults/draw.h"
 
 namespace fabricd::sim {
@@ -17,8 +18,8 @@ struct Cable {
 
 std::vector<Cable> CablesAt(const SimFabric& fabric, NodeIndex node) {
   std::vector<Cable> cables;
-  for (int num = 1; num <= fabric.device(node)->last_port().value(); ++num) {
-    const PortRef port{node, PortNum(static_cast<uint8_t>(num))};
+  for (const PortNum number : fabric.device(node)->LinkPorts()) {
+    const PortRef port{node, number};
     const PortRef peer = fabric.LinkedPeer(port);
     if (!peer.IsNone()) cables.push_back({port, peer});
   }
@@ -58,7 +59,7 @@ std::string Places::NameOf(NodeIndex node) const {
 }
 
 std::string Places::NameOf(PortRef port) const {
-  return fmt::format("{}/{}", NameOf(port.node), port.port);
+  return fabric::PortName(NameOf(port.node), port.port);
 }
 
 PortRef Places::SomeFreeHost(Rng& rng) const {

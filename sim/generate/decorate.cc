@@ -114,9 +114,8 @@ std::vector<Decorator::Cable> Decorator::SwitchCables() const {
   std::vector<Cable> cables;
   for (const std::optional<Node>& node : nodes_) {
     if (!node || !node->IsSwitch()) continue;
-    for (size_t number = 1; number < node->ports.size(); ++number) {
-      const PortRef self{node->index, PortNum(static_cast<uint8_t>(number))};
-      const PortRef peer = node->ports[number].peer;
+    for (const auto& [self, port] : node->LinkPorts()) {
+      const PortRef peer = port.peer;
       if (peer.IsNone() || peer < self || !nodes_[peer.node.value()]->IsSwitch()) continue;
       cables.push_back({self, peer});
     }
@@ -188,10 +187,9 @@ absl::Status Decorator::SwapCables(int pairs, Rng rng) {
   std::vector<PortRef> ends;  // At the HCAs.
   for (const std::optional<Node>& node : nodes_) {
     if (!node || node->IsSwitch()) continue;
-    for (size_t number = 1; number < node->ports.size(); ++number) {
-      if (const PortRef peer = node->ports[number].peer;
-          !peer.IsNone() && nodes_[peer.node.value()]->IsSwitch())
-        ends.push_back({node->index, PortNum(static_cast<uint8_t>(number))});
+    for (const auto& [ref, port] : node->LinkPorts()) {
+      if (const PortRef peer = port.peer; !peer.IsNone() && nodes_[peer.node.value()]->IsSwitch())
+        ends.push_back(ref);
     }
   }
   std::vector<size_t> left = Draw(ends.size(), ends.size(), rng);
@@ -290,9 +288,8 @@ std::shared_ptr<const FabricSnapshot> Decorator::Build() const {
     const NodeIndex index = indices[node->index.value()] = builder.PutNode(node->info);
     builder.SetDescription(index, node->description);
     if (node->switch_info) builder.SetSwitchInfo(index, *node->switch_info);
-    for (size_t number = 0; number < node->ports.size(); ++number) {
-      const PortRef self{index, PortNum(static_cast<uint8_t>(number))};
-      const Port& port = node->ports[number];
+    for (const auto& [ref, port] : node->AllPorts()) {
+      const PortRef self{index, ref.port};
       if (port.known) builder.SetPortInfo(self, port.info);
       builder.SetPortGuid(self, port.guid);
       builder.SetPortFdr10(self, port.fdr10);
@@ -300,10 +297,10 @@ std::shared_ptr<const FabricSnapshot> Decorator::Build() const {
   }
   for (const std::optional<Node>& node : nodes_) {
     if (!node) continue;
-    for (size_t number = 0; number < node->ports.size(); ++number) {
-      const PortRef peer = node->ports[number].peer;
+    for (const auto& [ref, port] : node->AllPorts()) {
+      const PortRef peer = port.peer;
       if (peer.IsNone()) continue;
-      builder.Link({indices[node->index.value()], PortNum(static_cast<uint8_t>(number))},
+      builder.Link({indices[node->index.value()], ref.port},
                    {indices[peer.node.value()], peer.port});
     }
   }

@@ -104,10 +104,8 @@ uint16_t PerformanceAgent::ServeCounters(const Request& request, wire::PerfMad& 
   // Port 0 is a port of a switch only.
   const bool exists = device.HasPort(select) && (device.IsSwitch() || select.value() != 0);
   if (all ? !device.IsSwitch() : !exists) return wire::kStatusInvalidAttributeValue;
-  for (int port = 0; port <= device.last_port().value(); ++port) {
-    if (!all && port != select.value()) continue;
-    CountUpTo(request.now, device, PortNum(static_cast<uint8_t>(port)));
-  }
+  for (const PortNum port : device.AllPorts())
+    if (all || port == select) CountUpTo(request.now, device, port);
   const bool set = mad.method == Method::kSet;
   switch (attribute) {
     case PerfAttribute::kPortCounters: return ServeClassic(device, mad);
@@ -142,8 +140,8 @@ uint64_t PerformanceAgent::Shown(const SimDevice& device, PortNum select, Regist
     return port == nullptr ? 0 : port->counts.Shown(registers, counter);
   }
   uint64_t sum = 0;
-  for (int port = 1; port <= device.last_port().value(); ++port) {
-    const uint64_t more = Shown(device, PortNum(static_cast<uint8_t>(port)), registers, counter);
+  for (const PortNum port : device.LinkPorts()) {
+    const uint64_t more = Shown(device, port, registers, counter);
     sum = more > ~uint64_t{0} - sum ? ~uint64_t{0} : sum + more;
   }
   return sum;

@@ -319,7 +319,8 @@ class Run {
     expected.isolated = operators_.Unpartitioned(master);
     expected.undecided = beyond;
     for (const sweep::Problem& problem : master.view->problems)
-      if (problem.kind == "NotEnforced") expected.not_enforced.push_back(problem.subject);
+      if (problem.kind == sweep::ProblemKind::kNotEnforced)
+        expected.not_enforced.emplace_back(problem.subject.node, problem.subject.port);
     FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
   }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "fabric/port_name.h"
 #include "telemetry/evidence/congestion.h"
 #include "telemetry/evidence/evidence_maker.h"
 
@@ -25,8 +26,8 @@ std::string NameOf(const telemetry::TelemetryView& view, Guid guid) {
 }
 
 std::string LinkText(const telemetry::TelemetryView& view, const policy::LinkKey& link) {
-  return fmt::format("{}/{} - {}/{}", NameOf(view, link.a.node), link.a.port,
-                     NameOf(view, link.b.node), link.b.port);
+  return fmt::format("{} - {}", fabric::PortName(NameOf(view, link.a.node), link.a.port),
+                     fabric::PortName(NameOf(view, link.b.node), link.b.port));
 }
 
 std::string AboutOf(const telemetry::TelemetryView& view, const policy::CommonFinding& finding) {
@@ -137,7 +138,7 @@ policy::ActionDecision AssessingSource::Act(const Examined& examined,
   if (decision.action != policy::Action::kCordon) return decision;
   breaker_.Count(now, facts.hosts, options_);
   held_[of.link] = {host->name, std::string(policy::VerdictName(of.standing.verdict)),
-                    fmt::format("{}/{}", NameOf(view, port.node), port.port)};
+                    fabric::PortName(NameOf(view, port.node), port.port)};
   return decision;
 }
 

@@ -440,8 +440,8 @@ double CauseInjector::LimitsOf(const Planned& planned) const {
 
 std::vector<NodeIndex> CauseInjector::HostsBehind(NodeIndex leaf) const {
   std::vector<NodeIndex> hosts;
-  for (int i = 1; i <= fabric_.device(leaf)->last_port().value(); ++i) {
-    const PortRef peer = fabric_.LinkedPeer({leaf, PortNum(static_cast<uint8_t>(i))});
+  for (const PortNum number : fabric_.device(leaf)->LinkPorts()) {
+    const PortRef peer = fabric_.LinkedPeer({leaf, number});
     if (!peer.IsNone() && !fabric_.device(peer.node)->IsSwitch()) hosts.push_back(peer.node);
   }
   return hosts;

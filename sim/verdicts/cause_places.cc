@@ -5,6 +5,7 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "fabric/port_name.h"
 #include "sim/faults/draw.h"
 
 namespace fabricd::sim {
@@ -15,8 +16,8 @@ CausePlaces::CausePlaces(const SimFabric& fabric, PortRef manager)
     size_t rail = 0;
     for (NodeIndex node : adapters) {
       host_of_[node] = name;
-      for (int i = 1; i <= fabric.device(node)->last_port().value(); ++i) {
-        const PortRef port{node, PortNum(static_cast<uint8_t>(i))};
+      for (const PortNum number : fabric.device(node)->LinkPorts()) {
+        const PortRef port{node, number};
         if (!fabric.device(node)->port(port.port).cable.IsNone()) rail_of_[port] = rail++;
       }
     }
@@ -26,8 +27,8 @@ CausePlaces::CausePlaces(const SimFabric& fabric, PortRef manager)
     const SimDevice* device = fabric.device(NodeIndex(index));
     if (device == nullptr) continue;
     if (device->IsSwitch()) switches_.emplace_back(index);
-    for (int i = 1; i <= device->last_port().value(); ++i) {
-      const PortRef port{NodeIndex(index), PortNum(static_cast<uint8_t>(i))};
+    for (const PortNum number : device->LinkPorts()) {
+      const PortRef port{NodeIndex(index), number};
       const PortRef peer = fabric.LinkedPeer(port);
       if (peer.IsNone()) continue;
       const bool first = device->IsSwitch() != fabric.device(peer.node)->IsSwitch()
@@ -47,7 +48,7 @@ std::string CausePlaces::HostOf(NodeIndex node) const {
 }
 
 std::string CausePlaces::NameOf(PortRef port) const {
-  return fmt::format("{}/{}", fabric_.device(port.node)->description(), port.port);
+  return fabric::PortName(fabric_.device(port.node)->description(), port.port);
 }
 
 std::vector<PortRef> CausePlaces::EndsAt(const std::vector<NodeIndex>& nodes) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "fabric/port_name.h"
 #include "sim/faults/draw.h"
 #include "sim/verdicts/polling_actor.h"
 
@@ -97,7 +98,7 @@ class Notebook {
  private:
   VerdictSpan SpanOf(const Concluded& what, Instant now) const {
     const NodeIndex node = by_guid_.at(what.node);
-    std::string name = fmt::format("{}/{}", fabric_.device(node)->description(), what.port);
+    std::string name = fabric::PortName(fabric_.device(node)->description(), what.port);
     return {what, {node, what.port}, std::move(name), now, std::nullopt};
   }
 

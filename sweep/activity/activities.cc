@@ -216,7 +216,7 @@ void Activities::AdoptOptions(Instant now) {
 void Activities::FinishDiscovery(Instant now) {
   const std::unique_ptr<Discovery> ended = std::move(discovery_);
   if (ended->local_failed()) {
-    ground_.problems.Add("Unresponsive", observed_.own().device,
+    ground_.problems.Add(ProblemKind::kUnresponsive, ProblemSubject::Named(observed_.own().device),
                          "the SM's own node does not answer");
     EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
     return;
@@ -241,7 +241,9 @@ void Activities::FinishDiscovery(Instant now) {
 // nothing to be master of, and perhaps another is master behind it.
 bool Activities::HasNeighbour() {
   const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
-  if (!fault.empty()) ground_.problems.Add("LocalPortDown", observed_.own().device, fault);
+  if (!fault.empty())
+    ground_.problems.Add(ProblemKind::kLocalPortDown, ProblemSubject::Named(observed_.own().device),
+                         fault);
   return fault.empty();
 }
 
@@ -262,7 +264,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
     case Kind::kBeStandby: EnterStandby(now); break;
     case Kind::kWait: EndSweep(SweepKind::kHeavy, false, CoreEvent::kWaitForOther, now); break;
     case Kind::kGiveUp:
-      ground_.problems.Add("UnknownSm", "subnet", std::move(order.why));
+      ground_.problems.Add(ProblemKind::kUnknownSm, ProblemSubject::Subnet(), std::move(order.why));
       EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
       break;
   }
@@ -300,7 +302,8 @@ void Activities::OnLidsStored(const Persisted& stored, Instant now) {
   programming_.OnLidsStored(stored.status);
   if (stored.status.ok()) return StartProgramming(now);
   // What is not durable is not programmed; it is written again with the next sweep.
-  ground_.problems.Add("StoreFailed", "state", Message(stored.status));
+  ground_.problems.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
+                       Message(stored.status));
   journal_.Log(LogLevel::kError,
                fmt::format("LIDs could not be stored: {}", Message(stored.status)));
   EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
@@ -358,7 +361,7 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
 
 bool Activities::AllLinksActive() {
   if (!HasNeighbour()) return false;
-  ground_.problems.Remove("NotActive");
+  ground_.problems.Remove(ProblemKind::kNotActive);
   bool all_active = true;
   for (const PortRef inactive : observed_.InactivePorts()) {
     const fabric::Node& node = *observed_.snapshot()->node(inactive.node);
@@ -367,10 +370,8 @@ bool Activities::AllLinksActive() {
     if (follower_.Gathers(node.index) || follower_.Gathers(port.peer.node)) continue;
     all_active = false;
     programming_.desired().pending().Mark(node.index);
-    ground_.problems.Add(
-        "NotActive",
-        fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
-        fmt::format("is {}", wire::PortStateName(port.info.port_state)));
+    ground_.problems.Add(ProblemKind::kNotActive, ProblemSubject::Of(node, inactive.port),
+                         fmt::format("is {}", wire::PortStateName(port.info.port_state)));
   }
   return all_active;
 }
@@ -413,7 +414,7 @@ void Activities::OnChanges(Surveys::Changes taken, Instant now) {
   if (!found.needs_sweep.empty()) agenda_.WantSweep(found.needs_sweep);
   for (const NodeIndex index : found.touched)
     if (const fabric::Node* node = ground_.builder.node(index))
-      ground_.problems.RemoveAbout(fmt::format("{}", node->guid()));
+      ground_.problems.RemoveAbout(node->guid());
   if (found.touched.empty() && found.gone.empty()) return;
   std::string subject = found.about.IsNone() ? "subnet" : observed_.NameOf(found.about, found.peer);
   Reroute(found.touched, taken.cause, std::move(subject), taken.since, now);

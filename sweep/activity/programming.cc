@@ -73,7 +73,7 @@ void Programming::Start(Instant now) {
 void Programming::StartWholePlan(Instant now) {
   desired_.SetGoal(routing::ReplanGoal::kWhole);
   journal_.BeginSweep(SweepKind::kSettle, now);
-  journal_.BeginReroute(planner_.is_urgent() ? "what was left pending" : "settling", "subnet", now,
+  journal_.BeginReroute(planner_.is_urgent() ? "pairs left pending" : "settling", "subnet", now,
                         now);
   Start(now);
 }
@@ -141,10 +141,8 @@ void Programming::OnTrees(TreesReady ready) {
 }
 
 void Programming::OnCables(CablesChecked checked) {
-  ground_.problems.Remove("MisplacedCable");
-  for (Problem& problem : checked.problems)
-    ground_.problems.Add(std::move(problem.kind), std::move(problem.subject),
-                         std::move(problem.message));
+  ground_.problems.Remove(ProblemKind::kMisplacedCable);
+  for (Problem& problem : checked.problems) ground_.problems.Add(std::move(problem));
   view_.MarkChanged();
 }
 

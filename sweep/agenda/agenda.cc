@@ -52,7 +52,7 @@ void Agenda::OnSweepEnd(const End& end, Instant now) {
   next_retry_ = end.failed ? now + retry_wait_ : kNever;
 }
 
-// What was not read is asked for again soon, then at growing intervals up to the usual one.
+// Unread ports are read again soon, then at growing intervals up to the configured one.
 Duration Agenda::UntilLightSweep(bool has_unread) {
   const SweepOptions& sweep = options_.sweep;
   if (!has_unread) return sweep.light_interval;

@@ -19,7 +19,7 @@ namespace fabricd::sweep {
 class Agenda {
  public:
   static constexpr uint32_t kMostRetries = 3;  // In a row, before everything is read again.
-  // How long a check lets go first what is reported.
+  // How long a check waits for reported changes to be followed up.
   static constexpr Duration kLongestWait = std::chrono::seconds(1);
 
   // `options` outlives this; it may be replaced where a heavy sweep starts.
@@ -27,10 +27,10 @@ class Agenda {
 
   // ---- heavy sweeps
 
-  // As soon as what is under way has ended. The first reason stays.
+  // Starts when current activities have ended. The first reason is kept.
   void WantSweep(std::string why);
-  // A heavy sweep that only looks whether all is as it was: what is reported goes first, for
-  // kLongestWait at most, and tables are read back when it ends.
+  // A heavy sweep without a reported change. Reported changes are followed up first, for at most
+  // kLongestWait. Tables are read back when it ends.
   void WantCheck(std::string why, Instant now);
   // The next heavy sweep adopts these.
   void WantOptions(CoreOptions options) { next_options_ = std::move(options); }
@@ -39,11 +39,11 @@ class Agenda {
   bool WantsSweep() const { return sweep_.has_value(); }
   // `is_reported`: a change is about to be followed up.
   bool IsSweepDue(bool is_reported, Instant now) const;
-  // REQUIRES: WantsSweep(). Nothing that has happened waits for it.
+  // REQUIRES: WantsSweep(). No reported change depends on this sweep.
   bool IsCheck(Instant now) const { return now < sweep_->waits_until; }
   const std::string& why() const { return sweep_->why; }
 
-  // A heavy sweep starts, for whatever reason: it is all that was wanted of sweeps and retries.
+  // A heavy sweep starts, for any reason. It replaces all sweeps and retries that were requested.
   void OnSweepStart(bool is_patient);
   std::optional<CoreOptions> TakeOptions() { return std::exchange(next_options_, std::nullopt); }
   // Its requests may wait for all others. Stays so as long as each call says that it `may`.
@@ -56,12 +56,12 @@ class Agenda {
   // The intent, or what is to be programmed, has changed without a report; the last reason counts.
   void WantReroute(std::string why) { reroute_ = std::move(why); }
   bool WantsReroute() const { return !reroute_.empty(); }
-  // It begins, or is part of what does. Returns the reason.
+  // A reroute begins, or a larger activity that includes it. Returns the reason.
   std::string TakeReroute() { return std::exchange(reroute_, {}); }
 
   // ---- deadlines
 
-  // All was read; how often what was not is asked for starts from the shortest wait.
+  // Discovery has read everything: later reads of unread ports start with the shortest interval.
   void OnDiscovered() { unread_wait_ = {}; }
   struct End {
     SweepKind kind = SweepKind::kNone;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CommandQueue: the commands that ask for a sweep. Each waits for the next heavy sweep or runs with
-// what is under way, and is finished exactly once.
+// the current activity, and is finished exactly once.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ class CommandQueue {
   // For the next heavy sweep.
   void Wait(uint64_t command) { waiting_.push_back(command); }
   void Wait(const std::vector<uint64_t>& commands);
-  // With what is under way.
+  // With the current activity.
   void Run(uint64_t command) { running_.push_back(command); }
   void Run(const std::vector<uint64_t>& commands);
 
   // A heavy sweep starts: all that wait run with it.
   void StartWaiting();
-  // What ran has led to a heavy sweep: its commands wait for that.
+  // The current activity has led to a heavy sweep: its commands wait for that.
   void WaitAgain();
   // They go on elsewhere, such as with the read-back that follows a sweep.
   std::vector<uint64_t> TakeRunning();
 
-  // What was under way has ended.
+  // The activity that running commands belong to has ended: they are finished.
   void FinishRunning();
   // No sweep will start.
   void RefuseWaiting(const absl::Status& status);

@@ -48,8 +48,8 @@ class PendingChanges {
                   const fabric::AliasGuids* current);
   // A run over the pending nodes has ended; these are left. One that is superseded does not end.
   void OnRunEnded(const absl::flat_hash_set<NodeIndex>& undone);
-  // Everything is about to be read again: MarkAll() once it has been, and this SM may write.
-  // A sweep that fails leaves nothing pending, for a run would go by what was known before it.
+  // A heavy sweep reads everything again. Call MarkAll() when it has succeeded and this SM may
+  // write. After a failed sweep nothing is pending: a run would use observations from before it.
   void OnSweepStart();
 
   bool is_all() const { return all_; }

@@ -39,8 +39,8 @@ class AppliedBlocks {
       if (block.contradicted) return true;
     return false;
   }
-  // What the next Set starts from: of a block that is contradicted, what it was sent. Null: the
-  // block is to be read.
+  // The content that the next Set starts from. Of a contradicted block this is what was sent. Null:
+  // the block must be read.
   const Table* Find(size_t block) const {
     return block < blocks_.size() && blocks_[block].held ? &*blocks_[block].held : nullptr;
   }

@@ -22,15 +22,15 @@ class AppliedMft {
   void Forget();
 
   bool Knows(Place place) const;
-  // What is in the block for sure, and what may be: equal where it is known. A block that was never
-  // read may hold anything.
+  // Entries that the block certainly has, and entries that it may have. Equal if its content is
+  // known. A block that was never read may hold anything.
   Block Surely(Place place) const;
   Block Possibly(Place place) const;
   // Whether anything may be in the table that is known of: false for one that is empty or unread.
   bool HasEntries() const;
   // The places of which anything is known, or that a Set may be changing.
   const auto& blocks() const { return blocks_; }
-  // What is known, for plans to start from; null: nothing.
+  // The known content, from which plans start; null: nothing is known.
   std::shared_ptr<const routing::MulticastRow> Row() const;
 
   void Confirm(Place place, const Block& block);
@@ -38,7 +38,7 @@ class AppliedMft {
   void Complete(Place place);    // Answered or given up.
   void MarkUnsent(Place place);  // It did not leave after all.
   bool IsInFlight(Place place) const;
-  // What was sent last. REQUIRES: MarkSent(), and nothing confirmed since.
+  // The bytes of the last Set. REQUIRES: MarkSent(), and no Confirm() since.
   const Block& InFlight(Place place) const { return blocks_.at(place).flight->bytes; }
   void AbandonInFlight();
   // A Set of the block was answered with other bytes: such a device's reads prove nothing either,

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/port_numbers.h"
 #include "routing/multicast/multicast_rows.h"
 
 namespace fabricd::sweep {
@@ -138,8 +139,8 @@ std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
   for (const auto& [table, bytes] : vls_.tables()) AddVlTable(snapshot, table, bytes, *made);
   for (const NodeIndex index : vls_.read())
     if (const fabric::Node* node = snapshot.node(index))
-      for (int port = node->first_end_port().value(); port <= node->last_end_port().value(); ++port)
-        (*made)[{index, PortNum(static_cast<uint8_t>(port))}].has_all_lanes = true;
+      for (const PortNum port : PortNumbers(node->first_end_port(), node->last_end_port()))
+        (*made)[{index, port}].has_all_lanes = true;
   vls_version_ = vls_.version();
   port_tables_ = std::move(made);
   return port_tables_;

@@ -58,15 +58,15 @@ class AppliedState {
     return pkeys_[port];
   }
   const PKeyBlocks* FindPKeys(PortRef port) const;
-  // The same of a switch's external port, by which it enforces partitions; what is not known may be
+  // The same of a switch's external port, by which it enforces partitions. Unknown blocks may hold
   // anything.
   PKeyBlocks& SwitchKeys(PortRef port) {
     port_tables_ = nullptr;
     return switch_keys_[port];
   }
   const PKeyBlocks* FindSwitchKeys(PortRef port) const;
-  // What the last Set of PortInfo that a switch's external port has taken, or that is in flight,
-  // says of its enforcement. What the port shows may be older. nullopt: go by what it shows.
+  // The enforcement in the last Set of PortInfo that was confirmed for a switch's external port or
+  // is in flight. The observed PortInfo may be older. nullopt: the observed PortInfo is valid.
   void NoteRequestedEnforcement(PortRef port, Enforcement enforcement) {
     requested_[port] = enforcement;
   }

@@ -35,13 +35,13 @@ constexpr Field kFields[] = {
 }  // namespace
 
 std::vector<Problem> IgnoredSettings(const PortInfo& wanted, const PortInfo& kept,
-                                     const std::string& port) {
+                                     const fabric::Node& node, PortNum port) {
   std::vector<Problem> problems;
   if (wanted.partition_enforcement_inbound != kept.partition_enforcement_inbound ||
       wanted.partition_enforcement_outbound != kept.partition_enforcement_outbound) {
     const bool lets_pass =
         wanted.partition_enforcement_inbound || wanted.partition_enforcement_outbound;
-    problems.push_back({"NotEnforced", port,
+    problems.push_back({ProblemKind::kNotEnforced, ProblemSubject::Of(node, port),
                         lets_pass ? "it does not take PartitionEnforcement: packets of other "
                                     "partitions pass"
                                   : "it goes on enforcing partitions, though it was told to stop"});
@@ -51,8 +51,8 @@ std::vector<Problem> IgnoredSettings(const PortInfo& wanted, const PortInfo& kep
     if (field.differs(wanted, kept))
       fields += fmt::format("{}{}", fields.empty() ? "" : ", ", field.name);
   if (!fields.empty())
-    problems.push_back(
-        {"SettingsIgnored", fields, fmt::format("{} keeps its own; others may too", port)});
+    problems.push_back({ProblemKind::kSettingsIgnored, ProblemSubject::Named(fields),
+                        fmt::format("{} keeps its own; others may too", SubjectText(node, port))});
   return problems;
 }
 

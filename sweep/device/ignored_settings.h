@@ -4,18 +4,18 @@
 // Pure; any thread.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "fabric/snapshot.h"
 #include "mad/wire/port_info.h"
-#include "sweep/interface/view.h"
+#include "sweep/interface/problem.h"
 
 namespace fabricd::sweep {
 
-// `port`: as problems name it. NotEnforced is of this port: packets of other partitions pass, or
-// those of its own may not. SettingsIgnored names fields, and this port as an example: whatever
-// number of ports ignores the same fields, it is one problem.
+// NotEnforced is of this port: packets of other partitions pass, or those of its own may not.
+// SettingsIgnored names fields, and this port as an example: whatever number of ports ignores the
+// same fields, it is one problem.
 std::vector<Problem> IgnoredSettings(const wire::PortInfo& wanted, const wire::PortInfo& kept,
-                                     const std::string& port);
+                                     const fabric::Node& node, PortNum port);
 
 }  // namespace fabricd::sweep

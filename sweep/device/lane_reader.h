@@ -26,7 +26,7 @@ class LaneReader {
   bool IsMine(const mad::Completion& completion) const { return completion.context.run == run_; }
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
-  // What was answered is known, and the nodes of which all was are marked as read.
+  // Every table is answered or given up. Nodes with all tables answered are marked as read.
   bool done() const { return next_ == tables_.size() && outstanding_ == 0; }
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
 

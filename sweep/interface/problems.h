@@ -3,39 +3,44 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sweep/interface/view.h"
+#include "sweep/interface/problem.h"
 
 namespace fabricd::sweep {
 
 class ProblemList {
  public:
   static constexpr size_t kMax = 1000;
-  void Add(std::string kind, std::string subject, std::string message) {
+  void Add(ProblemKind kind, ProblemSubject subject, std::string message) {
+    Add({kind, std::move(subject), std::move(message)});
+  }
+  // One of a kind and subject is kept: the first.
+  void Add(Problem problem) {
     for (const Problem& known : problems_)
-      if (known.kind == kind && known.subject == subject) return;
+      if (known.kind == problem.kind && known.subject == problem.subject) return;
     if (problems_.size() < kMax)
-      problems_.push_back({std::move(kind), std::move(subject), std::move(message)});
+      problems_.push_back(std::move(problem));
     else
       ++dropped_;
   }
-  // What is found anew each time it is looked for.
-  void Remove(std::string_view kind) {
+  // What is found again each time it is looked for.
+  void Remove(ProblemKind kind) {
     std::erase_if(problems_, [kind](const Problem& problem) { return problem.kind == kind; });
   }
-  // What is looked at again. `guid` as subjects have it.
-  void RemoveAbout(std::string_view guid) {
-    std::erase_if(problems_, [guid](const Problem& problem) {
-      return problem.subject.find(guid) != std::string::npos;
+  // Of the node and its ports, which are looked at again.
+  void RemoveAbout(Guid node) {
+    std::erase_if(problems_, [node](const Problem& problem) {
+      return problem.subject.node && problem.subject.node == node;
     });
   }
   // With a last entry that counts those beyond the bound.
   std::vector<Problem> List() const {
     std::vector<Problem> list = problems_;
-    if (dropped_ > 0) list.push_back({"MoreProblems", "subnet", fmt::format("{} more", dropped_)});
+    if (dropped_ > 0)
+      list.push_back(
+          {ProblemKind::kMoreProblems, ProblemSubject::Subnet(), fmt::format("{} more", dropped_)});
     return list;
   }
   bool empty() const { return problems_.empty(); }

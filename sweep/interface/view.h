@@ -20,6 +20,7 @@
 #include "routing/plan/engine.h"
 #include "routing/plan/multicast_plan.h"
 #include "routing/plan/plan.h"
+#include "sweep/interface/problem.h"
 
 namespace fabricd::sweep {
 
@@ -44,15 +45,6 @@ struct RemoteSm {
   uint8_t priority = 0;
   wire::SmState state = wire::SmState::kNotActive;
   uint32_t activity_count = 0;
-};
-
-// Something an operator should know of a node, port or the subnet: it stands until a sweep no
-// longer finds it.
-struct Problem {
-  std::string kind;     // "DuplicateGuid", "Unresponsive", "MKeyMismatch", "IllegalPortInfo",
-                        // "LidsExhausted", "MisplacedCable", …
-  std::string subject;  // "node0001 mlx5_3/1 (0x…)"
-  std::string message;
 };
 
 struct SmStatus {

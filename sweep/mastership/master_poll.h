@@ -22,7 +22,7 @@ class MasterPoll {
              mad::RequestContext context)
       : options_(options), devices_(devices), engine_(engine), context_(context) {}
 
-  // Nobody is polled, and what was asked is void.
+  // Ends polling. Answers to earlier polls are ignored.
   void Stop() {
     out_ = false;
     next_ = kNever;

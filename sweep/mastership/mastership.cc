@@ -265,9 +265,8 @@ Order Mastership::FinishCheck(Instant now) {
 PortRef Mastership::FindPort(Guid port_guid) const {
   PortRef found;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    for (size_t num = 0; num < node.ports.size(); ++num)
-      if (node.ports[num].guid == port_guid && port_guid)
-        found = {node.index, PortNum(static_cast<uint8_t>(num))};
+    for (const auto& [ref, port] : node.AllPorts())
+      if (port.guid == port_guid && port_guid) found = ref;
   });
   return found;
 }

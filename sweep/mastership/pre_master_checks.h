@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreMasterChecks: the pre-master checks of one discovery after the other: who has to be asked, how
-// often, and what it means when somebody does not answer.
+// PreMasterChecks: the pre-master checks of successive discoveries: which SMs are asked, how often,
+// and what a missing answer means.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class PreMasterChecks {
                   mad::RequestContext context)
       : devices_(devices), engine_(engine), context_(context) {}
 
-  // A sweep begins: what was asked is void.
+  // A sweep begins: answers to earlier requests are ignored.
   void OnSweepStart();
   // An SM has asked for SMInfo while this one discovered; `back` leads to it. At most 16 are kept:
   // who asks later is found by the next sweep.
@@ -32,11 +32,11 @@ class PreMasterChecks {
     former_ = {path, behind};
   }
 
-  // Asks `known`, whoever asked meanwhile, and what may hide an SM among `unread`. False: there is
-  // nobody to ask.
+  // Asks the SMs in `known`, those that asked meanwhile, and nodes in `unread` that may have an SM.
+  // False: there are none to ask.
   bool Start(const std::vector<RemoteSm>& known, const std::vector<Unread>& unread, Guid own,
              const fabric::FabricSnapshot& snapshot);
-  // Again, because somebody asked meanwhile. False: not so, or often enough in this sweep.
+  // Again, because another SM asked meanwhile. False: not so, or often enough in this sweep.
   bool StartAgain(const std::vector<RemoteSm>& known, Guid own,
                   const fabric::FabricSnapshot& snapshot);
   bool active() const { return check_ != nullptr; }

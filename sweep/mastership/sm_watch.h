@@ -24,7 +24,7 @@ class SmWatch {
   // The requests carry `context`; its number is that of the question.
   SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
-  // A sweep begins: what was asked is void. Routes by which others asked are kept.
+  // A sweep begins: answers to earlier requests are ignored. Routes by which others asked are kept.
   void OnSweepStart();
   // The master knows these from now on: those that are discovering are asked every half second.
   void Follow(const std::vector<RemoteSm>& others, Instant now);

@@ -25,12 +25,12 @@ void ActiveLinks::LookAt(NodeIndex index) {
   inactive_.erase(inactive_.lower_bound({index, PortNum(0)}),
                   inactive_.upper_bound({index, PortNum(255)}));
   const fabric::Node* node = snapshot_->node(index);
-  for (size_t num = 1; node != nullptr && num < node->ports.size(); ++num) {
-    const fabric::Port& port = node->ports[num];
+  if (node == nullptr) return;
+  for (const auto& [ref, port] : node->LinkPorts()) {
     const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot_->port(port.peer);
     if (port.IsUp() && peer != nullptr && peer->IsUp() &&
         port.info.port_state != wire::PortState::kActive)
-      inactive_.insert({index, PortNum(static_cast<uint8_t>(num))});
+      inactive_.insert(ref);
   }
 }
 

@@ -12,9 +12,10 @@ std::vector<Problem> FindMisplacedCables(const fabric::FabricSnapshot& snapshot,
   const fabric::Rails rails = fabric::FindRails(snapshot, fabric::FindHosts(snapshot, patterns));
   std::vector<Problem> problems;
   for (const fabric::MisplacedEnd& end : rails.misplaced)
-    problems.push_back({"MisplacedCable",
-                        fmt::format("{} {}", rails.hosts[end.host].name, end.device),
-                        fabric::DescribePlaces(end, snapshot)});
+    problems.push_back(
+        {ProblemKind::kMisplacedCable,
+         ProblemSubject::Named(fmt::format("{} {}", rails.hosts[end.host].name, end.device)),
+         fabric::DescribePlaces(end, snapshot)});
   return problems;
 }
 

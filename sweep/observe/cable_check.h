@@ -7,7 +7,7 @@
 
 #include "fabric/hosts.h"
 #include "fabric/snapshot.h"
-#include "sweep/interface/view.h"
+#include "sweep/interface/problem.h"
 
 namespace fabricd::sweep {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/port_numbers.h"
 #include "mad/wire/sm_info.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
@@ -131,7 +132,7 @@ bool Discovery::CheckNodeInfo(const wire::NodeInfo& info, PortRef from) {
   else if (type != 2 && !info.port_guid)
     fault = "PortGUID is 0";
   if (fault.empty()) return true;
-  ground_.problems.Add("IllegalNodeInfo", NameOf(from),
+  ground_.problems.Add(ProblemKind::kIllegalNodeInfo, SubjectOf(from),
                        fmt::format("the node behind answers nonsense: {}", fault));
   return false;
 }
@@ -143,7 +144,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
       local_failed_ = true;
       return;
     }
-    ground_.problems.Add("Unresponsive", NameOf(probe.from),
+    ground_.problems.Add(ProblemKind::kUnresponsive, SubjectOf(probe.from),
                          fmt::format("the node behind does not answer (NodeInfo by route {}: {})",
                                      probe.path.ToString(), WhyNot(completion)));
     return;
@@ -183,11 +184,12 @@ void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion)
       IsOk(completion) &&
       wire::NodeInfo::Decode(completion.response.data).node_guid == probe.rival.node_guid;
   if (still_there) {
+    const Guid guid = probe.rival.node_guid;
+    const fabric::Node* first = ground_.builder.node(ground_.builder.FindIndex(guid));
     ground_.problems.Add(
-        "DuplicateGuid", NameOf(probe.rival_from),
-        fmt::format("the node behind has GUID {}, which {} has too; it is left out",
-                    probe.rival.node_guid,
-                    NameOf(PortRef{ground_.builder.FindIndex(probe.rival.node_guid)})));
+        ProblemKind::kDuplicateGuid, SubjectOf(probe.rival_from),
+        fmt::format("the node behind has GUID {}, which {} has too; it is left out", guid,
+                    first != nullptr ? SubjectText(*first) : "another node"));
     return;
   }
   if (ground_.builder.node(probe.rival_from.node) == nullptr) return;
@@ -301,7 +303,7 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
 void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   if (!IsOk(completion)) {
     ground_.problems.Add(
-        "Unresponsive", NameOf({node}),
+        ProblemKind::kUnresponsive, SubjectOf({node}),
         fmt::format("no SwitchInfo ({}): the switch is left out", WhyNot(completion)));
     failed_.insert(node);
     return;
@@ -336,7 +338,7 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
     ground_.builder.SetPortUnknown(port);
     const bool keyed = ground_.options.sm.m_key || !ground_.options.sm.m_key_by_guid.empty();
     ground_.problems.Add(
-        "Unreadable", NameOf(port),
+        ProblemKind::kUnreadable, SubjectOf(port),
         fmt::format("no PortInfo ({}){}", WhyNot(completion),
                     keyed ? "; is the M_Key right?" : "; is it protected by an M_Key?"));
     return;
@@ -345,7 +347,7 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
   const fabric::Node& node = *ground_.builder.node(port.node);
   if (auto fault = FindPortInfoFault(info, node, port.port)) {
     ground_.builder.SetPortUnknown(port);
-    ground_.problems.Add("IllegalPortInfo", NameOf(port), *fault);
+    ground_.problems.Add(ProblemKind::kIllegalPortInfo, SubjectOf(port), *fault);
     return;
   }
   if (completion.attempts == 1) late_.erase(port.node);
@@ -373,8 +375,8 @@ void Discovery::AskPorts(NodeIndex index) {
   const bool extended = PortConfig::KnowsExtendedSpeeds(node, PortNum(0));
   // Nobody waits for what is read beyond a change.
   if (beyond_ || !late_.contains(index) || !PortConfig::HasStateTable(node)) {
-    for (uint8_t num = 1; num <= node.info.num_ports; ++num)
-      AskPortInfo({index, PortNum(num)}, extended);
+    for (const PortNum port : PortNumbers(PortNum(1), PortNum(node.info.num_ports)))
+      AskPortInfo({index, port}, extended);
     return;
   }
   constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
@@ -448,13 +450,10 @@ void Discovery::OnSmInfo(PortRef port, const mad::Completion& completion) {
   remote_sms_.push_back({port, info.guid, info.priority, info.state, info.activity_count});
 }
 
-std::string Discovery::NameOf(PortRef port) const {
+ProblemSubject Discovery::SubjectOf(PortRef port) const {
   const fabric::Node* node = port.IsNone() ? nullptr : ground_.builder.node(port.node);
-  if (node == nullptr) return "the SM's own node";
-  const std::string name =
-      node->description.empty() ? std::string("node") : fmt::format("\"{}\"", node->description);
-  if (port.port == PortNum(0)) return fmt::format("{} ({})", name, node->guid());
-  return fmt::format("{} ({}) port {}", name, node->guid(), port.port);
+  return node == nullptr ? ProblemSubject::Named("the SM's own node")
+                         : ProblemSubject::Of(*node, port.port);
 }
 
 // A switch that cannot be programmed, and a CA port that cannot be configured, take no part.
@@ -470,9 +469,9 @@ void Discovery::RemoveUnusable(NodeIndex index) {
     return;
   }
   if (beyond_) return;  // Its other ports were not asked.
-  const size_t port_end = ground_.builder.node(index)->ports.size();
-  for (size_t num = 1; num < port_end; ++num) {
-    const PortRef port{index, PortNum(static_cast<uint8_t>(num))};
+  for (const PortNum number :
+       PortNumbers(PortNum(1), PortNum(ground_.builder.node(index)->info.num_ports))) {
+    const PortRef port{index, number};
     const PortRef peer = ground_.builder.node(index)->port(port.port).peer;
     auto link = linked_.find(port);
     // Links of earlier generations that no probe confirmed.

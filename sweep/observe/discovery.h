@@ -19,6 +19,7 @@
 
 #include "common/time.h"
 #include "sweep/interface/activity.h"
+#include "sweep/interface/view.h"
 #include "sweep/observe/ground.h"
 #include "sweep/observe/hop_schedule.h"
 
@@ -118,7 +119,7 @@ class Discovery {
   void AskPorts(NodeIndex node);
   bool MayProbe(PortRef port) const;
   void ReleaseHops(Instant now);
-  std::string NameOf(PortRef port) const;
+  ProblemSubject SubjectOf(PortRef port) const;
   bool CheckNodeInfo(const wire::NodeInfo& info, PortRef from);
   void RemoveUnusable(NodeIndex node);
 

@@ -91,8 +91,8 @@ std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
   std::vector<PortRef> ports;
   for (NodeIndex index : done.found()) {
     const fabric::Node& node = *ground_.builder.node(index);
-    for (uint8_t num = 1; node.IsSwitch() && done.IsNew(index) && num <= node.info.num_ports; ++num)
-      ports.push_back({index, PortNum(num)});
+    if (!node.IsSwitch() || !done.IsNew(index)) continue;
+    for (const auto& [ref, port] : node.LinkPorts()) ports.push_back(ref);
   }
   SortUnique(ports);  // They were found in no order.
   ports.insert(ports.begin(), now_.ports.begin(), now_.ports.end());

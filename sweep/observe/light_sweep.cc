@@ -41,13 +41,12 @@ void LightSweep::Start() {
     if (!node.IsSwitch()) return;
     Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
            {node.index, PortNum(0)});
-    for (size_t num = 1; num < node.ports.size(); ++num) {
-      const fabric::Port& port = node.ports[num];
+    for (const auto& [ref, port] : node.LinkPorts()) {
       if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
       auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
-      probe.path = probe.path.Then(PortNum(static_cast<uint8_t>(num)));
+      probe.path = probe.path.Then(ref.port);
       probe.alternative.reset();
-      Submit(std::move(probe), Ask::kProbe, {node.index, PortNum(static_cast<uint8_t>(num))});
+      Submit(std::move(probe), Ask::kProbe, ref);
     }
   });
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
@@ -118,11 +117,10 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
 
 void LightSweep::AskHostsOf(NodeIndex node) {
   const fabric::Node& at = *snapshot_->node(node);
-  for (size_t num = 1; num < at.ports.size(); ++num) {
-    const fabric::Port& port = at.ports[num];
+  for (const auto& [ref, port] : at.LinkPorts()) {
     const fabric::Node* peer = port.peer.IsNone() ? nullptr : snapshot_->node(port.peer.node);
     if (!port.IsUp() || peer == nullptr || peer->IsSwitch()) continue;
-    changed_.push_back({{node, PortNum(static_cast<uint8_t>(num))}, "its switch was silent"});
+    changed_.push_back({ref, "its switch was silent"});
   }
 }
 

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "fabric/names.h"
+#include "fabric/port_name.h"
+
 namespace fabricd::sweep {
 
 void ObservedFabric::OnDiscovered(PortRef local, std::vector<Unread> unread) {
@@ -37,13 +40,14 @@ const std::set<PortRef>& ObservedFabric::InactivePorts() {
 std::vector<NodeIndex> ObservedFabric::SwitchesPassedOver() const {
   std::vector<NodeIndex> switches;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
-    const auto was_passed_over = [&](const fabric::Port& port) {
-      const PortRef ref{node.index, PortNum(static_cast<uint8_t>(&port - node.ports.data()))};
-      return !port.known && std::none_of(unread_.begin(), unread_.end(),
-                                         [&](const Unread& each) { return each.port == ref; });
-    };
-    if (node.IsSwitch() && std::any_of(node.ports.begin(), node.ports.end(), was_passed_over))
+    if (!node.IsSwitch()) return;
+    for (const auto& [ref, port] : node.AllPorts()) {
+      if (port.known || std::any_of(unread_.begin(), unread_.end(),
+                                    [&at = ref](const Unread& each) { return each.port == at; }))
+        continue;
       switches.push_back(node.index);
+      return;
+    }
   });
   return switches;
 }
@@ -71,13 +75,11 @@ std::string ObservedFabric::NameOf(PortRef port) const {
   const fabric::Node* node = builder_.node(port.node);
   if (node == nullptr) node = snapshot_->node(port.node);
   if (node == nullptr) return fmt::format("node index {}", port.node);
-  const std::string name =
-      node->description.empty() ? fmt::format("{}", node->guid()) : node->description;
-  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
+  return fabric::EndName(fabric::DisplayName(*node), port.port);
 }
 
 std::string ObservedFabric::NameOf(PortRef port, PortRef peer) const {
-  return peer.IsNone() ? NameOf(port) : fmt::format("{} ↔ {}", NameOf(port), NameOf(peer));
+  return peer.IsNone() ? NameOf(port) : fabric::LinkName(NameOf(port), NameOf(peer));
 }
 
 }  // namespace fabricd::sweep

@@ -18,8 +18,7 @@ class Refresher {
     if (!own->IsSwitch()) Cross(*own, local_.port);
     for (size_t next = 0; next < switches_.size(); ++next) {
       const fabric::Node& node = *builder_.node(switches_[next]);
-      for (size_t num = 1; num < node.ports.size(); ++num)
-        Cross(node, PortNum(static_cast<uint8_t>(num)));
+      for (const auto& [ref, port] : node.LinkPorts()) Cross(node, ref.port);
     }
     for (uint32_t index = 0; index < seen_.size(); ++index)
       if (!seen_[index] && builder_.node(NodeIndex(index)) != nullptr)

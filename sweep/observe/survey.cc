@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/check.h"
+#include "common/port_numbers.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
 #include "sweep/interface/activity.h"
@@ -53,9 +54,10 @@ void Survey::Start(SurveyTask task, Instant now) {
 // What is down by what has been read already, as after a Set that disables a port.
 void Survey::LoseKnown(NodeIndex index) {
   const fabric::Node* node = ground_.builder.node(index);
-  for (uint8_t num = 1; node != nullptr && num <= node->info.num_ports; ++num) {
-    const fabric::Port& port = node->port(PortNum(num));
-    if (port.known && !port.IsUp() && !port.peer.IsNone()) Lose({index, PortNum(num)}, port.peer);
+  if (node == nullptr) return;
+  for (const PortNum number : PortNumbers(PortNum(1), PortNum(node->info.num_ports))) {
+    const fabric::Port& port = node->port(number);
+    if (port.known && !port.IsUp() && !port.peer.IsNone()) Lose({index, number}, port.peer);
   }
 }
 
@@ -129,8 +131,8 @@ void Survey::ReadPorts(NodeIndex index) {
              Ask::kStates, {index, PortNum(0)});
     return;
   }
-  for (unsigned num = 1; num <= node.info.num_ports; ++num)
-    ReadPort({index, PortNum(static_cast<uint8_t>(num))}, Ask::kPort);
+  for (const PortNum port : PortNumbers(PortNum(1), PortNum(node.info.num_ports)))
+    ReadPort({index, port}, Ask::kPort);
 }
 
 void Survey::ReadPort(PortRef port, Ask ask) {
@@ -192,11 +194,8 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
   const fabric::Port before = ground_.builder.node(port.node)->port(port.port);
   const auto info = wire::PortInfo::Decode(completion.response.data);
   if (auto fault = FindPortInfoFault(info, *ground_.builder.node(port.node), port.port)) {
-    ground_.problems.Add(
-        "IllegalPortInfo",
-        fmt::format("\"{}\" ({}) port {}", ground_.builder.node(port.node)->description,
-                    ground_.builder.node(port.node)->guid(), port.port),
-        *fault);
+    ground_.problems.Add(ProblemKind::kIllegalPortInfo,
+                         ProblemSubject::Of(*ground_.builder.node(port.node), port.port), *fault);
     return;
   }
   if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);

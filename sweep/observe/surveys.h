@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Surveys: the looks at changed switches that are under way. There are a few at a time, so that one
-// that waits for a device which does not answer holds up no other: what the next one finds lost may
-// be just what the first one waits for.
+// Surveys: the surveys in progress. A few run at a time, so that an unresponsive device delays only
+// one of them. The next survey may find the lost link that the first one waits for.
 //
-// Bound: kMost. While so many are under way what is reported waits in Suspects.
+// Bound: kMost. Further reports wait in Suspects.
 #pragma once
 
 #include <array>

@@ -47,8 +47,8 @@ std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint
   }
   for (const fabric::Node* node : nodes)
     if (!node->IsSwitch())
-      for (size_t num = 1; num < node->ports.size(); ++num)
-        if (!hangs_on_switch(node->ports[num])) add(*node, PortNum(static_cast<uint8_t>(num)), lmc);
+      for (const auto& [ref, port] : node->LinkPorts())
+        if (!hangs_on_switch(port)) add(*node, ref.port, lmc);
   for (const fabric::Node* node : nodes) {
     if (!node->IsSwitch()) continue;
     const bool enhanced = node->switch_info && node->switch_info->enhanced_port0;

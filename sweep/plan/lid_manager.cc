@@ -20,13 +20,12 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
                         ProblemList& problems) {
   if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
   Cancel();
-  problems.Remove("NoLid");
+  problems.Remove(ProblemKind::kNoLid);
   LidAssignment assignment =
       AssignLids(*snapshot, records_, options_.lmc, options_.lmc_enhanced_port0);
   for (const PortRef port : assignment.without) {
     const fabric::Node& node = *snapshot->node(port.node);
-    problems.Add("NoLid",
-                 fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), port.port),
+    problems.Add(ProblemKind::kNoLid, ProblemSubject::Of(node, port.port),
                  "no LID is left for it, or another port has its GUID: it stays without");
   }
   // A port that leaves, perhaps for a while, must not change LinearFDBTop on all switches, nor may

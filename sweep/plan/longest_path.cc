@@ -11,8 +11,8 @@ namespace {
 // The LID of an end port at the switch, else the switch's own.
 Lid DestinationAt(const fabric::Node& node, const fabric::FabricSnapshot& snapshot,
                   const fabric::LidTable& lids) {
-  for (size_t num = 1; num < node.ports.size(); ++num) {
-    const PortRef peer = node.ports[num].peer;
+  for (const auto& [ref, port] : node.LinkPorts()) {
+    const PortRef peer = port.peer;
     const fabric::Node* other = peer.IsNone() ? nullptr : snapshot.node(peer.node);
     if (other != nullptr && !other->IsSwitch() && lids.Of(peer).base) return lids.Of(peer).base;
   }

@@ -52,14 +52,14 @@ void Multicast::Ask(std::shared_ptr<const routing::RoutingPlan> plan, const Devi
 Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                                           ProblemList& problems) {
   is_held_ = false;
-  problems.Remove("NoTrees");
+  problems.Remove(ProblemKind::kNoTrees);
   if (ready.plan) {
     plan_ = std::move(ready.plan);
     has_plan_ = true;
   } else {
     // What the tables hold may not go with the unicast plan.
     plan_ = std::make_shared<const routing::MulticastPlan>();
-    problems.Add("NoTrees", "subnet",
+    problems.Add(ProblemKind::kNoTrees, ProblemSubject::Subnet(),
                  fmt::format("no multicast trees that can be proved: {}", ready.fault));
   }
   ListProblems(snapshot, problems);
@@ -68,7 +68,7 @@ Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::Fabric
 
 // Members that are not there are not worth a word: they will come, or leave.
 void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const {
-  problems.Remove("MulticastUnserved");
+  problems.Remove(ProblemKind::kMulticastUnserved);
   size_t named = 0;
   for (const auto& tree : plan_->trees) {
     const routing::UnservedMember* first = nullptr;
@@ -80,7 +80,8 @@ void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList
     if (first == nullptr || ++named > kMostProblems) continue;
     const PortRef port = snapshot.FindPort(first->port_guid);
     const fabric::Node* node = port.IsNone() ? nullptr : snapshot.node(port.node);
-    problems.Add("MulticastUnserved", fmt::format("MLID {:#x}", tree->mlid.value()),
+    problems.Add(ProblemKind::kMulticastUnserved,
+                 ProblemSubject::Named(fmt::format("MLID {:#x}", tree->mlid.value())),
                  fmt::format("{} member{} not served, \"{}\" ({}) for one: {}", count,
                              count == 1 ? " is" : "s are", node ? node->description : "",
                              first->port_guid, routing::UnservedName(first->reason)));

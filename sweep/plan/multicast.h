@@ -34,7 +34,7 @@ class Multicast {
   // The groups have changed since trees were last asked for.
   bool HasChanges() const { return has_changes_; }
 
-  // What the unicast plan that is being made is made for. Trees that were asked for are void.
+  // The inputs of the unicast plan that is being computed. Trees that were requested are discarded.
   void NoteQuestion(const ComputePlan& question);
   // Whether there is anything to make trees of, or to take away.
   bool HasWork(const DeviceTable& devices) const;
@@ -51,7 +51,7 @@ class Multicast {
     order_.OnTreesDone();
     is_held_ = true;
   }
-  // What the switches hold; null: something else than was last wanted, or nobody knows.
+  // The trees that the switches hold; null: not the last desired ones, or unknown.
   SharedTrees held() const { return is_held_ ? plan_ : nullptr; }
   // Another SM may have written: the next trees start from what is read.
   void Forget();

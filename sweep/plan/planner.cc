@@ -60,16 +60,16 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
     ideal_at_ = now + options_.sweep.settle_after;
   if (IsBroken(Breakage::kNeverSettled)) ideal_at_ = kNever;
   has_answer_ = plan != nullptr;
-  problems.Remove("NoPlan");
-  problems.Remove("LanesInUse");
+  problems.Remove(ProblemKind::kNoPlan);
+  problems.Remove(ProblemKind::kLanesInUse);
   if (plan)
     routes_ = std::move(result.after);
   else
-    problems.Add("NoPlan", "subnet",
+    problems.Add(ProblemKind::kNoPlan, ProblemSubject::Subnet(),
                  "no routing engine gave a plan that can be proved: nothing is programmed");
   // Standing, because whoever comes to the subnet later has to know it too (DESIGN §7).
   if (plan && plan->lanes > 1)
-    problems.Add("LanesInUse", "subnet",
+    problems.Add(ProblemKind::kLanesInUse, ProblemSubject::Subnet(),
                  fmt::format("routes need {} virtual lanes: clients that do not take their service "
                              "level from the SA (NCCL, often UCX) can deadlock the fabric",
                              plan->lanes));

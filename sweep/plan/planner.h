@@ -62,8 +62,8 @@ class Planner {
   void NoteArrivals(Instant now) { last_arrival_ = now; }
   // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
   void ReoptimiseNow(Instant now) { ideal_at_ = now, other_wishes_ = true; }
-  // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
-  // read.
+  // False: programming of the current observations has not begun, and LIDs may not be durable or
+  // read yet.
   void AllowReoptimisation(bool allowed) { may_reoptimise_ = allowed; }
 
  private:
@@ -81,8 +81,8 @@ class Planner {
   OpenQuestions& questions_;
   std::vector<LogRecord>& log_;
   std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
-  SharedPlan before_;  // What was wanted when the last plan was asked for.
-  // What the last plan was asked for with.
+  SharedPlan before_;  // The desired plan when the last plan was requested.
+  // The inputs of the last plan.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   std::vector<routing::ChainStep> chain_;

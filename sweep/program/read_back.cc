@@ -30,13 +30,6 @@ wire::SmpData IdentityIn(const wire::PortInfo& info) {
   return BytesOf(identity);
 }
 
-template <typename Visit>
-void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
-  for (int number = node.first_end_port().value(); number <= node.last_end_port().value(); ++number)
-    if (static_cast<size_t>(number) < node.ports.size())
-      visit(PortRef{node.index, PortNum(static_cast<uint8_t>(number))});
-}
-
 }  // namespace
 
 // ---- what is to be read
@@ -49,7 +42,7 @@ void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& table
 }
 
 void ReadBack::AddOthersOfEndPorts(const fabric::Node& node, std::vector<Table>& tables) const {
-  ForEachEndPort(node, [&](PortRef port) {
+  for (const auto& [port, state] : node.EndPorts()) {
     tables.push_back({port, 0, Kind::kIdentity});
     const auto* keys = devices_.applied().FindPKeys(port);
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
@@ -57,16 +50,15 @@ void ReadBack::AddOthersOfEndPorts(const fabric::Node& node, std::vector<Table>&
     const auto* guids = devices_.applied().FindGuids(port);
     for (size_t block = 0; guids != nullptr && block < guids->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kGuids});
-  });
+  }
 }
 
 void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) const {
   if (const AppliedMft* mft = devices_.applied().FindMft(node.index))
     for (const auto& [place, state] : mft->blocks())
       tables.push_back({{node.index, PortNum(0)}, place.block, Kind::kMulticast, place.position});
-  for (size_t number = 1; node.IsSwitch() && number < node.ports.size(); ++number) {
-    const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
-    const auto* keys = devices_.applied().FindSwitchKeys(port);
+  for (const auto& [port, state] : node.LinkPorts()) {
+    const auto* keys = node.IsSwitch() ? devices_.applied().FindSwitchKeys(port) : nullptr;
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kSwitchKeys});
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "fabric/names.h"
+#include "fabric/port_name.h"
 
 namespace fabricd::sweep {
 
@@ -60,7 +61,7 @@ std::string GoneNodes::NameOf(PortRef port, const fabric::FabricSnapshot& now) c
     name = fabric::DisplayName(*node);
   else if (const auto gone = gone_.find(port.node); gone != gone_.end())
     name = gone->second.name;
-  return port.port == PortNum(0) ? name : fmt::format("{}/{}", name, port.port);
+  return fabric::EndName(name, port.port);
 }
 
 }  // namespace fabricd::sweep

@@ -6,6 +6,7 @@
 
 #include "common/status.h"
 #include "fabric/names.h"
+#include "fabric/port_name.h"
 #include "policy/guards.h"
 #include "policy/intent_maker.h"
 #include "sweep/device/device_table.h"
@@ -187,8 +188,8 @@ void Remediation::OnSnapshot(Instant now) {
 }
 
 std::string Remediation::NameOf(LinkId link) const {
-  return fmt::format("{} ↔ {}", gone_.NameOf(link.a, *fabric_.snapshot),
-                     gone_.NameOf(link.b, *fabric_.snapshot));
+  return fabric::LinkName(gone_.NameOf(link.a, *fabric_.snapshot),
+                          gone_.NameOf(link.b, *fabric_.snapshot));
 }
 
 void Remediation::TellOfLink(const char* type, Severity severity, LinkId link, std::string message,

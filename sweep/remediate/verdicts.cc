@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "fabric/names.h"
+#include "fabric/port_name.h"
 #include "policy/target.h"
 
 namespace fabricd::sweep {
@@ -53,7 +54,7 @@ PortRef HostEndOf(const Verdicts::Fault& fault, const fabric::FabricSnapshot& sn
 std::string Verdicts::SubjectOf(const Fault& fault) const {
   const auto name = [&](PortRef port) { return gone_.NameOf(port, *fabric_.snapshot); };
   return fault.other.IsNone() ? name(fault.port)
-                              : fmt::format("{} ↔ {}", name(fault.port), name(fault.other));
+                              : fabric::LinkName(name(fault.port), name(fault.other));
 }
 
 policy::HoldTarget Verdicts::TargetOf(const Fault& fault) const {

@@ -25,8 +25,8 @@ SweepReport SweepJournal::EndSweep(SweepKind kind, const fabric::FabricSnapshot&
   SweepReport report = report_.Finish(now, engine_.statistics());
   if (kind == SweepKind::kLight) return report;
   for (const Problem& problem : problems.List())
-    Log(LogLevel::kWarning,
-        fmt::format("{}: {}: {}", problem.kind, problem.subject, problem.message));
+    Log(LogLevel::kWarning, fmt::format("{}: {}: {}", ProblemKindName(problem.kind),
+                                        SubjectText(problem.subject, snapshot), problem.message));
   Log(LogLevel::kInfo,
       fmt::format("{} ended: {} nodes, {} switches, {:.1f} ms, {} SMPs ({} Sets, {} time-outs)",
                   NameOf(kind), snapshot.node_count(), snapshot.switch_count(), report.duration_ms,

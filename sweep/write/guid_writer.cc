@@ -20,9 +20,9 @@ void GuidWriter::ListReads(WorkQueue& queue) {
   queue.EndBatch();  // Behind all tables that carry traffic.
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
     // A CA whose link has just come up may have restarted.
-    for (size_t num = 1; !node.IsSwitch() && num < node.ports.size(); ++num)
-      if (node.ports[num].info.port_state == wire::PortState::kInit)
-        ground_.devices.applied().ForgetGuids({node.index, PortNum(static_cast<uint8_t>(num))});
+    for (const auto& [ref, port] : node.LinkPorts())
+      if (!node.IsSwitch() && port.info.port_state == wire::PortState::kInit)
+        ground_.devices.applied().ForgetGuids(ref);
     for (const PortGuids::Read& read : guids_.Reads(node))
       if (ground_.devices.Has(read.port.node))
         queue.Add({read.port.node, read.block, read.port.port, Work::kReadGuids});

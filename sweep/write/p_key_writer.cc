@@ -9,10 +9,11 @@ void PKeyWriter::List(ProgramStage stage, WorkQueue& queue) {
   if (stage == ProgramStage::kReadTables && !ground_.trees_only) ListReads(queue);
   if (stage != ProgramStage::kKeys) return;
   if (ground_.scope.has_all_keys())
-    for (const char* kind : {"PKeyTableFull", "NotEnforced"}) ground_.record.RemoveProblems(kind);
+    for (const ProblemKind kind : {ProblemKind::kPKeyTableFull, ProblemKind::kNotEnforced})
+      ground_.record.RemoveProblems(kind);
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
-    const auto problem = [&](PortRef port, std::string kind, std::string text) {
-      ground_.record.AddProblem(port, std::move(kind), std::move(text));
+    const auto problem = [&](PortRef port, ProblemKind kind, std::string text) {
+      ground_.record.AddProblem(port, kind, std::move(text));
     };
     for (const PortKeys::Write& write : keys_.Writes(node, problem)) {
       if (!ground_.devices.Has(write.port.node)) continue;

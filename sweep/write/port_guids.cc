@@ -8,16 +8,6 @@ namespace {
 
 constexpr size_t kEntries = wire::GuidInfo::kEntries;
 
-template <typename Visit>
-void ForEachEndPort(const fabric::Node& node, Visit&& visit) {
-  for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-       ++number) {
-    const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
-    if (static_cast<size_t>(number) < node.ports.size() && node.port(port.port).known)
-      visit(port, node.port(port.port));
-  }
-}
-
 }  // namespace
 
 const wire::GuidInfo* PortGuids::Find(PortRef port, size_t block) const {
@@ -27,7 +17,8 @@ const wire::GuidInfo* PortGuids::Find(PortRef port, size_t block) const {
 
 std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
   std::vector<Read> reads;
-  ForEachEndPort(node, [&](PortRef ref, const fabric::Port& port) {
+  for (const auto& [ref, port] : node.EndPorts()) {
+    if (!port.known) continue;
     const bool any = desired_.read_all && !node.IsSwitch() && port.info.guid_cap > 1;
     // Up to the last that something was said of, so that of a block before it either nothing was
     // asked, or what it holds is not known.
@@ -38,7 +29,7 @@ std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
       if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});
     for (size_t block = 0; block < end; ++block)
       if (Find(ref, block) == nullptr) reads.push_back({ref, static_cast<uint8_t>(block)});
-  });
+  }
   return reads;
 }
 
@@ -52,7 +43,8 @@ bool PortGuids::GoesOn(PortRef ref, uint8_t block, const wire::GuidInfo& info) c
 
 std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const {
   std::vector<Write> writes;
-  ForEachEndPort(node, [&](PortRef ref, const fabric::Port& port) {
+  for (const auto& [ref, port] : node.EndPorts()) {
+    if (!port.known) continue;
     for (const fabric::AliasBlock& said : desired_.aliases->Of(port.guid)) {
       const wire::GuidInfo* held = Find(ref, said.block);
       if (held == nullptr) continue;
@@ -65,7 +57,7 @@ std::vector<PortGuids::Write> PortGuids::Writes(const fabric::Node& node) const 
       if (wanted != *held || applied_.FindGuids(ref)->IsContradicted(said.block))
         writes.push_back({ref, said.block, wanted});
     }
-  });
+  }
   return writes;
 }
 

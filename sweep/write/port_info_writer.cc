@@ -71,15 +71,13 @@ void PortInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
 
 void PortInfoWriter::ListConfigured(WorkQueue& queue) {
   ground_.scope.ForEach([&](const fabric::Node& node) {
-    for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
-      const PortNum port(static_cast<uint8_t>(num));
-      if (node.port(port).known) queue.Add({node.index, 0, port, Work::kConfigurePort});
-    }
+    for (const auto& [ref, port] : node.AllPorts())
+      if (port.known) queue.Add({node.index, 0, ref.port, Work::kConfigurePort});
   });
   // The switch port that an end port is attached to enforces its partitions. That switch may not be
   // in the scope.
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
-    for (const fabric::Port& port : node.ports)
+    for (const auto& [ref, port] : node.LinkPorts())
       if (!node.IsSwitch() && !port.peer.IsNone() &&
           ground_.desired.snapshot->node(port.peer.node)->IsSwitch())
         queue.Add({port.peer.node, 0, port.peer.port, Work::kConfigurePort});
@@ -111,15 +109,14 @@ void PortInfoWriter::ListStates(Work work, PortState from, WorkQueue& queue) {
   if (ground_.desired.plan == nullptr) return;
   ground_.scope.ForEach([&](const fabric::Node& old) {
     const fabric::Node& node = *ground_.builder.node(old.index);
-    for (size_t num = 1; num < node.ports.size(); ++num) {
-      const PortNum number(static_cast<uint8_t>(num));
-      const fabric::Port& port = node.ports[num];
-      if (IsBroken(Breakage::kPortNotArmed) && num == 1) continue;
+    for (const auto& [ref, port] : node.LinkPorts()) {
+      if (IsBroken(Breakage::kPortNotArmed) && ref.port == PortNum(1)) continue;
       // A link that was found since has not been configured.
-      const bool is_new = num >= old.ports.size() || old.ports[num].peer != port.peer;
-      if (!port.known || is_new || port.info.port_state != from || !IsLinkReady(node, number))
+      const bool is_new =
+          ref.port.value() >= old.ports.size() || old.port(ref.port).peer != port.peer;
+      if (!port.known || is_new || port.info.port_state != from || !IsLinkReady(node, ref.port))
         continue;
-      queue.Add({node.index, 0, number, work});
+      queue.Add({node.index, 0, ref.port, work});
       // Both ends of a link go down together: what is known of the other one is out of date.
       const fabric::Port& peer = ground_.builder.node(port.peer.node)->port(port.peer.port);
       if (work == Work::kArm && peer.info.port_state >= PortState::kArmed)
@@ -271,7 +268,8 @@ void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo&
 
 void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
                                  const wire::PortInfo& kept) {
-  for (Problem& problem : IgnoredSettings(wanted, kept, ground_.record.NameOf(port)))
+  const fabric::Node& node = *ground_.builder.node(port.node);
+  for (Problem& problem : IgnoredSettings(wanted, kept, node, port.port))
     ground_.record.AddProblem(std::move(problem));
 }
 

@@ -59,11 +59,10 @@ bool PortKeys::MayEnforce(PortRef port) const {
 
 std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
   std::vector<PortRef> ports;
-  for (size_t num = node.IsSwitch() ? 0 : 1; num < node.ports.size(); ++num) {
-    const PortRef port{node.index, PortNum(static_cast<uint8_t>(num))};
-    if (!node.ports[num].known) continue;
-    if (!IsExternal(port)) ports.push_back(port);
-    const PortRef facing = node.IsSwitch() ? port : node.ports[num].peer;
+  for (const auto& [ref, port] : node.AllPorts()) {
+    if (!port.known) continue;
+    if (!IsExternal(ref)) ports.push_back(ref);
+    const PortRef facing = node.IsSwitch() ? ref : port.peer;
     if (!facing.IsNone() && IsExternal(facing) && MayEnforce(facing)) ports.push_back(facing);
   }
   return ports;
@@ -148,31 +147,32 @@ std::optional<PortKeys::Table> PortKeys::SwitchPortTable(PortRef port) const {
   return Table{InBlocks(layout.table, *std::move(held)), std::move(layout.left_out)};
 }
 
-void PortKeys::AddWrites(PortRef port, std::vector<Write>& writes, std::string& kind,
-                         std::string& text) const {
+std::optional<std::pair<ProblemKind, std::string>> PortKeys::AddWrites(
+    PortRef port, std::vector<Write>& writes) const {
+  std::optional<std::pair<ProblemKind, std::string>> problem;
   const auto* held = HeldBy(port);
-  if (held == nullptr || held->empty()) return;
+  if (held == nullptr || held->empty()) return problem;
   const auto table = TableOf(port);
   if (!table) {
-    if (KeysIn(held)) return;  // Of a switch: what is behind is not known.
-    kind = "Unreadable";
-    text = "a block of its P_Key table did not come: it is left alone until it does";
-    return;
+    if (KeysIn(held)) return problem;  // Of a switch: what is behind is not known.
+    return std::pair{ProblemKind::kUnreadable,
+                     "a block of its P_Key table did not come: it is left alone until it does"};
   }
   if (!table->left_out.empty() && IsExternal(port)) {
-    kind = "NotEnforced";
-    text = fmt::format("its table of {} P_Keys does not hold the {} of the port behind it",
-                       CapacityOf(port), CapacityOf(port) + table->left_out.size());
-    return;
+    return std::pair{
+        ProblemKind::kNotEnforced,
+        fmt::format("its table of {} P_Keys does not hold the {} of the port behind it",
+                    CapacityOf(port), CapacityOf(port) + table->left_out.size())};
   }
   if (!table->left_out.empty()) {
-    kind = "PKeyTableFull";
-    text = fmt::format("no room for {} of its P_Keys ({}{})", table->left_out.size(),
-                       table->left_out.front(), table->left_out.size() > 1 ? ", …" : "");
+    problem = {ProblemKind::kPKeyTableFull,
+               fmt::format("no room for {} of its P_Keys ({}{})", table->left_out.size(),
+                           table->left_out.front(), table->left_out.size() > 1 ? ", …" : "")};
   }
   for (size_t block = 0; block < table->blocks.size(); ++block)
     if (!held->Knows(block) || *held->Find(block) != table->blocks[block])
       writes.push_back({port, static_cast<uint16_t>(block), table->blocks[block]});
+  return problem;
 }
 
 Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) const {

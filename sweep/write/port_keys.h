@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabric/snapshot.h"
@@ -17,6 +18,7 @@
 #include "sweep/desired/desired_state.h"
 #include "sweep/device/applied_state.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/problem.h"
 
 namespace fabricd::sweep {
 
@@ -48,9 +50,8 @@ class PortKeys {
   std::vector<Write> Writes(const fabric::Node& node, Problem&& problem) const {
     std::vector<Write> writes;
     for (const PortRef port : PortsOf(node)) {
-      std::string kind, text;
-      AddWrites(port, writes, kind, text);
-      if (!kind.empty()) problem(port, std::move(kind), std::move(text));
+      if (auto fault = AddWrites(port, writes))
+        problem(port, fault->first, std::move(fault->second));
     }
     return writes;
   }
@@ -67,8 +68,8 @@ class PortKeys {
   std::optional<Table> EndPortTable(PortRef port) const;
   std::optional<Table> SwitchPortTable(PortRef port) const;
   size_t CapacityOf(PortRef port) const;
-  void AddWrites(PortRef port, std::vector<Write>& writes, std::string& kind,
-                 std::string& text) const;
+  std::optional<std::pair<ProblemKind, std::string>> AddWrites(PortRef port,
+                                                               std::vector<Write>& writes) const;
   const AppliedState::PKeyBlocks* HeldBy(PortRef port) const;
 
   const DesiredKeys& desired_;

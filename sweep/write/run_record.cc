@@ -18,34 +18,31 @@ PortRef SubjectOf(const WorkItem& item) {
 
 void RunRecord::NoteFailure(const WorkItem& item, const mad::Completion& completion) {
   NoteUnsent(item.node);
-  AddProblem(
-      SubjectOf(item),
-      completion.outcome == mad::Completion::Outcome::kResponse ? "SetRefused" : "Unresponsive",
-      fmt::format("{} {}: {}", wire::MethodName(completion.method),
-                  wire::AttributeName(completion.attribute), WhyNot(completion)));
+  AddProblem(SubjectOf(item),
+             completion.outcome == mad::Completion::Outcome::kResponse ? ProblemKind::kSetRefused
+                                                                       : ProblemKind::kUnresponsive,
+             fmt::format("{} {}: {}", wire::MethodName(completion.method),
+                         wire::AttributeName(completion.attribute), WhyNot(completion)));
 }
 
 void RunRecord::NoteContradiction(const WorkItem& item, const mad::Completion& completion) {
   NoteUnsent(item.node);
-  AddProblem(SubjectOf(item), "SetRefused",
+  AddProblem(SubjectOf(item), ProblemKind::kSetRefused,
              fmt::format("answers Set {} {} with other values",
                          wire::AttributeName(completion.attribute), completion.modifier));
 }
 
 void RunRecord::NoteRefusal(PortRef port, std::string text) {
   ++failures_;
-  AddProblem(port, "SetRefused", std::move(text));
+  AddProblem(port, ProblemKind::kSetRefused, std::move(text));
 }
 
-void RunRecord::AddProblem(PortRef port, std::string kind, std::string text) {
-  problems_.Add(std::move(kind), NameOf(port), std::move(text));
-}
-
-std::string RunRecord::NameOf(PortRef port) const {
+void RunRecord::AddProblem(PortRef port, ProblemKind kind, std::string text) {
   const fabric::Node* node = builder_.node(port.node);
-  if (node == nullptr) return fmt::format("node index {}", port.node);
-  if (port.port == PortNum(0)) return fmt::format("\"{}\" ({})", node->description, node->guid());
-  return fmt::format("\"{}\" ({}) port {}", node->description, node->guid(), port.port);
+  problems_.Add(kind,
+                node != nullptr ? ProblemSubject::Of(*node, port.port)
+                                : ProblemSubject::Named(fmt::format("node index {}", port.node)),
+                std::move(text));
 }
 
 }  // namespace fabricd::sweep

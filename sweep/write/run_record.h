@@ -39,12 +39,9 @@ class RunRecord {
   void NoteUnconfigured(PortRef port) { unconfigured_.insert(port); }
   bool IsUnconfigured(PortRef port) const { return unconfigured_.contains(port); }
   // `port` 0: the problem is the node's.
-  void AddProblem(PortRef port, std::string kind, std::string text);
-  void AddProblem(Problem problem) {
-    problems_.Add(std::move(problem.kind), std::move(problem.subject), std::move(problem.message));
-  }
-  void RemoveProblems(const char* kind) { problems_.Remove(kind); }
-  std::string NameOf(PortRef port) const;
+  void AddProblem(PortRef port, ProblemKind kind, std::string text);
+  void AddProblem(Problem problem) { problems_.Add(std::move(problem)); }
+  void RemoveProblems(ProblemKind kind) { problems_.Remove(kind); }
 
   NodesToReread& rereads() { return rereads_; }
   const NodesToReread& rereads() const { return rereads_; }

@@ -12,7 +12,7 @@ void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
     if (!node.IsSwitch()) return;
     const uint16_t cap = node.switch_info->linear_fdb_cap;
     if (top.value() >= cap) {
-      ground_.record.AddProblem({node.index, PortNum(0)}, "TableTooSmall",
+      ground_.record.AddProblem({node.index, PortNum(0)}, ProblemKind::kTableTooSmall,
                                 fmt::format("LinearFDBCap {} does not hold LID {}", cap, top));
       ground_.record.CountFailures(1);
       if (cap == 0) return;
@@ -45,12 +45,9 @@ void SwitchInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& com
 // again: look at those that were down, and at those that were ACTIVE, as nothing is sent to them.
 // (Others show when they are armed.)
 void SwitchInfoWriter::ReadUnseenPorts(NodeIndex index) {
-  const size_t end = ground_.builder.node(index)->ports.size();
-  for (size_t num = 1; num < end; ++num) {
-    const fabric::Port& port = ground_.builder.node(index)->ports[num];
+  for (const auto& [ref, port] : ground_.builder.node(index)->LinkPorts())
     if (port.known && (!port.IsUp() || port.info.port_state == wire::PortState::kActive))
-      restarts_.ReadAgain({index, PortNum(static_cast<uint8_t>(num))});
-  }
+      restarts_.ReadAgain(ref);
 }
 
 bool SwitchInfoWriter::MayClearStateChange(const DeviceTable& devices, NodeIndex node) {

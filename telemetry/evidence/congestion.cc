@@ -69,8 +69,7 @@ class Search {
   std::vector<PortRef> FindWaiting() const {
     std::vector<PortRef> waiting;
     snapshot_.ForEachNode([&](const Node& node) {
-      for (size_t i = 1; i < node.ports.size(); ++i) {
-        const PortRef port{node.index, PortNum(static_cast<uint8_t>(i))};
+      for (const auto& [port, state] : node.LinkPorts()) {
         const auto wait = WaitOf(port);
         if (wait && wait->share >= limits_.wait) waiting.push_back(port);
       }
@@ -135,9 +134,8 @@ class Search {
   PortRef OnlyOutlet(PortRef port, const Node& far, const Ports& egresses) const {
     PortRef outlet;
     double others = 0;
-    for (size_t i = 1; i < far.ports.size() && i < egresses.size(); ++i) {
-      if (!egresses[i] || !far.ports[i].IsUp()) continue;
-      const PortRef egress{far.index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [egress, state] : far.LinkPorts()) {
+      if (!egresses[egress.port.value()] || !state.IsUp()) continue;
       const auto wait = WaitOf(egress);
       if (!wait) return {};
       if (outlet.IsNone() && wait->utilisation >= limits_.saturated) {
@@ -155,9 +153,8 @@ class Search {
     PortRef best;
     std::tuple<bool, double, double> most;
     bool all_known = egresses.any();
-    for (size_t i = 1; i < node.ports.size() && i < egresses.size(); ++i) {
-      if (!egresses[i] || !node.ports[i].IsUp()) continue;
-      const PortRef port{node.index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [port, state] : node.LinkPorts()) {
+      if (!egresses[port.port.value()] || !state.IsUp()) continue;
       const auto wait = WaitOf(port);
       all_known = all_known && wait;
       if (!wait) continue;

@@ -180,8 +180,7 @@ class Maker {
 
   void Visit(absl::FunctionRef<void(const LinkEvidence&)> visit) {
     snapshot_.ForEachNode([&](const fabric::Node& node) {
-      for (size_t i = 1; i < node.ports.size(); ++i) {
-        const PortRef low{node.index, PortNum(static_cast<uint8_t>(i))};
+      for (const auto& [low, port] : node.LinkPorts()) {
         const PortRef high = PeerOf(low);
         if (high.IsNone() || high < low) continue;
         const EndRole role = RoleOf(snapshot_, high, low);
@@ -262,7 +261,7 @@ class Maker {
       const std::chrono::milliseconds ago(view_.at - std::min(view_.at, record.epoch_since));
       link_.replaced_for = std::min<Duration>(link_.replaced_for.value_or(ago), ago);
     }
-    link_.gigabits = link_.is_up ? own.DataGigabits() : 0;
+    link_.gigabits = link_.is_up ? own.Rate().nominal : 0;
     link_.lane_gigabits = link_.gigabits / std::max(1, wire::ActiveWidth(own.info));
     link_.is_below_capability = link_.is_up && IsBelowCapability(own, other);
     link_.fec = policy::FecClass::kUnknown;

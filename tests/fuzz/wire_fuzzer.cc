@@ -57,8 +57,8 @@ void PortInfoIdentity(std::span<const uint8_t> input) {
   Identity<PortInfo>(input);
   const PortInfo info = PortInfo::Decode(Fit<kSmpDataBytes>(input));
   FABRICD_CHECK(ActiveWidth(info) <= 12 && BestSupportedWidth(info) <= 12);
-  FABRICD_CHECK(LaneGigabits(ActiveSpeed(info)) <= 200);
-  FABRICD_CHECK(LaneGigabits(BestSupportedSpeed(info)) <= 200);
+  FABRICD_CHECK(RateOf(ActiveSpeed(info), 1).signal <= 212.5);
+  FABRICD_CHECK(RateOf(BestSupportedSpeed(info), 1).signal <= 212.5);
   FABRICD_CHECK(MtuBytes(info.mtu_cap) <= 4096 && DataVls(info.vl_cap) <= 15);
   FABRICD_CHECK(!PortStateName(info.port_state).empty());
   FABRICD_CHECK(!PortPhysicalStateName(info.port_physical_state).empty());

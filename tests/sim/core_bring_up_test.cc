@@ -57,8 +57,8 @@ TEST(MisplacedCables, AreReportedAndTheSubnetComesUp) {
   const auto misplaced = [&] {
     std::vector<std::string> found;
     for (const sweep::Problem& problem : harness.manager(sm).view->problems)
-      if (problem.kind == "MisplacedCable")
-        found.push_back(problem.subject + " " + problem.message);
+      if (problem.kind == sweep::ProblemKind::kMisplacedCable)
+        found.push_back(problem.subject.name + " " + problem.message);
     return found;
   };
   EXPECT_THAT(misplaced(),

@@ -49,11 +49,14 @@ class CoreHostile : public testing::Test {
     })) << LogOf(harness_.manager(sm_));
   }
 
-  auto HasProblem(const std::string& kind, const std::string& text) {
-    return Contains(
-        testing::AllOf(Field(&sweep::Problem::kind, kind),
-                       testing::AnyOf(Field(&sweep::Problem::subject, HasSubstr(text)),
-                                      Field(&sweep::Problem::message, HasSubstr(text)))));
+  // With this text in its subject or message.
+  auto HasProblem(sweep::ProblemKind kind, const std::string& text) {
+    const auto text_of = [this](const sweep::Problem& problem) {
+      return sweep::SubjectText(problem.subject, *harness_.manager(sm_).view->snapshot) + ": " +
+             problem.message;
+    };
+    return Contains(testing::AllOf(Field(&sweep::Problem::kind, kind),
+                                   testing::ResultOf(text_of, HasSubstr(text))));
   }
 
   sim::Simulation harness_;
@@ -73,7 +76,7 @@ TEST_F(CoreHostile, TwoNodesWithOneGuidAreReportedAndTheSecondIsIgnored) {
   harness_.Start(sm_);
   RunSweeps(1);
   EXPECT_THAT(harness_.manager(sm_).view->problems,
-              HasProblem("DuplicateGuid", fmt::format("{}", first)));
+              HasProblem(sweep::ProblemKind::kDuplicateGuid, fmt::format("{}", first)));
   // Both ends of the cable that leads to the impostor stay as they were; all else is up.
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2));
   EXPECT_EQ(harness_.manager(sm_).view->snapshot->FindNode(second), nullptr);
@@ -97,7 +100,7 @@ TEST_F(CoreHostile, ANodeThatStopsAfterNodeInfoDoesNotDelayTheOthers) {
   harness_.Start(sm_);
   RunSweeps(1);
   EXPECT_THAT(harness_.manager(sm_).view->problems,
-              HasProblem("Unreadable", fmt::format("{}", node)));
+              HasProblem(sweep::ProblemKind::kUnreadable, fmt::format("{}", node)));
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2)) << port.value();
   EXPECT_TRUE(harness_.manager(sm_).core->subnet_up()) << "a dead node is reported, the rest is up";
 }
@@ -108,7 +111,8 @@ TEST_F(CoreHostile, RoutesAroundAnUnresponsiveSwitch) {
          [=](wire::Smp& smp) { return wire::NodeInfo::Decode(smp.data).node_guid != spine; });
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("Unresponsive", "leaf"));
+  EXPECT_THAT(harness_.manager(sm_).view->problems,
+              HasProblem(sweep::ProblemKind::kUnresponsive, "leaf"));
   EXPECT_TRUE(harness_.manager(sm_).core->subnet_up());
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), Not(Contains(HasSubstr("node"))));
 }
@@ -126,7 +130,8 @@ TEST_F(CoreHostile, NonsenseInPortInfoIsReportedAndThePortTakesNoPart) {
   harness_.Start(sm_);
   RunSweeps(1);
   EXPECT_GT(*bad, 0);
-  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("IllegalPortInfo", "MTUCap"));
+  EXPECT_THAT(harness_.manager(sm_).view->problems,
+              HasProblem(sweep::ProblemKind::kIllegalPortInfo, "MTUCap"));
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), testing::SizeIs(2));
 }
 
@@ -142,7 +147,8 @@ TEST_F(CoreHostile, NonsenseInNodeInfoIsReported) {
   });
   harness_.Start(sm_);
   RunSweeps(1);
-  EXPECT_THAT(harness_.manager(sm_).view->problems, HasProblem("IllegalNodeInfo", "NumPorts"));
+  EXPECT_THAT(harness_.manager(sm_).view->problems,
+              HasProblem(sweep::ProblemKind::kIllegalNodeInfo, "NumPorts"));
   EXPECT_TRUE(harness_.manager(sm_).core->subnet_up());
 }
 

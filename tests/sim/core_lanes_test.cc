@@ -38,7 +38,7 @@ std::vector<std::string> LoopsOf(const sim::Simulation& harness, size_t sm) {
 std::vector<std::string> ProblemsOf(const sim::Simulation& harness, size_t sm) {
   std::vector<std::string> kinds;
   for (const sweep::Problem& problem : harness.manager(sm).view->problems)
-    kinds.push_back(problem.kind);
+    kinds.emplace_back(sweep::ProblemKindName(problem.kind));
   return kinds;
 }
 

@@ -125,8 +125,9 @@ TEST(SmallTables, GetTheEntriesThatFit) {
   simulation.Start(sm);
   simulation.RunFor(std::chrono::seconds(10));
   const auto& view = *simulation.manager(sm).view;
-  EXPECT_TRUE(std::any_of(view.problems.begin(), view.problems.end(),
-                          [](const auto& problem) { return problem.kind == "TableTooSmall"; }));
+  EXPECT_TRUE(std::any_of(view.problems.begin(), view.problems.end(), [](const auto& problem) {
+    return problem.kind == sweep::ProblemKind::kTableTooSmall;
+  }));
   ASSERT_NE(view.plan, nullptr);
   size_t switches = 0;
   for (uint32_t i = 0; i < simulation.fabric().node_index_end(); ++i) {

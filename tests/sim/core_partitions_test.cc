@@ -287,7 +287,8 @@ TEST_F(CorePartitions, ASwitchThatIgnoresEnforcementIsReported) {
   ASSERT_FALSE(faults.empty());
   EXPECT_THAT(faults[0], testing::HasSubstr("ignores enforcement, and operators are not told"));
   for (const sweep::Problem& problem : View().problems)
-    if (problem.kind == "NotEnforced") expected_.not_enforced.push_back(problem.subject);
+    if (problem.kind == sweep::ProblemKind::kNotEnforced)
+      expected_.not_enforced.emplace_back(problem.subject.node, problem.subject.port);
   EXPECT_THAT(Faults(), IsEmpty());
   EXPECT_EQ(SetsOfASweep(), 0u);
 }

@@ -70,7 +70,8 @@ TEST_F(CoreShell, AFullQueueOfPlansLeavesTablesAlone) {
   harness_.RunFor(seconds(20));
   EXPECT_FALSE(manager().core->subnet_up());
   EXPECT_EQ(harness_.fabric().stats().smps.at(wire::AttributeId::kLinearForwardingTable).sets, 0u);
-  EXPECT_THAT(manager().view->problems, Contains(Field(&sweep::Problem::kind, "NoPlan")));
+  EXPECT_THAT(manager().view->problems,
+              Contains(Field(&sweep::Problem::kind, sweep::ProblemKind::kNoPlan)));
   EXPECT_THAT(LogOf(manager()), HasSubstr("the queue of plans is full"));
   SetFull(Queue::kCompute, false);
   ExpectUp();

@@ -25,13 +25,10 @@ struct Rate {
   std::string speed;
   double gbps = 0;
 };
-// Of a port whose link is up, else nothing: LinkWidthActive and LinkSpeedActive are valid only then
-// (IBA vol 1 §14.2.5.6).
+// Of a port whose link is up, else nothing.
 Rate RateOf(const fabric::Port& port) {
   if (!port.IsUp()) return {};
-  const int width = wire::ActiveWidth(port.info);
-  const wire::LinkSpeed speed = wire::ActiveSpeed(port.info);
-  return {width, SpeedWord(speed), width * wire::LaneGigabits(speed)};
+  return {wire::ActiveWidth(port.info), SpeedWord(port.Speed()), port.Rate().nominal};
 }
 
 const char* SweepKindWord(sweep::SweepKind kind) {
@@ -152,18 +149,13 @@ void ToProto(const query::ReadModel& model, const fabric::Node& node, pb::Node* 
   out->set_revision(node.info.revision);
   out->set_num_ports(node.info.num_ports);
   uint32_t active = 0, linked = 0;
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    const fabric::Port& port = node.ports[number];
+  for (const auto& [ref, port] : node.LinkPorts()) {
     active += port.known && port.info.port_state == wire::PortState::kActive;
     linked += !port.peer.IsNone();
   }
   out->set_ports_active(active);
   out->set_ports_linked(linked);
-  for (int number = node.first_end_port().value(); number <= node.last_end_port().value();
-       ++number) {
-    ToProto(model, PortRef{node.index, PortNum(static_cast<uint8_t>(number))},
-            out->add_end_ports());
-  }
+  for (const auto& [ref, port] : node.EndPorts()) ToProto(model, ref, out->add_end_ports());
   if (const fabric::Host* host = model.hosts->HostOf(node.index)) out->set_host(Utf8(host->name));
   if (node.switch_info) FillSwitch(*node.switch_info, out->mutable_switch_details());
   out->set_links_degraded(model.links->of(node.index).degraded);
@@ -177,7 +169,7 @@ void ToProto(const query::ReadModel& model, PortRef ref, pb::PortView view, pb::
   const fabric::Node& node = *model.snapshot().node(ref.node);
   const fabric::Port& port = node.port(ref.port);
   ToProto(model, ref, out->mutable_id());
-  out->set_name(fmt::format("{}/{}", model.name(ref.node), ref.port));
+  out->set_name(model.port_name(ref));
   if (!port.peer.IsNone()) ToProto(model, port.peer, out->mutable_peer());
   if (IsEndPort(node, ref.port)) ToProto(model, ref, out->mutable_end_port());
   AddKinds(model.policy->Reaching(model.snapshot(), ref), out->mutable_held());
@@ -275,10 +267,11 @@ void ToProto(const query::ReadModel& model, const std::string& version, pb::GetS
     out->set_lanes(view.plan->lanes);
     for (const std::string& note : view.plan->notes) out->add_routing_notes(note);
   }
+  const fabric::NodeNameMap* names = model.names->by_name.map();
   for (const sweep::Problem& problem : view.problems) {
     pb::Problem* added = out->add_problems();
-    added->set_kind(problem.kind);
-    added->set_subject(problem.subject);
+    added->set_kind(std::string(sweep::ProblemKindName(problem.kind)));
+    added->set_subject(Utf8(sweep::SubjectText(problem.subject, *view.snapshot, names)));
     added->set_message(problem.message);
   }
 }

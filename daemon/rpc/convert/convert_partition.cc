@@ -75,8 +75,7 @@ absl::Status AddNamed(const query::ReadModel& model, const std::string& name,
     if (node.IsSwitch() || address->has_port) {
       add({node.index, node.IsSwitch() ? PortNum(0) : address->port});
     } else {
-      for (size_t number = 1; number < node.ports.size(); ++number)
-        add({node.index, PortNum(static_cast<uint8_t>(number))});
+      for (const auto& [ref, port] : node.LinkPorts()) add(ref);
     }
   }
   if (members.size() > before) return absl::OkStatus();

@@ -106,7 +106,7 @@ class WhatIfReader {
   absl::Status ReadRouting() {
     if (request_.engines().empty() && request_.lanes_max() == 0) return absl::OkStatus();
     routing::RoutingOptions options = model_.view->routing;
-    const auto known = routing::EngineNames();
+    constexpr auto& known = routing::kEngineNames;
     for (const std::string& engine : request_.engines())
       if (std::find(known.begin(), known.end(), engine) == known.end())
         return BadField("engines", fmt::format("no engine is called \"{}\"; there are {}", engine,
@@ -249,9 +249,7 @@ class Findings {
   }
 
  private:
-  std::string NameOf(PortRef port) const {
-    return fmt::format("{}/{}", model_.name(port.node), port.port);
-  }
+  std::string NameOf(PortRef port) const { return model_.port_name(port); }
   const query::ReadModel& model_;
   pb::ValidateWiringResponse* const out_;
 };

@@ -31,7 +31,7 @@ double SecondsOf(Millis millis) { return static_cast<double>(millis) / 1000; }
 template <typename Message>
 void FillPort(const query::ReadModel& model, PortRef ref, Message* out) {
   ToProto(model, ref, out->mutable_id());
-  out->set_name(fmt::format("{}/{}", model.name(ref.node), ref.port));
+  out->set_name(model.port_name(ref));
   const PortRef peer = model.snapshot().port(ref)->peer;
   if (!peer.IsNone()) ToProto(model, peer, out->mutable_peer());
 }
@@ -98,8 +98,7 @@ void CountPorts(const query::Telemetry& telemetry, pb::GetTelemetryStatusRespons
   uint32_t ports = 0, saturated = 0;
   std::map<telemetry::Freshness, uint32_t> by_freshness;
   telemetry.model.snapshot().ForEachNode([&](const fabric::Node& node) {
-    for (size_t i = 1; i < node.ports.size(); ++i) {
-      const PortRef port{node.index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [port, state] : node.LinkPorts()) {
       if (!telemetry.IsRead(port)) continue;
       ++ports;
       ++by_freshness[telemetry.FreshnessOf(port)];
@@ -310,7 +309,7 @@ void ToProto(const query::Telemetry& telemetry, const query::JobView& job,
     ToProto(worst.value, added->mutable_value());
     if (worst.port.IsNone()) continue;
     ToProto(model, worst.port, added->mutable_port());
-    added->set_name(fmt::format("{}/{}", model.name(worst.port.node), worst.port.port));
+    added->set_name(model.port_name(worst.port));
     added->set_place(std::string(JobPlaceName(worst.place)));
     const PortRef peer = model.snapshot().port(worst.port)->peer;
     if (!peer.IsNone()) ToProto(model, peer, added->mutable_peer());

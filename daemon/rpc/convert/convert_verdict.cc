@@ -16,6 +16,7 @@
 #include "daemon/rpc/convert/convert_policy.h"
 #include "daemon/rpc/convert/count.h"
 #include "daemon/rpc/convert/grpc_status.h"
+#include "fabric/port_name.h"
 #include "query/times.h"
 
 namespace fabricd::rpc {
@@ -54,7 +55,7 @@ std::string NodeText(const query::ReadModel& model, const fabric::Node& node) {
 }
 
 std::string PortText(const query::ReadModel& model, PortRef port) {
-  return fmt::format("{}/{}", NodeText(model, *model.snapshot().node(port.node)), port.port);
+  return fabric::PortName(NodeText(model, *model.snapshot().node(port.node)), port.port);
 }
 
 absl::Status SeveralPorts(const query::ReadModel& model, const std::string& name,
@@ -70,8 +71,7 @@ absl::Status SeveralPorts(const query::ReadModel& model, const std::string& name
 
 std::vector<PortRef> LinkPortsOf(const fabric::Node& node) {
   std::vector<PortRef> ports;
-  for (size_t number = 1; number < node.ports.size(); ++number)
-    ports.push_back({node.index, PortNum(static_cast<uint8_t>(number))});
+  for (const auto& [ref, port] : node.LinkPorts()) ports.push_back(ref);
   return ports;
 }
 
@@ -171,12 +171,12 @@ void FillEnd(const query::ReadModel& model, Guid guid, PortNum port, pb::PortId*
              std::string* name) {
   out->set_node_guid(fmt::format("{}", guid));
   out->set_number(port.value());
-  *name = fmt::format("{}/{}", guid, port);
+  *name = fabric::PortName(fmt::format("{}", guid), port);
   const fabric::Node* node = model.snapshot().FindNode(guid);
   if (node == nullptr) return;
   out->set_node_name(NameOf(model, *node));
   out->set_node_type(NodeTypeWord(node->info.node_type));
-  *name = fmt::format("{}/{}", NodeText(model, *node), port);
+  *name = fabric::PortName(NodeText(model, *node), port);
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ absl::StatusOr<PortRef> FindLinkPort(const query::ReadModel& model, const std::s
 
 std::string LinkPortName(const Verdicts& verdicts, PortRef port) {
   const fabric::Node* node = NodeOf(verdicts, port);
-  return node ? fmt::format("{}/{}", NodeText(verdicts.model, *node), port.port) : "";
+  return node ? fabric::PortName(NodeText(verdicts.model, *node), port.port) : "";
 }
 
 void ToProto(const Verdicts& verdicts, const query::VerdictRecord& record, RowsShown rows,

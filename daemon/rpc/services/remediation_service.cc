@@ -162,11 +162,9 @@ absl::Status AddReaching(const query::ReadModel& model, const std::string& name,
   }
   const fabric::Node& node = *model.snapshot().node(address->node);
   add(model.policy->OnNode(node.guid()));
-  for (size_t number = 1; number < node.ports.size(); ++number) {
-    const PortNum port(static_cast<uint8_t>(number));
-    add(node.IsSwitch() ? model.policy->OnPort(node.guid(), port)
-                        : model.policy->Reaching(model.snapshot(), {node.index, port}));
-  }
+  for (const auto& [ref, port] : node.LinkPorts())
+    add(node.IsSwitch() ? model.policy->OnPort(node.guid(), ref.port)
+                        : model.policy->Reaching(model.snapshot(), ref));
   return absl::OkStatus();
 }
 

@@ -63,8 +63,7 @@ void ForEachPort(const query::ReadModel& model, const PortSelector& selector, Vi
   for (const NodeIndex index : model.names->nodes) {
     if (!selector.PassesSome(index)) continue;
     const fabric::Node& node = *model.snapshot().node(index);
-    for (size_t i = 1; i < node.ports.size(); ++i) {
-      const PortRef port{index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [port, state] : node.LinkPorts()) {
       if (selector.Passes(port)) visit(node, port);
     }
   }
@@ -353,7 +352,7 @@ grpc::ServerUnaryReactor* TelemetryService::GetPortHistory(Context*,
                           const telemetry::HistoryAnswer& received) {
     call->Answer([&](pb::GetPortHistoryResponse* out) {
       ToProto(*model, port, out->mutable_id());
-      out->set_name(fmt::format("{}/{}", model->name(port.node), port.port));
+      out->set_name(model->port_name(port));
       if (!peer.IsNone()) ToProto(*model, peer, out->mutable_peer());
       const query::Telemetry telemetry{*model, *view};
       if (const telemetry::PortRecord* record = telemetry.Find(port))

@@ -109,11 +109,9 @@ absl::StatusOr<TableQuery> ReadTableQuery(const query::ReadModel& model,
   const auto address = model.Resolve(request.destination());
   if (!address.ok()) return address.status();
   const fabric::Node& owner = *model.snapshot().node(address->node);
-  const PortNum first = address->has_port ? address->port : owner.first_end_port();
-  const PortNum last = address->has_port ? address->port : owner.last_end_port();
-  for (int number = first.value(); number <= last.value(); ++number) {
-    query.destinations->insert({owner.index, PortNum(static_cast<uint8_t>(number))});
-  }
+  if (address->has_port) query.destinations->insert({owner.index, address->port});
+  for (const auto& [ref, port] : owner.EndPorts())
+    if (!address->has_port) query.destinations->insert(ref);
   return query;
 }
 
@@ -237,9 +235,8 @@ grpc::ServerUnaryReactor* TopologyService::ListPorts(Context* context,
     if (request->view() == pb::PORT_VIEW_RATES) rates.emplace(model, backend_.telemetry());
     for (const NodeIndex index : model.names->nodes) {
       const fabric::Node& node = *model.snapshot().node(index);
-      for (size_t number = node.IsSwitch() ? 0 : 1; number < node.ports.size(); ++number) {
-        const PortRef ref{index, PortNum(static_cast<uint8_t>(number))};
-        if (!filter.Passes(model, ref, node.ports[number])) continue;
+      for (const auto& [ref, port] : node.AllPorts()) {
+        if (!filter.Passes(model, ref, port)) continue;
         if (!page->Take()) continue;
         pb::Port* added = response->add_ports();
         ToProto(model, ref, request->view(), added);

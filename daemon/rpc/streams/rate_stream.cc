@@ -88,8 +88,7 @@ class RateStream final : public RateStreamBase {
                pb::WatchRatesResponse* out) {
     if (!selector_.PassesSome(index)) return;
     const fabric::Node& node = *model_->snapshot().node(index);
-    for (size_t i = 1; i < node.ports.size(); ++i) {
-      const PortRef port{index, PortNum(static_cast<uint8_t>(i))};
+    for (const auto& [port, state] : node.LinkPorts()) {
       if (!selector_.Passes(port)) continue;
       const telemetry::PortRecord* record = telemetry.Find(port);
       // What was read since the last view; of the first all that is read at all.

@@ -14,12 +14,6 @@ namespace {
 using fabric::FabricSnapshot;
 using fabric::Node;
 
-PortRef PortOf(const Node& node, size_t number) {
-  return {node.index, PortNum(static_cast<uint8_t>(number))};
-}
-
-size_t FirstPort(const Node& node) { return node.IsSwitch() ? 0 : 1; }
-
 // The nodes of which, or of whose ports and links, anything that is shown may differ.
 class Touched {
  public:
@@ -74,11 +68,9 @@ class Touched {
   void FromLids() {
     now_.snapshot().ForEachNode([&](const Node& node) {
       if (before_.snapshot().node(node.index) == nullptr) return;
-      const size_t ports =
-          std::min(node.ports.size(), before_.snapshot().node(node.index)->ports.size());
-      for (size_t number = FirstPort(node);
-           number <= node.last_end_port().value() && number < ports; ++number)
-        if (before_.LidsOf(PortOf(node, number)) != now_.LidsOf(PortOf(node, number)))
+      const size_t ports = before_.snapshot().node(node.index)->ports.size();
+      for (const auto& [ref, port] : node.EndPorts())
+        if (ref.port.value() < ports && before_.LidsOf(ref) != now_.LidsOf(ref))
           nodes_.insert(node.index);
     });
   }
@@ -111,18 +103,17 @@ template <typename Visit>
 void ForEachKeyOn(const query::ReadModel& model, const Watched& watched, const Node& node,
                   Visit&& visit) {
   switch (watched.kind) {
-    case pb::TOPOLOGY_KIND_NODE: return visit(ObjectKey{PortOf(node, 0), {}, ""});
+    case pb::TOPOLOGY_KIND_NODE: return visit(ObjectKey{{node.index, PortNum(0)}, {}, ""});
     case pb::TOPOLOGY_KIND_HOST:
       if (const fabric::Host* host = model.hosts->HostOf(node.index))
         visit(ObjectKey{{}, {}, host->name});
       return;
     case pb::TOPOLOGY_KIND_PORT:
-      for (size_t number = FirstPort(node); number < node.ports.size(); ++number)
-        visit(ObjectKey{PortOf(node, number), {}, ""});
+      for (const auto& [ref, port] : node.AllPorts()) visit(ObjectKey{ref, {}, ""});
       return;
     case pb::TOPOLOGY_KIND_LINK:
-      for (size_t number = 1; number < node.ports.size(); ++number) {
-        const PortRef here = PortOf(node, number), peer = node.ports[number].peer;
+      for (const auto& [here, port] : node.LinkPorts()) {
+        const PortRef peer = port.peer;
         if (peer.IsNone()) continue;
         const bool is_a = query::IsEndA(model.snapshot(), here, peer);
         visit(ObjectKey{is_a ? here : peer, is_a ? peer : here, ""});

@@ -15,7 +15,7 @@ namespace fabricd::routing {
 
 class Layered final : public RoutingEngine {
  public:
-  std::string_view name() const override { return "layered"; }
+  std::string_view name() const override { return kLayeredEngine; }
   [[nodiscard]] absl::StatusOr<RoutingPlan> Compute(const RoutingInput& input) const override;
 };
 

@@ -296,7 +296,7 @@ class Cables(OnIbsim):
         # By the switches' PortStateChange; one that was asked over the cable does not answer. Where
         # the first plan has nothing to write, the one for what it left pending is reported.
         found = "(light sweep|a time-out|a switch does not answer|a silent neighbour answers|"\
-                "its switch was silent|what was left pending): "
+                "its switch was silent|pairs left pending): "
         self.bring_up(self.tree, NO_TRAPS)
         self.change('Unlink "%s"[5]' % self.LEAF, found, r"(?<!sweep) ended: ")
         self.assertNotIn("0x" + self.SPINE[2:], self.diag("ibtracert", "1", "5"))

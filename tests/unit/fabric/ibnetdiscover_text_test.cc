@@ -2,7 +2,6 @@
 // Topology text, written for the oddity it shows; real files are read in shared_topologies_test.cc.
 #include "fabric/ibnetdiscover_text.h"
 
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -194,6 +194,51 @@ TEST(SnapshotTest, Fdr10IsTheSpeedWhereTheVendorAttributeReportsIt) {
   EXPECT_EQ(port.Speed(), wire::LinkSpeed::kFdr);
 }
 
+TEST(SnapshotTest, PortsOfANodeAreVisitedByKind) {
+  const auto numbers = [](const NodePorts& ports) {
+    std::vector<uint8_t> found;
+    for (const auto& [ref, port] : ports) {
+      EXPECT_EQ(ref.node, NodeIndex(7));
+      found.push_back(ref.port.value());
+    }
+    return found;
+  };
+  Node node;
+  node.index = NodeIndex(7);
+  node.info.num_ports = 3;
+  node.ports.resize(4);
+  node.info.node_type = wire::NodeType::kSwitch;
+  EXPECT_THAT(numbers(node.AllPorts()), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(numbers(node.LinkPorts()), ElementsAre(1, 2, 3));
+  EXPECT_THAT(numbers(node.EndPorts()), ElementsAre(0));
+  node.info.node_type = wire::NodeType::kChannelAdapter;
+  EXPECT_THAT(numbers(node.AllPorts()), ElementsAre(1, 2, 3));
+  EXPECT_THAT(numbers(node.LinkPorts()), ElementsAre(1, 2, 3));
+  EXPECT_THAT(numbers(node.EndPorts()), ElementsAre(1, 2, 3));
+  for (const auto& [ref, port] : node.AllPorts()) EXPECT_EQ(&port, &node.port(ref.port));
+  node.ports.clear();
+  EXPECT_THAT(numbers(node.LinkPorts()), IsEmpty());
+  node.ports.resize(256);
+  EXPECT_EQ(numbers(node.LinkPorts()).size(), 255u);
+}
+
+TEST(SnapshotTest, ALinkThatIsUpHasARate) {
+  Port port;
+  port.info.link_speed_active = 4;
+  port.info.link_width_active = 2;
+  port.info.port_state = wire::PortState::kInit;
+  EXPECT_EQ(port.Rate().nominal, 0) << "nothing is known of the port";
+  port.known = true;
+  EXPECT_EQ(port.Rate().nominal, 40);
+  EXPECT_EQ(port.Rate().data, 32);
+  EXPECT_EQ(port.Rate().signal, 40);
+  port.fdr10 = true;
+  EXPECT_EQ(port.Rate().data, 40);
+  EXPECT_EQ(port.Rate().signal, 41.25);
+  port.info.port_state = wire::PortState::kDown;
+  EXPECT_EQ(port.Rate().nominal, 0);
+}
+
 TEST(DiffTest, ListsChangedNodesAndLinks) {
   SnapshotBuilder builder;
   const NodeIndex a = builder.PutNode(Switch(1));

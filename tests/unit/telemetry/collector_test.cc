@@ -482,6 +482,21 @@ TEST(CollectorTest, AViewThatIsHeldDoesNotChange) {
   EXPECT_EQ(polled.View()->Find(port)->Total(Counter::kRcvErrors), 9u);
 }
 
+TEST(CollectorTest, TheRateOfALinkIsThatOfItsData) {
+  PolledFabric polled;
+  const PortRef port = polled.Port(kLeaf, 1);
+  polled.edit_discovery = [&](fabric::SnapshotBuilder& builder) {
+    wire::PortInfo info = builder.node(port.node)->port(port.port).info;
+    info.link_speed_active = 4;  // QDR: eight bits of ten are data.
+    info.link_speed_ext_active = info.link_speed_ext_active2 = 0;
+    info.link_width_active = 2;
+    builder.SetPortInfo(port, info);
+  };
+  polled.Begin();
+  polled.Run(minutes(1));
+  EXPECT_EQ(polled.View()->Find(port)->facts.bytes_per_second, 4'000'000'000u);
+}
+
 TEST(CollectorTest, ALinkThatIsDownHasNoRate) {
   PolledFabric polled;
   const PortRef port = polled.Port(kLeaf, 1);

@@ -138,7 +138,8 @@ struct SmallFabric {
     view->subnet_up = true;
     view->sweeps_done = 2;
     view->last_sweep = {sweep::SweepKind::kHeavy, 12.5, 120, 1, {{"Get PortInfo", 30}}, 40};
-    view->problems = {{"Unresponsive", "node9 mlx5_0/1", "no answer to 3 Gets"}};
+    view->problems = {{sweep::ProblemKind::kUnresponsive,
+                       sweep::ProblemSubject::Named("node9 mlx5_0/1"), "no answer to 3 Gets"}};
     return view;
   }
 

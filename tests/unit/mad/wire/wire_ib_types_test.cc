@@ -179,7 +179,7 @@ TEST(IbTypesOracle, SpeedTimesWidthIsThePathRate) {
         const auto oracle = View<ib_port_info_t>(block);
         const auto rate = gigabits.find(ib_port_info_compute_rate(&oracle, extended != 0));
         ASSERT_NE(rate, gigabits.end());
-        EXPECT_DOUBLE_EQ(ActiveWidth(info) * LaneGigabits(ActiveSpeed(info)), rate->second)
+        EXPECT_DOUBLE_EQ(RateOf(ActiveSpeed(info), ActiveWidth(info)).nominal, rate->second)
             << "width " << int{width} << " speed " << int{speed} << " ext " << int{extended};
       }
     }

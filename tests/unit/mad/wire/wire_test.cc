@@ -176,11 +176,11 @@ PortInfo PortInfoOf(std::initializer_list<std::pair<size_t, uint8_t>> bytes) {
   return PortInfo::Decode(block);
 }
 
-// IBA vol 1 §14.2.5.6: LinkWidthActive byte 31; LinkSpeedActive bits 7-4 of byte 35;
 double ActiveGigabits(const PortInfo& info) {
-  return ActiveWidth(info) * LaneGigabits(ActiveSpeed(info));
+  return RateOf(ActiveSpeed(info), ActiveWidth(info)).nominal;
 }
 
+// IBA vol 1 §14.2.5.6: LinkWidthActive byte 31; LinkSpeedActive bits 7-4 of byte 35;
 // LinkSpeedExtActive bits 7-4 and LinkSpeedExtSupported bits 3-0 of byte 62, LinkSpeedExtEnabled
 // bits 4-0 of byte 63; release 1.7: LinkSpeedExtActive2 bits 6-5, LinkSpeedExtSupported2 bits 4-3
 // and LinkSpeedExtEnabled2 bits 2-0 of byte 56.
@@ -195,6 +195,18 @@ TEST(PortInfoSpeed, NdrVector) {
   EXPECT_EQ(ActiveSpeed(info), LinkSpeed::kNdr);
   EXPECT_EQ(BestSupportedSpeed(info), LinkSpeed::kNdr);
   EXPECT_EQ(ActiveGigabits(info), 400);
+}
+
+// 8b/10b up to QDR, 64b/66b behind; FEC takes its part from HDR on.
+TEST(PortInfoSpeed, TheEncodingIsTheDifferenceBetweenSignalAndData) {
+  for (const LinkSpeed speed : {LinkSpeed::kSdr, LinkSpeed::kDdr, LinkSpeed::kQdr})
+    EXPECT_DOUBLE_EQ(RateOf(speed, 4).data, RateOf(speed, 4).signal * 8 / 10);
+  for (const LinkSpeed speed : {LinkSpeed::kFdr10, LinkSpeed::kFdr, LinkSpeed::kEdr})
+    EXPECT_NEAR(RateOf(speed, 4).data, RateOf(speed, 4).signal * 64 / 66, 1e-3);
+  for (const LinkSpeed speed : {LinkSpeed::kHdr, LinkSpeed::kNdr, LinkSpeed::kXdr})
+    EXPECT_DOUBLE_EQ(RateOf(speed, 4).data * 1.0625, RateOf(speed, 4).signal);
+  EXPECT_EQ(RateOf(LinkSpeed::kUnknown, 4).signal, 0);
+  EXPECT_EQ(RateOf(LinkSpeed::kNdr, 0).signal, 0);
 }
 
 TEST(PortInfoSpeed, XdrVector) {

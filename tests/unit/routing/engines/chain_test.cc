@@ -142,8 +142,8 @@ TEST(Chain, ReportsTheBeginOfEachPhase) {
 }
 
 TEST(Chain, EveryNameMakesAnEngineOfThatName) {
-  EXPECT_FALSE(EngineNames().empty());
-  for (std::string_view name : EngineNames()) {
+  EXPECT_FALSE(kEngineNames.empty());
+  for (std::string_view name : kEngineNames) {
     const auto engine = MakeEngine(name);
     ASSERT_NE(engine, nullptr) << name;
     EXPECT_EQ(engine->name(), name);

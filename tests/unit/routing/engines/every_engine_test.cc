@@ -282,7 +282,7 @@ TEST_P(EveryEngine, ShiftsOnIntactSuperpodsHaveNoContention) {
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  for (std::string_view name : EngineNames()) names.emplace_back(name);
+  for (std::string_view name : kEngineNames) names.emplace_back(name);
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(, EveryEngine, ::testing::ValuesIn(Names()),

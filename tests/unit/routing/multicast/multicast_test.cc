@@ -237,7 +237,7 @@ TEST(MulticastTrees, EnginesLeaveRoomForTreesOnDamagedGrids) {
     FaultyFabric fabric(flat ? MakeTorus({3, 4}, 2).Build() : MakeTorus({3, 3, 2}, 1).Build(),
                         seed);
     for (uint64_t step = 0; step <= seed % 6; ++step) fabric.RandomStep();
-    for (const std::string_view engine : EngineNames()) {
+    for (const std::string_view engine : kEngineNames) {
       SCOPED_TRACE(engine);
       options.chain = {std::string(engine)};
       const auto state = Replan({*fabric.now().snapshot, fabric.now().lids, intent, options}).after;

@@ -67,8 +67,8 @@ TEST_F(CableCheckTest, ACableOfAnotherRailIsNamedByHostAndDevice) {
   Attach(2, 1, /*at=*/0);
   const auto problems = Check();
   ASSERT_THAT(problems, testing::SizeIs(1));
-  EXPECT_EQ(problems[0].kind, "MisplacedCable");
-  EXPECT_EQ(problems[0].subject, "node2 mlx5_1");
+  EXPECT_EQ(problems[0].kind, ProblemKind::kMisplacedCable);
+  EXPECT_EQ(problems[0].subject.name, "node2 mlx5_1");
   EXPECT_THAT(problems[0].message, testing::Not(IsEmpty()));
 }
 

@@ -102,7 +102,7 @@ TEST_F(DiscoveryTest, ANextHopWaitsForTheOneBefore) {
       [&] { return discovery.NextDeadline(); });
   EXPECT_GE(far - begin, options_.sweep.hop_patience);
   EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("Unresponsive: \"leaf0\" (0x0000000000000010) port 2: "
+              ElementsAre(HasSubstr("Unresponsive: leaf0/2 (0x0000000000000010): "
                                     "the node behind does not answer")));
 }
 
@@ -136,7 +136,7 @@ TEST_F(DiscoveryTest, ADeviceThatAnswersNonsenseIsLeftOut) {
     wire_.react = [&](const Sent& sent) {
       return sent.text == "Get NodeInfo 0x0 of 0x103" ? Shows(bad) : Reaction{};
     };
-    problems_.Remove("IllegalNodeInfo");
+    problems_.Remove(ProblemKind::kIllegalNodeInfo);
     DiscoverAll();
     EXPECT_THAT(Problems(), ElementsAre(HasSubstr(each.fault)));
     EXPECT_EQ(NodeOf(0x777), nullptr);
@@ -168,7 +168,7 @@ TEST_F(DiscoveryTest, APortThatCannotBeReadIsUnknownAndAskedForLater) {
   ASSERT_THAT(discovery.unread(), SizeIs(2));
   EXPECT_EQ(discovery.unread()[0].port.node, Known(0x101));
   options_.sm.m_key = MKey(5);
-  problems_.Remove("Unreadable");
+  problems_.Remove(ProblemKind::kUnreadable);
   DiscoverAll();
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("is the M_Key right?")));
 }
@@ -182,7 +182,7 @@ TEST_F(DiscoveryTest, APortThatShowsImpossibleValuesIsUnknown) {
   DiscoverAll();
   EXPECT_FALSE(NodeOf(0x11)->port(PortNum(2)).known);
   EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("IllegalPortInfo: \"leaf1\" (0x0000000000000011) port 2: "
+              ElementsAre(HasSubstr("IllegalPortInfo: leaf1/2 (0x0000000000000011): "
                                     "MTUCap 9 is out of range")));
 }
 
@@ -228,7 +228,7 @@ TEST_F(DiscoveryTest, ASecondDeviceWithAGuidThatIsTakenIsLeftOut) {
   };
   DiscoverAll();
   EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("DuplicateGuid: \"leaf1\" (0x0000000000000011) port 2: "
+              ElementsAre(HasSubstr("DuplicateGuid: leaf1/2 (0x0000000000000011): "
                                     "the node behind has GUID 0x0000000000000101")));
   EXPECT_EQ(NodeOf(0x101)->port(PortNum(1)).peer, KnownPort(0x11, 1));
   EXPECT_EQ(builder_.Build()->node_count(), 5u);

@@ -146,7 +146,8 @@ class ObserveTest : public testing::Test {
   std::vector<std::string> Problems() const {
     std::vector<std::string> texts;
     for (const Problem& each : problems_.List())
-      texts.push_back(fmt::format("{}: {}: {}", each.kind, each.subject, each.message));
+      texts.push_back(fmt::format("{}: {}: {}", ProblemKindName(each.kind),
+                                  SubjectText(each.subject, {}), each.message));
     return texts;
   }
   // Requests of that device are lost.

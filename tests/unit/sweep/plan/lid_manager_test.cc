@@ -150,7 +150,7 @@ TEST_F(LidManagerTest, APortWithoutALidIsAProblemAndIsAssignedAgainEachTime) {
   fabric.builder.SetPortGuid(fabric.Host(1), Guid(0x1000));
   LidManager lids(options_, questions_, {});
   lids.Update(fabric.builder.Build(), problems_);
-  EXPECT_THAT(problems_.List(), ElementsAre(Field(&Problem::kind, "NoLid")));
+  EXPECT_THAT(problems_.List(), ElementsAre(Field(&Problem::kind, ProblemKind::kNoLid)));
   const auto before = lids.table();
   lids.Update(fabric.builder.Build(), problems_);
   EXPECT_NE(lids.table(), before);

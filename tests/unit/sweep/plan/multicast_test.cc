@@ -41,7 +41,8 @@ class MulticastTest : public testing::Test {
   std::vector<std::string> Messages() const {
     std::vector<std::string> texts;
     for (const Problem& each : problems_.List())
-      texts.push_back(fmt::format("{} {}: {}", each.kind, each.subject, each.message));
+      texts.push_back(fmt::format("{} {}: {}", ProblemKindName(each.kind),
+                                  SubjectText(each.subject, {}), each.message));
     return texts;
   }
 

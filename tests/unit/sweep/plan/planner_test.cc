@@ -50,8 +50,8 @@ class PlannerTest : public testing::Test {
     for (const LogRecord& each : std::exchange(log_, {})) texts.push_back(each.text);
     return texts;
   }
-  std::vector<std::string> Kinds() const {
-    std::vector<std::string> kinds;
+  std::vector<ProblemKind> Kinds() const {
+    std::vector<ProblemKind> kinds;
     for (const Problem& each : problems_.List()) kinds.push_back(each.kind);
     return kinds;
   }
@@ -193,7 +193,7 @@ TEST_F(PlannerTest, WithoutAPlanTheOldOneStaysAndAProblemStands) {
   Give(nullptr, ReplanGoal::kIdeal);
   EXPECT_FALSE(planner_.has_answer());
   EXPECT_EQ(planner_.plan(), before);
-  EXPECT_THAT(Kinds(), ElementsAre("NoPlan"));
+  EXPECT_THAT(Kinds(), ElementsAre(ProblemKind::kNoPlan));
   Ask();
   Give(Routes(8), ReplanGoal::kIdeal);
   EXPECT_THAT(Kinds(), IsEmpty());
@@ -202,7 +202,7 @@ TEST_F(PlannerTest, WithoutAPlanTheOldOneStaysAndAProblemStands) {
 TEST_F(PlannerTest, APlanOfSeveralVlsIsAStandingProblem) {
   Ask();
   Give(Routes(7, 2), ReplanGoal::kIdeal);
-  EXPECT_THAT(Kinds(), ElementsAre("LanesInUse"));
+  EXPECT_THAT(Kinds(), ElementsAre(ProblemKind::kLanesInUse));
   Ask();
   Give(Routes(7, 1), ReplanGoal::kIdeal);
   EXPECT_THAT(Kinds(), IsEmpty());

@@ -30,7 +30,7 @@ class SweepJournalTest : public testing::Test {
 };
 
 TEST_F(SweepJournalTest, TheEndOfASweepLogsItsProblemsAndItsCost) {
-  problems_.Add("NoLid", "leaf1", "no LID is left for it");
+  problems_.Add(ProblemKind::kNoLid, ProblemSubject::Named("leaf1"), "no LID is left for it");
   journal_.BeginSweep(SweepKind::kHeavy, kStart);
   EXPECT_EQ(journal_.kind(), SweepKind::kHeavy);
   const SweepReport report = journal_.EndSweep(SweepKind::kHeavy, snapshot_, problems_, kEnd);
@@ -42,7 +42,7 @@ TEST_F(SweepJournalTest, TheEndOfASweepLogsItsProblemsAndItsCost) {
 }
 
 TEST_F(SweepJournalTest, ALightSweepIsNotLogged) {
-  problems_.Add("NoLid", "leaf1", "no LID is left for it");
+  problems_.Add(ProblemKind::kNoLid, ProblemSubject::Named("leaf1"), "no LID is left for it");
   journal_.BeginSweep(SweepKind::kLight, kStart);
   EXPECT_EQ(journal_.EndSweep(SweepKind::kLight, snapshot_, problems_, kEnd).duration_ms, 500);
   EXPECT_THAT(Lines(), IsEmpty());

@@ -86,13 +86,13 @@ TEST_F(ViewPublisherTest, GenerationsGrowFromViewToView) {
 }
 
 TEST_F(ViewPublisherTest, AViewShowsTheSnapshotWithItsLidsAndProblems) {
-  problems_.Add("NoPlan", "subnet", "none");
+  problems_.Add(ProblemKind::kNoPlan, ProblemSubject::Subnet(), "none");
   publisher_.SetSubnetUp(true);
   const auto view = Make();
   EXPECT_EQ(view->snapshot, observed_.snapshot());
   EXPECT_EQ(view->lids, lids_.table());
   EXPECT_TRUE(view->subnet_up);
-  EXPECT_THAT(view->problems, ElementsAre(Field(&Problem::kind, "NoPlan")));
+  EXPECT_THAT(view->problems, ElementsAre(Field(&Problem::kind, ProblemKind::kNoPlan)));
   EXPECT_EQ(view->plan, nullptr);
   EXPECT_FALSE(view->plan_stands);
 }

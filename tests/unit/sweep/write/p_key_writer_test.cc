@@ -92,8 +92,8 @@ TEST_F(PKeyWriterTest, LooksBeyondTheScopeWherePartitionsHaveChanged) {
 }
 
 TEST_F(PKeyWriterTest, ProblemsOfTablesAreMadeAgainWhereAllPortsAreLookedAt) {
-  problems_.Add("PKeyTableFull", "an old one", "no room");
-  problems_.Add("NotEnforced", "an old one", "too small");
+  problems_.Add(ProblemKind::kPKeyTableFull, ProblemSubject::Named("an old one"), "no room");
+  problems_.Add(ProblemKind::kNotEnforced, ProblemSubject::Named("an old one"), "too small");
   CarryOut(kSet);
   EXPECT_EQ(Problems().size(), 2u);
   input_.scope.all_keys = true;

@@ -66,8 +66,8 @@ class PortKeysTest : public testing::Test {
     const PortKeys keys = Make();
     std::vector<std::string> texts;
     problems_.clear();
-    const auto problem = [&](PortRef, std::string kind, const std::string& text) {
-      problems_.push_back(kind + ": " + text);
+    const auto problem = [&](PortRef, ProblemKind kind, const std::string& text) {
+      problems_.push_back(fmt::format("{}: {}", ProblemKindName(kind), text));
     };
     for (const PortKeys::Write& write : keys.Writes(*snapshot_->node(node), problem)) {
       std::string text =

@@ -19,6 +19,9 @@ class RunRecordTest : public WriterTest {
     const WorkItem item{fabric_.switches[0], 5, PortNum(1), work};
     return {item, devices_.Get(item.node, AttributeOf(work), 5)};
   }
+  static std::string TextOf(const Problem& problem) {
+    return SubjectText(problem.subject, fabric::FabricSnapshot());
+  }
 };
 
 TEST_F(RunRecordTest, AFailureNamesItsPortAndWhyAndLeavesTheNodeUndone) {
@@ -28,11 +31,11 @@ TEST_F(RunRecordTest, AFailureNamesItsPortAndWhyAndLeavesTheNodeUndone) {
   record().NoteFailure(lft.item, Refusal(lft, 0x0004));
   const auto problems = problems_.List();
   ASSERT_EQ(problems.size(), 2u);
-  EXPECT_EQ(problems[0].kind, "Unresponsive");
-  EXPECT_EQ(problems[0].subject, "\"leaf1\" (0x0000000000000010) port 1");
+  EXPECT_EQ(problems[0].kind, ProblemKind::kUnresponsive);
+  EXPECT_EQ(TextOf(problems[0]), "leaf1/1 (0x0000000000000010)");
   EXPECT_EQ(problems[0].message, "Get PortInfo: no answer");
-  EXPECT_EQ(problems[1].kind, "SetRefused");
-  EXPECT_EQ(problems[1].subject, "\"leaf1\" (0x0000000000000010)") << "a table is the switch's";
+  EXPECT_EQ(problems[1].kind, ProblemKind::kSetRefused);
+  EXPECT_EQ(TextOf(problems[1]), "leaf1 (0x0000000000000010)") << "a table is the switch's";
   EXPECT_EQ(problems[1].message, "Get LinearForwardingTable: status 0x0004");
   EXPECT_EQ(record().failures(), 2u);
   EXPECT_THAT(record().undone(), UnorderedElementsAre(fabric_.switches[0]));
@@ -63,16 +66,11 @@ TEST_F(RunRecordTest, RemembersPortsThatAreNotConfigured) {
   EXPECT_FALSE(record().IsUnconfigured(SwitchPort(0, 2)));
 }
 
-TEST_F(RunRecordTest, ANodeThatIsGoneIsNamedByItsIndex) {
-  fabric_.builder.RemoveNode(fabric_.switches[0]);
-  EXPECT_EQ(record().NameOf(SwitchPort(0, 1)), "node index 0");
-}
-
 TEST_F(RunRecordTest, ProblemsOfAKindCanBeRemoved) {
-  record().AddProblem(SwitchPort(0, 1), "NotEnforced", "a");
-  record().AddProblem(Problem{"Other", "subnet", "b"});
-  record().RemoveProblems("NotEnforced");
-  EXPECT_THAT(Problems(), ElementsAre("Other: b"));
+  record().AddProblem(SwitchPort(0, 1), ProblemKind::kNotEnforced, "a");
+  record().AddProblem({ProblemKind::kNoPlan, ProblemSubject::Subnet(), "b"});
+  record().RemoveProblems(ProblemKind::kNotEnforced);
+  EXPECT_THAT(Problems(), ElementsAre("NoPlan: b"));
 }
 
 }  // namespace

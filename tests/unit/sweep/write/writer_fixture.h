@@ -243,7 +243,7 @@ class WriterTest : public testing::Test {
   std::vector<std::string> Problems() const {
     std::vector<std::string> texts;
     for (const Problem& each : problems_.List())
-      texts.push_back(fmt::format("{}: {}", each.kind, each.message));
+      texts.push_back(fmt::format("{}: {}", ProblemKindName(each.kind), each.message));
     return texts;
   }
 

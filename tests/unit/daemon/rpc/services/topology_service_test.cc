@@ -325,6 +325,28 @@ TEST_F(TopologyServiceTest, GetPortReturnsAllFields) {
   EXPECT_EQ(response.port().name(), "node2 mlx5_0/1");
 }
 
+// Only a vendor's attribute shows it: PortInfo says QDR.
+TEST_F(TopologyServiceTest, PortsAndLinksShowFdr10) {
+  const PortRef end{fabric_.leaf1, PortNum(3)};
+  fabric::SnapshotBuilder& builder = fabric_.maker.builder;
+  wire::PortInfo info = MakePortInfo(wire::PortState::kActive, 2);
+  info.link_speed_ext_active = 0;
+  builder.SetPortInfo(end, info);
+  builder.SetPortFdr10(end, true);
+  backend_.Publish(fabric_.View(8));
+  pb::GetPortRequest request;
+  request.set_port("leaf1/3");
+  pb::GetPortResponse response;
+  ASSERT_TRUE(Call(&TopologyStub::GetPort, request, &response).ok());
+  EXPECT_EQ(response.port().speed(), "FDR10");
+  EXPECT_DOUBLE_EQ(response.port().rate_gbps(), 40);
+  pb::ListLinksResponse links;
+  ASSERT_TRUE(Call(&TopologyStub::ListLinks, pb::ListLinksRequest(), &links).ok());
+  std::vector<std::string> speeds;
+  for (const pb::Link& link : links.links()) speeds.push_back(link.speed());
+  EXPECT_THAT(speeds, ::testing::Contains("FDR10").Times(1));
+}
+
 TEST_F(TopologyServiceTest, InvalidPortsAreRefused) {
   const auto reason = [&](const char* text) {
     pb::GetPortRequest request;

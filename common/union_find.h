@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace fabricd::routing {
+namespace fabricd {
 
 class UnionFind {
  public:
@@ -29,4 +29,4 @@ class UnionFind {
   std::vector<uint32_t> parent_;
 };
 
-}  // namespace fabricd::routing
+}  // namespace fabricd
