@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast groups of the hosts of a TestFabric; trees for them, walked and judged.
+// Multicast groups of the hosts of a TestFabric; trees for them, walked and verified.
 #pragma once
 
 #include <algorithm>
