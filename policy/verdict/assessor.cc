@@ -6,6 +6,8 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "policy/verdict/cause_search.h"
+
 namespace fabricd::policy {
 
 namespace {

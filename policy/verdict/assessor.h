@@ -11,6 +11,7 @@
 
 #include "common/time.h"
 #include "policy/evidence.h"
+#include "policy/verdict/family_watch.h"
 #include "policy/verdict/fleet.h"
 #include "policy/verdict/link_verdict.h"
 #include "policy/verdict/thresholds.h"

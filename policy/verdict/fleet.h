@@ -5,41 +5,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include "common/ids.h"
 #include "common/time.h"
 #include "policy/evidence.h"
+#include "policy/verdict/link_brief.h"
 #include "policy/verdict/link_verdict.h"
 #include "policy/verdict/verdict_book.h"
 
 namespace fabricd::policy {
-
-// What common causes depend on, of one link: a large fabric has no room for the evidence of all.
-struct EndBrief {
-  HeldPort port;
-  EndRole role = EndRole::kOther;
-  DeviceFamily family;
-  bool is_fresh = false;
-  uint64_t local_errors = 0;   // Within 720 s: made on this link,
-  uint64_t marked_errors = 0;  // and on others before (EBP).
-  RowMask charged = 0;  // Bits of side a. Strong, and may be a defect of this kind of device.
-};
-struct LinkBrief {
-  EndBrief a, b;
-  RowMask raised = 0;
-  bool is_up = false, is_with_its_switch = false;
-  bool is_frozen = false;  // By FamilyWatch: it may be a defect of its kind of device.
-  LinkKey Key() const { return {a.port, b.port}; }
-};
-LinkBrief BriefOf(const LinkEvidence& link, const LinkVerdict& verdict);
 
 struct FleetLimits {
   // Of a switch's host links with errors, or without responses: then it is the switch. At least
@@ -94,16 +74,6 @@ struct FleetReport {
   bool is_blackout = false;
 };
 
-// The links of the whole fabric. `standing`: findings of the last assessment; they end where less
-// than half of what they began with is left.
-FleetReport FindCommonCauses(std::span<const LinkBrief> links, const FleetLimits& limits,
-                             std::span<const CommonFinding> standing = {});
-
-// Where ports wait for credits: one finding for each host that returns none, and one for all the
-// rest. Explains nothing: links that wait are VICTIM already. Points them at their root.
-void AddCongestion(std::span<const CongestionTree> trees, std::span<const LinkBrief> links,
-                   const FleetLimits& limits, FleetReport& report);
-
 // Whether an action against the link would be against the wrong thing.
 bool ForbidsAction(const FleetReport& report, size_t index);
 
@@ -128,52 +98,6 @@ class CauseMemory {
   };
   std::vector<Known> known_;
   std::vector<CommonFinding> standing_;  // Those that were found last.
-};
-
-// A port that crossed the limit of a row, as the store keeps it: wall clock.
-struct StoredCrossing {
-  DeviceFamily family;
-  HeldPort port;
-  Row row = Row::kSymbolBer;
-  Guid peer;
-  WallMs at = 0;
-  friend auto operator<=>(const StoredCrossing&, const StoredCrossing&) = default;
-};
-
-// Which families of devices crossed the limit of one row at many ports within 24 h: a defect of
-// firmware, or a limit that does not fit them. Ports that share a peer have that in common, and do
-// not suffice. Ports of routers and the like are left out.
-class FamilyWatch {
- public:
-  static constexpr size_t kMaxPorts = 16'384;  // Of one family.
-
-  void Observe(std::span<const LinkBrief> links, const FleetLimits& limits, Instant now);
-  // Of all families. `wall` is `now` on the wall clock.
-  std::vector<StoredCrossing> Export(Instant now, WallMs wall) const;
-  void Import(const std::vector<StoredCrossing>& stored, Instant now, WallMs wall);
-  // No action is taken against devices of it by these rows; bits of side a.
-  RowMask FrozenRows(const DeviceFamily& family) const;
-  bool IsFrozen(const DeviceFamily& family) const { return FrozenRows(family) != 0; }
-  // Whether an end of the link has crossed such a limit within the day: a verdict about it may be
-  // about that defect.
-  bool Freezes(const LinkBrief& link) const { return Freezes(link.a) || Freezes(link.b); }
-  const std::vector<CommonFinding>& findings() const { return findings_; }  // By family.
-
- private:
-  struct Crossings {
-    struct Last {
-      std::array<Instant, kRows> at;  // By Row - 1; kNever.
-      Guid peer;
-    };
-    absl::flat_hash_map<std::pair<Guid, PortNum>, Last> last;
-    size_t ports = 0;  // Of the family.
-  };
-  bool Freezes(const EndBrief& end) const;
-  void Evaluate(const DeviceFamily& family, const Crossings& crossings, const FleetLimits& limits,
-                Instant now);
-  std::map<DeviceFamily, Crossings> families_;
-  std::map<DeviceFamily, RowMask> frozen_;
-  std::vector<CommonFinding> findings_;
 };
 
 }  // namespace fabricd::policy

@@ -9,7 +9,7 @@
 #include <absl/status/statusor.h>
 
 #include "common/stored_row.h"
-#include "policy/verdict/fleet.h"
+#include "policy/verdict/family_watch.h"
 #include "policy/verdict/responder.h"
 #include "policy/verdict/verdict_book.h"
 

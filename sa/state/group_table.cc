@@ -6,7 +6,9 @@
 
 #include "common/p_key.h"
 #include "common/status.h"
+#include "fabric/multicast_groups.h"
 #include "fabric/rate.h"
+#include "sa/state/group_rows.h"
 #include "sa/wire/row_codec.h"
 
 namespace fabricd::sa {
@@ -15,41 +17,11 @@ namespace {
 using wire::McMemberRecord;
 using wire::Selector;
 
-constexpr char kGroupTable[] = "group", kMemberTable[] = "member";
-constexpr size_t kGroupRowBytes = McMemberRecord::kBytes + 1, kMemberRowBytes = 17;
-
 constexpr uint32_t kMostMlids =
     fabric::kLastMulticastLid.value() - fabric::kFirstMulticastLid.value() + 1;
 constexpr uint8_t kLinkLocal = 2;
 // MGID bits 111-96 … of IPoIB (RFC 4391 §4) and of those that the SA makes itself.
 constexpr uint16_t kIpv4Signature = 0x401B, kIpv6Signature = 0x601B, kOwnSignature = 0xA01B;
-
-RowKey KeyOf(Gid mgid) { return {kGroupTable, TextOf(mgid)}; }
-RowKey KeyOf(Gid mgid, Gid gid) {
-  return {kMemberTable, fmt::format("{} {}", TextOf(mgid), TextOf(gid))};
-}
-
-std::string RowOf(const Group& group) {
-  return BytesOf(group.record) + static_cast<char>(group.permanent);
-}
-std::string RowOf(const Member& member) {
-  std::string bytes(1, static_cast<char>(member.join_state));
-  AppendNumber(member.requester.prefix, bytes);
-  AppendNumber(member.requester.low, bytes);
-  return bytes;
-}
-
-bool ParseGid(const std::string& text, size_t at, Gid& gid) {
-  if (text.size() < at + 32) return false;
-  for (uint64_t* half : {&gid.prefix, &gid.low}) {
-    for (int i = 0; i < 16; ++i, ++at) {
-      const char digit = text[at];
-      if (!std::isxdigit(static_cast<unsigned char>(digit))) return false;
-      *half = *half << 4 | static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    }
-  }
-  return true;
-}
 
 uint16_t SignatureOf(Gid mgid) { return static_cast<uint16_t>(mgid.prefix >> 32); }
 PKey PKeyIn(Gid mgid) { return PKey(static_cast<uint16_t>(mgid.prefix >> 16)); }
@@ -459,47 +431,6 @@ uint16_t GroupTable::Leave(const SaView& view, const Asker& asker, uint64_t mask
   }
   EraseIfLeft(found, rows, changes);
   return wire::kStatusOk;
-}
-
-// ---- what the core is told
-
-namespace {
-
-// Of a port that has joined by several GUIDs once.
-void AddTreeMember(fabric::MulticastMember member, std::vector<fabric::MulticastMember>& members) {
-  const auto place =
-      std::lower_bound(members.begin(), members.end(), member.port_guid,
-                       [](const auto& before, Guid guid) { return before.port_guid < guid; });
-  if (place != members.end() && place->port_guid == member.port_guid)
-    place->receives = place->receives || member.receives;
-  else
-    members.insert(place, member);
-}
-
-}  // namespace
-
-fabric::MulticastGroups TreesOf(const ClientState::Groups& groups,
-                                const fabric::AliasGuids& aliases) {
-  fabric::MulticastGroups trees;
-  for (const auto& group : groups) {
-    if (group->members.empty()) continue;
-    const McMemberRecord& record = group->record;
-    fabric::MulticastGroup& tree = trees.groups.emplace_back();
-    tree.mlid = record.mlid;
-    tree.mtu = record.mtu;
-    tree.rate = record.rate;
-    tree.sl = record.sl;
-    tree.p_key = record.p_key;
-    for (const Member& member : group->members) {
-      const Guid port = aliases.PortOf(member.gid.guid());
-      AddTreeMember(
-          {port ? port : member.gid.guid(), (member.join_state & (kJoinFull | kJoinNon)) != 0},
-          tree.members);
-    }
-  }
-  std::sort(trees.groups.begin(), trees.groups.end(),
-            [](const auto& a, const auto& b) { return a.mlid < b.mlid; });
-  return trees;
 }
 
 }  // namespace fabricd::sa

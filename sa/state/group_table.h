@@ -15,7 +15,6 @@
 #include <absl/status/status.h>
 
 #include "common/stored_row.h"
-#include "fabric/multicast_groups.h"
 #include "sa/state/client_state.h"
 #include "sa/view/asker.h"
 
@@ -118,9 +117,5 @@ class GroupTable {
   size_t members_ = 0;
   std::shared_ptr<const ClientState::Groups> snapshot_;  // Null: to be made anew.
 };
-
-// What trees are to be made for.
-fabric::MulticastGroups TreesOf(const ClientState::Groups& groups,
-                                const fabric::AliasGuids& aliases);
 
 }  // namespace fabricd::sa

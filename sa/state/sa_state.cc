@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/p_key.h"
+#include "sa/state/group_trees.h"
 #include "sa/wire/gsi.h"
 #include "sa/wire/reply.h"
 #include "sa/wire/row_codec.h"

@@ -15,8 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 
-FakeWire::Reaction Lost() { return {.answer = std::nullopt}; }
-
 // Ways to 256 * 64 devices behind a first switch with 64 ports.
 wire::DirectedPath PathOf(DeviceId device) {
   return {1, static_cast<uint8_t>(device % 64 + 1), static_cast<uint8_t>(device / 64 % 255 + 1)};

@@ -215,4 +215,6 @@ class FakeWire {
   std::set<uint32_t> abandoned_;  // Of outstanding_.
 };
 
+inline FakeWire::Reaction Lost() { return {.answer = std::nullopt}; }
+
 }  // namespace fabricd::mad

@@ -15,6 +15,10 @@
 
 namespace fabricd::telemetry {
 
+// The HCA and the switch port that faces it.
+inline constexpr char kHca[] = "node0001 mlx5_0";
+inline constexpr char kLeaf[] = "su1-rail0-leaf";
+
 class PolledFabric : public sim::GmpFabric {
  public:
   explicit PolledFabric(Options options = {}, const std::string& quirks = "",

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/verdict/cause_search.h"
+#include "policy/verdict/family_watch.h"
 #include "tests/unit/policy/verdict/made_links.h"
 
 namespace fabricd::policy {

@@ -2,7 +2,7 @@
 // What looks like a bad link and is none. Each is known from fabrics in use.
 #include <gtest/gtest.h>
 
-#include "policy/verdict/fleet.h"
+#include "policy/verdict/cause_search.h"
 #include "policy/verdict/verdict_book.h"
 #include "tests/unit/policy/verdict/made_links.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PathRecord, MultiPathRecord and TraceRecord (IBA vol 1 §15.2.5.16-20) against walks over the
-// plan's tables and the snapshot's links.
+// PathRecord (IBA vol 1 §15.2.5.16) against walks over the plan's tables and the snapshot's links.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,32 +8,16 @@
 
 #include "common/rng.h"
 #include "fabric/rate.h"
-#include "tests/unit/sa/sa_fixture.h"
+#include "tests/unit/sa/paths/walked_paths.h"
 
 namespace fabricd::sa {
 namespace {
 
-using testing::Ask;
-using testing::Bit;
 using testing::FabricMaker;
 using testing::Make;
-using testing::Query;
 using testing::Reply;
-using testing::SaFabric;
 using testing::Send;
-using wire::Method;
-using wire::PathRecord;
 using wire::Selector;
-using C = PathComponent;
-
-constexpr uint64_t kGids = Bit(C::kSgid) | Bit(C::kDgid);
-
-Query GetPath(const SaFabric& made, size_t from, size_t to, uint64_t more = 0,
-              PathRecord record = {}) {
-  record.sgid = made.GidOf(from);
-  record.dgid = made.GidOf(to);
-  return Ask(record, kGids | more, Method::kGet);
-}
 
 TEST(ShortRequests, NameTheEndsOfOnePath) {
   const auto is_short = [](Method method, uint64_t mask) {
@@ -47,40 +30,6 @@ TEST(ShortRequests, NameTheEndsOfOnePath) {
   EXPECT_FALSE(is_short(Method::kGetTable, kGids));
   EXPECT_FALSE(IsShort(Query{wire::SaAttribute::kNodeRecord, Method::kGet, kGids}.Bytes()));
   EXPECT_FALSE(IsShort({}));
-}
-
-// Rates of a link by LinkSpeedExtActive at 4 lanes, as the specification's table has them.
-const std::map<uint8_t, std::pair<double, uint8_t>> kRateOf4x = {
-    {1, {56, 12}}, {2, {100, 16}}, {4, {200, 17}}, {8, {400, 21}}};
-
-// What the tables and links say of the way, found out by hand. mtu 0: there is no way.
-struct Walked {
-  uint8_t mtu = 0, rate = 0;
-  std::vector<PortRef> exits;
-};
-Walked WalkByHand(const SaFabric& made, PortRef from, Lid lid) {
-  const fabric::FabricSnapshot& snapshot = *made.input.snapshot;
-  const PortRef owner = made.input.lids->Owner(lid);
-  Walked walked{5, 0, {}};
-  double slowest = 1e9;
-  const auto cross = [&](PortRef exit) {
-    const fabric::Port& port = *snapshot.port(exit);
-    walked.exits.push_back(exit);
-    walked.mtu = std::min(walked.mtu, port.info.neighbor_mtu);
-    const auto& [gigabits, code] = kRateOf4x.at(port.info.link_speed_ext_active);
-    if (gigabits < slowest) slowest = gigabits, walked.rate = code;
-    return port.peer;
-  };
-  PortRef at = from.port ? cross(from) : from;
-  for (int hops = 0; hops < 64; ++hops) {
-    if (at.node == owner.node && (!owner.port || at == owner)) return walked;
-    const fabric::Node* node = snapshot.node(at.node);
-    if (node == nullptr || !node->IsSwitch() || !made.input.plan->HasRow(at.node)) break;
-    const uint8_t egress = made.input.plan->EgressPort(at.node, lid);
-    if (egress == routing::kNoRoute || egress == 0) break;
-    at = cross({at.node, PortNum(egress)});
-  }
-  return {};
 }
 
 // A three-level tree whose links differ in speed and MTU, both ends alike, with two LIDs per port.
@@ -322,67 +271,6 @@ TEST(Rates, RanksFollowGigabits) {
   EXPECT_EQ(CodeOfRate(RateOfLink(wire::LinkSpeed::kUnknown, 4)), 2);
 }
 
-void GiveKeys(SaFabric& made, const std::map<size_t, std::vector<uint16_t>>& keys) {
-  auto tables = std::make_shared<fabric::TablesByPort>();
-  for (const auto& [host, list] : keys) {
-    wire::PKeyTable table;
-    for (size_t i = 0; i < list.size(); ++i) table.keys[i] = PKey(list[i]);
-    (*tables)[made.Ref(host, 1)].p_keys.push_back({PortNum(1), 0, table});
-  }
-  made.input.tables = tables;
-}
-
-// The key that the answer to a PathRecord Get names; 0: there is no path.
-uint16_t KeyOfPath(const SaFabric& made, const SaView& view, size_t from, size_t to) {
-  const Reply reply = Send(view, GetPath(made, from, to, 0, PathRecord()), made.LidOf(from));
-  return reply.status() == wire::kStatusOk ? reply.Records<PathRecord>()[0].p_key.value() : 0;
-}
-
-TEST(Paths, APortThatWasNotReadIsNoFullMemberOncePartitionsAreInUse) {
-  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
-  GiveKeys(made, {{6, {0xFFFF}}, {7, {0x7FFF}}});
-  EXPECT_EQ(KeyOfPath(made, made.View(), 8, 9), 0xFFFF);
-  made.input.unread_key = kDefaultLimitedPKey;
-  const SaView view = made.View();
-  EXPECT_EQ(KeyOfPath(made, view, 8, 9), 0);
-  EXPECT_EQ(KeyOfPath(made, view, 8, 7), 0);
-  EXPECT_EQ(KeyOfPath(made, view, 8, 6), 0x7FFF);
-  EXPECT_EQ(KeyOfPath(made, view, 6, 8), 0xFFFF);
-}
-
-TEST(Paths, OfSharedPartitionsOnly) {
-  SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
-  // 6 and 7 full in 1 and 2, 8 limited in 2, 9 limited in 2, 10 only in the default partition.
-  GiveKeys(made, {{6, {0xFFFF, 0x8002, 0x8001}},
-                  {7, {0x8001, 0x8002}},
-                  {8, {0x0002}},
-                  {9, {0x0002}},
-                  {10, {0x7FFF}}});
-  const SaView view = made.View();
-  const auto key = [&](size_t from, size_t to, uint16_t asked = 0) {
-    PathRecord record;
-    record.p_key = PKey(asked);
-    const Reply reply =
-        Send(view, GetPath(made, from, to, asked ? Bit(C::kPKey) : 0, record), made.LidOf(from));
-    return reply.status() == wire::kStatusOk ? reply.Records<PathRecord>()[0].p_key.value() : 0;
-  };
-  EXPECT_EQ(key(6, 7), 0x8001) << "the lowest";
-  EXPECT_EQ(key(6, 7, 0x8002), 0x8002);
-  EXPECT_EQ(key(6, 7, 0x8003), 0);
-  EXPECT_EQ(key(6, 7, 0xFFFF), 0) << "only one of them has it";
-  EXPECT_EQ(key(6, 8), 0x8002);
-  EXPECT_EQ(key(8, 6), 0x0002) << "the source's own key";
-  EXPECT_EQ(key(8, 9), 0) << "two limited members";
-  EXPECT_EQ(key(8, 9, 0x8002), 0);
-  EXPECT_EQ(key(7, 10), 0);
-  EXPECT_EQ(key(6, 10), 0xFFFF);
-  // Whoever shares nothing with the ends does not learn of the path, unless trusted.
-  Query query = GetPath(made, 6, 7);
-  EXPECT_EQ(Send(view, query, made.LidOf(10)).status(), wire::kSaStatusNoRecords);
-  query.key = testing::kSmKey;
-  EXPECT_EQ(Send(view, query, made.LidOf(10)).status(), wire::kStatusOk);
-}
-
 TEST(Paths, IsolatedAndUnreachablePortsHaveNone) {
   SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
   made.input.isolated = {made.Ref(7, 1)};
@@ -523,84 +411,6 @@ TEST(Paths, ToItselfAndBackToBack) {
   ASSERT_EQ(own.status(), wire::kStatusOk);
   EXPECT_EQ(own.Records<PathRecord>()[0].packet_life_time, 0);
   EXPECT_EQ(Send(view, GetPath(made, a, c), made.LidOf(a)).status(), wire::kSaStatusNoRecords);
-}
-
-Query MultiPath(const SaFabric& made, const std::vector<size_t>& from,
-                const std::vector<size_t>& to, uint8_t independence, uint8_t numb_path) {
-  wire::MultiPathRecord record;
-  record.sgid_count = static_cast<uint8_t>(from.size());
-  record.dgid_count = static_cast<uint8_t>(to.size());
-  record.independence = independence;
-  record.numb_path = numb_path;
-  Query query = Ask(record, 1u << 6 | 1u << 17 | 1u << 19 | 1u << 20, Method::kGetMulti);
-  for (const auto* side : {&from, &to}) {
-    for (size_t host : *side) {
-      std::array<uint8_t, 16> gid;
-      wire::EncodeGid(made.GidOf(host), gid);
-      query.data.insert(query.data.end(), gid.begin(), gid.end());
-    }
-  }
-  return query;
-}
-
-TEST(MultiPaths, OfAllPairsTogether) {
-  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
-  const SaView view = made.View();
-  const Reply reply = Send(view, MultiPath(made, {6, 7}, {12, 13}, 0, 3), made.LidOf(6));
-  ASSERT_EQ(reply.status(), wire::kStatusOk);
-  EXPECT_EQ(reply.header.mad.method, Method::kGetMultiResp);
-  EXPECT_EQ(reply.header.attribute(), wire::SaAttribute::kPathRecord);
-  const auto paths = reply.Records<PathRecord>();
-  ASSERT_EQ(paths.size(), 3u);
-  EXPECT_EQ(paths[0].sgid, made.GidOf(6));
-  EXPECT_EQ(paths[0].dgid, made.GidOf(12));
-  EXPECT_EQ(paths[1].dgid, made.GidOf(13));
-  EXPECT_EQ(paths[2].sgid, made.GidOf(7));
-  Query bad = MultiPath(made, {6}, {12}, 0, 1);
-  bad.data[24] ^= 1;
-  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusRequestInvalidGid);
-  bad = MultiPath(made, {6}, {12}, 0, 1);
-  bad.mask &= ~(uint64_t{1} << 20);
-  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusInsufficientComponents);
-  bad = MultiPath(made, {6}, {12}, 0, 1);
-  bad.data[15] = 200;  // More sources than the request holds.
-  EXPECT_EQ(Send(view, bad, made.LidOf(6)).status(), wire::kSaStatusRequestInvalid);
-}
-
-// Four LIDs per port over two spines: two paths without a common link exist, and are found.
-TEST(MultiPaths, IndependentOnesFirst) {
-  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2), 2);
-  const SaView view = made.View();
-  const Reply reply = Send(view, MultiPath(made, {6}, {13}, 1, 2), made.LidOf(6));
-  const auto paths = reply.Records<PathRecord>();
-  ASSERT_EQ(paths.size(), 2u);
-  const auto exits = [&](const PathRecord& path) {
-    auto all = WalkByHand(made, made.Ref(6, 1), path.dlid).exits;
-    return std::set<PortRef>(all.begin() + 1, all.end() - 1);
-  };
-  const auto first = exits(paths[0]);
-  for (PortRef exit : exits(paths[1])) EXPECT_FALSE(first.contains(exit));
-}
-
-TEST(Traces, NameEachNodeOfThePath) {
-  const SaFabric made = Make(fabricd::testing::MakeFatTree(4, 2));
-  const SaView view = made.View();
-  Query query = GetPath(made, 6, 13);
-  query.attribute = wire::SaAttribute::kTraceRecord;
-  query.method = Method::kGetTraceTable;
-  const Reply reply = Send(view, query, made.LidOf(6));
-  ASSERT_EQ(reply.status(), wire::kStatusOk);
-  const auto trace = reply.Records<wire::TraceRecord>();
-  const Walked walked = WalkByHand(made, made.Ref(6, 1), made.LidOf(13));
-  ASSERT_EQ(trace.size(), walked.exits.size() + 1);
-  for (size_t i = 0; i < trace.size(); ++i) {
-    const bool last = i + 1 == trace.size();
-    const PortRef entry = i == 0 ? PortRef{} : made.input.snapshot->port(walked.exits[i - 1])->peer;
-    const NodeIndex at = last ? entry.node : walked.exits[i].node;
-    EXPECT_EQ(trace[i].node_id, made.input.snapshot->node(at)->guid().value());
-    EXPECT_EQ(trace[i].exit_port, last ? PortNum() : walked.exits[i].port);
-    EXPECT_EQ(trace[i].entry_port, i == 0 ? PortNum() : entry.port);
-  }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string PathOf(const MethodDescriptor& method) {
   return method.service()->full_name() + "/" + method.name();
 }
 
-// Those of the services that are always served; access_test sees to it that none is missing.
+// Those of the services that are always served; call_access_test sees to it that none is missing.
 std::vector<const MethodDescriptor*> Methods() {
   std::vector<const MethodDescriptor*> methods;
   for (const MethodRule& rule : MethodRules()) {

@@ -4,9 +4,8 @@
 #include <unistd.h>
 
 #include "common/status.h"
-#include "daemon/record/event_log.h"
 #include "query/times.h"
-#include "tests/unit/daemon/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/services/remediation_service_fixture.h"
 
 namespace fabricd::rpc::testing {
 namespace {
@@ -19,79 +18,6 @@ std::string OwnName() {
   const passwd* entry = getpwuid(getuid());
   return entry ? entry->pw_name : std::to_string(getuid());
 }
-
-class RemediationServiceTest : public ::testing::Test {
- protected:
-  using Stub = pb::RemediationService::Stub;
-
-  RemediationServiceTest() {
-    backend_.on_hold = [this](daemon::HoldCommand command, const daemon::HoldDone& done) {
-      commands_.push_back(command);
-      answer_(done);
-    };
-  }
-  // The core makes each hold that it is asked for, with id 7, and publishes it.
-  void GrantHolds() {
-    answer_ = [this](const daemon::HoldDone& done) {
-      auto outcome = std::make_shared<sweep::HoldOutcome>();
-      outcome->hold = std::get<sweep::CreateHold>(commands_.back()).hold;
-      outcome->hold.id = 7;
-      outcome->hold.created = 1'700'000'000'000;
-      outcome->consequences.cut_off = {{fabric_.node2, PortNum(1)}};
-      outcome->consequences.pairs_lost = 6;
-      outcome->consequences.paths_moved = 5'000'000'000;
-      outcome->consequences.needed_links = {{fabric_.leaf2, PortNum(3)}};
-      outcome->consequences.busiest_before.load = 3;
-      outcome->consequences.busiest_after.load = 4;
-      fabric_.policy.holds = {{outcome->hold, policy::HoldState::kPending, "tables"}};
-      backend_.Publish(fabric_.View(8));
-      done(absl::OkStatus(), outcome);
-    };
-  }
-  void AnswerWith(absl::Status status, std::shared_ptr<sweep::HoldOutcome> outcome = nullptr) {
-    answer_ = [=](const daemon::HoldDone& done) { done(status, outcome); };
-  }
-  static pb::CreateHoldRequest Drain(const std::string& target) {
-    pb::CreateHoldRequest request;
-    request.set_target(target);
-    request.set_kind(pb::HOLD_KIND_DRAIN);
-    request.set_reason("BER");
-    return request;
-  }
-  grpc::Status Create(const pb::CreateHoldRequest& request) {
-    created_.Clear();
-    return running_.Call(*running_.remediation, &Stub::CreateHold, request, &created_);
-  }
-  grpc::Status Delete(const pb::DeleteHoldRequest& request) {
-    return running_.Call(*running_.remediation, &Stub::DeleteHold, request, &deleted_);
-  }
-  std::vector<std::string> List(const pb::ListHoldsRequest& request) {
-    pb::ListHoldsResponse response;
-    const auto status = running_.Call(*running_.remediation, &Stub::ListHolds, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    std::vector<std::string> ids;
-    for (const auto& hold : response.holds()) ids.push_back(hold.id());
-    return ids;
-  }
-  void AddHold(uint64_t id, policy::HoldKind kind, const std::string& owner,
-               policy::HoldTarget target) {
-    policy::HoldStatus status;
-    status.hold.id = id;
-    status.hold.kind = kind;
-    status.hold.owner = owner;
-    status.hold.target = std::move(target);
-    fabric_.policy.holds.push_back(status);
-    backend_.Publish(fabric_.View(9));
-  }
-
-  SmallFabric fabric_;
-  FakeBackend backend_{fabric_.View()};
-  RunningServer running_{backend_};
-  std::vector<daemon::HoldCommand> commands_;
-  std::function<void(const daemon::HoldDone&)> answer_ = [](const daemon::HoldDone&) {};
-  pb::CreateHoldResponse created_;
-  pb::DeleteHoldResponse deleted_;
-};
 
 TEST_F(RemediationServiceTest, CreatePassesTheRequestToTheCoreAndReturnsTheResult) {
   GrantHolds();
@@ -344,40 +270,6 @@ TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {
   EXPECT_EQ(ReasonOf(status), "HOLD_NOT_FOUND");
 }
 
-TEST_F(RemediationServiceTest, HeldObjectsListTheirHolds) {
-  AddHold(1, policy::HoldKind::kDrain, "alice",
-          {policy::TargetKind::kSwitch, "spine", {kSpine}, {}, {}});
-  AddHold(2, policy::HoldKind::kCordon, "bob",
-          {policy::TargetKind::kHca, "node2/mlx5_0", {kNode2}, {}, {}});
-  pb::GetNodeRequest node_request;
-  node_request.set_node("leaf1");
-  pb::GetNodeResponse node;
-  using Topology = pb::TopologyService::Stub;
-  ASSERT_TRUE(running_.Call(*running_.topology, &Topology::GetNode, node_request, &node).ok());
-  EXPECT_THAT(node.node().held(), IsEmpty());
-  pb::ListLinksResponse links;
-  ASSERT_TRUE(
-      running_.Call(*running_.topology, &Topology::ListLinks, pb::ListLinksRequest(), &links).ok());
-  std::map<std::string, std::vector<int>> held;
-  for (const auto& link : links.links()) {
-    held[link.a().node_name() + " " + link.b().node_name()] = {link.held().begin(),
-                                                               link.held().end()};
-  }
-  EXPECT_THAT(held["leaf2 node2 mlx5_0"], ElementsAre(pb::HOLD_KIND_CORDON));
-  EXPECT_THAT(held["leaf1 node1 mlx5_0"], IsEmpty());
-  pb::ListHostsResponse hosts;
-  ASSERT_TRUE(
-      running_.Call(*running_.topology, &Topology::ListHosts, pb::ListHostsRequest(), &hosts).ok());
-  EXPECT_THAT(hosts.hosts(0).held(), IsEmpty());
-  EXPECT_THAT(hosts.hosts(1).held(), ElementsAre(pb::HOLD_KIND_CORDON));
-  EXPECT_THAT(hosts.hosts(1).ports(0).held(), ElementsAre(pb::HOLD_KIND_CORDON));
-  pb::GetPortRequest port_request;
-  port_request.set_port("leaf1/3");  // Its link leads to the spine.
-  pb::GetPortResponse port;
-  ASSERT_TRUE(running_.Call(*running_.topology, &Topology::GetPort, port_request, &port).ok());
-  EXPECT_THAT(port.port().held(), ElementsAre(pb::HOLD_KIND_DRAIN));
-}
-
 // Protobuf's own arithmetic throws for times after the year 9999.
 TEST_F(RemediationServiceTest, ImpossibleTimesToLiveAreRefused) {
   for (const int64_t seconds :
@@ -395,136 +287,6 @@ TEST_F(RemediationServiceTest, ImpossibleTimesToLiveAreRefused) {
   }
   EXPECT_EQ(query::ToTimestamp(INT64_MAX).seconds(), 253402300799);
   EXPECT_EQ(query::ToTimestamp(1500).nanos(), 500'000'000);
-}
-
-TEST_F(RemediationServiceTest, ReadinessOfSomeHostsOrAll) {
-  pb::BatchGetReadinessRequest request;
-  pb::BatchGetReadinessResponse response;
-  request.add_hosts("node2");
-  request.add_hosts("nowhere");
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response).ok());
-  ASSERT_EQ(response.hosts_size(), 2);
-  EXPECT_EQ(response.hosts(0).readiness(), pb::READINESS_READY);
-  EXPECT_EQ(response.hosts(1).readiness(), pb::READINESS_UNKNOWN);
-  EXPECT_EQ(response.resource_version(), backend_.log->version());
-  request.Clear();
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response).ok());
-  EXPECT_EQ(response.hosts_size(), 2);
-  for (int i = 0; i < 17'000; ++i) request.add_hosts("node1");
-  const grpc::Status status =
-      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("at most 16384"));
-}
-
-TEST_F(RemediationServiceTest, ABadVerdictIsAConditionAndAReasonOfItsHost) {
-  auto verdicts = std::make_shared<query::VerdictView>();
-  verdicts->snapshot = fabric_.View()->snapshot;
-  query::VerdictRecord record;
-  record.link = {{kNode2, PortNum(1)}, {kLeaf2, PortNum(1)}};
-  record.a = {fabric_.node2, PortNum(1)};
-  record.b = {fabric_.leaf2, PortNum(1)};
-  record.standing.stage = policy::Stage::kBad;
-  record.standing.verdict = policy::Verdict::kNoisyPhy;
-  record.standing.accusation.culprit = policy::Culprit::kCable;
-  record.found.verdict = policy::Verdict::kNoisyPhy;
-  record.found.reason = "one row is fatal";
-  record.response.recommended = policy::HoldKind::kCordon;
-  record.response.held_back = "budget";
-  verdicts->records = {record};
-  verdicts->configured = policy::Action::kCordon;
-  query::IndexEnds(*verdicts);
-  backend_.PublishVerdicts(verdicts);
-
-  pb::ListConditionsRequest request;
-  request.add_types("NoisyPhy");
-  pb::ListConditionsResponse conditions;
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
-  ASSERT_EQ(conditions.conditions_size(), 1);
-  EXPECT_THAT(conditions.conditions(0).subject(), HasSubstr("node2 mlx5_0/1"));
-  EXPECT_EQ(conditions.conditions(0).evidence().at("culprit"), "cable");
-  EXPECT_EQ(conditions.conditions(0).held_back(), "budget");
-  pb::BatchGetReadinessRequest hosts;
-  hosts.add_hosts("node2");
-  pb::BatchGetReadinessResponse readiness;
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, hosts, &readiness).ok());
-  EXPECT_EQ(readiness.hosts(0).readiness(), pb::READINESS_DEGRADED);
-  EXPECT_THAT(readiness.hosts(0).reasons(0), HasSubstr("NoisyPhy: one row is fatal"));
-
-  backend_.PublishVerdicts(query::NoVerdicts());
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::BatchGetReadiness, hosts, &readiness).ok());
-  EXPECT_EQ(readiness.hosts(0).readiness(), pb::READINESS_READY);
-}
-
-TEST_F(RemediationServiceTest, ConditionsAndDampedLinks) {
-  policy::Condition condition;
-  condition.type = "NoisyTraps";
-  condition.subject = "leaf1/3";
-  condition.node = kLeaf1;
-  condition.port = PortNum(3);
-  condition.message = "70 traps in 90 s, threshold 60";
-  condition.evidence = {{"count", "70"}};
-  condition.mode = policy::ConditionMode::kEnforce;
-  condition.recommended = policy::HoldKind::kCordon;
-  condition.hold = 4;
-  fabric_.policy.conditions = {condition};
-  policy::DampedLink link;
-  link.a = {fabric_.leaf1, PortNum(3)};
-  link.b = {fabric_.spine, PortNum(1)};
-  link.penalty = 3500;
-  link.flaps = 4;
-  link.suppressed = link.needed = true;
-  link.reason = "4 flaps";
-  policy::DampedLink quiet = link;
-  quiet.a = {fabric_.leaf2, PortNum(3)};
-  quiet.b = {fabric_.spine, PortNum(2)};
-  quiet.suppressed = false;
-  fabric_.policy.damped = {link, quiet};
-  backend_.Publish(fabric_.View(8));
-
-  pb::ListConditionsRequest request;
-  request.add_names("leaf1");
-  request.add_types("NoisyTraps");
-  pb::ListConditionsResponse conditions;
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
-  ASSERT_EQ(conditions.conditions_size(), 1);
-  EXPECT_EQ(conditions.conditions(0).evidence().at("count"), "70");
-  EXPECT_EQ(conditions.conditions(0).mode(), pb::CONDITION_MODE_ENFORCE);
-  EXPECT_EQ(conditions.conditions(0).recommended(), pb::HOLD_KIND_CORDON);
-  EXPECT_EQ(conditions.conditions(0).hold_id(), "4");
-  request.set_names(0, "leaf2");
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::ListConditions, request, &conditions).ok());
-  EXPECT_EQ(conditions.conditions_size(), 0);
-
-  pb::ListDampedLinksRequest damped_request;
-  pb::ListDampedLinksResponse damped;
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::ListDampedLinks, damped_request, &damped).ok());
-  EXPECT_EQ(damped.links_size(), 2);
-  damped_request.set_suppressed_only(true);
-  ASSERT_TRUE(
-      running_.Call(*running_.remediation, &Stub::ListDampedLinks, damped_request, &damped).ok());
-  ASSERT_EQ(damped.links_size(), 1);
-  EXPECT_EQ(damped.links(0).flaps(), 4u);
-  EXPECT_EQ(damped.links(0).penalty(), 3500);
-  EXPECT_TRUE(damped.links(0).needed());
-
-  pb::ListLinksRequest links_request;
-  links_request.add_names("leaf1/3");
-  pb::ListLinksResponse links;
-  ASSERT_TRUE(
-      running_
-          .Call(*running_.topology, &pb::TopologyService::Stub::ListLinks, links_request, &links)
-          .ok());
-  EXPECT_TRUE(links.links(0).suppressed());
-  EXPECT_EQ(links.links(0).suppression(), "4 flaps; used: nothing else is left");
 }
 
 }  // namespace

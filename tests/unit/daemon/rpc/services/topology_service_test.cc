@@ -2,7 +2,7 @@
 // TopologyService over a socket, on the small fabric.
 #include <google/protobuf/util/json_util.h>
 
-#include "tests/unit/daemon/rpc/running_server.h"
+#include "tests/unit/daemon/rpc/services/topology_service_fixture.h"
 
 namespace fabricd::rpc::testing {
 namespace {
@@ -11,62 +11,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::StartsWith;
-using TopologyStub = pb::TopologyService::Stub;
-
-class TopologyServiceTest : public ::testing::Test {
- protected:
-  template <typename Request, typename Response>
-  grpc::Status Call(grpc::Status (TopologyStub::*method)(grpc::ClientContext*, const Request&,
-                                                         Response*),
-                    const Request& request, Response* response) {
-    return running_.Call(*running_.topology, method, request, response);
-  }
-  pb::ListNodesResponse Nodes(const pb::ListNodesRequest& request) {
-    pb::ListNodesResponse response;
-    const auto status = Call(&TopologyStub::ListNodes, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
-  }
-  grpc::Status GetNode(const std::string& name, pb::GetNodeResponse* response) {
-    pb::GetNodeRequest request;
-    request.set_node(name);
-    return Call(&TopologyStub::GetNode, request, response);
-  }
-  pb::TracePathResponse Trace(const std::string& from, const std::string& to,
-                              bool all_lids = false) {
-    pb::TracePathRequest request;
-    request.set_source(from);
-    request.set_destination(to);
-    request.set_all_lids(all_lids);
-    pb::TracePathResponse response;
-    const auto status = Call(&TopologyStub::TracePath, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
-  }
-  template <typename Messages>
-  static std::vector<std::string> Names(const Messages& messages) {
-    std::vector<std::string> names;
-    for (const auto& message : messages) names.push_back(message.name());
-    return names;
-  }
-  std::string Export(pb::TopologyFormat format, grpc::Status* status) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    pb::GetTopologyRequest request;
-    request.set_format(format);
-    auto reader = running_.topology->GetTopology(&context, request);
-    std::string text;
-    pb::GetTopologyResponse piece;
-    while (reader->Read(&piece)) text += piece.chunk();
-    *status = reader->Finish();
-    return text;
-  }
-
-  SmallFabric fabric_;
-  FakeBackend backend_{fabric_.View()};
-  RunningServer running_{backend_};
-};
 
 TEST_F(TopologyServiceTest, AReadMaskLeavesOnlyItsFields) {
   pb::ListPortsRequest request;
@@ -400,72 +344,6 @@ TEST_F(TopologyServiceTest, LinksAreListedOnce) {
   EXPECT_EQ(links.total_size(), 1u);
 }
 
-TEST_F(TopologyServiceTest, ForwardingTableByLid) {
-  pb::GetForwardingTableRequest request;
-  request.set_node("leaf2");
-  pb::GetForwardingTableResponse table;
-  ASSERT_TRUE(Call(&TopologyStub::GetForwardingTable, request, &table).ok());
-  EXPECT_EQ(table.node().lid(), 2u);
-  EXPECT_EQ(table.lid_top(), 9u);
-  std::vector<std::string> texts;
-  for (const auto& entry : table.entries()) {
-    texts.push_back(
-        fmt::format("{}>{} {}", entry.lid(), entry.port(), entry.destination().node_name()));
-  }
-  EXPECT_THAT(texts,
-              ElementsAre("1>3 leaf1", "2>0 leaf2", "3>3 MF0;spine:MQM8700/U1", "4>3 node1 mlx5_0",
-                          "6>1 node2 mlx5_0", "8>2 node1 mlx5_1", "9>2 node1 mlx5_1"));
-  request.set_destination("node1 mlx5_1");
-  ASSERT_TRUE(Call(&TopologyStub::GetForwardingTable, request, &table).ok());
-  EXPECT_EQ(table.total_size(), 2u);
-  request.set_node("node2");
-  EXPECT_EQ(Call(&TopologyStub::GetForwardingTable, request, &table).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
-}
-
-TEST_F(TopologyServiceTest, TracesFromEndToEnd) {
-  const auto trace = Trace("node1 mlx5_0", "node2");
-  EXPECT_EQ(trace.source().lid(), 4u);
-  EXPECT_EQ(trace.destination().guid(), "0x0000000000100201");
-  ASSERT_EQ(trace.paths_size(), 1);
-  const pb::Path& path = trace.paths(0);
-  EXPECT_TRUE(path.reachable());
-  EXPECT_EQ(path.destination_lid(), 6u);
-  std::vector<std::string> hops;
-  for (const auto& hop : path.hops()) {
-    hops.push_back(fmt::format("{}:{}:{}:{}", hop.node_name(),
-                               hop.has_ingress_port() ? int(hop.ingress_port()) : -1,
-                               hop.has_egress_port() ? int(hop.egress_port()) : -1, hop.lid()));
-  }
-  EXPECT_THAT(hops, ElementsAre("node1 mlx5_0:-1:1:4", "leaf1:1:3:1", "MF0;spine:MQM8700/U1:1:2:3",
-                                "leaf2:3:1:2", "node2 mlx5_0:1:-1:6"));
-  EXPECT_EQ(path.hops(4).port_guid(), "0x0000000000100201");
-}
-
-TEST_F(TopologyServiceTest, TracesLidsOfAnLmcRange) {
-  EXPECT_EQ(Trace("node2", "9").paths(0).destination_lid(), 9u);
-  EXPECT_EQ(Trace("node2", "node1 mlx5_1").paths(0).destination_lid(), 8u);
-  const auto all = Trace("node2", "node1 mlx5_1", true);
-  ASSERT_EQ(all.paths_size(), 2);
-  EXPECT_EQ(all.paths(1).destination_lid(), 9u);
-  EXPECT_TRUE(all.paths(1).reachable());
-}
-
-TEST_F(TopologyServiceTest, NoPlanNoTrace) {
-  auto view = fabric_.View(8);
-  view->plan = nullptr;
-  view->sm.state = wire::SmState::kStandby;
-  backend_.Publish(view);
-  pb::TracePathRequest request;
-  request.set_source("node1 mlx5_0");
-  request.set_destination("node2");
-  pb::TracePathResponse response;
-  const auto status = Call(&TopologyStub::TracePath, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(ReasonOf(status), "NO_ROUTES");
-  EXPECT_THAT(status.error_message(), HasSubstr("STANDBY"));
-}
-
 TEST_F(TopologyServiceTest, PlacesOfNodesAndPorts) {
   pb::ListNodesResponse nodes;
   ASSERT_TRUE(Call(&TopologyStub::ListNodes, pb::ListNodesRequest(), &nodes).ok());
@@ -518,50 +396,6 @@ TEST_F(TopologyServiceTest, TiersOfTheLayoutStay) {
   ASSERT_TRUE(Call(&TopologyStub::GetNode, request, &response).ok());
   EXPECT_EQ(response.node().role(), "core");
   EXPECT_EQ(response.node().tier(), 3u);
-}
-
-TEST_F(TopologyServiceTest, MessageExportIsTheJsonExport) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  pb::GetTopologyRequest request;
-  request.set_format(pb::TOPOLOGY_FORMAT_MESSAGE);
-  auto reader = running_.topology->GetTopology(&context, request);
-  pb::Topology whole, parsed;
-  pb::GetTopologyResponse piece;
-  while (reader->Read(&piece)) whole.MergeFrom(piece.topology());
-  ASSERT_TRUE(reader->Finish().ok());
-  grpc::Status status;
-  const std::string json = Export(pb::TOPOLOGY_FORMAT_JSON, &status);
-  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &parsed).ok());
-  EXPECT_EQ(whole.nodes_size(), 6);
-  EXPECT_EQ(whole.DebugString(), parsed.DebugString());
-}
-
-TEST_F(TopologyServiceTest, JsonExportIsTheThreeListings) {
-  grpc::Status status;
-  const std::string json = Export(pb::TOPOLOGY_FORMAT_JSON, &status);
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  pb::Topology topology;
-  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &topology).ok()) << json;
-  EXPECT_EQ(topology.generation(), 7u);
-  const auto nodes = Nodes({});
-  ASSERT_EQ(topology.nodes_size(), nodes.nodes_size());
-  for (int i = 0; i < nodes.nodes_size(); ++i) {
-    EXPECT_EQ(topology.nodes(i).SerializeAsString(), nodes.nodes(i).SerializeAsString());
-  }
-  EXPECT_EQ(topology.hosts_size(), 2);
-  EXPECT_EQ(topology.links_size(), 5);
-}
-
-TEST_F(TopologyServiceTest, IbnetdiscoverExport) {
-  grpc::Status status;
-  const std::string text = Export(pb::TOPOLOGY_FORMAT_IBNETDISCOVER, &status);
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_THAT(text, StartsWith("#\n# Topology file: generated on "));
-  EXPECT_THAT(text, HasSubstr("# Initiated from node 0000000000100000 port 0000000000100001"));
-  EXPECT_THAT(text, HasSubstr("\"S-0000000000200100\""));
-  Export(static_cast<pb::TopologyFormat>(77), &status);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace
