@@ -9,7 +9,8 @@ namespace fabricd::sweep {
 namespace {
 
 std::string WithGuid(std::string_view name, Guid guid, PortNum port) {
-  return fmt::format("{} ({})", fabric::EndName(name, port), guid);
+  const std::string end = fabric::EndName(name, port), id = fmt::format("{}", guid);
+  return name == id ? end : fmt::format("{} ({})", end, id);  // It may have no name.
 }
 
 }  // namespace

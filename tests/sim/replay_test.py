@@ -29,12 +29,13 @@ class ReplayTest(unittest.TestCase):
 
     def record(self, topology, faults, seed):
         """The first segment of each life of each manager."""
-        folder = os.path.join(self.folder.name, f"{topology}-{faults}-{seed}")
+        run = f"{os.path.basename(topology)}-{faults}-{seed}"
+        folder = os.path.join(self.folder.name, run)
         command = ["run", "--topology", topology, "--seed", seed, "--record", folder]
         if faults:
             command += ["--faults", os.path.join(FAULTS, faults + ".txt")]
-        run = fabricsim(*command)
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        ended = fabricsim(*command)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         found = sorted(glob.glob(os.path.join(folder, "*", "*-000000.fabricrec")))
         self.assertTrue(found)
         return found

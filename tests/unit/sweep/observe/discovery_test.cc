@@ -101,9 +101,8 @@ TEST_F(DiscoveryTest, ANextHopWaitsForTheOneBefore) {
       [&](const mad::Completion& each) { discovery.OnCompletion(each, wire_.now); },
       [&] { return discovery.NextDeadline(); });
   EXPECT_GE(far - begin, options_.sweep.hop_patience);
-  EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("Unresponsive: leaf0/2 (0x0000000000000010): "
-                                    "the node behind does not answer")));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("Unresponsive: leaf0/2 (0x0000000000000010): "
+                                                "the node behind does not answer")));
 }
 
 TEST_F(DiscoveryTest, WithoutAnAnswerOfItsOwnNodeNothingIsKnown) {
@@ -163,7 +162,7 @@ TEST_F(DiscoveryTest, APortThatCannotBeReadIsUnknownAndAskedForLater) {
   const Discovery& discovery = DiscoverAll();
   EXPECT_FALSE(NodeOf(0x101)->port(PortNum(1)).known);
   EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("Unreadable: node (0x0000000000000101) port 1: no "
+              ElementsAre(HasSubstr("Unreadable: 0x0000000000000101/1: no "
                                     "PortInfo (no answer); is it protected by an M_Key?")));
   ASSERT_THAT(discovery.unread(), SizeIs(2));
   EXPECT_EQ(discovery.unread()[0].port.node, Known(0x101));
@@ -181,9 +180,8 @@ TEST_F(DiscoveryTest, APortThatShowsImpossibleValuesIsUnknown) {
   };
   DiscoverAll();
   EXPECT_FALSE(NodeOf(0x11)->port(PortNum(2)).known);
-  EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("IllegalPortInfo: leaf1/2 (0x0000000000000011): "
-                                    "MTUCap 9 is out of range")));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("IllegalPortInfo: leaf1/2 (0x0000000000000011): "
+                                                "MTUCap 9 is out of range")));
 }
 
 TEST_F(DiscoveryTest, TextOfDevicesIsMadePrintable) {
@@ -227,9 +225,8 @@ TEST_F(DiscoveryTest, ASecondDeviceWithAGuidThatIsTakenIsLeftOut) {
     return sent.text == "Get NodeInfo 0x0 of 0x103" ? Shows(copy) : Reaction{};
   };
   DiscoverAll();
-  EXPECT_THAT(Problems(),
-              ElementsAre(HasSubstr("DuplicateGuid: leaf1/2 (0x0000000000000011): "
-                                    "the node behind has GUID 0x0000000000000101")));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("DuplicateGuid: leaf1/2 (0x0000000000000011): "
+                                                "the node behind has GUID 0x0000000000000101")));
   EXPECT_EQ(NodeOf(0x101)->port(PortNum(1)).peer, KnownPort(0x11, 1));
   EXPECT_EQ(builder_.Build()->node_count(), 5u);
 }

@@ -357,7 +357,7 @@ TEST_F(SurveyTest, PortsThatCannotBeReadAreAskedForLaterAndImpossibleOnesAreAPro
   const auto unread = survey.TakeUnread();
   ASSERT_EQ(unread.size(), 1u);
   EXPECT_EQ(unread[0].port, KnownPort(0x10, 5));
-  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("IllegalPortInfo: \"leaf0\"")));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("IllegalPortInfo: leaf0/6 (")));
 }
 
 }  // namespace
