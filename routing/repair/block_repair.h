@@ -66,7 +66,8 @@ class BlockRepair {
   void FetchAhead(const std::vector<const BlockTask*>& tasks);
 
  private:
-  static constexpr uint32_t kNoHops = 0xFFFF;
+  static constexpr uint32_t kNoHops = 0xFFFF, kMostHops = 254;
+  static constexpr uint64_t Bit(uint32_t lid) { return uint64_t{1} << lid; }
   // Entries that lead to one broken entry, found at one switch.
   struct Record {
     uint32_t at;
@@ -105,7 +106,7 @@ class BlockRepair {
   bool TakePort(uint32_t s, uint32_t lid, uint32_t start, uint32_t most_hops, bool down_only);
   uint32_t Crowding(uint32_t s, uint32_t lid, uint8_t port) const;
 
-  // All of one LID.
+  // All of one LID (block_solve.cc).
   void Solve(uint32_t lid);
   bool SolveAmong(uint32_t lid, bool all);
   void CollectBroken(uint32_t lid);

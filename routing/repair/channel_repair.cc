@@ -15,43 +15,14 @@
 #include "routing/graph/channel_order.h"
 #include "routing/plan/no_index.h"
 #include "routing/plan/node_name.h"
-#include "routing/plan/parallel.h"
-#include "routing/transition/channel_dependency_graph.h"
+#include "routing/repair/lid_repair.h"
 #include "routing/transition/link_channels.h"
+#include "routing/transition/order_of_now.h"
 
 namespace fabricd::routing {
 namespace {
 
 constexpr int kMostAttempts = 12;
-
-// The dependencies of the paths that packets may take now, in an order compatible with them.
-std::unique_ptr<const ChannelOrder> OrderOfNow(const PushInput& push, const PushView& view,
-                                               const LinkChannels& channels) {
-  Parallel parallel(push.threads);
-  std::vector<BlockChange> changes = ChangesByBlock(view);
-  for (BlockChange& change : changes) change.fresh = change.lids;
-  const ChannelDependencyGraph planned = ChannelDependencyGraph::Of(push, view, changes, parallel);
-  ChannelDependencyGraph mixed = planned;
-  for (BlockChange& change : changes) {
-    change.fresh = 0;
-    mixed.AddMoving(change, change.lids);
-  }
-  auto sorted = mixed.Sorted();
-  if (!sorted) sorted = planned.Sorted();
-  if (!sorted) return nullptr;
-  const ChannelGraph& graph = channels.graph;
-  const auto vertex_of = [&](uint32_t c) { return VertexOf(planned, channels, c); };
-  auto order = std::make_unique<ChannelOrder>(graph, PlacesBy(*sorted, planned, channels));
-  // Those of the plan first. Others may be refused where an earlier push could not avoid a cycle
-  // either.
-  for (const ChannelDependencyGraph* dependencies : {&planned, &std::as_const(mixed)})
-    for (uint32_t c = 0; c < graph.size(); ++c)
-      dependencies->ForEachOut(vertex_of(c), [&](uint8_t out) {
-        const uint32_t next = channels.Of(graph.head[c], out);
-        if (next != kNone) order->AddForNow(c, graph.OutOf(next));
-      });
-  return order;
-}
 
 // The ways to one LID after another.
 class ChannelRepair {
@@ -76,7 +47,7 @@ class ChannelRepair {
     for (int attempt = 1;; ++attempt) {
       const bool all = MendAll();
       if (circle_) return FailedPrecondition("the dependencies of the old plan make a circle");
-      if (all) return Results();
+      if (all) return ResultsOf(input_.view, tasks_, lids_);
       for (const Destination& to : lids_) {
         if (to.served || (attempt < kMostAttempts && TryHarder(to))) continue;
         return FailedPrecondition(
@@ -89,13 +60,7 @@ class ChannelRepair {
   }
 
  private:
-  struct Destination {
-    size_t task;
-    uint32_t bit;
-    std::vector<std::pair<uint32_t, uint8_t>> changed = {};  // Switch and its new entry.
-    std::vector<uint32_t> pending = {};                      // Switches.
-    bool stale = false, served = true;
-  };
+  using Destination = LidRepair;
   // kAstray: it goes in a circle, or is delivered to somebody else. What leads there just ends.
   enum class State : uint8_t { kUnknown, kUnderWay, kArrives, kEnds, kAstray };
   // An entry that a switch may take; the best first.
@@ -434,40 +399,6 @@ class ChannelRepair {
     bool may = view_->Desired(s, block)[i] == port;
     view_->ForEachOld(s, block, i, [&](uint8_t old) { may |= old == port; });
     return may;
-  }
-
-  // ---- what came of it
-
-  std::vector<BlockResult> Results() const {
-    std::vector<std::map<uint32_t, BlockResult::Entries>> changed(tasks_.size());
-    std::vector<std::map<uint32_t, uint64_t>> pending(tasks_.size());
-    std::vector<BlockResult> results(tasks_.size());
-    const auto set = [&](size_t task, uint32_t s, uint32_t bit, uint8_t value) {
-      const auto [found, added] = changed[task].try_emplace(s);
-      if (added) found->second = OldEntries(s, tasks_[task]->block);
-      found->second[bit] = value;
-    };
-    for (size_t t = 0; t < tasks_.size(); ++t)
-      for (const BlockTask::Write& write : tasks_[t]->writes)
-        set(t, write.at, write.lid, write.value);
-    for (const Destination& to : lids_) {
-      for (const auto& [s, port] : to.changed) set(to.task, s, to.bit, port);
-      for (uint32_t s : to.pending) pending[to.task][s] |= uint64_t{1} << to.bit;
-      if (to.stale) results[to.task].stale |= uint64_t{1} << to.bit;
-    }
-    for (size_t t = 0; t < tasks_.size(); ++t) {
-      results[t].changed.assign(changed[t].begin(), changed[t].end());
-      results[t].pending.assign(pending[t].begin(), pending[t].end());
-    }
-    return results;
-  }
-  BlockResult::Entries OldEntries(uint32_t s, uint32_t block) const {
-    BlockResult::Entries entries;
-    entries.fill(kNoRoute);
-    const Row* row = input_.view.rows[s];
-    if (row && block < row->blocks())
-      std::copy_n(row->block(block), entries.size(), entries.data());
-    return entries;
   }
 
   const ChannelRepairInput& input_;

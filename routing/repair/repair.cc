@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/sort_unique.h"
 #include "common/status.h"
 #include "routing/graph/turned_order.h"
 #include "routing/plan/no_index.h"
@@ -17,14 +16,14 @@
 #include "routing/proof/change_proof.h"
 #include "routing/repair/block_repair.h"
 #include "routing/repair/channel_repair.h"
+#include "routing/repair/kept_order.h"
+#include "routing/repair/repaired_plan.h"
 
 namespace fabricd::routing {
 namespace {
 
-constexpr size_t kRowsPerTask = 32;
 constexpr size_t kBlocks = 0x10000 / Row::kBlock;
 constexpr size_t kTasksFetched = 12;
-constexpr size_t kAhead = 4;  // Rows that are fetched before they are needed.
 
 class Repairer {
  public:
@@ -192,30 +191,8 @@ class Repairer {
     return turning;
   }
 
-  // A switch that comes back takes its old place in the order; a new one the lowest of all, where
-  // every way to it stays legal and none leads through it.
   void FillPositions() {
-    order_ = old_order_;
-    if (order_.size() < links_.snapshot().node_index_end())
-      order_.resize(links_.snapshot().node_index_end(), 0);
-    if (!changes_.come.empty()) {
-      std::vector<uint32_t> taken, homeless;
-      for (uint32_t s = 0; s < links_.size(); ++s)
-        if (links_.IsAlive(s) && view_.rows[s]) taken.push_back(order_[links_.node(s).value()]);
-      std::sort(taken.begin(), taken.end());
-      for (uint32_t s : changes_.come) {
-        const uint32_t index = links_.node(s).value();
-        const auto at = std::lower_bound(taken.begin(), taken.end(), order_[index]);
-        if (index >= old_order_.size() || (at != taken.end() && *at == order_[index]))
-          homeless.push_back(s);
-        else
-          taken.insert(at, order_[index]);
-      }
-      for (uint32_t& position : order_) position += static_cast<uint32_t>(homeless.size());
-      // Nearest to the old ones first, so that each has one above it.
-      auto lowest = static_cast<uint32_t>(homeless.size());
-      for (uint32_t s : ByDistance(homeless)) order_[links_.node(s).value()] = --lowest;
-    }
+    order_ = OrderWith(changes_.come, old_order_, links_, view_.rows);
     view_.position.resize(links_.size());
     for (uint32_t s = 0; s < links_.size(); ++s) view_.position[s] = order_[links_.node(s).value()];
     turned_ = !options_.urgent && !options_.order && TurnOrder(links_, view_.position);
@@ -228,25 +205,6 @@ class Repairer {
   LinkMap Observed() const {
     LinkChanges unused;
     return options_.observed ? links_.Next(*options_.observed, lids_, unused) : links_;
-  }
-
-  std::vector<uint32_t> ByDistance(const std::vector<uint32_t>& homeless) const {
-    std::vector<uint32_t> sorted, left = homeless;
-    std::vector<uint8_t> placed(links_.size(), 0);
-    for (uint32_t s = 0; s < links_.size(); ++s)
-      placed[s] = links_.IsAlive(s) && !std::binary_search(homeless.begin(), homeless.end(), s);
-    while (!left.empty()) {
-      const auto next = std::find_if(left.begin(), left.end(), [&](uint32_t s) {
-        for (uint32_t port = 1; port < links_.ports(s); ++port)
-          if (links_.Ports(s)[port].IsSwitch() && placed[links_.Ports(s)[port].head]) return true;
-        return false;
-      });
-      const auto taken = next == left.end() ? left.begin() : next;
-      placed[*taken] = 1;
-      sorted.push_back(*taken);
-      left.erase(taken);
-    }
-    return sorted;
   }
 
   BlockTask& TaskAt(uint32_t block) {
@@ -411,116 +369,14 @@ class Repairer {
     plan_.order = std::move(order_);
     plan_.lid_top = lids_.top();
     for (uint32_t s : changes_.gone) plan_.rows[links_.node(s).value()] = nullptr;
-    WriteRows();
-    FillStale();
-    FillPending();
-    ClearCutPorts();
+    WriteResults({before_, links_, changes_, lids_, tasks_, results_, options_.cut}, parallel_,
+                 plan_);
     const auto dead = [&](const ExemptPair& pair) {
       return !plan_.HasRow(pair.source_switch) ||
              plan_.EgressPort(pair.source_switch, pair.destination) != kNoRoute;
     };
     plan_.exempt.erase(std::remove_if(plan_.exempt.begin(), plan_.exempt.end(), dead),
                        plan_.exempt.end());
-  }
-
-  void WriteRows() {
-    struct Write {
-      uint32_t at, block;
-      const uint8_t* entries;
-    };
-    std::vector<Write> writes;
-    for (size_t i = 0; i < results_.size(); ++i)
-      for (const auto& [s, entries] : results_[i].changed)
-        writes.push_back({s, tasks_[i]->block, entries.data()});
-    std::stable_sort(writes.begin(), writes.end(),
-                     [](const Write& a, const Write& b) { return a.at < b.at; });
-    std::vector<size_t> first;  // Of each switch.
-    for (size_t i = 0; i < writes.size(); ++i)
-      if (i == 0 || writes[i].at != writes[i - 1].at) first.push_back(i);
-    const size_t size = (lids_.top().value() / Row::kBlock + size_t{1}) * Row::kBlock;
-    parallel_.For((first.size() + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task) {
-      const size_t end = std::min((task + 1) * kRowsPerTask, first.size());
-      for (size_t i = task * kRowsPerTask; i < end; ++i) {
-        if (i + kAhead < end)  // What is beyond is written by other tasks.
-          __builtin_prefetch(plan_.rows[links_.node(writes[first[i + kAhead]].at).value()].get());
-        auto& place = plan_.rows[links_.node(writes[first[i]].at).value()];
-        auto row = place ? std::make_shared<Row>(*place) : std::make_shared<Row>(size, kNoRoute);
-        if (row->size() < size) row->Resize(size, kNoRoute);
-        for (size_t w = first[i]; w < writes.size() && writes[w].at == writes[first[i]].at; ++w)
-          row->WriteBlock(writes[w].block, writes[w].entries);
-        place = std::move(row);
-      }
-    });
-    FillOtherRows(size);
-  }
-
-  // Rows that nothing was written to but that have to be there, or to be longer.
-  void FillOtherRows(size_t size) {
-    for (uint32_t s : changes_.come) {
-      auto& row = plan_.rows[links_.node(s).value()];
-      if (!row) row = std::make_shared<const Row>(size, kNoRoute);
-    }
-    if (links_.lid_end() <= old_.lid_top.value() + size_t{1}) return;
-    for (auto& row : plan_.rows) {
-      if (!row || row->size() >= size) continue;
-      auto longer = std::make_shared<Row>(*row);
-      longer->Resize(size, kNoRoute);
-      row = std::move(longer);
-    }
-  }
-
-  void FillStale() {
-    std::vector<Lid> stale;
-    for (Lid lid : old_.stale)
-      if (links_.place(lid.value()).IsNowhere() || IsSplit(lid)) stale.push_back(lid);
-    for (const LinkChanges::LidMove& move : changes_.lids)
-      if (move.after.IsNowhere()) stale.push_back(move.lid);
-    for (size_t i = 0; i < results_.size(); ++i)
-      ForEachBit(results_[i].stale, [&](uint32_t bit) {
-        stale.push_back(Lid(static_cast<uint16_t>(tasks_[i]->block * Row::kBlock + bit)));
-      });
-    SortUnique(stale);
-    plan_.stale = std::move(stale);
-  }
-  // It hung somewhere before as well, and yet some switch could not reach it.
-  bool IsSplit(Lid lid) const { return !before_.links.place(lid.value()).IsNowhere(); }
-
-  void FillPending() {
-    plan_.pending.clear();
-    for (size_t i = 0; i < results_.size(); ++i)
-      for (const auto& [s, lids] : results_[i].pending)
-        ForEachBit(lids, [&, s = s](uint32_t bit) {
-          plan_.pending.push_back(
-              {links_.node(s), Lid(static_cast<uint16_t>(tasks_[i]->block * Row::kBlock + bit))});
-        });
-    std::sort(plan_.pending.begin(), plan_.pending.end(), PairLess);
-  }
-
-  static bool IsUsed(const RoutingPlan& plan, PortRef port) {
-    const Row* row = plan.HasRow(port.node) ? plan.rows[port.node.value()].get() : nullptr;
-    for (size_t block = 0; row && block < row->blocks(); ++block)
-      if (EqualMask(row->block(block), port.port.value())) return true;
-    return false;
-  }
-  // Pending pairs keep the ways that still work.
-  void ClearCutPorts() {
-    for (PortRef port : options_.cut) {
-      if (!IsUsed(plan_, port)) continue;
-      auto& place = plan_.rows[port.node.value()];
-      auto row = std::make_shared<Row>(*place);
-      for (size_t block = 0; block < row->blocks(); ++block)
-        ForEachBit(EqualMask(row->block(block), port.port.value()), [&](uint32_t i) {
-          const auto lid = static_cast<uint16_t>(block * Row::kBlock + i);
-          if (!IsPending({port.node, Lid(lid)})) row->Set(lid, kNoRoute);
-        });
-      place = std::move(row);
-    }
-  }
-  static bool PairLess(const ExemptPair& a, const ExemptPair& b) {
-    return std::tie(a.source_switch, a.destination) < std::tie(b.source_switch, b.destination);
-  }
-  bool IsPending(const ExemptPair& pair) const {
-    return std::binary_search(plan_.pending.begin(), plan_.pending.end(), pair, PairLess);
   }
 
   const RouteState& before_;

@@ -7,6 +7,8 @@
 
 #include "routing/plan/parallel.h"
 #include "routing/transition/channel_dependency_graph.h"
+#include "routing/transition/lid_steps.h"
+#include "routing/transition/order_check.h"
 #include "routing/transition/push_steps.h"
 
 namespace fabricd::routing {
@@ -15,92 +17,6 @@ namespace {
 using Changed = PushView::Changed;
 
 constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
-
-// Finds LIDs for which a packet may rise after it fell, in one order, while old and new entries are
-// mixed, whatever the sequence in which they are written. What falls to a switch now may be written
-// before that switch rises, and what will fall to it after it does not rise any more.
-class OrderCheck {
- public:
-  // `proved`: the new entries alone are known to follow the order; else the old ones are.
-  OrderCheck(const PushView& view, const std::vector<uint32_t>& position, bool proved)
-      : view_(view), links_(view.links()), position_(position), proved_(proved) {}
-
-  // By what changes.
-  std::vector<uint64_t> Find(Parallel& parallel) const {
-    constexpr size_t kBatch = 64;
-    const std::vector<Changed>& changed = view_.changed();
-    std::vector<uint64_t> turning(changed.size());
-    parallel.For((changed.size() + kBatch - 1) / kBatch, [&](size_t part) {
-      for (size_t i = part * kBatch; i < std::min((part + 1) * kBatch, changed.size()); ++i)
-        turning[i] = TurnsOf(changed[i]);
-    });
-    return turning;
-  }
-
- private:
-  bool IsUp(uint32_t from, uint32_t to) const { return position_[to] > position_[from]; }
-  bool Rises(uint32_t s, uint8_t out) const {
-    const FarEnd far = links_.far(s, out);
-    return far.IsSwitch() && IsUp(s, far.head);
-  }
-  bool OldRises(uint32_t s, uint32_t block, uint32_t i) const {
-    bool rises = false;
-    view_.ForEachOld(s, block, i, [&](uint8_t out) { rises |= Rises(s, out); });
-    return rises;
-  }
-
-  uint64_t TurnsOf(const Changed& one) const {
-    uint64_t turning = 0, old_rising = 0, new_rising = 0;
-    ForEachBit(one.lids, [&](uint32_t i) {
-      const uint8_t next = view_.Desired(one.at, one.block)[i];
-      const FarEnd to = links_.far(one.at, next);
-      const bool falls = to.IsSwitch() && !IsUp(one.at, to.head);
-      if (!proved_ && falls && Rises(to.head, view_.Desired(to.head, one.block)[i]))
-        turning |= Bit(i);
-      if (to.IsSwitch() && !falls) new_rising |= Bit(i);
-      view_.ForEachOld(one.at, one.block, i, [&](uint8_t out) {
-        const FarEnd far = links_.far(one.at, out);
-        if (!far.IsSwitch()) return;
-        if (IsUp(one.at, far.head))
-          old_rising |= Bit(i);
-        else if (OldRises(far.head, one.block, i))
-          turning |= Bit(i);
-      });
-    });
-    // Where one of them rises, nobody may lead down that stays as it is.
-    const uint64_t rising = (old_rising & ~new_rising) | (proved_ ? 0 : new_rising & ~old_rising);
-    return turning | (rising ? KeptFalls(one, rising) : 0);
-  }
-  uint64_t KeptFalls(const Changed& one, uint64_t lids) const {
-    uint64_t falls = 0;
-    for (uint32_t port = 1; port < links_.ports(one.at); ++port) {
-      const FarEnd far = links_.Ports(one.at)[port];
-      if (!far.IsSwitch() || IsUp(far.head, one.at)) continue;
-      falls |= EqualMask(view_.Desired(far.head, one.block), far.port) &
-               EqualMask(view_.Applied(far.head, one.block), far.port) & lids;
-    }
-    return falls;
-  }
-
-  const PushView& view_;
-  const LinkMap& links_;
-  const std::vector<uint32_t>& position_;
-  const bool proved_;
-};
-
-// [switch] Null: some switch has no place in the order.
-std::shared_ptr<const std::vector<uint32_t>> PositionsOf(const LinkMap& links,
-                                                         const RoutingPlan& plan) {
-  if (plan.order.empty() || plan.lanes > 1) return nullptr;
-  auto position = std::make_shared<std::vector<uint32_t>>(links.size(), 0);
-  for (uint32_t s = 0; s < links.size(); ++s) {
-    const size_t node = links.node(s).value();
-    if (!links.IsAlive(s)) continue;
-    if (node >= plan.order.size()) return nullptr;
-    (*position)[s] = plan.order[node];
-  }
-  return position;
-}
 
 // Whether the switches hold this plan and nothing else.
 bool Hold(const PushInput& input, const RoutingPlan& plan) {
@@ -185,12 +101,12 @@ class Stager {
     return Finish(withdrawn);
   }
 
-  // [group] LIDs that do not follow the order. `proved`: see OrderCheck.
+  // [group] LIDs that do not follow the order. `proved`: see FindTurning.
   std::vector<uint64_t> Turning(const std::shared_ptr<const std::vector<uint32_t>>& position,
                                 bool proved) {
     std::vector<uint64_t> turning(groups_.size(), ~uint64_t{0});
     if (!position) return turning;
-    const std::vector<uint64_t> found = OrderCheck(view_, *position, proved).Find(parallel_);
+    const std::vector<uint64_t> found = FindTurning(view_, *position, proved, parallel_);
     for (size_t g = 0; g < groups_.size(); ++g) {
       turning[g] = 0;
       for (const Changed* one = groups_[g].begin; one != groups_[g].end; ++one)
@@ -396,7 +312,7 @@ class Stager {
         const ChannelDependencyGraph others = Base();
         group.withdrawn &= ~bit;
         steps_ += Entries();
-        const auto steps = FindSteps(group, i, others);
+        const auto steps = FindLidSteps(view_, group, i, others, kMostSteps, steps_);
         if (steps.empty()) continue;
         for (const std::vector<uint32_t>& at : steps) {
           stages_.parts.push_back({group.block, stage_++, false, bit, nullptr, false});
@@ -409,49 +325,6 @@ class Stager {
     }
     return false;
   }
-  // The switches of each stage; none: it does not go that way.
-  std::vector<std::vector<uint32_t>> FindSteps(const BlockChange& group, uint32_t i,
-                                               const ChannelDependencyGraph& others) {
-    std::vector<std::vector<uint32_t>> steps;
-    std::vector<uint32_t> open;
-    for (const Changed* one = group.begin; one != group.end; ++one)
-      if (one->lids & Bit(i)) open.push_back(one->at);
-    std::vector<uint8_t> step(view_.links().size(), 2);
-    for (uint32_t s : open) step[s] = 0;
-    while (!open.empty() && steps_ < kMostSteps) {
-      std::vector<uint32_t> moving;
-      for (uint32_t s : open)
-        if (IsNext(s, group.block, i, step)) moving.push_back(s);
-      std::vector<uint32_t> taken;
-      for (uint32_t s : moving) {
-        step[s] = 1;
-        ChannelDependencyGraph with = others;
-        with.AddStep(group, i, step);
-        steps_ += with.size() + view_.links().size();
-        if (with.IsFreeOfCycles())
-          taken.push_back(s);
-        else
-          step[s] = 0;
-      }
-      if (taken.empty()) return {};
-      for (uint32_t s : taken) step[s] = 2;
-      open.erase(std::remove_if(open.begin(), open.end(), [&](uint32_t s) { return step[s] == 2; }),
-                 open.end());
-      steps.push_back(std::move(taken));
-    }
-    if (!open.empty()) steps.clear();
-    return steps;
-  }
-  // Whether all are written that change on its new way.
-  bool IsNext(uint32_t s, uint32_t block, uint32_t i, const std::vector<uint8_t>& step) const {
-    FarEnd far = view_.links().far(s, view_.Desired(s, block)[i]);
-    for (uint32_t hops = 0; far.IsSwitch() && hops <= view_.links().size(); ++hops) {
-      if (step[far.head] != 2) return false;
-      far = view_.links().far(far.head, view_.Desired(far.head, block)[i]);
-    }
-    return true;
-  }
-
   // Takes away what brings nothing home. Whether there was anything; asked once.
   bool ClearDead(const std::vector<Unit>& left) {
     if (!stages_.dead.empty()) return false;

@@ -2,11 +2,11 @@
 #include "routing/engines/layered/lane_paths.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "common/check.h"
+#include "routing/engines/layered/path_chooser.h"
 #include "routing/graph/lane_fan.h"
 #include "routing/plan/no_index.h"
 
@@ -14,7 +14,6 @@ namespace fabricd::routing {
 namespace {
 
 constexpr uint8_t kDeliver = LaneWays::kDeliver, kNoWay = LaneWays::kNone;
-constexpr size_t kFanBytes = size_t{40} << 20;  // Of fans that are kept.
 
 class Finder {
  public:
@@ -25,26 +24,14 @@ class Finder {
         channels_(channels),
         targets_(targets),
         settings_(settings),
-        position_(order),
-        from_top_(graph.size()),
         places_(UpDownPlaces(channels, order)),
-        bundle_load_(graph.neighbors.size(), 0),
-        bundle_best_(graph.neighbors.size()),
-        cost_(graph.size()),
-        weight_(graph.size()),
+        chooser_(graph, channels, order, targets, settings, lanes_, ways_),
         fits_(graph.size()),
         refused_(graph.size()) {
     ways_.switches = graph.size();
     ways_.load.assign(channels.size(), 0);
     ways_.out.assign(targets.targets.size() * graph.size(), kNoWay);
-    for (uint32_t n = 0; n < graph.neighbors.size(); ++n)
-      bundle_best_[n] = graph.neighbors[n].first_cable;
-    for (uint32_t s = 0; s < graph.size(); ++s) from_top_[graph.size() - 1 - order[s]] = s;
-    fans_.resize(graph.size());
     lanes_.emplace_back(channels_, places_);
-    lowest_limit_ = graph.lid_limit.empty()
-                        ? kNone
-                        : *std::min_element(graph.lid_limit.begin(), graph.lid_limit.end());
   }
 
   LaneWays Run() {
@@ -53,9 +40,9 @@ class Finder {
       if (failed_) break;
       const Target& target = targets_.targets[t];
       if (!target.carries || target.twin != Target::kNoTwin) continue;
-      MakeFan(target);
-      Choose(t);
-      Weigh(t);
+      fan_ = &chooser_.MakeFan(target);
+      chooser_.Choose(t);
+      chooser_.Weigh(t);
       FitCarrying(t);
       Charge();
     }
@@ -71,9 +58,9 @@ class Finder {
     for (uint32_t t = 0; t < targets_.targets.size(); ++t) {
       const Target& target = targets_.targets[t];
       if (target.twin != Target::kNoTwin) continue;
-      MakeFan(target);
-      Choose(t);
-      if (target.carries) Weigh(t);
+      fan_ = &chooser_.MakeFan(target);
+      chooser_.Choose(t);
+      if (target.carries) chooser_.Weigh(t);
       Charge();
       if (failed_) return {};
     }
@@ -98,120 +85,12 @@ class Finder {
   }
   // The work for one target.
   void Charge() {
-    uint64_t steps = fan_steps_;
-    for (const ChannelOrder& lane : lanes_) steps += lane.steps();
+    uint64_t steps = chooser_.steps();
+    for (const ChannelOrder& order : lanes_) steps += order.steps();
     budget_.Spend(steps - std::exchange(charged_, steps));
     failed_ |= budget_.exceeded();
   }
-  // Makes fan_ the one of the target. Sequences that jump from switch to switch come back to each:
-  // fans are kept as long as they do not take much memory.
-  void MakeFan(const Target& target) {
-    std::vector<uint8_t> blocked;
-    if (target.lid >= lowest_limit_) blocked = SwitchesWithout(graph_, target.lid);
-    Fan& fan = blocked.empty() && fan_bytes_ < kFanBytes ? fans_[target.at] : other_fan_;
-    fan_ = &fan;
-    fan_steps_ += graph_.size();
-    if (fan.at == target.at && (&fan != &other_fan_ || blocked == blocked_)) return;
-    if (&fan == &other_fan_) blocked_ = blocked;
-    fan_steps_ += graph_.neighbors.size();
-    if (settings_.up_down)
-      fan.MakeUpDown(graph_, position_, from_top_, target.at, blocked);
-    else
-      fan.MakeShortest(graph_, target.at, blocked);
-    if (&fan != &other_fan_) fan_bytes_ += fan.Bytes();
-  }
   uint32_t HeadOf(uint32_t s, uint8_t out) const { return channels_.head[channels_.Of(s, out)]; }
-
-  // The next hop of every switch, near to far.
-  void Choose(uint32_t t) {
-    if (fan_->order.empty()) return;
-    uint8_t* out = &ways_.Out(t, 0);
-    out[fan_->at] = kDeliver;
-    cost_[fan_->at] = 0;
-    switch (settings_.preference) {
-      case Preference::kLoad:
-        if (!targets_.sibling.empty())
-          return ChooseBy(t, out, [&](uint32_t s, uint32_t n) { return Used(t, s, n); });
-        return ChooseBy(t, out, [](uint32_t, uint32_t) { return 0u; });
-      case Preference::kClass:
-        return ChooseBy(t, out, [&](uint32_t, uint32_t n) { return settings_.arc_class[n]; });
-      case Preference::kExisting:
-        return ChooseBy(t, out, [&](uint32_t, uint32_t n) {
-          const uint8_t next = out[graph_.neighbors[n].head];
-          return next == kDeliver || lanes_[0].Has(bundle_best_[n], next) ? 0u : 1u;
-        });
-    }
-  }
-  template <typename Class>
-  void ChooseBy(uint32_t t, uint8_t* out, Class&& class_of) {
-    for (size_t i = 1; i < fan_->order.size(); ++i) {
-      const uint32_t s = fan_->order[i];
-      uint32_t best = kNone, best_class = kNone;
-      uint64_t least = 0;
-      for (uint32_t k = fan_->first[i]; k < fan_->first[i + 1]; ++k) {
-        const uint32_t n = fan_->candidates[k];
-        const uint64_t cost = bundle_load_[n] + cost_[graph_.neighbors[n].head];
-        const uint32_t its_class = class_of(s, n);
-        if (best != kNone && (its_class > best_class || (its_class == best_class && cost >= least)))
-          continue;
-        best = n, best_class = its_class, least = cost;
-      }
-      cost_[s] = least;
-      out[s] = channels_.OutOf(CableOf(t, s, best));
-    }
-  }
-  // The least loaded of a bundle's cables; of those that the fewest earlier LIDs of the same port
-  // have taken at `s`.
-  uint32_t CableOf(uint32_t t, uint32_t s, uint32_t n) const {
-    const Neighbor& bundle = graph_.neighbors[n];
-    if (targets_.sibling.empty() || bundle.cable_count == 1) return bundle_best_[n];
-    std::vector<uint32_t> taken(bundle.cable_count, 0);
-    for (uint32_t other = targets_.sibling[t]; other != Target::kNoTwin;
-         other = targets_.sibling[other]) {
-      const uint8_t out = ways_.Out(other, s);
-      if (out < kDeliver && channels_.neighbor[channels_.Of(s, out)] == n)
-        ++taken[channels_.Of(s, out) - bundle.first_cable];
-    }
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < bundle.cable_count; ++i)
-      if (std::pair(taken[i], ways_.load[bundle.first_cable + i]) <
-          std::pair(taken[best], ways_.load[bundle.first_cable + best]))
-        best = i;
-    return bundle.first_cable + best;
-  }
-  // How many earlier LIDs of the same port leave `s` by this bundle's next cable.
-  uint32_t Used(uint32_t t, uint32_t s, uint32_t n) const {
-    uint32_t used = 0;
-    for (uint32_t other = targets_.sibling[t]; other != Target::kNoTwin;
-         other = targets_.sibling[other]) {
-      const uint8_t out = ways_.Out(other, s);
-      used += out < kDeliver && channels_.neighbor[channels_.Of(s, out)] == n;
-    }
-    return used;
-  }
-
-  // Loads of the ways just chosen; entries without traffic stay as they are, marked by weight 0.
-  void Weigh(uint32_t t) {
-    const uint8_t* out = &ways_.out[size_t{t} * ways_.switches];
-    std::copy(graph_.hosts.begin(), graph_.hosts.end(), weight_.begin());
-    for (size_t i = fan_->order.size(); i-- > 1;) {
-      const uint32_t s = fan_->order[i];
-      if (weight_[s] == 0) continue;
-      const uint32_t c = channels_.Of(s, out[s]);
-      weight_[channels_.head[c]] += weight_[s];
-      AddLoad(c, weight_[s]);
-    }
-  }
-  void AddLoad(uint32_t channel, uint32_t weight) {
-    ways_.load[channel] += weight;
-    const uint32_t n = channels_.neighbor[channel];
-    const Neighbor& bundle = graph_.neighbors[n];
-    uint32_t best = bundle.first_cable;
-    for (uint32_t i = 1; i < bundle.cable_count; ++i)
-      if (ways_.load[bundle.first_cable + i] < ways_.load[best]) best = bundle.first_cable + i;
-    bundle_best_[n] = best;
-    bundle_load_[n] = ways_.load[best];
-  }
 
   // Lanes for all sources with traffic through them, near to far; fits_ and refused_ hold for the
   // ways of this target only.
@@ -221,7 +100,7 @@ class Finder {
     fits_[fan_->at] = kAllLanes, refused_[fan_->at] = 0;
     for (size_t i = 1; i < fan_->order.size() && !failed_; ++i) {
       const uint32_t s = fan_->order[i];
-      if (weight_[s] == 0) continue;
+      if (chooser_.weight(s) == 0) continue;
       const uint32_t c = channels_.Of(s, out[s]), head = channels_.head[c];
       const uint8_t next = out[head];
       if (next == kDeliver) {
@@ -317,7 +196,7 @@ class Finder {
 
   // Keeps each entry whose dependency is there or agrees with the order; the others are left over.
   void Finish(uint32_t t) {
-    MakeFan(targets_.targets[t]);
+    fan_ = &chooser_.MakeFan(targets_.targets[t]);
     if (fan_->order.empty()) return;
     uint8_t* out = &ways_.Out(t, 0);
     out[fan_->at] = kDeliver;
@@ -458,29 +337,19 @@ class Finder {
   }
 
   WorkBudget& budget_;
-  uint64_t fan_steps_ = 0, charged_ = 0;
+  uint64_t charged_ = 0;
   const SwitchGraph& graph_;
   const ChannelGraph& channels_;
   const TargetList& targets_;
   const LaneSettings& settings_;
-  const Order& position_;
-  std::vector<uint32_t> from_top_;      // Switches, highest position first.
   const std::vector<uint32_t> places_;  // Of channels, as every lane starts.
-  uint32_t lowest_limit_ = kNone;
   LaneWays ways_;
   std::vector<ChannelOrder> lanes_;
   bool failed_ = false;
-  std::vector<Fan> fans_;  // [switch] Those kept, with nothing blocked.
-  Fan other_fan_;
-  const Fan* fan_ = &other_fan_;
-  size_t fan_bytes_ = 0;
-  std::vector<uint8_t> blocked_;       // Of fan_.
-  std::vector<uint32_t> bundle_load_;  // [neighbour] Of its least loaded cable,
-  std::vector<uint32_t> bundle_best_;  // which is this channel.
-  std::vector<uint64_t> cost_;         // [switch] Sum of loads on its way.
-  std::vector<uint32_t> weight_;       // [switch] Hosts whose way leads through it.
-  std::vector<LaneSet> fits_;          // [switch] Lanes that have all of its way.
-  std::vector<LaneSet> refused_;       // [switch] Lanes that refuse some part of it.
+  PathChooser chooser_;
+  const Fan* fan_ = nullptr;      // Of the target.
+  std::vector<LaneSet> fits_;     // [switch] Lanes that have all of its way.
+  std::vector<LaneSet> refused_;  // [switch] Lanes that refuse some part of it.
   std::vector<std::pair<uint32_t, uint8_t>> added_;
   std::vector<uint32_t> way_, left_, settled_, touched_, round_;
   std::vector<uint8_t> is_left_;
