@@ -119,8 +119,8 @@ void Core::OnAnswer(Answer answer, Instant now) {
       OnOrder(std::get<TablesOrdered>(std::move(answer.what)), now);
       break;
     case Open::KindOf<ComputeTrees>(): OnTrees(std::get<TreesReady>(std::move(answer.what))); break;
-    case Open::KindOf<JudgeIntent>():
-      remediation_.On(std::get<IntentJudged>(std::move(answer.what)), now);
+    case Open::KindOf<EvaluateIntent>():
+      remediation_.On(std::get<IntentEvaluated>(std::move(answer.what)), now);
       break;
   }
 }

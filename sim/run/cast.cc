@@ -47,8 +47,8 @@ void Cast::AddManager(sweep::CoreOptions core) {
   const size_t number =
       simulation_.Add(std::move(core), first ? places_.taken().back() : places_.TakeSomeHost(rng_));
   Manager& manager = simulation_.manager(number);
-  manager.store_time = Microseconds(faults_.store_ms * 1000);
-  manager.plan_time = Microseconds(faults_.plan_ms * 1000);
+  manager.executor.store_time = Microseconds(faults_.store_ms * 1000);
+  manager.executor.plan_time = Microseconds(faults_.plan_ms * 1000);
   manager.on_log = [this, number](const sweep::LogRecord& record) {
     callbacks_.note(fmt::format("[{}] {}", number, record.text));
   };

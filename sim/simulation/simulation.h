@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim/simulation: a core and its shell in virtual time.
 //
-// Simulation: whole sweep::Cores on one SimFabric in virtual time. It is the shell that the daemon
-// is in reality: it sends what a Core wants sent, stores what must be durable, computes plans, and
-// calls the Core back. One thread, no clock; the same calls give the same run.
+// Simulation: whole sweep::Cores on one SimFabric in virtual time, with the daemon's shell
+// (shell/effect_runner.h) on disks and computing threads of virtual time. One thread, no clock; the
+// same calls give the same run.
 //
 //   Simulation simulation(*topology);
 //   size_t sm = simulation.Add(options);
@@ -12,17 +12,13 @@
 //   EXPECT_THAT(BrokenPairs(simulation.fabric()), IsEmpty());
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "routing/plan/engine.h"
 #include "sim/fabric/sim_fabric.h"
-#include "store/memory_store.h"
+#include "sim/simulation/manager.h"
 #include "sweep/core.h"
 
 namespace fabricd::sim {
@@ -36,48 +32,6 @@ class Actor {
   virtual Instant NextDeadline() const = 0;
   virtual void OnTimer(Instant now) = 0;
 };
-
-// One fabricd: a Core, and what its process and its disk hold.
-struct Manager {
-  PortRef host;
-  sweep::CoreOptions options;
-  std::unique_ptr<sweep::Core> core;                      // Null: not running.
-  std::map<Guid, fabric::LidRecord> durable;              // By port GUID, as SQLite keeps them.
-  store::MemoryStore holds;                               // What is durable of holds, partitions.
-  std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
-  std::shared_ptr<const fabric::AliasGuids> aliases;      // The same.
-  std::shared_ptr<const sweep::FabricView> view;          // The last one published.
-  std::vector<sweep::LogRecord> log;                      // Of all its lives.
-  std::vector<sweep::FinishedCommand> finished;
-  std::vector<fabric::FabricEvent> events;  // Of all its lives.
-  uint64_t mads_sent = 0;                   // In all its lives.
-  std::optional<uint64_t> kill_at;          // It dies after sending this many.
-  // Sees each MAD that arrives, and may change it; false: it is lost.
-  std::function<bool(mad::IncomingMad&)> tamper;
-  std::function<void(const sweep::LogRecord&)> on_log;
-  std::function<void(const sweep::FinishedCommand&)> on_finished;
-  bool persist_fails = false;
-  Duration store_time{}, plan_time{};  // How long a write and a plan take.
-
- private:
-  friend class Simulation;
-  struct Write {
-    Instant due;
-    sweep::QuestionId id;
-    std::variant<sweep::PersistLids, sweep::PersistHolds, sweep::PersistPartitions> what;
-  };
-  struct Answer {
-    Instant due;
-    sweep::Answer answer;
-  };
-  // Core → disk and Core → routing: as long as the Core asks before it has been answered, at most
-  // a few per change.
-  std::deque<Write> writes;
-  std::deque<Answer> answers;
-};
-
-// Whose work a run is doing at the moment.
-enum class Part : uint8_t { kFabric, kCore, kRouting };
 
 class Simulation {
  public:
@@ -124,14 +78,6 @@ class Simulation {
   bool StepOnce(Instant end);
   Instant NextInstant() const;
   void Deliver();
-  void Carry(Manager& manager);
-  // False: the manager was killed half way.
-  bool CarryEffects(Manager& manager, sweep::Effects effects);
-  template <typename Task>
-  void CarryOut(Manager& manager, sweep::QuestionId id, Task task);
-  bool FinishDue(Manager& manager);
-  void MakeDurable(Manager& manager, const Manager::Write& write);
-  void Kill(Manager& manager, bool write_survives);
   void Enter(Part part) const {
     if (meter_) meter_(part);
   }

@@ -69,13 +69,14 @@ struct TreesReady {
   std::shared_ptr<const routing::MulticastPlan> plan;  // Proved together with the unicast plan.
   std::string fault;                                   // Why there is none: plan is null.
 };
-struct IntentJudged {
+struct IntentEvaluated {
   routing::Consequences consequences;
 };
 // One whose question is not open any more changes nothing.
 struct Answer {
   QuestionId id;
-  std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentJudged> what;
+  std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentEvaluated>
+      what;
 };
 struct SweepCommand {
   uint64_t command = 0;  // Handed back in Effects::finished.
@@ -216,8 +217,8 @@ struct PersistPartitions {
   RowChanges rows;
 };
 // What an intent would do.
-struct JudgeIntent {
-  using Answer = IntentJudged;
+struct EvaluateIntent {
+  using Answer = IntentEvaluated;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   routing::RoutingOptions options;
@@ -229,7 +230,7 @@ struct JudgeIntent {
 struct Question {
   QuestionId id;
   std::variant<PersistLids, PersistHolds, PersistPartitions, ComputePlan, CheckCables, OrderTables,
-               ComputeTrees, JudgeIntent>
+               ComputeTrees, EvaluateIntent>
       what;
 };
 

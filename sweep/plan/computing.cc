@@ -65,7 +65,7 @@ TablesOrdered CarryOut(const OrderTables& task) {
       {links, *task.applied, task.before.get(), *task.routes->plan, task.threads})};
 }
 
-IntentJudged CarryOut(const JudgeIntent& task) {
+IntentEvaluated CarryOut(const EvaluateIntent& task) {
   return {routing::Judge(
       {*task.snapshot, *task.lids, task.options, task.now, task.intent, task.sm_port})};
 }

@@ -11,6 +11,6 @@ PlanReady CarryOut(const ComputePlan& task);
 CablesChecked CarryOut(const CheckCables& task);
 TablesOrdered CarryOut(const OrderTables& task);
 TreesReady CarryOut(const ComputeTrees& task);
-IntentJudged CarryOut(const JudgeIntent& task);
+IntentEvaluated CarryOut(const EvaluateIntent& task);
 
 }  // namespace fabricd::sweep

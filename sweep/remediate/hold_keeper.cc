@@ -162,8 +162,8 @@ void HoldKeeper::BeginCreate(Instant now) {
     if (current_->validate_only) return Finish(absl::OkStatus());
     return Persist(std::move(change_));
   }
-  questions_.Ask(JudgeIntent{fabric_.snapshot, fabric_.lids, fabric_.options.routing,
-                             fabric_.routes, std::move(with), fabric_.local});
+  questions_.Ask(EvaluateIntent{fabric_.snapshot, fabric_.lids, fabric_.options.routing,
+                                fabric_.routes, std::move(with), fabric_.local});
 }
 
 // As it would be: damping's share of the present one stays.
@@ -173,7 +173,7 @@ fabric::Intent HoldKeeper::IntentWith(const Hold& hold) const {
   return policy::MakeIntent(with, *fabric_.snapshot, damped_, fabric_.local);
 }
 
-void HoldKeeper::OnAnswer(IntentJudged judged, Instant now) {
+void HoldKeeper::OnAnswer(IntentEvaluated judged, Instant now) {
   outcome_->consequences = std::move(judged.consequences);
   const absl::Status guarded =
       policy::CheckGuards(outcome_->hold, FactsOf(outcome_->hold, outcome_->consequences),

@@ -53,7 +53,7 @@ class HoldKeeper {
   void Delete(DeleteHold command, Instant now);
   void Acknowledge(const AckHold& command, Instant now);
   // The answer to what this asked last.
-  void OnAnswer(IntentJudged judged, Instant now);
+  void OnAnswer(IntentEvaluated judged, Instant now);
   void OnAnswer(const Persisted& persisted, Instant now);
   void OnTimer(Instant now);
   Instant NextDeadline() const;

@@ -83,7 +83,7 @@ void Remediation::On(const Persisted& persisted, Instant now) {
   keeper_.OnAnswer(persisted, now);
   Advance(now);
 }
-void Remediation::On(IntentJudged judged, Instant now) {
+void Remediation::On(IntentEvaluated judged, Instant now) {
   keeper_.OnAnswer(std::move(judged), now);
   Advance(now);
 }

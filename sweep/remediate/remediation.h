@@ -35,9 +35,9 @@ class Remediation {
   void On(CreateHold command, Instant now);
   void On(DeleteHold command, Instant now);
   void On(const AckHold& command, Instant now);
-  // To PersistHolds, to JudgeIntent.
+  // To PersistHolds, to EvaluateIntent.
   void On(const Persisted& persisted, Instant now);
-  void On(IntentJudged judged, Instant now);
+  void On(IntentEvaluated judged, Instant now);
 
   void OnTimer(Instant now);
   Instant NextDeadline() const;

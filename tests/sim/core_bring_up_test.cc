@@ -93,14 +93,14 @@ TEST_P(BringUp, ARestartKeepsLidsAndSetsClientReregisterOncePerEndPort) {
   const size_t sm = harness.Add({});
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  const auto before = harness.manager(sm).durable;
+  const auto before = *harness.manager(sm).store.LoadLids();
   harness.Kill(sm);
   harness.RunFor(std::chrono::seconds(1));
   SetWatch watch;
   harness.fabric().SetObserver(&watch);
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  EXPECT_EQ(harness.manager(sm).durable, before);
+  EXPECT_EQ(*harness.manager(sm).store.LoadLids(), before);
   EXPECT_THAT(watch.others, IsEmpty());
   size_t ca_ports = 0;
   for (uint32_t i = 0; i < harness.fabric().node_index_end(); ++i) {
@@ -146,29 +146,31 @@ TEST(BringUpOptions, EachCableIsProbedFromOneEndOnly) {
 TEST(BringUpOptions, NothingIsProgrammedBeforeItsLidsAreDurable) {
   sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
   const size_t sm = harness.Add({});
-  harness.manager(sm).persist_fails = true;
+  harness.manager(sm).store.FailWrites(absl::InternalError("disk full"));
   harness.Start(sm);
   harness.RunFor(std::chrono::seconds(60));  // Many sweeps are tried.
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
   EXPECT_FALSE(harness.manager(sm).core->subnet_up());
-  harness.manager(sm).persist_fails = false;
+  harness.manager(sm).store.FailWrites(absl::OkStatus());
   ASSERT_TRUE(harness.RunUntilUp(sm, std::chrono::seconds(120))) << "it is tried again by itself";
   EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
-  EXPECT_EQ(harness.manager(sm).durable.size(), harness.manager(sm).view->lids->port_count());
+  EXPECT_EQ(harness.manager(sm).store.LoadLids()->size(),
+            harness.manager(sm).view->lids->port_count());
 }
 
 TEST(BringUpOptions, ASweepThatStartsDuringAWriteWaitsForOneOfItsOwn) {
   sim::Simulation harness(*Make("superpod:sus=1,hosts=4,rails=2"));
   const size_t sm = harness.Add({});
-  harness.manager(sm).store_time = std::chrono::seconds(2);
+  harness.manager(sm).executor.store_time = std::chrono::seconds(2);
   harness.Start(sm);
   harness.RunFor(std::chrono::seconds(1));
   harness.Post(sm, sweep::OptionsChanged{harness.manager(sm).options});
   harness.RunFor(std::chrono::milliseconds(500));
   EXPECT_EQ(harness.fabric().stats().sets(), 0u);
-  EXPECT_TRUE(harness.manager(sm).durable.empty());
+  EXPECT_TRUE(harness.manager(sm).store.LoadLids()->empty());
   ASSERT_TRUE(harness.RunUntilUp(sm));
-  EXPECT_EQ(harness.manager(sm).durable.size(), harness.manager(sm).view->lids->port_count());
+  EXPECT_EQ(harness.manager(sm).store.LoadLids()->size(),
+            harness.manager(sm).view->lids->port_count());
 }
 
 TEST(BringUpOptions, AnUnlinkedHostComesUpOnceItIsLinked) {

@@ -113,7 +113,7 @@ TEST(CoreEventsStore, AChangeWhileLidsAreStoredIsProgrammed) {
   const size_t sm = harness.Add({});
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
-  harness.manager(sm).store_time = std::chrono::seconds(2);
+  harness.manager(sm).executor.store_time = std::chrono::seconds(2);
 
   const auto lose_all_of_slow = [&](double loss) {
     for (uint8_t num = 1; num <= fabric.device(slow)->last_port().value(); ++num)

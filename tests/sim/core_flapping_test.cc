@@ -28,7 +28,7 @@ class CoreFlapping : public testing::Test {
   void BringUp(const std::string& topology, sweep::CoreOptions options = {}) {
     harness_.emplace(**sim::Generate(topology));
     sm_ = harness_->Add(std::move(options));
-    manager().plan_time = milliseconds(5);
+    manager().executor.plan_time = milliseconds(5);
     harness_->Start(sm_);
     ASSERT_TRUE(harness_->RunUntilUp(sm_)) << LogOf(manager());
     harness_->RunFor(seconds(30));  // The ideal plan stands.

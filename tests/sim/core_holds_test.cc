@@ -173,7 +173,7 @@ TEST_F(CoreHolds, ADisabledPortStaysDownUntilItIsReleased) {
   EXPECT_EQ(Snapshot().node_count(), nodes);
   EXPECT_THAT(sim::PortsNotActive(harness_.fabric()), IsEmpty());
   EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
-  EXPECT_THAT(harness_.manager(sm_).holds.LoadHolds()->holds, IsEmpty());
+  EXPECT_THAT(harness_.manager(sm_).store.LoadHolds()->holds, IsEmpty());
   EXPECT_THAT(View().policy->damped, IsEmpty());
 }
 
@@ -187,12 +187,12 @@ TEST_F(CoreHolds, ADisabledPortIsEnabledAfterReleaseAndRestart) {
   const size_t nodes = Snapshot().node_count();
   Delete(id);
   harness_.Kill(sm_);
-  ASSERT_EQ(harness_.manager(sm_).holds.LoadHolds()->holds.size(), 1u);
+  ASSERT_EQ(harness_.manager(sm_).store.LoadHolds()->holds.size(), 1u);
   harness_.Start(sm_);
   ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(harness_.manager(sm_));
   UntilQuiet();
   EXPECT_EQ(Snapshot().node_count(), nodes + 1);
-  EXPECT_THAT(harness_.manager(sm_).holds.LoadHolds()->holds, IsEmpty());
+  EXPECT_THAT(harness_.manager(sm_).store.LoadHolds()->holds, IsEmpty());
 }
 
 TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
@@ -208,7 +208,7 @@ TEST_F(CoreHolds, ALeafWithHostsIsNotDrainedUnlessForced) {
 }
 
 TEST_F(CoreHolds, AHoldThatCannotBeStoredIsRefused) {
-  harness_.manager(sm_).persist_fails = true;
+  harness_.manager(sm_).store.FailWrites(absl::InternalError("disk full"));
   const auto finished = Run(sweep::CreateHold{77, Wanted(HoldKind::kDrain, SwitchTarget(Spine()))});
   EXPECT_FALSE(finished.status.ok());
   EXPECT_THAT(View().policy->holds, IsEmpty());

@@ -245,7 +245,7 @@ TEST_F(CorePartitions, PartitionsSurviveKillAndRestart) {
 }
 
 TEST_F(CorePartitions, PartitionsThatCannotBeStoredHaveNoEffect) {
-  harness_.manager(sm_).persist_fails = true;
+  harness_.manager(sm_).store.FailWrites(absl::InternalError("disk full"));
   PartitionRequest create;
   create.verb = Verb::kCreate;
   create.partition.members = {{guids_[0], {}, Membership::kFull}};

@@ -84,12 +84,12 @@ TEST(CorePlans, SetsNoLidBeforeItIsDurable) {
   // The least change waits to be settled when a host comes whose LID cannot be stored.
   ASSERT_TRUE(harness.fabric().Unlink(harness.now(), inner).ok());
   harness.RunFor(std::chrono::seconds(2));
-  harness.manager(sm).persist_fails = true;
+  harness.manager(sm).store.FailWrites(absl::InternalError("disk full"));
   ASSERT_TRUE(harness.fabric().Link(harness.now(), host).ok());
   harness.RunFor(std::chrono::minutes(1));
   EXPECT_EQ(harness.fabric().device(host.node)->port(host.port).info.lid, Lid(0))
       << LogOf(harness.manager(sm));
-  harness.manager(sm).persist_fails = false;
+  harness.manager(sm).store.FailWrites(absl::OkStatus());
   EXPECT_TRUE(harness.RunUntilUp(sm, std::chrono::minutes(5))) << LogOf(harness.manager(sm));
   EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
 }

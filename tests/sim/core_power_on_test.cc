@@ -40,7 +40,7 @@ class CorePowerOn : public ::testing::Test {
   void Build(const std::string& spec) {
     harness_.emplace(**sim::Generate(spec));
     sm_ = harness_->Add({});
-    manager().plan_time = milliseconds(5);
+    manager().executor.plan_time = milliseconds(5);
   }
   sim::Manager& manager() { return harness_->manager(sm_); }
 

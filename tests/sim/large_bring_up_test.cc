@@ -38,7 +38,7 @@ void BringUp(const std::string& spec, size_t end_ports, size_t switches) {
   EXPECT_THAT(view.problems, IsEmpty());
 
   const sim::SimFabric& fabric = simulation.fabric();
-  EXPECT_EQ(simulation.manager(sm).durable.size(), end_ports + switches);
+  EXPECT_EQ(simulation.manager(sm).store.LoadLids()->size(), end_ports + switches);
   EXPECT_EQ(TableSets(fabric), switches * ((end_ports + switches) / 64 + 1));
   EXPECT_EQ(fabric.stats().timed_out, 0u);
   EXPECT_THAT(sim::PortsNotActive(fabric), IsEmpty());

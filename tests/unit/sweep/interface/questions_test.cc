@@ -80,7 +80,7 @@ TEST_F(OpenQuestionsTest, ANewerQuestionReplacesAPendingOneOfItsKind) {
 
 using OpenQuestionsDeathTest = OpenQuestionsTest;
 TEST_F(OpenQuestionsDeathTest, AnAnswerOfAnotherTypeIsAProgrammersError) {
-  open_.Ask(JudgeIntent{});
+  open_.Ask(EvaluateIntent{});
   EXPECT_DEATH(open_.Close({last(), Persisted{}}), "answer.what.index");
 }
 

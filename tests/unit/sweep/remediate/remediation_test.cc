@@ -107,8 +107,8 @@ class RemediationTest : public testing::Test {
   void Answer(const absl::Status& status = absl::OkStatus(),
               routing::Consequences consequences = {}) {
     while (!effects_.questions.empty()) {
-      if (Asked<JudgeIntent>() != nullptr) {
-        GiveAnswer(IntentJudged{consequences});
+      if (Asked<EvaluateIntent>() != nullptr) {
+        GiveAnswer(IntentEvaluated{consequences});
       } else {
         stored_.push_back(*Asked<PersistHolds>());
         GiveAnswer(Persisted{status});
@@ -167,10 +167,10 @@ class RemediationTest : public testing::Test {
 
 TEST_F(RemediationTest, AHoldTakesEffectOnceItIsDurable) {
   Create(Wanted(HoldKind::kDrain, Port(kTrunk())), 7);
-  ASSERT_NE(Asked<JudgeIntent>(), nullptr);
-  EXPECT_THAT(Asked<JudgeIntent>()->intent.closed_links, ElementsAre(kTrunk()));
-  EXPECT_EQ(Asked<JudgeIntent>()->sm_port, local_);
-  GiveAnswer(IntentJudged{});
+  ASSERT_NE(Asked<EvaluateIntent>(), nullptr);
+  EXPECT_THAT(Asked<EvaluateIntent>()->intent.closed_links, ElementsAre(kTrunk()));
+  EXPECT_EQ(Asked<EvaluateIntent>()->sm_port, local_);
+  GiveAnswer(IntentEvaluated{});
   ASSERT_NE(Asked<PersistHolds>(), nullptr);
   EXPECT_TRUE(remediation_->intent().empty());
   EXPECT_THAT(effects_.finished, IsEmpty());
@@ -267,7 +267,7 @@ TEST_F(RemediationTest, RenewalOnlyExtendsAHold) {
 
 TEST_F(RemediationTest, ACordonIsInEffectAtOnceWithoutEvaluation) {
   Create(Wanted(HoldKind::kCordon, Port(fabric_.Host(1))));
-  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);
+  EXPECT_EQ(Asked<EvaluateIntent>(), nullptr);
   Answer();
   EXPECT_EQ(Shown(1).state, HoldState::kInEffect);
   EXPECT_EQ(remediation_->TakeReroute(), "");
@@ -291,7 +291,7 @@ TEST_F(RemediationTest, ATargetIsHeldWhileAnyHoldIsActive) {
   const uint64_t first = Make(hold);
   hold.owner = "bob";
   Create(hold);
-  EXPECT_EQ(Asked<JudgeIntent>(), nullptr);  // It changes nothing.
+  EXPECT_EQ(Asked<EvaluateIntent>(), nullptr);  // It changes nothing.
   Answer();
   remediation_->On(DeleteHold{5, {first, "alice"}}, now_);
   Answer();

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell/effect_runner.h"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "common/status.h"
+#include "sweep/plan/computing.h"
+
+namespace fabricd::shell {
+
+std::unique_ptr<sweep::Core> MakeCore(CoreStart start, StepObserver* observer) {
+  if (observer != nullptr) observer->OnStart(start);
+  return std::make_unique<sweep::Core>(
+      std::move(start.options), std::move(start.local), start.records, std::move(start.holds),
+      std::move(start.groups), std::move(start.partitions), std::move(start.aliases));
+}
+
+void EffectRunner::CarryOut(Instant now) {
+  sweep::Effects effects = core_.TakeEffects(now);
+  if (observer_ != nullptr) observer_->OnTakeEffects(now, effects);
+  CarryOut(std::move(effects), now);
+}
+
+void EffectRunner::CarryOut(sweep::Effects effects, Instant now) {
+  for (sweep::LogRecord& record : effects.log) ports_.listener.OnLog(std::move(record));
+  if (effects.set_is_sm) {
+    const absl::Status status = ports_.network.SetIsSm(*effects.set_is_sm);
+    if (!status.ok()) LogError(fmt::format("IsSM: {}", Message(status)));
+  }
+  for (mad::OutgoingMad& mad : effects.send) Send(std::move(mad), now);
+  Ask(std::move(effects.questions), now);
+  if (effects.publish || !effects.events.empty())
+    ports_.listener.OnPublished(std::move(effects.publish), std::move(effects.events), now);
+  for (sweep::FinishedCommand& finished : effects.finished)
+    ports_.listener.OnFinished(std::move(finished));
+}
+
+// Cables are checked behind the plan that is asked for with it, wherever that is made.
+void EffectRunner::Ask(std::vector<sweep::Question> questions, Instant now) {
+  std::shared_ptr<const Check> check;
+  for (sweep::Question& each : questions)
+    if (auto* task = std::get_if<sweep::CheckCables>(&each.what))
+      check = std::make_shared<const Check>(Check{each.id, std::move(*task)});
+  for (sweep::Question& each : questions)
+    std::visit(
+        [&](auto&& what) {
+          using What = std::decay_t<decltype(what)>;
+          if constexpr (std::is_same_v<What, sweep::ComputePlan>)
+            Ask(each.id, std::move(what), std::move(check), now);
+          else if constexpr (!std::is_same_v<What, sweep::CheckCables>)
+            Ask(each.id, std::move(what), now);
+        },
+        std::move(each.what));
+  // The plan was dropped meanwhile.
+  if (check && !ports_.executor.Post(Queue::kCompute, [this, check] { Answer(*check, false); }))
+    Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
+}
+
+void EffectRunner::LogError(std::string text) {
+  ports_.listener.OnLog({sweep::LogLevel::kError, std::move(text)});
+}
+
+void EffectRunner::Send(mad::OutgoingMad mad, Instant now) {
+  const absl::Status status = ports_.network.Send(std::move(mad));
+  if (status.ok()) return;
+  ports_.listener.OnLog({sweep::LogLevel::kDebug, fmt::format("send: {}", Message(status))});
+  Step(mad::IncomingMad{mad::IncomingMad::Kind::kSendFailed, mad.agent, mad.to,
+                        std::move(mad.payload)},
+       now);
+}
+
+template <typename Task>
+bool EffectRunner::Post(Queue queue, sweep::QuestionId id, Task task) {
+  return ports_.executor.Post(queue, [this, id, task = std::move(task)] {
+    ports_.listener.OnAnswer({id, sweep::CarryOut(task)});
+  });
+}
+
+template <typename Record>
+void EffectRunner::Ask(sweep::QuestionId id, Record record, Instant now) {
+  const bool posted = ports_.executor.Post(Queue::kStore, [this, id, record = std::move(record)] {
+    ports_.listener.OnAnswer({id, sweep::Persisted{ports_.records.Write(record)}});
+  });
+  if (!posted)
+    Step(sweep::Answer{id, sweep::Persisted{Unavailable("the store's queue is full")}}, now);
+}
+
+// What a newer question has made void is not begun: any answer will do.
+void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputePlan task,
+                       std::shared_ptr<const Check> check, Instant now) {
+  newest_plan_ = id.value();
+  const bool urgent = task.goal <= routing::ReplanGoal::kWhole && task.before != nullptr;
+  Executor::Job job = [this, id, task = std::move(task), check, urgent] {
+    const bool is_void = newest_plan_ != id.value();
+    ports_.listener.OnAnswer({id, is_void ? sweep::PlanReady{} : sweep::CarryOut(task)});
+    if (check == nullptr) return;
+    if (urgent && !is_void)
+      CheckLater(check);
+    else
+      Answer(*check, is_void);
+  };
+  if (ports_.executor.Post(urgent ? Queue::kUrgent : Queue::kCompute, std::move(job))) return;
+  LogError("the queue of plans is full");
+  Step(sweep::Answer{id, sweep::PlanReady{}}, now);
+  if (check) Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
+}
+
+void EffectRunner::Answer(const Check& check, bool is_void) {
+  ports_.listener.OnAnswer(
+      {check.id, is_void ? sweep::CablesChecked{} : sweep::CarryOut(check.task)});
+}
+
+// In a job of the urgent queue, which others wait for. While links flap a plan of all keeps the
+// other queue: one job waits there for all checks, and does the newest.
+void EffectRunner::CheckLater(std::shared_ptr<const Check> check) {
+  if (const auto older = unchecked_.exchange(std::move(check)))
+    return Answer(*older, /*is_void=*/true);
+  if (!ports_.executor.Post(Queue::kCompute,
+                            [this] { Answer(*unchecked_.exchange(nullptr), false); }))
+    Answer(*unchecked_.exchange(nullptr), /*is_void=*/true);
+}
+
+void EffectRunner::Ask(sweep::QuestionId id, sweep::OrderTables task, Instant now) {
+  if (Post(Queue::kUrgent, id, std::move(task))) return;
+  LogError("the queue of urgent computing is full");
+  Step(sweep::Answer{id, sweep::TablesOrdered{}}, now);
+}
+
+void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputeTrees task, Instant now) {
+  if (Post(Queue::kCompute, id, std::move(task))) return;
+  Step(sweep::Answer{id, sweep::TreesReady{nullptr, "fabricd is busy or stopping"}}, now);
+}
+
+void EffectRunner::Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now) {
+  if (Post(Queue::kCompute, id, std::move(task))) return;
+  Step(sweep::Answer{id, sweep::IntentEvaluated{{.plan_found = false,
+                                                 .why_not = "fabricd is busy or stopping"}}},
+       now);
+}
+
+}  // namespace fabricd::shell

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoreRecords: what the core wants durable, written to a Store, whichever it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "fabric/lid_record.h"
+#include "shell/ports.h"
+#include "store/store.h"
+
+namespace fabricd::shell {
+
+class StoreRecords final : public Records {
+ public:
+  // `store` outlives this. `wall_seconds`: since 1970, for when ports were last seen.
+  StoreRecords(store::Store& store, std::function<int64_t()> wall_seconds)
+      : store_(store), wall_seconds_(std::move(wall_seconds)) {}
+
+  absl::Status Write(const sweep::PersistLids& lids) override {
+    std::vector<fabric::LidRecord> records = lids.records;
+    const int64_t seen = wall_seconds_();
+    for (fabric::LidRecord& record : records) record.last_seen = seen;
+    return store_.PutLids(records);
+  }
+  absl::Status Write(const sweep::PersistHolds& holds) override {
+    return store_.ChangeHolds(holds.put, holds.remove);
+  }
+  absl::Status Write(const sweep::PersistPartitions& partitions) override {
+    return store_.ChangeRows(partitions.rows);
+  }
+
+ private:
+  store::Store& store_;
+  const std::function<int64_t()> wall_seconds_;
+};
+
+}  // namespace fabricd::shell
