@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// HostCache: the hosts of the newest snapshot that somebody asked about. Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "fabric/hosts.h"
+#include "fabric/snapshot.h"
+
+namespace fabricd::daemon {
+
+class HostCache {
+ public:
+  // `patterns` outlives this.
+  explicit HostCache(const fabric::HostPatterns& patterns) : patterns_(patterns) {}
+
+  // Found without the lock: threads of low priority ask too, and hold up no other.
+  std::shared_ptr<const fabric::HostTable> Get(
+      const std::shared_ptr<const fabric::FabricSnapshot>& snapshot) {
+    {
+      std::lock_guard lock(mutex_);
+      if (hosts_of_ && fabric::SameNodes(*hosts_of_, *snapshot)) {
+        hosts_of_ = snapshot;
+        return hosts_;
+      }
+    }
+    auto found = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*snapshot, patterns_));
+    std::lock_guard lock(mutex_);
+    // Another may have found them meanwhile: who asks twice is given the same.
+    if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *snapshot)) hosts_ = std::move(found);
+    hosts_of_ = snapshot;
+    return hosts_;
+  }
+
+ private:
+  const fabric::HostPatterns& patterns_;
+  std::mutex mutex_;
+  std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
+  std::shared_ptr<const fabric::HostTable> hosts_;
+};
+
+}  // namespace fabricd::daemon
