@@ -16,6 +16,7 @@
 #include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/telemetry/reset_events.h"
+#include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
 #include "sim/fabric/topology.h"

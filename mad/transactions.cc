@@ -12,8 +12,7 @@ bool EndsRequest(IncomingMad::Kind kind, uint8_t method) {
 
 bool IsForTelemetry(const IncomingMad& mad) {
   if (mad.payload.size() < wire::kMadBytes) return false;
-  const auto header = wire::MadHeader::Decode(
-      std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  const auto header = wire::MadHeader::Decode(WholeMad(mad.payload));
   return EndsRequest(mad.kind, static_cast<uint8_t>(header.method)) &&
          IsTelemetryTransaction(header.tid());
 }

@@ -15,6 +15,7 @@
 
 #include <absl/status/status.h>
 
+#include "common/check.h"
 #include "common/ids.h"
 #include "common/time.h"
 #include "mad/wire/mad_header.h"
@@ -74,6 +75,12 @@ struct LocalPortEvent {
   };
   Kind kind = Kind::kPortDown;
 };
+
+// REQUIRES: at least wire::kMadBytes.
+inline std::span<const uint8_t, wire::kMadBytes> WholeMad(const std::vector<uint8_t>& payload) {
+  FABRICD_CHECK(payload.size() >= wire::kMadBytes, "a MAD of {} bytes", payload.size());
+  return std::span<const uint8_t, wire::kMadBytes>(payload.data(), wire::kMadBytes);
+}
 
 using Incoming = std::variant<IncomingMad, LocalPortEvent>;
 

@@ -19,7 +19,6 @@
 #include <system_error>
 
 #include "common/check.h"
-#include "common/number_text.h"
 #include "common/status.h"
 #include "mad/transactions.h"
 #include "mad/wire/mad_header.h"
@@ -27,8 +26,6 @@
 namespace fabricd::mad {
 namespace {
 
-constexpr unsigned kPortStateDown = 1;
-constexpr int kMaxDevices = 32;
 constexpr int kMadHeaderBytes = 24;
 constexpr int kFirstGmpBytes = 4096;
 constexpr size_t kMaxBurst = 128;
@@ -42,9 +39,6 @@ constexpr char kNoSubnetManagement[] =
     "; either another subnet manager (opensm, or a second fabricd) runs on this port, or the "
     "kernel offers no subnet management there: virtual functions have none, and Linux 6.11 wrongly "
     "denies it on some mlx5 devices (linux-rdma/opensm issue 37): update the kernel";
-constexpr char kNoDevice[] =
-    "no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check permissions, or use "
-    "--fabric sim:...";
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
 
@@ -89,65 +83,6 @@ std::optional<Agent> AgentOfClass(uint8_t management_class) {
 }
 
 bool IsTelemetryAgent(Agent agent) { return agent == Agent::kPerf || agent == Agent::kVendor; }
-
-struct FoundPort {
-  LocalPort local;
-  bool infiniband = false;
-  bool on_ibsim = false;
-  unsigned state = 0;
-};
-
-std::vector<FoundPort> PortsOf(const char* device) {
-  std::vector<FoundPort> found;
-  umad_ca_t ca;
-  if (umad_get_ca(device, &ca) < 0) return found;
-  for (const umad_port_t* port : ca.ports) {
-    if (port == nullptr) continue;
-    FoundPort& entry = found.emplace_back();
-    entry.local.device = device;
-    entry.local.port = PortNum(static_cast<uint8_t>(port->portnum));
-    entry.local.port_guid = Guid(be64toh(port->port_guid));
-    entry.local.node_guid = Guid(be64toh(ca.node_guid));
-    // "IB" is what libibumad says where the kernel has no link_layer file.
-    entry.infiniband = std::strcmp(port->link_layer, "InfiniBand") == 0 ||
-                       std::strcmp(port->link_layer, "IB") == 0;
-    entry.on_ibsim = std::strcmp(ca.ca_type, "simulator") == 0;
-    entry.state = port->state;
-  }
-  umad_release_ca(&ca);
-  return found;
-}
-
-std::vector<FoundPort> AllPorts() {
-  char names[kMaxDevices][UMAD_CA_NAME_LEN];
-  const int count = umad_get_cas_names(names, kMaxDevices);
-  std::vector<FoundPort> all;
-  for (int device = 0; device < count; ++device) {
-    for (FoundPort& port : PortsOf(names[device])) all.push_back(std::move(port));
-  }
-  return all;
-}
-
-absl::StatusOr<FoundPort> ChoosePort(const UmadChoice& choice) {
-  const std::vector<FoundPort> all = AllPorts();
-  if (all.empty()) return NotFound("{}", kNoDevice);
-  std::string seen;
-  const FoundPort* best = nullptr;
-  for (const FoundPort& port : all) {
-    fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
-                   port.local.device, port.local.port, port.infiniband ? "" : " (not InfiniBand)");
-    if (!choice.device.empty() && choice.device != port.local.device) continue;
-    if (choice.port && choice.port != port.local.port) continue;
-    if (!port.infiniband) continue;
-    if (best == nullptr || (best->state == kPortStateDown && port.state != kPortStateDown)) {
-      best = &port;
-    }
-  }
-  if (best != nullptr) return *best;
-  if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
-  return NotFound("no InfiniBand port {}{} among {}", choice.device,
-                  choice.port ? fmt::format(":{}", choice.port) : "", seen);
-}
 
 uint32_t Milliseconds(Duration timeout) {
   using std::chrono::milliseconds;
@@ -194,30 +129,8 @@ struct UmadTransport::VerbsContext {
   }
 };
 
-absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
-  constexpr std::string_view kPrefix = "umad";
-  UmadChoice choice;
-  const std::string_view rest = text.substr(std::min(kPrefix.size(), text.size()));
-  const bool is_umad = text.substr(0, kPrefix.size()) == kPrefix;
-  if (!is_umad || (!rest.empty() && rest.front() != ':')) {
-    return InvalidArgument("\"{}\" is not umad[:DEVICE[:PORT]]", text);
-  }
-  if (rest.empty()) return choice;
-  const size_t colon = rest.find(':', 1);
-  choice.device = std::string(rest.substr(1, colon == rest.npos ? rest.npos : colon - 1));
-  if (choice.device.empty()) return InvalidArgument("\"{}\" names no device", text);
-  if (colon == rest.npos) return choice;
-  const uint8_t port = ParseNumber<uint8_t>(rest.substr(colon + 1)).value_or(0);
-  if (port == 0) {
-    return InvalidArgument("\"{}\": the port is a number from 1 to 255", text);
-  }
-  choice.port = PortNum(port);
-  return choice;
-}
-
 absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice) {
-  umad_init();
-  absl::StatusOr<FoundPort> port = ChoosePort(choice);
+  absl::StatusOr<UmadPort> port = FindPort(choice);
   if (!port.ok()) return port.status();
   return std::unique_ptr<UmadTransport>(new UmadTransport(std::move(port->local), port->on_ibsim));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // UmadTransport: the Transport of a real port, by libibumad (the kernel's ib_umad, or ibsim under
-// its preload shim) with libibverbs for the port's asynchronous events. Nothing else includes
-// either library.
+// its preload shim) with libibverbs for the port's asynchronous events. Nothing but this and
+// umad_ports includes either library.
 //
 // Threads: one receiver per umad handle (SMPs with traps; SA; telemetry) and, where the device has
 // a verbs context, one for its events. Each ends within kPollInterval of Stop(). Between Start and
@@ -22,23 +22,15 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
 #include "mad/transport.h"
+#include "mad/umad_ports.h"
 
 namespace fabricd::mad {
-
-// Which port to open: "umad", "umad:mlx5_0", "umad:mlx5_0:1".
-struct UmadChoice {
-  std::string device;  // Empty: the first InfiniBand port that is not DOWN, else the first.
-  PortNum port;        // 0: the same rule within the device.
-
-  static absl::StatusOr<UmadChoice> Parse(std::string_view text);
-};
 
 class UmadTransport final : public Transport {
  public:

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/sort_unique.h"
 #include "common/status.h"
+#include "mad/replies.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/spoil.h"

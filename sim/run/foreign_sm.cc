@@ -6,7 +6,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
-#include "mad/transaction_engine.h"
+#include "mad/replies.h"
 #include "mad/wire/tables.h"
 #include "sim/faults/directed_path.h"
 #include "sweep/mastership/election.h"

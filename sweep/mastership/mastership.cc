@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "mad/replies.h"
 #include "sweep/device/completion.h"
 #include "sweep/interface/activity.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "mad/replies.h"
 #include "mad/transaction_engine.h"
 #include "mad/transactions.h"
 #include "tests/fuzz/bytes.h"

@@ -16,7 +16,7 @@
 #include "fabric/names.h"
 #include "fabric/snapshot_builder.h"
 #include "fabric/v1/topology_service.pb.h"
-#include "mad/umad_transport.h"
+#include "mad/umad_ports.h"
 #include "query/port_text.h"
 #include "sim/fabric/sim_fabric.h"
 #include "tests/fuzz/bytes.h"

@@ -30,6 +30,7 @@
 
 #include "common/bounded_queue.h"
 #include "common/status.h"
+#include "mad/replies.h"
 #include "mad/transaction_engine.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"

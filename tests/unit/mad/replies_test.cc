@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to what others ask: MakeSmpResponse, MakeTrapRepress and the routing of what arrives.
+#include "mad/replies.h"
+
 #include <gtest/gtest.h>
 
 #include "mad/transactions.h"

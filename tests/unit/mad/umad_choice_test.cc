@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "mad/umad_ports.h"
 
-#include "mad/umad_transport.h"
+#include <gtest/gtest.h>
 
 namespace fabricd::mad {
 namespace {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceQueues: the requests that wait to be sent, in a queue for each device and priority. First
+// in, first out, but a repeat goes to the front.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "mad/index_list.h"
+#include "mad/request_slots.h"
+#include "mad/smp_request.h"
+
+namespace fabricd::mad {
+
+class DeviceQueues {
+ public:
+  // `slots` must outlive this; the links of queued slots are the queues'.
+  explicit DeviceQueues(RequestSlots& slots) : slots_(slots) {}
+
+  // The queues of a device must have been added before anything else is asked about it.
+  void Add(DeviceId device);
+  bool Has(DeviceId device) const { return device < queues_.size(); }
+  DeviceId end() const { return static_cast<DeviceId>(queues_.size()); }
+
+  void Enqueue(SlotIndex index, bool front);
+  // REQUIRES: queued.
+  void Dequeue(SlotIndex index);
+  // The first of all that have something queued; kPriorities: none has.
+  uint8_t TopPriority(DeviceId device) const;
+  // The request that is next. REQUIRES: something is queued.
+  SlotIndex First(DeviceId device) const { return queues_[device][TopPriority(device)].head; }
+  // visit(SlotIndex), by priority and then in order. It may dequeue that one.
+  template <typename Visit>
+  void ForEach(DeviceId device, Visit&& visit) {
+    for (const IndexList& queue : queues_[device]) {
+      for (SlotIndex index = queue.head; index != kNoIndex;) {
+        const SlotIndex next = slots_.At(index).next;
+        visit(index);
+        index = next;
+      }
+    }
+  }
+
+  size_t size() const { return size_; }
+  // Devices with something queued, sorted.
+  std::vector<DeviceId> NonEmpty() const;
+
+ private:
+  RequestSlots& slots_;
+  std::vector<std::array<IndexList, kPriorities>> queues_;
+  size_t size_ = 0;
+  absl::flat_hash_set<DeviceId> non_empty_;
+};
+
+}  // namespace fabricd::mad

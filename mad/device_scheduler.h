@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceScheduler: which of the queued requests is sent next. Urgent ones first, and among those of
+// the same priority device after device, one each. A request goes out when three limits allow it
+// (the window is the caller's):
+//   device    device_limit in flight to one device, 1 while the device is suspect;
+//   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
+//             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
+//             the SM's CA has one port. Shorter paths and LID routed requests have no subtree;
+//   suspects  AdaptiveWindow::suspect_limit() for all suspect devices together, so that
+//             unresponsive devices keep probing but cannot fill the window.
+//
+// A limit that several devices share is a Gate: a device that finds one full waits there and costs
+// nothing until a place is free. Then it goes ahead of those that did not wait.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mad/device_queues.h"
+#include "mad/engine_options.h"
+#include "mad/index_list.h"
+#include "mad/request_slots.h"
+#include "mad/suspect_devices.h"
+
+namespace fabricd::mad {
+
+// Those that found the limit full wait by priority.
+struct Gate {
+  uint32_t in_flight = 0;
+  uint32_t woken = 0;  // Devices made ready for a free place and not looked at since.
+  std::array<IndexList, kPriorities> waiting;
+};
+
+class DeviceScheduler {
+ public:
+  // All must outlive this. REQUIRES: limits above 0.
+  DeviceScheduler(const EngineOptions& options, RequestSlots& slots, DeviceQueues& queues,
+                  const SuspectDevices& suspects, uint32_t suspect_limit);
+
+  // A device must have been added before anything else is said about it.
+  void Add(DeviceId device);
+
+  // Takes the next request out of its queue and counts it in flight; its route is chosen. kNoIndex:
+  // nothing is queued, or nothing that the limits allow.
+  SlotIndex TakeNext();
+  // An attempt of a request that TakeNext() returned has ended: its places are free.
+  void Release(const RequestSlot& slot);
+
+  // The queue of the device has changed.
+  void OnQueueChange(DeviceId device);
+  // Its queued requests may have another route, and so another gate.
+  void OnRouteChange(DeviceId device);
+  // It has become suspect, or is not suspect any more.
+  void OnSuspectChange(DeviceId device);
+  void SetSuspectLimit(uint32_t limit);
+
+ private:
+  // A device is in one of ready_, in one of a gate's waiting lists, or in none: nothing is queued,
+  // or it is at its limit.
+  struct Standing {
+    uint32_t in_flight = 0;
+    uint8_t list_priority = 0;
+    IndexList* list = nullptr;
+    DeviceId previous = kNoIndex, next = kNoIndex;
+    Gate* waiting_at = nullptr;
+    Gate* woken_by = nullptr;
+  };
+
+  uint32_t DeviceLimit(DeviceId device) const;
+  uint32_t LimitOf(const Gate& gate) const;
+  Gate* SubtreeOf(const RequestSlot& slot);
+  void Link(DeviceId device, IndexList& list, uint8_t priority, bool front);
+  void Unlink(DeviceId device);
+  DeviceId PopReady();
+  void WaitAt(DeviceId device, Gate& gate, bool front);
+  void ReturnToken(DeviceId device);
+  void Balance(Gate& gate);
+
+  const EngineOptions& options_;
+  RequestSlots& slots_;
+  DeviceQueues& queues_;
+  const SuspectDevices& suspects_;
+  uint32_t suspect_limit_;
+  std::vector<Standing> standings_;  // By device.
+  std::array<IndexList, kPriorities> ready_;
+  Gate suspect_gate_;
+  // By the first hop, of which a CA has one, then the second.
+  std::array<std::unique_ptr<std::array<Gate, 256>>, 256> subtrees_;
+};
+
+}  // namespace fabricd::mad

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// EngineOptions: the limits, timeouts and retries of a TransactionEngine.
+#pragma once
+
+#include <cstdint>
+
+#include "common/time.h"
+
+namespace fabricd::mad {
+
+struct EngineOptions {
+  uint32_t first_transaction_id = 1;  // The telemetry bit (transactions.h) does not count.
+  uint32_t window_initial = 32;
+  uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
+  uint32_t window_floor = 8;
+  uint32_t window_growth = 4;
+  uint32_t window_patient = 8;  // See AdaptiveWindow::SetPatient().
+  uint32_t device_limit = 2;
+  uint32_t subtree_limit = 64;
+  // Attempt n waits first_timeout * timeout_factor^(n-1), at most timeout_cap.
+  Duration first_timeout = std::chrono::milliseconds(200);
+  double timeout_factor = 1.5;
+  Duration timeout_cap = std::chrono::seconds(1);
+  uint32_t retries = 3;            // Repeats after the first attempt.
+  uint32_t alternative_after = 2;  // Timeouts after which SmpRequest::alternative is taken.
+  // The transport reports timeouts; one that was not reported this long after its due time counts
+  // too.
+  Duration safety_margin = std::chrono::seconds(1);
+};
+
+}  // namespace fabricd::mad

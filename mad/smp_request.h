@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmpRequest and Completion: what goes into the TransactionEngine, and what comes out of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/ids.h"
+#include "mad/request_context.h"
+#include "mad/wire/smp.h"
+
+namespace fabricd::mad {
+
+// The caller's dense number of the device addressed, for the limits; below kMaxDevices.
+using DeviceId = uint32_t;
+inline constexpr DeviceId kMaxDevices = 1u << 22;
+
+// 0 first (event handling), 1 normal, 2 background.
+inline constexpr uint8_t kPriorities = 3;
+
+struct SmpRequest {
+  wire::Method method = wire::Method::kGet;  // kGet or kSet.
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+  MKey m_key;
+  wire::DirectedPath path;                        // Directed route (the default).
+  std::optional<Lid> lid;                         // Set: LID routed instead.
+  std::optional<wire::DirectedPath> alternative;  // Tried after repeated timeouts.
+  wire::SmpData data{};
+  DeviceId device = 0;
+  RequestContext context;  // Handed back in the completion.
+  uint8_t priority = 1;    // Below kPriorities. First in, first out per device and priority.
+};
+
+struct Completion {
+  enum class Outcome : uint8_t {
+    kResponse,    // `response` and `status` are valid; status may be an error.
+    kTimedOut,    // No attempt was answered, or none was made at a device found dead meanwhile.
+    kSendFailed,  // The last attempt could not be sent.
+    kCancelled,   // Dropped before it was ever sent.
+  };
+  RequestContext context;
+  Outcome outcome = Outcome::kTimedOut;
+  bool sent = false;  // Some attempt left, so that a Set may have done what it was to do.
+  uint32_t attempts = 0;
+  wire::Method method = wire::Method::kGet;  // Of the request.
+  wire::AttributeId attribute = wire::AttributeId::kNone;
+  uint32_t modifier = 0;
+  DeviceId device = 0;
+  wire::Smp response;
+  uint16_t status = 0;           // MADHeader.Status without the D bit.
+  wire::DirectedPath path_used;  // Of the attempt that was answered, or of the last one.
+};
+
+}  // namespace fabricd::mad
