@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommandPort: how other threads reach the core: its inbox, and commands, whose askers are called
-// when it has finished them. Any thread.
+// CommandPort: how other threads reach the core: its inbox, and commands, of which each has a
+// function that is called when the core has finished it. Any thread.
 //
 //   gRPC threads, verdicts ── Inbox (commands) ──► core ── completion on the core's thread
 #pragma once

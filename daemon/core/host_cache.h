@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "common/mutex.h"
 #include "fabric/hosts.h"
 #include "fabric/snapshot.h"
 
@@ -20,14 +20,14 @@ class HostCache {
   std::shared_ptr<const fabric::HostTable> Get(
       const std::shared_ptr<const fabric::FabricSnapshot>& snapshot) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (hosts_of_ && fabric::SameNodes(*hosts_of_, *snapshot)) {
         hosts_of_ = snapshot;
         return hosts_;
       }
     }
     auto found = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*snapshot, patterns_));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // Another may have found them meanwhile: who asks twice is given the same.
     if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *snapshot)) hosts_ = std::move(found);
     hosts_of_ = snapshot;
@@ -36,9 +36,9 @@ class HostCache {
 
  private:
   const fabric::HostPatterns& patterns_;
-  std::mutex mutex_;
-  std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
-  std::shared_ptr<const fabric::HostTable> hosts_;
+  Mutex mutex_;
+  std::shared_ptr<const fabric::FabricSnapshot> hosts_of_ FABRICD_GUARDED_BY(mutex_);
+  std::shared_ptr<const fabric::HostTable> hosts_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::daemon
