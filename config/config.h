@@ -167,6 +167,13 @@ struct Audit {
   friend bool operator==(const Audit&, const Audit&) = default;
 };
 
+// The flight recorder.
+struct Recorder {
+  bool enabled = true;
+  uint32_t max_mib = 256;  // Of all recordings together.
+  friend bool operator==(const Recorder&, const Recorder&) = default;
+};
+
 struct Telemetry {
   bool enabled = true;
   Duration interval{};  // 0: by the size of the fabric.
@@ -223,6 +230,7 @@ struct Config {
   Audit audit;
   Telemetry telemetry;
   Verdicts verdicts;
+  Recorder recorder;
   friend bool operator==(const Config&, const Config&) = default;
 };
 

@@ -216,6 +216,8 @@ void VisitVerdictKeys(Visitor& visitor, C& c) {
   visitor.Number("verdicts.releases_per_week", kLive, c.verdicts.releases_per_week,
                  NumberRange{0, 2});
   visitor.List("verdicts.limits", kLive, c.verdicts.limits);
+  visitor.Flag("recorder.enabled", kRestart, c.recorder.enabled);
+  visitor.Number("recorder.max_mib", kRestart, c.recorder.max_mib, NumberRange{16, 1'048'576});
 }
 
 template <typename Visitor, typename C>

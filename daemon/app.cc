@@ -8,6 +8,7 @@
 
 #include "common/process_clock.h"
 #include "common/status.h"
+#include "daemon/base/wall_clock.h"
 #include "daemon/core/dumps.h"
 #include "daemon/record/logging.h"
 #include "daemon/settings/core_options.h"
@@ -16,6 +17,7 @@
 #include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
 #include "daemon/telemetry/reset_events.h"
+#include "daemon/version.h"
 #include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
@@ -23,28 +25,38 @@
 #include "sim/transport/sim_transport.h"
 
 namespace fabricd::daemon {
+namespace {
+
+// Where another SM is master fabricd knows the fabric too, and telemetry may be set to poll it.
+telemetry::State CollectorStateOf(const sweep::FabricView& view) {
+  if (view.sm.state == wire::SmState::kStandby) return telemetry::State::kStandby;
+  return view.snapshot->node_count() == 0 ? telemetry::State::kWaiting : telemetry::State::kPolling;
+}
+
+}  // namespace
 
 // ---- set-up
 
-App::App(const config::Config& config, RunOptions run) : config_(config), run_(std::move(run)) {
+App::App(const config::Config& config, const RunOptions& run) : config_(config) {
   ConfigKeeper::Hooks hooks;
-  hooks.load = run_.load_config;
+  hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
     return ApplyConfig(wanted, how);
   };
   hooks.tell = [this](fabric::FabricEvent event) {
     events().Append({std::move(event)}, ProcessClock::Now());
   };
-  keeper_ = std::make_unique<ConfigKeeper>(config, run_.config_file, std::move(hooks));
+  keeper_ = std::make_unique<ConfigKeeper>(config, run.config_file, std::move(hooks));
 }
 
-absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config, RunOptions run) {
-  std::unique_ptr<App> app(new App(config, std::move(run)));
-  FABRICD_RETURN_IF_ERROR(app->Open());
+absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
+                                                 const RunOptions& run) {
+  std::unique_ptr<App> app(new App(config, run));
+  FABRICD_RETURN_IF_ERROR(app->Open(run));
   return app;
 }
 
-absl::Status App::Open() {
+absl::Status App::Open(const RunOptions& run) {
   auto state = StateOpener::Open(config_);
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
@@ -54,8 +66,8 @@ absl::Status App::Open() {
   if (!stored.ok()) return stored.status();
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   OpenSa(std::move(stored->clients));
-  OpenTelemetry();
-  OpenCore(std::move(stored->core));
+  OpenTelemetry(run.once);
+  FABRICD_RETURN_IF_ERROR(OpenCore(std::move(stored->core), run));
   return api_.Open(config_, *this);
 }
 
@@ -117,10 +129,10 @@ absl::Status App::OpenVerdicts(policy::StoredVerdicts stored) {
   return absl::OkStatus();
 }
 
-void App::OpenTelemetry() {
+void App::OpenTelemetry(bool once) {
   telemetry::Options options = ToTelemetryOptions(config_.telemetry);
   // Rates need two readings, for which nobody waits.
-  if (run_.once) options.enabled = false;
+  if (once) options.enabled = false;
   auto on_epochs =
       [this, resets = ResetEvents()](const std::vector<telemetry::EpochStarted>& epochs) mutable {
         const Instant now = ProcessClock::Now();
@@ -130,16 +142,30 @@ void App::OpenTelemetry() {
   telemetry_ = std::make_unique<TelemetryThread>(options, *transport_, std::move(on_epochs));
 }
 
-void App::OpenCore(shell::CoreStart start) {
-  start.local = transport_->local_port();
+absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
+  inputs.local = transport_->local_port();
   publisher_ = std::make_unique<ViewPublisher>(
-      ViewPublisher::Readers{commands_, events(), *sa_, *telemetry_,
-                             [this](bool serves) { api_.OnPublished(serves); }},
-      run_.dump_dir);
-  progress_ = std::make_unique<ProgressReporter>(*publisher_, *telemetry_, *sa_);
-  core_ = std::make_unique<CoreHost>(std::move(start),
-                                     CoreHost::Links{*transport_, state_->store(), state_->thread(),
-                                                     commands_.inbox(), *publisher_});
+      commands_, events(), [this](const auto& view) { OnView(view); }, run.dump_dir);
+  ProgressReporter::Links links{
+      .publisher = *publisher_,
+      .sa_is_busy = [this] { return sa_->is_busy(); },
+      .on_load = [this](const telemetry::CoreLoad& load) { telemetry_->OnLoad(load); }};
+  progress_ = std::make_unique<ProgressReporter>(std::move(links), run.once);
+  auto recorder = OpenRecorder();
+  if (!recorder.ok()) return recorder.status();
+  core_ = std::make_unique<CoreHost>(
+      inputs,
+      CoreHost::Links{*transport_, state_->store(), state_->thread(), commands_.inbox(),
+                      *publisher_},
+      *std::move(recorder));
+  return absl::OkStatus();
+}
+
+// Null: it is off.
+absl::StatusOr<std::unique_ptr<FlightRecorder>> App::OpenRecorder() const {
+  if (!config_.recorder.enabled) return nullptr;
+  return FlightRecorder::Open(recordings(), uint64_t{config_.recorder.max_mib} << 20, kVersion,
+                              static_cast<uint64_t>(WallNowMs()));
 }
 
 App::~App() {
@@ -179,9 +205,15 @@ int App::Run() {
 
 bool App::OnTurn(const sweep::Core& core) {
   progress_->Report(core);
-  if (run_.once) exit_code_ = progress_->FindEnd(core);
+  exit_code_ = progress_->FindEnd(core);
   publisher_->Beat();
   return !stopping_ && !exit_code_;
+}
+
+void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
+  sa_->OnView(view);
+  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
+  api_.OnPublished(IsServing(*view));
 }
 
 // Against the flow: first who asks, then what they wrote, then the fabric. Computing comes last: a
@@ -201,6 +233,8 @@ void App::ShutDown() {
   sa_keeper_->Stop();
   limit.At("verdicts");
   verdicts_->Stop();
+  limit.At("the flight recorder");
+  core_->StopRecording();
   limit.At("the store");
   state_->StopWriting();
   limit.At("listings and dumps");
@@ -283,6 +317,10 @@ void App::ApplyPartitionsFile(policy::PartitionRequest request) {
 
 absl::StatusOr<std::map<std::string, std::string>> App::MakeDumps() const {
   return DumpView(*view());
+}
+
+std::string App::recordings() const {
+  return config_.recorder.enabled ? config_.state_dir + "/recordings" : std::string();
 }
 
 }  // namespace fabricd::daemon

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// App: all wiring of the daemon: it makes the parts, hands each what it needs of the others, and
-// stops them in order. No decision about the fabric is made here.
+// App: makes the parts of the daemon, connects them, starts their threads, and stops them in order.
+// It decides nothing about the fabric.
 //
-//   rx threads (transport) ── Inbox ──► core (Run's thread)                 core/inbox.h
-//   core ── CoreExecutor ──► urgent, compute, store ── Inbox ──► core       core/core_executor.h
-//   core ── ViewPublisher ──► views, events, answers                        core/view_publisher.h
-//   gRPC threads ── CommandPort ──► core                                    core/command_port.h
-//   core, SaKeeper, logs ──► store; gRPC threads ──► listings               state_opener.h
-//   rx threads, core ──► SaService, with threads and queues of its own      sa/sa_service.h
-//   rx threads, core, gRPC threads ──► TelemetryThread, the same            telemetry_thread.h
-//   views ──► VerdictThread ──► core, store, events                         verdict_thread.h
+// The threads and what passes between them, each with the header that has the bounds of the queue:
+//
+//   receive threads ── replies, traps ──► core              core/inbox.h
+//   receive threads ── requests ──► SA threads              sa/sa_service.h
+//   receive threads ── counters ──► telemetry               telemetry/telemetry_thread.h
+//   gRPC, verdicts ── commands ──► core                     core/command_port.h
+//   core ── jobs ──► urgent, compute, store ── answers ──► core      core/core_executor.h
+//   core ── views, events ──► all readers                   core/view_publisher.h
+//   core ── what it did ──► flight recorder                 record/flight_recorder.h
+//   SA threads, verdicts, logs ── rows ──► store            base/store_thread.h
+//   gRPC ── queries ──► listings                            state_opener.h
+//   core ── views ──► verdicts                              verdicts/verdict_thread.h
+//
+// The core's thread is the one that calls Run(). docs/CONCURRENCY.md has a paragraph for each.
 #pragma once
 
 #include <atomic>
@@ -50,7 +56,8 @@ struct RunOptions {
 class App final : public Backend {
  public:
   // Opens the state, the fabric and the listeners. Errors say what to do.
-  static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config, RunOptions run);
+  static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config,
+                                                     const RunOptions& run);
   ~App() override;
 
   // Runs until Stop() or, with `once`, until the answer is known. 0: subnet up, or stopped by
@@ -96,24 +103,26 @@ class App final : public Backend {
   AuditLog& audit() override { return state_->audit(); }
   ConfigKeeper& configuration() override { return *keeper_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
+  std::string recordings() const override;
   sim::Control* sim_control() override { return sim_control_; }
 
  private:
-  App(const config::Config& config, RunOptions run);
-  absl::Status Open();
+  App(const config::Config& config, const RunOptions& run);
+  absl::Status Open(const RunOptions& run);
   absl::Status OpenFabric();
   void OpenSa(std::unique_ptr<sa::SaState> clients);
-  void OpenTelemetry();
+  void OpenTelemetry(bool once);
   absl::Status OpenVerdicts(policy::StoredVerdicts stored);
-  void OpenCore(shell::CoreStart start);
+  absl::Status OpenCore(shell::CoreInputs inputs, const RunOptions& run);
+  absl::StatusOr<std::unique_ptr<FlightRecorder>> OpenRecorder() const;
   absl::Status ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how);
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OnTransport(std::span<mad::Incoming> burst);
   bool OnTurn(const sweep::Core& core);
+  void OnView(const std::shared_ptr<const sweep::FabricView>& view);
   void ShutDown();
 
   const config::Config config_;  // As started.
-  const RunOptions run_;
   std::unique_ptr<StateOpener> state_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
@@ -123,13 +132,13 @@ class App final : public Backend {
   std::unique_ptr<SaService> sa_;               // Uses transport_ and sa_keeper_.
   std::unique_ptr<TelemetryThread> telemetry_;  // Uses transport_.
   std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, commands_ and the store.
-  std::unique_ptr<ViewPublisher> publisher_;    // Uses all above.
+  std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;
   std::optional<int> exit_code_;
-  ApiServers api_;  // Last, so that nothing that calls use goes before it.
+  ApiServers api_;  // Last: calls use all above.
 };
 
 }  // namespace fabricd::daemon

@@ -99,7 +99,7 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   state.core.options = *std::move(options);
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();
-  state.core.records = *std::move(records);
+  state.core.lids = *std::move(records);
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);

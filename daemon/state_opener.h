@@ -21,14 +21,14 @@
 #include "fabric/names.h"
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
-#include "shell/ports.h"
+#include "shell/core_inputs.h"
 #include "store/store.h"
 
 namespace fabricd::daemon {
 
 // What the store had for each part when the daemon started.
 struct StoredState {
-  shell::CoreStart core;  // Without its local port.
+  shell::CoreInputs core;  // Without its local port.
   policy::StoredVerdicts verdicts;
   std::unique_ptr<sa::SaState> clients;
 };

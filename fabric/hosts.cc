@@ -98,6 +98,7 @@ int CompareNatural(std::string_view a, std::string_view b) {
 }
 
 struct HostPatterns::Expressions {
+  std::string host_text, rail_text;
   std::regex host;
   std::regex rail;
   bool built_in_host = false;
@@ -116,6 +117,8 @@ absl::StatusOr<HostPatterns> HostPatterns::Compile(const std::string& host,
   FABRICD_RETURN_IF_ERROR(
       CompileOne(host.empty() ? R"(^(\S+)\s+(\S*[0-9])$)" : host, expressions->host));
   FABRICD_RETURN_IF_ERROR(CompileOne(rail.empty() ? "([0-9]+)$" : rail, expressions->rail));
+  expressions->host_text = host;
+  expressions->rail_text = rail;
   expressions->built_in_host = host.empty();
   expressions->rail_in_device = rail.empty();
   return HostPatterns(std::move(expressions));
@@ -131,6 +134,9 @@ void HostPatterns::ReadTwoWords(std::string_view text, Reading& reading) {
   reading.host = text.substr(0, host_end);
   reading.device = text.substr(device);
 }
+
+const std::string& HostPatterns::host_text() const { return expressions_->host_text; }
+const std::string& HostPatterns::rail_text() const { return expressions_->rail_text; }
 
 HostPatterns::Reading HostPatterns::Read(std::string_view description) const {
   const std::string_view text = TrimBlanks(description).substr(0, kMaxSearchedBytes);

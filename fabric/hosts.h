@@ -36,6 +36,9 @@ class HostPatterns {
     int rail = -1;             // -1: not told.
   };
   Reading Read(std::string_view description) const;
+  // As Compile() was given them.
+  const std::string& host_text() const;
+  const std::string& rail_text() const;
 
  private:
   struct Expressions;

@@ -10,16 +10,9 @@
 
 namespace fabricd::shell {
 
-std::unique_ptr<sweep::Core> MakeCore(CoreStart start, StepObserver* observer) {
-  if (observer != nullptr) observer->OnStart(start);
-  return std::make_unique<sweep::Core>(
-      std::move(start.options), std::move(start.local), start.records, std::move(start.holds),
-      std::move(start.groups), std::move(start.partitions), std::move(start.aliases));
-}
-
 void EffectRunner::CarryOut(Instant now) {
   sweep::Effects effects = core_.TakeEffects(now);
-  if (observer_ != nullptr) observer_->OnTakeEffects(now, effects);
+  if (tap_ != nullptr) tap_->OnEffects(effects, now);
   CarryOut(std::move(effects), now);
 }
 
@@ -87,24 +80,36 @@ void EffectRunner::Ask(sweep::QuestionId id, Record record, Instant now) {
     Step(sweep::Answer{id, sweep::Persisted{Unavailable("the store's queue is full")}}, now);
 }
 
-// What a newer question has made void is not begun: any answer will do.
+// In each queue one plan waits at most: the newest takes the place of an older one, which is
+// answered at once. A long plan would otherwise fill the queue with plans that are void.
 void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputePlan task,
                        std::shared_ptr<const Check> check, Instant now) {
   newest_plan_ = id.value();
   const bool urgent = task.goal <= routing::ReplanGoal::kWhole && task.before != nullptr;
-  Executor::Job job = [this, id, task = std::move(task), check, urgent] {
-    const bool is_void = newest_plan_ != id.value();
-    ports_.listener.OnAnswer({id, is_void ? sweep::PlanReady{} : sweep::CarryOut(task)});
-    if (check == nullptr) return;
-    if (urgent && !is_void)
-      CheckLater(check);
-    else
-      Answer(*check, is_void);
-  };
-  if (ports_.executor.Post(urgent ? Queue::kUrgent : Queue::kCompute, std::move(job))) return;
-  LogError("the queue of plans is full");
-  Step(sweep::Answer{id, sweep::PlanReady{}}, now);
-  if (check) Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
+  WaitingPlan& waiting = urgent ? urgent_plan_ : whole_plan_;
+  auto plan = std::make_shared<const Plan>(Plan{id, std::move(task), std::move(check)});
+  auto unwanted = waiting.exchange(std::move(plan));
+  if (unwanted == nullptr) {
+    const bool posted = ports_.executor.Post(
+        urgent ? Queue::kUrgent : Queue::kCompute,
+        [this, urgent, &waiting] { Compute(*waiting.exchange(nullptr), urgent); });
+    if (posted) return;
+    LogError("the queue of plans is full");
+    unwanted = waiting.exchange(nullptr);
+  }
+  Step(sweep::Answer{unwanted->id, sweep::PlanReady{}}, now);
+  if (unwanted->check) Step(sweep::Answer{unwanted->check->id, sweep::CablesChecked{}}, now);
+}
+
+// In a job. What a newer question has made void is not begun: any answer will do.
+void EffectRunner::Compute(const Plan& plan, bool urgent) {
+  const bool is_void = newest_plan_ != plan.id.value();
+  ports_.listener.OnAnswer({plan.id, is_void ? sweep::PlanReady{} : sweep::CarryOut(plan.task)});
+  if (plan.check == nullptr) return;
+  if (urgent && !is_void)
+    CheckLater(plan.check);
+  else
+    Answer(*plan.check, is_void);
 }
 
 void EffectRunner::Answer(const Check& check, bool is_void) {

@@ -17,19 +17,16 @@
 
 namespace fabricd::shell {
 
-// The core that begins so. `observer` may be null.
-std::unique_ptr<sweep::Core> MakeCore(CoreStart start, StepObserver* observer);
-
 class EffectRunner {
  public:
-  // All outlive this, and this outlives the executor's jobs. `observer` may be null.
-  EffectRunner(sweep::Core& core, Ports ports, StepObserver* observer = nullptr)
-      : core_(core), ports_(ports), observer_(observer) {}
+  // All outlive this, and this outlives the executor's jobs. `tap`: null: nobody looks.
+  EffectRunner(sweep::Core& core, Ports ports, Tap* tap = nullptr)
+      : core_(core), ports_(ports), tap_(tap) {}
   EffectRunner(const EffectRunner&) = delete;
   EffectRunner& operator=(const EffectRunner&) = delete;
 
   void Step(sweep::Event event, Instant now) {
-    if (observer_ != nullptr) observer_->OnStep(event, now);
+    if (tap_ != nullptr) tap_->OnStep(event, now);
     core_.Step(std::move(event), now);
   }
   // Takes what the core wants and carries it out. What cannot be done is a step of the core; what
@@ -42,6 +39,13 @@ class EffectRunner {
     sweep::QuestionId id;
     sweep::CheckCables task;
   };
+  struct Plan {
+    sweep::QuestionId id;
+    sweep::ComputePlan task;
+    std::shared_ptr<const Check> check;  // Null: none.
+  };
+  // Slot of the one plan that waits in a queue, or null.
+  using WaitingPlan = std::atomic<std::shared_ptr<const Plan>>;
   void Send(mad::OutgoingMad mad, Instant now);
   void Ask(std::vector<sweep::Question> questions, Instant now);
   // `check`: null: none.
@@ -52,6 +56,7 @@ class EffectRunner {
   void Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
   template <typename Record>
   void Ask(sweep::QuestionId id, Record record, Instant now);
+  void Compute(const Plan& plan, bool urgent);
   template <typename Task>
   [[nodiscard]] bool Post(Queue queue, sweep::QuestionId id, Task task);
   void Answer(const Check& check, bool is_void);
@@ -60,8 +65,10 @@ class EffectRunner {
 
   sweep::Core& core_;
   const Ports ports_;
-  StepObserver* const observer_;
+  Tap* const tap_;
   std::atomic<uint64_t> newest_plan_ = 0;  // Id of the question. Also read by jobs.
+  WaitingPlan urgent_plan_;
+  WaitingPlan whole_plan_;
   // Handed from a job of the urgent queue to one of the other.
   std::atomic<std::shared_ptr<const Check>> unchecked_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each shell of the core does by itself: the daemon with threads, SQLite and a
+// What the shells of the core do each in their own way: the daemon with threads, SQLite and a
 // transport, the simulator in virtual time and memory. The core's thread calls, where nothing else
 // is said.
 #pragma once
@@ -11,14 +11,9 @@
 
 #include <absl/status/status.h>
 
-#include "fabric/alias_guids.h"
-#include "fabric/lid_record.h"
-#include "fabric/multicast_groups.h"
 #include "mad/transport.h"
-#include "policy/holds.h"
-#include "policy/partition_state.h"
+#include "shell/core_inputs.h"
 #include "sweep/interface/events.h"
-#include "sweep/interface/options.h"
 
 namespace fabricd::shell {
 
@@ -34,7 +29,7 @@ class Network {
 // Who works for the core while it goes on. Jobs of one queue are done one after the other.
 enum class Queue : uint8_t {
   kStore,    // Durable writes.
-  kUrgent,   // Repairs of plans and the order of table writes: traffic waits for them.
+  kUrgent,   // Incremental repairs and the order of table writes: traffic waits for them.
   kCompute,  // What takes long.
 };
 // How many jobs may wait in a queue. The core has at most one question of each kind open, and asks
@@ -73,25 +68,14 @@ class Listener {
   virtual void OnAnswer(sweep::Answer answer) = 0;
 };
 
-// What a core begins with.
-struct CoreStart {
-  sweep::CoreOptions options;
-  mad::LocalPort local;
-  // As they were stored.
-  std::vector<fabric::LidRecord> records;
-  policy::StoredHolds holds;
-  policy::PartitionState partitions;
-  std::shared_ptr<const fabric::MulticastGroups> groups;  // Null: none.
-  std::shared_ptr<const fabric::AliasGuids> aliases;      // The same.
-};
-
-// Sees all that goes into a core and all that comes out of it, in order.
-class StepObserver {
+// Sees what goes into the core and what comes out of it, in order: the flight recorder.
+class Tap {
  public:
-  virtual ~StepObserver() = default;
-  virtual void OnStart(const CoreStart& start) = 0;
+  virtual ~Tap() = default;
+  // The core is made with this. First, and once.
+  virtual void OnStart(const CoreInputs& inputs) = 0;
   virtual void OnStep(const sweep::Event& event, Instant now) = 0;
-  virtual void OnTakeEffects(Instant now, const sweep::Effects& effects) = 0;
+  virtual void OnEffects(const sweep::Effects& effects, Instant now) = 0;
 };
 
 // All outlive the runner and its jobs.

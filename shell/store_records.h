@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/lid_record.h"
+#include <absl/status/status.h>
+
 #include "shell/ports.h"
 #include "store/store.h"
 

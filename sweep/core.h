@@ -3,57 +3,25 @@
 // come out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the
 // simulator.
 //
-// It decides what to do next and keeps the three states apart: observed (observed_),
-// desired (lids_, planner_), applied (devices_). The work itself is in Discovery and Survey,
-// Mastership, AssignLids, the routing (outside, by Effects::questions), Programmer and LightSweep.
+// It hands each event to the part that it is for, and keeps the three states apart: observed
+// (observed_), desired (lids_, planner_, programming_), applied (devices_). What is done, and what
+// next, is decided in Activities.
 //
-// Two ways lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
-// the configuration or another SM asks for it. All else is a change: what tells of it (traps, light
-// sweeps, time-outs) makes suspects_, a Survey looks at those, and what it found is planned and
+// Two paths lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
+// the configuration or another SM asks for it. All else is a change: reports of it (traps, light
+// sweeps, timeouts) make suspects, a survey looks at those, and what it found is planned and
 // programmed while the rest stays as it is. A change may come at any time after discovery; the
 // programming under way is then superseded, for the next run starts from what is applied.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <optional>
-#include <set>
 #include <vector>
 
 #include "mad/transaction_engine.h"
-#include "sweep/agenda/agenda.h"
-#include "sweep/agenda/command_queue.h"
-#include "sweep/desired/desired_tracker.h"
-#include "sweep/device/device_table.h"
-#include "sweep/device/lane_reader.h"
-#include "sweep/interface/events.h"
-#include "sweep/interface/options.h"
-#include "sweep/interface/questions.h"
-#include "sweep/mastership/mastership.h"
-#include "sweep/observe/cable_watch.h"
-#include "sweep/observe/discovery.h"
-#include "sweep/observe/light_sweep.h"
-#include "sweep/observe/observed_fabric.h"
-#include "sweep/observe/surveys.h"
-#include "sweep/observe/suspects.h"
-#include "sweep/plan/lid_manager.h"
-#include "sweep/plan/multicast.h"
-#include "sweep/plan/planner.h"
-#include "sweep/program/programmer.h"
-#include "sweep/program/read_back.h"
-#include "sweep/remediate/partition_keeper.h"
-#include "sweep/remediate/remediation.h"
-#include "sweep/report/sweep_journal.h"
-#include "sweep/report/view_publisher.h"
+#include "sweep/activity/activities.h"
+#include "sweep/activity/trap_follower.h"
 
 namespace fabricd::sweep {
-
-// What is going on, for a progress line: `done` of `total` in this phase; total 0: unknown.
-struct Progress {
-  Phase phase = Phase::kIdle;
-  std::string step;
-  size_t done = 0, total = 0;
-};
 
 class Core {
  public:
@@ -72,120 +40,65 @@ class Core {
   // When a TimerEvent is due at the latest.
   Instant NextDeadline() const;
 
-  Progress progress() const;
-  Phase phase() const { return phase_; }
+  Progress progress() const { return activities_.progress(); }
+  Phase phase() const { return activities_.phase(); }
   wire::SmState sm_state() const { return mastership_.state(); }
   bool subnet_up() const { return view_.subnet_up(); }
   // Changes are looked into, or wait to be programmed.
-  bool surveys() const { return !surveys_.empty(); }
+  bool surveys() const { return activities_.surveys(); }
   uint32_t sweeps_done() const { return view_.sweeps_done(); }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
   size_t smps_in_flight() const { return engine_.in_flight(); }
 
  private:
-  void OnMad(const mad::IncomingMad& mad, Instant now);
-  void OnTrap(const mad::IncomingMad& mad, Instant now);
-  void OnLocalPort(mad::LocalPortEvent event, Instant now);
-  void OnCompletion(const mad::Completion& completion, Instant now);
-  void OnAnswer(Answer answer, Instant now);
-  void OnPersisted(const Persisted& persisted, Instant now);
-  void OnPlan(PlanReady ready, Instant now);
-  void OnOrder(TablesOrdered ordered, Instant now);
-  void OnCables(CablesChecked checked);
-  void OnTrees(TreesReady ready);
-  void OnCommand(const SweepCommand& command, Instant now);
-  void OnPartitionCommand(ChangePartitions command);
-  void OnAliases(AliasesChanged changed);
-  void OnReadLanes(const ReadLanes& wanted);
-  void StartLaneReader();
-  void AdvanceLaneReader();
-  void StartReadBack(SweepKind kind, Instant now);
-  void AdvanceReadBack(Instant now);
-  void NoteKeys(const Programmer& done);
+  void On(const StartEvent& event, Instant now);
+  void On(const WallClockSet& event, Instant now) { remediation_.On(event, now); }
+  void On(const TimerEvent& event, Instant now);
+  void On(const mad::IncomingMad& mad, Instant now);
+  void On(const mad::LocalPortEvent& event, Instant) { activities_.OnLocalPort(event); }
+  void On(Answer answer, Instant now);
+  void On(const SweepCommand& command, Instant now) { activities_.OnCommand(command, now); }
+  void On(OptionsChanged changed, Instant now);
+  void On(CreateHold command, Instant now) { OnHoldCommand(std::move(command), now); }
+  void On(DeleteHold command, Instant now) { OnHoldCommand(std::move(command), now); }
+  void On(AckHold command, Instant now) { OnHoldCommand(std::move(command), now); }
+  void On(GroupsChanged changed, Instant now);
+  void On(ChangePartitions command, Instant now);
+  void On(AliasesChanged changed, Instant now);
+  void On(const ReadLanes& wanted, Instant) { activities_.ReadVlTables(wanted); }
+  void On(const SetPriority& command, Instant now) { OnMastershipCommand(command, now); }
+  void On(const StepDown& command, Instant now) { OnMastershipCommand(command, now); }
+
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
-  void OnTimer(Instant now);
-  void Pump(Instant now);
-  void Advance(Instant now);
-
-  void StartHeavySweep(std::string why, Instant now, bool patient = false);
-  void FinishDiscovery(Instant now);
-  bool HasNeighbour();
-  void Obey(Mastership::Order order, Instant now);
-  void StandBy(Instant now);
-  void AssignLidsAndGo(Instant now);
-  void StartProgramming(Instant now);
-  void AskPlan(Instant now);
-  void StartSettling(Instant now);
-  void AdvanceProgramming(Instant now);
-  void FinishProgramming(Instant now);
-  bool MayMakeTrees() const;
-  void StartTrees(Instant now);
-  void AdvanceTrees();
-  void FinishTrees(Instant now);
-  ProgrammerInput InputOfProgrammer(bool trees_only);
-  void SuspectUnknownPorts(Instant now);
-  void LookAgain(const std::vector<NodeIndex>& nodes, Instant now);
-
-  bool MayReroute() const;
-  bool MaySurvey() const;
-  void AdvanceSurveys(Instant now);
-  bool IsHoldingNews(Instant now) const;
-  void OnNews(Surveys::News taken, Instant now);
-  void Reroute(std::vector<NodeIndex> touched, const std::string& cause, std::string subject,
-               Instant since, Instant now);
-  void Retry(Instant now);
-  void StartSurvey(SurveyTask task, Instant now);
-  void LookAtSilentPaths(Instant now);
-  void Suspect(PortRef port, const std::string& cause, Instant now);
-  void EndSweep(SweepKind kind, bool failed, Instant now);
-  bool IsIdleMaster() const { return phase_ == Phase::kIdle && mastership_.IsMaster(); }
-  void StartLightSweep(Instant now);
-  void FinishLightSweep(Instant now);
-  bool IsReported(Instant now) const;
-  bool AllLinksActive();
-  void SetPhase(Phase phase);
-  std::shared_ptr<const FabricView> MakeView(Instant now);
+  template <typename Command>
+  void OnMastershipCommand(const Command& command, Instant now);
+  // Of a standby: the master keeps `what`.
+  void Refuse(uint64_t command, std::string_view what);
+  void OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
+  void OnCompletion(const mad::Completion& completion, Instant now);
+  std::vector<mad::Completion> Pump(Instant now);
+  Ground MakeGround();
 
   CoreOptions options_;  // Replaced only where a heavy sweep starts.
-  Agenda agenda_{options_};
-  const mad::LocalPort local_port_;
+  Effects effects_;      // The parts append to it.
+  OpenQuestions questions_{effects_.questions};
   mad::TransactionEngine engine_;
-  DeviceTable devices_;
   ObservedFabric observed_;
-
+  DeviceTable devices_;
   ProblemList problems_;
-
-  // What is being done.
-  Phase phase_ = Phase::kIdle;
-  std::unique_ptr<Discovery> discovery_;
-  std::unique_ptr<Programmer> programmer_;
-  std::unique_ptr<LightSweep> light_;
-  std::vector<NodeIndex> silent_switches_;  // In the last light sweep.
-  std::unique_ptr<LaneReader> lane_reader_;
-  std::set<NodeIndex> lanes_wanted_;  // To be read when nothing else is going on.
-  uint16_t lane_run_ = 0;
-  ReadBack read_back_;
-  Suspects suspects_;
-  Surveys surveys_;
-  Instant hold_news_until_{};  // While the tables of an urgent plan are being written.
-  uint8_t run_ = 0;            // Of the programmer.
-  CableWatch cables_;
-
-  std::vector<mad::Completion> completions_;
-  Effects effects_;
+  LidManager lids_;
+  Planner planner_;
+  Mastership mastership_;
+  Remediation remediation_;
+  PartitionKeeper partitions_;
+  Agenda agenda_{options_};
   CommandQueue commands_{effects_.finished};
   SweepJournal journal_{engine_, effects_};
   ViewPublisher view_;
-  OpenQuestions questions_;  // Go into effects_.
-  LidManager lids_;
-  Mastership mastership_;  // Writes into effects_.
-  Planner planner_;        // The same into effects_.log.
-  Multicast multicast_;
-  Remediation remediation_;  // Writes into effects_, as does:
-  PartitionKeeper partitions_;
-  DesiredTracker desired_;
-  uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
+  Programming programming_;
+  Activities activities_;
+  TrapFollower traps_;
 };
 
 }  // namespace fabricd::sweep

@@ -107,6 +107,21 @@ class Collector {
     if (!result.ok()) Keep("dump", result, "");
   }
 
+  // What went into the core, to be replayed. Not where fabricd records nothing.
+  void AddRecording() {
+    std::map<std::string, std::string> files;
+    const Result result = client_.Stream(
+        client_.admin(), &pb::AdminService::Stub::DownloadRecording, pb::DownloadRecordingRequest(),
+        std::function<Result(const pb::DownloadRecordingResponse&)>(
+            [&](const pb::DownloadRecordingResponse& piece) {
+              files[piece.file()] += piece.chunk();
+              return Result();
+            }));
+    for (const auto& [name, bytes] : files)
+      Keep("recording/" + std::filesystem::path(name).filename().string(), {}, bytes);
+    if (!result.ok()) Keep("recording", result, "");
+  }
+
   void Keep(const std::string& name, const Result& result, const std::string& text) {
     if (result.ok())
       files_[name] = text;
@@ -150,6 +165,7 @@ Result TechSupport(Client& client, const Globals& globals, const std::string& pa
   collector.AddTopology();
   collector.AddPartitions();
   collector.AddDumps();
+  collector.AddRecording();
   if (!collector.Write(path, std::filesystem::path(path).stem().string()))
     return {kFailure, fmt::format("cannot write {}", path)};
   PrintError("{}", collector.errors());

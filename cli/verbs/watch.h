@@ -21,7 +21,7 @@ class WatchPrinter {
 
   // The listing as it is now: at later turns what differs.
   void Print(const Listing& listing);
-  // All of it is news. `names`: a line each, for -o name.
+  // Prints all of it. `names`: a line each, for -o name.
   void PrintRows(const google::protobuf::Message& document, const std::string& names,
                  const Table& table);
 

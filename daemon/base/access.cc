@@ -61,6 +61,7 @@ constexpr MethodRule kRules[] = {
     {"fabric.sim.v1.SimService/StartTraffic", kOperator, true},
     {"fabric.sim.v1.SimService/StopTraffic", kOperator, true},
     {"fabric.sim.v1.SimService/Unlink", kOperator, true},
+    {"fabric.v1.AdminService/DownloadRecording", kOperator},
     {"fabric.v1.AdminService/Dump", kViewer},
     {"fabric.v1.AdminService/GetCaller", kNone},
     {"fabric.v1.AdminService/GetConfig", kOperator},

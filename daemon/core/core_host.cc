@@ -25,13 +25,17 @@ constexpr size_t kEnoughEvents = 64;
 
 }  // namespace
 
-CoreHost::CoreHost(shell::CoreStart start, Links links)
+CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
+                   std::unique_ptr<FlightRecorder> recorder)
     : inbox_(links.inbox),
       network_(links.transport),
       records_(links.store, [] { return WallNowMs() / 1000; }),
       executor_(links.store_thread),
-      core_(shell::MakeCore(std::move(start), links.observer)),
-      runner_(*core_, {network_, executor_, records_, links.listener}, links.observer) {}
+      recorder_(std::move(recorder)),
+      core_(inputs.MakeCore()),
+      runner_(*core_, {network_, executor_, records_, links.listener}, recorder_.get()) {
+  if (recorder_) recorder_->OnStart(inputs);
+}
 
 void CoreHost::Run(const std::function<bool(const sweep::Core&)>& turn) {
   const Instant now = ProcessClock::Now();

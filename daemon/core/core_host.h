@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "daemon/base/store_thread.h"
 #include "daemon/base/wall_clock.h"
 #include "daemon/core/core_executor.h"
 #include "daemon/core/inbox.h"
+#include "daemon/record/flight_recorder.h"
 #include "mad/transport.h"
 #include "shell/effect_runner.h"
 #include "shell/store_records.h"
@@ -36,17 +38,17 @@ class CoreHost {
   // While more SMPs than this are under way the core is busy.
   static constexpr size_t kManyInFlight = 32;
 
-  // All outlive this; `observer` may be null. `listener` hands answers to `inbox`. The store's
-  // thread has stopped before this goes.
+  // All outlive this. `listener` hands answers to `inbox`. The store's thread stops before this is
+  // destroyed.
   struct Links {
     mad::Transport& transport;
     store::Store& store;
     StoreThread& store_thread;
     Inbox& inbox;
     shell::Listener& listener;
-    shell::StepObserver* observer = nullptr;
   };
-  CoreHost(shell::CoreStart start, Links links);
+  // `recorder`: null: nothing is recorded.
+  CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
   ~CoreHost() { StopComputing(); }
 
   // The core's loop, until `turn`, which is called after each turn, returns false.
@@ -54,6 +56,10 @@ class CoreHost {
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
+  // After Run(), on its thread: what was recorded is written.
+  void StopRecording() {
+    if (recorder_) recorder_->Stop();
+  }
 
  private:
   void Turn();
@@ -62,6 +68,7 @@ class CoreHost {
   TransportNetwork network_;
   shell::StoreRecords records_;
   CoreExecutor executor_;
+  const std::unique_ptr<FlightRecorder> recorder_;
   const std::unique_ptr<sweep::Core> core_;
   shell::EffectRunner runner_;
   WallClockWatch wall_clock_;

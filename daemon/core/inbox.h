@@ -81,7 +81,7 @@ class Inbox {
   }
 
   // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all
-  // of it: traps and port events first, then answers, news and commands, then replies.
+  // of it: traps and port events first, then answers, values, commands, then replies.
   void Take(std::vector<sweep::Event>& out, std::chrono::steady_clock::time_point deadline) {
     MutexLock lock(mutex_);
     waiting_ = true;

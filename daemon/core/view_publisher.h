@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ViewPublisher: hands what the core says and shows to those who want it: log, events, views, and
-// answers to commands. Of the core's thread, but for view() and OnAnswer().
+// ViewPublisher: receives what the core reports and passes it on: log lines, events, views, and
+// answers to commands. Only the core's thread calls it, except for view() and OnAnswer().
 //
-//   core ── Published<FabricView> ──► gRPC threads, SA, verdicts
-//   core ── EventLog ──► store ──► watchers      bounds: event_log.h
+//   core ── Published<FabricView> ──► any thread
+//   core ── EventLog ──► store ──► watchers            bounds: record/event_log.h
+//   core ── DumpWriter ──► files                       bounds: core/dump_writer.h
 #pragma once
 
 #include <chrono>
@@ -18,32 +19,27 @@
 #include "daemon/core/dump_writer.h"
 #include "daemon/core/service_manager.h"
 #include "daemon/record/event_log.h"
-#include "daemon/sa/sa_service.h"
-#include "daemon/telemetry/telemetry_thread.h"
 #include "shell/ports.h"
 
 namespace fabricd::daemon {
 
+// Whether the API has something to show: a sweep has ended, or another SM is master.
+bool IsServing(const sweep::FabricView& view);
+
 class ViewPublisher final : public shell::Listener {
  public:
-  // All outlive this.
-  struct Readers {
-    CommandPort& commands;
-    EventLog& events;
-    SaService& sa;
-    TelemetryThread& telemetry;
-    // A view has been published: calls are to be served from now on, or their streams go on.
-    std::function<void(bool serves)> on_api;
-  };
-  // `dump_dir`: empty: no dumps are written.
-  ViewPublisher(Readers readers, std::string dump_dir);
+  using OnView = std::function<void(const std::shared_ptr<const sweep::FabricView>& view)>;
+
+  // Both outlive this. `on_view` is called after each view is published. `dump_dir`: empty: no
+  // dumps are written.
+  ViewPublisher(CommandPort& commands, EventLog& events, OnView on_view, std::string dump_dir);
 
   // Any thread. Never null.
   std::shared_ptr<const sweep::FabricView> view() const { return view_.Get(); }
 
-  // Every turn of the core's loop: watchers of events see now and then that all is alive.
+  // Once in each turn of the core's loop: shows watchers of events now and then that fabricd runs.
   void Beat();
-  // Dumps that wait are written.
+  // Writes the dumps that wait.
   void Stop() { dumps_.Stop(); }
   ServiceManager& service_manager() { return service_manager_; }
 
@@ -54,15 +50,16 @@ class ViewPublisher final : public shell::Listener {
   void OnAnswer(sweep::Answer answer) override;  // Any thread.
 
  private:
-  void Publish(std::shared_ptr<const sweep::FabricView> view);
   void ReportState(const sweep::FabricView& view);
 
-  const Readers readers_;
+  CommandPort& commands_;
+  EventLog& events_;
+  const OnView on_view_;
   Published<sweep::FabricView> view_;
   uint32_t sweeps_seen_ = 0;
   std::chrono::steady_clock::time_point next_beat_{};
   ServiceManager service_manager_;
-  DumpWriter dumps_;
+  DumpWriter dumps_;  // Last: its thread reads view_.
 };
 
 }  // namespace fabricd::daemon

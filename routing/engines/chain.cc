@@ -34,8 +34,8 @@ constexpr double kFarLower = 1.5;
 
 using SharedPlan = std::shared_ptr<const RoutingPlan>;
 
-// The link that is loaded most, measured by the bound of its piece of the fabric, when all hosts
-// send to all.
+// The link that is loaded most, measured by the bound of its connected component of the fabric,
+// when all hosts send to all.
 struct Peak {
   double times_bound = 0;
   uint32_t pairs = 0;  // Pairs of host end ports on it.

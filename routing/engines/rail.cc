@@ -46,17 +46,17 @@ absl::StatusOr<RoutingPlan> Rail::Compute(const RoutingInput& input) const {
   PlanBuilder builder(input, name());
   AddNotes(rails, input.snapshot, builder);
   std::vector<Levels> levels;
-  std::vector<RailNumbers::Piece> pieces;
+  std::vector<RailNumbers::Component> components;
   for (const SwitchGraph& graph : builder.graphs()) {
     levels.push_back(builder.FindLevels(graph));
     const Slots slots = builder.FindSlots(graph, levels.back());
     std::vector<uint32_t> up_links;
     for (const SlotClass& of : slots.of) up_links.push_back(of.places());
-    pieces.push_back({&graph, std::move(up_links), TopologicalOrder(graph, levels.back())});
+    components.push_back({&graph, std::move(up_links), TopologicalOrder(graph, levels.back())});
   }
-  const RailNumbers numbers(input.snapshot, rails, pieces);
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    const SwitchGraph& graph = *pieces[i].graph;
+  const RailNumbers numbers(input.snapshot, rails, components);
+  for (size_t i = 0; i < components.size(); ++i) {
+    const SwitchGraph& graph = *components[i].graph;
     const ChosenOrder chosen = builder.ChooseOrder(graph, levels[i]);
     if (UnservedPairs(graph, chosen.costs) > 0)
       return FailedPrecondition("some ways up to switch {} and down again take more than {} hops",

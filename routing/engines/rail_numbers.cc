@@ -24,20 +24,20 @@ uint32_t SmallestPart(uint32_t whole, uint32_t count) {
 }  // namespace
 
 RailNumbers::RailNumbers(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
-                         const std::vector<Piece>& pieces)
+                         const std::vector<Component>& components)
     : rails_(rails),
-      pieces_(pieces),
+      components_(components),
       at_(snapshot.node_index_end()),
       ends_on_(snapshot.node_index_end(), 0),
       place_(rails.hosts.size(), 0),
       shape_(rails.units.size()) {
-  for (size_t piece = 0; piece < pieces.size(); ++piece) {
-    const SwitchGraph& graph = *pieces[piece].graph;
+  for (size_t component = 0; component < components.size(); ++component) {
+    const SwitchGraph& graph = *components[component].graph;
     uint32_t position = 0;
-    for (const Destination& to : pieces[piece].destinations) {
+    for (const Destination& to : components[component].destinations) {
       At& at = at_[graph.node[to.at].value()];
       if (at.position == kNowhere)
-        at = {piece, position++, pieces[piece].up_links[to.at], kNowhere};
+        at = {component, position++, components[component].up_links[to.at], kNowhere};
     }
     for (const EndPort& end : graph.ends)
       if (end.IsHost()) ++ends_on_[graph.node[end.at].value()];
@@ -59,8 +59,8 @@ std::vector<uint32_t> RailNumbers::UnitsInOrder() const {
   const auto key = [&](uint32_t unit) {
     for (NodeIndex leaf : rails_.units[unit].leaf)
       if (!leaf.IsNone() && at_[leaf.value()].position != kNowhere)
-        return std::pair(at_[leaf.value()].piece, at_[leaf.value()].position);
-    return std::pair(pieces_.size(), kNowhere);
+        return std::pair(at_[leaf.value()].component, at_[leaf.value()].position);
+    return std::pair(components_.size(), kNowhere);
   };
   std::stable_sort(units.begin(), units.end(),
                    [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
@@ -221,12 +221,12 @@ class LeafPlaces {
 
 }  // namespace
 
-std::vector<Destination> RailNumbers::Number(size_t piece) const {
-  const SwitchGraph& graph = *pieces_[piece].graph;
+std::vector<Destination> RailNumbers::Number(size_t component) const {
+  const SwitchGraph& graph = *components_[component].graph;
   absl::flat_hash_map<uint16_t, PortRef> owner;
   for (const EndPort& end : graph.ends)
     if (end.IsHost()) owner.emplace(end.base_lid, end.owner);
-  std::vector<Destination> destinations = pieces_[piece].destinations;
+  std::vector<Destination> destinations = components_[component].destinations;
   absl::flat_hash_map<uint32_t, LeafPlaces> leaves;
   std::vector<Destination*> strangers;
   uint32_t next = 0;

@@ -30,23 +30,24 @@ class RailNumbers {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
-  // What is known of the graph of one connected piece, in the order of PlanBuilder::graphs().
-  struct Piece {
+  // What is known of the graph of one connected component, in the order of PlanBuilder::graphs().
+  struct Component {
     const SwitchGraph* graph;
     std::vector<uint32_t> up_links;         // [switch] Slots for cables upwards; 0: none.
     std::vector<Destination> destinations;  // In topological order, with topological indices.
   };
   // All references must outlive the numbers.
   RailNumbers(const fabric::FabricSnapshot& snapshot, const fabric::Rails& rails,
-              const std::vector<Piece>& pieces);
+              const std::vector<Component>& components);
 
-  // The piece's destinations in the same order, hosts with the index described above. Those that
-  // belong to no SU take holes where they hang on a leaf of one, else they follow after all SUs.
-  std::vector<Destination> Number(size_t piece) const;
+  // The component's destinations in the same order, hosts with the index described above. Those
+  // that belong to no SU take holes where they hang on a leaf of one, else they follow after all
+  // SUs.
+  std::vector<Destination> Number(size_t component) const;
 
  private:
   struct At {
-    size_t piece = 0;
+    size_t component = 0;
     uint32_t position = kNowhere;  // Of the switch in topological order.
     uint32_t up_links = 0;
     uint32_t unit = kNowhere;
@@ -66,7 +67,7 @@ class RailNumbers {
   void PlaceUnits();
 
   const fabric::Rails& rails_;
-  const std::vector<Piece>& pieces_;
+  const std::vector<Component>& components_;
   std::vector<At> at_;             // [NodeIndex]
   std::vector<uint32_t> ends_on_;  // [NodeIndex] End ports of hosts.
   std::vector<uint32_t> port_of_;  // [host] The leaf port it has on most of its leaves.

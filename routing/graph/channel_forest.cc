@@ -13,23 +13,23 @@ bool IsClosed(std::span<const uint8_t> closed, uint32_t channel) {
 }
 
 // The switches that are connected with each other, ascending.
-std::vector<std::vector<uint32_t>> PiecesOf(const ChannelGraph& channels,
-                                            std::span<const uint8_t> closed) {
-  std::vector<std::vector<uint32_t>> pieces;
+std::vector<std::vector<uint32_t>> ComponentsOf(const ChannelGraph& channels,
+                                                std::span<const uint8_t> closed) {
+  std::vector<std::vector<uint32_t>> components;
   const auto size = static_cast<uint32_t>(channels.begin.size() - 1);
   std::vector<uint8_t> seen(size, 0);
   for (uint32_t first = 0; first < size; ++first) {
     if (seen[first]) continue;
     seen[first] = 1;
-    std::vector<uint32_t> piece{first};
-    for (size_t i = 0; i < piece.size(); ++i)
-      for (uint32_t c = channels.begin[piece[i]]; c < channels.begin[piece[i] + 1]; ++c)
+    std::vector<uint32_t> component{first};
+    for (size_t i = 0; i < component.size(); ++i)
+      for (uint32_t c = channels.begin[component[i]]; c < channels.begin[component[i] + 1]; ++c)
         if (!IsClosed(closed, c) && !std::exchange(seen[channels.head[c]], uint8_t{1}))
-          piece.push_back(channels.head[c]);
-    std::sort(piece.begin(), piece.end());
-    pieces.push_back(std::move(piece));
+          component.push_back(channels.head[c]);
+    std::sort(component.begin(), component.end());
+    components.push_back(std::move(component));
   }
-  return pieces;
+  return components;
 }
 
 }  // namespace
@@ -100,20 +100,20 @@ bool ChannelForest::TurnsFit(uint32_t channel, Turns& added) {
 }
 
 FoundForest FindForest(const ForestInput& input) {
-  const std::vector<std::vector<uint32_t>> pieces = PiecesOf(input.channels, input.closed);
-  const size_t wanted = input.channels.begin.size() - 1 - pieces.size();
+  const std::vector<std::vector<uint32_t>> components = ComponentsOf(input.channels, input.closed);
+  const size_t wanted = input.channels.begin.size() - 1 - components.size();
   ChannelForest best(input.channels, input.order);
   for (uint32_t channel : input.kept)
     if (!IsClosed(input.closed, channel)) best.Try(channel);
-  for (const auto& piece : pieces) best.Grow(piece.front(), input.closed);
+  for (const auto& component : components) best.Grow(component.front(), input.closed);
   best.JoinParts(input.closed);
   // The first root is that by which ways grown within the lanes have a tree whose waits all fit
   // (escape_paths.h).
   for (uint32_t turn = 0; turn <= kMostRoots && best.links() < wanted; ++turn) {
     ChannelForest other(input.channels, input.order);
-    for (const auto& piece : pieces)
-      other.Grow(piece[turn == 0 ? input.lane * piece.size() / input.lanes
-                                 : (turn - 1) * piece.size() / kMostRoots],
+    for (const auto& component : components)
+      other.Grow(component[turn == 0 ? input.lane * component.size() / input.lanes
+                                     : (turn - 1) * component.size() / kMostRoots],
                  input.closed);
     other.JoinParts(input.closed);
     if (other.links() > best.links()) best = std::move(other);

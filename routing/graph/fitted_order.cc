@@ -63,8 +63,8 @@ class Fitter {
     }
   }
 
-  // A tree that joins what is left of each piece, from its highest switch, which `leaf` is a leaf
-  // of. Whether `leaf` can be one: without it the others are still connected.
+  // A tree that joins what is left of each component, from its highest switch, which `leaf` is a
+  // leaf of. Whether `leaf` can be one: without it the others are still connected.
   bool Connect(uint32_t leaf) {
     ++trees_;
     std::fill(parent_.begin(), parent_.end(), kNone);

@@ -29,9 +29,9 @@ struct FittedOrder {
 };
 
 // `position` is the old order. `links`: those that routes may use. `held`: switches ([switch], not
-// 0) that packets may pass although routes may not. `top`: the highest switch of its piece is to be
-// this one; LinkMap::kNone: any. Where no switch may go next, the one goes at which the fewest
-// turns are forbidden by that. Looks at each link at most 1,000 times; nullopt: that was not
+// 0) that packets may pass although routes may not. `top`: the highest switch of its component is
+// to be this one; LinkMap::kNone: any. Where no switch may go next, the one goes at which the
+// fewest turns are forbidden by that. Looks at each link at most 1,000 times; nullopt: that was not
 // enough.
 std::optional<FittedOrder> FitOrder(const LinkMap& links, const std::vector<uint8_t>& held,
                                     const SwitchTurns& turns, const std::vector<uint32_t>& position,

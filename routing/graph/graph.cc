@@ -42,32 +42,32 @@ struct Link {
 // The switches of the snapshot by GUID, and the arcs between them.
 struct Whole {
   std::vector<const Node*> switches;
-  std::vector<uint32_t> number;  // [NodeIndex], kNone for what is not a switch.
-  std::vector<Link> links;       // By tail, head, port.
-  std::vector<uint32_t> piece;   // [switch] Component, numbered by lowest switch.
-  uint32_t pieces = 0;
+  std::vector<uint32_t> number;     // [NodeIndex], kNone for what is not a switch.
+  std::vector<Link> links;          // By tail, head, port.
+  std::vector<uint32_t> component;  // [switch] Component, numbered by lowest switch.
+  uint32_t components = 0;
 };
 
-void FindPieces(Whole& whole) {
-  whole.piece.assign(whole.switches.size(), kNone);
+void FindComponents(Whole& whole) {
+  whole.component.assign(whole.switches.size(), kNone);
   std::vector<uint32_t> first(whole.switches.size() + 1, 0), stack;
   for (const Link& link : whole.links) ++first[link.tail + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
   for (uint32_t s = 0; s < whole.switches.size(); ++s) {
-    if (whole.piece[s] != kNone) continue;
-    whole.piece[s] = whole.pieces;
+    if (whole.component[s] != kNone) continue;
+    whole.component[s] = whole.components;
     stack.assign(1, s);
     while (!stack.empty()) {
       const uint32_t tail = stack.back();
       stack.pop_back();
       for (uint32_t i = first[tail]; i < first[tail + 1]; ++i) {
         const uint32_t head = whole.links[i].head;
-        if (whole.piece[head] != kNone) continue;
-        whole.piece[head] = whole.pieces;
+        if (whole.component[head] != kNone) continue;
+        whole.component[head] = whole.components;
         stack.push_back(head);
       }
     }
-    ++whole.pieces;
+    ++whole.components;
   }
 }
 
@@ -95,7 +95,7 @@ Whole Survey(const FabricSnapshot& snapshot) {
   std::stable_sort(whole.links.begin(), whole.links.end(), [](const Link& a, const Link& b) {
     return std::tie(a.tail, a.head, a.cable.port) < std::tie(b.tail, b.head, b.cable.port);
   });
-  FindPieces(whole);
+  FindComponents(whole);
   return whole;
 }
 
@@ -159,17 +159,17 @@ std::vector<uint8_t> SwitchesWithout(const SwitchGraph& graph, uint32_t lid) {
 
 std::vector<SwitchGraph> BuildGraphs(const FabricSnapshot& snapshot, const LidTable& lids) {
   const Whole whole = Survey(snapshot);
-  std::vector<SwitchGraph> graphs(whole.pieces);
+  std::vector<SwitchGraph> graphs(whole.components);
   std::vector<uint32_t> local(whole.switches.size());
   for (uint32_t s = 0; s < whole.switches.size(); ++s) {
-    SwitchGraph& graph = graphs[whole.piece[s]];
+    SwitchGraph& graph = graphs[whole.component[s]];
     local[s] = graph.size();
     graph.node.push_back(whole.switches[s]->index);
   }
   for (SwitchGraph& graph : graphs) graph.hosts.assign(graph.size(), 0);
   size_t next = 0;
   for (uint32_t s = 0; s < whole.switches.size(); ++s) {
-    SwitchGraph& graph = graphs[whole.piece[s]];
+    SwitchGraph& graph = graphs[whole.component[s]];
     graph.neighbor_begin.push_back(static_cast<uint32_t>(graph.neighbors.size()));
     AddNeighbors(graph, whole.links, next, s, local);
     graph.end_begin.push_back(static_cast<uint32_t>(graph.ends.size()));

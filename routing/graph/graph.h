@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // routing/graph: the fabric as engines see it: switches, levels, orders, hop costs.
 //
-// SwitchGraph: one connected piece of the fabric as the engines see it, made once per computation.
-// Switches are numbered by GUID and neighbours sorted by that number, so the order in which a
-// fabric was discovered cannot show in the tables. Immutable once built.
+// SwitchGraph: one connected component of the fabric as the engines see it, made once per
+// computation. Switches are numbered by GUID and neighbours sorted by that number, so the order in
+// which a fabric was discovered cannot show in the tables. Immutable once built.
 //
 // Only links whose both ends are up count. A switch cabled to itself gives no arc, CAs and routers
 // cabled back to back belong to no graph, ports above 254 cannot stand in a table (255 is "no

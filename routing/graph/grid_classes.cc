@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "routing/graph/pieces.h"
+#include "routing/graph/union_find.h"
 
 namespace fabricd::routing {
 namespace {
@@ -101,7 +101,7 @@ class Finder {
   }
 
   const SwitchGraph& graph_;
-  Pieces classes_;                        // Of neighbours.
+  UnionFind classes_;                     // Of neighbours.
   std::vector<std::vector<Side>> sides_;  // [switch]
   std::vector<uint32_t> met_;
 };

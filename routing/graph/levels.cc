@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "routing/graph/pieces.h"
+#include "routing/graph/union_find.h"
 #include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
@@ -124,24 +124,24 @@ Levels LevelsFromRoots(const SwitchGraph& graph, const std::vector<uint32_t>& ro
 }
 
 std::vector<Destination> TopologicalOrder(const SwitchGraph& graph, const Levels& levels) {
-  // Subtrees by the piece of the graph they form below each rank, outermost first.
-  std::vector<std::vector<uint32_t>> piece;
-  Pieces pieces(graph.size());
+  // Subtrees by the component of the graph they form below each rank, outermost first.
+  std::vector<std::vector<uint32_t>> component;
+  UnionFind sets(graph.size());
   for (uint32_t below = 1; below < levels.top; ++below) {
     for (uint32_t s = 0; s < graph.size(); ++s)
       ForEachNeighbor(graph, s, [&](const Neighbor& neighbor) {
         if (std::max(levels.rank[s], levels.rank[neighbor.head]) == below)
-          pieces.Join(s, neighbor.head);
+          sets.Join(s, neighbor.head);
       });
-    auto& keys = piece.emplace_back(graph.size());
-    for (uint32_t s = 0; s < graph.size(); ++s) keys[s] = pieces.Find(s);
+    auto& keys = component.emplace_back(graph.size());
+    for (uint32_t s = 0; s < graph.size(); ++s) keys[s] = sets.Find(s);
   }
   std::vector<uint32_t> order(graph.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     // Hosts above the leaves come last: they must not shift the leaves' windows.
     if ((levels.rank[a] == 0) != (levels.rank[b] == 0)) return levels.rank[a] == 0;
-    for (auto keys = piece.rbegin(); keys != piece.rend(); ++keys)
+    for (auto keys = component.rbegin(); keys != component.rend(); ++keys)
       if ((*keys)[a] != (*keys)[b]) return (*keys)[a] < (*keys)[b];
     return a < b;
   });

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bitset>
 
-#include "routing/graph/pieces.h"
+#include "routing/graph/union_find.h"
 
 namespace fabricd::routing {
 namespace {
@@ -68,7 +68,7 @@ class Layouts {
   }
 
   const SwitchGraph& graph_;
-  Pieces groups_;                             // Of switches.
+  UnionFind groups_;                          // Of switches.
   std::vector<std::vector<uint32_t>> hosts_;  // [switch]
   std::vector<uint32_t> layout_of_;           // [switch]
   std::vector<Layout> layouts_;

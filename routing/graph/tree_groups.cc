@@ -8,7 +8,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "routing/graph/pieces.h"
+#include "routing/graph/union_find.h"
 #include "routing/plan/no_index.h"
 
 namespace fabricd::routing {
@@ -26,7 +26,7 @@ struct Group {
 // Of the given children, which have the same rank.
 std::vector<Group> GroupChildren(const SwitchGraph& graph, const Levels& levels,
                                  const std::vector<uint32_t>& children) {
-  Pieces pieces(graph.size());
+  UnionFind sets(graph.size());
   std::vector<uint32_t> parents, group_at(graph.size(), kNone);
   std::vector<uint8_t> is_parent(graph.size(), 0);
   const auto for_each_up = [&](uint32_t child, auto&& visit) {
@@ -37,12 +37,12 @@ std::vector<Group> GroupChildren(const SwitchGraph& graph, const Levels& levels,
     for_each_up(child, [&](const Neighbor& parent) {
       if (!is_parent[parent.head]) parents.push_back(parent.head);
       is_parent[parent.head] = 1;
-      pieces.Join(child, parent.head);
+      sets.Join(child, parent.head);
     });
   std::sort(parents.begin(), parents.end());
   std::vector<Group> groups;
   for (uint32_t child : children) {
-    uint32_t& at = group_at[pieces.Find(child)];
+    uint32_t& at = group_at[sets.Find(child)];
     if (at == kNone) {
       at = static_cast<uint32_t>(groups.size());
       groups.emplace_back();
@@ -54,7 +54,7 @@ std::vector<Group> GroupChildren(const SwitchGraph& graph, const Levels& levels,
       group.most_cables = std::max<uint32_t>(group.most_cables, parent.cable_count);
     });
   }
-  for (uint32_t parent : parents) groups[group_at[pieces.Find(parent)]].parents.push_back(parent);
+  for (uint32_t parent : parents) groups[group_at[sets.Find(parent)]].parents.push_back(parent);
   return groups;
 }
 

@@ -65,7 +65,7 @@ class Turner {
   }
   // The highest neighbour that may stand above the summit: it has a way up to somewhere else, and
   // none to the summit but the cables between them. kNone: there is none, as for the highest
-  // switch of a piece that has no other summit.
+  // switch of a component that has no other summit.
   uint32_t OtherWayUp(uint32_t summit) const {
     uint32_t best = kNone;
     ForNeighbors(summit, [&](uint32_t neighbor) {

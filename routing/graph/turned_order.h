@@ -14,9 +14,9 @@
 
 namespace fabricd::routing {
 
-// `position`: [switch], all different for switches that are alive. Turns cables until each piece of
-// the fabric has one highest switch, or until no neighbour can be turned without making a way
-// illegal. True: something was turned.
+// `position`: [switch], all different for switches that are alive. Turns cables until each
+// component of the fabric has one highest switch, or until no neighbour can be turned without
+// making a way illegal. True: something was turned.
 bool TurnOrder(const LinkMap& links, std::vector<uint32_t>& position);
 
 }  // namespace fabricd::routing

@@ -104,24 +104,24 @@ LidPlace LinkMap::FindPlace(PortRef owner) const {
   return {number(peer->index), at};
 }
 
-std::vector<uint32_t> LinkMap::Pieces() const {
-  std::vector<uint32_t> piece(size(), kNone), open;
+std::vector<uint32_t> LinkMap::Components() const {
+  std::vector<uint32_t> component(size(), kNone), open;
   for (uint32_t first = 0; first < size(); ++first) {
-    if (!IsAlive(first) || piece[first] != kNone) continue;
-    piece[first] = first;
+    if (!IsAlive(first) || component[first] != kNone) continue;
+    component[first] = first;
     open.assign(1, first);
     while (!open.empty()) {
       const uint32_t s = open.back();
       open.pop_back();
       for (uint32_t port = 1; port < ports(s); ++port) {
         const FarEnd& far = Ports(s)[port];
-        if (!far.IsSwitch() || piece[far.head] != kNone) continue;
-        piece[far.head] = first;
+        if (!far.IsSwitch() || component[far.head] != kNone) continue;
+        component[far.head] = first;
         open.push_back(far.head);
       }
     }
   }
-  return piece;
+  return component;
 }
 
 // One step from a map to the next.

@@ -93,7 +93,7 @@ class LinkMap {
   uint32_t least_table() const { return least_table_; }
 
   // [switch] The lowest switch that it is connected to; kNone: gone. Looks at every link.
-  std::vector<uint32_t> Pieces() const;
+  std::vector<uint32_t> Components() const;
 
  private:
   static constexpr uint32_t kChunk = 64;

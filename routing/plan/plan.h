@@ -52,8 +52,9 @@ struct RoutingPlan {
   // [NodeIndex] With more than one lane: the SL by destination LID of packets that start at this
   // switch or at an end port on it. Null, and beyond the vector's end: SL 0.
   std::vector<std::shared_ptr<const Row>> service_levels;
-  // Highest all-to-all load of a cable, measured by the lower bound of its piece of the fabric
-  // (load_bound.h), where the engine knows it: it has looked, or it must be the bound itself.
+  // Highest all-to-all load of a cable, measured by the lower bound of its connected component of
+  // the fabric (load_bound.h), where the engine knows it: it has looked, or it must be the bound
+  // itself.
   std::optional<double> load_times_bound;
   // What the next plan is to number alike; may be null.
   std::shared_ptr<const TreeLayout> layout;

@@ -70,7 +70,7 @@ class Avoidance {
         intent_(intent),
         closed_(closed),
         groups_(snapshot.node_index_end()),
-        pieces_(snapshot.node_index_end()) {}
+        components_(snapshot.node_index_end()) {}
 
   void Run() {
     Mark();
@@ -80,10 +80,10 @@ class Avoidance {
       return groups_.HasEnds(link.a.node.value()) && groups_.HasEnds(link.b.node.value());
     });
     // What is connected only by way of switches that hold no end ports.
-    const std::vector<uint8_t> split = SplitPieces();
+    const std::vector<uint8_t> split = SplitComponents();
     PutBack(back, [&](const Link& link) {
       const uint32_t a = link.a.node.value(), b = link.b.node.value();
-      return split[pieces_.Find(a)] || IsStranded(a) || IsStranded(b);
+      return split[components_.Find(a)] || IsStranded(a) || IsStranded(b);
     });
     Tell(back);
   }
@@ -137,10 +137,10 @@ class Avoidance {
         if (!peer || IsClosed(peer->index)) continue;
         if (!peer->IsSwitch()) {
           groups_.HoldsEnds(node.index.value());
-          pieces_.HoldsEnds(node.index.value());
+          components_.HoldsEnds(node.index.value());
           continue;
         }
-        pieces_.Unite(node.index.value(), peer->index.value());
+        components_.Unite(node.index.value(), peer->index.value());
         if (!IsAvoided(RefOf(node, number))) groups_.Unite(node.index.value(), peer->index.value());
       }
     });
@@ -161,16 +161,16 @@ class Avoidance {
     }
   }
 
-  // [root of pieces_] Whether end ports of it cannot reach each other.
-  std::vector<uint8_t> SplitPieces() {
+  // [root of components_] Whether end ports of it cannot reach each other.
+  std::vector<uint8_t> SplitComponents() {
     std::vector<uint8_t> split(snapshot_.node_index_end(), 0);
     std::vector<std::optional<uint32_t>> first(snapshot_.node_index_end());
     snapshot_.ForEachNode([&](const Node& node) {
       if (!node.IsSwitch() || !groups_.HasEnds(node.index.value())) return;
-      const uint32_t piece = pieces_.Find(node.index.value());
+      const uint32_t component = components_.Find(node.index.value());
       const uint32_t group = groups_.Find(node.index.value());
-      if (!first[piece]) first[piece] = group;
-      split[piece] |= *first[piece] != group;
+      if (!first[component]) first[component] = group;
+      split[component] |= *first[component] != group;
     });
     return split;
   }
@@ -202,7 +202,7 @@ class Avoidance {
   std::vector<uint8_t>& closed_;
   std::vector<Link> links_, by_wish_;  // Avoided and alive; sorted.
   std::vector<PortRef> avoided_ends_;
-  Groups groups_, pieces_;  // By NodeIndex.
+  Groups groups_, components_;  // By NodeIndex.
 };
 
 class Maker {

@@ -81,18 +81,18 @@ class OrderProof {
       }
   }
 
-  // Which LIDs each switch delivers, and which no switch of a piece may have an entry for.
+  // Which LIDs each switch delivers, and which no switch of a component may have an entry for.
   void FindOwners() {
     for (uint32_t s = 0; s < wiring_.size(); ++s) {
-      const auto [at, is_new] = piece_.try_emplace(wiring_.piece(s), absent_.size());
+      const auto [at, is_new] = component_.try_emplace(wiring_.component(s), absent_.size());
       if (is_new) absent_.emplace_back(pages_ * kBlocks, ~uint64_t{0});
-      piece_of_.push_back(at->second);
+      component_of_.push_back(at->second);
     }
     own_count_.assign(wiring_.size() * pages_, 0);
     for (size_t lid = 0; lid < row_size_; ++lid) {
       const Place place = wiring_.place(lid);
       if (place.at == Place::kNowhere) continue;
-      absent_[piece_of_[place.at]][lid / kBlock] &= ~Bit(lid % kBlock);
+      absent_[component_of_[place.at]][lid / kBlock] &= ~Bit(lid % kBlock);
       ++own_count_[place.at * pages_ + lid / Row::kPage];
     }
     for (const ExemptPair& pair : plan_.exempt)
@@ -117,7 +117,7 @@ class OrderProof {
   bool EntriesHold(uint32_t s, size_t page, Masks& falls) const {
     const size_t size = row(s).PageSize(page);
     const uint8_t* entries = row(s).page(page);
-    const uint64_t* absent = &absent_[piece_of_[s]][page * kBlocks];
+    const uint64_t* absent = &absent_[component_of_[s]][page * kBlocks];
     uint64_t up[kBlocks];
     uint64_t* down = &falls[s * kBlocks];
     scan_.classify(&classes_[s * ports_], ports_, entries, size, up, down);
@@ -186,14 +186,14 @@ class OrderProof {
   const Wiring wiring_;
   Parallel parallel_;
   const ByteScan& scan_;
-  size_t pages_ = 0, row_size_ = 0;   // Of every row.
-  size_t ports_ = 0;                  // One more than the highest of a link.
-  std::vector<uint32_t> ascending_;   // Switches by position.
-  std::vector<uint8_t> classes_;      // [switch * ports_ + port]
-  std::map<uint32_t, size_t> piece_;  // By lowest switch, into absent_.
-  std::vector<size_t> piece_of_;      // [switch] Into absent_.
-  std::vector<Masks> absent_;         // [piece][block] LIDs of nobody in this piece.
-  std::vector<uint32_t> own_count_;   // [switch * pages_ + page] LIDs that it delivers.
+  size_t pages_ = 0, row_size_ = 0;       // Of every row.
+  size_t ports_ = 0;                      // One more than the highest of a link.
+  std::vector<uint32_t> ascending_;       // Switches by position.
+  std::vector<uint8_t> classes_;          // [switch * ports_ + port]
+  std::map<uint32_t, size_t> component_;  // By lowest switch, into absent_.
+  std::vector<size_t> component_of_;      // [switch] Into absent_.
+  std::vector<Masks> absent_;             // [component][block] LIDs without an owner in it.
+  std::vector<uint32_t> own_count_;       // [switch * pages_ + page] LIDs that it delivers.
   std::vector<std::pair<uint32_t, uint16_t>> exempt_;  // Switch, LID; sorted.
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proof of a plan that follows an order of the switches (RoutingPlan::order), in one pass over
 // its tables. A link is up when it raises the position. Shown for every switch s and every LID d of
-// its piece of the fabric:
+// its connected component of the fabric:
 //   - the entry leads up, or down, or delivers; it delivers at the owner only, by its own port;
 //   - the switch at the end of a down link leads d down or delivers it.
 // Then positions rise strictly before they fall strictly: every way ends, it can end only at the

@@ -152,21 +152,21 @@ class Judge {
   }
 
   uint64_t CheckTile(size_t t, const Tile& tile, Dependencies& dependencies) const {
-    std::array<uint32_t, kTile> at, piece;
+    std::array<uint32_t, kTile> at, component;
     for (uint32_t i = 0; i < kTile; ++i) {
       at[i] = wiring_.place(t * kTile + i).at;
-      piece[i] = at[i] == Place::kNowhere ? Wiring::kNone : wiring_.piece(at[i]);
+      component[i] = at[i] == Place::kNowhere ? Wiring::kNone : wiring_.component(at[i]);
     }
     uint64_t suspect = 0;
     for (uint32_t s = 0; s < wiring_.size(); ++s) {
       const uint8_t* entries = &tile[size_t{s} * kTile];
-      const uint32_t own_piece = wiring_.piece(s);
+      const uint32_t own_component = wiring_.component(s);
       for (uint32_t i = 0; i < kTile; ++i) {
         const Far& far = wiring_.far(s, entries[i]);
         if (far.IsSwitch()) {
           const uint8_t next = tile[size_t{far.node} * kTile + i];
           dependencies.Add(far.channel, next);
-          if (piece[i] == own_piece && s != at[i] && next != kNoRoute) continue;
+          if (component[i] == own_component && s != at[i] && next != kNoRoute) continue;
           suspect |= uint64_t{1} << i;
         } else if (!IsRightEnd(s, t * kTile + i, entries[i])) {
           suspect |= uint64_t{1} << i;
@@ -219,7 +219,8 @@ class Judge {
   // Of an entry that leads to no other switch.
   bool IsRightEnd(uint32_t s, size_t lid, uint8_t out) const {
     const Place place = wiring_.place(lid);
-    const bool wanted = place.at != Place::kNowhere && wiring_.piece(place.at) == wiring_.piece(s);
+    const bool wanted =
+        place.at != Place::kNowhere && wiring_.component(place.at) == wiring_.component(s);
     if (out == kNoRoute) return !wanted || IsExempt(s, lid);
     return s == place.at && out == place.port;
   }
@@ -260,7 +261,7 @@ class Judge {
     std::vector<uint32_t> path;
     for (uint32_t source = 0; source < wiring_.size(); ++source) {
       const bool wanted =
-          place.at != Place::kNowhere && wiring_.piece(place.at) == wiring_.piece(source);
+          place.at != Place::kNowhere && wiring_.component(place.at) == wiring_.component(source);
       if (!wanted) {
         const uint8_t out = entries[size_t{source} * kTile];
         const Far& far = wiring_.far(source, out);

@@ -26,7 +26,7 @@ Wiring::Wiring(const fabric::FabricSnapshot& snapshot, const fabric::LidTable& l
   for (uint32_t s = 0; s < size(); ++s) ReadPorts(s);
   for (Far& far : far_)
     if (far.IsSwitch()) far.channel += far.node * last_port_;
-  FindPieces();
+  FindComponents();
   places_.resize(lids.top().value() + size_t{1});
   for (size_t lid = 1; lid < places_.size(); ++lid)
     places_[lid] = FindPlace(lids.Owner(Lid(static_cast<uint16_t>(lid))));
@@ -72,20 +72,20 @@ void Wiring::ReadPorts(uint32_t s) {
   }
 }
 
-void Wiring::FindPieces() {
-  piece_.assign(size(), kNone);
+void Wiring::FindComponents() {
+  component_.assign(size(), kNone);
   std::vector<uint32_t> open;
   for (uint32_t first = 0; first < size(); ++first) {
-    if (piece_[first] != kNone) continue;
-    piece_[first] = first;
+    if (component_[first] != kNone) continue;
+    component_[first] = first;
     open.assign(1, first);
     while (!open.empty()) {
       const uint32_t s = open.back();
       open.pop_back();
       for (unsigned port = 1; port <= last_port_; ++port) {
         const Far& next = far(s, static_cast<uint8_t>(port));
-        if (!next.IsSwitch() || piece_[next.node] != kNone) continue;
-        piece_[next.node] = first;
+        if (!next.IsSwitch() || component_[next.node] != kNone) continue;
+        component_[next.node] = first;
         open.push_back(next.node);
       }
     }

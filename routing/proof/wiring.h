@@ -52,7 +52,7 @@ class Wiring {
   // One more than the highest LID of the fabric.
   size_t lid_end() const { return places_.size(); }
   // Lowest switch that this one is connected to.
-  uint32_t piece(uint32_t s) const { return piece_[s]; }
+  uint32_t component(uint32_t s) const { return component_[s]; }
   // Highest port in use on a link.
   uint8_t last_port() const { return last_port_; }
 
@@ -63,7 +63,7 @@ class Wiring {
  private:
   const fabric::Node* LivePeer(const fabric::Port& port) const;
   void ReadPorts(uint32_t s);
-  void FindPieces();
+  void FindComponents();
   Place FindPlace(PortRef owner) const;
 
   const fabric::FabricSnapshot& snapshot_;
@@ -71,7 +71,7 @@ class Wiring {
   std::vector<const fabric::Node*> switches_;  // By GUID.
   std::vector<uint32_t> number_;               // [NodeIndex]
   std::vector<Far> far_;                       // [switch * 256 + port]
-  std::vector<uint32_t> piece_;                // [switch]
+  std::vector<uint32_t> component_;            // [switch]
   std::vector<Place> places_;                  // [LID]
   uint8_t last_port_ = 0;
 };

@@ -27,8 +27,8 @@ double Demand(uint64_t inside, uint64_t all, uint64_t cables) {
 
 }  // namespace
 
-void ForEachPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below,
-                  const std::function<void(uint64_t hosts, uint64_t cables)>& visit) {
+void ForEachComponent(const SwitchGraph& graph, const Levels& levels, uint32_t below,
+                      const std::function<void(uint64_t hosts, uint64_t cables)>& visit) {
   std::vector<uint8_t> seen(graph.size(), 0);
   std::vector<uint32_t> stack;
   for (uint32_t first = 0; first < graph.size(); ++first) {
@@ -63,7 +63,7 @@ double CutBound(const SwitchGraph& graph, const Levels& levels) {
     bound = std::max(bound, Demand(graph.hosts[s], all, cables));
   }
   for (uint32_t below = 1; below <= levels.top; ++below)
-    ForEachPiece(graph, levels, below, [&](uint64_t hosts, uint64_t cables) {
+    ForEachComponent(graph, levels, below, [&](uint64_t hosts, uint64_t cables) {
       bound = std::max(bound, Demand(hosts, all, cables));
     });
   return bound;

@@ -2,8 +2,8 @@
 // What no tables can beat: lower bounds on the most loaded cable direction when every host end port
 // sends one unit to every other (routing/quality/link_load.h measures the same).
 //
-// cut: the hosts of one leaf, or of one piece of the tree below a rank, send to all others and
-//   receive from them over the cables that leave the piece, at best evenly.
+// cut: the hosts of one leaf, or of one component of the tree below a rank, send to all others and
+//   receive from them over the cables that leave the component, at best evenly.
 // dual: for any lengths of the arcs, total demand times shortest legal distance is at most the
 //   highest load times the sum of the lengths (the linear-programming dual of maximum concurrent
 //   flow; Shahrokhi and Matula, J. ACM 37(2), 1990). Lengths start equal and grow where the flow
@@ -25,10 +25,10 @@ struct LoadBound {
   double value() const { return cut > dual ? cut : dual; }
 };
 
-// The pieces that the switches of rank < `below` form among themselves: hosts on them, and cables
-// from them to switches above.
-void ForEachPiece(const SwitchGraph& graph, const Levels& levels, uint32_t below,
-                  const std::function<void(uint64_t hosts, uint64_t cables)>& visit);
+// The components that the switches of rank < `below` form among themselves: hosts on them, and
+// cables from them to switches above.
+void ForEachComponent(const SwitchGraph& graph, const Levels& levels, uint32_t below,
+                      const std::function<void(uint64_t hosts, uint64_t cables)>& visit);
 
 // The cut alone, which is quick and nearly always the higher one.
 double CutBound(const SwitchGraph& graph, const Levels& levels);

@@ -2,8 +2,8 @@
 // routing/quality: how well a plan spreads traffic, from its tables alone.
 //
 // Quality of a plan, from its tables alone, whatever the engine: how many flows share a link when
-// the host ports of one connected piece of the fabric send in the patterns that clusters are judged
-// by. Pure, parallel, and the same for any number of threads.
+// the host ports of one connected component of the fabric send in the patterns that clusters are
+// judged by. Pure, parallel, and the same for any number of threads.
 //
 // Words. A link is one direction of one cable between two switches; links of a host are not
 // counted, because every pattern here uses each of them once. A flow is one host port sending to
@@ -83,7 +83,7 @@ struct RailPatterns {
 };
 
 struct Quality {
-  uint32_t hosts = 0;      // Host ports of this piece.
+  uint32_t hosts = 0;      // Host ports of this component.
   uint32_t positions = 0;  // Holes included.
   uint32_t links = 0;
   uint64_t unrouted = 0;  // Ordered pairs of host ports whose packets the tables lead astray.
@@ -117,7 +117,7 @@ struct QualityOptions {
   uint32_t rail_samples = 10;  // Of each kind of host set.
 };
 
-// Of one piece of the fabric. `rails` may be null.
+// Of one connected component of the fabric. `rails` may be null.
 Quality MeasureQuality(const SwitchGraph& graph, const RoutingPlan& plan, const RailedHosts* rails,
                        const QualityOptions& options, Parallel& parallel);
 

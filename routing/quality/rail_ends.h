@@ -18,7 +18,7 @@ namespace fabricd::routing {
 
 using HostSet = std::vector<uint32_t>;  // By rank; indices into RailedHosts::ports.
 
-// The host ports of one piece of the fabric.
+// The host ports of one connected component of the fabric.
 class RailEnds {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
@@ -34,7 +34,7 @@ class RailEnds {
   }
 
   uint32_t rails() const { return rails_; }
-  // False: the host has no port there, or it is in another piece.
+  // False: the host has no port there, or it is in another component.
   bool Has(uint32_t host, uint32_t rail) const { return At(host, rail) != kNone; }
 
   // From each host to the next in the set that has a port on the rail, from the last to the first.

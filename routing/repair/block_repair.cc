@@ -46,7 +46,7 @@ BlockResult BlockRepair::Run(const BlockTask& task) {
     unsolved |= all ? left : links_.end_ports(record.at) ? left & hosts_ : 0;
   }
   ForEachBit(unsolved, [&](uint32_t lid) {
-    if (!result_.needs_pieces) Solve(lid);
+    if (!result_.needs_components) Solve(lid);
   });
   MendFree();
   LeavePending();
@@ -120,7 +120,7 @@ void BlockRepair::Start(const BlockTask& task) {
   for (const BlockTask::Write& write : task.writes) Set(write.at, write.lid, write.value);
   for (const BlockTask::Broken& broken : task.broken) {
     uint64_t lids = broken.lids & placed_ & ~task.anywhere;
-    if (!view_.pieces.empty())
+    if (!view_.components.empty())
       ForEachBit(lids, [&](uint32_t lid) {
         if (IsWanted(broken.at, lid)) return;
         lids &= ~Bit(lid);
@@ -160,7 +160,7 @@ void BlockRepair::Set(uint32_t s, uint32_t lid, uint8_t value) {
 }
 
 bool BlockRepair::IsWanted(uint32_t s, uint32_t lid) const {
-  return view_.pieces.empty() || view_.pieces[s] == view_.pieces[place(lid).at];
+  return view_.components.empty() || view_.components[s] == view_.components[place(lid).at];
 }
 
 void BlockRepair::AddRecord(uint32_t at, uint32_t parent, uint64_t lids, uint32_t ordinal,
@@ -391,7 +391,7 @@ uint32_t BlockRepair::Crowding(uint32_t s, uint32_t lid, uint8_t port) const {
 
 // All that fails for one LID, whatever it takes: shorter or longer ways, other classes.
 void BlockRepair::Solve(uint32_t lid) {
-  if (!SolveAmong(lid, false) && !result_.needs_pieces) SolveAmong(lid, true);
+  if (!SolveAmong(lid, false) && !result_.needs_components) SolveAmong(lid, true);
   for (Record& record : records_) MarkMended(record, record.lids & Bit(lid));
 }
 
@@ -406,10 +406,10 @@ bool BlockRepair::SolveAmong(uint32_t lid, bool all) {
   for (uint32_t s : members_) {
     if (hops_[s] != kNoHops || !IsWanted(s, lid)) continue;
     served = false;
-    result_.needs_pieces = view_.pieces.empty();
+    result_.needs_components = view_.components.empty();
     if (all) result_.unserved_at = s, result_.unserved_lid = first_lid_ + lid;
   }
-  if (served || (all && !result_.needs_pieces)) {
+  if (served || (all && !result_.needs_components)) {
     // Whoever sends comes before what it sends to.
     for (uint32_t s : members_)
       if (down_[s] == kNoHops) Choose(s, lid, all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BlockRepair: mends the entries of one block of 64 LIDs on all switches (repair.h has the rules).
-// Blocks do not depend on each other, so each is a piece of parallel work; one BlockRepair is used
+// Blocks do not depend on each other, so each is a unit of parallel work; one BlockRepair is used
 // by one thread for one block after another.
 #pragma once
 
@@ -21,10 +21,10 @@ namespace fabricd::routing {
 struct RepairView {
   const LinkMap* old_links;
   const LinkMap* links;
-  std::vector<uint32_t> position;  // [switch] In the order that is kept.
-  std::vector<const Row*> rows;    // [switch] Of the previous plan; null: has none.
-  uint32_t full_blocks = 0;        // Blocks that each of them has.
-  std::vector<uint32_t> pieces;    // [switch] LinkMap::Pieces(); empty: not known yet.
+  std::vector<uint32_t> position;    // [switch] In the order that is kept.
+  std::vector<const Row*> rows;      // [switch] Of the previous plan; null: has none.
+  uint32_t full_blocks = 0;          // Blocks that each of them has.
+  std::vector<uint32_t> components;  // [switch] LinkMap::Components(); empty: not known yet.
   // True: what no host's traffic to another host crosses may stay pending.
   bool urgent = true;
 };
@@ -52,7 +52,8 @@ struct BlockResult {
   std::vector<std::pair<uint32_t, Entries>> changed;   // By switch.
   std::vector<std::pair<uint32_t, uint64_t>> pending;  // Switch, LIDs; by switch.
   uint64_t stale = 0;                                  // LIDs that some switch cannot reach.
-  bool needs_pieces = false;  // Cannot be told without RepairView::pieces; the rest is void.
+  // Cannot be decided without RepairView::components; the rest is void.
+  bool needs_components = false;
   uint32_t unserved_at = LinkMap::kNone;  // A switch that this order has no way from any more,
   uint32_t unserved_lid = 0;              // and the LID.
 };

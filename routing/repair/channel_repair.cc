@@ -16,22 +16,22 @@
 #include "routing/plan/no_index.h"
 #include "routing/plan/node_name.h"
 #include "routing/plan/parallel.h"
+#include "routing/transition/channel_dependency_graph.h"
 #include "routing/transition/link_channels.h"
-#include "routing/transition/waiting.h"
 
 namespace fabricd::routing {
 namespace {
 
 constexpr int kMostAttempts = 12;
 
-// The dependencies of what packets may go by now, in an order that they agree with.
+// The dependencies of the paths that packets may take now, in an order compatible with them.
 std::unique_ptr<const ChannelOrder> OrderOfNow(const PushInput& push, const PushView& view,
                                                const LinkChannels& channels) {
   Parallel parallel(push.threads);
   std::vector<BlockChange> changes = ChangesByBlock(view);
   for (BlockChange& change : changes) change.fresh = change.lids;
-  const Waiting planned = Waiting::Of(push, view, changes, parallel);
-  Waiting mixed = planned;
+  const ChannelDependencyGraph planned = ChannelDependencyGraph::Of(push, view, changes, parallel);
+  ChannelDependencyGraph mixed = planned;
   for (BlockChange& change : changes) {
     change.fresh = 0;
     mixed.AddMoving(change, change.lids);
@@ -40,13 +40,13 @@ std::unique_ptr<const ChannelOrder> OrderOfNow(const PushInput& push, const Push
   if (!sorted) sorted = planned.Sorted();
   if (!sorted) return nullptr;
   const ChannelGraph& graph = channels.graph;
-  const auto waiting_of = [&](uint32_t c) { return WaitingOf(planned, channels, c); };
+  const auto vertex_of = [&](uint32_t c) { return VertexOf(planned, channels, c); };
   auto order = std::make_unique<ChannelOrder>(graph, PlacesBy(*sorted, planned, channels));
-  // The plan's own first. What else packets go by may be refused where an earlier push could not
-  // keep it right either.
-  for (const Waiting* waiting : {&planned, &std::as_const(mixed)})
+  // Those of the plan first. Others may be refused where an earlier push could not avoid a cycle
+  // either.
+  for (const ChannelDependencyGraph* dependencies : {&planned, &std::as_const(mixed)})
     for (uint32_t c = 0; c < graph.size(); ++c)
-      waiting->ForEachOut(waiting_of(c), [&](uint8_t out) {
+      dependencies->ForEachOut(vertex_of(c), [&](uint8_t out) {
         const uint32_t next = channels.Of(graph.head[c], out);
         if (next != kNone) order->AddForNow(c, graph.OutOf(next));
       });
@@ -255,10 +255,10 @@ class ChannelRepair {
     }
     for (uint32_t s = 0; s < links_.size(); ++s)
       if (state_[s] == State::kUnknown) Follow(s);
-    const std::vector<uint32_t>& pieces = input_.view.pieces;
+    const std::vector<uint32_t>& components = input_.view.components;
     for (uint32_t s = 0; s < links_.size(); ++s) {
       if (!links_.IsAlive(s) || state_[s] == State::kArrives) continue;
-      if (pieces[s] == pieces[place_.at]) {
+      if (components[s] == components[place_.at]) {
         broken_.push_back(s);
         continue;
       }

@@ -34,7 +34,7 @@
 namespace fabricd::routing {
 
 struct ChannelRepairInput {
-  // Its position is not asked for, its pieces are.
+  // Its position is not asked for, its components are.
   const RepairView& view;
   // As observed: what old entries lead over although no new one may. Same switch numbers, and
   // perhaps more.

@@ -20,17 +20,17 @@ namespace {
 // Which LIDs can reach each other by some way. Plans are proved, so a way is a route.
 class Reach {
  public:
-  explicit Reach(const LinkMap& links) : links_(links), pieces_(links.Pieces()) {}
+  explicit Reach(const LinkMap& links) : links_(links), components_(links.Components()) {}
 
   // LinkMap::kNone: nowhere.
-  uint32_t PieceOf(size_t lid) const {
+  uint32_t ComponentOf(size_t lid) const {
     const LidPlace place = links_.place(lid);
-    return place.IsNowhere() ? LinkMap::kNone : pieces_[place.at];
+    return place.IsNowhere() ? LinkMap::kNone : components_[place.at];
   }
 
  private:
   const LinkMap& links_;
-  const std::vector<uint32_t> pieces_;  // [switch]
+  const std::vector<uint32_t> components_;  // [switch]
 };
 
 class Comparison {
@@ -56,13 +56,13 @@ class Comparison {
     std::map<uint32_t, uint64_t> was;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> kept;
     ForEachLid([&](size_t lid, PortRef) {
-      const uint32_t from = before_.PieceOf(lid), to = after_.PieceOf(lid);
+      const uint32_t from = before_.ComponentOf(lid), to = after_.ComponentOf(lid);
       if (from == LinkMap::kNone) return;
       ++was[from];
       if (to != LinkMap::kNone) ++kept[{from, to}];
     });
-    for (const auto& [piece, count] : was) out.pairs_lost += count * (count - 1);
-    for (const auto& [pieces, count] : kept) out.pairs_lost -= count * (count - 1);
+    for (const auto& [component, count] : was) out.pairs_lost += count * (count - 1);
+    for (const auto& [components, count] : kept) out.pairs_lost -= count * (count - 1);
   }
 
   // Those of nodes that are to be there: what a node loses by its own end is not counted.
@@ -85,14 +85,14 @@ class Comparison {
   };
   std::vector<Reached> FindReached() const {
     std::vector<Reached> reached;
-    std::map<uint32_t, Company> company;  // By piece.
+    std::map<uint32_t, Company> company;  // By component.
     ForEachLid([&](size_t lid, PortRef owner) {
-      const uint32_t piece = before_.PieceOf(lid);
-      if (piece == LinkMap::kNone || owner.port.value() == 0) return;
+      const uint32_t component = before_.ComponentOf(lid);
+      if (component == LinkMap::kNone || owner.port.value() == 0) return;
       if (lid != input_.lids.Of(owner).base.value()) return;
-      const auto [known, added] = company.try_emplace(piece, Company{owner.node});
+      const auto [known, added] = company.try_emplace(component, Company{owner.node});
       known->second.several |= known->second.first != owner.node;
-      reached.push_back({owner, piece, after_.PieceOf(lid)});
+      reached.push_back({owner, component, after_.ComponentOf(lid)});
     });
     std::erase_if(reached, [&](const Reached& one) { return !company.at(one.was).several; });
     return reached;

@@ -93,12 +93,12 @@ class HitlessRepair {
   // All pairs that a path could serve and none does.
   void FillPending(RoutingPlan& part) const {
     part.pending.clear();
-    const std::vector<uint32_t> pieces = links_.Pieces();
+    const std::vector<uint32_t> components = links_.Components();
     for (uint32_t lid = 1; lid < links_.lid_end(); ++lid) {
       const LidPlace place = links_.place(lid);
       if (place.IsNowhere()) continue;
       for (uint32_t s = 0; s < links_.size(); ++s)
-        if (links_.IsAlive(s) && pieces[s] == pieces[place.at] && !Arrives(part, s, lid))
+        if (links_.IsAlive(s) && components[s] == components[place.at] && !Arrives(part, s, lid))
           part.pending.push_back({links_.node(s), Lid(static_cast<uint16_t>(lid))});
     }
     std::sort(part.pending.begin(), part.pending.end(),

@@ -106,8 +106,8 @@ class Repairer {
 
   // Switches that could not reach each other before may have no way in the old order.
   absl::Status CheckJoints() const {
-    const std::vector<uint32_t> was = before_.links.Pieces(), is = links_.Pieces();
-    std::map<uint32_t, uint32_t> came_from;  // By new piece.
+    const std::vector<uint32_t> was = before_.links.Components(), is = links_.Components();
+    std::map<uint32_t, uint32_t> came_from;  // By new component.
     for (uint32_t s = 0; s < was.size(); ++s) {
       if (was[s] == kNone || is[s] == kNone) continue;
       const auto [known, added] = came_from.emplace(is[s], s);
@@ -348,9 +348,9 @@ class Repairer {
     if (!HasOrder()) return RunByChannels();
     results_.assign(tasks_.size(), {});
     RunSome([](const BlockResult&) { return true; });
-    const auto unclear = [](const BlockResult& result) { return result.needs_pieces; };
+    const auto unclear = [](const BlockResult& result) { return result.needs_components; };
     if (std::any_of(results_.begin(), results_.end(), unclear)) {
-      view_.pieces = links_.Pieces();
+      view_.components = links_.Components();
       RunSome(unclear);
     }
     for (const BlockResult& result : results_)
@@ -363,7 +363,7 @@ class Repairer {
   absl::Status RunByChannels() {
     CopyOldPlan();
     if (tasks_.empty()) return absl::OkStatus();
-    view_.pieces = links_.Pieces();
+    view_.components = links_.Components();
     const LinkMap observed = Observed();
     const AppliedTables held = options_.applied ? AppliedTables() : TablesOf(old_);
     auto results = MendByChannels({view_, observed, options_.applied ? *options_.applied : held,

@@ -23,14 +23,14 @@ LinkChannels::LinkChannels(const LinkMap& links)
     graph.reverse.push_back(Of(graph.head[c], far_port[c]));
 }
 
-std::vector<uint32_t> PlacesBy(const std::vector<size_t>& sorted, const Waiting& waiting,
-                               const LinkChannels& channels) {
+std::vector<uint32_t> PlacesBy(const std::vector<size_t>& sorted,
+                               const ChannelDependencyGraph& graph, const LinkChannels& channels) {
   const uint32_t size = channels.graph.size();
   std::vector<uint32_t> place_of(sorted.size()), by_place(size), places(size);
   for (size_t i = 0; i < sorted.size(); ++i) place_of[sorted[i]] = static_cast<uint32_t>(i);
   for (uint32_t c = 0; c < size; ++c) by_place[c] = c;
   std::sort(by_place.begin(), by_place.end(), [&](uint32_t a, uint32_t b) {
-    return place_of[WaitingOf(waiting, channels, a)] < place_of[WaitingOf(waiting, channels, b)];
+    return place_of[VertexOf(graph, channels, a)] < place_of[VertexOf(graph, channels, b)];
   });
   for (uint32_t i = 0; i < size; ++i) places[by_place[i]] = i;
   return places;

@@ -8,7 +8,7 @@
 
 #include "routing/graph/channel_order.h"
 #include "routing/plan/link_map.h"
-#include "routing/transition/waiting.h"
+#include "routing/transition/channel_dependency_graph.h"
 
 namespace fabricd::routing {
 
@@ -24,12 +24,13 @@ struct LinkChannels {
   std::vector<uint32_t> by_port;  // [switch * kPorts + port]
 };
 
-// The same channel on lane 0 as Waiting numbers it.
-inline size_t WaitingOf(const Waiting& waiting, const LinkChannels& channels, uint32_t channel) {
-  return waiting.ChannelOf(0, channels.graph.head[channel], channels.far_port[channel]);
+// The same channel on VL 0 as a vertex of the ChannelDependencyGraph.
+inline size_t VertexOf(const ChannelDependencyGraph& graph, const LinkChannels& channels,
+                       uint32_t channel) {
+  return graph.ChannelOf(0, channels.graph.head[channel], channels.far_port[channel]);
 }
-// A place for each channel ([channel]) in the order of Waiting::Sorted().
-std::vector<uint32_t> PlacesBy(const std::vector<size_t>& sorted, const Waiting& waiting,
-                               const LinkChannels& channels);
+// A place for each channel ([channel]) in the order of ChannelDependencyGraph::Sorted().
+std::vector<uint32_t> PlacesBy(const std::vector<size_t>& sorted,
+                               const ChannelDependencyGraph& graph, const LinkChannels& channels);
 
 }  // namespace fabricd::routing

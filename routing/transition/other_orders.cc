@@ -8,8 +8,8 @@
 #include "routing/graph/fitted_order.h"
 #include "routing/plan/no_index.h"
 #include "routing/plan/parallel.h"
+#include "routing/transition/channel_dependency_graph.h"
 #include "routing/transition/push_view.h"
-#include "routing/transition/waiting.h"
 
 namespace fabricd::routing {
 namespace {
@@ -19,13 +19,13 @@ SwitchTurns TurnsOf(const PushInput& tables, const LinkMap& usable) {
   const LinkMap& links = tables.links;
   const PushView view(tables);
   Parallel parallel(tables.threads);
-  const Waiting waiting = Waiting::OfAnyTime(tables, view, parallel);
+  const ChannelDependencyGraph graph = ChannelDependencyGraph::OfAnyTime(tables, view, parallel);
   SwitchTurns turns(usable.size());
   for (uint32_t s = 0; s < std::min(links.size(), usable.size()); ++s) {
     for (uint32_t in = 1; in < links.ports(s); ++in) {
       const FarEnd from = links.Ports(s)[in];
       if (!from.IsSwitch()) continue;
-      waiting.ForEachOut(waiting.ChannelOf(0, s, static_cast<uint8_t>(in)), [&](uint8_t out) {
+      graph.ForEachOut(graph.ChannelOf(0, s, static_cast<uint8_t>(in)), [&](uint8_t out) {
         const uint32_t a = from.head, b = links.far(s, out).head;
         if (std::max(a, b) >= usable.size()) return;
         turns[s].emplace_back(std::min(a, b), std::max(a, b));
@@ -36,7 +36,8 @@ SwitchTurns TurnsOf(const PushInput& tables, const LinkMap& usable) {
   return turns;
 }
 
-// By distance from `top`, which is highest; what it does not reach stands below, piece by piece.
+// By distance from `top`, which is highest; what it does not reach stands below, component by
+// component.
 std::vector<uint32_t> ByDistance(const LinkMap& links, uint32_t top) {
   std::vector<uint8_t> seen(links.size(), 0);
   std::vector<uint32_t> queue;

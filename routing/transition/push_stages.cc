@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "routing/plan/parallel.h"
+#include "routing/transition/channel_dependency_graph.h"
 #include "routing/transition/push_steps.h"
-#include "routing/transition/waiting.h"
 
 namespace fabricd::routing {
 namespace {
@@ -136,8 +136,8 @@ class Stager {
     if (IsTooMuch() && stages_.position) return LeaveByOrder(turning);
     std::vector<Unit> left = Left();
     if (left.empty()) return Finish(0);
-    const Waiting before = Base();
-    Waiting all = before;
+    const ChannelDependencyGraph before = Base();
+    ChannelDependencyGraph all = before;
     for (const Unit& unit : left) all.AddMoving(groups_[unit.group], unit.lids);
     // What is wrong already cannot be kept right; it is best left as soon as possible.
     if (all.IsFreeOfCycles() || !before.IsFreeOfCycles()) {
@@ -306,19 +306,21 @@ class Stager {
   }
 
   // Everything as far as it is.
-  Waiting Base() const { return Waiting::Of(input_, view_, groups_, parallel_); }
+  ChannelDependencyGraph Base() const {
+    return ChannelDependencyGraph::Of(input_, view_, groups_, parallel_);
+  }
 
   // As many as go together, by halves: of the block numbers, then of the LIDs of one.
   std::vector<Unit> FindMovable(const std::vector<Unit>& left) {
     std::vector<Unit> moved;
-    Waiting base = Base();
+    ChannelDependencyGraph base = Base();
     steps_ += Entries();
     Try(left, base, moved);
     return moved;
   }
-  void Try(const std::vector<Unit>& units, Waiting& base, std::vector<Unit>& moved) {
+  void Try(const std::vector<Unit>& units, ChannelDependencyGraph& base, std::vector<Unit>& moved) {
     if (steps_ > kMostSteps) return;
-    Waiting with = base;
+    ChannelDependencyGraph with = base;
     for (const Unit& unit : units) {
       with.AddMoving(groups_[unit.group], unit.lids);
       steps_ += static_cast<uint64_t>(__builtin_popcountll(unit.lids)) * view_.links().size();
@@ -391,7 +393,7 @@ class Stager {
         const uint64_t bit = Bit(i);
         if (group.withdrawn & bit) continue;
         group.withdrawn |= bit;
-        const Waiting others = Base();
+        const ChannelDependencyGraph others = Base();
         group.withdrawn &= ~bit;
         steps_ += Entries();
         const auto steps = FindSteps(group, i, others);
@@ -409,7 +411,7 @@ class Stager {
   }
   // The switches of each stage; none: it does not go that way.
   std::vector<std::vector<uint32_t>> FindSteps(const BlockChange& group, uint32_t i,
-                                               const Waiting& others) {
+                                               const ChannelDependencyGraph& others) {
     std::vector<std::vector<uint32_t>> steps;
     std::vector<uint32_t> open;
     for (const Changed* one = group.begin; one != group.end; ++one)
@@ -423,7 +425,7 @@ class Stager {
       std::vector<uint32_t> taken;
       for (uint32_t s : moving) {
         step[s] = 1;
-        Waiting with = others;
+        ChannelDependencyGraph with = others;
         with.AddStep(group, i, step);
         steps_ += with.size() + view_.links().size();
         if (with.IsFreeOfCycles())

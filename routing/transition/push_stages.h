@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which LIDs may be under way together without packets waiting for each other in a circle. While a
-// stage is written, the entries of its LIDs may be old or new, those of earlier stages are new,
-// those of later ones old; the waiting of all of them together must be free of cycles on each lane.
+// Which LIDs may be written at the same time without a dependency cycle. While a stage is written,
+// the entries of its LIDs may be old or new, those of earlier stages are new, those of later ones
+// old; the channel dependencies of all of them together must be free of cycles on each VL.
 //
 // Where old and new entries of a LID follow one order no search is needed: no packet may rise after
 // it fell, or none does if the switches are written in the right sequence. If all follow the plan's

@@ -16,7 +16,7 @@ constexpr uint64_t Bit(uint32_t i) { return uint64_t{1} << i; }
 class StepSearch {
  public:
   StepSearch(const PushInput& input, const PushView& view, const std::vector<BlockChange>& groups,
-             const Waiting& now, uint64_t most, uint64_t& work)
+             const ChannelDependencyGraph& now, uint64_t most, uint64_t& work)
       : links_(input.links),
         view_(view),
         groups_(groups),
@@ -270,8 +270,8 @@ class StepSearch {
 }  // namespace
 
 PushSteps FindPushSteps(const PushInput& input, const PushView& view,
-                        const std::vector<BlockChange>& groups, const Waiting& now, uint64_t most,
-                        uint64_t& work) {
+                        const std::vector<BlockChange>& groups, const ChannelDependencyGraph& now,
+                        uint64_t most, uint64_t& work) {
   return StepSearch(input, view, groups, now, most, work).Run();
 }
 

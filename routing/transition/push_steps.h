@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "routing/transition/channel_dependency_graph.h"
 #include "routing/transition/push_view.h"
-#include "routing/transition/waiting.h"
 
 namespace fabricd::routing {
 
@@ -26,7 +26,7 @@ struct PushSteps {
 // `work` counts entries and channels looked at. REQUIRES: what packets wait for as it is, by the
 // state of `groups`, has no circle.
 PushSteps FindPushSteps(const PushInput& input, const PushView& view,
-                        const std::vector<BlockChange>& groups, const Waiting& now, uint64_t most,
-                        uint64_t& work);
+                        const std::vector<BlockChange>& groups, const ChannelDependencyGraph& now,
+                        uint64_t most, uint64_t& work);
 
 }  // namespace fabricd::routing

@@ -105,17 +105,17 @@ Guid AliasTable::MakeAlias(const SaView& view, Guid port, size_t index) const {
 }
 
 void AliasTable::Put(Guid alias, size_t entry, fabric::AliasBlock& block,
-                     std::vector<AliasNews>& news) {
+                     std::vector<AliasChange>& changes) {
   Guid& place = block.info.guids[entry];
   block.said |= static_cast<uint8_t>(1u << entry);
   if (place == alias) return;
   if (place) {
     owners_.erase(place);
-    news.push_back({block.port, place, false});
+    changes.push_back({block.port, place, false});
   }
   if (alias) {
     owners_.emplace(alias, block.port);
-    news.push_back({block.port, alias, true});
+    changes.push_back({block.port, alias, true});
   }
   place = alias;
 }
@@ -130,7 +130,7 @@ void AliasTable::Keep(const fabric::AliasBlock& block, RowChanges& rows) {
 
 uint16_t AliasTable::Set(const SaView& view, const Asker& asker, uint64_t mask, const InUse& in_use,
                          wire::GuidInfoRecord& record, RowChanges& rows,
-                         std::vector<AliasNews>& news) {
+                         std::vector<AliasChange>& changes) {
   Place place;
   if (const uint16_t status = Find(view, asker, mask, record, place)) return status;
   uint8_t refused = 0;
@@ -144,7 +144,7 @@ uint16_t AliasTable::Set(const SaView& view, const Asker& asker, uint64_t mask, 
     if (may && !wanted) wanted = held ? held : MakeAlias(view, place.end->guid, index);
     may = may && (wanted == held || (!IsTaken(view, wanted) && !(held && in_use(held))));
     if (may)
-      Put(wanted, entry, place.block, news);
+      Put(wanted, entry, place.block, changes);
     else
       refused |= static_cast<uint8_t>(1u << entry);
   }
@@ -155,7 +155,7 @@ uint16_t AliasTable::Set(const SaView& view, const Asker& asker, uint64_t mask, 
 
 uint16_t AliasTable::Delete(const SaView& view, const Asker& asker, uint64_t mask,
                             const InUse& in_use, wire::GuidInfoRecord& record, RowChanges& rows,
-                            std::vector<AliasNews>& news) {
+                            std::vector<AliasChange>& changes) {
   Place place;
   if (const uint16_t status = Find(view, asker, mask, record, place)) return status;
   uint8_t entries = EntriesOf(mask);
@@ -170,7 +170,7 @@ uint16_t AliasTable::Delete(const SaView& view, const Asker& asker, uint64_t mas
     free = free && !(held && in_use(held));
   });
   if (!free) return wire::kSaStatusRequestDenied;
-  each([&](size_t entry) { Put(Guid(), entry, place.block, news); });
+  each([&](size_t entry) { Put(Guid(), entry, place.block, changes); });
   Keep(place.block, rows);
   record.info = Shown(place.block, 0);
   return wire::kStatusOk;

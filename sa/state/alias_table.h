@@ -26,10 +26,10 @@
 
 namespace fabricd::sa {
 
-// A GID has come into service or gone out of it: traps 64 and 65.
-struct AliasNews {
+// A GID is in service or out of service: traps 64 and 65.
+struct AliasChange {
   Guid port, alias;
-  bool come = false;
+  bool in_service = false;
 };
 
 class AliasTable {
@@ -44,10 +44,11 @@ class AliasTable {
   // LID, BlockNum and some GUID. `in_use(alias)`: it may not go.
   using InUse = std::function<bool(Guid)>;
   uint16_t Set(const SaView& view, const Asker& asker, uint64_t mask, const InUse& in_use,
-               wire::GuidInfoRecord& record, RowChanges& rows, std::vector<AliasNews>& news);
+               wire::GuidInfoRecord& record, RowChanges& rows, std::vector<AliasChange>& changes);
   // Denied as a whole where one of them is in use.
   uint16_t Delete(const SaView& view, const Asker& asker, uint64_t mask, const InUse& in_use,
-                  wire::GuidInfoRecord& record, RowChanges& rows, std::vector<AliasNews>& news);
+                  wire::GuidInfoRecord& record, RowChanges& rows,
+                  std::vector<AliasChange>& changes);
 
   // As of now; the same object while nothing changes.
   std::shared_ptr<const fabric::AliasGuids> Snapshot();
@@ -63,7 +64,7 @@ class AliasTable {
                 const wire::GuidInfoRecord& record, Place& place) const;
   bool IsTaken(const SaView& view, Guid alias) const;
   Guid MakeAlias(const SaView& view, Guid port, size_t index) const;
-  void Put(Guid alias, size_t entry, fabric::AliasBlock& block, std::vector<AliasNews>& news);
+  void Put(Guid alias, size_t entry, fabric::AliasBlock& block, std::vector<AliasChange>& changes);
   void Keep(const fabric::AliasBlock& block, RowChanges& rows);
 
   std::map<Key, fabric::AliasBlock> blocks_;

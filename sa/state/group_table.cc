@@ -177,7 +177,8 @@ Lid GroupTable::FreeMlid(uint32_t most) const {
 }
 
 GroupTable::Groups::iterator GroupTable::Insert(McMemberRecord record, bool permanent,
-                                                RowChanges& rows, std::vector<GroupNews>& news) {
+                                                RowChanges& rows,
+                                                std::vector<GroupChange>& changes) {
   const size_t number = record.mlid.value() - fabric::kFirstMulticastLid.value();
   if (mlids_.size() <= number) mlids_.resize(number + 1);
   mlids_[number] = true;
@@ -185,20 +186,20 @@ GroupTable::Groups::iterator GroupTable::Insert(McMemberRecord record, bool perm
   group->record = record;
   group->permanent = permanent;
   rows[KeyOf(record.mgid)] = RowOf(*group);
-  news.push_back({record.mgid, record.p_key, true});
+  changes.push_back({record.mgid, record.p_key, true});
   snapshot_ = nullptr;
   return groups_.emplace(record.mgid, std::move(group)).first;
 }
 
 void GroupTable::SetPermanent(const std::vector<McMemberRecord>& records, RowChanges& rows,
-                              std::vector<GroupNews>& news) {
+                              std::vector<GroupChange>& changes) {
   std::set<Gid> wanted;
   for (McMemberRecord made : records) {
     wanted.insert(made.mgid);
     const auto there = groups_.find(made.mgid);
     made.mlid = there == groups_.end() ? FreeMlid(kMostMlids) : there->second->record.mlid;
     if (there == groups_.end()) {
-      if (made.mlid) Insert(made, true, rows, news);
+      if (made.mlid) Insert(made, true, rows, changes);
     } else if (!there->second->permanent || there->second->record != made) {
       Group& group = Edit(there);
       group.record = made;
@@ -212,7 +213,7 @@ void GroupTable::SetPermanent(const std::vector<McMemberRecord>& records, RowCha
       Group& edited = Edit(group);
       edited.permanent = false;
       rows[KeyOf(group->first)] = RowOf(edited);
-      EraseIfLeft(group, rows, news);
+      EraseIfLeft(group, rows, changes);
     }
     group = next;
   }
@@ -242,26 +243,26 @@ void GroupTable::EraseMember(Groups::iterator group, Gid gid, RowChanges& rows) 
 
 // The last member that keeps a group takes it, and whoever else is in it, along (§15.2.5.17.4).
 void GroupTable::EraseIfLeft(Groups::iterator group, RowChanges& rows,
-                             std::vector<GroupNews>& news) {
+                             std::vector<GroupChange>& changes) {
   if (group->second->IsKept()) return;
   while (!group->second->members.empty())
     EraseMember(group, group->second->members.back().gid, rows);
   const McMemberRecord& record = group->second->record;
-  news.push_back({record.mgid, record.p_key, false});
+  changes.push_back({record.mgid, record.p_key, false});
   rows[KeyOf(record.mgid)] = std::nullopt;
   mlids_[record.mlid.value() - fabric::kFirstMulticastLid.value()] = false;
   groups_.erase(group);
   snapshot_ = nullptr;
 }
 
-void GroupTable::DropPort(Gid port, RowChanges& rows, std::vector<GroupNews>& news) {
+void GroupTable::DropPort(Gid port, RowChanges& rows, std::vector<GroupChange>& changes) {
   const auto own = of_port_.find(port);
   if (own == of_port_.end()) return;
   const std::set<Gid> left = own->second;
   for (const Gid mgid : left) {
     const auto group = groups_.find(mgid);
     EraseMember(group, port, rows);
-    EraseIfLeft(group, rows, news);
+    EraseIfLeft(group, rows, changes);
   }
 }
 
@@ -391,7 +392,8 @@ uint16_t GroupTable::Design(const SaView& view, const Joining& joining,
 }
 
 uint16_t GroupTable::Join(const SaView& view, const Asker& asker, uint64_t mask,
-                          McMemberRecord& record, RowChanges& rows, std::vector<GroupNews>& news) {
+                          McMemberRecord& record, RowChanges& rows,
+                          std::vector<GroupChange>& changes) {
   Joining joining;
   if (const uint16_t status = Check(view, asker, mask, record, joining)) return status;
   const bool named = joining.Has(McComponent::kMgid) && record.mgid;
@@ -404,7 +406,7 @@ uint16_t GroupTable::Join(const SaView& view, const Asker& asker, uint64_t mask,
   if (found == groups_.end()) {
     McMemberRecord made;
     if (const uint16_t status = Design(view, joining, made)) return status;
-    found = Insert(made, false, rows, news);
+    found = Insert(made, false, rows, changes);
   } else if (const uint16_t status = CheckAgainst(*found->second, joining)) {
     return status;
   }
@@ -429,7 +431,8 @@ uint16_t GroupTable::Join(const SaView& view, const Asker& asker, uint64_t mask,
 }
 
 uint16_t GroupTable::Leave(const SaView& view, const Asker& asker, uint64_t mask,
-                           McMemberRecord& record, RowChanges& rows, std::vector<GroupNews>& news) {
+                           McMemberRecord& record, RowChanges& rows,
+                           std::vector<GroupChange>& changes) {
   Joining joining;
   if (const uint16_t status = Check(view, asker, mask, record, joining)) return status;
   if (!joining.Has(McComponent::kMgid)) return wire::kSaStatusInsufficientComponents;
@@ -454,7 +457,7 @@ uint16_t GroupTable::Leave(const SaView& view, const Asker& asker, uint64_t mask
   } else {
     EraseMember(found, member.gid, rows);
   }
-  EraseIfLeft(found, rows, news);
+  EraseIfLeft(found, rows, changes);
   return wire::kStatusOk;
 }
 

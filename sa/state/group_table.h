@@ -21,8 +21,8 @@
 
 namespace fabricd::sa {
 
-// A group has come into being or is gone: traps 66 and 67.
-struct GroupNews {
+// A group was created or deleted: traps 66 and 67.
+struct GroupChange {
   Gid mgid;
   PKey p_key;
   bool created = false;
@@ -75,16 +75,16 @@ class GroupTable {
   // These groups stay without members, and only these. A group of clients with such an MGID becomes
   // one; one that no longer is goes with its last member. Records are whole but for their MLIDs.
   void SetPermanent(const std::vector<wire::McMemberRecord>& records, RowChanges& rows,
-                    std::vector<GroupNews>& news);
+                    std::vector<GroupChange>& changes);
 
   // These return a status of the SA and, where that is OK, turn `record` into the answer. `port` is
   // the end port of record.port_gid.
   uint16_t Join(const SaView& view, const Asker& asker, uint64_t mask, wire::McMemberRecord& record,
-                RowChanges& rows, std::vector<GroupNews>& news);
+                RowChanges& rows, std::vector<GroupChange>& changes);
   uint16_t Leave(const SaView& view, const Asker& asker, uint64_t mask,
-                 wire::McMemberRecord& record, RowChanges& rows, std::vector<GroupNews>& news);
+                 wire::McMemberRecord& record, RowChanges& rows, std::vector<GroupChange>& changes);
   // The port is gone, and with it its memberships.
-  void DropPort(Gid port, RowChanges& rows, std::vector<GroupNews>& news);
+  void DropPort(Gid port, RowChanges& rows, std::vector<GroupChange>& changes);
 
   size_t size() const { return groups_.size(); }
   size_t member_count() const { return members_; }
@@ -107,10 +107,10 @@ class GroupTable {
   Lid FreeMlid(uint32_t most) const;
   Group& Edit(Groups::iterator group);
   Groups::iterator Insert(wire::McMemberRecord record, bool permanent, RowChanges& rows,
-                          std::vector<GroupNews>& news);
+                          std::vector<GroupChange>& changes);
   void PutMember(Group& group, const Member& member);
   void EraseMember(Groups::iterator group, Gid gid, RowChanges& rows);
-  void EraseIfLeft(Groups::iterator group, RowChanges& rows, std::vector<GroupNews>& news);
+  void EraseIfLeft(Groups::iterator group, RowChanges& rows, std::vector<GroupChange>& changes);
 
   Groups groups_;
   std::vector<bool> mlids_;               // [MLID - kFirstMulticastLid]: taken.

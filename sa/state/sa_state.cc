@@ -105,7 +105,7 @@ uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& requ
   const auto data = std::span<const uint8_t>(request.payload).subspan(wire::kSaDataAt);
   const bool is_set = header.mad.method == Method::kSet;
   const uint64_t mask = header.component_mask;
-  std::vector<GroupNews> news;
+  std::vector<GroupChange> changes;
   uint16_t status = wire::kStatusUnsupportedMethodAttribute;
   switch (header.attribute()) {
     case SaAttribute::kServiceRecord:
@@ -116,18 +116,18 @@ uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& requ
     case SaAttribute::kMcMemberRecord:
       status = Apply<wire::McMemberRecord>(data, reply, [&](wire::McMemberRecord& record) {
         const auto change = is_set ? &GroupTable::Join : &GroupTable::Leave;
-        return (groups_.*change)(*view_, asker, mask, record, next_.rows, news);
+        return (groups_.*change)(*view_, asker, mask, record, next_.rows, changes);
       });
-      Tell(std::move(news));
+      AddNotices(std::move(changes));
       return status;
     case SaAttribute::kGuidInfoRecord: {
-      std::vector<AliasNews> aliases;
+      std::vector<AliasChange> aliases;
       const auto in_use = [this](Guid alias) { return groups_.IsMember(GidOf(alias)); };
       status = Apply<wire::GuidInfoRecord>(data, reply, [&](wire::GuidInfoRecord& record) {
         const auto change = is_set ? &AliasTable::Set : &AliasTable::Delete;
         return (aliases_.*change)(*view_, asker, mask, in_use, record, next_.rows, aliases);
       });
-      Tell(aliases);
+      AddNotices(aliases);
       return status;
     }
     case SaAttribute::kInformInfo:
@@ -203,11 +203,11 @@ void SaState::On(FabricChanged changed, Instant now) {
     for (uint32_t number = 0; number < view_->ends().size(); ++number)
       if (const Guid guid = view_->ends()[number].guid;
           before->ends().FindGuid(guid) == EndPorts::kNone)
-        TellOfPort(guid, kTrapGidIn);
+        ReportPort(guid, kTrapGidIn);
     for (uint32_t number = 0; number < before->ends().size(); ++number)
       if (const Guid guid = before->ends()[number].guid;
           view_->ends().FindGuid(guid) == EndPorts::kNone)
-        TellOfPort(guid, kTrapGidOut);
+        ReportPort(guid, kTrapGidOut);
   }
   std::vector<Gid> ports = groups_.Ports();
   const std::vector<Gid> subscribers = subscriptions_.Ports();
@@ -238,12 +238,12 @@ void SaState::LookAt(Gid port, const SaView* before, Instant now) {
 }
 
 void SaState::DropPort(Gid port) {
-  std::vector<GroupNews> news;
-  groups_.DropPort(port, next_.rows, news);
+  std::vector<GroupChange> changes;
+  groups_.DropPort(port, next_.rows, changes);
   subscriptions_.DropPort(port, next_.rows);
   reporter_.Forget(port);
   absent_.erase(port.guid());
-  Tell(std::move(news));
+  AddNotices(std::move(changes));
 }
 
 void SaState::KeepStandingGroups() {
@@ -253,9 +253,9 @@ void SaState::KeepStandingGroups() {
         wire::Selector::kExactly;
     record.packet_life_time = view_->sm().packet_life_time;
   }
-  std::vector<GroupNews> news;
-  groups_.SetPermanent(records, next_.rows, news);
-  Tell(std::move(news));
+  std::vector<GroupChange> changes;
+  groups_.SetPermanent(records, next_.rows, changes);
+  AddNotices(std::move(changes));
 }
 
 // ---- notices
@@ -272,23 +272,23 @@ NoticeFact SaState::NoticeOf(uint16_t trap, Gid about) const {
   return fact;
 }
 
-void SaState::TellOfPort(Guid port, uint16_t trap) {
+void SaState::ReportPort(Guid port, uint16_t trap) {
   NoticeFact fact = NoticeOf(trap, GidOf(port));
   fact.subject = port;
   Report(fact);
 }
 
-void SaState::Tell(std::vector<GroupNews> news) {
-  for (const GroupNews& each : news) {
+void SaState::AddNotices(std::vector<GroupChange> changes) {
+  for (const GroupChange& each : changes) {
     NoticeFact fact = NoticeOf(each.created ? kTrapGroupMade : kTrapGroupGone, each.mgid);
     fact.p_key = each.p_key;
     next_.notices.push_back(fact);
   }
 }
 
-void SaState::Tell(const std::vector<AliasNews>& news) {
-  for (const AliasNews& each : news) {
-    NoticeFact fact = NoticeOf(each.come ? kTrapGidIn : kTrapGidOut, GidOf(each.alias));
+void SaState::AddNotices(const std::vector<AliasChange>& changes) {
+  for (const AliasChange& each : changes) {
+    NoticeFact fact = NoticeOf(each.in_service ? kTrapGidIn : kTrapGidOut, GidOf(each.alias));
     fact.subject = each.port;
     next_.notices.push_back(fact);
   }

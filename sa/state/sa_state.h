@@ -135,9 +135,9 @@ class SaState {
   void KeepStandingGroups();
   void LookAt(Gid port, const SaView* before, Instant now);
   void DropPort(Gid port);
-  void TellOfPort(Guid port, uint16_t trap);
-  void Tell(std::vector<GroupNews> news);
-  void Tell(const std::vector<AliasNews>& news);
+  void ReportPort(Guid port, uint16_t trap);
+  void AddNotices(std::vector<GroupChange> changes);
+  void AddNotices(const std::vector<AliasChange>& changes);
   NoticeFact NoticeOf(uint16_t trap, Gid about) const;
   void Report(const NoticeFact& fact);
   void BeginWrite(Instant now);

@@ -5,6 +5,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/generate_command.h"
+#include "sim/cli/replay_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/verdicts_command.h"
 
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   fabricd::sim::Run run;
   fabricd::sim::AddGenerate(app, run);
   fabricd::sim::AddRun(app, run);
+  fabricd::sim::AddReplay(app, run);
   fabricd::sim::AddVerdicts(app, run);
   try {
     app.parse(argc, argv);

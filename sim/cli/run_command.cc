@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "common/rng.h"
 #include "common/status.h"
+#include "recorder/file_tap.h"
 #include "sim/fabric/topology.h"
 #include "sim/run/run.h"
 
@@ -21,7 +23,7 @@ namespace fabricd::sim {
 namespace {
 
 struct Arguments {
-  std::string topology, faults, trace;
+  std::string topology, faults, trace, record;
   uint64_t seed = 1;
   uint64_t seeds = 1;
   unsigned jobs = 0;
@@ -112,10 +114,26 @@ class Seeds {
       options.trace = [&files](size_t manager, const std::string& line) {
         files.Write(manager, line);
       };
+    size_t lives = 0;
+    if (!arguments_.record.empty())
+      options.make_tap = [&](size_t manager) { return MakeTap(manager, ++lives); };
     RunResult result = RunSeed(topology_, options);
     if (const absl::Status closed = files.Close(); !closed.ok())
       result.failures.push_back(Message(closed));
     return result;
+  }
+
+  // Null, said on the terminal: the directory cannot be written.
+  std::unique_ptr<shell::Tap> MakeTap(size_t manager, size_t life) const {
+    recorder::pb::Header header;
+    header.set_version("fabricsim");
+    header.set_life(life);
+    const auto directory =
+        std::filesystem::path(arguments_.record) / fmt::format("manager-{}", manager);
+    auto writer = recorder::SegmentWriter::Open(directory, {}, std::move(header));
+    if (writer.ok()) return std::make_unique<recorder::FileTap>(*std::move(writer));
+    fmt::print(stderr, "fabricsim: {}\n", Message(writer.status()));
+    return nullptr;
   }
 
   void Work() {
@@ -188,6 +206,10 @@ int RunAll(const Arguments& arguments) {
     fmt::print(stderr, "fabricsim: run needs --topology\n");
     return kExitUsage;
   }
+  if (!arguments.record.empty() && arguments.seeds > 1) {
+    fmt::print(stderr, "fabricsim: --record takes one seed, not {}\n", arguments.seeds);
+    return kExitUsage;
+  }
   const auto topology = MakeTopology(arguments.topology);
   if (!topology.ok()) {
     fmt::print(stderr, "fabricsim: {}\n", Message(topology.status()));
@@ -215,6 +237,8 @@ void AddRun(CLI::App& app, Run& run) {
                       "Fault classes and rates; without it the standard ones");
   command->add_option("--trace", arguments->trace,
                       "Where the MADs of a single or failing seed go, for madtrace.py");
+  command->add_option("--record", arguments->record,
+                      "Where recordings of each manager go, for fabricsim replay; of one seed");
   command->add_flag("--no-trace", arguments->no_trace,
                     "Write no traces of seeds that fail; a trace takes a second run");
   command->add_option("--jobs", arguments->jobs, "Seeds at a time; 0: one per core")

@@ -16,7 +16,8 @@ namespace {
 enum Kind : uint64_t { kForwarding, kForwardingEntry, kMulticast, kPKeys, kKinds };
 
 // Every LID by port 1; or one of them nowhere.
-wire::LinearForwardingTable Spoilt(const SimDevice& device, uint16_t block, Kind kind, Rng& rng) {
+wire::LinearForwardingTable Corrupted(const SimDevice& device, uint16_t block, Kind kind,
+                                      Rng& rng) {
   wire::LinearForwardingTable table = device.LftBlock(block);
   if (kind == kForwarding)
     table.port.fill(1);
@@ -53,7 +54,7 @@ void FaultInjector::WriteSomeTable(uint64_t kind, uint64_t seed) {
   } else {
     smp.attribute = wire::AttributeId::kLinearForwardingTable;
     smp.modifier = static_cast<uint32_t>(rng.Below(device.switch_info().linear_fdb_top / 64 + 1u));
-    Spoilt(device, static_cast<uint16_t>(smp.modifier), static_cast<Kind>(kind), rng)
+    Corrupted(device, static_cast<uint16_t>(smp.modifier), static_cast<Kind>(kind), rng)
         .Encode(smp.data);
   }
   smp.tid = TransactionId(next_foreign_id_++);

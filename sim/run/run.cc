@@ -142,6 +142,7 @@ class Run {
     injector_.Start();
     cast_.Add(options_.core);
     if (options_.trace) AddTraces();
+    if (options_.make_tap) AddTaps();
     if (IsCrowd(drawn_)) LookWhoIsApart();
     injector_.Plan();
     cast_.PlanKills();
@@ -194,6 +195,10 @@ class Run {
                                   [this, i](const std::string& line) { options_.trace(i, line); }));
       observers_.Add(traces_.back().get());
     }
+  }
+  void AddTaps() {
+    for (size_t i = 0; i < simulation_.manager_count(); ++i)
+      simulation_.manager(i).make_tap = [this, i] { return options_.make_tap(i); };
   }
   void OnStart(size_t number) {
     const PortRef host = simulation_.manager(number).host;

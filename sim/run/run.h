@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <absl/status/status.h>
 
 #include "fabric/snapshot.h"
+#include "shell/ports.h"
 #include "sim/checkers/table_watch.h"
 #include "sim/fabric/mad_faults.h"
 #include "sim/faults/fault_spec.h"
@@ -31,6 +33,8 @@ struct RunOptions {
   bool watch_tables = false;  // The TableWatch judges the tables after every Set.
   // Given the lines of each manager's trace (trace.h), by the manager's number; may be empty.
   std::function<void(size_t manager, const std::string& line)> trace;
+  // Makes the tap of each life of each manager; may be empty.
+  std::function<std::unique_ptr<shell::Tap>(size_t manager)> make_tap;
 };
 
 struct RunResult {

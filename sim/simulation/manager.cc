@@ -17,9 +17,9 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
                std::function<void(Part)> entering)
       : manager_(manager), fabric_(fabric), now_(now), entering_(std::move(entering)) {}
 
-  void Attach() {
+  void Attach(shell::Tap* tap) {
     fabric_.Attach(manager_.host);
-    runner_.emplace(*manager_.core, shell::Ports{*this, *this, records_, *this}, manager_.observer);
+    runner_.emplace(*manager_.core, shell::Ports{*this, *this, records_, *this}, tap);
     is_dying_ = false;
   }
   // The jobs are done or dropped before the runner goes.
@@ -39,7 +39,7 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
     return local;
   }
   void Step(sweep::Event event) { runner_->Step(std::move(event), now_); }
-  // False: it was killed meanwhile.
+  // False: it has died half way.
   bool CarryOut() {
     runner_->CarryOut(now_);
     Enter(Part::kCore);
@@ -115,10 +115,17 @@ Manager::Manager(SimFabric& fabric, const Instant& now, std::function<void(Part)
 Manager::~Manager() = default;
 
 void Manager::Start() {
-  core = shell::MakeCore({options, shell_->local_port(), *store.LoadLids(), *store.LoadHolds(),
-                          *policy::LoadPartitions(*store.LoadRows()), groups, aliases},
-                         observer);
-  shell_->Attach();
+  const shell::CoreInputs inputs{options,
+                                 shell_->local_port(),
+                                 *store.LoadLids(),
+                                 *store.LoadHolds(),
+                                 groups,
+                                 *policy::LoadPartitions(*store.LoadRows()),
+                                 aliases};
+  core = inputs.MakeCore();
+  tap_ = make_tap ? make_tap() : nullptr;
+  if (tap_) tap_->OnStart(inputs);
+  shell_->Attach(tap_.get());
   shell_->Step(sweep::StartEvent{});
   CarryOut();
 }
@@ -138,6 +145,7 @@ void Manager::Kill(bool write_survives) {
   kill_at.reset();
   if (!core) return;
   shell_->Detach(write_survives);
+  tap_.reset();
   core.reset();
 }
 

@@ -43,8 +43,9 @@ struct Manager {
   std::function<bool(mad::IncomingMad&)> tamper;
   std::function<void(const sweep::LogRecord&)> on_log;
   std::function<void(const sweep::FinishedCommand&)> on_finished;
+  // Made again for each life; null or empty: nobody looks.
+  std::function<std::unique_ptr<shell::Tap>()> make_tap;
   VirtualExecutor executor;
-  shell::StepObserver* observer = nullptr;  // From the next start on; outlives this.
 
   void Start();
   void Step(sweep::Event event);
@@ -56,6 +57,7 @@ struct Manager {
   void Kill(bool write_survives);
 
  private:
+  std::unique_ptr<shell::Tap> tap_;
   std::unique_ptr<ManagerShell> shell_;
 };
 

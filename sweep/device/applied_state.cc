@@ -10,13 +10,13 @@
 namespace fabricd::sweep {
 namespace {
 
-void AddLaneTable(const fabric::FabricSnapshot& snapshot, const LaneTable& table,
-                  const wire::SmpData& bytes, fabric::TablesByPort& out) {
+void AddVlTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
+                const wire::SmpData& bytes, fabric::TablesByPort& out) {
   const fabric::Node* node = snapshot.node(table.port.node);
   if (node == nullptr) return;
   fabric::PortTables& tables =
       out[node->IsSwitch() ? PortRef{table.port.node, PortNum(0)} : table.port];
-  if (table.kind == LaneTable::Kind::kArbitration) {
+  if (table.kind == VlTable::Kind::kArbitration) {
     tables.arbitration.push_back({table.port.port, static_cast<uint8_t>(table.in_out),
                                   wire::VlArbitrationTable::Decode(bytes)});
     return;
@@ -37,7 +37,7 @@ void AppliedState::Remove(NodeIndex node) {
 void AppliedState::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
-  lanes_.Forget(node);
+  vls_.Forget(node);
   ForgetSwitchKeys(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
@@ -99,7 +99,7 @@ void AppliedState::AbandonInFlight() {
 void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
-  lanes_.Clear();
+  vls_.Clear();
   switch_keys_.clear();
   requested_.clear();
   // Discovery has read all but these.
@@ -117,7 +117,7 @@ AppliedLft& AppliedState::Lft(NodeIndex node) {
 
 std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
     const fabric::FabricSnapshot& snapshot) {
-  if (port_tables_ != nullptr && lanes_version_ == lanes_.version()) return port_tables_;
+  if (port_tables_ != nullptr && vls_version_ == vls_.version()) return port_tables_;
   auto made = std::make_shared<fabric::TablesByPort>();
   made->reserve(pkeys_.size());
   for (const auto& [port, blocks] : pkeys_)
@@ -135,12 +135,12 @@ std::shared_ptr<const fabric::TablesByPort> AppliedState::PortTables(
       std::sort(tables.p_keys.begin(), tables.p_keys.end(), [](const auto& a, const auto& b) {
         return std::tie(a.port, a.block) < std::tie(b.port, b.block);
       });
-  for (const auto& [table, bytes] : lanes_.tables()) AddLaneTable(snapshot, table, bytes, *made);
-  for (const NodeIndex index : lanes_.read())
+  for (const auto& [table, bytes] : vls_.tables()) AddVlTable(snapshot, table, bytes, *made);
+  for (const NodeIndex index : vls_.read())
     if (const fabric::Node* node = snapshot.node(index))
       for (int port = node->first_end_port().value(); port <= node->last_end_port().value(); ++port)
         (*made)[{index, PortNum(static_cast<uint8_t>(port))}].has_all_lanes = true;
-  lanes_version_ = lanes_.version();
+  vls_version_ = vls_.version();
   port_tables_ = std::move(made);
   return port_tables_;
 }

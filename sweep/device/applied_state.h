@@ -47,7 +47,7 @@ class AppliedState {
   bool Holds(const routing::RoutingPlan& plan) const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Tables() const;
-  AppliedLanes& lanes() { return lanes_; }
+  AppliedVls& vls() { return vls_; }
   // Partition and lane tables of all ports as they were last read or confirmed. Made again only
   // when one has changed.
   std::shared_ptr<const fabric::TablesByPort> PortTables(const fabric::FabricSnapshot& snapshot);
@@ -113,12 +113,12 @@ class AppliedState {
  private:
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
-  AppliedLanes lanes_;
+  AppliedVls vls_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
   absl::flat_hash_map<PortRef, Enforcement> requested_;
   absl::flat_hash_map<PortRef, GuidBlocks> guids_;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: to be made again.
-  uint64_t lanes_version_ = 0;                               // Of lanes_, that it was made of.
+  uint64_t vls_version_ = 0;                                 // Of vls_, that it was made of.
   absl::flat_hash_map<PortRef, uint64_t> refusals_;
   std::set<Busy> busy_;
 };

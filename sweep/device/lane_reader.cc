@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kReady = 512;  // Requests handed to the engine ahead of its window.
 
-using Kind = LaneTable::Kind;
+using Kind = VlTable::Kind;
 
 }  // namespace
 
@@ -29,10 +29,10 @@ LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
     const fabric::Node* node = snapshot_->node(index);
     if (node == nullptr || !devices_.Has(index)) continue;
     const size_t before = tables_.size();
-    for (const LaneTable& table : AllLaneTablesOf(*node))
-      if (devices_.applied().lanes().Find(table) == nullptr) tables_.push_back(table);
+    for (const VlTable& table : AllVlTablesOf(*node))
+      if (devices_.applied().vls().Find(table) == nullptr) tables_.push_back(table);
     left_.push_back({index, tables_.size() - before});
-    if (left_.back().tables == 0) devices_.applied().lanes().MarkRead(index);
+    if (left_.back().tables == 0) devices_.applied().vls().MarkRead(index);
   }
   std::sort(left_.begin(), left_.end(),
             [](const Left& a, const Left& b) { return a.node < b.node; });
@@ -40,7 +40,7 @@ LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
 
 void LaneReader::Feed() {
   while (next_ < tables_.size() && engine_.queued() < kReady) {
-    const LaneTable& table = tables_[next_];
+    const VlTable& table = tables_[next_];
     const bool is_switch = snapshot_->node(table.port.node)->IsSwitch();
     const size_t at = next_++;
     // A node that has gone meanwhile.
@@ -60,24 +60,24 @@ void LaneReader::Feed() {
 void LaneReader::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;
-  const LaneTable& table = tables_[completion.context.number];
+  const VlTable& table = tables_[completion.context.number];
   if (completion.outcome != mad::Completion::Outcome::kResponse || !devices_.Has(table.port.node))
     return;
   wire::SmpData bytes{};
   const bool is_optional = table.kind == Kind::kArbitration &&
                            (table.in_out != kLowArbitrationBlock || table.port.port == PortNum(0));
   if (!IsOk(completion)) {
-    if (is_optional) devices_.applied().lanes().Confirm(table, bytes);
+    if (is_optional) devices_.applied().vls().Confirm(table, bytes);
   } else {
     if (table.kind == Kind::kMap)
       wire::SlToVlMappingTable::Decode(completion.response.data).Encode(bytes);
     else
       wire::VlArbitrationTable::Decode(completion.response.data).Encode(bytes);
-    devices_.applied().lanes().Confirm(table, bytes);
+    devices_.applied().vls().Confirm(table, bytes);
   }
   const auto left = std::lower_bound(left_.begin(), left_.end(), table.port.node,
                                      [](const Left& a, NodeIndex node) { return a.node < node; });
-  if (--left->tables == 0) devices_.applied().lanes().MarkRead(table.port.node);
+  if (--left->tables == 0) devices_.applied().vls().MarkRead(table.port.node);
 }
 
 }  // namespace fabricd::sweep

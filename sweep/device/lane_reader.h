@@ -36,7 +36,7 @@ class LaneReader {
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   const uint16_t run_;
-  std::vector<LaneTable> tables_;  // By node.
+  std::vector<VlTable> tables_;  // By node.
   size_t next_ = 0, outstanding_ = 0;
   struct Left {
     NodeIndex node;

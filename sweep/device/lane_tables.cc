@@ -16,7 +16,7 @@ bool IsLinked(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) 
 
 }  // namespace
 
-wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out) {
+wire::SlToVlMappingTable VlMap(uint8_t lanes, const wire::PortInfo& out) {
   const int vls = std::max(1, wire::DataVls(out.operational_vls));
   wire::SlToVlMappingTable map;
   for (size_t level = 0; level < map.vl.size(); ++level)
@@ -24,8 +24,8 @@ wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out) {
   return map;
 }
 
-std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
-                                                   int lanes) {
+std::optional<wire::VlArbitrationTable> ServeVls(const wire::VlArbitrationTable& low, uint8_t cap,
+                                                 int lanes) {
   wire::VlArbitrationTable wanted = low;
   const size_t end = std::min<size_t>(cap, wanted.entries.size());
   bool changed = false;
@@ -42,7 +42,7 @@ std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTabl
   return changed ? std::optional(wanted) : std::nullopt;
 }
 
-uint32_t LaneTable::Modifier(bool is_switch) const {
+uint32_t VlTable::Modifier(bool is_switch) const {
   switch (kind) {
     case Kind::kWholeMap: return kAllInAllOut;
     case Kind::kMap: return is_switch ? in_out : 0;
@@ -52,9 +52,8 @@ uint32_t LaneTable::Modifier(bool is_switch) const {
                                             is_switch ? port.port : PortNum(0));
 }
 
-std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
-                                    const fabric::Node& node) {
-  std::vector<LaneTable> tables;
+std::vector<VlTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fabric::Node& node) {
+  std::vector<VlTable> tables;
   std::vector<uint8_t> linked;
   for (size_t port = 1; port < node.ports.size() && port < 255; ++port)
     if (IsLinked(snapshot, node.ports[port])) linked.push_back(static_cast<uint8_t>(port));
@@ -62,14 +61,14 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
     const PortRef port{node.index, PortNum(out)};
     // A port of one VL has neither of the two tables.
     if (wire::DataVls(node.port(port.port).info.vl_cap) < 2) continue;
-    tables.push_back({port, LaneTable::Kind::kArbitration, kLowArbitrationBlock});
+    tables.push_back({port, VlTable::Kind::kArbitration, kLowArbitrationBlock});
     if (!node.IsSwitch()) {
-      tables.push_back({port, LaneTable::Kind::kMap, 0});
+      tables.push_back({port, VlTable::Kind::kMap, 0});
       continue;
     }
     const PortRef all{node.index, PortNum(0)};
     const auto map = [&](uint8_t in) {
-      tables.push_back({all, LaneTable::Kind::kMap, static_cast<uint16_t>(in << 8 | out)});
+      tables.push_back({all, VlTable::Kind::kMap, static_cast<uint16_t>(in << 8 | out)});
     };
     map(0);  // What the switch itself sends.
     for (uint8_t in : linked)
@@ -78,27 +77,27 @@ std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
   return tables;
 }
 
-std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node) {
-  std::vector<LaneTable> tables;
+std::vector<VlTable> AllVlTablesOf(const fabric::Node& node) {
+  std::vector<VlTable> tables;
   const auto add_arbitration = [&](PortRef port) {
     for (uint8_t block = 1; block <= kLastArbitrationBlock; ++block)
-      tables.push_back({port, LaneTable::Kind::kArbitration, block});
+      tables.push_back({port, VlTable::Kind::kArbitration, block});
   };
   const int ports = static_cast<int>(std::min<size_t>(node.ports.size(), 255));
   for (int number = node.IsSwitch() ? 0 : 1; number < ports; ++number) {
     const PortRef port{node.index, PortNum(static_cast<uint8_t>(number))};
     if (!node.port(port.port).known) continue;
     add_arbitration(port);
-    if (!node.IsSwitch()) tables.push_back({port, LaneTable::Kind::kMap, 0});
+    if (!node.IsSwitch()) tables.push_back({port, VlTable::Kind::kMap, 0});
     for (int out = 0; node.IsSwitch() && out < ports; ++out)
       tables.push_back({{node.index, PortNum(0)},
-                        LaneTable::Kind::kMap,
+                        VlTable::Kind::kMap,
                         static_cast<uint16_t>(number << 8 | out)});
   }
   return tables;
 }
 
-void AppliedLanes::Forget(NodeIndex node) {
+void AppliedVls::Forget(NodeIndex node) {
   ++version_;
   read_.erase(node);
   std::erase_if(tables_, [node](const auto& entry) { return entry.first.port.node == node; });

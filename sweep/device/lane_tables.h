@@ -21,18 +21,18 @@ namespace fabricd::sweep {
 
 // Service level n on lane n % lanes; on a link with fewer VLs (towards an end port, where no
 // dependency goes on) modulo those.
-wire::SlToVlMappingTable LaneMap(uint8_t lanes, const wire::PortInfo& out);
+wire::SlToVlMappingTable VlMap(uint8_t lanes, const wire::PortInfo& out);
 
 // The low-priority table with the lanes added that no entry serves; nullopt: all are served, or
 // `cap` (VLArbLowCap) leaves no entry for them.
-std::optional<wire::VlArbitrationTable> ServeLanes(const wire::VlArbitrationTable& low, uint8_t cap,
-                                                   int lanes);
+std::optional<wire::VlArbitrationTable> ServeVls(const wire::VlArbitrationTable& low, uint8_t cap,
+                                                 int lanes);
 
 // The block of a VLArbitrationTable that plans read and write: entries 0-31 of the low priority.
 inline constexpr uint8_t kLowArbitrationBlock = 1, kLastArbitrationBlock = 4;
 
 // One table of one device.
-struct LaneTable {
+struct VlTable {
   PortRef port;  // Of a switch: port 0 for mappings, the port itself for arbitration.
   enum class Kind : uint8_t { kMap, kWholeMap, kArbitration } kind;
   uint16_t in_out = 0;  // kMap of a switch: in << 8 | out. kArbitration: the block.
@@ -42,28 +42,27 @@ struct LaneTable {
                                       : wire::AttributeId::kSlToVlMappingTable;
   }
   uint32_t Modifier(bool is_switch) const;
-  friend bool operator<(const LaneTable& a, const LaneTable& b) {
+  friend bool operator<(const VlTable& a, const VlTable& b) {
     return std::tie(a.port, a.kind, a.in_out) < std::tie(b.port, b.kind, b.in_out);
   }
 };
 // All that `lanes` concern at a node whose links are up.
-std::vector<LaneTable> LaneTablesOf(const fabric::FabricSnapshot& snapshot,
-                                    const fabric::Node& node);
+std::vector<VlTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fabric::Node& node);
 // All that the node has, whether anything hangs on its ports or not.
-std::vector<LaneTable> AllLaneTablesOf(const fabric::Node& node);
+std::vector<VlTable> AllVlTablesOf(const fabric::Node& node);
 
 // Confirmed contents: known between the GetResp that showed them and the next Set.
-class AppliedLanes {
+class AppliedVls {
  public:
-  const wire::SmpData* Find(const LaneTable& table) const {
+  const wire::SmpData* Find(const VlTable& table) const {
     const auto found = tables_.find(table);
     return found == tables_.end() ? nullptr : &found->second;
   }
-  void Confirm(const LaneTable& table, const wire::SmpData& bytes) {
+  void Confirm(const VlTable& table, const wire::SmpData& bytes) {
     ++version_;
     tables_[table] = bytes;
   }
-  void MarkUnknown(const LaneTable& table) {
+  void MarkUnknown(const VlTable& table) {
     ++version_;
     tables_.erase(table);
   }
@@ -82,11 +81,11 @@ class AppliedLanes {
   }
   bool WasRead(NodeIndex node) const { return read_.contains(node); }
   const std::set<NodeIndex>& read() const { return read_; }
-  const std::map<LaneTable, wire::SmpData>& tables() const { return tables_; }
+  const std::map<VlTable, wire::SmpData>& tables() const { return tables_; }
   uint64_t version() const { return version_; }  // Grows with each change.
 
  private:
-  std::map<LaneTable, wire::SmpData> tables_;
+  std::map<VlTable, wire::SmpData> tables_;
   std::set<NodeIndex> read_;
   uint64_t version_ = 0;
 };

@@ -79,6 +79,13 @@ enum class Phase : uint8_t {
 };
 std::string_view PhaseName(Phase phase);  // "DISCOVERING"
 
+// What is going on, for a progress line: `done` of `total` in this phase; total 0: unknown.
+struct Progress {
+  Phase phase = Phase::kIdle;
+  std::string step;
+  size_t done = 0, total = 0;
+};
+
 // Before the first sweep: an empty snapshot, no LIDs.
 struct FabricView;
 std::shared_ptr<const FabricView> EmptyView();

@@ -179,14 +179,14 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
   if (!IsMaster() || seen.guid == local_port_.port_guid) return {};
   const auto known = std::find_if(others_.begin(), others_.end(),
                                   [&](const RemoteSm& sm) { return sm.guid == seen.guid; });
-  const bool is_news = known == others_.end() || known->state != seen.state;
+  const bool is_change = known == others_.end() || known->state != seen.state;
   const SmState before = known == others_.end() ? SmState::kNotActive : known->state;
   if (known != others_.end()) {
     known->priority = seen.priority;
     known->state = seen.state;
     known->activity_count = seen.activity_count;
   }
-  if (!is_news || watched_) return {};  // Of a handover, or a lower master, more is known soon.
+  if (!is_change || watched_) return {};  // Of a handover, or a lower master, more is known soon.
   Order order;
   const bool both = seen.state == SmState::kMaster;
   const OwnSm own{state_, priority_, local_port_.port_guid, {}, patience_.passed_over()};
@@ -199,7 +199,7 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
     order = {Order::Kind::kLookSoon,
              fmt::format("SM {} stands by now and is preferred", seen.guid)};
   if (order.kind == Order::Kind::kNothing || budget_.Take(now)) return order;
-  if (known != others_.end()) known->state = before;  // It is news again when it is seen again.
+  if (known != others_.end()) known->state = before;  // It is a change again when it is seen again.
   return {};
 }
 
@@ -309,7 +309,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   poll_.Stop();
   poll_.Start(now + options_.sm.polling_timeout);
   if (other.state != SmState::kMaster) poll_.ScheduleBy(now + kPollOfNoMaster);
-  return {Order::Kind::kStandBy};
+  return {Order::Kind::kBeStandby};
 }
 
 // ---- asking others
@@ -405,7 +405,7 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   if (lost && ++lost_handovers_ <= kMostLostHandovers)
     return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
   lost_handovers_ = 0;
-  // One that has too many of them is to be news again when it is seen again, or both stay masters.
+  // One that has too many of them is a change when it is seen again, or both would stay masters.
   if (!lost && (completion.status & wire::kStatusBusy) != 0) {
     for (RemoteSm& sm : others_)
       if (sm.guid == other.guid) sm.state = SmState::kDiscovering;

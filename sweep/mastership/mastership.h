@@ -39,12 +39,12 @@ class Mastership {
   struct Order {
     enum class Kind : uint8_t {
       kNothing,
-      kProgram,   // Master: assign LIDs, route, program.
-      kSweep,     // Discover anew; `why`.
-      kLookSoon,  // The same once what is under way has ended.
-      kStandBy,   // Stop everything: another is master, or will be.
-      kWait,      // Master, but program nothing: a lower master has to hand over first.
-      kGiveUp,    // It cannot be decided now; `why`. Try again later.
+      kProgram,    // Master: assign LIDs, route, program.
+      kSweep,      // Discover anew; `why`.
+      kLookSoon,   // The same once what is under way has ended.
+      kBeStandby,  // Stop everything: another is master, or will be.
+      kWait,       // Master, but program nothing: a lower master has to hand over first.
+      kGiveUp,     // It cannot be decided now; `why`. Try again later.
     };
     Kind kind = Kind::kNothing;
     std::string why;

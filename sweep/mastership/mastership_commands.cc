@@ -33,12 +33,12 @@ void Mastership::SendPriorityNotice(const mad::Completion& own_port) {
 
 Order Mastership::On(const SetPriority& command) {
   MastershipOutcome outcome{priority_, command.priority, std::nullopt, false};
-  std::vector<RemoteSm> settled = others_;  // Who discovers will stand by.
-  for (RemoteSm& sm : settled)
+  std::vector<RemoteSm> expected = others_;  // Who discovers will stand by.
+  for (RemoteSm& sm : expected)
     if (sm.state == SmState::kDiscovering) sm.state = SmState::kStandby;
   const ElectionVerdict verdict = Elect(
       {state_, command.priority, local_port_.port_guid, patience_.idle(), patience_.passed_over()},
-      settled);
+      expected);
   const bool yields = IsMaster() && verdict.kind == ElectionVerdict::Kind::kHandover;
   if (yields) outcome.successor = verdict.other;
   if (!command.validate_only) ChangePriority(command.priority);

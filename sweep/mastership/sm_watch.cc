@@ -27,7 +27,7 @@ void SmWatch::OnSweepStart() {
 
 void SmWatch::Stop() {
   OnSweepStart();
-  askers_.clear();
+  requesters_.clear();
 }
 
 void SmWatch::Follow(const std::vector<RemoteSm>& others, Instant now) {
@@ -44,14 +44,14 @@ void SmWatch::Follow(const std::vector<RemoteSm>& others, Instant now) {
 }
 
 void SmWatch::OnAsked(const wire::DirectedPath& back, mad::DeviceId device) {
-  const bool waits = std::any_of(askers_.begin(), askers_.end(),
-                                 [&](const Asker& asker) { return asker.back == back; });
-  if (!waits && askers_.size() < kMostOpenQuestions) askers_.push_back({back, device});
+  const bool waits = std::any_of(requesters_.begin(), requesters_.end(),
+                                 [&](const Requester& each) { return each.back == back; });
+  if (!waits && requesters_.size() < kMostOpenQuestions) requesters_.push_back({back, device});
 }
 
 Instant SmWatch::NextDeadline() const {
   if (!watching_) return kNever;
-  return askers_.empty() ? next_ : std::min(next_, next_back_);
+  return requesters_.empty() ? next_ : std::min(next_, next_back_);
 }
 
 void SmWatch::Ask(mad::SmpRequest request, PortRef port) {
@@ -64,10 +64,10 @@ void SmWatch::Ask(mad::SmpRequest request, PortRef port) {
 
 void SmWatch::OnTimer(Instant now) {
   if (!watching_) return;
-  if (!askers_.empty() && now >= next_back_) {
+  if (!requesters_.empty() && now >= next_back_) {
     next_back_ = now + kBackPeriod;
-    for (const Asker& asker : std::exchange(askers_, {}))
-      Ask(devices_.GetSmInfo(asker.back, asker.device), PortRef());
+    for (const Requester& requester : std::exchange(requesters_, {}))
+      Ask(devices_.GetSmInfo(requester.back, requester.device), PortRef());
   }
   if (now < next_) return;
   next_ = now + kPeriod;

@@ -47,11 +47,11 @@ class SmWatch {
   const mad::RequestContext context_;
   bool watching_ = false;
   std::vector<PortRef> discovering_;
-  struct Asker {
+  struct Requester {
     wire::DirectedPath back;
     mad::DeviceId device;
   };
-  std::vector<Asker> askers_;
+  std::vector<Requester> requesters_;
   std::map<uint32_t, PortRef> asked_;  // By the number of the question; none: asked back.
   uint32_t next_number_ = 0;
   Instant next_ = kNever;

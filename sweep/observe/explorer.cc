@@ -51,7 +51,7 @@ Instant Explorer::NextDeadline() const {
   return next_.empty() ? next : std::min(next, start_at_);
 }
 
-SurveyNews Explorer::TakeNews() {
+SurveyChanges Explorer::TakeChanges() {
   if (std::exchange(only_arrivals_, true)) next_arrivals_ = advanced_ + kGatherTime;
   gathers_ = false;
   return found_.Take();
@@ -102,10 +102,10 @@ std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
 void Explorer::Finish(PortRef local, Instant now) {
   const std::unique_ptr<Discovery> done = std::move(discovery_);
   done->Finish();
-  const bool had_news = HasFound();
+  const bool had_found = HasFound();
   for (NodeIndex node : done->found()) {
     found_.Touch(node);
-    if (done->IsNew(node)) found_.news.come.push_back(node);
+    if (done->IsNew(node)) found_.changes.come.push_back(node);
   }
   NoteArrivals(*done);
   for (const Unread& unread : done->unread())
@@ -113,8 +113,8 @@ void Explorer::Finish(PortRef local, Instant now) {
   for (NodeIndex node : done->dirty())
     if (IsToBeRead(node, now)) suspects_.push_back(node);
   if (!done->remote_sms().empty()) {
-    found_.news.meets_sm = true;
-    found_.news.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
+    found_.changes.meets_sm = true;
+    found_.changes.needs_sweep = fmt::format("an SM ({}) came", done->remote_sms().front().guid);
   }
   for (PortRef port : PortsAskedBy(*done)) {
     const fabric::Node* node = ground_.builder.node(port.node);
@@ -131,7 +131,7 @@ void Explorer::Finish(PortRef local, Instant now) {
   // New ways may be shorter, and what was cut off from a port may be reached again.
   found_.paths_dirty = true;
   found_.Repath(local, [](auto&&...) {});
-  since_ = had_news ? std::min(since_, now_.since) : now_.since;
+  since_ = had_found ? std::min(since_, now_.since) : now_.since;
   if (since_ == now_.since) cause_ = now_.cause;
 }
 

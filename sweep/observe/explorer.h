@@ -4,8 +4,8 @@
 // rises meanwhile is next.
 //
 // A site that is switched on brings thousands of nodes within minutes. Each would cost a block on
-// every switch, so those that were never seen before are gathered: the first ones are news at once,
-// later ones once every kGatherTime. Whatever else is found is news at once and takes them along.
+// every switch, so those that were never seen before are gathered: the first are reported at once,
+// later ones once every kGatherTime. Whatever else is found is reported at once, and they with it.
 #pragma once
 
 #include <memory>
@@ -41,13 +41,13 @@ class Explorer {
   bool idle() const { return !discovery_ && next_.empty() && !HasFound(); }
 
   // Something was found, although it may be gathered still.
-  bool HasFound() const { return !found_.news.empty(); }
+  bool HasFound() const { return !found_.changes.empty(); }
   // As of the last Advance().
-  bool HasNews() const { return HasFound() && !gathers_; }
-  SurveyNews TakeNews();
+  bool HasChanges() const { return HasFound() && !gathers_; }
+  SurveyChanges TakeChanges();
   // It was found, and is to be programmed once its gathering has ended.
   bool Gathers(NodeIndex node) const { return gathers_ && node.value() >= known_end_; }
-  // Of what the news are about.
+  // Of what the changes are about.
   const std::string& cause() const { return cause_; }
   Instant since() const { return since_; }
   std::vector<Unread> TakeUnread() { return std::exchange(unread_, {}); }
@@ -72,7 +72,8 @@ class Explorer {
   Request next_, now_;
   Instant start_at_ = kNever;  // When the next one starts although surveys are reading.
   std::unique_ptr<Discovery> discovery_;
-  uint32_t known_end_ = 0;  // Node indices from here on are of nodes first seen since TakeNews().
+  uint32_t known_end_ =
+      0;  // Node indices from here on are of nodes first seen since TakeChanges().
   Findings found_;
   bool only_arrivals_ = true;  // What was found is of nodes that were never seen before.
   bool gathers_ = false;       // And their time has not come.

@@ -8,9 +8,9 @@
 namespace fabricd::sweep {
 
 void Findings::NoteFirst(PortRef port, PortRef peer) {
-  if (!news.about.IsNone()) return;
-  news.about = port;
-  news.peer = peer;
+  if (!changes.about.IsNone()) return;
+  changes.about = port;
+  changes.peer = peer;
 }
 
 bool Findings::Lose(PortRef port, PortRef peer) {
@@ -28,12 +28,12 @@ bool Findings::Lose(PortRef port, PortRef peer) {
 
 void Findings::Repath(PortRef local, const Moved& moved) {
   if (!std::exchange(paths_dirty, false)) return;
-  const PathChanges changes = RefreshPaths(ground_.builder, local, ground_.devices);
-  for (const auto& [node, from, to] : changes.moved) {
+  const PathChanges paths = RefreshPaths(ground_.builder, local, ground_.devices);
+  for (const auto& [node, from, to] : paths.moved) {
     ground_.engine.Redirect(node.value(), from, to);
     moved(node, from, to);
   }
-  for (NodeIndex node : changes.unreached) Remove(node);
+  for (NodeIndex node : paths.unreached) Remove(node);
 }
 
 void Findings::Remove(NodeIndex node) {
@@ -42,13 +42,13 @@ void Findings::Remove(NodeIndex node) {
   ground_.builder.RemoveNode(node);
   ground_.devices.Remove(node);
   ground_.engine.GiveUp(node.value());
-  news.gone.push_back(node);
+  changes.gone.push_back(node);
   lost_something = true;
 }
 
-SurveyNews Findings::Take() {
+SurveyChanges Findings::Take() {
   lost_something = false;
-  return std::exchange(news, {});
+  return std::exchange(changes, {});
 }
 
 }  // namespace fabricd::sweep

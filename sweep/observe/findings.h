@@ -11,7 +11,7 @@
 
 namespace fabricd::sweep {
 
-struct SurveyNews {
+struct SurveyChanges {
   PortRef about, peer;             // The first link of it; `peer` may be none.
   std::vector<NodeIndex> touched;  // Nodes that have to be looked at by the programmer.
   std::vector<NodeIndex> gone, come;
@@ -27,7 +27,7 @@ class Findings {
  public:
   explicit Findings(const Ground& ground) : ground_(ground) {}
 
-  void Touch(NodeIndex node) { news.touched.push_back(node); }
+  void Touch(NodeIndex node) { changes.touched.push_back(node); }
   // The first link that is named stays.
   void NoteFirst(PortRef port, PortRef peer);
   // The port has no link any more. True: `peer` is a port of a switch that may not know it yet.
@@ -37,9 +37,9 @@ class Findings {
   using Moved = std::function<void(NodeIndex node, const wire::DirectedPath& from,
                                    const wire::DirectedPath& to)>;
   void Repath(PortRef local, const Moved& moved);
-  SurveyNews Take();
+  SurveyChanges Take();
 
-  SurveyNews news;
+  SurveyChanges changes;
   bool lost_something = false;  // Since the last Take().
   bool paths_dirty = false;
 

@@ -19,13 +19,13 @@ constexpr uint32_t kSilence = 3;
 LightSweep::LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                        const DeviceTable& devices, mad::TransactionEngine& engine,
                        std::vector<RemoteSm> remote_sms, std::vector<Unread> unread,
-                       const std::vector<NodeIndex>& were_silent)
+                       const std::vector<NodeIndex>& were_unresponsive)
     : snapshot_(std::move(snapshot)),
       devices_(devices),
       engine_(engine),
       remote_sms_(std::move(remote_sms)),
       unread_(std::move(unread)),
-      were_silent_(were_silent.begin(), were_silent.end()) {}
+      were_unresponsive_(were_unresponsive.begin(), were_unresponsive.end()) {}
 
 void LightSweep::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number) {
   request.context = mad::RequestContext::Of(Activity::kLightSweep, ask, subject);
@@ -104,9 +104,9 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
   const char* cause = nullptr;
   if (!IsOk(completion)) {
     cause = "a switch does not answer";
-    silent_.push_back(node);
+    unresponsive_.push_back(node);
   } else {
-    if (were_silent_.contains(node) || completion.attempts >= kSilence) AskHostsOf(node);
+    if (were_unresponsive_.contains(node) || completion.attempts >= kSilence) AskHostsOf(node);
     const auto info = wire::SwitchInfo::Decode(completion.response.data);
     if (info.port_state_change)
       cause = "light sweep";

@@ -27,7 +27,7 @@ class LightSweep {
  public:
   LightSweep(std::shared_ptr<const fabric::FabricSnapshot> snapshot, const DeviceTable& devices,
              mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
-             std::vector<Unread> unread, const std::vector<NodeIndex>& were_silent);
+             std::vector<Unread> unread, const std::vector<NodeIndex>& were_unresponsive);
 
   void Start();
   void OnCompletion(const mad::Completion& completion);
@@ -37,8 +37,8 @@ class LightSweep {
   // Switches to be looked at (port 0), or ports with a neighbour that answers now; and why.
   const std::vector<std::pair<PortRef, std::string>>& changed() const { return changed_; }
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
-  // Switches that did not answer: `were_silent` of the next light sweep.
-  const std::vector<NodeIndex>& silent() const { return silent_; }
+  // Switches that did not answer: `were_unresponsive` of the next light sweep.
+  const std::vector<NodeIndex>& unresponsive() const { return unresponsive_; }
 
  private:
   enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
@@ -53,12 +53,12 @@ class LightSweep {
   mad::TransactionEngine& engine_;
   std::vector<RemoteSm> remote_sms_;
   const std::vector<Unread> unread_;
-  const absl::flat_hash_set<NodeIndex> were_silent_;
+  const absl::flat_hash_set<NodeIndex> were_unresponsive_;
   bool started_ = false;
   size_t outstanding_ = 0;
   std::string reason_;
   std::vector<std::pair<PortRef, std::string>> changed_;
-  std::vector<NodeIndex> silent_;
+  std::vector<NodeIndex> unresponsive_;
 };
 
 }  // namespace fabricd::sweep

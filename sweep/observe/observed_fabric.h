@@ -8,9 +8,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabric/snapshot_builder.h"
+#include "mad/transport.h"
 #include "sweep/observe/active_links.h"
 #include "sweep/observe/discovery.h"
 
@@ -18,7 +20,10 @@ namespace fabricd::sweep {
 
 class ObservedFabric {
  public:
-  ObservedFabric() : snapshot_(builder_.Build()) {}
+  // `own`: the SM's port, as the transport names it.
+  explicit ObservedFabric(mad::LocalPort own) : own_(std::move(own)), snapshot_(builder_.Build()) {}
+
+  const mad::LocalPort& own() const { return own_; }
 
   fabric::SnapshotBuilder& builder() { return builder_; }
   const std::shared_ptr<const fabric::FabricSnapshot>& snapshot() const { return snapshot_; }
@@ -51,6 +56,7 @@ class ObservedFabric {
   std::string NameOf(PortRef port, PortRef peer) const;
 
  private:
+  const mad::LocalPort own_;
   fabric::SnapshotBuilder builder_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;  // Never null.
   PortRef local_;

@@ -111,7 +111,7 @@ void Survey::ExploreAgain(NodeIndex index, Instant now) {
     Explore(port.peer, now);
     return;
   }
-  found_.news.needs_sweep =
+  found_.changes.needs_sweep =
       fmt::format("switch {} has started anew", ground_.builder.node(index)->guid());
 }
 
@@ -166,8 +166,8 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
 void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   const fabric::Node& node = *ground_.builder.node(index);
   if (!IsOk(completion)) {  // It said that it has the table.
-    found_.news.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
-                                          node.guid(), WhyNot(completion));
+    found_.changes.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
+                                             node.guid(), WhyNot(completion));
     return;
   }
   const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
@@ -302,17 +302,17 @@ Instant Survey::NextDeadline() const {
   return waiting ? std::min(confirm_deadline_, level_deadline_) : confirm_deadline_;
 }
 
-bool Survey::HasNews(Instant now) const {
-  if (done()) return !found_.news.empty() || !silent_.empty();
+bool Survey::HasChanges(Instant now) const {
+  if (done()) return !found_.changes.empty() || !silent_.empty();
   return found_.lost_something && levels_.empty() && (reads_out() == 0 || now >= level_deadline_);
 }
 
-SurveyNews Survey::TakeNews() {
+SurveyChanges Survey::TakeChanges() {
   // Silent, and links lead to it all the same.
   if (done())
     for (NodeIndex node : std::exchange(silent_, {}))
       if (ground_.builder.node(node) != nullptr)
-        found_.news.needs_sweep =
+        found_.changes.needs_sweep =
             fmt::format("switch {} does not answer", ground_.builder.node(node)->guid());
   return found_.Take();
 }

@@ -8,8 +8,8 @@
 // that works before they are asked. Where a switch at the other end of a lost link is silent, its
 // other neighbours are asked for their ends, since their traps may have been lost with it.
 //
-// What is lost is news at once: HasNews() may be true long before done(), for devices that died
-// keep a survey waiting for their time-outs.
+// What is lost is reported at once: HasChanges() may be true long before done(), for devices that
+// died keep a survey waiting for their time-outs.
 #pragma once
 
 #include <map>
@@ -38,9 +38,9 @@ class Survey {
   Instant NextDeadline() const;
 
   // Something was lost, and what is still out is late.
-  bool HasNews(Instant now) const;
+  bool HasChanges(Instant now) const;
   // All that was found since the last call.
-  SurveyNews TakeNews();
+  SurveyChanges TakeChanges();
   bool done() const;
   // States of ports are out, and not late: more may be found down or up.
   bool IsReading(Instant now) const {

@@ -14,7 +14,7 @@ void Append(const std::vector<NodeIndex>& from, std::vector<NodeIndex>* to) {
   to->insert(to->end(), from.begin(), from.end());
 }
 
-void Merge(SurveyNews from, SurveyNews* to) {
+void Merge(SurveyChanges from, SurveyChanges* to) {
   if (to->about.IsNone()) {
     to->about = from.about;
     to->peer = from.peer;
@@ -76,44 +76,46 @@ void Surveys::Advance(Instant now) {
     reading = reading || place.survey->IsReading(now);
   }
   explorer_->Advance(local_, reading, now);
-  for (Place& place : places_) place.has_news = place.survey && place.survey->HasNews(now);
+  for (Place& place : places_) place.has_changes = place.survey && place.survey->HasChanges(now);
 }
 
 Instant Surveys::NextDeadline() const {
   Instant next = explorer_->NextDeadline();
   for (const Place& place : places_)
-    if (place.survey && !place.has_news) next = std::min(next, place.survey->NextDeadline());
+    if (place.survey && !place.has_changes) next = std::min(next, place.survey->NextDeadline());
   return next;
 }
 
-bool Surveys::HasNews() const {
-  return explorer_->HasNews() || std::any_of(places_.begin(), places_.end(),
-                                             [](const Place& place) { return place.has_news; });
+bool Surveys::HasChanges() const {
+  return explorer_->HasChanges() ||
+         std::any_of(places_.begin(), places_.end(),
+                     [](const Place& place) { return place.has_changes; });
 }
 
-Surveys::News Surveys::TakeNews() {
-  News news;
+Surveys::Changes Surveys::TakeChanges() {
+  Changes changes;
   const auto take = [&](auto&& found, const std::string& cause, Instant since) {
-    Merge(std::move(found), &news.found);
-    if (since >= news.since) return;
-    news.since = since;
-    news.cause = cause;
+    Merge(std::move(found), &changes.found);
+    if (since >= changes.since) return;
+    changes.since = since;
+    changes.cause = cause;
   };
   for (Place& place : places_) {
-    if (!std::exchange(place.has_news, false)) continue;
+    if (!std::exchange(place.has_changes, false)) continue;
     const SurveyTask& task = place.survey->task();
-    take(place.survey->TakeNews(), task.cause, task.since);
+    take(place.survey->TakeChanges(), task.cause, task.since);
   }
-  if (explorer_->HasFound()) take(explorer_->TakeNews(), explorer_->cause(), explorer_->since());
-  for (std::vector<NodeIndex>* nodes : {&news.found.touched, &news.found.gone, &news.found.come})
+  if (explorer_->HasFound()) take(explorer_->TakeChanges(), explorer_->cause(), explorer_->since());
+  for (std::vector<NodeIndex>* nodes :
+       {&changes.found.touched, &changes.found.gone, &changes.found.come})
     SortUnique(*nodes);
-  return news;
+  return changes;
 }
 
 std::vector<std::unique_ptr<Survey>> Surveys::TakeDone() {
   std::vector<std::unique_ptr<Survey>> done;
   for (Place& place : places_)
-    if (place.survey && !place.has_news && place.survey->done())
+    if (place.survey && !place.has_changes && place.survey->done())
       done.push_back(std::move(place.survey));
   return done;
 }

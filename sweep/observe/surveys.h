@@ -37,18 +37,18 @@ class Surveys {
   void OnExplorerCompletion(const mad::Completion& completion, Instant now);
   // Call after each batch of completions, and at NextDeadline().
   void Advance(Instant now);
-  // Of those that have no news: to take these is the next thing to be done.
+  // Of those that have no changes: to take these is the next thing to be done.
   Instant NextDeadline() const;
 
-  bool HasNews() const;  // As of the last Advance().
-  struct News {
-    SurveyNews found;
+  bool HasChanges() const;  // As of the last Advance().
+  struct Changes {
+    SurveyChanges found;
     std::string cause;  // Of the first report that led to it.
     Instant since = kNever;
   };
   // What all of them found since the last call, together; lists of nodes sorted.
-  News TakeNews();
-  // Those that are done and whose news were taken.
+  Changes TakeChanges();
+  // Those that are done and whose changes were taken.
   std::vector<std::unique_ptr<Survey>> TakeDone();
   const Ground& ground() const { return ground_; }
   Explorer& explorer() { return *explorer_; }
@@ -57,7 +57,7 @@ class Surveys {
  private:
   struct Place {
     std::unique_ptr<Survey> survey;  // Null: free.
-    bool has_news = false;
+    bool has_changes = false;
   };
 
   const Ground ground_;

@@ -18,7 +18,7 @@ Multicast::Multicast(SharedGroups groups, OpenQuestions& questions)
       plan_(std::make_shared<const routing::MulticastPlan>()) {}
 
 void Multicast::SetGroups(SharedGroups groups) {
-  has_news_ = has_news_ || *groups_ != *groups;
+  has_changes_ = has_changes_ || *groups_ != *groups;
   groups_ = std::move(groups);
 }
 
@@ -41,7 +41,7 @@ bool Multicast::HasWork(const DeviceTable& devices) const {
 }
 
 void Multicast::Ask(std::shared_ptr<const routing::RoutingPlan> plan, const DeviceTable& devices) {
-  has_news_ = false;
+  has_changes_ = false;
   SharedTrees before = plan_;
   if (!has_plan_)
     before = std::make_shared<const routing::MulticastPlan>(devices.applied().Trees());
@@ -89,7 +89,8 @@ void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList
 
 void Multicast::Forget() {
   plan_ = std::make_shared<const routing::MulticastPlan>();
-  has_plan_ = must_withdraw_ = of_another_order_ = is_held_ = false;
+  has_plan_ = is_held_ = false;
+  order_ = TreeOrder();
 }
 
 }  // namespace fabricd::sweep

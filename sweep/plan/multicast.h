@@ -14,6 +14,7 @@
 #include "sweep/interface/events.h"
 #include "sweep/interface/problems.h"
 #include "sweep/interface/questions.h"
+#include "sweep/plan/tree_order.h"
 
 namespace fabricd::sweep {
 
@@ -31,7 +32,7 @@ class Multicast {
   // One more than the highest block of MLIDs that groups take.
   uint16_t blocks() const;
   // The groups have changed since trees were last asked for.
-  bool HasNews() const { return has_news_; }
+  bool HasChanges() const { return has_changes_; }
 
   // What the unicast plan that is being made is made for. Trees that were asked for are void.
   void NoteQuestion(const ComputePlan& question);
@@ -44,20 +45,10 @@ class Multicast {
   SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                       ProblemList& problems);
 
-  // Whether trees may stay while the unicast plan is written. Else all entries go first, until
-  // NoteDone(). Trees of another order than the plan's go with this one plan only.
-  void NotePlan(bool keeps_trees, bool mixes_trees, bool has_order) {
-    must_withdraw_ = must_withdraw_ || !keeps_trees || of_another_order_;
-    of_another_order_ = has_order && !mixes_trees;
-  }
-  bool MustWithdraw() const { return must_withdraw_; }
-  // New trees may be written beside those that are there.
-  bool MayMix(const routing::RoutingPlan& plan) const {
-    return !plan.order.empty() && !of_another_order_;
-  }
+  TreeOrder& order() { return order_; }
   // The tables are as wanted.
-  void NoteDone() {
-    must_withdraw_ = of_another_order_ = false;
+  void OnTreesDone() {
+    order_.OnTreesDone();
     is_held_ = true;
   }
   // What the switches hold; null: something else than was last wanted, or nobody knows.
@@ -71,9 +62,10 @@ class Multicast {
   OpenQuestions& questions_;
   SharedGroups groups_;
   SharedTrees plan_;
-  bool has_plan_ = false;  // Of this master.
-  bool has_news_ = false, must_withdraw_ = false, of_another_order_ = false;
-  bool is_held_ = false;  // The tables are as `plan_` says.
+  bool has_plan_ = false;     // Of this master.
+  bool has_changes_ = false;  // Of the groups, since trees were last asked for.
+  bool is_held_ = false;      // The tables are as `plan_` says.
+  TreeOrder order_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   fabric::Intent intent_;

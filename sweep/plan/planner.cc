@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/breakage.h"
-#include "sweep/device/spoil.h"
+#include "sweep/device/corrupt.h"
 
 namespace fabricd::sweep {
 
@@ -14,7 +14,7 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
                                   const DeviceTable& devices, Instant now) {
   if (now >= IdealDue())
     goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
-  may_settle_ = true;
+  may_reoptimise_ = true;
   questions_.Drop<OrderTables>();
   before_ = plan();
   snapshot_ = snapshot;
@@ -40,12 +40,12 @@ void Planner::AskOrder(const DeviceTable& devices) {
 void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
                      Instant now) {
   routing::ReplanResult& result = ready.result;
-  if (IsBroken(Breakage::kHoleInPlan)) SpoilRoutes(result.after, SpoilWithHole);
-  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) SpoilRoutes(result.after, SpoilWithHole);
+  if (IsBroken(Breakage::kHoleInPlan)) CorruptRoutes(result.after, CorruptWithHole);
+  if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kCircleInPlan))
-    SpoilRoutes(result.after, [&](SharedPlan& plan) { SpoilWithCircle(plan, snapshot); });
+    CorruptRoutes(result.after, [&](SharedPlan& plan) { CorruptWithCycle(plan, snapshot); });
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
-  const bool news = this->plan() != plan;
+  const bool is_other = this->plan() != plan;
   // What the chain would choose is not what stands when that is put off.
   if (!result.steps.empty() && result.put_off.empty() && chain_ != result.steps)
     NoteChoice(std::move(result.steps));
@@ -55,10 +55,10 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
         fmt::format("the plan of least change stays until something changes: {}", result.put_off));
   if (result.reached == routing::ReplanGoal::kIdeal) other_wishes_ = false;
   if (result.reached == routing::ReplanGoal::kIdeal || !result.put_off.empty())
-    settle_at_ = kNever;
-  else if (news && settle_at_ == kNever)  // Another fault does not put it off.
-    settle_at_ = now + options_.sweep.settle_after;
-  if (IsBroken(Breakage::kNeverSettled)) settle_at_ = kNever;
+    ideal_at_ = kNever;
+  else if (is_other && ideal_at_ == kNever)  // Another fault does not put it off.
+    ideal_at_ = now + options_.sweep.settle_after;
+  if (IsBroken(Breakage::kNeverSettled)) ideal_at_ = kNever;
   has_answer_ = plan != nullptr;
   problems.Remove("NoPlan");
   problems.Remove("LanesInUse");

@@ -48,29 +48,31 @@ class Planner {
   // False: the last question had no plan for an answer; plan() is an older one.
   bool has_answer() const { return has_answer_; }
   // The plan is one of least change.
-  bool is_provisional() const { return settle_at_ != kNever; }
+  bool is_provisional() const { return ideal_at_ != kNever; }
   // It leaves pairs pending.
   bool is_urgent() const { return whole_at_ != kNever; }
 
   // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
-  Instant NextStepTime() const { return may_settle_ ? std::min(whole_at_, IdealDue()) : kNever; }
+  Instant NextStepTime() const {
+    return may_reoptimise_ ? std::min(whole_at_, IdealDue()) : kNever;
+  }
   // Nodes have come. While more keep coming, as when a site is switched on, the ideal plan waits
   // until none has come for `settle_after`: another whole plan for each few of them would move
   // what has only just been written. At most kLongestArrivals.
   void NoteArrivals(Instant now) { last_arrival_ = now; }
   // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
-  void SettleNow(Instant now) { settle_at_ = now, other_wishes_ = true; }
+  void ReoptimiseNow(Instant now) { ideal_at_ = now, other_wishes_ = true; }
   // False: what is known is neither programmed nor begun with; LIDs may be neither durable nor
   // read.
-  void AllowSettling(bool allowed) { may_settle_ = allowed; }
+  void AllowReoptimisation(bool allowed) { may_reoptimise_ = allowed; }
 
  private:
   static constexpr Duration kLongestArrivals = std::chrono::minutes(5);
 
   Instant IdealDue() const {
-    if (settle_at_ == kNever) return kNever;
+    if (ideal_at_ == kNever) return kNever;
     const Instant quiet = last_arrival_ + options_.sweep.settle_after;
-    return std::clamp(quiet, settle_at_, settle_at_ + kLongestArrivals);
+    return std::clamp(quiet, ideal_at_, ideal_at_ + kLongestArrivals);
   }
   void NoteChoice(std::vector<routing::ChainStep> steps);
   void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
@@ -84,10 +86,10 @@ class Planner {
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;
   std::vector<routing::ChainStep> chain_;
-  Instant settle_at_ = kNever;  // When the ideal plan is due.
+  Instant ideal_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
   Instant whole_at_ = kNever;  // When the plan is due that leaves no pairs pending.
-  bool may_settle_ = false, other_wishes_ = false;
+  bool may_reoptimise_ = false, other_wishes_ = false;
   bool has_answer_ = false;
 };
 

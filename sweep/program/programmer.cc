@@ -144,9 +144,9 @@ void Programmer::OnCompletion(const mad::Completion& completion) {
   writers_.OnAnswer(RequestSender::ItemOf(completion), completion);
 }
 
-void Programmer::OnLateAnswer(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
+bool Programmer::OnLateAnswer(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
                               DeviceTable& devices) {
-  WriterSet::OnLateAnswer(RequestSender::ItemOf(completion), completion, builder, devices);
+  return WriterSet::OnLateAnswer(RequestSender::ItemOf(completion), completion, builder, devices);
 }
 
 // Each Set of the same that still waits is made again from what is known now, or left out.

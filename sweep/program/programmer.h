@@ -58,8 +58,9 @@ class Programmer {
   // Of anybody: what a device has just answered may be all that a Set in the queue is for.
   void OnRead(const mad::Completion& completion);
   // Of a Programmer that is gone: what a table holds is known again, or it may be written again.
-  static void OnLateAnswer(const mad::Completion& completion, fabric::SnapshotBuilder& builder,
-                           DeviceTable& devices);
+  // True: the answer shows that something changed meanwhile, and the node has to be read again.
+  [[nodiscard]] static bool OnLateAnswer(const mad::Completion& completion,
+                                         fabric::SnapshotBuilder& builder, DeviceTable& devices);
   // Hands as many requests to the engine as it should hold, and goes to the next stage when due.
   void Feed();
 

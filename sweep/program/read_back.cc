@@ -70,10 +70,10 @@ void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) c
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kSwitchKeys});
   }
-  if (!lanes_) return;
-  for (const LaneTable& table : LaneTablesOf(*snapshot_, node))
+  if (!vls_) return;
+  for (const VlTable& table : VlTablesOf(*snapshot_, node))
     tables.push_back({table.port, table.in_out,
-                      table.kind == LaneTable::Kind::kMap ? Kind::kMap : Kind::kArbitration});
+                      table.kind == VlTable::Kind::kMap ? Kind::kMap : Kind::kArbitration});
 }
 
 // One device after the other would leave the others waiting behind the limit for each device.
@@ -96,7 +96,7 @@ void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
   if (!empty()) return;
   begun_ = true;
   snapshot_ = std::move(snapshot);
-  lanes_ = lanes;
+  vls_ = lanes;
   std::vector<std::vector<Table>> by_node;
   size_t switches = 0;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
@@ -128,7 +128,7 @@ void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
 void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes) {
   begun_ = all_ = true;
   snapshot_ = std::move(snapshot);
-  lanes_ = lanes;
+  vls_ = lanes;
   waiting_.clear();
   std::vector<std::vector<Table>> by_node;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
@@ -146,9 +146,8 @@ void ReadBack::Hold(std::vector<uint64_t> commands) {
 
 // ---- reading
 
-LaneTable ReadBack::LaneTableOf(const Table& table) {
-  return {table.port,
-          table.kind == Kind::kMap ? LaneTable::Kind::kMap : LaneTable::Kind::kArbitration,
+VlTable ReadBack::VlTableOf(const Table& table) {
+  return {table.port, table.kind == Kind::kMap ? VlTable::Kind::kMap : VlTable::Kind::kArbitration,
           table.block};
 }
 
@@ -180,7 +179,7 @@ mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
       modifier = wire::PKeyTable::Modifier(table.port.port, table.block);
       break;
     case Kind::kMap:
-    case Kind::kArbitration: modifier = LaneTableOf(table).Modifier(is_switch); break;
+    case Kind::kArbitration: modifier = VlTableOf(table).Modifier(is_switch); break;
     case Kind::kIdentity:
       modifier = table.port.port.value();
       if (!is_switch &&
@@ -237,7 +236,7 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
     case Kind::kGuids: return block_of(devices_.applied().FindGuids(table.port));
     case Kind::kMap:
     case Kind::kArbitration: {
-      const wire::SmpData* held = devices_.applied().lanes().Find(LaneTableOf(table));
+      const wire::SmpData* held = devices_.applied().vls().Find(VlTableOf(table));
       return held == nullptr ? std::nullopt : std::optional(*held);
     }
     case Kind::kIdentity: break;
@@ -302,7 +301,7 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
       break;
     case Kind::kMap:
     case Kind::kArbitration:
-      devices_.applied().lanes().Confirm(LaneTableOf(table), Canonical(table.kind, data));
+      devices_.applied().vls().Confirm(VlTableOf(table), Canonical(table.kind, data));
       break;
     case Kind::kIdentity: {
       // No more than was compared: states are a survey's to read.

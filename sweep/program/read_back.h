@@ -90,7 +90,7 @@ class ReadBack {
   };
   struct Table {
     PortRef port;
-    uint16_t block = 0;  // Of lanes: LaneTable::in_out.
+    uint16_t block = 0;  // Of lanes: VlTable::in_out.
     Kind kind = Kind::kForwarding;
     uint8_t position = 0;  // kMulticast
   };
@@ -103,7 +103,7 @@ class ReadBack {
     uint32_t times = 0;
   };
 
-  static LaneTable LaneTableOf(const Table& table);
+  static VlTable VlTableOf(const Table& table);
   static wire::AttributeId AttributeOf(Kind kind);
   static wire::SmpData Canonical(Kind kind, const wire::SmpData& data);
   static uint32_t EntriesDiffering(Kind kind, const wire::SmpData& a, const wire::SmpData& b);
@@ -131,7 +131,7 @@ class ReadBack {
   bool begun_ = false, all_ = false;
   // Of what was added last.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
-  bool lanes_ = false;
+  bool vls_ = false;
   uint32_t turn_ = 0;       // Of the samples of forwarding tables.
   uint32_t next_node_ = 0;  // Whose other tables come next.
   std::vector<uint64_t> commands_;

@@ -37,24 +37,27 @@ void WriterSet::OnAnswer(const WorkItem& item, const mad::Completion& completion
     QueuedOf(item.work).OnAnswer(item, completion);
 }
 
-void WriterSet::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+bool WriterSet::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                              fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  if (completion.method != wire::Method::kSet) return;
+  if (completion.method != wire::Method::kSet) return false;
   devices.applied().ClearBusy(item.ref(), completion.attribute);
   if (item.work == Work::kConfigurePort && !IsOk(completion))
     devices.applied().ForgetEnforcement(item.ref());
-  if (item.work == Work::kSetLft) return LftWriter::OnLateAnswer(item, completion, devices);
-  if (item.work == Work::kSetMft) return MftWriter::OnLateAnswer(item, completion, devices);
-  if (!IsOk(completion) || builder.node(item.node) == nullptr) return;
+  if (item.work == Work::kSetLft) LftWriter::OnLateAnswer(item, completion, devices);
+  if (item.work == Work::kSetMft) MftWriter::OnLateAnswer(item, completion, devices);
+  if (!IsOk(completion) || builder.node(item.node) == nullptr) return false;
   switch (completion.attribute) {
     case wire::AttributeId::kPortInfo:
-      return PortInfoWriter::OnLateAnswer(item, completion, builder);
+      return PortInfoWriter::OnLateAnswer(item, completion, builder, devices);
     case wire::AttributeId::kSwitchInfo:
       return SwitchInfoWriter::OnLateAnswer(item, completion, builder);
     case wire::AttributeId::kPKeyTable:
-      return PKeyWriter::OnLateAnswer(item, completion, builder, devices);
-    case wire::AttributeId::kGuidInfo: return GuidWriter::OnLateAnswer(item, completion, devices);
-    default: return;  // VLs: unknown until they are read.
+      PKeyWriter::OnLateAnswer(item, completion, builder, devices);
+      return false;
+    case wire::AttributeId::kGuidInfo:
+      GuidWriter::OnLateAnswer(item, completion, devices);
+      return false;
+    default: return false;  // VLs: unknown until they are read.
   }
 }
 

@@ -32,9 +32,10 @@ class WriterSet {
   // Of an item in the queue.
   QueuedWriter& QueuedOf(Work work);
   // The answer to a request of a run that is gone: what a table holds is known again, or it may be
-  // written again.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           fabric::SnapshotBuilder& builder, DeviceTable& devices);
+  // written again. True: the answer shows that something changed meanwhile, and the node has to be
+  // read again.
+  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                                         fabric::SnapshotBuilder& builder, DeviceTable& devices);
 
   LftWriter& lft() { return lft_; }
   const LftWriter& lft() const { return lft_; }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sweep/plan/longest_way.h"
+#include "sweep/plan/longest_path.h"
 
 namespace fabricd::sweep {
 
@@ -11,7 +11,7 @@ void DrainTime::Measure(const std::shared_ptr<const routing::RoutingPlan>& plan,
                         const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids) {
   if (plan == nullptr || plan == measured_) return;
   measured_ = plan;
-  hops_ = std::max(hops_, LongestWay(*measured_, snapshot, lids));
+  hops_ = std::max(hops_, LongestPath(*measured_, snapshot, lids));
 }
 
 Duration DrainTime::Of(const LinkOptions& link) const {

@@ -92,7 +92,7 @@ void Remediation::OnTimer(Instant now) {
   for (LinkId link : damping_.OnTimer(now)) OnReleased(link, now);
   for (const policy::Conditions::Source& source : conditions_.OnTimer(now)) {
     verdicts_.Clear(std::string(ConditionTypeOf(source.rule)), source.port, now);
-    news_ = true;
+    changed_ = true;
   }
   verdicts_.OnTimer(now);
   keeper_.OnTimer(now);
@@ -106,7 +106,7 @@ Instant Remediation::NextDeadline() const {
 
 void Remediation::OnApplied(uint64_t generation, Instant now) {
   keeper_.OnApplied(generation, now);
-  news_ = news_ || damping_.suppressed_count() > 0;  // Whether they are needed.
+  changed_ = changed_ || damping_.suppressed_count() > 0;  // Whether they are needed.
   Advance(now);
 }
 
@@ -120,11 +120,11 @@ void Remediation::OnOptions(Instant now) {
 void Remediation::Advance(Instant now) {
   for (const HoldKeeper::Answer& answer : keeper_.TakeAnswers()) {
     verdicts_.OnAnswer(answer, now);
-    news_ = true;
+    changed_ = true;
   }
   if (std::string why = keeper_.TakeBookChange(); !why.empty())
     MakeIntentAnew(std::move(why), false, now);
-  news_ = keeper_.TakeShownChange() || news_;
+  changed_ = keeper_.TakeShownChange() || changed_;
 }
 
 // ---- the intent
@@ -154,7 +154,7 @@ void Remediation::MakeIntentAnew(std::string why, bool renewed, Instant now) {
     intent_ = std::move(wanted);
   }
   keeper_.OnIntent(intent_, std::move(damped), generation_, differs && renewed, now);
-  news_ = true;
+  changed_ = true;
 }
 
 // ---- what is seen
@@ -171,7 +171,7 @@ void Remediation::OnSnapshot(Instant now) {
   const auto changes = gone_.Note(*before, *last_, now);
   verdicts_.Begin(now);
   if (before->node_count() > 0) TellOfNodes(changes, now);
-  // What is found when nothing was known is no news.
+  // What is found when nothing was known is no change.
   if (before->node_count() > 0)
     for (const LinkChange& change : FindLinkChanges(*before, *last_)) {
       const LinkId link(change.a, change.b);
@@ -229,7 +229,7 @@ void Remediation::TellOfNodes(const std::vector<GoneNodes::Change>& changes, Ins
 
 void Remediation::OnLinkDown(LinkId link, Instant now) {
   const Damping::Verdict verdict = damping_.OnFlap(link, now);
-  news_ = true;
+  changed_ = true;
   if (verdict == Damping::Verdict::kCounted) return;
   const bool suppressed = verdict == Damping::Verdict::kSuppressed;
   if (suppressed)
@@ -272,7 +272,7 @@ void Remediation::Count(Rule rule, PortRef port, uint64_t count, std::string_vie
                     {"last", raised->last}};
   fault.since = raised->since;
   verdicts_.Raise(std::move(fault), now);
-  news_ = true;
+  changed_ = true;
 }
 
 void Remediation::OnTrap(const wire::Notice& notice, Instant now, uint64_t count) {
@@ -364,8 +364,8 @@ void Remediation::UpdateEvidence(Instant now) {
 }
 
 std::shared_ptr<const policy::PolicyView> Remediation::View(Instant now) {
-  if (view_ != nullptr && !std::exchange(news_, false)) return view_;
-  news_ = false;
+  if (view_ != nullptr && !std::exchange(changed_, false)) return view_;
+  changed_ = false;
   UpdateEvidence(now);
   auto view = std::make_shared<policy::PolicyView>();
   view->holds = keeper_.List();

@@ -63,7 +63,7 @@ class Remediation {
   std::string HoldsOnOwnLink() const;
 
   // Whether View() would give something else than at the last call.
-  bool HasNews() const { return news_; }
+  bool HasChanges() const { return changed_; }
   std::shared_ptr<const policy::PolicyView> View(Instant now);
 
  private:
@@ -96,7 +96,7 @@ class Remediation {
   std::string reroute_;
   // When a node's time-outs were counted last: many requests give up on a dead node at once.
   absl::flat_hash_map<NodeIndex, Instant> timed_out_;
-  bool news_ = true;
+  bool changed_ = true;
   std::shared_ptr<const policy::PolicyView> view_;
 };
 

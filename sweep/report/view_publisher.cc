@@ -7,13 +7,10 @@ namespace {
 SmStatus StatusOf(const ViewInput& input) {
   const PortRef port = input.observed.local();
   const Mastership& mastership = input.mastership;
-  SmStatus status{mastership.state(),
-                  input.port_guid,
-                  input.lids.table()->Of(port).base,
-                  mastership.priority(),
-                  mastership.Own().activity_count,
-                  port,
-                  mastership.others()};
+  SmStatus status{
+      mastership.state(),    input.observed.own().port_guid,  input.lids.table()->Of(port).base,
+      mastership.priority(), mastership.Own().activity_count, port,
+      mastership.others()};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !mastership.IsMaster()) status.lid = local->info.lid;

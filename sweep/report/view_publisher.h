@@ -21,7 +21,6 @@ namespace fabricd::sweep {
 // What a view is made of.
 struct ViewInput {
   const CoreOptions& options;
-  Guid port_guid;  // Of the SM's port.
   Phase phase = Phase::kIdle;
   const ObservedFabric& observed;
   const LidManager& lids;
@@ -41,6 +40,9 @@ class ViewPublisher {
   void ShowState(wire::SmState state) {
     changed_ = changed_ || state != std::exchange(shown_state_, state);
   }
+  void ShowPhase(Phase phase) {
+    changed_ = changed_ || phase != std::exchange(shown_phase_, phase);
+  }
   void OnSweepEnd(SweepReport report, bool is_heavy);
   void SetSubnetUp(bool up) { subnet_up_ = up; }
 
@@ -55,6 +57,7 @@ class ViewPublisher {
  private:
   bool changed_ = true;
   wire::SmState shown_state_ = wire::SmState::kNotActive;
+  Phase shown_phase_ = Phase::kIdle;
   bool subnet_up_ = false;
   uint32_t sweeps_done_ = 0;
   SweepReport last_report_;

@@ -33,7 +33,7 @@ void LftWriter::ListReadsOf(const fabric::Node& node, WorkQueue& queue) {
   AppliedLft& applied = ground_.devices.applied().Lft(node.index);
   if (top == 0 || node.port(PortNum(0)).info.master_sm_lid != sm_lid) {
     applied.Forget();
-    ground_.devices.applied().lanes().Forget(node.index);
+    ground_.devices.applied().vls().Forget(node.index);
     ground_.devices.applied().Mft(node.index).Forget();
     ground_.devices.applied().ForgetSwitchKeys(node.index);
   }

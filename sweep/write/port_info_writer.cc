@@ -36,6 +36,25 @@ uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
 
 bool IsStateChange(Work work) { return work == Work::kArm || work == Work::kActivate; }
 
+// What an answer shows that the Set did not ask for.
+struct UnexpectedChange {
+  bool link = false;     // It came up, went down, or did so and came back.
+  bool restart = false;  // The device has lost what was written to it.
+};
+
+UnexpectedChange FindChange(const fabric::Node& node, const WorkItem& item,
+                            const wire::PortInfo& now) {
+  const wire::PortInfo& before = node.port(item.port).info;
+  const bool is_up = now.port_state >= PortState::kInit;
+  const bool bounced =
+      before.port_state >= PortState::kArmed && now.port_state == PortState::kInit;
+  // Of a CA that shows a new link only this tells that it may have restarted: it has its LID from
+  // the Set that it has answered.
+  const bool restart =
+      (item.work == Work::kReadPort && HasLostLid(before, now)) || (!node.IsSwitch() && bounced);
+  return {bounced || is_up != node.port(item.port).IsUp(), restart};
+}
+
 }  // namespace
 
 // ---- listing
@@ -57,15 +76,15 @@ void PortInfoWriter::ListConfigured(WorkQueue& queue) {
       if (node.port(port).known) queue.Add({node.index, 0, port, Work::kConfigurePort});
     }
   });
-  // Where enforcement begins or ends, and nothing else has changed.
-  if (ground_.scope.has_all_keys() && !ground_.scope.is_all())
-    ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
-      for (size_t num = 1; node.IsSwitch() && num < node.ports.size(); ++num)
-        if (const PortRef peer = node.ports[num].peer;
-            !peer.IsNone() && !ground_.desired.snapshot->node(peer.node)->IsSwitch())
-          queue.Add({node.index, 0, PortNum(static_cast<uint8_t>(num)), Work::kConfigurePort});
-    });
-  queue.Stripe();
+  // The switch port that an end port is attached to enforces its partitions. That switch may not be
+  // in the scope.
+  ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
+    for (const fabric::Port& port : node.ports)
+      if (!node.IsSwitch() && !port.peer.IsNone() &&
+          ground_.desired.snapshot->node(port.peer.node)->IsSwitch())
+        queue.Add({port.peer.node, 0, port.peer.port, Work::kConfigurePort});
+  });
+  queue.StripeUnique();
   // The SM's own LID first: answers to LID-routed MADs need it.
   queue.MoveToFront(
       [&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });
@@ -220,18 +239,10 @@ void PortInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& compl
   if (item.work == Work::kReadPort) restarts_.OnRead(port);
   if (TakeFailure(item, completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
-  const fabric::Node& known = NodeOf(item);
-  const wire::PortInfo before = known.port(item.port).info;
-  const bool was_up = known.port(item.port).IsUp();
-  const bool bounced =
-      before.port_state >= PortState::kArmed && info.port_state == PortState::kInit;
-  // Of a CA that shows a new link only this tells that it may have restarted: it has its LID from
-  // the Set that it has answered.
-  if ((item.work == Work::kReadPort && HasLostLid(before, info)) || (!known.IsSwitch() && bounced))
-    restarts_.OnRestart(item.node);
+  const UnexpectedChange change = FindChange(NodeOf(item), item, info);
   ground_.builder.SetPortInfo(port, info);
-  if (was_up != NodeOf(item).port(item.port).IsUp() || bounced)
-    ground_.record.rereads().NoteChanged(item.node);
+  if (change.restart) restarts_.OnRestart(item.node);
+  if (change.link) ground_.record.rereads().NoteChanged(item.node);
   if (item.work == Work::kConfigurePort) CheckConfigured(item, info);
 }
 
@@ -264,9 +275,13 @@ void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
     ground_.record.AddProblem(std::move(problem));
 }
 
-void PortInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                  fabric::SnapshotBuilder& builder) {
-  builder.SetPortInfo(item.ref(), wire::PortInfo::Decode(completion.response.data));
+bool PortInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                                  fabric::SnapshotBuilder& builder, DeviceTable& devices) {
+  const auto info = wire::PortInfo::Decode(completion.response.data);
+  const UnexpectedChange change = FindChange(*builder.node(item.node), item, info);
+  if (change.restart) devices.applied().ForgetWritten(item.node);
+  builder.SetPortInfo(item.ref(), info);
+  return change.link || change.restart;
 }
 
 }  // namespace fabricd::sweep

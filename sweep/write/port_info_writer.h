@@ -21,9 +21,10 @@ class PortInfoWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           fabric::SnapshotBuilder& builder);
+  // Of a run that is gone. True: the answer shows a change, so that the node has to be read again.
+  // REQUIRES: the device is known and has answered with status 0.
+  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+                                         fabric::SnapshotBuilder& builder, DeviceTable& devices);
 
  private:
   void ListConfigured(WorkQueue& queue);

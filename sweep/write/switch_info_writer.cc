@@ -72,9 +72,13 @@ void SwitchInfoWriter::OnStateChangeCleared(const mad::Completion& completion,
     builder.SetSwitchInfo(management.node, wire::SwitchInfo::Decode(completion.response.data));
 }
 
-void SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
+// The Set has cleared PortStateChange: nothing else will show what changed before it.
+bool SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                                     fabric::SnapshotBuilder& builder) {
-  builder.SetSwitchInfo(item.node, wire::SwitchInfo::Decode(completion.response.data));
+  const bool cleared = builder.node(item.node)->switch_info->port_state_change;
+  const auto info = wire::SwitchInfo::Decode(completion.response.data);
+  builder.SetSwitchInfo(item.node, info);
+  return cleared || info.port_state_change;
 }
 
 }  // namespace fabricd::sweep

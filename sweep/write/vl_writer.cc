@@ -11,9 +11,8 @@ bool IsArbitration(Work work) {
   return work == Work::kReadArbitration || work == Work::kSetArbitration;
 }
 
-LaneTable TableOf(const WorkItem& item) {
-  return {item.ref(),
-          IsArbitration(item.work) ? LaneTable::Kind::kArbitration : LaneTable::Kind::kMap,
+VlTable TableOf(const WorkItem& item) {
+  return {item.ref(), IsArbitration(item.work) ? VlTable::Kind::kArbitration : VlTable::Kind::kMap,
           item.block};
 }
 
@@ -40,17 +39,17 @@ void VlWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 void VlWriter::ListReads(WorkQueue& queue) {
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  AppliedVls& applied = ground_.devices.applied().vls();
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!ground_.devices.Has(node.index)) return;
-    for (const LaneTable& table : LaneTablesOf(*ground_.desired.snapshot, node)) {
+    for (const VlTable& table : VlTablesOf(*ground_.desired.snapshot, node)) {
       // A CA whose link has just come up may have restarted.
       const bool new_link =
           !node.IsSwitch() && node.port(table.port.port).info.port_state == wire::PortState::kInit;
       if (new_link) applied.MarkUnknown(table);
       if (applied.Find(table) != nullptr) continue;
       queue.Add({node.index, table.in_out, table.port.port,
-                 table.kind == LaneTable::Kind::kMap ? Work::kReadMap : Work::kReadArbitration});
+                 table.kind == VlTable::Kind::kMap ? Work::kReadMap : Work::kReadArbitration});
     }
   });
   queue.Stripe();
@@ -61,15 +60,15 @@ void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
   std::vector<WorkItem> items;
   std::optional<wire::SmpData> map;
   bool one_map = node.IsSwitch() && node.switch_info->optimized_sl_to_vl != 0;
-  for (const LaneTable& table : LaneTablesOf(*ground_.desired.snapshot, node)) {
+  for (const VlTable& table : VlTablesOf(*ground_.desired.snapshot, node)) {
     const auto wanted = WantedOf(table);
     if (!wanted) continue;
-    const bool is_map = table.kind == LaneTable::Kind::kMap;
+    const bool is_map = table.kind == VlTable::Kind::kMap;
     if (is_map) {
       one_map &= !map || *map == *wanted;
       map = wanted;
     }
-    const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+    const wire::SmpData* held = ground_.devices.applied().vls().Find(table);
     if (held != nullptr && *held == *wanted) continue;
     items.push_back({node.index, table.in_out, table.port.port,
                      is_map ? Work::kSetMap : Work::kSetArbitration});
@@ -84,19 +83,19 @@ void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
   for (const WorkItem& item : items) queue.Add(item);
 }
 
-std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
+std::optional<wire::SmpData> VlWriter::WantedOf(const VlTable& table) const {
   const fabric::Node& node = *ground_.builder.node(table.port.node);
   wire::SmpData bytes{};
-  if (table.kind == LaneTable::Kind::kMap) {
+  if (table.kind == VlTable::Kind::kMap) {
     const PortNum out =
         node.IsSwitch() ? PortNum(static_cast<uint8_t>(table.in_out & 0xFF)) : table.port.port;
-    LaneMap(ground_.desired.plan->lanes, node.port(out).info).Encode(bytes);
+    VlMap(ground_.desired.plan->lanes, node.port(out).info).Encode(bytes);
     return bytes;
   }
-  const wire::SmpData* held = ground_.devices.applied().lanes().Find(table);
+  const wire::SmpData* held = ground_.devices.applied().vls().Find(table);
   if (held == nullptr) return std::nullopt;  // It did not answer: the next run asks again.
   const wire::PortInfo& info = node.port(table.port.port).info;
-  const auto wanted = ServeLanes(
+  const auto wanted = ServeVls(
       wire::VlArbitrationTable::Decode(*held), info.vl_arb_low_cap,
       std::min<int>(ground_.desired.plan->lanes, std::max(1, wire::DataVls(info.operational_vls))));
   if (!wanted) return std::nullopt;
@@ -106,14 +105,13 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const LaneTable& table) const {
 
 template <typename Visit>
 void VlWriter::ForEachMap(NodeIndex node, Visit&& visit) const {
-  for (const LaneTable& table :
-       LaneTablesOf(*ground_.desired.snapshot, *ground_.builder.node(node)))
-    if (table.kind == LaneTable::Kind::kMap) visit(table);
+  for (const VlTable& table : VlTablesOf(*ground_.desired.snapshot, *ground_.builder.node(node)))
+    if (table.kind == VlTable::Kind::kMap) visit(table);
 }
 
 std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
-  LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  VlTable table = TableOf(item);
+  AppliedVls& applied = ground_.devices.applied().vls();
   const bool is_switch = NodeOf(item).IsSwitch();
   const PortRef route = ground_.sender.RouteOf(item);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration)
@@ -122,8 +120,8 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
   if (!wanted) return std::nullopt;
   // Confirmed by the answer alone.
   if (item.work == Work::kSetWholeMap) {
-    ForEachMap(item.node, [&](const LaneTable& one) { applied.MarkUnknown(one); });
-    table.kind = LaneTable::Kind::kWholeMap;
+    ForEachMap(item.node, [&](const VlTable& one) { applied.MarkUnknown(one); });
+    table.kind = VlTable::Kind::kWholeMap;
   } else {
     applied.MarkUnknown(table);
   }
@@ -137,8 +135,8 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
 // The next run reads a table again whose device answers a Set with anything else than was wanted.
 void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   if (HasFailed(item, completion)) return;
-  const LaneTable table = TableOf(item);
-  AppliedLanes& applied = ground_.devices.applied().lanes();
+  const VlTable table = TableOf(item);
+  AppliedVls& applied = ground_.devices.applied().vls();
   const wire::SmpData bytes = BytesOf(item, completion.response.data);
   applied.Confirm(table, bytes);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration) return;
@@ -149,7 +147,7 @@ void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion)
     return;
   }
   if (item.work == Work::kSetWholeMap)
-    ForEachMap(item.node, [&](const LaneTable& one) { applied.Confirm(one, bytes); });
+    ForEachMap(item.node, [&](const VlTable& one) { applied.Confirm(one, bytes); });
 }
 
 }  // namespace fabricd::sweep

@@ -29,7 +29,7 @@ class VlWriter final : public QueuedWriter {
   template <typename Visit>
   void ForEachMap(NodeIndex node, Visit&& visit) const;
   // What the table is to hold; nullopt: what it holds.
-  std::optional<wire::SmpData> WantedOf(const LaneTable& table) const;
+  std::optional<wire::SmpData> WantedOf(const VlTable& table) const;
 };
 
 }  // namespace fabricd::sweep

@@ -21,8 +21,8 @@ def function(lines, head="void Long(int n) {"):
 
 
 class LayersTest(unittest.TestCase):
-    def tree(self, sources):
-        """The findings about rooms in a tree of these sources: path → text below the first line."""
+    def tree(self, sources, rule="rooms"):
+        """The findings of this rule in a tree of these sources: path → text below the first line."""
         with tempfile.TemporaryDirectory() as root:
             for path, text in sources.items():
                 full = os.path.join(root, path)
@@ -30,7 +30,7 @@ class LayersTest(unittest.TestCase):
                 with open(full, "w", encoding="utf-8") as file:
                     file.write(SPDX + text)
             found, _ = layers.check_tree(root)
-            return [(path, message) for path, _, rule, message in found if rule == "rooms"]
+            return [(path, message) for path, _, kind, message in found if kind == rule]
 
     def findings(self, path, text):
         with tempfile.TemporaryDirectory() as root:
@@ -40,7 +40,7 @@ class LayersTest(unittest.TestCase):
                 file.write(text)
             found, count = layers.check_tree(root)
             self.assertEqual(count, 1)
-            return [(number, rule) for _, number, rule, _ in found if rule != "rooms"]
+            return [(number, rule) for _, number, rule, _ in found if rule not in ("rooms", "tested")]
 
     def check(self, path, body, *expected):
         self.assertEqual(self.findings(path, SPDX + body), list(expected), path + "\n" + body)
@@ -95,6 +95,16 @@ class LayersTest(unittest.TestCase):
         self.assertEqual([path for path, _ in self.tree({"sim/a/a.h": "#pragma once\n"})], ["sim/a"])
         twice = self.room("sim/a/a.h") | self.room("sim/a/b.h")
         self.assertEqual([path for path, _ in self.tree(twice)], ["sim/a"])
+
+    def test_headers_that_unit_tests_must_include(self):
+        header, text = "sweep/write/a.h", "#pragma once\n"
+        include = f'#include "{header}"\n'
+        for test in ("tests/unit/sweep/write/a_test.cc", "tests/unit/sweep/fixture.h"):
+            self.assertEqual(self.tree({header: text, test: include}, "tested"), [])
+        for test in ("tests/unit/sa/a_test.cc", "tests/sim/a_test.cc", "sweep/write/a.cc"):
+            found = self.tree({header: text, test: include}, "tested")
+            self.assertEqual([path for path, _ in found], [header])
+        self.assertEqual(self.tree({"sa/a.h": text}, "tested"), [])
 
     def test_size_of_a_folder(self):
         many = {f"fabric/f{i}.cc": "int a;\n" for i in range(40)}

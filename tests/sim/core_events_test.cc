@@ -301,15 +301,15 @@ TEST_F(CoreEvents, AQuietFabricGetsOnlySwitchInfoAndSomeTableReads) {
 TEST_F(CoreEvents, ASweepOfAQuietFabricLimitsItsWindowUntilAReport) {
   const auto& core = *harness_.manager(sm_).core;
   const size_t patient = harness_.manager(sm_).options.smp.window_patient;
-  enum class News { kNone, kTrapMeanwhile, kBefore };
-  for (const News news : {News::kNone, News::kTrapMeanwhile, News::kBefore}) {
+  enum class Report { kNone, kTrapMeanwhile, kBefore };
+  for (const Report report : {Report::kNone, Report::kTrapMeanwhile, Report::kBefore}) {
     const uint32_t sweeps = core.sweeps_done();
-    if (news == News::kBefore)
+    if (report == Report::kBefore)
       harness_.Post(sm_, mad::LocalPortEvent{mad::LocalPortEvent::Kind::kPortDown});
     else
       harness_.Post(sm_, sweep::SweepCommand{1, /*heavy=*/true});
     ASSERT_TRUE(harness_.RunUntil([&] { return core.phase() == sweep::Phase::kDiscovering; }));
-    if (news == News::kTrapMeanwhile) {
+    if (report == Report::kTrapMeanwhile) {
       const PortRef port = Ref(SwitchCable().a);
       ASSERT_TRUE(harness_.fabric().SendStrayTrap(harness_.now(), port, 128).ok());
     }
@@ -318,7 +318,7 @@ TEST_F(CoreEvents, ASweepOfAQuietFabricLimitsItsWindowUntilAReport) {
       if (core.phase() == sweep::Phase::kDiscovering) most = std::max(most, core.smps_in_flight());
       return core.sweeps_done() > sweeps && IsCalm();
     })) << LogOf(harness_.manager(sm_));
-    if (news == News::kNone)
+    if (report == Report::kNone)
       EXPECT_EQ(most, patient);
     else
       EXPECT_GT(most, patient);

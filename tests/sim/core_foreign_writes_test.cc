@@ -59,7 +59,7 @@ class ForeignWrites : public testing::Test {
     return Ask(wire::Method::kGet, node, attribute, modifier).data;
   }
   // All LIDs of a leaf's block 0 leave by port 1.
-  void SpoilForwarding(NodeIndex node) {
+  void CorruptForwarding(NodeIndex node) {
     wire::SmpData data;
     data.fill(1);
     EXPECT_EQ(Ask(wire::Method::kSet, node, AttributeId::kLinearForwardingTable, 0, data).status,
@@ -90,7 +90,7 @@ class ForeignWrites : public testing::Test {
 };
 
 TEST_F(ForeignWrites, AreFoundByLightSweeps) {
-  SpoilForwarding(Node("su1-rail0-leaf"));
+  CorruptForwarding(Node("su1-rail0-leaf"));
   const uint64_t sets = Sets();
   harness_.RunFor(seconds(11));
   EXPECT_THAT(Unlike(), IsEmpty()) << LogOf(harness_.manager(sm_));
@@ -101,7 +101,7 @@ TEST_F(ForeignWrites, AreReportedWithDeviceTableAndEntries) {
   const NodeIndex leaf = Node("su1-rail0-leaf");
   const auto before =
       wire::LinearForwardingTable::Decode(Read(leaf, AttributeId::kLinearForwardingTable, 0));
-  SpoilForwarding(leaf);
+  CorruptForwarding(leaf);
   harness_.RunFor(seconds(11));
   ASSERT_EQ(Findings().size(), 1u);
   const fabric::FabricEvent& event = *Findings().front();
@@ -116,8 +116,8 @@ TEST_F(ForeignWrites, AreReportedWithDeviceTableAndEntries) {
 }
 
 TEST_F(ForeignWrites, AreRepairedByARequestedHeavySweep) {
-  SpoilForwarding(Node("su1-rail0-leaf"));
-  SpoilForwarding(Node("spine1"));
+  CorruptForwarding(Node("su1-rail0-leaf"));
+  CorruptForwarding(Node("spine1"));
   ASSERT_TRUE(HeavySweep());
   EXPECT_THAT(Unlike(), IsEmpty()) << LogOf(harness_.manager(sm_));
   EXPECT_EQ(Findings().size(), 2u);
@@ -127,7 +127,7 @@ TEST_F(ForeignWrites, AreRepairedByARequestedHeavySweep) {
 }
 
 TEST_F(ForeignWrites, AreRepairedByAReload) {
-  SpoilForwarding(Node("su1-rail0-leaf"));
+  CorruptForwarding(Node("su1-rail0-leaf"));
   harness_.Post(sm_, sweep::OptionsChanged{harness_.manager(sm_).options});
   harness_.RunFor(seconds(2));
   EXPECT_THAT(Unlike(), IsEmpty()) << LogOf(harness_.manager(sm_));

@@ -47,10 +47,10 @@ constexpr wire::Method kMethods[] = {wire::Method::kGet,           wire::Method:
                                      wire::Method::kGetTable,      wire::Method::kGetMulti,
                                      wire::Method::kGetTraceTable, wire::Method::kDelete};
 
-// Some right requests, which are spoiled, and some of chance.
-class Spoiler {
+// Correct requests that are corrupted, and random ones.
+class Corrupter {
  public:
-  Spoiler() {
+  Corrupter() {
     // Two bytes of each are the fuzzer's own (tests/fuzz/sa_fuzzer.cc).
     std::vector<std::filesystem::path> paths;
     for (const auto& entry : std::filesystem::directory_iterator(std::string(FABRICD_SOURCE_DIR) +
@@ -68,7 +68,7 @@ class Spoiler {
     Bytes mad = seeds_[rng_.Below(seeds_.size())];
     if (rng_.Chance(0.02)) mad.resize(wire::kMadBytes + 8 * rng_.Below(1000));
     if (rng_.Chance(0.5)) Invent(mad);
-    for (uint64_t spoil = rng_.Below(6); spoil > 0; --spoil) {
+    for (uint64_t left = rng_.Below(6); left > 0; --left) {
       // Most of what is decided hangs on the headers.
       const size_t end = rng_.Chance(0.5) ? wire::kSaDataAt : mad.size();
       mad[rng_.Below(end)] = static_cast<uint8_t>(rng_.Next());
@@ -146,7 +146,7 @@ TEST_F(SaHostileTest, MalformedMadsLeaveTheDaemonHealthy) {
     ASSERT_TRUE(hostile.Start(take).ok());
     SaClient good(*app, "node0003 mlx5_0");
     const Bytes path = AskForPath(good, /*patiently=*/true);
-    Spoiler spoiler;
+    Corrupter corrupter;
     mad::OutgoingMad out;
     out.agent = mad::Agent::kSubnAdm;
     out.to.lid = app->view()->sm.lid;
@@ -154,7 +154,7 @@ TEST_F(SaHostileTest, MalformedMadsLeaveTheDaemonHealthy) {
     out.to.qkey = 0x80010000;
     out.timeout = std::chrono::seconds(1);  // Without one the kernel takes no answer.
     for (size_t sent = 0; sent < count; ++sent) {
-      out.payload = spoiler.Next();
+      out.payload = corrupter.Next();
       const absl::Status status = hostile.Send(out);
       ASSERT_TRUE(status.ok()) << status;
       if (sent % kBatch == 0) {

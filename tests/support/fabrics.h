@@ -225,7 +225,7 @@ inline FabricMaker MakeTorus(const std::vector<int>& dimensions, int hosts) {
 inline FabricMaker MakeRing(int switches, int hosts) { return MakeTorus({switches}, hosts); }
 
 // Any graph: may have parallel cables, cables from a switch to itself, CAs with several ports, CAs
-// back to back, several pieces.
+// back to back, several components.
 inline FabricMaker MakeRandom(int switches, int cables, int hosts, uint64_t seed) {
   FabricMaker maker;
   Rng rng(seed);

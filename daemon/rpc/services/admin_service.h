@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the place among subnet managers
-// (admin_mastership.cc), the configuration, the audit log and who calls (admin_config.cc). Any
-// thread.
+// (admin_mastership.cc), recordings (admin_recording.cc), the configuration, the audit log and who
+// calls (admin_config.cc). Any thread.
 #pragma once
 
 #include "daemon/base/access.h"
@@ -27,6 +27,9 @@ class AdminService final : public ::fabric::v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* StepDown(grpc::CallbackServerContext* context,
                                      const ::fabric::v1::StepDownRequest* request,
                                      ::fabric::v1::StepDownResponse* response) override;
+  grpc::ServerWriteReactor<::fabric::v1::DownloadRecordingResponse>* DownloadRecording(
+      grpc::CallbackServerContext* context,
+      const ::fabric::v1::DownloadRecordingRequest* request) override;
   grpc::ServerWriteReactor<::fabric::v1::DumpResponse>* Dump(
       grpc::CallbackServerContext* context, const ::fabric::v1::DumpRequest* request) override;
   grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,

@@ -196,7 +196,7 @@ const std::vector<int>& Server::ports() const { return state_->ports; }
 
 void Server::OnPublished() {
   state_->freshness.OnPublished(WallNowMs());
-  state_->hub->OnNews(false);
+  state_->hub->OnChange(false);
 }
 
 void Server::Shutdown() {

@@ -46,7 +46,7 @@ class RateStream final : public RateStreamBase {
     stream->alarm_.Set(GrpcDeadline(kLook), [held = std::weak_ptr(stream)](bool expired) {
       const auto self = held.lock();
       if (!expired || !self) return;
-      self->OnNews(false);
+      self->OnChange(false);
       Arm(self);
     });
   }

@@ -6,7 +6,7 @@
 
 namespace fabricd::rpc {
 
-void WatchHub::OnNews(bool beat) {
+void WatchHub::OnChange(bool beat) {
   if (beat) beat_due_ = true;
   // What is refused is on its way to the thread already.
   if (!scheduled_.exchange(true)) (void)worker_.Post(0);
@@ -21,7 +21,7 @@ void WatchHub::Wake() {
     for (const auto& stream : streams_)
       if (auto held = stream.lock()) alive.push_back(std::move(held));
   }
-  for (const auto& stream : alive) stream->OnNews(beat);
+  for (const auto& stream : alive) stream->OnChange(beat);
 }
 
 bool WatchHub::Add(const std::shared_ptr<Stream>& stream, size_t most) {

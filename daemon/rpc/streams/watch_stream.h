@@ -34,13 +34,13 @@ class WatchHub final : public daemon::EventLog::Watcher {
   class Stream {
    public:
     virtual ~Stream() = default;
-    // There may be something new, or with `beat`: a sign of life is due.
-    virtual void OnNews(bool beat) = 0;
+    // Something may have changed, or with `beat`: a sign of life is due.
+    virtual void OnChange(bool beat) = 0;
   };
 
   // Wakes all streams soon. Never waits.
-  void OnNews(bool beat);
-  void OnEvents(bool beat) override { OnNews(beat); }
+  void OnChange(bool beat);
+  void OnEvents(bool beat) override { OnChange(beat); }
 
   // False: there are `most`. A stream that is destroyed is forgotten.
   [[nodiscard]] bool Add(const std::shared_ptr<Stream>& stream, size_t most = kMostStreams);
@@ -77,7 +77,7 @@ class WatchStream : public WatchHub::Stream {
     return reactor;
   }
 
-  void OnNews(bool beat) final {
+  void OnChange(bool beat) final {
     MutexLock lock(mutex_);
     if (reactor_ == nullptr) return;
     beat_due_ |= beat;

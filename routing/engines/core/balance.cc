@@ -405,10 +405,10 @@ bool ClosedFormSuffices(const SwitchGraph& graph, const Levels& levels) {
     if (all.hosts == kNone) all = mine;
     if (all != mine) return false;
   }
-  // Destinations of a piece that are neighbours in the index take its cables in turn.
+  // Destinations of a component that are neighbours in the index take its cables in turn.
   bool even = true;
   for (uint32_t below = 1; below <= levels.top; ++below)
-    ForEachPiece(graph, levels, below, [&](uint64_t hosts, uint64_t cables) {
+    ForEachComponent(graph, levels, below, [&](uint64_t hosts, uint64_t cables) {
       even &= hosts <= cables || (cables > 0 && hosts % cables == 0);
     });
   return even;

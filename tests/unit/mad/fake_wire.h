@@ -114,7 +114,7 @@ class FakeWire {
     while (!events_.empty() && events_.begin()->first <= now) {
       const Event event = std::move(events_.begin()->second);
       events_.erase(events_.begin());
-      Happen(event);
+      Handle(event);
     }
     Pump();
     return true;
@@ -192,7 +192,7 @@ class FakeWire {
     }
   }
 
-  void Happen(const Event& event) {
+  void Handle(const Event& event) {
     // Any answer ends the attempt that now carries its id, as in the kernel.
     const uint32_t tid = numbers_.at(event.number);
     abandoned_.erase(tid);

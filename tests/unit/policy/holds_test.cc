@@ -82,14 +82,14 @@ TEST_F(HoldBookTest, TheSameRequestReturnsTheActiveHold) {
 
 TEST_F(HoldBookTest, RefusesIncompleteHolds) {
   const auto code = [&](const Hold& hold) { return book_.Create(hold, 1000, 100).status().code(); };
-  for (auto spoil : std::vector<void (*)(Hold&)>{
+  for (auto corrupt : std::vector<void (*)(Hold&)>{
            [](Hold& hold) { hold.owner.clear(); }, [](Hold& hold) { hold.reason.clear(); },
            [](Hold& hold) { hold.target = {}; },
            [](Hold& hold) { hold.reason.assign(kMaxReasonBytes + 1, 'x'); },
            [](Hold& hold) { hold.expires = 1000; }}) {
     Hold hold = cordon_;
     EXPECT_EQ(code(hold), absl::StatusCode::kOk);
-    spoil(hold);
+    corrupt(hold);
     EXPECT_EQ(code(hold), absl::StatusCode::kInvalidArgument);
   }
   Hold nothing_faces = fabric_.Wanted(HoldKind::kDisable, TargetKind::kHost, "node1");

@@ -95,7 +95,7 @@ inline uint64_t UnreachablePairs(const TestFabric& fabric, const routing::Routin
       const Lid lid(static_cast<uint16_t>(value));
       const PortRef owner = fabric.lids.Owner(lid);
       if (owner.IsNone() || !reached.count(owner.node)) continue;
-      // A CA may hang on two pieces of the fabric: this port must be on ours.
+      // A CA may hang on two components of the fabric: this port must be on ours.
       const fabric::Port* port = fabric.snapshot->port(owner);
       const bool here = owner.port == PortNum(0) ? true
                                                  : port->IsUp() && !port->peer.IsNone() &&

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// All ports in one, which write down what they are asked, and an observer.
-class RecordingPorts final : public Network, public Executor, public Listener, public StepObserver {
+// All ports in one, which write down what they are asked, and a tap.
+class RecordingPorts final : public Network, public Executor, public Listener, public Tap {
  public:
   absl::Status Send(mad::OutgoingMad&& mad) override {
     calls.push_back(fmt::format("send {}", mad.payload.size()));
@@ -48,8 +49,8 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   }
   void OnAnswer(sweep::Answer answer) override { answers.push_back(std::move(answer)); }
   void OnStep(const sweep::Event& event, Instant) override { steps.push_back(event); }
-  void OnStart(const CoreStart& start) override { starts.push_back(start.local.device); }
-  void OnTakeEffects(Instant, const sweep::Effects& effects) override {
+  void OnStart(const CoreInputs&) override {}
+  void OnEffects(const sweep::Effects& effects, Instant) override {
     taken.push_back(effects.set_is_sm.value_or(false));
   }
 
@@ -74,7 +75,6 @@ class RecordingPorts final : public Network, public Executor, public Listener, p
   std::map<Queue, std::deque<Job>> queues;
   std::vector<std::string> calls;
   std::vector<sweep::Answer> answers;
-  std::vector<std::string> starts;
   std::vector<sweep::Event> steps;
   std::vector<bool> taken;
 };
@@ -109,7 +109,7 @@ class EffectRunnerTest : public ::testing::Test {
   RecordingPorts ports_;
   store::MemoryStore store_;
   StoreRecords records_{store_, [] { return int64_t{7}; }};
-  std::unique_ptr<sweep::Core> core_ = MakeCore({.local = {.device = "mlx5_0"}}, &ports_);
+  std::unique_ptr<sweep::Core> core_ = CoreInputs().MakeCore();
   EffectRunner runner_{*core_, {ports_, ports_, records_, ports_}, &ports_};
 };
 
@@ -126,8 +126,7 @@ TEST_F(EffectRunnerTest, EffectsAreCarriedOutInOneOrder) {
               ElementsAre("log text", "IsSM true", "send 256", "view and 1 events", "finished 7"));
 }
 
-TEST_F(EffectRunnerTest, TheObserverSeesTheStartTheStepsAndTheEffects) {
-  EXPECT_THAT(ports_.starts, ElementsAre("mlx5_0"));
+TEST_F(EffectRunnerTest, TheTapSeesStepsAndTheEffectsThatAreTaken) {
   runner_.Step(sweep::StartEvent{}, Instant());
   ASSERT_EQ(ports_.steps.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<sweep::StartEvent>(ports_.steps[0]));
@@ -190,13 +189,29 @@ TEST_F(EffectRunnerTest, AFullQueueOfComputingIsAnsweredAtOnceWithoutAResult) {
   EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[4]).id, QuestionId(5));
 }
 
-TEST_F(EffectRunnerTest, APlanThatANewerQuestionHasMadeVoidIsNotMade) {
+TEST_F(EffectRunnerTest, AWaitingPlanIsAnsweredAtOnceWhenANewerOneTakesItsPlace) {
+  Ask(1, Plan(), Cables());
+  Ask(3, Plan());
+  ASSERT_EQ(ports_.steps.size(), 2u);
+  EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[0]).id, QuestionId(1));
+  EXPECT_EQ(std::get<sweep::Answer>(ports_.steps[1]).id, QuestionId(2));
+  EXPECT_THAT(GivenAtOnce<sweep::CablesChecked>().problems, IsEmpty());
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
+  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(3));
+  EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[0].what).result.steps.empty());
+}
+
+TEST_F(EffectRunnerTest, APlanThatANewerOneOfTheOtherQueueHasMadeVoidIsNotMade) {
   Ask(1, Plan());
-  Ask(2, Plan());
-  EXPECT_EQ(ports_.Run(Queue::kCompute), 2u);
-  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1, 2));
+  Ask(2, Plan(/*urgent=*/true));
+  EXPECT_EQ(ports_.Run(Queue::kCompute), 1u);
+  ASSERT_THAT(ports_.AnsweredIds(), ElementsAre(1));
   EXPECT_THAT(std::get<sweep::PlanReady>(ports_.answers[0].what).result.steps, IsEmpty());
-  EXPECT_FALSE(std::get<sweep::PlanReady>(ports_.answers[1].what).result.steps.empty());
+}
+
+TEST_F(EffectRunnerTest, PlansMadeVoidDoNotFillTheQueue) {
+  for (uint64_t id = 1; id <= 100; ++id) Ask(id, Plan());
+  EXPECT_EQ(ports_.queues[Queue::kCompute].size(), 1u);
 }
 
 TEST_F(EffectRunnerTest, CablesAreCheckedBehindThePlanOfTheSameQueue) {

@@ -20,7 +20,8 @@ struct SmallFabric {
     return info;
   }
 
-  // Host i hangs on switch i % 2; GUIDs 0x100 + i, its port's 0x1000 + i; switches 0x10, 0x11.
+  // Host i is attached to switch i % 2. GUIDs: hosts 0x100 + i, their ports 0x1000 + i, switches
+  // 0x10 and 0x11.
   explicit SmallFabric(int host_count) {
     for (int i : {0, 1}) {
       wire::NodeInfo info;

@@ -68,8 +68,8 @@ class HoldCommandsTest : public testing::CommandFixture {
   }
 
   int Run(std::vector<std::string> words) { return RunAt(running_.socket(), std::move(words)); }
-  void Happen(const std::string& type, Guid node = Guid(),
-              fabric::Severity severity = fabric::Severity::kInfo) {
+  void EmitEvent(const std::string& type, Guid node = Guid(),
+                 fabric::Severity severity = fabric::Severity::kInfo) {
     fabric::FabricEvent event;
     event.type = type;
     event.node = node;
@@ -224,9 +224,9 @@ TEST_F(HoldCommandsTest, ReadinessIsAFinding) {
 TEST_F(HoldCommandsTest, EventsInEveryForm) {
   EXPECT_EQ(Run({"events"}), 0);
   EXPECT_THAT(error_, HasSubstr("No events found"));
-  Happen("LinkUp", rpc::testing::kLeaf1);
-  Happen("LinkDown", rpc::testing::kNode2, fabric::Severity::kError);
-  Happen("SubnetUp");
+  EmitEvent("LinkUp", rpc::testing::kLeaf1);
+  EmitEvent("LinkDown", rpc::testing::kNode2, fabric::Severity::kError);
+  EmitEvent("SubnetUp");
   for (const char* form : {"table", "wide", "json", "yaml"}) {
     EXPECT_EQ(Run({"events", "-o", form}), 0) << error_;
     for (const char* type : {"LinkUp", "LinkDown", "SubnetUp"})
@@ -247,10 +247,10 @@ TEST_F(HoldCommandsTest, EventsInEveryForm) {
 }
 
 TEST_F(HoldCommandsTest, EventsAreWatched) {
-  Happen("Before");
+  EmitEvent("Before");
   std::thread later([this] {
     while (backend_.log->watcher_count() == 0) std::this_thread::yield();
-    Happen("After");
+    EmitEvent("After");
   });
   EXPECT_EQ(Run({"--timeout", "1500ms", "events", "-w"}), 4);  // Ended by the time-out.
   later.join();
@@ -260,7 +260,7 @@ TEST_F(HoldCommandsTest, EventsAreWatched) {
 
 TEST_F(HoldCommandsTest, DescribeShowsHoldsConditionsAndEvents) {
   ASSERT_EQ(Run({"cordon", "node2", "--reason", "BER"}), 0);
-  Happen("LinkFlap", rpc::testing::kNode2);
+  EmitEvent("LinkFlap", rpc::testing::kNode2);
   policy::Condition condition;
   condition.type = "NoisyTraps";
   condition.node = rpc::testing::kNode2;

@@ -45,7 +45,7 @@ class EventLogTest : public ::testing::Test {
     for (auto* jobs : {&jobs_, &listings_})
       for (const auto& job : std::exchange(*jobs, {})) job();
   }
-  void Happen(std::vector<std::string> types) {
+  void EmitEvents(std::vector<std::string> types) {
     std::vector<fabric::FabricEvent> events;
     for (const std::string& type : types) events.push_back(Event(type));
     log_->Append(std::move(events), Instant());
@@ -108,11 +108,11 @@ TEST_F(EventLogTest, StampsByHowLongAgoItWas) {
 
 TEST_F(EventLogTest, ARestartContinuesTheHistory) {
   Open();
-  Happen({"A", "B"});
+  EmitEvents({"A", "B"});
   const std::string version = log_->version();
   Open();
   EXPECT_EQ(log_->version(), version);
-  Happen({"C"});
+  EmitEvents({"C"});
   EXPECT_THAT(TypesAfter(*log_->BeginAt(version)), ElementsAre("C"));
   EXPECT_THAT(TypesAfter(0), ElementsAre("A", "B", "C"));
   // A power failure may have taken events after B whose numbers somebody has seen.
@@ -122,7 +122,7 @@ TEST_F(EventLogTest, ARestartContinuesTheHistory) {
 
 TEST_F(EventLogTest, ALostHistoryIsAnotherEpoch) {
   Open();
-  Happen({"A"});
+  EmitEvents({"A"});
   const std::string version = log_->version();
   store_ = store::MemoryStore();
   Open();
@@ -133,7 +133,7 @@ TEST_F(EventLogTest, ALostHistoryIsAnotherEpoch) {
 
 TEST_F(EventLogTest, ARingThatHasMovedOnRefusesAndEnds) {
   Open({.ring = 3});
-  Happen({"A", "B", "C", "D", "E"});
+  EmitEvents({"A", "B", "C", "D", "E"});
   EXPECT_THAT(TypesAfter(2), ElementsAre("C", "D", "E"));
   EXPECT_EQ(log_->After(1, 10).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(log_->BeginAt(log_->VersionOf(1)).status().code(), absl::StatusCode::kOutOfRange);
@@ -144,23 +144,23 @@ TEST_F(EventLogTest, ARingThatHasMovedOnRefusesAndEnds) {
 
 TEST_F(EventLogTest, TheRingHoldsNoMoreThanTheHistory) {
   Open({.keep = 2});
-  Happen({"A", "B", "C", "D"});
+  EmitEvents({"A", "B", "C", "D"});
   EXPECT_THAT(log_->oldest(), EndsWith(".2"));
 }
 
 TEST_F(EventLogTest, TooManyEventsAreDroppedAndCounted) {
   Open({.pending = 2});
-  Happen({"A", "B", "C", "D"});
+  EmitEvents({"A", "B", "C", "D"});
   EXPECT_THAT(Stored(), ElementsAre("A", "B", "EventsLost"));
   EXPECT_EQ(store_.ListEvents({})->back().event.facts[0].second, "2");
-  Happen({"E"});
+  EmitEvents({"E"});
   EXPECT_THAT(Stored(), ElementsAre("A", "B", "EventsLost", "E"));
 }
 
 TEST_F(EventLogTest, WaitsForAStoreThatIsBusy) {
   Open();
   full_ = true;
-  Happen({"A"});
+  EmitEvents({"A"});
   full_ = false;
   EXPECT_THAT(Stored(), IsEmpty());
   log_->Beat();
@@ -171,17 +171,17 @@ TEST_F(EventLogTest, WaitsForAStoreThatIsBusy) {
 TEST_F(EventLogTest, AStoreThatFailsHidesNothingFromWatchers) {
   Open();
   store_.FailWrites(Unavailable("disk full"));
-  Happen({"A"});
+  EmitEvents({"A"});
   EXPECT_THAT(TypesAfter(0), ElementsAre("A"));
   store_.FailWrites(absl::OkStatus());
-  Happen({"B"});
+  EmitEvents({"B"});
   EXPECT_THAT(TypesAfter(0), ElementsAre("A", "B"));
   EXPECT_THAT(Stored(), ElementsAre("B"));
 }
 
 TEST_F(EventLogTest, HistoryIsBoundedByCountAndAge) {
   Open({.keep = 2});
-  for (int i = 0; i < 1001; ++i) Happen({"A"});
+  for (int i = 0; i < 1001; ++i) EmitEvents({"A"});
   // Trimmed at the first event and then every 1000.
   EXPECT_EQ(Stored().size(), 2u);
   Open({.max_age = std::chrono::hours(1)});
@@ -190,7 +190,7 @@ TEST_F(EventLogTest, HistoryIsBoundedByCountAndAge) {
   RunJobs();
   EXPECT_THAT(Stored(), ElementsAre("A", "A", "Old", "New"));
   Open({.max_age = std::chrono::hours(-1)});  // All is older, the last is kept.
-  Happen({"B"});
+  EmitEvents({"B"});
   EXPECT_THAT(Stored(), ElementsAre("B"));
 }
 
@@ -210,7 +210,7 @@ TEST_F(EventLogTest, WatchersAreBoundedAndForgotten) {
 
 TEST_F(EventLogTest, ListsFromTheStoreOrRefuses) {
   Open();
-  Happen({"A", "B"});
+  EmitEvents({"A", "B"});
   std::vector<std::string> types;
   absl::Status status;
   const auto listed = [&](absl::StatusOr<EventLog::Page> page) {
@@ -236,11 +236,11 @@ TEST_F(EventLogTest, ListingsTakeNoRoomOfWrites) {
 // watch from that version receives each event once.
 TEST_F(EventLogTest, AListingEndsAtItsVersion) {
   Open();
-  Happen({"A"});
+  EmitEvents({"A"});
   const std::string before = log_->version();
   EventLog::Page page;
   log_->List({}, [&](absl::StatusOr<EventLog::Page> listed) { page = *std::move(listed); });
-  Happen({"B"});  // Is written before the listing is run.
+  EmitEvents({"B"});  // Is written before the listing is run.
   ASSERT_EQ(page.records.size(), 1u);
   EXPECT_EQ(page.records[0].event.type, "A");
   EXPECT_EQ(page.version, before);

@@ -87,7 +87,7 @@ Drawn DrawGenerated(uint64_t seed) {
   return drawn;
 }
 
-// A fabric that no generator makes: hosts anywhere, odd cables, several pieces.
+// A fabric that no generator makes: hosts anywhere, odd cables, several components.
 FabricMaker DrawOdd(uint64_t seed) {
   Rng rng(seed);
   const auto below = [&rng](uint64_t end) { return static_cast<int>(rng.Below(end)); };

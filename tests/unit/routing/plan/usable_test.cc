@@ -204,8 +204,8 @@ bool HoldsEndPorts(const TestFabric& fabric, NodeIndex at) {
 
 // Every pair of a host's switch and a host that closures leave is served, isolated ones are not,
 // and no way leads through a closed switch (it has no table, so a walk would end there).
-void ExpectObeys(const TestFabric& fabric, const Intent& intent, const RoutingPlan& plan,
-                 bool settled) {
+void ExpectApplies(const TestFabric& fabric, const Intent& intent, const RoutingPlan& plan,
+                   bool settled) {
   for (NodeIndex closed : intent.closed_switches) EXPECT_FALSE(plan.HasRow(closed));
   fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !plan.HasRow(node.index) || !HoldsEndPorts(fabric, node.index)) return;
@@ -257,12 +257,12 @@ TEST(Drain, RoutesAroundALinkAndRestoresEachEntry) {
       intent.closed_links = {faulty.cables()[i].second};
       const ReplanResult least = Plan(test.fabric, intent, options, ideal, ReplanGoal::kWhole);
       ASSERT_NE(least.after, nullptr);
-      ExpectObeys(test.fabric, intent, *least.after->plan, false);
+      ExpectApplies(test.fabric, intent, *least.after->plan, false);
       const ReplanResult settled =
           Plan(test.fabric, intent, options, least.after, ReplanGoal::kIdeal);
       ASSERT_NE(settled.after, nullptr);
       EXPECT_EQ(settled.reached, ReplanGoal::kIdeal);
-      ExpectObeys(test.fabric, intent, *settled.after->plan, true);
+      ExpectApplies(test.fabric, intent, *settled.after->plan, true);
       const auto back = Plan(test.fabric, {}, options, settled.after, ReplanGoal::kIdeal).after;
       ASSERT_NE(back, nullptr);
       EXPECT_TRUE(DiffPlans(*back->plan, *ideal->plan).blocks.empty());
@@ -283,7 +283,7 @@ TEST(Drain, ASwitchKeepsItsLidAndCarriesNoPath) {
       const ReplanResult result = Plan(test.fabric, intent, options, before, goal);
       ASSERT_NE(result.after, nullptr);
       const RoutingPlan& plan = *result.after->plan;
-      ExpectObeys(test.fabric, intent, plan, goal == ReplanGoal::kIdeal);
+      ExpectApplies(test.fabric, intent, plan, goal == ReplanGoal::kIdeal);
       test.fabric.snapshot->ForEachNode([&](const fabric::Node& node) {
         if (plan.HasRow(node.index)) {
           EXPECT_EQ(WhereTo(test.fabric, intent, plan, node.index, lid),
@@ -309,13 +309,13 @@ TEST(Isolate, WithdrawsTheRouteAtOnce) {
     intent.isolated = {End(test.fabric, host, 1)};
     const ReplanResult least = Plan(test.fabric, intent, options, ideal, ReplanGoal::kWhole);
     ASSERT_NE(least.after, nullptr);
-    ExpectObeys(test.fabric, intent, *least.after->plan, false);
+    ExpectApplies(test.fabric, intent, *least.after->plan, false);
     if (least.reached == ReplanGoal::kWhole) {
       EXPECT_EQ(DiffPlans(*ideal->plan, *least.after->plan).entries, 1u);
     }
     const ReplanResult settled =
         Plan(test.fabric, intent, options, least.after, ReplanGoal::kIdeal);
-    ExpectObeys(test.fabric, intent, *settled.after->plan, true);
+    ExpectApplies(test.fabric, intent, *settled.after->plan, true);
     if (test.engine == "fat_tree") {
       EXPECT_EQ(DiffPlans(*ideal->plan, *settled.after->plan).destinations, 1u);
     }
@@ -346,10 +346,10 @@ TEST(Isolate, AppliesToAHostThatReturns) {
   faulty.Mend(cable);
   step();
   EXPECT_TRUE(LinkIsUp(*faulty.now().snapshot, host));
-  ExpectObeys(faulty.now(), intent, *state->plan, false);
+  ExpectApplies(faulty.now(), intent, *state->plan, false);
   intent = {};
   step();
-  ExpectObeys(faulty.now(), intent, *state->plan, false);
+  ExpectApplies(faulty.now(), intent, *state->plan, false);
 }
 
 TEST(Isolate, AlsoASwitchsOwnLid) {
@@ -362,7 +362,7 @@ TEST(Isolate, AlsoASwitchsOwnLid) {
     for (ReplanGoal goal : {ReplanGoal::kWhole, ReplanGoal::kIdeal}) {
       const auto after = Plan(fabric, intent, Only("fat_tree"), ideal, goal).after;
       ASSERT_NE(after, nullptr);
-      ExpectObeys(fabric, intent, *after->plan, goal == ReplanGoal::kIdeal);
+      ExpectApplies(fabric, intent, *after->plan, goal == ReplanGoal::kIdeal);
       EXPECT_EQ(after->plan->lid_top, ideal->plan->lid_top);
     }
   }
@@ -420,7 +420,7 @@ TEST(Intents, AnyIntentIsAppliedThroughRandomFaults) {
       const ReplanResult result = Plan(now, intent, options, state, goal);
       if (!result.after) continue;  // fat_tree does not fit every damage.
       const bool ideal = result.reached == ReplanGoal::kIdeal;
-      ExpectObeys(now, intent, *result.after->plan, ideal && !result.steps.empty());
+      ExpectApplies(now, intent, *result.after->plan, ideal && !result.steps.empty());
       least_changes += !ideal;
       needed += !result.needed_links.empty() || !result.needed_switches.empty();
       closed += !MakeUsable(*now.snapshot, now.lids, intent).closed.empty();

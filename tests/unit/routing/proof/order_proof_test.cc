@@ -44,7 +44,7 @@ NodeIndex DrawSwitch(const TestFabric& fabric, const RoutingPlan& plan) {
 }
 
 // What is most likely to be taken for right: the port of another LID's entry, or none.
-void SpoilEntry(const TestFabric& fabric, RoutingPlan& plan) {
+void CorruptEntry(const TestFabric& fabric, RoutingPlan& plan) {
   const NodeIndex node = DrawSwitch(fabric, plan);
   auto row = std::make_shared<Row>(*plan.rows[node.value()]);
   const auto lid = *rc::gen::inRange<size_t>(0, row->size());
@@ -53,7 +53,7 @@ void SpoilEntry(const TestFabric& fabric, RoutingPlan& plan) {
   plan.rows[node.value()] = row;
 }
 
-void SpoilOrder(const TestFabric& fabric, RoutingPlan& plan) {
+void CorruptOrder(const TestFabric& fabric, RoutingPlan& plan) {
   const NodeIndex a = DrawSwitch(fabric, plan), b = DrawSwitch(fabric, plan);
   std::swap(plan.order[a.value()], plan.order[b.value()]);
 }
@@ -74,8 +74,8 @@ TEST(OrderProof, ProvesNothingThatTheVerifierRejects) {
     const TestFabric fabric = DrawMaker().Build();
     RoutingPlan plan = Route(fabric, "up_down");
     RC_PRE(!plan.order.empty());
-    for (int changes = *rc::gen::inRange(1, 4); changes > 0; --changes) SpoilEntry(fabric, plan);
-    if (*rc::gen::inRange(0, 4) == 0) SpoilOrder(fabric, plan);
+    for (int changes = *rc::gen::inRange(1, 4); changes > 0; --changes) CorruptEntry(fabric, plan);
+    if (*rc::gen::inRange(0, 4) == 0) CorruptOrder(fabric, plan);
     const bool holds = OrderProves(*fabric.snapshot, fabric.lids, plan);
     const VerifyReport full = Judge(fabric, plan);
     RC_ASSERT(full.ok || !holds);

@@ -309,7 +309,7 @@ TEST(JobPatterns, EqualTheQualityOfTheSamePatterns) {
     EXPECT_EQ(pattern.rail.has_value(), &pattern - job.patterns.data() >= 3);
     EXPECT_LE(pattern.congestion.max, all.all_to_all.max);
   }
-  // Who is in another piece takes no part.
+  // Who is in another component takes no part.
   hosts.ports[3][1] = PortRef{NodeIndex(10'000), PortNum(1)};
   EXPECT_THAT(measure().left_out, ElementsAre(hosts.ports[3][1]));
 }

@@ -78,7 +78,7 @@ class Devices {
                        [&](const auto& one) { return one.node == node && one.block == block; }),
         unsure.end());
   }
-  void Doubt(NodeIndex node, uint16_t block, const std::array<uint8_t, kBlock>& bytes) {
+  void MarkUnknown(NodeIndex node, uint16_t block, const std::array<uint8_t, kBlock>& bytes) {
     known_.unsure.push_back({node, block, bytes});
     late_.insert({node, block});
     std::stable_sort(known_.unsure.begin(), known_.unsure.end(), [](const auto& a, const auto& b) {
@@ -108,7 +108,7 @@ class Devices {
   }
   RoutingPlan held_;
   AppliedTables known_;
-  std::set<std::pair<NodeIndex, uint16_t>> late_;  // In doubt, and still on their way.
+  std::set<std::pair<NodeIndex, uint16_t>> late_;  // Unknown, and still in flight.
 };
 
 enum class WalkEnd { kArrives, kEnds, kLoops };
@@ -182,7 +182,7 @@ class Run {
       if (!MayGo(next) || !rng_.Chance(0.5) || !flying.insert({write.node, write.block}).second)
         continue;
       const auto bytes = devices_.After(write, desired_);
-      devices_.Doubt(write.node, write.block, bytes);
+      devices_.MarkUnknown(write.node, write.block, bytes);
       if (rng_.Chance(0.5)) devices_.Hold(write.node, write.block, bytes);
     }
     for (const auto& one : flying) Look(one.second);

@@ -2,6 +2,7 @@
 // What a switch is believed to hold: only what an answer showed.
 #include <gtest/gtest.h>
 
+#include "sweep/device/applied_lft.h"
 #include "sweep/device/device_table.h"
 #include "sweep/interface/activity.h"
 #include "sweep/program/programmer.h"
@@ -77,7 +78,7 @@ TEST(AppliedLft, ALateAnswerWithOtherEntriesConfirmsNothing) {
   completion.method = wire::Method::kSet;
   completion.attribute = wire::AttributeId::kLinearForwardingTable;
   completion.response.data = Filled(9);
-  Programmer::OnLateAnswer(completion, builder, devices);
+  EXPECT_FALSE(Programmer::OnLateAnswer(completion, builder, devices));
   EXPECT_FALSE(devices.applied().Lft(node).IsInFlight(0));
   EXPECT_FALSE(devices.applied().Lft(node).Knows(0)) << "the Set asked for other entries";
   EXPECT_TRUE(devices.applied().Lft(node).IsContradicted(0));

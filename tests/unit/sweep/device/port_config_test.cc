@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sweep/device/port_config.h"
+#include "sweep/interface/options.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {

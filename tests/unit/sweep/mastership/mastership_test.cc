@@ -42,7 +42,7 @@ class MastershipTest : public testing::Test {
   void BeStandby() {
     sm_.Start();
     ASSERT_EQ(sm_.OnDiscovered(snapshot_, {Other(0, 5, SmState::kMaster)}, {}, kNow).kind,
-              Kind::kStandBy);
+              Kind::kBeStandby);
   }
   // The sweep that a command has led to finds these.
   Mastership::Order Sweep(const std::vector<RemoteSm>& found) {
@@ -196,7 +196,7 @@ TEST_F(MastershipTest, StepDownLowersThePriorityJustBelowTheBestStandby) {
       if (sm_now.state == SmState::kDiscovering) sm_now.state = SmState::kStandby;
     const auto is_done = sm.OnDiscovered(snapshot_, now_found, {}, kNow);
     EXPECT_EQ(is_done.kind, Kind::kNothing) << "a handover is under way";
-    EXPECT_EQ(sm.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kStandBy);
+    EXPECT_EQ(sm.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kBeStandby);
     sm.OnSweepEnd();
     const FinishedCommand answer = TakeAnswer();
     ASSERT_TRUE(answer.status.ok()) << answer.status;
@@ -229,7 +229,7 @@ TEST_F(MastershipTest, ARepeatedRequestHasTheSameAnswer) {
   BeMaster({Other(2, 3)});
   ASSERT_EQ(sm_.On(StepDown{1, false, "r"}).kind, Kind::kLookSoon);
   Sweep({Other(2, 3)});
-  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), kNow).kind, Kind::kBeStandby);
   sm_.OnSweepEnd();
   EXPECT_FALSE(TakeAnswer().mastership->existing);
   (void)sm_.On(StepDown{2, false, "r"});
@@ -283,7 +283,7 @@ TEST_F(MastershipTest, HandsOverToAHigherDiscoveringSmOnceItIsStandby) {
   EXPECT_EQ(sm_.OnCompletion(Says(Asked::kWatch, Other(2, 9), 1), due).kind, Kind::kLookSoon);
   EXPECT_EQ(sm_.others().front().state, SmState::kStandby);
   EXPECT_EQ(Sweep({Other(2, 9)}).kind, Kind::kNothing) << "a handover is under way";
-  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), due).kind, Kind::kStandBy);
+  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), due).kind, Kind::kBeStandby);
 }
 
 TEST_F(MastershipTest, AMasterFoundAfterDiscoveryStartsASweepAtOnce) {
@@ -316,7 +316,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotTakeOverIsPassedOverAfterAHandover) {
   sm_.Start();
   const RemoteSm idle = Other(2, 9);
   Instant now = kNow;
-  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kBeStandby);
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
   // The last look finds it as it was: this SM rises, and gives the subnet away at once.
@@ -326,7 +326,7 @@ TEST_F(MastershipTest, AStandbyThatDoesNotTakeOverIsPassedOverAfterAHandover) {
   EXPECT_EQ(rises.kind, Kind::kNothing);
   EXPECT_TRUE(rises.rose);
   EXPECT_TRUE(sm_.IsMaster());
-  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kBeStandby);
   // It has answered the handover, and still is not master.
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
   EXPECT_EQ(Poll(idle, now += std::chrono::milliseconds(500)).kind, Kind::kSweep);
@@ -338,14 +338,14 @@ TEST_F(MastershipTest, AStandbyThatDoesNotTakeOverIsPassedOverAfterAHandover) {
   sm_.OnSweepStart();
   now += std::chrono::minutes(11);
   EXPECT_EQ(sm_.OnDiscovered(snapshot_, {idle}, {}, now).kind, Kind::kNothing);
-  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kStandBy);
+  EXPECT_EQ(sm_.OnCompletion(Answered(Asked::kHandover), now).kind, Kind::kBeStandby);
 }
 
 TEST_F(MastershipTest, WaitsForAnSmThatDiscoversForLong) {
   sm_.Start();
   const RemoteSm slow = Other(2, 9, SmState::kDiscovering);
   Instant now = kNow;
-  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {slow}, {}, now).kind, Kind::kStandBy);
+  ASSERT_EQ(sm_.OnDiscovered(snapshot_, {slow}, {}, now).kind, Kind::kBeStandby);
   for (int i = 0; i < 100; ++i)
     ASSERT_EQ(Poll(slow, now += std::chrono::milliseconds(500)).kind, Kind::kNothing);
   EXPECT_EQ(Poll(Other(2, 9, SmState::kMaster), now += std::chrono::milliseconds(500)).kind,

@@ -27,11 +27,11 @@ class ObservedFabricTest : public testing::Test {
   fabric::SnapshotBuilder& builder() { return observed_.builder(); }
 
   SmallFabric small_{4};
-  ObservedFabric observed_;
+  ObservedFabric observed_{{}};
 };
 
 TEST_F(ObservedFabricTest, BeforeTheFirstDiscoveryItIsEmpty) {
-  const ObservedFabric observed;
+  const ObservedFabric observed({});
   EXPECT_EQ(observed.snapshot()->node_count(), 0u);
   EXPECT_TRUE(observed.local().IsNone());
   EXPECT_THAT(observed.OwnLinkFault(""), HasSubstr("cannot be read"));

@@ -75,7 +75,7 @@ TEST(Computing, KeepsMulticastTreesAcrossOrdersWithoutADependencyCycle) {
   const PlanReady ready = Takeover(testing::MakeFatTree(4, 3)).Carry("up_down", "up_down", true);
   EXPECT_TRUE(ready.keeps_trees);
   EXPECT_FALSE(ready.mixes_trees);
-  // Who is waited for does not look for that.
+  // The task of an urgent plan has no applied tables, which that check needs.
   EXPECT_FALSE(
       Takeover(testing::MakeFatTree(4, 3)).Carry("up_down", "up_down", true, true).keeps_trees);
 }

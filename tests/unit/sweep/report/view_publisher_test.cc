@@ -26,8 +26,8 @@ class ViewPublisherTest : public testing::Test {
     lids_.Update(observed_.snapshot(), problems_);
   }
   std::shared_ptr<const FabricView> Make(Phase phase = Phase::kIdle) {
-    return publisher_.Make({options_, local_.port_guid, phase, observed_, lids_, planner_,
-                            multicast_, mastership_, partitions_, problems_, isolated_, policy_},
+    return publisher_.Make({options_, phase, observed_, lids_, planner_, multicast_, mastership_,
+                            partitions_, problems_, isolated_, policy_},
                            devices_.applied());
   }
 
@@ -38,7 +38,7 @@ class ViewPublisherTest : public testing::Test {
   DeviceTable devices_{options_.sm};
   Effects effects_;
   ProblemList problems_;
-  ObservedFabric observed_;
+  ObservedFabric observed_{local_};
   OpenQuestions questions_{effects_.questions};
   LidManager lids_{options_, questions_, {}};
   Planner planner_{options_, questions_, effects_.log};

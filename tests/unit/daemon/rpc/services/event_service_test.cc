@@ -54,7 +54,7 @@ class Watch {
 
 class EventServiceTest : public ::testing::Test {
  protected:
-  void Happen(std::vector<fabric::FabricEvent> events) {
+  void EmitEvents(std::vector<fabric::FabricEvent> events) {
     backend_.log->Append(std::move(events), Instant());
   }
   grpc::Status List(const pb::ListEventsRequest& request) {
@@ -91,7 +91,7 @@ TEST_F(EventServiceTest, ListsAllOfAReroute) {
   cost.destinations_changed = 4;
   cost.waves = 2;
   cost.superseded = true;
-  Happen({event});
+  EmitEvents({event});
   ASSERT_TRUE(List({}).ok());
   ASSERT_EQ(response_.events_size(), 1);
   const pb::Event& shown = response_.events(0);
@@ -119,8 +119,8 @@ TEST_F(EventServiceTest, ListsAllOfAReroute) {
 }
 
 TEST_F(EventServiceTest, ListsByTypeNodeHostSeverityAndAge) {
-  Happen({Event("LinkUp", kLeaf1), Event("LinkDown", kNode1Rail1, fabric::Severity::kError),
-          Event("LinkUp", Guid(0xDEAD)), Event("SubnetUp")});
+  EmitEvents({Event("LinkUp", kLeaf1), Event("LinkDown", kNode1Rail1, fabric::Severity::kError),
+              Event("LinkUp", Guid(0xDEAD)), Event("SubnetUp")});
   pb::ListEventsRequest request;
   request.add_types("LinkUp");
   ASSERT_TRUE(List(request).ok());
@@ -164,7 +164,7 @@ TEST_F(EventServiceTest, FindsHostsAtEitherEndAndVanishedNodes) {
   host.peer_port = PortNum(1);
   gone.subject = "leaf2/7 ↔ node9 mlx5_3/1";
   gone.peer = Guid(0x999);
-  Happen({host, gone});
+  EmitEvents({host, gone});
   const auto list = [&](const std::string& node) {
     pb::ListEventsRequest request;
     request.add_nodes(node);
@@ -182,7 +182,7 @@ TEST_F(EventServiceTest, FindsHostsAtEitherEndAndVanishedNodes) {
   request.add_nodes("node9");
   Watch watch(running_, request);
   EXPECT_EQ(watch.NextType(), "SYNCED");
-  Happen({host, gone});
+  EmitEvents({host, gone});
   EXPECT_EQ(watch.Next().event().subject(), gone.subject);
   request.set_nodes(0, "node8");
   EXPECT_EQ(ReasonOf(Watch(running_, request).Finish()), "NODE_NOT_FOUND");
@@ -221,7 +221,7 @@ TEST(EventTypes, AreExactlyTheTypesInTheSources) {
 }
 
 TEST_F(EventServiceTest, ListsInPagesOrTheLatest) {
-  Happen({Event("1"), Event("2"), Event("3"), Event("4"), Event("5")});
+  EmitEvents({Event("1"), Event("2"), Event("3"), Event("4"), Event("5")});
   pb::ListEventsRequest request;
   request.set_page_size(2);
   std::vector<std::string> all;
@@ -248,11 +248,11 @@ TEST_F(EventServiceTest, ListsInPagesOrTheLatest) {
 }
 
 TEST_F(EventServiceTest, WatchBeginsNowOrResumes) {
-  Happen({Event("Before")});
+  EmitEvents({Event("Before")});
   Watch live(running_, {});
   const auto synced = live.Next();
   ASSERT_TRUE(synced.has_synced());
-  Happen({Event("LinkUp"), Event("LinkDown", kLeaf1)});
+  EmitEvents({Event("LinkUp"), Event("LinkDown", kLeaf1)});
   EXPECT_EQ(live.NextType(), "LinkUp");
   EXPECT_EQ(live.NextType(), "LinkDown");
   backend_.log->Beat();
@@ -266,14 +266,14 @@ TEST_F(EventServiceTest, WatchBeginsNowOrResumes) {
   EXPECT_EQ(resumed.NextType(), "LinkUp");
   EXPECT_EQ(resumed.NextType(), "LinkDown");
   EXPECT_EQ(resumed.NextType(), "SYNCED");
-  Happen({Event("SubnetUp")});
+  EmitEvents({Event("SubnetUp")});
   EXPECT_EQ(resumed.NextType(), "SubnetUp");
   EXPECT_EQ(live.NextType(), "SubnetUp");
 }
 
 TEST_F(EventServiceTest, WatchFiltersEventsAndSendsBookmarksForOthers) {
   const std::string begin = backend_.log->version();
-  Happen({Event("LinkUp", kLeaf1), Event("LinkDown", kLeaf1), Event("LinkUp", kLeaf2)});
+  EmitEvents({Event("LinkUp", kLeaf1), Event("LinkDown", kLeaf1), Event("LinkUp", kLeaf2)});
   pb::WatchEventsRequest request;
   request.set_resource_version(begin);
   request.add_types("LinkUp");
@@ -281,7 +281,7 @@ TEST_F(EventServiceTest, WatchFiltersEventsAndSendsBookmarksForOthers) {
   Watch watch(running_, request);
   EXPECT_EQ(watch.NextType(), "LinkUp");
   EXPECT_EQ(watch.NextType(), "SYNCED");
-  Happen({Event("LinkDown", kLeaf2)});
+  EmitEvents({Event("LinkDown", kLeaf2)});
   backend_.log->Beat();
   const auto bookmark = watch.Next();
   ASSERT_TRUE(bookmark.has_bookmark()) << bookmark.ShortDebugString();
@@ -292,7 +292,7 @@ TEST_F(EventServiceTest, WatchFromAnExpiredVersionReturnsWhereToBegin) {
   backend_.log = *daemon::EventLog::Open(backend_.store, backend_.on_store,
                                          {backend_.store, backend_.on_store}, {.ring = 2});
   RunningServer small(backend_);
-  Happen({Event("LinkUp"), Event("LinkDown"), Event("SubnetUp"), Event("D")});
+  EmitEvents({Event("LinkUp"), Event("LinkDown"), Event("SubnetUp"), Event("D")});
   pb::WatchEventsRequest request;
   request.set_resource_version(backend_.log->VersionOf(1));
   Watch watch(small, request);
@@ -317,7 +317,7 @@ TEST_F(EventServiceTest, AWatcherThatDoesNotReadIsEnded) {
   for (int i = 0; i < 40; ++i) {
     std::vector<fabric::FabricEvent> events(100, Event("LinkUp"));
     for (auto& event : events) event.message = std::string(10'000, 'x');
-    Happen(std::move(events));
+    EmitEvents(std::move(events));
   }
   pb::WatchEventsResponse response;
   int got = 0;

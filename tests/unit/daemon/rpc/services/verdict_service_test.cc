@@ -86,7 +86,7 @@ class VerdictServiceTest : public ::testing::Test {
                    {"held_back", "budget"}, {"hold", "7"},         {"reason", "why"}};
     return event;
   }
-  void Happen(fabric::FabricEvent event) { backend_.log->Append({std::move(event)}, Instant()); }
+  void EmitEvent(fabric::FabricEvent event) { backend_.log->Append({std::move(event)}, Instant()); }
 
   SmallFabric fabric_;
   const PortRef node1_0_{fabric_.node1_0, PortNum(1)}, node1_1_{fabric_.node1_1, PortNum(1)},
@@ -444,9 +444,9 @@ TEST_F(VerdictServiceTest, WatchSendsTheCurrentVerdictsThenChanges) {
   fabric::FabricEvent other;
   other.type = "LinkUp";
   other.node = kNode2;
-  Happen(other);
+  EmitEvent(other);
   const VerdictRecord record = Record(node2_, Verdict::kFlapping, 0.7);
-  Happen(Changed(record, "FLAPPING", "NOISY_PHY"));
+  EmitEvent(Changed(record, "FLAPPING", "NOISY_PHY"));
   pb::VerdictChange change = watch.Next().change();
   EXPECT_EQ(change.before(), "NOISY_PHY");
   EXPECT_EQ(change.resource_version(), backend_.log->version());
@@ -465,13 +465,13 @@ TEST_F(VerdictServiceTest, WatchSendsTheCurrentVerdictsThenChanges) {
   EXPECT_EQ(kept.reason(), "why");
   EXPECT_FALSE(kept.has_since());
   Publish({record});
-  Happen(Changed(record, "FLAPPING", "NOISY_PHY"));
+  EmitEvent(Changed(record, "FLAPPING", "NOISY_PHY"));
   change = watch.Next().change();
   EXPECT_TRUE(change.verdict().has_since());
   EXPECT_EQ(change.verdict().confidence(), 0.7);
   fabric::FabricEvent said = Changed(record, "FLAPPING", "");
   said.type = "VerdictAcknowledged";
-  Happen(said);
+  EmitEvent(said);
   EXPECT_EQ(watch.Next().change().before(), "FLAPPING");
   backend_.log->Beat();
   EXPECT_EQ(watch.NextWord(), "BOOKMARK");
@@ -490,10 +490,10 @@ TEST_F(VerdictServiceTest, WatchSendsVerdictsOfNamedLinks) {
   Watch watch(*stub_, request);
   EXPECT_EQ(watch.NextWord(), "NOISY_PHY node2/mlx5_0/1");
   EXPECT_EQ(watch.NextWord(), "SYNCED");
-  Happen(Changed(Record(node1_0_, Verdict::kSuspect, 1), "CHATTY", "SUSPECT"));
+  EmitEvent(Changed(Record(node1_0_, Verdict::kSuspect, 1), "CHATTY", "SUSPECT"));
   fabric::FabricEvent gone = Changed(Record(node2_, Verdict::kSuspect, 1), "HEALTHY", "NOISY_PHY");
   gone.peer = Guid(0xDEAD);  // Not part of the fabric.
-  Happen(gone);
+  EmitEvent(gone);
   const auto change = watch.Next().change();
   EXPECT_EQ(change.verdict().verdict(), "HEALTHY");
   EXPECT_EQ(change.verdict().b_name(), "0x000000000000dead/1");
@@ -511,7 +511,7 @@ TEST_F(VerdictServiceTest, WatchEndsWhereTooMuchChangesAtOnce) {
   fabric::FabricEvent rest;
   rest.type = "VerdictChanged";
   rest.message = "verdicts about 300 more links changed";
-  Happen(rest);
+  EmitEvent(rest);
   const auto status = watch.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(ReasonOf(status), "RESOURCE_VERSION_TOO_OLD");
@@ -528,7 +528,7 @@ TEST_F(VerdictServiceTest, WatchFromAnExpiredVersionReturnsWhereToBegin) {
   PublishFour();
   const std::string begin = backend_.log->version();
   for (int i = 0; i < 3; ++i)
-    Happen(Changed(Record(node2_, Verdict::kSuspect, 1), "SUSPECT", "HEALTHY"));
+    EmitEvent(Changed(Record(node2_, Verdict::kSuspect, 1), "SUSPECT", "HEALTHY"));
   pb::WatchVerdictsRequest request;
   request.set_resource_version(begin);
   const auto status = Watch(*stub, request).Finish();

@@ -243,7 +243,7 @@ TEST_F(TopologyWatchTest, ChangesAddUpToTheCurrentObjects) {
 }
 
 struct IdleStream : WatchHub::Stream {
-  void OnNews(bool) override {}
+  void OnChange(bool) override {}
 };
 
 TEST(WatchHubTest, StreamsAreBoundedAndForgotten) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes out of the core, as a digest that two runs can be compared by, and as lines of text
+// that people can.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recorder/key_aliases.h"
+#include "sweep/interface/events.h"
+
+namespace fabricd::recorder {
+
+// FNV-1a, 64 bits: the same on every machine.
+class StableHash {
+ public:
+  void Add(std::string_view bytes);
+  void Add(uint64_t value);
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0xCBF2'9CE4'8422'2325;
+};
+
+// Of all that reaches somebody: MADs, questions by kind and id, events, answers to commands, the
+// generation of the view. `aliases`: of the recording; null: the keys are aliases already.
+uint64_t DigestOf(const sweep::Effects& effects, KeyAliases* aliases);
+
+// What went in, on one line; what came out, a line for each thing.
+std::string TextOf(const sweep::Event& event);
+std::vector<std::string> LinesOf(const sweep::Effects& effects);
+
+}  // namespace fabricd::recorder

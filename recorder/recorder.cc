@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/recorder.h"
+
+#include <utility>
+
+#include "common/status.h"
+#include "recorder/effects_text.h"
+#include "recorder/fields.h"
+
+namespace fabricd::recorder {
+namespace {
+
+static_assert(
+    std::is_same_v<std::variant_alternative_t<kAnswerEvent, sweep::Event>, sweep::Answer>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<kMadEvent, sweep::Event>, mad::IncomingMad>);
+
+// Then a batch is handed on: it compresses well, and little is lost with the power.
+constexpr size_t kBatchBytes = size_t{128} << 10;
+constexpr size_t kRecordBytes = 24;  // What a record takes at least, about.
+
+// Where the shell could not carry a question out it answers at once, with nothing.
+struct AnswerText {
+  pb::Answer& out;
+
+  void Refuse(std::string text = {}) const {
+    out.set_refused(true);
+    out.set_text(std::move(text));
+  }
+  void operator()(const sweep::Persisted& persisted) const {
+    out.set_status(static_cast<uint32_t>(persisted.status.code()));
+    out.set_text(std::string(persisted.status.message()));
+  }
+  void operator()(const sweep::PlanReady& ready) const {
+    if (ready.result.after == nullptr && ready.result.steps.empty()) Refuse();
+  }
+  void operator()(const sweep::TablesOrdered& ordered) const {
+    if (ordered.push.writes.empty()) Refuse();
+  }
+  void operator()(const sweep::CablesChecked& checked) const {
+    if (checked.problems.empty()) Refuse();
+  }
+  void operator()(const sweep::TreesReady& ready) const {
+    if (ready.plan == nullptr) Refuse(ready.fault);
+  }
+  template <typename Evaluated>
+  requires requires(const Evaluated& evaluated) { evaluated.consequences; }
+  void operator()(const Evaluated& evaluated) const {
+    const routing::Consequences& found = evaluated.consequences;
+    if (!found.plan_found && found.steps.empty() && found.cut_off.empty()) Refuse(found.why_not);
+  }
+};
+
+template <typename A>
+void VisitState(A& a, CoreInputs& inputs) {
+  a(inputs.lids, inputs.holds, inputs.partitions);
+  VisitShared(a, inputs.groups);
+  VisitShared(a, inputs.aliases);
+}
+
+template <size_t... I>
+absl::StatusOr<sweep::Event> ReadEvent(size_t index, std::string_view bytes,
+                                       std::index_sequence<I...>) {
+  std::optional<sweep::Event> event;
+  const auto read = [&]<size_t J>() {
+    if constexpr (J != kAnswerEvent && J != kMadEvent)
+      if (auto value = Unarchive<std::variant_alternative_t<J, sweep::Event>>(bytes))
+        event = *std::move(value);
+  };
+  ((I == index ? read.template operator()<I>() : void()), ...);
+  if (!event)
+    return MakeStatus(absl::StatusCode::kDataLoss, "an event of kind {} cannot be read", index);
+  return *std::move(event);
+}
+
+}  // namespace
+
+pb::Record& Recorder::Add(size_t bytes) {
+  if (batch_bytes_ >= kBatchBytes) Flush();
+  batch_bytes_ += bytes + kRecordBytes;
+  ++records_;
+  return *batch_.add_records();
+}
+
+void Recorder::Flush() {
+  if (batch_.records().empty()) return;
+  const auto count = static_cast<uint64_t>(batch_.records_size());
+  pb::Batch full;
+  if (lost_ > 0) full.add_records()->set_lost(lost_);
+  full.MergeFrom(batch_);
+  batch_.Clear();
+  batch_bytes_ = 0;
+  if (sink_(std::move(full))) {
+    lost_ = 0;
+  } else {
+    lost_ += count;
+    lost_in_all_ += count;
+  }
+}
+
+int64_t Recorder::After(Instant now) {
+  const int64_t ns = now.time_since_epoch().count();
+  return ns - std::exchange(last_ns_, ns);
+}
+
+void Recorder::OnStart(const CoreInputs& inputs) {
+  CoreInputs copy = inputs;
+  aliases_.Replace(copy.options);
+  ArchiveWriter state;
+  VisitState(state, copy);
+  pb::Start& start = *Add(0).mutable_start();
+  start.set_options(Archive(std::move(copy.options)));
+  start.set_device(copy.local.device);
+  start.set_port(copy.local.port.value());
+  start.set_port_guid(copy.local.port_guid.value());
+  start.set_node_guid(copy.local.node_guid.value());
+  start.set_state(state.Take());
+  batch_bytes_ += start.options().size() + start.state().size();
+}
+
+void Recorder::PutMad(const mad::IncomingMad& mad, pb::Mad& out) {
+  scratch_ = mad.payload;
+  aliases_.Replace(scratch_);
+  size_t size = scratch_.size();
+  while (size > 0 && scratch_[size - 1] == 0) --size;
+  out.set_kind(static_cast<uint32_t>(mad.kind));
+  out.set_agent(static_cast<uint32_t>(mad.agent));
+  out.set_lid(mad.from.lid.value());
+  out.set_qpn(mad.from.qpn);
+  out.set_qkey(mad.from.qkey);
+  out.set_sl(mad.from.sl.value());
+  out.set_p_key_index(mad.from.pkey_index);
+  out.set_path_bits(mad.from.path_bits);
+  out.set_size(static_cast<uint32_t>(scratch_.size()));
+  out.set_payload(scratch_.data(), size);
+}
+
+void Recorder::OnStep(const sweep::Event& event, Instant now) {
+  const auto* mad = std::get_if<mad::IncomingMad>(&event);
+  pb::Step& step = *Add(mad == nullptr ? 0 : mad->payload.size() / 2).mutable_step();
+  step.set_after_ns(After(now));
+  step.set_event(static_cast<uint32_t>(event.index()));
+  if (mad != nullptr) return PutMad(*mad, *step.mutable_mad());
+  if (const auto* answer = std::get_if<sweep::Answer>(&event)) {
+    pb::Answer& out = *step.mutable_answer();
+    out.set_question(answer->id.value());
+    out.set_kind(static_cast<uint32_t>(answer->what.index()));
+    std::visit(AnswerText{out}, answer->what);
+    return;
+  }
+  std::visit(
+      [&](auto value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, sweep::OptionsChanged>) aliases_.Replace(value.options);
+        if constexpr (!std::is_same_v<T, sweep::Answer> && !std::is_same_v<T, mad::IncomingMad>)
+          step.set_value(Archive(std::move(value)));
+      },
+      event);
+  batch_bytes_ += step.value().size();
+}
+
+void Recorder::OnEffects(const sweep::Effects& effects, Instant now) {
+  pb::Taken& taken = *Add(0).mutable_taken();
+  taken.set_after_ns(After(now));
+  taken.set_digest(DigestOf(effects, &aliases_));
+  taken.set_sends(static_cast<uint32_t>(effects.send.size()));
+  taken.set_questions(static_cast<uint32_t>(effects.questions.size()));
+  taken.set_events(static_cast<uint32_t>(effects.events.size()));
+  taken.set_finished(static_cast<uint32_t>(effects.finished.size()));
+}
+
+absl::StatusOr<CoreInputs> InputsOf(const pb::Start& start) {
+  CoreInputs inputs;
+  auto options = Unarchive<sweep::CoreOptions>(start.options());
+  ArchiveReader state(start.state());
+  VisitState(state, inputs);
+  if (!options || !state.ok() || start.port() > 255)
+    return MakeStatus(absl::StatusCode::kDataLoss, "the core's start cannot be read");
+  inputs.options = *std::move(options);
+  inputs.local = {start.device(), PortNum(static_cast<uint8_t>(start.port())),
+                  Guid(start.port_guid()), Guid(start.node_guid())};
+  return inputs;
+}
+
+absl::StatusOr<sweep::Event> EventOf(const pb::Step& step) {
+  if (step.event() != kMadEvent)
+    return ReadEvent(step.event(), step.value(),
+                     std::make_index_sequence<std::variant_size_v<sweep::Event>>());
+  const pb::Mad& in = step.mad();
+  if (in.size() > wire::kMadBytes * 16 || in.payload().size() > in.size() || in.kind() > 2 ||
+      in.agent() > 4)
+    return MakeStatus(absl::StatusCode::kDataLoss, "a MAD of {} bytes", in.size());
+  mad::IncomingMad mad;
+  mad.kind = static_cast<mad::IncomingMad::Kind>(in.kind());
+  mad.agent = static_cast<mad::Agent>(in.agent());
+  mad.from = {Lid(static_cast<uint16_t>(in.lid())),
+              in.qpn(),
+              in.qkey(),
+              ServiceLevel(static_cast<uint8_t>(in.sl())),
+              static_cast<uint16_t>(in.p_key_index()),
+              static_cast<uint8_t>(in.path_bits())};
+  mad.payload.assign(in.payload().begin(), in.payload().end());
+  mad.payload.resize(in.size());
+  return mad;
+}
+
+}  // namespace fabricd::recorder

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: turns what goes into the core and what comes out into records, in batches. On the
+// core's thread: it copies, and leaves compressing and writing to whoever takes the batches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "recorder/format.h"
+#include "recorder/key_aliases.h"
+#include "shell/ports.h"
+#include "sweep/core.h"
+
+namespace fabricd::recorder {
+
+using shell::CoreInputs;
+
+class Recorder final : public shell::Tap {
+ public:
+  // Takes a batch. False: it cannot now, and the batch is lost.
+  using Sink = std::function<bool(pb::Batch batch)>;
+  explicit Recorder(Sink sink) : sink_(std::move(sink)) {}
+
+  void OnStart(const CoreInputs& inputs) override;
+  void OnStep(const sweep::Event& event, Instant now) override;
+  void OnEffects(const sweep::Effects& effects, Instant now) override;
+  // Hands on what has not been handed on yet: now and then, and at the end.
+  void Flush();
+
+  uint64_t records() const { return records_; }
+  uint64_t lost() const { return lost_in_all_; }
+
+ private:
+  pb::Record& Add(size_t bytes);
+  int64_t After(Instant now);
+  void PutMad(const mad::IncomingMad& mad, pb::Mad& out);
+
+  const Sink sink_;
+  KeyAliases aliases_;
+  pb::Batch batch_;
+  size_t batch_bytes_ = 0;
+  int64_t last_ns_ = 0;
+  uint64_t records_ = 0;
+  uint64_t lost_ = 0, lost_in_all_ = 0;  // lost_: since the last batch that was taken.
+  std::vector<uint8_t> scratch_;
+};
+
+// Back from a record.
+absl::StatusOr<CoreInputs> InputsOf(const pb::Start& start);
+// All but answers, which are computed again. kDataLoss: it is none.
+absl::StatusOr<sweep::Event> EventOf(const pb::Step& step);
+inline constexpr size_t kAnswerEvent = 5, kMadEvent = 3;  // Which alternatives of sweep::Event.
+
+}  // namespace fabricd::recorder

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/activity/activities.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/breakage.h"
+#include "common/status.h"
+
+namespace fabricd::sweep {
+
+using wire::SmState;
+
+Activities::Activities(const Ground& ground, CoreOptions& options, ObservedFabric& observed,
+                       Agenda& agenda, CommandQueue& commands, Mastership& mastership,
+                       Remediation& remediation, PartitionKeeper& partitions,
+                       Programming& programming, SweepJournal& journal, ViewPublisher& view)
+    : ground_(ground),
+      options_(options),
+      observed_(observed),
+      agenda_(agenda),
+      commands_(commands),
+      mastership_(mastership),
+      remediation_(remediation),
+      partitions_(partitions),
+      programming_(programming),
+      journal_(journal),
+      view_(view),
+      light_sweeps_(ground, observed),
+      follower_(ground, observed),
+      reads_(ground, observed) {}
+
+// ---- what the core is asked for
+
+void Activities::OnCommand(const SweepCommand& command, Instant now) {
+  if (!mastership_.MaySweep()) {
+    commands_.Finish(command.command, FailedPrecondition("this SM is {}: the master sweeps",
+                                                         wire::SmStateName(mastership_.state())));
+    return;
+  }
+  if (!command.heavy && machine_.Allows(Start::kLightSweep) && !agenda_.WantsSweep()) {
+    commands_.Run(command.command);
+    if (!light_sweeps_.under_way()) StartLightSweep(now);
+    return;
+  }
+  commands_.Wait(command.command);
+  agenda_.WantCheck("command", now);
+}
+
+void Activities::OnLocalPort(mad::LocalPortEvent event) {
+  using Kind = mad::LocalPortEvent::Kind;
+  switch (event.kind) {
+    case Kind::kPortActive: {
+      // Our own Set of ACTIVE causes one too; a change is only a port that had no link.
+      const fabric::Port* local = observed_.snapshot()->port(observed_.local());
+      if (state() == CoreState::kIdle && (local == nullptr || !local->IsUp()))
+        agenda_.WantSweep("the local port came up");
+      break;
+    }
+    case Kind::kPortDown:
+      journal_.Log(LogLevel::kWarning, "the local port went down");
+      agenda_.WantSweep("local port went down");
+      break;
+    case Kind::kDeviceRemoved:
+      journal_.Log(LogLevel::kError, "the local device was removed");
+      break;
+    default: break;
+  }
+}
+
+void Activities::ReadVlTables(const ReadLanes& wanted) {
+  // A standby knows no routes to devices that would still be right.
+  if (mastership_.IsMaster()) reads_.WantVlTables(wanted.nodes);
+}
+
+// ---- what goes on
+
+void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
+  switch (completion.context.owner_as<Activity>()) {
+    case Activity::kNone: break;
+    case Activity::kDiscovery:
+      if (discovery_) discovery_->OnCompletion(completion, now);
+      break;
+    case Activity::kProgrammer:
+      if (programming_.OnCompletion(completion))
+        follower_.ReportThorough({completion.context.node}, "a port changed meanwhile", now);
+      break;
+    case Activity::kSurvey: follower_.OnCompletion(completion, now); break;
+    case Activity::kExplorer: follower_.OnExplorerCompletion(completion, now); break;
+    case Activity::kLightSweep: light_sweeps_.OnCompletion(completion); break;
+    case Activity::kLaneReader: reads_.OnVlTables(completion); break;
+    case Activity::kReadBack: reads_.OnReadBack(completion); break;
+    case Activity::kMastership: Apply(mastership_.OnCompletion(completion, now), now); break;
+  }
+  programming_.OnRead(completion);
+}
+
+void Activities::OnTimer(Instant now) {
+  if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
+  if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
+  if (now >= agenda_.next_retry()) Retry(now);
+  if (MaySurvey() && follower_.SurveyReported(now)) machine_.On(CoreEvent::kSurveyStarts);
+  if (!MayAsMaster(Start::kLightSweep) || light_sweeps_.under_way()) return;
+  if (now >= agenda_.next_heavy())
+    agenda_.WantCheck("interval", now);
+  else if (now >= programming_.planner().NextStepTime())
+    StartWholePlan(now);
+  else if (now >= agenda_.next_light())
+    StartLightSweep(now);
+}
+
+void Activities::Advance(Instant now) {
+  if (discovery_ && discovery_->done()) FinishDiscovery(now);
+  if (programming_.under_way()) programming_.Advance(now);
+  FinishProgrammingIfDone(now);
+  SurveyUnresponsivePaths(now);
+  AdvanceSurveys(now);
+  if (const auto ended = light_sweeps_.TakeEnded()) FinishLightSweep(*ended, now);
+  AdvanceReadBack(now);
+  StartWhatIsWanted(now);
+  if (reads_.AdvanceVlTables(MayRead(), UsesVls())) view_.MarkChanged();
+}
+
+void Activities::StartWhatIsWanted(Instant now) {
+  const bool may_sweep =
+      machine_.Allows(Start::kHeavySweep) && follower_.empty() && mastership_.MaySweep();
+  if (std::string why = partitions_.TakeChange(); !why.empty()) {
+    agenda_.WantReroute(std::move(why));
+    view_.MarkChanged();
+  }
+  if (std::string why = remediation_.TakeReroute(); !why.empty())
+    agenda_.WantReroute(std::move(why));
+  if (may_sweep && agenda_.IsSweepDue(follower_.IsReported(now), now))
+    StartHeavySweep(agenda_.why(), now, view_.subnet_up() && agenda_.IsCheck(now));
+  else if (agenda_.WantsReroute() && MayReroute() && programming_.planner().plan())
+    Reroute({}, agenda_.TakeReroute(), "subnet", now, now);
+  else if (MayMakeTrees())
+    StartTrees(now);
+}
+
+Instant Activities::NextDeadline() const {
+  Instant next =
+      std::min({mastership_.NextDeadline(), agenda_.next_retry(), follower_.NextDeadline()});
+  if (MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
+    next = std::min(
+        {next, agenda_.next_light(), agenda_.next_heavy(), programming_.planner().NextStepTime()});
+  if (MaySurvey()) next = std::min(next, follower_.due());
+  if (follower_.HasChanges() && !programming_.planner().AwaitsPlan())
+    next = std::min(next, programming_.changes_wait_until());
+  return discovery_ ? std::min(next, discovery_->NextDeadline()) : next;
+}
+
+bool Activities::MayBePatient(Instant now) const {
+  return discovery_ && !programming_.multicast().HasChanges() && !follower_.IsReported(now);
+}
+
+Phase Activities::phase() const {
+  switch (state()) {
+    case CoreState::kIdle: return Phase::kIdle;
+    case CoreState::kDiscovering: return Phase::kDiscovering;
+    case CoreState::kElecting: return Phase::kElecting;
+    case CoreState::kStoringLids: return Phase::kAssigningLids;
+    case CoreState::kProgramming: return programming_.phase();
+    case CoreState::kSurveying: return Phase::kSurveying;
+    case CoreState::kStandby: return Phase::kStandby;
+  }
+  return Phase::kIdle;
+}
+
+Progress Activities::progress() const {
+  if (discovery_) return {phase(), "nodes", discovery_->nodes_found(), 0};
+  if (programming_.under_way()) return programming_.progress();
+  return {phase(), "", 0, 0};
+}
+
+// ---- heavy sweep
+
+// Whatever it is, its requests are dropped and it leaves nothing behind but commands that wait.
+void Activities::EndEverything() {
+  ground_.engine.CancelAll();
+  ground_.devices.applied().AbandonInFlight();
+  discovery_.reset();
+  light_sweeps_.Clear();
+  follower_.Clear();
+  programming_.Cancel();
+  commands_.Wait(reads_.Drop());
+  journal_.DropReroute();
+}
+
+void Activities::StartHeavySweep(std::string why, Instant now, bool is_patient) {
+  journal_.Log(LogLevel::kInfo, fmt::format("heavy sweep: {}", why));
+  EndEverything();
+  ground_.devices.applied().ForgetGuids();
+  mastership_.OnSweepStart();
+  AdoptOptions(now);
+  agenda_.OnSweepStart(is_patient);
+  ground_.problems = ProblemList();
+  commands_.StartWaiting();
+  journal_.BeginSweep(SweepKind::kHeavy, now);
+  machine_.On(CoreEvent::kSweepStarts);
+  discovery_ = std::make_unique<Discovery>(ground_, observed_.own().port, Activity::kDiscovery);
+  discovery_->Start(now);
+}
+
+void Activities::AdoptOptions(Instant now) {
+  std::optional<CoreOptions> options = agenda_.TakeOptions();
+  if (!options) return;
+  options_ = *std::move(options);
+  programming_.planner().ReoptimiseNow(now);
+  remediation_.OnOptions(now);
+  partitions_.OnOptions();
+}
+
+void Activities::FinishDiscovery(Instant now) {
+  const std::unique_ptr<Discovery> ended = std::move(discovery_);
+  if (ended->local_failed()) {
+    ground_.problems.Add("Unresponsive", observed_.own().device,
+                         "the SM's own node does not answer");
+    EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
+    return;
+  }
+  ended->Finish();
+  observed_.OnDiscovered(ended->local(), ended->unread());
+  agenda_.OnDiscovered();
+  remediation_.OnSnapshot(now);
+  programming_.OnDiscovered();
+  view_.MarkChanged();
+  if (!HasNeighbour()) {
+    EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
+    return;
+  }
+  machine_.On(CoreEvent::kDiscovered);
+  Apply(
+      mastership_.OnDiscovered(observed_.snapshot(), ended->remote_sms(), observed_.unread(), now),
+      now);
+}
+
+// False, and a problem added: the SM's own link is down or leads to nothing that answers. There is
+// nothing to be master of, and perhaps another is master behind it.
+bool Activities::HasNeighbour() {
+  const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
+  if (!fault.empty()) ground_.problems.Add("LocalPortDown", observed_.own().device, fault);
+  return fault.empty();
+}
+
+void Activities::Apply(Mastership::Order order, Instant now) {
+  view_.ShowState(mastership_.state());
+  if (order.shows_others) view_.MarkChanged();
+  if (order.tables_unknown) programming_.ForgetTables();
+  if (order.rose) programming_.desired().SetReregistration(true);
+  using Kind = Mastership::Order::Kind;
+  switch (order.kind) {
+    case Kind::kNothing: break;
+    case Kind::kProgram:
+      programming_.desired().pending().MarkAll();
+      Program(now);
+      break;
+    case Kind::kSweep: StartHeavySweep(order.why, now); break;
+    case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
+    case Kind::kBeStandby: EnterStandby(now); break;
+    case Kind::kWait: EndSweep(SweepKind::kHeavy, false, CoreEvent::kWaitForOther, now); break;
+    case Kind::kGiveUp:
+      ground_.problems.Add("UnknownSm", "subnet", std::move(order.why));
+      EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
+      break;
+  }
+}
+
+void Activities::EnterStandby(Instant now) {
+  view_.SetSubnetUp(false);
+  EndEverything();
+  mastership_.OnRequestsDropped();
+  agenda_.DropSweep();
+  commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
+  EndSweep(SweepKind::kHeavy, false, CoreEvent::kOtherIsMaster, now);
+}
+
+void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant now) {
+  if (kind != SweepKind::kLight && failed) view_.SetSubnetUp(false);
+  view_.OnSweepEnd(journal_.EndSweep(kind, *observed_.snapshot(), ground_.problems, now),
+                   kind == SweepKind::kHeavy);
+  commands_.FinishRunning();
+  if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
+  agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby,
+                      observed_.snapshot()->node_count() <= 1, !observed_.unread().empty()},
+                     now);
+  machine_.On(event);
+}
+
+// ---- programming
+
+void Activities::Program(Instant now) {
+  machine_.On(CoreEvent::kAssignLids);
+  if (programming_.AssignLids()) StartProgramming(now);
+}
+
+void Activities::OnLidsStored(const Persisted& stored, Instant now) {
+  programming_.OnLidsStored(stored.status);
+  if (stored.status.ok()) return StartProgramming(now);
+  // What is not durable is not programmed; it is written again with the next sweep.
+  ground_.problems.Add("StoreFailed", "state", Message(stored.status));
+  journal_.Log(LogLevel::kError,
+               fmt::format("LIDs could not be stored: {}", Message(stored.status)));
+  EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
+}
+
+void Activities::StartProgramming(Instant now) {
+  agenda_.TakeReroute();  // Is part of this.
+  machine_.On(CoreEvent::kProgram);
+  programming_.Start(now);
+}
+
+void Activities::StartWholePlan(Instant now) {
+  agenda_.TakeReroute();  // Is part of this.
+  machine_.On(CoreEvent::kUpdateProgram);
+  programming_.StartWholePlan(now);
+}
+
+// Whatever else is under way, or due now, makes trees too.
+bool Activities::MayMakeTrees() const {
+  return programming_.WantsTrees() && MayAsMaster(Start::kTrees) && MaySurvey() &&
+         follower_.empty() && !light_sweeps_.under_way() && !agenda_.WantsSweep();
+}
+
+void Activities::StartTrees(Instant now) {
+  machine_.On(CoreEvent::kUpdateProgram);
+  programming_.StartTrees(now);
+  FinishProgrammingIfDone(now);
+}
+
+void Activities::FinishProgrammingIfDone(Instant now) {
+  if (programming_.done()) FinishProgramming(programming_.Finish(now), now);
+}
+
+void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant now) {
+  if (outcome.trees_only) {
+    if (!outcome.complete) agenda_.WantRetrySoon(now);
+    view_.MarkChanged();
+    machine_.On(CoreEvent::kEnd);
+    return;
+  }
+  const bool up = AllLinksActive() && outcome.complete && !IsBroken(Breakage::kNeverUp);
+  if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
+  if (up != view_.subnet_up())
+    journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
+  view_.SetSubnetUp(up);
+  const SweepKind kind = journal_.kind();
+  // Light sweeps ask for ports that did not answer, but for none that were passed over.
+  if (kind == SweepKind::kHeavy)
+    follower_.ReportThorough(observed_.SwitchesPassedOver(), "ports were not read", now);
+  StartReadBack(kind, now);
+  EndSweep(kind, !outcome.complete || !up, CoreEvent::kEnd, now);
+  // Ports that came up meanwhile may have been armed before they were configured.
+  follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
+}
+
+bool Activities::AllLinksActive() {
+  if (!HasNeighbour()) return false;
+  ground_.problems.Remove("NotActive");
+  bool all_active = true;
+  for (const PortRef inactive : observed_.InactivePorts()) {
+    const fabric::Node& node = *observed_.snapshot()->node(inactive.node);
+    const fabric::Port& port = node.port(inactive.port);
+    // Arrivals that are not programmed yet were not left undone.
+    if (follower_.Gathers(node.index) || follower_.Gathers(port.peer.node)) continue;
+    all_active = false;
+    programming_.desired().pending().Mark(node.index);
+    ground_.problems.Add(
+        "NotActive",
+        fmt::format("\"{}\" ({}) port {}", node.description, node.guid(), inactive.port),
+        fmt::format("is {}", wire::PortStateName(port.info.port_state)));
+  }
+  return all_active;
+}
+
+// ---- changes
+
+bool Activities::MayReroute() const {
+  return MayAsMaster(Start::kReroute) && programming_.AreLidsDurable();
+}
+
+// A sweep that is wanted waits until nothing else is going on, and looks at everything.
+bool Activities::MaySurvey() const {
+  return MayAsMaster(Start::kSurvey) && programming_.AreLidsDurable() &&
+         follower_.HasRoom(/*waits=*/agenda_.WantsSweep());
+}
+
+void Activities::SurveyUnresponsivePaths(Instant now) {
+  const std::vector<mad::DeviceId> unresponsive = ground_.engine.TakeSuspects();
+  if (!unresponsive.empty() && MaySurvey() && follower_.SurveyPathsTo(unresponsive, now))
+    machine_.On(CoreEvent::kSurveyStarts);
+}
+
+void Activities::AdvanceSurveys(Instant now) {
+  if (follower_.empty()) return;
+  follower_.Advance(now);
+  if (follower_.HasChanges() && !programming_.ComesBeforeChanges(now))
+    OnChanges(follower_.TakeChanges(), now);
+  if (discovery_) return;  // They led to a heavy sweep, and have ended with it.
+  follower_.TakeUpEnded(now);
+  if (programming_.under_way() || !follower_.empty()) return;
+  observed_.Rebuild();  // What needs no writing, such as the other end of what is lost.
+  remediation_.OnSnapshot(now);
+  machine_.On(CoreEvent::kSurveysEnd);
+}
+
+void Activities::OnChanges(Surveys::Changes taken, Instant now) {
+  SurveyChanges& found = taken.found;
+  if (!found.come.empty()) programming_.planner().NoteArrivals(now);
+  if (found.meets_sm) return StartHeavySweep(found.needs_sweep, now);
+  if (!found.needs_sweep.empty()) agenda_.WantSweep(found.needs_sweep);
+  for (const NodeIndex index : found.touched)
+    if (const fabric::Node* node = ground_.builder.node(index))
+      ground_.problems.RemoveAbout(fmt::format("{}", node->guid()));
+  if (found.touched.empty() && found.gone.empty()) return;
+  std::string subject = found.about.IsNone() ? "subnet" : observed_.NameOf(found.about, found.peer);
+  Reroute(found.touched, taken.cause, std::move(subject), taken.since, now);
+}
+
+// What was touched is planned for and programmed.
+void Activities::Reroute(const std::vector<NodeIndex>& touched, const std::string& cause,
+                         std::string subject, Instant since, Instant now) {
+  PendingChanges& pending = programming_.desired().pending();
+  pending.Mark(touched);
+  programming_.desired().SetGoal(routing::ReplanGoal::kUrgent);
+  // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
+  const bool is_whole = programming_.IsPending() && pending.is_all();
+  const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
+  if (programming_.under_way())
+    follower_.ReportThorough(programming_.Supersede(now), "a port changed meanwhile", now);
+  if (kind == SweepKind::kTargeted) journal_.BeginSweep(kind, now);
+  observed_.Rebuild();
+  remediation_.OnSnapshot(now);
+  view_.MarkChanged();
+  journal_.BeginReroute(cause, std::move(subject), since, now);
+  Program(now);
+}
+
+// What the last run left undone is read and programmed again; where that does not help, everything.
+void Activities::Retry(Instant now) {
+  const std::set<NodeIndex>& undone = programming_.desired().pending().nodes();
+  const bool may = !undone.empty() && machine_.Allows(Start::kLightSweep) && MaySurvey();
+  if (!agenda_.TakeRetry(may)) return agenda_.WantSweep("something was left undone");
+  follower_.SurveyUndone(undone, now);
+  machine_.On(CoreEvent::kSurveyStarts);
+}
+
+// ---- light sweeps, and what is read when nothing else is done
+
+void Activities::StartLightSweep(Instant now) {
+  journal_.BeginSweep(SweepKind::kLight, now);
+  light_sweeps_.Start(mastership_.others());
+}
+
+void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
+  mastership_.OnLightSweep(ended.remote_sms(), now);
+  for (const auto& [port, cause] : ended.changed()) follower_.Report(port, cause, now);
+  if (!ended.reason().empty()) {
+    // A command that asked for a light sweep is answered by what it led to.
+    commands_.WaitAgain();
+    agenda_.WantSweep(ended.reason());
+  }
+  StartReadBack(SweepKind::kLight, now);
+  EndSweep(SweepKind::kLight, false, CoreEvent::kLightSweepEnds, now);
+}
+
+bool Activities::UsesVls() const {
+  const Planner::SharedPlan plan = programming_.planner().plan();
+  return plan != nullptr && plan->lanes > 1;
+}
+
+// Of a sweep that is about to end; its commands are finished with what it led to.
+void Activities::StartReadBack(SweepKind kind, Instant now) {
+  const bool all = kind == SweepKind::kHeavy && agenda_.TakeReadBack();
+  if (!all && kind != SweepKind::kLight) return;
+  if (!mastership_.IsMaster() || !programming_.planner().plan()) return;
+  if (all)
+    reads_.AddAll(UsesVls(), commands_.TakeRunning());
+  else
+    reads_.AddSample(UsesVls(), commands_.TakeRunning(), now);
+}
+
+// What differs is planned for and programmed like any other change.
+void Activities::AdvanceReadBack(Instant now) {
+  std::optional<ReadBack::Result> result = reads_.AdvanceReadBack(MayRead(), now);
+  if (!result) return;
+  if (result->all)
+    journal_.Log(LogLevel::kInfo, fmt::format("{} tables read back, those of {} devices differ",
+                                              result->tables_read, result->differing.size()));
+  for (fabric::FabricEvent& event : result->events) journal_.EmitEvent(std::move(event));
+  if (result->differing.empty()) return commands_.Finish(result->commands);
+  commands_.Run(result->commands);
+  programming_.desired().pending().Mark(result->differing);
+  agenda_.WantReroute("tables differ from what was written");
+}
+
+}  // namespace fabricd::sweep

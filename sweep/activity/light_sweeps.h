@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// LightSweeps: one light sweep at a time, and what one has to know of the one before.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sweep/observe/light_sweep.h"
+#include "sweep/observe/observed_fabric.h"
+
+namespace fabricd::sweep {
+
+class LightSweeps {
+ public:
+  // All outlive this.
+  LightSweeps(const Ground& ground, const ObservedFabric& observed)
+      : ground_(ground), observed_(observed) {}
+
+  bool under_way() const { return sweep_ != nullptr; }
+  // REQUIRES: none is under way.
+  void Start(std::vector<RemoteSm> others) {
+    sweep_ = std::make_unique<LightSweep>(observed_.snapshot(), ground_.devices, ground_.engine,
+                                          std::move(others), observed_.unread(),
+                                          std::exchange(unresponsive_, {}));
+    sweep_->Start();
+  }
+  void OnCompletion(const mad::Completion& completion) {
+    if (sweep_) sweep_->OnCompletion(completion);
+  }
+  // The one that has ended. Null: none has.
+  std::unique_ptr<LightSweep> TakeEnded() {
+    if (!sweep_ || !sweep_->done()) return nullptr;
+    unresponsive_ = sweep_->unresponsive();
+    return std::exchange(sweep_, nullptr);
+  }
+  // All is read now, or nothing is to be.
+  void Clear() {
+    sweep_.reset();
+    unresponsive_.clear();
+  }
+
+ private:
+  const Ground ground_;
+  const ObservedFabric& observed_;
+  std::unique_ptr<LightSweep> sweep_;
+  std::vector<NodeIndex> unresponsive_;  // Switches, in the last one.
+};
+
+}  // namespace fabricd::sweep

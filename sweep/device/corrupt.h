@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What some of the deliberate breakages (common/breakage.h) put in place of the right thing. Called
+// by nothing else, hence by nothing at all in normal builds.
+#pragma once
+
+#include <memory>
+
+#include "fabric/snapshot.h"
+#include "mad/transaction_engine.h"
+#include "routing/repair/repair.h"
+
+namespace fabricd::sweep {
+
+using SharedPlan = std::shared_ptr<const routing::RoutingPlan>;
+
+// REQUIRES: the node has a row.
+inline void CorruptEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egress) {
+  auto corrupted = std::make_shared<routing::RoutingPlan>(*plan);
+  auto row = std::make_shared<routing::Row>(*corrupted->rows[node.value()]);
+  row->Set(lid.value(), egress.value());
+  corrupted->rows[node.value()] = std::move(row);
+  plan = std::move(corrupted);
+}
+
+// The first switch loses its path to LID 1. A null plan stays one.
+inline void CorruptWithHole(SharedPlan& plan) {
+  for (uint32_t i = 0; plan && i < plan->rows.size(); ++i)
+    if (plan->HasRow(NodeIndex(i)))
+      return CorruptEntry(plan, NodeIndex(i), Lid(1), PortNum(routing::kNoRoute));
+}
+
+// The first switch that is cabled to another: these two send LID 1 to each other. A null plan stays
+// one.
+inline void CorruptWithCycle(SharedPlan& plan, const fabric::FabricSnapshot& snapshot) {
+  for (uint32_t i = 0; plan && i < plan->rows.size(); ++i) {
+    if (!plan->HasRow(NodeIndex(i))) continue;
+    const fabric::Node& node = *snapshot.node(NodeIndex(i));
+    for (size_t num = 1; num < node.ports.size(); ++num) {
+      const PortRef peer = node.ports[num].peer;
+      if (peer.IsNone() || !plan->HasRow(peer.node)) continue;
+      CorruptEntry(plan, node.index, Lid(1), PortNum(static_cast<uint8_t>(num)));
+      CorruptEntry(plan, peer.node, Lid(1), peer.port);
+      return;
+    }
+  }
+}
+
+// `corrupt` changes the plan, for which it makes a copy. Null routes stay null.
+template <typename Corrupt>
+void CorruptRoutes(std::shared_ptr<const routing::RouteState>& routes, Corrupt&& corrupt) {
+  if (!routes) return;
+  auto corrupted = std::make_shared<routing::RouteState>(*routes);
+  corrupt(corrupted->plan);
+  routes = std::move(corrupted);
+}
+
+inline mad::EngineOptions Widened(mad::EngineOptions options) {
+  options.window_initial = options.window_floor = options.window_max *= 4;
+  options.device_limit *= 4;
+  return options;
+}
+
+}  // namespace fabricd::sweep
