@@ -153,11 +153,10 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   progress_ = std::make_unique<ProgressReporter>(std::move(links), run.once);
   auto recorder = OpenRecorder();
   if (!recorder.ok()) return recorder.status();
-  core_ = std::make_unique<CoreHost>(
-      inputs,
-      CoreHost::Links{*transport_, state_->store(), state_->thread(), commands_.inbox(),
-                      *publisher_},
-      *std::move(recorder));
+  core_ = std::make_unique<CoreHost>(inputs,
+                                     CoreHost::Links{*transport_, state_->store(), state_->thread(),
+                                                     commands_.inbox(), *publisher_},
+                                     *std::move(recorder));
   return absl::OkStatus();
 }
 

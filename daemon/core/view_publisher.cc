@@ -16,9 +16,7 @@ namespace {
 
 constexpr auto kBeat = std::chrono::seconds(10);
 
-bool IsStandby(const sweep::FabricView& view) {
-  return view.sm.state == wire::SmState::kStandby;
-}
+bool IsStandby(const sweep::FabricView& view) { return view.sm.state == wire::SmState::kStandby; }
 
 bool IsIdle(const sweep::FabricView& view) {
   return view.phase == sweep::Phase::kIdle || view.phase == sweep::Phase::kStandby;
