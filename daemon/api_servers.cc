@@ -24,7 +24,7 @@ absl::Status ApiServers::Open(const config::Config& config, Backend& backend) {
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     serving_.store(server_.get(), std::memory_order_release);
-    // A reload that came by one of the first calls may not have seen it.
+    // One of the first calls may have reloaded the configuration before serving_ was set.
     server_->SetAccess(backend.configuration().in_force()->security);
   }
   if (config.http_listen.empty()) return absl::OkStatus();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ApiServers: where calls come in: gRPC, and the pages of HTTP. Calls are accepted before Open() is
-// back: they, and the core, see the server by serving().
+// ApiServers: the servers of the API: gRPC, and HTTP for metrics and pages. Calls may arrive while
+// Open() still runs; until the gRPC server is published in serving_, OnPublished() and SetAccess()
+// do nothing.
 #pragma once
 
 #include <atomic>
@@ -27,16 +28,16 @@ class ApiServers {
 
   // Listens where the configuration says. `backend` outlives this.
   absl::Status Open(const config::Config& config, Backend& backend);
-  // The newest view was published. `serves`: calls have something to show.
+  // A view was published. `serves`: the health service reports SERVING.
   void OnPublished(bool serves);
   void SetAccess(const config::Security& security);
-  // New calls are refused, and those under way end. Pages go first: they show the server's
-  // counters.
+  // New calls are refused, and those under way end. Pages are stopped first: they show counters of
+  // the gRPC server.
   void StopPages();
   void StopCalls();
 
  private:
-  // Null until calls are served. Any thread.
+  // Any thread. Null before the gRPC server has started.
   rpc::Server* serving() const { return serving_.load(std::memory_order_acquire); }
 
   std::unique_ptr<rpc::Server> server_;

@@ -215,8 +215,8 @@ void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   api_.OnPublished(IsServing(*view));
 }
 
-// Against the flow: first who asks, then what they wrote, then the fabric. Computing comes last: a
-// plan that is being made cannot be interrupted.
+// First what accepts requests, then what writes their results, then the fabric. Computing is
+// stopped last: a plan that is being computed cannot be interrupted.
 void App::ShutDown() {
   StopLimit limit;
   core_->CancelComputing();
@@ -257,7 +257,7 @@ void App::Stop() {
   commands_.inbox().Interrupt();
 }
 
-// What the core waits for goes first: the SA may answer on this thread.
+// The core's replies are handed over first: the SA may answer its requests on this thread.
 void App::OnTransport(std::span<mad::Incoming> burst) {
   std::vector<mad::IncomingMad> for_sa, for_telemetry;
   for (mad::Incoming& what : burst) {

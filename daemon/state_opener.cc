@@ -87,7 +87,7 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
       *store_, post, listings,
       AuditLog::Limits{.keep = config.audit.keep, .max_age = Hours(config.audit.max_age)});
   listings_ = std::make_unique<Worker<Job>>(kListings, [](const Job& job) { job(); });
-  // Nothing but its jobs uses the store from here on, but for Load().
+  // From here on only its jobs use the store, and Load() before the first job.
   thread_ = std::make_unique<StoreThread>();
   return absl::OkStatus();
 }
@@ -121,9 +121,9 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   return state;
 }
 
-// As stored, or as the file says where it is not the one that was applied last. Where nothing was
-// ever stored a faulty file leaves nothing to go on with: all ports in one partition is what nobody
-// asked for.
+// The stored partitions, or those of the file if it differs from the one that was applied last. A
+// faulty file is an error only when no partitions were ever stored: otherwise the stored ones stay
+// in force.
 absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::string& path,
                                                                    const StoredRows& rows) {
   auto stored = policy::LoadPartitions(rows);

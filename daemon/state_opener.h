@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StateOpener: opens what the daemon keeps on disk (the store, the history of events, the audit
-// log) and the files that its configuration names, and holds it open with the threads that use it.
+// StateOpener: opens the state directory (store, history of events, audit log), reads the files
+// that the configuration names, and owns the two threads that use the store.
 //
-//   core, SaKeeper, logs ── StoreThread ──► store      bounds: store_thread.h
-//   gRPC threads ── Worker<Job> ──► listings, completion on the listings' thread
-//       capacity 64: a listing that finds it full is refused
+//   core, SaKeeper, logs ── StoreThread ──► store      bounds: base/store_thread.h
+//   gRPC threads ── Worker<Job> ──► listings           64 may wait; more are refused
 #pragma once
 
 #include <functional>
@@ -26,9 +25,9 @@
 
 namespace fabricd::daemon {
 
-// What the store had for each part when the daemon started.
+// What the store contained for each part when the daemon started.
 struct StoredState {
-  shell::CoreInputs core;  // Without its local port.
+  shell::CoreInputs core;  // Without the local port.
   policy::StoredVerdicts verdicts;
   std::unique_ptr<sa::SaState> clients;
 };
@@ -38,7 +37,7 @@ class StateOpener {
   // Errors say what to do.
   static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config);
 
-  // Before any job of the store's thread.
+  // Before the first job of the store's thread.
   absl::StatusOr<StoredState> Load(const config::Config& config);
 
   store::Store& store() { return *store_; }
@@ -52,7 +51,7 @@ class StateOpener {
   const fabric::NodeNameMap& node_name_map() const { return node_name_map_; }
   const fabric::HostPatterns& host_patterns() const { return host_patterns_; }
 
-  // What is queued is done. Writing first: its jobs post listings.
+  // Each does what is queued, then stops. Writing is stopped first: its jobs post listings.
   void StopWriting() { thread_->Stop(); }
   void StopListing() { listings_->Stop(); }
 
@@ -71,7 +70,7 @@ class StateOpener {
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;
-  // Gone before what they use.
+  // Last: their jobs use all above.
   std::unique_ptr<Worker<Job>> listings_;
   std::unique_ptr<StoreThread> thread_;
 };

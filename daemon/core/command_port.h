@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommandPort: how other threads reach the core: its inbox, and commands, of which each has a
-// function that is called when the core has finished it. Any thread.
+// CommandPort: sends commands to the core and calls a function when the core has finished each of
+// them. Any thread.
 //
-//   gRPC threads, verdicts ── Inbox (commands) ──► core ── completion on the core's thread
+//   gRPC threads, verdicts ── commands ──► Inbox ──► core ── Finish() on its thread ──► `done`
+//
+// A command that finds the inbox full or closed is answered at once with kUnavailable.
 #pragma once
 
 #include <functional>
@@ -20,7 +22,7 @@ class CommandPort {
  public:
   Inbox& inbox() { return inbox_; }
 
-  // As Backend has them.
+  // As in Backend.
   void PostSweep(bool heavy, std::function<void(absl::Status)> done) {
     const uint64_t command =
         pending_.Add([done = std::move(done)](const sweep::FinishedCommand& finished) {
@@ -38,11 +40,11 @@ class CommandPort {
   void PostMastership(MastershipCommand command, MastershipDone done) {
     Post(std::move(command), &sweep::FinishedCommand::mastership, std::move(done));
   }
-  // The core has finished it.
+  // The core has finished a command: calls its `done`.
   void Finish(const sweep::FinishedCommand& finished) { pending_.Finish(finished); }
 
  private:
-  // `answer`: what `done` is given of the finished command beside its status.
+  // `answer`: the member of the finished command that `done` receives after the status.
   template <typename... Commands, typename Answer, typename Done>
   void Post(std::variant<Commands...> wanted, Answer sweep::FinishedCommand::*answer, Done done) {
     const uint64_t command =

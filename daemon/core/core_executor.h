@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreExecutor: the threads that work for the core: its own two for computing, and the store's.
-//   core ──► urgent, compute    16 each (shell::CapacityOf); one job at a time
-//   core ──► store              bounds: store_thread.h
+// CoreExecutor: runs the jobs of the core on three threads: two of its own, for computing, and the
+// store's thread.
+//   core ──► urgent, compute    16 jobs may wait for each (shell::CapacityOf)
+//   core ──► store              bounds: base/store_thread.h
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace fabricd::daemon {
 
 class CoreExecutor final : public shell::Executor {
  public:
-  // `store` outlives this, and ends by itself.
+  // `store` outlives this. Its owner stops it.
   explicit CoreExecutor(StoreThread& store) : store_(store) {}
 
   bool Post(shell::Queue queue, Job job) override {
@@ -26,9 +27,10 @@ class CoreExecutor final : public shell::Executor {
     }
     return compute_.Post(std::move(job));
   }
-  // Any thread. What is queued for computing is of no use any more, and is not begun.
+  // Any thread. Drops the computing jobs that wait: their results are no longer needed. Writes are
+  // not dropped.
   void Cancel() { cancelled_ = true; }
-  // A plan that is being made cannot be interrupted.
+  // Waits for the job that each computing thread is running; it cannot be interrupted.
   void Stop() {
     Cancel();
     urgent_.Stop();

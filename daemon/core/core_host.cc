@@ -13,7 +13,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// How long the loop sleeps at most: progress is shown then.
+// The longest sleep of the loop: the progress line is refreshed then.
 constexpr auto kLongestSleep = std::chrono::milliseconds(200);
 
 // During a sweep answers come one by one, each with a wake-up of its own, although what they allow

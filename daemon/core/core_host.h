@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/core: the core's thread: its inbox, its loop, and what becomes of what it wants.
+// daemon/core: the core's thread, what other threads send to it, and what it sends to them.
 //
-// CoreHost: the core and the shell around it, on the thread that calls Run(). Nothing else touches
-// the core.
+// CoreHost: owns the core and runs its loop on the thread that calls Run(): it takes events from
+// the inbox, steps the core with them, and carries out the effects with shell::EffectRunner. No
+// other thread uses the core.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@
 
 namespace fabricd::daemon {
 
-// Sends what the core sends.
+// Sends MADs over the transport.
 class TransportNetwork final : public shell::Network {
  public:
   explicit TransportNetwork(mad::Transport& transport) : transport_(transport) {}
@@ -35,7 +36,7 @@ class TransportNetwork final : public shell::Network {
 
 class CoreHost {
  public:
-  // While more SMPs than this are under way the core is busy.
+  // With more SMPs in flight than this the core is busy.
   static constexpr size_t kManyInFlight = 32;
 
   // All outlive this. `listener` hands answers to `inbox`. The store's thread stops before this is
@@ -51,12 +52,13 @@ class CoreHost {
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
   ~CoreHost() { StopComputing(); }
 
-  // The core's loop, until `turn`, which is called after each turn, returns false.
+  // Runs the loop until `turn` returns false. `turn` is called before the first turn and after
+  // each.
   void Run(const std::function<bool(const sweep::Core&)>& turn);
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
-  // After Run(), on its thread: what was recorded is written.
+  // Writes what was recorded. After Run(), on the same thread.
   void StopRecording() {
     if (recorder_) recorder_->Stop();
   }
@@ -72,7 +74,7 @@ class CoreHost {
   const std::unique_ptr<sweep::Core> core_;
   shell::EffectRunner runner_;
   WallClockWatch wall_clock_;
-  std::vector<sweep::Event> events_;  // Of one turn.
+  std::vector<sweep::Event> events_;  // Of the current turn.
 };
 
 }  // namespace fabricd::daemon

@@ -18,7 +18,7 @@ DumpWriter::DumpWriter(std::string folder, Dumps make)
       files_(1, [](const std::function<void()>& job) { job(); }) {}
 
 void DumpWriter::Post() {
-  // Where one waits already, it will show this view.
+  // A job that waits already will write this view.
   if (!folder_.empty()) (void)files_.Post([this] { Write(); });
 }
 

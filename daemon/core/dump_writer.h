@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DumpWriter: writes the dumps of the newest view to --dump-dir, on a thread of its own.
-//   core ──► files    capacity 1: one that waits writes the newest view
+// DumpWriter: writes dump files of the newest view into a folder, on a thread of its own.
+//   core ──► files    one job may wait; when it runs, it writes the view that is newest then
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class DumpWriter {
   // `folder` empty: nothing is written. `make` is called on the thread.
   DumpWriter(std::string folder, Dumps make);
 
-  // There is a view to be written.
+  // Has the newest view written.
   void Post();
   void Stop() { files_.Stop(); }
 

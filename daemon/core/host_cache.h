@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostCache: the hosts of the newest snapshot that somebody asked about. Any thread.
+// HostCache: the table of hosts of a snapshot, computed once for all snapshots with the same nodes.
+// Any thread.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ class HostCache {
   // `patterns` outlives this.
   explicit HostCache(const fabric::HostPatterns& patterns) : patterns_(patterns) {}
 
-  // Found without the lock: threads of low priority ask too, and hold up no other.
+  // Computed without the lock, so that a thread of low priority never delays another.
   std::shared_ptr<const fabric::HostTable> Get(
       const std::shared_ptr<const fabric::FabricSnapshot>& snapshot) {
     {
@@ -28,7 +29,7 @@ class HostCache {
     }
     auto found = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*snapshot, patterns_));
     MutexLock lock(mutex_);
-    // Another may have found them meanwhile: who asks twice is given the same.
+    // Another thread may have computed it meanwhile: all callers get the same table.
     if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *snapshot)) hosts_ = std::move(found);
     hosts_of_ = snapshot;
     return hosts_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// VerdictInbox: what waits for the verdict thread: questions (kMaxQuestions; one more is refused),
-// answers about holds, newer options, what became of a write. Any thread, but for Take().
+// VerdictInbox: the queue of the verdict thread: questions (at most kMaxQuestions; more are
+// refused), answers about holds, new options, and the result of a write. Any thread may push; only
+// the verdict thread calls Take().
 #pragma once
 
 #include <chrono>
@@ -45,7 +46,7 @@ class VerdictInbox {
     Wake();
     return true;
   }
-  // Looked at when the thread wakes for something else.
+  // Does not wake the thread.
   void Push(HoldAnswer answer) {
     MutexLock lock(mutex_);
     arrivals_.holds.push_back(std::move(answer));
@@ -66,8 +67,8 @@ class VerdictInbox {
     changed_.NotifyOne();
   }
 
-  // Waits until something wakes the thread or `until` has come. False: it is closed; what is taken
-  // is the last.
+  // Waits until something wakes the thread or `until` has come, then takes everything. False: the
+  // inbox is closed, and nothing will follow.
   bool Take(Arrivals& arrivals, std::chrono::steady_clock::time_point until) {
     MutexLock lock(mutex_);
     changed_.WaitUntil(lock, until,
