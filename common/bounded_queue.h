@@ -4,11 +4,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "common/mutex.h"
 
 namespace fabricd {
 
@@ -20,22 +20,23 @@ class BoundedQueue {
   // False when full or closed.
   bool TryPush(T item) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (closed_ || items_.size() >= capacity_) return false;
       items_.push_back(std::move(item));
     }
-    not_empty_.notify_one();
+    not_empty_.NotifyOne();
     return true;
   }
   // Waits for room. False when closed.
   bool Push(T item) {
     {
-      std::unique_lock lock(mutex_);
-      not_full_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
+      MutexLock lock(mutex_);
+      not_full_.Wait(
+          lock, [this]() FABRICD_REQUIRES(mutex_) { return closed_ || items_.size() < capacity_; });
       if (closed_) return false;
       items_.push_back(std::move(item));
     }
-    not_empty_.notify_one();
+    not_empty_.NotifyOne();
     return true;
   }
   // Moves everything queued into `out` (cleared first); waits until `deadline` for the first item.
@@ -43,33 +44,34 @@ class BoundedQueue {
   template <typename Clock, typename Dur>
   bool DrainUntil(std::vector<T>& out, std::chrono::time_point<Clock, Dur> deadline) {
     out.clear();
-    std::unique_lock lock(mutex_);
-    not_empty_.wait_until(lock, deadline, [this] { return closed_ || !items_.empty(); });
+    MutexLock lock(mutex_);
+    not_empty_.WaitUntil(lock, deadline,
+                         [this]() FABRICD_REQUIRES(mutex_) { return closed_ || !items_.empty(); });
     out.swap(items_);  // Not moved one by one: producers wait for this lock.
     const bool open = !closed_;
-    lock.unlock();
-    not_full_.notify_all();
+    lock.Unlock();
+    not_full_.NotifyAll();
     return open || !out.empty();
   }
   void Close() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
     }
-    not_empty_.notify_all();
-    not_full_.notify_all();
+    not_empty_.NotifyAll();
+    not_full_.NotifyAll();
   }
   size_t size() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return items_.size();
   }
 
  private:
   const size_t capacity_;
-  mutable std::mutex mutex_;
-  std::condition_variable not_empty_, not_full_;
-  std::vector<T> items_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  Condition not_empty_, not_full_;
+  std::vector<T> items_ FABRICD_GUARDED_BY(mutex_);
+  bool closed_ FABRICD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace fabricd

@@ -2,9 +2,9 @@
 #include "common/process_clock.h"
 
 #include <atomic>
-#include <mutex>
 
 #include "common/check.h"
+#include "common/mutex.h"
 
 namespace fabricd {
 namespace {
@@ -18,13 +18,13 @@ Duration SinceSteadyZero(Steady::time_point time) {
 // As long as no rate was set, the lock is never taken.
 struct ClockState {
   std::atomic<bool> scaled = false;
-  std::mutex mutex;
+  Mutex mutex;
   // At `since` of the steady clock, Now() was `at`.
-  Steady::time_point since;
-  Instant at;
-  double rate = 1;
+  Steady::time_point since FABRICD_GUARDED_BY(mutex);
+  Instant at FABRICD_GUARDED_BY(mutex);
+  double rate FABRICD_GUARDED_BY(mutex) = 1;
 
-  Instant AtLocked(Steady::time_point steady) const {
+  Instant AtLocked(Steady::time_point steady) const FABRICD_REQUIRES(mutex) {
     const auto passed =
         static_cast<double>((SinceSteadyZero(steady) - SinceSteadyZero(since)).count());
     return at + Duration(static_cast<int64_t>(passed * rate));
@@ -41,7 +41,7 @@ ClockState& State() {
 Instant ProcessClock::Now() {
   ClockState& state = State();
   if (!state.scaled.load(std::memory_order_acquire)) return Instant(SinceSteadyZero(Steady::now()));
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   return state.AtLocked(Steady::now());
 }
 
@@ -51,7 +51,7 @@ Steady::time_point ProcessClock::ToSteady(Instant at) {
   if (!state.scaled.load(std::memory_order_acquire)) {
     return Steady::time_point(std::chrono::duration_cast<Steady::duration>(at.time_since_epoch()));
   }
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   const double wait = static_cast<double>((at - state.at).count()) / state.rate;
   const Duration furthest = Steady::time_point::max() - state.since;
   if (wait >= static_cast<double>(furthest.count())) return Steady::time_point::max();
@@ -62,14 +62,14 @@ Steady::time_point ProcessClock::ToSteady(Instant at) {
 
 double ProcessClock::rate() {
   ClockState& state = State();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   return state.rate;
 }
 
 void ProcessClock::SetRate(double rate) {
   FABRICD_CHECK(rate > 0, "{} is no rate of a clock", rate);
   ClockState& state = State();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   const Steady::time_point now = Steady::now();
   const bool scaled = state.scaled.load(std::memory_order_relaxed);
   state.at = scaled ? state.AtLocked(now) : Instant(SinceSteadyZero(now));

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "common/mutex.h"
 
 namespace fabricd {
 
@@ -13,17 +14,17 @@ template <typename T>
 class Published {
  public:
   void Set(std::shared_ptr<const T> value) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     value_.swap(value);
   }
   std::shared_ptr<const T> Get() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return value_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const T> value_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const T> value_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd

@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   }
   fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.config_file};
   run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
-  auto app = fabricd::daemon::App::Create(*config, std::move(run));
+  auto app = fabricd::daemon::App::Create(*config, run);
   if (!app.ok()) {
     fabricd::daemon::EndLogging();  // What was logged comes before it.
     fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));

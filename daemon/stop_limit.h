@@ -6,13 +6,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "daemon/record/logging.h"
 
 namespace fabricd::daemon {
@@ -26,10 +25,10 @@ class StopLimit {
       : thread_([this, limit, exit_code] { Run(limit, exit_code); }) {}
   ~StopLimit() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopped_ = true;
     }
-    changed_.notify_one();
+    changed_.NotifyOne();
     thread_.join();
   }
   StopLimit(const StopLimit&) = delete;
@@ -40,17 +39,18 @@ class StopLimit {
 
  private:
   void Run(std::chrono::milliseconds limit, int exit_code) {
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, limit, [this] { return stopped_; })) return;
+    MutexLock lock(mutex_);
+    if (changed_.WaitFor(lock, limit, [this]() FABRICD_REQUIRES(mutex_) { return stopped_; }))
+      return;
     spdlog::error("not stopped within {} ms, at {}: ended hard", limit.count(), at_.load());
     EndLogging();
     std::_Exit(exit_code);
   }
 
   std::atomic<const char*> at_ = "the core";
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopped_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool stopped_ FABRICD_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: it uses all of the above.
 };
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "query/status.h"
 
@@ -38,8 +39,8 @@ std::map<std::string, std::string> About(const Caller& caller, const MethodRule&
           {"caller", caller.id}};
 }
 
-// What has become free since the last time. The state is locked.
-void Fill(ClientState& state, double per_second) {
+// What has become free since the last time.
+void Fill(ClientState& state, double per_second) FABRICD_REQUIRES(state.mutex) {
   const auto now = std::chrono::steady_clock::now();
   const double fresh = std::chrono::duration<double>(now - state.filled).count() * per_second;
   state.tokens = std::min(per_second, state.tokens + fresh);
@@ -212,7 +213,7 @@ absl::Status Access::Hear(const Caller& caller) {
   const auto rules = rules_.Get();
   const auto state = StateOf(caller);
   if (state == nullptr) return absl::ResourceExhaustedError("too many clients");
-  std::lock_guard lock(state->mutex);
+  MutexLock lock(state->mutex);
   Fill(*state, rules->per_second);
   if (state->knocks < 1)
     return absl::ResourceExhaustedError(fmt::format(
@@ -260,7 +261,7 @@ absl::Status Access::TakeToken(const Caller& caller, const MethodRule& rule, Rol
   if (state == nullptr)
     return refuse("TOO_MANY_CLIENTS", "too many clients",
                   {{"limit", fmt::format("{}", kMaxClients)}});
-  std::lock_guard lock(state->mutex);
+  MutexLock lock(state->mutex);
   const uint32_t others = state->under_way - (begun && state->under_way > 0 ? 1 : 0);
   if (others >= rules->max_calls)
     return refuse("TOO_MANY_CALLS",
@@ -283,7 +284,7 @@ absl::Status Access::TakeToken(const Caller& caller, const MethodRule& rule, Rol
 }
 
 std::shared_ptr<ClientState> Access::StateOf(const Caller& caller) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto& state = clients_[caller.id];
   if (state == nullptr) {
     state = std::make_shared<ClientState>();
@@ -303,13 +304,13 @@ std::shared_ptr<ClientState> Access::StateOf(const Caller& caller) {
 void Access::Expect(const Caller& caller) {
   const auto state = StateOf(caller);
   if (state == nullptr) return;
-  std::lock_guard lock(state->mutex);
+  MutexLock lock(state->mutex);
   if (state->expected++ == 0) state->arrived = std::chrono::steady_clock::now();
 }
 
 std::shared_ptr<void> Access::Hold(const Caller& caller) {
   if (const auto state = StateOf(caller)) {
-    std::lock_guard lock(state->mutex);
+    MutexLock lock(state->mutex);
     if (state->expected > 0) --state->expected;
     state->arrived = std::chrono::steady_clock::now();
   }
@@ -322,11 +323,11 @@ std::shared_ptr<void> Access::Add(const Caller& caller, uint32_t ClientState::*n
   if (state == nullptr) return nullptr;
   ClientState* raw = state.get();
   {
-    std::lock_guard lock(state->mutex);
+    MutexLock lock(state->mutex);
     raw->*number += amount;
   }
   return {raw, [state, number, amount](void*) {
-            std::lock_guard lock(state->mutex);
+            MutexLock lock(state->mutex);
             (*state).*number -= amount;
           }};
 }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 
+#include "common/mutex.h"
 #include "common/published.h"
 #include "config/config.h"
 
@@ -54,15 +54,19 @@ struct HandledCalls {
 
 // What one client has under way, and how many calls it may begin.
 struct ClientState {
-  std::mutex mutex;
-  uint32_t under_way = 0;
-  uint32_t expected = 0;  // Calls that were heard and have not come to their handlers.
-  uint32_t held = 0;      // Calls that have, until gRPC frees them: reset ones included.
-  uint32_t answers = 0;   // KiB that the client has not taken.
-  std::chrono::steady_clock::time_point arrived{};  // When one of the expected did.
-  double tokens = 0;                                // Calls that it may begin.
-  double knocks = 0;  // Calls that are heard at all, those that are refused included.
-  std::chrono::steady_clock::time_point filled{};
+  Mutex mutex;
+  uint32_t under_way FABRICD_GUARDED_BY(mutex) = 0;
+  uint32_t expected FABRICD_GUARDED_BY(mutex) =
+      0;  // Calls that were heard and have not come to their handlers.
+  uint32_t held FABRICD_GUARDED_BY(mutex) =
+      0;  // Calls that have, until gRPC frees them: reset ones included.
+  uint32_t answers FABRICD_GUARDED_BY(mutex) = 0;  // KiB that the client has not taken.
+  std::chrono::steady_clock::time_point arrived
+      FABRICD_GUARDED_BY(mutex){};              // When one of the expected did.
+  double tokens FABRICD_GUARDED_BY(mutex) = 0;  // Calls that it may begin.
+  double knocks FABRICD_GUARDED_BY(mutex) =
+      0;  // Calls that are heard at all, those that are refused included.
+  std::chrono::steady_clock::time_point filled FABRICD_GUARDED_BY(mutex){};
 };
 
 // The decision about a call: the role first, then the limits.
@@ -118,8 +122,8 @@ class Access {
   static constexpr size_t kCodes = 17;          // Of gRPC.
   std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]
   Published<Rules> rules_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<ClientState>> clients_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<ClientState>> clients_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::rpc

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "config/settings.h"
 
@@ -43,7 +44,7 @@ ConfigKeeper::ConfigKeeper(config::Config running, std::string file, Hooks hooks
 
 absl::StatusOr<ReloadReport> ConfigKeeper::Reload(How how, const std::string& by,
                                                   std::vector<config::Fault>* faults) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!hooks_.load) return FailedPrecondition("this fabricd was started without a configuration");
   const auto wanted = hooks_.load(faults);
   if (!wanted.ok()) {

@@ -7,12 +7,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
+#include "common/mutex.h"
 #include "common/published.h"
 #include "config/config.h"
 #include "config/load.h"
@@ -61,7 +61,7 @@ class ConfigKeeper {
   const config::Config started_;
   const std::string file_;
   const Hooks hooks_;
-  std::mutex mutex_;  // One reload at a time.
+  Mutex mutex_;  // One reload at a time.
   Published<config::Config> in_force_, accepted_;
   std::atomic<bool> last_refused_ = false;
 };

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "common/mutex.h"
 #include "query/status.h"
 
 namespace fabricd::daemon {
@@ -19,32 +20,33 @@ Models::Models(const Backend& backend)
 
 Models::~Models() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  asked_changed_.notify_one();
+  asked_changed_.NotifyOne();
   thread_.join();
 }
 
 std::shared_ptr<const query::ReadModel> Models::Current() {
   const auto view = backend_.view();
   const auto verdicts = backend_.verdicts();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (current_ != nullptr && current_->view == view && current_->verdicts == verdicts)
     return current_;
   const uint64_t ticket = ++asked_;
-  asked_changed_.notify_one();
-  made_changed_.wait(lock, [&] { return made_ >= ticket; });
+  asked_changed_.NotifyOne();
+  made_changed_.Wait(lock, [&]() FABRICD_REQUIRES(mutex_) { return made_ >= ticket; });
   return current_;
 }
 
 void Models::MakeModels() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    asked_changed_.wait(lock, [this] { return stopping_ || made_ < asked_; });
+    asked_changed_.Wait(lock,
+                        [this]() FABRICD_REQUIRES(mutex_) { return stopping_ || made_ < asked_; });
     if (stopping_) return;
     const uint64_t answered = asked_;
-    lock.unlock();
+    lock.Unlock();
     const auto view = backend_.view();
     const auto verdicts = backend_.verdicts();
     auto model = current_ != nullptr && current_->view == view && current_->verdicts == verdicts
@@ -52,10 +54,10 @@ void Models::MakeModels() {
                      : query::MakeReadModel({view, backend_.hosts(*view), backend_.node_name_map(),
                                              backend_.host_patterns(), verdicts},
                                             current_.get());
-    lock.lock();
+    lock.Lock();
     current_ = std::move(model);
     made_ = answered;
-    made_changed_.notify_all();
+    made_changed_.NotifyAll();
   }
 }
 
@@ -69,7 +71,7 @@ absl::StatusOr<std::shared_ptr<const query::ReadModel>> Models::Ready() {
 }
 
 void Models::Keep(const std::shared_ptr<const query::ReadModel>& model) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   DropOld();
   kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
                              [&](const Kept& kept) {
@@ -81,7 +83,7 @@ void Models::Keep(const std::shared_ptr<const query::ReadModel>& model) {
 }
 
 std::shared_ptr<const query::ReadModel> Models::Find(Generation generation) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   DropOld();
   for (const Kept& kept : kept_) {
     if (kept.model->view->generation == generation) return kept.model;

@@ -4,15 +4,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
 #include "common/ids.h"
+#include "common/mutex.h"
 #include "daemon/base/backend.h"
 #include "query/read_model.h"
 
@@ -43,17 +42,18 @@ class Models {
     std::shared_ptr<const query::ReadModel> model;
     std::chrono::steady_clock::time_point until;
   };
-  void DropOld();
+  void DropOld() FABRICD_REQUIRES(mutex_);
   void MakeModels();
 
   const Backend& backend_;
   const uint32_t epoch_;
-  std::mutex mutex_;
-  std::condition_variable asked_changed_, made_changed_;
-  uint64_t asked_ = 0, made_ = 0;  // How often Current() had to ask; up to which that is answered.
-  bool stopping_ = false;
-  std::shared_ptr<const query::ReadModel> current_;  // Set by the thread alone.
-  std::vector<Kept> kept_;                           // Oldest first.
+  Mutex mutex_;
+  Condition asked_changed_, made_changed_;
+  uint64_t asked_ FABRICD_GUARDED_BY(mutex_) = 0;  // How often Current() had to ask.
+  uint64_t made_ FABRICD_GUARDED_BY(mutex_) = 0;   // Up to which that is answered.
+  bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const query::ReadModel> current_;    // Set by the thread alone.
+  std::vector<Kept> kept_ FABRICD_GUARDED_BY(mutex_);  // Oldest first.
   std::thread thread_;
 };
 

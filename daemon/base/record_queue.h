@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <absl/status/status.h>
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "daemon/base/wall_clock.h"
 #include "store/store.h"
@@ -44,7 +44,7 @@ class RecordQueue {
   // Any thread. What finds the store's queue full goes with the next Add(), Schedule() or Flush().
   void Add(std::vector<Record> records) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       const size_t fit = std::min(records.size(), most_ - records_.size());
       lost_ += records.size() - fit;
       std::move(records.begin(), records.begin() + static_cast<ptrdiff_t>(fit),
@@ -55,12 +55,12 @@ class RecordQueue {
   // Any thread.
   void Schedule() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (scheduled_ || records_.empty()) return;
       scheduled_ = true;
     }
     if (post_([this] { Flush(); })) return;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     scheduled_ = false;
   }
   // On the store thread.
@@ -68,7 +68,7 @@ class RecordQueue {
     std::vector<Record> records;
     size_t lost = 0;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       records.swap(records_);
       lost = std::exchange(lost_, 0);
       scheduled_ = false;
@@ -81,10 +81,10 @@ class RecordQueue {
   const PostToStore post_;
   const Take take_;
 
-  std::mutex mutex_;
-  std::vector<Record> records_;
-  size_t lost_ = 0;  // Only while records_ is full.
-  bool scheduled_ = false;
+  Mutex mutex_;
+  std::vector<Record> records_ FABRICD_GUARDED_BY(mutex_);
+  size_t lost_ FABRICD_GUARDED_BY(mutex_) = 0;  // Only while records_ is full.
+  bool scheduled_ FABRICD_GUARDED_BY(mutex_) = false;
 };
 
 // Of the store thread.

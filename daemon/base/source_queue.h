@@ -6,15 +6,15 @@
 // not fit is refused to the producer.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+
+#include "common/mutex.h"
 
 namespace fabricd::daemon {
 
@@ -25,7 +25,7 @@ class SourceQueue {
 
   // False: full, for this source, or closed. `item` is then as it was.
   [[nodiscard]] bool Push(uint16_t source, T&& item) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return false;
     std::deque<T>& own = waiting_[source];
     if (!own.empty() && (own.size() >= share_ || size_ >= capacity_)) return false;
@@ -33,53 +33,53 @@ class SourceQueue {
     own.push_back(std::move(item));
     ++size_;
     const bool wake = MayWake();
-    lock.unlock();
-    if (wake) not_empty_.notify_one();
+    lock.Unlock();
+    if (wake) not_empty_.NotifyOne();
     return true;
   }
   // Waits for the first, then appends up to `most`. False: closed; what waited is gone.
   bool Take(std::vector<T>& out, size_t most) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (; !closed_ && size_ == 0; waking_ = false) {
       ++sleepers_;
-      not_empty_.wait(lock);
+      not_empty_.Wait(lock);
       --sleepers_;
     }
     if (closed_) return false;
     for (; most > 0 && size_ > 0; --most) TakeOne(out);
     const bool more = size_ > 0 && MayWake();
-    lock.unlock();
-    if (more) not_empty_.notify_one();
+    lock.Unlock();
+    if (more) not_empty_.NotifyOne();
     return true;
   }
   // The same without waiting. True: more is there.
   bool TakeReady(std::vector<T>& out, size_t most) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (; most > 0 && size_ > 0; --most) TakeOne(out);
     return size_ > 0;
   }
   // Whether nothing waits, and it is not closed.
   [[nodiscard]] bool IsIdle() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return size_ == 0 && !closed_;
   }
   void Close() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
     }
-    not_empty_.notify_all();
+    not_empty_.NotifyAll();
   }
 
  private:
   // One at a time: who is on the way takes what comes meanwhile too, and wakes the next if that is
-  // too much. With the lock.
-  bool MayWake() {
+  // too much.
+  bool MayWake() FABRICD_REQUIRES(mutex_) {
     if (sleepers_ == 0 || waking_) return false;
     waking_ = true;
     return true;
   }
-  void TakeOne(std::vector<T>& out) {
+  void TakeOne(std::vector<T>& out) FABRICD_REQUIRES(mutex_) {
     const uint16_t source = turns_.front();
     turns_.pop_front();
     const auto own = waiting_.find(source);
@@ -93,14 +93,15 @@ class SourceQueue {
   }
 
   const size_t capacity_, share_;
-  mutable std::mutex mutex_;
-  std::condition_variable not_empty_;
-  absl::flat_hash_map<uint16_t, std::deque<T>> waiting_;  // None is empty.
-  std::deque<uint16_t> turns_;                            // Each source in waiting_, once.
-  size_t size_ = 0;
-  int sleepers_ = 0;
-  bool waking_ = false;  // One of them was told, and has not looked yet.
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  Condition not_empty_;
+  absl::flat_hash_map<uint16_t, std::deque<T>> waiting_
+      FABRICD_GUARDED_BY(mutex_);                          // None is empty.
+  std::deque<uint16_t> turns_ FABRICD_GUARDED_BY(mutex_);  // Each source in waiting_, once.
+  size_t size_ FABRICD_GUARDED_BY(mutex_) = 0;
+  int sleepers_ FABRICD_GUARDED_BY(mutex_) = 0;
+  bool waking_ FABRICD_GUARDED_BY(mutex_) = false;  // One of them was told, and has not looked yet.
+  bool closed_ FABRICD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace fabricd::daemon

@@ -6,13 +6,13 @@
 //   records  event and audit logs → store   64; each log has one job queued; full: refused
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "common/mutex.h"
 
 namespace fabricd::daemon {
 
@@ -27,47 +27,50 @@ class StoreThread {
   StoreThread& operator=(const StoreThread&) = delete;
 
   // False when the lane is full, or after Stop().
-  [[nodiscard]] bool PostWrite(Job job) { return Post(writes_, std::move(job)); }
-  [[nodiscard]] bool PostRecords(Job job) { return Post(records_, std::move(job)); }
+  [[nodiscard]] bool PostWrite(Job job) { return Post(&StoreThread::writes_, std::move(job)); }
+  [[nodiscard]] bool PostRecords(Job job) { return Post(&StoreThread::records_, std::move(job)); }
 
   void Stop() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
-    not_empty_.notify_one();
+    not_empty_.NotifyOne();
     if (thread_.joinable()) thread_.join();
   }
 
  private:
-  bool Post(std::deque<Job>& lane, Job job) {
+  bool Post(std::deque<Job> StoreThread::*queue, Job job) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
+      std::deque<Job>& lane = this->*queue;
       if (stopping_ || lane.size() >= kLane) return false;
       lane.push_back(std::move(job));
     }
-    not_empty_.notify_one();
+    not_empty_.NotifyOne();
     return true;
   }
   void Run() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (true) {
-      not_empty_.wait(lock, [this] { return stopping_ || !writes_.empty() || !records_.empty(); });
+      not_empty_.Wait(lock, [this]() FABRICD_REQUIRES(mutex_) {
+        return stopping_ || !writes_.empty() || !records_.empty();
+      });
       std::deque<Job>& lane = writes_.empty() ? records_ : writes_;
       if (lane.empty()) return;
       Job job = std::move(lane.front());
       lane.pop_front();
-      lock.unlock();
+      lock.Unlock();
       job();
       job = nullptr;  // What it holds goes without the lock.
-      lock.lock();
+      lock.Lock();
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable not_empty_;
-  std::deque<Job> writes_, records_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition not_empty_;
+  std::deque<Job> writes_ FABRICD_GUARDED_BY(mutex_), records_ FABRICD_GUARDED_BY(mutex_);
+  bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: it uses all of the above.
 };
 

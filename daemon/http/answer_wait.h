@@ -4,11 +4,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
+
+#include "common/mutex.h"
 
 namespace fabricd::http {
 
@@ -18,18 +18,19 @@ inline constexpr std::chrono::seconds kAnswerPatience{2};
 template <typename Answer, typename Start>
 std::optional<Answer> WaitForAnswer(Start&& start) {
   struct Slot {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Answer> answer;
+    Mutex mutex;
+    Condition changed;
+    std::optional<Answer> answer FABRICD_GUARDED_BY(mutex);
   };
   const auto slot = std::make_shared<Slot>();
   start([slot](Answer answer) {
-    std::lock_guard lock(slot->mutex);
+    MutexLock lock(slot->mutex);
     slot->answer = std::move(answer);
-    slot->changed.notify_all();
+    slot->changed.NotifyAll();
   });
-  std::unique_lock lock(slot->mutex);
-  slot->changed.wait_for(lock, kAnswerPatience, [&] { return slot->answer.has_value(); });
+  MutexLock lock(slot->mutex);
+  slot->changed.WaitFor(lock, kAnswerPatience,
+                        [&]() FABRICD_REQUIRES(slot->mutex) { return slot->answer.has_value(); });
   return std::move(slot->answer);
 }
 

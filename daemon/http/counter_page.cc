@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/mutex.h"
 #include "common/process_clock.h"
 #include "daemon/http/answer_wait.h"
 #include "daemon/http/page_text.h"
@@ -117,7 +118,7 @@ Reply CounterPage::Heat(const Query& query) {
   const std::string version =
       fmt::format("{}.{}.{}", model->view->generation.value(), view->number, is_live ? 1 : 0);
   if (ArgumentOf(query, "have") == version) return Json("{\"version\":\"" + version + "\"}");
-  std::lock_guard lock(mutex_);  // One computation, whoever asks.
+  MutexLock lock(mutex_);  // One computation, whoever asks.
   if (!heat_ || version_ != version) {
     heat_ = std::make_shared<const std::string>(
         fmt::format("{{\"version\":\"{}\",\"generation\":{},\"state\":\"{}\",\"live\":{},"

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/mutex.h"
 #include "daemon/base/backend.h"
 #include "daemon/base/models.h"
 #include "daemon/http/http_server.h"
@@ -37,9 +37,9 @@ class CounterPage {
 
   daemon::Backend& backend_;
   daemon::Models& models_;
-  std::mutex mutex_;
-  std::string version_;  // Of heat_.
-  std::shared_ptr<const std::string> heat_;
+  Mutex mutex_;
+  std::string version_ FABRICD_GUARDED_BY(mutex_);  // Of heat_.
+  std::shared_ptr<const std::string> heat_ FABRICD_GUARDED_BY(mutex_);
 };
 
 // The heat of a port as above.

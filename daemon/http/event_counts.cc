@@ -3,22 +3,27 @@
 
 #include <algorithm>
 
+#include "common/mutex.h"
+
 namespace fabricd::http {
 
 std::shared_ptr<EventCounts> EventCounts::Start(daemon::EventLog& log) {
   std::shared_ptr<EventCounts> counts(new EventCounts(log));
   const auto begin = log.BeginAt("");
   if (!begin.ok()) return nullptr;
-  // A counter that begins at 1 has not increased for those who watch it.
-  for (const std::string_view type : fabric::kEventTypes)
-    counts->values_.by_type[std::string(type)] = 0;
-  counts->last_ = *begin;
+  {
+    MutexLock lock(counts->mutex_);
+    // A counter that begins at 1 has not increased for those who watch it.
+    for (const std::string_view type : fabric::kEventTypes)
+      counts->values_.by_type[std::string(type)] = 0;
+    counts->last_ = *begin;
+  }
   return log.AddWatcher(counts) ? counts : nullptr;
 }
 
 void EventCounts::OnEvents(bool) {
   constexpr size_t kMost = 1000;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
     const auto events = log_.After(last_, kMost);
     // Older ones are gone from the ring: they are not counted, as "EventsLost" tells.
@@ -41,7 +46,7 @@ void EventCounts::OnEvents(bool) {
 }
 
 EventCounts::Values EventCounts::values() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return values_;
 }
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/mutex.h"
 #include "daemon/record/event_log.h"
 
 namespace fabricd::http {
@@ -35,9 +35,9 @@ class EventCounts final : public daemon::EventLog::Watcher {
   explicit EventCounts(daemon::EventLog& log) : log_(log) {}
 
   daemon::EventLog& log_;
-  mutable std::mutex mutex_;
-  uint64_t last_ = 0;
-  Values values_;
+  mutable Mutex mutex_;
+  uint64_t last_ FABRICD_GUARDED_BY(mutex_) = 0;
+  Values values_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::http

@@ -11,6 +11,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include "common/json_text.h"
+#include "common/mutex.h"
 #include "common/status.h"
 #include "daemon/http/counter_page.h"
 #include "daemon/http/page_text.h"
@@ -234,7 +235,7 @@ Reply FabricPage::Fabric(const Query& query) {
   const auto model = models_.Current();
   const std::string generation = fmt::format("{}", model->view->generation.value());
   if (ArgumentOf(query, "have") == generation) return Json("{\"generation\":" + generation + "}");
-  std::lock_guard lock(mutex_);  // One computation, whoever asks.
+  MutexLock lock(mutex_);  // One computation, whoever asks.
   if (!fabric_ || generation_ != model->view->generation) {
     fabric_ = std::make_shared<const std::string>(MakeFabric(*model));
     generation_ = model->view->generation;

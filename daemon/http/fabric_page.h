@@ -6,9 +6,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/mutex.h"
 #include "daemon/base/backend.h"
 #include "daemon/base/models.h"
 #include "daemon/http/http_server.h"
@@ -34,15 +34,15 @@ class FabricPage {
 
  private:
   struct Loads;
-  std::shared_ptr<const Loads> LoadsOf(const sweep::FabricView& view);
-  std::string MakeFabric(const query::ReadModel& model);
+  std::shared_ptr<const Loads> LoadsOf(const sweep::FabricView& view) FABRICD_REQUIRES(mutex_);
+  std::string MakeFabric(const query::ReadModel& model) FABRICD_REQUIRES(mutex_);
 
   daemon::Backend& backend_;
   daemon::Models& models_;
-  std::mutex mutex_;
-  std::shared_ptr<const Loads> loads_;
-  Generation generation_;
-  std::shared_ptr<const std::string> fabric_;
+  Mutex mutex_;
+  std::shared_ptr<const Loads> loads_ FABRICD_GUARDED_BY(mutex_);
+  Generation generation_ FABRICD_GUARDED_BY(mutex_);
+  std::shared_ptr<const std::string> fabric_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::http

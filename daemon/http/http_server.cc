@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -22,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "config/host_port.h"
 #include "daemon/base/listen_tcp.h"
@@ -73,20 +72,20 @@ class Pool {
   // What waits is dropped.
   ~Pool() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       ended_ = true;
       jobs_.clear();
     }
-    work_.notify_all();
+    work_.NotifyAll();
     for (std::thread& thread : threads_) thread.join();
   }
   [[nodiscard]] bool Post(std::function<void()> job) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (jobs_.size() >= HttpServer::kQueue) return false;
       jobs_.push_back(std::move(job));
     }
-    work_.notify_one();
+    work_.NotifyOne();
     return true;
   }
 
@@ -95,20 +94,20 @@ class Pool {
     daemon::SetNiceness(kNiceness);
     pthread_setname_np(pthread_self(), "http-page");
     while (true) {
-      std::unique_lock lock(mutex_);
-      work_.wait(lock, [this] { return ended_ || !jobs_.empty(); });
+      MutexLock lock(mutex_);
+      work_.Wait(lock, [this]() FABRICD_REQUIRES(mutex_) { return ended_ || !jobs_.empty(); });
       if (jobs_.empty()) return;
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
-      lock.unlock();
+      lock.Unlock();
       job();
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::deque<std::function<void()>> jobs_;
-  bool ended_ = false;
+  Mutex mutex_;
+  Condition work_;
+  std::deque<std::function<void()>> jobs_ FABRICD_GUARDED_BY(mutex_);
+  bool ended_ FABRICD_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 
@@ -318,7 +317,7 @@ class HttpServer::Loop {
     at->second.phase = Connection::Phase::kComputing;
     const bool taken = pool_->Post([this, id = at->first, &page, query = request->query] {
       Reply reply = page.make(query);
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       computed_.emplace_back(id, std::move(reply));
       eventfd_write(wake_, 1);
     });
@@ -328,7 +327,7 @@ class HttpServer::Loop {
   void TakeComputed() {
     std::vector<std::pair<uint64_t, Reply>> computed;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       computed.swap(computed_);
     }
     for (auto& [id, reply] : computed)
@@ -409,8 +408,8 @@ class HttpServer::Loop {
   size_t pending_ = 0;  // Bytes of the answers that are being written.
   Clock::time_point accept_after_;
   // Pages that are made.
-  std::mutex mutex_;
-  std::vector<std::pair<uint64_t, Reply>> computed_;
+  Mutex mutex_;
+  std::vector<std::pair<uint64_t, Reply>> computed_ FABRICD_GUARDED_BY(mutex_);
   std::unique_ptr<Pool> pool_;
   std::thread thread_;  // Last: it uses the others.
 };

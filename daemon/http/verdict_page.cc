@@ -9,6 +9,7 @@
 #include <absl/status/status.h>
 
 #include "common/json_text.h"
+#include "common/mutex.h"
 #include "common/process_clock.h"
 #include "daemon/http/answer_wait.h"
 #include "daemon/http/page_text.h"
@@ -169,7 +170,7 @@ Reply VerdictPage::Verdicts(const Query& query) {
   if (view->snapshot == nullptr)
     return Json(fmt::format("{{\"age\":{},\"number\":{},\"enabled\":{}}}", age, view->number,
                             view->enabled));
-  std::lock_guard lock(mutex_);  // One computation, whoever asks.
+  MutexLock lock(mutex_);  // One computation, whoever asks.
   if (view_ != view) {
     const auto hosts = backend_.hosts(*backend_.view());
     text_ = std::make_shared<const std::string>(

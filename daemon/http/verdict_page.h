@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/mutex.h"
 #include "daemon/base/backend.h"
 #include "daemon/http/http_server.h"
 #include "query/verdict_view.h"
@@ -30,9 +30,9 @@ class VerdictPage {
 
  private:
   daemon::Backend& backend_;
-  std::mutex mutex_;
-  std::shared_ptr<const query::VerdictView> view_;  // Of text_.
-  std::shared_ptr<const std::string> text_;
+  Mutex mutex_;
+  std::shared_ptr<const query::VerdictView> view_ FABRICD_GUARDED_BY(mutex_);  // Of text_.
+  std::shared_ptr<const std::string> text_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::http

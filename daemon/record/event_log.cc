@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/number_text.h"
 #include "common/process_clock.h"
 #include "common/status.h"
@@ -66,6 +67,7 @@ absl::Status EventLog::Load() {
     epoch_ = fmt::format("{:08x}", std::random_device()());
     FABRICD_RETURN_IF_ERROR(store_.PutMeta(kEpochKey, epoch_));
   }
+  MutexLock lock(mutex_);
   for (store::EventRecord& record : *latest)
     ring_.push_back(std::make_shared<const store::EventRecord>(std::move(record)));
   if (!ring_.empty()) {
@@ -102,7 +104,7 @@ void EventLog::Write(std::vector<store::EventRecord> records, size_t lost) {
 
 void EventLog::Show(std::vector<store::EventRecord> records) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (store::EventRecord& record : records) {
       last_ = record.number;
       ring_.push_back(std::make_shared<const store::EventRecord>(std::move(record)));
@@ -118,7 +120,7 @@ void EventLog::Show(std::vector<store::EventRecord> records) {
 void EventLog::Wake(bool beat) {
   std::vector<std::shared_ptr<Watcher>> awake;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& watcher : watchers_) {
       if (auto alive = watcher.lock()) awake.push_back(std::move(alive));
     }
@@ -127,7 +129,7 @@ void EventLog::Wake(bool beat) {
 }
 
 std::string EventLog::version() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return VersionOf(last_);
 }
 
@@ -136,7 +138,7 @@ std::string EventLog::VersionOf(uint64_t number) const {
 }
 
 std::string EventLog::oldest() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return VersionOf(floor_);
 }
 
@@ -154,7 +156,7 @@ absl::StatusOr<uint64_t> EventLog::NumberOf(const std::string& version) const {
 absl::StatusOr<uint64_t> EventLog::BeginAt(const std::string& version) const {
   absl::StatusOr<uint64_t> number = 0;
   if (!version.empty()) number = NumberOf(version);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (version.empty()) return last_;
   if (number.ok() && (*number < floor_ || *number > last_)) {
     return MakeStatus(absl::StatusCode::kOutOfRange,
@@ -164,7 +166,7 @@ absl::StatusOr<uint64_t> EventLog::BeginAt(const std::string& version) const {
 }
 
 absl::StatusOr<std::vector<EventLog::Record>> EventLog::After(uint64_t number, size_t most) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (number < floor_) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "the events after number {} are no longer at hand", number);
@@ -178,7 +180,7 @@ absl::StatusOr<std::vector<EventLog::Record>> EventLog::After(uint64_t number, s
 
 void EventLog::List(store::EventQuery query, Listed done) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     query.up_to = last_;
   }
   const auto shared = std::make_shared<Listed>(std::move(done));
@@ -193,13 +195,13 @@ void EventLog::List(store::EventQuery query, Listed done) {
 }
 
 size_t EventLog::watcher_count() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return static_cast<size_t>(std::count_if(watchers_.begin(), watchers_.end(),
                                            [](const auto& known) { return !known.expired(); }));
 }
 
 bool EventLog::AddWatcher(const std::shared_ptr<Watcher>& watcher) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),
                                  [](const auto& known) { return known.expired(); }),
                   watchers_.end());

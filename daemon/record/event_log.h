@@ -26,12 +26,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
+#include "common/mutex.h"
 #include "common/time.h"
 #include "daemon/base/record_queue.h"
 #include "fabric/event.h"
@@ -125,11 +125,11 @@ class EventLog {
   uint64_t next_ = 1;
   RecordKeeper keeper_;
 
-  mutable std::mutex mutex_;
-  std::deque<Record> ring_;
-  uint64_t last_ = 0;   // Number of the last event shown.
-  uint64_t floor_ = 0;  // Events above this number are in the ring.
-  std::vector<std::weak_ptr<Watcher>> watchers_;
+  mutable Mutex mutex_;
+  std::deque<Record> ring_ FABRICD_GUARDED_BY(mutex_);
+  uint64_t last_ FABRICD_GUARDED_BY(mutex_) = 0;   // Number of the last event shown.
+  uint64_t floor_ FABRICD_GUARDED_BY(mutex_) = 0;  // Events above this number are in the ring.
+  std::vector<std::weak_ptr<Watcher>> watchers_ FABRICD_GUARDED_BY(mutex_);
 };
 
 // Milliseconds since 1970 of an Instant of the process's clock.

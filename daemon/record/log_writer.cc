@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "common/mutex.h"
+
 namespace fabricd::daemon {
 namespace {
 
@@ -37,12 +39,13 @@ struct LogWriter::Shared {
   void WriteDropped(size_t count);
   void DrawProgress(const std::string& text);
 
-  std::mutex mutex;
-  std::condition_variable not_empty, ended_changed;
-  std::vector<Line> lines;
-  size_t dropped = 0;
-  bool gated = true, stopping = false, ended = false;
-  std::string progress;
+  Mutex mutex;
+  Condition not_empty, ended_changed;
+  std::vector<Line> lines FABRICD_GUARDED_BY(mutex);
+  size_t dropped FABRICD_GUARDED_BY(mutex) = 0;
+  bool gated FABRICD_GUARDED_BY(mutex) = true;
+  bool stopping FABRICD_GUARDED_BY(mutex) = false, ended FABRICD_GUARDED_BY(mutex) = false;
+  std::string progress FABRICD_GUARDED_BY(mutex);
 
   // Of the log thread.
   const spdlog::sink_ptr out;
@@ -58,9 +61,9 @@ LogWriter::LogWriter(spdlog::sink_ptr out, LogGate::Limits limits)
 
 LogWriter::~LogWriter() {
   End();
-  std::unique_lock lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   const bool ended = shared_->ended;
-  lock.unlock();
+  lock.Unlock();
   if (ended)
     thread_.join();
   else
@@ -68,10 +71,11 @@ LogWriter::~LogWriter() {
 }
 
 void LogWriter::End() {
-  std::unique_lock lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   shared_->stopping = true;
-  shared_->not_empty.notify_one();
-  shared_->ended_changed.wait_for(lock, kLongestDrain, [this] { return shared_->ended; });
+  shared_->not_empty.NotifyOne();
+  shared_->ended_changed.WaitFor(
+      lock, kLongestDrain, [this]() FABRICD_REQUIRES(shared_->mutex) { return shared_->ended; });
 }
 
 void LogWriter::log(const spdlog::details::log_msg& message) {
@@ -79,7 +83,7 @@ void LogWriter::log(const spdlog::details::log_msg& message) {
   if (cut.payload.size() > kLongestLine)
     cut.payload = spdlog::string_view_t(cut.payload.data(), kLongestLine);
   {
-    std::lock_guard lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     if (shared_->stopping) return;
     if (shared_->lines.size() >= kLines) {
       ++shared_->dropped;
@@ -87,7 +91,7 @@ void LogWriter::log(const spdlog::details::log_msg& message) {
     }
     shared_->lines.emplace_back(cut);
   }
-  shared_->not_empty.notify_one();
+  shared_->not_empty.NotifyOne();
 }
 
 void LogWriter::set_pattern(const std::string& pattern) { shared_->out->set_pattern(pattern); }
@@ -96,24 +100,24 @@ void LogWriter::set_formatter(std::unique_ptr<spdlog::formatter> formatter) {
 }
 
 void LogWriter::SetGated(bool gated) {
-  std::lock_guard lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   shared_->gated = gated;
 }
 
 void LogWriter::ShowProgress(std::string text) {
   {
-    std::lock_guard lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     if (shared_->progress == text) return;
     shared_->progress = std::move(text);
   }
-  shared_->not_empty.notify_one();
+  shared_->not_empty.NotifyOne();
 }
 
 void LogWriter::Run(const std::shared_ptr<Shared>& shared) {
   std::vector<Line> lines;
-  std::unique_lock lock(shared->mutex);
+  MutexLock lock(shared->mutex);
   for (bool stopping = false; !stopping;) {
-    shared->not_empty.wait_for(lock, kSummaries, [&] {
+    shared->not_empty.WaitFor(lock, kSummaries, [&]() FABRICD_REQUIRES(shared->mutex) {
       return shared->stopping || !shared->lines.empty() || shared->progress != shared->drawn;
     });
     stopping = shared->stopping;
@@ -122,7 +126,7 @@ void LogWriter::Run(const std::shared_ptr<Shared>& shared) {
     const size_t dropped = std::exchange(shared->dropped, 0);
     const bool gated = shared->gated;
     const std::string progress = stopping ? "" : shared->progress;
-    lock.unlock();
+    lock.Unlock();
     if (!lines.empty()) shared->DrawProgress("");
     for (const Line& line : lines) {
       if (gated)
@@ -134,10 +138,10 @@ void LogWriter::Run(const std::shared_ptr<Shared>& shared) {
     shared->WriteSummaries();
     shared->out->flush();
     shared->DrawProgress(progress);
-    lock.lock();
+    lock.Lock();
   }
   shared->ended = true;
-  shared->ended_changed.notify_all();
+  shared->ended_changed.NotifyAll();
 }
 
 void LogWriter::Shared::Write(const Line& line, std::string_view text) {

@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/process_clock.h"
 #include "common/status.h"
 
@@ -40,7 +41,7 @@ void SaKeeper::Start() {
 void SaKeeper::Stop() {
   requests_.Close();
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     Wake(lock);
   }
@@ -48,26 +49,26 @@ void SaKeeper::Stop() {
 }
 
 SaKeeper::Statistics SaKeeper::statistics() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return statistics_;
 }
 
-void SaKeeper::Wake(std::unique_lock<std::mutex>& lock) {
+void SaKeeper::Wake(MutexLock& lock) {
   const bool wake = !std::exchange(awake_, true);
-  lock.unlock();
-  if (wake) woken_.notify_one();
+  lock.Unlock();
+  if (wake) woken_.NotifyOne();
 }
 
 bool SaKeeper::PushRequest(mad::IncomingMad&& request) {
   const uint16_t source = request.from.lid.value();
   if (!requests_.Push(source, std::move(request))) return false;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Wake(lock);
   return true;
 }
 
 void SaKeeper::PushNote(sa::StateEvent note) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (notes_.size() >= kNotes) {
     ++statistics_.dropped;
     return;
@@ -77,19 +78,19 @@ void SaKeeper::PushNote(sa::StateEvent note) {
 }
 
 void SaKeeper::PushView(sa::FabricChanged changed) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   view_ = std::move(changed);
   Wake(lock);
 }
 
 // False: it is to stop.
 bool SaKeeper::Wait(Instant deadline) {
-  std::unique_lock lock(mutex_);
-  const auto woken = [this] { return awake_; };
+  MutexLock lock(mutex_);
+  const auto woken = [this]() FABRICD_REQUIRES(mutex_) { return awake_; };
   if (deadline == kNever)
-    woken_.wait(lock, woken);
+    woken_.Wait(lock, woken);
   else
-    woken_.wait_until(lock, ProcessClock::ToSteady(deadline), woken);
+    woken_.WaitUntil(lock, ProcessClock::ToSteady(deadline), woken);
   awake_ = false;
   return !stopping_;
 }
@@ -103,7 +104,7 @@ void SaKeeper::Run() {
     events.clear();
     requests.clear();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (written_) events.emplace_back(*std::exchange(written_, std::nullopt));
       if (view_) events.emplace_back(*std::exchange(view_, std::nullopt));
       std::move(notes_.begin(), notes_.end(), std::back_inserter(events));
@@ -117,7 +118,7 @@ void SaKeeper::Run() {
     if (now >= state_->NextDeadline()) state_->Step(sa::TimePassed{}, now);
     const bool again = Carry(state_->TakeEffects(now), now);
     deadline = more || again ? now : state_->NextDeadline();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     statistics_.reports = state_->reports();
   }
 }
@@ -141,7 +142,7 @@ bool SaKeeper::Carry(sa::StateEffects effects, Instant now) {
   if (!effects.write) return failed;
   const uint64_t id = effects.write->id;
   const auto done = [this, id](absl::Status status) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     written_ = sa::RowsWritten{id, std::move(status)};
     Wake(lock);
   };

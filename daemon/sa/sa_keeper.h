@@ -11,14 +11,13 @@
 //   keeper ── Inbox (latest) ──► core
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "common/mutex.h"
 #include "common/published.h"
 #include "daemon/base/source_queue.h"
 #include "mad/transport.h"
@@ -65,7 +64,8 @@ class SaKeeper {
   void Run();
   bool Wait(Instant deadline);
   bool Carry(sa::StateEffects effects, Instant now);
-  void Wake(std::unique_lock<std::mutex>& lock);
+  // The lock is given back.
+  void Wake(MutexLock& lock) FABRICD_REQUIRES(mutex_) FABRICD_NO_THREAD_SAFETY_ANALYSIS;
 
   const std::unique_ptr<sa::SaState> state_;
   mad::Transport& transport_;
@@ -73,13 +73,13 @@ class SaKeeper {
   Published<sa::ClientState> clients_;
 
   SourceQueue<mad::IncomingMad> requests_;
-  mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  bool awake_ = false, stopping_ = false;
-  std::vector<sa::StateEvent> notes_;
-  std::optional<sa::RowsWritten> written_;
-  std::optional<sa::FabricChanged> view_;
-  Statistics statistics_;
+  mutable Mutex mutex_;
+  Condition woken_;
+  bool awake_ FABRICD_GUARDED_BY(mutex_) = false, stopping_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::vector<sa::StateEvent> notes_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<sa::RowsWritten> written_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<sa::FabricChanged> view_ FABRICD_GUARDED_BY(mutex_);
+  Statistics statistics_ FABRICD_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

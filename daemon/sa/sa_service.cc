@@ -9,6 +9,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "daemon/base/niceness.h"
 #include "daemon/base/wall_clock.h"
@@ -92,10 +93,10 @@ SaService::~SaService() { Stop(); }
 void SaService::Stop() {
   requests_.Close();
   {
-    std::lock_guard lock(newest_mutex_);
-    stopping_ = true;
+    MutexLock lock(newest_mutex_);
+    order_ = Order::kStop;
   }
-  newest_came_.notify_all();
+  newest_came_.NotifyAll();
   for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
 }
@@ -183,20 +184,20 @@ void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply
 // To be answered from a later view. False: too many wait.
 bool SaService::Park(mad::IncomingMad& request, Clock::time_point until, bool is_new) {
   {
-    std::lock_guard lock(newest_mutex_);
+    MutexLock lock(newest_mutex_);
     if (parked_.size() >= kMostParked) return false;
     parked_.push_back({std::move(request), until});
     // A later view may have come just now, so that the thread that makes them looks once at once.
-    has_parked_ = has_parked_ || is_new;
+    if (is_new && order_ == Order::kNone) order_ = Order::kLookAtParked;
   }
-  newest_came_.notify_one();
+  newest_came_.NotifyOne();
   return true;
 }
 
 void SaService::AnswerParked() {
   std::vector<Parked> parked;
   {
-    std::lock_guard lock(newest_mutex_);
+    MutexLock lock(newest_mutex_);
     parked.swap(parked_);
   }
   std::vector<uint8_t> reply;
@@ -225,10 +226,10 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
 void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
   is_master_ = view->sm.state == wire::SmState::kMaster;
   {
-    std::lock_guard lock(newest_mutex_);
+    MutexLock lock(newest_mutex_);
     newest_ = std::move(view);
   }
-  newest_came_.notify_one();
+  newest_came_.NotifyOne();
 }
 
 // Views of which nothing that is answered has changed are passed over. One that is not at rest is
@@ -263,16 +264,18 @@ void SaService::MakeViews() {
 // to be looked at. False: stop.
 bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
                            Clock::time_point use_at) {
-  std::unique_lock lock(newest_mutex_);
-  const auto woken = [this] { return stopping_ || has_parked_ || newest_ != nullptr; };
+  MutexLock lock(newest_mutex_);
+  const auto woken = [this]() FABRICD_REQUIRES(newest_mutex_) {
+    return order_ != Order::kNone || newest_ != nullptr;
+  };
   for (const Parked& parked : parked_) use_at = std::min(use_at, parked.until);
   if (use_at == Clock::time_point::max())
-    newest_came_.wait(lock, woken);
+    newest_came_.Wait(lock, woken);
   else
-    newest_came_.wait_until(lock, use_at, woken);
-  has_parked_ = false;
+    newest_came_.WaitUntil(lock, use_at, woken);
+  if (order_ == Order::kLookAtParked) order_ = Order::kNone;
   if (newest_ != nullptr) view = std::move(newest_);
-  return !stopping_;
+  return order_ != Order::kStop;
 }
 
 void SaService::Show(sa::ViewInput input, bool settled) {

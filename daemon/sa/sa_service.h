@@ -21,14 +21,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "common/mutex.h"
 #include "common/published.h"
 #include "daemon/base/source_queue.h"
 #include "daemon/sa/sa_keeper.h"
@@ -118,16 +117,19 @@ class SaService {
   std::atomic<bool> is_master_ = false;
   std::array<std::atomic<uint64_t>, kCounters> counters_{};
 
-  std::mutex newest_mutex_;
-  std::condition_variable newest_came_;
-  std::shared_ptr<const sweep::FabricView> newest_;  // To be made an SaView of. Null: none.
+  Mutex newest_mutex_;
+  Condition newest_came_;
+  std::shared_ptr<const sweep::FabricView> newest_
+      FABRICD_GUARDED_BY(newest_mutex_);  // To be made an SaView of. Null: none.
   struct Parked {
     mad::IncomingMad request;
     Clock::time_point until;
   };
-  std::vector<Parked> parked_;  // The same mutex. Requests whose tables are being read.
-  bool has_parked_ = false;     // Since they were last looked at.
-  bool stopping_ = false;
+  std::vector<Parked> parked_
+      FABRICD_GUARDED_BY(newest_mutex_);  // Requests whose tables are being read.
+  // What the thread that makes views is to do beside looking at newest_.
+  enum class Order : uint8_t { kNone, kLookAtParked, kStop };
+  Order order_ FABRICD_GUARDED_BY(newest_mutex_) = Order::kNone;
   std::vector<std::thread> threads_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/process_clock.h"
 #include "common/status.h"
 #include "daemon/base/niceness.h"
@@ -47,24 +48,31 @@ void TelemetryThread::Start() {
 
 void TelemetryThread::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
   if (thread_.joinable()) thread_.join();
-  for (auto& [id, done] : std::exchange(histories_, {})) done(std::nullopt);
-  for (auto& [id, done] : std::exchange(polls_, {})) done(Unavailable("fabricd is stopping"));
+  std::map<uint64_t, HistoryDone> histories;
+  std::map<uint64_t, PolledDone> polls;
+  {
+    MutexLock lock(mutex_);
+    histories.swap(histories_);
+    polls.swap(polls_);
+  }
+  for (auto& [id, done] : histories) done(std::nullopt);
+  for (auto& [id, done] : polls) done(Unavailable("fabricd is stopping"));
 }
 
 // ---- any thread
 
 void TelemetryThread::OnMads(std::span<mad::IncomingMad> mads) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_) return;
     for (mad::IncomingMad& mad : mads) mads_.push_back(std::move(mad));
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void TelemetryThread::OnTrap(const mad::IncomingMad& mad) {
@@ -76,24 +84,24 @@ void TelemetryThread::OnTrap(const mad::IncomingMad& mad) {
   const auto trap = telemetry::LinkTrapOf(wire::Notice::Decode(smp->data));
   if (!trap) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (traps_.size() >= kMaxTraps) return;
     traps_.push_back(*trap);
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void TelemetryThread::OnFabric(telemetry::FabricChanged fabric) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     fabric_ = std::move(fabric);
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void TelemetryThread::OnLoad(const telemetry::CoreLoad& load) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // Tables that were being written a moment ago lose requests all the same.
     const bool was_writing = load_ && load_->writing;
     load_ = load;
@@ -105,10 +113,10 @@ void TelemetryThread::OnLoad(const telemetry::CoreLoad& load) {
 
 void TelemetryThread::SetOptions(const telemetry::Options& options) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     options_ = options;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 std::shared_ptr<const telemetry::TelemetryView> TelemetryThread::view() {
@@ -118,28 +126,35 @@ std::shared_ptr<const telemetry::TelemetryView> TelemetryThread::view() {
 
 template <typename Done, typename Event>
 bool TelemetryThread::Ask(std::map<uint64_t, Done>& waiting, Done& done, Event event) {
-  std::lock_guard lock(mutex_);
   if (stopping_ || histories_.size() + polls_.size() >= kMaxQuestions) return false;
   event.id = ++next_id_;
   waiting.emplace(event.id, std::move(done));
   questions_.push_back(std::move(event));
-  changed_.notify_one();
+  changed_.NotifyOne();
   return true;
 }
 
 void TelemetryThread::ReadHistory(PortRef port, Duration span, HistoryDone done) {
-  if (!Ask(histories_, done, telemetry::ReadHistory{0, port, span})) done(std::nullopt);
+  {
+    MutexLock lock(mutex_);
+    if (Ask(histories_, done, telemetry::ReadHistory{0, port, span})) return;
+  }
+  done(std::nullopt);
 }
 
 void TelemetryThread::PollNow(PolledDone done) {
-  if (!Ask(polls_, done, telemetry::PollNow{})) done(Unavailable("telemetry is busy or stopping"));
+  {
+    MutexLock lock(mutex_);
+    if (Ask(polls_, done, telemetry::PollNow{})) return;
+  }
+  done(Unavailable("telemetry is busy or stopping"));
 }
 
 // ---- the thread
 
 bool TelemetryThread::Take(std::vector<telemetry::Event>& events, Steady::time_point until) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, until, [this] {
+  MutexLock lock(mutex_);
+  changed_.WaitUntil(lock, until, [this]() FABRICD_REQUIRES(mutex_) {
     return stopping_ || !mads_.empty() || !questions_.empty() || !traps_.empty() || fabric_ ||
            options_;
   });
@@ -185,7 +200,7 @@ void TelemetryThread::Carry(telemetry::Effects& effects, Instant now) {
   std::vector<std::pair<HistoryDone, telemetry::HistoryAnswer>> histories;
   std::vector<PolledDone> polls, refused;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (telemetry::HistoryAnswer& answer : effects.histories) {
       auto node = histories_.extract(answer.id);
       if (!node.empty()) histories.emplace_back(std::move(node.mapped()), std::move(answer));

@@ -11,11 +11,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -23,6 +21,7 @@
 
 #include <absl/status/status.h>
 
+#include "common/mutex.h"
 #include "common/published.h"
 #include "daemon/base/backend.h"
 #include "mad/transport.h"
@@ -68,7 +67,7 @@ class TelemetryThread {
   void PublishIfDue(Instant now);
   void Publish(Instant now);
   template <typename Done, typename Event>
-  bool Ask(std::map<uint64_t, Done>& waiting, Done& done, Event event);
+  bool Ask(std::map<uint64_t, Done>& waiting, Done& done, Event event) FABRICD_REQUIRES(mutex_);
 
   mad::Transport& transport_;
   const OnEpochs on_epochs_;
@@ -77,18 +76,18 @@ class TelemetryThread {
   std::atomic<bool> is_read_ = false;  // Since the last publication.
   Steady::time_point published_{};
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  uint64_t next_id_ = 0;
-  std::vector<mad::IncomingMad> mads_;
-  std::vector<telemetry::Event> questions_;
-  std::vector<telemetry::LinkTrap> traps_;
-  std::optional<telemetry::FabricChanged> fabric_;
-  std::optional<telemetry::CoreLoad> load_;
-  std::optional<telemetry::Options> options_;
-  std::map<uint64_t, HistoryDone> histories_;
-  std::map<uint64_t, PolledDone> polls_;
+  Mutex mutex_;
+  Condition changed_;
+  bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
+  uint64_t next_id_ FABRICD_GUARDED_BY(mutex_) = 0;
+  std::vector<mad::IncomingMad> mads_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<telemetry::Event> questions_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<telemetry::LinkTrap> traps_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<telemetry::FabricChanged> fabric_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<telemetry::CoreLoad> load_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<telemetry::Options> options_ FABRICD_GUARDED_BY(mutex_);
+  std::map<uint64_t, HistoryDone> histories_ FABRICD_GUARDED_BY(mutex_);
+  std::map<uint64_t, PolledDone> polls_ FABRICD_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

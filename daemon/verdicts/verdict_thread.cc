@@ -39,15 +39,12 @@ void VerdictThread::Start() {
 }
 
 void VerdictThread::Stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
+  inbox_.Close();
   if (thread_.joinable()) thread_.join();
   const absl::Status stopped = Unavailable("fabricd is stopping");
-  for (Question& question : arrivals_.questions) question.done(stopped, nullptr);
-  arrivals_.questions.clear();
+  VerdictInbox::Arrivals last;  // Where it was never started.
+  (void)inbox_.Take(last, Steady::now());
+  for (VerdictInbox::Question& question : last.questions) question.done(stopped, nullptr);
   for (auto* waiting : {&unanswered_, &next_answered_}) {
     for (auto& [done, record] : *waiting) done(stopped, nullptr);
     waiting->clear();
@@ -56,14 +53,7 @@ void VerdictThread::Stop() {
 
 // ---- any thread
 
-void VerdictThread::SetOptions(VerdictOptions options) {
-  {
-    std::lock_guard lock(mutex_);
-    arrivals_.options = std::move(options);
-    awake_ = true;
-  }
-  changed_.notify_one();
-}
+void VerdictThread::SetOptions(VerdictOptions options) { inbox_.Push(std::move(options)); }
 
 void VerdictThread::Do(VerdictCommand command, VerdictDone done) {
   Ask({std::move(command), std::move(done)});
@@ -71,35 +61,18 @@ void VerdictThread::Do(VerdictCommand command, VerdictDone done) {
 
 void VerdictThread::Evaluate(PortRef port, VerdictDone done) { Ask({port, std::move(done)}); }
 
-void VerdictThread::Ask(Question question) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!stopping_ && arrivals_.questions.size() < kMaxQuestions) {
-      arrivals_.questions.push_back(std::move(question));
-      awake_ = true;
-      changed_.notify_one();
-      return;
-    }
-  }
+void VerdictThread::Ask(VerdictInbox::Question question) {
+  if (inbox_.Push(std::move(question))) return;
   question.done(Unavailable("verdicts are busy or stopping"), nullptr);
 }
 
 // ---- the thread
 
-// False: it is to stop.
-bool VerdictThread::Take(Arrivals& arrivals) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, ProcessClock::ToSteady(next_), [this] { return stopping_ || awake_; });
-  awake_ = false;
-  arrivals = std::exchange(arrivals_, {});
-  return !stopping_;
-}
-
 void VerdictThread::Loop() {
   SetNiceness(kNiceness);
   next_ = Now() + NextStep();
-  Arrivals arrivals;
-  while (Take(arrivals)) {
+  VerdictInbox::Arrivals arrivals;
+  while (inbox_.Take(arrivals, ProcessClock::ToSteady(next_))) {
     Handle(arrivals);
     const Instant now = Now();
     if (now >= next_) {
@@ -109,7 +82,7 @@ void VerdictThread::Loop() {
     Write();
   }
   // What came last is refused as the others that wait.
-  for (Question& question : arrivals.questions)
+  for (VerdictInbox::Question& question : arrivals.questions)
     question.done(Unavailable("fabricd is stopping"), nullptr);
 }
 
@@ -130,13 +103,13 @@ VerdictInputs VerdictThread::Inputs() {
   return {links_.telemetry(), links_.fabric(), now, WallOf(now)};
 }
 
-void VerdictThread::Handle(Arrivals& arrivals) {
+void VerdictThread::Handle(VerdictInbox::Arrivals& arrivals) {
   const Instant now = Now();
   if (arrivals.options) {
     keeper_.SetOptions(*std::move(arrivals.options), now, WallOf(now));
     next_ = std::min(next_, now + keeper_.options().interval);
   }
-  for (const HoldAnswer& answer : arrivals.holds)
+  for (const VerdictInbox::HoldAnswer& answer : arrivals.holds)
     keeper_.OnHoldAnswer(answer.link, answer.hold, now);
   if (arrivals.written) {
     is_writing_ = false;
@@ -149,10 +122,10 @@ void VerdictThread::Handle(Arrivals& arrivals) {
     for (auto& [done, record] : std::exchange(unanswered_, {}))
       done(*arrivals.written, arrivals.written->ok() ? record : nullptr);
   }
-  for (Question& question : arrivals.questions) Answer(question);
+  for (VerdictInbox::Question& question : arrivals.questions) Answer(question);
 }
 
-void VerdictThread::Answer(Question& question) {
+void VerdictThread::Answer(VerdictInbox::Question& question) {
   const VerdictInputs inputs = Inputs();
   const auto* const command = std::get_if<VerdictCommand>(&question.what);
   if (command == nullptr) {
@@ -188,11 +161,10 @@ void VerdictThread::Carry(VerdictEffects effects, Instant now) {
     const auto done = [this, link = creation.link](
                           const absl::Status& status,
                           const std::shared_ptr<const sweep::HoldOutcome>& outcome) {
-      std::lock_guard lock(mutex_);
-      if (status.ok() && outcome != nullptr)
-        arrivals_.holds.push_back({link, outcome->hold.id});
-      else
-        arrivals_.holds.push_back({link, status});
+      using Hold = absl::StatusOr<uint64_t>;
+      const bool made = status.ok() && outcome != nullptr;
+      Hold hold = made ? Hold(outcome->hold.id) : Hold(status);
+      inbox_.Push(VerdictInbox::HoldAnswer{link, std::move(hold)});
     };
     links_.post_hold(std::move(creation.command), done);
   }
@@ -211,14 +183,7 @@ void VerdictThread::Write() {
   RowChanges changes = policy::Difference(durable_, rows);
   std::move(next_answered_.begin(), next_answered_.end(), std::back_inserter(unanswered_));
   next_answered_.clear();
-  const auto written = [this](absl::Status status) {
-    {
-      std::lock_guard lock(mutex_);
-      arrivals_.written = std::move(status);
-      awake_ = true;
-    }
-    changed_.notify_one();
-  };
+  const auto written = [this](absl::Status status) { inbox_.PushWritten(std::move(status)); };
   if (changes.empty()) {
     for (auto& [done, record] : std::exchange(unanswered_, {})) done(absl::OkStatus(), record);
     return;

@@ -3,16 +3,14 @@
 // assessing a large fabric takes a good part of a second.
 //
 //   published views ──► assessment, once in an interval ──► Published<VerdictView>
-//   gRPC threads ── questions ──► keeper     kMaxQuestions; one more is refused
+//   gRPC threads ── questions ──► keeper     bounds: verdict_inbox.h
 //   core ── answers about holds ──► keeper   as many as were asked for
 //   keeper ── App's store worker ──► keeper  one write at a time; what fails is written again later
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -21,6 +19,7 @@
 
 #include "common/published.h"
 #include "daemon/base/wall_clock.h"
+#include "daemon/verdicts/verdict_inbox.h"
 #include "daemon/verdicts/verdict_keeper.h"
 #include "store/store.h"
 
@@ -38,8 +37,6 @@ struct VerdictLinks {
 
 class VerdictThread {
  public:
-  static constexpr size_t kMaxQuestions = 256;
-
   // The names outlive it.
   VerdictThread(VerdictOptions options, const fabric::HostPatterns& patterns,
                 const fabric::NodeNameMap& names, policy::StoredVerdicts stored,
@@ -60,28 +57,12 @@ class VerdictThread {
 
  private:
   using Steady = std::chrono::steady_clock;
-  struct Question {
-    std::variant<VerdictCommand, PortRef> what;  // Of a PortRef: to be evaluated.
-    VerdictDone done;
-  };
-  struct HoldAnswer {
-    policy::LinkKey link;
-    absl::StatusOr<uint64_t> hold;
-  };
-  struct Arrivals {
-    std::vector<Question> questions;
-    std::vector<HoldAnswer> holds;
-    std::optional<VerdictOptions> options;
-    std::optional<absl::Status> written;
-  };
-
   void Loop();
-  bool Take(Arrivals& arrivals);
-  void Handle(Arrivals& arrivals);
-  void Answer(Question& question);
+  void Handle(VerdictInbox::Arrivals& arrivals);
+  void Answer(VerdictInbox::Question& question);
   void Carry(VerdictEffects effects, Instant now);
   void Write();
-  void Ask(Question question);
+  void Ask(VerdictInbox::Question question);
   VerdictInputs Inputs();
   Duration NextStep() const;
   policy::WallMs WallOf(Instant now);
@@ -99,10 +80,7 @@ class VerdictThread {
   std::vector<std::pair<VerdictDone, std::shared_ptr<const query::VerdictRecord>>> unanswered_;
   std::vector<std::pair<VerdictDone, std::shared_ptr<const query::VerdictRecord>>> next_answered_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false, awake_ = false;
-  Arrivals arrivals_;
+  VerdictInbox inbox_;
   std::thread thread_;
 };
 

@@ -24,12 +24,12 @@ class RunningApp : public testing::Test {
  protected:
   // `listen`: where the API is served, if anywhere.
   void Run(const std::string& topology, const std::vector<std::string>& listen = {},
-           RunOptions options = {}) {
+           const RunOptions& options = {}) {
     config::Config config;
     config.fabric = "sim:" + topology;
     config.state_dir = state_.path();
     config.listen = listen;
-    auto made = App::Create(config, std::move(options));
+    auto made = App::Create(config, options);
     ASSERT_TRUE(made.ok()) << made.status();
     app = *std::move(made);
     runner_ = std::thread([this] { app->Run(); });

@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <absl/status/statusor.h>
 
+#include "common/mutex.h"
 #include "daemon/rpc/convert/pages.h"
 
 namespace fabricd::rpc {
@@ -26,7 +26,7 @@ class KeptViews {
   static constexpr size_t kMostKept = 4;
 
   void Keep(const Ptr& view) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase_if(kept_, [&](const Kept& kept) { return kept.view->number == view->number; });
     DropOld();
     if (kept_.size() >= kMostKept) kept_.erase(kept_.begin());
@@ -34,7 +34,7 @@ class KeptViews {
   }
   // Null: not kept (any more).
   Ptr Find(uint64_t number) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     DropOld();
     for (const Kept& kept : kept_) {
       if (kept.view->number == number) return kept.view;
@@ -47,13 +47,13 @@ class KeptViews {
     Ptr view;
     std::chrono::steady_clock::time_point until;
   };
-  void DropOld() {
+  void DropOld() FABRICD_REQUIRES(mutex_) {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(kept_, [&](const Kept& kept) { return kept.until < now; });
   }
 
-  std::mutex mutex_;
-  std::vector<Kept> kept_;  // Oldest first.
+  Mutex mutex_;
+  std::vector<Kept> kept_ FABRICD_GUARDED_BY(mutex_);  // Oldest first.
 };
 
 // A page, and the number of the other view where its token has one.

@@ -9,6 +9,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/support/server_interceptor.h>
 
+#include "common/mutex.h"
 #include "common/status.h"
 #include "common/utf8.h"
 #include "daemon/rpc/convert/grpc_status.h"
@@ -214,7 +215,7 @@ class CertificateGate final : public grpc::AuthMetadataProcessor {
 }  // namespace
 
 void UserGate::Set(Properties properties) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   properties_ = std::move(properties);
 }
 
@@ -222,7 +223,7 @@ grpc::Status UserGate::Process(const InputMetadata& metadata, grpc::AuthContext*
                                OutputMetadata*, OutputMetadata*) {
   {
     // Called for each call, while the properties belong to the connection.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!properties_.empty() && connection->FindPropertyValues(properties_.front().first).empty())
       for (const auto& [name, value] : properties_) connection->AddProperty(name, value);
   }

@@ -15,13 +15,13 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/auth_metadata_processor.h>
 
+#include "common/mutex.h"
 #include "daemon/base/access.h"
 #include "daemon/record/audit_log.h"
 #include "daemon/rpc/security/caller.h"
@@ -74,8 +74,8 @@ class UserGate final : public grpc::AuthMetadataProcessor {
 
  private:
   CallGuard& guard_;
-  std::mutex mutex_;
-  Properties properties_;
+  Mutex mutex_;
+  Properties properties_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::rpc

@@ -4,8 +4,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "common/mutex.h"
 
 namespace fabricd::rpc {
 
@@ -16,7 +17,7 @@ class ClientShares {
 
   // A place, until what is returned is gone; it may outlive this. Null: there is none for `client`.
   std::shared_ptr<void> Take(const std::string& client) {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     size_t& taken = state_->by_client[client];
     if (state_->taken >= most_ || taken >= most_of_client_) {
       if (taken == 0) state_->by_client.erase(client);
@@ -25,21 +26,21 @@ class ClientShares {
     ++state_->taken;
     ++taken;
     return {state_.get(), [state = state_, client](void*) {
-              std::lock_guard returning(state->mutex);
+              MutexLock returning(state->mutex);
               --state->taken;
               if (--state->by_client[client] == 0) state->by_client.erase(client);
             }};
   }
   size_t taken() const {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     return state_->taken;
   }
 
  private:
   struct State {
-    std::mutex mutex;
-    size_t taken = 0;
-    std::map<std::string, size_t> by_client;
+    Mutex mutex;
+    size_t taken FABRICD_GUARDED_BY(mutex) = 0;
+    std::map<std::string, size_t> by_client FABRICD_GUARDED_BY(mutex);
   };
   const std::shared_ptr<State> state_;
   const size_t most_, most_of_client_;

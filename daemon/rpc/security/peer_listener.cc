@@ -19,6 +19,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/mutex.h"
 #include "common/sort_unique.h"
 #include "common/status.h"
 #include "daemon/base/listen_tcp.h"
@@ -209,7 +210,7 @@ void PeerListener::AcceptUser(int fd, int listener) {
   const auto now = std::chrono::steady_clock::now();
   bool known;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     known = user.known;
     if (!known) user.waiting.emplace_back(fd, listener);
     const bool wanted = !known || (user.user && now - user.looked_up > kNamesAge);
@@ -225,14 +226,14 @@ void PeerListener::HandOver(const Acceptor& acceptor, int fd, int listener) {
   acceptor->HandleNewConnection(&connection);
 }
 
-// The mutex is held. The least busy thread is not looked for: a user always has the same one.
+// The least busy thread is not looked for: a user always has the same one.
 void PeerListener::LookUp(User& user) {
   const auto job = [this, &user, peer = *user.user] {
     Properties properties = UserProperties(names_, peer);
     user.gate->Set(std::move(properties));
     std::vector<std::pair<int, int>> waiting;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       user.known = true;
       user.looks_up = false;
       user.looked_up = std::chrono::steady_clock::now();
@@ -290,7 +291,7 @@ PeerListener::User& PeerListener::UserOf(const PeerUser& peer) {
   const auto same = [&](const auto& each) { return each->user == peer; };
   const auto unused = [this](const auto& each) {
     if (each->connections > 0) return false;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return !each->looks_up && each->waiting.empty();
   };
   const auto last = users_.end() - 1;
@@ -304,7 +305,7 @@ PeerListener::User& PeerListener::UserOf(const PeerUser& peer) {
   User& user = **found;
   user.gate->Set({});
   user.user = peer;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   user.known = false;
   return user;
 }

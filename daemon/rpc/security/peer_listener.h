@@ -19,7 +19,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -29,6 +28,7 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/grpcpp.h>
 
+#include "common/mutex.h"
 #include "daemon/base/worker.h"
 #include "daemon/rpc/security/call_guard.h"
 #include "daemon/rpc/security/user_names.h"
@@ -82,7 +82,7 @@ class PeerListener {
   bool HasRoom(const std::string& peer, bool over_tcp);
   void Track(int fd, const std::string& peer, User* user);
   User& UserOf(const PeerUser& peer);
-  void LookUp(User& user);
+  void LookUp(User& user) FABRICD_REQUIRES(mutex_);
   static void HandOver(const Acceptor& acceptor, int fd, int listener);
 
   const NameService names_;
@@ -96,7 +96,7 @@ class PeerListener {
   size_t over_tcp_ = 0;
   std::chrono::steady_clock::time_point looked_, refused_told_;
   // What the threads that look names up share with it: of each user but its gate and acceptor.
-  std::mutex mutex_;
+  Mutex mutex_;
   std::array<std::unique_ptr<daemon::Worker<std::function<void()>>>, 4> lookups_;
   std::thread thread_;
 };

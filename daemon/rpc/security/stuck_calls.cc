@@ -30,7 +30,7 @@ StuckCalls::~StuckCalls() {
 
 std::shared_ptr<StuckCalls::Tracker> StuckCalls::Track(grpc::ServerContextBase* context) {
   auto tracker = std::make_shared<Tracker>(context);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (calls_.size() >= clean_at_) {
     std::erase_if(calls_, [](const auto& each) { return each.expired(); });
     clean_at_ = std::max<size_t>(64, 2 * calls_.size());
@@ -45,7 +45,7 @@ void StuckCalls::Run() {
   while (stop_.DrainUntil(nothing, std::chrono::steady_clock::now() + limit_ / 6)) {
     std::vector<std::shared_ptr<Tracker>> alive;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       for (const auto& each : calls_)
         if (auto held = each.lock()) alive.push_back(std::move(held));
     }

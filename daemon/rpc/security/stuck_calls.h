@@ -15,6 +15,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "common/bounded_queue.h"
+#include "common/mutex.h"
 
 namespace fabricd::rpc {
 
@@ -49,9 +50,10 @@ class StuckCalls {
   void Run();
 
   const std::chrono::milliseconds limit_;
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<Tracker>> calls_;
-  size_t clean_at_ = 64;  // Ended calls are dropped when there are so many.
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Tracker>> calls_ FABRICD_GUARDED_BY(mutex_);
+  size_t clean_at_ FABRICD_GUARDED_BY(mutex_) =
+      64;  // Ended calls are dropped when there are so many.
   BoundedQueue<int> stop_{1};
   std::thread thread_;  // Last: it uses the others.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rpc/services/freshness.h"
 
+#include "common/mutex.h"
 #include "query/times.h"
 
 namespace fabricd::rpc {
@@ -16,7 +17,7 @@ bool IsAboutTheSm(std::string_view method) {
 
 void Freshness::OnPublished(int64_t now_ms) {
   const auto view = backend_.view();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool is_master = view->sm.state == wire::SmState::kMaster;
   // Up to the moment at which it ceases to be master it hears of every change.
   if (is_master || was_master_ || (view->snapshot != shown_ && view->snapshot->node_count() > 0))
@@ -29,7 +30,7 @@ void Freshness::Mark(std::string_view method, grpc::ServerContextBase& context) 
   const wire::SmState state = backend_.view()->sm.state;
   if (state == wire::SmState::kMaster || IsAboutTheSm(method)) return;
   context.AddInitialMetadata(kSmStateMetadata, std::string(wire::SmStateName(state)));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (observed_ms_)
     context.AddInitialMetadata(kObservedAtMetadata, google::protobuf::util::TimeUtil::ToString(
                                                         query::ToTimestamp(*observed_ms_)));

@@ -7,13 +7,13 @@
 // Any thread.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <grpcpp/grpcpp.h>
 
+#include "common/mutex.h"
 #include "daemon/base/backend.h"
 
 namespace fabricd::rpc {
@@ -34,10 +34,10 @@ class Freshness {
 
  private:
   const daemon::Backend& backend_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const fabric::FabricSnapshot> shown_;
-  bool was_master_ = false;
-  std::optional<int64_t> observed_ms_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const fabric::FabricSnapshot> shown_ FABRICD_GUARDED_BY(mutex_);
+  bool was_master_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::optional<int64_t> observed_ms_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::rpc

@@ -71,35 +71,28 @@ struct Server::State {
       : access(options.security),
         guard(access, backend.audit(), options.stuck),
         freshness(backend),
-        models(backend),
-        topology(backend, models, worker, *hub, options.version),
-        admin(backend, worker, answers, access),
-        events(models, backend.events(), *hub),
-        remediation(backend, models, answers, access),
-        partitions(backend, models, answers),
-        plans(models, planner),
-        subnet_admin(models, backend, worker),
-        telemetry(backend, models, worker, *hub),
-        verdicts(backend, models, answers, *hub) {
+        models(backend) {
+    Add<pb::TopologyService>(
+        std::make_unique<TopologyService>(backend, models, worker, *hub, options.version));
+    Add<pb::AdminService>(std::make_unique<AdminService>(backend, worker, answers, access));
+    Add<pb::EventService>(std::make_unique<EventService>(models, backend.events(), *hub));
+    Add<pb::RemediationService>(
+        std::make_unique<RemediationService>(backend, models, answers, access));
+    Add<pb::PartitionService>(std::make_unique<PartitionService>(backend, models, answers));
+    Add<pb::PlanService>(std::make_unique<PlanService>(models, planner));
+    Add<pb::SubnetAdminService>(std::make_unique<SubnetAdminService>(models, backend, worker));
+    Add<pb::TelemetryService>(std::make_unique<TelemetryService>(backend, models, worker, *hub));
+    Add<pb::VerdictService>(std::make_unique<VerdictService>(backend, models, answers, *hub));
+    if (backend.sim_control())
+      Add<simpb::SimService>(std::make_unique<SimService>(models, *backend.sim_control()));
     (void)backend.events().AddWatcher(hub);
-    if (backend.sim_control()) sim = std::make_unique<SimService>(models, *backend.sim_control());
   }
-  std::vector<std::pair<const char*, grpc::Service*>> services() {
-    std::vector<std::pair<const char*, grpc::Service*>> all = {
-        {pb::TopologyService::service_full_name(), &topology},
-        {pb::AdminService::service_full_name(), &admin},
-        {pb::EventService::service_full_name(), &events},
-        {pb::RemediationService::service_full_name(), &remediation},
-        {pb::PartitionService::service_full_name(), &partitions},
-        {pb::PlanService::service_full_name(), &plans},
-        {pb::SubnetAdminService::service_full_name(), &subnet_admin},
-        {pb::TelemetryService::service_full_name(), &telemetry},
-        {pb::VerdictService::service_full_name(), &verdicts}};
-    if (sim) all.emplace_back(simpb::SimService::service_full_name(), sim.get());
-    return all;
+  template <typename Schema>
+  void Add(std::unique_ptr<grpc::Service> service) {
+    services.emplace_back(Schema::service_full_name(), std::move(service));
   }
   void Register(grpc::ServerBuilder& builder) {
-    for (const auto& [name, service] : services()) {
+    for (const auto& [name, service] : services) {
       const auto* kind =
           google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
       builder.RegisterService(
@@ -110,7 +103,7 @@ struct Server::State {
   void SetServing(bool serving) {
     auto* health = server->GetHealthCheckService();
     health->SetServingStatus("", serving);
-    for (const auto& [name, service] : services()) health->SetServingStatus(name, serving);
+    for (const auto& [name, service] : services) health->SetServingStatus(name, serving);
   }
 
   Access access;
@@ -121,16 +114,7 @@ struct Server::State {
   ExportWorker answers{kAnswerQueue, {kExports, kExportsOfClient}};
   ExportWorker planner{kPlanQueue, {kTexts, kTextsOfClient}, kNiceness};
   const std::shared_ptr<WatchHub> hub = std::make_shared<WatchHub>();
-  TopologyService topology;
-  AdminService admin;
-  EventService events;
-  RemediationService remediation;
-  PartitionService partitions;
-  PlanService plans;
-  SubnetAdminService subnet_admin;
-  TelemetryService telemetry;
-  VerdictService verdicts;
-  std::unique_ptr<SimService> sim;
+  std::vector<std::pair<const char*, std::unique_ptr<grpc::Service>>> services;  // With names.
   std::vector<std::unique_ptr<GuardedService>> guarded;
   std::unique_ptr<CertificateKeeper> certificates;
   std::unique_ptr<PeerListener> listener;

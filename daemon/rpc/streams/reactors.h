@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <absl/status/status.h>
@@ -17,6 +16,7 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
+#include "common/mutex.h"
 #include "daemon/base/wall_clock.h"
 #include "daemon/base/worker.h"
 #include "daemon/rpc/convert/grpc_status.h"
@@ -74,12 +74,13 @@ class LaterCall {
   }
   // For what may take as long as it does.
   static grpc::ServerUnaryReactor* StartWithoutLimit(const std::shared_ptr<LaterCall>& call) {
+    MutexLock lock(call->mutex_);
     return call->reactor_ = new Reactor(call);
   }
   // `fill` gets the response and returns a status; it is not called when the call has ended.
   template <typename Fill>
   void Answer(Fill&& fill) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!reactor_) return;
     const absl::Status status = fill(response_);
     std::exchange(reactor_, nullptr)->Finish(ToGrpc(status));
@@ -88,12 +89,12 @@ class LaterCall {
   // Fills in a part of the response and leaves the call open.
   template <typename Fill>
   void Note(Fill&& fill) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (reactor_) fill(response_);
   }
   // Answered, or the client has gone.
   bool ended() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return reactor_ == nullptr;
   }
   void Fail(const absl::Status& status) {
@@ -116,9 +117,9 @@ class LaterCall {
                    "no answer within the server's time limit for a call"));
   }
 
-  std::mutex mutex_;
-  Response* const response_;    // Valid while reactor_ is set.
-  Reactor* reactor_ = nullptr;  // Null once finished.
+  Mutex mutex_;
+  Response* const response_;                               // Valid while reactor_ is set.
+  Reactor* reactor_ FABRICD_GUARDED_BY(mutex_) = nullptr;  // Null once finished.
   grpc::Alarm alarm_;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "common/mutex.h"
 #include "daemon/rpc/convert/convert.h"
 
 namespace fabricd::rpc {
@@ -198,7 +199,7 @@ std::vector<ObjectChange> AllOf(const query::ReadModel& model, const Watched& wa
 
 TopologyDeltas::Delta TopologyDeltas::Between(const Model& before, const Model& now,
                                               const Watched& watched) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const Known& known : known_)
     if (known.before == before && known.now == now && known.watched == watched) return known.delta;
   auto delta = std::make_shared<const std::vector<ObjectChange>>(Compare(*before, *now, watched));

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "common/mutex.h"
 #include "fabric/v1/topology_service.pb.h"
 #include "query/read_model.h"
 
@@ -57,8 +57,8 @@ class TopologyDeltas {
     Watched watched;
     Delta delta;
   };
-  std::mutex mutex_;          // Also held while a delta is made: it is made once.
-  std::vector<Known> known_;  // Oldest first.
+  Mutex mutex_;  // Also held while a delta is made: it is made once.
+  std::vector<Known> known_ FABRICD_GUARDED_BY(mutex_);  // Oldest first.
 };
 
 }  // namespace fabricd::rpc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "common/mutex.h"
 #include "daemon/rpc/streams/watch_stream.h"
 
 namespace fabricd::rpc {
@@ -16,7 +17,7 @@ void WatchHub::Wake() {
   const bool beat = beat_due_.exchange(false);
   std::vector<std::shared_ptr<Stream>> alive;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& stream : streams_)
       if (auto held = stream.lock()) alive.push_back(std::move(held));
   }
@@ -24,7 +25,7 @@ void WatchHub::Wake() {
 }
 
 bool WatchHub::Add(const std::shared_ptr<Stream>& stream, size_t most) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(streams_, [](const auto& other) { return other.expired(); });
   if (streams_.size() >= most) return false;
   streams_.push_back(stream);
@@ -32,7 +33,7 @@ bool WatchHub::Add(const std::shared_ptr<Stream>& stream, size_t most) {
 }
 
 size_t WatchHub::stream_count() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return static_cast<size_t>(std::count_if(streams_.begin(), streams_.end(),
                                            [](const auto& stream) { return !stream.expired(); }));
 }

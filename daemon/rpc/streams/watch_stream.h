@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/grpcpp.h>
 
+#include "common/mutex.h"
 #include "daemon/base/worker.h"
 #include "daemon/record/event_log.h"
 #include "daemon/rpc/convert/grpc_status.h"
@@ -52,8 +52,8 @@ class WatchHub final : public daemon::EventLog::Watcher {
   void Wake();
 
   std::atomic<bool> scheduled_ = false, beat_due_ = false;
-  mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<Stream>> streams_;
+  mutable Mutex mutex_;
+  std::vector<std::weak_ptr<Stream>> streams_ FABRICD_GUARDED_BY(mutex_);
   ClientShares places_{kMostStreams, kMostStreamsOfClient};
   daemon::Worker<int> worker_{2, [this](int) { Wake(); }};  // Last: it uses the others.
 };
@@ -78,7 +78,7 @@ class WatchStream : public WatchHub::Stream {
   }
 
   void OnChange(bool beat) final {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (reactor_ == nullptr) return;
     beat_due_ |= beat;
     if (!writing_) WriteNext();
@@ -107,18 +107,18 @@ class WatchStream : public WatchHub::Stream {
   };
 
   void Begin(Reactor* reactor) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reactor_ = reactor;
     WriteNext();
   }
   void OnWritten(bool ok) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (reactor_ == nullptr) return;
     writing_ = false;
     if (!ok) return Finish(grpc::Status::CANCELLED);
     WriteNext();
   }
-  void WriteNext() {
+  void WriteNext() FABRICD_REQUIRES(mutex_) {
     message_.Clear();
     const absl::StatusOr<bool> more = Next(std::exchange(beat_due_, false), &message_);
     if (!more.ok()) return Finish(ToGrpc(more.status()));
@@ -126,12 +126,14 @@ class WatchStream : public WatchHub::Stream {
     writing_ = true;
     reactor_->StartWrite(&message_);
   }
-  void Finish(const grpc::Status& status) { std::exchange(reactor_, nullptr)->Finish(status); }
+  void Finish(const grpc::Status& status) FABRICD_REQUIRES(mutex_) {
+    std::exchange(reactor_, nullptr)->Finish(status);
+  }
 
-  std::mutex mutex_;
-  Reactor* reactor_ = nullptr;  // Null before Begin() and once finished.
-  bool writing_ = false, beat_due_ = false;
-  Response message_;
+  Mutex mutex_;
+  Reactor* reactor_ FABRICD_GUARDED_BY(mutex_) = nullptr;  // Null before Begin() and once finished.
+  bool writing_ FABRICD_GUARDED_BY(mutex_) = false, beat_due_ FABRICD_GUARDED_BY(mutex_) = false;
+  Response message_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::rpc

@@ -115,7 +115,7 @@ TEST_F(VerdictThreadTest, QuestionsThatWaitAreRefusedWhenItStops) {
 
 TEST_F(VerdictThreadTest, OneQuestionTooManyIsRefused) {
   std::vector<std::future<Answer>> waiting;
-  for (size_t i = 0; i < VerdictThread::kMaxQuestions; ++i) waiting.push_back(Do(Acknowledge()));
+  for (size_t i = 0; i < VerdictInbox::kMaxQuestions; ++i) waiting.push_back(Do(Acknowledge()));
   EXPECT_EQ(Do(Acknowledge()).get().first.code(), absl::StatusCode::kUnavailable);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/inbox.h"
+#include "daemon/core/inbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

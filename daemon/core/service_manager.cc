@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service_manager.h"
+#include "daemon/core/service_manager.h"
 
 #include <systemd/sd-daemon.h>
 

@@ -13,15 +13,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <iterator>
-#include <mutex>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "common/mutex.h"
 #include "sweep/interface/events.h"
 
 namespace fabricd::daemon {
@@ -31,14 +30,15 @@ class Inbox {
   static constexpr size_t kReplies = 8192, kTraps = 1024, kCommands = 1024;
 
   void PushReply(sweep::Event event) {
-    std::unique_lock lock(mutex_);
-    not_full_.wait(lock, [this] { return closed_ || replies_.size() < kReplies; });
+    MutexLock lock(mutex_);
+    not_full_.Wait(
+        lock, [this]() FABRICD_REQUIRES(mutex_) { return closed_ || replies_.size() < kReplies; });
     if (closed_) return;
     replies_.push_back(std::move(event));
     Wake(lock);
   }
   void PushTrap(sweep::Event event) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (traps_.size() >= kTraps) {
       ++dropped_traps_;
       return;
@@ -47,33 +47,33 @@ class Inbox {
     Wake(lock);
   }
   void PushPortEvent(mad::LocalPortEvent event) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase_if(port_events_, [&](const auto& waiting) { return waiting.kind == event.kind; });
     port_events_.push_back(event);
     Wake(lock);
   }
   // What the core has asked another thread for.
   void PushAnswer(sweep::Event event) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return;
     answers_.push_back(std::move(event));
     Wake(lock);
   }
   // A value of which only the newest of its type matters.
   void PushLatest(sweep::Event event) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase_if(latest_, [&](const auto& waiting) { return waiting.index() == event.index(); });
     latest_.push_back(std::move(event));
     Wake(lock);
   }
   void WantLanes(std::span<const NodeIndex> nodes) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     lanes_wanted_.insert(nodes.begin(), nodes.end());
     Wake(lock);
   }
   // False: full or closed.
   [[nodiscard]] bool PushCommand(sweep::Event event) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_ || commands_.size() >= kCommands) return false;
     commands_.push_back(std::move(event));
     Wake(lock);
@@ -83,9 +83,10 @@ class Inbox {
   // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all
   // of it: traps and port events first, then answers, values, commands, then replies.
   void Take(std::vector<sweep::Event>& out, std::chrono::steady_clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_ = true;
-    not_empty_.wait_until(lock, deadline, [this] { return interrupted_ || !IsEmpty(); });
+    not_empty_.WaitUntil(lock, deadline,
+                         [this]() FABRICD_REQUIRES(mutex_) { return interrupted_ || !IsEmpty(); });
     waiting_ = false;
     interrupted_ = false;
     const bool was_full = replies_.size() >= kReplies;
@@ -99,24 +100,24 @@ class Inbox {
     }
     Move(commands_, out);
     Move(replies_, out);
-    lock.unlock();
-    if (was_full) not_full_.notify_all();
+    lock.Unlock();
+    if (was_full) not_full_.NotifyAll();
   }
   void Interrupt() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     interrupted_ = true;
     Wake(lock);
   }
   void Close() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = interrupted_ = true;
     }
-    not_empty_.notify_all();
-    not_full_.notify_all();
+    not_empty_.NotifyAll();
+    not_full_.NotifyAll();
   }
   uint64_t dropped_traps() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return dropped_traps_;
   }
 
@@ -126,24 +127,30 @@ class Inbox {
     std::move(lane.begin(), lane.end(), std::back_inserter(out));
     lane.clear();
   }
-  bool IsEmpty() const {
+  bool IsEmpty() const FABRICD_REQUIRES(mutex_) {
     return replies_.empty() && traps_.empty() && port_events_.empty() && answers_.empty() &&
            latest_.empty() && lanes_wanted_.empty() && commands_.empty();
   }
   // A wake-up costs a system call: only when the consumer sleeps.
-  void Wake(std::unique_lock<std::mutex>& lock) {
+  void Wake(MutexLock& lock) FABRICD_REQUIRES(mutex_) FABRICD_NO_THREAD_SAFETY_ANALYSIS {
     const bool wake = std::exchange(waiting_, false);
-    lock.unlock();
-    if (wake) not_empty_.notify_one();
+    lock.Unlock();
+    if (wake) not_empty_.NotifyOne();
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable not_empty_, not_full_;
-  std::vector<sweep::Event> replies_, traps_, answers_, latest_, commands_;
-  std::vector<mad::LocalPortEvent> port_events_;
-  std::set<NodeIndex> lanes_wanted_;
-  uint64_t dropped_traps_ = 0;
-  bool waiting_ = false, interrupted_ = false, closed_ = false;
+  mutable Mutex mutex_;
+  Condition not_empty_, not_full_;
+  std::vector<sweep::Event> replies_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<sweep::Event> traps_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<sweep::Event> answers_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<sweep::Event> latest_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<sweep::Event> commands_ FABRICD_GUARDED_BY(mutex_);
+  std::vector<mad::LocalPortEvent> port_events_ FABRICD_GUARDED_BY(mutex_);
+  std::set<NodeIndex> lanes_wanted_ FABRICD_GUARDED_BY(mutex_);
+  uint64_t dropped_traps_ FABRICD_GUARDED_BY(mutex_) = 0;
+  bool waiting_ FABRICD_GUARDED_BY(mutex_) = false;
+  bool interrupted_ FABRICD_GUARDED_BY(mutex_) = false;
+  bool closed_ FABRICD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace fabricd::daemon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/once.h"
+#include "daemon/core/once.h"
 
 #include <gtest/gtest.h>
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include <absl/container/flat_hash_map.h>
 
+#include "common/mutex.h"
 #include "sweep/interface/events.h"
 
 namespace fabricd::daemon {
@@ -18,7 +18,7 @@ class PendingCommands {
 
   // The number to give the core.
   uint64_t Add(Done done) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const uint64_t command = next_++;
     commands_[command] = std::move(done);
     return command;
@@ -27,7 +27,7 @@ class PendingCommands {
   void Finish(const sweep::FinishedCommand& finished) {
     Done done;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       const auto it = commands_.find(finished.command);
       if (it == commands_.end()) return;
       done = std::move(it->second);
@@ -37,9 +37,9 @@ class PendingCommands {
   }
 
  private:
-  std::mutex mutex_;
-  uint64_t next_ = 1;
-  absl::flat_hash_map<uint64_t, Done> commands_;
+  Mutex mutex_;
+  uint64_t next_ FABRICD_GUARDED_BY(mutex_) = 1;
+  absl::flat_hash_map<uint64_t, Done> commands_ FABRICD_GUARDED_BY(mutex_);
 };
 
 }  // namespace fabricd::daemon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/dumps.h"
+#include "daemon/core/dumps.h"
 
 #include "common/status.h"
 #include "routing/plan/plan_dumps.h"

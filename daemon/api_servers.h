@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// ApiServers: the servers of the API: gRPC, and HTTP for metrics and pages. Calls may arrive while
+// Open() still runs; until the gRPC server is published in serving_, OnPublished() and SetAccess()
+// do nothing.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include <absl/status/status.h>
+
+#include "config/config.h"
+#include "daemon/base/backend.h"
+
+namespace fabricd::rpc {
+class Server;
+}
+namespace fabricd::http {
+class HttpServer;
+}
+
+namespace fabricd::daemon {
+
+class ApiServers {
+ public:
+  ApiServers();
+  ~ApiServers();
+
+  // Listens where the configuration says. `backend` outlives this.
+  absl::Status Open(const config::Config& config, Backend& backend);
+  // A view was published. `serves`: the health service reports SERVING.
+  void OnPublished(bool serves);
+  void SetAccess(const config::Security& security);
+  // New calls are refused, and those under way end. Pages are stopped first: they show counters of
+  // the gRPC server.
+  void StopPages();
+  void StopCalls();
+
+ private:
+  // Any thread. Null before the gRPC server has started.
+  rpc::Server* serving() const { return serving_.load(std::memory_order_acquire); }
+
+  std::unique_ptr<rpc::Server> server_;
+  std::atomic<rpc::Server*> serving_ = nullptr;
+  std::unique_ptr<http::HttpServer> http_;
+};
+
+}  // namespace fabricd::daemon

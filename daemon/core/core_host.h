@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/core: the core's thread, what other threads send to it, and what it sends to them.
+//
+// CoreHost: owns the core and runs its loop on the thread that calls Run(): it takes events from
+// the inbox, steps the core with them, and carries out the effects with shell::EffectRunner. No
+// other thread uses the core.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "daemon/base/store_thread.h"
+#include "daemon/base/wall_clock.h"
+#include "daemon/core/core_executor.h"
+#include "daemon/core/inbox.h"
+#include "daemon/record/flight_recorder.h"
+#include "mad/transport.h"
+#include "shell/effect_runner.h"
+#include "shell/store_records.h"
+#include "store/store.h"
+#include "sweep/core.h"
+
+namespace fabricd::daemon {
+
+// Sends MADs over the transport.
+class TransportNetwork final : public shell::Network {
+ public:
+  explicit TransportNetwork(mad::Transport& transport) : transport_(transport) {}
+  absl::Status Send(mad::OutgoingMad&& mad) override { return transport_.Send(mad); }
+  absl::Status SetIsSm(bool is_sm) override { return transport_.SetIsSm(is_sm); }
+
+ private:
+  mad::Transport& transport_;
+};
+
+class CoreHost {
+ public:
+  // With more SMPs in flight than this the core is busy.
+  static constexpr size_t kManyInFlight = 32;
+
+  // All outlive this. `listener` hands answers to `inbox`. The store's thread stops before this is
+  // destroyed.
+  struct Links {
+    mad::Transport& transport;
+    store::Store& store;
+    StoreThread& store_thread;
+    Inbox& inbox;
+    shell::Listener& listener;
+  };
+  // `recorder`: null: nothing is recorded.
+  CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
+  ~CoreHost() { StopComputing(); }
+
+  // Runs the loop until `turn` returns false. `turn` is called before the first turn and after
+  // each.
+  void Run(const std::function<bool(const sweep::Core&)>& turn);
+  // Any thread.
+  void CancelComputing() { executor_.Cancel(); }
+  void StopComputing() { executor_.Stop(); }
+  // Writes what was recorded. After Run(), on the same thread.
+  void StopRecording() {
+    if (recorder_) recorder_->Stop();
+  }
+
+ private:
+  void Turn();
+
+  Inbox& inbox_;
+  TransportNetwork network_;
+  shell::StoreRecords records_;
+  CoreExecutor executor_;
+  const std::unique_ptr<FlightRecorder> recorder_;
+  const std::unique_ptr<sweep::Core> core_;
+  shell::EffectRunner runner_;
+  WallClockWatch wall_clock_;
+  std::vector<sweep::Event> events_;  // Of the current turn.
+};
+
+}  // namespace fabricd::daemon

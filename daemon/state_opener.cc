@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/state_opener.h"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "common/status.h"
+#include "daemon/base/side_file.h"
+#include "daemon/base/wall_clock.h"
+#include "daemon/settings/core_options.h"
+#include "daemon/settings/partitions_file.h"
+#include "store/guid2lid.h"
+#include "store/sqlite_store.h"
+
+namespace fabricd::daemon {
+namespace {
+
+constexpr size_t kListings = 64;
+
+template <typename Duration>
+std::chrono::hours Hours(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::hours>(duration);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Config& config) {
+  std::unique_ptr<StateOpener> state(new StateOpener());
+  FABRICD_RETURN_IF_ERROR(state->OpenStore(config));
+  FABRICD_RETURN_IF_ERROR(state->ReadFiles(config));
+  FABRICD_RETURN_IF_ERROR(state->OpenRecords(config));
+  return state;
+}
+
+absl::Status StateOpener::OpenStore(const config::Config& config) {
+  std::error_code error;
+  std::filesystem::create_directories(config.state_dir, error);
+  if (error) return Unavailable("state directory {}: {}", config.state_dir, error.message());
+  std::vector<std::string> warnings;
+  auto opened = store::OpenSqliteStore(config.state_dir, &warnings);
+  if (!opened.ok()) return opened.status();
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
+  store_ = *std::move(opened);
+  if (config.lid.guid2lid_file.empty()) return absl::OkStatus();
+  auto text = ReadFileOf("lid.guid2lid_file", config.lid.guid2lid_file);
+  if (!text.ok()) return text.status();
+  const store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
+  WarnSkipped(config.lid.guid2lid_file, parsed);
+  auto known = store_->LoadLids();
+  if (!known.ok()) return known.status();
+  // The file seeds an empty store; later our own records are the truth.
+  return known->empty() ? store_->PutLids(parsed.records) : absl::OkStatus();
+}
+
+absl::Status StateOpener::ReadFiles(const config::Config& config) {
+  if (!config.topology.node_name_map.empty()) {
+    auto text = ReadFileOf("topology.node_name_map", config.topology.node_name_map);
+    if (!text.ok()) return text.status();
+    node_name_map_ = fabric::NodeNameMap::Parse(*text);
+    WarnSkipped(config.topology.node_name_map, node_name_map_);
+  }
+  auto patterns =
+      fabric::HostPatterns::Compile(config.topology.host_pattern, config.topology.rail_pattern);
+  if (!patterns.ok()) return patterns.status();
+  host_patterns_ = *std::move(patterns);
+  return absl::OkStatus();
+}
+
+absl::Status StateOpener::OpenRecords(const config::Config& config) {
+  auto history = store::OpenSqliteHistory(config.state_dir);
+  if (!history.ok()) return history.status();
+  history_ = *std::move(history);
+  const PostToStore post = [this](Job job) { return thread_->PostRecords(std::move(job)); };
+  const Listings listings{*history_, [this](Job job) { return listings_->Post(std::move(job)); }};
+  auto events =
+      EventLog::Open(*store_, post, listings,
+                     {.keep = config.events.keep, .max_age = Hours(config.events.max_age)});
+  if (!events.ok()) return events.status();
+  events_ = *std::move(events);
+  audit_ = std::make_unique<AuditLog>(
+      *store_, post, listings,
+      AuditLog::Limits{.keep = config.audit.keep, .max_age = Hours(config.audit.max_age)});
+  listings_ = std::make_unique<Worker<Job>>(kListings, [](const Job& job) { job(); });
+  // From here on only its jobs use the store, and Load() before the first job.
+  thread_ = std::make_unique<StoreThread>();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
+  StoredState state;
+  auto options = ToCoreOptions(config);
+  if (!options.ok()) return options.status();
+  state.core.options = *std::move(options);
+  auto records = store_->LoadLids();
+  if (!records.ok()) return records.status();
+  state.core.lids = *std::move(records);
+  auto holds = store_->LoadHolds();
+  if (!holds.ok()) return holds.status();
+  state.core.holds = *std::move(holds);
+  auto rows = store_->LoadRows();
+  if (!rows.ok()) return rows.status();
+  auto partitions = OpenPartitions(config.partitions.file, *rows);
+  if (!partitions.ok()) return partitions.status();
+  state.core.partitions = *std::move(partitions);
+  std::erase_if(*rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
+  auto verdicts = policy::LoadVerdicts(*rows);
+  if (!verdicts.ok()) return verdicts.status();
+  state.verdicts = *std::move(verdicts);
+  std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
+  auto clients = sa::SaState::Make(*rows, FirstEpochMs());
+  if (!clients.ok()) return clients.status();
+  state.clients = *std::move(clients);
+  state.core.groups = state.clients->Trees();
+  state.core.aliases = state.clients->Aliases();
+  return state;
+}
+
+// The stored partitions, or those of the file if it differs from the one that was applied last. A
+// faulty file is an error only when no partitions were ever stored: otherwise the stored ones stay
+// in force.
+absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::string& path,
+                                                                   const StoredRows& rows) {
+  auto stored = policy::LoadPartitions(rows);
+  if (!stored.ok() || path.empty()) return stored;
+  auto request = ReadPartitionsFile(path);
+  const auto before = std::make_shared<const policy::PartitionState>(*std::move(stored));
+  if (request.ok() && request->file_digest == before->file_digest) return *before;
+  auto outcome = request.ok() ? policy::Apply(*request, before) : request.status();
+  if (!outcome.ok()) {
+    if (before->revision == 0) return outcome.status();
+    spdlog::error("{}; the partitions of before stay", Message(outcome.status()));
+    return *before;
+  }
+  FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
+  spdlog::info("{}: {} partitions", path, outcome->after->partitions.list.size());
+  return *outcome->after;
+}
+
+}  // namespace fabricd::daemon

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// StateOpener: opens the state directory (store, history of events, audit log), reads the files
+// that the configuration names, and owns the two threads that use the store.
+//
+//   core, SaKeeper, logs ── StoreThread ──► store      bounds: base/store_thread.h
+//   gRPC threads ── Worker<Job> ──► listings           64 may wait; more are refused
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <absl/status/statusor.h>
+
+#include "config/config.h"
+#include "daemon/base/store_thread.h"
+#include "daemon/base/worker.h"
+#include "daemon/record/audit_log.h"
+#include "daemon/record/event_log.h"
+#include "fabric/hosts.h"
+#include "fabric/names.h"
+#include "policy/verdict/verdict_rows.h"
+#include "sa/state/sa_state.h"
+#include "shell/core_inputs.h"
+#include "store/store.h"
+
+namespace fabricd::daemon {
+
+// What the store contained for each part when the daemon started.
+struct StoredState {
+  shell::CoreInputs core;  // Without the local port.
+  policy::StoredVerdicts verdicts;
+  std::unique_ptr<sa::SaState> clients;
+};
+
+class StateOpener {
+ public:
+  // Errors say what to do.
+  static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config);
+
+  // Before the first job of the store's thread.
+  absl::StatusOr<StoredState> Load(const config::Config& config);
+
+  store::Store& store() { return *store_; }
+  StoreThread& thread() { return *thread_; }
+  // Runs a durable write on the store's thread. False: it is not run.
+  [[nodiscard]] bool Post(std::function<void(store::Store&)> job) {
+    return thread_->PostWrite([this, job = std::move(job)] { job(*store_); });
+  }
+  EventLog& events() { return *events_; }
+  AuditLog& audit() { return *audit_; }
+  const fabric::NodeNameMap& node_name_map() const { return node_name_map_; }
+  const fabric::HostPatterns& host_patterns() const { return host_patterns_; }
+
+  // Each does what is queued, then stops. Writing is stopped first: its jobs post listings.
+  void StopWriting() { thread_->Stop(); }
+  void StopListing() { listings_->Stop(); }
+
+ private:
+  using Job = std::function<void()>;
+  StateOpener() = default;
+  absl::Status OpenStore(const config::Config& config);
+  absl::Status ReadFiles(const config::Config& config);
+  absl::Status OpenRecords(const config::Config& config);
+  absl::StatusOr<policy::PartitionState> OpenPartitions(const std::string& path,
+                                                        const StoredRows& rows);
+
+  fabric::NodeNameMap node_name_map_;
+  fabric::HostPatterns host_patterns_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::History> history_;  // Of listings_.
+  std::unique_ptr<EventLog> events_;
+  std::unique_ptr<AuditLog> audit_;
+  // Last: their jobs use all above.
+  std::unique_ptr<Worker<Job>> listings_;
+  std::unique_ptr<StoreThread> thread_;
+};
+
+}  // namespace fabricd::daemon

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/state_opener.h"
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/temp_dir.h"
+
+namespace fabricd::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StateOpenerTest : public ::testing::Test {
+ protected:
+  StateOpenerTest() { config_.state_dir = folder_.path() + "/state"; }
+  std::string WriteFile(const std::string& name, const std::string& text) {
+    const std::string path = folder_.path() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  std::unique_ptr<StateOpener> Open() {
+    auto state = StateOpener::Open(config_);
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state.ok() ? *std::move(state) : nullptr;
+  }
+
+  store::TempDir folder_;
+  config::Config config_;
+};
+
+TEST_F(StateOpenerTest, ANewStateDirectoryIsMadeAndEmpty) {
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  EXPECT_TRUE(std::filesystem::is_directory(config_.state_dir));
+  const auto stored = state->Load(config_);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_THAT(stored->core.lids, IsEmpty());
+  EXPECT_NE(stored->clients, nullptr);
+}
+
+TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {
+  {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    ASSERT_TRUE(state->Post([](store::Store& store) {
+      fabric::LidRecord record;
+      record.port_guid = Guid(0x10);
+      record.base_lid = Lid(7);
+      EXPECT_TRUE(store.PutLids({record}).ok());
+    }));
+    state->StopWriting();
+    state->StopListing();
+  }
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  const auto stored = state->Load(config_);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  ASSERT_EQ(stored->core.lids.size(), 1u);
+  EXPECT_EQ(stored->core.lids[0].base_lid, Lid(7));
+}
+
+TEST_F(StateOpenerTest, Guid2LidSeedsAnEmptyStoreOnly) {
+  config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
+  {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    EXPECT_EQ(state->Load(config_)->core.lids.at(0).base_lid, Lid(5));
+  }
+  WriteFile("guid2lid", "0x0000000000000010 0x0006 0x0006\n");
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  EXPECT_EQ(state->Load(config_)->core.lids.at(0).base_lid, Lid(5));
+}
+
+TEST_F(StateOpenerTest, AMissingFileIsNamedWithItsKey) {
+  config_.topology.node_name_map = folder_.path() + "/none";
+  const auto state = StateOpener::Open(config_);
+  ASSERT_FALSE(state.ok());
+  EXPECT_THAT(state.status().message(), HasSubstr("topology.node_name_map"));
+}
+
+TEST_F(StateOpenerTest, AFaultyPatternIsRefused) {
+  config_.topology.host_pattern = "(";
+  EXPECT_EQ(StateOpener::Open(config_).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(StateOpenerTest, AFaultyPartitionsFileIsAnErrorAtTheFirstStart) {
+  config_.partitions.file = WriteFile("partitions", "no such syntax {{{\n");
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  EXPECT_FALSE(state->Load(config_).ok());
+}
+
+TEST_F(StateOpenerTest, APartitionsFileThatBecameFaultyLeavesThePartitionsAsTheyAre) {
+  config_.partitions.file = WriteFile("partitions",
+                                      "Default=0x7fff, ipoib : ALL=full;\n"
+                                      "Tenant=0x0001 : ALL=full;\n");
+  size_t partitions = 0;
+  {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    const auto stored = state->Load(config_);
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    partitions = stored->core.partitions.partitions.list.size();
+    EXPECT_EQ(partitions, 2u);
+  }
+  WriteFile("partitions", "no such syntax {{{\n");
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  const auto stored = state->Load(config_);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->core.partitions.partitions.list.size(), partitions);
+}
+
+}  // namespace
+}  // namespace fabricd::daemon
