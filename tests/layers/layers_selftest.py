@@ -57,6 +57,30 @@ class LayersTest(unittest.TestCase):
         self.check("sweep/a.cc", '  #  include <sa/a.h>\n', (2, "layers"))
         self.check("tests/unit/a.cc", '#include "daemon/app.h"\n#include "cli/a.h"\n')
 
+    def test_classes_have_few_members_and_bools(self):
+        def members(count, what="int"):
+            return "class A {\n public:\n  int Get() const { return x_; }\n private:\n" + "".join(
+                f"  {what} x{i}_ = 0;  // y_\n" for i in range(count)) + "};\n"
+        self.check("sweep/a.h", "#pragma once\n" + members(20))
+        self.check("sweep/a.h", "#pragma once\n" + members(21), (3, "size"))
+        self.check("mad/a.h", "#pragma once\n" + members(3, "bool"))
+        self.check("mad/a.h", "#pragma once\n" + members(4, "bool"), (3, "size"))
+
+    def test_only_data_members_count(self):
+        body = ("class A {\n  using B = int;\n  static constexpr int c_ = 1;\n  void F(int d_);\n"
+                "  std::function<bool(int)> e_;\n  std::map<int, bool> f_, g_;\n"
+                "  int h_ GUARDED_BY(mutex_);\n  struct J {\n    int k_;\n  } l_;\n"
+                "  absl::Status M() { int n_ = 1; return n_; }\n  const int o_{1};\n};\n")
+        code = layers.blank_out(body)
+        names, bools = layers.members_of(code[code.index("{") + 1:code.rindex("}")])
+        self.assertEqual(names, ["e_", "f_", "g_", "h_", "l_", "o_"])
+        self.assertEqual(bools, 0)
+
+    def test_files_are_short(self):
+        self.check("daemon/a.cc", "int x;\n" * 499)
+        self.check("daemon/a.cc", "int x;\n" * 500, (1, "size"))
+        self.check("tests/unit/a.cc", "int x;\n" * 501, (1, "size"))
+
     def test_single_headers_and_rooms_of_another_part(self):
         self.check("telemetry/a.cc", '#include "policy/evidence.h"\n#include "policy/holds.h"\n',
                    (3, "layers"))
