@@ -111,6 +111,9 @@ class AppliedState {
   void Remove(NodeIndex node);
 
  private:
+  // By port, each to be written again where the device has restarted or may have been written to.
+  auto WrittenByPort() { return std::tie(switch_keys_, requested_, guids_, refusals_); }
+
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
   AppliedVls vls_;

@@ -3,6 +3,8 @@
 // work belongs to.
 #pragma once
 
+#include <tuple>
+
 #include "sweep/write/guid_writer.h"
 #include "sweep/write/lft_writer.h"
 #include "sweep/write/mft_writer.h"
@@ -29,7 +31,7 @@ class WriterSet {
 
   void List(ProgramStage stage, WorkQueue& queue);
   void OnAnswer(const WorkItem& item, const mad::Completion& completion);
-  // Of an item in the queue.
+  // Of an item in the queue. REQUIRES: the work of a QueuedWriter.
   QueuedWriter& QueuedOf(Work work);
   // The answer to a request of a run that is gone: what a table holds is known again, or it may be
   // written again. True: the answer shows that something changed meanwhile, and the node has to be
@@ -43,6 +45,10 @@ class WriterSet {
   const MftWriter& mft() const { return mft_; }
 
  private:
+  // In the order in which they list. What forwards is read first; what a switch has lost is
+  // forgotten before its other tables are listed.
+  auto All() { return std::tie(lft_, switch_info_, p_keys_, guids_, port_info_, mft_, vls_); }
+
   RestartWatch restarts_;
   SwitchInfoWriter switch_info_;
   GuidWriter guids_;

@@ -6,9 +6,13 @@
 // nothing. A Set that was lost is a difference in the next run.
 //
 // To program another attribute: write its writer, give its requests a Work (work.h) and, where it
-// needs one, a ProgramStage, and add it to WriterSet.
+// needs one, a ProgramStage, and add it to WriterSet. Each writer has beside what it overrides
+//   kWorks           an array of the pieces of work that are its own,
+//   OnLateAnswer()   static, of the answer to one of its Sets that a run which is gone has made.
+//                    True: the answer shows a change, so that the node has to be read again.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "fabric/snapshot_builder.h"
@@ -35,6 +39,17 @@ struct ProgramGround {
   DeviceTable& devices;
   RequestSender& sender;
   RunRecord& record;
+};
+
+// The end of a Set of a run that is gone.
+struct LateAnswer {
+  const WorkItem& item;
+  const mad::Completion& completion;
+  fabric::SnapshotBuilder& builder;
+  DeviceTable& devices;
+
+  // The device is known and has answered with status 0.
+  bool IsConfirmed() const { return IsOk(completion) && builder.node(item.node) != nullptr; }
 };
 
 class AttributeWriter {

@@ -65,12 +65,13 @@ void GuidWriter::OnAnswer(const WorkItem& item, const mad::Completion& completio
   queue_.Add(next);
 }
 
-void GuidWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                              DeviceTable& devices) {
-  const auto block = static_cast<uint8_t>(item.block);
-  devices.applied()
-      .GuidsTo(item.ref(), block)
-      .Answer(block, wire::GuidInfo::Decode(completion.response.data));
+bool GuidWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  const auto block = static_cast<uint8_t>(late.item.block);
+  late.devices.applied()
+      .GuidsTo(late.item.ref(), block)
+      .Answer(block, wire::GuidInfo::Decode(late.completion.response.data));
+  return false;
 }
 
 }  // namespace fabricd::sweep

@@ -180,12 +180,16 @@ void LftWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion
   push_.OnAnswer(item.node, item.block, taken);
 }
 
-void LftWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                             DeviceTable& devices) {
-  AppliedLft& lft = devices.applied().Lft(item.node);
-  if (!completion.sent) return lft.MarkUnsent(item.block);
-  lft.Complete(item.block);
-  if (IsOk(completion)) lft.Answer(item.block, completion.response.data);
+// What a block holds is known again, or it may be written again.
+bool LftWriter::OnLateAnswer(const LateAnswer& late) {
+  AppliedLft& lft = late.devices.applied().Lft(late.item.node);
+  if (!late.completion.sent) {
+    lft.MarkUnsent(late.item.block);
+    return false;
+  }
+  lft.Complete(late.item.block);
+  if (IsOk(late.completion)) lft.Answer(late.item.block, late.completion.response.data);
+  return false;
 }
 
 }  // namespace fabricd::sweep

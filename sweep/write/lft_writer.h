@@ -18,6 +18,8 @@ namespace fabricd::sweep {
 
 class LftWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadLft, Work::kSetLft};
+
   enum class Phase : uint8_t {
     kUnlisted,   // The plan is not there yet.
     kNeedOrder,  // Tables that may carry traffic differ from it: SetOrder() has to say how to go
@@ -41,9 +43,7 @@ class LftWriter final : public QueuedWriter {
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   bool IsBusy(const WorkItem& item) const override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone: what a block holds is known again, or it may be written again.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   Phase phase() const { return phase_; }
   size_t size() const { return push_.size(); }

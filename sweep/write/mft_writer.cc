@@ -6,6 +6,7 @@
 
 #include "common/breakage.h"
 #include "fabric/multicast_groups.h"
+#include "sweep/write/switch_info_writer.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -239,19 +240,24 @@ void MftWriter::OnRead(const WorkItem& item, const MulticastBlock& block) {
   if (!ends) reads_.push_back({item.node, next});
 }
 
-void MftWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                             DeviceTable& devices) {
-  AppliedMft& applied = devices.applied().Mft(item.node);
-  const MulticastPlace place = PlaceOf(item);
-  if (!completion.sent) return applied.MarkUnsent(place);
+void MftWriter::TakeLate(const LateAnswer& late) {
+  AppliedMft& applied = late.devices.applied().Mft(late.item.node);
+  const MulticastPlace place = PlaceOf(late.item);
+  if (!late.completion.sent) return applied.MarkUnsent(place);
   const bool in_flight = applied.IsInFlight(place);
   applied.Complete(place);
-  if (!IsOk(completion)) return;
-  const auto shown = MulticastForwardingTable::Decode(completion.response.data).port_mask;
+  if (!IsOk(late.completion)) return;
+  const auto shown = MulticastForwardingTable::Decode(late.completion.response.data).port_mask;
   if (in_flight && shown != applied.InFlight(place))
     applied.MarkContradicted(place);
   else
     applied.Confirm(place, shown);
+}
+
+bool MftWriter::OnLateAnswer(const LateAnswer& late) {
+  if (late.item.work == Work::kSetMftTop) return SwitchInfoWriter::OnLateAnswer(late);
+  TakeLate(late);
+  return false;
 }
 
 }  // namespace fabricd::sweep

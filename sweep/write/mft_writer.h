@@ -21,6 +21,8 @@ namespace fabricd::sweep {
 
 class MftWriter final : public AttributeWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadMft, Work::kSetMft, Work::kSetMftTop};
+
   // Both must outlive this.
   MftWriter(const ProgramGround& ground, RestartWatch& restarts)
       : AttributeWriter(ground), restarts_(restarts) {}
@@ -41,9 +43,7 @@ class MftWriter final : public AttributeWriter {
   // nullopt: nothing until an answer comes, or all was sent.
   std::optional<OrderedRequest> NextRequest();
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   // Nothing is to be sent, and everything is answered.
   bool done() const;
@@ -69,6 +69,7 @@ class MftWriter final : public AttributeWriter {
   static routing::MulticastPlace PlaceOf(const WorkItem& item) {
     return {item.block, item.port.value()};
   }
+  static void TakeLate(const LateAnswer& late);
   void ListReadsOf(const fabric::Node& node);
   std::optional<OrderedRequest> Next();
   std::optional<OrderedRequest> NextTop(std::deque<NodeIndex>& nodes);

@@ -87,10 +87,11 @@ void PKeyWriter::OnAnswer(const WorkItem& item, const mad::Completion& completio
     ground_.record.NoteContradiction(item, completion);
 }
 
-void PKeyWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                              const fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  BlocksOf(item.ref(), builder, devices)
-      .Answer(item.block, wire::PKeyTable::Decode(completion.response.data));
+bool PKeyWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  BlocksOf(late.item.ref(), late.builder, late.devices)
+      .Answer(late.item.block, wire::PKeyTable::Decode(late.completion.response.data));
+  return false;
 }
 
 }  // namespace fabricd::sweep

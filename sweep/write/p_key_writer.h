@@ -14,6 +14,8 @@ namespace fabricd::sweep {
 
 class PKeyWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadPKeys, Work::kSetPKeys};
+
   // `ground` must outlive this.
   explicit PKeyWriter(const ProgramGround& ground)
       : QueuedWriter(ground),
@@ -23,9 +25,7 @@ class PKeyWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           const fabric::SnapshotBuilder& builder, DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   const PortKeys& keys() const { return keys_; }
 

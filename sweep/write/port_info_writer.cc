@@ -273,12 +273,15 @@ void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
     ground_.record.AddProblem(std::move(problem));
 }
 
-bool PortInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                  fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  const auto info = wire::PortInfo::Decode(completion.response.data);
-  const UnexpectedChange change = FindChange(*builder.node(item.node), item, info);
-  if (change.restart) devices.applied().ForgetWritten(item.node);
-  builder.SetPortInfo(item.ref(), info);
+bool PortInfoWriter::OnLateAnswer(const LateAnswer& late) {
+  const WorkItem& item = late.item;
+  if (item.work == Work::kConfigurePort && !IsOk(late.completion))
+    late.devices.applied().ForgetEnforcement(item.ref());
+  if (!late.IsConfirmed()) return false;
+  const auto info = wire::PortInfo::Decode(late.completion.response.data);
+  const UnexpectedChange change = FindChange(*late.builder.node(item.node), item, info);
+  if (change.restart) late.devices.applied().ForgetWritten(item.node);
+  late.builder.SetPortInfo(item.ref(), info);
   return change.link || change.restart;
 }
 

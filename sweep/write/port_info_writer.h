@@ -12,6 +12,9 @@ namespace fabricd::sweep {
 
 class PortInfoWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kConfigurePort, Work::kArm,    Work::kActivate,
+                                     Work::kDisable,       Work::kEnable, Work::kReadPort};
+
   // All must outlive this. Links of a switch that may hold wrong multicast entries are not brought
   // up.
   PortInfoWriter(const ProgramGround& ground, const PortKeys& keys, const MftWriter& mft,
@@ -21,10 +24,7 @@ class PortInfoWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. True: the answer shows a change, so that the node has to be read again.
-  // REQUIRES: the device is known and has answered with status 0.
-  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                         fabric::SnapshotBuilder& builder, DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
  private:
   void ListConfigured(WorkQueue& queue);

@@ -70,11 +70,12 @@ void SwitchInfoWriter::OnStateChangeCleared(const mad::Completion& completion,
 }
 
 // The Set has cleared PortStateChange: nothing else will show what changed before it.
-bool SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                    fabric::SnapshotBuilder& builder) {
-  const bool cleared = builder.node(item.node)->switch_info->port_state_change;
-  const auto info = wire::SwitchInfo::Decode(completion.response.data);
-  builder.SetSwitchInfo(item.node, info);
+bool SwitchInfoWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  const NodeIndex node = late.item.node;
+  const bool cleared = late.builder.node(node)->switch_info->port_state_change;
+  const auto info = wire::SwitchInfo::Decode(late.completion.response.data);
+  late.builder.SetSwitchInfo(node, info);
   return cleared || info.port_state_change;
 }
 

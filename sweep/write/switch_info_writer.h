@@ -10,6 +10,8 @@ namespace fabricd::sweep {
 
 class SwitchInfoWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kSetSwitchInfo};
+
   // Both must outlive this.
   SwitchInfoWriter(const ProgramGround& ground, RestartWatch& restarts)
       : QueuedWriter(ground), restarts_(restarts) {}
@@ -17,11 +19,7 @@ class SwitchInfoWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. True: ports may have changed unseen, so that the switch has to be read
-  // again. REQUIRES: the device is known and has answered with status 0.
-  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item,
-                                         const mad::Completion& completion,
-                                         fabric::SnapshotBuilder& builder);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   // False: a Set of this switch's SwitchInfo is in flight.
   static bool MayClearStateChange(const DeviceTable& devices, NodeIndex node);

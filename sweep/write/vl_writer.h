@@ -12,6 +12,9 @@ namespace fabricd::sweep {
 
 class VlWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadMap, Work::kSetMap, Work::kSetWholeMap,
+                                     Work::kReadArbitration, Work::kSetArbitration};
+
   // `ground` must outlive this.
   explicit VlWriter(const ProgramGround& ground) : QueuedWriter(ground) {}
 
@@ -22,6 +25,8 @@ class VlWriter final : public QueuedWriter {
     return ground_.devices.applied().IsBusy(item.ref(), wire::AttributeId::kPortInfo);
   }
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
+  // The table is unknown until it is read.
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer&) { return false; }
 
  private:
   void ListReads(WorkQueue& queue);

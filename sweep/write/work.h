@@ -32,7 +32,25 @@ enum class ProgramStage : uint8_t {
   kActivate,   // PortInfo: ARMED → ACTIVE.
   kDone,
 };
-std::string_view StageName(ProgramStage stage);  // "forwarding tables"
+// For messages.
+constexpr std::string_view StageName(ProgramStage stage) {
+  switch (stage) {
+    case ProgramStage::kReadTables: return "reading tables";
+    case ProgramStage::kSwitches: return "switches";
+    case ProgramStage::kGuids: return "alias GUIDs";
+    case ProgramStage::kKeys: return "P_Keys";
+    case ProgramStage::kPorts: return "ports";
+    case ProgramStage::kTables: return "forwarding tables";
+    case ProgramStage::kTrees: return "multicast tables";
+    case ProgramStage::kReadLanes: return "reading lanes";
+    case ProgramStage::kLanes: return "lanes";
+    case ProgramStage::kHeld: return "held ports";
+    case ProgramStage::kArm: return "arming";
+    case ProgramStage::kActivate: return "activating";
+    case ProgramStage::kDone: return "done";
+  }
+  return "unknown";
+}
 
 // What a request is for. The order decides which of two requests for the same block goes first.
 enum class Work : uint8_t {
@@ -60,6 +78,44 @@ enum class Work : uint8_t {
   kCount,
 };
 
+// The attribute that the request names.
+constexpr wire::AttributeId AttributeOf(Work work) {
+  switch (work) {
+    case Work::kReadLft:
+    case Work::kSetLft: return wire::AttributeId::kLinearForwardingTable;
+    case Work::kSetSwitchInfo:
+    case Work::kSetMftTop: return wire::AttributeId::kSwitchInfo;
+    case Work::kReadPKeys:
+    case Work::kSetPKeys: return wire::AttributeId::kPKeyTable;
+    case Work::kReadGuids:
+    case Work::kSetGuids: return wire::AttributeId::kGuidInfo;
+    case Work::kConfigurePort:
+    case Work::kArm:
+    case Work::kActivate:
+    case Work::kDisable:
+    case Work::kEnable:
+    case Work::kReadPort: return wire::AttributeId::kPortInfo;
+    case Work::kReadMap:
+    case Work::kSetMap:
+    case Work::kSetWholeMap: return wire::AttributeId::kSlToVlMappingTable;
+    case Work::kReadArbitration:
+    case Work::kSetArbitration: return wire::AttributeId::kVlArbitrationTable;
+    case Work::kReadMft:
+    case Work::kSetMft: return wire::AttributeId::kMulticastForwardingTable;
+    case Work::kCount: break;
+  }
+  return wire::AttributeId::kNone;
+}
+// Whether it belongs to a switch as a whole, so that `port` names no port of it.
+constexpr bool IsOfSwitch(Work work) {
+  switch (AttributeOf(work)) {
+    case wire::AttributeId::kLinearForwardingTable:
+    case wire::AttributeId::kMulticastForwardingTable:
+    case wire::AttributeId::kSwitchInfo: return true;
+    default: return false;
+  }
+}
+
 // One request to be made. What `block` and `port` mean depends on the work:
 //   LFT, P_Keys, GUIDs   the block, and the port whose table it is (LFT: port 0)
 //   MFT                  the block of MLIDs, and the position of the 16 ports as `port`
@@ -75,10 +131,5 @@ struct WorkItem {
   PortRef ref() const { return {node, port}; }
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
-
-// The attribute that the request names.
-wire::AttributeId AttributeOf(Work work);
-// Whether it belongs to a switch as a whole, so that `port` names no port of it.
-bool IsOfSwitch(Work work);
 
 }  // namespace fabricd::sweep
