@@ -82,7 +82,7 @@ routing::AppliedTables AppliedState::Tables() const {
       nothing.fill(routing::kNoRoute);
       if (const auto* maybe = lft.MayHold(block))
         tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), *maybe});
-      else  // Never read: what it holds is anybody's guess, and is replaced.
+      else  // Never read: its content is unknown, and is replaced.
         tables.rows[i].WriteBlock(block, nothing.data());
     }
   }
@@ -103,7 +103,7 @@ void AppliedState::ForgetTables() {
   vls_.Clear();
   switch_keys_.clear();
   requested_.clear();
-  // Discovery has read all but these.
+  // Discovery has read all P_Key tables, except contradicted ones.
   for (auto& [port, blocks] : pkeys_)
     if (blocks.HasContradicted()) blocks.Forget();
   guids_.clear();

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyProof: which requests for SMInfo are shown the SM_Key. IBA vol 1 §14.2.5.13 shows it to
-// authenticated requesters only, and leaves open how they are. OpenSM sends no key with a request,
-// shows its own to all while its port has no M_Key, ignores an SM that does not show it the same
-// one, and becomes master beside it. Therefore:
-//   a request with this port's M_Key, or with the SM_Key itself, is shown it;
-//   one that names its sender needs none: fabricd sends such (DeviceTable), so two of them neither
-//   show each other a key nor wait for each other;
-//   any other is held while its sender is asked for its own SMInfo, along the route of the request.
-//   One that shows the same key is shown it; a host without an SM has none to show.
+// KeyProof: requester authentication, which decides whether a response to a Get of SMInfo contains
+// the SM_Key. IBA vol 1 §14.2.5.13 returns it only to authenticated requesters, but does not say
+// how they are authenticated. OpenSM sends no key with a request, and returns its own to everyone
+// while its port has no M_Key. It ignores an SM that does not return the same key, and becomes
+// master beside it. Therefore:
+//   a request with this port's M_Key, or with the SM_Key itself, gets the key;
+//   a request that names its sender needs no key and gets none. fabricd names itself (DeviceTable),
+//   so two fabricds neither exchange keys nor wait for each other;
+//   any other request is held while its sender is asked for its own SMInfo, along the route of the
+//   request. If the sender returns the same key, it gets the key. A host without an SM returns
+//   none.
 //
-// Pure, and owned by Mastership. 16 questions are out at most, 4 of them to one host, and 4
-// requests wait for each; further ones are answered at once, without the key.
+// Pure, and owned by Mastership. At most 16 questions are open, 4 of them to one host, and 4
+// requests wait for each. Further requests are answered at once, without the key.
 #pragma once
 
 #include <optional>
