@@ -53,8 +53,7 @@ void Activities::OnLocalPort(mad::LocalPortEvent event) {
   using Kind = mad::LocalPortEvent::Kind;
   switch (event.kind) {
     case Kind::kPortActive: {
-      // The SM's own Set of ACTIVE also causes this event. It is a change only if the port had no
-      // link.
+      // The SM's own Set of ACTIVE also causes this. It is a change only if the port had no link.
       const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       if (state() == CoreState::kIdle && (local == nullptr || !local->IsUp()))
         agenda_.WantSweep("the local port came up");
@@ -351,8 +350,7 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
     journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   view_.SetSubnetUp(up);
   const SweepKind kind = journal_.kind();
-  // Light sweeps retry the ports that did not respond, but not those on switches that were passed
-  // over.
+  // Light sweeps retry the ports that did not respond, but not those that were passed over.
   if (kind == SweepKind::kHeavy)
     follower_.ReportThorough(observed_.SwitchesPassedOver(), "ports were not read", now);
   StartReadBack(kind, now);
@@ -441,8 +439,7 @@ void Activities::Reroute(const std::vector<NodeIndex>& touched, const std::strin
   Program(now);
 }
 
-// Reads and programs again what the last run left undone. After too many retries, sweeps the whole
-// fabric.
+// Reads and programs again what the last run left undone. After too many retries, sweeps.
 void Activities::Retry(Instant now) {
   const std::set<NodeIndex>& undone = programming_.desired().pending().nodes();
   const bool may = !undone.empty() && machine_.Allows(Start::kLightSweep) && MaySurvey();
@@ -462,8 +459,7 @@ void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
   mastership_.OnLightSweep(ended.remote_sms(), now);
   for (const auto& [port, cause] : ended.changed()) follower_.Report(port, cause, now);
   if (!ended.reason().empty()) {
-    // The command asked for a light sweep; it is finished when the heavy sweep that this led to
-    // ends.
+    // A command for this light sweep is finished with the heavy sweep that follows.
     commands_.WaitAgain();
     agenda_.WantSweep(ended.reason());
   }
