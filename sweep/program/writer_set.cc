@@ -6,8 +6,7 @@
 namespace fabricd::sweep {
 
 void WriterSet::List(ProgramStage stage, WorkQueue& queue) {
-  // What forwards is read first; what a switch has lost is forgotten before its other tables are
-  // listed.
+  // LFTs are read first. What a switch has lost is forgotten before its other tables are listed.
   for (AttributeWriter* writer : std::initializer_list<AttributeWriter*>{
            &lft_, &switch_info_, &p_keys_, &guids_, &port_info_, &mft_, &vls_})
     writer->List(stage, queue);
@@ -57,7 +56,7 @@ bool WriterSet::OnLateAnswer(const WorkItem& item, const mad::Completion& comple
     case wire::AttributeId::kGuidInfo:
       GuidWriter::OnLateAnswer(item, completion, devices);
       return false;
-    default: return false;  // VLs: unknown until they are read.
+    default: return false;  // VL tables: unknown until they are read.
   }
 }
 
