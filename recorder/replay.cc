@@ -19,7 +19,7 @@ class Player {
   Player(const ReplayOptions& options, const std::function<void(const std::string&)>& say)
       : options_(options), say_(say) {}
 
-  // False: that was the last one.
+  // False: the replay has ended.
   bool Play(uint64_t number, const pb::Record& record);
   absl::StatusOr<ReplayResult> Finish();
 

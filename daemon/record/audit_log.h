@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AuditLog: who wanted to change what, and what came of it: in the log at once, in SQLite a moment
-// later, so that no caller waits for the disk.
+// AuditLog: records each attempted change with its requester and result. It writes to the log at
+// once and to SQLite a moment later, so that no caller waits for the disk.
 //
 //   gRPC threads ── pending (bounded) ──► store thread ── SQLite
 //
-// Bounds: Limits::pending records wait; more are in the log only, and one record says how many.
-// SQLite keeps Limits::keep records, none older than Limits::max_age. What is pending when the
-// process is killed is in the log only.
+// Bounds: Limits::pending records wait. Further ones are only in the log, and one record has their
+// number. SQLite keeps Limits::keep records, none older than Limits::max_age. Records that are
+// pending when the process is killed are only in the log.
 #pragma once
 
 #include <chrono>
