@@ -29,7 +29,7 @@ class AuditLog {
     size_t pending = 4096;
   };
 
-  // `store` and the listings' history outlive the log, and the last job of their threads.
+  // `store` and the listings' history must outlive the log and the last job of their threads.
   AuditLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
       : store_(store),
         post_(post),
@@ -39,11 +39,11 @@ class AuditLog {
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
         keeper_("audit log", limits.max_age) {}
 
-  // Any thread. The time is filled in.
+  // Any thread. Adds the time.
   void Append(store::AuditRecord record);
 
-  // Any thread. `done` is called on the listings' thread, or with kUnavailable at once when a queue
-  // is full; what was appended before is in the answer.
+  // Any thread. `done` is called on the listings' thread, or at once with kUnavailable if a queue
+  // is full. The result includes all records appended before.
   using Listed = std::function<void(absl::StatusOr<std::vector<store::AuditRecord>>)>;
   void List(store::AuditQuery query, Listed done);
 

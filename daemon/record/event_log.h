@@ -10,15 +10,15 @@
 // number that a watcher has seen is never used again after the process was killed. A power failure
 // may lose the last events on disk, so each start skips kGap numbers.
 //
-// Bounds, and what happens at each:
-//   pending   Limits::pending events. Full (the disk is slow): the new ones are dropped, and one
-//             event "EventsLost" says how many.
-//   store     its queue is full: the pending ones wait for the next Append() or Beat().
-//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A write
-//             that fails is logged once; the events are shown to watchers all the same.
-//   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
-//             resumes from before it is refused: it lists the history instead.
-//   watchers  Limits::watchers; one more is refused. The streams of clients share one
+// Bounds:
+//   pending   Limits::pending events. Full (the disk is slow): new ones are dropped, and one event
+//             "EventsLost" has their number.
+//   store     queue full: the pending events wait for the next Append() or Beat().
+//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A
+//             failed write is logged once; watchers still receive the events.
+//   ring      the latest Limits::ring events. A watcher that falls behind it is ended. One that
+//             resumes from before it is refused, and must list the history instead.
+//   watchers  Limits::watchers; further ones are refused. The streams of clients share one
 //             (rpc/streams/watch_stream.h).
 #pragma once
 
@@ -59,9 +59,9 @@ class EventLog {
     virtual void OnEvents(bool beat) = 0;
   };
 
-  // Reads the epoch, the last number and the latest events. On the thread that opened the store,
-  // before others use it. `store` and the listings' history outlive the log, and the last job of
-  // their threads.
+  // Reads the epoch, the last number and the latest events. Call on the thread that opened the
+  // store, before other threads use it. `store` and the listings' history must outlive the log and
+  // the last job of their threads.
   static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, PostToStore post,
                                                         Listings listings, Limits limits);
 
@@ -96,8 +96,8 @@ class EventLog {
   using Listed = std::function<void(absl::StatusOr<Page>)>;
   void List(store::EventQuery query, Listed done);
 
-  size_t watcher_count() const;  // That are alive.
-  // False: too many. A watcher that is destroyed is forgotten.
+  size_t watcher_count() const;  // Watchers that still exist.
+  // False: too many. A destroyed watcher is removed by itself.
   [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
 
  private:
@@ -123,7 +123,7 @@ class EventLog {
   std::string epoch_;
   RecordQueue<store::EventRecord> queue_;  // Without numbers.
 
-  // Of the store thread.
+  // Used by the store thread only.
   uint64_t next_ = 1;
   RecordKeeper keeper_;
 
