@@ -10,7 +10,7 @@
 //   gRPC, verdicts ── commands ──► core                     core/command_port.h
 //   core ── jobs ──► urgent, compute, store ── answers ──► core      core/core_executor.h
 //   core ── views, events ──► all readers                   core/view_publisher.h
-//   core ── what it did ──► flight recorder                 record/flight_recorder.h
+//   core ── events, effects ──► flight recorder             record/flight_recorder.h
 //   SA threads, verdicts, logs ── rows ──► store            base/store_thread.h
 //   gRPC ── queries ──► listings                            state_opener.h
 //   core ── views ──► verdicts                              verdicts/verdict_thread.h

@@ -30,7 +30,7 @@ class AdaptiveWindow {
   // The limit for all suspect devices together: a quarter of the size, but at least half of
   // window_floor, and at least 1. Where MADs are lost at random, every other device is suspect.
   uint32_t suspect_limit() const;
-  // How often it was halved.
+  // How often the window was halved.
   uint64_t shrinks() const { return shrinks_; }
 
   // True: no request is urgent. Ends with false or with a timeout. Initially false.

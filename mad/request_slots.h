@@ -39,7 +39,7 @@ struct RequestSlot {
   enum class Demand : uint8_t {
     kCompletion,
     kNone,     // Cancelled.
-    kNoneDue,  // Completed ahead of its answer, which was not expected any more: it only keeps its
+    kNoneDue,  // Completed before its response, which is no longer expected. It only keeps its
                // places, and its timeout is no loss.
   };
 

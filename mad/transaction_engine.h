@@ -81,10 +81,10 @@ class TransactionEngine {
   // accepted.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
-  // No path leads to `device` any more. With `only`: this was its path, and it no longer works.
-  // Gets for the device (by `only`) complete as kTimedOut with the next Pump(). Requests in flight
-  // keep their places until their timeout, because they may be on the wire, and do not count as
-  // lost. Sets are not given up: their result must be known.
+  // No path leads to `device` any more. With `only`: the device had this path, which no longer
+  // works. Gets for the device (by `only`) complete as kTimedOut with the next Pump(). Requests in
+  // flight keep their places until their timeout, because they may be on the wire, and do not count
+  // as lost. Sets are not given up, because their result must be known.
   void GiveUp(DeviceId device, const std::optional<wire::DirectedPath>& only = std::nullopt);
 
   // Drops queued requests without a completion. Responses to those in flight are ignored.

@@ -148,10 +148,10 @@ void Visit(A& a, policy::PartitionRequest& request) {
   a(request.verb, request.all, request.partition, request.fields, request.file_digest,
     request.request_id, request.fingerprint, request.unread, request.revision);
 }
-// By its rows, as it is stored.
+// As its stored rows.
 template <typename A>
 void Visit(A& a, policy::PartitionState& state) {
-  std::vector<std::string> rows;  // Table, key, value of each.
+  std::vector<std::string> rows;  // Table, key and value of each row.
   if constexpr (!A::kReads)
     for (const auto& [key, value] : policy::PartitionRows({}, state))
       if (value) rows.insert(rows.end(), {key.table, key.key, *value});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/core: the core's thread, what other threads send to it, and what it sends to them.
+// daemon/core: the core's thread, and its interfaces to the other threads.
 //
 // CoreHost: owns the core and runs its loop on the thread that calls Run(): it takes events from
 // the inbox, steps the core with them, and carries out the effects with shell::EffectRunner. No

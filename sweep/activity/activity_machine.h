@@ -33,7 +33,7 @@ enum class CoreEvent : uint8_t {
   kProgram,        // LIDs are durable.
   kUpdateProgram,  // LIDs stay: the whole plan is due, or multicast groups have changed.
   kSurveyStarts,   // After a report.
-  kSurveysEnd,     // The last of them.
+  kSurveysEnd,     // After the last survey.
   kLightSweepEnds,
   kEnd,  // The activity of this state has ended or failed.
   kOtherIsMaster
@@ -47,7 +47,7 @@ enum class Start : uint8_t {
   kLightSweep,
   kWholePlan,  // In place of an urgent or incremental repair.
   kTrees,      // For multicast groups that have changed.
-  kReads,      // Read-backs, and VL tables that clients ask for.
+  kReads,      // Read-backs, and VL tables that clients request.
   kSurvey,
   kReroute  // Plan for a change that was found.
 };

@@ -99,7 +99,7 @@ class Programming {
   struct Outcome {
     bool trees_only = false;
     bool complete = false;             // Every write was confirmed.
-    std::vector<NodeIndex> to_reread;  // Nodes that changed meanwhile.
+    std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.
   };
   // REQUIRES: done(). Records what was written.
   Outcome Finish(Instant now);

@@ -55,7 +55,7 @@ struct DesiredPorts {
 };
 
 struct DesiredState {
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // What it was derived from.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // The snapshot that it was derived from.
   std::shared_ptr<const fabric::LidTable> lids;            // LIDs, LMC, LinearFDBTop.
   DesiredKeys keys;
   DesiredGuids guids;

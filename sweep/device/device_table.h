@@ -38,7 +38,7 @@ class DeviceTable {
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
   // other port.
   void SetPortPath(PortRef port, const wire::DirectedPath& path);
-  // Null: the port is reached by PathTo(port.node).
+  // Null: PathTo(port.node) leads to the port.
   const wire::DirectedPath* FurtherPathTo(PortRef port) const;
   // The M_Key that was read from the device. Until then requests carry the configured one.
   void SetMKey(PortRef port, MKey key);

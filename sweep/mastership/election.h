@@ -36,13 +36,13 @@ struct ElectionVerdict {
   std::optional<RemoteSm> other;
 };
 
-// True: (priority, guid) of a wins over that of b.
+// True if (priority, guid) of a wins over that of b.
 bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b);
 
 ElectionVerdict Elect(const OwnSm& own, const std::vector<RemoteSm>& remote);
 
-// What a SubnSet(SMInfo) may do in each state (§14.4.1, figure 180 and table 224 in release 1.3).
-// nullopt: not legal in this state; the answer carries status 7 (invalid value).
+// The state after a SubnSet(SMInfo) (§14.4.1, figure 180 and table 224 in release 1.3). nullopt:
+// the control is not legal in this state; the response has status 7 (invalid value).
 std::optional<wire::SmState> StateAfterControl(wire::SmState own, wire::SmControl control);
 
 }  // namespace fabricd::sweep

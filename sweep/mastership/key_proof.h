@@ -30,9 +30,9 @@ class KeyProof {
   static constexpr size_t kMostQuestions = 16, kMostToOneHost = 4, kMostWaiting = 4;
 
   enum class Verdict : uint8_t {
-    kShow,  // Answer now, with the key.
-    kHide,  // Answer now, without it.
-    kWait,  // Answer when OnCompletion() says so.
+    kShow,  // Respond now, with the key.
+    kHide,  // Respond now, without it.
+    kWait,  // Respond when OnCompletion() returns the request.
   };
   struct Keys {
     SmKey sm_key;
@@ -44,18 +44,18 @@ class KeyProof {
   };
   struct Proof {
     bool proven = false;
-    std::vector<Request> requests;  // To be answered now, with the key where it is proven.
+    std::vector<Request> requests;  // To respond to now, with the key if `proven`.
   };
 
-  // The requests carry `context`; its number is that of the question.
+  // The requests carry `context`, with the number of the question.
   KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
-  // A Get of SMInfo. `back` leads to its sender, on this host as far as is known; nullopt: it was
-  // routed by LID, or comes from this very node.
+  // A Get of SMInfo. `back` leads to its sender, which is on `host` as far as is known. nullopt:
+  // the request was routed by LID, or comes from this node.
   Verdict OnRequest(const Request& request, const Keys& own,
                     const std::optional<wire::DirectedPath>& back, mad::DeviceId host);
   Proof OnCompletion(const mad::Completion& completion, SmKey own);
-  // The engine has dropped all requests without completions: the questions are asked again.
+  // The engine has dropped all requests without completions, so the questions are sent again.
   void AskAgain();
 
  private:

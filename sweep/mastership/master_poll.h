@@ -21,7 +21,7 @@ class MasterPoll {
              mad::RequestContext context)
       : options_(options), devices_(devices), engine_(engine), context_(context) {}
 
-  // Ends polling. Answers to earlier polls are ignored.
+  // Stops polling. Responses to earlier polls are ignored.
   void Stop() {
     out_ = false;
     next_ = kNever;

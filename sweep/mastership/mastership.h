@@ -145,7 +145,7 @@ class Mastership {
   SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, without a response.
   MasterPoll poll_;              // Polls watched_.
-  StandbyPatience patience_;     // With watched_.
+  StandbyPatience patience_;     // Used while watched_ is set.
   PriorityNotice notice_;
   StepDownBook step_down_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreMasterChecks: the pre-master checks of successive discoveries: which SMs are asked, how often,
-// and what a missing response means.
+// PreMasterChecks: the pre-master checks of successive discoveries: the SMs to ask, the number of
+// repetitions, and the meaning of a missing response.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class PreMasterChecks {
                   mad::RequestContext context)
       : devices_(devices), engine_(engine), context_(context) {}
 
-  // A sweep begins: answers to earlier requests are ignored.
+  // A sweep starts: responses to earlier requests are ignored.
   void OnSweepStart();
   // Another SM requested SMInfo while this one discovered; `back` leads to it. At most 16 are kept.
   // The next sweep finds the others.

@@ -5,7 +5,7 @@
 // request for its own SMInfo. The requester may be an SM that discovery has missed, because traps
 // were lost or because two subnets, each with a master, were joined.
 //
-// Pure, and owned by Mastership. A request of a host without an SM costs one Get per second.
+// Pure, and owned by Mastership. Requests from a host without an SM cost one Get per second.
 #pragma once
 
 #include <map>

@@ -55,7 +55,7 @@ class Discovery {
 
   // Nothing is outstanding; Finish() may be called.
   bool done() const { return started_ && outstanding_ == 0 && hops_.empty(); }
-  // Removes from the builder what was not seen (after Start()) or cannot be used. Call once.
+  // Removes from the builder nodes that were not seen (after Start()) or cannot be used. Call once.
   void Finish();
   // After StartBeyond(), unsorted: the nodes behind the ports, and all nodes beyond them.
   std::vector<NodeIndex> found() const;

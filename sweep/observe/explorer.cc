@@ -36,7 +36,7 @@ void Explorer::OnMoved(NodeIndex node, const wire::DirectedPath& from,
 void Explorer::Advance(PortRef local, bool reading, Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (discovery_ && discovery_->done()) Finish(local, now);
-  // If all new ports are down again, Start() leaves nothing to wait for, and the next ones follow.
+  // If all these ports are down again, the discovery ends at once, and the next one may start.
   while (!discovery_ && !next_.empty() && (!reading || now >= start_at_)) {
     Start(local, now);
     if (discovery_->done()) Finish(local, now);

@@ -65,7 +65,7 @@ class Suspects {
   };
   struct Pace {
     uint32_t vain = 0;   // Surveys without a change, in a row.
-    uint32_t looks = 0;  // Since `counted_from`.
+    uint32_t looks = 0;  // Surveys since `counted_from`.
     Instant counted_from{}, last{};
     Instant until{};  // No survey before this.
   };

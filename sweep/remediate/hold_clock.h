@@ -45,8 +45,8 @@ class HoldClock {
   }
 
  private:
-  policy::WallMs epoch_ = 0;  // Of the times in the book.
-  policy::WallMs clock_ = 0;  // Of the wall clock.
+  policy::WallMs epoch_ = 0;  // Epoch of the times in the book.
+  policy::WallMs clock_ = 0;  // Epoch by the wall clock.
   bool rewritten_ = true;
 };
 

@@ -17,7 +17,7 @@
 
 namespace fabricd::sweep {
 
-// Owner of the holds that fabricd makes itself.
+// Owner of the holds that fabricd creates itself.
 using policy::kOwnHoldOwner;
 
 class Verdicts {
