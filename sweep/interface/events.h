@@ -92,8 +92,7 @@ struct OptionsChanged {
 struct CreateHold {
   uint64_t command = 0;
   policy::Hold hold;
-  std::optional<Duration> ttl =
-      std::nullopt;  // From when the core receives this; nullopt: no expiry.
+  std::optional<Duration> ttl = std::nullopt;  // From when this arrives; nullopt: no expiry.
   // Why the target is unknown. Then only the hold of an earlier request with the same request_id
   // can be returned.
   absl::Status unresolved = absl::OkStatus();
@@ -141,7 +140,7 @@ struct SetPriority {
 struct StepDown {
   uint64_t command = 0;
   bool validate_only = false;
-  std::string request_id = {};  // A repeated id returns the first outcome. Empty: no id.
+  std::string request_id = {};  // A repeat of the last id returns its outcome. Empty: no id.
 };
 using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,

@@ -25,7 +25,7 @@ class StandbyPatience {
   // master. If it never was master, it is added to idle().
   bool IsOver(const RemoteSm& watched, wire::SmState seen, Instant now);
 
-  // SMs that this one stood by for without result.
+  // SMs that this one yielded to without result.
   const std::vector<Guid>& idle() const { return idle_; }
   // Those of them that did not become master after a handover either. Call Expire() first.
   const std::vector<Guid>& passed_over() const { return passed_over_; }

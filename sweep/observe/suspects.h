@@ -4,10 +4,10 @@
 //
 // The first report opens a short window that collects related reports (each neighbour of a failed
 // switch reports it). Further reports do not extend the window, so none waits for ever. A switch
-// that keeps reporting without a change is surveyed at growing intervals, down to once a second in
-// a storm of traps. A switch where changes are found again and again is surveyed at most ten times
-// a second. A survey without a change is repeated once after a few seconds, because devices may
-// return old values for a while.
+// that keeps reporting without a change is surveyed at growing intervals: a storm of traps costs
+// one survey a second. If surveys find changes again and again, as in a device that returns old
+// values for long, they are limited to ten a second. A survey without a change is repeated once
+// after a few seconds, because devices may return old values for a while.
 #pragma once
 
 #include <functional>
