@@ -47,11 +47,10 @@ struct RequestSlot {
   MethodStatistics* counters = nullptr;
   std::array<Gate*, 2> gates{};  // Passed by the attempt in flight; null: none.
   Instant first_sent_at{}, sent_at{}, deadline{};
-  SlotIndex previous = kNoIndex,
-            next = kNoIndex;    // In the queue of its device, or in the free list.
-  uint32_t place = 0;           // Among the attempts in flight.
-  uint32_t tid = 0;             // 0: none assigned.
-  uint32_t redirected_tid = 0;  // See RetireId(); 0: none.
+  SlotIndex previous = kNoIndex, next = kNoIndex;  // In its device's queue or the free list.
+  uint32_t place = 0;                              // Among the attempts in flight.
+  uint32_t tid = 0;                                // 0: none assigned.
+  uint32_t redirected_tid = 0;                     // See RetireId(); 0: none.
   uint32_t attempts = 0;
   uint32_t timeouts = 0;
   uint64_t shrinks = 0;  // AdaptiveWindow::shrinks() when the attempt was sent.

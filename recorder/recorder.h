@@ -51,7 +51,6 @@ class Recorder final : public shell::Tap {
 absl::StatusOr<CoreInputs> InputsOf(const pb::Start& start);
 // All events except computed answers, which are computed again. kDataLoss: not an event.
 absl::StatusOr<sweep::Event> EventOf(const pb::Step& step);
-inline constexpr size_t kAnswerEvent = 5,
-                        kMadEvent = 3;  // Indices of alternatives of sweep::Event.
+inline constexpr size_t kAnswerEvent = 5, kMadEvent = 3;  // Indices in sweep::Event.
 
 }  // namespace fabricd::recorder

@@ -9,8 +9,8 @@
 
 namespace fabricd::daemon {
 
-// "SubnetUp", "SubnetDown", "MasterChanged" (this SM's state), "EngineChanged". Without times: the
-// caller adds the present.
+// "SubnetUp", "SubnetDown", "MasterChanged" (this SM's state), "EngineChanged". Without times:
+// EventLog adds the present.
 std::vector<fabric::FabricEvent> EventsBetween(const sweep::FabricView& before,
                                                const sweep::FabricView& after);
 

@@ -187,8 +187,7 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
     known->state = seen.state;
     known->activity_count = seen.activity_count;
   }
-  if (!is_change || watched_)
-    return {};  // A handover, or a lower master, is pending: it is decided soon.
+  if (!is_change || watched_) return {};  // A pending handover or lower master is decided soon.
   Order order;
   const bool both = seen.state == SmState::kMaster;
   const OwnSm own{state_, priority_, local_port_.port_guid, {}, patience_.passed_over()};

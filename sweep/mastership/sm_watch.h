@@ -52,8 +52,7 @@ class SmWatch {
     mad::DeviceId device;
   };
   std::vector<Requester> requesters_;
-  std::map<uint32_t, PortRef>
-      asked_;  // By number of the question. None: a requester that was asked back.
+  std::map<uint32_t, PortRef> asked_;  // By number of the question. None: asked back.
   uint32_t next_number_ = 0;
   Instant next_ = kNever;
   Instant next_back_ = Instant::min();  // Requesters are not asked back before this.

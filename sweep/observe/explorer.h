@@ -84,8 +84,8 @@ class Explorer {
   Instant since_ = kNever;
   std::vector<Unread> unread_;
   std::vector<NodeIndex> suspects_;
-  absl::flat_hash_map<NodeIndex, Instant>
-      dirty_;  // When they were last read because of PortStateChange.
+  // Time of the last read because of PortStateChange.
+  absl::flat_hash_map<NodeIndex, Instant> dirty_;
 };
 
 }  // namespace fabricd::sweep

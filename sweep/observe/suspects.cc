@@ -10,8 +10,7 @@ constexpr Duration kShortestPace = std::chrono::milliseconds(100);
 constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 constexpr uint32_t kFreeLooks = 3;
-constexpr uint32_t kMostLooks =
-    200;  // Within kForgottenAfter; then pauses apply even with changes.
+constexpr uint32_t kMostLooks = 200;  // In kForgottenAfter; then even changes do not avoid a pause.
 // Some devices return old values for a while.
 constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
 }  // namespace

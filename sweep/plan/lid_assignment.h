@@ -25,8 +25,8 @@ using LidRecords = absl::flat_hash_map<Guid, LidRecord>;  // By port GUID.
 struct LidAssignment {
   fabric::LidTable table;
   std::vector<LidRecord> changed;  // To be made durable before any of them is programmed.
-  std::vector<PortRef>
-      without;  // End ports without a LID: none was left, or another port has their GUID.
+  // End ports without a LID: none was left, or another port has their GUID.
+  std::vector<PortRef> without;
 };
 
 // `lmc` is that of CA and router ports. Switches have 0, enhanced port 0s `lmc` if requested.

@@ -91,8 +91,8 @@ class Verdicts {
   Effects& effects_;
   std::map<Key, Finding> findings_;
   std::map<uint64_t, Key> asked_;  // By reference.
-  std::optional<std::vector<uint64_t>>
-      inherited_;  // Own holds of an earlier run. nullopt: before Begin().
+  // Own holds of an earlier run. nullopt: before Begin().
+  std::optional<std::vector<uint64_t>> inherited_;
   Instant claims_end_ = kNever;
   uint64_t next_reference_ = 1;
   std::deque<std::pair<Instant, Guid>> held_systems_;  // Within the breaker's window.
