@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileTap: a Recorder that writes its segments by itself, on the thread that calls it. For the
-// simulator; the daemon writes on another thread.
+// FileTap: a Recorder that writes its segments itself, on the calling thread. For the simulator;
+// the daemon writes on another thread.
 #pragma once
 
 #include <memory>

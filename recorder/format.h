@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// recorder: the flight recorder: what went into the core, kept in files, and replayed.
+// recorder: the flight recorder: stores the inputs of the core in files, and replays them.
 //
-// The file format of recordings. A segment is a file: the line "fabricd-recording\n", then chunks,
-// of which the first holds the Header and each other one a Batch (recording.proto), compressed. A
+// The file format of recordings. A segment is a file: the line "fabricd-recording\n", then chunks.
+// The first chunk holds the Header and each other one a Batch (recording.proto), all compressed. A
 // chunk begins with its size and its CRC-32, 4 bytes each, little-endian. A segment that ends
-// within a chunk was being written when the machine went down: what is whole counts.
+// within a chunk was interrupted by a crash: its complete chunks are valid.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@
 
 namespace fabricd::recorder {
 
-// Grows with each change of what is archived or of what it means.
+// Grows with each change of the archived data or of its meaning.
 inline constexpr uint32_t kSchema = 1;
 inline constexpr size_t kMaxChunkBytes = size_t{16} << 20;    // As stored.
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;  // Uncompressed.
 
 namespace pb = ::fabric::recording::v1;
 
-// The beginning of a segment, and one more chunk.
+// The beginning of a segment; one more chunk.
 std::string EncodeHeader(const pb::Header& header);
 std::string EncodeBatch(const pb::Batch& batch);
 
-// Reads one segment, that is all in memory.
+// Reads one segment from memory.
 class SegmentReader {
  public:
-  // kInvalidArgument: it is no recording. kDataLoss: its header is damaged. kFailedPrecondition: of
+  // kInvalidArgument: not a recording. kDataLoss: its header is damaged. kFailedPrecondition:
   // another schema. `bytes` must outlive this.
   static absl::StatusOr<SegmentReader> Open(std::string_view bytes);
 
   const pb::Header& header() const { return header_; }
-  // False: there is no more. kDataLoss: a chunk is damaged.
+  // False: there are no more chunks. kDataLoss: a chunk is damaged.
   absl::StatusOr<bool> Next(pb::Batch& batch);
-  // Bytes of a chunk that is not whole are left at the end.
+  // The segment ends with an incomplete chunk.
   bool is_cut() const { return is_cut_; }
 
  private:

@@ -15,11 +15,11 @@ static_assert(
 static_assert(
     std::is_same_v<std::variant_alternative_t<kMadEvent, sweep::Event>, mad::IncomingMad>);
 
-// Then a batch is handed on: it compresses well, and little is lost with the power.
+// A batch of this size is passed on: it compresses well, and a power failure loses little.
 constexpr size_t kBatchBytes = size_t{128} << 10;
-constexpr size_t kRecordBytes = 24;  // What a record takes at least, about.
+constexpr size_t kRecordBytes = 24;  // Approximate minimum size of a record.
 
-// Where the shell could not carry a question out it answers at once, with nothing.
+// An answer without a result: the shell could not carry the question out.
 struct AnswerText {
   pb::Answer& out;
 

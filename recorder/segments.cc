@@ -87,8 +87,8 @@ absl::Status SegmentWriter::Write(const pb::Batch& batch) {
   return absl::OkStatus();
 }
 
-// Earlier lives go first, then the oldest of this one behind its beginning. What is being written
-// counts with what it may become.
+// Removes earlier lives first, then the oldest segments of this life after its beginning. The
+// current segment counts with its maximum size.
 void SegmentWriter::Prune() const {
   std::vector<SegmentFile> files = ListSegments(directory_);
   uint64_t total = limits_.segment_bytes;
@@ -127,7 +127,7 @@ absl::StatusOr<Recording> Recording::Open(const std::filesystem::path& path) {
     const auto named = ReadName(path);
     if (named)
       life = named->life;
-    else  // Renamed: it stands for itself.
+    else  // Renamed: a recording by itself.
       recording.segments_ = {SegmentFile{path}};
   }
   if (is_directory || ReadName(path))

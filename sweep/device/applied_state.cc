@@ -11,7 +11,7 @@
 namespace fabricd::sweep {
 namespace {
 
-// Of all its ports.
+// Erases the entries of all ports of the node.
 template <typename Map>
 size_t EraseNode(Map& by_port, NodeIndex node) {
   return absl::erase_if(by_port, [node](const auto& entry) { return entry.first.node == node; });
@@ -85,7 +85,7 @@ routing::AppliedTables AppliedState::Tables() const {
       nothing.fill(routing::kNoRoute);
       if (const auto* maybe = lft.MayHold(block))
         tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), *maybe});
-      else  // Never read: what it holds is anybody's guess, and is replaced.
+      else  // Never read: its content is unknown, and is replaced.
         tables.rows[i].WriteBlock(block, nothing.data());
     }
   }
@@ -104,7 +104,7 @@ void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
   vls_.Clear();
-  // Discovery has read all but these.
+  // Discovery has read all P_Key tables, except contradicted ones.
   for (auto& [port, blocks] : pkeys_)
     if (blocks.HasContradicted()) blocks.Forget();
   port_tables_ = nullptr;

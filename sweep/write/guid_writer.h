@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuidWriter: GUIDInfo, the alias GUIDs of end ports (port_guids.h says which).
+// GuidWriter: GUIDInfo, the alias GUIDs of end ports (selected by port_guids.h).
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ class GuidWriter final : public QueuedWriter {
  public:
   static constexpr std::array kWorks{Work::kReadGuids, Work::kSetGuids};
 
-  // `ground` must outlive this. `queue` takes reads that an answer makes necessary.
+  // `ground` must outlive this. `queue` receives reads that a response makes necessary.
   GuidWriter(const ProgramGround& ground, WorkQueue& queue)
       : QueuedWriter(ground),
         queue_(queue),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LftWriter: LinearForwardingTables. Reads the blocks that are not known, lists what differs from
-// the plan, and writes it: tables that carry nothing yet in any order, all others in the order of
-// the PushPlan.
+// LftWriter: LinearForwardingTables. Reads the unknown blocks, lists the differences from the plan
+// and writes them. If no table carries traffic yet, writes go in any order, otherwise in the order
+// of the PushPlan.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,8 @@ class LftWriter final : public QueuedWriter {
   static constexpr std::array kWorks{Work::kReadLft, Work::kSetLft};
 
   enum class Phase : uint8_t {
-    kUnlisted,   // The plan is not there yet.
-    kNeedOrder,  // Tables that may carry traffic differ from it: SetOrder() has to say how to go
-                 // on.
+    kUnlisted,   // There is no plan yet.
+    kNeedOrder,  // Tables that may carry traffic differ from the plan. SetOrder() must follow.
     kWriting,
     kDone,
   };
@@ -31,12 +30,12 @@ class LftWriter final : public QueuedWriter {
   // `ground` must outlive this.
   explicit LftWriter(const ProgramGround& ground) : QueuedWriter(ground) {}
 
-  // Finds what differs from the plan; null: nothing. REQUIRES: kUnlisted.
+  // Lists the differences from the plan. Without a plan there are none. REQUIRES: kUnlisted.
   void ListWrites();
   void SetOrder(routing::PushPlan push);
-  // The next write; nullopt: none until an answer comes, or all were sent.
+  // The next write. nullopt: none before the next response, or all were sent.
   std::optional<OrderedRequest> NextWrite();
-  // Ends the stage if all writes have been answered. REQUIRES: kWriting.
+  // Ends the stage if all writes got a response. REQUIRES: kWriting.
   void EndIfAnswered();
 
   void List(ProgramStage stage, WorkQueue& queue) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PKeyWriter: P_KeyTables of end ports, and of the switch ports that enforce partitions for them
-// (port_keys.h says which keys).
+// (computed by port_keys.h).
 #pragma once
 
 #include <utility>
@@ -30,7 +30,7 @@ class PKeyWriter final : public QueuedWriter {
   const PortKeys& keys() const { return keys_; }
 
  private:
-  // Of an end port, or of a switch's external port. Empty: there is no such port.
+  // The blocks of an end port, or of a switch's external port. Empty: there is no such port.
   static AppliedState::PKeyBlocks& BlocksOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                             DeviceTable& devices);
   void ListReads(WorkQueue& queue);

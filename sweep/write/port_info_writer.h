@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortInfoWriter: LIDs, link parameters and enforcement of partitions; ports that holds take down
-// or release; links brought up by way of ARMED to ACTIVE.
+// PortInfoWriter: LIDs, link parameters and partition enforcement; ports that holds disable or
+// enable; and the transition of links from INIT over ARMED to ACTIVE.
 #pragma once
 
 #include "sweep/write/attribute_writer.h"
@@ -15,8 +15,7 @@ class PortInfoWriter final : public QueuedWriter {
   static constexpr std::array kWorks{Work::kConfigurePort, Work::kArm,    Work::kActivate,
                                      Work::kDisable,       Work::kEnable, Work::kReadPort};
 
-  // All must outlive this. Links of a switch that may hold wrong multicast entries are not brought
-  // up.
+  // All must outlive this. Links of a switch that may hold wrong multicast entries stay down.
   PortInfoWriter(const ProgramGround& ground, const PortKeys& keys, const MftWriter& mft,
                  RestartWatch& restarts)
       : QueuedWriter(ground), keys_(keys), mft_(mft), restarts_(restarts) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchInfoWriter: LinearFDBTop, LifeTimeValue, and PortStateChange cleared. Surveys have it
-// cleared outside of runs, before they read the ports: what changes after that sets it again.
+// SwitchInfoWriter: sets LinearFDBTop and LifeTimeValue, and clears PortStateChange. Surveys clear
+// it outside of runs, before they read the ports: a later change sets it again.
 #pragma once
 
 #include "sweep/write/attribute_writer.h"
@@ -23,11 +23,11 @@ class SwitchInfoWriter final : public QueuedWriter {
 
   // False: a Set of this switch's SwitchInfo is in flight.
   static bool MayClearStateChange(const DeviceTable& devices, NodeIndex node);
-  // A Set of what the switch has shown, which clears PortStateChange and changes nothing else.
+  // A Set of the observed values, which clears PortStateChange and changes nothing else.
   // REQUIRES: MayClearStateChange().
   static mad::SmpRequest ClearStateChange(DeviceTable& devices, NodeIndex node,
                                           const wire::SwitchInfo& shown);
-  // REQUIRES: its context names the switch.
+  // REQUIRES: the context names the switch.
   static void OnStateChangeCleared(const mad::Completion& completion,
                                    fabric::SnapshotBuilder& builder, DeviceTable& devices);
 

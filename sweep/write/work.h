@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a programming run does, in stages, and the single pieces of work that it lists.
+// The stages of a programming run, and the work items that it lists.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,20 @@
 
 namespace fabricd::sweep {
 
-// Each stage ends with the last answer to its requests. StageSequencer has their orders.
+// Each stage ends with the last response to its requests. StageSequencer defines their orders.
 enum class ProgramStage : uint8_t {
-  // Blocks of forwarding tables up to LinearFDBTop that are not known: another SM's, or written by
-  // a
-  // Set whose answer was lost. Multicast blocks likewise. P_Keys of switch ports that are to
-  // enforce
-  // partitions. Alias GUIDs.
+  // Unknown LFT blocks up to LinearFDBTop: another SM's, or those of a lost Set. Unknown MFT
+  // blocks. P_Keys of switch ports that must enforce partitions. Alias GUIDs.
   kReadTables,
   kSwitches,   // SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared.
   kGuids,      // GUIDInfo: alias GUIDs.
   kKeys,       // P_KeyTables.
   kPorts,      // PortInfo: LID, link parameters, enforcement of partitions.
-  kTables,     // LFT blocks in the order of the PushPlan. Waits here for the plan.
-  kTrees,      // Multicast tables of the trees that go with the plan. Waits here for them.
-  kReadLanes,  // A plan of several VLs: SLtoVL mappings and arbitration that are not known.
-  kLanes,      // The same: SLtoVLMappingTables, VLArbitrationTables.
-  kHeld,       // PortInfo: ports that holds keep down, or release, once no table leads there.
+  kTables,     // LFT blocks in the order of the PushPlan. Waits for the plan.
+  kTrees,      // MFTs for the trees of the plan. Waits for the trees.
+  kReadLanes,  // Plan with several VLs: unknown SLtoVL mappings and arbitration.
+  kLanes,      // The same: writes SLtoVLMappingTables and VLArbitrationTables.
+  kHeld,       // PortInfo: ports that holds disable or enable, after the tables.
   kArm,        // PortInfo: INIT → ARMED.
   kActivate,   // PortInfo: ARMED → ACTIVE.
   kDone,
@@ -52,7 +49,7 @@ constexpr std::string_view StageName(ProgramStage stage) {
   return "unknown";
 }
 
-// What a request is for. The order decides which of two requests for the same block goes first.
+// The purpose of a request. Of two requests for one block, the lower value goes first.
 enum class Work : uint8_t {
   kReadLft,
   kSetSwitchInfo,
@@ -66,7 +63,7 @@ enum class Work : uint8_t {
   kActivate,
   kDisable,
   kEnable,
-  kReadPort,  // Once more, because something may have changed it.
+  kReadPort,  // Again, because it may have changed.
   kReadMap,
   kSetMap,
   kSetWholeMap,  // All SLtoVL mappings of a switch at once.
@@ -78,7 +75,7 @@ enum class Work : uint8_t {
   kCount,
 };
 
-// The attribute that the request names.
+// The attribute of the request.
 constexpr wire::AttributeId AttributeOf(Work work) {
   switch (work) {
     case Work::kReadLft:
@@ -106,7 +103,7 @@ constexpr wire::AttributeId AttributeOf(Work work) {
   }
   return wire::AttributeId::kNone;
 }
-// Whether it belongs to a switch as a whole, so that `port` names no port of it.
+// Whether it is about the switch as a whole, so that `port` is no port number.
 constexpr bool IsOfSwitch(Work work) {
   switch (AttributeOf(work)) {
     case wire::AttributeId::kLinearForwardingTable:
