@@ -12,7 +12,7 @@
 
 namespace fabricd::recorder {
 
-// FNV-1a, 64 bits: the same on every machine.
+// 64 bits, the same on every machine. Not for adversaries: it multiplies and rotates.
 class StableHash {
  public:
   void Add(std::string_view bytes);

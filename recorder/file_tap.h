@@ -15,7 +15,7 @@ class FileTap final : public shell::Tap {
  public:
   explicit FileTap(SegmentWriter writer)
       : writer_(std::move(writer)),
-        recorder_([this](const pb::Batch& batch) { return writer_.Write(batch).ok(); }) {}
+        recorder_([this](const PackedBatch& batch) { return writer_.Write(batch).ok(); }) {}
   ~FileTap() override { recorder_.Flush(); }
 
   void OnStart(const shell::CoreInputs& inputs) override { recorder_.OnStart(inputs); }

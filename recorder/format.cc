@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -29,14 +30,16 @@ uint32_t GetNumber(std::string_view bytes) {
   return value;
 }
 
-std::string ChunkOf(const google::protobuf::Message& message) {
+std::string ChunkOf(std::string_view content) {
   std::string packed;
   {
     google::protobuf::io::StringOutputStream out(&packed);
     google::protobuf::io::GzipOutputStream::Options options;
     options.compression_level = 1;
     google::protobuf::io::GzipOutputStream zip(&out, options);
-    message.SerializeToZeroCopyStream(&zip);
+    google::protobuf::io::CodedOutputStream coded(&zip);
+    coded.WriteRaw(content.data(), static_cast<int>(content.size()));
+    coded.Trim();
     zip.Close();
   }
   std::string chunk;
@@ -48,8 +51,10 @@ std::string ChunkOf(const google::protobuf::Message& message) {
 
 }  // namespace
 
-std::string EncodeHeader(const pb::Header& header) { return std::string(kMagic) + ChunkOf(header); }
-std::string EncodeBatch(const pb::Batch& batch) { return ChunkOf(batch); }
+std::string EncodeHeader(const pb::Header& header) {
+  return std::string(kMagic) + ChunkOf(header.SerializeAsString());
+}
+std::string EncodeBatch(std::string_view bytes) { return ChunkOf(bytes); }
 
 absl::StatusOr<SegmentReader> SegmentReader::Open(std::string_view bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic)

@@ -19,15 +19,22 @@
 namespace fabricd::recorder {
 
 // Grows with each change of the archived data or of its meaning.
-inline constexpr uint32_t kSchema = 1;
+inline constexpr uint32_t kSchema = 2;
 inline constexpr size_t kMaxChunkBytes = size_t{16} << 20;    // As stored.
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;  // Uncompressed.
 
 namespace pb = ::fabric::recording::v1;
 
+// Records on their way to the disk, already serialised: an object per record would cost the core's
+// thread more than the record itself.
+struct PackedBatch {
+  std::string bytes;  // A serialised pb::Batch.
+  uint64_t records = 0;
+};
+
 // The beginning of a segment; one more chunk.
 std::string EncodeHeader(const pb::Header& header);
-std::string EncodeBatch(const pb::Batch& batch);
+std::string EncodeBatch(std::string_view bytes);  // A serialised pb::Batch.
 
 // Reads one segment from memory.
 class SegmentReader {

@@ -20,7 +20,7 @@ using shell::CoreInputs;
 class Recorder final : public shell::Tap {
  public:
   // Receives a batch. False: it cannot take it now, and the batch is lost.
-  using Sink = std::function<bool(pb::Batch batch)>;
+  using Sink = std::function<bool(PackedBatch batch)>;
   explicit Recorder(Sink sink) : sink_(std::move(sink)) {}
 
   void OnStart(const CoreInputs& inputs) override;
@@ -33,14 +33,17 @@ class Recorder final : public shell::Tap {
   uint64_t lost() const { return lost_in_all_; }
 
  private:
-  pb::Record& Add(size_t bytes);
+  // Appends a record. `field`: which one of pb::Record `content` is.
+  void Add(int field, const google::protobuf::MessageLite& content);
   int64_t After(Instant now);
   void PutMad(const mad::IncomingMad& mad, pb::Mad& out);
+  // All but MADs.
+  void PutEvent(const sweep::Event& event, pb::Step& step);
 
   const Sink sink_;
   KeyAliases aliases_;
-  pb::Batch batch_;
-  size_t batch_bytes_ = 0;
+  PackedBatch batch_;
+  pb::Step mad_step_;  // Used again for each MAD, so that none allocates.
   int64_t last_ns_ = 0;
   uint64_t records_ = 0;
   uint64_t lost_ = 0, lost_in_all_ = 0;  // lost_: since the last accepted batch.

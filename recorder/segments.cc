@@ -74,16 +74,16 @@ absl::Status SegmentWriter::StartSegment() {
   return absl::OkStatus();
 }
 
-absl::Status SegmentWriter::Write(const pb::Batch& batch) {
+absl::Status SegmentWriter::Write(const PackedBatch& batch) {
   if (file_bytes_ >= limits_.segment_bytes) {
     head_bytes_ += file_bytes_;
     FABRICD_RETURN_IF_ERROR(StartSegment());
   }
-  const std::string bytes = EncodeBatch(batch);
+  const std::string bytes = EncodeBatch(batch.bytes);
   file_ << bytes << std::flush;
   if (!file_) return Unavailable("segment {} cannot be written", header_.segment() - 1);
   file_bytes_ += bytes.size();
-  header_.set_first_record(header_.first_record() + static_cast<uint64_t>(batch.records_size()));
+  header_.set_first_record(header_.first_record() + batch.records);
   return absl::OkStatus();
 }
 

@@ -31,7 +31,7 @@ class SegmentWriter {
   static absl::StatusOr<SegmentWriter> Open(std::filesystem::path directory, SegmentLimits limits,
                                             pb::Header header);
 
-  absl::Status Write(const pb::Batch& batch);
+  absl::Status Write(const PackedBatch& batch);
 
  private:
   SegmentWriter(std::filesystem::path directory, SegmentLimits limits, pb::Header header)

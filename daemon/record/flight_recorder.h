@@ -37,12 +37,12 @@ class FlightRecorder final : public shell::Tap {
 
  private:
   explicit FlightRecorder(recorder::SegmentWriter writer);
-  void Write(const recorder::pb::Batch& batch);
+  void Write(const recorder::PackedBatch& batch);
 
   recorder::SegmentWriter writer_;  // Used by the thread of writing_.
   std::atomic<bool> failed_ = false;
   Instant next_flush_{};
-  Worker<recorder::pb::Batch> writing_;
+  Worker<recorder::PackedBatch> writing_;
   recorder::Recorder recorder_;
 };
 

@@ -26,8 +26,9 @@ pb::Batch SomeBatch(int64_t ns) {
 }
 
 TEST(RecordingFormat, ReadsBackTheBatchesInOrder) {
-  const std::string bytes =
-      EncodeHeader(SomeHeader()) + EncodeBatch(SomeBatch(5)) + EncodeBatch(SomeBatch(6));
+  const std::string bytes = EncodeHeader(SomeHeader()) +
+                            EncodeBatch(SomeBatch(5).SerializeAsString()) +
+                            EncodeBatch(SomeBatch(6).SerializeAsString());
   auto reader = SegmentReader::Open(bytes);
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ(reader->header().life(), 12u);
@@ -42,8 +43,9 @@ TEST(RecordingFormat, ReadsBackTheBatchesInOrder) {
 }
 
 TEST(RecordingFormat, EndsAtAChunkThatIsNotWhole) {
-  const std::string head = EncodeHeader(SomeHeader()) + EncodeBatch(SomeBatch(5));
-  const std::string last = EncodeBatch(SomeBatch(6));
+  const std::string head =
+      EncodeHeader(SomeHeader()) + EncodeBatch(SomeBatch(5).SerializeAsString());
+  const std::string last = EncodeBatch(SomeBatch(6).SerializeAsString());
   for (size_t size = 1; size < last.size(); ++size) {
     const std::string bytes = head + last.substr(0, size);
     auto reader = SegmentReader::Open(bytes);
@@ -67,7 +69,7 @@ TEST(RecordingFormat, RefusesForeignFilesAndOtherSchemasWithTheReason) {
 
 TEST(RecordingFormat, RefusesADamagedChunk) {
   const std::string head = EncodeHeader(SomeHeader());
-  const std::string batch_bytes = EncodeBatch(SomeBatch(5));
+  const std::string batch_bytes = EncodeBatch(SomeBatch(5).SerializeAsString());
   for (size_t i = 4; i < batch_bytes.size(); ++i) {
     std::string bytes = head + batch_bytes;
     bytes[head.size() + i] ^= 0x20;
