@@ -25,7 +25,7 @@ inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;  // Uncompressed.
 
 namespace pb = ::fabric::recording::v1;
 
-// Records on their way to the disk, already serialised: an object per record would cost the core's
+// Records for the disk, already serialised: an object per record would cost the core's
 // thread more than the record itself.
 struct PackedBatch {
   std::string bytes;  // A serialised pb::Batch.
