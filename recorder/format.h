@@ -2,9 +2,9 @@
 // recorder: the flight recorder: stores the inputs of the core in files, and replays them.
 //
 // The file format of recordings. A segment is a file: the line "fabricd-recording\n", then chunks.
-// The first chunk holds the Header and each other one a Batch (recording.proto), all compressed. A
-// chunk begins with its size and its CRC-32, 4 bytes each, little-endian. A segment that ends
-// within a chunk was interrupted by a crash: its complete chunks are valid.
+// The first chunk holds the Header and each other one a Batch (recording.proto), each compressed
+// in a zstd frame with a checksum. A chunk begins with the frame's size, 4 bytes little-endian. A
+// segment that ends within a chunk was interrupted by a crash: its complete chunks are valid.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace fabricd::recorder {
 
 // Grows with each change of the archived data or of its meaning.
-inline constexpr uint32_t kSchema = 2;
+inline constexpr uint32_t kSchema = 3;
 inline constexpr size_t kMaxChunkBytes = size_t{16} << 20;    // As stored.
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;  // Uncompressed.
 

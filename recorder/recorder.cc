@@ -160,16 +160,19 @@ void Recorder::PutMad(const mad::IncomingMad& mad, pb::Mad& out) {
 }
 
 void Recorder::OnStep(const sweep::Event& event, Instant now) {
-  const auto* mad = std::get_if<mad::IncomingMad>(&event);
-  pb::Step other;
-  pb::Step& step = mad != nullptr ? mad_step_ : other;
-  step.set_after_ns(After(now));
-  step.set_event(static_cast<uint32_t>(event.index()));
-  if (mad != nullptr)
-    PutMad(*mad, *step.mutable_mad());
-  else
+  const auto add = [&](pb::Step& step) {
+    step.set_after_ns(After(now));
+    step.set_event(static_cast<uint32_t>(event.index()));
+    Add(pb::Record::kStepFieldNumber, step);
+  };
+  if (const auto* mad = std::get_if<mad::IncomingMad>(&event)) {
+    PutMad(*mad, *mad_step_.mutable_mad());
+    add(mad_step_);
+  } else {
+    pb::Step step;
     PutEvent(event, step);
-  Add(pb::Record::kStepFieldNumber, step);
+    add(step);
+  }
 }
 
 void Recorder::PutEvent(const sweep::Event& event, pb::Step& step) {

@@ -12,11 +12,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include "common/ids.h"
 #include "fabric/port_tables.h"
@@ -124,7 +124,7 @@ class AppliedState {
   std::shared_ptr<const fabric::TablesByPort> port_tables_;  // Null: must be rebuilt.
   uint64_t vls_version_ = 0;                                 // The version of vls_ in port_tables_.
   absl::flat_hash_map<PortRef, uint64_t> refusals_;
-  std::set<Busy> busy_;
+  absl::flat_hash_set<Busy> busy_;
 };
 
 }  // namespace fabricd::sweep
