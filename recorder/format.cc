@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder/format.h"
 
-#include <memory>
-
 #include <zstd.h>
 
 #include "common/check.h"
@@ -24,20 +22,6 @@ uint32_t GetNumber(std::string_view bytes) {
   return value;
 }
 
-std::string ChunkOf(std::string_view content) {
-  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
-                                                                   ZSTD_freeCCtx);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, 1);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
-  std::string chunk(kChunkHead + ZSTD_compressBound(content.size()), '\0');
-  const size_t size = ZSTD_compress2(context.get(), chunk.data() + kChunkHead,
-                                     chunk.size() - kChunkHead, content.data(), content.size());
-  FABRICD_CHECK(!ZSTD_isError(size), "{}", ZSTD_getErrorName(size));  // Only without memory.
-  chunk.resize(kChunkHead + size);
-  PutNumber(static_cast<uint32_t>(size), chunk.data());
-  return chunk;
-}
-
 // The content of a chunk. kDataLoss: the frame is damaged, or too large.
 absl::StatusOr<std::string> Unpack(std::string_view frame) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
@@ -53,10 +37,24 @@ absl::StatusOr<std::string> Unpack(std::string_view frame) {
 
 }  // namespace
 
-std::string EncodeHeader(const pb::Header& header) {
-  return std::string(kMagic) + ChunkOf(header.SerializeAsString());
+SegmentEncoder::SegmentEncoder() : context_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, 1);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
 }
-std::string EncodeBatch(std::string_view bytes) { return ChunkOf(bytes); }
+
+std::string SegmentEncoder::Begin(const pb::Header& header) {
+  return std::string(kMagic) + Chunk(header.SerializeAsString());
+}
+
+std::string SegmentEncoder::Chunk(std::string_view batch) {
+  std::string chunk(kChunkHead + ZSTD_compressBound(batch.size()), '\0');
+  const size_t size = ZSTD_compress2(context_.get(), chunk.data() + kChunkHead,
+                                     chunk.size() - kChunkHead, batch.data(), batch.size());
+  FABRICD_CHECK(!ZSTD_isError(size), "{}", ZSTD_getErrorName(size));  // Only without memory.
+  chunk.resize(kChunkHead + size);
+  PutNumber(static_cast<uint32_t>(size), chunk.data());
+  return chunk;
+}
 
 absl::StatusOr<SegmentReader> SegmentReader::Open(std::string_view bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@
 #include <absl/status/statusor.h>
 
 #include "fabric/recording/v1/recording.pb.h"
+
+struct ZSTD_CCtx_s;
 
 namespace fabricd::recorder {
 
@@ -32,9 +35,18 @@ struct PackedBatch {
   uint64_t records = 0;
 };
 
-// The beginning of a segment; one more chunk.
-std::string EncodeHeader(const pb::Header& header);
-std::string EncodeBatch(std::string_view bytes);  // A serialised pb::Batch.
+// Makes the parts of a segment. Keeps the memory of the compression, which costs as much as the
+// compression of a chunk.
+class SegmentEncoder {
+ public:
+  SegmentEncoder();
+
+  std::string Begin(const pb::Header& header);  // The beginning of a segment.
+  std::string Chunk(std::string_view batch);    // Of a serialised pb::Batch.
+
+ private:
+  std::unique_ptr<ZSTD_CCtx_s, size_t (*)(ZSTD_CCtx_s*)> context_;
+};
 
 // Reads one segment from memory.
 class SegmentReader {

@@ -64,7 +64,7 @@ absl::Status SegmentWriter::StartSegment() {
   const std::filesystem::path path =
       directory_ / fmt::format("{}-{:06}{}", header_.life(), header_.segment(), kEnding);
   file_ = std::ofstream(path, std::ios::binary | std::ios::trunc);
-  const std::string bytes = EncodeHeader(header_);
+  const std::string bytes = encoder_.Begin(header_);
   file_ << bytes << std::flush;
   if (!file_) return Unavailable("{} cannot be written", path.string());
   file_bytes_ = bytes.size();
@@ -79,7 +79,7 @@ absl::Status SegmentWriter::Write(const PackedBatch& batch) {
     head_bytes_ += file_bytes_;
     FABRICD_RETURN_IF_ERROR(StartSegment());
   }
-  const std::string bytes = EncodeBatch(batch.bytes);
+  const std::string bytes = encoder_.Chunk(batch.bytes);
   file_ << bytes << std::flush;
   if (!file_) return Unavailable("segment {} cannot be written", header_.segment() - 1);
   file_bytes_ += bytes.size();

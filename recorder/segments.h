@@ -42,6 +42,7 @@ class SegmentWriter {
   std::filesystem::path directory_;
   SegmentLimits limits_;
   pb::Header header_;  // Of the next segment.
+  SegmentEncoder encoder_;
   std::ofstream file_;
   uint64_t file_bytes_ = 0;
   uint64_t head_bytes_ = 0;     // Of the segments kept from the beginning.
