@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "common/time.h"
 #include "mad/wire/mad_header.h"
@@ -43,6 +44,9 @@ struct Oddities {
   // before it. Other consequences of the Set come at once.
   Duration stale_reads{};
   IgnoredPortInfoFields ignored;
+  // Sets of these attributes change nothing; the answer has status 0 and the registers.
+  std::set<wire::AttributeId> ignored_sets;
+  bool ignores_linear_fdb_top = false;  // Of SwitchInfo alone.
   // A PortInfo Set that is refused for a bad value in one group of fields (the port's identity, its
   // link, its state) takes the other groups all the same.
   bool takes_parts = false;

@@ -115,6 +115,20 @@ TEST_F(OdditiesTest, RefusesAttributes) {
   EXPECT_EQ(Leaf().switch_info().linear_fdb_top, 9);
 }
 
+TEST_F(OdditiesTest, IgnoresSetsAndAnswersWithTheRegisters) {
+  SetLeaf({.ignored_sets = {AttributeId::kPKeyTable}, .ignores_linear_fdb_top = true});
+  auto wanted = client.Get(leaf, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
+  wanted.linear_fdb_top = 9;
+  wanted.life_time_value = 7;
+  const auto shown = client.Set(leaf, wanted);
+  ASSERT_TRUE(shown.ok());
+  EXPECT_EQ(shown.As<wire::SwitchInfo>().linear_fdb_top, 0);
+  EXPECT_EQ(shown.As<wire::SwitchInfo>().life_time_value, 7);
+  wire::PKeyTable table;
+  table.keys[0] = PKey(0x8001);
+  EXPECT_EQ(client.Set(leaf, table, 0).As<wire::PKeyTable>().keys[0], PKey(0xFFFF));
+}
+
 TEST_F(OdditiesTest, ReadsStaleForAWhile) {
   SetLeaf({.stale_reads = milliseconds(50)});
   const uint8_t before = client.PortInfoOf(leaf, 2).hoq_life;
