@@ -252,7 +252,7 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
   effects.reply = true;
   if (smp.method != Method::kGet && smp.method != Method::kSet) {
     smp.status = wire::kStatusUnsupportedMethod;
-  } else if (const auto odd = odd_ ? OddStatus(smp) : std::nullopt) {
+  } else if (const auto odd = odd_ ? QuirkStatus(smp) : std::nullopt) {
     smp.status = *odd;
   } else if (!Supports(smp.attribute, smp.method)) {
     smp.status = wire::kStatusUnsupportedMethodAttribute;

@@ -20,7 +20,7 @@ using wire::AttributeId;
 
 struct Case {
   const char* name;
-  sim::Oddities oddities;
+  sim::Quirks quirks;
 };
 void PrintTo(const Case& which, std::ostream* out) { *out << which.name; }
 
@@ -28,8 +28,7 @@ class OddDevices : public testing::TestWithParam<Case> {
  protected:
   OddDevices() {
     for (const char* node : {"su1-rail0-leaf", "spine1", "node0002 mlx5_0"}) {
-      simulation.fabric().SetOddities(simulation.fabric().FindNode(node).value(),
-                                      GetParam().oddities);
+      simulation.fabric().SetQuirks(simulation.fabric().FindNode(node).value(), GetParam().quirks);
     }
   }
   void ExpectHealthy() {
@@ -85,7 +84,7 @@ TEST_P(StubbornDevices, AreReportedAndWrittenToAtABoundedRate) {
   sim::Simulation simulation(**sim::Generate("superpod:sus=1,hosts=4,rails=2,radix=8"));
   const char* const names[] = {"su1-rail0-leaf", "node0002 mlx5_0"};
   for (const char* name : names)
-    simulation.fabric().SetOddities(*simulation.fabric().FindNode(name), GetParam().oddities);
+    simulation.fabric().SetQuirks(*simulation.fabric().FindNode(name), GetParam().quirks);
   const size_t sm = simulation.Add({});
   simulation.Start(sm);
   simulation.RunFor(std::chrono::minutes(2));
@@ -128,7 +127,7 @@ TEST(SlowSwitch, HoldsUpNoElection) {
   sim::Simulation simulation(**sim::Generate("superpod:sus=2,hosts=4,rails=4"));
   const NodeIndex slow = *simulation.fabric().FindNode("su2-rail0-leaf");
   ASSERT_EQ(simulation.fabric().device(slow)->last_port(), PortNum(64));
-  simulation.fabric().SetOddities(slow, {.answer_delay = milliseconds(540)});
+  simulation.fabric().SetQuirks(slow, {.answer_delay = milliseconds(540)});
   const size_t sm = simulation.Add({});
   simulation.Start(sm);
   const auto& manager = simulation.manager(sm);

@@ -34,7 +34,7 @@ struct IgnoredPortInfoFields {
   }
 };
 
-struct Oddities {
+struct Quirks {
   // Each SMP is carried out and answered this much later; may exceed the sender's time-out.
   Duration answer_delay{};
   // Answered with this status instead of being carried out, e.g. wire::kStatusUnsupportedMethod.
@@ -52,7 +52,7 @@ struct Oddities {
   bool takes_parts = false;
   // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
   uint32_t busy_every = 0;
-  friend bool operator==(const Oddities&, const Oddities&) = default;
+  friend bool operator==(const Quirks&, const Quirks&) = default;
 };
 
 }  // namespace fabricd::sim
