@@ -18,7 +18,7 @@
 namespace fabricd::sim {
 namespace {
 
-struct Request {
+struct ServeRequest {
   std::string topology;
   KernelServer::Options server;
   std::vector<std::string> places;  // HCA[/PORT]=HOST
@@ -49,7 +49,7 @@ absl::Status ParsePlace(const std::string& text, KernelWire::Places& places) {
   return absl::OkStatus();
 }
 
-int Serve(Request& request) {
+int Serve(ServeRequest& request) {
   for (const std::string& place : request.places) {
     const absl::Status parsed = ParsePlace(place, request.server.places);
     if (!parsed.ok()) return Fail(parsed, kExitUsage);
@@ -73,7 +73,7 @@ int Serve(Request& request) {
 }  // namespace
 
 void AddServe(CLI::App& app, Run& run) {
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<ServeRequest>();
   CLI::App* serve = app.add_subcommand(
       "serve", "Be the fabric of the kernel's virtual HCAs (kernel/simib), in real time");
   serve
