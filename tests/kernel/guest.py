@@ -43,6 +43,14 @@ def run(*command, **options):
     return done.stdout
 
 
+def text_of(*command):
+    """The same, or nothing where the command fails."""
+    try:
+        return run(*command)
+    except Failure:
+        return ""
+
+
 class Guest:
     """The machine, with all that a scenario has started on it."""
 

@@ -89,10 +89,12 @@ class Connector:
         self.channel, self.address = Channel(), address_of(address)
         self.start = {}
         self.established, self.failed = [], {}
-        self.numbers = {uid: self.channel.create(uid) for uid in range(count)}
+        self.last = {}
+        self.numbers = {uid: self.channel.create(uid) for uid in range(1, count + 1)}  # ucma keeps quiet to 0.
 
     def begin(self, uid):
         self.start[uid] = time.monotonic()
+        self.last[uid] = "the start"
         self.channel.command(RESOLVE_ADDR, struct.pack("=IIHHI128x", self.numbers[uid], TIMEOUT_MS, 0,
                                                        16, 0) + self.address)
 
@@ -118,11 +120,18 @@ class Connector:
         while len(self.established) + sum(self.failed.values()) < len(self.numbers):
             event = self.channel.event(max(0, end - time.monotonic()))
             if event is None:
-                self.failed["no event"] = len(self.numbers) - len(self.established) - sum(
-                    self.failed.values())
+                self.name_silent()
                 break
             uid, _, name, status = event
+            self.last[uid] = name
             self.step(uid, name, status)
+
+    def name_silent(self):
+        """Counts those that hear nothing more, by what they heard last."""
+        for name in self.last.values():
+            if name not in ("CONNECT_RESPONSE", "ESTABLISHED") and not name.endswith("ERROR"):
+                key = f"nothing after {name}"
+                self.failed[key] = self.failed.get(key, 0) + 1
 
 
 def main():
