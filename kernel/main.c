@@ -118,7 +118,7 @@ static void unregister_hca(struct slot *slot)
 	free_hca(hca);
 }
 
-static int settle(struct slot *slot)
+static int reconcile(struct slot *slot)
 {
 	int error = 0;
 
@@ -133,7 +133,7 @@ static int settle(struct slot *slot)
 
 static void work(struct work_struct *work)
 {
-	settle(container_of(work, struct slot, work));
+	reconcile(container_of(work, struct slot, work));
 }
 
 static void want(u16 index, bool wanted)
@@ -188,7 +188,7 @@ static void unregister_all(void)
 
 	for (i = 0; i < hcas; i++) {
 		WRITE_ONCE(slots[i].wanted, false);
-		settle(&slots[i]);
+		reconcile(&slots[i]);
 	}
 }
 
@@ -203,7 +203,7 @@ static int register_all(void)
 	}
 	for (i = 0; i < hcas && !error; i++) {
 		slots[i].wanted = true;
-		error = settle(&slots[i]);
+		error = reconcile(&slots[i]);
 	}
 	if (error)
 		unregister_all();

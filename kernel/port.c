@@ -127,9 +127,9 @@ void simib_tell_port(struct simib_port *port, bool retrain)
 		.retrain = retrain,
 	};
 
-	if (!retrain && !memcmp(&state, &port->told, sizeof(state)))
+	if (!retrain && !memcmp(&state, &port->reported, sizeof(state)))
 		return;
 	simib_wire_port(port, &state);
 	state.retrain = 0;
-	port->told = state;
+	port->reported = state;
 }

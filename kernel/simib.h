@@ -11,7 +11,7 @@
  * pma.c      the performance management agent
  * wire.c     /dev/simib
  *
- * Locks: simib_hca.lock (taken from any context) has all that hangs on an HCA: ports, queue pairs,
+ * Locks: simib_hca.lock (taken from any context) guards all of an HCA: ports, queue pairs,
  * completion queues. Under it only the lock of the wire's queue is taken. Events of ib_core are
  * collected in struct simib_events and dispatched when the lock is released.
  */
@@ -114,7 +114,7 @@ struct simib_port {
 	struct simib_qp *special[2];	/* QP 0 and QP 1 */
 	struct simib_pending_trap traps[SIMIB_TRAPS];
 	struct timer_list trap_timer;
-	struct simib_port_state told;	/* what the wire has heard last */
+	struct simib_port_state reported;	/* what the wire has heard last */
 };
 
 struct simib_hca {

@@ -65,7 +65,7 @@ static int query_port(struct ib_device *ib, u32 number, struct ib_port_attr *att
 	return 0;
 }
 
-/* IsSM and the other bits by which ib_umad and ib_cm say what runs here; told by trap 144. */
+/* IsSM and the other bits by which ib_umad and ib_cm say what runs here; reported by trap 144. */
 static int modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *modify)
 {
 	struct simib_port *port = to_port(ib, number);

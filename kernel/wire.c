@@ -99,7 +99,7 @@ static void tell_everything(struct simib_port *port)
 	unsigned long irq;
 
 	spin_lock_irqsave(&port->hca->lock, irq);
-	memset(&port->told, 0xff, sizeof(port->told));
+	memset(&port->reported, 0xff, sizeof(port->reported));
 	simib_tell_port(port, false);
 	spin_unlock_irqrestore(&port->hca->lock, irq);
 }

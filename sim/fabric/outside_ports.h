@@ -24,7 +24,7 @@ struct OutsideState {
   Lid lid, master_sm_lid;
   uint8_t lmc = 0;
   wire::PortState state = wire::PortState::kDown;
-  // Its agent was told to take the link down, and that this physical state comes next.
+  // Its SMA was asked by a Set to take the link down, and that this physical state comes next.
   bool retrain = false;
   wire::PortPhysicalState physical_state = wire::PortPhysicalState::kPolling;
 };

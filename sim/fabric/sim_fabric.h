@@ -122,12 +122,12 @@ class SimFabric {
   // ---- adapters outside of the simulator (sim/kernel)
   // The first port of a CA that has a cable and no such adapter yet, by the names of hosts.
   PortRef FreeHostPort() const;
-  // From now on what reaches this port is for its adapter; the simulated agents there are silent.
+  // From now on what reaches this port is for its adapter; the simulated agents there do nothing.
   // REQUIRES: a port of a CA.
   void AttachOutside(PortRef port) { outside_.Attach(port); }
   bool IsOutside(PortRef port) const { return outside_.Has(port); }
   void MirrorOutside(Instant now, PortRef port, const OutsideState& state);
-  // What that adapter sends by its link. REQUIRES: IsOutside(packet.at), and at least a MAD's header
+  // What that adapter sends by its link. REQUIRES: IsOutside(packet.at), and a whole MAD header
   // unless it is opaque.
   void SendFromOutside(Instant now, Packet packet);
   // Appends what has reached such ports by the last Advance, in order.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelConsole: what an operator or a test may do to a fabric that serves the kernel, one command a
-// line:
+// KernelConsole: what an operator or a test may do to a fabric that serves the kernel, one command
+// a line:
 //   unlink NODE PORT | link NODE PORT     pulls the cable there, or puts it back
 //   loss NODE PORT PROBABILITY            of each packet on that cable; 0 ends it
 //   reboot NODE

@@ -152,7 +152,7 @@ absl::Status KernelWire::Bind(Instant now, KernelPort port, Guid guid) {
     ports_[place] = port;
     fabric_.AttachOutside(place);
   }
-  told_[port] = Told();
+  link_reports_[port] = LinkReport();
   // Back after GONE: kFailedPrecondition says that it had never gone.
   [[maybe_unused]] const absl::Status on = fabric_.PowerOn(now, bound_[port].node);
   return absl::OkStatus();
@@ -161,7 +161,7 @@ absl::Status KernelWire::Bind(Instant now, KernelPort port, Guid guid) {
 void KernelWire::TakeGone(Instant now, uint16_t hca) {
   for (const auto& [port, place] : bound_) {
     if (port.hca != hca) continue;
-    told_.erase(port);
+    link_reports_.erase(port);
     // The second port of one adapter finds it off already.
     [[maybe_unused]] const absl::Status off = fabric_.PowerOff(now, place.node);
   }
@@ -169,15 +169,15 @@ void KernelWire::TakeGone(Instant now, uint16_t hca) {
 
 absl::Status KernelWire::TakePortState(Instant now, PortRef at, std::span<const uint8_t> body) {
   if (body.size() < sizeof(simib_port_state)) return InvalidArgument("a short PORT frame");
-  const auto told = BodyOf<simib_port_state>(body);
+  const auto reported = BodyOf<simib_port_state>(body);
   OutsideState state;
-  state.capability_mask = le32toh(told.capability_mask);
-  state.lid = Lid(le16toh(told.lid));
-  state.master_sm_lid = Lid(le16toh(told.sm_lid));
-  state.lmc = told.lmc;
-  state.state = static_cast<wire::PortState>(told.state);
-  state.physical_state = static_cast<wire::PortPhysicalState>(told.physical_state);
-  state.retrain = told.retrain != 0;
+  state.capability_mask = le32toh(reported.capability_mask);
+  state.lid = Lid(le16toh(reported.lid));
+  state.master_sm_lid = Lid(le16toh(reported.sm_lid));
+  state.lmc = reported.lmc;
+  state.state = static_cast<wire::PortState>(reported.state);
+  state.physical_state = static_cast<wire::PortPhysicalState>(reported.physical_state);
+  state.retrain = reported.retrain != 0;
   fabric_.MirrorOutside(now, at, state);
   return absl::OkStatus();
 }
@@ -212,15 +212,15 @@ absl::Status KernelWire::TakePacket(Instant now, PortRef at, std::span<const uin
 
 // The module hears of each time that a link went down, also where it is up again by now.
 void KernelWire::TellLink(KernelPort port, PortRef at, std::vector<Frame>& frames) {
-  const auto told = told_.find(port);
-  if (told == told_.end()) return;
+  const auto reported = link_reports_.find(port);
+  if (reported == link_reports_.end()) return;
   const SimPort& own = fabric_.device(at.node)->port(at.port);
-  const Told now{own.info.port_state >= wire::PortState::kInit, own.training};
-  if (told->second.up && (!now.up || now.training != told->second.training)) {
+  const LinkReport now{own.info.port_state >= wire::PortState::kInit, own.training};
+  if (reported->second.up && (!now.up || now.training != reported->second.training)) {
     frames.push_back(MakeBodyFrame(SIMIB_LINK, port, simib_link{}));
-    told->second.up = false;
+    reported->second.up = false;
   }
-  if (now.up && !told->second.up) {
+  if (now.up && !reported->second.up) {
     simib_link link{};
     link.up = 1;
     link.width_active = own.info.link_width_active;
@@ -229,7 +229,7 @@ void KernelWire::TellLink(KernelPort port, PortRef at, std::vector<Frame>& frame
     link.mtu = own.info.mtu_cap;
     frames.push_back(MakeBodyFrame(SIMIB_LINK, port, link));
   }
-  told->second = now;
+  reported->second = now;
 }
 
 void KernelWire::Advance(Instant now, std::vector<Frame>& frames) {

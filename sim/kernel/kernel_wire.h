@@ -58,8 +58,8 @@ class KernelWire {
   static Frame Count(KernelPort port, uint32_t counter, uint64_t increment);
 
  private:
-  // What the module was told last of a port's link.
-  struct Told {
+  // What the module was notified of last of a port's link.
+  struct LinkReport {
     bool up = false;
     uint32_t training = 0;
   };
@@ -75,7 +75,7 @@ class KernelWire {
   const Places places_;
   std::map<KernelPort, PortRef> bound_;
   absl::flat_hash_map<PortRef, KernelPort> ports_;
-  std::map<KernelPort, Told> told_;
+  std::map<KernelPort, LinkReport> link_reports_;
   std::vector<Delivery> deliveries_;  // Scratch.
   std::vector<OutsideArrival> arrivals_;
 };

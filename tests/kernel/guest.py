@@ -17,14 +17,14 @@ import traceback
 
 BIN = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
 POWER_OFF = 0x4321FEDC
-SETTLE_SECONDS = 20.0
+WAIT_SECONDS = 20.0
 
 
 class Failure(Exception):
     """The scenario found what it must not find."""
 
 
-def wait_for(condition, what, seconds=SETTLE_SECONDS):
+def wait_for(condition, what, seconds=WAIT_SECONDS):
     """Seconds until condition() was true; Failure if it never was."""
     start = time.monotonic()
     while not condition():
@@ -116,7 +116,7 @@ class Guest:
     def state(self, hca, number=1):
         return self.port(hca, "state", number).split(": ")[1]
 
-    def wait_for_state(self, state, hcas=None, seconds=SETTLE_SECONDS):
+    def wait_for_state(self, state, hcas=None, seconds=WAIT_SECONDS):
         """Seconds until the first port of each of these HCAs (all of them) had that state."""
         hcas = range(self.hcas) if hcas is None else hcas
         return wait_for(lambda: all(self.state(hca) == state for hca in hcas),
@@ -128,7 +128,7 @@ class Guest:
             guid = self.port(hca, "gids/0").replace(":", "")[16:]
             environment = dict(os.environ, OSM_TMP_DIR="/tmp", OSM_CACHE_DIR="/tmp")
             return self.start(name, "opensm", "-g", f"0x{guid}", "-f",
-                              self.directory / f"{name}-opensm.log", "-d0", env=environment, **options)
+                              self.directory / f"{name}-opensm.log", env=environment, **options)
         return self.start(name, BIN / "fabricd", "--fabric", f"umad:simib{hca}:1", "--mode", "manage",
                           "--state-dir", f"/tmp/state-{name}", "--listen", f"unix:/tmp/{name}.sock",
                           **options)
@@ -187,7 +187,7 @@ def prepare(directory):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def judge(scenario, manager, directory, module):
+def perform(scenario, manager, directory, module):
     """Runs one scenario; its result as the report wants it."""
     import scenarios  # pylint: disable=import-outside-toplevel
     guest = Guest(manager, directory, module)
@@ -209,7 +209,7 @@ def main():
     prepare(directory)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    result = judge(scenario, manager, directory, module)
+    result = perform(scenario, manager, directory, module)
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     with open(os.path.join(directory, "result.json"), "w", encoding="utf-8") as out:

@@ -120,13 +120,13 @@ class Connector:
         while len(self.established) + sum(self.failed.values()) < len(self.numbers):
             event = self.channel.event(max(0, end - time.monotonic()))
             if event is None:
-                self.name_silent()
+                self.count_unfinished()
                 break
             uid, _, name, status = event
             self.last[uid] = name
             self.step(uid, name, status)
 
-    def name_silent(self):
+    def count_unfinished(self):
         """Counts those that hear nothing more, by what they heard last."""
         for name in self.last.values():
             if name not in ("CONNECT_RESPONSE", "ESTABLISHED") and not name.endswith("ERROR"):

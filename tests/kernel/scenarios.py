@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios of tools/kernel-test: each a function of the Guest (guest.py), its first line says
 what must hold. Names have dashes on the command line. After each the module is taken out and the
-kernel's log is judged."""
+kernel's log is checked."""
 import json
 import pathlib
 import re
@@ -101,7 +101,7 @@ def killed_manager(guest):
     wait_for(lambda: not _is_sm(guest, 0), "IsSM is cleared", 2)
     own = guest.port(1, "lid")
     guest.facts["takeover_s"] = wait_for(
-        lambda: all(guest.port(hca, "sm_lid") == own for hca in range(3)), "the second one's LID", 60)
+        lambda: all(guest.port(hca, "sm_lid") == own for hca in range(3)), "the second one's LID", 100)
 
 
 def _is_sm(guest, hca):
