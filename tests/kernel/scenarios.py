@@ -121,5 +121,47 @@ def removed_hca(guest):
     guest.facts["active_again_s"] = guest.wait_for_state("ACTIVE", [2])
 
 
+def diagnostics(guest):
+    """The tools of infiniband-diags: nodes, path records and counters as they are, over the wire too."""
+    guest.plug_in(STAR)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    found = run("ibnetdiscover", "-C", "simib1")
+    for hca in range(3):
+        if f"simib{hca}" not in found:
+            raise Failure(f"ibnetdiscover finds no simib{hca}:\n{found}")
+    lid = int(guest.port(2, "lid"), 16)
+    guest.console("count 2 1 0 7")
+    counters = text_of("perfquery", "-C", "simib0", lid, 1)
+    if not re.search(r"SymbolErrorCounter:\.*7\b", counters):
+        raise Failure(f"7 symbol errors of LID {lid}:\n{counters}")
+    own = int(guest.port(1, "lid"), 16)
+    path = text_of("saquery", "-C", "simib1", "--src-to-dst", f"{own}:{lid}")
+    if not re.search(rf"dlid\.+{lid}\b", path):
+        raise Failure(f"no path record {own}:{lid}:\n{path}")
+
+
+def port_traps(guest):
+    """An HCA's trap 129 reaches the subnet manager, which represses it: it is not sent again."""
+    guest.plug_in(STAR)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    guest.console("trap 1 1 129")
+    names = ("sm.log", "sm-opensm.log")
+
+    def is_reported():
+        return any("129" in (guest.directory / name).read_text(errors="replace").split("ACTIVE")[-1]
+                   for name in names if (guest.directory / name).exists())
+
+    guest.facts["reported_s"] = wait_for(is_reported, "the subnet manager logs trap 129", 5)
+
+
+def many(guest):
+    """64 HCAs: all ports are ACTIVE."""
+    guest.plug_in("fat-tree:radix=16,levels=2", 64)
+    guest.start_manager()
+    guest.facts["active_s"] = guest.wait_for_state("ACTIVE", seconds=60)
+
+
 QUICK = ("bring-up", "cable", "ping", "connect")
-ALL = QUICK + ("killed-manager", "removed-hca")
+ALL = QUICK + ("diagnostics", "killed-manager", "many", "port-traps", "removed-hca")
