@@ -133,6 +133,10 @@ class Guest:
                           "--state-dir", f"/tmp/state-{name}", "--listen", f"unix:/tmp/{name}.sock",
                           **options)
 
+    def manager_log(self, name="sm"):
+        own = self.directory / f"{name}-opensm.log"
+        return self.log(name) + (own.read_text(errors="replace") if own.exists() else "")
+
     # ---- namespaces, one HCA each
     def isolate(self, hca, name, address):
         """Moves an HCA and its IPoIB device into a namespace of its own."""
