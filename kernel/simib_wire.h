@@ -90,8 +90,7 @@ struct simib_port_state {
 	__u8 lmc;
 	__u8 state;		/* 1 DOWN, 2 INIT, 3 ARMED, 4 ACTIVE */
 	__u8 physical_state;	/* 1 Sleep, 2 Polling, 3 Disabled, 5 LinkUp */
-	__u8 retrain;		/* 1: a Set has taken the link down; the fabric is to train it again
-				 * where physical_state lets it */
+	__u8 retrain;		/* 1: a Set took the link down; train it where the state lets it */
 };
 
 /* The link of a port comes up (to INIT) or goes down. Without effect on a port that is Disabled. */

@@ -55,10 +55,9 @@ absl::Status KernelServer::Open() {
 absl::Status KernelServer::Run(const volatile std::sig_atomic_t& stop) {
   while (stop == 0) {
     std::array<pollfd, 2> waits{{{device_, POLLIN, 0}, {console_, POLLIN, 0}}};
-    const Duration left =
-        std::clamp(wire_.next_event() == kNever ? kLongestWait
-                                                : wire_.next_event() - ProcessClock::Now(),
-                   Duration::zero(), kLongestWait);
+    const Duration left = std::clamp(
+        wire_.next_event() == kNever ? kLongestWait : wire_.next_event() - ProcessClock::Now(),
+        Duration::zero(), kLongestWait);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     const timespec wait{static_cast<time_t>(seconds.count()),
                         static_cast<long>((left - seconds).count())};

@@ -54,9 +54,9 @@ KernelWire::Frame MakeBodyFrame(simib_type type, KernelPort port, const Body& bo
 // The simulated agents look at SMPs and at requests for counters; all else only passes.
 bool IsOpaque(uint32_t qpn, const std::vector<uint8_t>& payload) {
   if (qpn == 0) return false;
-  const bool for_agents = qpn == 1 && payload.size() == wire::kMadBytes &&
-                          (payload[kMadClassAt] == kPerformanceClass ||
-                           payload[kMadClassAt] == kVendorClass);
+  const bool for_agents =
+      qpn == 1 && payload.size() == wire::kMadBytes &&
+      (payload[kMadClassAt] == kPerformanceClass || payload[kMadClassAt] == kVendorClass);
   return !for_agents;
 }
 
@@ -93,8 +93,7 @@ absl::Status KernelWire::Take(Instant now, std::span<const uint8_t> frame) {
   if (frame.size() < sizeof(simib_header)) return InvalidArgument("a frame without a header");
   const auto header = BodyOf<simib_header>(frame);
   if (header.version != SIMIB_WIRE_VERSION) {
-    return InvalidArgument("a frame of version {}, this is {}", header.version,
-                           SIMIB_WIRE_VERSION);
+    return InvalidArgument("a frame of version {}, this is {}", header.version, SIMIB_WIRE_VERSION);
   }
   const uint16_t hca = le16toh(header.hca);
   const std::span<const uint8_t> body = frame.subspan(sizeof(header));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "common/status.h"
 #include "kernel/simib_wire.h"
 #include "sim/kernel/kernel_console.h"
 #include "tests/unit/sim/test_client.h"
@@ -111,7 +112,7 @@ TEST_F(KernelWireTest, NotifiesEachPortThatItsLinkIsUpOnce) {
 
 TEST_F(KernelWireTest, SwitchAnswersADirectedRouteSmpOfAnHca) {
   Advance();
-  ASSERT_TRUE(wire->Take(now, NodeInfoGet(0, wire::DirectedPath({PortNum(1)}))).ok());
+  ASSERT_TRUE(wire->Take(now, NodeInfoGet(0, wire::DirectedPath{1})).ok());
   const std::vector<Frame> frames = Advance();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(HcaOf(frames[0]), 0);
@@ -131,7 +132,7 @@ TEST_F(KernelWireTest, DeliversASmpForAnotherHcaUnanswered) {
   const PortRef peer = fabric->device(place.node)->port(place.port).cable;
   const PortRef own = wire->places().at({0, 1});
   ASSERT_EQ(fabric->device(own.node)->port(own.port).cable.node, peer.node) << "one leaf";
-  ASSERT_TRUE(wire->Take(now, NodeInfoGet(0, wire::DirectedPath({PortNum(1), peer.port}))).ok());
+  ASSERT_TRUE(wire->Take(now, NodeInfoGet(0, wire::DirectedPath{1, peer.port.value()})).ok());
   const std::vector<Frame> frames = Advance();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(HcaOf(frames[0]), 1);
@@ -168,8 +169,7 @@ TEST_F(KernelWireTest, PulledCableTakesTheLinkDownAndUpAgain) {
 
 TEST_F(KernelWireTest, ReportsALinkThatWentDownAndUpBetweenTwoTurns) {
   Advance();
-  const std::string node =
-      fabric->device(wire->places().at({0, 1}).node)->description();
+  const std::string node = fabric->device(wire->places().at({0, 1}).node)->description();
   EXPECT_EQ(Console("unlink " + node + " 1"), "");
   EXPECT_EQ(Console("link " + node + " 1"), "");
   const std::vector<Frame> frames = Advance();
@@ -186,8 +186,7 @@ TEST_F(KernelWireTest, MirrorsTheStateOfThePort) {
   ASSERT_TRUE(wire->Take(now, MakeFrame(SIMIB_PORT, 0, 1, state)).ok());
   const PortRef place = wire->places().at({0, 1});
   EXPECT_EQ(fabric->device(place.node)->port(place.port).info.lid, Lid(7));
-  EXPECT_EQ(fabric->device(place.node)->port(place.port).info.port_state,
-            wire::PortState::kArmed);
+  EXPECT_EQ(fabric->device(place.node)->port(place.port).info.port_state, wire::PortState::kArmed);
 }
 
 TEST_F(KernelWireTest, ASetThatTakesTheLinkDownTrainsItAgain) {
@@ -205,8 +204,8 @@ TEST_F(KernelWireTest, ASetThatTakesTheLinkDownTrainsItAgain) {
 
 TEST_F(KernelWireTest, LinkOfARemovedHcaIsDownUntilItIsBack) {
   Advance();
-  ASSERT_TRUE(wire->Take(now, KernelWire::Fatal(0)).code() ==
-              absl::StatusCode::kInvalidArgument) << "not a frame that the module sends";
+  ASSERT_TRUE(wire->Take(now, KernelWire::Fatal(0)).code() == absl::StatusCode::kInvalidArgument)
+      << "not a frame that the module sends";
   simib_header gone{SIMIB_WIRE_VERSION, SIMIB_GONE, 0, 0, htole16(1), htole16(8)};
   Frame frame(sizeof(gone));
   std::memcpy(frame.data(), &gone, sizeof(gone));
