@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario of tools/kernel-test works with, inside the guest kernel: the module, the simulated
-fabric behind it, a subnet manager, namespaces. As init: guest.py SCENARIO SM RUN_DIRECTORY MODULE.
+fabric behind it, a subnet manager, namespaces. As init: guest.py SCENARIO SM RUN_DIRECTORY MODULE
+[broken].
 
 The guest's root is the host's, read-only; only the run directory is shared for writing. There the
 result is left (result.json) with the logs of all programs.
@@ -54,8 +55,9 @@ def text_of(*command):
 class Guest:
     """The machine, with all that a scenario has started on it."""
 
-    def __init__(self, manager, directory, module):
+    def __init__(self, manager, directory, module, is_broken):
         self.manager, self.directory, self.module = manager, pathlib.Path(directory), module
+        self.is_broken = is_broken  # The cable of the last HCA loses every packet.
         self.processes = {}
         self.facts = {}  # What the report shows of a scenario that passed.
         self.hcas = 0
@@ -91,7 +93,11 @@ class Guest:
         os.mkfifo("/tmp/console")
         self.start("fabric", BIN / "fabricsim", "serve", topology, "--kernel", "/dev/simib",
                    "--console", "/tmp/console")
-        wait_for(lambda: "sits on" in self.log("fabric"), "the fabric serves the module")
+        wait_for(lambda: f"simib{hcas - 1} port 1 sits on" in self.log("fabric"),
+                 "the fabric serves the module")
+        if self.is_broken:
+            node, port = self.place_of(hcas - 1)
+            self.console(f"loss {node} {port} 1")
 
     def console(self, line):
         """A command of `fabricsim serve`, carried out when this returns."""
@@ -191,10 +197,10 @@ def prepare(directory):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def perform(scenario, manager, directory, module):
+def perform(scenario, manager, directory, module, is_broken):
     """Runs one scenario; its result as the report wants it."""
     import scenarios  # pylint: disable=import-outside-toplevel
-    guest = Guest(manager, directory, module)
+    guest = Guest(manager, directory, module, is_broken)
     start = time.monotonic()
     error = None
     try:
@@ -213,7 +219,7 @@ def main():
     prepare(directory)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    result = perform(scenario, manager, directory, module)
+    result = perform(scenario, manager, directory, module, "broken" in sys.argv[5:])
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     with open(os.path.join(directory, "result.json"), "w", encoding="utf-8") as out:
