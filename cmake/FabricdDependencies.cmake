@@ -14,6 +14,7 @@ pkg_check_modules(ABSL REQUIRED IMPORTED_TARGET
                   absl_inlined_vector absl_time)
 pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LIBSYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(LIBIBUMAD REQUIRED IMPORTED_TARGET libibumad)
 pkg_check_modules(LIBIBVERBS REQUIRED IMPORTED_TARGET libibverbs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundedQueue<T>: many producers, one consumer that drains in batches. What happens when it is
-// full is the caller's choice at each push: TryPush refuses, Push waits.
+// BoundedQueue<T>: many producers, one consumer that drains in batches. The caller decides at each
+// push what happens if it is full: TryPush refuses, Push waits.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) {}
 
-  // False when full or closed.
+  // False: full or closed.
   bool TryPush(T item) {
     {
       MutexLock lock(mutex_);
@@ -27,7 +27,7 @@ class BoundedQueue {
     not_empty_.NotifyOne();
     return true;
   }
-  // Waits for room. False when closed.
+  // Waits for room. False: closed.
   bool Push(T item) {
     {
       MutexLock lock(mutex_);
@@ -39,15 +39,15 @@ class BoundedQueue {
     not_empty_.NotifyOne();
     return true;
   }
-  // Moves everything queued into `out` (cleared first); waits until `deadline` for the first item.
-  // False once closed and empty.
+  // Moves all items into `out` (cleared first). Waits until `deadline` for the first item. False:
+  // closed and empty.
   template <typename Clock, typename Dur>
   bool DrainUntil(std::vector<T>& out, std::chrono::time_point<Clock, Dur> deadline) {
     out.clear();
     MutexLock lock(mutex_);
     not_empty_.WaitUntil(lock, deadline,
                          [this]() FABRICD_REQUIRES(mutex_) { return closed_ || !items_.empty(); });
-    out.swap(items_);  // Not moved one by one: producers wait for this lock.
+    out.swap(items_);  // Swapped as a whole: producers wait for this lock.
     const bool open = !closed_;
     lock.Unlock();
     not_full_.NotifyAll();

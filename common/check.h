@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FABRICD_CHECK: a programmer's error, always on, aborts with the facts (DESIGN §6 a).
-// What devices, operators or files do wrong never ends here.
+// FABRICD_CHECK: detects programming errors. Always on; aborts with the facts (DESIGN §6 a). Never
+// used for errors of devices, operators or files.
 #pragma once
 
 #include <string>

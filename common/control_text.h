@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control characters in UTF-8: what a terminal obeys instead of showing it. Pure.
+// Control characters in UTF-8, which a terminal interprets instead of showing. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct ControlCharacter {
   size_t at = 0, size = 0;  // Bytes.
 };
 
-// The first of C0 (line ends and tabs too), DEL and C1, and of those that turn the direction of
-// what follows, from byte `begin` on. nullopt: there is none.
+// The first control character from byte `begin` on: C0 (line ends and tabs too), DEL, C1, or one
+// that changes the direction of the following text. nullopt: there is none.
 inline std::optional<ControlCharacter> FindControl(std::string_view text, size_t begin = 0) {
   const auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
   for (size_t at = begin; at < text.size(); ++at) {

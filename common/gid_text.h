@@ -12,7 +12,7 @@ namespace fabricd {
 
 // "ff12:401b:ffff::ffff:ffff"
 std::string GidText(Gid gid);
-// Without an IPv4 address at its end. nullopt: it is none.
+// The text must not end with an IPv4 address. nullopt: not a GID.
 std::optional<Gid> ParseGid(std::string_view text);
 
 }  // namespace fabricd

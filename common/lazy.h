@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lazy: a value that the first reader computes and all others share. Any thread; readers that come
-// meanwhile wait.
+// Lazy: a value that the first reader computes and all others share. Any thread; other readers wait
+// while it is computed.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@ namespace fabricd {
 template <typename T>
 class Lazy {
  public:
-  // `make` must give the same value whoever calls it; only the first caller's is called.
+  // `make` must return the same value for every caller. Only that of the first caller is called.
   template <typename Make>
   const T& Get(Make&& make) const {
     std::call_once(once_, [&] { value_.emplace(std::forward<Make>(make)()); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutex, MutexLock and Condition: those of std, with the attributes by which clang checks who holds
-// what (common/thread_annotations.h). std's own carry none in libstdc++.
+// Mutex, MutexLock and Condition: like those of std, with the attributes that clang needs to check
+// which lock is held (common/thread_annotations.h). In libstdc++, std's own have none.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class FABRICD_SCOPED_CAPABILITY MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// The lock is held before and after each wait. A condition is a lambda that says what it needs:
+// The lock is held before and after each wait. The condition is a lambda that names its lock:
 //   changed_.Wait(lock, [this]() FABRICD_REQUIRES(mutex_) { return stopped_; });
 class Condition {
  public:
@@ -46,7 +46,7 @@ class Condition {
   void Wait(MutexLock& lock, Predicate&& holds) FABRICD_NO_THREAD_SAFETY_ANALYSIS {
     while (!holds()) condition_.wait(lock.lock_);
   }
-  // False: the condition does not hold, and the time has come.
+  // False: `deadline` has come and the condition does not hold.
   template <typename Clock, typename Time, typename Predicate>
   bool WaitUntil(MutexLock& lock, std::chrono::time_point<Clock, Time> deadline,
                  Predicate&& holds) FABRICD_NO_THREAD_SAFETY_ANALYSIS {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text: the whole text is one, or it is none. No blanks, no '+'.
+// Numbers in text: the whole text must be one number. No blanks, no '+'.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace fabricd {
 
-// Nullopt: no number in `base`, or none that `T` holds.
+// nullopt: not a number in `base`, or out of the range of T.
 template <typename T>
 std::optional<T> ParseNumber(std::string_view text, int base = 10) {
   T value{};
@@ -33,7 +33,7 @@ std::optional<T> ParseHex(std::string_view text) {
   return ParseNumber<T>(HasHexPrefix(text) ? text.substr(2) : text, 16);
 }
 
-// Hexadecimal behind 0x, else decimal.
+// Hexadecimal after 0x, otherwise decimal.
 template <typename T>
 std::optional<T> ParseDecimalOrHex(std::string_view text) {
   return HasHexPrefix(text) ? ParseHex<T>(text) : ParseNumber<T>(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortNumbers: the port numbers from one to another, both included, for range-for.
+// PortNumbers: the port numbers of a closed range, for range-for.
 #pragma once
 
 #include "common/ids.h"
@@ -19,10 +19,10 @@ class PortNumbers {
     friend constexpr bool operator==(Iterator, Iterator) = default;
 
    private:
-    int number_;  // One behind 255 is no port number.
+    int number_;  // int, because the end may be 256, which is no port number.
   };
 
-  // Empty where `first` is above `last`.
+  // Empty if `first` > `last`.
   constexpr PortNumbers(PortNum first, PortNum last)
       : first_(first.value()), end_(first > last ? first.value() : last.value() + 1) {}
   constexpr Iterator begin() const { return Iterator(first_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small deterministic generator (SplitMix64): the same seed gives the same stream on every
-// machine and library, which std::uniform_int_distribution does not promise.
+// A small deterministic generator (SplitMix64): the same seed gives the same sequence on every
+// machine and library, which std::uniform_int_distribution does not guarantee.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a list a sorted one in which nothing stands twice.
+// Sorts a list and removes duplicates.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StoredRow: one entry of a part's durable state, in that part's own encoding. The store keeps rows
-// and knows nothing of what is in them.
+// StoredRow: one entry of a part's durable state, in that part's own encoding, which the store does
+// not interpret.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ struct RowKey {
   std::string key;    // Text that an operator can read; unique within the table.
   friend auto operator<=>(const RowKey&, const RowKey&) = default;
 };
-// What a row is to hold; nullopt: it is to be gone.
+// The new content of a row. nullopt: the row is deleted.
 using RowChanges = std::map<RowKey, std::optional<std::string>>;
 using StoredRows = std::map<RowKey, std::string>;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as pure code sees it: a value passed in, never a clock that is read. The shell takes it from
-// the steady clock, the simulator from its virtual time.
+// Time in pure code: a value that is passed in. Pure code never reads a clock. The shell takes the
+// time from the steady clock, the simulator from its virtual time.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace fabricd {
 
 using Duration = std::chrono::nanoseconds;
-struct CoreClock {  // A tag only: nothing can ask it for the time.
+struct CoreClock {  // A tag only: it has no now().
   using duration = Duration;
   using rep = duration::rep;
   using period = duration::period;

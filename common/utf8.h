@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for those who take nothing but UTF-8: node descriptions promise nothing. Pure.
+// UTF-8 for consumers that accept nothing else: node descriptions may contain any bytes. Pure.
 #pragma once
 
 #include <string>

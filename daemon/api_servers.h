@@ -26,13 +26,13 @@ class ApiServers {
   ApiServers();
   ~ApiServers();
 
-  // Listens where the configuration says. `backend` outlives this.
+  // Listens on the configured addresses. `backend` must outlive this.
   absl::Status Open(const config::Config& config, Backend& backend);
   // A view was published. `serves`: the health service reports SERVING.
   void OnPublished(bool serves);
   void SetAccess(const config::Security& security);
-  // New calls are refused, and those under way end. Pages are stopped first: they show counters of
-  // the gRPC server.
+  // Refuses new calls and ends those under way. Stop pages first: they show counters of the gRPC
+  // server.
   void StopPages();
   void StopCalls();
 

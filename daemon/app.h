@@ -10,7 +10,7 @@
 //   gRPC, verdicts ── commands ──► core                     core/command_port.h
 //   core ── jobs ──► urgent, compute, store ── answers ──► core      core/core_executor.h
 //   core ── views, events ──► all readers                   core/view_publisher.h
-//   core ── what it did ──► flight recorder                 record/flight_recorder.h
+//   core ── events, effects ──► flight recorder             record/flight_recorder.h
 //   SA threads, verdicts, logs ── rows ──► store            base/store_thread.h
 //   gRPC ── queries ──► listings                            state_opener.h
 //   core ── views ──► verdicts                              verdicts/verdict_thread.h
@@ -46,24 +46,24 @@
 namespace fabricd::daemon {
 
 struct RunOptions {
-  bool once = false;     // End when the subnet is up, or cannot be brought up.
-  std::string dump_dir;  // Written after each heavy sweep; empty: none.
-  // The configuration's file, for those who ask, and reading it again as at the start.
+  bool once = false;     // End when the subnet is up, or cannot come up.
+  std::string dump_dir;  // Folder for dumps after heavy sweeps; empty: none.
+  // The configuration's file, for display, and a function that reads it again as at the start.
   std::string config_file = {};
   ConfigKeeper::Load load_config = {};
 };
 
 class App final : public Backend {
  public:
-  // Opens the state, the fabric and the listeners. Errors say what to do.
+  // Opens the state, the fabric and the listeners. Errors tell operators what to do.
   static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config,
                                                      const RunOptions& run);
   ~App() override;
 
-  // Runs until Stop() or, with `once`, until the answer is known. 0: subnet up, or stopped by
+  // Runs until Stop() or, with `once`, until the result is known. 0: subnet up, or stopped by
   // Stop(). 1: not up, or standby (once only).
   int Run();
-  // Any thread, and signal handlers' own thread.
+  // Any thread, including the signal thread.
   void Stop();
   // Backend.
   std::shared_ptr<const sweep::FabricView> view() const override { return publisher_->view(); }

@@ -34,7 +34,7 @@ struct StoredState {
 
 class StateOpener {
  public:
-  // Errors say what to do.
+  // Errors tell operators what to do.
   static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config);
 
   // Before the first job of the store's thread.
@@ -51,7 +51,7 @@ class StateOpener {
   const fabric::NodeNameMap& node_name_map() const { return node_name_map_; }
   const fabric::HostPatterns& host_patterns() const { return host_patterns_; }
 
-  // Each does what is queued, then stops. Writing is stopped first: its jobs post listings.
+  // Each finishes its queued jobs, then stops. Stop writing first: its jobs post listings.
   void StopWriting() { thread_->Stop(); }
   void StopListing() { listings_->Stop(); }
 

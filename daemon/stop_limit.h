@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StopLimit: ends the process when stopping takes too long, and says at what. A call that does not
-// end, a disk that hangs or a plan that cannot be interrupted then costs seconds, and not the
-// service manager's patience. What was acknowledged is durable by then.
+// StopLimit: ends the process when stopping takes too long, and logs the step that did. A call that
+// does not end, a hung disk or a plan that cannot be interrupted then costs seconds, and systemd
+// does not have to kill the service. Everything acknowledged is durable by then.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class StopLimit {
   StopLimit(const StopLimit&) = delete;
   StopLimit& operator=(const StopLimit&) = delete;
 
-  // What is stopped now. A literal.
+  // The current step. A literal.
   void At(const char* what) { at_ = what; }
 
  private:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdaptiveWindow: how many requests may be in flight, by what the answers show.
+// AdaptiveWindow: how many requests may be in flight, depending on responses and losses.
 //
-// Answers are counted in rounds of about one window. A round without a loss that filled the window
-// adds window_growth. A round halves the window when at least two devices, and 1/32 of its answers,
-// reveal a loss. A loss is revealed when a suspect device answers: then the MAD was lost, not the
-// device; and it counts only if that MAD left after the last shrink. Hence unresponsive devices, be
-// it one or a whole subtree, never shrink the window, while overload, which hits devices that do
-// answer, halves it once per timeout until the losses end.
+// Responses are counted in rounds of about one window. A round that filled the window without a
+// loss adds window_growth. A round halves the window when at least two devices, and 1/32 of its
+// responses, reveal a loss. A loss is revealed when a suspect device responds, because then the MAD
+// was lost and not the device. It counts only if that MAD was sent after the last shrink. So
+// unresponsive devices, whether one or a whole subtree, never shrink the window. Overload affects
+// devices that do respond, and halves it once per timeout until the losses end.
 //
-// The size stays between window_floor and window_max. While the caller is patient at most
-// window_patient requests are in flight: whatever else the wire carries does not queue behind a
-// sweep. The first timeout ends that: a few unresponsive devices would have all of so few places.
+// The size stays between window_floor and window_max. While the caller is patient, at most
+// window_patient requests are in flight, so that other traffic does not queue behind a sweep. The
+// first timeout ends that, because a few unresponsive devices would fill so small a window.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ class AdaptiveWindow {
   explicit AdaptiveWindow(const EngineOptions& options);
 
   uint32_t size() const { return size_; }
-  // What may be in flight now: the size, or less while the caller is patient.
+  // The present limit: the size, or less while the caller is patient.
   uint32_t limit() const;
-  // What all suspect devices together may have in flight: a quarter of the size, at least half of
-  // window_floor (and 1). Where MADs are lost at random, every other device is suspect.
+  // The limit for all suspect devices together: a quarter of the size, but at least half of
+  // window_floor, and at least 1. Where MADs are lost at random, every other device is suspect.
   uint32_t suspect_limit() const;
-  // How often it was halved.
+  // How often the window was halved.
   uint64_t shrinks() const { return shrinks_; }
 
-  // Whether nothing that is requested is urgent, until false or a timeout ends it. False at first.
+  // True: no request is urgent. Ends with false or with a timeout. Initially false.
   void SetPatient(bool patient);
   // A request has timed out.
   void OnTimeout();
   // More could have been sent than limit() allows.
   void OnFull();
-  // A request was answered; `reveals_loss`: SuspectDevices::WouldRevealLoss().
+  // A request got a response; `reveals_loss`: SuspectDevices::WouldRevealLoss().
   void OnAnswer(bool reveals_loss);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceQueues: the requests that wait to be sent, in a queue for each device and priority. First
-// in, first out, but a repeat goes to the front.
+// DeviceQueues: the requests that wait to be sent, with a queue for each device and priority. First
+// in, first out, but a retry goes to the front.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class DeviceQueues {
   // `slots` must outlive this; the links of queued slots are the queues'.
   explicit DeviceQueues(RequestSlots& slots) : slots_(slots) {}
 
-  // The queues of a device must have been added before anything else is asked about it.
+  // Call before any other function for a device.
   void Add(DeviceId device);
   bool Has(DeviceId device) const { return device < queues_.size(); }
   DeviceId end() const { return static_cast<DeviceId>(queues_.size()); }
@@ -28,11 +28,11 @@ class DeviceQueues {
   void Enqueue(SlotIndex index, bool front);
   // REQUIRES: queued.
   void Dequeue(SlotIndex index);
-  // The first of all that have something queued; kPriorities: none has.
+  // The highest priority with a queued request. kPriorities: none is queued.
   uint8_t TopPriority(DeviceId device) const;
-  // The request that is next. REQUIRES: something is queued.
+  // The next request. REQUIRES: something is queued.
   SlotIndex First(DeviceId device) const { return queues_[device][TopPriority(device)].head; }
-  // visit(SlotIndex), by priority and then in order. It may dequeue that one.
+  // Calls visit(SlotIndex) by priority and then in order. `visit` may dequeue that request.
   template <typename Visit>
   void ForEach(DeviceId device, Visit&& visit) {
     for (const IndexList& queue : queues_[device]) {

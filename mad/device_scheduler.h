@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceScheduler: which of the queued requests is sent next. Urgent ones first, and among those of
-// the same priority device after device, one each. A request goes out when three limits allow it
-// (the window is the caller's):
+// DeviceScheduler: selects the queued request that is sent next: by priority, and within one
+// priority round-robin over the devices. A request is sent if three limits allow it (the window is
+// the caller's):
 //   device    device_limit in flight to one device, 1 while the device is suspect;
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
 //             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
 //             the SM's CA has one port. Shorter paths and LID routed requests have no subtree;
 //   suspects  AdaptiveWindow::suspect_limit() for all suspect devices together, so that
-//             unresponsive devices keep probing but cannot fill the window.
+//             unresponsive devices are still probed but cannot fill the window.
 //
-// A limit that several devices share is a Gate: a device that finds one full waits there and costs
-// nothing until a place is free. Then it goes ahead of those that did not wait.
+// A limit that several devices share is a Gate. A device that finds one full waits there, at no
+// cost, until a place is free. Then it goes ahead of devices that did not wait.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@
 
 namespace fabricd::mad {
 
-// Those that found the limit full wait by priority.
+// Devices that found the limit full wait by priority.
 struct Gate {
   uint32_t in_flight = 0;
-  uint32_t woken = 0;  // Devices made ready for a free place and not looked at since.
+  uint32_t woken = 0;  // Devices made ready for a free place and not tried since.
   std::array<IndexList, kPriorities> waiting;
 };
 
@@ -39,26 +39,26 @@ class DeviceScheduler {
   DeviceScheduler(const EngineOptions& options, RequestSlots& slots, DeviceQueues& queues,
                   const SuspectDevices& suspects, uint32_t suspect_limit);
 
-  // A device must have been added before anything else is said about it.
+  // Call before any other function for a device.
   void Add(DeviceId device);
 
-  // Takes the next request out of its queue and counts it in flight; its route is chosen. kNoIndex:
-  // nothing is queued, or nothing that the limits allow.
+  // Dequeues the next request, selects its route and counts it as in flight. kNoIndex: nothing is
+  // queued, or the limits allow nothing.
   SlotIndex TakeNext();
-  // An attempt of a request that TakeNext() returned has ended: its places are free.
+  // An attempt of a request from TakeNext() has ended: frees its places.
   void Release(const RequestSlot& slot);
 
   // The queue of the device has changed.
   void OnQueueChange(DeviceId device);
-  // Its queued requests may have another route, and so another gate.
+  // The queued requests of the device may have another route, and so another gate.
   void OnRouteChange(DeviceId device);
-  // It has become suspect, or is not suspect any more.
+  // The device has become suspect, or is no longer suspect.
   void OnSuspectChange(DeviceId device);
   void SetSuspectLimit(uint32_t limit);
 
  private:
-  // A device is in one of ready_, in one of a gate's waiting lists, or in none: nothing is queued,
-  // or it is at its limit.
+  // A device is in ready_ or in the waiting list of one gate. It is in neither if nothing is queued
+  // or if it is at its limit.
   struct Standing {
     uint32_t in_flight = 0;
     uint8_t list_priority = 0;
@@ -86,7 +86,7 @@ class DeviceScheduler {
   std::vector<Standing> standings_;  // By device.
   std::array<IndexList, kPriorities> ready_;
   Gate suspect_gate_;
-  // By the first hop, of which a CA has one, then the second.
+  // By the first hop (a CA has only one), then by the second.
   std::array<std::unique_ptr<std::array<Gate, 256>>, 256> subtrees_;
 };
 

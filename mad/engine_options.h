@@ -9,7 +9,7 @@
 namespace fabricd::mad {
 
 struct EngineOptions {
-  uint32_t first_transaction_id = 1;  // The telemetry bit (transactions.h) does not count.
+  uint32_t first_transaction_id = 1;  // The telemetry bit (transactions.h) is ignored.
   uint32_t window_initial = 32;
   uint32_t window_max = 128;  // As deep as the kernel's default send queue of a MAD QP.
   uint32_t window_floor = 8;
@@ -21,10 +21,10 @@ struct EngineOptions {
   Duration first_timeout = std::chrono::milliseconds(200);
   double timeout_factor = 1.5;
   Duration timeout_cap = std::chrono::seconds(1);
-  uint32_t retries = 3;            // Repeats after the first attempt.
-  uint32_t alternative_after = 2;  // Timeouts after which SmpRequest::alternative is taken.
-  // The transport reports timeouts; one that was not reported this long after its due time counts
-  // too.
+  uint32_t retries = 3;            // After the first attempt.
+  uint32_t alternative_after = 2;  // Timeouts before SmpRequest::alternative is used.
+  // The transport reports timeouts. An attempt without a report counts as timed out this long after
+  // its timeout.
   Duration safety_margin = std::chrono::seconds(1);
 };
 

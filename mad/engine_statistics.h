@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineStatistics: what a TransactionEngine has counted since it was made. StatisticsRecorder
-// keeps them.
+// EngineStatistics: the counters of a TransactionEngine since its construction, kept by
+// StatisticsRecorder.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace fabricd::mad {
 
 struct MethodStatistics {
-  uint64_t sent = 0;      // Attempts, repeats included.
+  uint64_t sent = 0;      // Attempts, retries included.
   uint64_t received = 0;  // Responses matched.
   uint64_t timeouts = 0;  // Attempts that timed out.
-  uint64_t retries = 0;   // Attempts that were repeats.
+  uint64_t retries = 0;   // Attempts that were retries.
   friend bool operator==(const MethodStatistics&, const MethodStatistics&) = default;
 };
 
@@ -29,9 +29,10 @@ struct EngineStatistics {
   uint64_t unmatched = 0;      // Responses and reports that belong to no request in flight.
   uint64_t send_failures = 0;  // Attempts the transport refused or failed to send.
   uint64_t window_shrinks = 0;
-  uint32_t window = 0;           // Now.
-  uint32_t suspect_devices = 0;  // Now.
-  // Round-trip times of requests answered at the first attempt; the average is exponential (1/16).
+  uint32_t window = 0;           // Current value.
+  uint32_t suspect_devices = 0;  // Current value.
+  // Round-trip times of requests with a response to the first attempt. The average is exponential
+  // (1/16).
   Duration rtt_min{}, rtt_average{}, rtt_max{};
 
   uint64_t total_sent() const;
@@ -41,12 +42,12 @@ class StatisticsRecorder {
  public:
   const EngineStatistics& statistics() const { return statistics_; }
 
-  // Where requests of this attribute and method are counted. Valid as long as the recorder.
+  // The counters of this attribute and method. Valid as long as the recorder.
   MethodStatistics* CountersOf(wire::AttributeId attribute, wire::Method method);
-  // Of a request that the counters are of.
+  // `counters` must be those of the request.
   void CountAttempt(MethodStatistics& counters, bool is_repeat);
   void CountResponse(MethodStatistics& counters, uint16_t status);
-  // Answered at the first attempt: of a repeat it is not known which attempt was answered.
+  // Only for a response to the first attempt: otherwise it is unknown which attempt it belongs to.
   void CountRoundTrip(Duration time);
 
   void CountUnmatched() { ++statistics_.unmatched; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IndexList: a doubly linked list through elements of an array that outlives it. Each element has
-// the members `previous` and `next`, and is in one such list at most.
+// IndexList: a doubly linked list of elements of an array, which must outlive it. Each element has
+// members `previous` and `next`, and is in at most one list.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct IndexList {
   uint32_t head = kNoIndex, tail = kNoIndex;
 
   bool empty() const { return head == kNoIndex; }
-  // `at(index)` is the element.
+  // `at(index)` returns the element.
   template <typename At>
   void Insert(uint32_t index, bool front, At&& at) {
     auto& element = at(index);
@@ -22,7 +22,7 @@ struct IndexList {
     (element.previous == kNoIndex ? head : at(element.previous).next) = index;
     (element.next == kNoIndex ? tail : at(element.next).previous) = index;
   }
-  // REQUIRES: it is in this list.
+  // REQUIRES: the element is in this list.
   template <typename At>
   void Remove(uint32_t index, At&& at) {
     const auto& element = at(index);

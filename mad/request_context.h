@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestContext: what the caller of the engine needs to know again when a request completes. The
-// engine stores it with the request, hands it back in the completion and never looks at it, except
-// to compare: requests that were not sent yet can be cancelled by their owner or by their context.
+// RequestContext: data of the caller that the engine stores with a request and returns in its
+// completion. The engine only compares it: requests that were not sent yet can be cancelled by
+// owner or by context.
 //
-// A small value of plain fields, since the engine holds one for each of a million requests. `owner`
-// and `kind` are enums of one byte that the caller defines; each owner gives the other fields the
-// meaning that it needs and leaves the rest at their defaults.
+// A small value of plain fields, because the engine may hold one for each of a million requests.
+// `owner` and `kind` are one-byte enums of the caller. Each owner defines the meaning of the other
+// fields, and leaves unused ones at their defaults.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ template <typename T>
 concept OneByteEnum = std::is_enum_v<T> && sizeof(T) == 1;
 
 struct RequestContext {
-  uint8_t owner = 0;   // The activity that gets the completion.
-  uint8_t kind = 0;    // Of the owner's requests.
-  uint16_t run = 0;    // Which instance of the owner.
+  uint8_t owner = 0;   // The activity that receives the completion.
+  uint8_t kind = 0;    // Defined by the owner.
+  uint16_t run = 0;    // Instance of the owner.
   uint16_t block = 0;  // Of a table.
   PortNum port;
   NodeIndex node = NodeIndex::None();
-  uint32_t number = 0;  // Of a question that has no port, or more to it than one.
+  uint32_t number = 0;  // For questions that a port does not identify.
 
   template <OneByteEnum Owner>
   static constexpr RequestContext Of(Owner owner) {

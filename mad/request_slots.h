@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestSlots: where the TransactionEngine keeps its requests from submission to the end, and the
-// transaction ids that they are known by. A slot is a place of a slab that is reused, so a million
-// requests cost no allocation each, and an index stays valid until Free().
+// RequestSlots: storage for the requests of the TransactionEngine from submission to completion,
+// and their transaction ids. Slots of a slab are reused, so a million requests cost no allocation
+// each, and an index stays valid until Free().
 //
 // Transaction ids (IBA vol 1 §13.4.6.4). All attempts of a request have the same id, like the
-// kernel's own repeats: an answer to any of them is an answer. Another id is assigned where the
-// transport may still hold the old one, since the kernel refuses a second MAD with it.
+// kernel's own retries, so a response to any of them counts. Another id is assigned where the
+// transport may still hold the old one, because the kernel refuses a second MAD with it.
 #pragma once
 
 #include <array>
@@ -31,35 +31,35 @@ struct RequestSlot {
     kFree,
     kQueued,
     kInFlight,
-    // In flight as far as places go, and repeated once the attempt's timeout has passed:
+    // These occupy places in flight, and are retried once the timeout of the attempt has passed:
     kAnsweredBusy,
     kUnsent,  // The transport refused the attempt, or failed to send it.
   };
-  // What of it is still to be had, while an attempt is in flight.
+  // What the caller still expects while an attempt is in flight.
   enum class Demand : uint8_t {
     kCompletion,
     kNone,     // Cancelled.
-    kNoneDue,  // Completed ahead of its answer, which was not expected any more: it only keeps its
+    kNoneDue,  // Completed before its response, which is no longer expected. It only keeps its
                // places, and its timeout is no loss.
   };
 
   SmpRequest request;
   MethodStatistics* counters = nullptr;
-  std::array<Gate*, 2> gates{};  // Which the attempt in flight has passed; null: none.
+  std::array<Gate*, 2> gates{};  // Passed by the attempt in flight; null: none.
   Instant first_sent_at{}, sent_at{}, deadline{};
-  SlotIndex previous = kNoIndex, next = kNoIndex;  // In its device's queue, or of free slots.
+  SlotIndex previous = kNoIndex, next = kNoIndex;  // In its device's queue or the free list.
   uint32_t place = 0;                              // Among the attempts in flight.
   uint32_t tid = 0;                                // 0: none assigned.
   uint32_t redirected_tid = 0;                     // See RetireId(); 0: none.
   uint32_t attempts = 0;
   uint32_t timeouts = 0;
-  uint64_t shrinks = 0;  // AdaptiveWindow::shrinks() when the attempt left.
+  uint64_t shrinks = 0;  // AdaptiveWindow::shrinks() when the attempt was sent.
   State state = State::kFree;
   Demand demand = Demand::kCompletion;
-  bool on_alternative = false;  // The attempt in flight, or the last one.
+  bool on_alternative = false;  // Of the attempt in flight, or the last one.
 
   bool IsInFlight() const { return state >= State::kInFlight; }
-  // In flight, and no answer or report is to be had for this attempt.
+  // In flight, but no response or report will come for this attempt.
   bool IsHeld() const { return state > State::kInFlight; }
   bool WantsCompletion() const { return demand == Demand::kCompletion; }
   // The directed route of the attempt.
@@ -73,19 +73,19 @@ class RequestSlots {
   explicit RequestSlots(uint32_t first_transaction_id) : last_id_(first_transaction_id - 1) {}
 
   RequestSlot& At(SlotIndex index) { return slabs_[index / kSlabSlots][index % kSlabSlots]; }
-  // A slot in its first state, apart from the request.
+  // Returns a slot for the request, otherwise in its initial state.
   SlotIndex Allocate(const SmpRequest& request);
-  // Its ids are free again.
+  // Also frees its ids.
   void Free(SlotIndex index);
 
   // The slot that has this transaction id, or had it before RetireId(); kNoIndex: none.
   SlotIndex Find(TransactionId id) const;
-  // A transaction id that no other slot has, unless it has one.
+  // Assigns a transaction id that no other slot has, unless the slot has one.
   void AssignId(SlotIndex index);
-  // The slot will be assigned another one. Answers to this one belong to no request.
+  // The slot will get another id. Responses to the old one belong to no request.
   void DropId(SlotIndex index);
-  // The same, but an answer to this one may be under way: Find() finds the slot by it, until the
-  // next RetireId() or DropRetiredId().
+  // The same, but a response to the old id may still arrive: Find() still finds the slot by it,
+  // until the next RetireId() or DropRetiredId().
   void RetireId(SlotIndex index);
   void DropRetiredId(SlotIndex index);
 

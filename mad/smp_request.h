@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmpRequest and Completion: what goes into the TransactionEngine, and what comes out of it.
+// SmpRequest and Completion: the input and the output of the TransactionEngine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fabricd::mad {
 
-// The caller's dense number of the device addressed, for the limits; below kMaxDevices.
+// The caller's dense number for the addressed device, used by the limits. Below kMaxDevices.
 using DeviceId = uint32_t;
 inline constexpr DeviceId kMaxDevices = 1u << 22;
 
@@ -28,20 +28,20 @@ struct SmpRequest {
   std::optional<wire::DirectedPath> alternative;  // Tried after repeated timeouts.
   wire::SmpData data{};
   DeviceId device = 0;
-  RequestContext context;  // Handed back in the completion.
+  RequestContext context;  // Returned in the completion.
   uint8_t priority = 1;    // Below kPriorities. First in, first out per device and priority.
 };
 
 struct Completion {
   enum class Outcome : uint8_t {
     kResponse,    // `response` and `status` are valid; status may be an error.
-    kTimedOut,    // No attempt was answered, or none was made at a device found dead meanwhile.
+    kTimedOut,    // No attempt got a response, or the device was given up first.
     kSendFailed,  // The last attempt could not be sent.
     kCancelled,   // Dropped before it was ever sent.
   };
   RequestContext context;
   Outcome outcome = Outcome::kTimedOut;
-  bool sent = false;  // Some attempt left, so that a Set may have done what it was to do.
+  bool sent = false;  // Some attempt was sent, so a Set may have taken effect.
   uint32_t attempts = 0;
   wire::Method method = wire::Method::kGet;  // Of the request.
   wire::AttributeId attribute = wire::AttributeId::kNone;
@@ -49,7 +49,7 @@ struct Completion {
   DeviceId device = 0;
   wire::Smp response;
   uint16_t status = 0;           // MADHeader.Status without the D bit.
-  wire::DirectedPath path_used;  // Of the attempt that was answered, or of the last one.
+  wire::DirectedPath path_used;  // Of the attempt with the response, or of the last one.
 };
 
 }  // namespace fabricd::mad

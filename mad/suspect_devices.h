@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SuspectDevices: which devices are suspect, that is, one of their requests has timed out and
-// nothing has come from them since; and what their next answer says about the loss.
+// SuspectDevices: the suspect devices: one of their requests has timed out, and nothing has come
+// from them since. It also decides what their next response reveals about losses.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@ namespace fabricd::mad {
 
 class SuspectDevices {
  public:
-  // A device must have been added before anything else is asked about it.
+  // Call before any other function for a device.
   void Add(DeviceId device);
 
   bool IsSuspect(DeviceId device) const { return devices_[device].suspect; }
-  // When it answered last; Instant::min(): never.
+  // Time of the last response; Instant::min(): never.
   Instant answered_at(DeviceId device) const { return devices_[device].answered_at; }
-  // If it answered now: the MAD that timed out first was lost, not the device, and it left after
-  // the last time that the window shrank, of which there were `shrinks`.
+  // Whether a response now would reveal a loss: the MAD that timed out first was lost, not the
+  // device, and it was sent after the last shrink of the window. `shrinks`: number of shrinks.
   bool WouldRevealLoss(DeviceId device, uint64_t shrinks) const {
     return devices_[device].suspect && devices_[device].shrinks_at_loss == shrinks;
   }
 
-  // A request has timed out that was sent when the window had shrunk so many times. True: the
-  // device is suspect from now on.
+  // A request has timed out that was sent when the window had shrunk `shrinks` times. True: the
+  // device becomes suspect.
   bool OnTimeout(DeviceId device, uint64_t shrinks);
   void OnAnswer(DeviceId device, Instant now) { devices_[device].answered_at = now; }
-  // It is not suspect. True: it was.
+  // The device is no longer suspect. Returns whether it was.
   bool Clear(DeviceId device);
 
   uint32_t count() const { return count_; }
-  // Those that have become suspect since the last call and still are, in that order.
+  // Devices that have become suspect since the last call and still are, in that order.
   std::vector<DeviceId> TakeNew();
 
  private:
   struct Device {
     Instant answered_at = Instant::min();
-    uint64_t shrinks_at_loss = 0;  // When the first lost attempt left.
+    uint64_t shrinks_at_loss = 0;  // When the first lost attempt was sent.
     bool suspect = false;
   };
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// TransactionEngine: from queued SMP requests to MADs on the wire and back to completions. It
-// assigns transaction ids, holds the windows, repeats what timed out and matches what came back
-// (IBA vol 1 §13.4.6.4 on transaction ids, §13.5.3 on timeouts, §14.2.2 on directed routes).
+// TransactionEngine: turns queued SMP requests into MADs, and responses into completions. It
+// assigns transaction ids, applies the windows, retries after timeouts and matches responses (IBA
+// vol 1 §13.4.6.4 on transaction ids, §13.5.3 on timeouts, §14.2.2 on directed routes).
 //
-// Pure: no clock, no IO, no threads. Owned by the core thread. The caller feeds OnIncoming with
-// what the transport delivers, calls Pump after a batch of Submit and OnIncoming calls and at
-// NextDeadline(), and hands what Pump produced to Transport::Send, in order.
+// Pure: no clock, no IO, no threads. Owned by the core thread. The caller passes what the transport
+// delivers to OnIncoming, calls Pump after a batch of Submit and OnIncoming calls and at
+// NextDeadline(), and passes the result of Pump to Transport::Send, in order.
 //
-// Windows. How many requests are in flight: see AdaptiveWindow. Which of them: see DeviceScheduler.
-// A device is suspect from its timeout until it answers anything, see SuspectDevices.
+// Windows. AdaptiveWindow limits how many requests are in flight, DeviceScheduler selects them. A
+// device is suspect from a timeout until its next response, see SuspectDevices.
 //
-// Dead devices. When a request is given up and its device has answered nothing since it was first
-// sent, what waits for the same device by the same route is given up with it, unsent: a switch that
-// dies with a table of Sets ahead of it costs one round of timeouts, not one for each.
+// Unresponsive devices. When a request is given up and its device has not responded since the
+// request was first sent, all requests queued for the device by the same route are given up unsent.
+// So a switch that fails with a queue of Sets costs one series of timeouts and not one for each
+// Set.
 //
-// Dead paths. What waits for a device that answered by SmpRequest::alternative takes that path
-// first. What the caller knows to be under way over a link that is gone it redirects.
+// Lost paths. If a device responded by SmpRequest::alternative, its queued requests use that path
+// first. The caller redirects requests in flight over a link that it knows to be lost.
 #pragma once
 
 #include <cstddef>
@@ -47,19 +48,19 @@ class TransactionEngine {
   TransactionEngine(const TransactionEngine&) = delete;
   TransactionEngine& operator=(const TransactionEngine&) = delete;
 
-  // Queues. Each request completes exactly once, unless it is cancelled.
+  // Queues a request. Each completes exactly once, unless it is cancelled.
   void Submit(const SmpRequest& request);
 
-  // Responses, timeouts and send failures. What belongs to no request (Gets, Sets, traps of
-  // others) is counted as unmatched: route requests elsewhere first, see IsForEngine().
+  // Responses, timeouts and send failures. MADs that belong to no request (Gets, Sets, traps of
+  // others) are counted as unmatched: route them elsewhere first, see IsForEngine().
   void OnIncoming(const IncomingMad& mad, Instant now, std::vector<Completion>& done);
-  // For a Transport::Send that failed at once.
+  // Call if Transport::Send failed at once.
   void OnSendFailed(const OutgoingMad& mad, Instant now);
 
-  // Appends what the windows allow to `out` and gives up what is overdue.
+  // Appends the MADs that the windows allow to `out`, and gives up overdue attempts.
   void Pump(Instant now, std::vector<OutgoingMad>& out, std::vector<Completion>& done);
-  // When Pump has work even if nothing arrives or is submitted; kNever when nothing is in flight.
-  // May be early.
+  // The next time that Pump has work even if nothing arrives or is submitted. kNever: nothing is in
+  // flight. May be early.
   Instant NextDeadline() const { return attempts_.NextDeadline(); }
 
   // Devices that have become suspect since the last call, in that order: one of their requests has
@@ -71,22 +72,22 @@ class TransactionEngine {
   size_t size() const { return in_flight() + queued() + given_up_.size(); }
   const EngineStatistics& statistics() const { return recorder_.statistics(); }
 
-  // See AdaptiveWindow; for Pump()s to come.
+  // See AdaptiveWindow. Affects the following Pump()s.
   void SetPatient(bool patient) { window_.SetPatient(patient); }
 
-  // The path `from` no longer works. Requests that are queued for `device` by this path use `to`.
-  // Those in flight are repeated by `to` at once, within the global window, unless they are at
-  // their last attempt. The repetition counts as an attempt, not as a loss. An answer by the old
-  // path is still accepted.
+  // The path `from` no longer works. Requests queued for `device` on this path use `to`. Those in
+  // flight are retried by `to` at once, within the global window, unless they are at their last
+  // attempt. The retry counts as an attempt, not as a loss. A response by the old path is still
+  // accepted.
   void Redirect(DeviceId device, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
-  // No path leads to `device` any more. With `only`: this was its path, and it no longer works.
-  // Gets for the device (by `only`) complete as kTimedOut with the next Pump(). Requests in flight
-  // keep their places until their timeout, because they may be on the wire, and do not count as
-  // lost. Sets are not given up: their result must be known.
+  // No path leads to `device` any more. With `only`: the device had this path, which no longer
+  // works. Gets for the device (by `only`) complete as kTimedOut with the next Pump(). Requests in
+  // flight keep their places until their timeout, because they may be on the wire, and do not count
+  // as lost. Sets are not given up, because their result must be known.
   void GiveUp(DeviceId device, const std::optional<wire::DirectedPath>& only = std::nullopt);
 
-  // Queued requests are dropped without a completion; answers to those in flight are ignored.
+  // Drops queued requests without a completion. Responses to those in flight are ignored.
   void CancelDevice(DeviceId device);
   void CancelAll();
   // Requests of this owner (or with this context) that were never sent complete as kCancelled.
@@ -136,7 +137,7 @@ class TransactionEngine {
   AdaptiveWindow window_;
   DeviceScheduler scheduler_;
   AttemptsInFlight attempts_;
-  Done given_up_;  // For the next Pump.
+  Done given_up_;  // For the next Pump().
 };
 
 }  // namespace fabricd::mad

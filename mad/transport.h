@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Transport seam: whole MADs out, whole MADs and time-outs in. UmadTransport is the kernel's
-// (hardware, or ibsim under its preload shim), sim::SimTransport the in-process fabric.
+// Transport: the interface that sends whole MADs and delivers whole MADs and timeouts.
+// UmadTransport uses the kernel (hardware, or ibsim under its preload shim), sim::SimTransport the
+// in-process fabric.
 //
-// Threads: Send may be called from any thread (SMPs by core, SA answers by who makes them). The
-// sink is called on the transport's own receive threads, which receive nothing until it is back.
+// Threads: Send may be called from any thread (the core sends SMPs, SA threads send responses). The
+// sink is called on the transport's receive threads, which receive nothing until it returns.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@
 
 namespace fabricd::mad {
 
-// Which registered agent a MAD goes out or came in by. SMP agents live on one handle, the SA's on a
-// second and telemetry's on a third, so that neither a query storm nor a thousand counters read at
-// once delays SMP replies, and the counters delay no queries.
+// The registered agent that sends or receives a MAD. SMP agents share one umad handle, the SA has a
+// second and telemetry a third. So neither a storm of queries nor a thousand counter reads at once
+// delays SMP responses, and counter reads do not delay queries.
 enum class Agent : uint8_t {
   kSmpDirected,
   kSmpLid,
@@ -34,7 +35,7 @@ enum class Agent : uint8_t {
 };
 
 struct Address {
-  Lid lid = kPermissiveLid;  // Permissive for directed routes.
+  Lid lid = kPermissiveLid;  // For directed routes: the permissive LID.
   uint32_t qpn = 0;          // 0 SMPs, 1 GMPs
   uint32_t qkey = 0;         // 0x80010000 for GMPs
   ServiceLevel sl;
@@ -45,8 +46,8 @@ struct Address {
 struct OutgoingMad {
   Agent agent = Agent::kSmpDirected;
   Address to;
-  // This attempt's time-out. Zero for responses and TrapRepress only: with 0 the kernel keeps no
-  // match and would drop a reply (DESIGN §3).
+  // Timeout of this attempt. Zero only for responses and TrapRepress: with 0 the kernel keeps no
+  // match and would drop a response (DESIGN §3).
   Duration timeout{};
   // 256 bytes, or more for an RMPP payload that the kernel segments.
   std::vector<uint8_t> payload;  // SMPs and single-segment GMPs: exactly wire::kMadBytes.
@@ -57,8 +58,8 @@ struct IncomingMad {
   Kind kind = Kind::kReceived;
   Agent agent = Agent::kSmpDirected;
   Address from;
-  // kTimedOut, kSendFailed: the request as it was sent, of which the 24 header bytes are sure;
-  // behind them the kernel gives back nothing, and there are zeros. Never below wire::kMadBytes.
+  // kTimedOut, kSendFailed: the request as sent. Only its 24 header bytes are valid, because the
+  // kernel does not return the rest, which is zero. At least wire::kMadBytes.
   std::vector<uint8_t> payload;
 };
 
@@ -76,7 +77,7 @@ struct LocalPortEvent {
   Kind kind = Kind::kPortDown;
 };
 
-// REQUIRES: at least wire::kMadBytes.
+// REQUIRES: payload.size() >= wire::kMadBytes.
 inline std::span<const uint8_t, wire::kMadBytes> WholeMad(const std::vector<uint8_t>& payload) {
   FABRICD_CHECK(payload.size() >= wire::kMadBytes, "a MAD of {} bytes", payload.size());
   return std::span<const uint8_t, wire::kMadBytes>(payload.data(), wire::kMadBytes);
@@ -93,20 +94,20 @@ struct LocalPort {
 
 class Transport {
  public:
-  // A burst: what came together, at least one, to be moved from.
+  // A burst: MADs that arrived together, at least one. May be moved from.
   using Sink = std::function<void(std::span<Incoming>)>;
   virtual ~Transport() = default;
 
   // Registers the agents and starts the receive threads.
   [[nodiscard]] virtual absl::Status Start(Sink sink) = 0;
-  // Ends the receive threads; the sink is not called afterwards.
+  // Ends the receive threads. The sink is not called afterwards.
   virtual void Stop() = 0;
-  // kUnavailable: not now (no room), or not at all, see AgentStatus().
+  // kUnavailable: not now (no room), or never, see AgentStatus().
   [[nodiscard]] virtual absl::Status Send(const OutgoingMad& mad) = 0;
-  // Between Start and Stop: kUnavailable, with why, where the port does not offer this agent. Only
-  // those of telemetry can be refused so; without the others Start fails.
+  // Between Start and Stop: kUnavailable with the reason if the port does not offer this agent.
+  // Only telemetry's agents may be missing; without the others Start fails.
   [[nodiscard]] virtual absl::Status AgentStatus(Agent) const { return absl::OkStatus(); }
-  // PortInfo.CapabilityMask.IsSM of the local port, held while true.
+  // Sets PortInfo.CapabilityMask.IsSM of the local port, for as long as `is_sm` is true.
   [[nodiscard]] virtual absl::Status SetIsSm(bool is_sm) = 0;
   virtual LocalPort local_port() const = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The InfiniBand ports of this host, as libibumad lists them, and which one is meant.
+// The InfiniBand ports of this host, as listed by libibumad, and the selection of one.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace fabricd::mad {
 
-// Which port to open: "umad", "umad:mlx5_0", "umad:mlx5_0:1".
+// The port to open: "umad", "umad:mlx5_0", "umad:mlx5_0:1".
 struct UmadChoice {
-  std::string device;  // Empty: the first InfiniBand port that is not DOWN, else the first.
+  std::string device;  // Empty: the first InfiniBand port that is not DOWN, or else the first.
   PortNum port;        // 0: the same rule within the device.
 
   static absl::StatusOr<UmadChoice> Parse(std::string_view text);
@@ -25,7 +25,7 @@ struct UmadPort {
   bool on_ibsim = false;
 };
 
-// Errors say what an operator can do about it. Opens nothing.
+// Errors tell operators what to do. Opens nothing.
 absl::StatusOr<UmadPort> FindPort(const UmadChoice& choice);
 
 }  // namespace fabricd::mad

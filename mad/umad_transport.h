@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // UmadTransport: the Transport of a real port, by libibumad (the kernel's ib_umad, or ibsim under
-// its preload shim) with libibverbs for the port's asynchronous events. Nothing but this and
-// umad_ports includes either library.
+// its preload shim), with libibverbs for the port's asynchronous events. Only this class and
+// umad_ports include these libraries.
 //
 // Threads: one receiver per umad handle (SMPs with traps; SA; telemetry) and, where the device has
 // a verbs context, one for its events. Each ends within kPollInterval of Stop(). Between Start and
 // Stop, Send is safe from any thread.
 //
-// Only umad_recv is waited in: under the shim the handle is no file descriptor, so poll or epoll on
-// several of them is not possible (DESIGN §3). Requests carry the attempt's time-out and retries
-// 0; the kernel keeps the match, gives back the request with ETIMEDOUT, and owns the upper half of
-// the transaction id of requests. RMPP of the SA class is the kernel's: whole payloads both ways.
+// The only blocking call is umad_recv: under the shim a handle is no file descriptor, so poll or
+// epoll on several of them is not possible (DESIGN §3). Requests carry the timeout of the attempt
+// and retries 0. The kernel keeps the match, returns the request with ETIMEDOUT, and owns the upper
+// half of the transaction id of requests. The kernel does RMPP for the SA class, with whole
+// payloads in both directions.
 //
-// The shim's sockets take some 330 MADs in both directions together; with more on the wire it and
-// ibsim wait for each other for ever. So on ibsim Send takes few of telemetry's at once.
+// The shim's sockets hold some 330 MADs in both directions together. With more in flight, the shim
+// and ibsim deadlock. So on ibsim, Send accepts only a few of telemetry's MADs at once.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@ class UmadTransport final : public Transport {
  public:
   static constexpr std::chrono::milliseconds kPollInterval{100};
 
-  // Finds the port; errors say what an operator can do about it. Opens nothing yet.
+  // Finds the port. Errors tell operators what to do. Opens nothing yet.
   static absl::StatusOr<std::unique_ptr<UmadTransport>> Open(const UmadChoice& choice);
   ~UmadTransport() override;
 
@@ -48,17 +49,17 @@ class UmadTransport final : public Transport {
   LocalPort local_port() const override { return local_; }
 
  private:
-  static constexpr size_t kAgents = 5;  // As many as Agent has values.
+  static constexpr size_t kAgents = 5;  // Number of values of Agent.
   struct VerbsContext;
-  // A umad handle, which some of the agents share.
+  // A umad handle, shared by some of the agents.
   struct Channel {
     int handle = -1;
-    // Requests sent that neither response nor report has ended.
+    // Requests sent without a response or report so far.
     std::atomic<int> outstanding{0};
   };
   struct AgentState {
     int id = -1;
-    absl::Status refusal;  // Why it has none.
+    absl::Status refusal;  // Why there is no agent.
   };
 
   UmadTransport(LocalPort local, bool on_ibsim);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archive: values to bytes and back by one description of their fields, so that none is written and
-// not read. Not self-describing: the schema of the recording names the form.
+// Archive: converts values to bytes and back by one description of their fields, so that no field
+// is written but not read. Not self-describing: the schema number of the recording identifies the
+// format.
 //
 //   template <typename A> void Visit(A& a, policy::HeldPort& port) { a(port.node, port.port); }
 //
-// The reader takes bytes from anywhere: what is cut short, too long or out of bounds makes it fail,
-// and what was read so far is not used.
+// The reader accepts bytes from any source. Input that is truncated, too long or out of bounds
+// makes it fail, and the values read so far are not used.
 #pragma once
 
 #include <algorithm>
@@ -121,7 +122,7 @@ class ArchiveReader {
   void operator()(Fields&... fields) {
     (One(fields), ...);
   }
-  // All was read, and nothing is left.
+  // Everything was read, and no bytes remain.
   bool ok() const { return !failed_ && bytes_.empty(); }
   void Fail() { failed_ = true; }
 
@@ -137,7 +138,7 @@ class ArchiveReader {
     failed_ = true;
     return 0;
   }
-  // How many elements follow: each takes at least one byte.
+  // The number of elements that follow. Each takes at least one byte.
   size_t Count() {
     const uint64_t count = Number();
     if (count > bytes_.size()) failed_ = true;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder/effects_text.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "mad/wire/smp.h"
@@ -47,13 +51,20 @@ std::string MadText(const std::vector<uint8_t>& payload) {
 
 }  // namespace
 
+// By words of 8 bytes, little-endian. The last one is filled up with zeros; the size tells them
+// from data.
 void StableHash::Add(std::string_view bytes) {
-  for (const char byte : bytes) value_ = (value_ ^ static_cast<uint8_t>(byte)) * 0x100'0000'01B3;
   Add(bytes.size());
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    Add(word);
+  }
 }
 
 void StableHash::Add(uint64_t value) {
-  for (int i = 0; i < 8; ++i, value >>= 8) value_ = (value_ ^ (value & 0xFF)) * 0x100'0000'01B3;
+  value_ = std::rotl((value_ ^ value) * 0x9E37'79B9'7F4A'7C15, 29);
 }
 
 uint64_t DigestOf(const sweep::Effects& effects, KeyAliases* aliases) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out of the core, as a digest that two runs can be compared by, and as lines of text
-// that people can.
+// The output of the core, as a digest to compare two runs, and as lines of text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace fabricd::recorder {
 
-// FNV-1a, 64 bits: the same on every machine.
+// 64 bits, the same on every machine. Not for adversaries: it multiplies and rotates.
 class StableHash {
  public:
   void Add(std::string_view bytes);
@@ -24,11 +23,12 @@ class StableHash {
   uint64_t value_ = 0xCBF2'9CE4'8422'2325;
 };
 
-// Of all that reaches somebody: MADs, questions by kind and id, events, answers to commands, the
-// generation of the view. `aliases`: of the recording; null: the keys are aliases already.
+// Digest of all effects with an external result: MADs, questions by kind and id, events, outcomes
+// of commands, and the generation of the view. `aliases`: of the recording. Null: the keys are
+// aliases already.
 uint64_t DigestOf(const sweep::Effects& effects, KeyAliases* aliases);
 
-// What went in, on one line; what came out, a line for each thing.
+// The event on one line; the effects, one line for each.
 std::string TextOf(const sweep::Event& event);
 std::vector<std::string> LinesOf(const sweep::Effects& effects);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of what goes into the core, for archive.h. A field that is added to one of these types
-// is added here, and Header::schema grows (format.h).
+// The fields of the core's inputs, for archive.h. A field that is added to one of these types must
+// be added here too, and Header::schema must grow (format.h).
 #pragma once
 
 #include <algorithm>
@@ -148,10 +148,10 @@ void Visit(A& a, policy::PartitionRequest& request) {
   a(request.verb, request.all, request.partition, request.fields, request.file_digest,
     request.request_id, request.fingerprint, request.unread, request.revision);
 }
-// By its rows, as it is stored.
+// As its stored rows.
 template <typename A>
 void Visit(A& a, policy::PartitionState& state) {
-  std::vector<std::string> rows;  // Table, key, value of each.
+  std::vector<std::string> rows;  // Table, key and value of each row.
   if constexpr (!A::kReads)
     for (const auto& [key, value] : policy::PartitionRows({}, state))
       if (value) rows.insert(rows.end(), {key.table, key.key, *value});
@@ -205,7 +205,7 @@ void Visit(A& a, fabric::LidRecord& record) {
   a(record.port_guid, record.base_lid, record.lmc, record.last_seen);
 }
 
-// ---- events that have no message of their own
+// ---- events without a message of their own
 
 template <typename A>
 void Visit(A& a, sweep::StartEvent& event) {
@@ -282,7 +282,7 @@ std::string Archive(T value) {
   writer(value);
   return writer.Take();
 }
-// nullopt: not what Archive() makes of a T.
+// nullopt: `bytes` are not the output of Archive() for a T.
 template <typename T>
 std::optional<T> Unarchive(std::string_view bytes) {
   T value{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileTap: a Recorder that writes its segments by itself, on the thread that calls it. For the
-// simulator; the daemon writes on another thread.
+// FileTap: a Recorder that writes its segments itself, on the calling thread. For the simulator;
+// the daemon writes on another thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class FileTap final : public shell::Tap {
  public:
   explicit FileTap(SegmentWriter writer)
       : writer_(std::move(writer)),
-        recorder_([this](const pb::Batch& batch) { return writer_.Write(batch).ok(); }) {}
+        recorder_([this](const PackedBatch& batch) { return writer_.Write(batch).ok(); }) {}
   ~FileTap() override { recorder_.Flush(); }
 
   void OnStart(const shell::CoreInputs& inputs) override { recorder_.OnStart(inputs); }

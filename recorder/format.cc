@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder/format.h"
 
-#include <zlib.h>
+#include <zstd.h>
 
-#include <google/protobuf/io/gzip_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
+#include "common/check.h"
 #include "common/status.h"
 
 namespace fabricd::recorder {
 namespace {
 
 constexpr std::string_view kMagic = "fabricd-recording\n";
-constexpr size_t kChunkHead = 8;
+constexpr size_t kChunkHead = 4;
 
-uint32_t CrcOf(std::string_view bytes) {
-  return static_cast<uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
-}
-
-void PutNumber(uint32_t value, std::string& out) {
-  for (int i = 0; i < 4; ++i, value >>= 8) out.push_back(static_cast<char>(value & 0xFF));
+void PutNumber(uint32_t value, char* out) {
+  for (int i = 0; i < 4; ++i, value >>= 8) out[i] = static_cast<char>(value & 0xFF);
 }
 
 uint32_t GetNumber(std::string_view bytes) {
@@ -29,27 +22,39 @@ uint32_t GetNumber(std::string_view bytes) {
   return value;
 }
 
-std::string ChunkOf(const google::protobuf::Message& message) {
-  std::string packed;
-  {
-    google::protobuf::io::StringOutputStream out(&packed);
-    google::protobuf::io::GzipOutputStream::Options options;
-    options.compression_level = 1;
-    google::protobuf::io::GzipOutputStream zip(&out, options);
-    message.SerializeToZeroCopyStream(&zip);
-    zip.Close();
-  }
-  std::string chunk;
-  chunk.reserve(packed.size() + kChunkHead);
-  PutNumber(static_cast<uint32_t>(packed.size()), chunk);
-  PutNumber(CrcOf(packed), chunk);
-  return chunk + packed;
+// The content of a chunk. kDataLoss: the frame is damaged, or too large.
+absl::StatusOr<std::string> Unpack(std::string_view frame) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size > kMaxMessageBytes)  // Also the error values, which are the largest numbers.
+    return MakeStatus(absl::StatusCode::kDataLoss, "a chunk does not say its size, or too much");
+  std::string content(size, '\0');
+  const size_t got = ZSTD_decompress(content.data(), size, frame.data(), frame.size());
+  if (ZSTD_isError(got))
+    return MakeStatus(absl::StatusCode::kDataLoss, "a chunk is damaged: {}",
+                      ZSTD_getErrorName(got));
+  return content;
 }
 
 }  // namespace
 
-std::string EncodeHeader(const pb::Header& header) { return std::string(kMagic) + ChunkOf(header); }
-std::string EncodeBatch(const pb::Batch& batch) { return ChunkOf(batch); }
+SegmentEncoder::SegmentEncoder() : context_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, 1);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+}
+
+std::string SegmentEncoder::Begin(const pb::Header& header) {
+  return std::string(kMagic) + Chunk(header.SerializeAsString());
+}
+
+std::string SegmentEncoder::Chunk(std::string_view batch) {
+  std::string chunk(kChunkHead + ZSTD_compressBound(batch.size()), '\0');
+  const size_t size = ZSTD_compress2(context_.get(), chunk.data() + kChunkHead,
+                                     chunk.size() - kChunkHead, batch.data(), batch.size());
+  FABRICD_CHECK(!ZSTD_isError(size), "{}", ZSTD_getErrorName(size));  // Only without memory.
+  chunk.resize(kChunkHead + size);
+  PutNumber(static_cast<uint32_t>(size), chunk.data());
+  return chunk;
+}
 
 absl::StatusOr<SegmentReader> SegmentReader::Open(std::string_view bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic)
@@ -77,14 +82,10 @@ absl::StatusOr<bool> SegmentReader::NextChunk(google::protobuf::Message& message
     rest_ = {};
     return false;
   }
-  const std::string_view packed = rest_.substr(kChunkHead, size);
-  if (CrcOf(packed) != GetNumber(rest_.substr(4)))
-    return MakeStatus(absl::StatusCode::kDataLoss, "a chunk's checksum is wrong");
+  const auto content = Unpack(rest_.substr(kChunkHead, size));
+  if (!content.ok()) return content.status();
   rest_.remove_prefix(kChunkHead + size);
-  google::protobuf::io::ArrayInputStream in(packed.data(), static_cast<int>(packed.size()));
-  google::protobuf::io::GzipInputStream unzip(&in);
-  google::protobuf::io::LimitingInputStream limited(&unzip, kMaxMessageBytes);
-  if (!message.ParseFromZeroCopyStream(&limited))
+  if (!message.ParseFromString(*content))
     return MakeStatus(absl::StatusCode::kDataLoss, "a chunk's content cannot be read");
   return true;
 }

@@ -11,12 +11,13 @@
 namespace fabricd::recorder {
 namespace {
 
-// Such a number is no key that anybody has: it says what it is in a dump.
+// Unlikely to be a real key, and recognisable in a dump.
 constexpr uint64_t kFirstAlias = 0xA11A'5000'0000'0001;
 
 constexpr size_t kMKeyOffset = 24, kDataOffset = 64;
 constexpr size_t kSmKeyOffset = kDataOffset + 8;  // SMInfo: GUID, SM_Key.
-// A notice: 10 bytes before its details, of a violation 12 more before the M_Key.
+// A notice has 10 bytes before its details. The details of a violation have 12 more before the
+// M_Key.
 constexpr size_t kNoticeTrapOffset = kDataOffset + 4, kNoticeMKeyOffset = kDataOffset + 22;
 constexpr uint16_t kTrapBadMKey = 256;
 
@@ -40,7 +41,7 @@ uint64_t KeyAliases::AliasOf(uint64_t key) {
 void KeyAliases::Replace(sweep::CoreOptions& options) {
   options.sm.sm_key = SmKey(AliasOf(options.sm.sm_key.value()));
   options.sm.m_key = MKey(AliasOf(options.sm.m_key.value()));
-  // In the order of GUIDs: hash order must not decide.
+  // In the order of GUIDs, so that hash order has no effect.
   std::vector<std::pair<Guid, MKey*>> keys;
   for (auto& [guid, key] : options.sm.m_key_by_guid) keys.emplace_back(guid, &key);
   std::sort(keys.begin(), keys.end());

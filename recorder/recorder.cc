@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include "common/status.h"
 #include "recorder/effects_text.h"
 #include "recorder/fields.h"
@@ -15,11 +18,30 @@ static_assert(
 static_assert(
     std::is_same_v<std::variant_alternative_t<kMadEvent, sweep::Event>, mad::IncomingMad>);
 
-// Then a batch is handed on: it compresses well, and little is lost with the power.
+// A batch of this size is passed on: it compresses well, and a power failure loses little.
 constexpr size_t kBatchBytes = size_t{128} << 10;
-constexpr size_t kRecordBytes = 24;  // What a record takes at least, about.
 
-// Where the shell could not carry a question out it answers at once, with nothing.
+// Appends a record to a serialised pb::Batch.
+void AppendRecord(int field, const google::protobuf::MessageLite& content, std::string& batch) {
+  using Out = google::protobuf::io::CodedOutputStream;
+  using google::protobuf::internal::WireFormatLite;
+  constexpr auto kMessage = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+  const auto tag = WireFormatLite::MakeTag(field, kMessage);
+  const auto size = static_cast<uint32_t>(content.ByteSizeLong());
+  const auto record =
+      static_cast<uint32_t>(Out::VarintSize32(tag) + Out::VarintSize32(size)) + size;
+  const auto batch_tag = WireFormatLite::MakeTag(pb::Batch::kRecordsFieldNumber, kMessage);
+  const size_t begin = batch.size();
+  batch.resize(begin + Out::VarintSize32(batch_tag) + Out::VarintSize32(record) + record);
+  auto* at = reinterpret_cast<uint8_t*>(batch.data()) + begin;
+  at = Out::WriteTagToArray(batch_tag, at);
+  at = Out::WriteVarint32ToArray(record, at);
+  at = Out::WriteTagToArray(tag, at);
+  at = Out::WriteVarint32ToArray(size, at);
+  content.SerializeWithCachedSizesToArray(at);
+}
+
+// An answer without a result: the shell could not carry the question out.
 struct AnswerText {
   pb::Answer& out;
 
@@ -75,21 +97,23 @@ absl::StatusOr<sweep::Event> ReadEvent(size_t index, std::string_view bytes,
 
 }  // namespace
 
-pb::Record& Recorder::Add(size_t bytes) {
-  if (batch_bytes_ >= kBatchBytes) Flush();
-  batch_bytes_ += bytes + kRecordBytes;
+void Recorder::Add(int field, const google::protobuf::MessageLite& content) {
+  if (batch_.bytes.size() >= kBatchBytes) Flush();
+  AppendRecord(field, content, batch_.bytes);
+  ++batch_.records;
   ++records_;
-  return *batch_.add_records();
 }
 
 void Recorder::Flush() {
-  if (batch_.records().empty()) return;
-  const auto count = static_cast<uint64_t>(batch_.records_size());
-  pb::Batch full;
-  if (lost_ > 0) full.add_records()->set_lost(lost_);
-  full.MergeFrom(batch_);
-  batch_.Clear();
-  batch_bytes_ = 0;
+  if (batch_.records == 0) return;
+  PackedBatch full = std::exchange(batch_, {});
+  const uint64_t count = full.records;
+  if (lost_ > 0) {
+    pb::Batch lost;
+    lost.add_records()->set_lost(lost_);
+    full.bytes.insert(0, lost.SerializeAsString());
+    ++full.records;
+  }
   if (sink_(std::move(full))) {
     lost_ = 0;
   } else {
@@ -108,14 +132,14 @@ void Recorder::OnStart(const CoreInputs& inputs) {
   aliases_.Replace(copy.options);
   ArchiveWriter state;
   VisitState(state, copy);
-  pb::Start& start = *Add(0).mutable_start();
+  pb::Start start;
   start.set_options(Archive(std::move(copy.options)));
   start.set_device(copy.local.device);
   start.set_port(copy.local.port.value());
   start.set_port_guid(copy.local.port_guid.value());
   start.set_node_guid(copy.local.node_guid.value());
   start.set_state(state.Take());
-  batch_bytes_ += start.options().size() + start.state().size();
+  Add(pb::Record::kStartFieldNumber, start);
 }
 
 void Recorder::PutMad(const mad::IncomingMad& mad, pb::Mad& out) {
@@ -136,11 +160,22 @@ void Recorder::PutMad(const mad::IncomingMad& mad, pb::Mad& out) {
 }
 
 void Recorder::OnStep(const sweep::Event& event, Instant now) {
-  const auto* mad = std::get_if<mad::IncomingMad>(&event);
-  pb::Step& step = *Add(mad == nullptr ? 0 : mad->payload.size() / 2).mutable_step();
-  step.set_after_ns(After(now));
-  step.set_event(static_cast<uint32_t>(event.index()));
-  if (mad != nullptr) return PutMad(*mad, *step.mutable_mad());
+  const auto add = [&](pb::Step& step) {
+    step.set_after_ns(After(now));
+    step.set_event(static_cast<uint32_t>(event.index()));
+    Add(pb::Record::kStepFieldNumber, step);
+  };
+  if (const auto* mad = std::get_if<mad::IncomingMad>(&event)) {
+    PutMad(*mad, *mad_step_.mutable_mad());
+    add(mad_step_);
+  } else {
+    pb::Step step;
+    PutEvent(event, step);
+    add(step);
+  }
+}
+
+void Recorder::PutEvent(const sweep::Event& event, pb::Step& step) {
   if (const auto* answer = std::get_if<sweep::Answer>(&event)) {
     pb::Answer& out = *step.mutable_answer();
     out.set_question(answer->id.value());
@@ -156,17 +191,17 @@ void Recorder::OnStep(const sweep::Event& event, Instant now) {
           step.set_value(Archive(std::move(value)));
       },
       event);
-  batch_bytes_ += step.value().size();
 }
 
 void Recorder::OnEffects(const sweep::Effects& effects, Instant now) {
-  pb::Taken& taken = *Add(0).mutable_taken();
+  pb::Taken taken;
   taken.set_after_ns(After(now));
   taken.set_digest(DigestOf(effects, &aliases_));
   taken.set_sends(static_cast<uint32_t>(effects.send.size()));
   taken.set_questions(static_cast<uint32_t>(effects.questions.size()));
   taken.set_events(static_cast<uint32_t>(effects.events.size()));
   taken.set_finished(static_cast<uint32_t>(effects.finished.size()));
+  Add(pb::Record::kTakenFieldNumber, taken);
 }
 
 absl::StatusOr<CoreInputs> InputsOf(const pb::Start& start) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: turns what goes into the core and what comes out into records, in batches. On the
-// core's thread: it copies, and leaves compressing and writing to whoever takes the batches.
+// Recorder: turns the inputs and outputs of the core into batches of records. On the core's thread
+// it only copies. The sink compresses and writes.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,41 @@ using shell::CoreInputs;
 
 class Recorder final : public shell::Tap {
  public:
-  // Takes a batch. False: it cannot now, and the batch is lost.
-  using Sink = std::function<bool(pb::Batch batch)>;
+  // Receives a batch. False: it cannot take it now, and the batch is lost.
+  using Sink = std::function<bool(PackedBatch batch)>;
   explicit Recorder(Sink sink) : sink_(std::move(sink)) {}
 
   void OnStart(const CoreInputs& inputs) override;
   void OnStep(const sweep::Event& event, Instant now) override;
   void OnEffects(const sweep::Effects& effects, Instant now) override;
-  // Hands on what has not been handed on yet: now and then, and at the end.
+  // Passes on the current batch. Call from time to time, and at the end.
   void Flush();
 
   uint64_t records() const { return records_; }
   uint64_t lost() const { return lost_in_all_; }
 
  private:
-  pb::Record& Add(size_t bytes);
+  // Appends a record. `field`: which one of pb::Record `content` is.
+  void Add(int field, const google::protobuf::MessageLite& content);
   int64_t After(Instant now);
   void PutMad(const mad::IncomingMad& mad, pb::Mad& out);
+  // All but MADs.
+  void PutEvent(const sweep::Event& event, pb::Step& step);
 
   const Sink sink_;
   KeyAliases aliases_;
-  pb::Batch batch_;
-  size_t batch_bytes_ = 0;
+  PackedBatch batch_;
+  pb::Step mad_step_;  // Used again for each MAD, so that none allocates.
   int64_t last_ns_ = 0;
   uint64_t records_ = 0;
-  uint64_t lost_ = 0, lost_in_all_ = 0;  // lost_: since the last batch that was taken.
+  uint64_t lost_ = 0, lost_in_all_ = 0;  // lost_: since the last accepted batch.
   std::vector<uint8_t> scratch_;
 };
 
-// Back from a record.
+// Decode a record.
 absl::StatusOr<CoreInputs> InputsOf(const pb::Start& start);
-// All but answers, which are computed again. kDataLoss: it is none.
+// All events except computed answers, which are computed again. kDataLoss: not an event.
 absl::StatusOr<sweep::Event> EventOf(const pb::Step& step);
-inline constexpr size_t kAnswerEvent = 5, kMadEvent = 3;  // Which alternatives of sweep::Event.
+inline constexpr size_t kAnswerEvent = 5, kMadEvent = 3;  // Indices in sweep::Event.
 
 }  // namespace fabricd::recorder

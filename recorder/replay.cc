@@ -19,7 +19,7 @@ class Player {
   Player(const ReplayOptions& options, const std::function<void(const std::string&)>& say)
       : options_(options), say_(say) {}
 
-  // False: that was the last one.
+  // False: the replay has ended.
   bool Play(uint64_t number, const pb::Record& record);
   absl::StatusOr<ReplayResult> Finish();
 
@@ -39,7 +39,7 @@ class Player {
   const std::function<void(const std::string&)>& say_;
   std::unique_ptr<sweep::Core> core_;
   Instant now_{}, begun_{};
-  std::map<uint64_t, sweep::Question> open_;  // By id. Few: one of each kind is wanted at a time.
+  std::map<uint64_t, sweep::Question> open_;  // By id. Few: at most one open question of each kind.
   uint64_t number_ = 0;
   StableHash recorded_, replayed_;
   ReplayResult result_;

@@ -64,7 +64,7 @@ absl::Status SegmentWriter::StartSegment() {
   const std::filesystem::path path =
       directory_ / fmt::format("{}-{:06}{}", header_.life(), header_.segment(), kEnding);
   file_ = std::ofstream(path, std::ios::binary | std::ios::trunc);
-  const std::string bytes = EncodeHeader(header_);
+  const std::string bytes = encoder_.Begin(header_);
   file_ << bytes << std::flush;
   if (!file_) return Unavailable("{} cannot be written", path.string());
   file_bytes_ = bytes.size();
@@ -74,21 +74,21 @@ absl::Status SegmentWriter::StartSegment() {
   return absl::OkStatus();
 }
 
-absl::Status SegmentWriter::Write(const pb::Batch& batch) {
+absl::Status SegmentWriter::Write(const PackedBatch& batch) {
   if (file_bytes_ >= limits_.segment_bytes) {
     head_bytes_ += file_bytes_;
     FABRICD_RETURN_IF_ERROR(StartSegment());
   }
-  const std::string bytes = EncodeBatch(batch);
+  const std::string bytes = encoder_.Chunk(batch.bytes);
   file_ << bytes << std::flush;
   if (!file_) return Unavailable("segment {} cannot be written", header_.segment() - 1);
   file_bytes_ += bytes.size();
-  header_.set_first_record(header_.first_record() + static_cast<uint64_t>(batch.records_size()));
+  header_.set_first_record(header_.first_record() + batch.records);
   return absl::OkStatus();
 }
 
-// Earlier lives go first, then the oldest of this one behind its beginning. What is being written
-// counts with what it may become.
+// Removes earlier lives first, then the oldest segments of this life after its beginning. The
+// current segment counts with its maximum size.
 void SegmentWriter::Prune() const {
   std::vector<SegmentFile> files = ListSegments(directory_);
   uint64_t total = limits_.segment_bytes;
@@ -127,7 +127,7 @@ absl::StatusOr<Recording> Recording::Open(const std::filesystem::path& path) {
     const auto named = ReadName(path);
     if (named)
       life = named->life;
-    else  // Renamed: it stands for itself.
+    else  // Renamed: a recording by itself.
       recording.segments_ = {SegmentFile{path}};
   }
   if (is_directory || ReadName(path))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings on disk. Each life of a core is a row of segments in one directory, each a file
-// "LIFE-NUMBER.fabricrec". Half of the space is for the beginning of a life, from which a replay
-// starts; the other half is a ring of its newest segments. What falls out between them leaves a
-// gap, behind which nothing can be replayed: what is there can be listed.
+// Recordings on disk. Each life of a core is a sequence of segments in one directory, each a file
+// "LIFE-NUMBER.fabricrec". Half of the space is for the beginning of a life, where a replay starts.
+// The other half is a ring of its newest segments. Segments that drop out of the ring leave a gap.
+// Nothing can be replayed after a gap, but the records there can be listed.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct SegmentLimits {
   uint64_t segment_bytes = uint64_t{8} << 20;
 };
 
-// Writes the segments of one life, and removes what is too much. One thread.
+// Writes the segments of one life, and removes segments beyond the limits. One thread.
 class SegmentWriter {
  public:
-  // Makes the directory. `header` without segment and first_record.
+  // Creates the directory. `header` without segment and first_record.
   static absl::StatusOr<SegmentWriter> Open(std::filesystem::path directory, SegmentLimits limits,
                                             pb::Header header);
 
-  absl::Status Write(const pb::Batch& batch);
+  absl::Status Write(const PackedBatch& batch);
 
  private:
   SegmentWriter(std::filesystem::path directory, SegmentLimits limits, pb::Header header)
@@ -42,10 +42,11 @@ class SegmentWriter {
   std::filesystem::path directory_;
   SegmentLimits limits_;
   pb::Header header_;  // Of the next segment.
+  SegmentEncoder encoder_;
   std::ofstream file_;
   uint64_t file_bytes_ = 0;
-  uint64_t head_bytes_ = 0;     // Of the segments that are kept from the beginning.
-  uint32_t head_segments_ = 0;  // How many these are.
+  uint64_t head_bytes_ = 0;     // Of the segments kept from the beginning.
+  uint32_t head_segments_ = 0;  // Number of those segments.
 };
 
 struct SegmentFile {
@@ -54,21 +55,21 @@ struct SegmentFile {
   uint32_t number = 0;
   uint64_t bytes = 0;
 };
-// By life, then number. Files of other names are left out.
+// By life, then number. Other files are ignored.
 std::vector<SegmentFile> ListSegments(const std::filesystem::path& directory);
 
-// One life, as it can be read.
+// One life, for reading.
 class Recording {
  public:
-  // A directory (its newest life), or a segment, with those of the same life beside it.
-  // kNotFound, kInvalidArgument, kFailedPrecondition, kDataLoss name the file and the reason.
+  // Opens a directory (its newest life), or a segment together with the others of its life.
+  // kNotFound, kInvalidArgument, kFailedPrecondition and kDataLoss name the file and the reason.
   static absl::StatusOr<Recording> Open(const std::filesystem::path& path);
 
   const pb::Header& header() const { return header_; }  // Of the first segment.
-  // Segments between the first and the last that are not there. Empty: none.
+  // The missing segments between the first and the last. Empty: none.
   const std::string& gap() const { return gap_; }
-  // Calls `visit` with each record up to the gap, or all. It returns false to end. The number of a
-  // record counts from 0.
+  // Calls `visit` with each record up to the gap or the end, until it returns false. Records are
+  // numbered from 0.
   using Visit = std::function<bool(uint64_t number, const pb::Record& record)>;
   absl::Status ForEach(bool beyond_gap, const Visit& visit) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreInputs: what a core is made with.
+// CoreInputs: everything that a core is constructed from.
 #pragma once
 
 #include <memory>

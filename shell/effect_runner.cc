@@ -30,7 +30,7 @@ void EffectRunner::CarryOut(sweep::Effects effects, Instant now) {
     ports_.listener.OnFinished(std::move(finished));
 }
 
-// Cables are checked behind the plan that is asked for with it, wherever that is made.
+// The cable check runs after the plan of the same batch, on whichever queue that plan is computed.
 void EffectRunner::Ask(std::vector<sweep::Question> questions, Instant now) {
   std::shared_ptr<const Check> check;
   for (sweep::Question& each : questions)
@@ -46,7 +46,7 @@ void EffectRunner::Ask(std::vector<sweep::Question> questions, Instant now) {
             Ask(each.id, std::move(what), now);
         },
         std::move(each.what));
-  // The plan was dropped meanwhile.
+  // The plan is not in this batch any more: the core has dropped it.
   if (check && !ports_.executor.Post(Queue::kCompute, [this, check] { Answer(*check, false); }))
     Step(sweep::Answer{check->id, sweep::CablesChecked{}}, now);
 }
@@ -80,8 +80,8 @@ void EffectRunner::Ask(sweep::QuestionId id, Record record, Instant now) {
     Step(sweep::Answer{id, sweep::Persisted{Unavailable("the store's queue is full")}}, now);
 }
 
-// In each queue one plan waits at most: the newest takes the place of an older one, which is
-// answered at once. A long plan would otherwise fill the queue with plans that are void.
+// At most one plan waits in each queue. A newer one replaces it, and the older one is answered at
+// once. Otherwise a long plan would fill the queue with superseded ones.
 void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputePlan task,
                        std::shared_ptr<const Check> check, Instant now) {
   newest_plan_ = id.value();
@@ -101,7 +101,7 @@ void EffectRunner::Ask(sweep::QuestionId id, sweep::ComputePlan task,
   if (unwanted->check) Step(sweep::Answer{unwanted->check->id, sweep::CablesChecked{}}, now);
 }
 
-// In a job. What a newer question has made void is not begun: any answer will do.
+// Runs in a job. A superseded plan is not computed: its answer is ignored anyway.
 void EffectRunner::Compute(const Plan& plan, bool urgent) {
   const bool is_void = newest_plan_ != plan.id.value();
   ports_.listener.OnAnswer({plan.id, is_void ? sweep::PlanReady{} : sweep::CarryOut(plan.task)});
@@ -117,8 +117,8 @@ void EffectRunner::Answer(const Check& check, bool is_void) {
       {check.id, is_void ? sweep::CablesChecked{} : sweep::CarryOut(check.task)});
 }
 
-// In a job of the urgent queue, which others wait for. While links flap a plan of all keeps the
-// other queue: one job waits there for all checks, and does the newest.
+// Runs in a job of the urgent queue, which must not be delayed. While links flap, whole plans keep
+// the compute queue busy. So at most one check waits there, and a newer one replaces it.
 void EffectRunner::CheckLater(std::shared_ptr<const Check> check) {
   if (const auto older = unchecked_.exchange(std::move(check)))
     return Answer(*older, /*is_void=*/true);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// EffectRunner: carries out what the core asks for, in one order, whatever the shell: logs first,
-// then MADs, for the fabric waits for them; then questions; then what is shown, events behind the
-// view that shows what they tell, and answers to commands last.
+// EffectRunner: carries out the effects of the core, in the same order in every shell. Log lines
+// come first, then MADs, because the fabric waits for them, then questions. Then the view is
+// published with its events, so that events never precede the view that shows them. Outcomes of
+// commands come last.
 //
-// Each question is answered: by a job of the executor or, where its queue is full, at once.
+// Each question gets an answer: from a job of the executor or, if its queue is full, at once.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@ namespace fabricd::shell {
 
 class EffectRunner {
  public:
-  // All outlive this, and this outlives the executor's jobs. `tap`: null: nobody looks.
+  // All must outlive this, and this must outlive the jobs of the executor. `tap` null: nothing is
+  // recorded.
   EffectRunner(sweep::Core& core, Ports ports, Tap* tap = nullptr)
       : core_(core), ports_(ports), tap_(tap) {}
   EffectRunner(const EffectRunner&) = delete;
@@ -29,8 +31,8 @@ class EffectRunner {
     if (tap_ != nullptr) tap_->OnStep(event, now);
     core_.Step(std::move(event), now);
   }
-  // Takes what the core wants and carries it out. What cannot be done is a step of the core; what
-  // it wants then is taken next time.
+  // Takes the effects of the core and carries them out. A failure is reported to the core as a
+  // step. The effects of that step are taken by the next call.
   void CarryOut(Instant now);
   void CarryOut(sweep::Effects effects, Instant now);
 
@@ -44,11 +46,11 @@ class EffectRunner {
     sweep::ComputePlan task;
     std::shared_ptr<const Check> check;  // Null: none.
   };
-  // Slot of the one plan that waits in a queue, or null.
+  // The one plan that waits in a queue, or null.
   using WaitingPlan = std::atomic<std::shared_ptr<const Plan>>;
   void Send(mad::OutgoingMad mad, Instant now);
   void Ask(std::vector<sweep::Question> questions, Instant now);
-  // `check`: null: none.
+  // `check` null: none.
   void Ask(sweep::QuestionId id, sweep::ComputePlan task, std::shared_ptr<const Check> check,
            Instant now);
   void Ask(sweep::QuestionId id, sweep::OrderTables task, Instant now);
@@ -66,10 +68,10 @@ class EffectRunner {
   sweep::Core& core_;
   const Ports ports_;
   Tap* const tap_;
-  std::atomic<uint64_t> newest_plan_ = 0;  // Id of the question. Also read by jobs.
+  std::atomic<uint64_t> newest_plan_ = 0;  // Id of the newest question. Jobs read it too.
   WaitingPlan urgent_plan_;
   WaitingPlan whole_plan_;
-  // Handed from a job of the urgent queue to one of the other.
+  // Handed from a job of the urgent queue to one of the compute queue.
   std::atomic<std::shared_ptr<const Check>> unchecked_;
 };
 

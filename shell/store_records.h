@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StoreRecords: what the core wants durable, written to a Store, whichever it is.
+// StoreRecords: writes the durable records of the core to any Store.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace fabricd::shell {
 
 class StoreRecords final : public Records {
  public:
-  // `store` outlives this. `wall_seconds`: since 1970, for when ports were last seen.
+  // `store` must outlive this. `wall_seconds`: seconds since 1970, recorded as the time a port was
+  // last seen.
   StoreRecords(store::Store& store, std::function<int64_t()> wall_seconds)
       : store_(store), wall_seconds_(std::move(wall_seconds)) {}
 

@@ -46,7 +46,7 @@ void Core::Step(Event event, Instant now) {
 
 Effects Core::TakeEffects(Instant now) {
   std::vector<mad::Completion> completions = Pump(now);
-  // A completion may start work that wants to be sent at once.
+  // A completion may start work whose requests should be sent at once.
   while (!completions.empty()) {
     for (const mad::Completion& completion : completions) OnCompletion(completion, now);
     activities_.Advance(now);
@@ -99,7 +99,7 @@ void Core::On(const mad::IncomingMad& mad, Instant now) {
   if (const auto smp = wire::Smp::Decode(bytes)) OnSmp(mad, *smp, now);
 }
 
-// One that is no answer to this SM.
+// An SMP that is no response to a request of this SM.
 void Core::OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
   const bool asked = smp.method == wire::Method::kGet || smp.method == wire::Method::kSet;
   if (smp.method == wire::Method::kTrap) {
@@ -169,7 +169,7 @@ void Core::Refuse(uint64_t command, std::string_view what) {
                                                wire::SmStateName(mastership_.state()), what));
 }
 
-// Holds are the master's: a standby's store may be behind.
+// Only the master changes holds: the store of a standby may lag behind.
 template <typename Command>
 void Core::OnHoldCommand(Command command, Instant now) {
   if (mastership_.IsMaster())

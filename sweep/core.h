@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: the subnet manager as a pure state machine (DESIGN §1). Events and the time go in, Effects
-// come out; no IO, no clock, no threads. The same class runs on hardware, on ibsim and in the
-// simulator.
+// Core: the subnet manager as a pure state machine (DESIGN §1). It takes events and the time, and
+// returns Effects. It does no IO, reads no clock and starts no threads. The same class runs on
+// hardware, on ibsim and in the simulator.
 //
-// It hands each event to the part that it is for, and keeps the three states apart: observed
-// (observed_), desired (lids_, planner_, programming_), applied (devices_). What is done, and what
-// next, is decided in Activities.
+// It passes each event to the responsible part, and keeps three states apart: observed (observed_),
+// desired (lids_, planner_, programming_) and applied (devices_). Activities decides what runs now
+// and what runs next.
 //
-// Two paths lead to tables that fit. A heavy sweep reads everything: at the start, on command, when
-// the configuration or another SM asks for it. All else is a change: reports of it (traps, light
-// sweeps, timeouts) make suspects, a survey looks at those, and what it found is planned and
-// programmed while the rest stays as it is. A change may come at any time after discovery; the
-// programming under way is then superseded, for the next run starts from what is applied.
+// Tables are brought up to date in two ways. A heavy sweep reads everything: at the start, on
+// command, and when the configuration or another SM requires it. Everything else is a change:
+// traps, light sweeps and timeouts name suspects, a survey reads those, and what it found is
+// planned and programmed while the rest stays as it is. A change may arrive at any time after
+// discovery. It then supersedes the programming under way, and the next run starts from the applied
+// state.
 #pragma once
 
 #include <memory>
@@ -25,8 +26,8 @@ namespace fabricd::sweep {
 
 class Core {
  public:
-  // `records` are the LIDs made durable earlier, `holds` and `partitions` the same; `groups` those
-  // and `aliases` those that are known from before (null: none).
+  // `records`, `holds` and `partitions` were made durable earlier. `groups` and `aliases` are those
+  // known from before; null: none.
   Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
@@ -35,16 +36,16 @@ class Core {
   ~Core();
 
   void Step(Event event, Instant now);
-  // Pumps the engine and hands out all that has come together since the last call.
+  // Pumps the engine and returns all effects since the last call.
   Effects TakeEffects(Instant now);
-  // When a TimerEvent is due at the latest.
+  // The latest time at which a TimerEvent is due.
   Instant NextDeadline() const;
 
   Progress progress() const { return activities_.progress(); }
   Phase phase() const { return activities_.phase(); }
   wire::SmState sm_state() const { return mastership_.state(); }
   bool subnet_up() const { return view_.subnet_up(); }
-  // Changes are looked into, or wait to be programmed.
+  // True: changes are being surveyed, or wait to be programmed.
   bool surveys() const { return activities_.surveys(); }
   uint32_t sweeps_done() const { return view_.sweeps_done(); }
   const mad::EngineStatistics& statistics() const { return engine_.statistics(); }
@@ -73,14 +74,14 @@ class Core {
   void OnHoldCommand(Command command, Instant now);
   template <typename Command>
   void OnMastershipCommand(const Command& command, Instant now);
-  // Of a standby: the master keeps `what`.
+  // Refuses a command on a standby, because the master keeps `what`.
   void Refuse(uint64_t command, std::string_view what);
   void OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   std::vector<mad::Completion> Pump(Instant now);
   Ground MakeGround();
 
-  CoreOptions options_;  // Replaced only where a heavy sweep starts.
+  CoreOptions options_;  // Replaced only when a heavy sweep starts.
   Effects effects_;      // The parts append to it.
   OpenQuestions questions_{effects_.questions};
   mad::TransactionEngine engine_;

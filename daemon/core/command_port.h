@@ -4,7 +4,7 @@
 //
 //   gRPC threads, verdicts ── commands ──► Inbox ──► core ── Finish() on its thread ──► `done`
 //
-// A command that finds the inbox full or closed is answered at once with kUnavailable.
+// If the inbox is full or closed, a command is finished at once with kUnavailable.
 #pragma once
 
 #include <functional>

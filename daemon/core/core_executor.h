@@ -16,7 +16,7 @@ namespace fabricd::daemon {
 
 class CoreExecutor final : public shell::Executor {
  public:
-  // `store` outlives this. Its owner stops it.
+  // `store` must outlive this. Its owner stops it.
   explicit CoreExecutor(StoreThread& store) : store_(store) {}
 
   bool Post(shell::Queue queue, Job job) override {

@@ -13,13 +13,13 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The longest sleep of the loop: the progress line is refreshed then.
+// The longest sleep of the loop, after which the progress line is refreshed.
 constexpr auto kLongestSleep = std::chrono::milliseconds(200);
 
-// During a sweep answers come one by one, each with a wake-up of its own, although what they allow
-// could leave together. Waiting a moment for more of them takes a quarter off the processor time of
-// a bring-up on ibsim and costs less than a round trip. Where few are under way, as in a look at
-// one switch, each is waited for by what comes next.
+// During a sweep responses arrive one by one, each with its own wake-up, although the requests that
+// they allow could be sent together. Waiting briefly for more responses saves a quarter of the
+// processor time of a bring-up on ibsim, and costs less than a round trip. With few SMPs in flight,
+// as in a survey of one switch, the next request depends on each response, so there is no wait.
 constexpr auto kGatherTime = std::chrono::microseconds(200);
 constexpr size_t kEnoughEvents = 64;
 

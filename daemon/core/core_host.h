@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/core: the core's thread, what other threads send to it, and what it sends to them.
+// daemon/core: the core's thread, and its interfaces to the other threads.
 //
 // CoreHost: owns the core and runs its loop on the thread that calls Run(): it takes events from
 // the inbox, steps the core with them, and carries out the effects with shell::EffectRunner. No
@@ -36,11 +36,11 @@ class TransportNetwork final : public shell::Network {
 
 class CoreHost {
  public:
-  // With more SMPs in flight than this the core is busy.
+  // With more SMPs in flight than this, the core counts as busy.
   static constexpr size_t kManyInFlight = 32;
 
-  // All outlive this. `listener` hands answers to `inbox`. The store's thread stops before this is
-  // destroyed.
+  // All must outlive this. `listener` passes answers to `inbox`. The store's thread stops before
+  // this is destroyed.
   struct Links {
     mad::Transport& transport;
     store::Store& store;
@@ -48,7 +48,7 @@ class CoreHost {
     Inbox& inbox;
     shell::Listener& listener;
   };
-  // `recorder`: null: nothing is recorded.
+  // `recorder` null: nothing is recorded.
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
   ~CoreHost() { StopComputing(); }
 
@@ -58,7 +58,7 @@ class CoreHost {
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
-  // Writes what was recorded. After Run(), on the same thread.
+  // Writes the pending records. Call after Run(), on the same thread.
   void StopRecording() {
     if (recorder_) recorder_->Stop();
   }

@@ -18,7 +18,7 @@ DumpWriter::DumpWriter(std::string folder, Dumps make)
       files_(1, [](const std::function<void()>& job) { job(); }) {}
 
 void DumpWriter::Post() {
-  // A job that waits already will write this view.
+  // If a job waits already, it will write this view.
   if (!folder_.empty()) (void)files_.Post([this] { Write(); });
 }
 

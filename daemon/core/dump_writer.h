@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DumpWriter: writes dump files of the newest view into a folder, on a thread of its own.
-//   core ──► files    one job may wait; when it runs, it writes the view that is newest then
+// DumpWriter: writes dump files of the newest view into a folder, on its own thread.
+//   core ──► files    one job may wait; when it runs, it writes the newest view of that time
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class DumpWriter {
   // `folder` empty: nothing is written. `make` is called on the thread.
   DumpWriter(std::string folder, Dumps make);
 
-  // Has the newest view written.
+  // Requests that the newest view is written.
   void Post();
   void Stop() { files_.Stop(); }
 

@@ -14,10 +14,10 @@ namespace fabricd::daemon {
 
 class HostCache {
  public:
-  // `patterns` outlives this.
+  // `patterns` must outlive this.
   explicit HostCache(const fabric::HostPatterns& patterns) : patterns_(patterns) {}
 
-  // Computed without the lock, so that a thread of low priority never delays another.
+  // Computes without the lock, so that a thread of low priority never delays another.
   std::shared_ptr<const fabric::HostTable> Get(
       const std::shared_ptr<const fabric::FabricSnapshot>& snapshot) {
     {
@@ -29,7 +29,7 @@ class HostCache {
     }
     auto found = std::make_shared<const fabric::HostTable>(fabric::FindHosts(*snapshot, patterns_));
     MutexLock lock(mutex_);
-    // Another thread may have computed it meanwhile: all callers get the same table.
+    // Another thread may have computed it in the meantime: all callers get the same table.
     if (!hosts_of_ || !fabric::SameNodes(*hosts_of_, *snapshot)) hosts_ = std::move(found);
     hosts_of_ = snapshot;
     return hosts_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core's inbox: many producers, one consumer that takes everything in one go. A lane for each
-// kind, so that a full one crowds out no other; each is bounded:
+// The core's inbox: many producers, one consumer that takes everything at once. Each kind of event
+// has its own bounded queue, so that a full one does not displace other kinds:
 //   replies       rx → core      8,192; full: the receive thread waits (the window bounds them)
-//   traps         rx → core      1,024; full: dropped and counted; light sweeps find the rest
+//   traps         rx → core      1,024; full: dropped and counted; light sweeps find the changes
 //   port events   rx → core      one of each kind: a later one replaces one that waits
-//   answers       store, compute → core     never refused: the core waits for each, and those
-//                 threads' queues bound how many it can ask for
+//   answers       store, compute → core     never refused: the core waits for each, and the queues
+//                 of those threads bound how many it can ask for
 //   latest        SA → core      one value of each type: a later one replaces one that waits
-//   lanes wanted  SA → core      a set of nodes: who asks twice is answered once
+//   VL tables     SA → core      a set of nodes: a node that is requested twice is read once
 //   commands      any → core     1,024; full: refused to the caller
 #pragma once
 
@@ -52,14 +52,14 @@ class Inbox {
     port_events_.push_back(event);
     Wake(lock);
   }
-  // What the core has asked another thread for.
+  // An answer to a question of the core.
   void PushAnswer(sweep::Event event) {
     MutexLock lock(mutex_);
     if (closed_) return;
     answers_.push_back(std::move(event));
     Wake(lock);
   }
-  // A value of which only the newest of its type matters.
+  // A value of which only the newest of its type is needed.
   void PushLatest(sweep::Event event) {
     MutexLock lock(mutex_);
     std::erase_if(latest_, [&](const auto& waiting) { return waiting.index() == event.index(); });
@@ -80,8 +80,8 @@ class Inbox {
     return true;
   }
 
-  // Waits until something is there, `deadline` has come or Interrupt() was called, then appends all
-  // of it: traps and port events first, then answers, values, commands, then replies.
+  // Waits until there is an event, `deadline` has come or Interrupt() was called. Then appends all
+  // events: traps and port events first, then answers, values and commands, then replies.
   void Take(std::vector<sweep::Event>& out, std::chrono::steady_clock::time_point deadline) {
     MutexLock lock(mutex_);
     waiting_ = true;
@@ -131,7 +131,7 @@ class Inbox {
     return replies_.empty() && traps_.empty() && port_events_.empty() && answers_.empty() &&
            latest_.empty() && lanes_wanted_.empty() && commands_.empty();
   }
-  // A wake-up costs a system call: only when the consumer sleeps.
+  // A wake-up costs a system call, so it is made only when the consumer sleeps.
   void Wake(MutexLock& lock) FABRICD_REQUIRES(mutex_) FABRICD_NO_THREAD_SAFETY_ANALYSIS {
     const bool wake = std::exchange(waiting_, false);
     lock.Unlock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnceWatch: when `fabricd --once` ends, and with which exit code. Pure. It always ends: with the
-// subnet up, as standby, after kSweeps heavy sweeps, when nothing moves for kStill, or after
+// subnet up, as standby, after kSweeps heavy sweeps, after kStill without progress, or after
 // kLongest.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace fabricd::daemon {
 
 class OnceWatch {
  public:
-  // The first sweep finds dead devices, the second goes round them.
+  // The first sweep finds unresponsive devices, the second routes around them.
   static constexpr uint32_t kSweeps = 3;
   static constexpr Duration kStill = std::chrono::seconds(90);  // Longer than a backoff.
   static constexpr Duration kLongest = std::chrono::minutes(30);
@@ -24,14 +24,14 @@ class OnceWatch {
     bool standby = false;  // Another SM is master.
     bool subnet_up = false;
     uint32_t sweeps_done = 0;
-    std::string progress;  // Differs whenever the sweep has come further.
+    std::string progress;  // Changes whenever the sweep makes progress.
   };
   struct End {
     int exit_code = 0;
-    std::string why;  // Where it is not for the operator to see anyway; else empty.
+    std::string why;  // Empty if the operator sees the reason anyway.
   };
 
-  // Called every second or so. Nothing: go on.
+  // Call about once a second. nullopt: continue.
   std::optional<End> Judge(Facts facts, Instant now) {
     if (!began_) began_ = moved_ = now;
     if (facts.idle && facts.sweeps_done > 0 && facts.subnet_up) return End{0, ""};

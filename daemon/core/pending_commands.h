@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingCommands: what is to be called when the core has finished a command. Any thread.
+// PendingCommands: the functions to call when the core has finished a command. Any thread.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ class PendingCommands {
  public:
   using Done = std::function<void(const sweep::FinishedCommand&)>;
 
-  // The number to give the core.
+  // Returns the number to pass to the core.
   uint64_t Add(Done done) {
     MutexLock lock(mutex_);
     const uint64_t command = next_++;
     commands_[command] = std::move(done);
     return command;
   }
-  // Calls what was added, once; numbers that nobody waits for are ignored.
+  // Calls the function for this command, once. Ignores numbers without one.
   void Finish(const sweep::FinishedCommand& finished) {
     Done done;
     {

@@ -26,7 +26,7 @@ telemetry::CoreLoad LoadOf(sweep::Phase phase, size_t smps, bool sa_is_busy) {
   telemetry::CoreLoad load;
   load.smps = smps > 0;
   load.writing = phase == sweep::Phase::kAssigningLids || phase == sweep::Phase::kProgramming;
-  // Jobs wait for a reroute, from the survey to the last write. For a periodic sweep nobody does.
+  // Jobs wait for a reroute, from the survey to the last write. No job waits for a periodic sweep.
   const bool reroutes = phase == sweep::Phase::kSurveying || phase == sweep::Phase::kRouting ||
                         phase == sweep::Phase::kBringingUp || load.writing;
   load.busy = reroutes || smps > CoreHost::kManyInFlight || sa_is_busy;

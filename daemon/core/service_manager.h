@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What systemd is told (sd_notify(3)): readiness, state, more time while a first sweep makes
-// progress, and the watchdog, fed by the core's own loop and not by a timer. Without systemd
-// nothing happens. Used by the core thread.
+// Notifications to systemd (sd_notify(3)): readiness, state, more start-up time while a first sweep
+// makes progress, and the watchdog. The core's own loop feeds the watchdog, not a timer. Without
+// systemd nothing happens. Used by the core thread.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@ class ServiceManager {
   using Clock = std::chrono::steady_clock;
   ServiceManager();
 
-  // Once: the first complete sweep, or standby.
+  // After the first complete sweep, or as standby. Once.
   void Ready();
   void Status(const std::string& status);
-  // Called by the core's loop. `progress` differs from the last call when work was done: before
-  // Ready() only that buys more start-up time.
+  // Call from the core's loop. `progress` must change when work was done: before Ready() only that
+  // extends the start-up time.
   void Tick(size_t progress, Clock::time_point now);
   void Stopping();
 

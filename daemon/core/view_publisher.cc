@@ -32,7 +32,7 @@ ViewPublisher::ViewPublisher(CommandPort& commands, EventLog& events, OnView on_
       events_(events),
       on_view_(std::move(on_view)),
       dumps_(std::move(dump_dir), [this] { return DumpView(*view()); }) {
-  view_.Set(sweep::EmptyView());  // A client may come before the core has published anything.
+  view_.Set(sweep::EmptyView());  // A client may call before the core has published anything.
 }
 
 void ViewPublisher::Beat() {

@@ -23,23 +23,24 @@
 
 namespace fabricd::daemon {
 
-// Whether the API has something to show: a sweep has ended, or another SM is master.
+// Whether the API has data to show: a sweep has ended, or another SM is master.
 bool IsServing(const sweep::FabricView& view);
 
 class ViewPublisher final : public shell::Listener {
  public:
   using OnView = std::function<void(const std::shared_ptr<const sweep::FabricView>& view)>;
 
-  // Both outlive this. `on_view` is called after each view is published. `dump_dir`: empty: no
+  // Both must outlive this. `on_view` is called after each view is published. `dump_dir` empty: no
   // dumps are written.
   ViewPublisher(CommandPort& commands, EventLog& events, OnView on_view, std::string dump_dir);
 
   // Any thread. Never null.
   std::shared_ptr<const sweep::FabricView> view() const { return view_.Get(); }
 
-  // Once in each turn of the core's loop: shows watchers of events now and then that fabricd runs.
+  // Call in each turn of the core's loop: now and then it signals watchers of events that fabricd
+  // runs.
   void Beat();
-  // Writes the dumps that wait.
+  // Writes the pending dumps.
   void Stop() { dumps_.Stop(); }
   ServiceManager& service_manager() { return service_manager_; }
 

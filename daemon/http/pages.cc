@@ -37,15 +37,15 @@ struct UiPages {
 void AddUi(daemon::Backend& backend, Pages& pages) {
   const auto ui = std::make_shared<UiPages>(backend);
   const auto html = std::make_shared<const std::string>(UiHtml());
-  pages["/ui"] = {[html](const Query&) { return Reply{200, "text/html; charset=utf-8", html}; },
+  pages["/ui"] = {[html](const Query&) {
+                    return Reply{200, "text/html; charset=utf-8", html};
+                  },
                   Page::Cost::kQuick};
   pages["/ui/fabric.json"].make = [ui](const Query& query) { return ui->fabric.Fabric(query); };
   pages["/ui/ports.json"].make = [ui](const Query& query) { return ui->fabric.Ports(query); };
   pages["/ui/events.json"].make = [ui](const Query& query) { return ui->fabric.Events(query); };
   pages["/ui/heat.json"].make = [ui](const Query& query) { return ui->counters.Heat(query); };
-  pages["/ui/history.json"].make = [ui](const Query& query) {
-    return ui->counters.History(query);
-  };
+  pages["/ui/history.json"].make = [ui](const Query& query) { return ui->counters.History(query); };
   pages["/ui/verdicts.json"].make = [ui](const Query& query) {
     return ui->verdicts.Verdicts(query);
   };

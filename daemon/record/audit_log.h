@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AuditLog: who wanted to change what, and what came of it: in the log at once, in SQLite a moment
-// later, so that no caller waits for the disk.
+// AuditLog: records each attempted change with its requester and result. It writes to the log at
+// once and to SQLite a moment later, so that no caller waits for the disk.
 //
 //   gRPC threads ── pending (bounded) ──► store thread ── SQLite
 //
-// Bounds: Limits::pending records wait; more are in the log only, and one record says how many.
-// SQLite keeps Limits::keep records, none older than Limits::max_age. What is pending when the
-// process is killed is in the log only.
+// Bounds: Limits::pending records wait. Further ones are only in the log, and one record has their
+// number. SQLite keeps Limits::keep records, none older than Limits::max_age. Records that are
+// pending when the process is killed are only in the log.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class AuditLog {
     size_t pending = 4096;
   };
 
-  // `store` and the listings' history outlive the log, and the last job of their threads.
+  // `store` and the listings' history must outlive the log and the last job of their threads.
   AuditLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
       : store_(store),
         post_(post),
@@ -39,11 +39,11 @@ class AuditLog {
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
         keeper_("audit log", limits.max_age) {}
 
-  // Any thread. The time is filled in.
+  // Any thread. Adds the time.
   void Append(store::AuditRecord record);
 
-  // Any thread. `done` is called on the listings' thread, or with kUnavailable at once when a queue
-  // is full; what was appended before is in the answer.
+  // Any thread. `done` is called on the listings' thread, or at once with kUnavailable if a queue
+  // is full. The result includes all records appended before.
   using Listed = std::function<void(absl::StatusOr<std::vector<store::AuditRecord>>)>;
   void List(store::AuditQuery query, Listed done);
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/record: what is kept of what happened: events, audit, log.
+// daemon/record: the history of the daemon: events, audit, log.
 //
-// EventLog: what the core says has happened, numbered, stamped, kept and handed to whoever watches.
+// EventLog: the events of the core: numbers them, adds the time, stores them and passes them to
+// watchers.
 //
 //   core ── pending (bounded) ──► store thread ── SQLite, then the ring (bounded) ──► watchers
 //
-// A number is given on the store thread, and the event is shown to watchers once SQLite has it, so
-// that a number which anybody has seen is never given again after a kill. A power failure may take
-// the last events from the disk; therefore each start leaves out kGap numbers.
+// The store thread assigns the number, and watchers receive the event once SQLite has it. So a
+// number that a watcher has seen is never used again after the process was killed. A power failure
+// may lose the last events on disk, so each start skips kGap numbers.
 //
-// Bounds, and what happens at each:
-//   pending   Limits::pending events. Full (the disk is slow): the new ones are dropped, and one
-//             event "EventsLost" says how many.
-//   store     its queue is full: the pending ones wait for the next Append() or Beat().
-//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A write
-//             that fails is logged once; the events are shown to watchers all the same.
-//   ring      the latest Limits::ring events. A watcher that falls behind it is ended, one that
-//             resumes from before it is refused: it lists the history instead.
-//   watchers  Limits::watchers; one more is refused. The streams of clients share one
+// Bounds:
+//   pending   Limits::pending events. Full (the disk is slow): new ones are dropped, and one event
+//             "EventsLost" has their number.
+//   store     queue full: the pending events wait for the next Append() or Beat().
+//   history   Limits::keep events, none older than Limits::max_age: the oldest are deleted. A
+//             failed write is logged once; watchers still receive the events.
+//   ring      the latest Limits::ring events. A watcher that falls behind it is ended. One that
+//             resumes from before it is refused, and must list the history instead.
+//   watchers  Limits::watchers; further ones are refused. The streams of clients share one
 //             (rpc/streams/watch_stream.h).
 #pragma once
 
@@ -54,39 +55,40 @@ class EventLog {
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    // There are new events, or with `beat`: a sign of life is due.
+    // There are new events. With `beat`: a sign of life is due.
     virtual void OnEvents(bool beat) = 0;
   };
 
-  // Reads the epoch, the last number and the latest events. On the thread that opened the store,
-  // before others use it. `store` and the listings' history outlive the log, and the last job of
-  // their threads.
+  // Reads the epoch, the last number and the latest events. Call on the thread that opened the
+  // store, before other threads use it. `store` and the listings' history must outlive the log and
+  // the last job of their threads.
   static absl::StatusOr<std::unique_ptr<EventLog>> Open(store::Store& store, PostToStore post,
                                                         Listings listings, Limits limits);
 
-  // Any thread. `now` is the present, by which the events' Instants become wall-clock time.
+  // Any thread. `now`: the present, to convert the events' Instants to wall-clock time.
   void Append(std::vector<fabric::FabricEvent> events, Instant now);
-  // Any thread, every few seconds: shows watchers that the stream lives.
+  // Any thread, every few seconds: signals watchers that the stream is alive.
   void Beat();
 
-  // Any thread, all below.
+  // All functions below: any thread.
 
   // "EPOCH.NUMBER" of the last event shown.
   std::string version() const;
   std::string VersionOf(uint64_t number) const;
   // kInvalidArgument: not a version; kOutOfRange: of another epoch.
   absl::StatusOr<uint64_t> NumberOf(const std::string& version) const;
-  // The number after which a watcher begins. Empty: the last one. Errors as NumberOf(), and
-  // kOutOfRange: from before the ring.
+  // The number after which a watcher begins. Empty: the last one. Errors as for NumberOf(), and
+  // kOutOfRange: older than the ring.
   absl::StatusOr<uint64_t> BeginAt(const std::string& version) const;
-  // Version after which everything is in the ring.
+  // The version after which all events are in the ring.
   std::string oldest() const;
 
-  // Events with numbers above `number`, at most `most`. kResourceExhausted: some are gone.
+  // Events with numbers above `number`, at most `most`. kResourceExhausted: some are no longer in
+  // the ring.
   absl::StatusOr<std::vector<Record>> After(uint64_t number, size_t most) const;
-  // History from SQLite: the events up to those shown so far, and the version of the last one, from
-  // which a watch goes on. `done` is called on the listings' thread; with kUnavailable at once when
-  // its queue is full.
+  // History from SQLite: the events up to the last one shown, and its version, from which a watch
+  // continues. `done` is called on the listings' thread, or at once with kUnavailable if its queue
+  // is full.
   struct Page {
     std::vector<store::EventRecord> records;
     std::string version;
@@ -94,8 +96,8 @@ class EventLog {
   using Listed = std::function<void(absl::StatusOr<Page>)>;
   void List(store::EventQuery query, Listed done);
 
-  size_t watcher_count() const;  // That are alive.
-  // False: too many. A watcher that is destroyed is forgotten.
+  size_t watcher_count() const;  // Watchers that still exist.
+  // False: too many. A destroyed watcher is removed by itself.
   [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
 
  private:
@@ -121,7 +123,7 @@ class EventLog {
   std::string epoch_;
   RecordQueue<store::EventRecord> queue_;  // Without numbers.
 
-  // Of the store thread.
+  // Used by the store thread only.
   uint64_t next_ = 1;
   RecordKeeper keeper_;
 

@@ -34,13 +34,13 @@ absl::StatusOr<std::unique_ptr<FlightRecorder>> FlightRecorder::Open(
 FlightRecorder::FlightRecorder(recorder::SegmentWriter writer)
     : writer_(std::move(writer)),
       writing_(
-          kMostBatches, [this](const recorder::pb::Batch& batch) { Write(batch); },
+          kMostBatches, [this](const recorder::PackedBatch& batch) { Write(batch); },
           kWriterNiceness),
-      recorder_([this](recorder::pb::Batch batch) {
+      recorder_([this](recorder::PackedBatch batch) {
         return !failed_.load(std::memory_order_relaxed) && writing_.Post(std::move(batch));
       }) {}
 
-void FlightRecorder::Write(const recorder::pb::Batch& batch) {
+void FlightRecorder::Write(const recorder::PackedBatch& batch) {
   if (failed_.load(std::memory_order_relaxed)) return;
   const absl::Status written = writer_.Write(batch);
   if (written.ok()) return;

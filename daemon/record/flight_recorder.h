@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlightRecorder: the daemon's recording of its core (recorder/). Records are made on the core's
-// thread and written by a thread of its own.
+// thread and written by a separate thread.
 //
-// Bound: 64 batches of about 128 KiB wait for the disk. Beyond that they are dropped, and the
-// recording says how many records are missing. An error of the disk ends the recording with one
-// line in the log; fabricd goes on.
+// Bound: 64 batches of about 128 KiB wait for the disk. Further ones are dropped, and the recording
+// has the number of missing records. A disk error ends the recording with one log line, and fabricd
+// continues.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace fabricd::daemon {
 
 class FlightRecorder final : public shell::Tap {
  public:
-  // `version`: of this program. `wall_ms`: now, since 1970: the name of this life.
+  // `version`: of this program. `wall_ms`: the present time since 1970, which names this life.
   static absl::StatusOr<std::unique_ptr<FlightRecorder>> Open(std::filesystem::path directory,
                                                               uint64_t max_bytes,
                                                               const std::string& version,
@@ -31,17 +31,18 @@ class FlightRecorder final : public shell::Tap {
   void OnStart(const shell::CoreInputs& inputs) override { recorder_.OnStart(inputs); }
   void OnStep(const sweep::Event& event, Instant now) override { recorder_.OnStep(event, now); }
   void OnEffects(const sweep::Effects& effects, Instant now) override;
-  // What was recorded is written before this is back. The core's thread; nothing is recorded after.
+  // Writes all pending records before it returns. Call on the core's thread; nothing is recorded
+  // afterwards.
   void Stop();
 
  private:
   explicit FlightRecorder(recorder::SegmentWriter writer);
-  void Write(const recorder::pb::Batch& batch);
+  void Write(const recorder::PackedBatch& batch);
 
-  recorder::SegmentWriter writer_;  // Of writing_.
+  recorder::SegmentWriter writer_;  // Used by the thread of writing_.
   std::atomic<bool> failed_ = false;
   Instant next_flush_{};
-  Worker<recorder::pb::Batch> writing_;
+  Worker<recorder::PackedBatch> writing_;
   recorder::Recorder recorder_;
 };
 

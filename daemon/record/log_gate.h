@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogGate: which log lines are written, so that no source can fill the disk. Lines that differ only
-// in words with digits (names, numbers, times) are of one kind. Pure, of one thread.
-//   each kind        Limits::kind_burst lines, then one each Limits::kind_interval; the next line
-//                    that is written says how many like it were left out before it
-//   all kinds        Limits::burst lines, then one each Limits::interval
-//   kinds            Limits::kinds; more share the bounds of one
-// A kind that goes quiet with lines left out gets one line that counts them (TakeSummaries).
+// LogGate: limits the log lines that are written, so that no source can fill the disk. Lines that
+// differ only in words with digits (names, numbers, times) are of one kind. Pure, single thread.
+//   each kind        Limits::kind_burst lines, then one per Limits::kind_interval; the next line
+//                    that is written has the number of lines left out before it
+//   all kinds        Limits::burst lines, then one per Limits::interval
+//   kinds            Limits::kinds; further ones share the limits of one
+// If a kind stops with lines left out, one line has their number (TakeSummaries).
 #pragma once
 
 #include <cstddef>
@@ -41,17 +41,17 @@ class LogGate {
   LogGate() : LogGate(Limits{}) {}
   explicit LogGate(Limits limits);
 
-  // A line of `level` at `now`, which never goes back.
+  // `now` must not go backwards.
   Verdict Admit(int level, std::string_view text, Instant now);
-  // Of kinds that could write a line again and did not need to. Forgets kinds that are at rest.
+  // Summaries of kinds that may write again but had no further line. Removes idle kinds.
   std::vector<Summary> TakeSummaries(Instant now);
   size_t kinds() const { return kinds_.size(); }
 
-  // What is left of a line when words with digits are one sign; public for its test.
+  // The line with each word that contains digits replaced by one character. Public for its test.
   static std::string KindOf(std::string_view text);
 
  private:
-  // Holds tokens: one a line; full at `most`, one more each `interval`.
+  // Holds tokens, one per line: full at `most`, plus one per `interval`.
   class Bucket {
    public:
     Bucket(size_t most, Duration interval) : most_(most), interval_(interval), tokens_(most) {}

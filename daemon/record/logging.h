@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// spdlog, set up once: to journald when systemd connected our stderr to it, else to stderr, by a
-// thread of its own and within the bounds of log_writer.h and log_gate.h. At level debug nothing is
-// held back.
+// Sets up spdlog once: to journald if systemd connected stderr to it, otherwise to stderr, by a
+// separate thread and within the limits of log_writer.h and log_gate.h. At level debug nothing is
+// left out.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 namespace fabricd::daemon {
 
 void SetUpLogging(config::LogLevel level);
-// Writes what waits. What is logged afterwards goes nowhere.
+// Writes the queued lines. Lines logged afterwards are discarded.
 void EndLogging();
 void SetLogLevel(config::LogLevel level);
 void Write(const sweep::LogRecord& record);
 
-// The line below the log while a big sweep runs; empty: none. Nothing where stderr is no terminal.
+// The line below the log during a long sweep. Empty: none. Ignored if stderr is no terminal.
 void ShowProgress(const std::string& text);
 
 }  // namespace fabricd::daemon

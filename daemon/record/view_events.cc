@@ -24,7 +24,7 @@ std::string EngineOf(const sweep::FabricView& view) {
   return view.plan ? view.plan->engine : std::string();
 }
 
-// What stands between a state of passage and the next is not worth an event.
+// Changes between two transitional states emit no event.
 bool IsSettled(wire::SmState state) {
   return state == wire::SmState::kMaster || state == wire::SmState::kStandby;
 }

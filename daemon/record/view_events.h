@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of the state of the subnet as a whole, from the difference between two published views.
-// Pure.
+// Events about the state of the whole subnet, from the difference of two published views. Pure.
 #pragma once
 
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace fabricd::daemon {
 
-// "SubnetUp", "SubnetDown", "MasterChanged" (of ourselves), "EngineChanged". Without times: they
-// have just happened.
+// "SubnetUp", "SubnetDown", "MasterChanged" (this SM's state), "EngineChanged". Without times:
+// EventLog adds the present.
 std::vector<fabric::FabricEvent> EventsBetween(const sweep::FabricView& before,
                                                const sweep::FabricView& after);
 

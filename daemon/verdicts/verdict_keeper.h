@@ -104,7 +104,7 @@ class VerdictKeeper {
   policy::Responder responder_;
   bool was_standby_ = false;
   std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;
-  fabric::HostTable hosts_;  // Of hosts_of_.
+  fabric::HostTable hosts_;                                               // Of hosts_of_.
   std::shared_ptr<const query::VerdictView> view_ = query::NoVerdicts();  // The last one.
 };
 

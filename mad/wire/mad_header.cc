@@ -52,26 +52,7 @@ void MadHeader::Encode(std::span<uint8_t, kMadBytes> bytes) const {
 }
 
 std::string_view AttributeName(AttributeId attribute) {
-  switch (attribute) {
-    case AttributeId::kNone: break;
-    case AttributeId::kClassPortInfo: return "ClassPortInfo";
-    case AttributeId::kNotice: return "Notice";
-    case AttributeId::kInformInfo: return "InformInfo";
-    case AttributeId::kNodeDescription: return "NodeDescription";
-    case AttributeId::kNodeInfo: return "NodeInfo";
-    case AttributeId::kSwitchInfo: return "SwitchInfo";
-    case AttributeId::kGuidInfo: return "GUIDInfo";
-    case AttributeId::kPortInfo: return "PortInfo";
-    case AttributeId::kPKeyTable: return "P_KeyTable";
-    case AttributeId::kSlToVlMappingTable: return "SLtoVLMappingTable";
-    case AttributeId::kVlArbitrationTable: return "VLArbitrationTable";
-    case AttributeId::kLinearForwardingTable: return "LinearForwardingTable";
-    case AttributeId::kRandomForwardingTable: return "RandomForwardingTable";
-    case AttributeId::kMulticastForwardingTable: return "MulticastForwardingTable";
-    case AttributeId::kSmInfo: return "SMInfo";
-    case AttributeId::kPortInfoExtended: return "PortInfoExtended";
-    case AttributeId::kSwitchPortStateTable: return "SwitchPortStateTable";
-  }
+  if (const std::string_view name = SpecificationName(attribute); !name.empty()) return name;
   const auto number = static_cast<uint16_t>(attribute);
   if (number < kFirstVendorAttribute) return "unknown";
   return {kVendorNames[number - kFirstVendorAttribute].data(), kVendorNameLength};

@@ -67,6 +67,30 @@ enum class AttributeId : uint16_t {
   kPortInfoExtended = 0x0033,
   kSwitchPortStateTable = 0x0034,
 };
+// "PortInfo". Empty: it has none.
+constexpr std::string_view SpecificationName(AttributeId attribute) {
+  switch (attribute) {
+    case AttributeId::kNone: break;
+    case AttributeId::kClassPortInfo: return "ClassPortInfo";
+    case AttributeId::kNotice: return "Notice";
+    case AttributeId::kInformInfo: return "InformInfo";
+    case AttributeId::kNodeDescription: return "NodeDescription";
+    case AttributeId::kNodeInfo: return "NodeInfo";
+    case AttributeId::kSwitchInfo: return "SwitchInfo";
+    case AttributeId::kGuidInfo: return "GUIDInfo";
+    case AttributeId::kPortInfo: return "PortInfo";
+    case AttributeId::kPKeyTable: return "P_KeyTable";
+    case AttributeId::kSlToVlMappingTable: return "SLtoVLMappingTable";
+    case AttributeId::kVlArbitrationTable: return "VLArbitrationTable";
+    case AttributeId::kLinearForwardingTable: return "LinearForwardingTable";
+    case AttributeId::kRandomForwardingTable: return "RandomForwardingTable";
+    case AttributeId::kMulticastForwardingTable: return "MulticastForwardingTable";
+    case AttributeId::kSmInfo: return "SMInfo";
+    case AttributeId::kPortInfoExtended: return "PortInfoExtended";
+    case AttributeId::kSwitchPortStateTable: return "SwitchPortStateTable";
+  }
+  return {};
+}
 
 // Low byte of MADHeader.Status (IBA vol 1 §13.4.7, table 105): bit 0 busy, bit 1 redirect, bits 2-4
 // a code.

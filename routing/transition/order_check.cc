@@ -61,7 +61,7 @@ class OrderCheck {
           turning |= Bit(i);
       });
     });
-    // Where one of them rises, nobody may lead down that stays as it is.
+    // If the old or the new entry goes up, no unchanged entry of a switch above may lead down here.
     const uint64_t rising = (old_rising & ~new_rising) | (proved_ ? 0 : new_rising & ~old_rising);
     return turning | (rising ? KeptFalls(one, rising) : 0);
   }

@@ -32,7 +32,7 @@ Activities::Activities(const Ground& ground, CoreOptions& options, ObservedFabri
       follower_(ground, observed),
       reads_(ground, observed) {}
 
-// ---- what the core is asked for
+// ---- events and commands
 
 void Activities::OnCommand(const SweepCommand& command, Instant now) {
   if (!mastership_.MaySweep()) {
@@ -53,7 +53,7 @@ void Activities::OnLocalPort(mad::LocalPortEvent event) {
   using Kind = mad::LocalPortEvent::Kind;
   switch (event.kind) {
     case Kind::kPortActive: {
-      // Our own Set of ACTIVE causes one too; a change is only a port that had no link.
+      // The SM's own Set of ACTIVE also causes this. It is a change only if the port had no link.
       const fabric::Port* local = observed_.snapshot()->port(observed_.local());
       if (state() == CoreState::kIdle && (local == nullptr || !local->IsUp()))
         agenda_.WantSweep("the local port came up");
@@ -71,11 +71,11 @@ void Activities::OnLocalPort(mad::LocalPortEvent event) {
 }
 
 void Activities::ReadVlTables(const ReadLanes& wanted) {
-  // A standby knows no routes to devices that would still be right.
+  // A standby's routes to the devices may be stale.
   if (mastership_.IsMaster()) reads_.WantVlTables(wanted.nodes);
 }
 
-// ---- what goes on
+// ---- progress
 
 void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
   switch (completion.context.owner_as<Activity>()) {
@@ -177,7 +177,7 @@ Progress Activities::progress() const {
 
 // ---- heavy sweep
 
-// Whatever it is, its requests are dropped and it leaves nothing behind but commands that wait.
+// Drops all requests and activities. Only waiting commands are kept.
 void Activities::EndEverything() {
   ground_.engine.CancelAll();
   ground_.devices.applied().AbandonInFlight();
@@ -237,8 +237,8 @@ void Activities::FinishDiscovery(Instant now) {
       now);
 }
 
-// False, and a problem added: the SM's own link is down or leads to nothing that answers. There is
-// nothing to be master of, and perhaps another is master behind it.
+// Returns false and adds a problem if the SM's own link is down or leads to no responsive node.
+// Then there is no subnet to be master of, and another SM may be master beyond that link.
 bool Activities::HasNeighbour() {
   const std::string fault = observed_.OwnLinkFault(remediation_.HoldsOnOwnLink());
   if (!fault.empty())
@@ -301,7 +301,7 @@ void Activities::Program(Instant now) {
 void Activities::OnLidsStored(const Persisted& stored, Instant now) {
   programming_.OnLidsStored(stored.status);
   if (stored.status.ok()) return StartProgramming(now);
-  // What is not durable is not programmed; it is written again with the next sweep.
+  // LIDs that are not durable are not programmed. They are stored again with the next sweep.
   ground_.problems.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
                        Message(stored.status));
   journal_.Log(LogLevel::kError,
@@ -310,18 +310,18 @@ void Activities::OnLidsStored(const Persisted& stored, Instant now) {
 }
 
 void Activities::StartProgramming(Instant now) {
-  agenda_.TakeReroute();  // Is part of this.
+  agenda_.TakeReroute();  // This run includes it.
   machine_.On(CoreEvent::kProgram);
   programming_.Start(now);
 }
 
 void Activities::StartWholePlan(Instant now) {
-  agenda_.TakeReroute();  // Is part of this.
+  agenda_.TakeReroute();  // This run includes it.
   machine_.On(CoreEvent::kUpdateProgram);
   programming_.StartWholePlan(now);
 }
 
-// Whatever else is under way, or due now, makes trees too.
+// Any other activity under way, or due now, makes the trees too.
 bool Activities::MayMakeTrees() const {
   return programming_.WantsTrees() && MayAsMaster(Start::kTrees) && MaySurvey() &&
          follower_.empty() && !light_sweeps_.under_way() && !agenda_.WantsSweep();
@@ -350,12 +350,12 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
     journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   view_.SetSubnetUp(up);
   const SweepKind kind = journal_.kind();
-  // Light sweeps ask for ports that did not answer, but for none that were passed over.
+  // Light sweeps retry the ports that did not respond, but not those that were passed over.
   if (kind == SweepKind::kHeavy)
     follower_.ReportThorough(observed_.SwitchesPassedOver(), "ports were not read", now);
   StartReadBack(kind, now);
   EndSweep(kind, !outcome.complete || !up, CoreEvent::kEnd, now);
-  // Ports that came up meanwhile may have been armed before they were configured.
+  // Ports that came up during the run may have been armed before they were configured.
   follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
 }
 
@@ -366,7 +366,7 @@ bool Activities::AllLinksActive() {
   for (const PortRef inactive : observed_.InactivePorts()) {
     const fabric::Node& node = *observed_.snapshot()->node(inactive.node);
     const fabric::Port& port = node.port(inactive.port);
-    // Arrivals that are not programmed yet were not left undone.
+    // Links of new nodes that are not programmed yet were not left undone.
     if (follower_.Gathers(node.index) || follower_.Gathers(port.peer.node)) continue;
     all_active = false;
     programming_.desired().pending().Mark(node.index);
@@ -382,7 +382,7 @@ bool Activities::MayReroute() const {
   return MayAsMaster(Start::kReroute) && programming_.AreLidsDurable();
 }
 
-// A sweep that is wanted waits until nothing else is going on, and looks at everything.
+// A requested heavy sweep waits until all surveys have ended, and then reads everything.
 bool Activities::MaySurvey() const {
   return MayAsMaster(Start::kSurvey) && programming_.AreLidsDurable() &&
          follower_.HasRoom(/*waits=*/agenda_.WantsSweep());
@@ -399,10 +399,10 @@ void Activities::AdvanceSurveys(Instant now) {
   follower_.Advance(now);
   if (follower_.HasChanges() && !programming_.ComesBeforeChanges(now))
     OnChanges(follower_.TakeChanges(), now);
-  if (discovery_) return;  // They led to a heavy sweep, and have ended with it.
+  if (discovery_) return;  // The changes started a heavy sweep, which has cancelled the surveys.
   follower_.TakeUpEnded(now);
   if (programming_.under_way() || !follower_.empty()) return;
-  observed_.Rebuild();  // What needs no writing, such as the other end of what is lost.
+  observed_.Rebuild();  // For changes that need no write, such as the peer port of a lost link.
   remediation_.OnSnapshot(now);
   machine_.On(CoreEvent::kSurveysEnd);
 }
@@ -420,13 +420,13 @@ void Activities::OnChanges(Surveys::Changes taken, Instant now) {
   Reroute(found.touched, taken.cause, std::move(subject), taken.since, now);
 }
 
-// What was touched is planned for and programmed.
+// Plans for the touched nodes and programs them.
 void Activities::Reroute(const std::vector<NodeIndex>& touched, const std::string& cause,
                          std::string subject, Instant since, Instant now) {
   PendingChanges& pending = programming_.desired().pending();
   pending.Mark(touched);
   programming_.desired().SetGoal(routing::ReplanGoal::kUrgent);
-  // What is superseded was at all of the fabric, or waits for its LIDs to be durable: so is this.
+  // If the superseded run covered the whole fabric, or waits for durable LIDs, so does this one.
   const bool is_whole = programming_.IsPending() && pending.is_all();
   const SweepKind kind = is_whole ? journal_.kind() : SweepKind::kTargeted;
   if (programming_.under_way())
@@ -439,7 +439,7 @@ void Activities::Reroute(const std::vector<NodeIndex>& touched, const std::strin
   Program(now);
 }
 
-// What the last run left undone is read and programmed again; where that does not help, everything.
+// Reads and programs again what the last run left undone. After too many retries, sweeps.
 void Activities::Retry(Instant now) {
   const std::set<NodeIndex>& undone = programming_.desired().pending().nodes();
   const bool may = !undone.empty() && machine_.Allows(Start::kLightSweep) && MaySurvey();
@@ -448,7 +448,7 @@ void Activities::Retry(Instant now) {
   machine_.On(CoreEvent::kSurveyStarts);
 }
 
-// ---- light sweeps, and what is read when nothing else is done
+// ---- light sweeps and idle reads
 
 void Activities::StartLightSweep(Instant now) {
   journal_.BeginSweep(SweepKind::kLight, now);
@@ -459,7 +459,7 @@ void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
   mastership_.OnLightSweep(ended.remote_sms(), now);
   for (const auto& [port, cause] : ended.changed()) follower_.Report(port, cause, now);
   if (!ended.reason().empty()) {
-    // A command that asked for a light sweep is answered by what it led to.
+    // A command for this light sweep is finished with the heavy sweep that follows.
     commands_.WaitAgain();
     agenda_.WantSweep(ended.reason());
   }
@@ -472,7 +472,7 @@ bool Activities::UsesVls() const {
   return plan != nullptr && plan->lanes > 1;
 }
 
-// Of a sweep that is about to end; its commands are finished with what it led to.
+// Call when a sweep is about to end. Its commands are finished with the result of the read-back.
 void Activities::StartReadBack(SweepKind kind, Instant now) {
   const bool all = kind == SweepKind::kHeavy && agenda_.TakeReadBack();
   if (!all && kind != SweepKind::kLight) return;
@@ -483,7 +483,7 @@ void Activities::StartReadBack(SweepKind kind, Instant now) {
     reads_.AddSample(UsesVls(), commands_.TakeRunning(), now);
 }
 
-// What differs is planned for and programmed like any other change.
+// Differences are planned for and programmed like any other change.
 void Activities::AdvanceReadBack(Instant now) {
   std::optional<ReadBack::Result> result = reads_.AdvanceReadBack(MayRead(), now);
   if (!result) return;

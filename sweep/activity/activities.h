@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activities: what the core is doing, and what it does next. It owns the parts that send requests,
-// starts them when the ActivityMachine allows it, and takes up what they end with. What ends when a
-// heavy sweep starts, or when another SM becomes master, is written here and nowhere else.
+// Activities: what the core does now, and what it does next. It owns the parts that send requests,
+// starts them when the ActivityMachine allows it, and applies their results. Only this class
+// decides what is cancelled when a heavy sweep starts or another SM becomes master.
 #pragma once
 
 #include <memory>
@@ -23,30 +23,30 @@ namespace fabricd::sweep {
 
 class Activities {
  public:
-  // All outlive this. `options` are replaced where a heavy sweep starts.
+  // All references must outlive this. `options` is replaced only when a heavy sweep starts.
   Activities(const Ground& ground, CoreOptions& options, ObservedFabric& observed, Agenda& agenda,
              CommandQueue& commands, Mastership& mastership, Remediation& remediation,
              PartitionKeeper& partitions, Programming& programming, SweepJournal& journal,
              ViewPublisher& view);
 
-  // ---- what the core is asked for
+  // ---- events and commands
 
   void StartHeavySweep(std::string why, Instant now, bool is_patient = false);
-  // What the Mastership has decided.
+  // Carries out a decision of Mastership.
   void Apply(Mastership::Order order, Instant now);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnLocalPort(mad::LocalPortEvent event);
   void ReadVlTables(const ReadLanes& wanted);
   void OnLidsStored(const Persisted& stored, Instant now);
 
-  // ---- what goes on
+  // ---- progress
 
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnTimer(Instant now);
-  // Goes on with whatever has become possible.
+  // Starts or continues everything that has become possible.
   void Advance(Instant now);
   Instant NextDeadline() const;
-  // Nothing that has happened waits for the heavy sweep under way.
+  // True: the heavy sweep under way is not urgent: no reported or multicast change waits for it.
   bool MayBePatient(Instant now) const;
 
   ChangeFollower& follower() { return follower_; }
@@ -56,7 +56,7 @@ class Activities {
   Progress progress() const;
 
  private:
-  // The machine allows it, and this SM is master.
+  // True: the machine allows it, and this SM is master.
   bool MayAsMaster(Start start) const { return machine_.Allows(start) && mastership_.IsMaster(); }
   bool MayReroute() const;
   bool MaySurvey() const;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/activity: what the core does, one thing after the other.
+// sweep/activity: the activities of the core and the order in which they run.
 //
-// ActivityMachine: the state of the core, which decides what may start: by the table of
-// transitions, and by what each state allows. The Phase that operators see is derived from the
-// state, for display only.
+// ActivityMachine: the state of the core. The state and the table of transitions decide which
+// activity may start. The Phase that operators see is derived from the state, for display only.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +12,14 @@
 
 namespace fabricd::sweep {
 
-// Light sweeps, surveys, read-backs and reads of VL tables go on beside a state.
+// Light sweeps, surveys, read-backs and reads of VL tables run beside the state.
 enum class CoreState : uint8_t {
-  kIdle,         // Nothing is programmed. Surveys may be left from the state before.
+  kIdle,         // Nothing is programmed. Surveys may remain from the previous state.
   kDiscovering,  // A heavy sweep reads everything.
-  kElecting,     // All was read; which SM is master is being found out.
+  kElecting,     // Everything was read. The election decides which SM is master.
   kStoringLids,  // LIDs have to be durable before they are used.
-  kProgramming,  // Devices are made to hold what is wanted.
-  kSurveying,    // Surveys that began in kIdle: they come before other work.
+  kProgramming,  // Devices are brought to the desired state.
+  kSurveying,    // Surveys that began in kIdle. They take precedence over other work.
   kStandby       // Another SM is master.
 };
 inline constexpr size_t kCoreStates = 7;
@@ -29,28 +28,28 @@ std::string_view CoreStateName(CoreState state);  // "storing LIDs"
 enum class CoreEvent : uint8_t {
   kSweepStarts,    // A heavy sweep.
   kDiscovered,     // The heavy sweep has read everything.
-  kWaitForOther,   // This SM is to be master, and another one has to hand over first.
+  kWaitForOther,   // This SM should be master, but another one has to hand over first.
   kAssignLids,     // This SM is master, or has found a change: LIDs come first.
   kProgram,        // LIDs are durable.
   kUpdateProgram,  // LIDs stay: the whole plan is due, or multicast groups have changed.
   kSurveyStarts,   // After a report.
-  kSurveysEnd,     // The last of them.
+  kSurveysEnd,     // After the last survey.
   kLightSweepEnds,
-  kEnd,  // What the state is about has ended or failed.
+  kEnd,  // The activity of this state has ended or failed.
   kOtherIsMaster
 };
 inline constexpr size_t kCoreEvents = 11;
 std::string_view CoreEventName(CoreEvent event);  // "sweep starts"
 
-// What may start, as far as a state decides it.
+// Activities that a state can allow or refuse. The caller checks any further conditions.
 enum class Start : uint8_t {
-  kHeavySweep,  // One that is wanted. One that another SM causes starts in any state.
+  kHeavySweep,  // A requested one. A sweep that another SM causes starts in any state.
   kLightSweep,
   kWholePlan,  // In place of an urgent or incremental repair.
-  kTrees,      // Of multicast groups that have changed.
-  kReads,      // Read-backs, and VL tables that clients ask for.
+  kTrees,      // For multicast groups that have changed.
+  kReads,      // Read-backs, and VL tables that clients request.
   kSurvey,
-  kReroute  // A change that was found is planned for.
+  kReroute  // Plan for a change that was found.
 };
 
 struct Transition {
@@ -58,8 +57,8 @@ struct Transition {
   CoreEvent event;
   CoreState to;
 };
-// Beside these a heavy sweep may start, and another SM become master, in each state. Any other
-// event cannot come in a state.
+// Also, in every state a heavy sweep may start and another SM may become master. No other event can
+// occur in a state.
 inline constexpr Transition kTransitions[] = {
     {CoreState::kDiscovering, CoreEvent::kDiscovered, CoreState::kElecting},
     {CoreState::kDiscovering, CoreEvent::kEnd, CoreState::kIdle},
@@ -86,7 +85,7 @@ inline constexpr Transition kTransitions[] = {
     {CoreState::kSurveying, CoreEvent::kLightSweepEnds, CoreState::kIdle},
 };
 
-// nullopt: the event cannot come in this state.
+// nullopt: the event cannot occur in this state.
 constexpr std::optional<CoreState> NextState(CoreState state, CoreEvent event) {
   if (event == CoreEvent::kSweepStarts) return CoreState::kDiscovering;
   if (event == CoreEvent::kOtherIsMaster) return CoreState::kStandby;
@@ -114,7 +113,7 @@ class ActivityMachine {
  public:
   CoreState state() const { return state_; }
   bool Allows(Start start) const { return sweep::Allows(state_, start); }
-  // REQUIRES: the event can come in this state.
+  // REQUIRES: the event can occur in this state.
   void On(CoreEvent event);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChangeFollower: from reports of changes to what has changed: the switches that are reported
-// (Suspects), and the surveys of them (Surveys). The core says when a survey may start.
+// ChangeFollower: turns reports of changes into observed changes. It keeps the reported switches
+// (Suspects) and the surveys of them (Surveys). The core decides when a survey may start.
 #pragma once
 
 #include <set>
@@ -16,7 +16,7 @@ namespace fabricd::sweep {
 
 class ChangeFollower {
  public:
-  // All outlive this.
+  // Both must outlive this.
   ChangeFollower(const Ground& ground, ObservedFabric& observed)
       : ground_(ground),
         observed_(observed),
@@ -25,12 +25,13 @@ class ChangeFollower {
 
   // ---- reports
 
-  // The switch (port 0), or what is behind one of its ports; of other nodes nothing.
+  // Reports the switch (port 0), or what is attached to one of its ports. Ports of other nodes are
+  // ignored.
   void Report(PortRef port, const std::string& cause, Instant now);
-  // These switches, and those that these hosts are attached to: all that is known of their ports is
-  // read and programmed again.
+  // Reports these switches, and the switches that these hosts are attached to. Their ports are read
+  // and programmed in full.
   void ReportThorough(const std::vector<NodeIndex>& nodes, const std::string& cause, Instant now);
-  // A report is about to be followed up.
+  // True: a report is about to be followed up.
   bool IsReported(Instant now) const {
     return suspects_.due() <= now + ground_.options.sweep.report_window;
   }
@@ -39,15 +40,17 @@ class ChangeFollower {
   // ---- surveys
 
   bool empty() const { return surveys_.empty(); }
-  // `waits`: a heavy sweep waits for surveys to end, and reads what they would.
+  // `waits`: a heavy sweep waits for the surveys to end. Then no survey is added to those under
+  // way, because the sweep reads everything anyway.
   bool HasRoom(bool waits) const { return !surveys_.full() && (surveys_.empty() || !waits); }
-  // What is reported, if it is due. Returns whether a survey has started. REQUIRES: HasRoom().
+  // Surveys the suspects that are due. Returns whether a survey has started. REQUIRES: HasRoom().
   bool SurveyReported(Instant now);
-  // A request that timed out may have met a lost link whose traps were lost with it: to wait until
-  // it is given up would take seconds. At most the engine's window of devices, and the hops to
-  // each. Returns and requires the same.
+  // Surveys the links on the paths to devices that do not respond. A lost link may be the cause of
+  // a timeout, with its traps lost too, and waiting until the request is given up would take
+  // seconds. At most the engine's window of devices, and the hops to each. Returns whether a survey
+  // has started. REQUIRES: HasRoom().
   bool SurveyPathsTo(const std::vector<mad::DeviceId>& unresponsive, Instant now);
-  // What a run left undone at these nodes is read and programmed again. REQUIRES: HasRoom().
+  // Reads and programs again the nodes that a run left undone. REQUIRES: HasRoom().
   void SurveyUndone(const std::set<NodeIndex>& nodes, Instant now);
 
   void OnCompletion(const mad::Completion& completion, Instant now) {
@@ -59,22 +62,22 @@ class ChangeFollower {
   // Call after each batch of completions, and at NextDeadline().
   void Advance(Instant now) { surveys_.Advance(now); }
   Instant NextDeadline() const { return surveys_.NextDeadline(); }
-  // As of the last Advance(): something was found that is to be planned for.
+  // As of the last Advance(): a survey found something that must be planned for.
   bool HasChanges() const { return surveys_.HasChanges(); }
   Surveys::Changes TakeChanges() { return surveys_.TakeChanges(); }
-  // Takes up what surveys that have ended leave: what they could not read, and further suspects.
+  // Collects from ended surveys what they could not read, and further suspects.
   void TakeUpEnded(Instant now);
-  // The node was found, and is to be programmed later, together with others.
+  // The node was found. It is programmed later, together with others.
   bool Gathers(NodeIndex node) const { return surveys_.explorer().Gathers(node); }
 
-  // All of it is read now, or nothing is to be.
+  // Drops everything: a heavy sweep reads it all, or this SM is no longer master.
   void Clear() {
     surveys_.Clear();
     suspects_.Clear();
   }
 
  private:
-  // False: there is nothing to look at.
+  // Returns false if the task is empty.
   bool Start(SurveyTask task, Instant now);
 
   const Ground ground_;

@@ -44,7 +44,7 @@ void IdleReads::WantVlTables(const std::vector<NodeIndex>& nodes) {
 }
 
 void IdleReads::StartVlTables(bool uses_vls) {
-  // What a plan has no use for is kept while there is not too much of it.
+  // VL tables that the plan does not use are kept only up to a limit.
   AppliedVls& known = ground_.devices.applied().vls();
   if (!uses_vls && known.tables().size() > AppliedVls::kMostTables) known.Clear();
   reader_ = std::make_unique<LaneReader>(observed_.snapshot(),
@@ -63,7 +63,7 @@ bool IdleReads::AdvanceVlTables(bool may, bool uses_vls) {
   if (!reader_) return false;
   reader_->Feed();
   if (!reader_->done()) return false;
-  // A client that asks again for what did not come has it read again.
+  // If a client requests a table again that was not read, it is read again.
   for (const NodeIndex node : reader_->nodes()) wanted_.erase(node);
   reader_.reset();
   return true;

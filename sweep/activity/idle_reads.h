@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdleReads: what is read while nothing else is done: tables that were written (ReadBack), and VL
-// tables that clients ask for (LaneReader). Both give way at once: what is left is read when the
-// core is idle again.
+// IdleReads: reads that run only while the core is idle: read-back of written tables (ReadBack),
+// and VL tables that clients request (LaneReader). Both pause as soon as other work starts, and
+// continue when the core is idle again.
 #pragma once
 
 #include <memory>
@@ -17,31 +17,32 @@ namespace fabricd::sweep {
 
 class IdleReads {
  public:
-  // All outlive this.
+  // Both must outlive this.
   IdleReads(const Ground& ground, const ObservedFabric& observed)
       : ground_(ground),
         observed_(observed),
         read_back_(ground.builder, ground.devices, ground.engine) {}
 
-  // ---- tables that were written
+  // ---- read-back of written tables
 
-  // A sample of them, or all that discovery does not read. The commands are finished with the
-  // result. `uses_vls`: VL tables are written too.
+  // AddSample: a sample of the written tables. AddAll: every table that discovery does not read.
+  // `commands` are finished with the result. `uses_vls`: VL tables are included.
   void AddSample(bool uses_vls, std::vector<uint64_t> commands, Instant now);
   void AddAll(bool uses_vls, std::vector<uint64_t> commands);
-  // Call after each batch of completions. `may`: nothing else is done.
+  // Call after each batch of completions. `may`: no other activity is under way.
   std::optional<ReadBack::Result> AdvanceReadBack(bool may, Instant now);
   void OnReadBack(const mad::Completion& completion);
 
   // ---- VL tables
 
   void WantVlTables(const std::vector<NodeIndex>& nodes);
-  // The same. `uses_vls`: the plan does, so what was read is kept. True: all that were wanted have
-  // been read, as far as devices answer.
+  // Call after each batch of completions. `may`: no other activity is under way. `uses_vls`: the
+  // plan uses VL tables, so all that were read are kept. Returns true once all requested tables
+  // have been read or given up.
   bool AdvanceVlTables(bool may, bool uses_vls);
   void OnVlTables(const mad::Completion& completion);
 
-  // Nothing is left to be read, and what is in flight is dropped. Returns the commands that wait.
+  // Drops all reads, including those in flight. Returns the commands that wait for a result.
   std::vector<uint64_t> Drop();
 
  private:
@@ -52,8 +53,8 @@ class IdleReads {
   const ObservedFabric& observed_;
   ReadBack read_back_;
   std::unique_ptr<LaneReader> reader_;
-  std::set<NodeIndex> wanted_;  // Nodes whose VL tables are to be read.
-  uint16_t run_ = 0;            // Of the reader.
+  std::set<NodeIndex> wanted_;  // Nodes whose VL tables have been requested.
+  uint16_t run_ = 0;            // Number of the reader, to recognise its completions.
 };
 
 }  // namespace fabricd::sweep

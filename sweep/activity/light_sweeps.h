@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LightSweeps: one light sweep at a time, and what one has to know of the one before.
+// LightSweeps: runs one light sweep at a time, and keeps the result that the next one compares
+// with.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace fabricd::sweep {
 
 class LightSweeps {
  public:
-  // All outlive this.
+  // Both must outlive this.
   LightSweeps(const Ground& ground, const ObservedFabric& observed)
       : ground_(ground), observed_(observed) {}
 
@@ -28,13 +29,14 @@ class LightSweeps {
   void OnCompletion(const mad::Completion& completion) {
     if (sweep_) sweep_->OnCompletion(completion);
   }
-  // The one that has ended. Null: none has.
+  // Returns the light sweep that has ended, or null.
   std::unique_ptr<LightSweep> TakeEnded() {
     if (!sweep_ || !sweep_->done()) return nullptr;
     unresponsive_ = sweep_->unresponsive();
     return std::exchange(sweep_, nullptr);
   }
-  // All is read now, or nothing is to be.
+  // Drops the light sweep under way: a heavy sweep reads everything, or this SM is no longer
+  // master.
   void Clear() {
     sweep_.reset();
     unresponsive_.clear();
@@ -44,7 +46,7 @@ class LightSweeps {
   const Ground ground_;
   const ObservedFabric& observed_;
   std::unique_ptr<LightSweep> sweep_;
-  std::vector<NodeIndex> unresponsive_;  // Switches, in the last one.
+  std::vector<NodeIndex> unresponsive_;  // Switches that did not respond in the last light sweep.
 };
 
 }  // namespace fabricd::sweep

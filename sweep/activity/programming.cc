@@ -24,7 +24,7 @@ Programming::Programming(const Ground& ground, ObservedFabric& observed, LidMana
       multicast_(std::move(groups), questions),
       desired_(std::move(aliases)) {}
 
-// ---- beginning
+// ---- start
 
 void Programming::OnDiscovered() {
   lids_.Invalidate();
@@ -58,18 +58,19 @@ void Programming::Begin(bool trees_only) {
 void Programming::Start(Instant now) {
   Begin(/*trees_only=*/false);
   changes_wait_until_ = now + kTimeToWrite;
-  // Switches that come back with their tables may serve pairs, which a plan has to leave alone.
-  // What the last run asked for was made from what was known before they are read.
+  // Switches that come back with their tables may serve pairs, which a plan has to leave alone. So
+  // their tables are read first. Plans and trees that an earlier run requested do not know them,
+  // and are cancelled.
   if (planner_.plan() && ground_.devices.HasUnreadTables(*observed_.snapshot())) {
     planner_.Cancel();
     multicast_.Cancel();
-    Advance(now);  // There may be no events to come.
+    Advance(now);  // Perhaps there is nothing to read, and so no later event.
   } else {
     AskPlan(now);
   }
 }
 
-// What differs from the plan is written, also where the last run left something undone.
+// Writes all differences from the plan, also those that the last run left undone.
 void Programming::StartWholePlan(Instant now) {
   desired_.SetGoal(routing::ReplanGoal::kWhole);
   journal_.BeginSweep(SweepKind::kSettle, now);
@@ -83,7 +84,7 @@ void Programming::StartTrees(Instant now) {
   multicast_.Cancel();
   Begin(/*trees_only=*/true);
   programmer_->SetPlan(planner_.plan());
-  Advance(now);  // There may be nothing to read, and so no answer that would lead on.
+  Advance(now);  // Perhaps there is nothing to read, and so no later event.
 }
 
 void Programming::AskPlan(Instant now) {
@@ -96,7 +97,7 @@ void Programming::AskPlan(Instant now) {
   question.trees = multicast_.held();
   multicast_.NoteQuestion(question);
   questions_.Ask(std::move(question));
-  // What an earlier question would say is of an older snapshot.
+  // The answer to an earlier check would be of an older snapshot.
   if (cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes || AwaitsCables()) {
     questions_.Ask(CheckCables{observed_.snapshot(), ground_.options.routing.host_patterns});
     cables_.OnChecked(observed_.snapshot());
@@ -136,7 +137,8 @@ void Programming::OnTrees(TreesReady ready) {
       multicast_.OnTrees(std::move(ready), *observed_.snapshot(), ground_.problems);
   if (!programmer_) return;
   view_.MarkChanged();
-  // In one order all packets go up before they go down, whatever tree they are in.
+  // If all trees follow one order, every packet goes up before it goes down, whichever tree it is
+  // in.
   programmer_->SetTrees(trees, planner_.plan() && multicast_.order().MayMix(*planner_.plan()));
 }
 
@@ -171,7 +173,7 @@ void Programming::AdvanceTrees() {
   }
 }
 
-// ---- the end
+// ---- end
 
 void Programming::NoteKeys(const Programmer& ended) {
   if (ended.keys_done()) desired_.OnKeysProgrammed(ended.desired(), ended.scope());
@@ -182,7 +184,7 @@ Programming::Outcome Programming::Finish(Instant now) {
   if (ended->trees_done()) multicast_.OnTreesDone();
   const bool confirmed = ended->failures() == 0;
   if (ended->trees_only()) {
-    // The rest of the fabric is as it was, and so is what was left undone there.
+    // This run did not touch the rest of the fabric, so what was pending there stays pending.
     desired_.pending().Mark(ended->undone());
     Observe(now);
     return {true, confirmed, {}};
@@ -200,7 +202,7 @@ Programming::Outcome Programming::Finish(Instant now) {
   return {false, complete, ended->ToLookAt()};
 }
 
-// What devices hold is what the plan says: one copy of it is enough.
+// Devices hold the rows of the plan: one copy in memory is enough.
 void Programming::ShareMemory() {
   const Planner::SharedPlan plan = planner_.plan();
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i)
@@ -218,7 +220,7 @@ std::vector<NodeIndex> Programming::Supersede(Instant now) {
   desired_.pending().Mark(programmer_->undone());
   std::vector<mad::Completion> dropped;
   ground_.engine.CancelQueuedOf(Activity::kProgrammer, dropped);
-  for (const mad::Completion& completion : dropped)  // Unsent, and so without an answer.
+  for (const mad::Completion& completion : dropped)  // Never sent, so they carry no response.
     FABRICD_CHECK(!Programmer::OnLateAnswer(completion, ground_.builder, ground_.devices));
   return std::exchange(programmer_, nullptr)->ToLookAt();
 }
@@ -232,7 +234,7 @@ void Programming::Cancel() {
   lids_.Cancel();
 }
 
-// ---- to be shown
+// ---- display
 
 Phase Programming::phase() const {
   using Stage = Programmer::Stage;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programming: from what was observed to devices that hold what is wanted. LIDs come first, then a
-// plan and the trees that go with it, which are asked for, and a run of the Programmer that writes
-// what differs. There is one run at a time; a change supersedes it. The core says when one starts.
+// Programming: brings devices from the observed state to the desired state. LIDs are assigned
+// first. Then a plan and its multicast trees are requested, and a run of the Programmer writes the
+// differences. There is one run at a time; a change supersedes it. The core decides when a run
+// starts.
 #pragma once
 
 #include <memory>
@@ -25,10 +26,10 @@ namespace fabricd::sweep {
 
 class Programming {
  public:
-  // What one lost cable changes is written in less, on the largest fabrics too.
+  // The tables that one lost link changes are written in less time, on the largest fabrics too.
   static constexpr Duration kTimeToWrite = std::chrono::milliseconds(50);
 
-  // All outlive this.
+  // All must outlive this.
   Programming(const Ground& ground, ObservedFabric& observed, LidManager& lids, Planner& planner,
               Remediation& remediation, PartitionKeeper& partitions, OpenQuestions& questions,
               SweepJournal& journal, ViewPublisher& view, Multicast::SharedGroups groups,
@@ -40,73 +41,76 @@ class Programming {
   Multicast& multicast() { return multicast_; }
   const Multicast& multicast() const { return multicast_; }
 
-  // ---- beginning
+  // ---- start
 
-  // All was read.
+  // Discovery has read everything.
   void OnDiscovered();
-  // Another master may have written since tables were read.
+  // Another master may have written tables since they were read.
   void ForgetTables() {
     ground_.devices.applied().ForgetTables();
     multicast_.Forget();
   }
 
-  // Assigns LIDs. True: Start() may follow; false: their write is asked for, and comes first.
+  // Assigns LIDs. Returns true if Start() may follow. False: the LIDs are being made durable first.
   bool AssignLids();
-  // That write is durable, or has failed.
+  // The LIDs have been made durable, or storing them has failed.
   void OnLidsStored(const absl::Status& status) { lids_.OnStored(status); }
   bool AreLidsDurable() const { return lids_.IsDurable(); }
-  // What is pending is planned for and programmed. REQUIRES: LIDs are durable.
+  // Plans and programs what is pending. REQUIRES: LIDs are durable.
   void Start(Instant now);
-  // The same of the whole plan, where the last was a repair. What is known stays.
+  // Replaces a repair by a whole plan. What is known of the devices is kept.
   void StartWholePlan(Instant now);
-  // Only trees, for groups that have changed. The plan stays.
+  // Programs only the trees of groups that have changed. The plan stays.
   void StartTrees(Instant now);
-  // Groups have changed, and nothing that is asked for makes trees of them anyway.
+  // Groups have changed, and no plan is awaited whose trees would include the change.
   bool WantsTrees() const { return multicast_.HasChanges() && planner_.has_answer(); }
 
   // ---- the run
 
   bool under_way() const { return programmer_ != nullptr; }
-  // Of the run, or of one that waits for its LIDs to be durable.
+  // True: a run is under way, or waits for its LIDs to be durable.
   bool IsPending() const { return under_way() || lids_.IsAwaited(); }
-  // A plan that is being made comes first, and its tables for a while: changes that keep coming
-  // would starve all of them. What that did not suffice for is a difference like any other.
+  // True: the urgent plan that is being computed, or the writing of its tables within kTimeToWrite,
+  // comes before new changes. Otherwise a constant stream of changes would starve every run. What
+  // is not written in that time is written by the next run.
   bool ComesBeforeChanges(Instant now) const;
-  // When it no longer does, if it is the writing that does.
+  // When the writing of tables no longer comes before new changes.
   Instant changes_wait_until() const { return changes_wait_until_; }
 
   void OnPlan(PlanReady ready, Instant now);
   void OnOrder(TablesOrdered ordered, Instant now);
   void OnTrees(TreesReady ready);
   void OnCables(CablesChecked checked);
-  // True: the request was of an earlier run, and its answer shows that something changed meanwhile,
-  // so that the node has to be read again.
+  // True: the request is from an earlier run, and its response shows that the node has changed
+  // since. The node must be read again.
   [[nodiscard]] bool OnCompletion(const mad::Completion& completion);
-  // Of any activity: what a device has just answered may be all that a queued Set is for.
+  // Call for completions of any activity: a value that was just read may make a queued Set
+  // superfluous.
   void OnRead(const mad::Completion& completion) {
     if (programmer_) programmer_->OnRead(completion);
   }
-  // Goes on as far as is possible now. REQUIRES: under_way().
+  // Continues as far as is possible now. REQUIRES: under_way().
   void Advance(Instant now);
 
-  // ---- the end
+  // ---- end
 
-  // All is written, or has failed.
+  // Every write was confirmed or has failed.
   bool done() const { return under_way() && programmer_->done() && !AwaitsCables(); }
   struct Outcome {
     bool trees_only = false;
     bool complete = false;             // Every write was confirmed.
-    std::vector<NodeIndex> to_reread;  // Nodes that changed meanwhile.
+    std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.
   };
-  // REQUIRES: done(). What was written is known.
+  // REQUIRES: done(). Records what was written.
   Outcome Finish(Instant now);
-  // A change has come: what was written is applied, what is in flight is not written again before
-  // it is known, what is left is pending. Returns the nodes that changed meanwhile.
+  // Ends the run because of a change. Confirmed writes count as applied, blocks in flight are not
+  // written again before their result is known, and the rest stays pending. Returns the nodes that
+  // changed during the run.
   std::vector<NodeIndex> Supersede(Instant now);
-  // All is read again, or nothing is to be programmed.
+  // Drops the run: a heavy sweep reads everything, or nothing is to be programmed.
   void Cancel();
 
-  // ---- to be shown
+  // ---- display
 
   Phase phase() const;  // REQUIRES: under_way().
   Progress progress() const;
@@ -133,7 +137,7 @@ class Programming {
   DesiredTracker desired_;
   CableWatch cables_;
   std::unique_ptr<Programmer> programmer_;
-  uint8_t run_ = 0;              // Of the programmer.
+  uint8_t run_ = 0;              // Number of the programmer, to recognise its completions.
   uint64_t planned_intent_ = 0;  // Generation of the intent that is being programmed.
   Instant changes_wait_until_{};
 };

@@ -7,7 +7,7 @@ namespace fabricd::sweep {
 
 void TrapFollower::OnTrap(const wire::Notice& notice, Instant now) {
   remediation_.OnTrap(notice, now);
-  // A light sweep reads SMInfo, and an SM that is preferred now is handed the subnet.
+  // A light sweep reads SMInfo. If the other SM is preferred now, it is handed the subnet.
   if (notice.changes_sm_priority()) agenda_.WantLightSweepSoon(now);
   if (!options_.sweep.on_trap) return;
   switch (notice.generic ? notice.trap : 0) {
@@ -17,7 +17,7 @@ void TrapFollower::OnTrap(const wire::Notice& notice, Instant now) {
       const PortRef port = observed_.SwitchPortOf(lids_.table()->Owner(notice.issuer_lid));
       if (!port.IsNone())
         follower_.Report(port, fmt::format("trap {}", notice.trap), now);
-      else  // No node that is known has this LID: a light sweep finds what has changed.
+      else  // No known node has this LID. A light sweep finds what has changed.
         agenda_.WantLightSweepSoon(now);
       break;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrapFollower: what follows from a trap: its switch is reported, a light sweep is wanted, or only
-// a line is logged.
+// TrapFollower: handles a trap: it reports the switch, schedules a light sweep, or only logs a
+// line.
 #pragma once
 
 #include "mad/wire/notice.h"
@@ -14,7 +14,7 @@ namespace fabricd::sweep {
 
 class TrapFollower {
  public:
-  // All outlive this.
+  // All must outlive this.
   TrapFollower(const CoreOptions& options, const ObservedFabric& observed, const LidManager& lids,
                ChangeFollower& follower, Agenda& agenda, Remediation& remediation,
                SweepJournal& journal)

@@ -45,7 +45,7 @@ void Agenda::OnSweepEnd(const End& end, Instant now) {
   if (end.kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (end.kind == SweepKind::kLight || end.is_standby) return;
-  // To look whether the SM's own link leads anywhere again costs no more than a light sweep.
+  // Checking whether the SM's own link works again costs no more than a light sweep.
   const bool soon = end.is_alone && sweep.light_interval > Duration::zero();
   const Duration cap = soon ? std::min(sweep.retry_max, sweep.light_interval) : sweep.retry_max;
   retry_wait_ = end.failed ? Longer(retry_wait_, sweep, cap) : Duration::zero();

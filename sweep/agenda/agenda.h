@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/agenda: which work is wanted, why and when.
+// sweep/agenda: the work that is due, with its reason and deadline.
 //
-// Agenda: the sweeps, retries and reroutes that are wanted but not begun, and when each is due. It
-// starts nothing: the core asks it whenever something has ended, and at NextDeadline().
+// Agenda: the sweeps, retries and reroutes that are requested but not begun, and when each is due.
+// It starts nothing. The core queries it whenever an activity has ended, and at NextDeadline().
 #pragma once
 
 #include <algorithm>
@@ -18,42 +18,43 @@ namespace fabricd::sweep {
 
 class Agenda {
  public:
-  static constexpr uint32_t kMostRetries = 3;  // In a row, before everything is read again.
-  // How long a check waits for reported changes to be followed up.
+  static constexpr uint32_t kMostRetries = 3;  // In a row; then a heavy sweep is due.
+  // How long a check waits until reported changes have been followed up.
   static constexpr Duration kLongestWait = std::chrono::seconds(1);
 
-  // `options` outlives this; it may be replaced where a heavy sweep starts.
+  // `options` must outlive this. It may be replaced when a heavy sweep starts.
   explicit Agenda(const CoreOptions& options) : options_(options) {}
 
   // ---- heavy sweeps
 
-  // Starts when current activities have ended. The first reason is kept.
+  // The sweep starts when the current activities have ended. The first reason is kept.
   void WantSweep(std::string why);
-  // A heavy sweep without a reported change. Reported changes are followed up first, for at most
-  // kLongestWait. Tables are read back when it ends.
+  // Requests a heavy sweep without a reported change. Reported changes are followed up first, for
+  // at most kLongestWait. When the sweep ends, tables are read back.
   void WantCheck(std::string why, Instant now);
-  // The next heavy sweep adopts these.
+  // The next heavy sweep adopts these options.
   void WantOptions(CoreOptions options) { next_options_ = std::move(options); }
-  // None is wanted any more: another SM is master.
+  // Withdraws the request: another SM is master.
   void DropSweep() { sweep_.reset(); }
   bool WantsSweep() const { return sweep_.has_value(); }
   // `is_reported`: a change is about to be followed up.
   bool IsSweepDue(bool is_reported, Instant now) const;
-  // REQUIRES: WantsSweep(). No reported change depends on this sweep.
+  // True: the sweep is a check on which no reported change depends. REQUIRES: WantsSweep().
   bool IsCheck(Instant now) const { return now < sweep_->waits_until; }
   const std::string& why() const { return sweep_->why; }
 
   // A heavy sweep starts, for any reason. It replaces all sweeps and retries that were requested.
   void OnSweepStart(bool is_patient);
   std::optional<CoreOptions> TakeOptions() { return std::exchange(next_options_, std::nullopt); }
-  // Its requests may wait for all others. Stays so as long as each call says that it `may`.
+  // Whether requests of the sweep under way may yield to all others. Once a call passes false, it
+  // stays false for this sweep.
   bool StaysPatient(bool may);
-  // The heavy sweep that ends is one after which all tables are read back. Once.
+  // Returns whether all tables are read back after the heavy sweep that ends. Resets it.
   bool TakeReadBack() { return std::exchange(reads_back_, false); }
 
   // ---- reroutes
 
-  // The intent, or what is to be programmed, has changed without a report; the last reason counts.
+  // The intent or the desired state has changed without a report. The last reason is kept.
   void WantReroute(std::string why) { reroute_ = std::move(why); }
   bool WantsReroute() const { return !reroute_.empty(); }
   // A reroute begins, or a larger activity that includes it. Returns the reason.
@@ -68,13 +69,14 @@ class Agenda {
     bool failed = false;      // Something was left undone.
     bool is_standby = false;  // This SM programs nothing, so there is nothing to retry.
     bool is_alone = false;    // No other node was found.
-    bool has_unread = false;  // Present devices did not return all they were asked for.
+    bool has_unread = false;  // Some present devices did not return everything that was requested.
   };
   void OnSweepEnd(const End& end, Instant now);
-  // The next light sweep is due after the shortest wait, if not before.
+  // The next light sweep is due after the shortest wait or earlier.
   void WantLightSweepSoon(Instant now);
   void WantRetrySoon(Instant now);
-  // The retry that is due begins: false: it may not, or there were too many, and a sweep is due.
+  // The retry is due. Returns false if it must not begin or there were too many: then a heavy sweep
+  // is due.
   bool TakeRetry(bool may);
 
   Instant next_light() const { return next_light_; }
@@ -88,14 +90,14 @@ class Agenda {
   std::optional<CoreOptions> next_options_;
   struct WantedSweep {
     std::string why;
-    Instant waits_until = Instant::min();  // Of a check.
-    bool reads_back = false;               // A check is part of it.
+    Instant waits_until = Instant::min();  // Set for a check only.
+    bool reads_back = false;               // At least one check asked for this sweep.
   };
   std::optional<WantedSweep> sweep_;
-  // Of the heavy sweep under way.
+  // Both are of the heavy sweep under way.
   bool is_patient_ = false;
   bool reads_back_ = false;
-  std::string reroute_;  // Why; empty: none is wanted.
+  std::string reroute_;  // The reason; empty: none is requested.
   Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
   Duration retry_wait_{}, unread_wait_{};
   uint32_t retries_ = 0;  // Since the last heavy sweep.

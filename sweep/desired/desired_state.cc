@@ -4,7 +4,7 @@
 namespace fabricd::sweep {
 namespace {
 
-// Whether GUIDs are named that are no port's own.
+// Whether partitions name GUIDs that are no port's own GUID.
 bool NamesUnknownGuids(const policy::PartitionIndex& index,
                        const fabric::FabricSnapshot& snapshot) {
   if (index.guid_count() == 0) return false;
@@ -15,7 +15,8 @@ bool NamesUnknownGuids(const policy::PartitionIndex& index,
   return known < index.guid_count();
 }
 
-// A port that goes away takes its GUID along: that one is not looked for.
+// A GUID that disappears with its port starts no search: while the partitions stay the same, the
+// result can only change from true to false.
 bool MustReadAllGuids(const DesiredInputs& inputs, const DesiredState* before) {
   if (before != nullptr && before->keys.generation == inputs.partitions_generation &&
       (!before->guids.read_all || fabric::SameNodes(*before->snapshot, *inputs.snapshot)))

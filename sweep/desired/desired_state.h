@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/desired: what devices are to hold, and which of them may not hold it yet.
+// sweep/desired: the desired state of devices, and which devices may differ from it.
 //
-// DesiredState: what is wanted of every device, by attribute, as immutable values. Derive() makes
-// it from what was observed and what operators, partitions and plans want. Writers compare it with
-// AppliedState and send the difference: desired, applied and observed are never mixed.
+// DesiredState: the desired values of every device, by attribute, as immutable values. Derive()
+// computes it from the observed fabric, holds, partitions and plans. Writers compare it with
+// AppliedState and send the difference. Desired, applied and observed values are never mixed.
 //
-// A field here is the part that is decided centrally. A writer completes it with what the device
-// itself shows, because a Set repeats every field that is not ours (IBA vol 1 §14.2.5.6), and
-// foreign P_Keys stay.
+// A field here is the part that is decided centrally. A writer completes it with the observed
+// values of the device, because a Set repeats every field that fabricd does not manage (IBA vol 1
+// §14.2.5.6), and unmanaged P_Keys stay.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ namespace fabricd::sweep {
 // P_KeyTables, and which switch ports enforce them.
 struct DesiredKeys {
   std::shared_ptr<const policy::PartitionIndex> index;  // Not null.
-  uint64_t generation = 0;                              // Of the partitions it was made of.
+  uint64_t generation = 0;                              // Of the partitions it was made from.
   policy::PartitionOptions options;
   std::vector<PortRef> isolated;  // Sorted. End ports that are in no partition.
 
-  // Whether the tables of ports that were looked at for `other` are right. The options change only
-  // where a heavy sweep looks at all ports.
+  // True: ports whose tables were checked against `other` need no new check. The options are not
+  // compared: they change only when a heavy sweep checks all ports.
   bool IsSameAs(const DesiredKeys& other) const {
     return generation == other.generation && isolated == other.isolated;
   }
@@ -42,29 +42,29 @@ struct DesiredKeys {
 // GUIDInfo of end ports.
 struct DesiredGuids {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
-  // Partitions name GUIDs that no port has for its own: all are read, to find whose they are.
+  // Partitions name GUIDs that are no port's own GUID. All GUIDInfo is read to find their ports.
   bool read_all = false;
 };
 
-// PortInfo, beside the LIDs.
+// PortInfo, apart from the LIDs.
 struct DesiredPorts {
   PortRef local;  // The SM's port: MasterSMLID is its LID, and it is configured first.
-  // Sorted, of switches: to be down, and to be up again.
+  // Sorted. Switch ports to disable, and to enable again.
   std::vector<PortRef> disabled, reenabled;
-  bool reregister_all = false;  // The first sweep as master: clients must register again.
+  bool reregister_all = false;  // First sweep as master: clients must register again.
 };
 
 struct DesiredState {
-  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // What it was derived from.
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // The snapshot that it was derived from.
   std::shared_ptr<const fabric::LidTable> lids;            // LIDs, LMC, LinearFDBTop.
   DesiredKeys keys;
   DesiredGuids guids;
   DesiredPorts ports;
-  // LFTs and VL tables. Null until it is computed and proved, and where there is none.
+  // LFTs and VL tables. Null: no plan has been computed and verified, or there is none.
   std::shared_ptr<const routing::RoutingPlan> plan;
-  // MFTs. Null: what the tables hold may stay.
+  // MFTs. Null: the tables stay as they are.
   std::shared_ptr<const routing::MulticastPlan> trees;
-  uint16_t multicast_blocks = 0;  // One more than the highest block of MLIDs that groups take.
+  uint16_t multicast_blocks = 0;  // One more than the highest block of MLIDs that groups use.
 };
 
 struct DesiredInputs {
@@ -80,8 +80,8 @@ struct DesiredInputs {
   uint16_t multicast_blocks = 0;
 };
 
-// `before` null: nothing was derived yet. What depends on all ports is looked for again only where
-// their GUIDs, or what is named, may have changed since `before`.
+// `before` null: nothing was derived yet. Values that depend on all ports are recomputed only where
+// the GUIDs of ports, or the named GUIDs, may have changed since `before`.
 DesiredState Derive(const DesiredInputs& inputs, const DesiredState* before);
 
 }  // namespace fabricd::sweep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DesiredTracker: the desired state that was derived last, what has been pending since, and how far
-// the next plan has to go.
+// DesiredTracker: the desired state that was derived last, the changes pending since then, and the
+// goal of the next plan.
 #pragma once
 
 #include <memory>
@@ -15,30 +15,30 @@ namespace fabricd::sweep {
 
 class DesiredTracker {
  public:
-  // Null: none.
+  // Null: no alias GUIDs.
   explicit DesiredTracker(std::shared_ptr<const fabric::AliasGuids> aliases)
       : aliases_(aliases != nullptr ? std::move(aliases)
                                     : std::make_shared<const fabric::AliasGuids>()) {}
 
-  // False: no port of the snapshot is to have other alias GUIDs.
+  // Returns false if the alias GUIDs of no port in the snapshot change.
   bool SetAliases(std::shared_ptr<const fabric::AliasGuids> aliases,
                   const fabric::FabricSnapshot& snapshot) {
     const bool pending = pending_.MarkAliases(*aliases_, *aliases, snapshot);
     aliases_ = std::move(aliases);
     return pending;
   }
-  // From now on all clients are to register again, or not.
+  // Sets whether all clients must register again.
   void SetReregistration(bool wanted) { reregisters_ = wanted; }
   void SetGoal(routing::ReplanGoal goal) { goal_ = goal; }
   routing::ReplanGoal goal() const { return goal_; }
-  // `inputs` without the aliases and reregister_all, which are known here.
+  // `inputs` without aliases and reregister_all, which this class fills in.
   const DesiredState& Update(DesiredInputs inputs) {
     inputs.aliases = aliases_;
     inputs.reregister_all = reregisters_;
     last_ = Derive(inputs, last_ ? &*last_ : nullptr);
     return *last_;
   }
-  // P_Keys and GUIDs of a run over `scope` are as `desired`, or have failed.
+  // P_Keys and GUIDs within `scope` now match `desired`, or their writes have failed.
   void OnKeysProgrammed(const DesiredState& desired, const WorkScopeInput& scope) {
     pending_.OnKeysDone(desired, scope, aliases_.get());
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingChanges: the devices that may not hold what is wanted. A device is pending from the time
-// that something about it changes (it was found to be other, what is wanted of it has changed, a
-// write was not confirmed) until a run has looked at it and every write was confirmed. So a run
-// that is superseded loses nothing, and what it left is a difference like any other.
+// PendingChanges: the devices that may differ from the desired state. A device becomes pending when
+// it is observed to differ, when its desired values change, or when a write was not confirmed. It
+// stays pending until a run has checked it and every write was confirmed. So a superseded run loses
+// nothing: what it left is an ordinary difference for the next run.
 //
-// Forwarding and multicast tables need no such record: all of them are compared in every run, which
-// costs little where they share memory with the plan.
+// LFTs and MFTs need no such record. Every run compares all of them, which costs little where they
+// share memory with the plan.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,12 @@
 
 namespace fabricd::sweep {
 
-// What a run looks at.
+// The nodes that a run checks.
 struct WorkScopeInput {
   // Sorted. nullopt: all nodes.
   std::optional<std::vector<NodeIndex>> nodes;
-  // P_Keys and GUIDs: of all nodes, whatever `nodes` says; and of these beside. Sorted.
+  // P_Keys and GUIDs are checked at all nodes (all_keys), or at `nodes` and also at key_nodes.
+  // Sorted.
   bool all_keys = false;
   std::vector<NodeIndex> key_nodes;
 };
@@ -36,31 +37,31 @@ class PendingChanges {
     nodes_.insert(nodes.begin(), nodes.end());
   }
   void MarkAll() { all_ = true; }
-  // Alias GUIDs have changed: nodes of `snapshot` whose ports are to have others. False: none.
+  // Alias GUIDs have changed: marks the nodes of `snapshot` whose ports they concern. False: none.
   bool MarkAliases(const fabric::AliasGuids& before, const fabric::AliasGuids& now,
                    const fabric::FabricSnapshot& snapshot);
 
-  // A run for `desired` begins with this.
+  // The scope of a run for `desired` that begins now.
   WorkScopeInput ScopeFor(const DesiredState& desired) const;
-  // P_Keys and GUIDs of a run over `scope` for `desired` are written, or have failed. `current` are
-  // the aliases that are wanted by now.
+  // P_Keys and GUIDs of a run over `scope` for `desired` are written, or have failed. `current`:
+  // the alias GUIDs that are desired now.
   void OnKeysDone(const DesiredState& desired, const WorkScopeInput& scope,
                   const fabric::AliasGuids* current);
-  // A run over the pending nodes has ended; these are left. One that is superseded does not end.
+  // A run over the pending nodes has ended; `undone` stay pending. Not called for a superseded run.
   void OnRunEnded(const absl::flat_hash_set<NodeIndex>& undone);
   // A heavy sweep reads everything again. Call MarkAll() when it has succeeded and this SM may
   // write. After a failed sweep nothing is pending: a run would use observations from before it.
   void OnSweepStart();
 
   bool is_all() const { return all_; }
-  // Sorted. Without those of is_all().
+  // Sorted. Does not list the nodes that is_all() implies.
   const std::set<NodeIndex>& nodes() const { return nodes_; }
 
  private:
   bool all_ = true;
   std::set<NodeIndex> nodes_;
-  std::set<NodeIndex> aliases_;  // Nodes with other aliases than when their ports were looked at.
-  std::optional<DesiredKeys> keys_;  // For which P_Keys were last looked at everywhere.
+  std::set<NodeIndex> aliases_;  // Nodes whose alias GUIDs changed since their ports were checked.
+  std::optional<DesiredKeys> keys_;  // The P_Keys for which all nodes were last checked.
 };
 
 }  // namespace fabricd::sweep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AppliedBlocks: a port's table of P_Keys or GUIDs as confirmed, by AppliedLft's rules. A block is
-// known only between the GetResp that showed it and the next Set of it. A device that answers a Set
-// with other values is written to until it agrees, because what it shows proves nothing.
+// AppliedBlocks: the confirmed P_Key or GUID table of a port, by the rules of AppliedLft. A block
+// is known from the GetResp that showed it until the next Set of it. If a device answers a Set with
+// other values, its responses prove nothing, so the block is written until the device agrees.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ class AppliedBlocks {
  public:
   size_t size() const { return blocks_.size(); }
   bool empty() const { return blocks_.empty(); }
-  // Nothing is known of blocks that are added.
+  // Added blocks are unknown.
   void Resize(size_t blocks) { blocks_.resize(blocks); }
   void GrowTo(size_t blocks) {
     if (size() < blocks) Resize(blocks);
   }
-  // All blocks are to be read again, except those that are contradicted.
+  // All blocks must be read again, except contradicted ones.
   void ReadAgain() {
     for (Block& block : blocks_)
       if (!block.contradicted) block.held.reset();
   }
-  // The device has lost the table, or somebody else may have written it.
+  // The device has lost the table, or another SM may have written it.
   void Forget() { blocks_.assign(blocks_.size(), Block()); }
 
   bool Knows(size_t block) const {
@@ -39,27 +39,27 @@ class AppliedBlocks {
       if (block.contradicted) return true;
     return false;
   }
-  // The content that the next Set starts from. Of a contradicted block this is what was sent. Null:
-  // the block must be read.
+  // The content that the next Set starts from. For a contradicted block this is what was sent.
+  // Null: the block must be read.
   const Table* Find(size_t block) const {
     return block < blocks_.size() && blocks_[block].held ? &*blocks_[block].held : nullptr;
   }
 
-  // The device showed this, asked by a Get.
+  // A GetResp to a Get showed this.
   void Confirm(size_t block, const Table& table) {
     if (block >= blocks_.size()) return;
     blocks_[block].held = table;
     blocks_[block].contradicted = false;
   }
-  // A Set of this block leaves. Confirmed by its answer alone.
+  // A Set of this block is being sent. Only its response confirms the block.
   void MarkSent(size_t block, const Table& table) {
     if (block >= blocks_.size()) return;
     blocks_[block].held.reset();
     blocks_[block].contradicted = false;
     blocks_[block].sent = table;
   }
-  // The answer to the last Set of this block. False: the device shows something else. Nothing is
-  // learnt where the table was forgotten meanwhile.
+  // The response to the last Set of this block. Returns false if it shows other values. Ignored if
+  // the table was forgotten since the Set.
   bool Answer(size_t block, const Table& shown) {
     if (block >= blocks_.size() || !blocks_[block].sent) return true;
     Block& answered = blocks_[block];
@@ -72,7 +72,7 @@ class AppliedBlocks {
  private:
   struct Block {
     std::optional<Table> held;  // nullopt: not known.
-    std::optional<Table> sent;  // Not answered (yet).
+    std::optional<Table> sent;  // No response yet.
     bool contradicted = false;
   };
   std::vector<Block> blocks_;

@@ -74,7 +74,7 @@ void AppliedMft::MarkSent(Place place, const Block& block) {
   std::optional<Block> before;
   if (Knows(place)) before = Possibly(place);
   State& state = blocks_[place];
-  // One that was in doubt before may hold anything now.
+  // If the content was unknown before, the block may now hold anything.
   state.held = before;
   state.flight = {block, before, false};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AppliedMft: one switch's MulticastForwardingTable as confirmed, by AppliedLft's rules: a block is
-// known only between the GetResp that showed it and the next Set of it.
+// AppliedMft: the confirmed MulticastForwardingTable of one switch, by the rules of AppliedLft. A
+// block is known from the GetResp that showed it until the next Set of it.
 #pragma once
 
 #include <map>
@@ -17,39 +17,39 @@ class AppliedMft {
   using Block = routing::MulticastBlock;
   using Place = routing::MulticastPlace;
 
-  // The table is lost, or another SM may have written: nothing is known. What is in flight stays
-  // so.
+  // The table is lost, or another SM may have written it: everything is unknown. Blocks in flight
+  // stay in flight.
   void Forget();
 
   bool Knows(Place place) const;
-  // Entries that the block certainly has, and entries that it may have. Equal if its content is
+  // The entries that the block certainly has, and those that it may have. Equal if the content is
   // known. A block that was never read may hold anything.
   Block Surely(Place place) const;
   Block Possibly(Place place) const;
-  // Whether anything may be in the table that is known of: false for one that is empty or unread.
+  // Whether the table may have entries. Blocks that were never read do not count.
   bool HasEntries() const;
-  // The places of which anything is known, or that a Set may be changing.
+  // The blocks that are known, or in flight.
   const auto& blocks() const { return blocks_; }
-  // The known content, from which plans start; null: nothing is known.
+  // The known content, from which plans start. Null: there is none.
   std::shared_ptr<const routing::MulticastRow> Row() const;
 
   void Confirm(Place place, const Block& block);
   void MarkSent(Place place, const Block& block);
-  void Complete(Place place);    // Answered or given up.
-  void MarkUnsent(Place place);  // It did not leave after all.
+  void Complete(Place place);    // A response came, or the Set was given up.
+  void MarkUnsent(Place place);  // The Set was not sent after all.
   bool IsInFlight(Place place) const;
   // The bytes of the last Set. REQUIRES: MarkSent(), and no Confirm() since.
   const Block& InFlight(Place place) const { return blocks_.at(place).flight->bytes; }
   void AbandonInFlight();
-  // A Set of the block was answered with other bytes: such a device's reads prove nothing either,
-  // so that it is written until it agrees. Ends with Confirm() and Forget().
+  // A Set of the block was answered with other bytes. Reads of such a device prove nothing either,
+  // so the block is written until the device agrees. Ends with Confirm() and Forget().
   void MarkContradicted(Place place) { contradicted_.insert(place); }
   bool IsContradicted(Place place) const { return contradicted_.contains(place); }
 
  private:
   struct State {
-    std::optional<Block> held;  // nullopt: not known, or never read.
-    // Of a Set that was not answered (yet).
+    std::optional<Block> held;  // nullopt: not known or never read.
+    // A Set without a response so far.
     struct Flight {
       Block bytes{};
       std::optional<Block> before;

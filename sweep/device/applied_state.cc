@@ -11,6 +11,12 @@
 namespace fabricd::sweep {
 namespace {
 
+// Erases the entries of all ports of the node.
+template <typename Map>
+size_t EraseNode(Map& by_port, NodeIndex node) {
+  return absl::erase_if(by_port, [node](const auto& entry) { return entry.first.node == node; });
+}
+
 void AddVlTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
                 const wire::SmpData& bytes, fabric::TablesByPort& out) {
   const fabric::Node* node = snapshot.node(table.port.node);
@@ -31,7 +37,7 @@ void AddVlTable(const fabric::FabricSnapshot& snapshot, const VlTable& table,
 
 void AppliedState::Remove(NodeIndex node) {
   port_tables_ = nullptr;
-  absl::erase_if(pkeys_, [node](const auto& entry) { return entry.first.node == node; });
+  EraseNode(pkeys_, node);
   ForgetWritten(node);
 }
 
@@ -39,21 +45,18 @@ void AppliedState::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
   vls_.Forget(node);
-  ForgetSwitchKeys(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
     blocks.Forget();
     port_tables_ = nullptr;
   }
-  absl::erase_if(guids_, [node](const auto& entry) { return entry.first.node == node; });
-  absl::erase_if(refusals_, [node](const auto& entry) { return entry.first.node == node; });
+  ForgetSwitchKeys(node);  // For port_tables_.
+  std::apply([node](auto&... each) { (EraseNode(each, node), ...); }, WrittenByPort());
 }
 
 void AppliedState::ForgetSwitchKeys(NodeIndex node) {
-  const auto erased =
-      absl::erase_if(switch_keys_, [node](const auto& entry) { return entry.first.node == node; });
-  if (erased > 0) port_tables_ = nullptr;
-  absl::erase_if(requested_, [node](const auto& entry) { return entry.first.node == node; });
+  if (EraseNode(switch_keys_, node) > 0) port_tables_ = nullptr;
+  EraseNode(requested_, node);
 }
 
 bool AppliedState::Holds(const routing::RoutingPlan& plan) const {
@@ -82,7 +85,7 @@ routing::AppliedTables AppliedState::Tables() const {
       nothing.fill(routing::kNoRoute);
       if (const auto* maybe = lft.MayHold(block))
         tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), *maybe});
-      else  // Never read: what it holds is anybody's guess, and is replaced.
+      else  // Never read: its content is unknown, and is replaced.
         tables.rows[i].WriteBlock(block, nothing.data());
     }
   }
@@ -101,14 +104,11 @@ void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
   vls_.Clear();
-  switch_keys_.clear();
-  requested_.clear();
-  // Discovery has read all but these.
+  // Discovery has read all P_Key tables, except contradicted ones.
   for (auto& [port, blocks] : pkeys_)
     if (blocks.HasContradicted()) blocks.Forget();
-  guids_.clear();
   port_tables_ = nullptr;
-  refusals_.clear();
+  std::apply([](auto&... each) { (each.clear(), ...); }, WrittenByPort());
 }
 
 AppliedLft& AppliedState::Lft(NodeIndex node) {

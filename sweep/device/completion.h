@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the parts of the sweep read a Completion.
+// Helpers to interpret a Completion.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace fabricd::sweep {
 
-// Answered, with status 0.
+// A response with status 0.
 inline bool IsOk(const mad::Completion& completion) {
   return completion.outcome == mad::Completion::Outcome::kResponse && completion.status == 0;
 }

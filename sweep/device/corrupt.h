@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What some of the deliberate breakages (common/breakage.h) put in place of the right thing. Called
-// by nothing else, hence by nothing at all in normal builds.
+// Wrong values that some deliberate breakages (common/breakage.h) put into plans. Normal builds
+// never call this.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,14 @@ inline void CorruptEntry(SharedPlan& plan, NodeIndex node, Lid lid, PortNum egre
   plan = std::move(corrupted);
 }
 
-// The first switch loses its path to LID 1. A null plan stays one.
+// The first switch loses its path to LID 1. Null stays null.
 inline void CorruptWithHole(SharedPlan& plan) {
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i)
     if (plan->HasRow(NodeIndex(i)))
       return CorruptEntry(plan, NodeIndex(i), Lid(1), PortNum(routing::kNoRoute));
 }
 
-// The first switch that is cabled to another: these two send LID 1 to each other. A null plan stays
-// one.
+// The first switch with a neighbour switch: the two send LID 1 to each other. Null stays null.
 inline void CorruptWithCycle(SharedPlan& plan, const fabric::FabricSnapshot& snapshot) {
   for (uint32_t i = 0; plan && i < plan->rows.size(); ++i) {
     if (!plan->HasRow(NodeIndex(i))) continue;
@@ -45,7 +44,7 @@ inline void CorruptWithCycle(SharedPlan& plan, const fabric::FabricSnapshot& sna
   }
 }
 
-// `corrupt` changes the plan, for which it makes a copy. Null routes stay null.
+// Applies `corrupt` to a copy of the plan. Null routes stay null.
 template <typename Corrupt>
 void CorruptRoutes(std::shared_ptr<const routing::RouteState>& routes, Corrupt&& corrupt) {
   if (!routes) return;

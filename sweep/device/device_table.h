@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/device: what is known and wanted of each device beside the snapshot.
+// sweep/device: what is known and desired of each device beyond the snapshot.
 //
-// DeviceTable: how to reach each node (directed route, M_Key), and what it was confirmed to hold
+// DeviceTable: how to reach each node (directed route and M_Key), and what it was confirmed to hold
 // (AppliedState). Owned by the core.
 #pragma once
 
@@ -16,31 +16,31 @@
 
 namespace fabricd::sweep {
 
-// The engine's numbers for devices that have no node index: behind a cable that is being probed,
-// and whoever asked this SM. They only spread the engine's limits; a node index that large would
-// share one, which is harmless.
+// Device numbers for the engine where there is no node index: devices behind a probed link, and
+// requesters. They only spread the engine's limits. A node index that large would share a limit,
+// which is harmless.
 inline constexpr mad::DeviceId kAskerDevice = 59'999;
 inline constexpr mad::DeviceId kProbeDevices = 60'000, kProbeDeviceCount = 4'096;
 
 class DeviceTable {
  public:
-  // `own`: the port of this SM. Its Gets of SMInfo name it: such a requester needs no SM_Key
-  // (KeyProof).
+  // `own`: the port of this SM. Its Gets of SMInfo name it, because such a requester needs no
+  // SM_Key (KeyProof).
   explicit DeviceTable(const SmOptions& options, Guid own = {}) : options_(&options), own_(own) {}
 
   bool Has(NodeIndex node) const;
   const wire::DirectedPath& PathTo(NodeIndex node) const;
   void SetPath(NodeIndex node, const wire::DirectedPath& path);
   void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
-  // A device answered by this way: if that was its alternative, it becomes the first choice.
+  // A device responded along this route. If that was the alternative, it becomes the first choice.
   void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way);
-  // A CA's port. A CA's ports are end ports of their own: each has its M_Key, P_KeyTable
+  // The route to a port of a CA. Each port of a CA is an end port: it has its own M_Key, P_KeyTable
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
-  // neighbour.
+  // other port.
   void SetPortPath(PortRef port, const wire::DirectedPath& path);
-  // Null: the port is reached by PathTo(port.node).
+  // Null: PathTo(port.node) leads to the port.
   const wire::DirectedPath* FurtherPathTo(PortRef port) const;
-  // The key that the device was read to have; before that requests carry the configured one.
+  // The M_Key that was read from the device. Until then requests carry the configured one.
   void SetMKey(PortRef port, MKey key);
   MKey ConfiguredMKey(Guid port_guid) const;
   MKey MKeyOf(NodeIndex node) const;
@@ -54,9 +54,9 @@ class DeviceTable {
     value.Encode(request.data);
     return request;
   }
-  // The same for what belongs to one port: through that port where the node is a CA.
+  // The same for an attribute of one port. At a CA the request goes through that port.
   mad::SmpRequest Get(PortRef port, wire::AttributeId attribute, uint32_t modifier) const;
-  // SMInfo of whoever is at the end of `path`: it may be no SM, so the request has no M_Key.
+  // SMInfo of the node at the end of `path`. It may be no SM, so the request carries no M_Key.
   mad::SmpRequest GetSmInfo(const wire::DirectedPath& path, mad::DeviceId device) const;
   template <typename Attribute>
   mad::SmpRequest Set(PortRef port, uint32_t modifier, const Attribute& value) const {
@@ -66,7 +66,7 @@ class DeviceTable {
     return request;
   }
 
-  // A switch that forwards has come, or come back, and its table was neither read nor written.
+  // True: a forwarding switch has appeared or come back, and its LFT was neither read nor written.
   bool HasUnreadTables(const fabric::FabricSnapshot& snapshot) const;
   AppliedState& applied() { return applied_; }
   const AppliedState& applied() const { return applied_; }
@@ -82,7 +82,7 @@ class DeviceTable {
     wire::DirectedPath path;
     std::optional<wire::DirectedPath> alternative;
     std::optional<MKey> m_key;
-    std::vector<FurtherPort> further_ports;  // Of a CA: those that `path` does not lead through.
+    std::vector<FurtherPort> further_ports;  // Of a CA: those not on `path`.
   };
   Device& At(NodeIndex node);
   FurtherPort* FindFurther(PortRef port);

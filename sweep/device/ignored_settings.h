@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port keeps in its PortInfo although it answered a Set of something else with status 0, as
-// some firmware does. It is not asked again (DeviceTable::IsSettled), so operators have to know.
-// Pure; any thread.
+// Finds settings that a port ignores: it answers a PortInfo Set with status 0 but keeps other
+// values, as some firmware does. The Set is not repeated (AppliedState::IsKnownRefusal), so
+// operators must be notified. Pure; any thread.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@
 
 namespace fabricd::sweep {
 
-// NotEnforced is of this port: packets of other partitions pass, or those of its own may not.
-// SettingsIgnored names fields, and this port as an example: whatever number of ports ignores the
-// same fields, it is one problem.
+// NotEnforced is about this port: packets of other partitions pass, or those of its own may not.
+// SettingsIgnored names the fields, with this port as an example. It is one problem, however many
+// ports ignore the same fields.
 std::vector<Problem> IgnoredSettings(const wire::PortInfo& wanted, const wire::PortInfo& kept,
                                      const fabric::Node& node, PortNum port);
 

@@ -11,7 +11,7 @@
 namespace fabricd::sweep {
 namespace {
 
-constexpr size_t kReady = 512;  // Requests handed to the engine ahead of its window.
+constexpr size_t kReady = 512;  // Requests queued in the engine beyond its window.
 
 using Kind = VlTable::Kind;
 
@@ -43,7 +43,7 @@ void LaneReader::Feed() {
     const VlTable& table = tables_[next_];
     const bool is_switch = snapshot_->node(table.port.node)->IsSwitch();
     const size_t at = next_++;
-    // A node that has gone meanwhile.
+    // The node has disappeared since.
     if (!devices_.Has(table.port.node)) continue;
     const PortRef route{table.port.node, is_switch ? PortNum(0) : table.port.port};
     mad::SmpRequest request = devices_.Get(route, table.attribute(), table.Modifier(is_switch));
@@ -55,8 +55,8 @@ void LaneReader::Feed() {
   }
 }
 
-// A device that has no such table says so, and that is all there is to know of it: an arbitration
-// table that no plan writes, as beyond VLArbLowCap or of a port 0 without VLs, has no entries then.
+// A device without such a table returns an error, and no more can be learnt. For an arbitration
+// table that no plan writes (beyond VLArbLowCap, or of a port 0 without VLs) that counts as empty.
 void LaneReader::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(outstanding_ > 0);
   --outstanding_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaneReader: reads all SLtoVLMappingTables and VLArbitrationTables of some nodes, because somebody
-// asks Subnet Administration for them. A plan that has no use for them has none read: a switch of
-// 40 ports holds 1,681 mappings, more than all else that a sweep asks of it. It writes nothing.
+// LaneReader: reads all SLtoVLMappingTables and VLArbitrationTables of some nodes because an SA
+// client requests them. Without such a request they are not read unless the plan uses them: a
+// switch with 40 ports has 1,681 mappings, more than everything else that a sweep reads from it.
+// Never writes.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,18 @@ namespace fabricd::sweep {
 
 class LaneReader {
  public:
-  // References must outlive this. `run` tells its completions from those of the one before.
+  // References must outlive this. `run` distinguishes its completions from those of earlier
+  // readers.
   LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot, std::vector<NodeIndex> nodes,
              DeviceTable& devices, mad::TransactionEngine& engine, uint16_t run);
 
-  // Hands as many requests to the engine as it should hold.
+  // Submits requests up to a limit of the engine's queue.
   void Feed();
-  // False: of an earlier one; not to be counted here.
+  // False: the completion belongs to an earlier reader. Ignore it.
   bool IsMine(const mad::Completion& completion) const { return completion.context.run == run_; }
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
-  // Every table is answered or given up. Nodes with all tables answered are marked as read.
+  // Every table was read or given up. Nodes whose tables all got a response are marked as read.
   bool done() const { return next_ == tables_.size() && outstanding_ == 0; }
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
 
@@ -40,7 +42,7 @@ class LaneReader {
   size_t next_ = 0, outstanding_ = 0;
   struct Left {
     NodeIndex node;
-    size_t tables = 0;  // That have not been answered.
+    size_t tables = 0;  // Without a response so far.
   };
   std::vector<Left> left_;  // Sorted by node.
 };

@@ -7,7 +7,7 @@ namespace fabricd::sweep {
 namespace {
 
 constexpr uint32_t kAllInAllOut = 0x00030000;  // AttributeModifier bits 16 and 17.
-constexpr uint8_t kWeight = 4;                 // Of a lane that had none, in units of 64 bytes.
+constexpr uint8_t kWeight = 4;                 // For a VL without an entry, in units of 64 bytes.
 
 bool IsLinked(const fabric::FabricSnapshot& snapshot, const fabric::Port& port) {
   const fabric::Port* peer = port.peer.IsNone() ? nullptr : snapshot.port(port.peer);
@@ -59,7 +59,7 @@ std::vector<VlTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fa
     if (IsLinked(snapshot, node.ports[port])) linked.push_back(static_cast<uint8_t>(port));
   for (uint8_t out : linked) {
     const PortRef port{node.index, PortNum(out)};
-    // A port of one VL has neither of the two tables.
+    // A port with one VL has neither table.
     if (wire::DataVls(node.port(port.port).info.vl_cap) < 2) continue;
     tables.push_back({port, VlTable::Kind::kArbitration, kLowArbitrationBlock});
     if (!node.IsSwitch()) {
@@ -70,7 +70,7 @@ std::vector<VlTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fa
     const auto map = [&](uint8_t in) {
       tables.push_back({all, VlTable::Kind::kMap, static_cast<uint16_t>(in << 8 | out)});
     };
-    map(0);  // What the switch itself sends.
+    map(0);  // For packets that the switch itself sends.
     for (uint8_t in : linked)
       if (in != out) map(in);
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan of several lanes wants of the devices' SLtoVLMappingTables (IBA vol 1 §14.2.5.8) and
-// VLArbitrationTables (§14.2.5.9), and what they were last confirmed to hold. A plan of one lane
-// wants nothing: packets of service level 0 take VL 0 under every mapping that was ever written
-// here, and tables whose dependencies make no circle at all make none on any lane, so the mappings
-// of an earlier plan may stay.
+// The SLtoVLMappingTables (IBA vol 1 §14.2.5.8) and VLArbitrationTables (§14.2.5.9) that a plan
+// with several VLs needs, and their last confirmed contents. A plan with one VL needs none. SL 0
+// maps to VL 0 in every mapping that fabricd writes. And LFTs without a dependency cycle have none
+// on any VL, so the mappings of an earlier plan may stay.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@
 
 namespace fabricd::sweep {
 
-// Service level n on lane n % lanes; on a link with fewer VLs (towards an end port, where no
-// dependency goes on) modulo those.
+// SL n takes VL n % lanes. A link with fewer VLs takes that modulo its VLs. Such a link leads to an
+// end port, where no dependency continues.
 wire::SlToVlMappingTable VlMap(uint8_t lanes, const wire::PortInfo& out);
 
-// The low-priority table with the lanes added that no entry serves; nullopt: all are served, or
-// `cap` (VLArbLowCap) leaves no entry for them.
+// The low-priority table with an entry added for each VL that has none. nullopt: all have one, or
+// `cap` (VLArbLowCap) leaves no room.
 std::optional<wire::VlArbitrationTable> ServeVls(const wire::VlArbitrationTable& low, uint8_t cap,
                                                  int lanes);
 
-// The block of a VLArbitrationTable that plans read and write: entries 0-31 of the low priority.
+// The block of a VLArbitrationTable that plans read and write: low-priority entries 0-31.
 inline constexpr uint8_t kLowArbitrationBlock = 1, kLastArbitrationBlock = 4;
 
 // One table of one device.
@@ -46,12 +45,12 @@ struct VlTable {
     return std::tie(a.port, a.kind, a.in_out) < std::tie(b.port, b.kind, b.in_out);
   }
 };
-// All that `lanes` concern at a node whose links are up.
+// The tables that a plan with several VLs needs at a node, for links that are up.
 std::vector<VlTable> VlTablesOf(const fabric::FabricSnapshot& snapshot, const fabric::Node& node);
-// All that the node has, whether anything hangs on its ports or not.
+// All tables of the node, for ports with and without a link.
 std::vector<VlTable> AllVlTablesOf(const fabric::Node& node);
 
-// Confirmed contents: known between the GetResp that showed them and the next Set.
+// Confirmed contents. A table is known from the GetResp that showed it until the next Set.
 class AppliedVls {
  public:
   const wire::SmpData* Find(const VlTable& table) const {
@@ -72,8 +71,8 @@ class AppliedVls {
     tables_.clear();
     read_.clear();
   }
-  // All that the node answers was read; until Forget(). Beyond kMostTables in all, what no plan has
-  // a use for is dropped before more is read.
+  // All tables of the node were read, as far as it returns them. Valid until Forget(). Beyond
+  // kMostTables in total, tables that the plan does not use are dropped before more are read.
   static constexpr size_t kMostTables = 262'144;
   void MarkRead(NodeIndex node) {
     ++version_;

@@ -30,8 +30,8 @@ uint32_t ModifierFor(const fabric::Node& node, PortNum port) {
   return port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
 }
 
-// A running link keeps what it runs with while that is legal at both ends: jobs come first.
-// Between switches, with as many lanes as routes may take.
+// A running link keeps its values while they are legal at both ends, so as not to disturb jobs.
+// Between switches it also needs as many VLs as plans may use.
 bool RunsWithin(const PortInfo& here, const PortInfo& there, uint8_t mtu_max, uint8_t vls_min,
                 uint8_t vls_max) {
   return here.port_state >= PortState::kArmed && here.neighbor_mtu >= 1 &&
@@ -54,7 +54,7 @@ void PortConfig::ConfigureEndPort(const fabric::Node& node, PortNum num, fabric:
   info.m_key_lease_period = options_.sm.m_key_lease_period;
   info.m_key_protect_bits = options_.sm.m_key_protect_bits;
   info.subnet_timeout = options_.link.subnet_timeout;
-  // An enhanced port 0 has no neighbour to agree with: what it woke up with may be 256 bytes.
+  // An enhanced port 0 has no peer to agree with. Its initial NeighborMTU may be only 256 bytes.
   if (node.IsSwitch() && node.switch_info && node.switch_info->enhanced_port0)
     info.neighbor_mtu = info.mtu_cap;
   info.client_reregister =
@@ -72,7 +72,7 @@ void PortConfig::ConfigureLink(const fabric::Node& node, const fabric::Port& por
   if (node.IsSwitch() && peer_node.IsSwitch())
     while (vls_min < vls && wire::DataVls(vls_min) < options_.routing.lanes_max) ++vls_min;
   if (!RunsWithin(port.info, peer.info, mtu, vls_min, vls_max)) {
-    // An active link outside of its abilities has to retrain before the values may change.
+    // An active link must retrain before these values may change.
     if (port.info.port_state >= PortState::kArmed) info.port_state = PortState::kDown;
     info.neighbor_mtu = mtu;
     info.operational_vls = vls;
@@ -106,7 +106,7 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
     if (!range.base) return std::nullopt;
     ConfigureEndPort(node, num, range, reregister_clients, info);
   } else {
-    // Fields that a switch's external port does not have (IBA vol 1 §14.2.5.6, "used by" column).
+    // A switch's external port does not have these fields (IBA vol 1 §14.2.5.6, "used by" column).
     info.lid = info.master_sm_lid = Lid(0);
     info.lmc = 0;
     info.m_key = MKey(0);
@@ -120,7 +120,7 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
   else if (!end_port)
     return std::nullopt;
 
-  PortInfo same = info;  // Commands are not differences of value.
+  PortInfo same = info;  // Without the commands, which are not values.
   same.port_physical_state = port.info.port_physical_state;
   same.client_reregister = port.info.client_reregister;
   if (info.port_state == PortState::kNoChange) same.port_state = port.info.port_state;
@@ -143,7 +143,7 @@ PortWish PortConfig::ChangeState(const fabric::Node& node, PortNum num, PortStat
   return wish;
 }
 
-// A physical state may be set along with PortState DOWN only (IBA vol 1 §14.2.5.6).
+// A physical state may only be set together with PortState DOWN (IBA vol 1 §14.2.5.6).
 PortWish PortConfig::ChangePhysicalState(const fabric::Node& node, PortNum num,
                                          wire::PortPhysicalState state) {
   PortWish wish = ChangeState(node, num, PortState::kDown);
@@ -167,9 +167,9 @@ bool PortConfig::TopsSuffice(const fabric::FabricSnapshot& snapshot, Lid lid_top
 
 namespace {
 
-// The LinearFDBTop to set, which depends on the one that is shown. An empty table gets what it
-// needs. One that grows gets the end of the block, so that only one arrival in 64 costs a Set on
-// every switch. One that ends within the last block in use stays.
+// The LinearFDBTop to set depends on the observed one. A switch with an empty table gets what it
+// needs. A table that grows gets the end of the block, so that only one new LID in 64 costs a Set
+// on every switch. A LinearFDBTop that suffices and lies within the last block in use stays.
 Lid TopToSet(const fabric::Node& node, Lid lid_top) {
   constexpr uint16_t kBlock = wire::LinearForwardingTable::kEntries;
   const Lid needed = PortConfig::NeededTop(node, lid_top);
@@ -189,7 +189,7 @@ std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& 
   info.life_time_value = options_.link.packet_life_time;
   const bool idle = info == *node.switch_info && !info.port_state_change;
   if (idle && !IsBroken(Breakage::kSwitchInfoAlwaysSet)) return std::nullopt;
-  return info;  // PortStateChange as read: 1 clears what was read, 0 changes nothing.
+  return info;  // PortStateChange as observed: 1 clears it, 0 changes nothing.
 }
 
 bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b) {

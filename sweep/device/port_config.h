@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each device's PortInfo and SwitchInfo should say: pure functions of what was read, the LIDs
-// and the options. A Set repeats the value last read with only our fields changed (IBA vol 1
-// §14.2.5.6; the rules are those of reference WIRE.md §3-4, differences are argued in
-// docs/WIRE.md).
+// The PortInfo and SwitchInfo that each device should have: pure functions of the observed values,
+// the LIDs and the options. A Set repeats the last observed value and changes only the fields that
+// fabricd manages (IBA vol 1 §14.2.5.6). The rules follow reference WIRE.md §3-4; docs/WIRE.md
+// explains the differences.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,10 @@ namespace fabricd::sweep {
 
 struct PortWish {
   wire::PortInfo info;
-  uint32_t modifier = 0;  // Port number; bit 31 where the port knows extended speeds.
+  uint32_t modifier = 0;  // Port number; bit 31 if the port supports extended speeds.
 };
 
-// Whether a switch's port drops packets of partitions that are not in its table: incoming ones,
-// outgoing ones.
+// Whether a switch port drops incoming or outgoing packets of partitions that are not in its table.
 struct Enforcement {
   bool inbound = false, outbound = false;
 };
@@ -29,15 +28,15 @@ class PortConfig {
   PortConfig(const CoreOptions& options, Lid master_sm_lid)
       : options_(options), sm_lid_(master_sm_lid) {}
 
-  // The configuration of an end port or of a switch's linked external port, with PortState NoChange
-  // (DOWN where an active link runs outside of its abilities and must retrain). nullopt: nothing to
-  // configure, or equal to what was read.
+  // The configuration of an end port or of a switch's linked external port, with PortState
+  // NoChange. It is DOWN where an active link runs with values that its ports do not support, so
+  // that it retrains. nullopt: nothing to configure, or equal to the observed value.
   std::optional<PortWish> Configure(const fabric::FabricSnapshot& snapshot,
                                     const fabric::LidTable& lids, const fabric::Node& node,
                                     PortNum port, bool reregister_clients,
                                     Enforcement enforcement = {}) const;
 
-  // The last PortInfo read, with only the port's state changed.
+  // The last observed PortInfo with only the port state changed.
   static PortWish ChangeState(const fabric::Node& switch_or_ca, PortNum port,
                               wire::PortState state);
 
@@ -46,19 +45,20 @@ class PortConfig {
   static PortWish ChangePhysicalState(const fabric::Node& node, PortNum port,
                                       wire::PortPhysicalState state);
 
-  // The LinearFDBTop that a switch needs where LIDs go up to `lid_top`: at most what LinearFDBCap
+  // The LinearFDBTop that a switch needs for LIDs up to `lid_top`, at most what LinearFDBCap
   // allows.
   static Lid NeededTop(const fabric::Node& node, Lid lid_top);
-  // True if all switches have the LinearFDBTop that they need.
+  // True: all switches have the LinearFDBTop that they need.
   static bool TopsSuffice(const fabric::FabricSnapshot& snapshot, Lid lid_top);
 
-  // nullopt: equal to what was read.
+  // nullopt: equal to the observed value.
   std::optional<wire::SwitchInfo> ConfigureSwitch(const fabric::Node& node, Lid lid_top) const;
 
-  // SMSupportExtendedSpeeds belongs into the modifier only if the port (a switch: its port 0) says
-  // that it understands it.
+  // Whether the port (of a switch: its port 0) supports SMSupportExtendedSpeeds. Only then the
+  // modifier may contain it.
   static bool KnowsExtendedSpeeds(const fabric::Node& node, PortNum port);
-  // Of a switch whose port 0 is known: it tells the states of all ports at once.
+  // Whether port 0 of the switch has a PortStateTable, which returns the states of all ports at
+  // once.
   static bool HasStateTable(const fabric::Node& node);
 
  private:
@@ -72,10 +72,11 @@ class PortConfig {
   Lid sm_lid_;
 };
 
-// Whether they differ in anything but PortStateChange, which tells of ports.
+// Whether they differ in more than PortStateChange, which is about ports and not about settings.
 bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b);
 
-// Of an end port whose device started anew, whatever else it has been told since.
+// Whether an end port has lost its LID because its device restarted, whatever else was written
+// since.
 bool HasLostLid(const wire::PortInfo& before, const wire::PortInfo& now);
 
 // Faults of a PortInfo that make the port unusable: what is wrong, or nullopt.

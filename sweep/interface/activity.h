@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activity: which part of the core has sent a request, and gets its completion: the owner in
-// mad::RequestContext.
+// Activity: the part of the core that has sent a request and receives its completion. It is the
+// owner in mad::RequestContext.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class Activity : uint8_t {
   kLightSweep,
   kMastership,
   kSurvey,
-  kExplorer,  // The discovery for the surveys.
+  kExplorer,  // The explorations of surveys.
   kLaneReader,
   kReadBack
 };

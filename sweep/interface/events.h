@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/interface: what goes into the core and what comes out.
+// sweep/interface: the inputs and outputs of the core.
 //
-// What goes into the core and what comes out: values only (DESIGN §1). The core never calls
-// anybody.
+// Events and Effects: values only (DESIGN §1). The core calls no other part of the daemon.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +32,12 @@
 
 namespace fabricd::sweep {
 
-// Of a question to the shell; never given twice.
+// Identifies a question to the shell. Never reused.
 using QuestionId = StrongId<struct QuestionIdTag, uint64_t>;
 
-// ---- in
+// ---- events
 
-// Begin: discover, elect, and so on.
+// Start: discovery, election and everything that follows.
 struct StartEvent {
   policy::WallMs epoch = 0;  // Wall-clock time at Instant zero.
 };
@@ -47,16 +46,17 @@ struct WallClockSet {
   policy::WallMs epoch = 0;  // Wall-clock time at Instant zero, from now on.
 };
 struct TimerEvent {};  // Time has passed; NextDeadline() has come.
-// What answers a question of Effects. Each kind of question names its kind of answer.
+// The contents of answers to the questions in Effects. Each kind of question names its kind of
+// answer.
 struct Persisted {
   absl::Status status;
 };
 struct PlanReady {
   routing::ReplanResult result;
-  // The trees that are programmed fit all that the plan and the one before let wait for each other:
-  // they may stay while this one is written. Where ComputePlan::has_trees asked for it.
+  // The programmed trees add no dependency cycle to the channel dependencies of this plan and the
+  // previous one, so they may stay while this plan is written. Computed if ComputePlan::has_trees.
   bool keeps_trees = true;
-  // And new ones may be written among them: all of them follow one order of the switches.
+  // New trees may also be written beside the programmed ones: all follow one switch order.
   bool mixes_trees = true;
 };
 struct TablesOrdered {
@@ -66,38 +66,38 @@ struct CablesChecked {
   std::vector<Problem> problems;
 };
 struct TreesReady {
-  std::shared_ptr<const routing::MulticastPlan> plan;  // Proved together with the unicast plan.
-  std::string fault;                                   // Why there is none: plan is null.
+  std::shared_ptr<const routing::MulticastPlan> plan;  // Verified together with the unicast plan.
+  std::string fault;                                   // If plan is null: the reason.
 };
 struct IntentEvaluated {
   routing::Consequences consequences;
 };
-// One whose question is not open any more changes nothing.
+// The answer to a question. Ignored if the question is no longer open.
 struct Answer {
   QuestionId id;
   std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentEvaluated>
       what;
 };
 struct SweepCommand {
-  uint64_t command = 0;  // Handed back in Effects::finished.
+  uint64_t command = 0;  // Returned in Effects::finished.
   bool heavy = true;
 };
-// A validated reload: a heavy sweep follows and works with these. The windows of the transaction
+// A validated reload. A heavy sweep follows and uses these options. The windows of the transaction
 // engine (`smp`) keep their values until a restart.
 struct OptionsChanged {
   CoreOptions options;
 };
-// A hold to be made: `hold` as wanted, without id and times. One with the same request_id, or the
-// same owner, kind and target, is answered by the hold that stands already.
+// Creates a hold: `hold` as requested, without id and times. If a hold with the same request_id, or
+// with the same owner, kind and target, is active already, the outcome is that hold.
 struct CreateHold {
   uint64_t command = 0;
   policy::Hold hold;
-  std::optional<Duration> ttl = std::nullopt;  // From when the core gets this; nullopt: for ever.
-  // Why the target is not known: then only the hold of an earlier request with the same request_id
-  // can answer.
+  std::optional<Duration> ttl = std::nullopt;  // From when this arrives; nullopt: no expiry.
+  // Why the target is unknown. Then only the hold of an earlier request with the same request_id
+  // can be returned.
   absl::Status unresolved = absl::OkStatus();
-  bool validate_only = false;  // Only the consequences are wanted.
-  bool renews = false;         // One that stands ends when this would.
+  bool validate_only = false;  // Only compute the consequences.
+  bool renews = false;         // A hold that exists already gets this expiry.
 };
 struct DeleteHold {
   uint64_t command = 0;
@@ -106,48 +106,48 @@ struct DeleteHold {
 struct AckHold {
   uint64_t command = 0;
   uint64_t id = 0;
-  std::string asker;  // Must be the owner, or:
+  std::string asker;  // Must be the owner, unless any_owner.
   bool any_owner = false;
 };
 // A request about partitions.
 struct ChangePartitions {
   uint64_t command = 0;
   policy::PartitionRequest request;
-  bool validate_only = false;  // Only the answer is wanted.
-  bool of_this_host = false;   // Of a file, which a standby takes too.
-  std::string by = {};         // Who asks, for the event that tells of it.
+  bool validate_only = false;  // Only compute the outcome.
+  bool of_this_host = false;   // From a file of this host; a standby accepts it too.
+  std::string by = {};         // The requester, for the emitted event.
 };
-// Who is a member of which group has changed; replaces all that was said before.
+// The members of multicast groups have changed. Replaces all earlier groups.
 struct GroupsChanged {
   std::shared_ptr<const fabric::MulticastGroups> groups;  // Not null.
 };
-// Which alias GUIDs ports are to have has changed; replaces all that was said before.
+// The alias GUIDs of ports have changed. Replaces all earlier aliases.
 struct AliasesChanged {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
 };
-// Somebody asks for the lane tables of these nodes: a view with them follows. What does not answer
-// is not in it.
+// A client requests the VL tables of these nodes. A view with them follows; it lacks the tables
+// that could not be read.
 struct ReadLanes {
   std::vector<NodeIndex> nodes;
 };
-// This SM's priority from now on: until the next such command, a reload of the options or the end.
+// Sets this SM's priority until the next such command, a reload of the options or a restart.
 struct SetPriority {
   uint64_t command = 0;
   uint8_t priority = 0;  // 0-15
   bool validate_only = false;
 };
-// The master is to hand over to the best SM that stands by; its own priority goes below that one's.
+// The master hands over to the best standby and sets its own priority below that of the standby.
 struct StepDown {
   uint64_t command = 0;
   bool validate_only = false;
-  std::string request_id = {};  // What was done for it before is answered again; empty: nothing.
+  std::string request_id = {};  // A repeat of the last id returns its outcome. Empty: no id.
 };
 using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
                  Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
                  GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown>;
 
-// ---- out
+// ---- effects
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 struct LogRecord {
@@ -169,15 +169,15 @@ struct ComputePlan {
   routing::RoutingOptions options;
   std::shared_ptr<const routing::RouteState> before;  // May be null.
   routing::ReplanGoal goal = routing::ReplanGoal::kIdeal;
-  // Plans are to leave room for multicast trees: there are some, or they come next.
+  // Plans must leave room for multicast trees: some exist, or they are requested next.
   bool needs_room = false;
   bool has_trees = false;                                         // Multicast trees are programmed:
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
-  // What switches may hold; null: there is no plan before, or they hold just that one.
+  // What the switches may hold. Null: there is no previous plan, or they hold exactly that one.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
 };
-// Which cables are not where they should be. Asked behind the plan for the same snapshot, which
-// does not wait for it.
+// Finds misplaced cables. Asked after the plan for the same snapshot; the plan does not wait for
+// it.
 struct CheckCables {
   using Answer = CablesChecked;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
@@ -186,26 +186,26 @@ struct CheckCables {
 // The multicast trees that go with a unicast plan.
 struct ComputeTrees {
   using Answer = TreesReady;
-  // What the plan was made for.
+  // The inputs of the plan.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
   fabric::Intent intent;
   std::shared_ptr<const routing::RoutingPlan> plan;
   std::shared_ptr<const fabric::MulticastGroups> groups;
-  // Its trees are kept as far as they serve: those wanted before, or what the switches hold.
+  // These trees are kept as far as they serve: the last desired ones, or what the switches hold.
   std::shared_ptr<const routing::MulticastPlan> before;
 };
-// In which order tables that carry traffic are to take a plan.
+// The order in which tables that carry traffic are updated to a plan.
 struct OrderTables {
   using Answer = TablesOrdered;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
   std::shared_ptr<const fabric::LidTable> lids;
-  std::shared_ptr<const routing::RouteState> routes;      // As wanted.
-  std::shared_ptr<const routing::RoutingPlan> before;     // As wanted before; may be null.
-  std::shared_ptr<const routing::AppliedTables> applied;  // As it is.
+  std::shared_ptr<const routing::RouteState> routes;      // Desired.
+  std::shared_ptr<const routing::RoutingPlan> before;     // Desired before; may be null.
+  std::shared_ptr<const routing::AppliedTables> applied;  // Applied now.
   int threads = 0;
 };
-// All or none: holds written or replaced, and ids taken out.
+// All or none: writes or replaces the holds in `put`, and removes these ids.
 struct PersistHolds {
   using Answer = Persisted;
   std::vector<policy::Hold> put;
@@ -216,7 +216,7 @@ struct PersistPartitions {
   using Answer = Persisted;
   RowChanges rows;
 };
-// What an intent would do.
+// Computes the consequences of an intent.
 struct EvaluateIntent {
   using Answer = IntentEvaluated;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;
@@ -226,7 +226,7 @@ struct EvaluateIntent {
   fabric::Intent intent;
   PortRef sm_port;
 };
-// What the core needs of others before it goes on: each is answered by one Answer with its id.
+// A request that the shell carries out for the core. Each gets one Answer with its id.
 struct Question {
   QuestionId id;
   std::variant<PersistLids, PersistHolds, PersistPartitions, ComputePlan, CheckCables, OrderTables,
@@ -234,38 +234,38 @@ struct Question {
       what;
 };
 
-// What came of a command about a hold.
+// The outcome of a command about a hold.
 struct HoldOutcome {
   policy::Hold hold;
   routing::Consequences consequences;  // Of CreateHold.
-  bool existing = false;               // It stood already.
+  bool existing = false;               // It existed already.
 };
-// What came of a command about this SM's place among others.
+// The outcome of a command about mastership.
 struct MastershipOutcome {
-  uint8_t before = 0, priority = 0;   // Its own, of which the latter is in force now.
-  std::optional<RemoteSm> successor;  // Who is handed the subnet, or has been. None: nobody.
-  bool existing = false;              // It had been done before.
+  uint8_t before = 0, priority = 0;   // This SM's own; `priority` is valid now.
+  std::optional<RemoteSm> successor;  // The SM that gets, or got, the subnet.
+  bool existing = false;              // An earlier request with this id had done it.
 };
 struct FinishedCommand {
   uint64_t command = 0;
-  // Of a hold: kFailedPrecondition with `hold`: refused by a guard, which the message names;
-  // without: this SM is not the master. kAlreadyExists: the request_id was used for another hold.
-  // kResourceExhausted: too many holds, or commands that wait. kUnavailable: it is not durable.
-  // Of StepDown: kFailedPrecondition: this SM is not the master; kNotFound: nobody can take over;
-  // kAborted: who should have taken over has not, and all is as before.
+  // Holds: kFailedPrecondition with `hold`: a guard refused it, and the message names the guard;
+  // without `hold`: this SM is not the master. kAlreadyExists: the request_id was used for another
+  // hold. kResourceExhausted: too many holds or waiting commands. kUnavailable: it could not be
+  // made durable.
+  // StepDown: kFailedPrecondition: this SM is not the master. kNotFound: there is no SM to take
+  // over. kAborted: the successor did not take over, and everything is as before.
   absl::Status status;
-  std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or nothing came of it.
-  // The same of partitions.
+  std::shared_ptr<const HoldOutcome> hold;  // Null: not about a hold, or no outcome.
+  // The outcome of a command about partitions; null as above.
   std::shared_ptr<const policy::PartitionOutcome> partitions = nullptr;
   std::shared_ptr<const MastershipOutcome> mastership = nullptr;
 };
 
-// Everything Step asks of the shell. There is no order to keep between a record that is written and
-// `send` within one batch: the core itself sends nothing that needs the record before Persisted has
-// come back for it.
+// Everything that Step requests of the shell. Within one batch, records may be written before or
+// after `send`: the core sends nothing that depends on a record before its Persisted has arrived.
 struct Effects {
   std::vector<mad::OutgoingMad> send;
-  std::vector<Question> questions;  // In the order in which they were asked; one of each kind.
+  std::vector<Question> questions;  // In the order of asking; one of each kind.
   std::vector<fabric::FabricEvent> events;
   std::shared_ptr<const FabricView> publish;
   std::vector<FinishedCommand> finished;

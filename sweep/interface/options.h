@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core is told by the configuration. Plain values; the meaning of each key is documented
-// in config/fabricd.example.yaml.
+// The part of the configuration that the core uses. Plain values; each key is documented in
+// config/fabricd.example.yaml.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ struct SmOptions {
   uint8_t priority = 0;  // 0-15
   SmKey sm_key{1};
   Duration polling_timeout = std::chrono::seconds(10);  // Between a standby's polls of the master.
-  uint32_t polling_retries =
-      3;  // Unanswered polls in a row, after the first, before the master counts as dead.
+  uint32_t polling_retries = 3;  // Unanswered polls in a row; then the master is gone.
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds
@@ -44,18 +43,19 @@ struct LinkOptions {
 struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
-  bool on_trap = true;  // A trap of a changed link or node is followed up at once.
-  // How long reports of changes are gathered before what they name is looked at.
+  bool on_trap = true;  // A trap about a changed link or node is followed up at once.
+  // How long reports of changes are collected before their switches are surveyed.
   Duration report_window = std::chrono::milliseconds(5);
-  // Quiet time in a look at single switches after which those that do not answer are late: what
-  // is known by then is acted on.
+  // Time without a response in a survey after which the remaining devices count as late, and what
+  // is known is planned for.
   Duration survey_patience = std::chrono::milliseconds(10);
-  // How long a plan of least change may stand before the ideal one is computed. Zero: not at all.
+  // How long an incremental repair is kept before the ideal plan is computed. Zero: for ever.
   Duration settle_after = std::chrono::seconds(10);
-  // Quiet time after the last NodeInfo of one hop count before the next hop starts anyway: a dead
-  // device may not hold up the others.
+  // Time without a response after the last NodeInfo of one hop count before the next hop starts
+  // anyway. An unresponsive device must not delay the others.
   Duration hop_patience = std::chrono::milliseconds(50);
-  // After a sweep that left something undone: first wait of an exponential backoff, and its cap.
+  // After a sweep that left something undone: the first interval of an exponential backoff, and its
+  // cap.
   Duration retry_min = std::chrono::seconds(1);
   Duration retry_max = std::chrono::seconds(60);
 };

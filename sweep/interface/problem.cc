@@ -10,7 +10,7 @@ namespace {
 
 std::string WithGuid(std::string_view name, Guid guid, PortNum port) {
   const std::string end = fabric::EndName(name, port), id = fmt::format("{}", guid);
-  return name == id ? end : fmt::format("{} ({})", end, id);  // It may have no name.
+  return name == id ? end : fmt::format("{} ({})", end, id);  // The node may have no name.
 }
 
 }  // namespace

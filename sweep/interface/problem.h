@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problem: something that operators should know of a node, a port or the subnet. It stands until a
-// sweep no longer finds it.
+// Problem: a standing fault of a node, a port or the subnet that operators should know. It is
+// removed when a sweep no longer finds it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class ProblemKind : uint8_t {
   kLanesInUse,
   kLocalPortDown,
   kMisplacedCable,
-  kMoreProblems,  // The last entry of a list that is too long.
+  kMoreProblems,  // The last entry of a truncated list.
   kMulticastUnserved,
   kNoLid,
   kNoPlan,
@@ -37,14 +37,14 @@ enum class ProblemKind : uint8_t {
   kUnresponsive
 };
 
-// "DuplicateGuid": constant words, for programs too.
+// "DuplicateGuid": a constant name, which programs may use too.
 std::string_view ProblemKindName(ProblemKind kind);
 
-// What a problem is about: a node, a port of one, or what has a name only.
+// The subject of a problem: a node, one of its ports, or something that has only a name.
 struct ProblemSubject {
-  Guid node;         // 0: what is called `name`.
+  Guid node;         // 0: the subject has only a name.
   PortNum port;      // 0: the node as a whole.
-  std::string name;  // Of a node its description when it was found.
+  std::string name;  // Of a node: its description when the problem was found.
 
   static ProblemSubject Of(const fabric::Node& node, PortNum port = PortNum(0)) {
     return {node.guid(), port, node.description};
@@ -57,11 +57,11 @@ struct ProblemSubject {
   }
 };
 
-// "leaf1/3 (0x…)" of a port, "leaf1 (0x…)" of a node, else its name. A node is called what it is
-// called in `snapshot` and by `names`, or what it was called if it is gone.
+// "leaf1/3 (0x…)" of a port, "leaf1 (0x…)" of a node, otherwise the name. Nodes are named by
+// `names` and `snapshot`, or by the recorded description if they are gone.
 std::string SubjectText(const ProblemSubject& subject, const fabric::FabricSnapshot& snapshot,
                         const fabric::NodeNameMap* names = nullptr);
-// The same of a node that is at hand, for messages.
+// The same for a known node, for messages.
 std::string SubjectText(const fabric::Node& node, PortNum port = PortNum(0));
 
 struct Problem {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what an operator should know, bounded: past kMax only a count is kept.
+// ProblemList: collects problems for operators. Beyond kMax only their number is kept.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class ProblemList {
   void Add(ProblemKind kind, ProblemSubject subject, std::string message) {
     Add({kind, std::move(subject), std::move(message)});
   }
-  // One of a kind and subject is kept: the first.
+  // Keeps the first problem of each kind and subject.
   void Add(Problem problem) {
     for (const Problem& known : problems_)
       if (known.kind == problem.kind && known.subject == problem.subject) return;
@@ -25,17 +25,17 @@ class ProblemList {
     else
       ++dropped_;
   }
-  // What is found again each time it is looked for.
+  // Call before all problems of this kind are searched for again.
   void Remove(ProblemKind kind) {
     std::erase_if(problems_, [kind](const Problem& problem) { return problem.kind == kind; });
   }
-  // Of the node and its ports, which are looked at again.
+  // Call before the node and its ports are read again.
   void RemoveAbout(Guid node) {
     std::erase_if(problems_, [node](const Problem& problem) {
       return problem.subject.node && problem.subject.node == node;
     });
   }
-  // With a last entry that counts those beyond the bound.
+  // If there are more than kMax, a last entry counts the rest.
   std::vector<Problem> List() const {
     std::vector<Problem> list = problems_;
     if (dropped_ > 0)

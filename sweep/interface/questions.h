@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenQuestions: what the core has asked the shell for and still waits for. It allocates the ids,
-// and knows whether an answer is wanted: one question of each kind is open at a time, and a newer
-// one makes it void. Of the core, which hands answers on only after Close().
+// OpenQuestions: the questions to the shell that the core waits for. It allocates their ids and
+// decides whether an answer is still valid: one question of each kind is open at a time, and a
+// newer one replaces it. The core passes answers on only after Close().
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace fabricd::sweep {
 
-// Which alternative of a variant T is.
+// The index of T among the alternatives of a variant.
 template <typename Variant, typename T>
 struct IndexIn;
 template <typename T, typename... Each>
@@ -32,7 +32,7 @@ struct IndexIn<std::variant<Each...>, T> {
   }
 };
 
-// By kind of question: which alternative of Answer::what.
+// For each kind of question, the index of its alternative in Answer::what.
 template <typename... Each>
 constexpr std::array<size_t, sizeof...(Each)> KindsOfAnswers(const std::variant<Each...>*) {
   return {IndexIn<decltype(Answer::what), typename Each::Answer>::Find()...};
@@ -41,13 +41,13 @@ constexpr std::array<size_t, sizeof...(Each)> KindsOfAnswers(const std::variant<
 class OpenQuestions {
  public:
   using What = decltype(Question::what);
-  using Kind = size_t;  // Which alternative of What.
+  using Kind = size_t;  // Index of the alternative in What.
   template <typename T>
   static constexpr Kind KindOf() {
     return IndexIn<What, T>::Find();
   }
 
-  // Questions that are asked go into `asked`, which outlives this and is emptied by who takes them.
+  // New questions are appended to `asked`, which must outlive this. The caller empties it.
   explicit OpenQuestions(std::vector<Question>& asked) : asked_(asked) {}
 
   template <typename T>
@@ -56,7 +56,7 @@ class OpenQuestions {
     open_[KindOf<T>()] = QuestionId(++last_);
     asked_.push_back({QuestionId(last_), std::move(what)});
   }
-  // Its answer is not wanted any more; where nobody has taken the question yet, nobody does.
+  // Discards the question: its answer will be ignored. A question still in `asked` is removed.
   template <typename T>
   void Drop() {
     if (!IsOpen<T>()) return;
@@ -69,8 +69,8 @@ class OpenQuestions {
     return open_[KindOf<T>()].has_value();
   }
 
-  // The kind of the question that this answers, which is open no longer. nullopt: it was dropped,
-  // has been answered, or was never asked.
+  // Closes the question that this answers, and returns its kind. nullopt: it was dropped, has been
+  // answered, or was never asked.
   std::optional<Kind> Close(const Answer& answer) {
     const auto found = std::find(open_.begin(), open_.end(), std::optional(answer.id));
     if (found == open_.end()) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FabricView: what the core publishes after each change, for readers on any thread (rpc, sa,
-// metrics). Immutable; its parts are shared with the core and with earlier views.
+// FabricView: the state that the core publishes after each change, for readers on any thread (rpc,
+// sa, metrics). Immutable; its parts are shared with the core and with earlier views.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@
 
 namespace fabricd::sweep {
 
-// kTargeted: what one change touched. kSettle: no discovery, only the ideal plan in place of one of
-// least change.
+// kTargeted: covers what one change touched. kSettle: without discovery, replaces an incremental
+// repair by the ideal plan.
 enum class SweepKind : uint8_t { kNone, kHeavy, kLight, kTargeted, kSettle };
 
 struct SweepReport {
   SweepKind kind = SweepKind::kNone;
   double duration_ms = 0;
-  uint64_t smps_sent = 0;  // Every attempt, repeats included.
-  uint64_t timeouts = 0;   // Attempts without an answer.
+  uint64_t smps_sent = 0;  // All attempts, retries included.
+  uint64_t timeouts = 0;   // Attempts without a response.
   // "Get PortInfo" → attempts sent.
   std::map<std::string, uint64_t> smps_by_attribute;
   uint64_t sets_sent = 0;
@@ -49,15 +49,15 @@ struct RemoteSm {
 
 struct SmStatus {
   wire::SmState state = wire::SmState::kNotActive;
-  Guid guid;  // Our port GUID.
+  Guid guid;  // This SM's port GUID.
   Lid lid;
   uint8_t priority = 0;
   uint32_t activity_count = 0;
-  PortRef port;  // Our port in the snapshot.
+  PortRef port;  // This SM's port in the snapshot.
   std::vector<RemoteSm> remote;
 };
 
-// What the core is doing now, for progress lines, sd_notify and `get sm`.
+// What the core does now, for progress lines, sd_notify and `get sm`.
 enum class Phase : uint8_t {
   kIdle,
   kDiscovering,
@@ -67,11 +67,11 @@ enum class Phase : uint8_t {
   kProgramming,
   kBringingUp,
   kStandby,
-  kSurveying,  // Looking at single switches that reported a change.
+  kSurveying,  // Reads the switches that reported a change.
 };
 std::string_view PhaseName(Phase phase);  // "DISCOVERING"
 
-// What is going on, for a progress line: `done` of `total` in this phase; total 0: unknown.
+// For a progress line: `done` of `total` in this phase; total 0: unknown.
 struct Progress {
   Phase phase = Phase::kIdle;
   std::string step;
@@ -88,18 +88,19 @@ struct FabricView {
       snapshot;                                      // Never null; empty before the first sweep.
   std::shared_ptr<const fabric::LidTable> lids;      // Never null.
   std::shared_ptr<const routing::RoutingPlan> plan;  // Null before the first plan.
-  // False: the plan is of an earlier snapshot, and one for this is on its way.
+  // False: the plan is of an earlier snapshot, and a new one is being computed.
   bool plan_stands = false;
-  // Never null. The groups that trees were made for, and the trees: as wanted, like `plan`.
+  // Never null. The groups that the trees serve, and the desired trees; like `plan`, perhaps not
+  // yet applied.
   std::shared_ptr<const fabric::MulticastGroups> groups;
   std::shared_ptr<const routing::MulticastPlan> multicast;
   std::vector<routing::ChainStep> chain;  // How the plan's engine was chosen.
-  routing::RoutingOptions routing;        // By which plans are made.
-  // End ports that holds cut off. Sorted.
+  routing::RoutingOptions routing;        // Options of the plans.
+  // End ports that holds isolate. Sorted.
   std::vector<PortRef> isolated;
-  // What partition and lane tables were last read to hold. Null before the first sweep has ended.
+  // The P_Key and VL tables as last read or confirmed. Null before the first sweep has ended.
   std::shared_ptr<const fabric::TablesByPort> tables;
-  // Never null. As they are in force; whether all P_Key tables are so.
+  // Never null. The active partitions; and whether all P_Key tables match them.
   std::shared_ptr<const policy::PartitionState> partitions;
   bool partitions_in_effect = false;
   // Never null. Holds, damped links, conditions.
@@ -107,7 +108,7 @@ struct FabricView {
   SmStatus sm;
   Phase phase = Phase::kIdle;
   bool subnet_up = false;    // Master, every reachable link ACTIVE, tables applied.
-  uint32_t sweeps_done = 0;  // Heavy ones.
+  uint32_t sweeps_done = 0;  // Number of heavy sweeps.
   SweepReport last_sweep;
   std::vector<Problem> problems;
 };

@@ -20,7 +20,7 @@ bool Names(const std::vector<Guid>& guids, Guid guid) {
   return std::find(guids.begin(), guids.end(), guid) != guids.end();
 }
 
-// The highest of those that `wanted` takes; null: none.
+// The highest SM for which `wanted` is true. Null: none.
 template <typename Wanted>
 const RemoteSm* Highest(const std::vector<RemoteSm>& sms, Wanted wanted) {
   const RemoteSm* best = nullptr;

@@ -14,7 +14,8 @@ KeyProof::KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine,
     : devices_(devices), engine_(engine), context_(context) {}
 
 void KeyProof::Ask(const Question& question) {
-  // Apart from what else the host is sent: one without an SM may not answer this, and is well.
+  // A device number of its own, so that a missing response does not count against the host: one
+  // without an SM need not answer.
   const mad::DeviceId device = kAskerDevice - 1 - question.number % kMostQuestions;
   mad::SmpRequest request = devices_.GetSmInfo(question.back, device);
   request.context = context_;

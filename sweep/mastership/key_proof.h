@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyProof: which requests for SMInfo are shown the SM_Key. IBA vol 1 §14.2.5.13 shows it to
-// authenticated requesters only, and leaves open how they are. OpenSM sends no key with a request,
-// shows its own to all while its port has no M_Key, ignores an SM that does not show it the same
-// one, and becomes master beside it. Therefore:
-//   a request with this port's M_Key, or with the SM_Key itself, is shown it;
-//   one that names its sender needs none: fabricd sends such (DeviceTable), so two of them neither
-//   show each other a key nor wait for each other;
-//   any other is held while its sender is asked for its own SMInfo, along the route of the request.
-//   One that shows the same key is shown it; a host without an SM has none to show.
+// KeyProof: requester authentication, which decides whether a response to a Get of SMInfo contains
+// the SM_Key. IBA vol 1 §14.2.5.13 returns it only to authenticated requesters, but does not say
+// how they are authenticated. OpenSM sends no key with a request, and returns its own to everyone
+// while its port has no M_Key. It ignores an SM that does not return the same key, and becomes
+// master beside it. Therefore:
+//   a request with this port's M_Key, or with the SM_Key itself, gets the key;
+//   a request that names its sender needs no key and gets none. fabricd names itself (DeviceTable),
+//   so two fabricds neither exchange keys nor wait for each other;
+//   any other request is held while its sender is asked for its own SMInfo, along the route of the
+//   request. If the sender returns the same key, it gets the key. A host without an SM returns
+//   none.
 //
-// Pure, and owned by Mastership. 16 questions are out at most, 4 of them to one host, and 4
-// requests wait for each; further ones are answered at once, without the key.
+// Pure, and owned by Mastership. At most 16 questions are open, 4 of them to one host, and 4
+// requests wait for each. Further requests are answered at once, without the key.
 #pragma once
 
 #include <optional>
@@ -28,9 +30,9 @@ class KeyProof {
   static constexpr size_t kMostQuestions = 16, kMostToOneHost = 4, kMostWaiting = 4;
 
   enum class Verdict : uint8_t {
-    kShow,  // Answer now, with the key.
-    kHide,  // Answer now, without it.
-    kWait,  // Answer when OnCompletion() says so.
+    kShow,  // Respond now, with the key.
+    kHide,  // Respond now, without it.
+    kWait,  // Respond when OnCompletion() returns the request.
   };
   struct Keys {
     SmKey sm_key;
@@ -42,18 +44,18 @@ class KeyProof {
   };
   struct Proof {
     bool proven = false;
-    std::vector<Request> requests;  // To be answered now, with the key where it is proven.
+    std::vector<Request> requests;  // To respond to now, with the key if `proven`.
   };
 
-  // The requests carry `context`; its number is that of the question.
+  // The requests carry `context`, with the number of the question.
   KeyProof(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
-  // A Get of SMInfo. `back` leads to its sender, on this host as far as is known; nullopt: it was
-  // routed by LID, or comes from this very node.
+  // A Get of SMInfo. `back` leads to its sender, which is on `host` as far as is known. nullopt:
+  // the request was routed by LID, or comes from this node.
   Verdict OnRequest(const Request& request, const Keys& own,
                     const std::optional<wire::DirectedPath>& back, mad::DeviceId host);
   Proof OnCompletion(const mad::Completion& completion, SmKey own);
-  // The engine has dropped all requests without completions: the questions are asked again.
+  // The engine has dropped all requests without completions, so the questions are sent again.
   void AskAgain();
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MasterPoll: when the SM that this one waits for is asked for its SMInfo, and how many questions
-// in a row led to nothing. A standby polls its master; a master polls the lower master that is to
-// hand over.
+// MasterPoll: schedules the SMInfo polls of the SM that this one waits for, and counts polls
+// without result. A standby polls its master. A master polls a lower master that must hand over.
 #pragma once
 
 #include <algorithm>
@@ -22,31 +21,33 @@ class MasterPoll {
              mad::RequestContext context)
       : options_(options), devices_(devices), engine_(engine), context_(context) {}
 
-  // Ends polling. Answers to earlier polls are ignored.
+  // Stops polling. Responses to earlier polls are ignored.
   void Stop() {
     out_ = false;
     next_ = kNever;
   }
-  // Of another SM: the counts begin again.
+  // Starts to poll another SM: resets the counts.
   void Start(Instant first) {
     missed_ = unchanged_ = 0;
     next_ = first;
   }
   void Schedule(Instant when) { next_ = when; }
   void ScheduleBy(Instant latest) { next_ = std::min(next_, latest); }
-  // At next(). Not while a poll is out, or nothing leads to the SM; null: there is none.
+  // Call at next(). Sends no poll while one is out or the SM cannot be reached. `polled` null: no
+  // SM.
   void Send(const RemoteSm* polled, Instant now);
   // A poll has completed.
   void OnCompletion() { out_ = false; }
-  // True: so many in a row were not answered that the SM counts as dead.
+  // True: so many polls in a row failed that the SM counts as unresponsive.
   bool NoteMissed() { return ++missed_ >= options_.polling_retries; }
   void NoteAnswered() { missed_ = 0; }
-  // The SM answers that nothing has changed. True: too often.
+  // The SM responds that nothing has changed. True: this was too often.
   bool NoteUnchanged() { return ++unchanged_ >= kMostUnchanged; }
   Instant next() const { return next_; }
 
  private:
-  // Then the lower master is discovered again: other things may have changed meanwhile.
+  // After so many polls the lower master is discovered again, because something else may have
+  // changed.
   static constexpr uint32_t kMostUnchanged = 10;
 
   const SmOptions& options_;
@@ -54,7 +55,7 @@ class MasterPoll {
   mad::TransactionEngine& engine_;
   const mad::RequestContext context_;
   uint32_t missed_ = 0;     // In a row.
-  uint32_t unchanged_ = 0;  // The same.
+  uint32_t unchanged_ = 0;  // In a row.
   bool out_ = false;
   Instant next_ = kNever;
 };

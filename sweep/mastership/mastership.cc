@@ -15,10 +15,10 @@ namespace {
 using wire::SmState;
 using Order = Mastership::Order;
 
-// After so many an SM that reads well but takes no handover is passed over.
+// After so many lost handovers this SM stays master.
 constexpr uint32_t kMostLostHandovers = 3;
-// An SM that this one yields to and that is not master is polled so often, however seldom a master
-// is.
+// An SM that is not master is polled this often while this SM stands by for it, however long the
+// configured interval is.
 constexpr Duration kPollOfNoMaster = std::chrono::milliseconds(500);
 
 mad::RequestContext ContextOf(Mastership::Ask ask) {
@@ -62,7 +62,7 @@ wire::SmInfo Mastership::Own() const {
   return info;
 }
 
-// ---- asked by others
+// ---- requests of other SMs
 
 mad::OutgoingMad Mastership::Reply(const mad::IncomingMad& mad, const wire::Smp& request,
                                    uint16_t status, bool shows_key) const {
@@ -104,7 +104,7 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
   auto next = has_key ? StateAfterControl(state_, control) : std::nullopt;
   const bool sweeps =
       control == wire::SmControl::kHandover || control == wire::SmControl::kDiscover;
-  // The handover that this master waits for is not rationed: others may have used up the budget.
+  // The handover that this master waits for is not limited: other SMs may have used up the budget.
   const bool is_awaited = IsMaster() && watched_ && watched_->guid == sent.guid &&
                           control == wire::SmControl::kHandover;
   const bool too_many = next && sweeps && !is_awaited && !budget_.Take(now);
@@ -134,17 +134,17 @@ Order Mastership::OnControl(const wire::SmInfo& sender, wire::SmControl control,
   return {};
 }
 
-// A discovery under way starts again: it may have read the sender as master.
+// Restarts a discovery under way: it may have read the sender as master.
 Order Mastership::OnHandoverRequest(Guid from) {
   Order order = Sweep(fmt::format("handover from SM {}", from));
-  // To a master: two parts of a fabric have met, and the sender programmed the other.
+  // Sent to a master, it means that two subnets were joined and the sender programmed one of them.
   order.tables_unknown = true;
   order.rose = !IsMaster();
   SetState(SmState::kMaster);
   return order;
 }
 
-// The route to the sender; nullopt: it is not known, or a tool on this very node has sent it.
+// The route to the sender. nullopt: it is unknown, or a tool on this node sent the request.
 std::optional<wire::DirectedPath> Mastership::PathBack(const wire::Smp& request) {
   if (!request.path || request.path->hops() == 0) return std::nullopt;
   wire::DirectedPath back;
@@ -153,17 +153,18 @@ std::optional<wire::DirectedPath> Mastership::PathBack(const wire::Smp& request)
   return back;
 }
 
-// Another SM is about, perhaps one that started behind the discovery's back.
+// Another SM is present, perhaps one that started too late for the discovery.
 void Mastership::NoteRequester(const wire::DirectedPath& back) {
   if (!MaySweep()) return;
   if (IsMaster()) return watch_.OnAsked(back, DeviceBehind(back));
   checks_.NoteRequester(back);
 }
 
-// By the links of the last heavy sweep: only limits depend on it.
+// Uses the links of the last heavy sweep, because only limits depend on it.
 mad::DeviceId Mastership::DeviceBehind(const wire::DirectedPath& path) const {
   if (!snapshot_ || path.hops() == 0) return kAskerDevice;
-  // Discovery begins at the SM's own node; to search for it would cost a flood of requests more.
+  // Discovery begins at the SM's own node, so its index is 0. A search for it would make floods of
+  // requests more expensive.
   PortRef at{NodeIndex(0), PortNum(path[0])};
   const fabric::Port* own = snapshot_->port(at);
   if (own == nullptr || own->guid != local_port_.port_guid) return kAskerDevice;
@@ -174,7 +175,7 @@ mad::DeviceId Mastership::DeviceBehind(const wire::DirectedPath& path) const {
   return at.IsNone() ? kAskerDevice : at.node.value();
 }
 
-// This SM is master and has read the SMInfo of another one.
+// This SM is master and has read the SMInfo of another SM.
 Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
   if (!IsMaster() || seen.guid == local_port_.port_guid) return {};
   const auto known = std::find_if(others_.begin(), others_.end(),
@@ -186,11 +187,11 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
     known->state = seen.state;
     known->activity_count = seen.activity_count;
   }
-  if (!is_change || watched_) return {};  // Of a handover, or a lower master, more is known soon.
+  if (!is_change || watched_) return {};  // A pending handover or lower master is decided soon.
   Order order;
   const bool both = seen.state == SmState::kMaster;
   const OwnSm own{state_, priority_, local_port_.port_guid, {}, patience_.passed_over()};
-  // Where both write nothing is more urgent than to decide who goes on.
+  // If both are masters and write, the decision between them is most urgent.
   if (both)
     order = Sweep(fmt::format("SM {} is master too", seen.guid));
   else if (known == others_.end())
@@ -199,11 +200,11 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
     order = {Order::Kind::kLookSoon,
              fmt::format("SM {} stands by now and is preferred", seen.guid)};
   if (order.kind == Order::Kind::kNothing || budget_.Take(now)) return order;
-  if (known != others_.end()) known->state = before;  // It is a change again when it is seen again.
+  if (known != others_.end()) known->state = before;  // To notice the change again.
   return {};
 }
 
-// ---- after a discovery
+// ---- after discovery
 
 void Mastership::OnSweepStart() {
   OnRequestsDropped();
@@ -252,11 +253,11 @@ Order Mastership::FinishCheck(Instant now) {
       return {Order::Kind::kGiveUp, fmt::format("SM {} is on a port that was not found", sm.guid)};
   }
   const ElectionVerdict verdict = ElectNow(now);
-  // One that asked, or was known, and does not answer now: it has died, or the route to it has.
-  // What it is meanwhile must be known before this SM becomes master beside it.
+  // An SM that was known, or sent a request, does not respond now: it has failed, or the route to
+  // it has. Its state must be known before this SM becomes master beside it.
   if (result.lost && Rises(verdict) && checks_.MayRepeatSweep())
     return Sweep("an SM that was there a moment ago does not answer");
-  // Whom somebody asked meanwhile concerns only an SM that is about to become master.
+  // Requests received during the check matter only if this SM is about to become master.
   if (Rises(verdict) && checks_.StartAgain(others_, local_port_.port_guid, *snapshot_))
     return checks_.done() ? FinishCheck(now) : Order();
   return Follow(verdict, now);
@@ -311,7 +312,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   return {Order::Kind::kBeStandby};
 }
 
-// ---- asking others
+// ---- requests to other SMs
 
 Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
   switch (completion.context.kind_as<Ask>()) {
@@ -399,12 +400,14 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   if (!watched_ || !IsMaster()) return {};
   const RemoteSm other = *std::exchange(watched_, std::nullopt);
   if (IsOk(completion)) return StandBy(other, now);
-  // One that got it and whose answer was lost is master now: look again before going on as one.
+  // If only the response was lost, the other SM is master now: sweep again before continuing as
+  // master.
   const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
   if (lost && ++lost_handovers_ <= kMostLostHandovers)
     return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
   lost_handovers_ = 0;
-  // One that has too many of them is a change when it is seen again, or both would stay masters.
+  // The other SM was too busy. Resetting its state makes the next SMInfo a change. Otherwise both
+  // would stay masters.
   if (!lost && (completion.status & wire::kStatusBusy) != 0) {
     for (RemoteSm& sm : others_)
       if (sm.guid == other.guid) sm.state = SmState::kDiscovering;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/mastership: this SM among the other SMs of the subnet.
+// sweep/mastership: this SM and its relation to the other SMs of the subnet.
 //
-// Mastership: which state this SM is in (IBA vol 1 §14.4.1) and all it has to do with other SMs:
-// answers their SMInfo requests, elects after each discovery, looks once more before it rises,
-// polls the master it stands by for, keeps an eye on others while it is master, hands over and
-// takes over, unasked or on an operator's command. It decides; the core carries out the Orders that
-// come back.
+// Mastership: the state of this SM (IBA vol 1 §14.4.1) and everything that concerns other SMs. It
+// answers their SMInfo requests, elects after each discovery, checks again before it becomes
+// master, polls the master as a standby, watches other SMs as a master, hands over and takes over,
+// by itself or on an operator's command. It only decides; the core carries out the returned Orders.
 #pragma once
 
 #include <algorithm>
@@ -33,61 +32,62 @@ namespace fabricd::sweep {
 
 class Mastership {
  public:
-  // What a request is for: the kind in its context.
+  // The purpose of a request, carried as the kind in its context.
   enum class Ask : uint8_t { kPoll, kHandover, kCheck, kOwnPort, kWatch, kProof };
 
   struct Order {
     enum class Kind : uint8_t {
       kNothing,
       kProgram,    // Master: assign LIDs, route, program.
-      kSweep,      // Discover anew; `why`.
-      kLookSoon,   // The same once what is under way has ended.
-      kBeStandby,  // Stop everything: another is master, or will be.
+      kSweep,      // Start a heavy sweep; `why`.
+      kLookSoon,   // Start one when the current activities have ended; `why`.
+      kBeStandby,  // Stop everything: another SM is master, or will be.
       kWait,       // Master, but program nothing: a lower master has to hand over first.
-      kGiveUp,     // It cannot be decided now; `why`. Try again later.
+      kGiveUp,     // No decision is possible now; `why`. Try again later.
     };
     Kind kind = Kind::kNothing;
     std::string why;
     bool rose = false;            // This SM has just become master.
     bool tables_unknown = false;  // Another master may have written since they were read.
-    bool shows_others = false;    // others() is not what it was.
+    bool shows_others = false;    // others() has changed.
   };
 
-  // All references must outlive this; `options` may change where a sweep starts.
+  // All references must outlive this. `options` may change when a sweep starts.
   Mastership(const CoreOptions& options, const mad::LocalPort& local, const DeviceTable& devices,
              mad::TransactionEngine& engine, Effects& effects);
 
   wire::SmState state() const { return state_; }
   bool IsMaster() const { return state_ == wire::SmState::kMaster; }
-  // Discovering or master: the fabric is this SM's to read.
+  // Discovering or master: this SM may read the fabric.
   bool MaySweep() const { return IsMaster() || state_ == wire::SmState::kDiscovering; }
-  wire::SmInfo Own() const;  // As SMInfo answers it.
+  wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
 
-  uint8_t priority() const { return priority_; }  // 0-15, as it is now.
+  uint8_t priority() const { return priority_; }  // 0-15, current value.
 
   void Start();  // NOT-ACTIVE to DISCOVERING.
-  // Another SM's Get or Set of SMInfo; its answer is appended to `send`, now or later (KeyProof).
+  // Another SM's Get or Set of SMInfo. The response is appended to `send`, now or later (KeyProof).
   [[nodiscard]] Order OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                                 std::vector<mad::OutgoingMad>& send);
   // The engine has dropped all requests without completions.
   void OnRequestsDropped() { proof_.AskAgain(); }
-  // A heavy sweep starts, and the same: what was asked and watched before is void.
+  // A heavy sweep starts. The engine has dropped all requests; earlier checks, polls and watches
+  // end.
   void OnSweepStart();
-  // It has ended in this snapshot; `unread` may name SMs that did not answer.
+  // The sweep has discovered this snapshot. `unread` may name SMs that did not respond.
   [[nodiscard]] Order OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                                    std::vector<RemoteSm> found, const std::vector<Unread>& unread,
                                    Instant now);
   void OnLightSweep(std::vector<RemoteSm> others, Instant now);
   [[nodiscard]] Order OnCompletion(const mad::Completion& completion, Instant now);
-  // Commands of operators; answered in Effects::finished.
+  // Commands of operators. The outcome is added to Effects::finished.
   [[nodiscard]] Order On(const SetPriority& command);
   [[nodiscard]] Order On(const StepDown& command);
-  // The configuration was read again: its priority counts from now on. A sweep follows.
+  // The configuration was reloaded: its priority is valid from now on. A sweep follows.
   void OnReload(uint8_t priority) { ChangePriority(priority); }
-  // A heavy sweep has ended, and with it perhaps the mastership.
+  // A heavy sweep has ended. This may complete a step-down.
   void OnSweepEnd();
-  // At NextDeadline(): polls.
+  // Call at NextDeadline(): sends polls.
   void OnTimer(Instant now);
   Instant NextDeadline() const { return std::min(poll_.next(), watch_.NextDeadline()); }
 
@@ -136,16 +136,16 @@ class Mastership {
   uint32_t activity_count_ = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::vector<RemoteSm> others_;
-  // Standby: the SM that is polled. Master: the lower master that is waited for, or the higher SM
-  // that was asked to take over.
+  // Standby: the SM that is polled. Master: the lower master that should hand over, or the higher
+  // SM that was sent a handover.
   std::optional<RemoteSm> watched_;
   PreMasterChecks checks_;
   SmWatch watch_;
   KeyProof proof_;
   SweepBudget budget_;
-  uint32_t lost_handovers_ = 0;  // In a row, unanswered.
-  MasterPoll poll_;              // Of watched_.
-  StandbyPatience patience_;     // With watched_.
+  uint32_t lost_handovers_ = 0;  // In a row, without a response.
+  MasterPoll poll_;              // Polls watched_.
+  StandbyPatience patience_;     // Used while watched_ is set.
   PriorityNotice notice_;
   StepDownBook step_down_;
 };

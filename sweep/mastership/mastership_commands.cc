@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators may ask of an SM about its place among others: its priority, and to step down.
+// Commands of operators about mastership: the priority, and to step down.
 #include <algorithm>
 #include <utility>
 
@@ -17,8 +17,8 @@ void Mastership::Answer(uint64_t command, absl::Status status, MastershipOutcome
   effects_.finished.push_back({command, std::move(status), nullptr, nullptr, std::move(told)});
 }
 
-// The new one is shown by the next answer to SMInfo, which every master asks for from time to time;
-// to one that is stood by for, a trap tells it at once (IBA vol 1 §14.2.5.1, trap 144).
+// Other SMs see the new priority in the next SMInfo response, which every master requests from time
+// to time. A standby also notifies its master by a trap (IBA vol 1 §14.2.5.1, trap 144).
 void Mastership::ChangePriority(uint8_t priority) {
   if (priority == priority_) return;
   Log(LogLevel::kInfo, fmt::format("SM priority {} -> {}", priority_, priority));
@@ -33,7 +33,7 @@ void Mastership::SendPriorityNotice(const mad::Completion& own_port) {
 
 Order Mastership::On(const SetPriority& command) {
   MastershipOutcome outcome{priority_, command.priority, std::nullopt, false};
-  std::vector<RemoteSm> expected = others_;  // Who discovers will stand by.
+  std::vector<RemoteSm> expected = others_;  // Discovering SMs will become STANDBY.
   for (RemoteSm& sm : expected)
     if (sm.state == SmState::kDiscovering) sm.state = SmState::kStandby;
   const ElectionVerdict verdict = Elect(
@@ -43,12 +43,13 @@ Order Mastership::On(const SetPriority& command) {
   if (yields) outcome.successor = verdict.other;
   if (!command.validate_only) ChangePriority(command.priority);
   Answer(command.command, absl::OkStatus(), std::move(outcome));
-  // Who is handed the subnet is read once more before.
+  // A sweep reads the successor again before the handover.
   if (!yields || command.validate_only) return {};
   return {Order::Kind::kLookSoon, "another SM is preferred now"};
 }
 
-// Null: nobody stands by. Who was discovering when it was last seen stands by now, or will.
+// Null: no SM stands by. An SM that was discovering when last seen counts as a standby, as it
+// becomes one.
 const RemoteSm* Mastership::BestStandby() const {
   const RemoteSm* best = nullptr;
   for (const RemoteSm& sm : others_) {
@@ -108,7 +109,7 @@ void Mastership::OnSweepEnd() {
   if (failed) {
     status = absl::AbortedError(fmt::format("SM {} has not taken the subnet: this SM stays master",
                                             ended.outcome.successor->guid));
-    // Unless somebody has set another one meanwhile.
+    // Unless another priority was set since.
     if (priority_ == ended.outcome.priority) ChangePriority(ended.outcome.before);
   }
   for (uint64_t command : ended.commands) Answer(command, status, ended.outcome);

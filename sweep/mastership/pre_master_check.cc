@@ -38,7 +38,7 @@ void PreMasterCheck::AskNext() {
 
 void PreMasterCheck::OnCompletion(const mad::Completion& completion) {
   FABRICD_CHECK(!done() && next_ > 0);
-  // Silence proves nothing: one that was known stays as it was known.
+  // A missing response proves nothing: a known SM keeps its last state.
   const Question& question = questions_[next_ - 1];
   if (IsOk(completion))
     Note(wire::SmInfo::Decode(completion.response.data), question.port);

@@ -8,13 +8,13 @@ namespace fabricd::sweep {
 namespace {
 
 constexpr size_t kMostRequestersKept = 16;
-// Each that does not answer costs a round of time-outs before this SM may become master.
+// Each unresponsive one delays this SM's mastership by the timeouts of a request.
 constexpr size_t kMostAsked = 32;
-// Who still asks after so many checks has been answered MASTER, or will be.
+// After so many checks, an SM that still sends requests was answered MASTER, or will be.
 constexpr int kMostRepeats = 4;
 constexpr int kMostLostSweeps = 2;
 
-// Its SMInfo did not come, or the PortInfo that would have said IsSM.
+// Its SMInfo was lost, or the PortInfo that would have shown IsSM.
 bool MayHideAnSm(const Unread& unread, const fabric::FabricSnapshot& snapshot) {
   if (unread.attribute == wire::AttributeId::kSmInfo) return true;
   const fabric::Node* node = snapshot.node(unread.port.node);

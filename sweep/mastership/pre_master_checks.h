@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreMasterChecks: the pre-master checks of successive discoveries: which SMs are asked, how often,
-// and what a missing answer means.
+// PreMasterChecks: the pre-master checks of successive discoveries: the SMs to ask, the number of
+// repetitions, and the meaning of a missing response.
 #pragma once
 
 #include <memory>
@@ -20,37 +20,38 @@ class PreMasterChecks {
                   mad::RequestContext context)
       : devices_(devices), engine_(engine), context_(context) {}
 
-  // A sweep begins: answers to earlier requests are ignored.
+  // A sweep starts: responses to earlier requests are ignored.
   void OnSweepStart();
-  // An SM has asked for SMInfo while this one discovered; `back` leads to it. At most 16 are kept:
-  // who asks later is found by the next sweep.
+  // Another SM requested SMInfo while this one discovered; `back` leads to it. At most 16 are kept.
+  // The next sweep finds the others.
   void NoteRequester(const wire::DirectedPath& back);
-  // The SM that this one yielded to is not master any more. It is reached by `path` and sits behind
-  // `behind`. The next check asks it too if the link is still there and what it leads to did not
-  // answer.
+  // The SM that this one yielded to is no longer master. `path` leads to it, and `behind` is the
+  // peer of its port. If that link is still up but the node behind it did not respond, the next
+  // check asks it too.
   void NoteFormerMaster(const wire::DirectedPath& path, PortRef behind) {
     former_ = {path, behind};
   }
 
-  // Asks the SMs in `known`, those that asked meanwhile, and nodes in `unread` that may have an SM.
-  // False: there are none to ask.
+  // Asks the SMs in `known`, the SMs that sent requests, and nodes in `unread` that may have an SM.
+  // False: there are none.
   bool Start(const std::vector<RemoteSm>& known, const std::vector<Unread>& unread, Guid own,
              const fabric::FabricSnapshot& snapshot);
-  // Again, because another SM asked meanwhile. False: not so, or often enough in this sweep.
+  // Starts again because another SM sent a request during the check. False: no SM did, or the check
+  // was repeated often enough in this sweep.
   bool StartAgain(const std::vector<RemoteSm>& known, Guid own,
                   const fabric::FabricSnapshot& snapshot);
   bool active() const { return check_ != nullptr; }
-  // REQUIRES: active(), as do those below.
+  // REQUIRES: active(). So do the following functions.
   void OnCompletion(const mad::Completion& completion) { check_->OnCompletion(completion); }
   bool done() const { return check_->done(); }
   struct Result {
-    std::vector<RemoteSm> sms;  // As they answered last.
-    bool lost = false;          // One that was there did not answer.
+    std::vector<RemoteSm> sms;  // With their last responses.
+    bool lost = false;          // A known SM, or one that sent a request, did not respond.
   };
   Result Take();
 
-  // A check has lost an SM: the sweep ends without a decision. False: it has been so too often in a
-  // row, and this SM goes on.
+  // A check has lost an SM: the sweep ends without a decision. False: too many sweeps in a row did
+  // so, and this SM decides anyway.
   bool MayRepeatSweep();
   // This SM has become MASTER or STANDBY.
   void OnDecided() { lost_sweeps_ = 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PriorityNotice: tells the master by trap 144 that this standby's priority has changed (IBA vol 1
-// §14.2.5.1). Once: a master that misses it reads the priority with its next light sweep.
+// PriorityNotice: notifies the master by trap 144 that the priority of this standby has changed
+// (IBA vol 1 §14.2.5.1). Sent once: a master that misses it reads the priority with its next light
+// sweep.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ class PriorityNotice {
                  mad::RequestContext context)
       : devices_(devices), engine_(engine), context_(context) {}
 
-  // Reads the SM's own port first: its LIDs are the master's to give, and were perhaps given after
-  // this SM's discovery. None: nothing is sent.
+  // Reads the SM's own port first, because the master assigns its LIDs, perhaps after this SM's
+  // discovery. `own` none: nothing is sent.
   void Begin(PortRef own);
   // The same, at most every 10 s.
   void BeginSeldom(PortRef own, Instant now);
-  // The trap, once the port was read. nullopt: it has no LID, or no master.
+  // Returns the trap after the port was read. nullopt: the port has no LID, or no master.
   std::optional<mad::OutgoingMad> Finish(const mad::Completion& own_port);
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmWatch: what a master asks other SMs between its sweeps, one SMInfo Get each. It asks those that
-// were still discovering until they have settled, for one that stands by may be handed the subnet
-// and one that has become master must not stay unnoticed. And it asks back along the route of each
-// request for its own SMInfo: who asks may be an SM that no discovery has found, because traps were
-// lost, or because two parts of a fabric, each with a master, have met.
+// SmWatch: the SMInfo Gets that a master sends to other SMs between its sweeps. It polls
+// discovering SMs until they leave that state: one that becomes STANDBY may be handed the subnet,
+// and one that becomes master must be noticed. It also sends a Get back along the route of each
+// request for its own SMInfo. The requester may be an SM that discovery has missed, because traps
+// were lost or because two subnets, each with a master, were joined.
 //
-// Pure, and owned by Mastership. A request of a host without an SM costs one Get per second.
+// Pure, and owned by Mastership. Requests from a host without an SM cost one Get per second.
 #pragma once
 
 #include <map>
@@ -21,22 +21,22 @@ namespace fabricd::sweep {
 
 class SmWatch {
  public:
-  // The requests carry `context`; its number is that of the question.
+  // All requests carry `context`, with the number of the question.
   SmWatch(const DeviceTable& devices, mad::TransactionEngine& engine, mad::RequestContext context);
 
-  // A sweep begins: answers to earlier requests are ignored. Routes by which others asked are kept.
+  // A sweep starts: responses to earlier requests are ignored. Routes to requesters are kept.
   void OnSweepStart();
-  // The master knows these from now on: those that are discovering are asked every half second.
+  // The SMs that the master knows now. Discovering ones are polled every half second.
   void Follow(const std::vector<RemoteSm>& others, Instant now);
-  // It is master no longer.
+  // This SM is no longer master.
   void Stop();
-  // Another SM, or a tool, has asked; `back` leads to it, to this device as far as is known. At
-  // most 16 wait; later ones are dropped: an SM asks again.
+  // Another SM or a tool sent a request. `back` leads to it; `device` is its node as far as is
+  // known. At most 16 wait. Later ones are dropped: an SM repeats its request.
   void OnAsked(const wire::DirectedPath& back, mad::DeviceId device);
-  // Asks whatever is due.
+  // Sends all requests that are due.
   void OnTimer(Instant now);
   Instant NextDeadline() const;
-  // Nothing: no answer, or not the answer of an SM. `port` of one that was asked back is none.
+  // nullopt: no response, or not from an SM. A requester that was asked back has no `port`.
   std::optional<RemoteSm> OnCompletion(const mad::Completion& completion);
 
  private:
@@ -52,10 +52,10 @@ class SmWatch {
     mad::DeviceId device;
   };
   std::vector<Requester> requesters_;
-  std::map<uint32_t, PortRef> asked_;  // By the number of the question; none: asked back.
+  std::map<uint32_t, PortRef> asked_;  // By number of the question. None: asked back.
   uint32_t next_number_ = 0;
   Instant next_ = kNever;
-  Instant next_back_ = Instant::min();  // Nobody is asked back before.
+  Instant next_back_ = Instant::min();  // Requesters are not asked back before this.
 };
 
 }  // namespace fabricd::sweep

@@ -6,12 +6,12 @@ namespace {
 
 using wire::SmState;
 
-// How long an SM that is STANDBY itself has to become master: it finds its master dead, or takes a
-// handover. OpenSM may need a minute for the former.
+// How long an SM that is STANDBY itself may take to become master: it notices that its master is
+// gone, or accepts a handover. OpenSM may need a minute for the former.
 constexpr Duration kTimeToRise = std::chrono::seconds(1);
-// And one that discovers a fabric of any size.
+// The same for one that discovers a fabric of any size.
 constexpr Duration kTimeToDiscover = std::chrono::seconds(60);
-// Who takes a handover without becoming master is given no other one for so long.
+// An SM that did not become master after a handover gets no other one for this time.
 constexpr Duration kPassOver = std::chrono::minutes(10);
 constexpr size_t kMostRemembered = 16;
 
@@ -32,7 +32,7 @@ void StandbyPatience::OnMaster(Guid guid, Instant now) {
 bool StandbyPatience::IsOver(const RemoteSm& watched, SmState seen, Instant now) {
   const Duration patience = seen == SmState::kDiscovering ? kTimeToDiscover : kTimeToRise;
   if (now - master_seen_ < patience) return false;
-  // One that was master has handed over: who is master now the discovery shows.
+  // It was master and has handed over. Discovery shows which SM is master now.
   if (watched.state == SmState::kMaster) return true;
   Remember(watched.guid, idle_);
   if (handed_over_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepDownBook: the command to step down that is being carried out, who waits for it, and what came
-// of the last one, for those that ask again with the same request id.
+// StepDownBook: the step-down under way with the commands that wait for it, and the outcome of the
+// last one, for repeated requests with the same id.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace fabricd::sweep {
 
 class StepDownBook {
  public:
-  // Nullopt: that request was not carried out, or not the last.
+  // nullopt: that request did not succeed, or was not the last.
   std::optional<MastershipOutcome> FindFinished(const std::string& request_id) const {
     if (request_id.empty() || request_id != last_request_) return std::nullopt;
     return last_outcome_;
@@ -27,11 +27,11 @@ class StepDownBook {
   }
   // REQUIRES: active().
   void Join(uint64_t command) { active_->commands.push_back(command); }
-  // The sweep that leads to the handover begins.
+  // The sweep that leads to the handover starts.
   void OnSweepStart() {
     if (active_) active_->sweeping = true;
   }
-  // The handover has come to an end with that sweep, or was not to be made.
+  // The handover ended with that sweep, or this SM is no longer master.
   bool IsOver(bool is_master) const { return active_ && (!is_master || active_->sweeping); }
 
   struct Ended {
@@ -43,7 +43,7 @@ class StepDownBook {
     Active ended = *std::exchange(active_, std::nullopt);
     return {std::move(ended.commands), std::move(ended.outcome)};
   }
-  // REQUIRES: active(). `successor` null: the one that was meant.
+  // REQUIRES: active(). `successor` nullopt: the planned one.
   Ended TakeDone(const std::optional<RemoteSm>& successor, uint8_t priority) {
     Active ended = *std::exchange(active_, std::nullopt);
     if (successor) ended.outcome.successor = successor;

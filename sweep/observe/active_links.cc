@@ -8,7 +8,7 @@ namespace fabricd::sweep {
 void ActiveLinks::Update(std::shared_ptr<const fabric::FabricSnapshot> snapshot) {
   const auto before = std::exchange(snapshot_, std::move(snapshot));
   static const fabric::FabricSnapshot kNothing;
-  std::set<NodeIndex> nodes;  // And their neighbours, for a link has two ends.
+  std::set<NodeIndex> nodes;  // And their neighbours, because a link has two ends.
   snapshot_->ForEachNotShared(before ? *before : kNothing, [&](NodeIndex index) {
     nodes.insert(index);
     for (const fabric::FabricSnapshot* one : {before.get(), snapshot_.get()}) {

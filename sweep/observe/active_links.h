@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ActiveLinks: which links are up and not ACTIVE yet. Kept from snapshot to snapshot, so that a
-// look costs what has changed, not a walk over all ports of the fabric after each lost cable.
+// ActiveLinks: the links that are up but not ACTIVE yet. Updated from snapshot to snapshot, so that
+// the cost depends on the changes and not on the size of the fabric.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace fabricd::sweep {
 class ActiveLinks {
  public:
   void Update(std::shared_ptr<const fabric::FabricSnapshot> snapshot);
-  // Ports whose link is up at both ends, but which are not ACTIVE.
+  // Ports whose link is up at both ends but that are not ACTIVE.
   const std::set<PortRef>& inactive() const { return inactive_; }
 
  private:

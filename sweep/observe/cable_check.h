@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cables that are not where the hosts' others say they should be (fabric/rails.h), as problems for
-// operators. Pure; takes as long as a small plan, so it runs where plans are computed.
+// Finds misplaced cables, as problems for operators: cables that are not where those of other hosts
+// suggest (fabric/rails.h). Pure. Takes as long as a small plan, so it runs where plans are
+// computed.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace fabricd::sweep {
 
-// By host in natural order, then rail. Empty where there are no rails.
+// Sorted by host in natural order, then by rail. Empty if there are no rails.
 std::vector<Problem> FindMisplacedCables(const fabric::FabricSnapshot& snapshot,
                                          const fabric::HostPatterns& patterns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CableWatch: whether there are links that the last check of the cabling has not seen.
+// CableWatch: whether there are links that the last check for misplaced cables did not include.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ class CableWatch {
   bool MustCheck(const fabric::FabricSnapshot& snapshot) const {
     return checked_ == nullptr || HasOtherLinks(*checked_, snapshot);
   }
-  // The cabling of this snapshot is checked.
+  // A check of this snapshot was requested.
   void OnChecked(std::shared_ptr<const fabric::FabricSnapshot> snapshot) {
     checked_ = std::move(snapshot);
   }
 
  private:
-  // Links of `now` that `before` does not have. Costs what differs.
+  // Whether `now` has links that `before` does not have. The cost depends on the differences.
   static bool HasOtherLinks(const fabric::FabricSnapshot& before,
                             const fabric::FabricSnapshot& now);
 

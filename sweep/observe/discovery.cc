@@ -13,7 +13,7 @@
 namespace fabricd::sweep {
 namespace {
 
-constexpr uint8_t kFrontier = 1;  // What the next hop waits for.
+constexpr uint8_t kFrontier = 1;  // What the next hop needs.
 constexpr uint8_t kDetail = 2;
 
 std::string Printable(const std::string& text) {
@@ -83,7 +83,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   if (!is_probe && ask != Ask::kPortStates && !told && unread_.size() < kMaxUnread)
     unread_.push_back({subject, completion.attribute, completion.modifier});
   if (!is_probe &&
-      ground_.builder.node(subject.node) == nullptr) {  // A survey has dropped it meanwhile.
+      ground_.builder.node(subject.node) == nullptr) {  // A survey has removed it since.
     ReleaseHops(now);
     return;
   }
@@ -163,7 +163,8 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
     const bool other_shape =
         node.info.node_type != info.node_type || node.info.num_ports != info.num_ports;
     if (taken || other_shape) {
-      // Moved meanwhile, or two devices with one GUID: ask the first one again by its own route.
+      // The node was moved, or two devices have one GUID: probe the first one again by its own
+      // route.
       Probe again;
       again.from = taken ? link->second : PortRef{};
       again.path = taken && ground_.devices.Has(again.from.node)
@@ -224,9 +225,9 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
     ground_.devices.SetPortPath({node, info.local_port}, probe.path);
   const PortRef there{node, info.local_port};
   if (probe.from.IsNone()) {
-    // A CA is asked by the port that the transport opened; a switch by its port 0.
+    // The SM's end port: of a CA the port that the transport opened, of a switch port 0.
     local_ = {node, info.node_type == wire::NodeType::kSwitch ? PortNum(0) : local_port_};
-  } else if (there != probe.from) {  // A loop-back plug answers with its own port.
+  } else if (there != probe.from) {  // A loopback plug returns its own port.
     ground_.builder.Link(probe.from, there);
     linked_[probe.from] = there;
     linked_[there] = probe.from;
@@ -243,14 +244,14 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   }
 }
 
-// A node that a survey has dropped since it was seen is asked again.
+// Call for a node that a survey has removed since it was seen, so that it is read again.
 void Discovery::Forget(NodeIndex node) {
   if (seen_.erase(node) == 0) return;
   absl::erase_if(asked_, [&](PortRef port) { return port.node == node; });
 }
 
-// A switch that never went away, reached over a link that came up. If it restarted it has lost
-// its tables, which its SwitchInfo tells; one that was set since hides it, and then its LID tells.
+// A known switch that is reached over a link that came up. After a restart its tables are lost,
+// which its SwitchInfo shows. If a later Set hides that, its LID shows it.
 void Discovery::ArriveAgain(const Probe& probe, PortRef there) {
   seen_.emplace(there.node, probe.hops);
   ground_.builder.Link(probe.from, there);
@@ -369,11 +370,11 @@ void Discovery::AfterPortInfo(PortRef port) {
   hops_.Add(seen_[port.node], port);
 }
 
-// Of a switch whose port 0 is known.
+// REQUIRES: port 0 of the switch is known.
 void Discovery::AskPorts(NodeIndex index) {
   const fabric::Node& node = *ground_.builder.node(index);
   const bool extended = PortConfig::KnowsExtendedSpeeds(node, PortNum(0));
-  // Nobody waits for what is read beyond a change.
+  // Beyond a change all ports are read directly: no discovery of the whole subnet waits for them.
   if (beyond_ || !late_.contains(index) || !PortConfig::HasStateTable(node)) {
     for (const PortNum port : PortNumbers(PortNum(1), PortNum(node.info.num_ports)))
       AskPortInfo({index, port}, extended);
@@ -385,7 +386,7 @@ void Discovery::AskPorts(NodeIndex index) {
            Ask::kPortStates, {index, PortNum(0)}, kFrontier);
 }
 
-// Ports that are down keep what was read of them when they were down before.
+// Ports that are down keep their last values if they were down before.
 void Discovery::OnPortStates(NodeIndex index, const mad::Completion& completion) {
   const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
   const bool extended = PortConfig::KnowsExtendedSpeeds(*ground_.builder.node(index), PortNum(0));
@@ -406,14 +407,14 @@ void Discovery::OnPortStates(NodeIndex index, const mad::Completion& completion)
 bool Discovery::MayProbe(PortRef port) const {
   const fabric::Node& node = *ground_.builder.node(port.node);
   if (!node.port(port.port).IsUp()) return false;
-  // Through a CA nothing is reached, but the SM's own node is where every route begins.
+  // A CA does not forward SMPs, but every route starts at the SM's own node.
   if (!node.IsSwitch()) return port == local_;
   return ground_.devices.PathTo(port.node).CanExtend();
 }
 
 void Discovery::OnTimer(Instant now) { ReleaseHops(now); }
 
-// Those that have been answered are unknown to the engine.
+// The engine ignores probes that are complete already.
 void Discovery::OnLinkLost(PortRef port) {
   for (const Probe& probe : probes_)
     if (probe.from == port) ground_.engine.GiveUp(probe.device, probe.path);
@@ -445,7 +446,7 @@ void Discovery::ReleaseHops(Instant now) {
 }
 
 void Discovery::OnSmInfo(PortRef port, const mad::Completion& completion) {
-  if (!IsOk(completion)) return;  // It may just have ended: no SM, nothing to yield to.
+  if (!IsOk(completion)) return;  // It may just have ended: there is no SM to yield to.
   const auto info = wire::SmInfo::Decode(completion.response.data);
   remote_sms_.push_back({port, info.guid, info.priority, info.state, info.activity_count});
 }
@@ -456,7 +457,7 @@ ProblemSubject Discovery::SubjectOf(PortRef port) const {
                          : ProblemSubject::Of(*node, port.port);
 }
 
-// A switch that cannot be programmed, and a CA port that cannot be configured, take no part.
+// Removes switches that cannot be programmed, and CA ports that cannot be configured.
 void Discovery::RemoveUnusable(NodeIndex index) {
   if (ground_.builder.node(index) == nullptr) return;
   const bool is_switch = ground_.builder.node(index)->IsSwitch();
@@ -468,13 +469,13 @@ void Discovery::RemoveUnusable(NodeIndex index) {
     ground_.devices.Remove(index);
     return;
   }
-  if (beyond_) return;  // Its other ports were not asked.
+  if (beyond_) return;  // Its other ports were not read.
   for (const PortNum number :
        PortNumbers(PortNum(1), PortNum(ground_.builder.node(index)->info.num_ports))) {
     const PortRef port{index, number};
     const PortRef peer = ground_.builder.node(index)->port(port.port).peer;
     auto link = linked_.find(port);
-    // Links of earlier generations that no probe confirmed.
+    // A link from an earlier generation that no probe confirmed.
     if (!peer.IsNone() && (link == linked_.end() || link->second != peer))
       ground_.builder.Unlink(port);
     if (!is_switch && !asked_.contains(port) && ground_.builder.node(index)->port(port.port).known)

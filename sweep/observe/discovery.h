@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/observe: how the fabric and its changes are read.
+// sweep/observe: reading the fabric and its changes.
 //
-// Discovery by directed route (IBA vol 1 §14.4.2 calls it the discovering state): reads a whole
-// subnet into a SnapshotBuilder. Only Gets leave here, so a subnet that belongs to another SM is
-// not disturbed.
+// Discovery: reads a whole subnet into a SnapshotBuilder by directed routes (the DISCOVERING state
+// of IBA vol 1 §14.4.2). It sends only Gets, so a subnet that belongs to another SM is not
+// disturbed.
 //
-// Hop count by hop count: the ports of a switch found with n hops are probed once every probe of n
-// hops has been answered (or patience has ended), so each cable is asked over from one end only.
-// Everything of one hop count is pipelined; NodeInfo and PortInfo, which the next hop waits for, go
-// first.
+// It proceeds by hop count. The ports of switches at n hops are probed once every probe of n hops
+// has a response or the wait for it has ended, so each link is probed from one end only. Everything
+// of one hop count is pipelined. NodeInfo and PortInfo, which the next hop needs, go first.
 #pragma once
 
 #include <string>
@@ -25,53 +24,54 @@
 
 namespace fabricd::sweep {
 
-// Something that a device which answers other things did not tell.
+// An attribute that a responsive device did not return.
 struct Unread {
   PortRef port;
   wire::AttributeId attribute = wire::AttributeId::kNone;
   uint32_t modifier = 0;
 };
 
-// Any one of them that answers later leads to a sweep that reads them all.
+// Once any of them can be read, a sweep reads them all.
 inline constexpr size_t kMaxUnread = 1024;
 
 class Discovery {
  public:
-  // `ground` must outlive this. `local_port` is the port the SM sits on.
+  // `ground` must outlive this. `local_port` is the SM's port.
   Discovery(const Ground& ground, PortNum local_port, Activity activity)
       : ground_(ground), local_port_(local_port), activity_(activity) {}
 
-  // The whole subnet, from the SM's own port.
+  // Discovers the whole subnet from the SM's own port.
   void Start(Instant now);
-  // Only what is behind these ports of switches that are known. Other known nodes are taken as
-  // they are; those that stand behind the ports are asked whether they are still the same.
+  // Discovers only what is behind these ports of known switches. Other known nodes are assumed
+  // unchanged. Nodes directly behind the ports are checked for changes.
   void StartBeyond(const std::vector<PortRef>& ports, PortRef local, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnTimer(Instant now);
-  // The port is down: what is asked beyond it is given up.
+  // The port is down: pending probes through it are given up.
   void OnLinkLost(PortRef port);
-  // The node is reached by another route: what is asked beyond it goes there.
+  // The node has another route: pending probes through it take that route.
   void OnMoved(NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to);
   Instant NextDeadline() const { return hops_.deadline(); }
 
   // Nothing is outstanding; Finish() may be called.
   bool done() const { return started_ && outstanding_ == 0 && hops_.empty(); }
-  // Removes from the builder what was not seen (after Start()) or cannot be used. Call once.
+  // Removes from the builder nodes that were not seen (after Start()) or cannot be used. Call once.
   void Finish();
-  // After StartBeyond(), in no order: the nodes that stand behind the ports, and all beyond them.
+  // After StartBeyond(), unsorted: the nodes behind the ports, and all nodes beyond them.
   std::vector<NodeIndex> found() const;
-  // Not alive before, or started anew meanwhile.
+  // The node was not present before, or has restarted since.
   bool IsNew(NodeIndex node) const { return new_.contains(node); }
   // Known switches whose PortStateChange is set, and whose ports were not read.
   const std::vector<NodeIndex>& dirty() const { return dirty_; }
-  // Whoever stands behind the port has answered.
+  // The node behind the port has responded.
   bool IsLinked(PortRef port) const { return linked_.contains(port); }
 
-  // True: the SM's own node did not answer; nothing else is known.
+  // True: the SM's own node did not respond. Nothing else is known.
   bool local_failed() const { return local_failed_; }
   PortRef local() const { return local_; }
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
-  // To be asked for again: their devices live. Silent neighbours show in the snapshot instead.
+  // To be requested again: their devices respond. Unresponsive neighbours are visible in the
+  // snapshot instead.
   const std::vector<Unread>& unread() const { return unread_; }
   size_t nodes_found() const { return seen_.size(); }
 
@@ -91,8 +91,8 @@ class Discovery {
     PortRef from;  // None: the SM's own node.
     uint16_t hops = 0;
     wire::DirectedPath path;
-    mad::DeviceId device = 0;  // For the engine.
-    // kRecheck: the newcomer that claims the port which `from` was found linked to.
+    mad::DeviceId device = 0;  // Device number for the engine.
+    // kRecheck: the new node that claims the port which `from` is already linked to.
     PortRef rival_from;
     wire::NodeInfo rival;
   };
@@ -134,13 +134,13 @@ class Discovery {
   size_t outstanding_ = 0;
   std::vector<Probe> probes_;  // By the context's number.
   HopSchedule hops_;
-  absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with the hops.
+  absl::flat_hash_map<NodeIndex, uint16_t> seen_;  // In this discovery, with their hop counts.
   absl::flat_hash_set<NodeIndex> new_;
   std::vector<NodeIndex> dirty_;
-  absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both ways.
+  absl::flat_hash_map<PortRef, PortRef> linked_;  // In this discovery, both directions.
   absl::flat_hash_set<PortRef> asked_;            // End ports.
   absl::flat_hash_set<NodeIndex> failed_;         // Switches without SwitchInfo.
-  absl::flat_hash_set<NodeIndex> late_;           // Their NodeInfo did not come at once.
+  absl::flat_hash_set<NodeIndex> late_;           // Their NodeInfo needed a retry.
   std::vector<RemoteSm> remote_sms_;
   std::vector<Unread> unread_;
 };

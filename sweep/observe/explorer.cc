@@ -36,7 +36,7 @@ void Explorer::OnMoved(NodeIndex node, const wire::DirectedPath& from,
 void Explorer::Advance(PortRef local, bool reading, Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (discovery_ && discovery_->done()) Finish(local, now);
-  // All that rose may be down again: then there is nothing to be waited for.
+  // If all these ports are down again, the discovery ends at once, and the next one may start.
   while (!discovery_ && !next_.empty() && (!reading || now >= start_at_)) {
     Start(local, now);
     if (discovery_->done()) Finish(local, now);
@@ -65,7 +65,7 @@ void Explorer::Start(PortRef local, Instant now) {
   discovery_->StartBeyond(now_.ports, local, now);
 }
 
-// Some go on showing PortStateChange, and two of them would have each other read for ever.
+// Some switches keep showing PortStateChange. Two of them would cause reads of each other for ever.
 bool Explorer::IsToBeRead(NodeIndex dirty, Instant now) {
   const auto [known, is_first] = dirty_.emplace(dirty, now);
   if (!is_first && now < known->second + kForgottenAfter) return false;
@@ -73,7 +73,7 @@ bool Explorer::IsToBeRead(NodeIndex dirty, Instant now) {
   return true;
 }
 
-// Nothing but nodes never seen before, each port that was asked about facing one of them.
+// All nodes must be new, and each port must lead to one of them.
 void Explorer::NoteArrivals(const Discovery& done) {
   const auto is_arrival = [&](NodeIndex node) { return node.value() >= known_end_; };
   const std::vector<NodeIndex> found = done.found();
@@ -86,7 +86,7 @@ void Explorer::NoteArrivals(const Discovery& done) {
   }
 }
 
-// Of a switch that started anew all ports were.
+// All ports of a switch that is new or has restarted were probed too.
 std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
   std::vector<PortRef> ports;
   for (NodeIndex index : done.found()) {
@@ -94,7 +94,7 @@ std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
     if (!node.IsSwitch() || !done.IsNew(index)) continue;
     for (const auto& [ref, port] : node.LinkPorts()) ports.push_back(ref);
   }
-  SortUnique(ports);  // They were found in no order.
+  SortUnique(ports);  // found() is unsorted.
   ports.insert(ports.begin(), now_.ports.begin(), now_.ports.end());
   return ports;
 }
@@ -120,7 +120,7 @@ void Explorer::Finish(PortRef local, Instant now) {
     const fabric::Node* node = ground_.builder.node(port.node);
     const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
     if (peer.IsNone()) continue;
-    if (!done->IsLinked(port)) {  // Who stood there before may be another now, or another port.
+    if (!done->IsLinked(port)) {  // The node or port behind it may have been replaced.
       if (found_.Lose(port, peer)) suspects_.push_back(peer.node);
       continue;
     }
@@ -128,7 +128,7 @@ void Explorer::Finish(PortRef local, Instant now) {
     found_.Touch(peer.node);
     found_.NoteFirst(port, peer);
   }
-  // New ways may be shorter, and what was cut off from a port may be reached again.
+  // New paths may be shorter, and nodes that were cut off may be reachable again.
   found_.paths_dirty = true;
   found_.Repath(local, [](auto&&...) {});
   since_ = had_found ? std::min(since_, now_.since) : now_.since;

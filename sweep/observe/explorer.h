@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explorer: finds out who stands behind ports that came up, for all surveys. One Discovery at a
-// time, beyond those ports only: two that met at a newcomer would each take it for known. What
-// rises meanwhile is next.
+// Explorer: discovers the nodes behind ports that came up, for all surveys. It runs one Discovery
+// at a time, limited to those ports: of two that met at one new node, each would assume it known.
+// Ports that come up during a discovery wait for the next one.
 //
 // A site that is switched on brings thousands of nodes within minutes. Each would cost a block on
-// every switch, so those that were never seen before are gathered: the first are reported at once,
-// later ones once every kGatherTime. Whatever else is found is reported at once, and they with it.
+// every switch, so nodes that were never seen before are gathered: the first are reported at once,
+// later ones once every kGatherTime. Any other finding is reported at once, together with the
+// gathered nodes.
 #pragma once
 
 #include <memory>
@@ -26,32 +27,33 @@ class Explorer {
 
   explicit Explorer(const Ground& ground) : ground_(ground), found_(ground) {}
 
-  // The port is up, and who is behind it is not known, or not for sure. The report that led here.
+  // The port is up, and the node behind it is unknown or uncertain. `cause` and `since` are those
+  // of the report.
   void Add(PortRef port, const std::string& cause, Instant since, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
-  // What surveys find meanwhile.
+  // Changes that surveys find during a discovery.
   void OnLinkLost(PortRef port);
   void OnMoved(NodeIndex node, const wire::DirectedPath& from, const wire::DirectedPath& to);
 
-  // Call after each batch of completions, and at NextDeadline(). `reading`: surveys may be about to
-  // add more, and are waited for a little. `local` is the SM's port.
+  // Call after each batch of completions, and at NextDeadline(). `reading`: surveys may add more
+  // ports soon, and are waited for briefly. `local` is the SM's port.
   void Advance(PortRef local, bool reading, Instant now);
   Instant NextDeadline() const;
-  // Nothing is asked, or waits to be, or was found and not taken.
+  // True: no request is pending or waiting, and all findings were taken.
   bool idle() const { return !discovery_ && next_.empty() && !HasFound(); }
 
-  // Something was found, although it may be gathered still.
+  // Something was found; it may still be gathered.
   bool HasFound() const { return !found_.changes.empty(); }
-  // As of the last Advance().
+  // As of the last Advance(): there are findings, and they need not wait.
   bool HasChanges() const { return HasFound() && !gathers_; }
   SurveyChanges TakeChanges();
-  // It was found, and is to be programmed once its gathering has ended.
+  // The node was found and is programmed when the gathering ends.
   bool Gathers(NodeIndex node) const { return gathers_ && node.value() >= known_end_; }
-  // Of what the changes are about.
+  // The cause of the findings.
   const std::string& cause() const { return cause_; }
   Instant since() const { return since_; }
   std::vector<Unread> TakeUnread() { return std::exchange(unread_, {}); }
-  // Switches whose ports have to be read: they show PortStateChange, or lost a link here.
+  // Switches whose ports must be read: they report PortStateChange, or lost a link here.
   std::vector<NodeIndex> TakeSuspects() { return std::exchange(suspects_, {}); }
 
  private:
@@ -70,20 +72,20 @@ class Explorer {
     bool empty() const { return ports.empty(); }
   };
   Request next_, now_;
-  Instant start_at_ = kNever;  // When the next one starts although surveys are reading.
+  Instant start_at_ = kNever;  // When the next discovery starts even if surveys are reading.
   std::unique_ptr<Discovery> discovery_;
-  uint32_t known_end_ =
-      0;  // Node indices from here on are of nodes first seen since TakeChanges().
+  uint32_t known_end_ = 0;  // The first index of nodes that were first seen since TakeChanges().
   Findings found_;
-  bool only_arrivals_ = true;  // What was found is of nodes that were never seen before.
-  bool gathers_ = false;       // And their time has not come.
-  Instant next_arrivals_{};    // When it comes.
-  Instant advanced_{};         // By the last Advance().
+  bool only_arrivals_ = true;  // All findings are nodes that were never seen before.
+  bool gathers_ = false;       // They are not reported yet.
+  Instant next_arrivals_{};    // When they may be reported.
+  Instant advanced_{};         // Time of the last Advance().
   std::string cause_;
   Instant since_ = kNever;
   std::vector<Unread> unread_;
   std::vector<NodeIndex> suspects_;
-  absl::flat_hash_map<NodeIndex, Instant> dirty_;  // When they were found so and then read.
+  // Time of the last read because of PortStateChange.
+  absl::flat_hash_map<NodeIndex, Instant> dirty_;
 };
 
 }  // namespace fabricd::sweep

@@ -15,7 +15,7 @@ void Findings::NoteFirst(PortRef port, PortRef peer) {
 
 bool Findings::Lose(PortRef port, PortRef peer) {
   const fabric::Node* node = peer.IsNone() ? nullptr : ground_.builder.node(peer.node);
-  if (node == nullptr) return false;  // The end of a link that is known to be lost.
+  if (node == nullptr) return false;  // The other end of a link that is known to be lost.
   ground_.builder.Unlink(port);
   paths_dirty = lost_something = true;
   NoteFirst(port, peer);

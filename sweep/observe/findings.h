@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings: what surveys and explorations have found to be other than was known. Edits go into the
-// builder as they are made; the devices' routes follow with Repath().
+// Findings: the changes that surveys and explorations have found. Edits go into the builder at
+// once; the routes of devices are updated by Repath().
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 namespace fabricd::sweep {
 
 struct SurveyChanges {
-  PortRef about, peer;             // The first link of it; `peer` may be none.
-  std::vector<NodeIndex> touched;  // Nodes that have to be looked at by the programmer.
+  PortRef about, peer;             // The first link that changed; `peer` may be none.
+  std::vector<NodeIndex> touched;  // Nodes that the programmer must check.
   std::vector<NodeIndex> gone, come;
-  // What one look does not settle: a heavy sweep is due; why.
+  // A heavy sweep is due, because a survey cannot resolve it; the reason. Empty: none is due.
   std::string needs_sweep;
-  // Another SM stands there: who is master comes before anything is programmed.
+  // Another SM was found there: the election comes before any programming.
   bool meets_sm = false;
 
   bool empty() const { return touched.empty() && gone.empty() && needs_sweep.empty(); }
@@ -28,12 +28,12 @@ class Findings {
   explicit Findings(const Ground& ground) : ground_(ground) {}
 
   void Touch(NodeIndex node) { changes.touched.push_back(node); }
-  // The first link that is named stays.
+  // The first reported link is kept.
   void NoteFirst(PortRef port, PortRef peer);
-  // The port has no link any more. True: `peer` is a port of a switch that may not know it yet.
+  // The port has lost its link. Returns true if `peer` is a switch port that may not report it yet.
   bool Lose(PortRef port, PortRef peer);
-  // Routes over what was lost go elsewhere, and what nothing leads to is removed. `moved` is told
-  // of each node that had another route. `local` is the SM's port.
+  // Reroutes devices that were reached over a lost link, and removes nodes that no link leads to.
+  // `moved` is called for each node whose route has changed. `local` is the SM's port.
   using Moved = std::function<void(NodeIndex node, const wire::DirectedPath& from,
                                    const wire::DirectedPath& to)>;
   void Repath(PortRef local, const Moved& moved);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ground: what every look at the fabric works on. All of it outlives the looks.
+// Ground: the data and engine that sweeps, surveys and runs share. All members outlive their users.
 #pragma once
 
 #include "fabric/snapshot_builder.h"

@@ -10,7 +10,7 @@ void HopSchedule::OnAnswered(uint16_t hops, Instant deadline) {
 
 std::optional<HopSchedule::Ports> HopSchedule::Take(Instant now) {
   if (waiting_.empty()) {
-    deadline_ = kNever;  // Until the next answer.
+    deadline_ = kNever;  // Until the next response.
     return std::nullopt;
   }
   const auto first = waiting_.begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HopSchedule: when the ports of one hop count may be probed: once every probe of fewer or as many
-// hops has been answered, or none was for a while. So each cable is asked over from one end only,
-// and dead devices do not hold up the others.
+// HopSchedule: when the ports of one hop count may be probed: once every probe of at most that many
+// hops has a response, or none came for a while. So each link is probed from one end only, and
+// unresponsive devices do not delay the others.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ namespace fabricd::sweep {
 
 class HopSchedule {
  public:
-  // A port of a switch `hops` away, to be probed.
+  // A port of a switch at `hops`, to be probed.
   void Add(uint16_t hops, PortRef port) { waiting_[hops].push_back(port); }
-  // A probe of a device `hops` away leaves.
+  // A probe of a device at `hops` was sent.
   void OnSent(uint16_t hops) { ++unanswered_[hops]; }
-  // It was answered or given up: the others have until `deadline`.
+  // It got a response or was given up. The other probes have until `deadline`.
   void OnAnswered(uint16_t hops, Instant deadline);
   struct Ports {
-    uint16_t hops = 0;  // Of the switches.
+    uint16_t hops = 0;  // Hop count of the switches.
     std::vector<PortRef> ports;
   };
-  // What is due now. nullopt: nothing.
+  // The ports to probe now. nullopt: none.
   std::optional<Ports> Take(Instant now);
   void SetDeadline(Instant deadline) { deadline_ = deadline; }
   bool empty() const { return waiting_.empty(); }
-  // When Take() has something at the latest.
+  // The latest time at which Take() returns ports.
   Instant deadline() const { return deadline_; }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace fabricd::sweep {
 namespace {
-// Attempts, the last of which was answered: the others were not merely lost.
+// If only this attempt got a response, the device was unresponsive, not just one SMP lost.
 constexpr uint32_t kSilence = 3;
 }  // namespace
 
@@ -98,7 +98,8 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   }
 }
 
-// PortStateChange tells of its ports; the rest is lost with its tables, or somebody else wrote it.
+// PortStateChange shows changes of ports. Other differences mean that the switch lost its settings,
+// or that another program wrote them.
 void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   const char* cause = nullptr;
   if (!IsOk(completion)) {

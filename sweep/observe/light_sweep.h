@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The light sweep: has anything changed that no trap has told? One SwitchInfo Get per switch
-// (PortStateChange), a probe behind each port that is up without a known peer, and SMInfo of each
-// other SM. It writes nothing.
+// LightSweep: looks for changes that no trap has reported. It sends one SwitchInfo Get to each
+// switch (PortStateChange), a probe through each port that is up without a known peer, and SMInfo
+// Gets to all other SMs. It never writes.
 //
-// What hosts say of themselves (an SM that has started there) comes by their traps alone, and from
-// behind a switch that did not answer none may have come: they are asked when it answers again, or
-// did so at the third attempt.
+// Changes at hosts (such as a new SM) are reported only by their traps, and traps from behind an
+// unresponsive switch may be lost. So the hosts at a switch are probed when it responds again, or
+// needed three attempts.
 #pragma once
 
 #include <memory>
@@ -32,17 +32,17 @@ class LightSweep {
   void Start();
   void OnCompletion(const mad::Completion& completion);
   bool done() const { return started_ && outstanding_ == 0; }
-  // Why a heavy sweep is due; empty: what has changed, if anything, is in changed().
+  // Why a heavy sweep is due. Empty: none is due; changes, if any, are in changed().
   const std::string& reason() const { return reason_; }
-  // Switches to be looked at (port 0), or ports with a neighbour that answers now; and why.
+  // Switches to survey (port 0), or ports whose neighbour must be probed; with the cause.
   const std::vector<std::pair<PortRef, std::string>>& changed() const { return changed_; }
   const std::vector<RemoteSm>& remote_sms() const { return remote_sms_; }
-  // Switches that did not answer: `were_unresponsive` of the next light sweep.
+  // Switches that did not respond: `were_unresponsive` of the next light sweep.
   const std::vector<NodeIndex>& unresponsive() const { return unresponsive_; }
 
  private:
   enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
-  // `number`: which one of remote_sms_ or unread_.
+  // `number`: index into remote_sms_ or unread_.
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number = 0);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
   void AskHostsOf(NodeIndex node);

@@ -14,7 +14,7 @@ const Port* KnownPort(const FabricSnapshot& snapshot, PortRef ref) {
   return port != nullptr && port->known ? port : nullptr;
 }
 
-// A port that was configured and is INIT has trained anew since.
+// A port that was configured and is now INIT has trained again.
 bool HasRetrained(const Port* before, const Port* after) {
   return before != nullptr && after != nullptr &&
          before->info.port_state >= wire::PortState::kArmed &&
@@ -45,7 +45,7 @@ class Finder {
       return std::tie(x.a, x.b, x.went_down, x.came_up) <
              std::tie(y.a, y.b, y.went_down, y.came_up);
     });
-    // Both ends tell it.
+    // Both ends report it.
     changes_.erase(std::unique(changes_.begin(), changes_.end()), changes_.end());
     return std::move(changes_);
   }

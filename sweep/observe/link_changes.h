@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which links went down and came up between two looks at the fabric. Pure.
+// The links that went down or came up between two snapshots. Pure.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ namespace fabricd::sweep {
 
 struct LinkChange {
   PortRef a, b;            // a < b
-  bool went_down = false;  // Both: it was down for a while between the looks.
+  bool went_down = false;  // Both: it was down for a while in between.
   bool came_up = false;
   friend bool operator==(const LinkChange&, const LinkChange&) = default;
 };
 
-// Only what ports say counts: a link whose node has merely not answered is not down. Costs what
-// differs. By a.
+// Only reported port states count: a link is not down because its node did not respond. The cost
+// depends on the differences. Sorted by `a`.
 std::vector<LinkChange> FindLinkChanges(const fabric::FabricSnapshot& before,
                                         const fabric::FabricSnapshot& after);
 

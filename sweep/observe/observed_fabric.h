@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObservedFabric: what devices have returned: the builder that takes it, the snapshot that all
-// others work with, and what could not be read. Edits go into the builder as answers come; the
-// snapshot follows at the points where the work on it changes, by Rebuild().
+// ObservedFabric: what devices have returned: the builder that collects it, the snapshot that all
+// other code uses, and what could not be read. Edits go into the builder as responses arrive.
+// Rebuild() makes the snapshot when an activity is ready for it.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace fabricd::sweep {
 
 class ObservedFabric {
  public:
-  // `own`: the SM's port, as the transport names it.
+  // `own`: the SM's port, as named by the transport.
   explicit ObservedFabric(mad::LocalPort own) : own_(std::move(own)), snapshot_(builder_.Build()) {}
 
   const mad::LocalPort& own() const { return own_; }
@@ -28,23 +28,24 @@ class ObservedFabric {
   fabric::SnapshotBuilder& builder() { return builder_; }
   const std::shared_ptr<const fabric::FabricSnapshot>& snapshot() const { return snapshot_; }
   const PortRef& local() const { return local_; }  // The SM's port. None: not discovered yet.
-  // What present devices did not return: at most kMaxUnread.
+  // Attributes that present devices did not return, at most kMaxUnread.
   const std::vector<Unread>& unread() const { return unread_; }
 
   void Rebuild() { snapshot_ = builder_.Build(); }
-  // All was discovered from scratch; the builder has it.
+  // A whole discovery has filled the builder.
   void OnDiscovered(PortRef local, std::vector<Unread> unread);
   void AddUnread(const std::vector<Unread>& unread);
 
-  // Why the SM's own port leads to nothing that could be managed; empty: it does. `may_be_held`
-  // follows the statement that it has no link.
+  // Why the SM's own port leads to no manageable node; empty: it does. `may_be_held` is appended to
+  // the statement that it has no link.
   std::string OwnLinkFault(std::string_view may_be_held) const;
-  // Ports whose link is up at both ends, but which are not ACTIVE. Costs what has changed.
+  // Ports whose link is up at both ends but that are not ACTIVE. The cost depends on the changes.
   const std::set<PortRef>& InactivePorts();
-  // Switches with ports that were not read, and are not among unread(): the discovery did not wait
-  // for ports that are down.
+  // Switches with ports that were not read and are not in unread(): discovery does not wait for
+  // ports that are down.
   std::vector<NodeIndex> SwitchesPassedOver() const;
-  // These switches, and those that these hosts are attached to. By index, perhaps repeated.
+  // These switches, and the switches that these hosts are attached to. Sorted by index, with
+  // duplicates.
   std::vector<NodeIndex> SwitchesOf(const std::vector<NodeIndex>& nodes) const;
   // The switch itself (port 0), or the switch port that this end port is attached to. None:
   // unknown.

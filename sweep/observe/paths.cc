@@ -27,11 +27,11 @@ class Refresher {
   }
 
  private:
-  // Breadth first, so the first route found to a switch is a shortest one.
+  // The search is breadth first, so the first route found to a switch is a shortest one.
   void Reach(NodeIndex node, const wire::DirectedPath& path) {
     seen_[node.value()] = true;
     const bool known = devices_.Has(node);
-    const bool same = known && devices_.PathTo(node) == path;  // Most: hence no walk.
+    const bool same = known && devices_.PathTo(node) == path;  // The usual case: needs no check.
     if (!same && (!known || !Works(node))) {
       if (known) changes_.moved.push_back({node, devices_.PathTo(node), path});
       devices_.SetPath(node, path);
@@ -53,7 +53,7 @@ class Refresher {
     devices_.SetPortPath(there, path);
   }
 
-  // Whether the route that is known ends at the node, over links that are there.
+  // Whether the known route follows existing links and ends at the node.
   bool Works(NodeIndex node) const {
     const wire::DirectedPath& path = devices_.PathTo(node);
     NodeIndex at = local_.node;

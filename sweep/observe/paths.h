@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directed routes after a change: whoever was reached over a link that is gone is given another
-// way, and whoever has none is named.
+// Directed routes after a change: nodes that were reached over a lost link get another route, and
+// nodes without one are listed.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 namespace fabricd::sweep {
 
 struct PathChanges {
-  std::vector<NodeIndex> unreached;  // Living nodes that no links lead to, by index.
+  std::vector<NodeIndex> unreached;  // Present nodes that no link leads to, by index.
   struct Moved {
     NodeIndex node;
     wire::DirectedPath from, to;
@@ -19,14 +19,13 @@ struct PathChanges {
   std::vector<Moved> moved;  // Nodes and CA ports that had a route.
 };
 
-// Gives each node whose route from `local` no longer follows links of `builder` a shortest one that
-// does; routes that work are left alone. Looks at every node, so it costs about a millisecond for
-// ten thousand.
+// Gives each node whose route from `local` no longer follows links of `builder` a shortest route
+// that does. Working routes stay. Visits every node: about a millisecond for ten thousand.
 PathChanges RefreshPaths(const fabric::SnapshotBuilder& builder, PortRef local,
                          DeviceTable& devices);
 
-// The ports of switches by which the route to `node` leaves them, as far as links lead along it;
-// without those that are still being brought up.
+// The switch ports through which the route to `node` passes, as far as links are known along it.
+// Links that are still being brought up are left out.
 std::vector<PortRef> LinksOnPath(const fabric::SnapshotBuilder& builder, PortRef local,
                                  const DeviceTable& devices, NodeIndex node);
 

@@ -13,19 +13,19 @@
 namespace fabricd::sweep {
 namespace {
 
-constexpr uint8_t kFirst = 0;  // Traffic may be waiting.
+constexpr uint8_t kFirst = 0;  // Highest priority: traffic may be waiting.
 
 }  // namespace
 
 Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place)
     : ground_(ground), explorer_(explorer), local_(local), place_(place), found_(ground) {}
 
-// ---- asking
+// ---- requests
 
 void Survey::Submit(mad::SmpRequest request, Ask ask, PortRef subject) {
   request.context = mad::RequestContext::Of(Activity::kSurvey, ask, subject);
   request.context.run = place_;
-  // Not ahead of a Set of the same: what it was to change would be read, and then set all the same.
+  // Not ahead of a pending Set of the same attribute, or the value before that Set would be read.
   const bool busy = ground_.devices.applied().IsBusy(subject, request.attribute);
   request.priority = busy ? mad::SmpRequest().priority : kFirst;
   ++outstanding_;
@@ -51,7 +51,7 @@ void Survey::Start(SurveyTask task, Instant now) {
   Advance(now);
 }
 
-// What is down by what has been read already, as after a Set that disables a port.
+// Unlinks ports that are known to be down already, for example after a Set that disables a port.
 void Survey::LoseKnown(NodeIndex index) {
   const fabric::Node* node = ground_.builder.node(index);
   if (node == nullptr) return;
@@ -73,12 +73,12 @@ void Survey::ReleaseLevels(Instant now) {
 }
 
 void Survey::ReadSwitch(NodeIndex node) {
-  if (!ground_.builder.node(node)->switch_info) return;  // Somebody is reading all of it.
+  if (!ground_.builder.node(node)->switch_info) return;  // The explorer is reading all of it.
   Submit(ground_.devices.Get(node, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
          {node, PortNum(0)});
 }
 
-// PortStateChange is cleared before the ports are read: what changes after that sets it again.
+// PortStateChange is cleared before the ports are read. A later change sets it again.
 void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now) {
   if (ground_.builder.node(node) == nullptr) return;
   if (!IsOk(completion)) {
@@ -88,7 +88,7 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
   }
   auto info = wire::SwitchInfo::Decode(completion.response.data);
   const bool had_tables = ground_.builder.node(node)->switch_info->linear_fdb_top != 0;
-  if (had_tables && info.linear_fdb_top == 0) {  // It has started anew.
+  if (had_tables && info.linear_fdb_top == 0) {  // It has restarted.
     ExploreAgain(node, now);
     return;
   }
@@ -97,14 +97,14 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
   seen.port_state_change = false;
   if (IsSetOtherwise(seen, *ground_.builder.node(node)->switch_info)) Touch(node);
   ground_.builder.SetSwitchInfo(node, seen);
-  // Clean, or another Set is about to clear it.
+  // Nothing to clear, or another Set is about to clear it.
   if (!dirty || !SwitchInfoWriter::MayClearStateChange(ground_.devices, node))
     return ReadPorts(node);
   Submit(SwitchInfoWriter::ClearStateChange(ground_.devices, node, info), Ask::kCleared,
          {node, PortNum(0)});
 }
 
-// All of a switch that is known, by the discovery, through a neighbour that leads there.
+// Reads all of a known switch again, by a discovery through a neighbour that leads to it.
 void Survey::ExploreAgain(NodeIndex index, Instant now) {
   for (const fabric::Port& port : ground_.builder.node(index)->ports) {
     const fabric::Node* neighbour =
@@ -142,7 +142,7 @@ void Survey::ReadPort(PortRef port, Ask ask) {
   Submit(ground_.devices.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
 }
 
-// ---- answers
+// ---- responses
 
 void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   FABRICD_CHECK(outstanding_ > 0);
@@ -154,7 +154,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
   if (ask == Ask::kCleared)
     SwitchInfoWriter::OnStateChangeCleared(completion, ground_.builder, ground_.devices);
   if (IsOk(completion)) level_deadline_ = now + ground_.options.sweep.survey_patience;
-  if (ground_.builder.node(subject.node) == nullptr) return;  // Gone meanwhile.
+  if (ground_.builder.node(subject.node) == nullptr) return;  // Removed since.
   switch (ask) {
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion, now); break;
     case Ask::kCleared: ReadPorts(subject.node); break;
@@ -167,7 +167,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
 
 void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   const fabric::Node& node = *ground_.builder.node(index);
-  if (!IsOk(completion)) {  // It said that it has the table.
+  if (!IsOk(completion)) {  // Its capability mask says that it has the table.
     found_.changes.needs_sweep = fmt::format("port states of a switch ({}) cannot be read: {}",
                                              node.guid(), WhyNot(completion));
     return;
@@ -177,7 +177,7 @@ void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   for (size_t i = 0; i < table.state.size() && first + i < node.ports.size(); ++i) {
     const fabric::Port& port = node.ports[first + i];
     if (first + i == 0) continue;
-    // Linked if it is up, and only then; and nothing is left to be done.
+    // True: nothing remains to be done for the port.
     const bool settled = !port.IsUp() || port.info.port_state == wire::PortState::kActive;
     const bool same = port.known && static_cast<uint8_t>(port.info.port_state) == table.state[i] &&
                       port.IsUp() != port.peer.IsNone() && settled;
@@ -202,22 +202,24 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
   ground_.builder.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
   const bool up = ground_.builder.node(port.node)->port(port.port).IsUp();
-  // It has trained again, or was not brought up yet: then too it may have, and its neighbour may
-  // have started anew.
+  // The port has trained again, or was not brought up yet. In both cases its neighbour may have
+  // restarted.
   const bool fresh = info.port_state != wire::PortState::kActive;
   if (!up && (before.IsUp() || !before.peer.IsNone())) {
     Lose(port, before.peer);
   } else if (up && (!before.IsUp() || before.peer.IsNone() || fresh)) {
     if (!before.IsUp() || before.peer.IsNone()) changed_.insert(port.node);
     Explore(port, now);
-    // All ports of a switch that starts anew do so.
+    // If the switch has restarted, all its ports are in this state; its port 0 shows whether it
+    // has.
     if (fresh && asked_managements_.insert(port.node).second)
       ReadPort({port.node, PortNum(0)}, Ask::kPort);
   }
 }
 
-// A time-out led to it: another one says nothing new. Nor does a link that is still being brought
-// up, so that a device that answers too late does not put off forever what is done about it.
+// A timeout caused this read, so a second timeout is no new information. Nor is a link that is
+// still being brought up: a device that responds too late would otherwise delay its own programming
+// for ever.
 void Survey::OnLink(PortRef port, const mad::Completion& completion, Instant now) {
   if (!IsOk(completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
@@ -241,7 +243,7 @@ void Survey::Explore(PortRef port, Instant now) {
   explorer_.Add(port, task_.cause, task_.since, now);
 }
 
-// ---- the other ends
+// ---- peers
 
 void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant now) {
   asked_peers_.erase(port);
@@ -251,7 +253,7 @@ void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant 
     CrossExamine(port.node);
 }
 
-// Its neighbours' ends of its links.
+// Reads the ports of its neighbours that are linked to it.
 void Survey::CrossExamine(NodeIndex silent) {
   if (!examined_.insert(silent).second) return;
   const fabric::Node* node = ground_.builder.node(silent);
@@ -267,7 +269,7 @@ void Survey::CrossExamine(NodeIndex silent) {
 void Survey::AskPeers(Instant now) {
   for (PortRef peer : std::exchange(unconfirmed_, {})) {
     const fabric::Node* node = ground_.builder.node(peer.node);
-    // Its own state shows that it knows, or it has been asked.
+    // The peer is known to be down too, or was read already.
     if (node == nullptr || !ground_.devices.Has(peer.node) || !node->port(peer.port).IsUp() ||
         !asked_peers_.insert(peer).second)
       continue;
@@ -288,7 +290,7 @@ void Survey::Repath() {
       });
 }
 
-// ---- going on
+// ---- progress
 
 void Survey::Advance(Instant now) {
   Repath();
@@ -307,7 +309,7 @@ bool Survey::HasChanges(Instant now) const {
 }
 
 SurveyChanges Survey::TakeChanges() {
-  // Silent, and links lead to it all the same.
+  // Unresponsive although links lead to it.
   if (done())
     for (NodeIndex node : std::exchange(silent_, {}))
       if (ground_.builder.node(node) != nullptr)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Survey: finds out what has changed at some switches and nowhere else. It reads the states of
-// their ports (one SwitchPortStateTable where the switch has it, else PortInfo of each), cuts what
-// has gone down, has the explorer ask who is behind what has come up, and drops what nothing leads
-// to any more. Edits go into the builder as they are found.
+// Survey: finds what has changed at some switches, and reads no others. It reads the states of
+// their ports (by SwitchPortStateTable, or else PortInfo of each port), unlinks ports that are
+// down, lets the explorer probe ports that came up, and removes nodes that no link leads to any
+// more. Edits go into the builder as they are found.
 //
-// Near switches are read before far ones: what they tell of dead links gives the far ones a route
-// that works before they are asked. Where a switch at the other end of a lost link is silent, its
-// other neighbours are asked for their ends, since their traps may have been lost with it.
+// Near switches are read before far ones. The lost links that they report give the far ones a
+// working route before they are read. If the switch at the other end of a lost link is
+// unresponsive, its other neighbours are read too, because their traps may have been lost with it.
 //
-// What is lost is reported at once: HasChanges() may be true long before done(), for devices that
-// died keep a survey waiting for their time-outs.
+// Losses are reported at once. HasChanges() may be true long before done(), because the timeouts of
+// unresponsive devices keep a survey open.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ namespace fabricd::sweep {
 
 class Survey {
  public:
-  // All references must outlive this. `local` is the SM's port. `place` is the run in the contexts
-  // of the requests.
+  // All references must outlive this. `local` is the SM's port. `place` is the run number in the
+  // contexts of the requests.
   Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place);
 
   void Start(SurveyTask task, Instant now);
@@ -37,19 +37,20 @@ class Survey {
   void Advance(Instant now);
   Instant NextDeadline() const;
 
-  // Something was lost, and what is still out is late.
+  // Something was lost, and the remaining responses are late; or the survey is done and found a
+  // change.
   bool HasChanges(Instant now) const;
-  // All that was found since the last call.
+  // All findings since the last call.
   SurveyChanges TakeChanges();
   bool done() const;
-  // States of ports are out, and not late: more may be found down or up.
+  // Port states are being read and are not late: more changes may be found.
   bool IsReading(Instant now) const {
     return (!levels_.empty() || reads_out() > 0) && now < level_deadline_;
   }
-  // It is to be read, or being read.
+  // The node waits to be read, or is being read.
   bool IsAt(NodeIndex node) const;
   const SurveyTask& task() const { return task_; }
-  // Of `task().switches`, after done(): whether anything was found there.
+  // For a switch of task().switches, after done(): whether anything was found there.
   bool Changed(NodeIndex node) const { return changed_.contains(node); }
   std::vector<Unread> TakeUnread() { return std::move(unread_); }
 
@@ -82,16 +83,16 @@ class Survey {
   const uint16_t place_;
 
   SurveyTask task_;
-  std::map<uint16_t, std::vector<NodeIndex>> levels_;  // Hops → switches to be read.
-  Instant level_deadline_ = kNever;                    // When the next level starts anyway.
-  size_t outstanding_ = 0;                             // Confirms included.
+  std::map<uint16_t, std::vector<NodeIndex>> levels_;  // Hops → switches to read.
+  Instant level_deadline_ = kNever;                    // When the next level starts in any case.
+  size_t outstanding_ = 0;                             // All requests, including confirmations.
   size_t confirms_out_ = 0;
-  absl::flat_hash_map<NodeIndex, uint32_t> reads_of_;  // That are out, none but those.
-  std::vector<PortRef> unconfirmed_;  // Far ends of lost links, to be asked; then asked:
+  absl::flat_hash_map<NodeIndex, uint32_t> reads_of_;  // Number of pending reads; no entry: none.
+  std::vector<PortRef> unconfirmed_;  // Peers of lost links, not read yet; then moved to:
   absl::flat_hash_set<PortRef> asked_peers_;
   Instant confirm_deadline_ = kNever;
   absl::flat_hash_set<NodeIndex> examined_, asked_managements_;
-  std::vector<NodeIndex> silent_;  // Switches that do not answer.
+  std::vector<NodeIndex> silent_;  // Switches that did not respond.
   absl::flat_hash_set<NodeIndex> changed_;
   Findings found_;
   std::vector<Unread> unread_;

@@ -23,31 +23,31 @@ class Surveys {
   explicit Surveys(Ground ground)
       : ground_(ground), explorer_(std::make_unique<Explorer>(ground_)) {}
 
-  bool empty() const;  // Nobody explores either.
+  bool empty() const;  // Includes the explorer.
   bool full() const;
-  // One of them is reading it, or about to.
+  // A survey is reading the node, or will.
   bool AreAt(NodeIndex node) const;
-  // REQUIRES: not full. `local` is the SM's port, the same for all that are under way.
+  // REQUIRES: !full(). `local` is the SM's port, the same for all surveys under way.
   void Start(SurveyTask task, PortRef local, Instant now);
-  // All end here; what they asked must have been cancelled.
+  // Drops all surveys. The caller must have cancelled their requests.
   void Clear();
 
   void OnCompletion(const mad::Completion& completion, Instant now);
   void OnExplorerCompletion(const mad::Completion& completion, Instant now);
   // Call after each batch of completions, and at NextDeadline().
   void Advance(Instant now);
-  // Of those that have no changes: to take these is the next thing to be done.
+  // Does not include surveys with changes: take those first.
   Instant NextDeadline() const;
 
   bool HasChanges() const;  // As of the last Advance().
   struct Changes {
     SurveyChanges found;
-    std::string cause;  // Of the first report that led to it.
+    std::string cause;  // Of the earliest report.
     Instant since = kNever;
   };
-  // What all of them found since the last call, together; lists of nodes sorted.
+  // The findings of all surveys since the last call, merged; lists of nodes are sorted.
   Changes TakeChanges();
-  // Those that are done and whose changes were taken.
+  // Returns surveys that are done and have no changes left to take.
   std::vector<std::unique_ptr<Survey>> TakeDone();
   const Ground& ground() const { return ground_; }
   Explorer& explorer() { return *explorer_; }
@@ -55,13 +55,13 @@ class Surveys {
 
  private:
   struct Place {
-    std::unique_ptr<Survey> survey;  // Null: free.
+    std::unique_ptr<Survey> survey;  // Null: the place is free.
     bool has_changes = false;
   };
 
   const Ground ground_;
 
-  std::array<Place, kMost> places_;     // The number of a place is the run of its survey.
+  std::array<Place, kMost> places_;     // The index of a place is the run number of its survey.
   std::unique_ptr<Explorer> explorer_;  // Never null.
   PortRef local_;
 };

@@ -10,8 +10,8 @@ constexpr Duration kShortestPace = std::chrono::milliseconds(100);
 constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 constexpr uint32_t kFreeLooks = 3;
-constexpr uint32_t kMostLooks = 200;  // In that time, before even those that find something pause.
-// Some devices show old values for a while.
+constexpr uint32_t kMostLooks = 200;  // In kForgottenAfter; then even changes do not avoid a pause.
+// Some devices return old values for a while.
 constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
 }  // namespace
 
@@ -25,13 +25,13 @@ void Suspects::AddPort(PortRef port, const std::string& cause, Instant now) {
 
 void Suspects::AddReport(PortRef port, const std::string& cause, bool thorough, Instant now) {
   const auto known = reports_.find(port);
-  if (known != reports_.end() && !known->second.is_second) {  // Told many times in a storm.
+  if (known != reports_.end() && !known->second.is_second) {  // Repeated in a storm of traps.
     known->second.thorough |= thorough;
     return;
   }
   const auto pace = paces_.find(port.node);
   const Instant earliest = pace == paces_.end() ? now : std::max(now, pace->second.until);
-  // The end of a window that is open already.
+  // The report joins a window that is already open.
   Instant end = earliest + window_;
   for (const auto& [other, report] : reports_)
     if (report.due >= earliest) end = std::min(end, report.due);
@@ -55,7 +55,7 @@ SurveyTask Suspects::Take(const IsAt& is_at, Instant now) {
       ++it;
       continue;
     }
-    // The lower cause among those of one instant: hash order decides nothing.
+    // Of reports with the same time, the lower cause wins, so that hash order has no effect.
     if (report.is_second) looked_twice_.insert(report.port.node);
     task.thorough |= report.thorough;
     if (report.since < task.since || (report.since == task.since && report.cause < task.cause)) {
@@ -87,7 +87,7 @@ void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
   pace.last = now;
   if (++pace.looks > kMostLooks) pace.until = now + kShortestPace;
   if (!changed && ++pace.vain > kFreeLooks) {
-    // Both ends of a cable report it, so a vain look is nothing strange.
+    // Both ends of a link report it, so a few surveys without a change are normal.
     const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
     pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspects: the switches whose ports have to be looked at, and when. Traps, light sweeps, time-outs
-// and failed writes all end here, so that what tells of one change many times is looked at once.
+// Suspects: the switches to survey, and when. Traps, light sweeps, timeouts and failed writes all
+// end here, so that many reports of one change cause one survey.
 //
-// The first report opens a short window, in which those that belong to it come together (a switch
-// that dies is reported by each neighbour); the window's end does not move, so nothing starves. A
-// switch that keeps reporting while nothing is found is looked at ever more seldom: a storm of
-// traps costs one look a second. Where something is found over and over, as in a device that shows
-// old values for long, it is ten looks a second in the end. After a vain look comes one more a few
-// seconds later, since devices may show old values for a while.
+// The first report opens a short window that collects related reports (each neighbour of a failed
+// switch reports it). Further reports do not extend the window, so none waits for ever. A switch
+// that keeps reporting without a change is surveyed at growing intervals: a storm of traps costs
+// one survey a second. If surveys find changes again and again, as in a device that returns old
+// values for long, they are limited to ten a second. A survey without a change is repeated once
+// after a few seconds, because devices may return old values for a while.
 #pragma once
 
 #include <functional>
@@ -22,33 +22,33 @@
 
 namespace fabricd::sweep {
 
-// What one survey is to look at.
+// The scope of one survey.
 struct SurveyTask {
-  std::vector<NodeIndex> switches;  // All ports of these. Sorted.
-  std::vector<PortRef> ports;       // Ports of switches whose far end is to be asked. Sorted.
-  std::vector<PortRef> links;       // Ports of switches whose state alone is to be read. Sorted.
+  std::vector<NodeIndex> switches;  // Read all ports of these. Sorted.
+  std::vector<PortRef> ports;       // Switch ports to probe through. Sorted.
+  std::vector<PortRef> links;       // Switch ports whose state is read. Sorted.
   std::string cause;                // Of the first report.
   Instant since = kNever;           // Of the first report.
-  // Read all that is known of the ports, not only whether they are up, and program them again.
+  // Read and program the ports again in full, not only their states.
   bool thorough = false;
 };
 
 class Suspects {
  public:
-  // How long reports are gathered.
+  // `window`: how long reports are collected. Must outlive this.
   explicit Suspects(const Duration& window) : window_(window) {}
 
   void Add(NodeIndex node, const std::string& cause, Instant now, bool thorough = false);
   void AddPort(PortRef port, const std::string& cause, Instant now);
-  // kNever: there are none.
+  // When the first report is due. kNever: there are none.
   Instant due() const;
-  // All that are due, but for switches at which somebody `is_at`: what two read at once they would
-  // see in two orders. Those are due again after another window.
+  // Takes all reports that are due. Switches that another survey reads (`is_at`) become due again
+  // after another window: two surveys of one switch could see its changes in different orders.
   using IsAt = std::function<bool(NodeIndex node)>;
   SurveyTask Take(const IsAt& is_at, Instant now);
-  // What came of it.
+  // The survey of the node has ended. `changed`: it found something there.
   void OnLooked(NodeIndex node, bool changed, Instant now);
-  // All was looked at.
+  // Drops everything: a heavy sweep reads it.
   void Clear() {
     reports_.clear();
     paces_.clear();
@@ -60,21 +60,21 @@ class Suspects {
     PortRef port;  // Port 0: the whole switch.
     std::string cause;
     Instant since, due;
-    bool is_second = false;  // Nothing was found at first.
+    bool is_second = false;  // The repeated survey after one without a change.
     bool thorough = false;
   };
   struct Pace {
-    uint32_t vain = 0;   // Looks in a row.
-    uint32_t looks = 0;  // Since `counted_from`.
+    uint32_t vain = 0;   // Surveys without a change, in a row.
+    uint32_t looks = 0;  // Surveys since `counted_from`.
     Instant counted_from{}, last{};
-    Instant until{};  // Not looked at before.
+    Instant until{};  // No survey before this.
   };
   void AddReport(PortRef port, const std::string& cause, bool thorough, Instant now);
 
   const Duration& window_;
   absl::flat_hash_map<PortRef, Report> reports_;  // At most one for each port.
-  absl::flat_hash_map<NodeIndex, Pace> paces_;    // Of switches that were looked at.
-  absl::flat_hash_set<NodeIndex> looked_twice_;   // In the survey under way.
+  absl::flat_hash_map<NodeIndex, Pace> paces_;    // Of surveyed switches.
+  absl::flat_hash_set<NodeIndex> looked_twice_;   // Being surveyed for the second time.
 };
 
 }  // namespace fabricd::sweep

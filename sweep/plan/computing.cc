@@ -14,7 +14,8 @@ namespace fabricd::sweep {
 
 namespace {
 
-// Routes that lead round what is there know less links than there are.
+// A plan that routes around links does not have them in its link map: rebuild that from the
+// snapshot.
 routing::LinkMap LinksAsObserved(const routing::RouteState& routes,
                                  const fabric::FabricSnapshot& snapshot,
                                  const fabric::LidTable& lids) {
@@ -22,7 +23,7 @@ routing::LinkMap LinksAsObserved(const routing::RouteState& routes,
   return all ? routes.links : routing::LinkMap(snapshot, lids);
 }
 
-// Without an order that both have in common.
+// Whether the programmed trees may stay although the two plans have no common switch order.
 bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
   if (!task.trees || !task.applied) return false;
   const routing::LinkMap links = LinksAsObserved(after, *task.snapshot, *task.lids);

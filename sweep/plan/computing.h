@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shell does with the questions that the core hands out (Effects): the same on a thread of
-// the daemon and in the simulator. Pure, may take long, any thread.
+// The computations that the core requests in Effects. The daemon runs them on a thread, the
+// simulator in place. Pure, may take long, any thread.
 #pragma once
 
 #include "sweep/interface/events.h"

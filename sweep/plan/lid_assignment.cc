@@ -15,12 +15,12 @@ struct Wanted {
   PortRef port;
   Guid guid;
   uint8_t lmc;
-  Lid held;  // What the device holds now; 0 none.
+  Lid held;  // The LID that the device has now; 0: none.
 };
 
-// End ports leaf switch by leaf switch in GUID order, each switch's in port order, then what hangs
-// on no switch, then the switches: hosts of one leaf get neighbouring LIDs, so that one path change
-// touches few table blocks.
+// Order of the end ports: those attached to leaf switches, by switch GUID and then by port; then
+// ports not attached to a switch; then switches. So hosts of one leaf get neighbouring LIDs, and
+// one path change touches few LFT blocks.
 std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint8_t lmc,
                                     bool lmc_ep0) {
   std::vector<const fabric::Node*> nodes;
@@ -57,7 +57,8 @@ std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint
   return wanted;
 }
 
-// The LID space: free, claimed by a record (its owner may be away), or given out in this run.
+// The LID space. A LID is free, claimed by a record (whose port may be absent), or allocated in
+// this run.
 class LidSpace {
  public:
   LidSpace() : used_(kLidEnd, false) { used_[0] = true; }
@@ -75,7 +76,7 @@ class LidSpace {
     for (uint32_t i = 0; i < 1u << lmc; ++i)
       if (base.value() + i < kLidEnd) used_[base.value() + i] = true;
   }
-  // LID 0: the space is full.
+  // Returns LID 0 if the space is full.
   Lid FindFree(uint8_t lmc) {
     const uint32_t step = 1u << lmc;
     uint32_t& from = next_[lmc];
@@ -86,8 +87,7 @@ class LidSpace {
 
  private:
   std::vector<bool> used_;
-  uint32_t next_[8] =
-      {};  // Where the search of each size goes on: used LIDs never become free in a run.
+  uint32_t next_[8] = {};  // Where the next search by LMC starts: LIDs are never freed in a run.
 };
 
 }  // namespace

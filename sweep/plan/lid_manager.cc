@@ -28,8 +28,8 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
     problems.Add(ProblemKind::kNoLid, ProblemSubject::Of(node, port.port),
                  "no LID is left for it, or another port has its GUID: it stays without");
   }
-  // A port that leaves, perhaps for a while, must not change LinearFDBTop on all switches, nor may
-  // one that arrives be left out there.
+  // When a port leaves, perhaps for a while, LinearFDBTop must not change on all switches. A port
+  // that arrives must be covered by it.
   assignment.table.KeepTop(table_->top());
   const Lid top = assignment.table.top();
   const bool fits = top <= table_->top() || PortConfig::TopsSuffice(*snapshot, top);

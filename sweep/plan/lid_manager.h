@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LidManager: the LIDs that this SM assigns. An assignment is used only once it is durable: after a
-// restart another port might be given the same LID while the first still has it. Until a write of
-// all that is not durable has been confirmed, IsDurable() is false and nothing may be programmed.
-// What a write that failed or was dropped would have made durable is part of the next one.
+// LidManager: the LIDs that this SM assigns. An assignment is used only once it is durable.
+// Otherwise, after a restart, another port might get a LID that the first one still has. While a
+// LID is not durable, IsDurable() is false and nothing may be programmed. LIDs of a failed or
+// dropped write are part of the next one.
 #pragma once
 
 #include <memory>
@@ -19,19 +19,19 @@ namespace fabricd::sweep {
 
 class LidManager {
  public:
-  // `options` and `questions` outlive this; `records` are durable.
+  // `options` and `questions` must outlive this. `records` are durable.
   LidManager(const CoreOptions& options, OpenQuestions& questions,
              const std::vector<LidRecord>& records);
 
-  // Assigns LIDs to all end ports of the snapshot, unless it has the same ones as the last. Returns
-  // false if the table has outgrown the LinearFDBTop of some switch. A write that is awaited does
-  // not count for what is assigned now.
+  // Assigns LIDs to all end ports of the snapshot, unless it has the same end ports as the last
+  // one. Returns false if the table exceeds the LinearFDBTop of some switch. A write that is
+  // awaited does not include new LIDs, so its answer is then ignored.
   bool Update(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot, ProblemList& problems);
-  // The next Update() assigns in any case.
+  // The next Update() always assigns.
   void Invalidate() { assigned_for_ = nullptr; }
 
   bool IsDurable() const { return undurable_.empty(); }
-  // Asks for a write of all that is not durable.
+  // Requests a write of all LIDs that are not durable.
   void AskToStore();
   bool IsAwaited() const { return questions_.IsOpen<PersistLids>(); }
   void Cancel() { questions_.Drop<PersistLids>(); }
@@ -46,9 +46,9 @@ class LidManager {
   const CoreOptions& options_;
   OpenQuestions& questions_;
   LidRecords records_;    // Durable or not.
-  LidRecords undurable_;  // Of those.
+  LidRecords undurable_;  // Records that are not durable yet.
   std::shared_ptr<const fabric::LidTable> table_;
-  // The snapshot that the table was made for. Null: another one may give another table.
+  // The snapshot that the table was made for. Null: the next Update() must assign.
   std::shared_ptr<const fabric::FabricSnapshot> assigned_for_;
 };
 

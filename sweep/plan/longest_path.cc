@@ -8,7 +8,7 @@
 namespace fabricd::sweep {
 namespace {
 
-// The LID of an end port at the switch, else the switch's own.
+// The LID of an end port attached to the switch, or else the switch's own.
 Lid DestinationAt(const fabric::Node& node, const fabric::FabricSnapshot& snapshot,
                   const fabric::LidTable& lids) {
   for (const auto& [ref, port] : node.LinkPorts()) {
@@ -24,7 +24,7 @@ class Walker {
   Walker(const routing::RoutingPlan& plan, const fabric::FabricSnapshot& snapshot)
       : plan_(plan), snapshot_(snapshot), links_(snapshot.node_index_end()) {}
 
-  // The most links from one of the switches to the destination.
+  // The largest number of links from one of the switches to the destination.
   uint32_t Walk(Lid lid, const std::vector<NodeIndex>& switches) {
     std::fill(links_.begin(), links_.end(), kUnknown);
     uint32_t longest = 0;
@@ -37,7 +37,7 @@ class Walker {
  private:
   static constexpr uint32_t kUnknown = ~0u, kNoPath = ~0u - 1;
 
-  // The entry's port; none: there is no entry.
+  // The port of the LFT entry. nullopt: there is no row or entry.
   std::optional<PortNum> EntryOf(NodeIndex at, Lid lid) const {
     if (!plan_.HasRow(at) || lid.value() >= plan_.rows[at.value()]->size()) return std::nullopt;
     return PortNum((*plan_.rows[at.value()])[lid.value()]);
@@ -52,11 +52,11 @@ class Walker {
         break;
       }
       const auto entry = EntryOf(at, lid);
-      if (entry == PortNum(0)) {  // Here is where it leads.
+      if (entry == PortNum(0)) {  // This switch is the destination.
         beyond = links_[at.value()] = 0;
         break;
       }
-      links_[at.value()] = kNoPath;  // Until it is known: a circle ends here.
+      links_[at.value()] = kNoPath;  // Until it is known. A cycle ends here.
       trail_.push_back(at);
       const fabric::Port* port = entry ? snapshot_.port({at, *entry}) : nullptr;
       const fabric::Node* next =
@@ -77,7 +77,7 @@ class Walker {
 
   const routing::RoutingPlan& plan_;
   const fabric::FabricSnapshot& snapshot_;
-  std::vector<uint32_t> links_;  // [NodeIndex] Of this destination.
+  std::vector<uint32_t> links_;  // [NodeIndex] For this destination.
   std::vector<NodeIndex> trail_;
 };
 
@@ -94,7 +94,7 @@ uint32_t LongestPath(const routing::RoutingPlan& plan, const fabric::FabricSnaps
   for (NodeIndex index : switches)
     if (const Lid lid = DestinationAt(*snapshot.node(index), snapshot, lids))
       longest = std::max(longest, walker.Walk(lid, switches));
-  return longest == 0 ? 0 : longest + 1;  // And the one from the source to its switch.
+  return longest == 0 ? 0 : longest + 1;  // And the link from the source to its switch.
 }
 
 }  // namespace fabricd::sweep

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the paths of a plan are: packets that are under way need no longer than their hops take.
-// Pure.
+// The longest path of a plan, which bounds how long packets can be in flight. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace fabricd::sweep {
 
-// Links on the longest path between two end ports, both end links counted, by one destination at
-// each switch. Quadratic in the switches: some 10 ms for a thousand of them.
+// Links on the longest path between two end ports, including both end links. Tries one destination
+// for each switch. Quadratic in the number of switches: some 10 ms for a thousand.
 uint32_t LongestPath(const routing::RoutingPlan& plan, const fabric::FabricSnapshot& snapshot,
                      const fabric::LidTable& lids);
 

@@ -8,7 +8,7 @@
 namespace fabricd::sweep {
 namespace {
 
-constexpr size_t kMostProblems = 32;  // Groups that are named.
+constexpr size_t kMostProblems = 32;  // Limit for groups that are named.
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::Fabric
     plan_ = std::move(ready.plan);
     has_plan_ = true;
   } else {
-    // What the tables hold may not go with the unicast plan.
+    // The trees in the tables may not fit the unicast plan.
     plan_ = std::make_shared<const routing::MulticastPlan>();
     problems.Add(ProblemKind::kNoTrees, ProblemSubject::Subnet(),
                  fmt::format("no multicast trees that can be proved: {}", ready.fault));
@@ -66,7 +66,7 @@ Multicast::SharedTrees Multicast::OnTrees(TreesReady ready, const fabric::Fabric
   return plan_;
 }
 
-// Members that are not there are not worth a word: they will come, or leave.
+// Absent members are not listed: they are still to come, or have left.
 void Multicast::ListProblems(const fabric::FabricSnapshot& snapshot, ProblemList& problems) const {
   problems.Remove(ProblemKind::kMulticastUnserved);
   size_t named = 0;

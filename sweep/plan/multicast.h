@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast: which trees are wanted. It keeps the groups that Subnet Administration names, asks for
-// the trees that go with a unicast plan (outside the core) and keeps what came.
-// What is not proved never comes here.
+// Multicast: the desired multicast trees. It keeps the groups from Subnet Administration, requests
+// the trees for a unicast plan (computed outside the core) and keeps the result. Only verified
+// trees arrive here.
 //
-// The first trees of a master start from what the switches hold, so that a restart, or a takeover
-// of tables that serve, moves nothing.
+// The first trees of a master start from what the switches hold. So a restart, or the takeover of
+// working tables, changes no tree.
 #pragma once
 
 #include <memory>
@@ -29,31 +29,32 @@ class Multicast {
   void SetGroups(SharedGroups groups);
   const SharedGroups& groups() const { return groups_; }  // Never null.
   const SharedTrees& plan() const { return plan_; }       // Never null.
-  // One more than the highest block of MLIDs that groups take.
+  // One more than the highest block of MLIDs that groups use.
   uint16_t blocks() const;
-  // The groups have changed since trees were last asked for.
+  // The groups have changed since trees were last requested.
   bool HasChanges() const { return has_changes_; }
 
-  // The inputs of the unicast plan that is being computed. Trees that were requested are discarded.
+  // Records the inputs of the unicast plan that is being computed. Discards a pending request for
+  // trees.
   void NoteQuestion(const ComputePlan& question);
-  // Whether there is anything to make trees of, or to take away.
+  // Whether there are trees to compute or to remove.
   bool HasWork(const DeviceTable& devices) const;
   void Ask(std::shared_ptr<const routing::RoutingPlan> plan, const DeviceTable& devices);
   void Cancel() { questions_.Drop<ComputeTrees>(); }
   bool IsAwaited() const { return questions_.IsOpen<ComputeTrees>(); }
-  // The trees to be programmed.
+  // Returns the trees to program.
   SharedTrees OnTrees(TreesReady ready, const fabric::FabricSnapshot& snapshot,
                       ProblemList& problems);
 
   TreeOrder& order() { return order_; }
-  // The tables are as wanted.
+  // The tables hold the desired trees.
   void OnTreesDone() {
     order_.OnTreesDone();
     is_held_ = true;
   }
-  // The trees that the switches hold; null: not the last desired ones, or unknown.
+  // The trees that the switches hold. Null: unknown, or not the desired ones.
   SharedTrees held() const { return is_held_ ? plan_ : nullptr; }
-  // Another SM may have written: the next trees start from what is read.
+  // Another SM may have written: the next trees start from what will be read.
   void Forget();
 
  private:
@@ -62,9 +63,9 @@ class Multicast {
   OpenQuestions& questions_;
   SharedGroups groups_;
   SharedTrees plan_;
-  bool has_plan_ = false;     // Of this master.
-  bool has_changes_ = false;  // Of the groups, since trees were last asked for.
-  bool is_held_ = false;      // The tables are as `plan_` says.
+  bool has_plan_ = false;     // plan() was computed for this master.
+  bool has_changes_ = false;  // Groups have changed since trees were last requested.
+  bool is_held_ = false;      // The tables hold `plan_`.
   TreeOrder order_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   std::shared_ptr<const fabric::LidTable> lids_;

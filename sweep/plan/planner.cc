@@ -21,7 +21,7 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
   lids_ = lids;
   ComputePlan task{std::move(snapshot), std::move(lids), std::move(intent),
                    options_.routing,    routes_,         goal};
-  // Traffic waits for an urgent plan, and to copy the tables of a large fabric takes milliseconds.
+  // Traffic waits for an urgent plan, and copying the tables of a large fabric takes milliseconds.
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
   const bool is_clear =
       waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
@@ -46,7 +46,7 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
     CorruptRoutes(result.after, [&](SharedPlan& plan) { CorruptWithCycle(plan, snapshot); });
   const SharedPlan plan = result.after ? result.after->plan : nullptr;
   const bool is_other = this->plan() != plan;
-  // What the chain would choose is not what stands when that is put off.
+  // If the ideal plan is put off, the chain's choice is not the plan in use.
   if (!result.steps.empty() && result.put_off.empty() && chain_ != result.steps)
     NoteChoice(std::move(result.steps));
   whole_at_ = result.reached == routing::ReplanGoal::kUrgent ? now : kNever;
@@ -56,7 +56,7 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
   if (result.reached == routing::ReplanGoal::kIdeal) other_wishes_ = false;
   if (result.reached == routing::ReplanGoal::kIdeal || !result.put_off.empty())
     ideal_at_ = kNever;
-  else if (is_other && ideal_at_ == kNever)  // Another fault does not put it off.
+  else if (is_other && ideal_at_ == kNever)  // Another fault does not delay it.
     ideal_at_ = now + options_.sweep.settle_after;
   if (IsBroken(Breakage::kNeverSettled)) ideal_at_ = kNever;
   has_answer_ = plan != nullptr;
@@ -67,7 +67,7 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
   else
     problems.Add(ProblemKind::kNoPlan, ProblemSubject::Subnet(),
                  "no routing engine gave a plan that can be proved: nothing is programmed");
-  // Standing, because whoever comes to the subnet later has to know it too (DESIGN §7).
+  // A standing problem, because operators who see the subnet later must know it too (DESIGN §7).
   if (plan && plan->lanes > 1)
     problems.Add(ProblemKind::kLanesInUse, ProblemSubject::Subnet(),
                  fmt::format("routes need {} virtual lanes: clients that do not take their service "
@@ -75,8 +75,8 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
                              plan->lanes));
 }
 
-// Said once, not again with each plan. That an engine does not fit is nothing to be warned of; that
-// it no longer does is.
+// Logged once, not with each plan. An engine that does not fit is no reason for a warning. One that
+// no longer fits is.
 void Planner::NoteChoice(std::vector<routing::ChainStep> steps) {
   std::string before;
   for (const routing::ChainStep& step : chain_)

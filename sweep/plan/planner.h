@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/plan: what is wanted: LIDs, routes, multicast trees.
+// sweep/plan: the desired LIDs, routes and multicast trees.
 //
-// Planner: which plan is wanted. It asks for plans (outside the core) and for
-// the order in which tables take them, keeps what came, and knows when a plan of least change has
-// stood long enough and the ideal one is due. What is not proved never comes here.
+// Planner: the desired plan. It requests plans, and the order in which tables are updated to them
+// (both computed outside the core), keeps the results, and decides when the ideal plan replaces an
+// incremental repair. Only verified plans arrive here.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ class Planner {
  public:
   using SharedPlan = std::shared_ptr<const routing::RoutingPlan>;
 
-  // All must outlive this.
+  // All references must outlive this.
   Planner(const CoreOptions& options, OpenQuestions& questions, std::vector<LogRecord>& log)
       : options_(options), questions_(questions), log_(log) {}
 
-  // The next question, to be asked by the caller. The plan will go at least as far as `goal`, and
-  // to the ideal one if that is due. An order that was asked for is void.
+  // Returns the next question, which the caller asks. The plan reaches at least `goal`, and the
+  // ideal one if that is due. A pending request for an order is dropped.
   ComputePlan MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                            std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
                            routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
@@ -37,33 +37,34 @@ class Planner {
   bool AwaitsPlan() const { return questions_.IsOpen<ComputePlan>(); }
   bool AwaitsOrder() const { return questions_.IsOpen<OrderTables>(); }
 
-  // `snapshot` is the one that was asked with.
+  // `snapshot` is the one of the question.
   void OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
               Instant now);
 
-  // Null: none was made yet.
+  // Null: there was no plan yet.
   SharedPlan plan() const { return routes_ ? routes_->plan : nullptr; }
   const std::shared_ptr<const routing::RouteState>& routes() const { return routes_; }
   const std::vector<routing::ChainStep>& chain() const { return chain_; }
-  // False: the last question had no plan for an answer; plan() is an older one.
+  // False: there was no plan for the last question; plan() is an older one.
   bool has_answer() const { return has_answer_; }
-  // The plan is one of least change.
+  // The plan is an incremental repair.
   bool is_provisional() const { return ideal_at_ != kNever; }
-  // It leaves pairs pending.
+  // The plan leaves pairs pending.
   bool is_urgent() const { return whole_at_ != kNever; }
 
-  // When a plan that goes further is due; kNever: the ideal one stands, or it may not be asked for.
+  // When the next plan is due. kNever: the plan is ideal, or no other may be requested now.
   Instant NextStepTime() const {
     return may_reoptimise_ ? std::min(whole_at_, IdealDue()) : kNever;
   }
-  // Nodes have come. While more keep coming, as when a site is switched on, the ideal plan waits
-  // until none has come for `settle_after`: another whole plan for each few of them would move
-  // what has only just been written. At most kLongestArrivals.
+  // New nodes were found. While more arrive, as when a site is switched on, the ideal plan waits
+  // until none has arrived for `settle_after`: a whole plan for every few of them would move paths
+  // that were only just written. It waits at most kLongestArrivals.
   void NoteArrivals(Instant now) { last_arrival_ = now; }
-  // Another chain or balance may be wanted, even at the price of ways that are gone for a moment.
+  // The options have changed: computes the ideal plan now, even if paths are interrupted for a
+  // moment.
   void ReoptimiseNow(Instant now) { ideal_at_ = now, other_wishes_ = true; }
-  // False: programming of the current observations has not begun, and LIDs may not be durable or
-  // read yet.
+  // False: programming of the current observations has not begun, and LIDs may not be read or
+  // durable yet.
   void AllowReoptimisation(bool allowed) { may_reoptimise_ = allowed; }
 
  private:
@@ -80,7 +81,7 @@ class Planner {
   const CoreOptions& options_;
   OpenQuestions& questions_;
   std::vector<LogRecord>& log_;
-  std::shared_ptr<const routing::RouteState> routes_;  // The plan with what it was made for.
+  std::shared_ptr<const routing::RouteState> routes_;  // The plan with its inputs.
   SharedPlan before_;  // The desired plan when the last plan was requested.
   // The inputs of the last plan.
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
@@ -88,7 +89,7 @@ class Planner {
   std::vector<routing::ChainStep> chain_;
   Instant ideal_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
-  Instant whole_at_ = kNever;  // When the plan is due that leaves no pairs pending.
+  Instant whole_at_ = kNever;  // When the plan without pending pairs is due.
   bool may_reoptimise_ = false, other_wishes_ = false;
   bool has_answer_ = false;
 };

@@ -50,7 +50,7 @@ void Programmer::SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, b
   writers_.mft().SetTarget(input_.desired.trees, together);
 }
 
-// ---- feeding
+// ---- requests
 
 void Programmer::Feed() {
   while (!done() && FeedStage()) {
@@ -137,7 +137,7 @@ size_t Programmer::stage_position() const {
                                     : queue_.position();
 }
 
-// ---- answers
+// ---- responses
 
 void Programmer::OnCompletion(const mad::Completion& completion) {
   sender_.OnCompletion(completion);
@@ -149,7 +149,7 @@ bool Programmer::OnLateAnswer(const mad::Completion& completion, fabric::Snapsho
   return WriterSet::OnLateAnswer(RequestSender::ItemOf(completion), completion, builder, devices);
 }
 
-// Each Set of the same that still waits is made again from what is known now, or left out.
+// Queued Sets of the same attribute are rebuilt from the new value, or dropped.
 void Programmer::OnRead(const mad::Completion& completion) {
   const bool of_port = completion.attribute == wire::AttributeId::kPortInfo;
   if ((!of_port && completion.attribute != wire::AttributeId::kSwitchInfo) ||

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // sweep/program: runs of the writers over the fabric.
 //
-// Programmer: one run of the writers over the fabric. It knows no history: each stage is the
-// difference between wanted and last confirmed, made when the stage begins, so that a run over a
-// fabric that is right sends nothing. A Set that was lost is a difference in the next run.
+// Programmer: one run of the writers over the fabric. It keeps no history. Each stage writes the
+// difference between the desired and the confirmed values, computed when the stage begins. So a run
+// over a correct fabric sends nothing, and a lost Set is a difference in the next run.
 //
-// After a change only the nodes that it touched are looked at (ProgrammerInput::scope); tables are
+// After a change only the nodes that it touched are checked (ProgrammerInput::scope). LFTs are
 // compared on all switches, which costs little where they share memory with the plan.
 //
-// The writers (sweep/write) know what to send and what an answer means. stage_sequencer.h has the
+// The writers (sweep/write) know what to send and what a response means. stage_sequencer.h has the
 // order of the stages. This class feeds the engine, waits for the plan, the order of writes and the
-// trees, and goes on to the next stage when the last answer has come.
+// trees, and starts the next stage after the last response.
 #pragma once
 
 #include <memory>
@@ -27,41 +27,42 @@ class Programmer {
  public:
   using Stage = ProgramStage;
 
-  // References must outlive this. The builder takes every confirmed value.
+  // References must outlive this. Confirmed values go into `builder`.
   Programmer(ProgrammerInput input, fabric::SnapshotBuilder& builder, DeviceTable& devices,
              mad::TransactionEngine& engine, ProblemList& problems, const CoreOptions& options);
 
   void Start() { EnterStage(); }
-  // All tables that could be read are known, and the plan has to be asked for.
+  // All readable tables are known, and the plan must be requested.
   bool NeedsPlan() const {
     return !plan_known_ && !input_.trees_only && stage() != Stage::kReadTables;
   }
-  // The verified plan, or null when there is none: then nothing behind kPorts is done.
+  // The verified plan. Null if there is none: then no LFTs, trees and VL tables are written, and no
+  // ports are disabled, armed or activated.
   void SetPlan(std::shared_ptr<const routing::RoutingPlan> plan);
-  // In kTables with a plan: tables that may carry traffic differ from it, and what differs is not
-  // to be written before SetPush() says in which order.
+  // In kTables with a plan: tables that may carry traffic differ from it. Nothing is written before
+  // SetPush() gives the order.
   bool NeedsPush();
   void SetPush(routing::PushPlan push) { writers_.lft().SetOrder(std::move(push)); }
-  // Takes all multicast entries away before the plan is written: they may not fit both it and the
-  // one before. REQUIRES: before SetPlan().
+  // Withdraws all multicast entries before the plan is written, because they may not fit both it
+  // and the previous plan. REQUIRES: before SetPlan().
   void WithdrawTrees() { writers_.mft().WantWithdrawal(); }
-  // In kTrees, with a plan, and without the trees that go with it.
+  // In kTrees, with a plan but without its trees.
   bool NeedsTrees() const {
     return stage() == Stage::kTrees && has_plan() && !writers_.mft().has_target();
   }
-  // Null: what the tables hold may stay. `together`: as TreePush has it. REQUIRES: NeedsTrees(), so
-  // that what the trees are compared with has been read.
+  // Null: the tables may stay as they are. `together`: see TreePush. REQUIRES: NeedsTrees(), so
+  // that the current tables have been read.
   void SetTrees(std::shared_ptr<const routing::MulticastPlan> trees, bool together);
   // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
   bool IsMine(const mad::Completion& completion) const { return sender_.IsMine(completion); }
-  // Of anybody: what a device has just answered may be all that a Set in the queue is for.
+  // Call for reads of any activity: the value may make a queued Set superfluous.
   void OnRead(const mad::Completion& completion);
-  // Of a Programmer that is gone: what a table holds is known again, or it may be written again.
-  // True: the answer shows that something changed meanwhile, and the node has to be read again.
+  // The response to a request of an earlier Programmer: updates what is known of the table. Returns
+  // true if the response shows that the node has changed since and must be read again.
   [[nodiscard]] static bool OnLateAnswer(const mad::Completion& completion,
                                          fabric::SnapshotBuilder& builder, DeviceTable& devices);
-  // Hands as many requests to the engine as it should hold, and goes to the next stage when due.
+  // Submits requests up to the limit of the engine's queue, and starts the next stage when due.
   void Feed();
 
   Stage stage() const { return sequencer_.stage(); }
@@ -70,21 +71,20 @@ class Programmer {
   bool trees_only() const { return input_.trees_only; }
   bool has_plan() const { return input_.desired.plan != nullptr; }
   bool done() const { return sequencer_.done(); }
-  // P_Key tables and what enforces them are written, or have failed.
+  // P_Key tables and their enforcement are written, or their writes have failed.
   bool keys_done() const { return sequencer_.HasPassed(Stage::kPorts); }
   // Writes of this run that were not confirmed.
   size_t failures() const { return record_.failures(); }
-  // Ports came up or went down, or devices restarted, behind the discovery's back: their nodes have
-  // to be looked at. Of a run that is superseded, those too with ports that were to be read once
-  // more. Sorted.
+  // Nodes to survey, because ports came up or went down, or devices restarted, during the run. Of a
+  // superseded run also nodes with ports that still had to be read again. Sorted.
   std::vector<NodeIndex> ToLookAt() const { return record_.rereads().Nodes(); }
   size_t stage_total() const;
   size_t stage_position() const;
-  // All table writes are acknowledged, or have failed.
+  // All writes of LFTs were confirmed or have failed.
   bool tables_done() const {
     return input_.trees_only || writers_.lft().phase() == LftWriter::Phase::kDone;
   }
-  // All multicast entries are as wanted. REQUIRES: done().
+  // The tables hold the desired trees. REQUIRES: done().
   bool trees_done() const { return writers_.mft().IsComplete(); }
   size_t tree_blocks_written() const { return writers_.mft().blocks_written(); }
   size_t blocks_written() const { return writers_.lft().blocks_written(); }
@@ -94,7 +94,7 @@ class Programmer {
 
  private:
   void EnterStage();
-  // True: the stage has ended.
+  // Returns true if the stage has ended.
   bool FeedStage();
   bool FeedQueue();
   bool FeedTables();
@@ -110,7 +110,7 @@ class Programmer {
   RequestSender sender_;
   RunRecord record_;
   const ProgramGround ground_;
-  WorkQueue queue_;  // Of this stage.
+  WorkQueue queue_;  // Work of this stage.
   StageSequencer sequencer_;
   WriterSet writers_;
 };

@@ -20,7 +20,7 @@ wire::SmpData BytesOf(const Attribute& value) {
   return bytes;
 }
 
-// What a subnet manager says to an end port of itself and of the port's place in the subnet.
+// The fields of an end port's PortInfo that identify the SM and the port's place in the subnet.
 wire::SmpData IdentityIn(const wire::PortInfo& info) {
   wire::PortInfo identity;
   identity.lid = info.lid;
@@ -32,7 +32,7 @@ wire::SmpData IdentityIn(const wire::PortInfo& info) {
 
 }  // namespace
 
-// ---- what is to be read
+// ---- selection
 
 void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& tables) {
   if (!node.IsSwitch()) return;
@@ -68,7 +68,8 @@ void ReadBack::AddOthers(const fabric::Node& node, std::vector<Table>& tables) c
                       table.kind == VlTable::Kind::kMap ? Kind::kMap : Kind::kArbitration});
 }
 
-// One device after the other would leave the others waiting behind the limit for each device.
+// Interleaves the devices. One device at a time would leave the others waiting, because of the
+// limit per device.
 void ReadBack::AddInTurn(std::vector<std::vector<Table>> by_node) {
   size_t longest = 0;
   for (const auto& tables : by_node) longest = std::max(longest, tables.size());
@@ -84,7 +85,7 @@ bool ReadBack::Rests(NodeIndex node, Instant now) const {
 
 void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes,
                          Instant now) {
-  // What the last sample did not come to is still waiting.
+  // The last sample has not been read completely yet.
   if (!empty()) return;
   begun_ = true;
   snapshot_ = std::move(snapshot);
@@ -136,7 +137,7 @@ void ReadBack::Hold(std::vector<uint64_t> commands) {
   commands_.insert(commands_.end(), commands.begin(), commands.end());
 }
 
-// ---- reading
+// ---- requests
 
 VlTable ReadBack::VlTableOf(const Table& table) {
   return {table.port, table.kind == Kind::kMap ? VlTable::Kind::kMap : VlTable::Kind::kArbitration,
@@ -184,7 +185,8 @@ mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
   return request;
 }
 
-// By the form in which contents are compared: without what is reserved, or is not ours.
+// The form in which contents are compared: without reserved fields, and fields that fabricd does
+// not manage.
 wire::SmpData ReadBack::Canonical(Kind kind, const wire::SmpData& data) {
   switch (kind) {
     case Kind::kForwarding: break;
@@ -270,7 +272,7 @@ std::vector<uint64_t> ReadBack::Drop() {
   return std::exchange(commands_, {});
 }
 
-// ---- answers
+// ---- responses
 
 void ReadBack::Take(const Table& table, const wire::SmpData& data) {
   const NodeIndex node = table.port.node;
@@ -296,7 +298,7 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
       devices_.applied().vls().Confirm(VlTableOf(table), Canonical(table.kind, data));
       break;
     case Kind::kIdentity: {
-      // No more than was compared: states are a survey's to read.
+      // Updates only the compared fields. Port states are read by surveys.
       const auto read = wire::PortInfo::Decode(data);
       wire::PortInfo info = builder_.node(node)->port(table.port.port).info;
       info.lid = read.lid;
@@ -332,8 +334,8 @@ void ReadBack::OnCompletion(const mad::Completion& completion) {
   if (found == in_flight_.end()) return;
   const Table table = found->second;
   in_flight_.erase(found);
-  const auto held = Held(table);  // It may have been written to, or have gone, meanwhile.
-  // One that is silent is a light sweep's to find: it costs one round of time-outs here.
+  const auto held = Held(table);  // The table may have been written, or the device removed, since.
+  // Light sweeps report unresponsive devices. Here one costs a single series of timeouts.
   if (completion.outcome == mad::Completion::Outcome::kTimedOut)
     std::erase_if(waiting_, [&](const Table& other) { return other.port == table.port; });
   if (!IsOk(completion) || !held) return;
@@ -341,7 +343,7 @@ void ReadBack::OnCompletion(const mad::Completion& completion) {
   const wire::SmpData& data = completion.response.data;
   if (table.kind == Kind::kIdentity) {
     const auto info = wire::PortInfo::Decode(data);
-    // A port that has started anew, or is about to, is a survey's to find.
+    // Surveys find a port that has restarted or is about to.
     const auto& known = builder_.node(table.port.node)->port(table.port.port).info;
     if (!info.lid || info.port_state != known.port_state) return;
   }

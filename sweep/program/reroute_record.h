@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RerouteRecord: takes down what it costs to get from a change to tables that fit it, and makes the
-// event RerouteCompleted of it.
+// RerouteRecord: records the time and writes from a change to updated tables, and makes the event
+// RerouteCompleted from them.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ namespace fabricd::sweep {
 
 class RerouteRecord {
  public:
-  // `since`: when the first sign of it came.
+  // `since`: when the first report arrived.
   void Begin(std::string cause, std::string subject, Instant since, Instant now,
              const mad::EngineStatistics& statistics);
   void OnPlan(const std::string& engine, bool provisional, Instant now);
-  // Before any of it is written. What it gives, if anything, says how many paths are interrupted.
+  // Call before the writes. Returns an event if paths are interrupted.
   std::optional<fabric::FabricEvent> OnOrder(const routing::PushPlan& push, Instant now);
-  // All table writes are acknowledged or have failed, or a newer change has come. nullopt: none was
-  // open.
+  // All table writes were confirmed or have failed, or a newer change supersedes the run. nullopt:
+  // no record was open.
   std::optional<fabric::FabricEvent> Finish(const Programmer& programmer, bool superseded,
                                             Instant now, const mad::EngineStatistics& statistics);
   void Drop() { reroute_.reset(); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StageSequencer: the order of the stages of a run. What a device that took long has to be set
-// first differs. Where everything is looked at, ports are configured while the plan is computed.
-// After a change, tables come before ports: traffic waits for tables, not for ports that come up.
-// Where only the members of multicast groups have changed, nothing but trees is written.
+// StageSequencer: the order of the stages of a run. A run over the whole fabric configures ports
+// while the plan is computed. A run after a change writes tables before ports, because traffic
+// waits for tables and not for new ports. If only the members of multicast groups have changed,
+// only trees are written.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class StageSequencer {
   bool done() const { return stage() == ProgramStage::kDone; }
   // REQUIRES: !done().
   void Advance() { ++position_; }
-  // Whether this stage has ended. False of one that the run does not have.
+  // Whether this stage has ended. False for a stage that the run does not have.
   bool HasPassed(ProgramStage stage) const;
 
  private:

@@ -1,64 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/program/writer_set.h"
 
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
 #include "common/check.h"
 
 namespace fabricd::sweep {
+namespace {
+
+template <typename Writer>
+constexpr bool Owns(Work work) {
+  return std::find(Writer::kWorks.begin(), Writer::kWorks.end(), work) != Writer::kWorks.end();
+}
+
+// Calls `use` with the writer that the work belongs to, of those that are of the kind `Base`.
+// False: there is none.
+template <typename Base, typename... Writers>
+bool WithOwner(const std::tuple<Writers&...>& writers, Work work, const auto& use) {
+  const auto try_one = [&]([[maybe_unused]] auto& writer) {
+    using Writer = std::remove_reference_t<decltype(writer)>;
+    if constexpr (std::derived_from<Writer, Base>)
+      return Owns<Writer>(work) && (use(writer), true);
+    else
+      return false;
+  };
+  return std::apply([&](auto&... each) { return (try_one(each) || ...); }, writers);
+}
+
+template <typename... Writers>
+bool TakeLate(std::type_identity<std::tuple<Writers&...>>, const LateAnswer& late) {
+  return ((Owns<Writers>(late.item.work) && Writers::OnLateAnswer(late)) || ...);
+}
+
+}  // namespace
 
 void WriterSet::List(ProgramStage stage, WorkQueue& queue) {
-  // What forwards is read first; what a switch has lost is forgotten before its other tables are
-  // listed.
-  for (AttributeWriter* writer : std::initializer_list<AttributeWriter*>{
-           &lft_, &switch_info_, &p_keys_, &guids_, &port_info_, &mft_, &vls_})
-    writer->List(stage, queue);
+  std::apply([&](auto&... each) { (each.List(stage, queue), ...); }, All());
 }
 
 QueuedWriter& WriterSet::QueuedOf(Work work) {
-  switch (AttributeOf(work)) {
-    case wire::AttributeId::kLinearForwardingTable: return lft_;
-    case wire::AttributeId::kSwitchInfo: return switch_info_;
-    case wire::AttributeId::kPKeyTable: return p_keys_;
-    case wire::AttributeId::kGuidInfo: return guids_;
-    case wire::AttributeId::kPortInfo: return port_info_;
-    case wire::AttributeId::kSlToVlMappingTable:
-    case wire::AttributeId::kVlArbitrationTable: return vls_;
-    default: break;
-  }
-  FABRICD_CHECK(false, "work {} is not queued", static_cast<int>(work));
-  return lft_;
+  QueuedWriter* owner = nullptr;
+  WithOwner<QueuedWriter>(All(), work, [&](QueuedWriter& writer) { owner = &writer; });
+  FABRICD_CHECK(owner != nullptr, "work {} is not queued", static_cast<int>(work));
+  return *owner;
 }
 
 void WriterSet::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
-  const bool of_trees =
-      item.work == Work::kReadMft || item.work == Work::kSetMft || item.work == Work::kSetMftTop;
-  if (of_trees)
-    mft_.OnAnswer(item, completion);
-  else
-    QueuedOf(item.work).OnAnswer(item, completion);
+  const bool is_owned = WithOwner<AttributeWriter>(
+      All(), item.work, [&](AttributeWriter& writer) { writer.OnAnswer(item, completion); });
+  FABRICD_CHECK(is_owned, "work {} has no writer", static_cast<int>(item.work));
 }
 
 bool WriterSet::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                              fabric::SnapshotBuilder& builder, DeviceTable& devices) {
   if (completion.method != wire::Method::kSet) return false;
   devices.applied().ClearBusy(item.ref(), completion.attribute);
-  if (item.work == Work::kConfigurePort && !IsOk(completion))
-    devices.applied().ForgetEnforcement(item.ref());
-  if (item.work == Work::kSetLft) LftWriter::OnLateAnswer(item, completion, devices);
-  if (item.work == Work::kSetMft) MftWriter::OnLateAnswer(item, completion, devices);
-  if (!IsOk(completion) || builder.node(item.node) == nullptr) return false;
-  switch (completion.attribute) {
-    case wire::AttributeId::kPortInfo:
-      return PortInfoWriter::OnLateAnswer(item, completion, builder, devices);
-    case wire::AttributeId::kSwitchInfo:
-      return SwitchInfoWriter::OnLateAnswer(item, completion, builder);
-    case wire::AttributeId::kPKeyTable:
-      PKeyWriter::OnLateAnswer(item, completion, builder, devices);
-      return false;
-    case wire::AttributeId::kGuidInfo:
-      GuidWriter::OnLateAnswer(item, completion, devices);
-      return false;
-    default: return false;  // VLs: unknown until they are read.
-  }
+  using Writers = decltype(std::declval<WriterSet&>().All());
+  return TakeLate(std::type_identity<Writers>(), {item, completion, builder, devices});
 }
 
 }  // namespace fabricd::sweep

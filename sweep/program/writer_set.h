@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// WriterSet: the writers of a run, in the order in which they list, and which of them a piece of
-// work belongs to.
+// WriterSet: the writers of a run, in the order in which they list their work, and the writer that
+// each piece of work belongs to.
 #pragma once
+
+#include <tuple>
 
 #include "sweep/write/guid_writer.h"
 #include "sweep/write/lft_writer.h"
@@ -16,7 +18,7 @@ namespace fabricd::sweep {
 
 class WriterSet {
  public:
-  // Both must outlive this. `queue` also takes the reads that answers make necessary.
+  // Both must outlive this. `queue` also receives the reads that responses make necessary.
   WriterSet(const ProgramGround& ground, WorkQueue& queue)
       : restarts_(ground),
         switch_info_(ground, restarts_),
@@ -29,11 +31,10 @@ class WriterSet {
 
   void List(ProgramStage stage, WorkQueue& queue);
   void OnAnswer(const WorkItem& item, const mad::Completion& completion);
-  // Of an item in the queue.
+  // The writer of a queued item. REQUIRES: the work of a QueuedWriter.
   QueuedWriter& QueuedOf(Work work);
-  // The answer to a request of a run that is gone: what a table holds is known again, or it may be
-  // written again. True: the answer shows that something changed meanwhile, and the node has to be
-  // read again.
+  // The response to a request of an earlier run: updates what is known of the table. Returns true
+  // if the response shows that the node has changed since and must be read again.
   [[nodiscard]] static bool OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
                                          fabric::SnapshotBuilder& builder, DeviceTable& devices);
 
@@ -43,6 +44,10 @@ class WriterSet {
   const MftWriter& mft() const { return mft_; }
 
  private:
+  // In the order in which they list. What forwards is read first; what a switch has lost is
+  // forgotten before its other tables are listed.
+  auto All() { return std::tie(lft_, switch_info_, p_keys_, guids_, port_info_, mft_, vls_); }
+
   RestartWatch restarts_;
   SwitchInfoWriter switch_info_;
   GuidWriter guids_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrainTime: how long packets may still be under way by paths that a drain has withdrawn: the
-// longest path of all plans that were in force since, and the lifetime of a packet in each queue.
+// DrainTime: how long packets may still be in flight on paths that a drain has withdrawn: the
+// length of the longest path of all plans since, times the lifetime of a packet in each queue.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace fabricd::sweep {
 
 class DrainTime {
  public:
-  // A plan that packets may have taken. Measured once; null: none.
+  // Call with each plan that packets may have followed. Each is measured once. Null: none.
   void Measure(const std::shared_ptr<const routing::RoutingPlan>& plan,
                const fabric::FabricSnapshot& snapshot, const fabric::LidTable& lids);
-  // No drain is pending.
+  // Call while no drain is pending.
   void Reset() { *this = DrainTime(); }
-  // HOQLife code n: 4.096 us * 2^n; 20 and above is no limit, and then a second per hop is taken
-  // (IBA vol 1 §18.2.5.4). The last link of a path is one to a host.
+  // HOQLife code n: 4.096 us * 2^n. 20 and above mean no limit; then a second per hop is assumed
+  // (IBA vol 1 §18.2.5.4). The last link of a path leads to a host.
   Duration Of(const LinkOptions& link) const;
 
  private:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GoneNodes: the names of nodes that have left the fabric, and the ports that they were linked to,
-// so that later events and answers (their links went down, one of those is released, a host lacks a
-// NIC) name them as earlier ones did. One entry for each node seen since the start, at most.
-// A node keeps its index, so one that comes back is called by what it says of itself then.
-// Pure.
+// GoneNodes: the names and peer ports of nodes that have left the fabric. Later events and
+// responses (its links went down, one of them is released, a host lacks a NIC) use the same names
+// as earlier ones. At most one entry for each node seen since the start. A node keeps its index,
+// and when it comes back it has its current name again. Pure.
 #pragma once
 
 #include <string>
@@ -20,14 +19,14 @@ class GoneNodes {
  public:
   struct Change {
     NodeIndex node;
-    bool gone = false;  // Else it has come.
+    bool gone = false;  // False: it has appeared.
   };
-  // Costs what differs, which it gives, by index.
+  // Returns the nodes that appeared or disappeared, by index. The cost depends on the differences.
   std::vector<Change> Note(const fabric::FabricSnapshot& before,
                            const fabric::FabricSnapshot& after, Instant now);
   std::vector<policy::GoneNode> List() const;  // By GUID.
 
-  // Of a node of `now`, else of one that has gone. 0: never seen.
+  // Of a node of `now`, or of one that has gone. 0: never seen.
   Guid GuidOf(NodeIndex node, const fabric::FabricSnapshot& now) const;
   // "leaf1/17"; port 0: "leaf1".
   std::string NameOf(PortRef port, const fabric::FabricSnapshot& now) const;

@@ -16,7 +16,7 @@ using policy::HoldState;
 
 namespace {
 
-// An expiry that could not be made durable is tried again.
+// An expiry that could not be made durable is retried after this time.
 constexpr Duration kRetry = std::chrono::seconds(5);
 
 std::string NameOf(const Hold& hold) {
@@ -116,7 +116,7 @@ void HoldKeeper::StartNext(Instant now) {
   }
 }
 
-// May finish it at once.
+// May finish the operation at once.
 void HoldKeeper::Begin(Instant now) {
   switch (current_->verb) {
     case Verb::kCreate: BeginCreate(now); break;
@@ -156,7 +156,7 @@ void HoldKeeper::BeginCreate(Instant now) {
   }
   outcome_->hold = change->put.front();
   change_ = *std::move(change);
-  // What changes no route and no port harms nobody.
+  // If no route and no port changes, there are no consequences to evaluate.
   fabric::Intent with = IntentWith(outcome_->hold);
   if (with == intent_) {
     if (current_->validate_only) return Finish(absl::OkStatus());
@@ -166,7 +166,7 @@ void HoldKeeper::BeginCreate(Instant now) {
                                 fabric_.routes, std::move(with), fabric_.local});
 }
 
-// As it would be: damping's share of the present one stays.
+// The intent with this hold. The damped links stay as they are.
 fabric::Intent HoldKeeper::IntentWith(const Hold& hold) const {
   policy::HoldBook with = book_;
   with.Apply({{hold}, {}});
@@ -227,7 +227,7 @@ void HoldKeeper::OnAnswer(const Persisted& persisted, Instant now) {
   StartNext(now);
 }
 
-// The change is durable: from here on it is in force.
+// The change is durable and takes effect now.
 void HoldKeeper::Enter(Instant now) {
   using fabric::Severity;
   const policy::HoldChange change = std::exchange(change_, {});
@@ -303,7 +303,7 @@ void HoldKeeper::Tell(const char* type, fabric::Severity severity, const Hold& h
   effects_.events.push_back(std::move(event));
 }
 
-// ---- how far they are
+// ---- progress
 
 void HoldKeeper::OnIntent(const fabric::Intent& intent, std::vector<PortRef> damped,
                           uint64_t generation, bool renewed, Instant now) {
@@ -317,7 +317,7 @@ void HoldKeeper::OnIntent(const fabric::Intent& intent, std::vector<PortRef> dam
   Refresh(now);
 }
 
-// Packets under way took the routes of before, or of any plan since.
+// Packets in flight may have followed the previous plan, or any plan since.
 void HoldKeeper::MeasureDrains() {
   const bool drains = std::any_of(progress_.begin(), progress_.end(), [&](const auto& entry) {
     const Hold* hold = book_.Find(entry.first);
@@ -393,7 +393,7 @@ void HoldKeeper::OnTimer(Instant now) {
 
 Instant HoldKeeper::NextDeadline() const {
   Instant next = kNever;
-  // What is waited for comes by itself; until then time alone changes nothing.
+  // While an operation is under way, its answer triggers the next step, so no deadline is needed.
   if (const auto expiry = book_.NextExpiry(); expiry && !current_)
     next = std::max(clock_.InstantOf(*expiry), next_try_);
   if (clock_.MustRewrite() && !current_) next = std::min(next, next_try_);

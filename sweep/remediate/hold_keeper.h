@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HoldKeeper: carries out commands about holds. One at a time is judged, checked by the guards,
-// made durable and only then entered in the book; others wait in a bounded queue. It also lets
-// holds expire, and knows how far each has come: pending until tables and ports are confirmed,
-// then, for a drain, until the packets under way are out.
+// HoldKeeper: carries out commands about holds. One command at a time is evaluated, checked by the
+// guards, made durable and then entered in the book; others wait in a bounded queue. It also
+// expires holds and tracks their progress: pending until tables and ports are confirmed and, for a
+// drain, until the packets in flight have left.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@
 
 namespace fabricd::sweep {
 
-// What the core knows, as it is at any time. References to its members.
+// References to the current state of the core.
 struct KnownFabric {
   const std::shared_ptr<const fabric::FabricSnapshot>& snapshot;
   const std::shared_ptr<const fabric::LidTable>& lids;
@@ -37,28 +37,27 @@ class HoldKeeper {
  public:
   static constexpr size_t kMaxWaiting = 1024;
 
-  // All must outlive this. `before` as stored.
+  // All must outlive this. `before`: as stored.
   HoldKeeper(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
              policy::StoredHolds before);
 
-  // `epoch`: wall-clock time at Instant zero. What was stored was written by another epoch, which
-  // nothing tells but the wall clock.
+  // `epoch`: wall-clock time at Instant zero. The stored epoch of an earlier run is unknown.
   void Begin(policy::WallMs epoch, Instant now);
-  // Holds keep the time that they have left.
+  // Holds keep their remaining time.
   void OnWallClockSet(policy::WallMs epoch, Instant now);
-  // In the epoch by which the book is written: behind the clock until that is durable.
+  // By the epoch of the book, which lags behind a clock that was set until the change is durable.
   policy::WallMs Wall(Instant now) const { return clock_.Wall(now); }
 
   void Create(CreateHold command, Instant now);
   void Delete(DeleteHold command, Instant now);
   void Acknowledge(const AckHold& command, Instant now);
-  // The answer to what this asked last.
+  // The answer to the last question.
   void OnAnswer(IntentEvaluated judged, Instant now);
   void OnAnswer(const Persisted& persisted, Instant now);
   void OnTimer(Instant now);
   Instant NextDeadline() const;
 
-  // fabricd's own: like Create and Delete, with an answer in TakeAnswers().
+  // For fabricd's own holds: like Create and Delete, but TakeAnswers() returns the outcome.
   void CreateOwn(uint64_t reference, policy::Hold hold, Instant now);
   void DeleteOwn(uint64_t hold, Instant now);
   struct Answer {
@@ -69,11 +68,11 @@ class HoldKeeper {
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
 
   const policy::HoldBook& book() const { return book_; }
-  // Why it has changed since the last call; empty: it has not.
+  // The reason of the last change since the last call. Empty: no change.
   std::string TakeBookChange() { return std::exchange(book_change_, {}); }
 
-  // The intent made of the book and of these damped links is number `generation` now. `renewed`: it
-  // means other nodes than before, so that what is pending needs this one.
+  // The intent of the book and of these damped links has number `generation` now. `renewed`: it
+  // concerns other nodes than before, so pending holds need this generation.
   void OnIntent(const fabric::Intent& intent, std::vector<PortRef> damped, uint64_t generation,
                 bool renewed, Instant now);
   // The tables and ports of intent `generation` are confirmed.
@@ -86,20 +85,20 @@ class HoldKeeper {
   enum class Verb : uint8_t { kCreate, kDelete, kAcknowledge, kExpire, kForget, kRetime };
   struct Operation {
     Verb verb;
-    uint64_t command = 0;  // 0: nobody waits.
+    uint64_t command = 0;  // 0: no command waits.
     uint64_t reference = 0;
     policy::Hold hold;           // kCreate.
-    std::optional<Instant> end;  // kCreate: when it expires.
+    std::optional<Instant> end;  // kCreate: the expiry.
     bool validate_only = false, renews = false;
     absl::Status unresolved;                // kCreate.
-    policy::HoldBook::DeleteRequest about;  // kDelete; kAcknowledge: the owner is who asks.
+    policy::HoldBook::DeleteRequest about;  // kDelete; kAcknowledge: `owner` is the requester.
     std::vector<uint64_t> lifted;           // kForget.
     policy::WallMs epoch = 0;               // kRetime.
   };
   struct Progress {
     policy::HoldState state = policy::HoldState::kPending;
-    uint64_t generation = 0;          // Of the first intent that holds it.
-    std::optional<Instant> waits_to;  // Applied; packets are under way until then.
+    uint64_t generation = 0;          // The first intent that contains it.
+    std::optional<Instant> waits_to;  // Applied, with packets in flight until then.
   };
 
   void Enqueue(Operation operation, Instant now);
@@ -116,7 +115,7 @@ class HoldKeeper {
   policy::GuardFacts FactsOf(const policy::Hold& hold,
                              const routing::Consequences& consequences) const;
   fabric::Intent IntentWith(const policy::Hold& hold) const;
-  // Moves on what has become so.
+  // Updates the progress of all holds.
   void Refresh(Instant now);
   bool IsDone(const policy::Hold& hold, Progress& progress, Instant now);
   bool AreEnabled(const policy::Hold& hold) const;
@@ -132,13 +131,13 @@ class HoldKeeper {
   std::optional<Operation> current_;
   policy::HoldChange change_;             // Of current_, to be made durable.
   std::shared_ptr<HoldOutcome> outcome_;  // Of current_.
-  Instant next_try_ = Instant::min();     // After a write that failed: of expiries.
+  Instant next_try_ = Instant::min();     // Earliest retry of expiries after a failed write.
 
-  std::map<uint64_t, Progress> progress_;  // By hold, the lifted ones too.
+  std::map<uint64_t, Progress> progress_;  // By hold, including released ones.
   fabric::Intent intent_;
   std::vector<PortRef> damped_;
   uint64_t applied_ = 0;
-  DrainTime drain_time_;  // Of the plans that pending drains have seen.
+  DrainTime drain_time_;  // Of the plans since the pending drains began.
   std::vector<Answer> answers_;
   std::string book_change_;
   bool shown_changed_ = true;

@@ -24,7 +24,7 @@ void PartitionKeeper::MakeIndex() {
   ++generation_;
 }
 
-// How tables are made of partitions may have changed.
+// The options affect the tables that result from partitions.
 void PartitionKeeper::OnOptions() { MakeIndex(); }
 
 void PartitionKeeper::OnApplied(uint64_t generation) { applied_ = std::max(applied_, generation); }
@@ -58,7 +58,7 @@ void PartitionKeeper::StartNext() {
   }
 }
 
-// The change is durable: from here on it is in force.
+// If the change is durable, it takes effect now.
 void PartitionKeeper::On(const Persisted& persisted, Instant now) {
   auto outcome = std::move(outcome_);
   if (persisted.status.ok()) {

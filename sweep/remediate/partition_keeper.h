@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PartitionKeeper: carries out requests about partitions. One at a time is worked out, made durable
-// and only then in force; others wait in a bounded queue. Of the core.
+// PartitionKeeper: carries out requests about partitions. One request at a time is computed, made
+// durable and then put in effect; others wait in a bounded queue. Owned by the core.
 #pragma once
 
 #include <deque>
@@ -18,24 +18,24 @@ class PartitionKeeper {
  public:
   static constexpr size_t kMaxWaiting = 1024;
 
-  // All must outlive this; effects are added to as they come.
+  // All must outlive this. Events and outcomes are appended to `effects`.
   PartitionKeeper(const CoreOptions& options, Effects& effects, OpenQuestions& questions,
                   policy::PartitionState stored);
 
   void On(ChangePartitions command);
-  void On(const Persisted& persisted, Instant now);  // To PersistPartitions.
+  void On(const Persisted& persisted, Instant now);  // Answer to PersistPartitions.
   // The core's options were replaced.
   void OnOptions();
 
   const std::shared_ptr<const policy::PartitionState>& state() const { return state_; }
   const std::shared_ptr<const policy::PartitionIndex>& index() const { return index_; }
-  // Of the index; grows with each change.
+  // Number of the index. Grows with each change.
   uint64_t generation() const { return generation_; }
   // The tables of generation `generation` are confirmed.
   void OnApplied(uint64_t generation);
-  // All tables are as the partitions want them.
+  // True: all P_Key tables match the partitions.
   bool in_effect() const { return applied_ == generation_; }
-  // Why tables are to be made anew since the last call; empty: they are not.
+  // Why tables must be recomputed since the last call. Empty: they need not be.
   std::string TakeChange() { return std::exchange(change_, {}); }
 
  private:
@@ -51,8 +51,8 @@ class PartitionKeeper {
   std::shared_ptr<const policy::PartitionIndex> index_;
   uint64_t generation_ = 0, applied_ = 0;
   std::string change_;
-  std::deque<ChangePartitions> waiting_;                     // The first may be being written.
-  std::shared_ptr<const policy::PartitionOutcome> outcome_;  // Of that one.
+  std::deque<ChangePartitions> waiting_;  // The first may be in the middle of its write.
+  std::shared_ptr<const policy::PartitionOutcome> outcome_;  // Of the first one.
 };
 
 }  // namespace fabricd::sweep

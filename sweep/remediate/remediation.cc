@@ -21,7 +21,7 @@ using policy::Rule;
 
 namespace {
 
-// Requests that give up on a node within this time count as one.
+// Timeouts of one node within this time count as one.
 constexpr Duration kTimeoutGap = std::chrono::seconds(1);
 constexpr size_t kMaxTimedOut = 4096;
 
@@ -32,7 +32,7 @@ bool Has(const std::vector<NodeIndex>& sorted, NodeIndex node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
 }
 
-// Not when only ports that were to be enabled are known to be.
+// False if the only change is that ports to enable are now known to be enabled.
 bool NeedsWork(const fabric::Intent& before, const fabric::Intent& after) {
   const auto parts = [](const fabric::Intent& intent) {
     return std::tie(intent.closed_links, intent.avoided_links, intent.closed_switches,
@@ -107,7 +107,7 @@ Instant Remediation::NextDeadline() const {
 
 void Remediation::OnApplied(uint64_t generation, Instant now) {
   keeper_.OnApplied(generation, now);
-  changed_ = changed_ || damping_.suppressed_count() > 0;  // Whether they are needed.
+  changed_ = changed_ || damping_.suppressed_count() > 0;  // They may be needed now.
   Advance(now);
 }
 
@@ -130,7 +130,7 @@ void Remediation::Advance(Instant now) {
 
 // ---- the intent
 
-// A port that another cable is in by now has done nothing.
+// Links whose port has another peer by now are left out: that cable was not flapping.
 std::vector<fabric::Intent::Link> Remediation::DampedLinks() const {
   std::vector<fabric::Intent::Link> links;
   for (LinkId link : damping_.Suppressed()) {
@@ -158,7 +158,7 @@ void Remediation::MakeIntentAnew(std::string why, bool renewed, Instant now) {
   changed_ = true;
 }
 
-// ---- what is seen
+// ---- observations
 
 bool Remediation::IsHeld(PortRef port) const {
   return Has(intent_.closed_links, port) || Has(intent_.disabled, port) ||
@@ -172,13 +172,13 @@ void Remediation::OnSnapshot(Instant now) {
   const auto changes = gone_.Note(*before, *last_, now);
   verdicts_.Begin(now);
   if (before->node_count() > 0) TellOfNodes(changes, now);
-  // What is found when nothing was known is no change.
+  // The first discovery is not a change.
   if (before->node_count() > 0)
     for (const LinkChange& change : FindLinkChanges(*before, *last_)) {
       const LinkId link(change.a, change.b);
       if (change.went_down) {
         TellOfLink("LinkDown", Severity::kWarning, link, "the link went down", now);
-        // What was held on purpose is rebooted or pulled on purpose.
+        // A held host or link is rebooted or unplugged on purpose.
         if (!IsHeld(link.a) && !IsHeld(link.b)) OnLinkDown(link, now);
       }
       if (change.came_up) TellOfLink("LinkUp", Severity::kInfo, link, "the link came up", now);
@@ -247,7 +247,7 @@ void Remediation::OnLinkDown(LinkId link, Instant now) {
   if (suppressed) MakeIntentAnew(fmt::format("damping of {}", NameOf(link)), false, now);
 }
 
-// Of one that was over the limit nothing was taken away.
+// A link that flapped but was over the limit was never suppressed, so it just ends.
 void Remediation::OnReleased(LinkId link, Instant now) {
   TellOfLink("LinkReleased", Severity::kInfo, link, "the link has been quiet: it may be used again",
              now);
@@ -303,7 +303,7 @@ void Remediation::OnCompletion(const mad::Completion& completion, Instant now) {
           now);
   } else if (completion.outcome == mad::Completion::Outcome::kResponse && completion.status != 0 &&
              completion.method == wire::Method::kSet) {
-    // A port that its peer has taken to ACTIVE refuses to be armed (IBA vol 1 §7.2.7).
+    // A port that is already ACTIVE because its peer is refuses to be armed (IBA vol 1 §7.2.7).
     if (completion.attribute == wire::AttributeId::kPortInfo &&
         completion.status == wire::kStatusInvalidAttributeValue)
       return;
@@ -315,15 +315,15 @@ void Remediation::OnCompletion(const mad::Completion& completion, Instant now) {
   Advance(now);
 }
 
-// ---- what is shown
+// ---- views
 
-// Whether routes use the link although it is to be avoided.
+// Whether routes still use the link that should be avoided.
 bool Remediation::IsNeeded(LinkId link) const {
   const auto& snapshot = *fabric_.snapshot;
   for (PortRef end : {link.a, link.b}) {
     const fabric::Node* node = snapshot.node(end.node);
     if (node == nullptr) return false;
-    if (!node->IsSwitch()) return true;  // Nothing else leads to an end port.
+    if (!node->IsSwitch()) return true;  // An end port has no other link.
   }
   if (fabric_.routes == nullptr || fabric_.routes->plan == nullptr) return false;
   const fabric::Port* port = snapshot.port(link.a);

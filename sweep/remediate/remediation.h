@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/remediate: what is wanted of the fabric beside what is there: holds, damping, partitions.
+// sweep/remediate: deliberate changes to the use of the fabric: holds, damping, partitions.
 //
-// Remediation: everything of the core that wants something of the fabric beside what is there:
-// holds, damping of flapping links, conditions. It makes the Intent of them, which changes only
-// once what it stems from is durable, and tells the core when that asks for new routes or ports.
+// Remediation: holds, damping of flapping links, and conditions. It computes the Intent from them,
+// which changes only once its causes are durable, and notifies the core when the Intent requires
+// new routes or ports.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,8 @@ namespace fabricd::sweep {
 
 class Remediation {
  public:
-  // `fabric`, `effects` and `questions` must outlive this; effects are added to as they come.
+  // `fabric`, `effects` and `questions` must outlive this. Events and outcomes are appended to
+  // `effects`.
   Remediation(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
               policy::StoredHolds holds);
 
@@ -35,7 +36,7 @@ class Remediation {
   void On(CreateHold command, Instant now);
   void On(DeleteHold command, Instant now);
   void On(const AckHold& command, Instant now);
-  // To PersistHolds, to EvaluateIntent.
+  // Answers to PersistHolds and EvaluateIntent.
   void On(const Persisted& persisted, Instant now);
   void On(IntentEvaluated judged, Instant now);
 
@@ -44,30 +45,31 @@ class Remediation {
 
   // The core's snapshot was replaced.
   void OnSnapshot(Instant now);
-  // A trap, repeated ones too: storms are counted here. `count`: so many of the same at once.
+  // Call for every trap, also for repeated ones: storms are counted here. `count`: number of equal
+  // traps.
   void OnTrap(const wire::Notice& notice, Instant now, uint64_t count = 1);
-  // Any completion of the core's engine: time-outs and refused Sets are counted.
+  // Call for any completion of the core's engine: timeouts and refused Sets are counted.
   void OnCompletion(const mad::Completion& completion, Instant now);
   // The core's options were replaced.
   void OnOptions(Instant now);
 
   const fabric::Intent& intent() const { return intent_; }
-  // Of the intent; grows with each change.
+  // Number of the intent. Grows with each change.
   uint64_t generation() const { return generation_; }
-  // Why routes or ports are to be made anew since the last call; empty: they are not.
+  // Why routes or ports must be recomputed since the last call. Empty: they need not be.
   std::string TakeReroute() { return std::exchange(reroute_, {}); }
-  // All tables and ports for intent `generation` are confirmed.
+  // All tables and ports of intent `generation` are confirmed.
   void OnApplied(uint64_t generation, Instant now);
 
-  // The SM's own port has no link: ": " and the holds by which that may be; empty: none.
+  // If the SM's own port has no link: ": " and the holds that may be the reason. Empty: none.
   std::string HoldsOnOwnLink() const;
 
-  // Whether View() would give something else than at the last call.
+  // True: View() differs from the last one.
   bool HasChanges() const { return changed_; }
   std::shared_ptr<const policy::PolicyView> View(Instant now);
 
  private:
-  // Takes up what has come of the parts.
+  // Processes the results of the parts.
   void Advance(Instant now);
   void MakeIntentAnew(std::string why, bool renewed, Instant now);
   bool IsHeld(PortRef port) const;
@@ -94,7 +96,8 @@ class Remediation {
   fabric::Intent intent_;
   uint64_t generation_ = 1;
   std::string reroute_;
-  // When a node's time-outs were counted last: many requests give up on a dead node at once.
+  // When a timeout of a node was counted last: many requests to an unresponsive node give up at
+  // once.
   absl::flat_hash_map<NodeIndex, Instant> timed_out_;
   bool changed_ = true;
   std::shared_ptr<const policy::PolicyView> view_;

@@ -36,7 +36,7 @@ size_t CountHosts(const fabric::FabricSnapshot& snapshot) {
   return systems.size();
 }
 
-// Where the fault is a host's: its port, also when its switch told of it.
+// If the fault is at a host: the host's port, also when its switch reported the fault.
 PortRef HostEndOf(const Verdicts::Fault& fault, const fabric::FabricSnapshot& snapshot) {
   for (PortRef end : {fault.port, fault.other}) {
     const fabric::Node* node = NodeOf(end, snapshot);
@@ -75,8 +75,8 @@ policy::HoldTarget Verdicts::TargetOf(const Fault& fault) const {
               : policy::TargetOfPort(port, snapshot, nullptr, fabric_.local);
 }
 
-// Schedulers leave a host alone; a link between switches can be routed round, and where it cannot
-// the soft drain leaves it.
+// Schedulers avoid a cordoned host. Routes can avoid a link between switches, and a soft drain
+// keeps the link in use where they cannot.
 HoldKind Verdicts::RecommendedFor(const Fault& fault) const {
   const bool between_switches =
       !fault.other.IsNone() && HostEndOf(fault, *fabric_.snapshot).IsNone();
@@ -112,7 +112,7 @@ void Verdicts::Raise(Fault fault, Instant now) {
   if (const auto found = findings_.find(key); found != findings_.end()) {
     Finding& known = found->second;
     ++known.causes;
-    // Another rule found the same, and may do more about it.
+    // Another rule found the same fault, and may have a stronger mode.
     if (fault.mode <= known.fault.mode) return;
     known.fault.mode = fault.mode;
     if (fault.mode == ConditionMode::kEnforce) Enforce(known, now);
@@ -131,7 +131,7 @@ void Verdicts::Clear(const std::string& type, PortRef port, Instant now) {
   Finding& finding = found->second;
   Tell("ConditionCleared", finding, fmt::format("{} is over", type), now);
   TakeBack(finding, now);
-  if (finding.reference != 0)  // Its hold is still being made: to be taken back then.
+  if (finding.reference != 0)  // Its hold is being created. Release it then.
     finding.released = true;
   else
     findings_.erase(found);
@@ -160,7 +160,7 @@ std::string Verdicts::BreakerObjection(const Fault& fault, Instant now) {
     if (const fabric::Node* node = NodeOf(HostEndOf(fault, *fabric_.snapshot), *fabric_.snapshot))
       systems.insert(SystemOf(*node));
     const size_t hosts = CountHosts(*fabric_.snapshot);
-    // One host is never too many.
+    // A single host never trips the breaker.
     tripped_ = systems.size() > std::max<size_t>(1, hosts * options.breaker_percent / 100);
     if (tripped_)
       effects_.log.push_back(
@@ -235,7 +235,7 @@ void Verdicts::TakeBack(Finding& finding, Instant now) {
          now);
     return;
   }
-  // Whoever shares it, another condition of the same place, makes it anew if need be.
+  // If another condition of the same place needs the hold, it creates a new one.
   releases_.push_back({now, finding.fault.port});
   keeper_.DeleteOwn(finding.hold, now);
   finding.hold = 0;

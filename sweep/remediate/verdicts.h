@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts: what becomes of a condition that a rule has raised. It is shown with a recommended
-// hold; under `enforce` that hold is made, within a budget and as long as the circuit breaker has
-// not tripped, and taken back when the condition has cleared, twice a week for a port at most.
+// Verdicts: the handling of a condition that a rule has raised. It is shown with a recommended
+// hold. In mode `enforce` that hold is created, within a budget and while the circuit breaker has
+// not tripped. When the condition has cleared, the hold is released, at most a few times a week for
+// each port.
 #pragma once
 
 #include <deque>
@@ -16,16 +17,16 @@
 
 namespace fabricd::sweep {
 
-// Owner of the holds that fabricd makes itself.
+// Owner of the holds that fabricd creates itself.
 using policy::kOwnHoldOwner;
 
 class Verdicts {
  public:
-  // What was found wrong. The same place may be found wrong by several rules of one type.
+  // What a rule has detected. Several rules of one type may report the same port.
   struct Fault {
     std::string type;  // "NoisyTraps"
-    PortRef port;      // Port 0: the node. Of a link: its lower end.
-    PortRef other;     // The other end of a link; none: it is no link.
+    PortRef port;      // Port 0: the node. Of a link: its lower end port.
+    PortRef other;     // The other end of a link. None: not a link.
     policy::ConditionMode mode = policy::ConditionMode::kRecommend;
     std::string message;
     std::vector<std::pair<std::string, std::string>> evidence;
@@ -36,23 +37,24 @@ class Verdicts {
   Verdicts(KnownFabric fabric, const GoneNodes& gone, HoldKeeper& keeper, Effects& effects)
       : fabric_(fabric), gone_(gone), keeper_(keeper), effects_(effects) {}
 
-  // The fabric is known: own holds of a run before wait from now on for a condition that wants them
-  // still. Only the first call does anything.
+  // The fabric is known: from now on, own holds of an earlier run wait for a condition that claims
+  // them. Only the first call has an effect.
   void Begin(Instant now);
-  // Takes back those that none has claimed when any would be clear by now.
+  // Releases the holds that no condition has claimed by the time that all conditions would have
+  // cleared.
   void OnTimer(Instant now);
   Instant NextDeadline() const { return claims_end_; }
 
   void Raise(Fault fault, Instant now);
   void Clear(const std::string& type, PortRef port, Instant now);
-  // What came of a hold that this asked for.
+  // The outcome of a hold that this class requested.
   void OnAnswer(const HoldKeeper::Answer& answer, Instant now);
-  // A reload: `enforce` may act again.
+  // After a reload, `enforce` may act again.
   void ResetBreaker();
 
   // By type, node and port.
   std::vector<policy::Condition> List() const;
-  // To be shown: the newest numbers. Nothing happens for what is not raised.
+  // Updates the displayed values. Ignored if the condition is not raised.
   void Update(const std::string& type, PortRef port, std::string message,
               std::vector<std::pair<std::string, std::string>> evidence);
 
@@ -60,12 +62,12 @@ class Verdicts {
   using Key = std::pair<std::string, PortRef>;
   struct Finding {
     Fault fault;
-    int causes = 1;  // Rules that have raised it.
+    int causes = 1;  // Number of rules that have raised it.
     policy::HoldKind recommended = policy::HoldKind::kCordon;
-    uint64_t reference = 0;  // Of the hold asked for.
+    uint64_t reference = 0;  // Of the requested hold.
     uint64_t hold = 0;
     std::string held_back;
-    bool released = false;  // Cleared while its hold was being made.
+    bool released = false;  // Cleared while its hold was being created.
   };
   struct Release {
     Instant at;
@@ -75,7 +77,7 @@ class Verdicts {
   policy::HoldTarget TargetOf(const Fault& fault) const;
   policy::HoldKind RecommendedFor(const Fault& fault) const;
   bool IsExcluded(const Fault& fault, Instant now) const;
-  // Empty: nothing speaks against a hold.
+  // Why no hold may be created. Empty: it may.
   std::string Objection(const Finding& finding, Instant now);
   std::string BreakerObjection(const Fault& fault, Instant now);
   void Enforce(Finding& finding, Instant now);
@@ -88,13 +90,14 @@ class Verdicts {
   HoldKeeper& keeper_;
   Effects& effects_;
   std::map<Key, Finding> findings_;
-  std::map<uint64_t, Key> asked_;                   // By reference.
-  std::optional<std::vector<uint64_t>> inherited_;  // Holds; nullopt: Begin() has not been called.
+  std::map<uint64_t, Key> asked_;  // By reference.
+  // Own holds of an earlier run. nullopt: before Begin().
+  std::optional<std::vector<uint64_t>> inherited_;
   Instant claims_end_ = kNever;
   uint64_t next_reference_ = 1;
   std::deque<std::pair<Instant, Guid>> held_systems_;  // Within the breaker's window.
   bool tripped_ = false;
-  std::deque<Release> releases_;  // Of a week.
+  std::deque<Release> releases_;  // Within a week.
 };
 
 }  // namespace fabricd::sweep

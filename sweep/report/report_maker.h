@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReportMaker: what one sweep cost, as the difference of the engine's counts at its two ends.
+// ReportMaker: the cost of one sweep, as the difference of the engine's counters before and after
+// it.
 #pragma once
 
 #include "common/time.h"

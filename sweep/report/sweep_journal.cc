@@ -6,7 +6,7 @@
 namespace fabricd::sweep {
 namespace {
 
-// Of those that are logged.
+// Only of kinds that are logged.
 std::string_view NameOf(SweepKind kind) {
   if (kind == SweepKind::kHeavy) return "heavy sweep";
   return kind == SweepKind::kTargeted ? "change" : "settling";

@@ -38,7 +38,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->multicast = input.multicast.plan();
   view->chain = input.planner.chain();
   view->sm = StatusOf(input);
-  // While everything is read again, what was read before is truer than half of it.
+  // During a new discovery the complete old tables are more useful than half of the new ones.
   if (port_tables_ == nullptr || input.phase == Phase::kIdle)
     port_tables_ = applied.PortTables(*input.observed.snapshot());
   view->tables = port_tables_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ViewPublisher: when a new FabricView is due, and what it shows. It keeps what only views show:
-// whether the subnet is up, and what the last sweep has cost.
+// ViewPublisher: decides when a new FabricView is due, and builds it. It keeps the state that only
+// views show: whether the subnet is up, and the report of the last sweep.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace fabricd::sweep {
 
-// What a view is made of.
+// The inputs of a view.
 struct ViewInput {
   const CoreOptions& options;
   Phase phase = Phase::kIdle;
@@ -35,7 +35,7 @@ struct ViewInput {
 
 class ViewPublisher {
  public:
-  // Something that a view shows has changed.
+  // Something in the view has changed.
   void MarkChanged() { changed_ = true; }
   void ShowState(wire::SmState state) {
     changed_ = changed_ || state != std::exchange(shown_state_, state);
@@ -46,13 +46,13 @@ class ViewPublisher {
   void OnSweepEnd(SweepReport report, bool is_heavy);
   void SetSubnetUp(bool up) { subnet_up_ = up; }
 
-  // Whether a view is due. Until the next change it is not.
+  // Returns whether a view is due, and resets that.
   bool TakeChanged() { return std::exchange(changed_, false); }
-  // `applied` keeps the tables that views share.
+  // `applied` caches the tables that views share.
   std::shared_ptr<const FabricView> Make(const ViewInput& input, AppliedState& applied);
 
   bool subnet_up() const { return subnet_up_; }
-  uint32_t sweeps_done() const { return sweeps_done_; }  // Heavy ones.
+  uint32_t sweeps_done() const { return sweeps_done_; }  // Number of heavy sweeps.
 
  private:
   bool changed_ = true;

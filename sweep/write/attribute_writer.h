@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep/write: one writer for each attribute that is programmed, and what writers share.
+// sweep/write: one writer for each programmed attribute, and their common parts.
 //
-// AttributeWriter: brings one attribute of all devices to what is wanted. Each stage of a run lists
-// what differs between wanted and last confirmed, so that a run over a fabric that is right sends
-// nothing. A Set that was lost is a difference in the next run.
+// AttributeWriter: brings one attribute of all devices to its desired value. Each stage of a run
+// lists the differences between the desired and the confirmed values. So a run over a correct
+// fabric sends nothing, and a lost Set is a difference in the next run.
 //
-// To program another attribute: write its writer, give its requests a Work (work.h) and, where it
-// needs one, a ProgramStage, and add it to WriterSet.
+// To program another attribute: write its writer, give its requests a Work (work.h) and, where
+// needed, a ProgramStage, and add it to WriterSet. Besides its overrides, each writer has
+//   kWorks           an array of the kinds of Work that it owns,
+//   OnLateAnswer()   static: takes the response to a Set of an earlier run. Returns true if the
+//                    response shows a change, so that the node must be read again.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "fabric/snapshot_builder.h"
@@ -25,16 +29,27 @@
 
 namespace fabricd::sweep {
 
-// What all writers of a run work on. All of it outlives them.
+// The data that all writers of a run share. All members outlive them.
 struct ProgramGround {
   const DesiredState& desired;
   const WorkScope& scope;
-  const bool trees_only;  // Of multicast groups alone: nothing else is read.
+  const bool trees_only;  // Only multicast trees are programmed: nothing else is read.
   const PortConfig& config;
-  fabric::SnapshotBuilder& builder;  // Takes every confirmed value.
+  fabric::SnapshotBuilder& builder;  // Receives every confirmed value.
   DeviceTable& devices;
   RequestSender& sender;
   RunRecord& record;
+};
+
+// The end of a Set of an earlier run.
+struct LateAnswer {
+  const WorkItem& item;
+  const mad::Completion& completion;
+  fabric::SnapshotBuilder& builder;
+  DeviceTable& devices;
+
+  // The device is known and responded with status 0.
+  bool IsConfirmed() const { return IsOk(completion) && builder.node(item.node) != nullptr; }
 };
 
 class AttributeWriter {
@@ -44,14 +59,14 @@ class AttributeWriter {
   AttributeWriter(const AttributeWriter&) = delete;
   AttributeWriter& operator=(const AttributeWriter&) = delete;
 
-  // Finds what is to be read or written in this stage: nothing in the stages of other attributes.
+  // Lists what must be read or written in this stage. Lists nothing in stages of other attributes.
   virtual void List(ProgramStage stage, WorkQueue& queue) = 0;
-  // Of a request that this writer made. Its device may be gone by now.
+  // The response to a request of this writer. Its device may have been removed.
   virtual void OnAnswer(const WorkItem& item, const mad::Completion& completion) = 0;
 
  protected:
   bool IsGone(NodeIndex node) const { return ground_.builder.node(node) == nullptr; }
-  // The request failed, or its device is gone; recorded.
+  // True if the request failed or the device was removed. Records the failure.
   bool HasFailed(const WorkItem& item, const mad::Completion& completion) {
     if (IsGone(item.node))
       ground_.record.CountFailures(1);
@@ -68,22 +83,22 @@ class AttributeWriter {
   const ProgramGround& ground_;
 };
 
-// One whose requests may go in the order of the queue. Tables that must never hold a loop between
-// two writes have an order of their own instead (LftWriter, MftWriter).
+// A writer whose requests may be sent in queue order. Tables that must not hold a loop between two
+// writes have their own order instead (LftWriter, MftWriter).
 class QueuedWriter : public AttributeWriter {
  public:
   using AttributeWriter::AttributeWriter;
 
-  // The request for an item that List() added to the queue; nullopt: there is nothing to send any
+  // The request for an item that List() added to the queue. nullopt: nothing needs to be sent any
   // more. REQUIRES: the item's device is known.
   virtual std::optional<mad::SmpRequest> Next(const WorkItem& item) = 0;
-  // Whether the item has to wait for the answer to an earlier Set.
+  // Whether the item must wait for the response to an earlier Set.
   virtual bool IsBusy(const WorkItem& item) const {
     return ground_.devices.applied().IsBusy(item.ref(), AttributeOf(item.work));
   }
 };
 
-// A request of a writer with an order of its own.
+// A request of a writer that has its own order.
 struct OrderedRequest {
   WorkItem item;
   mad::SmpRequest smp;

@@ -17,7 +17,7 @@ void GuidWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 void GuidWriter::ListReads(WorkQueue& queue) {
-  queue.EndBatch();  // Behind all tables that carry traffic.
+  queue.EndBatch();  // After all reads of tables that carry traffic.
   ground_.scope.ForEachKeyed([&](const fabric::Node& node) {
     // A CA whose link has just come up may have restarted.
     for (const auto& [ref, port] : node.LinkPorts())
@@ -35,7 +35,7 @@ std::optional<mad::SmpRequest> GuidWriter::Next(const WorkItem& item) {
   const auto block = static_cast<uint8_t>(item.block);
   auto& blocks = ground_.devices.applied().GuidsTo(port, block);
   if (item.work == Work::kReadGuids) {
-    if (blocks.Find(block) != nullptr) return std::nullopt;  // A Set has been answered since.
+    if (blocks.Find(block) != nullptr) return std::nullopt;  // A Set was confirmed since.
     return ground_.devices.Get(port, wire::AttributeId::kGuidInfo, block);
   }
   const wire::GuidInfo& wanted = wanted_.at({port, item.block});
@@ -48,7 +48,7 @@ void GuidWriter::OnAnswer(const WorkItem& item, const mad::Completion& completio
   auto& blocks = ground_.devices.applied().GuidsTo(item.ref(), block);
   const bool has_none = completion.outcome == mad::Completion::Outcome::kResponse &&
                         completion.status != 0 && item.work == Work::kReadGuids;
-  if (has_none && !IsGone(item.node)) {  // No such block: that leaves nothing undone.
+  if (has_none && !IsGone(item.node)) {  // There is no such block, so nothing is left undone.
     blocks.Confirm(block, wire::GuidInfo());
     return;
   }
@@ -65,12 +65,13 @@ void GuidWriter::OnAnswer(const WorkItem& item, const mad::Completion& completio
   queue_.Add(next);
 }
 
-void GuidWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                              DeviceTable& devices) {
-  const auto block = static_cast<uint8_t>(item.block);
-  devices.applied()
-      .GuidsTo(item.ref(), block)
-      .Answer(block, wire::GuidInfo::Decode(completion.response.data));
+bool GuidWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  const auto block = static_cast<uint8_t>(late.item.block);
+  late.devices.applied()
+      .GuidsTo(late.item.ref(), block)
+      .Answer(block, wire::GuidInfo::Decode(late.completion.response.data));
+  return false;
 }
 
 }  // namespace fabricd::sweep

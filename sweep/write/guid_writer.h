@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuidWriter: GUIDInfo, the alias GUIDs of end ports (port_guids.h says which).
+// GuidWriter: GUIDInfo, the alias GUIDs of end ports (selected by port_guids.h).
 #pragma once
 
 #include <utility>
@@ -13,7 +13,9 @@ namespace fabricd::sweep {
 
 class GuidWriter final : public QueuedWriter {
  public:
-  // `ground` must outlive this. `queue` takes reads that an answer makes necessary.
+  static constexpr std::array kWorks{Work::kReadGuids, Work::kSetGuids};
+
+  // `ground` must outlive this. `queue` receives reads that a response makes necessary.
   GuidWriter(const ProgramGround& ground, WorkQueue& queue)
       : QueuedWriter(ground),
         queue_(queue),
@@ -22,9 +24,7 @@ class GuidWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
  private:
   void ListReads(WorkQueue& queue);

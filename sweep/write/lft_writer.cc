@@ -13,7 +13,7 @@ namespace fabricd::sweep {
 void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
   if (stage != ProgramStage::kReadTables) return;
   ground_.scope.ForEach([&](const fabric::Node& node) { ListReadsOf(node, queue); });
-  // Tables are written on all switches, so those of one that has come and is not in the scope yet
+  // Tables are written on all switches, so the tables of a new switch that is not in the scope yet
   // are read first too.
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.switch_info && ground_.devices.Has(node.index) &&
@@ -23,9 +23,9 @@ void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
   queue.StripeUnique();
 }
 
-// A switch that shows no LinearFDBTop has lost its tables, whatever it held before; one that names
-// another SM as its master had them written by that one. One that shows a LinearFDBTop may hold
-// what is wanted: it was away, or this SM was.
+// A switch whose LinearFDBTop is 0 has lost its tables. If it names another SM as its master, that
+// SM has written its tables. Otherwise it may still hold the desired tables: it was away, or this
+// SM was.
 void LftWriter::ListReadsOf(const fabric::Node& node, WorkQueue& queue) {
   if (!node.IsSwitch()) return;
   const Lid sm_lid = ground_.desired.lids->Of(ground_.desired.ports.local).base;
@@ -48,18 +48,18 @@ std::optional<mad::SmpRequest> LftWriter::Next(const WorkItem& item) {
   return ground_.devices.Get(item.node, wire::AttributeId::kLinearForwardingTable, item.block);
 }
 
-// Read meanwhile, a block could show what it held before the Set.
+// Before the response to a Set, a read could return the old content.
 bool LftWriter::IsBusy(const WorkItem& item) const {
   return ground_.devices.applied().Lft(item.node).IsInFlight(item.block);
 }
 
-// ---- what differs
+// ---- differences
 
 void LftWriter::ListWrites() {
   FABRICD_CHECK(phase_ == Phase::kUnlisted);
   std::vector<routing::TableWrite> writes;
   if (ground_.desired.plan != nullptr) writes = Differences();
-  // Tables that were never read carry nothing: they are written in any order.
+  // Tables that were never read carry no traffic, so they can be written in any order.
   const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
     return ground_.devices.applied().Lft(write.node).WasRead();
   });
@@ -79,7 +79,8 @@ std::vector<routing::TableWrite> LftWriter::Differences() const {
     for (uint16_t block : applied.Differences(top.value() / AppliedLft::kBlock + 1u, row))
       writes.push_back({node.index, block, 0, 0, ~uint64_t{0}, false});
   });
-  // One device after the other would leave the window idle behind the limit per device.
+  // One device after the other would leave the engine's window idle, because of the limit per
+  // device.
   std::stable_sort(writes.begin(), writes.end(),
                    [](const auto& a, const auto& b) { return a.block < b.block; });
   return writes;
@@ -107,7 +108,7 @@ void LftWriter::EndIfAnswered() {
   phase_ = Phase::kDone;
 }
 
-// What the write makes of the block.
+// The content of the block after the write.
 wire::LinearForwardingTable LftWriter::BlockOf(const routing::TableWrite& write) const {
   wire::LinearForwardingTable table;
   const uint8_t* wanted = ground_.desired.plan->rows[write.node.value()]->block(write.block);
@@ -122,15 +123,15 @@ wire::LinearForwardingTable LftWriter::BlockOf(const routing::TableWrite& write)
   return table;
 }
 
-// Lost and found again since its tables were read: the run that follows reads them.
+// The switch was lost and found again since its tables were read. The next run reads them.
 bool LftWriter::WasReplaced(NodeIndex index) const {
   const fabric::Node* seen = ground_.desired.snapshot->node(index);
   return seen != nullptr && seen->switch_info && seen->switch_info->linear_fdb_top != 0 &&
          ground_.devices.applied().Lft(index).IsUntouched();
 }
 
-// Without its LinearFDBTop a switch drops what its table would carry, and is written by a later
-// run: a top of 0 reads as tables lost.
+// Without a sufficient LinearFDBTop a switch would not use the table, and a LinearFDBTop of 0
+// counts as lost tables. A later run writes it.
 bool LftWriter::IsReady(NodeIndex index) const {
   const fabric::Node* node = ground_.builder.node(index);
   return node != nullptr && ground_.sender.MayReach({index, 0, PortNum(0), Work::kSetLft}) &&
@@ -149,7 +150,7 @@ std::optional<OrderedRequest> LftWriter::Write(const routing::TableWrite& write)
     push_.OnAnswer(write.node, write.block, ready);
     return std::nullopt;
   }
-  // What a write was for may have come about: its block was not sure to hold what it does.
+  // The block may already have this content: it was perhaps unknown when the write was listed.
   const bool same = lft.Knows(write.block) &&
                     std::equal(table.port.begin(), table.port.end(), lft.row().block(write.block));
   if (same) {
@@ -163,10 +164,10 @@ std::optional<OrderedRequest> LftWriter::Write(const routing::TableWrite& write)
                         ground_.devices.Set(write.node, write.block, table)};
 }
 
-// ---- answers
+// ---- responses
 
-// A device that answers a Set with other values than those it was given may show old ones for a
-// while, or may not have taken them: what it holds is not known.
+// If a device answers a Set with other values, it may return old ones for a while, or may have
+// refused the new ones. So its content is unknown.
 void LftWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   AppliedLft& lft = ground_.devices.applied().Lft(item.node);
   if (item.work == Work::kReadLft) {
@@ -180,12 +181,16 @@ void LftWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion
   push_.OnAnswer(item.node, item.block, taken);
 }
 
-void LftWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                             DeviceTable& devices) {
-  AppliedLft& lft = devices.applied().Lft(item.node);
-  if (!completion.sent) return lft.MarkUnsent(item.block);
-  lft.Complete(item.block);
-  if (IsOk(completion)) lft.Answer(item.block, completion.response.data);
+// Updates what is known of the block.
+bool LftWriter::OnLateAnswer(const LateAnswer& late) {
+  AppliedLft& lft = late.devices.applied().Lft(late.item.node);
+  if (!late.completion.sent) {
+    lft.MarkUnsent(late.item.block);
+    return false;
+  }
+  lft.Complete(late.item.block);
+  if (IsOk(late.completion)) lft.Answer(late.item.block, late.completion.response.data);
+  return false;
 }
 
 }  // namespace fabricd::sweep

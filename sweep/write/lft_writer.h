@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LftWriter: LinearForwardingTables. Reads the blocks that are not known, lists what differs from
-// the plan, and writes it: tables that carry nothing yet in any order, all others in the order of
-// the PushPlan.
+// LftWriter: LinearForwardingTables. Reads the unknown blocks, lists the differences from the plan
+// and writes them. If no table carries traffic yet, writes go in any order, otherwise in the order
+// of the PushPlan.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@ namespace fabricd::sweep {
 
 class LftWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadLft, Work::kSetLft};
+
   enum class Phase : uint8_t {
-    kUnlisted,   // The plan is not there yet.
-    kNeedOrder,  // Tables that may carry traffic differ from it: SetOrder() has to say how to go
-                 // on.
+    kUnlisted,   // There is no plan yet.
+    kNeedOrder,  // Tables that may carry traffic differ from the plan. SetOrder() must follow.
     kWriting,
     kDone,
   };
@@ -29,21 +30,19 @@ class LftWriter final : public QueuedWriter {
   // `ground` must outlive this.
   explicit LftWriter(const ProgramGround& ground) : QueuedWriter(ground) {}
 
-  // Finds what differs from the plan; null: nothing. REQUIRES: kUnlisted.
+  // Lists the differences from the plan. Without a plan there are none. REQUIRES: kUnlisted.
   void ListWrites();
   void SetOrder(routing::PushPlan push);
-  // The next write; nullopt: none until an answer comes, or all were sent.
+  // The next write. nullopt: none before the next response, or all were sent.
   std::optional<OrderedRequest> NextWrite();
-  // Ends the stage if all writes have been answered. REQUIRES: kWriting.
+  // Ends the stage if all writes got a response. REQUIRES: kWriting.
   void EndIfAnswered();
 
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   bool IsBusy(const WorkItem& item) const override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone: what a block holds is known again, or it may be written again.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   Phase phase() const { return phase_; }
   size_t size() const { return push_.size(); }

@@ -6,6 +6,7 @@
 
 #include "common/breakage.h"
 #include "fabric/multicast_groups.h"
+#include "sweep/write/switch_info_writer.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -29,7 +30,7 @@ uint8_t PositionsOf(const fabric::Node& node) {
   return static_cast<uint8_t>(node.info.num_ports / 16 + 1);
 }
 
-// What the plan makes of a switch's MulticastFDBTop; nullopt: it is right.
+// The MulticastFDBTop to set for the plan. nullopt: the present one is right.
 std::optional<uint16_t> TopFor(const routing::MulticastPlan& plan, const fabric::Node& node) {
   if (!node.switch_info || !HasTop(node) || node.switch_info->multicast_fdb_cap == 0) return {};
   const uint16_t held = node.switch_info->multicast_fdb_top;
@@ -53,7 +54,8 @@ void MftWriter::List(ProgramStage stage, WorkQueue&) {
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch() && node.switch_info && ground_.devices.Has(node.index)) ListReadsOf(node);
   });
-  // One device after the other would leave the window idle behind the limit per device.
+  // One device after the other would leave the engine's window idle, because of the limit per
+  // device.
   std::stable_sort(reads_.begin(), reads_.end(),
                    [](const Read& a, const Read& b) { return a.place < b.place; });
 }
@@ -99,7 +101,7 @@ void MftWriter::SetTarget(std::shared_ptr<const routing::MulticastPlan> trees, b
 
 // ---- requests
 
-// Those of switches that answer nothing are given up at once.
+// Requests to unresponsive switches are given up at once.
 std::optional<OrderedRequest> MftWriter::NextRequest() {
   while (auto request = Next()) {
     const WorkItem& item = request->item;
@@ -116,7 +118,7 @@ std::optional<OrderedRequest> MftWriter::Next() {
     const Read read = reads_.front();
     reads_.pop_front();
     const AppliedMft& applied = ground_.devices.applied().Mft(read.node);
-    // Read meanwhile, a block could show what it held before the Set.
+    // Before the response to a Set, a read could return the old content.
     if (!ground_.devices.Has(read.node) || applied.Knows(read.place) ||
         applied.IsInFlight(read.place))
       continue;
@@ -134,7 +136,7 @@ std::optional<OrderedRequest> MftWriter::NextTop(std::deque<NodeIndex>& nodes) {
   for (size_t left = nodes.size(); left > 0; --left) {
     const NodeIndex index = nodes.front();
     nodes.pop_front();
-    // Two Sets of one SwitchInfo in flight would undo each other's.
+    // Two Sets of one SwitchInfo in flight would undo each other.
     if (ground_.devices.applied().IsBusy({index, PortNum(0)}, wire::AttributeId::kSwitchInfo)) {
       nodes.push_back(index);
       continue;
@@ -144,7 +146,7 @@ std::optional<OrderedRequest> MftWriter::NextTop(std::deque<NodeIndex>& nodes) {
     if (!top || !ground_.devices.Has(node->index)) continue;
     wire::SwitchInfo info = *node->switch_info;
     info.multicast_fdb_top = *top;
-    info.port_state_change = false;  // 1 would clear what was not looked at.
+    info.port_state_change = false;  // 1 would clear changes that were not read.
     ++outstanding_;
     return OrderedRequest{ItemOf(Work::kSetMftTop, index, {}), ground_.devices.Set(index, 0, info)};
   }
@@ -153,8 +155,8 @@ std::optional<OrderedRequest> MftWriter::NextTop(std::deque<NodeIndex>& nodes) {
 
 std::optional<OrderedRequest> MftWriter::NextBlock() {
   while (const auto write = push_.Next(ground_.devices)) {
-    // A switch that shows no LinearFDBTop has restarted: it holds something else than was read. One
-    // that was lost and found again meanwhile was not read.
+    // A LinearFDBTop of 0 shows that the switch has restarted and holds other entries than were
+    // read. A switch that was lost and found again since was not read.
     const fabric::Node* node = ground_.builder.node(write->node);
     if (node == nullptr || !ground_.devices.Has(write->node) ||
         node->switch_info->linear_fdb_top == 0 ||
@@ -162,7 +164,7 @@ std::optional<OrderedRequest> MftWriter::NextBlock() {
       push_.OnAnswer(write->node, write->place, false);
       continue;
     }
-    // What a write was for may have come about: its block was not sure to hold what it does.
+    // The block may already have this content: it was perhaps unknown when the write was listed.
     AppliedMft& applied = ground_.devices.applied().Mft(write->node);
     if (applied.Knows(write->place) && applied.Surely(write->place) == write->bytes) {
       push_.OnAnswer(write->node, write->place, true);
@@ -188,7 +190,7 @@ bool MftWriter::done() const {
          tops_to_lower_.empty();
 }
 
-// ---- answers
+// ---- responses
 
 void MftWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   const Answer answer = Take(item, &completion);
@@ -239,19 +241,24 @@ void MftWriter::OnRead(const WorkItem& item, const MulticastBlock& block) {
   if (!ends) reads_.push_back({item.node, next});
 }
 
-void MftWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                             DeviceTable& devices) {
-  AppliedMft& applied = devices.applied().Mft(item.node);
-  const MulticastPlace place = PlaceOf(item);
-  if (!completion.sent) return applied.MarkUnsent(place);
+void MftWriter::TakeLate(const LateAnswer& late) {
+  AppliedMft& applied = late.devices.applied().Mft(late.item.node);
+  const MulticastPlace place = PlaceOf(late.item);
+  if (!late.completion.sent) return applied.MarkUnsent(place);
   const bool in_flight = applied.IsInFlight(place);
   applied.Complete(place);
-  if (!IsOk(completion)) return;
-  const auto shown = MulticastForwardingTable::Decode(completion.response.data).port_mask;
+  if (!IsOk(late.completion)) return;
+  const auto shown = MulticastForwardingTable::Decode(late.completion.response.data).port_mask;
   if (in_flight && shown != applied.InFlight(place))
     applied.MarkContradicted(place);
   else
     applied.Confirm(place, shown);
+}
+
+bool MftWriter::OnLateAnswer(const LateAnswer& late) {
+  if (late.item.work == Work::kSetMftTop) return SwitchInfoWriter::OnLateAnswer(late);
+  TakeLate(late);
+  return false;
 }
 
 }  // namespace fabricd::sweep

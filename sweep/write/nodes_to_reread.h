@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodesToReread: the nodes that have to be read again after they were programmed: those where a
-// port changed meanwhile, and those with a port that is to be read once more and was not yet.
+// NodesToReread: nodes that must be read again after a run, because a port changed during the run,
+// or because a port that should be read again was not read yet.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class NodesToReread {
  public:
   void NoteChanged(NodeIndex node) { changed_.insert(node); }
   void Await(PortRef port) { awaited_.insert(port); }
-  // It has answered, or will not.
+  // The port was read, or the read was given up.
   void NoteEnd(PortRef port) { awaited_.erase(port); }
   // Sorted.
   std::vector<NodeIndex> Nodes() const {

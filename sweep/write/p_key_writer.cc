@@ -34,7 +34,7 @@ void PKeyWriter::ListReads(WorkQueue& queue) {
   queue.StripeUnique();
 }
 
-// Of a Breakage.
+// For a Breakage only.
 void PKeyWriter::ListWrongKeys(WorkQueue& queue) {
   ground_.desired.snapshot->ForEachNode([&](const fabric::Node& node) {
     const PortRef port{node.index, node.first_end_port()};
@@ -64,11 +64,11 @@ std::optional<mad::SmpRequest> PKeyWriter::Next(const WorkItem& item) {
   const uint32_t modifier = wire::PKeyTable::Modifier(named, item.block);
   auto& blocks = BlocksOf(port, ground_.builder, ground_.devices);
   if (item.work == Work::kReadPKeys) {
-    if (blocks.Find(item.block) != nullptr) return std::nullopt;  // A Set was answered since.
+    if (blocks.Find(item.block) != nullptr) return std::nullopt;  // A Set was confirmed since.
     return ground_.devices.Get(port, wire::AttributeId::kPKeyTable, modifier);
   }
   const wire::PKeyTable& wanted = wanted_.at({port, item.block});
-  // A Set that was in flight when this one was listed has been answered since.
+  // The response to a Set that was in flight when this one was listed has arrived since.
   if (blocks.Knows(item.block) && *blocks.Find(item.block) == wanted) return std::nullopt;
   blocks.MarkSent(item.block, wanted);
   return ground_.devices.Set(port, modifier, wanted);
@@ -77,7 +77,7 @@ std::optional<mad::SmpRequest> PKeyWriter::Next(const WorkItem& item) {
 void PKeyWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   const bool has_none = completion.outcome == mad::Completion::Outcome::kResponse &&
                         completion.status != 0 && item.work == Work::kReadPKeys;
-  if (has_none && !IsGone(item.node)) return;  // No such block: that leaves nothing undone.
+  if (has_none && !IsGone(item.node)) return;  // There is no such block, so nothing is left undone.
   if (HasFailed(item, completion)) return;
   const auto shown = wire::PKeyTable::Decode(completion.response.data);
   auto& blocks = BlocksOf(item.ref(), ground_.builder, ground_.devices);
@@ -87,10 +87,11 @@ void PKeyWriter::OnAnswer(const WorkItem& item, const mad::Completion& completio
     ground_.record.NoteContradiction(item, completion);
 }
 
-void PKeyWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                              const fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  BlocksOf(item.ref(), builder, devices)
-      .Answer(item.block, wire::PKeyTable::Decode(completion.response.data));
+bool PKeyWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  BlocksOf(late.item.ref(), late.builder, late.devices)
+      .Answer(late.item.block, wire::PKeyTable::Decode(late.completion.response.data));
+  return false;
 }
 
 }  // namespace fabricd::sweep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PKeyWriter: P_KeyTables of end ports, and of the switch ports that enforce partitions for them
-// (port_keys.h says which keys).
+// (computed by port_keys.h).
 #pragma once
 
 #include <utility>
@@ -14,6 +14,8 @@ namespace fabricd::sweep {
 
 class PKeyWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kReadPKeys, Work::kSetPKeys};
+
   // `ground` must outlive this.
   explicit PKeyWriter(const ProgramGround& ground)
       : QueuedWriter(ground),
@@ -23,14 +25,12 @@ class PKeyWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. REQUIRES: the device is known and has answered with status 0.
-  static void OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                           const fabric::SnapshotBuilder& builder, DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   const PortKeys& keys() const { return keys_; }
 
  private:
-  // Of an end port, or of a switch's external port. Empty: there is no such port.
+  // The blocks of an end port, or of a switch's external port. Empty: there is no such port.
   static AppliedState::PKeyBlocks& BlocksOf(PortRef port, const fabric::SnapshotBuilder& builder,
                                             DeviceTable& devices);
   void ListReads(WorkQueue& queue);

@@ -20,10 +20,10 @@ std::vector<PortGuids::Read> PortGuids::Reads(const fabric::Node& node) const {
   for (const auto& [ref, port] : node.EndPorts()) {
     if (!port.known) continue;
     const bool any = desired_.read_all && !node.IsSwitch() && port.info.guid_cap > 1;
-    // Up to the last that something was said of, so that of a block before it either nothing was
-    // asked, or what it holds is not known.
+    // Reads all blocks up to the last one with an allocation. So every earlier block without one is
+    // either known, or is read too.
     size_t end = any ? 1 : 0;
-    // What was asked for and did not come.
+    // Blocks that were requested but not returned.
     if (const auto* held = applied_.FindGuids(ref)) end = std::max(end, held->size());
     for (const fabric::AliasBlock& said : desired_.aliases->Of(port.guid))
       if (said.block * kEntries < port.info.guid_cap) end = std::max(end, said.block + size_t{1});

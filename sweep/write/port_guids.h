@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortGuids: which GUIDInfo blocks are to be read and written of a fabric's end ports: the alias
-// GUIDs that Subnet Administration gave out (IBA vol 1 §14.2.5.5) against what AppliedState knows.
-// Pure; it reads what it is given and changes nothing.
+// PortGuids: which GUIDInfo blocks of end ports must be read and written: the alias GUIDs that
+// Subnet Administration allocated (IBA vol 1 §14.2.5.5) compared with AppliedState. Pure; changes
+// nothing.
 //
-// Entries of which nothing was said stay as the device has them, and nothing is written beside a
-// block that is not known. A port that has no aliases costs no request, unless partitions name
-// GUIDs that are no port's own: then all GUIDs are read, to find whose they are.
+// Entries without an allocation stay as the device has them, and nothing is written while the block
+// is unknown. A port without aliases costs no request, unless partitions name GUIDs that are no
+// port's own: then all GUIDs are read to find their ports.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ class PortGuids {
             const AppliedState& applied)
       : desired_(desired), snapshot_(snapshot), applied_(applied) {}
 
-  // What is not known of this node's end ports.
+  // The unknown blocks of this node's end ports.
   std::vector<Read> Reads(const fabric::Node& node) const;
   std::vector<Write> Writes(const fabric::Node& node) const;
-  // Of a block that was read: the next one may hold GUIDs that are looked for.
+  // Call after the block was read. True: the next block may hold GUIDs that are searched for.
   bool GoesOn(PortRef port, uint8_t block, const wire::GuidInfo& info) const;
 
  private:
-  // Null: the block is to be read.
+  // Null: the block must be read.
   const wire::GuidInfo* Find(PortRef port, size_t block) const;
 
   const DesiredGuids& desired_;

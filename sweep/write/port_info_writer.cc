@@ -15,8 +15,8 @@ namespace {
 using wire::PortPhysicalState;
 using wire::PortState;
 
-// Of what was wanted and what the port showed after the Set: a refusal stands while both are the
-// same.
+// A fingerprint of the Set and of the values that the port kept. The refusal is known as long as
+// both stay the same.
 uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
   auto constant_part = [](wire::PortInfo info) {  // Without states, commands and counters.
     info.port_state = PortState::kNoChange;
@@ -24,8 +24,8 @@ uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
     info.client_reregister = false;
     info.m_key_violations = info.p_key_violations = info.q_key_violations = 0;
     info.diag_code = 0;
-    info.capability_mask = 0;      // IsSM comes and goes; what else follows from it is wanted.
-    info.local_port = PortNum(0);  // The path by which it was asked.
+    info.capability_mask = 0;      // IsSM changes; its consequences are in `wish`.
+    info.local_port = PortNum(0);  // The port that the request arrived at.
     wire::SmpData bytes{};
     info.Encode(bytes);
     return bytes;
@@ -36,20 +36,18 @@ uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
 
 bool IsStateChange(Work work) { return work == Work::kArm || work == Work::kActivate; }
 
-// What an answer shows that the Set did not ask for.
+// Changes in a response that the Set did not request.
 struct UnexpectedChange {
-  bool link = false;     // It came up, went down, or did so and came back.
-  bool restart = false;  // The device has lost what was written to it.
+  bool link = false;     // It came up, went down, or both.
+  bool restart = false;  // The device has lost everything that was written to it.
 };
 
 UnexpectedChange FindChange(const fabric::Node& node, const WorkItem& item,
                             const wire::PortInfo& now) {
   const wire::PortInfo& before = node.port(item.port).info;
   const bool is_up = now.port_state >= PortState::kInit;
-  const bool bounced =
-      before.port_state >= PortState::kArmed && now.port_state == PortState::kInit;
-  // Of a CA that shows a new link only this tells that it may have restarted: it has its LID from
-  // the Set that it has answered.
+  const bool bounced = before.port_state >= PortState::kArmed && now.port_state == PortState::kInit;
+  // For a CA only this shows a restart: it got its LID again by the Set that it has just answered.
   const bool restart =
       (item.work == Work::kReadPort && HasLostLid(before, now)) || (!node.IsSwitch() && bounced);
   return {bounced || is_up != node.port(item.port).IsUp(), restart};
@@ -83,13 +81,13 @@ void PortInfoWriter::ListConfigured(WorkQueue& queue) {
         queue.Add({port.peer.node, 0, port.peer.port, Work::kConfigurePort});
   });
   queue.StripeUnique();
-  // The SM's own LID first: answers to LID-routed MADs need it.
+  // The SM's own LID first: responses to LID-routed MADs need it.
   queue.MoveToFront(
       [&](const WorkItem& item) { return item.ref() == ground_.desired.ports.local; });
 }
 
-// A port that somebody else has disabled is none of ours. Without a plan tables may still lead to
-// what is to go down.
+// Ports that other programs have disabled are not enabled here. Without a plan, tables may still
+// use the ports to disable.
 void PortInfoWriter::ListHeld(WorkQueue& queue) {
   const auto list = [&](const std::vector<PortRef>& ports, Work work) {
     for (PortRef ref : ports) {
@@ -117,7 +115,7 @@ void PortInfoWriter::ListStates(Work work, PortState from, WorkQueue& queue) {
       if (!port.known || is_new || port.info.port_state != from || !IsLinkReady(node, ref.port))
         continue;
       queue.Add({node.index, 0, ref.port, work});
-      // Both ends of a link go down together: what is known of the other one is out of date.
+      // Both ends of a link go down together, so the known state of the peer is out of date.
       const fabric::Port& peer = ground_.builder.node(port.peer.node)->port(port.peer.port);
       if (work == Work::kArm && peer.info.port_state >= PortState::kArmed)
         queue.Add({port.peer.node, 0, port.peer.port, Work::kReadPort});
@@ -133,7 +131,7 @@ bool PortInfoWriter::IsLinkReady(const fabric::Node& node, PortNum number) const
   if (peer_node == nullptr) return false;
   const fabric::Port& peer = peer_node->port(port.peer.port);
   const PortRef self{node.index, number};
-  // A port without a LID stays INIT: nobody could send to it, and it could answer nobody.
+  // A port without a LID stays INIT: no packet could be sent to it or from it.
   const auto has_lid = [&](const fabric::Node& end, PortRef ref) {
     return end.IsSwitch() || ground_.desired.lids->Of(ref).base;
   };
@@ -160,7 +158,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Next(const WorkItem& item) {
 std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
   const fabric::Node& node = NodeOf(item);
   const fabric::Port& port = node.port(item.port);
-  // A survey has found it linked otherwise: it is configured, and armed, by the run that follows.
+  // A survey has found another peer. The next run configures and arms the port.
   const fabric::Port* seen = ground_.desired.snapshot->port(item.ref());
   if (seen == nullptr || seen->peer != port.peer) {
     ground_.record.NoteUnconfigured(item.ref());
@@ -171,7 +169,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
       *ground_.desired.snapshot, *ground_.desired.lids, node, item.port,
       ground_.desired.ports.reregister_all || came_up, keys_.EnforcementOf(item.ref(), port.info));
   if (!wish) return std::nullopt;
-  // A link that has just come up is asked once more: its device may have restarted.
+  // After a link came up the Set is repeated in any case, because the device may have restarted.
   if (!wish->info.client_reregister && !came_up &&
       ground_.devices.applied().IsKnownRefusal(item.ref(), RefusalOf(*wish, port.info))) {
     NoteIgnored(item.ref(), wish->info, port.info);
@@ -184,7 +182,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
   return ground_.devices.Set(item.ref(), wish->modifier, wish->info);
 }
 
-// What was read since the stage was listed may say that it is done, or is another link.
+// A value that was read since may show that the Set is done, or that the link has changed.
 std::optional<mad::SmpRequest> PortInfoWriter::ChangeState(const WorkItem& item, PortState from,
                                                            PortState to) const {
   const fabric::Node& node = NodeOf(item);
@@ -201,9 +199,8 @@ std::optional<mad::SmpRequest> PortInfoWriter::ChangePhysicalState(const WorkIte
   return SetOf(item, PortConfig::ChangePhysicalState(node, item.port, state));
 }
 
-// A switch that shows another enforcement than the last Set asked for may only be slow to show it:
-// an echo would take back what it has done, and its port would let packets of other partitions
-// pass.
+// A switch that shows another enforcement than the last Set may only be slow to report it. Sending
+// the old values back would undo the Set, and the port would let packets of other partitions pass.
 mad::SmpRequest PortInfoWriter::SetOf(const WorkItem& item, PortWish wish) const {
   if (const auto told = ground_.devices.applied().RequestedEnforcement(item.ref())) {
     wish.info.partition_enforcement_inbound = told->inbound;
@@ -212,12 +209,12 @@ mad::SmpRequest PortInfoWriter::SetOf(const WorkItem& item, PortWish wish) const
   return ground_.devices.Set(item.ref(), wish.modifier, wish.info);
 }
 
-// ---- answers
+// ---- responses
 
 bool PortInfoWriter::TakeFailure(const WorkItem& item, const mad::Completion& completion) {
   const bool gone = IsGone(item.node);
-  // Data from a peer that is ACTIVE takes an ARMED port along (IBA vol 1 §7.2.7), and asking it
-  // again is refused with "invalid value": read what it is now.
+  // Data from an ACTIVE peer takes an ARMED port to ACTIVE (IBA vol 1 §7.2.7), and a Set of that
+  // state then fails with "invalid value". Read the current state.
   if (!gone && IsStateChange(item.work) &&
       completion.status == wire::kStatusInvalidAttributeValue) {
     restarts_.ReadAgain(item.ref());
@@ -243,8 +240,8 @@ void PortInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& compl
   if (item.work == Work::kConfigurePort) CheckConfigured(item, info);
 }
 
-// What it does not show, apart from its LID, it will not take: remember rather than repeat at every
-// sweep.
+// The device will not adopt the values that it does not show, except its LID. The refusal is
+// recorded, so that the Set is not repeated with every sweep.
 void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo& info) {
   const PortRef port = item.ref();
   const fabric::Node& node = NodeOf(item);
@@ -255,7 +252,7 @@ void PortInfoWriter::CheckConfigured(const WorkItem& item, const wire::PortInfo&
   const bool lost_lid = is_end_port && info.lid != ground_.desired.lids->Of(port).base;
   const auto wish = ground_.config.Configure(*ground_.desired.snapshot, *ground_.desired.lids, node,
                                              item.port, false, keys_.EnforcementOf(port, info));
-  // A device that was only slow to show it must not be taken for one that refuses the next time.
+  // If the device was only slow, a later difference must not count as a known refusal.
   if (!wish) ground_.devices.applied().ForgetRefusal(port);
   if (wish && !lost_lid) {
     ground_.devices.applied().NoteRefusal(port, RefusalOf(*wish, info));
@@ -273,12 +270,15 @@ void PortInfoWriter::NoteIgnored(PortRef port, const wire::PortInfo& wanted,
     ground_.record.AddProblem(std::move(problem));
 }
 
-bool PortInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                  fabric::SnapshotBuilder& builder, DeviceTable& devices) {
-  const auto info = wire::PortInfo::Decode(completion.response.data);
-  const UnexpectedChange change = FindChange(*builder.node(item.node), item, info);
-  if (change.restart) devices.applied().ForgetWritten(item.node);
-  builder.SetPortInfo(item.ref(), info);
+bool PortInfoWriter::OnLateAnswer(const LateAnswer& late) {
+  const WorkItem& item = late.item;
+  if (item.work == Work::kConfigurePort && !IsOk(late.completion))
+    late.devices.applied().ForgetEnforcement(item.ref());
+  if (!late.IsConfirmed()) return false;
+  const auto info = wire::PortInfo::Decode(late.completion.response.data);
+  const UnexpectedChange change = FindChange(*late.builder.node(item.node), item, info);
+  if (change.restart) late.devices.applied().ForgetWritten(item.node);
+  late.builder.SetPortInfo(item.ref(), info);
   return change.link || change.restart;
 }
 

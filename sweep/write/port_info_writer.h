@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortInfoWriter: LIDs, link parameters and enforcement of partitions; ports that holds take down
-// or release; links brought up by way of ARMED to ACTIVE.
+// PortInfoWriter: LIDs, link parameters and partition enforcement; ports that holds disable or
+// enable; and the transition of links from INIT over ARMED to ACTIVE.
 #pragma once
 
 #include "sweep/write/attribute_writer.h"
@@ -12,8 +12,10 @@ namespace fabricd::sweep {
 
 class PortInfoWriter final : public QueuedWriter {
  public:
-  // All must outlive this. Links of a switch that may hold wrong multicast entries are not brought
-  // up.
+  static constexpr std::array kWorks{Work::kConfigurePort, Work::kArm,    Work::kActivate,
+                                     Work::kDisable,       Work::kEnable, Work::kReadPort};
+
+  // All must outlive this. Links of a switch that may hold wrong multicast entries stay down.
   PortInfoWriter(const ProgramGround& ground, const PortKeys& keys, const MftWriter& mft,
                  RestartWatch& restarts)
       : QueuedWriter(ground), keys_(keys), mft_(mft), restarts_(restarts) {}
@@ -21,10 +23,7 @@ class PortInfoWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. True: the answer shows a change, so that the node has to be read again.
-  // REQUIRES: the device is known and has answered with status 0.
-  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                         fabric::SnapshotBuilder& builder, DeviceTable& devices);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
  private:
   void ListConfigured(WorkQueue& queue);

@@ -13,7 +13,7 @@ constexpr size_t kEntries = wire::PKeyTable::kEntries;
 
 size_t BlocksFor(size_t entries) { return (entries + kEntries - 1) / kEntries; }
 
-// All entries of a table of which no block is to be read; else nullopt.
+// All entries of a table whose blocks are all known; otherwise nullopt.
 std::optional<std::vector<PKey>> KeysIn(const AppliedState::PKeyBlocks* blocks) {
   if (blocks == nullptr || blocks->empty()) return std::nullopt;
   std::vector<PKey> keys;
@@ -25,7 +25,7 @@ std::optional<std::vector<PKey>> KeysIn(const AppliedState::PKeyBlocks* blocks) 
   return keys;
 }
 
-// Entries beyond the capacity stay as they were read: they are nobody's.
+// Entries beyond the capacity stay as they were read.
 std::vector<wire::PKeyTable> InBlocks(const std::vector<PKey>& table, std::vector<PKey> held) {
   held.resize(BlocksFor(held.size()) * kEntries);
   std::copy(table.begin(), table.end(), held.begin());
@@ -82,7 +82,7 @@ std::vector<PortKeys::Read> PortKeys::Reads(const fabric::Node& node) const {
   std::vector<Read> reads;
   for (const PortRef port : PortsOf(node)) {
     const auto* held = HeldBy(port);
-    // Of an end port that never told its size nothing is asked here: discovery is to.
+    // If the size of an end port's table is unknown, discovery must read it first.
     const size_t blocks = IsExternal(port)  ? BlocksFor(CapacityOf(port))
                           : held != nullptr ? held->size()
                                             : 0;
@@ -111,7 +111,7 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
   if (const auto* blocks = applied_.FindGuids(port)) {
     for (size_t block = 0; block < blocks->size(); ++block) {
       const wire::GuidInfo* aliases = blocks->Find(block);
-      // Whoever runs on what is not known is not to lose his keys.
+      // If an alias is unknown, its keys could be removed by mistake.
       if (aliases == nullptr) return std::nullopt;
       for (const Guid guid : aliases->guids)
         if (guid && guid != facts.guid) facts.aliases.push_back(guid);
@@ -123,7 +123,8 @@ std::optional<PortKeys::Table> PortKeys::EndPortTable(PortRef port) const {
   return Table{InBlocks(layout.table, *std::move(held)), std::move(layout.left_out)};
 }
 
-// What the port behind is to hold. Of an isolated one that is nothing of anybody else's.
+// The keys of the end port behind it. Of an isolated port, only the keys that fabricd itself
+// manages.
 std::optional<PortKeys::Table> PortKeys::SwitchPortTable(PortRef port) const {
   if (!MayEnforce(port)) return std::nullopt;
   auto held = KeysIn(applied_.FindSwitchKeys(port));
@@ -154,7 +155,7 @@ std::optional<std::pair<ProblemKind, std::string>> PortKeys::AddWrites(
   if (held == nullptr || held->empty()) return problem;
   const auto table = TableOf(port);
   if (!table) {
-    if (KeysIn(held)) return problem;  // Of a switch: what is behind is not known.
+    if (KeysIn(held)) return problem;  // Of a switch: the table of the end port is unknown.
     return std::pair{ProblemKind::kUnreadable,
                      "a block of its P_Key table did not come: it is left alone until it does"};
   }

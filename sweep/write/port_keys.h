@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortKeys: which P_Key tables are to be read and written of a fabric's ports, and which switch
-// ports are to enforce partitions: what policy/p_key_plan.h wants against what AppliedState knows.
-// Pure; it reads what it is given and changes nothing.
+// PortKeys: which P_Key tables of ports must be read and written, and which switch ports must
+// enforce partitions: the tables of policy/p_key_plan.h compared with AppliedState. Pure; changes
+// nothing.
 //
-// Enforced is at switch ports that face a host or a router, where the switch says that it can: the
-// port holds the same keys as the port behind it. It begins to enforce only when its table is
-// confirmed, since it drops what its table lacks (IBA vol 1 §10.9.4).
+// Switch ports that face a host or a router enforce partitions where the switch supports it. The
+// port holds the same keys as its peer. It begins to enforce only when its table is confirmed,
+// because it drops packets whose key its table lacks (IBA vol 1 §10.9.4).
 #pragma once
 
 #include <optional>
@@ -43,9 +43,9 @@ class PortKeys {
            const AppliedState& applied)
       : desired_(desired), local_(local), snapshot_(snapshot), applied_(applied) {}
 
-  // Of this node's ports and, of a host, the switch ports that they face: what is not known.
+  // The unknown blocks of this node's ports and, for a host, of the switch ports that they face.
   std::vector<Read> Reads(const fabric::Node& node) const;
-  // `problem` is told of ports with a block that is not known, and of keys that do not fit.
+  // `problem` is called for ports with an unknown block, and for keys that do not fit.
   template <typename Problem>
   std::vector<Write> Writes(const fabric::Node& node, Problem&& problem) const {
     std::vector<Write> writes;
@@ -55,8 +55,8 @@ class PortKeys {
     }
     return writes;
   }
-  // Of a switch's external port: whether it is to enforce partitions as things are. While its table
-  // is not confirmed it goes on as it was told, or else as it shows in `now`.
+  // Whether a switch's external port must enforce partitions now. While its table is not confirmed
+  // this is the last requested enforcement, or else the one in `now`.
   Enforcement EnforcementOf(PortRef switch_port, const wire::PortInfo& now) const;
 
  private:

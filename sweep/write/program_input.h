@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a programming run is to achieve: values only.
+// The goal of a programming run: values only.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace fabricd::sweep {
 
 struct ProgrammerInput {
-  DesiredState desired;  // Its plan and trees come later: Programmer::SetPlan(), SetTrees().
+  DesiredState desired;  // Plan and trees are set later: SetPlan(), SetTrees().
   WorkScopeInput scope;
-  uint8_t run = 0;          // Tells completions of this run from those of the one before.
-  bool trees_only = false;  // kReadTables and kTrees alone: the plan stands.
+  uint8_t run = 0;          // Distinguishes its completions from those of earlier runs.
+  bool trees_only = false;  // Only kReadTables and kTrees; the plan is unchanged.
 };
 
 }  // namespace fabricd::sweep

@@ -9,7 +9,7 @@
 namespace fabricd::sweep {
 namespace {
 
-// Enough that the engine never runs dry between two calls.
+// Enough that the engine never runs out of requests between two calls.
 constexpr size_t kReady = 512;
 
 }  // namespace
@@ -46,7 +46,7 @@ void RequestSender::OnCompletion(const mad::Completion& completion) {
   if (completion.outcome == Outcome::kResponse)
     silent_.erase(RouteOf(item));
   else if (completion.outcome == Outcome::kTimedOut && builder_.node(item.node) != nullptr)
-    silent_.insert(RouteOf(item));  // The engine has tried for long, with all that it had for it.
+    silent_.insert(RouteOf(item));  // The engine has used all its retries.
 }
 
 bool RequestSender::Withdraw(const WorkItem& item) {

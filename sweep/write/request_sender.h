@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestSender: from the work of a run to requests of the engine, and from completions back to
-// work. It knows what is outstanding, and which routes have stopped answering: what waits for one
-// is left for the next run.
+// RequestSender: turns work items into requests of the engine, and completions back into items. It
+// counts outstanding requests and knows unresponsive routes: items for one are left for the next
+// run.
 #pragma once
 
 #include <cstddef>
@@ -19,25 +19,25 @@ namespace fabricd::sweep {
 
 class RequestSender {
  public:
-  // All must outlive this. `run` tells its completions from those of the run before.
+  // All must outlive this. `run` distinguishes its completions from those of earlier runs.
   RequestSender(const fabric::SnapshotBuilder& builder, DeviceTable& devices,
                 mad::TransactionEngine& engine, uint8_t run)
       : builder_(builder), devices_(devices), engine_(engine), run_(run) {}
 
-  // The engine holds as many requests ahead of its window as it should.
+  // The engine's queue holds enough requests.
   bool IsFull() const;
-  // A Set makes the attribute of that port busy until its answer.
+  // A Set marks the attribute of that port as busy until its response.
   void Submit(mad::SmpRequest request, const WorkItem& item);
-  // Of a request of this run.
+  // REQUIRES: IsMine().
   void OnCompletion(const mad::Completion& completion);
-  // Takes a request back that was not sent. False: it was sent, or never submitted.
+  // Withdraws a request that was not sent yet. False: it was sent, or never submitted.
   bool Withdraw(const WorkItem& item);
 
   bool IsMine(const mad::Completion& completion) const { return completion.context.run == run_; }
   static WorkItem ItemOf(const mad::Completion& completion);
-  // Whether anything may be sent for the item: its device is known and answers.
+  // Whether a request may be sent for the item: its device is known and responsive.
   bool MayReach(const WorkItem& item) const;
-  // By which the item's device is reached: a switch by one route, a CA by one for each port.
+  // The route to the item's device: one for a switch, one for each port of a CA.
   PortRef RouteOf(const WorkItem& item) const;
   size_t outstanding() const { return outstanding_; }
 
@@ -49,7 +49,7 @@ class RequestSender {
   mad::TransactionEngine& engine_;
   const uint8_t run_;
   size_t outstanding_ = 0;
-  // Their last request was given up. Until an answer comes.
+  // The last request over these routes was given up. Until the next response.
   absl::flat_hash_set<PortRef> silent_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RestartWatch: notices during a run that a device has restarted, so that what was written to it is
-// lost, and reads ports once more that may have changed behind a Set.
+// RestartWatch: detects during a run that a device has restarted and so lost everything that was
+// written to it. It also reads ports again that may have changed unseen behind a Set.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -14,18 +14,19 @@ class RestartWatch {
   // `ground` must outlive this.
   explicit RestartWatch(const ProgramGround& ground) : ground_(ground) {}
 
-  // A Set gave the switch its LID, or confirmed it.
+  // A Set has assigned or confirmed the switch's LID.
   void NoteLidSet(NodeIndex node) { lid_set_.insert(node); }
-  // A switch shows PortStateChange. It has its LinearFDBTop from the Set of SwitchInfo that it has
-  // answered, which hides that it restarted after it was read; but then it has no LID, unless a Set
-  // gave it one since. `expected`: it showed before that a port had changed.
+  // A switch reports PortStateChange. It may have restarted after it was read. Its LinearFDBTop
+  // cannot show that, because the last Set of SwitchInfo has written it again. But then it has no
+  // LID, unless a Set has assigned one since. `expected`: PortStateChange was set before already.
   void Check(NodeIndex node, bool expected);
-  // The device has restarted: all of it is unknown, and is programmed by the next run.
+  // The device has restarted: everything about it is unknown, and the next run programs it.
   void OnRestart(NodeIndex node);
 
-  // What made this necessary will not show again, so that the node is looked at if no answer comes.
+  // Reads the port again. The reason will not show again, so without a response the node is
+  // surveyed.
   void ReadAgain(PortRef port);
-  // The answer to ReadAgain(), or to one that a stage listed.
+  // A read of the port has ended, whoever requested it.
   void OnRead(PortRef port) { ground_.record.rereads().NoteEnd(port); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunRecord: what a programming run leaves behind beside what it wrote: writes that were not
-// confirmed, nodes to be tried again, nodes to be looked at, ports that must not be armed.
+// RunRecord: the results of a run other than its writes: unconfirmed writes, nodes to retry, nodes
+// to survey, and ports that must not be armed.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ class RunRecord {
   RunRecord(const fabric::SnapshotBuilder& builder, ProblemList& problems)
       : builder_(builder), problems_(problems) {}
 
-  // A request that failed, of a device that is known. REQUIRES: !IsOk(completion).
+  // A request to a known device failed. REQUIRES: !IsOk(completion).
   void NoteFailure(const WorkItem& item, const mad::Completion& completion);
-  // A Set that was answered with other values.
+  // A Set was answered with other values.
   void NoteContradiction(const WorkItem& item, const mad::Completion& completion);
-  // A device keeps a value that it was to change. The node is not tried again at once.
+  // A device keeps its old value. The node is not retried at once.
   void NoteRefusal(PortRef port, std::string text);
-  // Nothing was sent, or the device is gone.
+  // Nothing was sent, or the device was removed.
   void CountFailures(size_t count) { failures_ += count; }
   void NoteUnsent(NodeIndex node) {
     ++failures_;
@@ -38,7 +38,7 @@ class RunRecord {
   }
   void NoteUnconfigured(PortRef port) { unconfigured_.insert(port); }
   bool IsUnconfigured(PortRef port) const { return unconfigured_.contains(port); }
-  // `port` 0: the problem is the node's.
+  // `port` 0: the problem is about the node.
   void AddProblem(PortRef port, ProblemKind kind, std::string text);
   void AddProblem(Problem problem) { problems_.Add(std::move(problem)); }
   void RemoveProblems(ProblemKind kind) { problems_.Remove(kind); }
@@ -53,7 +53,7 @@ class RunRecord {
   ProblemList& problems_;
   size_t failures_ = 0;
   absl::flat_hash_set<NodeIndex> undone_;
-  absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed: they are not armed.
+  absl::flat_hash_set<PortRef> unconfigured_;  // Their Set failed, so they are not armed.
   NodesToReread rereads_;
 };
 

@@ -16,7 +16,7 @@ void SwitchInfoWriter::List(ProgramStage stage, WorkQueue& queue) {
                                 fmt::format("LinearFDBCap {} does not hold LID {}", cap, top));
       ground_.record.CountFailures(1);
       if (cap == 0) return;
-      // The plan leads higher LIDs round it, and the others through it.
+      // The plan routes higher LIDs around this switch, and lower ones through it.
     }
     queue.Add({node.index, 0, PortNum(0), Work::kSetSwitchInfo});
   });
@@ -41,9 +41,9 @@ void SwitchInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& com
   if (cleared) ReadUnseenPorts(item.node);
 }
 
-// A port that changed after it was read and before PortStateChange was cleared would never be seen
-// again: look at those that were down, and at those that were ACTIVE, as nothing is sent to them.
-// (Others show when they are armed.)
+// A port change after the port was read but before PortStateChange was cleared would stay
+// unnoticed. So ports that were down or ACTIVE are read again, because nothing is sent to them.
+// (Others show the change when they are armed.)
 void SwitchInfoWriter::ReadUnseenPorts(NodeIndex index) {
   for (const auto& [ref, port] : ground_.builder.node(index)->LinkPorts())
     if (port.known && (!port.IsUp() || port.info.port_state == wire::PortState::kActive))
@@ -69,12 +69,13 @@ void SwitchInfoWriter::OnStateChangeCleared(const mad::Completion& completion,
     builder.SetSwitchInfo(management.node, wire::SwitchInfo::Decode(completion.response.data));
 }
 
-// The Set has cleared PortStateChange: nothing else will show what changed before it.
-bool SwitchInfoWriter::OnLateAnswer(const WorkItem& item, const mad::Completion& completion,
-                                    fabric::SnapshotBuilder& builder) {
-  const bool cleared = builder.node(item.node)->switch_info->port_state_change;
-  const auto info = wire::SwitchInfo::Decode(completion.response.data);
-  builder.SetSwitchInfo(item.node, info);
+// The Set has cleared PortStateChange, so nothing else will show earlier changes.
+bool SwitchInfoWriter::OnLateAnswer(const LateAnswer& late) {
+  if (!late.IsConfirmed()) return false;
+  const NodeIndex node = late.item.node;
+  const bool cleared = late.builder.node(node)->switch_info->port_state_change;
+  const auto info = wire::SwitchInfo::Decode(late.completion.response.data);
+  late.builder.SetSwitchInfo(node, info);
   return cleared || info.port_state_change;
 }
 

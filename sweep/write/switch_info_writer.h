@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchInfoWriter: LinearFDBTop, LifeTimeValue, and PortStateChange cleared. Surveys have it
-// cleared outside of runs, before they read the ports: what changes after that sets it again.
+// SwitchInfoWriter: sets LinearFDBTop and LifeTimeValue, and clears PortStateChange. Surveys clear
+// it outside of runs, before they read the ports: a later change sets it again.
 #pragma once
 
 #include "sweep/write/attribute_writer.h"
@@ -10,6 +10,8 @@ namespace fabricd::sweep {
 
 class SwitchInfoWriter final : public QueuedWriter {
  public:
+  static constexpr std::array kWorks{Work::kSetSwitchInfo};
+
   // Both must outlive this.
   SwitchInfoWriter(const ProgramGround& ground, RestartWatch& restarts)
       : QueuedWriter(ground), restarts_(restarts) {}
@@ -17,19 +19,15 @@ class SwitchInfoWriter final : public QueuedWriter {
   void List(ProgramStage stage, WorkQueue& queue) override;
   std::optional<mad::SmpRequest> Next(const WorkItem& item) override;
   void OnAnswer(const WorkItem& item, const mad::Completion& completion) override;
-  // Of a run that is gone. True: ports may have changed unseen, so that the switch has to be read
-  // again. REQUIRES: the device is known and has answered with status 0.
-  [[nodiscard]] static bool OnLateAnswer(const WorkItem& item,
-                                         const mad::Completion& completion,
-                                         fabric::SnapshotBuilder& builder);
+  [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   // False: a Set of this switch's SwitchInfo is in flight.
   static bool MayClearStateChange(const DeviceTable& devices, NodeIndex node);
-  // A Set of what the switch has shown, which clears PortStateChange and changes nothing else.
+  // A Set of the observed values, which clears PortStateChange and changes nothing else.
   // REQUIRES: MayClearStateChange().
   static mad::SmpRequest ClearStateChange(DeviceTable& devices, NodeIndex node,
                                           const wire::SwitchInfo& shown);
-  // REQUIRES: its context names the switch.
+  // REQUIRES: the context names the switch.
   static void OnStateChangeCleared(const mad::Completion& completion,
                                    fabric::SnapshotBuilder& builder, DeviceTable& devices);
 

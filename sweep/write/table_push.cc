@@ -12,7 +12,7 @@ TablePush::TablePush(std::vector<routing::TableWrite> writes)
   EnterStages();
 }
 
-// Goes on to the next stage that has something to send, unless one has failed.
+// Enters the next stage that has writes, unless a stage has failed.
 void TablePush::EnterStages() {
   while (ready_.empty() && outstanding_ == 0 && left_ > 0) {
     if (stage_failed_) {
@@ -24,8 +24,7 @@ void TablePush::EnterStages() {
     while (stage_end_ < writes_.size() && writes_[stage_end_].stage == writes_[begin].stage)
       ++stage_end_;
     chains_.clear();
-    std::vector<uint16_t>
-        blocks;  // In the order of their first writes: hash order decides nothing.
+    std::vector<uint16_t> blocks;  // By first write, so that hash order has no effect.
     for (size_t i = begin; i < stage_end_; ++i) {
       Chain& chain = chains_[writes_[i].block];
       if (chain.writes.empty()) blocks.push_back(writes_[i].block);

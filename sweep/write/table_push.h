@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TablePush: which write of a PushPlan may be sent now (routing/transition/push_plan.h says why
-// there is an order). A write waits for all of the same block number in earlier waves, for all of
-// earlier stages, and for a Set of the very same block that an earlier push has in flight.
+// TablePush: selects the writes of a PushPlan that may be sent now (routing/transition/push_plan.h
+// explains the order). A write waits for the writes of the same block number in earlier waves, for
+// all writes of earlier stages, and for a Set of the same block that an earlier push has in flight.
 //
-// Where a write fails, those that wait for it are not sent: the tables stay a mixture that is as
-// safe as before, and the next plan starts from it.
+// If a write fails, the writes that depend on it are not sent. The tables stay in a transient state
+// that is as safe as before, and the next plan starts from it.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,30 @@ namespace fabricd::sweep {
 
 class TablePush {
  public:
-  // True: that block of that switch has a Set in flight which is not of this push.
+  // True: that block of that switch has a Set in flight that is not of this push.
   using IsBusy = std::function<bool(NodeIndex node, uint16_t block)>;
 
   TablePush() = default;
-  // `writes` as PushPlan has them.
+  // `writes` in the order of the PushPlan.
   explicit TablePush(std::vector<routing::TableWrite> writes);
 
-  // Counts as sent. nullopt: none may be sent until an answer comes, or all are.
+  // The write counts as sent. nullopt: none may be sent before the next response, or all were sent.
   std::optional<routing::TableWrite> Next(const IsBusy& is_busy);
-  // The answer to a write that Next() gave.
+  // The response to a write that Next() returned.
   void OnAnswer(NodeIndex node, uint16_t block, bool ok);
 
   bool done() const { return outstanding_ == 0 && left_ == 0; }
   size_t size() const { return writes_.size(); }
   size_t sent() const { return sent_; }
-  // Not sent, because what they wait for failed.
+  // Writes that were not sent because one that they depend on failed.
   size_t skipped() const { return skipped_; }
 
  private:
   // The writes of one block number in one stage, in order.
   struct Chain {
     std::vector<uint32_t> writes;
-    size_t next = 0;         // In `writes`: not ready before this.
-    size_t outstanding = 0;  // Ready or sent, not answered.
+    size_t next = 0;         // Index into `writes`; these are not ready yet.
+    size_t outstanding = 0;  // Ready or sent, no response yet.
     bool failed = false;
   };
   static uint64_t KeyOf(NodeIndex node, uint16_t block) {
@@ -54,7 +54,7 @@ class TablePush {
   void Release(Chain& chain);
 
   std::vector<routing::TableWrite> writes_;
-  size_t stage_end_ = 0;  // Of the stage under way.
+  size_t stage_end_ = 0;  // End of the current stage.
   absl::flat_hash_map<uint16_t, Chain> chains_;
   std::deque<uint32_t> ready_;
   absl::flat_hash_map<uint64_t, routing::TableWrite> in_flight_;  // By KeyOf().

@@ -17,7 +17,7 @@ constexpr size_t kEntries = std::tuple_size_v<Block>;
 
 uint16_t Without(uint16_t mask, uint16_t other) { return static_cast<uint16_t>(mask & ~other); }
 
-// A bit for each MLID of a block.
+// One bit per MLID of a block.
 using Mlids = uint32_t;
 struct Change {
   Mlids loses = 0, gains = 0;
@@ -100,10 +100,10 @@ void TreePush::OnAnswer(NodeIndex node, Place place, bool ok) {
   if (wave_ == Wave::kLose) failed_.insert({node, place});
 }
 
-// Everything of the first wave is answered.
+// REQUIRES: all writes of the first wave got a response.
 void TreePush::Gain() {
   wave_ = Wave::kGain;
-  std::map<uint16_t, Block> blocked;  // By block number: MLIDs that may gain nothing.
+  std::map<uint16_t, Block> blocked;  // By block number: MLIDs that must not gain.
   for (const Difference& difference : differences_) {
     if (!failed_.contains({difference.node, difference.place})) continue;
     unsafe_.insert(difference.node);

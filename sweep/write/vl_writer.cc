@@ -16,7 +16,7 @@ VlTable TableOf(const WorkItem& item) {
           item.block};
 }
 
-// What was read or written, as far as the table goes.
+// The bytes of the table without reserved fields.
 wire::SmpData BytesOf(const WorkItem& item, const wire::SmpData& data) {
   wire::SmpData bytes{};
   if (IsArbitration(item.work))
@@ -55,7 +55,7 @@ void VlWriter::ListReads(WorkQueue& queue) {
   queue.Stripe();
 }
 
-// Where all mappings of a switch are to be equal and several differ, one Set writes all of them.
+// If all mappings of a switch should be equal and several differ, one Set writes all of them.
 void VlWriter::ListWritesOf(const fabric::Node& node, WorkQueue& queue) {
   std::vector<WorkItem> items;
   std::optional<wire::SmpData> map;
@@ -93,7 +93,7 @@ std::optional<wire::SmpData> VlWriter::WantedOf(const VlTable& table) const {
     return bytes;
   }
   const wire::SmpData* held = ground_.devices.applied().vls().Find(table);
-  if (held == nullptr) return std::nullopt;  // It did not answer: the next run asks again.
+  if (held == nullptr) return std::nullopt;  // No response: the next run reads it again.
   const wire::PortInfo& info = node.port(table.port.port).info;
   const auto wanted = ServeVls(
       wire::VlArbitrationTable::Decode(*held), info.vl_arb_low_cap,
@@ -118,7 +118,7 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
     return ground_.devices.Get(route, table.attribute(), table.Modifier(is_switch));
   const auto wanted = WantedOf(table);
   if (!wanted) return std::nullopt;
-  // Confirmed by the answer alone.
+  // Only the response confirms the table.
   if (item.work == Work::kSetWholeMap) {
     ForEachMap(item.node, [&](const VlTable& one) { applied.MarkUnknown(one); });
     table.kind = VlTable::Kind::kWholeMap;
@@ -132,7 +132,7 @@ std::optional<mad::SmpRequest> VlWriter::Next(const WorkItem& item) {
   return request;
 }
 
-// The next run reads a table again whose device answers a Set with anything else than was wanted.
+// If a device answers a Set with other values, the next run reads the table again.
 void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion) {
   if (HasFailed(item, completion)) return;
   const VlTable table = TableOf(item);
@@ -140,7 +140,7 @@ void VlWriter::OnAnswer(const WorkItem& item, const mad::Completion& completion)
   const wire::SmpData bytes = BytesOf(item, completion.response.data);
   applied.Confirm(table, bytes);
   if (item.work == Work::kReadMap || item.work == Work::kReadArbitration) return;
-  const auto wanted = WantedOf(table);  // Of an arbitration table: what it lacks even now.
+  const auto wanted = WantedOf(table);  // For an arbitration table: what is still missing.
   if (wanted && *wanted != bytes) {
     applied.MarkUnknown(table);
     ground_.record.NoteContradiction(item, completion);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a programming run does, in stages, and the single pieces of work that it lists.
+// The stages of a programming run, and the work items that it lists.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,45 @@
 
 namespace fabricd::sweep {
 
-// Each stage ends with the last answer to its requests. StageSequencer has their orders.
+// Each stage ends with the last response to its requests. StageSequencer defines their orders.
 enum class ProgramStage : uint8_t {
-  // Blocks of forwarding tables up to LinearFDBTop that are not known: another SM's, or written by
-  // a
-  // Set whose answer was lost. Multicast blocks likewise. P_Keys of switch ports that are to
-  // enforce
-  // partitions. Alias GUIDs.
+  // Unknown LFT blocks up to LinearFDBTop: another SM's, or those of a lost Set. Unknown MFT
+  // blocks. P_Keys of switch ports that must enforce partitions. Alias GUIDs.
   kReadTables,
   kSwitches,   // SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared.
   kGuids,      // GUIDInfo: alias GUIDs.
   kKeys,       // P_KeyTables.
   kPorts,      // PortInfo: LID, link parameters, enforcement of partitions.
-  kTables,     // LFT blocks in the order of the PushPlan. Waits here for the plan.
-  kTrees,      // Multicast tables of the trees that go with the plan. Waits here for them.
-  kReadLanes,  // A plan of several VLs: SLtoVL mappings and arbitration that are not known.
-  kLanes,      // The same: SLtoVLMappingTables, VLArbitrationTables.
-  kHeld,       // PortInfo: ports that holds keep down, or release, once no table leads there.
+  kTables,     // LFT blocks in the order of the PushPlan. Waits for the plan.
+  kTrees,      // MFTs for the trees of the plan. Waits for the trees.
+  kReadLanes,  // Plan with several VLs: unknown SLtoVL mappings and arbitration.
+  kLanes,      // The same: writes SLtoVLMappingTables and VLArbitrationTables.
+  kHeld,       // PortInfo: ports that holds disable or enable, after the tables.
   kArm,        // PortInfo: INIT → ARMED.
   kActivate,   // PortInfo: ARMED → ACTIVE.
   kDone,
 };
-std::string_view StageName(ProgramStage stage);  // "forwarding tables"
+// For messages.
+constexpr std::string_view StageName(ProgramStage stage) {
+  switch (stage) {
+    case ProgramStage::kReadTables: return "reading tables";
+    case ProgramStage::kSwitches: return "switches";
+    case ProgramStage::kGuids: return "alias GUIDs";
+    case ProgramStage::kKeys: return "P_Keys";
+    case ProgramStage::kPorts: return "ports";
+    case ProgramStage::kTables: return "forwarding tables";
+    case ProgramStage::kTrees: return "multicast tables";
+    case ProgramStage::kReadLanes: return "reading lanes";
+    case ProgramStage::kLanes: return "lanes";
+    case ProgramStage::kHeld: return "held ports";
+    case ProgramStage::kArm: return "arming";
+    case ProgramStage::kActivate: return "activating";
+    case ProgramStage::kDone: return "done";
+  }
+  return "unknown";
+}
 
-// What a request is for. The order decides which of two requests for the same block goes first.
+// The purpose of a request. Of two requests for one block, the lower value goes first.
 enum class Work : uint8_t {
   kReadLft,
   kSetSwitchInfo,
@@ -48,7 +63,7 @@ enum class Work : uint8_t {
   kActivate,
   kDisable,
   kEnable,
-  kReadPort,  // Once more, because something may have changed it.
+  kReadPort,  // Again, because it may have changed.
   kReadMap,
   kSetMap,
   kSetWholeMap,  // All SLtoVL mappings of a switch at once.
@@ -59,6 +74,44 @@ enum class Work : uint8_t {
   kSetMftTop,
   kCount,
 };
+
+// The attribute of the request.
+constexpr wire::AttributeId AttributeOf(Work work) {
+  switch (work) {
+    case Work::kReadLft:
+    case Work::kSetLft: return wire::AttributeId::kLinearForwardingTable;
+    case Work::kSetSwitchInfo:
+    case Work::kSetMftTop: return wire::AttributeId::kSwitchInfo;
+    case Work::kReadPKeys:
+    case Work::kSetPKeys: return wire::AttributeId::kPKeyTable;
+    case Work::kReadGuids:
+    case Work::kSetGuids: return wire::AttributeId::kGuidInfo;
+    case Work::kConfigurePort:
+    case Work::kArm:
+    case Work::kActivate:
+    case Work::kDisable:
+    case Work::kEnable:
+    case Work::kReadPort: return wire::AttributeId::kPortInfo;
+    case Work::kReadMap:
+    case Work::kSetMap:
+    case Work::kSetWholeMap: return wire::AttributeId::kSlToVlMappingTable;
+    case Work::kReadArbitration:
+    case Work::kSetArbitration: return wire::AttributeId::kVlArbitrationTable;
+    case Work::kReadMft:
+    case Work::kSetMft: return wire::AttributeId::kMulticastForwardingTable;
+    case Work::kCount: break;
+  }
+  return wire::AttributeId::kNone;
+}
+// Whether it is about the switch as a whole, so that `port` is no port number.
+constexpr bool IsOfSwitch(Work work) {
+  switch (AttributeOf(work)) {
+    case wire::AttributeId::kLinearForwardingTable:
+    case wire::AttributeId::kMulticastForwardingTable:
+    case wire::AttributeId::kSwitchInfo: return true;
+    default: return false;
+  }
+}
 
 // One request to be made. What `block` and `port` mean depends on the work:
 //   LFT, P_Keys, GUIDs   the block, and the port whose table it is (LFT: port 0)
@@ -75,10 +128,5 @@ struct WorkItem {
   PortRef ref() const { return {node, port}; }
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
-
-// The attribute that the request names.
-wire::AttributeId AttributeOf(Work work);
-// Whether it belongs to a switch as a whole, so that `port` names no port of it.
-bool IsOfSwitch(Work work);
 
 }  // namespace fabricd::sweep

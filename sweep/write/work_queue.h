@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkQueue: the work of one stage in the order in which it is sent. An item that cannot be sent
-// yet, because a Set of the same is in flight, is deferred: all others go first.
+// WorkQueue: the work of one stage in sending order. An item that cannot be sent yet, because a Set
+// of the same attribute is in flight, is deferred: all others go first.
 //
-// Writers add their items in batches. A batch is ordered by itself, behind the batches before it.
-// Requests are made when there is room for them, so that a stage of a million writes costs a few
-// bytes each.
+// Writers add items in batches. Each batch is ordered by itself, after the earlier batches.
+// Requests are built when there is room for them, so that a stage with a million writes costs only
+// a few bytes each.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,13 @@ class WorkQueue {
   }
   void Add(const WorkItem& item) { items_.push_back(item); }
 
-  // ---- the batch that is being added
+  // ---- the current batch
 
-  // By block, then port. One device after the other would leave the engine's window idle behind its
-  // limit per device.
+  // Sorts by block, then port. One device after the other would leave the engine's window idle,
+  // because of the limit per device.
   void Stripe();
-  // The same, and each item once: a host and the switch port that it hangs on may both name it.
+  // The same, and removes duplicates: a host and the switch port that it is attached to may name
+  // one item.
   void StripeUnique();
   // REQUIRES: no item has been taken.
   template <typename Predicate>
@@ -40,9 +41,9 @@ class WorkQueue {
   }
   void EndBatch() { batch_begin_ = items_.size(); }
 
-  // ---- taking
+  // ---- sending
 
-  // The next item that is not busy; nullopt: none until an answer comes.
+  // The next item that is not busy. nullopt: none before the next response.
   template <typename IsBusy>
   std::optional<WorkItem> Next(IsBusy&& is_busy) {
     for (;;) {

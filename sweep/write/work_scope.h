@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkScope: the nodes that a run looks at, without those that a survey has dropped meanwhile.
-// P_Keys and alias GUIDs have a wider scope than the rest where partitions or aliases have changed.
+// WorkScope: the nodes that a run checks, without those that a survey has removed since. P_Keys and
+// alias GUIDs have a wider scope if partitions or aliases have changed.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class WorkScope {
   WorkScope(const ProgrammerInput& input, const fabric::SnapshotBuilder& builder)
       : input_(input), builder_(builder) {}
 
-  // Whether all nodes are looked at; and P_Keys and GUIDs of all nodes.
+  // Whether all nodes are checked; and whether P_Keys and GUIDs of all nodes are.
   bool is_all() const { return !input_.scope.nodes; }
   bool has_all_keys() const { return input_.scope.all_keys; }
 

@@ -170,10 +170,10 @@ TEST_F(SaServiceTest, AGroupSurvivesARestartAndSubscribersReceiveReports) {
     info.type = 0xFFFF;
     info.trap_number = 66;
     info.producer_type = 0xFFFFFF;
-    auto answer = listener.Ask(wire::Method::kSet, info, 0);
+    auto answer = listener.AskPatiently(wire::Method::kSet, info, 0);
     ASSERT_EQ(HeaderOf(answer).mad.method, wire::Method::kGetResp);
     ASSERT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
-    answer = member.Ask(wire::Method::kSet, Membership(member), kCreateMask);
+    answer = member.AskPatiently(wire::Method::kSet, Membership(member), kCreateMask);
     ASSERT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
     const auto joined = RecordsOf<wire::McMemberRecord>(answer, 1);
     EXPECT_EQ(joined[0].mlid, Lid(0xC001));

@@ -47,7 +47,9 @@ class RecorderTest : public testing::Test {
     header.set_life(1);
     std::filesystem::remove_all(directory_);
     auto writer = SegmentWriter::Open(directory_, {}, header);
-    EXPECT_TRUE(writer->Write(batch_).ok());
+    EXPECT_TRUE(
+        writer->Write({batch_.SerializeAsString(), static_cast<uint64_t>(batch_.records_size())})
+            .ok());
     const auto recording = Recording::Open(directory_);
     if (!recording.ok()) return recording.status();
     return Replay(*recording, options, [this](const std::string& line) { said_.push_back(line); });
@@ -59,10 +61,8 @@ class RecorderTest : public testing::Test {
   sweep::Effects last_;
   pb::Batch batch_;
   bool accepts_ = true;
-  Recorder recorder_{[this](const pb::Batch& batch) {
-    if (accepts_) batch_.MergeFrom(batch);
-    return accepts_;
-  }};
+  Recorder recorder_{
+      [this](const PackedBatch& batch) { return accepts_ && batch_.MergeFromString(batch.bytes); }};
   std::vector<std::string> said_;
 };
 
@@ -163,9 +163,9 @@ TEST(RecordedEvents, EachKindIsReadBack) {
       sweep::AliasesChanged{},  sweep::ReadLanes{{NodeIndex(3)}},
       sweep::SetPriority{6, 7}, sweep::StepDown{8}};
   pb::Batch batch;
-  Recorder recorder([&](const pb::Batch& full) {
-    batch.MergeFrom(full);
-    return true;
+  Recorder recorder([&](const PackedBatch& full) {
+    EXPECT_EQ(full.records, events.size());
+    return batch.MergeFromString(full.bytes);
   });
   for (const sweep::Event& event : events) recorder.OnStep(event, At(1));
   recorder.Flush();

@@ -29,7 +29,7 @@ class SegmentsTest : public testing::Test {
     return *std::move(writer);
   }
   // A batch of about `bytes` that do not compress.
-  static pb::Batch Batch(size_t bytes) {
+  static PackedBatch Batch(size_t bytes) {
     pb::Batch batch;
     std::string noise;
     for (uint64_t x = 88172645463325252; noise.size() < bytes;) {
@@ -37,7 +37,7 @@ class SegmentsTest : public testing::Test {
       noise.push_back(static_cast<char>(x >> 56));
     }
     batch.add_records()->mutable_step()->set_value(noise);
-    return batch;
+    return {batch.SerializeAsString(), 1};
   }
   std::vector<uint32_t> Numbers() const {
     std::vector<uint32_t> numbers;

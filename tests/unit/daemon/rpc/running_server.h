@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -58,6 +60,26 @@ inline std::string ReasonOf(const grpc::Status& status) {
   const auto info = DetailOf<google::rpc::ErrorInfo>(status);
   EXPECT_EQ(info.domain(), "fabric.v1");
   return info.reason();
+}
+
+// Calls "PACKAGE.Service/Method" with the bytes of a request, past any stub. Of a stream: its end.
+inline grpc::Status CallGeneric(const std::shared_ptr<grpc::Channel>& channel,
+                                const std::string& path, const std::string& request,
+                                std::chrono::milliseconds timeout) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + timeout);
+  grpc::CompletionQueue queue;
+  const grpc::Slice bytes(request);
+  grpc::ByteBuffer response;
+  auto call = stub.PrepareUnaryCall(&context, "/" + path, grpc::ByteBuffer(&bytes, 1), &queue);
+  call->StartCall();
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status;
 }
 
 class RunningServer {

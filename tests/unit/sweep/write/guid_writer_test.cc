@@ -168,10 +168,12 @@ TEST_F(GuidWriterTest, ALateAnswerConfirmsTheSetItBelongsToAndNoOther) {
   auto writes = List(kSet);
   applied().ClearBusy(port_, wire::AttributeId::kGuidInfo);
   writes.push_back(Take(*writer_).at(0));
-  GuidWriter::OnLateAnswer(writes[0].item, AnswerTo(writes[0], writes[0].smp.data), devices_);
+  EXPECT_FALSE(GuidWriter::OnLateAnswer(
+      {writes[0].item, AnswerTo(writes[0], writes[0].smp.data), fabric_.builder, devices_}));
   EXPECT_EQ(*Known(0), InfoIn(writes[0]));
   applied().ForgetGuids(port_);  // The device has restarted.
-  GuidWriter::OnLateAnswer(writes[1].item, AnswerTo(writes[1], writes[1].smp.data), devices_);
+  EXPECT_FALSE(GuidWriter::OnLateAnswer(
+      {writes[1].item, AnswerTo(writes[1], writes[1].smp.data), fabric_.builder, devices_}));
   EXPECT_EQ(Known(1), nullptr);
 }
 

@@ -355,9 +355,11 @@ TEST_F(LftWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAlone) {
 TEST_F(LftWriterTest, ALateAnswerConfirmsTheBlock) {
   const auto writes = StartFresh();
   writer_.reset();
-  LftWriter::OnLateAnswer(writes[0].item, AnswerTo(writes[0], writes[0].smp.data), devices_);
+  EXPECT_FALSE(LftWriter::OnLateAnswer(
+      {writes[0].item, AnswerTo(writes[0], writes[0].smp.data), fabric_.builder, devices_}));
   EXPECT_TRUE(Lft(0).Knows(0));
-  LftWriter::OnLateAnswer(writes[1].item, AnswerWith(writes[1], Empty()), devices_);
+  EXPECT_FALSE(LftWriter::OnLateAnswer(
+      {writes[1].item, AnswerWith(writes[1], Empty()), fabric_.builder, devices_}));
   EXPECT_TRUE(Lft(1).IsContradicted(0));
 }
 
@@ -365,10 +367,12 @@ TEST_F(LftWriterTest, ALateFailureLetsTheBlockBeWrittenAgain) {
   ReadBoth();
   StartWrites({Write(0, 0), Write(1, 0)});
   const auto writes = Writes();
-  LftWriter::OnLateAnswer(writes[0].item, Timeout(writes[0]), devices_);
+  EXPECT_FALSE(
+      LftWriter::OnLateAnswer({writes[0].item, Timeout(writes[0]), fabric_.builder, devices_}));
   EXPECT_FALSE(Lft(0).IsInFlight(0));
   EXPECT_FALSE(Lft(0).Knows(0));
-  LftWriter::OnLateAnswer(writes[1].item, Unsent(writes[1]), devices_);
+  EXPECT_FALSE(
+      LftWriter::OnLateAnswer({writes[1].item, Unsent(writes[1]), fabric_.builder, devices_}));
   EXPECT_TRUE(Lft(1).Knows(0));
 }
 

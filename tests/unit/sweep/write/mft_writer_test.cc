@@ -392,11 +392,13 @@ TEST_F(MftWriterTest, AnAnswerOfASwitchThatIsGoneCountsAsAFailureAlone) {
 TEST_F(MftWriterTest, ALateAnswerConfirmsTheBlockThatWasSent) {
   ReadBoth();
   const auto writes = Want(Tree({SwitchPort(0, 1), SwitchPort(1, 1)}));
-  MftWriter::OnLateAnswer(writes[0].item, AnswerTo(writes[0], writes[0].smp.data), devices_);
+  EXPECT_FALSE(MftWriter::OnLateAnswer(
+      {writes[0].item, AnswerTo(writes[0], writes[0].smp.data), fabric_.builder, devices_}));
   EXPECT_EQ(Mft(0).Surely({0, 0}), Entry(0b10));
   EXPECT_TRUE(Mft(0).Knows({0, 0}));
-  MftWriter::OnLateAnswer(writes[1].item, AnswerWith(writes[1], wire::MulticastForwardingTable{}),
-                          devices_);
+  EXPECT_FALSE(MftWriter::OnLateAnswer({writes[1].item,
+                                        AnswerWith(writes[1], wire::MulticastForwardingTable{}),
+                                        fabric_.builder, devices_}));
   EXPECT_TRUE(Mft(1).IsContradicted({0, 0}));
   EXPECT_FALSE(Mft(1).Knows({0, 0}));
 }
@@ -404,10 +406,12 @@ TEST_F(MftWriterTest, ALateAnswerConfirmsTheBlockThatWasSent) {
 TEST_F(MftWriterTest, ALateFailureLetsTheBlockBeWrittenAgain) {
   ReadBoth();
   const auto writes = Want(Tree({SwitchPort(0, 1), SwitchPort(1, 1)}));
-  MftWriter::OnLateAnswer(writes[0].item, Timeout(writes[0]), devices_);
+  EXPECT_FALSE(
+      MftWriter::OnLateAnswer({writes[0].item, Timeout(writes[0]), fabric_.builder, devices_}));
   EXPECT_FALSE(Mft(0).IsInFlight({0, 0}));
   EXPECT_FALSE(Mft(0).Knows({0, 0}));
-  MftWriter::OnLateAnswer(writes[1].item, Unsent(writes[1]), devices_);
+  EXPECT_FALSE(
+      MftWriter::OnLateAnswer({writes[1].item, Unsent(writes[1]), fabric_.builder, devices_}));
   EXPECT_TRUE(Mft(1).Knows({0, 0}));
 }
 

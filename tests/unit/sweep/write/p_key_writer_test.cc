@@ -175,8 +175,8 @@ TEST_F(PKeyWriterTest, WhileASetIsInFlightOthersOfThatPortWait) {
 TEST_F(PKeyWriterTest, ALateAnswerConfirmsTheTableOfAHostOrOfASwitchPort) {
   Read(applied().SwitchKeys(leaf_), {});
   for (const Request& write : List(kSet)) {
-    PKeyWriter::OnLateAnswer(write.item, AnswerTo(write, write.smp.data), fabric_.builder,
-                             devices_);
+    EXPECT_FALSE(PKeyWriter::OnLateAnswer(
+        {write.item, AnswerTo(write, write.smp.data), fabric_.builder, devices_}));
     const auto* blocks = write.item.node == host_.node ? applied().FindPKeys(host_)
                                                        : applied().FindSwitchKeys(leaf_);
     EXPECT_TRUE(blocks->Knows(0));

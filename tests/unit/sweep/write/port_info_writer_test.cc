@@ -447,8 +447,8 @@ TEST_F(PortInfoWriterTest, ALateAnswerIsTakenForTheCurrentPortInfo) {
   const Request host = Find(List(kPorts), "Set PortInfo 0x1 of h1");
   PortInfo shown = InfoIn(host);
   shown.port_state = PortState::kInit;
-  EXPECT_FALSE(PortInfoWriter::OnLateAnswer(host.item, AnswerWith(host, shown), fabric_.builder,
-                                            devices_));
+  EXPECT_FALSE(PortInfoWriter::OnLateAnswer(
+      {host.item, AnswerWith(host, shown), fabric_.builder, devices_}));
   EXPECT_EQ(InfoOf(fabric_.Host(1)).lid, Lid(4));
 }
 

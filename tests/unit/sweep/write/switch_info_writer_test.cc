@@ -154,7 +154,7 @@ TEST_F(SwitchInfoWriterTest, ALateAnswerIsTakenForTheCurrentSwitchInfo) {
   const auto requests = List(kStage);
   writer_.reset();
   EXPECT_FALSE(SwitchInfoWriter::OnLateAnswer(
-      requests[0].item, AnswerTo(requests[0], requests[0].smp.data), fabric_.builder));
+      {requests[0].item, AnswerTo(requests[0], requests[0].smp.data), fabric_.builder, devices_}));
   EXPECT_EQ(Known(0).linear_fdb_top, 4);
 }
 

@@ -10,7 +10,6 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>
-#include <grpcpp/generic/generic_stub.h>
 
 #include "daemon/base/access.h"
 #include "daemon/rpc/convert/fingerprint.h"
@@ -94,23 +93,9 @@ class EveryMethodTest : public ::testing::Test {
     };
   }
   grpc::Status Call(const MethodDescriptor& method, const Message& request) {
-    grpc::GenericStub stub(server_.channel);
-    grpc::ClientContext context;
     const bool endless = method.name().starts_with("Watch");
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::milliseconds(endless ? 300 : 20'000));
-    grpc::CompletionQueue queue;
-    const grpc::Slice bytes(request.SerializeAsString());
-    grpc::ByteBuffer response;
-    auto call =
-        stub.PrepareUnaryCall(&context, "/" + PathOf(method), grpc::ByteBuffer(&bytes, 1), &queue);
-    call->StartCall();
-    grpc::Status status;
-    call->Finish(&response, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    return status;
+    return CallGeneric(server_.channel, PathOf(method), request.SerializeAsString(),
+                       std::chrono::milliseconds(endless ? 300 : 20'000));
   }
   void ExpectRefused(const MethodDescriptor& method, const Message& request,
                      const std::string& field) {
@@ -201,10 +186,10 @@ TEST_F(EveryMethodTest, AnswersNoNotFoundForEmptyRequests) {
 // Other methods are idempotent.
 TEST(EveryMutation, TakesARequestId) {
   const std::set<std::string> kRepeatable = {
-      "fabric.v1.AdminService/ReloadConfig", "fabric.v1.AdminService/SetPriority",
-      "fabric.v1.AdminService/StartSweep", "fabric.v1.RemediationService/AckHold",
-      "fabric.v1.TelemetryService/PollCounters", "fabric.v1.VerdictService/AckVerdict",
-      "fabric.v1.VerdictService/OverruleVerdict", "fabric.v1.VerdictService/ReleaseVerdict",
+      "fabric.v1.AdminService/ReloadConfig",         "fabric.v1.AdminService/SetPriority",
+      "fabric.v1.AdminService/StartSweep",           "fabric.v1.RemediationService/AckHold",
+      "fabric.v1.TelemetryService/PollCounters",     "fabric.v1.VerdictService/AckVerdict",
+      "fabric.v1.VerdictService/OverruleVerdict",    "fabric.v1.VerdictService/ReleaseVerdict",
       "fabric.v1.VerdictService/ResetVerdictBreaker"};
   std::set<std::string> without;
   for (const MethodDescriptor* method : Methods())

@@ -2,7 +2,6 @@
 // TlsTest: a server on TCP whose clients have certificates, one for each role.
 #pragma once
 
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 
 #include <chrono>
@@ -64,21 +63,7 @@ class TlsTest : public ::testing::Test {
   }
   static grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel,
                                 const std::string& path, std::chrono::milliseconds timeout) {
-    grpc::GenericStub stub(channel);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + timeout);
-    grpc::CompletionQueue queue;
-    grpc::ByteBuffer request(nullptr, 0), response;
-    grpc::Slice nothing;
-    request = grpc::ByteBuffer(&nothing, 1);
-    auto call = stub.PrepareUnaryCall(&context, "/" + path, request, &queue);
-    call->StartCall();
-    grpc::Status status;
-    call->Finish(&response, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    return status;
+    return CallGeneric(channel, path, "", timeout);
   }
   static grpc::Status GetSm(const std::shared_ptr<grpc::Channel>& channel) {
     return CallEmpty(channel, "fabric.v1.TopologyService/GetSm", std::chrono::seconds(20));

@@ -43,7 +43,7 @@ TEST_F(TlsTest, CertificatesAreRotatedWithoutARestart) {
     status = GetSm(Connect(next, "viewer", next));
   } while (!status.ok() && std::chrono::steady_clock::now() < end);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  // Whom the signer of before vouches for is no longer known; who is connected stays so.
+  // Certificates of the old signer are refused. Connections that exist stay open.
   const Certificates old(directory_ / "old", "signer");
   old.Sign("viewer", "x", "DNS:monitor.example");
   EXPECT_FALSE(GetSm(Connect(old, "viewer", next)).ok());
@@ -96,7 +96,7 @@ TEST_F(TlsTest, ConnectionsEndAtTheirAgeAndCertificatesAreCheckedAgain) {
   const auto stub = pb::TopologyService::NewStub(channel);
   pb::WatchTopologyRequest request;
   request.set_kind(pb::TOPOLOGY_KIND_NODE);
-  // Cut off with its connection; the client connects anew and goes on from where it was.
+  // The server closes the connection. The client reconnects and resumes the stream.
   for (int i = 0; i < 2; ++i) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
