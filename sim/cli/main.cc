@@ -7,6 +7,7 @@
 #include "sim/cli/generate_command.h"
 #include "sim/cli/replay_command.h"
 #include "sim/cli/run_command.h"
+#include "sim/cli/serve_command.h"
 #include "sim/cli/verdicts_command.h"
 
 int main(int argc, char** argv) {
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   fabricd::sim::AddGenerate(app, run);
   fabricd::sim::AddRun(app, run);
   fabricd::sim::AddReplay(app, run);
+  fabricd::sim::AddServe(app, run);
   fabricd::sim::AddVerdicts(app, run);
   try {
     app.parse(argc, argv);

@@ -50,13 +50,15 @@ Duration DrawUpTo(Duration limit, Rng& rng) {
 }  // namespace
 
 PacketWalk::PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, TrapSender& traps,
-                       HostPorts& hosts, LinkModel& links, DeviceAgents& agents, SimStats& stats)
+                       HostPorts& hosts, LinkModel& links, OutsidePorts& outside,
+                       DeviceAgents& agents, SimStats& stats)
     : options_(options),
       nodes_(nodes),
       queue_(queue),
       traps_(traps),
       hosts_(hosts),
       links_(links),
+      outside_(outside),
       agents_(agents),
       stats_(stats),
       rng_(options.seed),
@@ -65,6 +67,14 @@ PacketWalk::PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, Trap
 void PacketWalk::Carry(Packet packet) {
   while (Step(packet)) {
     if (!packet.origin && !Continues(packet)) return;
+  }
+}
+
+void PacketWalk::CarryFromOutside(Packet packet) {
+  const PortNum egress = packet.at.port;
+  if (nodes_.power(packet.at.node).on && Leaves(packet, egress) && Cross(packet, egress) &&
+      Continues(packet)) {
+    Carry(std::move(packet));
   }
 }
 
@@ -139,6 +149,10 @@ bool PacketWalk::Step(Packet& packet) {
     return false;
   }
   if (packet.deferred) return Consume(packet);
+  if (!packet.origin && outside_.Has(packet.at)) {
+    outside_.Receive(std::move(packet));
+    return false;
+  }
   if (packet.IsMulticast()) {
     Replicate(packet);
     return false;

@@ -17,6 +17,7 @@
 #include "sim/fabric/host_ports.h"
 #include "sim/fabric/link_model.h"
 #include "sim/fabric/mad_faults.h"
+#include "sim/fabric/outside_ports.h"
 #include "sim/fabric/packet.h"
 #include "sim/fabric/sim_nodes.h"
 #include "sim/fabric/sim_stats.h"
@@ -32,12 +33,15 @@ class PacketWalk {
   };
   // The references must outlive it.
   PacketWalk(Options options, SimNodes& nodes, EventQueue& queue, TrapSender& traps,
-             HostPorts& hosts, LinkModel& links, DeviceAgents& agents, SimStats& stats);
+             HostPorts& hosts, LinkModel& links, OutsidePorts& outside, DeviceAgents& agents,
+             SimStats& stats);
   void SetFaults(const MadFaults& faults) { faults_ = faults; }
 
   // Takes a packet from where it is as far as it gets at this instant: to its end, the response
   // included, where no latency, fault or late agent holds it.
   void Carry(Packet packet);
+  // A packet that the adapter at packet.at puts on its link. REQUIRES: OutsidePorts has that port.
+  void CarryFromOutside(Packet packet);
   // An event of kind kArrive.
   void Run(const Event& event);
 
@@ -76,6 +80,7 @@ class PacketWalk {
   TrapSender& traps_;
   HostPorts& hosts_;
   LinkModel& links_;
+  OutsidePorts& outside_;
   DeviceAgents& agents_;
   SimStats& stats_;
   MadFaults faults_;

@@ -18,9 +18,10 @@ SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& o
       traps_({options.trap_interval_min, options.trap_repeats}, nodes_, queue_, stats_),
       hosts_(nodes_, queue_, stats_),
       links_({options.training_time, options.reboot_time}, nodes_, queue_, traps_, hosts_),
+      outside_(nodes_, links_),
       agents_(nodes_, queue_, traps_, hosts_, links_, stats_),
-      walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, agents_,
-            stats_),
+      walk_({options.link_latency, options.seed}, nodes_, queue_, traps_, hosts_, links_, outside_,
+            agents_, stats_),
       traffic_(nodes_),
       errors_(options.seed, nodes_, traps_, traffic_) {
   if (options.performance != PerformanceOptions()) SetPerformanceOfAll(options.performance);
@@ -157,6 +158,31 @@ std::vector<mad::IncomingMad> SimFabric::Exchange(Instant now, PortRef host, mad
   }
   hosts_.ReturnDeliveries(std::move(others));
   return arrived;
+}
+
+PortRef SimFabric::FreeHostPort() const {
+  for (const auto& [name, adapters] : Hosts()) {
+    for (NodeIndex adapter : adapters) {
+      const SimDevice& device = nodes_.Device(adapter);
+      for (PortNum number : device.LinkPorts()) {
+        const PortRef port{adapter, number};
+        if (!device.port(number).cable.IsNone() && !outside_.Has(port)) return port;
+      }
+    }
+  }
+  return {};
+}
+
+void SimFabric::MirrorOutside(Instant now, PortRef port, const OutsideState& state) {
+  RunDue(now);
+  outside_.Mirror(port, state);
+  RunDue(queue_.now());
+}
+
+void SimFabric::SendFromOutside(Instant now, Packet packet) {
+  RunDue(now);
+  walk_.CarryFromOutside(std::move(packet));
+  RunDue(queue_.now());
 }
 
 absl::Status SimFabric::CheckNode(NodeIndex node) const {

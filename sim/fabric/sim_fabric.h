@@ -48,6 +48,7 @@
 #include "sim/fabric/link_errors.h"
 #include "sim/fabric/link_model.h"
 #include "sim/fabric/mad_faults.h"
+#include "sim/fabric/outside_ports.h"
 #include "sim/fabric/packet.h"
 #include "sim/fabric/packet_walk.h"
 #include "sim/fabric/sim_nodes.h"
@@ -117,6 +118,20 @@ class SimFabric {
   // Returns all MADs that arrived at `host` meanwhile, the answer last. Events and other hosts'
   // MADs stay for Advance.
   std::vector<mad::IncomingMad> Exchange(Instant now, PortRef host, mad::OutgoingMad mad);
+
+  // ---- adapters outside of the simulator (sim/kernel)
+  // The first port of a CA that has a cable and no such adapter yet, by the names of hosts.
+  PortRef FreeHostPort() const;
+  // From now on what reaches this port is for its adapter; the simulated agents there do nothing.
+  // REQUIRES: a port of a CA.
+  void AttachOutside(PortRef port) { outside_.Attach(port); }
+  bool IsOutside(PortRef port) const { return outside_.Has(port); }
+  void MirrorOutside(Instant now, PortRef port, const OutsideState& state);
+  // What that adapter sends by its link. REQUIRES: IsOutside(packet.at), and a whole MAD header
+  // unless it is opaque.
+  void SendFromOutside(Instant now, Packet packet);
+  // Appends what has reached such ports by the last Advance, in order.
+  void TakeOutsideArrivals(std::vector<OutsideArrival>& out) { outside_.TakeArrivals(out); }
 
   // ---- faults (see control.h for the meaning of the status codes)
   void SetMadFaults(const MadFaults& faults) { walk_.SetFaults(faults); }
@@ -237,6 +252,7 @@ class SimFabric {
   TrapSender traps_;
   HostPorts hosts_;
   LinkModel links_;
+  OutsidePorts outside_;
   DeviceAgents agents_;
   PacketWalk walk_;
   TrafficJobs traffic_;

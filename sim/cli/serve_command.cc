@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/serve_command.h"
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <absl/strings/numbers.h>
+
+#include "common/status.h"
+#include "sim/fabric/sim_fabric.h"
+#include "sim/fabric/topology.h"
+#include "sim/kernel/kernel_server.h"
+
+namespace fabricd::sim {
+namespace {
+
+struct ServeRequest {
+  std::string topology;
+  KernelServer::Options server;
+  std::vector<std::string> places;  // HCA[/PORT]=HOST
+  bool keep_lids = false;
+};
+
+volatile std::sig_atomic_t stop = 0;
+
+void Stop(int) { stop = 1; }
+
+int Fail(const absl::Status& status, int code) {
+  fmt::print(stderr, "fabricsim: {}\n", Message(status));
+  return code;
+}
+
+// "0=node0001", "1/2=node0002 mlx5_0/1"
+absl::Status ParsePlace(const std::string& text, KernelWire::Places& places) {
+  const size_t equals = text.find('=');
+  const std::string port = text.substr(0, equals);
+  const size_t slash = port.find('/');
+  uint32_t hca = 0, number = 1;
+  const bool good =
+      equals != std::string::npos && absl::SimpleAtoi(port.substr(0, slash), &hca) &&
+      (slash == std::string::npos || absl::SimpleAtoi(port.substr(slash + 1), &number)) &&
+      hca <= UINT16_MAX && number >= 1 && number <= 2;
+  if (!good) return InvalidArgument("'{}' is not HCA[/PORT]=HOST", text);
+  places[{static_cast<uint16_t>(hca), static_cast<uint8_t>(number)}] = text.substr(equals + 1);
+  return absl::OkStatus();
+}
+
+int Serve(ServeRequest& request) {
+  for (const std::string& place : request.places) {
+    const absl::Status parsed = ParsePlace(place, request.server.places);
+    if (!parsed.ok()) return Fail(parsed, kExitUsage);
+  }
+  const auto topology = MakeTopology(request.topology);
+  if (!topology.ok()) return Fail(topology.status(), kExitUsage);
+  SimOptions options;
+  options.device.keep_lids = request.keep_lids;
+  SimFabric fabric(**topology, options);
+  KernelServer server(fabric, request.server);
+  const absl::Status opened = server.Open();
+  if (!opened.ok()) return Fail(opened, kExitFailure);
+  struct sigaction action {};
+  action.sa_handler = Stop;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  const absl::Status ended = server.Run(stop);
+  return ended.ok() ? kExitOk : Fail(ended, kExitFailure);
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, Run& run) {
+  const auto request = std::make_shared<ServeRequest>();
+  CLI::App* serve = app.add_subcommand(
+      "serve", "Be the fabric of the kernel's virtual HCAs (kernel/simib), in real time");
+  serve
+      ->add_option("topology", request->topology,
+                   "A file, or a generator as of fabricd --fabric sim:")
+      ->required();
+  serve->add_option("--kernel", request->server.device, "The module's device")
+      ->type_name("DEVICE")
+      ->required();
+  serve->add_option("--place", request->places,
+                    "HCA[/PORT]=HOST: where a port of the module sits; by default on the host port "
+                    "with its GUID, else on the next free one");
+  serve->add_option("--console", request->server.console, "A FIFO to read commands from");
+  serve->add_flag("--keep-lids", request->keep_lids, "Devices start with the topology's LIDs");
+  serve->final_callback([&run, request] { run = [request] { return Serve(*request); }; });
+}
+
+}  // namespace fabricd::sim
