@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 #include "common/number_text.h"
@@ -59,8 +58,9 @@ std::vector<FoundPort> AllPorts() {
   return all;
 }
 
-// The first InfiniBand port that matches, and one whose link is up before others. Null: none.
-const FoundPort* BestOf(const std::vector<FoundPort>& ports, std::optional<PortNum> number) {
+// The first InfiniBand port with this number (0: any), one whose link is up before others. Null:
+// none.
+const FoundPort* BestOf(const std::vector<FoundPort>& ports, PortNum number) {
   const FoundPort* best = nullptr;
   for (const FoundPort& found : ports) {
     if (!found.infiniband || (number && number != found.port.local.port)) continue;
