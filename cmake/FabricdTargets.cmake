@@ -137,7 +137,7 @@ endfunction()
 # Test code is compiled, not tuned, unless its label is property: half of a build was its
 # optimisation and the same headers.
 # OWN_HEADERS: a target_precompile_headers() of its own follows.
-# APART: its files have helpers of the same name, hence are not joined in one compilation.
+# APART: its files have helpers of the same name, so they are not joined in one compilation.
 # LEAKS: it fails when it leaks memory, in builds without sanitizers too: LeakSanitizer by itself is
 # a matter of linking.
 function(fabricd_test name)
@@ -147,13 +147,13 @@ function(fabricd_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE fabricd_flags ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(NOT arg_APART)
+    fabricd_join_sources(${name} 6)
+  endif()
   if(arg_LABEL STREQUAL property)
     fabricd_reuse_headers(${name})
   else()
     fabricd_test_flags(${name})
-    if(NOT arg_APART)
-      fabricd_join_sources(${name} 6)
-    endif()
     if(NOT arg_OWN_HEADERS)
       fabricd_reuse_test_headers(${name})
     endif()

@@ -16,8 +16,6 @@ using testing::Not;
 using testing::SizeIs;
 using Order = Mastership::Order;
 
-constexpr Instant kNow{seconds(1)};
-
 class ActivitiesTest : public testing::Test, protected ActivityFixture {
  protected:
   // As the start of a core does.

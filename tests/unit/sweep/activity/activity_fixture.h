@@ -3,6 +3,7 @@
 // host, with an engine whose requests are seen but not answered.
 #pragma once
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
+
+inline constexpr Instant kNow{std::chrono::seconds(1)};
 
 struct ActivityFixture {
   SmallFabric small{4};

@@ -15,8 +15,6 @@ using testing::Field;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr Instant kNow{std::chrono::seconds(1)};
-
 class ChangeFollowerTest : public testing::Test, protected ActivityFixture {
  protected:
   PortRef Management(size_t i) const { return {small.switches[i], PortNum(0)}; }

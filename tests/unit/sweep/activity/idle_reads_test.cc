@@ -13,8 +13,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr Instant kNow{std::chrono::seconds(1)};
-
 class IdleReadsTest : public testing::Test, protected ActivityFixture {
  protected:
   IdleReadsTest() {

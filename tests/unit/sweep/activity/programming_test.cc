@@ -16,8 +16,6 @@ using std::chrono::milliseconds;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Instant kNow{std::chrono::seconds(1)};
-
 class ProgrammingTest : public testing::Test, protected ActivityFixture {
  protected:
   ProgrammingTest() {

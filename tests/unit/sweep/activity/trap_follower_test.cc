@@ -11,8 +11,6 @@ namespace {
 
 using testing::SizeIs;
 
-constexpr Instant kNow{std::chrono::seconds(1)};
-
 class TrapFollowerTest : public testing::Test, protected ActivityFixture {
  protected:
   TrapFollowerTest() { lids_.Update(observed.snapshot(), problems); }
