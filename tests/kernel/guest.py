@@ -55,6 +55,11 @@ def text_of(*command):
         return ""
 
 
+def inside(namespace):
+    """What a command begins with that is to run there."""
+    return "ip", "netns", "exec", namespace
+
+
 class Guest:
     """The machine, with all that a scenario has started on it."""
 
@@ -65,6 +70,7 @@ class Guest:
         self.processes = {}
         self.facts = {}  # What the report shows of a scenario that passed.
         self.hcas = 0
+        self.namespaces = {}  # Of the HCAs that are not in the first one.
 
     def breakage_point(self):
         """Here the scenario's breakage happens, if it is to be broken."""
@@ -123,8 +129,10 @@ class Guest:
         raise Failure(f"simib{hca} sits nowhere")
 
     def port(self, hca, attribute, number=1):
-        path = pathlib.Path(f"/sys/class/infiniband/simib{hca}/ports/{number}/{attribute}")
-        return path.read_text().strip()
+        path = f"/sys/class/infiniband/simib{hca}/ports/{number}/{attribute}"
+        if hca in self.namespaces:
+            return run(*inside(self.namespaces[hca]), "cat", path).strip()
+        return pathlib.Path(path).read_text().strip()
 
     def state(self, hca, number=1):
         return self.port(hca, "state", number).split(": ")[1]
@@ -153,23 +161,22 @@ class Guest:
 
     def start_standby(self, hca):
         self.start_manager(hca, "second")
-        wait_for(lambda: self.sm_state(hca) == "STANDBY", "the second manager stands by", 60)
+        wait_for(lambda: self.sm_state(hca) == "STANDBY", "the second manager is STANDBY", 60)
 
     def sm_state(self, hca):
-        """What simib2 reads: MASTER, STANDBY, …; empty without an answer."""
-        found = re.search(r"SMINFO_(\w+)", text_of("sminfo", "-C", "simib2", int(self.port(hca, "lid"), 16)))
+        """What another HCA reads: MASTER, STANDBY, …; empty without an answer."""
+        requester = max(i for i in range(self.hcas) if i != hca and i not in self.namespaces)
+        lid = int(self.port(hca, "lid"), 16)
+        found = re.search(r"SMINFO_(\w+)", text_of("sminfo", "-C", f"simib{requester}", lid))
         return found.group(1) if found else ""
 
     def wait_for_master(self, hca, seconds=100):
         """Seconds until all ports had that HCA's LID as their SM's."""
-        own = self.port(hca, "lid")
-        return wait_for(lambda: all(self.port(i, "sm_lid") == own for i in self.visible()),
-                        f"all ports have simib{hca}'s LID as their SM's", seconds)
+        def is_master():
+            own = self.port(hca, "lid")  # It may get another one.
+            return all(self.port(i, "sm_lid") == own for i in range(self.hcas))
 
-    def visible(self):
-        """The HCAs that are in this namespace."""
-        return [hca for hca in range(self.hcas)
-                if os.path.exists(f"/sys/class/infiniband/simib{hca}")]
+        return wait_for(is_master, f"all ports have simib{hca}'s LID as their SM's", seconds)
 
     def manager_log(self, name="sm"):
         own = self.directory / f"{name}-opensm.log"
@@ -182,11 +189,11 @@ class Guest:
         run("rdma", "dev", "set", f"simib{hca}", "netns", name)
         device = self.ipoib_device(hca)
         run("ip", "link", "set", device, "netns", name)
-        inside = ("ip", "netns", "exec", name)
-        run(*inside, "ip", "addr", "add", f"{address}/24", "dev", device)
-        run(*inside, "ip", "link", "set", device, "up")
-        run(*inside, "ip", "link", "set", "lo", "up")
-        return inside
+        self.namespaces[hca] = name
+        run(*inside(name), "ip", "addr", "add", f"{address}/24", "dev", device)
+        run(*inside(name), "ip", "link", "set", device, "up")
+        run(*inside(name), "ip", "link", "set", "lo", "up")
+        return inside(name)
 
     def ipoib_device(self, hca):
         guid = f"{GUID_BASE + 16 * hca + 1:016x}"

@@ -7,12 +7,15 @@ from guest import Failure, run, wait_for
 from scenarios.ipoib import two_hosts, wait_for_answer
 from scenarios.registry import Breakage, kill, lose_all_of, nothing, scenario
 
+# Of every kind of change of the master: the devices issue is to do what is in fabricd's power.
+GAP = {"fabricd": "SA answers with an error while it is not up, which the kernel takes for final",
+       "opensm": "SA answers with an error, or not at all, while it is not up"}
 CM = pathlib.Path(__file__).resolve().parents[1] / "rdma_cm.py"
 
 
-def listening_hosts(guest):
+def listening_hosts(guest, hcas=3):
     """Two hosts that reach each other, the second accepts connections; how to run in the first."""
-    inside = two_hosts(guest)
+    inside = two_hosts(guest, hcas)
     wait_for_answer(inside)
     guest.start("listener", "ip", "netns", "exec", "b", "python3", CM, "listen", "10.0.0.2")
     wait_for(lambda: "listening" in guest.log("listener"), "the listener listens")
@@ -48,7 +51,7 @@ def connect(guest):
     guest.facts["slowest_of_200_ms"] = many["slowest_ms"]
 
 
-@scenario(Breakage(nothing, "of 300 connections"))
+@scenario(Breakage(nothing, "of 300 connections"), fails=GAP)
 def storm_restart(guest):
     """rdma_cm: 300 connections over 6 s, under which the manager ends and is started again."""
     inside = listening_hosts(guest)
@@ -59,10 +62,10 @@ def storm_restart(guest):
     end_storm(guest, 300)
 
 
-@scenario(Breakage(kill("second"), "of 400 connections"))
+@scenario(Breakage(kill("second"), "of 400 connections"), fails=GAP)
 def storm_takeover(guest):
     """rdma_cm: 400 connections over 8 s, under which the master is killed and a standby takes over."""
-    inside = listening_hosts(guest)
+    inside = listening_hosts(guest, 4)
     guest.start_standby(3)
     begin_storm(guest, inside, 400, 8)
     guest.breakage_point()
@@ -70,10 +73,10 @@ def storm_takeover(guest):
     end_storm(guest, 400)
 
 
-@scenario(Breakage(kill("sm"), "of 400 connections"))
+@scenario(Breakage(kill("sm"), "of 400 connections"), fails=GAP)
 def storm_handover(guest):
     """rdma_cm: 400 connections over 8 s, under which a manager of a higher priority takes the subnet."""
-    inside = listening_hosts(guest)
+    inside = listening_hosts(guest, 4)
     begin_storm(guest, inside, 400, 8)
     guest.breakage_point()
     if not guest.is_broken:

@@ -9,9 +9,9 @@ from scenarios.registry import Breakage, lose_all_of, nothing, scenario
 NEW_LID = 0x20
 
 
-def two_hosts(guest, places=None):
+def two_hosts(guest, hcas=3, places=None):
     """A subnet with simib1 and simib2 in namespaces that reach each other; how to run in the first."""
-    guest.plug_in(TREE, places=places)
+    guest.plug_in(TREE, hcas, places=places)
     run("rdma", "system", "set", "netns", "exclusive")
     guest.start_manager()
     guest.wait_for_state("ACTIVE")
@@ -87,7 +87,8 @@ def p_keys(guest):
             raise Failure(f"{whose} answers")
 
 
-@scenario(Breakage(nothing, f"LID {NEW_LID:#x} of simib2"))
+@scenario(Breakage(nothing, f"LID {NEW_LID:#x} of simib2"),
+          fails={"fabricd": "IPoIB of the other host keeps the old LID in its path for more than 20 s"})
 def lid_change(guest):
     """Another manager gives a host another LID: ib_sa and IPoIB follow, ping goes on."""
     inside = two_hosts(guest)
@@ -107,7 +108,7 @@ def lid_change(guest):
 
 def broadcast_members():
     """The members of the groups as SA tells them to simib0."""
-    return text_of("saquery", "-C", "simib0", "-m")
+    return text_of("saquery", "-C", "simib0", "--smkey", 1, "-m")
 
 
 @scenario(Breakage(nothing, "packets lost"))

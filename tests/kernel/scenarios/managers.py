@@ -40,7 +40,7 @@ def stopped_manager(guest):
     guest.facts["takeover_s"] = guest.wait_for_master(1)
     guest.breakage_point()
     guest.processes["sm"].send_signal(signal.SIGCONT)
-    guest.facts["settled_s"] = wait_for(lambda: roles(guest) == ["MASTER", "STANDBY"],
+    guest.facts["agreed_s"] = wait_for(lambda: roles(guest) == ["MASTER", "STANDBY"],
                                         "one master and one standby", 60)
     time.sleep(2)
     found = roles(guest)
@@ -57,7 +57,7 @@ def roles(guest):
 
 @scenario(Breakage(kill("second"), "all ports have simib1's LID"))
 def handover_to_other(guest):
-    """The other kind of manager comes with a higher priority: it becomes master, this one stands by."""
+    """The other kind of manager comes with a higher priority: it becomes master, this one STANDBY."""
     _hand_over(guest, guest.manager, OTHER[guest.manager])
 
 
@@ -74,7 +74,7 @@ def _hand_over(guest, first, second):
     guest.start_manager(1, "second", second, priority=10)
     guest.breakage_point()
     guest.facts["handover_s"] = guest.wait_for_master(1)
-    guest.facts["standby_s"] = wait_for(lambda: guest.sm_state(0) == "STANDBY", "the first stands by",
+    guest.facts["standby_s"] = wait_for(lambda: guest.sm_state(0) == "STANDBY", "the first is STANDBY",
                                         60)
 
 
@@ -84,7 +84,7 @@ def issm_taken(guest):
     guest.plug_in(TREE)
     holder = None if guest.is_broken else os.open("/dev/infiniband/issm0", os.O_RDONLY)
     process = guest.start_manager()
-    wait_for(lambda: re.search("issm.* held by another process|issm.*busy|issm.*in use",
+    wait_for(lambda: re.search("issm.*(held by another process|unavailable)",
                                guest.manager_log()), "the manager says that issm is taken", 10)
     os.close(holder)
     time.sleep(1)
@@ -94,7 +94,9 @@ def issm_taken(guest):
     guest.facts["active_s"] = guest.wait_for_state("ACTIVE")
 
 
-@scenario(Breakage(kill("sm"), "ACTIVE on HCAs"))
+@scenario(Breakage(kill("sm"), "ACTIVE on HCAs"),
+          fails={"fabricd": "the device that is gone is not opened again: the devices issue",
+                 "opensm": "the device that is gone is not opened again"})
 def driver_reset(guest):
     """The driver of the manager's own HCA resets: a fatal event, the device goes and comes back."""
     guest.plug_in(TREE)

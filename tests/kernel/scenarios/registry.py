@@ -3,7 +3,7 @@
 
 A scenario is a function of the Guest. It calls guest.breakage_point() where its breakage is to happen:
 nothing in an ordinary run. With --break the breakage is carried out there, and the scenario must fail
-with an error that matches the breakage's reason: the judge judges what it says it judges.
+with an error that matches the breakage's reason: it checks what it says it checks.
 """
 import ctypes
 import dataclasses
