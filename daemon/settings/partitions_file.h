@@ -11,7 +11,7 @@
 namespace fabricd::daemon {
 
 // A request that replaces all partitions by those of the file; its digest tells one text from
-// another. Oddities are logged. kInvalidArgument lists all faults with their lines; other codes: it
+// another. Warnings are logged. kInvalidArgument lists all faults with their lines; other codes: it
 // cannot be read, or is too large.
 absl::StatusOr<policy::PartitionRequest> ReadPartitionsFile(const std::string& path);
 

@@ -111,7 +111,7 @@ std::string EnforcementFault(const SimFabric& fabric, PortRef port,
   const bool wants = can && !EnforcesNothing(expected);
   if (info.partition_enforcement_inbound != (wants && expected.options.enforce_inbound) ||
       info.partition_enforcement_outbound != (wants && expected.options.enforce_outbound)) {
-    const Oddities* odd = device.oddities();
+    const Quirks* odd = device.quirks();
     if (odd == nullptr || !odd->ignored.partition_enforcement)
       return fmt::format("{} enforces in {} out {}", NameOf(fabric, port),
                          info.partition_enforcement_inbound, info.partition_enforcement_outbound);

@@ -241,7 +241,7 @@ void Watch::CheckIdle(const Served& served, const Key& key, const Program& progr
   if (served.changed || !program.judged) return;
   // What odd firmware holds nobody can know; a Set that it never takes must not come in the second
   // sweep.
-  if (fabric_.device(key.node)->oddities() != nullptr) return;
+  if (fabric_.device(key.node)->quirks() != nullptr) return;
   const auto told = program.told.find(key);
   if (told == program.told.end() || told->second.data != served.answer.data) return;
   const auto flying = program.flying.find(served.request.transaction_id());

@@ -17,7 +17,7 @@ struct PortInfoSet {
   bool extended_speeds = false;      // AttributeModifier bit 31.
   bool inbound_enforcement = false;  // The switch can filter by P_Key.
   bool outbound_enforcement = false;
-  bool takes_parts = false;  // Oddities::takes_parts
+  bool takes_parts = false;  // Quirks::takes_parts
   wire::PortInfo wanted;
 };
 

@@ -252,7 +252,7 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
   effects.reply = true;
   if (smp.method != Method::kGet && smp.method != Method::kSet) {
     smp.status = wire::kStatusUnsupportedMethod;
-  } else if (const auto odd = odd_ ? OddStatus(smp) : std::nullopt) {
+  } else if (const auto odd = odd_ ? QuirkStatus(smp) : std::nullopt) {
     smp.status = *odd;
   } else if (!Supports(smp.attribute, smp.method)) {
     smp.status = wire::kStatusUnsupportedMethodAttribute;
@@ -307,6 +307,7 @@ uint16_t SimDevice::Get(PortNum ingress, wire::Smp& smp) const {
 }
 
 uint16_t SimDevice::Set(PortNum ingress, wire::Smp& smp, SmaEffects& effects) {
+  if (odd_ && odd_->how.ignored_sets.contains(smp.attribute)) return Get(ingress, smp);
   switch (smp.attribute) {
     case AttributeId::kPortInfo: return SetPortInfo(ingress, smp, effects);
     case AttributeId::kPortInfoExtended: return SetPortInfoExtended(ingress, smp, effects);
@@ -411,7 +412,7 @@ uint16_t SimDevice::SetSwitchInfo(wire::Smp& smp, SmaEffects& effects) {
       !is_port(wanted.default_multicast_not_primary_port)) {
     return wire::kStatusInvalidAttributeValue;
   }
-  next.linear_fdb_top = wanted.linear_fdb_top;
+  if (!odd_ || !odd_->how.ignores_linear_fdb_top) next.linear_fdb_top = wanted.linear_fdb_top;
   next.multicast_fdb_top = wanted.multicast_fdb_top;
   next.life_time_value = wanted.life_time_value;
   next.default_port = wanted.default_port;

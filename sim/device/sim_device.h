@@ -29,7 +29,7 @@
 #include "mad/wire/smp.h"
 #include "mad/wire/switch_info.h"
 #include "mad/wire/tables.h"
-#include "sim/device/oddities.h"
+#include "sim/device/quirks.h"
 
 namespace fabricd::sim {
 
@@ -145,9 +145,9 @@ class SimDevice {
   // Registers as after power-up, LIDs and tables lost; cables stay.
   void Reset();
 
-  void SetOddities(Oddities oddities);
+  void SetQuirks(Quirks quirks);
   // How much later than it comes an SMP is to be given to Answer.
-  const Oddities* oddities() const { return odd_ ? &odd_->how : nullptr; }
+  const Quirks* quirks() const { return odd_ ? &odd_->how : nullptr; }
   Duration answer_delay() const { return odd_ ? odd_->how.answer_delay : Duration::zero(); }
 
   // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on
@@ -162,13 +162,13 @@ class SimDevice {
     Instant until;
   };
   struct Odd {
-    Oddities how;
+    Quirks how;
     uint32_t served = 0;  // Of those that busy_every counts.
     std::map<BlockKey, Stale> stale;
   };
   uint16_t Serve(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
-  // sim_device_oddities.cc. REQUIRES: odd_.
-  std::optional<uint16_t> OddStatus(const wire::Smp& smp);
+  // sim_device_quirks.cc. REQUIRES: odd_.
+  std::optional<uint16_t> QuirkStatus(const wire::Smp& smp);
   uint16_t ServeStale(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   void RestoreIgnored(const wire::PortInfo& registers, wire::PortInfo& wanted) const;
   bool PassesMKey(Instant now, PortNum ingress, const wire::Smp& smp);

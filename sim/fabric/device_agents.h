@@ -27,7 +27,7 @@ class DeviceAgents {
                LinkModel& links, SimStats& stats);
   void set_observer(SimObserver* observer) { observer_ = observer; }
 
-  // How long an SMP that comes now has to wait for the agent (Oddities::answer_delay, and those
+  // How long an SMP that comes now has to wait for the agent (Quirks::answer_delay, and those
   // before it). To be called once for each; Answer after that time.
   Duration Enqueue(NodeIndex node);
   // The agent of the node that the packet has reached, by the port `ingress`, serves it. True: the

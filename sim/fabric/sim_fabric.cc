@@ -281,9 +281,9 @@ absl::Status SimFabric::SendStrayTrap(Instant now, PortRef port, uint16_t number
   return absl::OkStatus();
 }
 
-void SimFabric::SetOddities(NodeIndex node, Oddities oddities) {
+void SimFabric::SetQuirks(NodeIndex node, Quirks quirks) {
   FABRICD_CHECK(nodes_.Find(node) != nullptr, "no node {} in the simulated fabric", node);
-  nodes_.Device(node).SetOddities(std::move(oddities));
+  nodes_.Device(node).SetQuirks(std::move(quirks));
 }
 
 absl::Status SimFabric::SetPerformance(NodeIndex node, const PerformanceOptions& options) {

@@ -159,8 +159,8 @@ class SimFabric {
   // The same, but sent once, at once, whether or not earlier ones were repressed, as firmware that
   // has lost its mind does; trap 128 too.
   absl::Status SendStrayTrap(Instant now, PortRef port, uint16_t number);
-  // Replaces those it had; Oddities() ends them. REQUIRES: the node exists.
-  void SetOddities(NodeIndex node, Oddities oddities);
+  // Replaces those it had; Quirks() ends them. REQUIRES: the node exists.
+  void SetQuirks(NodeIndex node, Quirks quirks);
 
   // ---- counters. kNotFound of each: no such node or port (port 0 counts nothing here).
   // How the device's performance and vendor agents behave. Outlives a reboot.

@@ -66,7 +66,7 @@ void FaultInjector::Stop() {
     Plug(cable);
   }
   for (NodeIndex node : places_.nodes()) PowerOn(node);
-  EndOddities();
+  EndQuirks();
   partitioned_ = false;
 }
 
@@ -166,15 +166,15 @@ void FaultInjector::TrapSomePort() {
 
 void FaultInjector::MakeSomeDeviceOdd() {
   const NodeIndex node = OneOf(places_.nodes(), rng_);
-  const auto [odd, what] = DrawOddity();
+  const auto [odd, what] = DrawQuirk();
   note_(fmt::format("{} {}", places_.NameOf(node), what));
-  simulation_.fabric().SetOddities(node, odd);
+  simulation_.fabric().SetQuirks(node, odd);
   odd_[node] = odd;
 }
 
 // What firmware in the field has done, and in words.
-std::pair<Oddities, const char*> FaultInjector::DrawOddity() {
-  Oddities odd;
+std::pair<Quirks, const char*> FaultInjector::DrawQuirk() {
+  Quirks odd;
   switch (rng_.Below(6)) {
     case 0: odd.answer_delay = UpTo(milliseconds(600), rng_); return {odd, "answers slowly"};
     case 1:
@@ -195,13 +195,13 @@ std::pair<Oddities, const char*> FaultInjector::DrawOddity() {
   }
 }
 
-void FaultInjector::EndOddities() {
+void FaultInjector::EndQuirks() {
   for (const auto& [node, odd] : odd_) {
-    Oddities stays;
+    Quirks stays;
     stays.ignored = odd.ignored;
     stays.takes_parts = odd.takes_parts;
     stays.refused_gets = odd.refused_gets;
-    simulation_.fabric().SetOddities(node, stays);
+    simulation_.fabric().SetQuirks(node, stays);
   }
 }
 

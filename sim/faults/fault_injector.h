@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "sim/device/oddities.h"
+#include "sim/device/quirks.h"
 #include "sim/faults/fault_spec.h"
 #include "sim/faults/places.h"
 #include "sim/simulation/simulation.h"
@@ -81,8 +81,8 @@ class FaultInjector : public SimObserver {
   std::vector<PortRef> Cables(bool of_end_ports) const;
   void FlapOnce(PortRef cable);
   void MakeSomeDeviceOdd();
-  std::pair<Oddities, const char*> DrawOddity();
-  void EndOddities();
+  std::pair<Quirks, const char*> DrawQuirk();
+  void EndQuirks();
 
   void Unplug(PortRef cable);
   void Plug(PortRef cable);
@@ -101,7 +101,7 @@ class FaultInjector : public SimObserver {
   const Faults& faults_;
   Rng& rng_;
   const Note note_;
-  std::map<NodeIndex, Oddities> odd_;
+  std::map<NodeIndex, Quirks> odd_;
   int push_cuts_left_ = 0;   // They begin with the first of `Faults::cuts`.
   uint64_t sets_to_go_ = 0;  // Table writes until the next.
   uint32_t next_foreign_id_ = 0x70000000;

@@ -230,7 +230,7 @@ TEST_F(CoreEvents, ASupersededRunKeepsThePortsToReadAgain) {
   fabric.SetMadFaults({.trap_loss = 1});
   ASSERT_TRUE(fabric.Unlink(harness_.now(), other).ok());  // PortStateChange is set.
   ASSERT_TRUE(fabric.Link(harness_.now(), other).ok());
-  fabric.SetOddities(leaf, {.answer_delay = std::chrono::milliseconds(150)});
+  fabric.SetQuirks(leaf, {.answer_delay = std::chrono::milliseconds(150)});
   harness_.Post(sm_, sweep::SweepCommand{1, true});
   const sweep::Core& core = *harness_.manager(sm_).core;
   ASSERT_TRUE(harness_.RunUntil([&] { return core.progress().step == "switches"; }));

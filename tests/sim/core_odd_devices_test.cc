@@ -20,7 +20,7 @@ using wire::AttributeId;
 
 struct Case {
   const char* name;
-  sim::Oddities oddities;
+  sim::Quirks quirks;
 };
 void PrintTo(const Case& which, std::ostream* out) { *out << which.name; }
 
@@ -28,8 +28,7 @@ class OddDevices : public testing::TestWithParam<Case> {
  protected:
   OddDevices() {
     for (const char* node : {"su1-rail0-leaf", "spine1", "node0002 mlx5_0"}) {
-      simulation.fabric().SetOddities(simulation.fabric().FindNode(node).value(),
-                                      GetParam().oddities);
+      simulation.fabric().SetQuirks(simulation.fabric().FindNode(node).value(), GetParam().quirks);
     }
   }
   void ExpectHealthy() {
@@ -77,13 +76,58 @@ INSTANTIATE_TEST_SUITE_P(
                                             wire::kStatusUnsupportedMethodAttribute}}}}),
     [](const auto& each) { return std::string(each.param.name); });
 
+// Devices that do not take what is written to them. Nothing helps but an operator, so they are
+// reported by name, and written to again at a bounded rate.
+class StubbornDevices : public testing::TestWithParam<Case> {};
+
+TEST_P(StubbornDevices, AreReportedAndWrittenToAtABoundedRate) {
+  sim::Simulation simulation(**sim::Generate("superpod:sus=1,hosts=4,rails=2,radix=8"));
+  const char* const names[] = {"su1-rail0-leaf", "node0002 mlx5_0"};
+  for (const char* name : names)
+    simulation.fabric().SetQuirks(*simulation.fabric().FindNode(name), GetParam().quirks);
+  const size_t sm = simulation.Add({});
+  simulation.Start(sm);
+  simulation.RunFor(std::chrono::minutes(2));
+  const auto& manager = simulation.manager(sm);
+  simulation.fabric().ResetStats();
+  simulation.RunFor(std::chrono::minutes(10));
+  const auto& view = *manager.view;
+  // At most once a minute for each of their ports. PortStateChange, which the switch does not clear
+  // either, is seen by each light sweep.
+  EXPECT_LE(simulation.fabric().stats().sets(), 240u) << LogOf(manager);
+  EXPECT_TRUE(std::any_of(view.problems.begin(), view.problems.end(),
+                          [&](const auto& problem) { return problem.subject.name == names[0]; }));
+  // The rest of the fabric is served.
+  const auto broken = sim::BrokenPairs(simulation.fabric());
+  EXPECT_TRUE(std::none_of(broken.begin(), broken.end(), [](const std::string& pair) {
+    return pair.find("node0003 mlx5_1") != std::string::npos &&
+           pair.find("node0004 mlx5_1") != std::string::npos;
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StubbornDevices,
+    testing::Values(
+        Case{"LinearFdbTop", {.ignores_linear_fdb_top = true}},
+        Case{"SwitchInfo", {.ignored_sets = {AttributeId::kSwitchInfo}}},
+        Case{"PortInfo", {.ignored_sets = {AttributeId::kPortInfo}}},
+        Case{"Lft", {.ignored_sets = {AttributeId::kLinearForwardingTable}}},
+        Case{"RefusedSwitchInfo",
+             {.refused_sets = {{AttributeId::kSwitchInfo, wire::kStatusInvalidAttributeValue}}}},
+        Case{"RefusedPortInfo",
+             {.refused_sets = {{AttributeId::kPortInfo, wire::kStatusInvalidAttributeValue}}}},
+        Case{"RefusedLft",
+             {.refused_sets = {{AttributeId::kLinearForwardingTable,
+                                wire::kStatusInvalidAttributeValue}}}}),
+    [](const auto& each) { return std::string(each.param.name); });
+
 // A switch of 64 ports takes half a second for each response. The election takes place when its few
 // ports that are up have been read; the others are read and configured when the subnet is up.
 TEST(SlowSwitch, HoldsUpNoElection) {
   sim::Simulation simulation(**sim::Generate("superpod:sus=2,hosts=4,rails=4"));
   const NodeIndex slow = *simulation.fabric().FindNode("su2-rail0-leaf");
   ASSERT_EQ(simulation.fabric().device(slow)->last_port(), PortNum(64));
-  simulation.fabric().SetOddities(slow, {.answer_delay = milliseconds(540)});
+  simulation.fabric().SetQuirks(slow, {.answer_delay = milliseconds(540)});
   const size_t sm = simulation.Add({});
   simulation.Start(sm);
   const auto& manager = simulation.manager(sm);

@@ -74,7 +74,7 @@ class CorePartitions : public testing::Test {
     return PKeyFaults(Fabric(), expected_);
   }
   void RefusePKeys(NodeIndex host) {
-    Fabric().SetOddities(
+    Fabric().SetQuirks(
         host,
         {.refused_sets = {{wire::AttributeId::kPKeyTable, wire::kStatusInvalidAttributeValue}}});
   }
@@ -281,7 +281,7 @@ TEST_F(CorePartitions, AnIsolatedPortIsInNoPartition) {
 
 TEST_F(CorePartitions, ASwitchThatIgnoresEnforcementIsReported) {
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
-  Fabric().SetOddities(facing.node, {.ignored = sim::IgnoredPortInfoFields::OfIbsim()});
+  Fabric().SetQuirks(facing.node, {.ignored = sim::IgnoredPortInfoFields::OfIbsim()});
   Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
   const auto faults = Faults();
   ASSERT_FALSE(faults.empty());
@@ -298,7 +298,7 @@ TEST_F(CorePartitions, WritesOfASupersededRunAreDoneByTheNext) {
   const NodeIndex refusing = PortOf(guids_[0]).node;
   RefusePKeys(refusing);
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[1]));
-  Fabric().SetOddities(facing.node, {.answer_delay = std::chrono::milliseconds(150)});
+  Fabric().SetQuirks(facing.node, {.answer_delay = std::chrono::milliseconds(150)});
   ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
   const sweep::Core& core = *harness_.manager(sm_).core;
   ASSERT_TRUE(harness_.RunUntil([&] { return core.progress().step == "ports"; }));
@@ -308,7 +308,7 @@ TEST_F(CorePartitions, WritesOfASupersededRunAreDoneByTheNext) {
   ASSERT_TRUE(Fabric().Unlink(harness_.now(), cable).ok());
   ASSERT_TRUE(harness_.RunUntil([&] { return core.progress().step != "ports"; }));
   ASSERT_EQ(core.progress().step, "reading tables") << "the run was not superseded";
-  Fabric().SetOddities(refusing, {});
+  Fabric().SetQuirks(refusing, {});
   UntilInEffect();
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
@@ -323,7 +323,7 @@ TEST_F(CorePartitions, ReoptimisationKeepsPendingWrites) {
       [&] { return LogOf(harness_.manager(sm_)).find("settling ended") != std::string::npos; }));
   EXPECT_FALSE(View().subnet_up);
   EXPECT_FALSE(View().partitions_in_effect);
-  Fabric().SetOddities(refusing, {});
+  Fabric().SetQuirks(refusing, {});
   UntilInEffect();
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
 }
@@ -333,7 +333,7 @@ TEST_F(CorePartitions, AHostThatReturnsOldTablesIsWrittenUntilTheyMatch) {
   const std::string_view before = "Default=0x7fff: ALL=full;";
   Replace(before);
   const NodeIndex stale = PortOf(guids_[0]).node;
-  Fabric().SetOddities(stale, {.stale_reads = seconds(3)});
+  Fabric().SetQuirks(stale, {.stale_reads = seconds(3)});
   ASSERT_TRUE(Ask(LimitedForAll()).status.ok());
   harness_.RunFor(std::chrono::milliseconds(1500));
   PartitionRequest request;
@@ -341,7 +341,7 @@ TEST_F(CorePartitions, AHostThatReturnsOldTablesIsWrittenUntilTheyMatch) {
   ASSERT_TRUE(Ask(std::move(request)).status.ok());
   UntilInEffect();
   EXPECT_THAT(Faults(), IsEmpty()) << LogOf(harness_.manager(sm_));
-  Fabric().SetOddities(stale, {});
+  Fabric().SetQuirks(stale, {});
   EXPECT_THAT(Faults(), IsEmpty());
   EXPECT_EQ(SetsOfASweep(), 0u);
 }
@@ -351,10 +351,10 @@ TEST_F(CorePartitions, AHostThatReturnsOldTablesIsWrittenUntilTheyMatch) {
 TEST_F(CorePartitions, ASwitchThatReturnsOldValuesEnforcesAfterALinkUp) {
   Replace(fmt::format("Default=0x7fff: ALL=limited, SELF=full; A=1: {}=full;", guids_[0]));
   const PortRef facing = Fabric().LinkedPeer(PortOf(guids_[0]));
-  Fabric().SetOddities(facing.node, {.stale_reads = std::chrono::milliseconds(900)});
+  Fabric().SetQuirks(facing.node, {.stale_reads = std::chrono::milliseconds(900)});
   ASSERT_TRUE(Fabric().Reboot(harness_.now(), facing.node).ok());
   harness_.RunFor(seconds(60));
-  Fabric().SetOddities(facing.node, {});
+  Fabric().SetQuirks(facing.node, {});
   SetsOfASweep();
   EXPECT_THAT(Faults(), IsEmpty());
   EXPECT_EQ(SetsOfASweep(), 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology text, written for the oddity it shows; real files are read in shared_topologies_test.cc.
+// Topology text, written for the quirk it shows; real files are read in shared_topologies_test.cc.
 #include "fabric/ibnetdiscover_text.h"
 
 #include <fmt/format.h>

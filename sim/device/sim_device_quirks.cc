@@ -7,17 +7,17 @@ using wire::AttributeId;
 using wire::Method;
 using wire::PortInfo;
 
-void SimDevice::SetOddities(Oddities oddities) {
-  if (oddities == Oddities()) {
+void SimDevice::SetQuirks(Quirks quirks) {
+  if (quirks == Quirks()) {
     odd_.reset();
     return;
   }
   odd_ = std::make_unique<Odd>();
-  odd_->how = std::move(oddities);
+  odd_->how = std::move(quirks);
 }
 
 // The status of an SMP that is not carried out.
-std::optional<uint16_t> SimDevice::OddStatus(const wire::Smp& smp) {
+std::optional<uint16_t> SimDevice::QuirkStatus(const wire::Smp& smp) {
   const uint32_t busy_every = odd_->how.busy_every;
   if (busy_every != 0 && ++odd_->served % busy_every == 0) return wire::kStatusBusy;
   const auto& refused =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices whose firmware does as it likes.
-#include "sim/device/oddities.h"
+#include "sim/device/quirks.h"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@ using wire::AttributeId;
 using wire::DirectedPath;
 using wire::PortInfo;
 
-class OdditiesTest : public ::testing::Test {
+class QuirksTest : public ::testing::Test {
  protected:
-  OdditiesTest() { client.now = Instant(std::chrono::seconds(1)); }
-  void SetLeaf(const Oddities& oddities) {
-    fabric.SetOddities(fabric.FindNode("su1-rail0-leaf").value(), oddities);
+  QuirksTest() { client.now = Instant(std::chrono::seconds(1)); }
+  void SetLeaf(const Quirks& quirks) {
+    fabric.SetQuirks(fabric.FindNode("su1-rail0-leaf").value(), quirks);
   }
   const SimDevice& Leaf() { return *fabric.device(fabric.FindNode("su1-rail0-leaf").value()); }
 
@@ -30,7 +30,7 @@ class OdditiesTest : public ::testing::Test {
   const DirectedPath leaf{1}, neighbour{1, 2};
 };
 
-TEST_F(OdditiesTest, AnswersLate) {
+TEST_F(QuirksTest, AnswersLate) {
   SetLeaf({.answer_delay = milliseconds(30)});
   wire::Smp get;
   get.attribute = AttributeId::kNodeInfo;
@@ -51,7 +51,7 @@ TEST_F(OdditiesTest, AnswersLate) {
   EXPECT_EQ(client.now, sent + milliseconds(30));
 }
 
-TEST_F(OdditiesTest, AResponseAfterTheTimeoutIsUnmatched) {
+TEST_F(QuirksTest, AResponseAfterTheTimeoutIsUnmatched) {
   SetLeaf({.answer_delay = kTestTimeout + milliseconds(1)});
   wire::SwitchInfo info;
   info.default_port = info.default_multicast_primary_port =
@@ -65,8 +65,8 @@ TEST_F(OdditiesTest, AResponseAfterTheTimeoutIsUnmatched) {
   EXPECT_EQ(fabric.stats().unmatched_responses, 1u);
 }
 
-TEST_F(OdditiesTest, ALateAnswerStillLeavesBeforeTheLinkGoesDown) {
-  fabric.SetOddities(fabric.FindNode("node0002 mlx5_0").value(), {.answer_delay = milliseconds(5)});
+TEST_F(QuirksTest, ALateAnswerStillLeavesBeforeTheLinkGoesDown) {
+  fabric.SetQuirks(fabric.FindNode("node0002 mlx5_0").value(), {.answer_delay = milliseconds(5)});
   const Answer answer = client.ChangePort(neighbour, 1, [](PortInfo& info) {
     info.lid = info.master_sm_lid = Lid(5);
     info.port_state = wire::PortState::kDown;
@@ -76,7 +76,7 @@ TEST_F(OdditiesTest, ALateAnswerStillLeavesBeforeTheLinkGoesDown) {
   EXPECT_TRUE(client.Get(neighbour, AttributeId::kNodeInfo).ok());
 }
 
-TEST_F(OdditiesTest, PowerOffLosesQueuedRequests) {
+TEST_F(QuirksTest, PowerOffLosesQueuedRequests) {
   const NodeIndex node = fabric.FindNode("su1-rail0-leaf").value();
   SetLeaf({.answer_delay = milliseconds(50)});
   wire::Smp get;
@@ -98,7 +98,7 @@ TEST_F(OdditiesTest, PowerOffLosesQueuedRequests) {
   EXPECT_TRUE(client.Get(leaf, AttributeId::kNodeInfo).ok());
 }
 
-TEST_F(OdditiesTest, RefusesAttributes) {
+TEST_F(QuirksTest, RefusesAttributes) {
   SetLeaf({.refused_gets = {{AttributeId::kSwitchPortStateTable,
                              wire::kStatusUnsupportedMethodAttribute}},
            .refused_sets = {{AttributeId::kSwitchInfo, wire::kStatusUnsupportedMethod}}});
@@ -115,7 +115,21 @@ TEST_F(OdditiesTest, RefusesAttributes) {
   EXPECT_EQ(Leaf().switch_info().linear_fdb_top, 9);
 }
 
-TEST_F(OdditiesTest, ReadsStaleForAWhile) {
+TEST_F(QuirksTest, IgnoresSetsAndAnswersWithTheRegisters) {
+  SetLeaf({.ignored_sets = {AttributeId::kPKeyTable}, .ignores_linear_fdb_top = true});
+  auto wanted = client.Get(leaf, AttributeId::kSwitchInfo).As<wire::SwitchInfo>();
+  wanted.linear_fdb_top = 9;
+  wanted.life_time_value = 7;
+  const auto shown = client.Set(leaf, wanted);
+  ASSERT_TRUE(shown.ok());
+  EXPECT_EQ(shown.As<wire::SwitchInfo>().linear_fdb_top, 0);
+  EXPECT_EQ(shown.As<wire::SwitchInfo>().life_time_value, 7);
+  wire::PKeyTable table;
+  table.keys[0] = PKey(0x8001);
+  EXPECT_EQ(client.Set(leaf, table, 0).As<wire::PKeyTable>().keys[0], PKey(0xFFFF));
+}
+
+TEST_F(QuirksTest, ReadsStaleForAWhile) {
   SetLeaf({.stale_reads = milliseconds(50)});
   const uint8_t before = client.PortInfoOf(leaf, 2).hoq_life;
   const auto write = [&](uint8_t value) {
@@ -151,7 +165,7 @@ TEST_F(OdditiesTest, ReadsStaleForAWhile) {
             PKey(0x8002));
 }
 
-TEST_F(OdditiesTest, LeavesFieldsOutSilently) {
+TEST_F(QuirksTest, LeavesFieldsOutSilently) {
   SetLeaf({.ignored = IgnoredPortInfoFields::OfIbsim()});
   const PortInfo before = Leaf().port(PortNum(2)).info;
   const Answer answer = client.ChangePort(leaf, 2, [](PortInfo& info) {
@@ -176,9 +190,9 @@ TEST_F(OdditiesTest, LeavesFieldsOutSilently) {
   EXPECT_EQ(Leaf().port(PortNum(0)).info.subnet_timeout, 0);
 }
 
-TEST_F(OdditiesTest, TakesPartsOfARefusedSet) {
+TEST_F(QuirksTest, TakesPartsOfARefusedSet) {
   const auto set = [&](bool takes_parts) {
-    fabric.SetOddities(fabric.FindNode("node0002 mlx5_0").value(), {.takes_parts = takes_parts});
+    fabric.SetQuirks(fabric.FindNode("node0002 mlx5_0").value(), {.takes_parts = takes_parts});
     return client.ChangePort(neighbour, 1, [](PortInfo& info) {
       info.lid = info.master_sm_lid = Lid(5);
       info.neighbor_mtu = 9;
@@ -200,7 +214,7 @@ TEST_F(OdditiesTest, TakesPartsOfARefusedSet) {
   EXPECT_EQ(answer.As<PortInfo>().lid, Lid(5));  // It shows the registers.
 }
 
-TEST_F(OdditiesTest, IsBusyAtIntervalsAlsoAfterAReboot) {
+TEST_F(QuirksTest, IsBusyAtIntervalsAlsoAfterAReboot) {
   SetLeaf({.busy_every = 3});
   const auto statuses = [&] {
     std::vector<uint16_t> seen;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "common/time.h"
 #include "mad/wire/mad_header.h"
@@ -33,7 +34,7 @@ struct IgnoredPortInfoFields {
   }
 };
 
-struct Oddities {
+struct Quirks {
   // Each SMP is carried out and answered this much later; may exceed the sender's time-out.
   Duration answer_delay{};
   // Answered with this status instead of being carried out, e.g. wire::kStatusUnsupportedMethod.
@@ -43,12 +44,15 @@ struct Oddities {
   // before it. Other consequences of the Set come at once.
   Duration stale_reads{};
   IgnoredPortInfoFields ignored;
+  // Sets of these attributes change nothing; the answer has status 0 and the registers.
+  std::set<wire::AttributeId> ignored_sets;
+  bool ignores_linear_fdb_top = false;  // Of SwitchInfo alone.
   // A PortInfo Set that is refused for a bad value in one group of fields (the port's identity, its
   // link, its state) takes the other groups all the same.
   bool takes_parts = false;
   // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
   uint32_t busy_every = 0;
-  friend bool operator==(const Oddities&, const Oddities&) = default;
+  friend bool operator==(const Quirks&, const Quirks&) = default;
 };
 
 }  // namespace fabricd::sim
