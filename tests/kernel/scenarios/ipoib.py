@@ -88,7 +88,7 @@ def p_keys(guest):
 
 
 @scenario(Breakage(nothing, f"LID {NEW_LID:#x} of simib2"),
-          fails={"fabricd": "IPoIB of the other host keeps the old LID in its path for more than 20 s"})
+          fails={"fabricd": "SA refuses the NumbPath 0 with which IPoIB refreshes a path"})
 def lid_change(guest):
     """Another manager gives a host another LID: ib_sa and IPoIB follow, ping goes on."""
     inside = two_hosts(guest)
