@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario of tools/kernel-test works with, inside the guest kernel: the module, the simulated
 fabric behind it, a subnet manager, namespaces. As init: guest.py SCENARIO SM RUN_DIRECTORY MODULE
-[broken].
+BREAKAGE, its number or -.
 
 The guest's root is the host's, read-only; only the run directory is shared for writing. There the
 result is left (result.json) with the logs of all programs.
@@ -10,13 +10,16 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import time
 import traceback
 
-BIN = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
+import managers
+
+GUID_BASE = 0x0253490000000000  # As the module has it.
 POWER_OFF = 0x4321FEDC
 WAIT_SECONDS = 20.0
 
@@ -52,15 +55,27 @@ def text_of(*command):
         return ""
 
 
+def inside(namespace):
+    """What a command begins with that is to run there."""
+    return "ip", "netns", "exec", namespace
+
+
 class Guest:
     """The machine, with all that a scenario has started on it."""
 
-    def __init__(self, manager, directory, module, is_broken):
+    def __init__(self, manager, directory, module, breakage=None):
         self.manager, self.directory, self.module = manager, pathlib.Path(directory), module
-        self.is_broken = is_broken  # The cable of the last HCA loses every packet.
+        self.is_broken = breakage is not None
+        self.breakage = breakage  # A registry.Breakage, or None.
         self.processes = {}
         self.facts = {}  # What the report shows of a scenario that passed.
         self.hcas = 0
+        self.namespaces = {}  # Of the HCAs that are not in the first one.
+
+    def breakage_point(self):
+        """Here the scenario's breakage happens, if it is to be broken."""
+        if self.breakage:
+            self.breakage.act(self)
 
     # ---- programs
     def start(self, name, *command, **options):
@@ -86,18 +101,16 @@ class Guest:
         return (self.directory / f"{name}.log").read_text(errors="replace")
 
     # ---- HCAs and the fabric
-    def plug_in(self, topology, hcas=3, ports=1):
-        """Loads the module and serves it a fabric."""
+    def plug_in(self, topology, hcas=3, ports=1, places=None):
+        """Loads the module and serves it a fabric; places: {HCA: name of the host it sits on}."""
         self.hcas = hcas
         run("insmod", self.module, f"hcas={hcas}", f"ports={ports}")
         os.mkfifo("/tmp/console")
-        self.start("fabric", BIN / "fabricsim", "serve", topology, "--kernel", "/dev/simib",
-                   "--console", "/tmp/console")
+        self.start("fabric", managers.BIN / "fabricsim", "serve", topology, "--kernel", "/dev/simib",
+                   "--console", "/tmp/console",
+                   *(word for hca, host in (places or {}).items() for word in ("--place", f"{hca}={host}")))
         wait_for(lambda: f"simib{hcas - 1} port 1 sits on" in self.log("fabric"),
                  "the fabric serves the module")
-        if self.is_broken:
-            node, port = self.place_of(hcas - 1)
-            self.console(f"loss {node} {port} 1")
 
     def console(self, line):
         """A command of `fabricsim serve`, carried out when this returns."""
@@ -116,8 +129,10 @@ class Guest:
         raise Failure(f"simib{hca} sits nowhere")
 
     def port(self, hca, attribute, number=1):
-        path = pathlib.Path(f"/sys/class/infiniband/simib{hca}/ports/{number}/{attribute}")
-        return path.read_text().strip()
+        path = f"/sys/class/infiniband/simib{hca}/ports/{number}/{attribute}"
+        if hca in self.namespaces:
+            return run(*inside(self.namespaces[hca]), "cat", path).strip()
+        return pathlib.Path(path).read_text().strip()
 
     def state(self, hca, number=1):
         return self.port(hca, "state", number).split(": ")[1]
@@ -128,16 +143,40 @@ class Guest:
         return wait_for(lambda: all(self.state(hca) == state for hca in hcas),
                         f"{state} on HCAs {list(hcas)}", seconds)
 
+    def guid(self, hca):
+        """The GUID of its first port."""
+        return f"{GUID_BASE + 16 * hca + 1:#018x}"
+
+    def pkeys(self, hca):
+        return {path.read_text().strip()
+                for path in pathlib.Path(f"/sys/class/infiniband/simib{hca}/ports/1/pkeys").iterdir()}
+
     # ---- subnet managers
-    def start_manager(self, hca=0, name="sm", manager=None, **options):
-        if (manager or self.manager) == "opensm":
-            guid = self.port(hca, "gids/0").replace(":", "")[16:]
-            environment = dict(os.environ, OSM_TMP_DIR="/tmp", OSM_CACHE_DIR="/tmp")
-            return self.start(name, "opensm", "-g", f"0x{guid}", "-f",
-                              self.directory / f"{name}-opensm.log", env=environment, **options)
-        return self.start(name, BIN / "fabricd", "--fabric", f"umad:simib{hca}:1", "--mode", "manage",
-                          "--state-dir", f"/tmp/state-{name}", "--listen", f"unix:/tmp/{name}.sock",
-                          **options)
+    def start_manager(self, hca=0, name="sm", manager=None, state=None, **settings):
+        """state: the name whose durable state it goes on with. Settings: see managers.py."""
+        options = managers.Options(self, hca, name, state or name, settings)
+        make = managers.opensm if (manager or self.manager) == "opensm" else managers.fabricd
+        command, environment = make(options)
+        return self.start(name, *command, env=dict(os.environ, **environment))
+
+    def start_standby(self, hca):
+        self.start_manager(hca, "second")
+        wait_for(lambda: self.sm_state(hca) == "STANDBY", "the second manager is STANDBY", 60)
+
+    def sm_state(self, hca):
+        """What another HCA reads: MASTER, STANDBY, …; empty without an answer."""
+        requester = max(i for i in range(self.hcas) if i != hca and i not in self.namespaces)
+        lid = int(self.port(hca, "lid"), 16)
+        found = re.search(r"SMINFO_(\w+)", text_of("sminfo", "-C", f"simib{requester}", lid))
+        return found.group(1) if found else ""
+
+    def wait_for_master(self, hca, seconds=100):
+        """Seconds until all ports had that HCA's LID as their SM's."""
+        def is_master():
+            own = self.port(hca, "lid")  # It may get another one.
+            return all(self.port(i, "sm_lid") == own for i in range(self.hcas))
+
+        return wait_for(is_master, f"all ports have simib{hca}'s LID as their SM's", seconds)
 
     def manager_log(self, name="sm"):
         own = self.directory / f"{name}-opensm.log"
@@ -150,14 +189,14 @@ class Guest:
         run("rdma", "dev", "set", f"simib{hca}", "netns", name)
         device = self.ipoib_device(hca)
         run("ip", "link", "set", device, "netns", name)
-        inside = ("ip", "netns", "exec", name)
-        run(*inside, "ip", "addr", "add", f"{address}/24", "dev", device)
-        run(*inside, "ip", "link", "set", device, "up")
-        run(*inside, "ip", "link", "set", "lo", "up")
-        return inside
+        self.namespaces[hca] = name
+        run(*inside(name), "ip", "addr", "add", f"{address}/24", "dev", device)
+        run(*inside(name), "ip", "link", "set", device, "up")
+        run(*inside(name), "ip", "link", "set", "lo", "up")
+        return inside(name)
 
     def ipoib_device(self, hca):
-        guid = f"{0x0253490000000000 + 16 * hca + 1:016x}"
+        guid = f"{GUID_BASE + 16 * hca + 1:016x}"
         wanted = ":".join(guid[i:i + 2] for i in range(0, 16, 2))
         found = []
 
@@ -169,6 +208,15 @@ class Guest:
 
         wait_for(is_there, f"an IPoIB device of simib{hca}")
         return found[0]
+
+    # ---- cables between switches
+    def first_cable(self, from_lid, to_lid):
+        """The switch and port by which packets leave the first switch between two LIDs."""
+        text = run("ibtracert", "-C", "simib0", from_lid, to_lid)
+        hops = re.findall(r"\[(\d+)\] -> (\w+) port \{0x(\w+)\}\[(\d+)\]", text)
+        if len(hops) < 3:
+            raise Failure(f"no cable between switches:\n{text}")
+        return f"0x{hops[0][2]}", int(hops[1][0])
 
     # ---- the end
     def unplug(self):
@@ -199,14 +247,15 @@ def prepare(directory):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def perform(scenario, manager, directory, module, is_broken):
-    """Runs one scenario; its result as the report wants it."""
-    import scenarios  # pylint: disable=import-outside-toplevel
-    guest = Guest(manager, directory, module, is_broken)
+def perform(scenario, manager, directory, module, breakage):
+    """Runs one scenario; its result as the report wants it. breakage: its number, or None."""
+    from scenarios import ALL  # pylint: disable=import-outside-toplevel
+    chosen = ALL[scenario]
+    guest = Guest(manager, directory, module, None if breakage is None else chosen.breakages[breakage])
     start = time.monotonic()
     error = None
     try:
-        getattr(scenarios, scenario.replace("-", "_"))(guest)
+        chosen.run(guest)
         guest.unplug()
     except Failure as failure:
         error = str(failure)
@@ -221,7 +270,8 @@ def main():
     prepare(directory)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    result = perform(scenario, manager, directory, module, "broken" in sys.argv[5:])
+    breakage = None if sys.argv[5] == "-" else int(sys.argv[5])  # User Mode Linux adds words of its own.
+    result = perform(scenario, manager, directory, module, breakage)
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     with open(os.path.join(directory, "result.json"), "w", encoding="utf-8") as out:
@@ -230,4 +280,5 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.modules["guest"] = sys.modules["__main__"]  # The scenarios import the classes of this program.
     main()

@@ -3,7 +3,9 @@
 (rdma/rdma_user_cm.h) themselves, since librdmacm wants a verbs provider that the test module is not.
 
   rdma_cm.py listen ADDRESS               accepts for ever; says "listening"
-  rdma_cm.py connect ADDRESS [COUNT]      connects so often, all at once; prints a line of JSON
+  rdma_cm.py connect ADDRESS [COUNT [SECONDS]]
+                                          connects so often, begun evenly over that time, or all at
+                                          once; says "begun", at the end a line of JSON
 """
 import ctypes
 import json
@@ -113,18 +115,26 @@ class Connector:
             name = f"{event} {status}"
             self.failed[name] = self.failed.get(name, 0) + 1
 
-    def run(self, seconds):
-        for uid in self.numbers:
-            self.begin(uid)
-        end = time.monotonic() + seconds
+    def run(self, over, seconds):
+        """Begins all of them over that time, and waits so long for the last."""
+        start = time.monotonic()
+        waiting = list(self.numbers)
+        spacing = over / len(waiting)
+        end = start + over + seconds
         while len(self.established) + sum(self.failed.values()) < len(self.numbers):
-            event = self.channel.event(max(0, end - time.monotonic()))
-            if event is None:
+            begun = len(self.numbers) - len(waiting)
+            if waiting and time.monotonic() >= start + begun * spacing:
+                self.begin(waiting.pop(0))
+                continue
+            until = start + begun * spacing if waiting else end
+            event = self.channel.event(max(0, until - time.monotonic()))
+            if event:
+                uid, _, name, status = event
+                self.last[uid] = name
+                self.step(uid, name, status)
+            elif time.monotonic() >= end:
                 self.count_unfinished()
                 break
-            uid, _, name, status = event
-            self.last[uid] = name
-            self.step(uid, name, status)
 
     def count_unfinished(self):
         """Counts those that hear nothing more, by what they heard last."""
@@ -139,7 +149,8 @@ def main():
         listen(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     connector = Connector(sys.argv[2], count)
-    connector.run(30)
+    print("begun", flush=True)
+    connector.run(float(sys.argv[4]) if len(sys.argv) > 4 else 0, 30)
     times = sorted(connector.established)
     print(json.dumps({"established": len(times), "failed": connector.failed,
                       "slowest_ms": round(1000 * times[-1], 1) if times else None}))

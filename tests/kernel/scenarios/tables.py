@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Subnet Administration answers: tables longer than a MAD over the kernel's RMPP, requests with a GRH."""
+import json
+import pathlib
+
+from guest import Failure, run, text_of, wait_for
+from scenarios.ports import TREE
+from scenarios.registry import Breakage, lose_all_of, nothing, scenario
+
+UMAD = pathlib.Path(__file__).resolve().parents[1] / "umad.py"
+
+
+def ask_for_path_records(hca):
+    """What saquery prints of them, its errors included."""
+    return text_of("sh", "-c", f"saquery -C simib{hca} -t 10000 PathRecord 2>&1; true")
+
+
+def count_path_records(hca):
+    return ask_for_path_records(hca).count("PathRecord dump")
+
+
+@scenario(Breakage(lose_all_of(1), "path records with lost segments"),
+          fails={"fabricd": "the table does not come within the client's 10 s: the devices issue",
+                 "opensm": "the table does not come within the client's 10 s"})
+def lossy_tables(guest):
+    """RMPP: a table of all path records is complete where one of a hundred packets is lost."""
+    guest.plug_in(TREE)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    whole = wait_for_table()
+    node, port = guest.place_of(1)
+    guest.console(f"loss {node} {port} 0.01")
+    guest.breakage_point()
+    guest.facts["records"] = whole
+    for attempt in range(3):
+        text = ask_for_path_records(1)
+        found = text.count("PathRecord dump")
+        if found != whole:
+            raise Failure(f"{found} of {whole} path records with lost segments, attempt "
+                          f"{attempt + 1}: {text[-200:].strip()}")
+
+
+def wait_for_table():
+    """How many path records there are, once the number stays."""
+    counts = [0, count_path_records(1)]
+
+    def stays():
+        counts.append(count_path_records(1))
+        return counts[-1] == counts[-2] > 0
+
+    wait_for(stays, "a table of path records")
+    return counts[-1]
+
+
+@scenario(Breakage(nothing, "without a GRH"),
+          fails={"fabricd": "requests with a GRH get no answer: the devices issue"})
+def grh_client(guest):
+    """A client whose requests to SA have a GRH, to the SA's own GUID: the answer has one, from there."""
+    guest.plug_in(TREE)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    lid = int(guest.port(1, "sm_lid"), 16)
+    words = [] if guest.is_broken else ["grh"]
+    answer = json.loads(run("python3", UMAD, 1, lid, *words))
+    if answer["error"]:
+        raise Failure(f"SA does not answer: {answer}")
+    if not answer["grh"]:
+        raise Failure(f"SA answers without a GRH: {answer}")
