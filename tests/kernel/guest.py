@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario of tools/kernel-test works with, inside the guest kernel: the module, the simulated
-fabric behind it, a subnet manager, namespaces. As init: guest.py SCENARIO SM RUN_DIRECTORY MODULE
-[broken].
+fabric behind it, a subnet manager, namespaces. As init: guest.py VEHICLE SCENARIO SM RUN_DIRECTORY
+MODULE [broken].
 
 The guest's root is the host's, read-only; only the run directory is shared for writing. There the
 result is left (result.json) with the logs of all programs.
@@ -16,9 +16,12 @@ import sys
 import time
 import traceback
 
+import vehicle
+
 BIN = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
 POWER_OFF = 0x4321FEDC
 WAIT_SECONDS = 20.0
+slowness = 1  # Of the vehicle: all timeouts are multiplied by it.
 
 
 class Failure(Exception):
@@ -28,6 +31,7 @@ class Failure(Exception):
 def wait_for(condition, what, seconds=WAIT_SECONDS):
     """Seconds until condition() was true; Failure if it never was."""
     start = time.monotonic()
+    seconds *= slowness
     while not condition():
         if time.monotonic() - start > seconds:
             raise Failure(f"not within {seconds:g} s: {what}")
@@ -76,11 +80,11 @@ class Guest:
         if process.poll() is None:
             process.send_signal(sig)
         try:
-            return process.wait(10)
+            return process.wait(10 * slowness)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise Failure(f"{name} did not end within 10 s of signal {sig}") from None
+            raise Failure(f"{name} did not end within {10 * slowness} s of signal {sig}") from None
 
     def log(self, name):
         return (self.directory / f"{name}.log").read_text(errors="replace")
@@ -187,13 +191,13 @@ class Guest:
                      "rmmod simib", 10)
 
 
-def prepare(directory):
+def prepare(kind_of_vehicle, directory):
     for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run"),
                         ("tmpfs", "/var/log")):
         subprocess.run(["mount", "-t", kind, kind, where], check=True)
     if not os.path.exists("/dev/null"):
         subprocess.run(["mount", "-t", "devtmpfs", "dev", "/dev"], check=True)
-    subprocess.run(["mount", "-t", "hostfs", "hostfs", directory, "-o", directory], check=True)
+    kind_of_vehicle.share(directory)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
@@ -214,12 +218,15 @@ def perform(scenario, manager, directory, module, is_broken):
 
 
 def main():
-    scenario, manager, directory, module = sys.argv[1:5]
+    global slowness  # pylint: disable=global-statement
+    kind = vehicle.ALL[sys.argv[1]]
+    slowness = kind.SLOWNESS
+    scenario, manager, directory, module = sys.argv[2:6]
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/tmp", LC_ALL="C.UTF-8")
-    prepare(directory)
+    prepare(kind, directory)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    result = perform(scenario, manager, directory, module, "broken" in sys.argv[5:])
+    result = perform(scenario, manager, directory, module, "broken" in sys.argv[6:])
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     with open(os.path.join(directory, "result.json"), "w", encoding="utf-8") as out:
