@@ -5,10 +5,6 @@
 
 namespace fabricd::mad {
 
-void DeviceQueues::Add(DeviceId device) {
-  if (!Has(device)) queues_.resize(std::max<size_t>(device + 1, queues_.size() * 2));
-}
-
 void DeviceQueues::Enqueue(SlotIndex index, bool front) {
   RequestSlot& slot = slots_.At(index);
   slot.state = RequestSlot::State::kQueued;

@@ -9,6 +9,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include "mad/device_map.h"
 #include "mad/index_list.h"
 #include "mad/request_slots.h"
 #include "mad/smp_request.h"
@@ -21,9 +22,8 @@ class DeviceQueues {
   explicit DeviceQueues(RequestSlots& slots) : slots_(slots) {}
 
   // Call before any other function for a device.
-  void Add(DeviceId device);
-  bool Has(DeviceId device) const { return device < queues_.size(); }
-  DeviceId end() const { return static_cast<DeviceId>(queues_.size()); }
+  void Add(DeviceId device) { queues_.Add(device); }
+  bool Has(DeviceId device) const { return queues_.Has(device); }
 
   void Enqueue(SlotIndex index, bool front);
   // REQUIRES: queued.
@@ -50,7 +50,7 @@ class DeviceQueues {
 
  private:
   RequestSlots& slots_;
-  std::vector<std::array<IndexList, kPriorities>> queues_;
+  DeviceMap<std::array<IndexList, kPriorities>> queues_;
   size_t size_ = 0;
   absl::flat_hash_set<DeviceId> non_empty_;
 };

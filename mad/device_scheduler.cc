@@ -18,11 +18,6 @@ DeviceScheduler::DeviceScheduler(const EngineOptions& options, RequestSlots& slo
   FABRICD_CHECK(options.device_limit >= 1 && options.subtree_limit >= 1 && suspect_limit >= 1);
 }
 
-void DeviceScheduler::Add(DeviceId device) {
-  if (device >= standings_.size())
-    standings_.resize(std::max<size_t>(device + 1, standings_.size() * 2));
-}
-
 // ---- where a device stands
 
 uint32_t DeviceScheduler::DeviceLimit(DeviceId device) const {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "mad/device_map.h"
 #include "mad/device_queues.h"
 #include "mad/engine_options.h"
 #include "mad/index_list.h"
@@ -40,7 +41,7 @@ class DeviceScheduler {
                   const SuspectDevices& suspects, uint32_t suspect_limit);
 
   // Call before any other function for a device.
-  void Add(DeviceId device);
+  void Add(DeviceId device) { standings_.Add(device); }
 
   // Dequeues the next request, selects its route and counts it as in flight. kNoIndex: nothing is
   // queued, or the limits allow nothing.
@@ -83,7 +84,7 @@ class DeviceScheduler {
   DeviceQueues& queues_;
   const SuspectDevices& suspects_;
   uint32_t suspect_limit_;
-  std::vector<Standing> standings_;  // By device.
+  DeviceMap<Standing> standings_;
   std::array<IndexList, kPriorities> ready_;
   Gate suspect_gate_;
   // By the first hop (a CA has only one), then by the second.

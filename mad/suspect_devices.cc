@@ -6,10 +6,6 @@
 
 namespace fabricd::mad {
 
-void SuspectDevices::Add(DeviceId device) {
-  if (device >= devices_.size()) devices_.resize(std::max<size_t>(device + 1, devices_.size() * 2));
-}
-
 bool SuspectDevices::OnTimeout(DeviceId id, uint64_t shrinks) {
   Device& device = devices_[id];
   if (std::exchange(device.suspect, true)) return false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/time.h"
+#include "mad/device_map.h"
 #include "mad/smp_request.h"
 
 namespace fabricd::mad {
@@ -14,7 +15,7 @@ namespace fabricd::mad {
 class SuspectDevices {
  public:
   // Call before any other function for a device.
-  void Add(DeviceId device);
+  void Add(DeviceId device) { devices_.Add(device); }
 
   bool IsSuspect(DeviceId device) const { return devices_[device].suspect; }
   // Time of the last response; Instant::min(): never.
@@ -43,7 +44,7 @@ class SuspectDevices {
     bool suspect = false;
   };
 
-  std::vector<Device> devices_;
+  DeviceMap<Device> devices_;
   std::vector<DeviceId> new_;  // Each once.
   uint32_t count_ = 0;
 };

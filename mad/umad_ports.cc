@@ -58,6 +58,18 @@ std::vector<FoundPort> AllPorts() {
   return all;
 }
 
+// The first InfiniBand port with this number (0: any), one whose link is up before others. Null:
+// none.
+const FoundPort* BestOf(const std::vector<FoundPort>& ports, PortNum number) {
+  const FoundPort* best = nullptr;
+  for (const FoundPort& found : ports) {
+    if (!found.infiniband || (number && number != found.port.local.port)) continue;
+    if (best == nullptr || (best->state == kPortStateDown && found.state != kPortStateDown))
+      best = &found;
+  }
+  return best;
+}
+
 }  // namespace
 
 absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
@@ -83,22 +95,22 @@ absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
 
 absl::StatusOr<UmadPort> FindPort(const UmadChoice& choice) {
   umad_init();
+  // libibumad reads each P_Key of each port of a device, so other devices are read for an error
+  // only.
+  if (!choice.device.empty()) {
+    const std::vector<FoundPort> own = PortsOf(choice.device.c_str());
+    if (const FoundPort* const best = BestOf(own, choice.port)) return best->port;
+  }
   const std::vector<FoundPort> all = AllPorts();
   if (all.empty()) return NotFound("{}", kNoDevice);
+  if (choice.device.empty())
+    if (const FoundPort* const best = BestOf(all, choice.port)) return best->port;
   std::string seen;
-  const FoundPort* best = nullptr;
   for (const FoundPort& found : all) {
     fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
                    found.port.local.device, found.port.local.port,
                    found.infiniband ? "" : " (not InfiniBand)");
-    if (!choice.device.empty() && choice.device != found.port.local.device) continue;
-    if (choice.port && choice.port != found.port.local.port) continue;
-    if (!found.infiniband) continue;
-    if (best == nullptr || (best->state == kPortStateDown && found.state != kPortStateDown)) {
-      best = &found;
-    }
   }
-  if (best != nullptr) return best->port;
   if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
   return NotFound("no InfiniBand port {}{} among {}", choice.device,
                   choice.port ? fmt::format(":{}", choice.port) : "", seen);

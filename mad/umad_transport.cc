@@ -117,17 +117,28 @@ std::optional<LocalPortEvent::Kind> KindOf(ibv_event_type type) {
   }
 }
 
-}  // namespace
-
-// The device's verbs context and the event that ends its watcher.
-struct UmadTransport::VerbsContext {
-  ibv_context* context = nullptr;
-  int wake_fd = -1;
-  ~VerbsContext() {
-    if (wake_fd >= 0) close(wake_fd);
-    if (context != nullptr) ibv_close_device(context);
-  }
+struct CloseContext {
+  void operator()(ibv_context* context) const { ibv_close_device(context); }
 };
+using ContextPtr = std::unique_ptr<ibv_context, CloseContext>;
+
+// The verbs context of a device, of which events are read without waiting. Null: it has none.
+ContextPtr OpenContext(const std::string& device) {
+  int count = 0;
+  ibv_device** const devices = ibv_get_device_list(&count);
+  if (devices == nullptr) return nullptr;
+  ContextPtr context;
+  for (int index = 0; index < count && context == nullptr; ++index)
+    if (device == ibv_get_device_name(devices[index]))
+      context.reset(ibv_open_device(devices[index]));
+  ibv_free_device_list(devices);
+  if (context == nullptr) return nullptr;
+  const int flags = fcntl(context->async_fd, F_GETFL);
+  fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
+  return context;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice) {
   absl::StatusOr<UmadPort> port = FindPort(choice);
@@ -212,19 +223,20 @@ absl::Status UmadTransport::Start(Sink sink) {
   StartReceiver(smp_, wire::kMadBytes, "umad-smp");
   StartReceiver(sa_, kFirstGmpBytes, "umad-sa");
   if (telemetry_.handle >= 0) StartReceiver(telemetry_, wire::kMadBytes, "umad-telemetry");
-  OpenVerbs();
+  StartEventWatcher();
   return absl::OkStatus();
 }
 
 void UmadTransport::Stop() {
   stopping_ = true;
-  if (verbs_ != nullptr) {
+  if (stop_fd_ >= 0) {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(verbs_->wake_fd, &one, sizeof(one));
+    [[maybe_unused]] const ssize_t written = write(stop_fd_, &one, sizeof(one));
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  verbs_.reset();
+  if (stop_fd_ >= 0) close(stop_fd_);
+  stop_fd_ = -1;
   for (const AgentRule& rule : kRules) {
     AgentState& agent = agents_[static_cast<size_t>(rule.agent)];
     if (agent.id >= 0) umad_unregister(ChannelOf(rule.agent).handle, agent.id);
@@ -376,35 +388,23 @@ void UmadTransport::ReportLoss() {
   if (!lost_.exchange(true)) Report(LocalPortEvent::Kind::kDeviceRemoved);
 }
 
-// Opens the device's verbs context and starts its watcher. ibsim has none: then the port's changes
-// are seen by sweeps and traps only.
-void UmadTransport::OpenVerbs() {
-  int count = 0;
-  ibv_device** const devices = ibv_get_device_list(&count);
-  if (devices == nullptr) return;
-  auto verbs = std::make_unique<VerbsContext>();
-  for (int index = 0; index < count && verbs->context == nullptr; ++index) {
-    if (local_.device == ibv_get_device_name(devices[index])) {
-      verbs->context = ibv_open_device(devices[index]);
-    }
-  }
-  ibv_free_device_list(devices);
-  if (verbs->context == nullptr) return;
-  const int flags = fcntl(verbs->context->async_fd, F_GETFL);
-  fcntl(verbs->context->async_fd, F_SETFL, flags | O_NONBLOCK);
-  verbs->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (verbs->wake_fd < 0) return;
-  verbs_ = std::move(verbs);
+void UmadTransport::StartEventWatcher() {
+  stop_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (stop_fd_ < 0) return;
   threads_.emplace_back([this] { WatchEvents(); });
   pthread_setname_np(threads_.back().native_handle(), "verbs-events");
 }
 
+// A thread. It also opens the context: with many devices that takes longer than a sweep of a small
+// fabric. ibsim has no verbs: then the port's changes are seen by sweeps and traps only.
 void UmadTransport::WatchEvents() {
+  const ContextPtr context = OpenContext(local_.device);
+  if (context == nullptr) return;
   while (!stopping_) {
-    pollfd waits[] = {{verbs_->context->async_fd, POLLIN, 0}, {verbs_->wake_fd, POLLIN, 0}};
+    pollfd waits[] = {{context->async_fd, POLLIN, 0}, {stop_fd_, POLLIN, 0}};
     if (poll(waits, std::size(waits), -1) < 0 && errno != EINTR) return;
     ibv_async_event event;
-    while (!stopping_ && ibv_get_async_event(verbs_->context, &event) == 0) {
+    while (!stopping_ && ibv_get_async_event(context.get(), &event) == 0) {
       const std::optional<LocalPortEvent::Kind> kind = KindOf(event.event_type);
       const bool of_port = event.event_type == IBV_EVENT_DEVICE_FATAL ||
                            event.element.port_num == local_.port.value();

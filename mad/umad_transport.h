@@ -50,7 +50,6 @@ class UmadTransport final : public Transport {
 
  private:
   static constexpr size_t kAgents = 5;  // Number of values of Agent.
-  struct VerbsContext;
   // A umad handle, shared by some of the agents.
   struct Channel {
     int handle = -1;
@@ -73,7 +72,7 @@ class UmadTransport final : public Transport {
   void Append(uint8_t* umad, int length, std::vector<Incoming>& burst);
   void Report(LocalPortEvent::Kind kind);
   void ReportLoss();
-  void OpenVerbs();
+  void StartEventWatcher();
   void WatchEvents();
 
   const LocalPort local_;
@@ -84,7 +83,7 @@ class UmadTransport final : public Transport {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> lost_{false};
   std::vector<std::thread> threads_;
-  std::unique_ptr<VerbsContext> verbs_;
+  int stop_fd_ = -1;  // Wakes the watcher of events.
   std::mutex is_sm_mutex_;
   int is_sm_fd_ = -1;
 };

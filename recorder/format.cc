@@ -30,7 +30,7 @@ absl::StatusOr<std::string> Unpack(std::string_view frame) {
   std::string content(size, '\0');
   const size_t got = ZSTD_decompress(content.data(), size, frame.data(), frame.size());
   if (ZSTD_isError(got))
-    return MakeStatus(absl::StatusCode::kDataLoss, "a chunk is damaged: {}",
+    return MakeStatus(absl::StatusCode::kDataLoss, "a chunk is damaged (zstd: {})",
                       ZSTD_getErrorName(got));
   return content;
 }

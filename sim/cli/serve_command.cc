@@ -78,7 +78,7 @@ void AddServe(CLI::App& app, Run& run) {
       "serve", "Be the fabric of the kernel's virtual HCAs (kernel/simib), in real time");
   serve
       ->add_option("topology", request->topology,
-                   "A file, or a generator as of fabricd --fabric sim:")
+                   "A topology file, or a generator such as fat-tree:radix=8,levels=2")
       ->required();
   serve->add_option("--kernel", request->server.device, "The module's device")
       ->type_name("DEVICE")

@@ -63,7 +63,7 @@ class ReplayTest(unittest.TestCase):
         with open(path, "rb") as file:
             whole = bytearray(file.read())
         damaged = os.path.join(self.folder.name, "damaged.fabricrec")
-        for place, reason in ((2, "no recording"), (len(whole) - 9, "checksum")):
+        for place, reason in ((2, "no recording"), (len(whole) - 9, "a chunk is damaged")):
             copy = bytearray(whole)
             copy[place] ^= 1
             with open(damaged, "wb") as file:
