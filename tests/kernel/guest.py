@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario of tools/kernel-test works with, inside the guest kernel: the module, the simulated
-fabric behind it, a subnet manager, namespaces. As init: guest.py SCENARIO SM RUN_DIRECTORY MODULE
-BREAKAGE, its number or -.
+fabric behind it, a subnet manager, namespaces. As init: guest.py VEHICLE SCENARIO SM RUN_DIRECTORY
+MODULE BREAKAGE, its number or -.
 
 The guest's root is the host's, read-only; only the run directory is shared for writing. There the
 result is left (result.json) with the logs of all programs.
@@ -18,10 +18,12 @@ import time
 import traceback
 
 import managers
+import vehicle
 
 GUID_BASE = 0x0253490000000000  # As the module has it.
 POWER_OFF = 0x4321FEDC
 WAIT_SECONDS = 20.0
+slowness = 1  # Of the vehicle: all timeouts are multiplied by it.
 
 
 class Failure(Exception):
@@ -31,6 +33,7 @@ class Failure(Exception):
 def wait_for(condition, what, seconds=WAIT_SECONDS):
     """Seconds until condition() was true; Failure if it never was."""
     start = time.monotonic()
+    seconds *= slowness
     while not condition():
         if time.monotonic() - start > seconds:
             raise Failure(f"not within {seconds:g} s: {what}")
@@ -91,11 +94,11 @@ class Guest:
         if process.poll() is None:
             process.send_signal(sig)
         try:
-            return process.wait(10)
+            return process.wait(10 * slowness)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise Failure(f"{name} did not end within 10 s of signal {sig}") from None
+            raise Failure(f"{name} did not end within {10 * slowness} s of signal {sig}") from None
 
     def log(self, name):
         return (self.directory / f"{name}.log").read_text(errors="replace")
@@ -235,13 +238,13 @@ class Guest:
                      "rmmod simib", 10)
 
 
-def prepare(directory):
+def prepare(kind_of_vehicle, directory):
     for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run"),
                         ("tmpfs", "/var/log")):
         subprocess.run(["mount", "-t", kind, kind, where], check=True)
     if not os.path.exists("/dev/null"):
         subprocess.run(["mount", "-t", "devtmpfs", "dev", "/dev"], check=True)
-    subprocess.run(["mount", "-t", "hostfs", "hostfs", directory, "-o", directory], check=True)
+    kind_of_vehicle.share(directory)
     # Without verbs for programs, libibverbs has the kernel look for a module for each HCA, at 60 ms.
     pathlib.Path("/proc/sys/kernel/modprobe").write_text("\n", encoding="ascii")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -265,12 +268,15 @@ def perform(scenario, manager, directory, module, breakage):
 
 
 def main():
-    scenario, manager, directory, module = sys.argv[1:5]
+    global slowness  # pylint: disable=global-statement
+    kind = vehicle.ALL[sys.argv[1]]
+    slowness = kind.SLOWNESS
+    scenario, manager, directory, module = sys.argv[2:6]
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/tmp", LC_ALL="C.UTF-8")
-    prepare(directory)
+    prepare(kind, directory)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    breakage = None if sys.argv[5] == "-" else int(sys.argv[5])  # User Mode Linux adds words of its own.
+    breakage = None if sys.argv[6] == "-" else int(sys.argv[6])  # User Mode Linux adds words of its own.
     result = perform(scenario, manager, directory, module, breakage)
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario's guest kernel runs in: User Mode Linux or QEMU. Each has a side on the host
+(prepare, command) and one in the guest (share). The guest's root is the host's file system,
+read-only; its run directory is the host's."""
+import pathlib
+import subprocess
+
+SKIPPED = 77  # Exit code of tools/kernel-build, and of ours: this machine cannot.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Uml:
+    """A process of the host: one CPU, a kernel with lockdep."""
+    NAME = "uml"
+    SLOWNESS = 1  # What timeouts are multiplied by.
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def command(self, directory, program):
+        del directory  # Reached by the same means as the root.
+        return [self.kernel / "linux", "mem=512M", "rootfstype=hostfs", "rootflags=/",
+                "root=/dev/root", "ro", "quiet", "con=null", "con0=null,fd:1",
+                f"init={program[0]}", "--", *program[1:]]
+
+    @staticmethod
+    def share(directory):
+        """Mounts the run directory, in the guest."""
+        subprocess.run(["mount", "-t", "hostfs", "hostfs", directory, "-o", directory], check=True)
+
+
+class Qemu:
+    """Debian's own kernel on an emulated PC with two CPUs."""
+    NAME = "qemu"
+    SLOWNESS = 4
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def command(self, directory, program):
+        share = "local,multidevs=remap,security_model=none"
+        words = " ".join(str(word) for word in program)
+        return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "Nehalem,+rdrand",
+                "-smp", "2", "-m", "1024", "-nodefaults", "-no-user-config", "-no-reboot",
+                "-display", "none", "-serial", "stdio",
+                "-kernel", self.kernel / "vmlinuz", "-initrd", self.kernel / "initrd.img",
+                "-virtfs", f"{share},path=/,mount_tag=root,readonly=on",
+                "-virtfs", f"{share},path={directory},mount_tag=run",
+                "-append", f"console=ttyS0 quiet panic=-1 mitigations=off guest_root=host -- {words}"]
+
+    @staticmethod
+    def share(directory):
+        subprocess.run(["mount", "-t", "9p", "-o", "trans=virtio,version=9p2000.L,msize=512000",
+                        "run", directory], check=True)
+
+
+ALL = {vehicle.NAME: vehicle for vehicle in (Uml, Qemu)}
+
+
+def prepare(kind):
+    """A vehicle of this class, and the path of the module for its kernel. Builds what is missing;
+    ends the program where this machine cannot."""
+    built = subprocess.run([ROOT / "tools/kernel-build", kind.NAME], stdout=subprocess.PIPE,
+                           text=True, check=False)
+    if built.returncode != 0:
+        raise SystemExit(built.returncode)
+    kernel, module = (pathlib.Path(line) for line in built.stdout.split())
+    return kind(kernel), module / "simib.ko"
