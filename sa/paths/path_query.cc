@@ -85,8 +85,8 @@ std::optional<PathQuery> PathQuery::Make(const PathRecord& wanted, uint64_t mask
     query.p_key_ = wanted.p_key;
   }
   query.reversible_ = Has(mask, PathComponent::kReversible) && wanted.reversible;
-  if (Has(mask, PathComponent::kNumbPath)) {
-    if (wanted.numb_path == 0) return std::nullopt;
+  // 0 counts as not given: IPoIB asks again with the last answer as its request, whose NumbPath is 0.
+  if (Has(mask, PathComponent::kNumbPath) && wanted.numb_path != 0) {
     query.numb_path_ = wanted.numb_path;
   }
   query.prototype_ = Prototype(wanted, mask);
