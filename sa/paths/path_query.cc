@@ -85,7 +85,7 @@ std::optional<PathQuery> PathQuery::Make(const PathRecord& wanted, uint64_t mask
     query.p_key_ = wanted.p_key;
   }
   query.reversible_ = Has(mask, PathComponent::kReversible) && wanted.reversible;
-  // 0 counts as not given: IPoIB asks again with the last answer as its request, whose NumbPath is 0.
+  // 0 counts as not given: IPoIB refreshes a path by sending the last answer, whose NumbPath is 0.
   if (Has(mask, PathComponent::kNumbPath) && wanted.numb_path != 0) {
     query.numb_path_ = wanted.numb_path;
   }

@@ -87,8 +87,7 @@ def p_keys(guest):
             raise Failure(f"{whose} answers")
 
 
-@scenario(Breakage(nothing, f"LID {NEW_LID:#x} of simib2"),
-          fails={"fabricd": "SA refuses the NumbPath 0 with which IPoIB refreshes a path"})
+@scenario(Breakage(nothing, f"LID {NEW_LID:#x} of simib2"))
 def lid_change(guest):
     """Another manager gives a host another LID: ib_sa and IPoIB follow, ping goes on."""
     inside = two_hosts(guest)
