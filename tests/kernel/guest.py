@@ -22,6 +22,7 @@ import vehicle
 
 GUID_BASE = 0x0253490000000000  # As the module has it.
 POWER_OFF = 0x4321FEDC
+MS_BIND = 0x1000
 WAIT_SECONDS = 20.0
 slowness = 1  # Of the vehicle: all timeouts are multiplied by it.
 
@@ -238,10 +239,26 @@ class Guest:
                      "rmmod simib", 10)
 
 
-def prepare(kind_of_vehicle, directory):
-    for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run"),
-                        ("tmpfs", "/var/log")):
+def hide(folders, keep):
+    """Mounts an empty, writable file system over each folder. Trees of the host below one of them stay
+    where they are, read-only."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    kept = {path: os.open(path, os.O_PATH) for path in keep
+            if any(pathlib.Path(path).is_relative_to(folder) for folder in folders)}
+    for folder in folders:
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+    for path, handle in kept.items():
+        os.makedirs(path, exist_ok=True)
+        # mount(8) would look for the name of the handle, which is hidden now.
+        if libc.mount(f"/proc/self/fd/{handle}".encode(), os.fsencode(path), None, MS_BIND, None) != 0:
+            raise OSError(ctypes.get_errno(), f"bind mount of {path}")
+        os.close(handle)
+
+
+def prepare(kind_of_vehicle, directory, module):
+    for kind, where in (("proc", "/proc"), ("sysfs", "/sys")):
         subprocess.run(["mount", "-t", kind, kind, where], check=True)
+    hide(("/tmp", "/run", "/var/log"), (vehicle.ROOT, os.path.dirname(module)))
     if not os.path.exists("/dev/null"):
         subprocess.run(["mount", "-t", "devtmpfs", "dev", "/dev"], check=True)
     kind_of_vehicle.share(directory)
@@ -273,7 +290,7 @@ def main():
     slowness = kind.SLOWNESS
     scenario, manager, directory, module = sys.argv[2:6]
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/tmp", LC_ALL="C.UTF-8")
-    prepare(kind, directory)
+    prepare(kind, directory, module)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
     breakage = None if sys.argv[6] == "-" else int(sys.argv[6])  # User Mode Linux adds words of its own.
