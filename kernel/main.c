@@ -26,6 +26,9 @@ struct slot {
 	struct mutex worker;	/* one change of this place at a time */
 };
 
+/* What the HCAs hang from in sysfs: IPoIB's ethtool operations, which udev calls, want a parent. */
+static struct device *parent;
+
 static DECLARE_RWSEM(table_lock);
 static struct slot slots[SIMIB_MAX_HCAS];
 static struct workqueue_struct *workers;
@@ -96,6 +99,7 @@ static int register_hca(struct slot *slot)
 	if (!hca)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "simib%u", index);
+	hca->ib.dev.parent = parent;
 	error = ib_register_device(&hca->ib, name, NULL);
 	if (error) {
 		pr_err("simib: %s cannot be registered: %d\n", name, error);
@@ -216,9 +220,13 @@ static int __init simib_init(void)
 
 	if (hcas > SIMIB_MAX_HCAS || ports < 1 || ports > SIMIB_MAX_PORTS)
 		return -EINVAL;
+	parent = root_device_register("simib");
+	if (IS_ERR(parent))
+		return PTR_ERR(parent);
+	error = -ENOMEM;
 	workers = alloc_workqueue("simib", WQ_UNBOUND, 0);
 	if (!workers)
-		return -ENOMEM;
+		goto unregister_parent;
 	error = register_all();
 	if (error)
 		goto destroy_workers;
@@ -231,6 +239,8 @@ unregister:
 	unregister_all();
 destroy_workers:
 	destroy_workqueue(workers);
+unregister_parent:
+	root_device_unregister(parent);
 	return error;
 }
 
@@ -240,6 +250,7 @@ static void __exit simib_exit(void)
 	simib_wire_exit();
 	destroy_workqueue(workers);
 	unregister_all();
+	root_device_unregister(parent);
 }
 
 module_init(simib_init);

@@ -37,16 +37,21 @@ class Qemu:
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def command(self, directory, program):
+    def command(self, directory, program, disk=None):
+        """With a disk, the root is that, and what is written to it is forgotten."""
         share = "local,multidevs=remap,security_model=none"
         words = " ".join(str(word) for word in program)
+        root = ["-virtfs", f"{share},path=/,mount_tag=root,readonly=on"]
+        if disk:
+            root = ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
         return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "Nehalem,+rdrand",
                 "-smp", "2", "-m", "1024", "-nodefaults", "-no-user-config", "-no-reboot",
                 "-display", "none", "-serial", "stdio",
                 "-kernel", self.kernel / "vmlinuz", "-initrd", self.kernel / "initrd.img",
-                "-virtfs", f"{share},path=/,mount_tag=root,readonly=on",
+                *root,
                 "-virtfs", f"{share},path={directory},mount_tag=run",
-                "-append", f"console=ttyS0 quiet panic=-1 mitigations=off guest_root=host -- {words}"]
+                "-append", f"console=ttyS0 quiet panic=-1 mitigations=off "
+                f"guest_root={'disk' if disk else 'host'} -- {words}"]
 
     @staticmethod
     def share(directory):

@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What tools/package-test --systemd checks inside the guest: a service of its systemd, as root. Each
+# function of `checks` is one; the later ones build on the earlier ones. One line each goes to
+# /host/results (the host's build/package-test/), and "end" when all have run.
+set -u
+exec 2>&1
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive
+host=/host
+most_exposed=2.5
+topology=fat-tree:radix=8,levels=2
+
+checks=(install fabric start watchdog_restart sandbox reload stop_and_start upgrade instance
+        removed_hca opensm_conflicts remove purge)
+unit=/lib/systemd/system/fabricd.service
+
+# ---- the means
+note() { echo "      $*" >>"$host/results"; }
+fail() { echo "$*" >"$host/reason"; exit 1; }
+# Waits until a command succeeds: wait_for SECONDS COMMAND...
+wait_for() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [[ $SECONDS -lt $end ]] || return 1
+    sleep 0.2
+  done
+}
+of() { systemctl show -P "$2" "$1"; }
+is() { [[ $(systemctl is-active "$1") == "$2" ]]; }
+attribute() { cat "/sys/class/infiniband/simib$1/ports/1/$2"; }
+ports_active() {
+  local hca
+  for hca in 0 1 2; do [[ $(attribute $hca state) == *ACTIVE ]] || return 1; done
+}
+lids() { echo "$(attribute 0 lid) $(attribute 1 lid) $(attribute 2 lid)"; }
+
+# ---- the checks
+install() {
+  dpkg -i "$host"/packages/*.deb || fail "dpkg -i"
+  [[ -z $(dpkg --audit) ]] || fail "half installed: $(dpkg --audit)"
+  is fabricd inactive || fail "the package started a subnet manager by itself"
+}
+
+fabric() {
+  insmod "$host/simib.ko" hcas=3 || fail "insmod simib.ko"
+  mkfifo /run/console
+  systemd-run --unit=fabric \
+    fabricsim serve "$topology" --kernel /dev/simib --console /run/console || fail "fabricsim serve"
+  wait_for 60 grep -q INIT /sys/class/infiniband/simib2/ports/1/state || fail "simib2 has no link"
+  local device
+  for device in umad0 issm0; do
+    wait_for 30 test -e /dev/infiniband/$device
+    [[ $(stat -c '%a %G' /dev/infiniband/$device) == "660 fabric" ]] ||
+      fail "$device: $(stat -c '%a %U %G' /dev/infiniband/$device)"
+  done
+}
+
+start() {
+  systemctl start fabricd || fail "systemctl start: $?"
+  is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
+  wait_for 60 ports_active || fail "ports are $(cat /sys/class/infiniband/*/ports/1/state | xargs)"
+  [[ $(stat -c %U "/proc/$(of fabricd MainPID)") == fabricd ]] || fail "it does not run as fabricd"
+  fabricctl get sm || fail "fabricctl get sm"
+}
+
+restarted() { [[ $(of fabricd NRestarts) -ge 1 ]] && is fabricd active; }
+
+# A stopped process feeds no watchdog: systemd ends it and starts another.
+watchdog_restart() {
+  local pid before
+  pid=$(of fabricd MainPID)
+  before=$(lids)
+  kill -STOP "$pid"
+  wait_for 180 restarted ||
+    fail "fabricd is $(systemctl is-active fabricd) after SIGSTOP, restarts $(of fabricd NRestarts)"
+  journalctl -u fabricd | grep -q 'Watchdog timeout' || fail "it was not the watchdog"
+  [[ ! -e /proc/$pid ]] || fail "the stopped process is there still"
+  ports_active || fail "ports are not ACTIVE"
+  [[ $(lids) == "$before" ]] || fail "LIDs were $before, are $(lids)"
+}
+
+# A program in the sandbox of the service (its ExecStartPre) tries what it must not be able to do.
+# The same user outside of the sandbox can, so that it is the sandbox that is checked.
+sandbox() {
+  local status place
+  status=/proc/$(of fabricd MainPID)/status
+  [[ $(grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "$status" | awk '{print $2}' | xargs) == \
+    "0000000000000000 0000000000000000 1 2" ]] ||
+    fail "$(grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "$status" | xargs)"
+  mkdir -p /etc/open /srv/open /usr/open /home/open /run/open /var/lib/open
+  chmod 777 /etc/open /srv/open /usr/open /home/open /run/open /var/lib/open
+  chmod 666 /dev/vda
+  cat >/usr/local/bin/probe <<'END'
+#!/bin/bash
+for place in /etc/open /srv/open /usr/open /home/open /run/open /var/lib/open; do
+  touch "$place/file" 2>/dev/null && echo "writes $place"
+done
+touch /tmp/of-the-service && echo "writes /tmp"
+head -c 1 /dev/vda >/dev/null 2>&1 && echo "reads /dev/vda"
+touch /var/lib/fabricd/file && echo "writes /var/lib/fabricd"
+touch /run/fabricd/file && echo "writes /run/fabricd"
+unshare -U true 2>/dev/null && echo "makes a namespace"
+[ -e /proc/1 ] && echo "sees process 1"
+[ -e /proc/meminfo ] && echo "sees /proc/meminfo"
+exit 0
+END
+  chmod 755 /usr/local/bin/probe
+  mkdir -p /run/systemd/system/fabricd.service.d
+  printf '[Service]\nExecStartPre=/bin/sh -c "/usr/local/bin/probe >/var/lib/fabricd/probe"\n' \
+    >/run/systemd/system/fabricd.service.d/probe.conf
+  systemctl daemon-reload
+  systemctl restart fabricd || fail "restart with the probe"
+  local outside inside
+  inside=$(xargs </var/lib/fabricd/probe)
+  outside=$(setpriv --reuid=fabricd --regid=fabric --clear-groups /usr/local/bin/probe | xargs)
+  rm -r /run/systemd/system/fabricd.service.d /{etc,srv,usr,home,run,var/lib}/open
+  chmod 660 /dev/vda
+  rm -f /var/lib/fabricd/{file,probe} /run/fabricd/file
+  systemctl daemon-reload
+  for place in /etc/open /srv/open /usr/open /home/open /run/open /var/lib/open; do
+    [[ $outside == *"writes $place"* ]] || fail "the probe itself is no good: $outside"
+  done
+  [[ $outside == *"reads /dev/vda"*"makes a namespace sees process 1 sees /proc/meminfo"* ]] ||
+    fail "the probe itself is no good: $outside"
+  # The service's own /tmp can be written, and is nobody else's.
+  [[ $inside == "writes /tmp writes /var/lib/fabricd writes /run/fabricd" ]] || fail "it $inside"
+  systemctl restart fabricd
+  local exposure
+  exposure=$(systemd-analyze security --no-pager fabricd.service |
+    sed -n 's/.*Overall exposure level for .*: \([0-9.]*\) .*/\1/p')
+  note "systemd-analyze security: $exposure"
+  awk -v e="$exposure" -v most="$most_exposed" 'BEGIN { exit !(e != "" && e <= most) }' ||
+    fail "exposure $exposure"
+}
+
+# A good configuration takes effect in the same process; a faulty one changes nothing.
+reload() {
+  local pid config=/etc/fabricd/fabricd.yaml
+  pid=$(of fabricd MainPID)
+  cp -p $config /root/config
+  sed -i 's/^  level: info/  level: debug/' $config
+  systemctl reload fabricd || fail "systemctl reload: $?"
+  wait_for 60 eval "journalctl _PID=$pid | grep -q 'read again: .*log.level'" ||
+    fail "log.level is not read again"
+  echo 'no_such_key: 1' >>$config
+  systemctl reload fabricd
+  wait_for 60 eval "journalctl _PID=$pid | grep -q 'reload refused'" ||
+    fail "not refused"
+  cat /root/config >$config
+  systemctl reload fabricd
+  [[ $(of fabricd MainPID) == "$pid" ]] || fail "it is another process"
+  ports_active || fail "ports are not ACTIVE"
+}
+
+# The fabric works on without its subnet manager.
+stop_and_start() {
+  local before
+  before=$(lids)
+  systemctl stop fabricd || fail "systemctl stop: $?"
+  is fabricd inactive || fail "fabricd is $(systemctl is-active fabricd)"
+  [[ $(of fabricd Result) == success && $(of fabricd ExecMainStatus) == 0 ]] ||
+    fail "result $(of fabricd Result), status $(of fabricd ExecMainStatus)"
+  [[ ! -e /run/fabricd ]] || fail "/run/fabricd is left"
+  ports_active || fail "ports are not ACTIVE"
+  systemctl enable --now fabricd || fail "systemctl enable --now: $?"
+  wait_for 60 ports_active || fail "ports are not ACTIVE"
+  [[ $(lids) == "$before" ]] || fail "LIDs were $before, are $(lids)"
+}
+
+upgrade() {
+  local pid before
+  pid=$(of fabricd MainPID)
+  before=$(lids)
+  echo '# of the operator' >>/etc/fabricd/fabricd.yaml
+  dpkg -i "$host"/newer/*.deb || fail "dpkg -i"
+  [[ $(dpkg-query -W -f '${Version}' fabricd) == *.1 ]] || fail "the version is the old one"
+  is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
+  [[ $(of fabricd MainPID) != "$pid" ]] || fail "the old program runs"
+  [[ $(of fabricd NeedDaemonReload) == no ]] || fail "systemd has the old unit"
+  systemctl is-enabled fabricd || fail "it is enabled no more"
+  grep -q '# of the operator' /etc/fabricd/fabricd.yaml || fail "the configuration is another"
+  wait_for 60 ports_active || fail "ports are not ACTIVE"
+  [[ $(lids) == "$before" ]] || fail "LIDs were $before, are $(lids)"
+}
+
+# One daemon per port takes the place of the one for the machine, and an upgrade restarts it too.
+instance() {
+  local instance=fabricd@simib1:1 pid
+  systemctl start $instance || fail "systemctl start: $?"
+  is fabricd inactive || fail "fabricd.service is $(systemctl is-active fabricd)"
+  is $instance active || fail "it is $(systemctl is-active $instance)"
+  [[ -e /var/lib/fabricd/simib1:1/fabricd.db ]] || fail "it has no state"
+  fabricctl --server unix:/run/fabricd/simib1:1/fabricd.sock get sm || fail "fabricctl get sm"
+  wait_for 60 ports_active || fail "ports are not ACTIVE"
+  pid=$(of $instance MainPID)
+  dpkg -i "$host"/newer/*.deb || fail "dpkg -i"
+  is $instance active || fail "it is $(systemctl is-active $instance) after the upgrade"
+  is fabricd inactive || fail "the upgrade started fabricd.service"
+  [[ $(of $instance MainPID) != "$pid" ]] || fail "after an upgrade the old program runs"
+}
+
+# An instance lives and dies with its port.
+removed_hca() {
+  echo 'remove 1' >/run/console
+  wait_for 60 eval '! is fabricd@simib1:1 active' || fail "fabricd@simib1:1 outlives its HCA"
+  echo 'add 1' >/run/console
+  wait_for 60 test -e /sys/class/infiniband/simib1 || fail "simib1 does not come back"
+  systemctl start fabricd || fail "systemctl start: $?"
+  wait_for 60 ports_active || fail "ports are not ACTIVE"
+}
+
+# At most one of the two manages the fabric from this machine.
+opensm_conflicts() {
+  dpkg -i /packages/opensm_*.deb || fail "dpkg -i"
+  note "after opensm's package: opensm $(systemctl is-active opensm)," \
+    "fabricd $(systemctl is-active fabricd)"
+  systemctl start opensm || fail "systemctl start opensm: $?"
+  wait_for 30 pgrep_opensm || fail "no opensm runs"
+  wait_for 30 is fabricd inactive || fail "fabricd is $(systemctl is-active fabricd) beside opensm"
+  systemctl start fabricd || fail "systemctl start fabricd: $?"
+  is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
+  wait_for 30 eval '! pgrep_opensm' || fail "opensm runs beside fabricd"
+  ports_active || fail "ports are not ACTIVE"
+  # One port's opensm, started by itself.
+  systemctl start "opensm@$(ibstat -p | head -n 1)" || fail "systemctl start opensm@: $?"
+  wait_for 30 pgrep_opensm || fail "no opensm@ runs"
+  note "after opensm@GUID: fabricd $(systemctl is-active fabricd)"
+  systemctl restart fabricd || fail "systemctl restart fabricd: $?"
+  wait_for 10 eval '! pgrep_opensm' || note "opensm@GUID runs beside fabricd"
+  systemctl stop 'opensm@*' opensm
+}
+pgrep_opensm() { grep -qx opensm /proc/[0-9]*/comm; }
+
+remove() {
+  dpkg -P opensm
+  systemctl start fabricd || fail "systemctl start: $?"
+  dpkg -r fabricd || fail "dpkg -r"
+  ! grep -qx fabricd /proc/[0-9]*/comm || fail "fabricd runs on"
+  [[ ! -e $unit && $(of fabricd LoadState) != loaded ]] || fail "systemd knows the unit"
+  [[ -e /etc/fabricd/fabricd.yaml ]] || fail "it took the configuration"
+  [[ -e /var/lib/fabricd/fabricd.db ]] || fail "it took the state"
+  ports_active || fail "ports are not ACTIVE"
+}
+
+purge() {
+  local path
+  dpkg -P fabricd libfabric-client-dev || fail "dpkg -P"
+  for path in /etc/fabricd /var/lib/fabricd /run/fabricd /usr/bin/fabricd \
+    /etc/systemd/system/multi-user.target.wants/fabricd.service; do
+    [[ ! -e $path && ! -L $path ]] || fail "purge left $path"
+  done
+  [[ -z $(systemctl list-units --all --no-legend 'fabricd*') ]] ||
+    note "systemd lists $(systemctl list-units --all --no-legend --plain 'fabricd*' | xargs)"
+}
+
+# ---- the end
+rm -f "$host/results"
+echo "on $(uname -sr), $(systemctl --version | head -n 1)" >"$host/results"
+for check in "${checks[@]}"; do
+  before=$SECONDS
+  rm -f "$host/reason"
+  if ("$check"); then
+    echo "ok    $check  $((SECONDS - before)) s" >>"$host/results"
+  else
+    echo "FAIL  $check: $(cat "$host/reason" 2>/dev/null)" >>"$host/results"
+  fi
+done
+dmesg >"$host/kernel.log"
+journalctl --no-pager -o short-monotonic >"$host/journal"
+echo end >>"$host/results"
+sync
