@@ -97,21 +97,18 @@ absl::StatusOr<UmadPort> FindPort(const UmadChoice& choice) {
   umad_init();
   // libibumad reads each P_Key of each port of a device, so other devices are read for an error
   // only.
-  if (!choice.device.empty()) {
-    const std::vector<FoundPort> own = PortsOf(choice.device.c_str());
-    if (const FoundPort* const best = BestOf(own, choice.port)) return best->port;
-  }
-  const std::vector<FoundPort> all = AllPorts();
+  const bool any = choice.device.empty();
+  const std::vector<FoundPort> candidates = any ? AllPorts() : PortsOf(choice.device.c_str());
+  if (const FoundPort* const best = BestOf(candidates, choice.port)) return best->port;
+  const std::vector<FoundPort> all = any ? candidates : AllPorts();
   if (all.empty()) return NotFound("{}", kNoDevice);
-  if (choice.device.empty())
-    if (const FoundPort* const best = BestOf(all, choice.port)) return best->port;
   std::string seen;
   for (const FoundPort& found : all) {
     fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
                    found.port.local.device, found.port.local.port,
                    found.infiniband ? "" : " (not InfiniBand)");
   }
-  if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
+  if (any) return NotFound("no port with link layer InfiniBand among {}", seen);
   return NotFound("no InfiniBand port {}{} among {}", choice.device,
                   choice.port ? fmt::format(":{}", choice.port) : "", seen);
 }
