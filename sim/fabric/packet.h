@@ -40,7 +40,7 @@ struct Packet {
   PKey pkey;                           // Data (QP1) only: of the sender's table.
   uint16_t pkey_index = 0;             // In the table of its receiver.
   uint32_t segments = 0;               // 0: not under RMPP.
-  uint64_t unacknowledged = 0;         // RmppModel's number of it; 0: nobody waits for it.
+  uint64_t unacknowledged = 0;         // Its id in RmppModel; 0: no acknowledgement is due.
   std::vector<uint8_t> global_header;  // The GRH; empty: none.
   int hops = 0;
   // Multicast: arrivals at each port of a switch, shared by the copies of a packet.
