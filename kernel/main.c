@@ -22,6 +22,7 @@ MODULE_PARM_DESC(guid_base, "node GUID of the first HCA; HCA i has 16 * i more, 
 struct slot {
 	struct simib_hca *hca;	/* guarded by table_lock */
 	bool wanted;
+	u64 node_guid;		/* of the next HCA that is registered here */
 	struct work_struct work;
 	struct mutex worker;	/* one change of this place at a time */
 };
@@ -50,7 +51,7 @@ void simib_dispatch(const struct simib_events *events)
 static struct simib_hca *make_hca(u16 index)
 {
 	struct simib_hca *hca = ib_alloc_device(simib_hca, ib);
-	u64 guid = guid_base + 16 * index;
+	u64 guid = READ_ONCE(slots[index].node_guid);
 	u32 i;
 
 	if (!hca)
@@ -146,10 +147,12 @@ static void want(u16 index, bool wanted)
 	queue_work(workers, &slots[index].work);
 }
 
-int simib_add(u16 index)
+int simib_add(u16 index, u64 node_guid)
 {
 	if (index >= hcas)
 		return -ENODEV;
+	if (node_guid)
+		WRITE_ONCE(slots[index].node_guid, node_guid);
 	want(index, true);
 	return 0;
 }
@@ -202,6 +205,7 @@ static int register_all(void)
 	int error = 0;
 
 	for (i = 0; i < hcas && !error; i++) {
+		slots[i].node_guid = guid_base + 16 * i;
 		INIT_WORK(&slots[i].work, work);
 		mutex_init(&slots[i].worker);
 	}

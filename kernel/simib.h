@@ -163,7 +163,7 @@ static inline struct simib_port *to_port(struct ib_device *ib, u32 number)
 /* main.c */
 struct simib_hca *simib_get(u16 index);	/* NULL: not there; else simib_put() ends it */
 void simib_put(void);
-int simib_add(u16 index);
+int simib_add(u16 index, u64 node_guid);	/* 0: the GUID that it had */
 void simib_remove(u16 index);
 void simib_for_each(void (*visit)(struct simib_hca *hca));
 void simib_dispatch(const struct simib_events *events);

@@ -41,7 +41,7 @@ enum simib_type {
 	SIMIB_TRAP = 18,	/* to the module: struct simib_trap */
 	SIMIB_FATAL = 19,	/* to the module: the HCA reports IB_EVENT_DEVICE_FATAL; no body */
 	SIMIB_REMOVE = 20,	/* to the module: the HCA is unplugged, its driver unbound; no body */
-	SIMIB_ADD = 21,		/* to the module: an HCA that was removed is back; no body */
+	SIMIB_ADD = 21,		/* to the module: struct simib_add, or no body */
 };
 
 #define SIMIB_GRH_BYTES 40
@@ -134,6 +134,11 @@ struct simib_count {
 	__le32 counter;		/* enum simib_counter */
 	__le32 reserved;	/* 0 */
 	__le64 increment;
+};
+
+/* An HCA that was removed is back, or, with a body, another one with other GUIDs is in its place. */
+struct simib_add {
+	__le64 node_guid;	/* not 0; the GUID of port p is that plus p */
 };
 
 /* The HCA reports a threshold of a port: trap 129, 130 or 131, repeated until it is repressed. */

@@ -204,6 +204,15 @@ static int take_hca_frame(struct simib_hca *hca, const struct simib_header *head
 	return error;
 }
 
+static int take_add(u16 index, const struct simib_add *add, size_t length)
+{
+	if (!length)
+		return simib_add(index, 0);
+	if (length != sizeof(*add) || !add->node_guid)
+		return -EINVAL;
+	return simib_add(index, le64_to_cpu(add->node_guid));
+}
+
 static int take_frame(const u8 *bytes, size_t length)
 {
 	const struct simib_header *header = (const void *)bytes;
@@ -216,7 +225,7 @@ static int take_frame(const u8 *bytes, size_t length)
 	if (le16_to_cpu(header->length) != length)
 		return -EINVAL;
 	if (header->type == SIMIB_ADD)
-		return simib_add(index);
+		return take_add(index, (const void *)(header + 1), length - sizeof(*header));
 	if (header->type == SIMIB_REMOVE) {
 		simib_remove(index);
 		return 0;

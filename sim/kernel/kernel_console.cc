@@ -7,6 +7,7 @@
 #include <absl/strings/numbers.h>
 
 #include "common/status.h"
+#include "fabric/names.h"
 
 namespace fabricd::sim {
 namespace {
@@ -73,6 +74,17 @@ absl::Status RunOnHca(const Line& line, uint16_t hca, std::vector<KernelWire::Fr
   return absl::OkStatus();
 }
 
+absl::Status ReplaceHca(const Line& line, std::vector<KernelWire::Frame>& frames) {
+  uint32_t hca = 0;
+  if (line.words.size() != 2 || !absl::SimpleAtoi(line.words[0], &hca) || hca > UINT16_MAX) {
+    return InvalidArgument("replace takes HCA GUID");
+  }
+  const Guid guid = fabric::ParseGuid(line.words[1]);
+  if (!guid) return InvalidArgument("'{}' is no GUID", line.words[1]);
+  frames.push_back(KernelWire::Add(static_cast<uint16_t>(hca), guid));
+  return absl::OkStatus();
+}
+
 KernelPort PortOf(const std::vector<uint64_t>& numbers) {
   return {static_cast<uint16_t>(numbers[0]), static_cast<uint8_t>(numbers[1])};
 }
@@ -89,6 +101,7 @@ absl::Status RunConsoleLine(Instant now, const std::string& text, SimFabric& fab
     const absl::StatusOr<NodeIndex> node = fabric.FindNode(NodeName(line));
     return node.ok() ? fabric.Reboot(now, *node) : node.status();
   }
+  if (line.verb == "replace") return ReplaceHca(line, frames);
   const bool of_hca = line.verb == "remove" || line.verb == "add" || line.verb == "fatal";
   const size_t wanted = of_hca ? 1 : line.verb == "trap" ? 3 : line.verb == "count" ? 4 : 0;
   std::vector<uint64_t> numbers(wanted);

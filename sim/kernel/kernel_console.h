@@ -5,6 +5,7 @@
 //   loss NODE PORT PROBABILITY            of each packet on that cable; 0 ends it
 //   reboot NODE
 //   remove HCA | add HCA | fatal HCA      to an HCA of the module, by its index
+//   replace HCA GUID                      as add, but the HCA has this node GUID
 //   trap HCA PORT NUMBER                  129, 130 or 131
 //   count HCA PORT COUNTER N              a counter of enum simib_counter counts N more
 // A node is named as in sim/fabric/control.h.

@@ -245,7 +245,13 @@ void KernelWire::Advance(Instant now, std::vector<Frame>& frames) {
 
 KernelWire::Frame KernelWire::Fatal(uint16_t hca) { return MakeFrame(SIMIB_FATAL, {hca, 0}, 0); }
 KernelWire::Frame KernelWire::Remove(uint16_t hca) { return MakeFrame(SIMIB_REMOVE, {hca, 0}, 0); }
-KernelWire::Frame KernelWire::Add(uint16_t hca) { return MakeFrame(SIMIB_ADD, {hca, 0}, 0); }
+
+KernelWire::Frame KernelWire::Add(uint16_t hca, std::optional<Guid> node_guid) {
+  if (!node_guid) return MakeFrame(SIMIB_ADD, {hca, 0}, 0);
+  simib_add body{};
+  body.node_guid = htole64(node_guid->value());
+  return MakeBodyFrame(SIMIB_ADD, {hca, 0}, body);
+}
 
 KernelWire::Frame KernelWire::Trap(KernelPort port, uint16_t number) {
   simib_trap body{};

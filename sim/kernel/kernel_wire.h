@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ class KernelWire {
   // Frames that make something happen to an HCA, see enum simib_type.
   static Frame Fatal(uint16_t hca);
   static Frame Remove(uint16_t hca);
-  static Frame Add(uint16_t hca);
+  // `node_guid`: another HCA takes its place; none: the one that was removed is back.
+  static Frame Add(uint16_t hca, std::optional<Guid> node_guid = std::nullopt);
   static Frame Trap(KernelPort port, uint16_t number);
   // `counter`: of enum simib_counter.
   static Frame Count(KernelPort port, uint32_t counter, uint64_t increment);

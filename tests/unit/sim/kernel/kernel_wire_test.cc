@@ -217,6 +217,16 @@ TEST_F(KernelWireTest, LinkOfARemovedHcaIsDownUntilItIsBack) {
   EXPECT_EQ(StateAtSwitch(1), wire::PortState::kInit);
 }
 
+TEST_F(KernelWireTest, AReplacedHcaIsAddedWithItsNewGuid) {
+  std::vector<Frame> frames;
+  ASSERT_TRUE(RunConsoleLine(now, "replace 1 0x0253490000000f00", *fabric, frames).ok());
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(TypeOf(frames[0]), SIMIB_ADD);
+  EXPECT_EQ(HcaOf(frames[0]), 1);
+  EXPECT_EQ(le64toh(BodyOf<simib_add>(frames[0]).node_guid), 0x0253490000000f00u);
+  EXPECT_EQ(KernelWire::Add(1).size(), sizeof(simib_header)) << "the HCA that it was has no body";
+}
+
 TEST_F(KernelWireTest, RefusesMalformedFrames) {
   Advance();
   EXPECT_FALSE(wire->Take(now, Frame{1, 2}).ok());
@@ -236,6 +246,8 @@ TEST_F(KernelWireTest, ConsoleRefusesOtherWords) {
   EXPECT_NE(Console("explode 1"), "");
   EXPECT_NE(Console("unlink nothing 1"), "");
   EXPECT_NE(Console("remove"), "");
+  EXPECT_NE(Console("replace 1"), "");
+  EXPECT_NE(Console("replace 1 card"), "");
   EXPECT_EQ(Console("remove 1"), "");
 }
 
