@@ -2,8 +2,11 @@
 """What a scenario's guest kernel runs in: User Mode Linux or QEMU. Each has a side on the host
 (prepare, command) and one in the guest (share). The guest's root is the host's file system,
 read-only; its run directory is the host's."""
+import fcntl
+import os
 import pathlib
 import subprocess
+import sys
 
 SKIPPED = 77  # Exit code of tools/kernel-build, and of ours: this machine cannot.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -62,12 +65,34 @@ class Qemu:
 ALL = {vehicle.NAME: vehicle for vehicle in (Uml, Qemu)}
 
 
+def need(*packages):
+    """Installs what is missing of these; ends the program where that fails."""
+    status = subprocess.run([ROOT / "tools/deps", "--only", *packages], check=False).returncode
+    if status == SKIPPED:
+        print(f"skipped: no package source has all of: {' '.join(packages)}", file=sys.stderr)
+    if status != 0:
+        raise SystemExit(status)
+
+
+def hold(entry):
+    """Keeps tools/kernel-build from removing this entry of its cache until this program ends. False: it
+    is removed already."""
+    lock = os.open(f"{entry}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(f"{entry}.lock")) and entry.is_dir()
+    except FileNotFoundError:
+        return False
+
+
 def prepare(kind):
     """A vehicle of this class, and the path of the module for its kernel. Builds what is missing;
     ends the program where this machine cannot."""
-    built = subprocess.run([ROOT / "tools/kernel-build", kind.NAME], stdout=subprocess.PIPE,
-                           text=True, check=False)
-    if built.returncode != 0:
-        raise SystemExit(built.returncode)
-    kernel, module = (pathlib.Path(line) for line in built.stdout.split())
-    return kind(kernel), module / "simib.ko"
+    while True:
+        built = subprocess.run([ROOT / "tools/kernel-build", kind.NAME], stdout=subprocess.PIPE,
+                               text=True, check=False)
+        if built.returncode != 0:
+            raise SystemExit(built.returncode)
+        kernel, module = (pathlib.Path(line) for line in built.stdout.split())
+        if hold(kernel) and hold(module):
+            return kind(kernel), module / "simib.ko"

@@ -5,12 +5,17 @@ talks to ibsim runs in the work tree, where libumad2sim makes a folder sys-PID."
 import ast
 import glob
 import os
+import pathlib
 import re
 import subprocess
+import sys
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHIM = "umad2sim"
+sys.path.insert(0, ROOT + "/tests/kernel")
+import vehicle  # noqa: E402
 
 
 def read(path):
@@ -70,6 +75,18 @@ class Tools(unittest.TestCase):
     def test_a_client_without_one_is_found(self):
         self.assertEqual(popens_without_cwd("subprocess.Popen([1], env={})\n"), [1])
         self.assertEqual(popens_without_cwd("subprocess.Popen([1], cwd='x')\n"), [])
+
+    def test_the_cache_keeps_the_newest_kernels_and_those_that_are_held(self):
+        bound = re.search(r"^bound\(\) \{.*?^\}", read(ROOT + "/tools/kernel-build"), re.M | re.S)[0]
+        with tempfile.TemporaryDirectory() as cache:
+            entries = [pathlib.Path(cache, f"qemu-{age}") for age in range(4)]
+            for age, entry in enumerate(entries):
+                entry.mkdir()
+                os.utime(entry, (1000 - age, 1000 - age))
+            self.assertTrue(vehicle.hold(entries[3]))
+            subprocess.run(["bash", "-euc", f"cache={cache}; say() {{ :; }}; {bound}; bound qemu 2"], check=True)
+            self.assertEqual([entry.exists() for entry in entries], [True, True, False, True])
+            self.assertFalse(vehicle.hold(entries[2]))
 
 
 if __name__ == "__main__":
