@@ -29,6 +29,7 @@ class Scenario:
     run: typing.Callable[[Guest], None]
     breakages: tuple
     quick: bool
+    seconds: int  # A guest that runs for longer is ended; times the slowness of the vehicle.
     fails: dict  # By manager: why it cannot pass yet.
 
     @property
@@ -43,7 +44,7 @@ def scenario(*breakages, quick=False, fails=None):
     """Enters a function under its name, with dashes."""
     def enter(function):
         name = function.__name__.replace("_", "-")
-        ALL[name] = Scenario(name, function, breakages, quick, fails or {})
+        ALL[name] = Scenario(name, function, breakages, quick, 60 if quick else 180, fails or {})
         return function
     return enter
 
@@ -55,12 +56,16 @@ def console(line):
     return lambda guest: guest.console(line)
 
 
-def lose_all_of(hca):
-    """The cable of that HCA loses every packet."""
+def lose(hca, probability):
+    """The cable of that HCA loses that part of all packets."""
     def act(guest):
         node, port = guest.place_of(hca)
-        guest.console(f"loss {node} {port} 1")
+        guest.console(f"loss {node} {port} {probability}")
     return act
+
+
+def lose_all_of(hca):
+    return lose(hca, 1)
 
 
 def nothing(_guest):
