@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tools/package-test --systemd checks inside the guest: a service of its systemd, as root. Each
 # function of `checks` is one; the later ones build on the earlier ones. One line each goes to
-# /host/results (the host's build/package-test/), and "end" when all have run.
+# /host/results (the host's build/package-test/), and "end" when all have run. Where there is
+# /host/break, each check is run with its breakage first (installation_breakages.sh), and must fail.
 set -u
 exec 2>&1
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive
@@ -11,7 +12,8 @@ most_exposed=2.5
 topology=fat-tree:radix=8,levels=2
 
 checks=(install fabric start watchdog_restart sandbox reload stop_and_start upgrade instance
-        removed_hca opensm_conflicts remove purge)
+        removed_hca opensm_masked opensm_conflicts remove purge)
+broken=  # Not empty: the check runs with its breakage.
 unit=/lib/systemd/system/fabricd.service
 
 # ---- the means
@@ -72,7 +74,7 @@ watchdog_restart() {
   pid=$(of fabricd MainPID)
   before=$(lids)
   kill -STOP "$pid"
-  wait_for 180 restarted ||
+  wait_for 120 restarted ||
     fail "fabricd is $(systemctl is-active fabricd) after SIGSTOP, restarts $(of fabricd NRestarts)"
   journalctl -u fabricd | grep -q 'Watchdog timeout' || fail "it was not the watchdog"
   [[ ! -e /proc/$pid ]] || fail "the stopped process is there still"
@@ -134,7 +136,8 @@ END
     fail "exposure $exposure"
 }
 
-# A good configuration takes effect in the same process; a faulty one changes nothing.
+# A good configuration takes effect in the same process; a faulty one is refused and changes
+# nothing.
 reload() {
   local pid config=/etc/fabricd/fabricd.yaml
   pid=$(of fabricd MainPID)
@@ -144,11 +147,15 @@ reload() {
   wait_for 60 eval "journalctl _PID=$pid | grep -q 'read again: .*log.level'" ||
     fail "log.level is not read again"
   echo 'no_such_key: 1' >>$config
-  systemctl reload fabricd
+  ! systemctl reload fabricd || fail "a faulty configuration is not refused"
+  wait_for 10 eval "journalctl -u fabricd | grep -q no_such_key" ||
+    fail "its fault is not in the journal"
+  # The same by a signal alone.
+  kill -HUP "$pid"
   wait_for 60 eval "journalctl _PID=$pid | grep -q 'reload refused'" ||
-    fail "not refused"
+    fail "SIGHUP: not refused"
   cat /root/config >$config
-  systemctl reload fabricd
+  systemctl reload fabricd || fail "systemctl reload of the first one: $?"
   [[ $(of fabricd MainPID) == "$pid" ]] || fail "it is another process"
   ports_active || fail "ports are not ACTIVE"
 }
@@ -187,7 +194,7 @@ upgrade() {
 # One daemon per port takes the place of the one for the machine, and an upgrade restarts it too.
 instance() {
   local instance=fabricd@simib1:1 pid
-  systemctl start $instance || fail "systemctl start: $?"
+  systemctl enable --now $instance || fail "systemctl enable --now: $?"
   is fabricd inactive || fail "fabricd.service is $(systemctl is-active fabricd)"
   is $instance active || fail "it is $(systemctl is-active $instance)"
   [[ -e /var/lib/fabricd/simib1:1/fabricd.db ]] || fail "it has no state"
@@ -200,14 +207,31 @@ instance() {
   [[ $(of $instance MainPID) != "$pid" ]] || fail "after an upgrade the old program runs"
 }
 
+put_hca_back() {
+  echo 'add 1' >/run/console
+  wait_for 60 test -e /sys/class/infiniband/simib1
+}
+
 # An instance lives and dies with its port.
 removed_hca() {
+  local instance=fabricd@simib1:1
+  is $instance active || fail "no instance runs"
   echo 'remove 1' >/run/console
-  wait_for 60 eval '! is fabricd@simib1:1 active' || fail "fabricd@simib1:1 outlives its HCA"
-  echo 'add 1' >/run/console
-  wait_for 60 test -e /sys/class/infiniband/simib1 || fail "simib1 does not come back"
+  wait_for 60 is $instance inactive ||
+    fail "$instance outlives its HCA: $(systemctl is-active $instance)"
+  put_hca_back || fail "simib1 does not come back"
   systemctl start fabricd || fail "systemctl start: $?"
   wait_for 60 ports_active || fail "ports are not ACTIVE"
+}
+
+# The package of opensm starts one on all ports, unless the service is masked: so the manual says.
+opensm_masked() {
+  [[ $broken ]] || systemctl mask opensm || fail "systemctl mask opensm: $?"
+  dpkg -i /packages/opensm_*.deb || fail "dpkg -i"
+  is fabricd active || fail "the package of opensm stopped fabricd"
+  ! pgrep_opensm || fail "opensm runs"
+  dpkg -P opensm || fail "dpkg -P"
+  systemctl unmask opensm
 }
 
 # At most one of the two manages the fabric from this machine.
@@ -222,12 +246,12 @@ opensm_conflicts() {
   is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
   wait_for 30 eval '! pgrep_opensm' || fail "opensm runs beside fabricd"
   ports_active || fail "ports are not ACTIVE"
-  # One port's opensm, started by itself.
+  # One on fabricd's port, started by itself: the kernel refuses it the management classes.
   systemctl start "opensm@$(ibstat -p | head -n 1)" || fail "systemctl start opensm@: $?"
-  wait_for 30 pgrep_opensm || fail "no opensm@ runs"
-  note "after opensm@GUID: fabricd $(systemctl is-active fabricd)"
-  systemctl restart fabricd || fail "systemctl restart fabricd: $?"
-  wait_for 10 eval '! pgrep_opensm' || note "opensm@GUID runs beside fabricd"
+  wait_for 30 eval "journalctl -u 'opensm@*' | grep -q 'another instance of OpenSM'" ||
+    fail "opensm@GUID is not refused"
+  wait_for 30 eval '! pgrep_opensm' || fail "opensm@GUID runs on fabricd's port"
+  is fabricd active || fail "opensm@GUID ends fabricd"
   systemctl stop 'opensm@*' opensm
 }
 pgrep_opensm() { grep -qx opensm /proc/[0-9]*/comm; }
@@ -247,7 +271,7 @@ purge() {
   local path
   dpkg -P fabricd libfabric-client-dev || fail "dpkg -P"
   for path in /etc/fabricd /var/lib/fabricd /run/fabricd /usr/bin/fabricd \
-    /etc/systemd/system/multi-user.target.wants/fabricd.service; do
+    /etc/systemd/system/multi-user.target.wants/fabricd{,@simib1:1}.service; do
     [[ ! -e $path && ! -L $path ]] || fail "purge left $path"
   done
   [[ -z $(systemctl list-units --all --no-legend 'fabricd*') ]] ||
@@ -257,14 +281,36 @@ purge() {
 # ---- the end
 rm -f "$host/results"
 echo "on $(uname -sr), $(systemctl --version | head -n 1)" >"$host/results"
+# Whether a check passes; why it does not is in /host/reason.
+passes() {
+  rm -f "$host/reason"
+  ("$1")
+}
+# shellcheck source=tests/kernel/installation_breakages.sh
+. "$host/installation_breakages.sh"
+break_it() {
+  local check=$1 said
+  "break_$check"
+  broken=yes
+  if passes "$check"; then said='it passes'; else said=$(cat "$host/reason"); fi
+  broken=
+  "repair_$check"
+  # shellcheck disable=SC2053  # A pattern.
+  if [[ $said == ${reason[$check]} ]]; then
+    echo "ok    $check  broken: $said" >>"$host/results"
+  else
+    echo "FAIL  $check  broken: $said, not: ${reason[$check]}" >>"$host/results"
+  fi
+}
 for check in "${checks[@]}"; do
   before=$SECONDS
-  rm -f "$host/reason"
-  if ("$check"); then
+  [[ ! -e $host/break ]] || break_it "$check"
+  if passes "$check"; then
     echo "ok    $check  $((SECONDS - before)) s" >>"$host/results"
   else
     echo "FAIL  $check: $(cat "$host/reason" 2>/dev/null)" >>"$host/results"
   fi
+  [[ $check != "$(cat "$host/until")" ]] || break
 done
 dmesg >"$host/kernel.log"
 journalctl --no-pager -o short-monotonic >"$host/journal"
