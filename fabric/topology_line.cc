@@ -180,11 +180,27 @@ TopologyLine ParseNode(NodeType type, TextCursor cursor) {
   return result;
 }
 
-// Any "(guid)" and "[ext 5]" (ibnetdiscover -g) after a port number.
+// "1/1/1": the cage, port and split on the front of a switch, as ibdiagnet writes them.
+bool IsPortLabel(std::string_view text) {
+  bool digit = false;
+  for (const char c : text) {
+    if (c == '/' ? !digit : c < '0' || c > '9') return false;
+    digit = c != '/';
+  }
+  return digit && text.find('/') != text.npos;
+}
+
+// Any "(guid)", "(1/1/1)" (ibdiagnet) and "[ext 5]" (ibnetdiscover -g) after a port number.
 bool EatPortSuffixes(TextCursor& cursor, Guid& guid) {
   while (true) {
     uint64_t value = 0;
     if (cursor.Eat('(')) {
+      const std::string_view inside = cursor.rest().substr(0, cursor.rest().find(')'));
+      if (IsPortLabel(inside)) {
+        cursor.Advance(inside.size());
+        if (!cursor.Eat(')')) return false;
+        continue;
+      }
       if (!cursor.EatHex(value) || !cursor.Eat(')')) return false;
       guid = Guid(value);
     } else if (cursor.Eat('[')) {

@@ -11,21 +11,15 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "mad/wire/port_info.h"
 
 namespace fabricd::mad {
 namespace {
 
-constexpr unsigned kPortStateDown = 1;
 constexpr int kMaxDevices = 32;
 constexpr char kNoDevice[] =
     "no InfiniBand device found (/dev/infiniband/umad*): load ib_umad, check permissions, or use "
     "--fabric sim:...";
-
-struct FoundPort {
-  UmadPort port;
-  bool infiniband = false;
-  unsigned state = 0;
-};
 
 std::vector<FoundPort> PortsOf(const char* device) {
   std::vector<FoundPort> found;
@@ -42,7 +36,8 @@ std::vector<FoundPort> PortsOf(const char* device) {
     entry.infiniband = std::strcmp(port->link_layer, "InfiniBand") == 0 ||
                        std::strcmp(port->link_layer, "IB") == 0;
     entry.port.on_ibsim = std::strcmp(ca.ca_type, "simulator") == 0;
-    entry.state = port->state;
+    entry.state = static_cast<uint8_t>(port->state);
+    entry.lid = Lid(static_cast<uint16_t>(port->base_lid));
   }
   umad_release_ca(&ca);
   return found;
@@ -58,16 +53,42 @@ std::vector<FoundPort> AllPorts() {
   return all;
 }
 
-// The first InfiniBand port with this number (0: any), one whose link is up before others. Null:
-// none.
-const FoundPort* BestOf(const std::vector<FoundPort>& ports, PortNum number) {
-  const FoundPort* best = nullptr;
-  for (const FoundPort& found : ports) {
-    if (!found.infiniband || (number && number != found.port.local.port)) continue;
-    if (best == nullptr || (best->state == kPortStateDown && found.state != kPortStateDown))
-      best = &found;
+bool IsUp(const FoundPort& found) {
+  return found.state > static_cast<uint8_t>(wire::PortState::kDown);
+}
+
+bool Fits(const FoundPort& found, const UmadChoice& choice) {
+  const LocalPort& local = found.port.local;
+  return found.infiniband && (choice.device.empty() || choice.device == local.device) &&
+         (!choice.port || choice.port == local.port);
+}
+
+absl::Status Ambiguous(const std::vector<const FoundPort*>& up) {
+  std::string lines;
+  for (const FoundPort* found : up) {
+    const LocalPort& local = found->port.local;
+    fmt::format_to(std::back_inserter(lines), "\n  --fabric umad:{}:{}  {}, LID {}, port GUID {}",
+                   local.device, local.port,
+                   wire::PortStateName(static_cast<wire::PortState>(found->state)), found->lid,
+                   local.port_guid);
   }
-  return best;
+  return InvalidArgument(
+      "{} InfiniBand ports are up, perhaps of different subnets; name the one to use, also as "
+      "\"fabric\" in the configuration:{}",
+      up.size(), lines);
+}
+
+absl::Status Missing(std::span<const FoundPort> found, const UmadChoice& choice) {
+  if (found.empty()) return NotFound("{}", kNoDevice);
+  std::string seen;
+  for (const FoundPort& each : found) {
+    fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
+                   each.port.local.device, each.port.local.port,
+                   each.infiniband ? "" : " (not InfiniBand)");
+  }
+  if (choice.device.empty()) return NotFound("no port with link layer InfiniBand among {}", seen);
+  return NotFound("no InfiniBand port {}{} among {}", choice.device,
+                  choice.port ? fmt::format(":{}", choice.port) : "", seen);
 }
 
 }  // namespace
@@ -93,24 +114,28 @@ absl::StatusOr<UmadChoice> UmadChoice::Parse(std::string_view text) {
   return choice;
 }
 
+absl::StatusOr<UmadPort> ChoosePort(std::span<const FoundPort> found, const UmadChoice& choice) {
+  const FoundPort* first = nullptr;
+  std::vector<const FoundPort*> up;
+  for (const FoundPort& each : found) {
+    if (!Fits(each, choice)) continue;
+    if (first == nullptr) first = &each;
+    if (IsUp(each)) up.push_back(&each);
+  }
+  if (first == nullptr) return Missing(found, choice);
+  if (up.size() > 1) return Ambiguous(up);
+  return up.empty() ? first->port : up.front()->port;
+}
+
 absl::StatusOr<UmadPort> FindPort(const UmadChoice& choice) {
   umad_init();
   // libibumad reads each P_Key of each port of a device, so other devices are read for an error
   // only.
   const bool any = choice.device.empty();
-  const std::vector<FoundPort> candidates = any ? AllPorts() : PortsOf(choice.device.c_str());
-  if (const FoundPort* const best = BestOf(candidates, choice.port)) return best->port;
-  const std::vector<FoundPort> all = any ? candidates : AllPorts();
-  if (all.empty()) return NotFound("{}", kNoDevice);
-  std::string seen;
-  for (const FoundPort& found : all) {
-    fmt::format_to(std::back_inserter(seen), "{}{}:{}{}", seen.empty() ? "" : ", ",
-                   found.port.local.device, found.port.local.port,
-                   found.infiniband ? "" : " (not InfiniBand)");
-  }
-  if (any) return NotFound("no port with link layer InfiniBand among {}", seen);
-  return NotFound("no InfiniBand port {}{} among {}", choice.device,
-                  choice.port ? fmt::format(":{}", choice.port) : "", seen);
+  const absl::StatusOr<UmadPort> chosen =
+      ChoosePort(any ? AllPorts() : PortsOf(choice.device.c_str()), choice);
+  if (any || chosen.status().code() != absl::StatusCode::kNotFound) return chosen;
+  return ChoosePort(AllPorts(), choice);
 }
 
 }  // namespace fabricd::mad

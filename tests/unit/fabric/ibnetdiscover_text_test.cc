@@ -100,6 +100,34 @@ TEST(ReadTopologyTest, ReadsEveryField) {
   EXPECT_EQ(snapshot->FindPort(Guid(0x100012)), (PortRef{node->index, PortNum(2)}));
 }
 
+// As ibdiagnet writes it: cage/port/split on the front of the switch.
+TEST(ReadTopologyTest, PortsMayHaveTheLabelsOfTheFront) {
+  const auto snapshot = Clean(
+      "Switch 129 \"S-000000000000000a\" # \"Quantum Mellanox Technologies\" base port 0 lid 1 lmc "
+      "0\n"
+      "[1](1/1/1)\t\"H-00000000000000b0\"[1](b1) \t\t# \"node1 mlx5_0\" lid 2 4xNDR\n"
+      "[2](1/1/2) \"S-000000000000000c\"[65](33/1/1)\t\t# \"spine\" lid 3 4xNDR\n\n"
+      "Switch 129 \"S-000000000000000c\" # \"spine\" base port 0 lid 3 lmc 0\n"
+      "[65](33/1/1) \"S-000000000000000a\"[2](1/1/2)\t\t# \"Quantum Mellanox Technologies\" lid 1 "
+      "4xNDR\n\n"
+      "Ca 1 \"H-00000000000000b0\" # \"node1 mlx5_0\"\n"
+      "[1](b1) \"S-000000000000000a\"[1](1/1/1)\t\t# lid 2 lmc 0 \"Quantum Mellanox Technologies\" "
+      "lid 1 4xNDR\n");
+  const Node* leaf = snapshot->FindNode(Guid(0xa));
+  ASSERT_NE(leaf, nullptr);
+  EXPECT_EQ(leaf->port(PortNum(1)).peer.node, snapshot->FindNode(Guid(0xb0))->index);
+  EXPECT_EQ(leaf->port(PortNum(2)).peer,
+            (PortRef{snapshot->FindNode(Guid(0xc))->index, PortNum(65)}));
+  EXPECT_EQ(leaf->port(PortNum(2)).Speed(), LinkSpeed::kNdr);
+  EXPECT_EQ(snapshot->FindNode(Guid(0xb0))->port(PortNum(1)).guid, Guid(0xb1));
+  for (const char* bad : {"(1//1)", "(/1)", "(1/)", "(1/1"}) {
+    const ReadResult result = ReadTopology(fmt::format(
+        "Switch 4 \"S-000000000000000a\"\n[1]{} \"S-000000000000000a\"[2]\nSwitch 4 \"S-0b\"\n",
+        bad));
+    EXPECT_FALSE(result.skipped.empty()) << bad;
+  }
+}
+
 TEST(ReadTopologyTest, CarriageReturnsByteOrderMarkAndBlanksChangeNothing) {
   std::string dos = "\xEF\xBB\xBF";
   for (const char c : kPair) dos += c == '\n' ? std::string(" \t\r\n") : std::string(1, c);
