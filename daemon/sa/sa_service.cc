@@ -224,7 +224,7 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
 }
 
 void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
-  is_master_ = view->sm.state == wire::SmState::kMaster;
+  is_master_ = view->sm.Manages();
   {
     MutexLock lock(newest_mutex_);
     newest_ = std::move(view);

@@ -59,6 +59,11 @@ fabric() {
 start() {
   systemctl start fabricd || fail "systemctl start: $?"
   is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
+  # As it was installed it only looks.
+  fabricctl get sm -o json | grep -q '"mode": *"observe"' || fail "it does not observe"
+  ! ports_active || fail "it has activated ports that it was only to look at"
+  sed -i 's/^mode: ""$/mode: manage/' /etc/fabricd/fabricd.yaml
+  systemctl restart fabricd || fail "systemctl restart: $?"
   wait_for 60 ports_active || fail "ports are $(cat /sys/class/infiniband/*/ports/1/state | xargs)"
   [[ $(stat -c %U "/proc/$(of fabricd MainPID)") == fabricd ]] || fail "it does not run as fabricd"
   fabricctl get sm || fail "fabricctl get sm"

@@ -65,7 +65,27 @@ TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {
   EXPECT_EQ(stored->core.lids[0].base_lid, Lid(7));
 }
 
+TEST_F(StateOpenerTest, AnEmptyStateObservesAndOneOfAMasterGoesOnManaging) {
+  config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
+  for (int start = 0; start < 2; ++start) {  // The file makes it no master.
+    const auto state = Open();
+    EXPECT_EQ(state->mode(), SmMode::kObserve);
+    const auto stored = state->Load(config_);
+    EXPECT_EQ(stored->core.options.sm.mode, SmMode::kObserve);
+    EXPECT_EQ(stored->core.lids.at(0).base_lid, Lid(5));
+    EXPECT_TRUE(state->store().LoadLids()->empty());
+  }
+  {
+    const auto state = Open();
+    ASSERT_TRUE(state->store().PutLids({{Guid(0x11), Lid(7), 0, 0}}).ok());
+  }
+  EXPECT_EQ(Open()->mode(), SmMode::kManage);
+  config_.mode = "observe";
+  EXPECT_EQ(Open()->mode(), SmMode::kObserve);
+}
+
 TEST_F(StateOpenerTest, Guid2LidSeedsAnEmptyStoreOnly) {
+  config_.mode = "manage";
   config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
   {
     const auto state = Open();
