@@ -100,6 +100,8 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();
   state.core.lids = *std::move(records);
+  // Where this SM has ever ruled, the fabric is known to bear the usual windows.
+  state.core.options.smp.first_contact = state.core.lids.empty();
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);
