@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/sort_unique.h"
+
 namespace fabricd::routing {
 namespace {
 
@@ -85,6 +87,29 @@ void KeepStaleLids(const RoutingPlan& before, const LinkMap& observed,
                  std::back_inserter(stale));
   plan->stale = std::move(stale);
   after.plan = std::move(plan);
+}
+
+void KeepHeldLids(const AppliedTables& held, const LinkMap& observed,
+                  const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
+                  RouteState& after) {
+  RoutingPlan before;
+  before.order = after.plan->order;
+  before.lid_top = after.plan->lid_top;
+  std::vector<bool> leads(before.lid_top.value() + size_t{1});
+  for (size_t i = 0; i < held.rows.size(); ++i) {
+    const Row& row = held.rows[i];
+    const NodeIndex index(static_cast<uint32_t>(i));
+    const fabric::Node* node = observed.snapshot().node(index);
+    before.rows.push_back(row.size() == 0 ? nullptr : std::make_shared<const Row>(row));
+    for (uint32_t lid = 1; node != nullptr && lid < std::min(row.size(), leads.size()); ++lid)
+      if (row[lid] > 0 && row[lid] < node->ports.size() && node->ports[row[lid]].LeadsToUnknown())
+        leads[lid] = true;
+  }
+  std::vector<Lid> left_out = isolated;
+  for (uint32_t lid = 1; lid < leads.size(); ++lid)
+    if (!leads[lid]) left_out.push_back(Lid(static_cast<uint16_t>(lid)));
+  SortUnique(left_out);
+  KeepStaleLids(before, observed, cut, left_out, after);
 }
 
 }  // namespace fabricd::routing

@@ -19,4 +19,11 @@ void KeepStaleLids(const RoutingPlan& before, const LinkMap& observed,
                    const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
                    RouteState& after);
 
+// The same for the first plan of a manager that takes over: entries that the switches hold towards
+// LIDs of nodes that do not respond, that is, which lead to an ACTIVE port with nothing known
+// behind it.
+void KeepHeldLids(const AppliedTables& held, const LinkMap& observed,
+                  const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
+                  RouteState& after);
+
 }  // namespace fabricd::routing

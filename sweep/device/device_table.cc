@@ -122,6 +122,14 @@ void DeviceTable::Remove(NodeIndex node) {
   applied_.Remove(node);
 }
 
+std::optional<Instant> DeviceTable::KeptUntil(NodeIndex node) const {
+  return Has(node) ? devices_[node.value()].kept_until : std::nullopt;
+}
+
+void DeviceTable::SetKeptUntil(NodeIndex node, std::optional<Instant> until) {
+  if (Has(node)) devices_[node.value()].kept_until = until;
+}
+
 bool DeviceTable::HasUnreadTables(const fabric::FabricSnapshot& snapshot) const {
   bool has_unread = false;
   snapshot.ForEachNode([&](const fabric::Node& node) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/applied_state.h"
@@ -45,6 +46,17 @@ class DeviceTable {
   MKey ConfiguredMKey(Guid port_guid) const;
   MKey MKeyOf(NodeIndex node) const;
   void Remove(NodeIndex node);
+  // Whether the SwitchPortStateTable of a switch shows its ports as they are.
+  enum class TableTrust : uint8_t { kUnknown, kRight, kWrong };
+  TableTrust table_trust(NodeIndex node) const {
+    return Has(node) ? devices_[node.value()].table_trust : TableTrust::kUnknown;
+  }
+  void SetTableTrust(NodeIndex node, TableTrust trust) {
+    if (Has(node)) devices_[node.value()].table_trust = trust;
+  }
+  // Until when what is known of a node that does not respond stays. nullopt: it responds.
+  std::optional<Instant> KeptUntil(NodeIndex node) const;
+  void SetKeptUntil(NodeIndex node, std::optional<Instant> until);
 
   mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
   template <typename Attribute>
@@ -83,6 +95,8 @@ class DeviceTable {
     std::optional<wire::DirectedPath> alternative;
     std::optional<MKey> m_key;
     std::vector<FurtherPort> further_ports;  // Of a CA: those not on `path`.
+    std::optional<Instant> kept_until;
+    TableTrust table_trust = TableTrust::kUnknown;
   };
   Device& At(NodeIndex node);
   FurtherPort* FindFurther(PortRef port);

@@ -7,6 +7,16 @@
 #include "sweep/device/corrupt.h"
 
 namespace fabricd::sweep {
+namespace {
+
+bool HasUnresponsiveSwitch(const fabric::FabricSnapshot& snapshot) {
+  bool has = false;
+  snapshot.ForEachNode(
+      [&](const fabric::Node& node) { has |= node.IsSwitch() && node.unresponsive; });
+  return has;
+}
+
+}  // namespace
 
 ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                                   std::shared_ptr<const fabric::LidTable> lids,
@@ -14,6 +24,8 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
                                   const DeviceTable& devices, Instant now) {
   if (now >= IdealDue())
     goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
+  // Its table cannot be written, so nothing moves that need not.
+  if (HasUnresponsiveSwitch(*snapshot)) goal = std::min(goal, routing::ReplanGoal::kWhole);
   may_reoptimise_ = true;
   questions_.Drop<OrderTables>();
   before_ = plan();
@@ -25,7 +37,8 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
   const bool is_clear =
       waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
-  if (plan() && !is_clear)
+  const bool takes_over = !plan() && fabric::HasUnknownNeighbours(*snapshot_);
+  if ((plan() && !is_clear) || takes_over)
     task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
   return task;
 }
@@ -58,6 +71,8 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
     ideal_at_ = kNever;
   else if (is_other && ideal_at_ == kNever)  // Another fault does not delay it.
     ideal_at_ = now + options_.sweep.settle_after;
+  if (ideal_at_ <= now && HasUnresponsiveSwitch(snapshot))
+    ideal_at_ = now + std::max<Duration>(options_.sweep.settle_after, std::chrono::seconds(1));
   if (IsBroken(Breakage::kNeverSettled)) ideal_at_ = kNever;
   has_answer_ = plan != nullptr;
   problems.Remove(ProblemKind::kNoPlan);
