@@ -36,6 +36,8 @@ struct Sm {
   Duration m_key_lease_period{};
   uint8_t m_key_protect = 0;
   std::string guid2mkey_file;
+  std::string m_key_secret_file;
+  std::string neighbors_file;
   friend bool operator==(const Sm&, const Sm&) = default;
 };
 
@@ -61,6 +63,7 @@ struct Sweep {
   Duration light_interval = std::chrono::seconds(10);
   Duration heavy_interval{};  // 0: off.
   bool on_trap = true;
+  bool accept_foreign_ar = false;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 

@@ -202,9 +202,17 @@ int App::Run() {
   return exit_code_.value_or(0);
 }
 
+// The watchdog is fed by Report(): not without a port.
 bool App::OnTurn(const sweep::Core& core) {
+  if (const absl::Status port = core_->PortStatus(); !port.ok()) {
+    spdlog::critical("ended: {}", Message(port));
+    exit_code_ = 1;
+    return false;
+  }
   progress_->Report(core);
   exit_code_ = progress_->FindEnd(core);
+  if (const Instant now = ProcessClock::Now(); state_->m_keys().IsDue(now))
+    state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
   return !stopping_ && !exit_code_;
 }
@@ -284,6 +292,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
 absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how) {
   auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
+  state_->m_keys().AddTo(options->sm);
   auto verdicts = ToVerdictOptions(wanted);
   if (!verdicts.ok()) return verdicts.status();
   std::optional<policy::PartitionRequest> partitions;

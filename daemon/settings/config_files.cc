@@ -42,6 +42,7 @@ std::vector<config::Fault> JudgeFiles(const config::Config& config) {
   std::vector<config::Fault> faults;
   JudgeLines("lid.guid2lid_file", config.lid.guid2lid_file, store::ParseGuid2Lid, faults);
   Add(ReadMKeys(config.sm).status(), faults);
+  Add(ReadMKeySecret(config.sm).status(), faults);
   Add(ReadRoots(config.routing).status(), faults);
   JudgeLines("topology.node_name_map", config.topology.node_name_map, fabric::NodeNameMap::Parse,
              faults);

@@ -344,17 +344,18 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
     machine_.On(CoreEvent::kEnd);
     return;
   }
-  const bool up = AllLinksActive() && outcome.complete && !IsBroken(Breakage::kNeverUp);
+  const bool done = AllLinksActive() && outcome.complete && !IsBroken(Breakage::kNeverUp);
+  const bool up = done && outcome.forwards_by_plan;
   if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
   if (up != view_.subnet_up())
     journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
   view_.SetSubnetUp(up);
   const SweepKind kind = journal_.kind();
-  // Light sweeps retry the ports that did not respond, but not those that were passed over.
+  // Light sweeps do not retry the ports that were passed over.
   if (kind == SweepKind::kHeavy)
     follower_.ReportThorough(observed_.SwitchesPassedOver(), "ports were not read", now);
   StartReadBack(kind, now);
-  EndSweep(kind, !outcome.complete || !up, CoreEvent::kEnd, now);
+  EndSweep(kind, !done, CoreEvent::kEnd, now);
   // Ports that came up during the run may have been armed before they were configured.
   follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
 }
@@ -459,8 +460,7 @@ void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
   mastership_.OnLightSweep(ended.remote_sms(), now);
   for (const auto& [port, cause] : ended.changed()) follower_.Report(port, cause, now);
   if (!ended.reason().empty()) {
-    // A command for this light sweep is finished with the heavy sweep that follows.
-    commands_.WaitAgain();
+      commands_.WaitAgain();
     agenda_.WantSweep(ended.reason());
   }
   StartReadBack(SweepKind::kLight, now);

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/ids.h"
 #include "fabric/snapshot.h"
+#include "fabric/snapshot_builder.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/applied_state.h"
 #include "sweep/interface/options.h"
@@ -33,17 +35,31 @@ class DeviceTable {
   void SetPath(NodeIndex node, const wire::DirectedPath& path);
   void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
   // A device responded along this route. If that was the alternative, it becomes the first choice.
-  void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way);
+  // `found_key`: as in mad::Completion.
+  void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way,
+                  std::optional<MKey> found_key = std::nullopt);
   // The route to a port of a CA. Each port of a CA is an end port: it has its own M_Key, P_KeyTable
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
   // other port.
   void SetPortPath(PortRef port, const wire::DirectedPath& path);
   // Null: PathTo(port.node) leads to the port.
   const wire::DirectedPath* FurtherPathTo(PortRef port) const;
-  // The M_Key that was read from the device. Until then requests carry the configured one.
+  // The GUID of an end port, and so which M_Keys it may have. Until this is called, requests carry
+  // the configured one. Where several are possible, the others are tried after timeouts.
+  void SetPossibleMKeys(PortRef port, Guid port_guid);
+  // The M_Key that a PortInfo showed; 0: it showed none.
   void SetMKey(PortRef port, MKey key);
+  // A Set will give the port this key. Until SetMKey() shows it, the port may have either.
+  void ExpectMKey(PortRef port, MKey key);
+  // Those of the node behind `from`, before it is known which node that is; none: of this SM's own.
+  // After the ones that are expected come, in turn, those of nodes that are not where they were: a
+  // protected node that was moved to another cable is found by them.
+  std::vector<MKey> MKeysBehind(const fabric::SnapshotBuilder& builder, PortRef from);
+  // End ports that may have a derived M_Key although no SMP has reached them yet.
+  void SetKnownPorts(const std::vector<Guid>& port_guids);
   MKey ConfiguredMKey(Guid port_guid) const;
-  MKey MKeyOf(NodeIndex node) const;
+  MKey MKeyOf(NodeIndex node) const { return MKeyOf(PortRef{node, PortNum(0)}); }
+  MKey MKeyOf(PortRef port) const;
   void Remove(NodeIndex node);
 
   mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
@@ -72,24 +88,37 @@ class DeviceTable {
   const AppliedState& applied() const { return applied_; }
 
  private:
+  // The M_Keys that an end port may have. More than one: each may be the one.
+  using Keys = std::vector<MKey>;
+  struct KeyState {
+    Keys keys;
+    bool shown = false;  // By a PortInfo.
+    Guid port_guid;
+  };
   struct FurtherPort {
     PortNum port;
     wire::DirectedPath path;
-    std::optional<MKey> m_key;
+    KeyState key;
   };
   struct Device {
     bool present = false;
     wire::DirectedPath path;
     std::optional<wire::DirectedPath> alternative;
-    std::optional<MKey> m_key;
+    KeyState key;
     std::vector<FurtherPort> further_ports;  // Of a CA: those not on `path`.
   };
   Device& At(NodeIndex node);
   FurtherPort* FindFurther(PortRef port);
+  KeyState& KeyOf(PortRef port);
+  const Keys& KnownKeysOf(PortRef port) const;
+  void PutKeys(const Keys& keys, mad::SmpRequest& request) const;
 
   const SmOptions* options_;
   Guid own_;
   std::vector<Device> devices_;  // [NodeIndex]
+  // With derived keys: end ports that were there, of nodes that are not now; the last one tried.
+  std::set<Guid> away_;
+  Guid tried_;
   AppliedState applied_;
 };
 

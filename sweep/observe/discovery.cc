@@ -39,7 +39,9 @@ void Discovery::SendProbe(Probe probe, Ask ask) {
   request.method = wire::Method::kGet;
   request.attribute = wire::AttributeId::kNodeInfo;
   request.path = probe.path;
-  request.m_key = ground_.options.sm.m_key;
+  request.other_keys = ground_.devices.MKeysBehind(ground_.builder, probe.from);
+  request.m_key = request.other_keys.front();
+  request.other_keys.erase(request.other_keys.begin());
   probe.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
   request.device = probe.device;
   if (ask == Ask::kProbe) hops_.OnSent(probe.hops);
@@ -177,7 +179,10 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
     }
   }
   Arrive(probe, info);
-  if (completion.attempts > 1) late_.insert(ground_.builder.FindIndex(info.node_guid));
+  const NodeIndex node = ground_.builder.FindIndex(info.node_guid);
+  if (completion.found_key)
+    ground_.devices.NoteAnswer(node.value(), probe.path, completion.found_key);
+  if (completion.attempts > 1 && !completion.found_key) late_.insert(node);
 }
 
 void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion) {
@@ -224,6 +229,7 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   if (info.node_type != wire::NodeType::kSwitch)
     ground_.devices.SetPortPath({node, info.local_port}, probe.path);
   const PortRef there{node, info.local_port};
+  ground_.devices.SetPossibleMKeys(there, info.port_guid);
   if (probe.from.IsNone()) {
     // The SM's end port: of a CA the port that the transport opened, of a switch port 0.
     local_ = {node, info.node_type == wire::NodeType::kSwitch ? PortNum(0) : local_port_};
@@ -337,7 +343,8 @@ void Discovery::OnRestart(NodeIndex node) {
 void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
   if (!IsOk(completion)) {
     ground_.builder.SetPortUnknown(port);
-    const bool keyed = ground_.options.sm.m_key || !ground_.options.sm.m_key_by_guid.empty();
+    const SmOptions& sm = ground_.options.sm;
+    const bool keyed = sm.m_key || !sm.m_key_by_guid.empty() || !sm.m_key_secret.empty();
     ground_.problems.Add(
         ProblemKind::kUnreadable, SubjectOf(port),
         fmt::format("no PortInfo ({}){}", WhyNot(completion),
