@@ -206,11 +206,13 @@ bool App::OnTurn(const sweep::Core& core) {
   progress_->Report(core);
   exit_code_ = progress_->FindEnd(core);
   publisher_->Beat();
+  state_->Beat();
   return !stopping_ && !exit_code_;
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
+  state_->SetMaster(view->sm.state == wire::SmState::kMaster);
   telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
   api_.OnPublished(IsServing(*view));
 }

@@ -2,11 +2,8 @@
 #include "daemon/state_opener.h"
 
 #include <chrono>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include <spdlog/spdlog.h>
 
@@ -15,6 +12,7 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/store/store_opening.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
 
@@ -39,13 +37,8 @@ absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Con
 }
 
 absl::Status StateOpener::OpenStore(const config::Config& config) {
-  std::error_code error;
-  std::filesystem::create_directories(config.state_dir, error);
-  if (error) return Unavailable("state directory {}: {}", config.state_dir, error.message());
-  std::vector<std::string> warnings;
-  auto opened = store::OpenSqliteStore(config.state_dir, &warnings);
+  auto opened = daemon::OpenStore(config, [this] { return is_master_.load(); });
   if (!opened.ok()) return opened.status();
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   store_ = *std::move(opened);
   if (config.lid.guid2lid_file.empty()) return absl::OkStatus();
   auto text = ReadFileOf("lid.guid2lid_file", config.lid.guid2lid_file);
@@ -92,6 +85,13 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
   return absl::OkStatus();
 }
 
+void StateOpener::Beat() {
+  const absl::Status writable = store_->writable();
+  const auto changed = store_watch_.Look(writable);
+  if (changed)
+    spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
+}
+
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   StoredState state;
   auto options = ToCoreOptions(config);
@@ -126,10 +126,10 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
 // in force.
 absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::string& path,
                                                                    const StoredRows& rows) {
-  auto stored = policy::LoadPartitions(rows);
-  if (!stored.ok() || path.empty()) return stored;
+  auto known = policy::LoadPartitions(rows);
+  if (!known.ok() || path.empty()) return known;
   auto request = ReadPartitionsFile(path);
-  const auto before = std::make_shared<const policy::PartitionState>(*std::move(stored));
+  const auto before = std::make_shared<const policy::PartitionState>(*std::move(known));
   if (request.ok() && request->file_digest == before->file_digest) return *before;
   auto outcome = request.ok() ? policy::Apply(*request, before) : request.status();
   if (!outcome.ok()) {
@@ -137,7 +137,12 @@ absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::st
     spdlog::error("{}; the partitions of before stay", Message(outcome.status()));
     return *before;
   }
-  FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
+  const absl::Status stored = store_->ChangeRows(policy::PartitionRows(*before, *outcome->after));
+  if (!stored.ok()) {
+    if (before->revision == 0 || store_->writable().ok()) return stored;
+    spdlog::error("{}: {}; the partitions of before stay", path, Message(stored));
+    return *before;
+  }
   spdlog::info("{}: {} partitions", path, outcome->after->partitions.list.size());
   return *outcome->after;
 }
