@@ -32,6 +32,7 @@ def end_storm(guest, count):
     guest.processes.pop("storm").wait(60)
     result = json.loads(guest.log("storm").splitlines()[-1])
     guest.facts["slowest_ms"] = result["slowest_ms"] or 0
+    guest.facts["failed"] = count - result["established"]
     if result["failed"] or result["established"] != count:
         raise Failure(f"of {count} connections: {result}")
 
