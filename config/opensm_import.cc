@@ -203,7 +203,7 @@ class Importer {
   void Guid(size_t index, const std::string& value) {
     const auto guid = ParseDecimalOrHex<uint64_t>(value);
     if (!guid) return Wrong(index, "a GUID");
-    if (*guid == 0) return Say(index, Verdict::kImplied, "the first active port is taken");
+    if (*guid == 0) return Say(index, Verdict::kImplied, "the only port that is up is taken");
     Say(index, Verdict::kDropped,
         "a port is named by its device: set fabric to umad:DEVICE:PORT (ibstat lists them)");
   }
