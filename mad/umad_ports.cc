@@ -11,7 +11,6 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
-#include "mad/wire/port_info.h"
 
 namespace fabricd::mad {
 namespace {
@@ -36,7 +35,7 @@ std::vector<FoundPort> PortsOf(const char* device) {
     entry.infiniband = std::strcmp(port->link_layer, "InfiniBand") == 0 ||
                        std::strcmp(port->link_layer, "IB") == 0;
     entry.port.on_ibsim = std::strcmp(ca.ca_type, "simulator") == 0;
-    entry.state = static_cast<uint8_t>(port->state);
+    entry.state = static_cast<wire::PortState>(port->state);
     entry.lid = Lid(static_cast<uint16_t>(port->base_lid));
   }
   umad_release_ca(&ca);
@@ -53,9 +52,7 @@ std::vector<FoundPort> AllPorts() {
   return all;
 }
 
-bool IsUp(const FoundPort& found) {
-  return found.state > static_cast<uint8_t>(wire::PortState::kDown);
-}
+bool IsUp(const FoundPort& found) { return found.state >= wire::PortState::kInit; }
 
 bool Fits(const FoundPort& found, const UmadChoice& choice) {
   const LocalPort& local = found.port.local;
@@ -68,8 +65,7 @@ absl::Status Ambiguous(const std::vector<const FoundPort*>& up) {
   for (const FoundPort* found : up) {
     const LocalPort& local = found->port.local;
     fmt::format_to(std::back_inserter(lines), "\n  --fabric umad:{}:{}  {}, LID {}, port GUID {}",
-                   local.device, local.port,
-                   wire::PortStateName(static_cast<wire::PortState>(found->state)), found->lid,
+                   local.device, local.port, wire::PortStateName(found->state), found->lid,
                    local.port_guid);
   }
   return InvalidArgument(

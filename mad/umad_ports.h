@@ -2,7 +2,6 @@
 // The InfiniBand ports of this host, as listed by libibumad, and the selection of one.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "common/ids.h"
 #include "mad/transport.h"
+#include "mad/wire/port_info.h"
 
 namespace fabricd::mad {
 
@@ -31,7 +31,7 @@ struct UmadPort {
 struct FoundPort {
   UmadPort port;
   bool infiniband = false;
-  uint8_t state = 0;  // wire::PortState
+  wire::PortState state = wire::PortState::kNoChange;
   Lid lid;
 };
 

@@ -31,10 +31,9 @@ TEST(UmadChoice, Refused) {
   }
 }
 
-// States of §14.2.5.6.
-constexpr uint8_t kDown = 1, kInit = 2, kActive = 4;
+using enum wire::PortState;
 
-FoundPort Found(const char* device, int port, uint8_t state, int lid = 0) {
+FoundPort Found(const char* device, int port, wire::PortState state, int lid = 0) {
   FoundPort found;
   found.port.local = {device, PortNum(port), Guid(0x1000 + port), Guid(0x1000)};
   found.infiniband = true;
