@@ -56,16 +56,12 @@ def console(line):
     return lambda guest: guest.console(line)
 
 
-def lose(hca, probability):
-    """The cable of that HCA loses that part of all packets."""
+def lose_all_of(hca):
+    """The cable of that HCA loses every packet."""
     def act(guest):
         node, port = guest.place_of(hca)
-        guest.console(f"loss {node} {port} {probability}")
+        guest.console(f"loss {node} {port} 1")
     return act
-
-
-def lose_all_of(hca):
-    return lose(hca, 1)
 
 
 def nothing(_guest):
