@@ -46,11 +46,17 @@ struct Address {
 struct OutgoingMad {
   Agent agent = Agent::kSmpDirected;
   Address to;
-  // Timeout of this attempt. Zero only for responses and TrapRepress: with 0 the kernel keeps no
-  // match and would drop a response (DESIGN §3).
+  // Of a request: the timeout of this attempt, never zero: with 0 the kernel keeps no match and
+  // would drop the response (DESIGN §3). Of a response under RMPP: how long the kernel waits for an
+  // acknowledgement before it sends the window again, at most 2 s. When all is acknowledged it
+  // waits once more, for nothing, so such a response always comes back as kTimedOut. Else zero.
   Duration timeout{};
   // 256 bytes, or more for an RMPP payload that the kernel segments.
   std::vector<uint8_t> payload;  // SMPs and single-segment GMPs: exactly wire::kMadBytes.
+  // Of a response under RMPP: how often a window is sent again without an acknowledgement that
+  // makes progress. The first one after that many ends the payload. Zero for all else: requests are
+  // repeated by who sends them.
+  uint32_t retries = 0;
 };
 
 struct IncomingMad {

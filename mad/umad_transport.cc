@@ -27,6 +27,7 @@ namespace fabricd::mad {
 namespace {
 
 constexpr int kMadHeaderBytes = 24;
+constexpr size_t kMethodAt = 3;
 constexpr int kFirstGmpBytes = 4096;
 constexpr size_t kMaxBurst = 128;
 constexpr int kBusyInFlight = 16;
@@ -273,11 +274,14 @@ absl::Status UmadTransport::Send(const OutgoingMad& mad) {
                 static_cast<int>(mad.to.qkey));
   umad_set_pkey(umad, mad.to.pkey_index);
   umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
-  const bool is_request = mad.timeout > Duration::zero();
+  // A response under RMPP has a timeout too, but nothing that comes back for it ends a request.
+  const bool is_request =
+      mad.timeout > Duration::zero() && (mad.payload[kMethodAt] & wire::kResponseBit) == 0;
   if (is_request) channel.outstanding.fetch_add(1, std::memory_order_relaxed);
   errno = 0;
-  const int result = umad_send(channel.handle, agent.id, umad, static_cast<int>(mad.payload.size()),
-                               static_cast<int>(Milliseconds(mad.timeout)), /*retries=*/0);
+  const int result =
+      umad_send(channel.handle, agent.id, umad, static_cast<int>(mad.payload.size()),
+                static_cast<int>(Milliseconds(mad.timeout)), static_cast<int>(mad.retries));
   if (result >= 0) return absl::OkStatus();
   if (is_request) channel.outstanding.fetch_sub(1, std::memory_order_relaxed);
   return SendStatus(errno != 0 ? errno : -result, mad);
@@ -364,7 +368,7 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& bur
   } else if (status != 0) {
     incoming.kind = IncomingMad::Kind::kSendFailed;
   }
-  if (EndsRequest(incoming.kind, mad[3]))
+  if (EndsRequest(incoming.kind, mad[kMethodAt]))
     ChannelOf(*agent).outstanding.fetch_sub(1, std::memory_order_relaxed);
   const ib_mad_addr_t& address = *umad_get_mad_addr(umad);
   incoming.from.lid = Lid(be16toh(address.lid));

@@ -158,20 +158,17 @@ Outcome Answer(const Sources& sources, std::span<const uint8_t> request, Lid fro
   if (!HasResponse(header.mad)) return Outcome::kNotARequest;
   const SmKey key = view.sm().sm_key;
   if (header.sm_key && header.sm_key != key) return Outcome::kWrongKey;
+  const Asker requester{view.ends().FindLid(from), static_cast<bool>(header.sm_key),
+                        sources.clients.aliases.get()};
+  if (requester.end == EndPorts::kNone) return Outcome::kUnknownRequester;
   reply.resize(wire::kSaDataAt);
   RecordTable table(reply);
   uint16_t status = CheckForm(header);
   if (status == wire::kStatusUnsupportedMethodAttribute &&
       IsChange(header.mad.method, header.attribute()))
     return Outcome::kChange;
-  if (status == wire::kStatusOk) {
-    const Asker asker{view.ends().FindLid(from), static_cast<bool>(header.sm_key),
-                      sources.clients.aliases.get()};
-    // Whoever has a LID that this view does not know of is to ask again: a newer one will.
-    status = asker.end == EndPorts::kNone
-                 ? wire::kStatusBusy
-                 : Collect(sources, asker, header, request.subspan(wire::kSaDataAt), table);
-  }
+  if (status == wire::kStatusOk)
+    status = Collect(sources, requester, header, request.subspan(wire::kSaDataAt), table);
   if (status == wire::kStatusOk && header.mad.method == Method::kGet && table.count() != 1)
     status = table.count() == 0 ? wire::kSaStatusNoRecords : wire::kSaStatusTooManyRecords;
   FinishReply(header, status, reply);

@@ -19,7 +19,9 @@ enum class Outcome : uint8_t {
   kAnswered,
   kNotARequest,  // A response, or nothing that has one; too short.
   kWrongKey,     // An SM_Key that is not the subnet's: no answer, so that nobody may try keys.
-  kChange,       // A Set or Delete for SaState; nothing of it was looked at but its header.
+  // From a LID that the view does not know: a newer view may, so the request is to wait.
+  kUnknownRequester,
+  kChange,  // A Set or Delete for SaState; nothing of it was looked at but its header.
 };
 
 struct Sources {

@@ -103,6 +103,8 @@ void SaKeeper::Run() {
   while (Wait(deadline)) {
     events.clear();
     requests.clear();
+    // Before the view: who sent them is known to the newest view that was there when they came.
+    const bool more = requests_.TakeReady(requests, kBatch);
     {
       MutexLock lock(mutex_);
       if (written_) events.emplace_back(*std::exchange(written_, std::nullopt));
@@ -110,7 +112,6 @@ void SaKeeper::Run() {
       std::move(notes_.begin(), notes_.end(), std::back_inserter(events));
       notes_.clear();
     }
-    const bool more = requests_.TakeReady(requests, kBatch);
     for (mad::IncomingMad& request : requests)
       events.emplace_back(sa::ClientRequest{request.from, std::move(request.payload)});
     const Instant now = Now();
@@ -120,6 +121,7 @@ void SaKeeper::Run() {
     deadline = more || again ? now : state_->NextDeadline();
     MutexLock lock(mutex_);
     statistics_.reports = state_->reports();
+    statistics_.unanswered = state_->unanswered();
   }
 }
 

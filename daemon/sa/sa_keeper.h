@@ -2,7 +2,7 @@
 // SaKeeper: runs sa::SaState on a thread of its own: what clients leave with Subnet Administration.
 //
 //   sa pool ── SourceQueue (requests that change state) ──► keeper
-//       capacity 8,192, 512 of one source LID: beyond that refused, and BUSY is answered
+//       capacity 8,192, 512 of one source LID: beyond that refused; clients ask again
 //   rx threads ── notes (traps; answers to Reports) ──► keeper
 //       capacity 4,096: beyond that dropped and counted; a trap is repeated, a Report sent again
 //   sa-view ── latest view ──► keeper            capacity 1: a newer one replaces it
@@ -39,7 +39,8 @@ class SaKeeper {
  public:
   struct Statistics {
     sa::Reporter::Statistics reports;
-    uint64_t dropped = 0;  // Traps and answers for which there was no room.
+    uint64_t dropped = 0;     // Traps and answers for which there was no room.
+    uint64_t unanswered = 0;  // Requests that get no response; clients ask again.
   };
 
   // `state` as it is durable. `transport` outlives it.

@@ -35,9 +35,10 @@ constexpr size_t kLongestRequest = 16384;
 constexpr size_t kMethodAt = 3;
 // How long a view is held while a plan is being made, and while one is being written.
 constexpr std::chrono::seconds kLongestPlanning{10}, kLongestPush{1};
-// How long a request waits for tables that are being read, and how many do.
-constexpr std::chrono::seconds kLongestReading{2};
-constexpr size_t kMostParked = 256;
+// How long the kernel waits for the acknowledgement of a window of segments, and how often it sends
+// one again: two seconds without any progress, as where no timeout is named and nothing repeated.
+constexpr std::chrono::milliseconds kAcknowledgeTimeout{250};
+constexpr uint32_t kSegmentRetries = 7;
 // Who answers what had to wait goes before who computes, where the daemon may say so: an answer
 // takes microseconds, and all that a reroute takes of the processors is not to stand in front of
 // it.
@@ -54,9 +55,9 @@ bool IsAboutReport(const mad::IncomingMad& mad) {
          (is_response || mad.kind != mad::IncomingMad::Kind::kReceived);
 }
 
-bool IsAnswerGivenBack(const mad::IncomingMad& mad) {
-  return mad.kind != mad::IncomingMad::Kind::kReceived && mad.payload.size() > kMethodAt &&
-         (mad.payload[kMethodAt] & wire::kResponseBit) != 0;
+// Whether an SM in this state answers, or may in a moment.
+bool TakesRequests(wire::SmState state) {
+  return state == wire::SmState::kMaster || state == wire::SmState::kDiscovering;
 }
 
 int ThreadsOf(int wanted) {
@@ -71,6 +72,12 @@ mad::Address AnswerAddress(mad::Address from) {
 }
 
 }  // namespace
+
+// How long a request waits for a view that can answer it, and how many may wait then.
+struct SaService::Patience {
+  std::chrono::seconds longest;
+  size_t most;
+};
 
 SaService::SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions options,
                      ReadLanes read_lanes)
@@ -103,7 +110,7 @@ void SaService::Stop() {
 
 SaService::Statistics SaService::statistics() const {
   const auto of = [this](Counter counter) { return counters_[counter].load(); };
-  return {of(kAnswered), of(kBusy), of(kIgnored), of(kWrongKey), of(kSendFailed), of(kUnheard)};
+  return {of(kAnswered), of(kBusy), of(kDropped), of(kIgnored), of(kWrongKey), of(kSendFailed)};
 }
 
 void SaService::OnMads(std::span<mad::IncomingMad> burst) {
@@ -114,23 +121,23 @@ void SaService::OnMads(std::span<mad::IncomingMad> burst) {
     if (IsAboutReport(mad)) {
       keeper_.PushNote(std::move(mad));
     } else if (!IsRequest(mad)) {
-      Count(IsAnswerGivenBack(mad) ? kUnheard : kIgnored);
+      Count(kIgnored);
     } else if (here && sa::IsShort(mad.payload)) {
       AnswerOne(mad, reply);
       here = Clock::now() < until;
     } else if (!requests_.Push(mad.from.lid.value(), std::move(mad))) {
-      AnswerBusy(mad, reply);
+      Refuse(mad, reply);
     }
   }
 }
 
 bool SaService::IsRequest(const mad::IncomingMad& mad) const {
-  return mad.kind == mad::IncomingMad::Kind::kReceived && is_master_ &&
-         mad.payload.size() <= kLongestRequest;
+  return mad.kind == mad::IncomingMad::Kind::kReceived && mad.payload.size() >= wire::kMadBytes &&
+         mad.payload.size() <= kLongestRequest && (TakesRequests(state_) || view_.Get() != nullptr);
 }
 
 void SaService::OnTrap(const mad::IncomingMad& mad) {
-  if (!is_master_ || mad.kind != mad::IncomingMad::Kind::kReceived ||
+  if (state_ != wire::SmState::kMaster || mad.kind != mad::IncomingMad::Kind::kReceived ||
       mad.payload.size() < wire::kMadBytes)
     return;
   const auto smp =
@@ -150,43 +157,49 @@ void SaService::Serve() {
   }
 }
 
-// `until`: the request has waited already, and is not to beyond that; then BUSY is answered.
+// `until`: the request has waited already, and is not to beyond that.
 void SaService::AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply,
                           Clock::time_point until) {
+  static constexpr Patience kForView{std::chrono::seconds(10), ParkedRequests::kMost};
+  static constexpr Patience kForReading{std::chrono::seconds(2), 256};
   const std::shared_ptr<const sa::SaView> view = view_.Get();
-  if (view == nullptr) {
-    AnswerBusy(request, reply);
-    return;
-  }
+  if (view == nullptr) return Postpone(request, reply, until, kForView);
   const std::shared_ptr<const sa::ClientState> clients = keeper_.clients();
   std::vector<NodeIndex> unread;
   const sa::Sources sources{*view, *clients, LeaseNowMs(), &unread};
   switch (sa::Answer(sources, request.payload, request.from.lid, reply)) {
     case sa::Outcome::kChange:
-      if (!keeper_.PushRequest(std::move(request))) AnswerBusy(request, reply);
+      if (state_ != wire::SmState::kMaster)
+        Count(kIgnored);
+      else if (!keeper_.PushRequest(std::move(request)))
+        Refuse(request, reply);
       break;
     case sa::Outcome::kAnswered:
-      if (unread.empty()) {
-        Send(request, reply, kAnswered);
-      } else if (until == Clock::time_point::max()) {
-        read_lanes_(unread);
-        if (!Park(request, Clock::now() + kLongestReading, /*is_new=*/true))
-          AnswerBusy(request, reply);
-      } else if (Clock::now() >= until || !Park(request, until, /*is_new=*/false)) {
-        AnswerBusy(request, reply);
-      }
+      if (unread.empty()) return Send(request, reply, kAnswered);
+      if (until == kNew && state_ == wire::SmState::kMaster) read_lanes_(unread);
+      Postpone(request, reply, until, kForReading);
       break;
+    case sa::Outcome::kUnknownRequester: Postpone(request, reply, until, kForView); break;
     case sa::Outcome::kNotARequest: Count(kIgnored); break;
     case sa::Outcome::kWrongKey: Count(kWrongKey); break;
   }
 }
 
-// To be answered from a later view. False: too many wait.
-bool SaService::Park(mad::IncomingMad& request, Clock::time_point until, bool is_new) {
+// To be answered from a later view.
+void SaService::Postpone(mad::IncomingMad& request, std::vector<uint8_t>& reply,
+                         Clock::time_point until, const Patience& patience) {
+  const bool is_new = until == kNew;
+  const auto now = Clock::now();
+  if (is_new) until = now + patience.longest;
+  if (now >= until || !TakesRequests(state_) || !Park(request, until, is_new, patience.most))
+    Refuse(request, reply);
+}
+
+// False: too many wait.
+bool SaService::Park(mad::IncomingMad& request, Clock::time_point until, bool is_new, size_t most) {
   {
     MutexLock lock(newest_mutex_);
-    if (parked_.size() >= kMostParked) return false;
-    parked_.push_back({std::move(request), until});
+    if (parked_.size() >= most || !parked_.Add(request, until)) return false;
     // A later view may have come just now, so that the thread that makes them looks once at once.
     if (is_new && order_ == Order::kNone) order_ = Order::kLookAtParked;
   }
@@ -195,20 +208,24 @@ bool SaService::Park(mad::IncomingMad& request, Clock::time_point until, bool is
 }
 
 void SaService::AnswerParked() {
-  std::vector<Parked> parked;
+  // Without a view there is nothing to look at until one has waited for too long.
+  const bool is_hopeless = view_.Get() == nullptr && TakesRequests(state_);
+  std::vector<ParkedRequests::Parked> parked;
   {
     MutexLock lock(newest_mutex_);
-    parked.swap(parked_);
+    if (is_hopeless && Clock::now() < parked_.first_deadline()) return;
+    parked = parked_.TakeAll();
   }
   std::vector<uint8_t> reply;
-  for (Parked& each : parked) AnswerOne(each.request, reply, each.until);
+  for (ParkedRequests::Parked& each : parked) AnswerOne(each.request, reply, each.until);
 }
 
-void SaService::AnswerBusy(const mad::IncomingMad& request, std::vector<uint8_t>& reply) {
-  if (sa::Refuse(request.payload, wire::kStatusBusy, reply))
+void SaService::Refuse(const mad::IncomingMad& request, std::vector<uint8_t>& reply) {
+  if (state_ == wire::SmState::kMaster && sa::UnderstandsBusy(request.payload) &&
+      sa::Refuse(request.payload, wire::kStatusBusy, reply))
     Send(request, reply, kBusy);
   else
-    Count(kIgnored);
+    Count(kDropped);
 }
 
 void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& reply,
@@ -217,6 +234,10 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
   out.agent = mad::Agent::kSubnAdm;
   out.to = AnswerAddress(request.from);
   out.payload.swap(reply);
+  if (sa::IsUnderRmpp(out.payload)) {
+    out.timeout = kAcknowledgeTimeout;
+    out.retries = kSegmentRetries;
+  }
   const absl::Status sent = transport_.Send(out);
   reply.swap(out.payload);
   Count(sent.ok() ? counter : kSendFailed);
@@ -224,7 +245,7 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
 }
 
 void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
-  is_master_ = view->sm.state == wire::SmState::kMaster;
+  state_ = view->sm.state;
   {
     MutexLock lock(newest_mutex_);
     newest_ = std::move(view);
@@ -234,7 +255,8 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
 
 // Views of which nothing that is answered has changed are passed over. One that is not at rest is
 // held until a better one comes, for an answer that will be right in a moment is better than one
-// whose links have gone or whose tables are not written yet; but not for ever.
+// whose links have gone or whose tables are not written yet; but not for ever. The last one of a
+// master that has handed over serves for a while.
 void SaService::MakeViews() {
   // Making one takes a processor for a while: not before what a reroute needs.
   SetNiceness(kNiceness);
@@ -245,10 +267,12 @@ void SaService::MakeViews() {
     if (view == nullptr) continue;
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
     const bool idle = view->phase == sweep::Phase::kIdle;
-    if (input && view_.Get() != nullptr && !(idle && view->plan_stands)) {
+    if (view_.Get() != nullptr && !(input && idle && view->plan_stands)) {
       const auto now = Clock::now();
       held_since = std::min(held_since, now);
-      use_at = held_since + (view->plan_stands ? kLongestPush : kLongestPlanning);
+      use_at = held_since + (!input              ? options_.farewell
+                             : view->plan_stands ? kLongestPush
+                                                 : kLongestPlanning);
       if (now < use_at) continue;
     }
     held_since = use_at = kNotHeld;
@@ -268,7 +292,7 @@ bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
   const auto woken = [this]() FABRICD_REQUIRES(newest_mutex_) {
     return order_ != Order::kNone || newest_ != nullptr;
   };
-  for (const Parked& parked : parked_) use_at = std::min(use_at, parked.until);
+  use_at = std::min(use_at, parked_.first_deadline());
   if (use_at == Clock::time_point::max())
     newest_came_.Wait(lock, woken);
   else
@@ -281,12 +305,15 @@ bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
 void SaService::Show(sa::ViewInput input, bool settled) {
   // What clients leave does not depend on the trees that are made of it.
   const bool tell = !sa::HasSameLayout(input, shown_) || settled != shown_settled_;
+  std::shared_ptr<const sa::SaView> view = view_.Get();
   if (input != shown_) {
     shown_ = input;
-    view_.Set(std::make_shared<const sa::SaView>(std::move(input), view_.Get().get()));
+    view = std::make_shared<const sa::SaView>(std::move(input), view.get());
   }
   shown_settled_ = settled;
-  if (tell) keeper_.PushView({view_.Get(), settled});
+  // The keeper first: it is to know every requester that the pool knows.
+  if (tell) keeper_.PushView({view, settled});
+  view_.Set(std::move(view));
 }
 
 void SaService::Hide() {

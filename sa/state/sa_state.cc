@@ -2,6 +2,7 @@
 #include "sa/state/sa_state.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/p_key.h"
 #include "sa/state/group_trees.h"
@@ -73,20 +74,26 @@ std::shared_ptr<const fabric::MulticastGroups> SaState::Trees() {
 // ---- requests
 
 void SaState::On(ClientRequest request, Instant now) {
-  std::vector<uint8_t> reply;
-  const auto refuse = [&](uint16_t status) {
-    if (Refuse(request.payload, status, reply))
-      effects_.send.push_back(AnswerTo(request.from, std::move(reply)));
-  };
-  if (view_ == nullptr || next_.replies.size() >= kMostHeld) return refuse(wire::kStatusBusy);
   const auto header =
       wire::SaHeader::Decode(std::span<const uint8_t>(request.payload).first<wire::kMadBytes>());
-  reply.resize(wire::kSaDataAt);
-  const uint16_t status = Change(header, request, now, reply);
-  if (status != wire::kStatusOk) return refuse(status);
+  // By the aliases that were published.
+  const Asker requester{
+      view_ == nullptr ? EndPorts::kNone : view_->ends().FindLid(request.from.lid),
+      static_cast<bool>(header.sm_key),
+      published_ == nullptr ? nullptr : published_->aliases.get()};
+  if (requester.end == EndPorts::kNone || next_.replies.size() >= kMostHeld) {
+    ++unanswered_;
+    return;
+  }
+  std::vector<uint8_t> reply(wire::kSaDataAt);
+  const uint16_t status = Change(header, requester, request, now, reply);
+  if (status != wire::kStatusOk) {
+    if (Refuse(request.payload, status, reply))
+      effects_.send.push_back(AnswerTo(request.from, std::move(reply)));
+    return;
+  }
   FinishReply(header, status, reply);
-  request.payload.resize(wire::kMadBytes);
-  next_.replies.push_back({request.from, std::move(reply), std::move(request.payload)});
+  next_.replies.push_back({request.from, std::move(reply)});
 }
 
 template <typename Record, typename Edit>
@@ -97,12 +104,8 @@ uint16_t SaState::Apply(std::span<const uint8_t> data, std::vector<uint8_t>& rep
   return status;
 }
 
-uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& request, Instant now,
-                         std::vector<uint8_t>& reply) {
-  // By aliases that somebody was told of.
-  const Asker asker{view_->ends().FindLid(request.from.lid), static_cast<bool>(header.sm_key),
-                    published_ == nullptr ? nullptr : published_->aliases.get()};
-  if (asker.end == EndPorts::kNone) return wire::kStatusBusy;
+uint16_t SaState::Change(const wire::SaHeader& header, const Asker& requester,
+                         const ClientRequest& request, Instant now, std::vector<uint8_t>& reply) {
   const auto data = std::span<const uint8_t>(request.payload).subspan(wire::kSaDataAt);
   const bool is_set = header.mad.method == Method::kSet;
   const uint64_t mask = header.component_mask;
@@ -112,12 +115,12 @@ uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& requ
     case SaAttribute::kServiceRecord:
       return Apply<wire::ServiceRecord>(data, reply, [&](wire::ServiceRecord& record) {
         const auto change = is_set ? &ServiceTable::Set : &ServiceTable::Delete;
-        return (services_.*change)(*view_, asker, mask, WallAt(now), record, next_.rows);
+        return (services_.*change)(*view_, requester, mask, WallAt(now), record, next_.rows);
       });
     case SaAttribute::kMcMemberRecord:
       status = Apply<wire::McMemberRecord>(data, reply, [&](wire::McMemberRecord& record) {
         const auto change = is_set ? &GroupTable::Join : &GroupTable::Leave;
-        return (groups_.*change)(*view_, asker, mask, record, next_.rows, changes);
+        return (groups_.*change)(*view_, requester, mask, record, next_.rows, changes);
       });
       AddNotices(std::move(changes));
       return status;
@@ -126,16 +129,16 @@ uint16_t SaState::Change(const wire::SaHeader& header, const ClientRequest& requ
       const auto in_use = [this](Guid alias) { return groups_.IsMember(GidOf(alias)); };
       status = Apply<wire::GuidInfoRecord>(data, reply, [&](wire::GuidInfoRecord& record) {
         const auto change = is_set ? &AliasTable::Set : &AliasTable::Delete;
-        return (aliases_.*change)(*view_, asker, mask, in_use, record, next_.rows, aliases);
+        return (aliases_.*change)(*view_, requester, mask, in_use, record, next_.rows, aliases);
       });
       AddNotices(aliases);
       return status;
     }
     case SaAttribute::kInformInfo:
       return Apply<wire::InformInfo>(data, reply, [&](wire::InformInfo& info) {
-        const ReportTarget target{GidOf(view_->ends()[asker.end].guid), request.from.qpn,
+        const ReportTarget target{GidOf(view_->ends()[requester.end].guid), request.from.qpn,
                                   request.from.sl, request.from.pkey_index};
-        return subscriptions_.Set(*view_, asker, target, info, next_.rows);
+        return subscriptions_.Set(*view_, requester, target, info, next_.rows);
       });
     default: return status;
   }
@@ -169,9 +172,8 @@ void SaState::On(const RowsWritten& written, Instant now) {
     // What has changed since is newer.
     next_.rows.merge(batch.rows);
     next_.notices.insert(next_.notices.begin(), batch.notices.begin(), batch.notices.end());
-    for (Held& held : batch.replies)
-      if (Refuse(held.header, wire::kStatusBusy, held.reply))
-        effects_.send.push_back(AnswerTo(held.to, std::move(held.reply)));
+    std::move(next_.replies.begin(), next_.replies.end(), std::back_inserter(batch.replies));
+    next_.replies = std::move(batch.replies);
     retry_at_ = now + kRetryWrite;
     return;
   }

@@ -8,8 +8,8 @@
 //
 // Nothing is answered, told or shown before it is durable: what a step changes is collected; one
 // write is under way at a time, and what comes meanwhile goes with the next. A write that fails is
-// tried again kRetryWrite later, and those who wait for it get BUSY: what they ask for may be asked
-// for twice.
+// tried again kRetryWrite later, and the responses wait for that. What cannot be answered gets no
+// response: the kernel's ib_sa asks again where there is none, and gives up where there is BUSY.
 //
 // A port that leaves takes its memberships and subscriptions along. Its services stay for as long
 // as they were leased. A port that vanishes together with the switch it hangs on may not have
@@ -86,7 +86,7 @@ struct StateEffects {
 
 class SaState {
  public:
-  static constexpr size_t kMostHeld = 16'384;  // Responses that wait for a write; then BUSY.
+  static constexpr size_t kMostHeld = 16'384;  // Responses that wait for a write.
   static constexpr Duration kRetryWrite = std::chrono::seconds(1);
   static constexpr Duration kAbsence = std::chrono::minutes(5);
 
@@ -103,12 +103,13 @@ class SaState {
   // What devices are to hold, as of now.
   std::shared_ptr<const fabric::AliasGuids> Aliases() { return aliases_.Snapshot(); }
   const Reporter::Statistics& reports() const { return reporter_.statistics(); }
+  // Requests without a response: kMostHeld wait, or nobody knows who sent them.
+  uint64_t unanswered() const { return unanswered_; }
 
  private:
   struct Held {
     mad::Address to;
     std::vector<uint8_t> reply;
-    std::vector<uint8_t> header;  // Of the request, for BUSY.
   };
   // What one write makes true.
   struct Batch {
@@ -128,8 +129,8 @@ class SaState {
   void On(const mad::IncomingMad& mad, Instant now);
   void On(TimePassed, Instant now);
 
-  uint16_t Change(const wire::SaHeader& header, const ClientRequest& request, Instant now,
-                  std::vector<uint8_t>& reply);
+  uint16_t Change(const wire::SaHeader& header, const Asker& requester,
+                  const ClientRequest& request, Instant now, std::vector<uint8_t>& reply);
   template <typename Record, typename Edit>
   uint16_t Apply(std::span<const uint8_t> data, std::vector<uint8_t>& reply, Edit edit);
   void KeepStandingGroups();
@@ -156,7 +157,7 @@ class SaState {
 
   Batch next_, under_way_;
   Instant retry_at_ = kNever;  // Of a write that failed.
-  uint64_t last_write_ = 0;
+  uint64_t last_write_ = 0, unanswered_ = 0;
   absl::flat_hash_map<Guid, Instant> absent_;  // Ports that keep what they have until then.
   absl::flat_hash_map<Lid, uint64_t>
       last_trap_;  // TransactionID: a trap is repeated until repressed.

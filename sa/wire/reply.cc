@@ -18,6 +18,8 @@ using wire::SaHeader;
 // Of a segment's PayloadLength: the SA header that it repeats (§13.6.2.1).
 constexpr uint32_t kRepeatedHeaderBytes = 20;
 
+constexpr size_t kRmppFlagsAt = 26;
+
 // Bytes of one record of the answer.
 size_t RecordSize(SaAttribute attribute) {
   if (attribute == SaAttribute::kClassPortInfo) return wire::ClassPortInfo::kBytes;
@@ -44,6 +46,15 @@ bool HasResponse(const wire::MadHeader& mad) {
   return mad.management_class == wire::ManagementClass::kSubnAdm && !mad.IsResponse() &&
          mad.method != Method::kSend && mad.method != Method::kTrap &&
          mad.method != Method::kReport;
+}
+
+bool UnderstandsBusy(std::span<const uint8_t> request) {
+  return request.size() >= wire::kMadBytes &&
+         IsTable(SaHeader::Decode(request.first<wire::kMadBytes>()).mad.method);
+}
+
+bool IsUnderRmpp(std::span<const uint8_t> reply) {
+  return reply.size() >= wire::kSaDataAt && (reply[kRmppFlagsAt] & wire::kRmppActive) != 0;
 }
 
 void FinishReply(SaHeader header, uint16_t status, std::vector<uint8_t>& reply) {

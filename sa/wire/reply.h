@@ -17,6 +17,13 @@ bool IsTable(wire::Method method);
 // False: a response, or a method that has none.
 bool HasResponse(const wire::MadHeader& mad);
 
+// Whether the requester understands BUSY. The kernel's ib_sa takes any status for the final answer
+// and asks again when there is none, and it sends no requests for tables: those come from programs
+// that show or understand the status.
+bool UnderstandsBusy(std::span<const uint8_t> request);
+// A response whose segments the kernel sends and repeats.
+bool IsUnderRmpp(std::span<const uint8_t> reply);
+
 // Turns the request's header into that of the response, in front of the records that `reply` holds
 // from byte 56 on: those of a table, else at most one. With another status than OK they are left
 // out.

@@ -115,6 +115,7 @@ absl::StatusOr<HostPorts::Sent> HostPorts::Send(PortRef from, mad::OutgoingMad m
     packet.pkey = nodes_.Device(from.node).PKeyAt(from.port, mad.to.pkey_index);
   }
   packet.segments = rmpp_.Segment(mad);
+  if (packet.segments > 0) packet.retries = mad.retries;
   if (packet.segments > 0 && !wants_answer) packet.unacknowledged = rmpp_.Await(from, mad);
   if (observer_ != nullptr) observer_->OnSend(queue_.now(), from, mad);
   packet.bytes = std::move(mad.payload);

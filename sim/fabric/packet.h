@@ -40,6 +40,7 @@ struct Packet {
   PKey pkey;                           // Data (QP1) only: of the sender's table.
   uint16_t pkey_index = 0;             // In the table of its receiver.
   uint32_t segments = 0;               // 0: not under RMPP.
+  uint32_t retries = 0;                // Of each segment.
   uint64_t unacknowledged = 0;         // Its id in RmppModel; 0: no acknowledgement is due.
   std::vector<uint8_t> global_header;  // The GRH; empty: none.
   int hops = 0;

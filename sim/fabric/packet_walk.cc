@@ -99,7 +99,7 @@ bool PacketWalk::MeetsFate(const Packet& packet, Duration& wait) {
   const MadFaults& faults = faults_;
   Rng& rng = RngOf(packet);
   const bool is_trap = packet.IsSmp() && packet.method() == static_cast<uint8_t>(Method::kTrap);
-  if ((faults.loss > 0 && rng.Chance(RmppModel::LossOf(packet.segments, faults.loss))) ||
+  if ((faults.loss > 0 && rng.Chance(RmppModel::LossOf(packet, faults.loss))) ||
       (is_trap && faults.trap_loss > 0 && rng.Chance(faults.trap_loss))) {
     ++stats_.lost_by_fault;
     return false;
@@ -232,7 +232,7 @@ bool PacketWalk::Cross(Packet& packet, PortNum egress) {
     return false;
   }
   const double loss = links_.loss(from);
-  if (loss > 0 && RngOf(packet).Chance(RmppModel::LossOf(packet.segments, loss))) {
+  if (loss > 0 && RngOf(packet).Chance(RmppModel::LossOf(packet, loss))) {
     ++stats_.lost_by_fault;
     return false;
   }

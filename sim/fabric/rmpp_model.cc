@@ -51,44 +51,52 @@ uint32_t RmppModel::Segment(mad::OutgoingMad& mad) {
   return static_cast<uint32_t>(segments);
 }
 
-double RmppModel::LossOf(uint32_t segments, double loss) {
-  return segments <= 1 ? loss : 1 - std::pow(1 - loss, segments);
+double RmppModel::LossOf(const Packet& packet, double loss) {
+  if (packet.segments == 0) return loss;
+  if (packet.retries > 0) loss = std::pow(loss, packet.retries + 1);
+  return packet.segments == 1 ? loss : 1 - std::pow(1 - loss, packet.segments);
 }
 
 uint64_t RmppModel::Await(PortRef host, const mad::OutgoingMad& mad) {
   const uint64_t number = queue_.NextSerial();
-  Unacknowledged& entry = unacknowledged_[number];
+  Sent& entry = sent_[number];
   entry.host = host;
   entry.agent = mad.agent;
   entry.to = mad.to;
   entry.header.assign(mad.payload.begin(), mad.payload.begin() + kMadHeaderBytes);
   entry.header.resize(wire::kMadBytes);
-  const Duration wait = mad.timeout > Duration::zero() ? std::min(mad.timeout, kAcknowledgeTimeout)
-                                                       : kAcknowledgeTimeout;
-  queue_.Schedule({queue_.now() + wait, Event::Kind::kNoAcknowledgement, host, number, 0});
+  entry.always_reported = mad.timeout > Duration::zero();
+  const Duration wait =
+      entry.always_reported ? std::min(mad.timeout, kAcknowledgeTimeout) : kAcknowledgeTimeout;
+  queue_.Schedule(
+      {queue_.now() + wait * (mad.retries + 1), Event::Kind::kNoAcknowledgement, host, number, 0});
   return number;
 }
 
 void RmppModel::Acknowledge(uint64_t number) {
-  if (number != 0) unacknowledged_.erase(number);
+  const auto found = sent_.find(number);
+  if (found == sent_.end()) return;
+  if (found->second.always_reported)
+    found->second.acknowledged = true;
+  else
+    sent_.erase(found);
 }
 
 std::optional<mad::IncomingMad> RmppModel::Run(const Event& event) {
-  const auto found = unacknowledged_.find(event.id);
-  if (found == unacknowledged_.end())
-    return std::nullopt;  // Acknowledged, or its program has ended.
+  const auto found = sent_.find(event.id);
+  if (found == sent_.end()) return std::nullopt;  // Acknowledged, or its program has ended.
   mad::IncomingMad incoming;
   incoming.kind = mad::IncomingMad::Kind::kTimedOut;
   incoming.agent = found->second.agent;
   incoming.from = found->second.to;
   incoming.payload = std::move(found->second.header);
-  unacknowledged_.erase(found);
-  ++stats_.unacknowledged;
+  if (!found->second.acknowledged) ++stats_.unacknowledged;
+  sent_.erase(found);
   return incoming;
 }
 
 void RmppModel::Forget(PortRef host) {
-  absl::erase_if(unacknowledged_, [host](const auto& each) { return each.second.host == host; });
+  absl::erase_if(sent_, [host](const auto& each) { return each.second.host == host; });
 }
 
 }  // namespace fabricd::sim

@@ -139,8 +139,12 @@ absl::StatusOr<NextPiece<pb::ListRecordsResponse>> MakeRecords(
   const sa::SmFacts& sm = reads.view->sm();
   const Lid own = sm.managers.empty() ? Lid() : model.view->sm.lid;
   auto payload = std::make_shared<std::vector<uint8_t>>();
-  sa::Answer({*reads.view, *reads.clients, LeaseNowMs()}, RequestFor(*type, path, mask, sm.sm_key),
-             own, *payload);
+  if (sa::Answer({*reads.view, *reads.clients, LeaseNowMs()},
+                 RequestFor(*type, path, mask, sm.sm_key), own,
+                 *payload) != sa::Outcome::kAnswered) {
+    return MakeError(absl::StatusCode::kUnavailable, "SA_STATUS",
+                     "Subnet Administration does not know this SM's own port yet");
+  }
   const auto status = static_cast<uint16_t>((*payload)[4] << 8 | (*payload)[5]);
   if (status == wire::kSaStatusNoResources) {
     return MakeError(absl::StatusCode::kResourceExhausted, "TABLE_TOO_LARGE",

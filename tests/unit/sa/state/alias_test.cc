@@ -131,7 +131,8 @@ TEST_F(AliasTest, DeletedAliasesAreFreeForOtherPorts) {
 
 TEST_F(AliasTest, NothingIsAnsweredOrWrittenBeforeItIsDurable) {
   shell.disk_fails = true;
-  EXPECT_EQ(Set(Record(kVirtual, 0, {0, 0xA1}), Entry(1)).first, wire::kStatusBusy);
+  shell.Set(Record(kVirtual, 0, {0, 0xA1}), Entry(1) | 0b11, LidOf(kVirtual));
+  EXPECT_THAT(shell.arrived, IsEmpty());
   EXPECT_EQ(shell.aliases, nullptr);
   EXPECT_EQ(Shown(kVirtual, 0).guids[1], Guid());
   shell.disk_fails = false;

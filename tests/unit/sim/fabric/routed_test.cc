@@ -412,6 +412,33 @@ TEST_F(RmppTest, OneLostSegmentLosesThePayload) {
   EXPECT_EQ(fabric.stats().lost_by_fault, 1u);
 }
 
+// Of 6,400 segments one in ten is lost; the kernel sends them again.
+TEST_F(RmppTest, RetriesCarryAPayloadOverALossyLink) {
+  mad::OutgoingMad answer = Table(Ask(), 20000);
+  answer.timeout = std::chrono::milliseconds(250);
+  answer.retries = 20;
+  fabric.SetLinkLoss(peer, 0.1);
+  ASSERT_TRUE(fabric.Send(client.now, host, answer).ok());
+  EXPECT_EQ(Arrived(peer).size(), 1u);
+  client.Wait(client.now + std::chrono::minutes(1));
+  EXPECT_EQ(fabric.stats().unacknowledged, 0u);
+}
+
+// The kernel waits for more, which does not come (docs/SA.md).
+TEST_F(RmppTest, APayloadWithATimeoutComesBackAlsoWhereItHasArrived) {
+  mad::OutgoingMad answer = Table(Ask(), 100);
+  answer.timeout = std::chrono::milliseconds(250);
+  ASSERT_TRUE(fabric.Send(client.now, host, answer).ok());
+  ASSERT_EQ(Arrived(peer).size(), 1u);
+  std::vector<mad::IncomingMad> back;
+  for (const Delivery& delivery : client.Wait(client.now + std::chrono::seconds(5)))
+    if (const auto* mad = std::get_if<mad::IncomingMad>(&delivery.what); delivery.host == host)
+      back.push_back(*mad);
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(back[0].kind, Kind::kTimedOut);
+  EXPECT_EQ(fabric.stats().unacknowledged, 0u);
+}
+
 TEST_F(RmppTest, AnEndedProgramReceivesNothing) {
   const mad::IncomingMad asked = Ask();
   ASSERT_TRUE(
