@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -17,6 +18,7 @@
 #include <absl/status/status.h>
 
 #include "common/check.h"
+#include "common/gid.h"
 #include "common/ids.h"
 #include "common/time.h"
 #include "mad/wire/mad_header.h"
@@ -34,6 +36,17 @@ enum class Agent : uint8_t {
   kVendor,  // GMPs of class 0x0A version 1 (wire/vendor_mad.h).
 };
 
+// What a GRH adds to an address (IBA vol 1 §8.3), seen from the own port: of a MAD that came, what
+// its answer is to carry. A client that sends a GRH takes no answer without one.
+struct GlobalRoute {
+  Gid gid;                // Of the other end.
+  uint8_t gid_index = 0;  // Of the own GID, in the port's GUIDInfo.
+  uint8_t hop_limit = 0;
+  uint8_t traffic_class = 0;
+  uint32_t flow_label = 0;
+  friend bool operator==(const GlobalRoute&, const GlobalRoute&) = default;
+};
+
 struct Address {
   Lid lid = kPermissiveLid;  // For directed routes: the permissive LID.
   uint32_t qpn = 0;          // 0 SMPs, 1 GMPs
@@ -41,6 +54,8 @@ struct Address {
   ServiceLevel sl;
   uint16_t pkey_index = 0;
   uint8_t path_bits = 0;
+  std::optional<GlobalRoute> global = std::nullopt;
+  friend bool operator==(const Address&, const Address&) = default;
 };
 
 struct OutgoingMad {

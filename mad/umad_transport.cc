@@ -118,6 +118,28 @@ std::optional<LocalPortEvent::Kind> KindOf(ibv_event_type type) {
   }
 }
 
+void SetGlobalRoute(const GlobalRoute& route, ib_mad_addr_t& address) {
+  const uint64_t gid[] = {htobe64(route.gid.prefix), htobe64(route.gid.low)};
+  static_assert(sizeof(gid) == sizeof(address.gid));
+  address.grh_present = 1;
+  address.gid_index = route.gid_index;
+  address.hop_limit = route.hop_limit;
+  address.traffic_class = route.traffic_class;
+  address.flow_label = htobe32(route.flow_label);
+  std::memcpy(address.gid, gid, sizeof(gid));
+}
+
+std::optional<GlobalRoute> GlobalRouteOf(const ib_mad_addr_t& address) {
+  if (address.grh_present == 0) return std::nullopt;
+  uint64_t gid[2];
+  std::memcpy(gid, address.gid, sizeof(gid));
+  return GlobalRoute{{be64toh(gid[0]), be64toh(gid[1])},
+                     address.gid_index,
+                     address.hop_limit,
+                     address.traffic_class,
+                     be32toh(address.flow_label)};
+}
+
 struct CloseContext {
   void operator()(ibv_context* context) const { ibv_close_device(context); }
 };
@@ -274,6 +296,7 @@ absl::Status UmadTransport::Send(const OutgoingMad& mad) {
                 static_cast<int>(mad.to.qkey));
   umad_set_pkey(umad, mad.to.pkey_index);
   umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
+  if (mad.to.global) SetGlobalRoute(*mad.to.global, *umad_get_mad_addr(umad));
   // A response under RMPP has a timeout too, but nothing that comes back for it ends a request.
   const bool is_request =
       mad.timeout > Duration::zero() && (mad.payload[kMethodAt] & wire::kResponseBit) == 0;
@@ -377,6 +400,7 @@ void UmadTransport::Append(uint8_t* umad, int length, std::vector<Incoming>& bur
   incoming.from.sl = ServiceLevel(address.sl);
   incoming.from.pkey_index = address.pkey_index;
   incoming.from.path_bits = address.path_bits;
+  incoming.from.global = GlobalRouteOf(address);
   // ib_umad reports a time-out with the MAD header alone.
   incoming.payload.reserve(std::max<size_t>(length, wire::kMadBytes));
   incoming.payload.assign(mad, mad + length);

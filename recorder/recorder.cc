@@ -41,6 +41,23 @@ void AppendRecord(int field, const google::protobuf::MessageLite& content, std::
   content.SerializeWithCachedSizesToArray(at);
 }
 
+void PutRoute(const mad::GlobalRoute& route, pb::GlobalRoute& out) {
+  out.set_gid_prefix(route.gid.prefix);
+  out.set_gid_low(route.gid.low);
+  out.set_gid_index(route.gid_index);
+  out.set_hop_limit(route.hop_limit);
+  out.set_traffic_class(route.traffic_class);
+  out.set_flow_label(route.flow_label);
+}
+
+mad::GlobalRoute RouteOf(const pb::GlobalRoute& in) {
+  return {{in.gid_prefix(), in.gid_low()},
+          static_cast<uint8_t>(in.gid_index()),
+          static_cast<uint8_t>(in.hop_limit()),
+          static_cast<uint8_t>(in.traffic_class()),
+          in.flow_label()};
+}
+
 // An answer without a result: the shell could not carry the question out.
 struct AnswerText {
   pb::Answer& out;
@@ -155,6 +172,10 @@ void Recorder::PutMad(const mad::IncomingMad& mad, pb::Mad& out) {
   out.set_sl(mad.from.sl.value());
   out.set_p_key_index(mad.from.pkey_index);
   out.set_path_bits(mad.from.path_bits);
+  if (mad.from.global)
+    PutRoute(*mad.from.global, *out.mutable_global());
+  else
+    out.clear_global();
   out.set_size(static_cast<uint32_t>(scratch_.size()));
   out.set_payload(scratch_.data(), size);
 }
@@ -234,6 +255,7 @@ absl::StatusOr<sweep::Event> EventOf(const pb::Step& step) {
               ServiceLevel(static_cast<uint8_t>(in.sl())),
               static_cast<uint16_t>(in.p_key_index()),
               static_cast<uint8_t>(in.path_bits())};
+  if (in.has_global()) mad.from.global = RouteOf(in.global());
   mad.payload.assign(in.payload().begin(), in.payload().end());
   mad.payload.resize(in.size());
   return mad;

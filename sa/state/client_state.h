@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/gid.h"
 #include "common/ids.h"
 #include "fabric/alias_guids.h"
+#include "mad/transport.h"
 #include "mad/wire/sa_state_records.h"
 
 namespace fabricd::sa {
@@ -54,6 +56,7 @@ struct ReportTarget {
   uint32_t qpn = 1;
   ServiceLevel sl;
   uint16_t pkey_index = 0;
+  std::optional<mad::GlobalRoute> global = std::nullopt;  // As the subscriber's requests have it.
   friend bool operator==(const ReportTarget&, const ReportTarget&) = default;
 };
 

@@ -17,7 +17,7 @@ mad::OutgoingMad ReportOf(const NoticeFact& fact, const ReportTarget& target, Li
                           uint32_t transaction) {
   mad::OutgoingMad out;
   out.agent = mad::Agent::kSubnAdm;
-  out.to = {lid, target.qpn, kGsiQKey, target.sl, target.pkey_index, 0};
+  out.to = {lid, target.qpn, kGsiQKey, target.sl, target.pkey_index, 0, target.global};
   out.timeout = Reporter::kTimeout;
   out.payload.resize(wire::kMadBytes);
   wire::SaHeader header;

@@ -137,7 +137,7 @@ uint16_t SaState::Change(const wire::SaHeader& header, const Asker& requester,
     case SaAttribute::kInformInfo:
       return Apply<wire::InformInfo>(data, reply, [&](wire::InformInfo& info) {
         const ReportTarget target{GidOf(view_->ends()[requester.end].guid), request.from.qpn,
-                                  request.from.sl, request.from.pkey_index};
+                                  request.from.sl, request.from.pkey_index, request.from.global};
         return subscriptions_.Set(*view_, requester, target, info, next_.rows);
       });
     default: return status;

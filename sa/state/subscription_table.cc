@@ -12,6 +12,8 @@ namespace {
 constexpr char kTable[] = "subscription";
 constexpr size_t kRecordBytes = wire::InformInfoRecord::kBytes;
 constexpr size_t kRowBytes = kRecordBytes + 4;  // SL, P_Key index, trusted.
+// Where the subscriber has a GRH: GID, its index, hop limit, traffic class, flow label.
+constexpr size_t kRouteAt = kRowBytes, kGlobalRowBytes = kRowBytes + 16 + 3 + 8;
 
 constexpr uint16_t kAny = 0xFFFF;  // LIDs, trap numbers and types.
 constexpr uint32_t kAnyProducer = 0xFFFFFF;
@@ -28,7 +30,24 @@ std::string RowOf(const Subscription& subscription) {
   bytes.push_back(static_cast<char>(subscription.target.pkey_index >> 8));
   bytes.push_back(static_cast<char>(subscription.target.pkey_index & 0xFF));
   bytes.push_back(static_cast<char>(subscription.trusted));
+  if (!subscription.target.global) return bytes;
+  const mad::GlobalRoute& route = *subscription.target.global;
+  AppendNumber(route.gid.prefix, bytes);
+  AppendNumber(route.gid.low, bytes);
+  for (uint8_t byte : {route.gid_index, route.hop_limit, route.traffic_class})
+    bytes.push_back(static_cast<char>(byte));
+  AppendNumber(route.flow_label, bytes);
   return bytes;
+}
+
+// REQUIRES: kGlobalRowBytes.
+mad::GlobalRoute RouteOf(const std::string& row) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(row[kRouteAt + 16 + i]); };
+  return {{NumberAt(row, kRouteAt), NumberAt(row, kRouteAt + 8)},
+          byte(0),
+          byte(1),
+          byte(2),
+          static_cast<uint32_t>(NumberAt(row, kRouteAt + 19))};
 }
 
 bool IsSecurity(uint16_t trap) { return trap >= kFirstSecurityTrap && trap <= kLastSecurityTrap; }
@@ -74,16 +93,18 @@ bool MayBeTold(const SaView& view, const Subscription& subscription, const Notic
 
 absl::Status SubscriptionTable::Load(const RowKey& key, const std::string& value) {
   Subscription loaded;
-  if (value.size() == kRowBytes) {
+  const bool is_row = value.size() == kRowBytes || value.size() == kGlobalRowBytes;
+  if (is_row) {
     const auto byte = [&](size_t i) { return static_cast<uint8_t>(value[kRecordBytes + i]); };
     const auto record = RecordOf<wire::InformInfoRecord>(value);
     loaded.target = {record.subscriber_gid, record.info.qpn, ServiceLevel(byte(0)),
                      static_cast<uint16_t>(byte(1) << 8 | byte(2))};
+    if (value.size() == kGlobalRowBytes) loaded.target.global = RouteOf(value);
     loaded.trusted = byte(3) != 0;
     loaded.number = record.number;
     loaded.info = record.info;
   }
-  if (value.size() != kRowBytes || KeyOf(loaded) != key)
+  if (!is_row || KeyOf(loaded) != key)
     return MakeStatus(absl::StatusCode::kDataLoss, "subscription {}: no row of fabricd's", key.key);
   subscriptions_[{loaded.target.gid, loaded.number}] = loaded;
   snapshot_ = nullptr;
@@ -129,7 +150,13 @@ uint16_t SubscriptionTable::Set(const SaView& view, const Asker& asker, const Re
     Erase(found, rows);
     return wire::kStatusOk;
   }
-  if (exists) return wire::kStatusOk;
+  if (exists && found->second.target == from) return wire::kStatusOk;
+  if (exists) {  // It can be reached otherwise now.
+    found->second.target = from;
+    rows[KeyOf(found->second)] = RowOf(found->second);
+    snapshot_ = nullptr;
+    return wire::kStatusOk;
+  }
   if (count >= kMostOfPort || subscriptions_.size() >= kMost) return wire::kSaStatusNoResources;
   const Subscription made{from, free, info, asker.trusted};
   rows[KeyOf(made)] = RowOf(made);

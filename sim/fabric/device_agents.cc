@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "sim/fabric/global_header.h"
+
 namespace fabricd::sim {
 namespace {
 
@@ -114,6 +116,7 @@ bool DeviceAgents::AnswerGmp(Packet& packet) {
   packet.hops = 0;
   std::swap(packet.slid, packet.dlid);
   std::swap(packet.source_qpn, packet.qpn);
+  SwapGids(packet.global_header);
   packet.pkey = node.PKeyAt(end_port, packet.pkey_index);
   return true;
 }

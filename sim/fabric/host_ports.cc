@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/status.h"
 #include "mad/wire/mad_header.h"
+#include "sim/fabric/global_header.h"
 #include "sim/fabric/mad_bytes.h"
 
 namespace fabricd::sim {
@@ -114,6 +115,11 @@ absl::StatusOr<HostPorts::Sent> HostPorts::Send(PortRef from, mad::OutgoingMad m
     packet.sl = mad.to.sl;
     packet.pkey = nodes_.Device(from.node).PKeyAt(from.port, mad.to.pkey_index);
   }
+  if (!packet.directed && mad.to.global) {
+    const SimPort& port = nodes_.Device(from.node).port(from.port);
+    packet.global_header =
+        MakeGlobalHeader(*mad.to.global, GidAt(port, mad.to.global->gid_index), mad.payload.size());
+  }
   packet.segments = rmpp_.Segment(mad);
   if (packet.segments > 0) packet.retries = mad.retries;
   if (packet.segments > 0 && !wants_answer) packet.unacknowledged = rmpp_.Await(from, mad);
@@ -178,6 +184,14 @@ void HostPorts::Receive(PortRef at, Packet&& packet) {
     ++stats_.lost_nobody;
     return;
   }
+  std::optional<mad::GlobalRoute> global;
+  if (!packet.global_header.empty()) {
+    global = AnswerRoute(packet.global_header, nodes_.Device(at.node).port(at.port));
+    if (!global) {
+      ++stats_.lost_nobody;
+      return;
+    }
+  }
   rmpp_.Acknowledge(packet.unacknowledged);
   const bool response = (packet.method() & wire::kResponseBit) != 0;
   if (response) {
@@ -203,6 +217,7 @@ void HostPorts::Receive(PortRef at, Packet&& packet) {
   incoming.from.qkey = packet.IsSmp() ? 0 : 0x80010000;
   incoming.from.sl = packet.sl;
   incoming.from.pkey_index = packet.pkey_index;
+  incoming.from.global = global;
   incoming.payload = std::move(packet.bytes);
   Deliver({queue_.now(), at, std::move(incoming)});
 }

@@ -22,7 +22,7 @@ std::string Line(Instant at, char kind, mad::Agent agent, const mad::Address& to
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
                      at.time_since_epoch().count(), kind, payload.size(), static_cast<int>(agent),
                      to.lid, status, hex, to.qpn, to.sl.value(), to.path_bits, to.pkey_index,
-                     /*grh*/ 0,
+                     to.global ? 1 : 0,
                      std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(),
                      /*retries*/ 0);
 }

@@ -39,6 +39,7 @@ struct Answer {
   Lid to;
   uint8_t status;  // The low byte.
   uint32_t retries;
+  std::optional<mad::GlobalRoute> global;
 };
 
 class Notebook final : public mad::Transport {
@@ -47,7 +48,8 @@ class Notebook final : public mad::Transport {
   void Stop() override {}
   absl::Status Send(const mad::OutgoingMad& mad) override {
     std::lock_guard lock(mutex_);
-    answers_.push_back({std::this_thread::get_id(), mad.to.lid, mad.payload[5], mad.retries});
+    answers_.push_back(
+        {std::this_thread::get_id(), mad.to.lid, mad.payload[5], mad.retries, mad.to.global});
     sent_.notify_all();
     return absl::OkStatus();
   }
@@ -207,6 +209,15 @@ TEST_F(SaBurstsTest, TablesAreSentWithRetries) {
   service_->OnMads(burst);
   EXPECT_THAT(notebook_.WaitFor(2),
               UnorderedElementsAre(Field(&Answer::retries, Gt(0u)), Field(&Answer::retries, 0u)));
+}
+
+TEST_F(SaBurstsTest, ARequestWithAGrhIsAnsweredWithOne) {
+  std::vector<mad::IncomingMad> burst{GetPath(), GetNodes(), GetPath(/*from=*/2)};
+  const mad::GlobalRoute route{{0xFE80000000000000, 0xA1}, 3, 255, 5, 0x12345};
+  burst[0].from.global = burst[1].from.global = route;
+  service_->OnMads(burst);
+  for (const Answer& answer : notebook_.WaitFor(3))
+    EXPECT_EQ(answer.global, answer.to == Lid(1) ? std::optional(route) : std::nullopt);
 }
 
 TEST_F(SaBurstsTest, RequestsBeforeTheFirstViewAreAnsweredFromIt) {

@@ -177,5 +177,29 @@ TEST(RecordedEvents, EachKindIsReadBack) {
   }
 }
 
+TEST(RecordedEvents, AMadKeepsItsAddress) {
+  mad::IncomingMad mad;
+  mad.from = {Lid(7),
+              1,
+              0x80010000,
+              ServiceLevel(3),
+              2,
+              4,
+              mad::GlobalRoute{{0xFE80000000000000, 0xA1}, 5, 64, 6, 0xABCDE}};
+  mad.payload.resize(256, 3);
+  pb::Batch batch;
+  Recorder recorder([&](const PackedBatch& full) { return batch.MergeFromString(full.bytes); });
+  recorder.OnStep(mad, At(1));
+  const mad::Address whole = std::exchange(mad.from, {});
+  recorder.OnStep(mad, At(1));
+  recorder.Flush();
+  ASSERT_EQ(batch.records_size(), 2);
+  const auto address = [&](int record) {
+    return std::get<mad::IncomingMad>(*EventOf(batch.records(record).step())).from;
+  };
+  EXPECT_EQ(address(0), whole);
+  EXPECT_EQ(address(1), mad::Address()) << "nothing of the one before";
+}
+
 }  // namespace
 }  // namespace fabricd::recorder

@@ -53,6 +53,7 @@ class StateShell {
       mad::Address address;
       address.lid = from;
       address.qpn = 1;
+      address.global = global;
       Step(ClientRequest{address, query.Bytes()});
       reply.outcome = arrived.empty() ? Outcome::kNotARequest : Outcome::kAnswered;
       if (!arrived.empty()) bytes = arrived.front().payload;
@@ -108,6 +109,7 @@ class StateShell {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // As the core was told; null: of nothing new.
   std::vector<mad::OutgoingMad> arrived, reports;     // Responses; Reports.
   int writes = 0;
+  std::optional<mad::GlobalRoute> global;  // Of the requests; nullopt: they have no GRH.
   Instant now{std::chrono::seconds(10)};
 
   void FinishWrite() {

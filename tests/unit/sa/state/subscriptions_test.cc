@@ -34,6 +34,27 @@ TEST_F(StateTest, SubscribersReceiveReportsOfPortsAndGroups) {
   EXPECT_THAT(shell.TakeReports(true), IsEmpty());
 }
 
+TEST_F(StateTest, ASubscriberWithAGrhReceivesReportsWithOne) {
+  const mad::GlobalRoute route{{testing::kPrefix, 0xA1}, 3, 64, 5, 0x12345};
+  shell.global = route;
+  ASSERT_EQ(Subscribe(kHost, 66), wire::kStatusOk);
+  EXPECT_EQ(shell.arrived.at(0).to.global, route) << "the response to it";
+  shell.global.reset();
+  ASSERT_EQ(Subscribe(kSecond, 66), wire::kStatusOk);
+  shell.Restart();
+  Join(kOther, kMgid);
+  const auto reports = shell.TakeReports(true);
+  ASSERT_THAT(reports, SizeIs(2));
+  for (const mad::OutgoingMad& report : reports) {
+    const bool is_global = report.to.lid == LidOf(kHost);
+    EXPECT_EQ(report.to.global, is_global ? std::optional(route) : std::nullopt);
+  }
+  ASSERT_EQ(Subscribe(kHost, 66), wire::kStatusOk) << "again, without";
+  Join(kOther, {kMgid.prefix, 2});
+  for (const mad::OutgoingMad& report : shell.TakeReports(true))
+    EXPECT_EQ(report.to.global, std::nullopt);
+}
+
 TEST_F(StateTest, RepeatedTrapsAreForwardedOnce) {
   Subscribe(kHost, 128);
   Subscribe(kSecond, 144);

@@ -114,6 +114,40 @@ TEST_F(RoutedTest, PartitionsMatchUnlessBothEndsAreLimited) {
   EXPECT_EQ(timed_out, 7u);
 }
 
+// As the kernel: what came is given with the route of its answer.
+TEST_F(RoutedTest, CarriesAGrhBothWays) {
+  const auto gid = [&](const std::string& node) {
+    const SimPort& port = Device(node).port(PortNum(1));
+    return Gid{port.info.gid_prefix, port.guid.value()};
+  };
+  mad::OutgoingMad query = Query(LidOf("node0002 mlx5_0"));
+  query.to.global = mad::GlobalRoute{gid("node0002 mlx5_0"), 0, 63, 7, 0xABCDE};
+  ASSERT_TRUE(fabric.Send(client.now, host, query).ok());
+  const auto asked = Arrived(peer);
+  ASSERT_EQ(asked.size(), 1u);
+  const mad::GlobalRoute back{gid("node0001 mlx5_0"), 0, 255, 7, 0xABCDE};
+  EXPECT_EQ(asked[0].from.global, back);
+  mad::OutgoingMad answer{asked[0].agent, asked[0].from, {}, asked[0].payload};
+  answer.payload[3] = static_cast<uint8_t>(wire::Method::kGetResp);
+  ASSERT_TRUE(fabric.Send(client.now, peer, answer).ok());
+  const auto answers = Arrived(host);
+  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_TRUE(answers[0].from.global);
+  EXPECT_EQ(answers[0].from.global->gid, gid("node0002 mlx5_0"));
+}
+
+TEST_F(RoutedTest, AGrhForAnotherPortIsDroppedButThatOfTheSaIsNot) {
+  mad::OutgoingMad query = Query(LidOf("node0002 mlx5_0"));
+  query.to.global = mad::GlobalRoute{{0xFE80000000000000, 0x4711}, 0, 63, 0, 0};
+  ASSERT_TRUE(fabric.Send(client.now, host, query).ok());
+  EXPECT_TRUE(Arrived(peer).empty());
+  EXPECT_EQ(fabric.stats().lost_nobody, 1u);
+  query = Query(LidOf("node0002 mlx5_0"));
+  query.to.global = mad::GlobalRoute{{0xFE80000000000000, 0x0200000000000002}, 0, 63, 0, 0};
+  ASSERT_TRUE(fabric.Send(client.now, host, query).ok());
+  EXPECT_EQ(Arrived(peer).size(), 1u);
+}
+
 TEST_F(RoutedTest, ReportsABadPKey) {
   SetPKeys(self, 0, {0x8001});
   EXPECT_FALSE(Passes(0));
