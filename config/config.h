@@ -36,6 +36,8 @@ struct Sm {
   Duration m_key_lease_period{};
   uint8_t m_key_protect = 0;
   std::string guid2mkey_file;
+  std::string prefix_routes_file;
+  std::string sa_db_file;
   friend bool operator==(const Sm&, const Sm&) = default;
 };
 

@@ -53,6 +53,8 @@ void VisitSmKeys(Visitor& visitor, C& c) {
                TimeRange{seconds(0), seconds(65535)});
   visitor.Number("sm.m_key_protect", kResweep, c.sm.m_key_protect, NumberRange{0, 3});
   visitor.Text("sm.guid2mkey_file", kResweep, c.sm.guid2mkey_file);
+  visitor.Text("sm.prefix_routes_file", kRestart, c.sm.prefix_routes_file);
+  visitor.Text("sm.sa_db_file", kRestart, c.sm.sa_db_file);
   visitor.Number("lid.lmc", kRestart, c.lid.lmc, NumberRange{0, 7});
   visitor.Flag("lid.lmc_enhanced_port0", kRestart, c.lid.lmc_enhanced_port0);
   visitor.Text("lid.guid2lid_file", kRestart, c.lid.guid2lid_file);

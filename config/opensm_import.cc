@@ -192,6 +192,7 @@ class Importer {
     if (key == "leaf_vl_stall_count")
       return Twin(index, "vl_stall_count", "link.vl_stall is for all ports");
     if (key == "partition_config_file") return PartitionsFile(index, value);
+    if (key == "prefix_routes_file") return PrefixRoutesFile(index, value);
     if (key == "part_enforce") return Enforce(index, value);
     if (key == "no_partition_enforcement") return NoEnforcement(index, value);
     if (key == "force_heavy_sweep") return HeavySweeps(index, value);
@@ -220,6 +221,13 @@ class Importer {
       return Say(index, Verdict::kImplied,
                  "no such file: every port is a member of the default partition");
     Put(index, "partitions.file", YamlText(path), Verdict::kTaken);
+  }
+
+  void PrefixRoutesFile(size_t index, const std::string& value) {
+    const std::string path = PathOf(value);
+    if (value.empty() || value == kNone || !IsGiven(path))
+      return Say(index, Verdict::kImplied, "no such file: no other subnet is reached");
+    Put(index, "sm.prefix_routes_file", YamlText(path), Verdict::kTaken);
   }
 
   void Enforce(size_t index, const std::string& value) {

@@ -81,7 +81,7 @@ const OpensmKey kKeys[] = {
     {"port_shifting", kDefault, "FALSE", "see routing.balance"},
     {"scatter_ports", kDefault, "0", "see routing.balance"},
     {"guid_routing_order_no_scatter", kDefault, "FALSE", kRoutes},
-    {"sa_db_file", kDefault, "(null)", kSaState},
+    {"sa_db_file", kPath, "sm.sa_db_file"},
     {"sa_db_dump", kDefault, "FALSE", kSaState},
     {"torus_config", kDefault, "/etc/opensm/torus-2QoS.conf", kRoutes},
     {"sm_priority", kNumber, "sm.priority"},
@@ -140,8 +140,7 @@ const OpensmKey kKeys[] = {
     {"congestion_control", kDefault, "FALSE", kNoCc},
     {"cc_key", kDefault, "0", kNoCc},
     {"cc_max_outstanding_mads", kDefault, "500", kNoCc},
-    {"prefix_routes_file", kDefault, "/etc/opensm/prefix-routes.conf",
-     "fabricd routes within one subnet"},
+    {"prefix_routes_file", kSpecial, "sm.prefix_routes_file"},
     {"consolidate_ipv6_snm_req", kDefault, "FALSE", "each group has a tree of its own"},
 };
 

@@ -13,6 +13,7 @@
 #include "daemon/record/logging.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/settings/sa_files.h"
 #include "daemon/settings/telemetry_options.h"
 #include "daemon/settings/verdict_options.h"
 #include "daemon/stop_limit.h"
@@ -65,7 +66,7 @@ absl::Status App::Open(const RunOptions& run) {
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
-  OpenSa(std::move(stored->clients));
+  FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
   FABRICD_RETURN_IF_ERROR(OpenCore(std::move(stored->core), run));
   return api_.Open(config_, *this);
@@ -91,7 +92,9 @@ absl::Status App::OpenFabric() {
   return absl::OkStatus();
 }
 
-void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
+absl::Status App::OpenSa(std::unique_ptr<sa::SaState> clients) {
+  auto routes = ReadPrefixRoutes(config_.sm);
+  if (!routes.ok()) return routes.status();
   KeeperLinks links;
   links.on_store = [this](std::function<void(store::Store&)> job) {
     return state_->Post(std::move(job));
@@ -105,8 +108,9 @@ void App::OpenSa(std::unique_ptr<sa::SaState> clients) {
   sa_keeper_ = std::make_unique<SaKeeper>(std::move(clients), *transport_, std::move(links));
   const SmKey trusted = config_.sm.sa_key ? config_.sm.sa_key : config_.sm.sm_key;
   sa_ = std::make_unique<SaService>(
-      *transport_, *sa_keeper_, SaOptions{trusted, config_.sm.subnet_prefix},
+      *transport_, *sa_keeper_, SaOptions{trusted, config_.sm.subnet_prefix, *std::move(routes)},
       [this](std::span<const NodeIndex> nodes) { commands_.inbox().WantLanes(nodes); });
+  return absl::OkStatus();
 }
 
 absl::Status App::OpenVerdicts(policy::StoredVerdicts stored) {

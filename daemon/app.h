@@ -110,7 +110,7 @@ class App final : public Backend {
   App(const config::Config& config, const RunOptions& run);
   absl::Status Open(const RunOptions& run);
   absl::Status OpenFabric();
-  void OpenSa(std::unique_ptr<sa::SaState> clients);
+  absl::Status OpenSa(std::unique_ptr<sa::SaState> clients);
   void OpenTelemetry(bool once);
   absl::Status OpenVerdicts(policy::StoredVerdicts stored);
   absl::Status OpenCore(shell::CoreInputs inputs, const RunOptions& run);

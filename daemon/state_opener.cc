@@ -15,6 +15,8 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/settings/sa_files.h"
+#include "sa/import/client_import.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
 
@@ -113,12 +115,33 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   if (!verdicts.ok()) return verdicts.status();
   state.verdicts = *std::move(verdicts);
   std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
+  if (rows->empty()) {
+    auto imported = ImportClients(config);
+    if (!imported.ok()) return imported.status();
+    rows = std::move(imported);
+  }
   auto clients = sa::SaState::Make(*rows, FirstEpochMs());
   if (!clients.ok()) return clients.status();
   state.clients = *std::move(clients);
   state.core.groups = state.clients->Trees();
   state.core.aliases = state.clients->Aliases();
   return state;
+}
+
+// What clients left with the SM before, where there was one and the store has nothing of clients.
+absl::StatusOr<StoredRows> StateOpener::ImportClients(const config::Config& config) {
+  const auto dump = ReadSaDump(config.sm);
+  if (!dump.ok()) return dump.status();
+  sa::ClientImport imported = sa::ImportClients(*dump, WallNowMs());
+  if (config.sm.sa_db_file.empty()) return std::move(imported.rows);
+  WarnSkipped(config.sm.sa_db_file, imported);
+  RowChanges changes;
+  for (const auto& [key, value] : imported.rows) changes.emplace(key, value);
+  FABRICD_RETURN_IF_ERROR(store_->ChangeRows(changes));
+  spdlog::info("{}: {} groups with {} members, {} services, {} subscriptions, {} blocks of aliases",
+               config.sm.sa_db_file, imported.groups, imported.members, imported.services,
+               imported.subscriptions, imported.aliases);
+  return std::move(imported.rows);
 }
 
 // The stored partitions, or those of the file if it differs from the one that was applied last. A

@@ -61,6 +61,7 @@ class StateOpener {
   absl::Status OpenStore(const config::Config& config);
   absl::Status ReadFiles(const config::Config& config);
   absl::Status OpenRecords(const config::Config& config);
+  absl::StatusOr<StoredRows> ImportClients(const config::Config& config);
   absl::StatusOr<policy::PartitionState> OpenPartitions(const std::string& path,
                                                         const StoredRows& rows);
 

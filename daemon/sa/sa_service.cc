@@ -83,7 +83,7 @@ SaService::SaService(mad::Transport& transport, SaKeeper& keeper, SaOptions opti
                      ReadLanes read_lanes)
     : transport_(transport),
       keeper_(keeper),
-      options_(options),
+      options_(std::move(options)),
       read_lanes_(std::move(read_lanes)),
       requests_(kRequests, kShare) {
   const int pool = ThreadsOf(options_.threads);
@@ -266,6 +266,7 @@ void SaService::MakeViews() {
   for (; TakeNewest(view, use_at); AnswerParked()) {
     if (view == nullptr) continue;
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
+    if (input) input->sm.prefix_routes = options_.prefix_routes;
     const bool idle = view->phase == sweep::Phase::kIdle;
     if (view_.Get() != nullptr && !(input && idle && view->plan_stands)) {
       const auto now = Clock::now();
@@ -304,7 +305,8 @@ bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
 
 void SaService::Show(sa::ViewInput input, bool settled) {
   // What clients leave does not depend on the trees that are made of it.
-  const bool tell = !sa::HasSameLayout(input, shown_) || settled != shown_settled_;
+  const bool tell = !sa::HasSameLayout(input, shown_) || settled != shown_settled_ ||
+                    input.foreign_mlids != shown_.foreign_mlids;
   std::shared_ptr<const sa::SaView> view = view_.Get();
   if (input != shown_) {
     shown_ = input;

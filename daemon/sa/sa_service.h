@@ -51,6 +51,7 @@ using ReadLanes = std::function<void(std::span<const NodeIndex>)>;
 struct SaOptions {
   SmKey sm_key;
   uint64_t gid_prefix = 0xFE80000000000000;
+  sa::PrefixRoutes prefix_routes;
   int threads = 0;  // 0: half of the processors, 2 to 8.
   // How long after a handover the last view still serves: the kernel's SA client asks at the same
   // LID for as long as its caller waits, which is seldom longer.

@@ -11,6 +11,7 @@
 #include "daemon/rpc/security/listen.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
+#include "daemon/settings/sa_files.h"
 #include "daemon/settings/verdict_options.h"
 #include "fabric/names.h"
 #include "store/guid2lid.h"
@@ -42,6 +43,8 @@ std::vector<config::Fault> JudgeFiles(const config::Config& config) {
   std::vector<config::Fault> faults;
   JudgeLines("lid.guid2lid_file", config.lid.guid2lid_file, store::ParseGuid2Lid, faults);
   Add(ReadMKeys(config.sm).status(), faults);
+  Add(ReadPrefixRoutes(config.sm).status(), faults);
+  Add(ReadSaDump(config.sm).status(), faults);
   Add(ReadRoots(config.routing).status(), faults);
   JudgeLines("topology.node_name_map", config.topology.node_name_map, fabric::NodeNameMap::Parse,
              faults);

@@ -38,10 +38,10 @@ std::pair<PathRecord, uint64_t> AsPathRecord(const MultiPathRecord& wanted, uint
 
 // False: one of them is of no end port here.
 bool FindGids(const SaView& view, const Asker& asker, std::span<const uint8_t> gids, size_t first,
-              size_t count, std::vector<Side>& found) {
+              size_t count, bool may_leave, std::vector<Side>& found) {
   for (size_t i = first; i < first + count; ++i) {
     const Gid gid = wire::DecodeGid(gids.subspan(i * kGidBytes).first<kGidBytes>());
-    found.push_back(FindSide(view, asker, true, gid, false, {}));
+    found.push_back(FindSide(view, asker, true, gid, false, {}, may_leave));
     if (found.back().status != wire::kStatusOk) return false;
   }
   return true;
@@ -98,8 +98,8 @@ uint16_t CollectMultiPaths(const SaView& view, const Asker& asker, const MultiPa
       destinations > kMostGids || (sources + destinations) * kGidBytes > gids.size())
     return wire::kSaStatusRequestInvalid;
   std::vector<Side> from, to;
-  if (!FindGids(view, asker, gids, 0, sources, from) ||
-      !FindGids(view, asker, gids, sources, destinations, to))
+  if (!FindGids(view, asker, gids, 0, sources, /*may_leave=*/false, from) ||
+      !FindGids(view, asker, gids, sources, destinations, /*may_leave=*/true, to))
     return wire::kSaStatusRequestInvalidGid;
   uint64_t lids_from = 0, lids_to = 0;
   for (const Side& a : from) lids_from += a.lids(view.ends()[a.first]);

@@ -16,8 +16,14 @@ uint32_t FindGid(const SaView& view, const Asker& asker, const Gid& gid) {
   return ours ? asker.FindPort(view, gid.guid()) : EndPorts::kNone;
 }
 
+// A unicast GID of neither this subnet nor every one.
+bool IsElsewhere(const SaView& view, const Gid& gid) {
+  return gid.prefix != view.sm().gid_prefix && gid.prefix != kLinkLocalPrefix && gid.prefix != 0 &&
+         !gid.IsMulticast();
+}
+
 Side FindSide(const SaView& view, const Asker& asker, bool by_gid, const Gid& gid, bool by_lid,
-              Lid lid) {
+              Lid lid, bool may_leave) {
   Side side;
   side.given = by_gid || by_lid;
   if (!side.given) {
@@ -26,12 +32,16 @@ Side FindSide(const SaView& view, const Asker& asker, bool by_gid, const Gid& gi
   }
   uint32_t found = EndPorts::kNone;
   if (by_gid) {
-    found = FindGid(view, asker, gid);
+    const bool leaves = may_leave && IsElsewhere(view, gid);
+    found = leaves ? view.FindRouter(gid.prefix) : FindGid(view, asker, gid);
     if (found == EndPorts::kNone) {
       side.status = wire::kSaStatusRequestInvalidGid;
       return side;
     }
-    if (view.ends()[found].guid != gid.guid()) side.alias = gid.guid();
+    if (leaves)
+      side.beyond = gid;
+    else if (view.ends()[found].guid != gid.guid())
+      side.alias = gid.guid();
   }
   if (by_lid) {
     const uint32_t owner = view.ends().FindLid(lid);
@@ -75,6 +85,15 @@ bool PathFinder::Describe(const Path& path, const EndPort& a, const EndPort& b, 
   return true;
 }
 
+bool PathFinder::LeadOut(Gid beyond) {
+  // A router forwards nothing that it would lower to 0 (§19.2.4.1).
+  const std::optional<uint8_t> asked = query_.hop_limit();
+  if (asked && *asked <= 1) return false;
+  prototype_.dgid = beyond;
+  prototype_.hop_limit = asked.value_or(kMostHops);
+  return true;
+}
+
 // Answers travel on the service level of what they answer, so that must be good both ways.
 bool PathFinder::LeadsBack(const Path& path, const EndPort& a, const EndPort& b,
                            uint8_t planned) const {
@@ -89,9 +108,9 @@ Request Understand(const SaView& view, const Asker& asker, const PathRecord& wan
   Request request;
   request.query = PathQuery::Make(wanted, mask);
   request.source = FindSide(view, asker, Has(mask, PathComponent::kSgid), wanted.sgid,
-                            Has(mask, PathComponent::kSlid), wanted.slid);
+                            Has(mask, PathComponent::kSlid), wanted.slid, /*may_leave=*/false);
   request.destination = FindSide(view, asker, Has(mask, PathComponent::kDgid), wanted.dgid,
-                                 Has(mask, PathComponent::kDlid), wanted.dlid);
+                                 Has(mask, PathComponent::kDlid), wanted.dlid, /*may_leave=*/true);
   if (single && (!request.source.given || !request.destination.given)) {
     request.status = wire::kSaStatusInsufficientComponents;
   } else if (!request.query) {

@@ -19,6 +19,7 @@ struct Side {
   uint32_t first = 0, end = 0;  // Numbers in SaView::ends(); equal: nobody.
   Lid lid;                      // Of the one end port; 0: any of its LIDs.
   Guid alias;                   // The GUID that it is asked for by; 0: its own.
+  Gid beyond;                   // In another subnet, behind the one end port, a router's; 0: here.
   bool given = false;
 
   uint32_t first_lid(const EndPort& port) const { return lid ? lid.value() : port.base_lid; }
@@ -27,8 +28,9 @@ struct Side {
 
 // kNone: not an end port of this subnet.
 uint32_t FindGid(const SaView& view, const Asker& asker, const Gid& gid);
+// `may_leave`: a GID of another subnet is looked for behind its router.
 Side FindSide(const SaView& view, const Asker& asker, bool by_gid, const Gid& gid, bool by_lid,
-              Lid lid);
+              Lid lid, bool may_leave);
 
 // What is found out of one path.
 struct Path {
@@ -77,6 +79,7 @@ class PathFinder {
       path.carriage = carried(path.dlid);
       path.preference = static_cast<uint8_t>(std::min<uint32_t>(found, 255));
       if (!path.carriage || !Describe(path, a, b, p_key)) continue;
+      if (destination.beyond && !LeadOut(destination.beyond)) return true;
       ++found;
       if (source.alias) prototype_.sgid.low = source.alias.value();
       if (destination.alias) prototype_.dgid.low = destination.alias.value();
@@ -98,6 +101,8 @@ class PathFinder {
   PKey PKeyOf(const EndPort& a, const EndPort& b) const;
   // Makes the record of it. False: not what is asked for.
   bool Describe(const Path& path, const EndPort& a, const EndPort& b, PKey p_key);
+  // Makes the record one of a path over a router. False: the HopLimit that is asked for ends there.
+  bool LeadOut(Gid beyond);
   bool LeadsBack(const Path& path, const EndPort& a, const EndPort& b, uint8_t planned) const;
 
   const SaView& view_;

@@ -80,6 +80,7 @@ std::optional<PathQuery> PathQuery::Make(const PathRecord& wanted, uint64_t mask
   // Switches here forward no raw packets.
   if (Has(mask, PathComponent::kRawTraffic) && wanted.raw_traffic) return std::nullopt;
   if (Has(mask, PathComponent::kSl)) query.sl_ = wanted.sl.value();
+  if (Has(mask, PathComponent::kHopLimit)) query.hop_limit_ = wanted.hop_limit;
   if (Has(mask, PathComponent::kPKey)) {
     if (PartitionOf(wanted.p_key) == 0) return std::nullopt;
     query.p_key_ = wanted.p_key;

@@ -35,6 +35,9 @@ enum class PathComponent : uint8_t {
   kLifeTimeSelector = 20,
   kLifeTime = 21,
 };
+// HopLimit of what leaves the subnet.
+inline constexpr uint8_t kMostHops = 255;
+
 constexpr bool Has(uint64_t mask, PathComponent component) {
   return (mask >> static_cast<unsigned>(component) & 1) != 0;
 }
@@ -70,13 +73,14 @@ class PathQuery {
   }
   PKey p_key() const { return p_key_; }  // 0: any.
   bool reversible() const { return reversible_; }
-  uint8_t numb_path() const { return numb_path_; }  // Per pair of ends.
+  std::optional<uint8_t> hop_limit() const { return hop_limit_; }  // nullopt: any.
+  uint8_t numb_path() const { return numb_path_; }                 // Per pair of ends.
   // An answer with all that is the same in every path.
   const wire::PathRecord& prototype() const { return prototype_; }
 
  private:
   Bound mtu_, rate_, life_time_;
-  std::optional<uint8_t> sl_;
+  std::optional<uint8_t> sl_, hop_limit_;
   PKey p_key_;
   bool reversible_ = false;
   uint8_t numb_path_ = kMostPaths;

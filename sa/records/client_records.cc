@@ -16,6 +16,8 @@ namespace {
 using wire::SaAttribute;
 using wire::Selector;
 
+constexpr uint8_t kLinkLocalScope = 2;
+
 struct Query {
   const SaView& view;
   const Asker& asker;
@@ -185,6 +187,9 @@ uint16_t CollectGroupPath(const SaView& view, const ClientState& state, const As
   path.slid = Has(mask, PathComponent::kSlid) ? wanted.slid : Lid(end.base_lid);
   path.flow_label = record.flow_label;
   path.hop_limit = record.hop_limit;
+  // A group that says no HopLimit is to leave the subnet all the same, if its scope does.
+  if (path.hop_limit == 0 && (record.mgid.prefix >> 48 & 0xF) > kLinkLocalScope)
+    path.hop_limit = kMostHops;
   path.traffic_class = record.traffic_class;
   path.p_key = record.p_key;
   path.sl = record.sl;

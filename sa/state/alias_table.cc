@@ -63,6 +63,21 @@ absl::Status AliasTable::Load(const RowKey& key, const std::string& value) {
   return absl::OkStatus();
 }
 
+bool AliasTable::Import(const fabric::AliasBlock& block, RowChanges& rows) {
+  if (blocks_.size() >= kMostBlocks || blocks_.contains({block.port, block.block})) return false;
+  std::vector<Guid> taken;
+  for (const Guid alias : block.info.guids) {
+    if (!alias) continue;
+    if (!owners_.emplace(alias, block.port).second) {
+      for (const Guid mine : taken) owners_.erase(mine);
+      return false;
+    }
+    taken.push_back(alias);
+  }
+  Keep(block, rows);
+  return true;
+}
+
 std::shared_ptr<const fabric::AliasGuids> AliasTable::Snapshot() {
   if (snapshot_ != nullptr) return snapshot_;
   std::vector<fabric::AliasBlock> blocks;

@@ -40,6 +40,10 @@ class AliasTable {
   // Rows as the other calls wrote them; kDataLoss: no row of ours.
   absl::Status Load(const RowKey& key, const std::string& value);
 
+  // A block of another SM, as it stands. False: one of its GUIDs or the block is there already, or
+  // they are too many.
+  bool Import(const fabric::AliasBlock& block, RowChanges& rows);
+
   // Both return a status of the SA and, where that is OK, turn `record` into the answer. They need
   // LID, BlockNum and some GUID. `in_use(alias)`: it may not go.
   using InUse = std::function<bool(Guid)>;

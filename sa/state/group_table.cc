@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "common/p_key.h"
 #include "common/status.h"
@@ -141,11 +142,28 @@ Group& GroupTable::Edit(Groups::iterator group) {
   return *group->second;
 }
 
+void GroupTable::Avoid(const std::vector<Lid>& mlids) {
+  avoided_.clear();
+  for (const Lid mlid : mlids) {
+    const size_t number = mlid.value() - fabric::kFirstMulticastLid.value();
+    if (avoided_.size() <= number) avoided_.resize(number + 1);
+    avoided_[number] = true;
+  }
+}
+
 Lid GroupTable::FreeMlid(uint32_t most) const {
-  const auto free = std::find(mlids_.begin(), mlids_.end(), false);
-  const auto number = static_cast<uint32_t>(free - mlids_.begin());
-  if (number >= most) return {};
-  return Lid(static_cast<uint16_t>(fabric::kFirstMulticastLid.value() + number));
+  const auto at = [](const std::vector<bool>& mlids, uint32_t number) {
+    return number < mlids.size() && mlids[number];
+  };
+  std::optional<uint32_t> second;
+  for (uint32_t number = 0; number < most; ++number) {
+    if (at(mlids_, number)) continue;
+    if (!at(avoided_, number))
+      return Lid(static_cast<uint16_t>(fabric::kFirstMulticastLid.value() + number));
+    second = second.value_or(number);
+  }
+  if (!second) return {};
+  return Lid(static_cast<uint16_t>(fabric::kFirstMulticastLid.value() + *second));
 }
 
 GroupTable::Groups::iterator GroupTable::Insert(McMemberRecord record, bool permanent,
@@ -161,6 +179,20 @@ GroupTable::Groups::iterator GroupTable::Insert(McMemberRecord record, bool perm
   changes.push_back({record.mgid, record.p_key, true});
   snapshot_ = nullptr;
   return groups_.emplace(record.mgid, std::move(group)).first;
+}
+
+bool GroupTable::Import(const Group& group, RowChanges& rows) {
+  const size_t number = group.record.mlid.value() - fabric::kFirstMulticastLid.value();
+  if (groups_.contains(group.record.mgid) || (number < mlids_.size() && mlids_[number]) ||
+      members_ + group.members.size() > kMostMembers)
+    return false;
+  std::vector<GroupChange> changes;
+  const auto made = Insert(group.record, group.permanent, rows, changes);
+  for (const Member& member : group.members) {
+    PutMember(*made->second, member);
+    rows[KeyOf(made->first, member.gid)] = RowOf(member);
+  }
+  return true;
 }
 
 void GroupTable::SetPermanent(const std::vector<McMemberRecord>& records, RowChanges& rows,

@@ -71,6 +71,13 @@ class GroupTable {
   // Rows as the other calls wrote them, groups before members; kDataLoss: no row of ours.
   absl::Status Load(const RowKey& key, const std::string& value);
 
+  // A group of another SM with its members. False: its MGID or MLID is taken, or they are too many.
+  // REQUIRES: it is kept, and has a multicast LID and MGID.
+  bool Import(const Group& group, RowChanges& rows);
+
+  // Not to be allocated while others are free: switches hold entries of them for other groups.
+  void Avoid(const std::vector<Lid>& mlids);
+
   // These groups stay without members, and only these. A group of clients with such an MGID becomes
   // one; one that no longer is goes with its last member. Records are whole but for their MLIDs.
   void SetPermanent(const std::vector<wire::McMemberRecord>& records, RowChanges& rows,
@@ -113,6 +120,7 @@ class GroupTable {
 
   Groups groups_;
   std::vector<bool> mlids_;               // [MLID - kFirstMulticastLid]: taken.
+  std::vector<bool> avoided_;             // The same.
   std::map<Gid, std::set<Gid>> of_port_;  // Port → MGIDs.
   size_t members_ = 0;
   std::shared_ptr<const ClientState::Groups> snapshot_;  // Null: to be made anew.

@@ -199,6 +199,8 @@ void SaState::On(const RowsWritten& written, Instant now) {
 
 void SaState::On(FabricChanged changed, Instant now) {
   view_ = std::move(changed.view);
+  const auto& foreign = view_->input().foreign_mlids;
+  groups_.Avoid(foreign == nullptr ? std::vector<Lid>() : *foreign);
   KeepStandingGroups();
   if (!changed.settled) return;
   const auto before = std::exchange(settled_, view_);

@@ -65,6 +65,26 @@ void ServiceTable::Put(std::shared_ptr<const Service> service) {
   snapshot_ = nullptr;
 }
 
+void ServiceTable::Keep(Service service, RowChanges& rows) {
+  std::string bytes = BytesOf(service.record);
+  AppendNumber(static_cast<uint64_t>(service.expires), bytes);
+  rows[RowKeyOf(service.record)] = std::move(bytes);
+  Put(std::make_shared<const Service>(std::move(service)));
+}
+
+bool ServiceTable::HasRoom(Guid port) const {
+  const auto count = of_port_.find(port);
+  return services_.size() < kMostServices &&
+         (count == of_port_.end() || count->second < kMostOfPort);
+}
+
+bool ServiceTable::Import(Service service, RowChanges& rows) {
+  if (services_.contains(KeyOf(service.record)) || !HasRoom(service.record.service_gid.guid()))
+    return false;
+  Keep(std::move(service), rows);
+  return true;
+}
+
 void ServiceTable::Erase(std::map<Key, std::shared_ptr<const Service>>::iterator found,
                          RowChanges& rows) {
   rows[RowKeyOf(found->second->record)] = std::nullopt;
@@ -99,20 +119,11 @@ uint16_t ServiceTable::Set(const SaView& view, const Asker& asker, uint64_t mask
   if (record.lease == 0) return wire::kSaStatusRequestInvalid;
   const auto found = services_.find(KeyOf(record));
   if (found == services_.end()) {
-    const auto count = of_port_.find(record.service_gid.guid());
-    if (services_.size() >= kMostServices ||
-        (count != of_port_.end() && count->second >= kMostOfPort))
-      return wire::kSaStatusNoResources;
+    if (!HasRoom(record.service_gid.guid())) return wire::kSaStatusNoResources;
   } else if (!MayChange(view, asker, *found->second, record)) {
     return wire::kSaStatusRequestDenied;
   }
-  auto service = std::make_shared<Service>();
-  service->record = record;
-  service->expires = ExpiryOf(record.lease, now);
-  std::string bytes = BytesOf(record);
-  AppendNumber(static_cast<uint64_t>(service->expires), bytes);
-  rows[RowKeyOf(record)] = std::move(bytes);
-  Put(std::move(service));
+  Keep({record, ExpiryOf(record.lease, now)}, rows);
   return wire::kStatusOk;
 }
 

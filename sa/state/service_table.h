@@ -37,6 +37,9 @@ class ServiceTable {
   uint16_t Delete(const SaView& view, const Asker& asker, uint64_t mask, WallMs now,
                   wire::ServiceRecord& record, RowChanges& rows);
 
+  // One of another SM, as it stands. False: it is there already, or they are too many.
+  bool Import(Service service, RowChanges& rows);
+
   // Takes out what has expired.
   void Expire(WallMs now, RowChanges& rows);
   WallMs next_expiry() const { return expiries_.empty() ? kForEver : expiries_.begin()->first; }
@@ -49,7 +52,9 @@ class ServiceTable {
   static Key KeyOf(const wire::ServiceRecord& record);
   uint16_t Identify(const SaView& view, const Asker& asker, uint64_t mask,
                     wire::ServiceRecord& record) const;
+  bool HasRoom(Guid port) const;
   void Put(std::shared_ptr<const Service> service);
+  void Keep(Service service, RowChanges& rows);
   void Erase(std::map<Key, std::shared_ptr<const Service>>::iterator found, RowChanges& rows);
 
   std::map<Key, std::shared_ptr<const Service>> services_;

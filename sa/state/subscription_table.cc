@@ -135,34 +135,51 @@ uint16_t SubscriptionTable::Set(const SaView& view, const Asker& asker, const Re
     return wire::kSaStatusRequestInvalid;
   if (info.is_generic != 0 && IsSecurity(info.trap_number) && !asker.trusted)
     return wire::kSaStatusRequestInvalid;
-  uint16_t free = 0;
-  size_t count = 0;
-  auto found = subscriptions_.lower_bound({from.gid, 0});
-  for (; found != subscriptions_.end() && found->first.first == from.gid; ++found, ++count) {
-    if (found->second.target.qpn == from.qpn && IsSame(found->second.info, info)) break;
-    if (found->first.second == free) ++free;
-  }
-  const bool exists = found != subscriptions_.end() && found->first.first == from.gid;
+  const Place place = Find(from, info);
+  const bool exists = place.found != subscriptions_.end();
   const bool subscribe = info.subscribe != 0;
   info.qpn = from.qpn;
   if (!subscribe) {
     if (!exists) return wire::kSaStatusRequestInvalid;
-    Erase(found, rows);
+    Erase(place.found, rows);
     return wire::kStatusOk;
   }
-  if (exists && found->second.target == from) return wire::kStatusOk;
-  if (exists) {  // It can be reached otherwise now.
-    found->second.target = from;
-    rows[KeyOf(found->second)] = RowOf(found->second);
-    snapshot_ = nullptr;
+  if (exists) {
+    Subscription there = place.found->second;
+    // It may be reached otherwise now.
+    if (std::exchange(there.target, from) != from) Keep(there, rows);
     return wire::kStatusOk;
   }
-  if (count >= kMostOfPort || subscriptions_.size() >= kMost) return wire::kSaStatusNoResources;
-  const Subscription made{from, free, info, asker.trusted};
-  rows[KeyOf(made)] = RowOf(made);
-  subscriptions_[{from.gid, free}] = made;
-  snapshot_ = nullptr;
+  if (place.is_full) return wire::kSaStatusNoResources;
+  Keep({from, place.free, info, asker.trusted}, rows);
   return wire::kStatusOk;
+}
+
+SubscriptionTable::Place SubscriptionTable::Find(const ReportTarget& from,
+                                                 const wire::InformInfo& info) {
+  Place place{subscriptions_.end(), 0, false};
+  size_t count = 0;
+  for (auto at = subscriptions_.lower_bound({from.gid, 0});
+       at != subscriptions_.end() && at->first.first == from.gid; ++at, ++count) {
+    if (at->second.target.qpn == from.qpn && IsSame(at->second.info, info)) place.found = at;
+    if (at->first.second == place.free) ++place.free;
+  }
+  place.is_full = count >= kMostOfPort || subscriptions_.size() >= kMost;
+  return place;
+}
+
+void SubscriptionTable::Keep(const Subscription& subscription, RowChanges& rows) {
+  rows[KeyOf(subscription)] = RowOf(subscription);
+  subscriptions_[{subscription.target.gid, subscription.number}] = subscription;
+  snapshot_ = nullptr;
+}
+
+bool SubscriptionTable::Import(Subscription subscription, RowChanges& rows) {
+  const Place place = Find(subscription.target, subscription.info);
+  if (place.found != subscriptions_.end() || place.is_full) return false;
+  subscription.number = place.free;
+  Keep(subscription, rows);
+  return true;
 }
 
 void SubscriptionTable::DropPort(Gid port, RowChanges& rows) {

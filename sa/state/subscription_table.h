@@ -40,6 +40,10 @@ class SubscriptionTable {
   // Rows as the other calls wrote them; kDataLoss: no row of ours.
   absl::Status Load(const RowKey& key, const std::string& value);
 
+  // One of another SM, under a number of this table. False: it is there already, or they are too
+  // many.
+  bool Import(Subscription subscription, RowChanges& rows);
+
   // Subscribes or unsubscribes, as `info` says; a status of the SA, and where that is OK `info` is
   // the answer. `from`: whence the request came, and where Reports go.
   uint16_t Set(const SaView& view, const Asker& asker, const ReportTarget& from,
@@ -55,6 +59,14 @@ class SubscriptionTable {
  private:
   using Key = std::pair<Gid, uint16_t>;
   using Subscriptions = std::map<Key, Subscription>;
+  // The one that is the same, or end(), with a free number and the count of that port.
+  struct Place {
+    Subscriptions::iterator found;
+    uint16_t free = 0;
+    bool is_full = false;
+  };
+  Place Find(const ReportTarget& from, const wire::InformInfo& info);
+  void Keep(const Subscription& subscription, RowChanges& rows);
   Subscriptions::iterator Erase(Subscriptions::iterator found, RowChanges& rows);
   template <typename Predicate>
   void EraseOf(Gid port, RowChanges& rows, Predicate predicate);

@@ -20,6 +20,7 @@ wire::McMemberRecord DefaultBroadcast() {
 
 bool HasSameLayout(ViewInput a, const ViewInput& b) {
   a.multicast = b.multicast;
+  a.foreign_mlids = b.foreign_mlids;
   return a == b;
 }
 
@@ -58,6 +59,27 @@ EndPort SaView::Describe(PortRef ref, const fabric::Port& port, fabric::LidRange
   end.peer = port.peer;
   end.link = ref.port.value() == 0 ? CarriageOfPort0(port) : CarriageOf(snapshot(), port);
   return end;
+}
+
+uint32_t SaView::FindRouter(uint64_t prefix) const {
+  const auto is_router = [this](const EndPort& end) {
+    return NodeOf(end).info.node_type == wire::NodeType::kRouter;
+  };
+  for (const PrefixRoute& route : sm().prefix_routes) {
+    if (route.prefix != 0 && route.prefix != prefix) continue;
+    if (route.router) {
+      const uint32_t number = ends().FindGuid(route.router);
+      if (number != EndPorts::kNone && is_router(ends()[number])) return number;
+      continue;
+    }
+    uint32_t first = EndPorts::kNone;
+    for (uint32_t number = 0; number < ends().size(); ++number)
+      if (is_router(ends()[number]) &&
+          (first == EndPorts::kNone || ends()[number].guid < ends()[first].guid))
+        first = number;
+    if (first != EndPorts::kNone) return first;
+  }
+  return EndPorts::kNone;
 }
 
 std::vector<PKey> SaView::KeysOf(PortRef end_port) const {

@@ -23,6 +23,7 @@
 #include "sa/view/end_ports.h"
 #include "sa/view/p_key_sets.h"
 #include "sa/view/path_table.h"
+#include "sa/view/prefix_routes.h"
 
 namespace fabricd::sa {
 
@@ -37,6 +38,7 @@ struct SmFacts {
     friend bool operator==(const Seen&, const Seen&) = default;
   };
   std::vector<Seen> managers;  // This one, and the others that were seen.
+  PrefixRoutes prefix_routes;  // To other subnets.
   friend bool operator==(const SmFacts&, const SmFacts&) = default;
 };
 
@@ -51,6 +53,8 @@ struct ViewInput {
   std::vector<PortRef> isolated;                            // Sorted: no path to or from them.
   std::shared_ptr<const fabric::TablesByPort> tables;       // Null: none were read.
   std::shared_ptr<const routing::MulticastPlan> multicast;  // Proved. Null: none.
+  // MLIDs of which switches still hold entries of another SM, sorted: allocated last. Null: none.
+  std::shared_ptr<const std::vector<Lid>> foreign_mlids;
   // What a port of whose P_Key table nothing is known counts as holding.
   PKey unread_key = kDefaultFullPKey;
   SmFacts sm;
@@ -61,7 +65,7 @@ struct ViewInput {
   friend bool operator==(const ViewInput&, const ViewInput&) = default;
 };
 
-// Whether they differ in nothing but multicast tables, which cost nothing to show.
+// Whether they differ in nothing but multicast tables and MLIDs, which cost nothing to show.
 bool HasSameLayout(ViewInput a, const ViewInput& b);
 
 class SaView {
@@ -75,6 +79,9 @@ class SaView {
   const EndPorts& ends() const { return layout_->ends; }
   const PKeySets& p_keys() const { return layout_->p_keys; }
   const PathTable& paths() const { return layout_->paths; }
+  // The number in ends() of the router's port by which other subnets with this prefix are reached;
+  // kNone: none is. Of several routes the first whose router is there.
+  uint32_t FindRouter(uint64_t prefix) const;
   const fabric::Node& NodeOf(const EndPort& end) const { return *snapshot().node(end.ref.node); }
   // Null: no table of it was read.
   const fabric::PortTables* TablesOf(PortRef end_port) const;

@@ -20,6 +20,7 @@ std::optional<ViewInput> InputOf(const View& view, SmKey trusted, uint64_t gid_p
   input.isolated = view.isolated;
   input.tables = view.tables;
   input.multicast = view.multicast;
+  input.foreign_mlids = view.foreign_mlids;
   input.sm.sm_key = trusted;
   input.sm.gid_prefix = gid_prefix;
   const auto add = [&](PortRef port, const auto& sm) {

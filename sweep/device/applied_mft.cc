@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "fabric/multicast_groups.h"
+
 namespace fabricd::sweep {
 namespace {
 
@@ -55,6 +57,16 @@ AppliedMft::Block AppliedMft::Possibly(Place place) const {
 bool AppliedMft::HasEntries() const {
   return std::any_of(blocks_.begin(), blocks_.end(),
                      [this](const auto& entry) { return Possibly(entry.first) != Block{}; });
+}
+
+void AppliedMft::AddMlids(std::set<Lid>& mlids) const {
+  for (const auto& [place, state] : blocks_) {
+    if (!state.held) continue;
+    const Block block = Possibly(place);
+    const size_t first = fabric::kFirstMulticastLid.value() + place.block * block.size();
+    for (size_t i = 0; i < block.size(); ++i)
+      if (block[i] != 0) mlids.insert(Lid(static_cast<uint16_t>(first + i)));
+  }
 }
 
 std::shared_ptr<const routing::MulticastRow> AppliedMft::Row() const {

@@ -28,6 +28,9 @@ class AppliedMft {
   Block Possibly(Place place) const;
   // Whether the table may have entries. Blocks that were never read do not count.
   bool HasEntries() const;
+  // Adds the MLIDs that certainly or perhaps have an entry. Blocks that were never read do not
+  // count.
+  void AddMlids(std::set<Lid>& mlids) const;
   // The blocks that are known, or in flight.
   const auto& blocks() const { return blocks_; }
   // The known content, from which plans start. Null: there is none.

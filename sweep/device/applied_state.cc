@@ -151,6 +151,12 @@ AppliedMft& AppliedState::Mft(NodeIndex node) {
   return mfts_[node.value()];
 }
 
+std::set<Lid> AppliedState::HeldMlids() const {
+  std::set<Lid> mlids;
+  for (const AppliedMft& mft : mfts_) mft.AddMlids(mlids);
+  return mlids;
+}
+
 const AppliedMft* AppliedState::FindMft(NodeIndex node) const {
   return node.value() < mfts_.size() ? &mfts_[node.value()] : nullptr;
 }

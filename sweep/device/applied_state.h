@@ -94,6 +94,9 @@ class AppliedState {
     return busy_.contains({port, attribute});
   }
 
+  // The MLIDs that have an entry in some switch, as far as they are known.
+  std::set<Lid> HeldMlids() const;
+
   // Responses to Sets in flight will not arrive any more: what they change is unknown.
   void AbandonInFlight();
 

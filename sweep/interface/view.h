@@ -94,6 +94,9 @@ struct FabricView {
   // yet applied.
   std::shared_ptr<const fabric::MulticastGroups> groups;
   std::shared_ptr<const routing::MulticastPlan> multicast;
+  // MLIDs with entries in switches that are in none of these trees, sorted: another SM wrote them.
+  // Empty while the subnet is up. Null: none.
+  std::shared_ptr<const std::vector<Lid>> foreign_mlids;
   std::vector<routing::ChainStep> chain;  // How the plan's engine was chosen.
   routing::RoutingOptions routing;        // Options of the plans.
   // End ports that holds isolate. Sorted.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/report/view_publisher.h"
 
+#include <set>
+
 namespace fabricd::sweep {
 namespace {
 
@@ -15,6 +17,16 @@ SmStatus StatusOf(const ViewInput& input) {
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !mastership.IsMaster()) status.lid = local->info.lid;
   return status;
+}
+
+// Null: there are none.
+std::shared_ptr<const std::vector<Lid>> ForeignMlids(const AppliedState& applied,
+                                                     const routing::MulticastPlan* plan) {
+  std::set<Lid> mlids = applied.HeldMlids();
+  if (plan != nullptr)
+    for (const auto& tree : plan->trees) mlids.erase(tree->mlid);
+  if (mlids.empty()) return nullptr;
+  return std::make_shared<const std::vector<Lid>>(mlids.begin(), mlids.end());
 }
 
 }  // namespace
@@ -36,6 +48,11 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
                       input.phase != Phase::kElecting && input.phase != Phase::kAssigningLids;
   view->groups = input.multicast.groups();
   view->multicast = input.multicast.plan();
+  // Looked for only until all trees are written; the same object while nothing changes.
+  auto foreign = subnet_up_ ? nullptr : ForeignMlids(applied, view->multicast.get());
+  if (foreign == nullptr || foreign_mlids_ == nullptr || *foreign != *foreign_mlids_)
+    foreign_mlids_ = std::move(foreign);
+  view->foreign_mlids = foreign_mlids_;
   view->chain = input.planner.chain();
   view->sm = StatusOf(input);
   // During a new discovery the complete old tables are more useful than half of the new ones.

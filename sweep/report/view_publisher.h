@@ -63,6 +63,7 @@ class ViewPublisher {
   SweepReport last_report_;
   uint64_t generation_ = 0;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
+  std::shared_ptr<const std::vector<Lid>> foreign_mlids_;
 };
 
 }  // namespace fabricd::sweep

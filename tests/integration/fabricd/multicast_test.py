@@ -7,6 +7,7 @@ usage: multicast_test.py BIN_DIR [TEST...]
 """
 import os
 import re
+import signal
 import sys
 import time
 
@@ -143,6 +144,31 @@ class Trees(OnIbsim):
         self.fabricd.start(self.sim.environment(SM_HOST))
         self.fabricd.wait_for("subnet_up")
         self.judge(members)
+
+
+    def test_groups_of_opensm_are_taken_over(self):
+        options = self.write("opensm.conf", "sa_db_dump TRUE\ndump_files_dir %s/\n" % self.folder)
+        opensm = self.sim.start(SM_HOST, "opensm", "-F", options, "-f", "stdout")
+        ibsim.Lines(opensm).wait_for("SUBNET UP")
+        members = {}
+        for number in range(0, 16, 3):
+            for mlid in self.change("join", number, BROADCAST, *OTHERS[:1 + number // 3]):
+                members.setdefault(mlid, []).append(number)
+        self.until(lambda: self.fits(members, self.tables()))
+        self.assertEqual(ibsim.stop(opensm, signal.SIGTERM), 0)
+        # Of ibsim's hosts none hears of ClientReregister: nobody joins again.
+        dump = self.path("opensm-sa.dump")
+        self.fabricd = ibsim.Fabricd(self, "sm: {sa_db_file: %s}\n" % dump)
+        self.fabricd.start(self.sim.environment(SM_HOST))
+        self.fabricd.log.wait_for("opensm-sa.dump: 6 groups with 26 members, 0 services")
+        self.fabricd.wait_for("subnet_up")
+        self.until(lambda: self.fits(members, self.tables()))
+        with open(dump, "a", encoding="utf-8") as file:
+            file.write("mcm_port: port_gid=0x1\n")
+        with open(dump, encoding="utf-8") as file:
+            line = len(file.readlines())
+        said = self.run_program(self.fabricd.command("--check-config"), code=2)
+        self.assertIn("sm.sa_db_file: %s: line %d: no `:0x`" % (dump, line), said)
 
 
 class Wire(OnIbsim):

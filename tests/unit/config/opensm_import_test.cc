@@ -39,6 +39,16 @@ const ImportedLine& LineOf(const OpensmImport& import, const std::string& key) {
   return found == import.lines.end() ? kMissing : *found;
 }
 
+TEST(OpensmImport, RefersToTheFilesOfSubnetAdministration) {
+  const std::string conf = "sa_db_file /var/log/opensm-sa.dump\nprefix_routes_file routes.conf\n";
+  const OpensmImport without = Imported(conf);
+  EXPECT_EQ(without.config.sm.sa_db_file, "/var/log/opensm-sa.dump");
+  EXPECT_EQ(without.config.sm.prefix_routes_file, "") << "there is no such file";
+  EXPECT_EQ(LineOf(without, "prefix_routes_file").verdict, Verdict::kImplied);
+  const OpensmImport with = Imported(conf, {{"routes.conf", "* *\n"}});
+  EXPECT_EQ(with.config.sm.prefix_routes_file, "/etc/opensm/routes.conf");
+}
+
 TEST(OpensmImport, TakesOverEqualOptions) {
   const OpensmImport import = Imported(
       "# comment\n\nsm_priority 9\nm_key 0x00000000deadbeef\nm_key_protection_level 2\n"

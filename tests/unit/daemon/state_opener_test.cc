@@ -44,6 +44,31 @@ TEST_F(StateOpenerTest, ANewStateDirectoryIsMadeAndEmpty) {
   EXPECT_NE(stored->clients, nullptr);
 }
 
+TEST_F(StateOpenerTest, ADumpOfOpensmIsReadWhileTheStoreHasNothingOfClients) {
+  const std::string alias =
+      "GUIDInfo Record: base_guid=0x0000000000100001 lid=0x0002 block_num=0x0"
+      " guid0=0x0000000000100001 guid1=0x00000000000000a1 guid2=0x0000000000000000"
+      " guid3=0x0000000000000000 guid4=0x0000000000000000 guid5=0x0000000000000000"
+      " guid6=0x0000000000000000 guid7=0x0000000000000000\n";
+  config_.sm.sa_db_file = WriteFile("opensm-sa.dump", alias + "MC Group 0xc000 :\n");
+  {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    EXPECT_THAT(state->Load(config_).status().message(),
+                HasSubstr("sm.sa_db_file: " + config_.sm.sa_db_file + ": line 2: no ` mgid=0x`"));
+  }
+  WriteFile("opensm-sa.dump", alias);
+  for (int start = 0; start < 2; ++start) {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    const auto stored = state->Load(config_);
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    ASSERT_NE(stored->core.aliases, nullptr);
+    EXPECT_EQ(stored->core.aliases->PortOf(Guid(0xA1)), Guid(0x100001)) << start;
+    WriteFile("opensm-sa.dump", "now it is faulty, and nobody reads it\n");
+  }
+}
+
 TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {
   {
     const auto state = Open();

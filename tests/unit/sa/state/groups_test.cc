@@ -43,6 +43,21 @@ TEST_F(StateTest, AGroupLivesWithItsFullMembers) {
   EXPECT_EQ(shell.clients->FindGroup({kMgid.prefix, 1})->record.mlid, mlid) << "given out again";
 }
 
+TEST_F(StateTest, MlidsOfWhichSwitchesHoldForeignEntriesAreAllocatedLast) {
+  const auto mlid = [&](uint64_t group) {
+    EXPECT_EQ(Join(kHost, Gid{kMgid.prefix, group}), wire::kStatusOk);
+    return shell.clients->FindGroup({kMgid.prefix, group})->record.mlid;
+  };
+  shell.made.input.foreign_mlids = std::make_shared<const std::vector<Lid>>(
+      std::vector<Lid>{Lid(0xC001), Lid(0xC002), Lid(0xC004)});
+  shell.ShowFabric();
+  EXPECT_EQ(mlid(1), Lid(0xC003));
+  EXPECT_EQ(mlid(2), Lid(0xC005));
+  shell.made.input.foreign_mlids = nullptr;
+  shell.ShowFabric();
+  EXPECT_EQ(mlid(3), Lid(0xC001));
+}
+
 TEST_F(StateTest, JoinStatesAddUpAndGoOneByOne) {
   ASSERT_EQ(Join(kHost, kMgid), wire::kStatusOk);
   const Reply more = shell.Set(Membership(kHost, kMgid, kJoinSendOnly), kJoinMask, LidOf(kHost));

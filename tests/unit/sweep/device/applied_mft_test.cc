@@ -43,6 +43,21 @@ TEST(AppliedMft, AnUnreadBlockMayHoldAnything) {
   EXPECT_EQ(mft.Row(), nullptr);
 }
 
+TEST(AppliedMft, NamesTheMlidsOfItsEntries) {
+  AppliedMft mft;
+  std::set<Lid> mlids;
+  mft.AddMlids(mlids);
+  EXPECT_TRUE(mlids.empty());
+  mft.Confirm(kHere, With(0b11));
+  mft.Confirm({0, 1}, With(0b11));
+  mft.AddMlids(mlids);
+  EXPECT_EQ(mlids, (std::set{Lid(0xC003), Lid(0xC023)}));
+  mft.Confirm(kHere, Block{});
+  mlids.clear();
+  mft.AddMlids(mlids);
+  EXPECT_EQ(mlids, std::set{Lid(0xC003)});
+}
+
 TEST(AppliedMft, CountsEntriesOfAnUnansweredSetAsPossible) {
   AppliedMft mft;
   mft.Confirm(kHere, With(0b0110));

@@ -97,6 +97,19 @@ TEST_F(ViewPublisherTest, AViewShowsTheSnapshotWithItsLidsAndProblems) {
   EXPECT_FALSE(view->plan_stands);
 }
 
+TEST_F(ViewPublisherTest, UntilTheSubnetIsUpAViewShowsTheMlidsOfForeignEntries) {
+  EXPECT_EQ(Make()->foreign_mlids, nullptr);
+  routing::MulticastBlock block{};
+  block[2] = 0b10;
+  devices_.applied().Mft(NodeIndex(0)).Confirm({}, block);
+  const auto shown = Make()->foreign_mlids;
+  ASSERT_NE(shown, nullptr);
+  EXPECT_THAT(*shown, ElementsAre(Lid(0xC002)));
+  EXPECT_EQ(Make()->foreign_mlids, shown) << "the same object";
+  publisher_.SetSubnetUp(true);
+  EXPECT_EQ(Make()->foreign_mlids, nullptr);
+}
+
 TEST_F(ViewPublisherTest, OnlyTheMasterShowsTheLidThatItAssigned) {
   EXPECT_EQ(Make()->sm.lid, Lid(77));
   mastership_.Start();
