@@ -8,6 +8,7 @@
                                           once; says "begun", at the end a line of JSON
 """
 import ctypes
+import errno
 import json
 import os
 import select
@@ -90,7 +91,7 @@ class Connector:
     def __init__(self, address, count):
         self.channel, self.address = Channel(), address_of(address)
         self.start = {}
-        self.established, self.failed = [], {}
+        self.established, self.failed, self.repeated = [], {}, 0
         self.last = {}
         self.numbers = {uid: self.channel.create(uid) for uid in range(1, count + 1)}  # ucma keeps quiet to 0.
 
@@ -102,7 +103,9 @@ class Connector:
 
     def step(self, uid, event, status):
         number = self.numbers[uid]
-        if event == "ADDR_RESOLVED":
+        no_answer = event == "ROUTE_ERROR" and status == -errno.ETIMEDOUT
+        self.repeated += no_answer
+        if event == "ADDR_RESOLVED" or no_answer:
             self.channel.command(RESOLVE_ROUTE, struct.pack("=II", number, TIMEOUT_MS))
         elif event == "ROUTE_RESOLVED":
             self.channel.command(CONNECT, conn_param(0x2000 + number) + struct.pack("=IIII", number, 0,
@@ -152,7 +155,7 @@ def main():
     print("begun", flush=True)
     connector.run(float(sys.argv[4]) if len(sys.argv) > 4 else 0, 30)
     times = sorted(connector.established)
-    print(json.dumps({"established": len(times), "failed": connector.failed,
+    print(json.dumps({"established": len(times), "failed": connector.failed, "repeated": connector.repeated,
                       "slowest_ms": round(1000 * times[-1], 1) if times else None}))
 
 

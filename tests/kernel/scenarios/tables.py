@@ -20,8 +20,7 @@ def count_path_records(hca):
 
 
 @scenario(Breakage(lose_all_of(1), "path records with lost segments"),
-          fails={"fabricd": "the table does not come within the client's 10 s: the devices issue",
-                 "opensm": "the table does not come within the client's 10 s"})
+          fails={"opensm": "the table does not come within the client's 10 s"})
 def lossy_tables(guest):
     """RMPP: a table of all path records is complete where one of a hundred packets is lost."""
     guest.plug_in(TREE)
@@ -52,8 +51,7 @@ def wait_for_table():
     return counts[-1]
 
 
-@scenario(Breakage(nothing, "without a GRH"),
-          fails={"fabricd": "requests with a GRH get no answer: the devices issue"})
+@scenario(Breakage(nothing, "without a GRH"))
 def grh_client(guest):
     """A client whose requests to SA have a GRH, to the SA's own GUID: the answer has one, from there."""
     guest.plug_in(TREE)
