@@ -104,29 +104,34 @@ class SaClient {
     }
     return answer;
   }
-  // What its own adapter says, past the SM.
+  // What its own adapter says, past the SM. Asked again while the host does not respond, as one that
+  // reboots.
   template <typename Attribute>
   Attribute ReadOwn(uint32_t modifier) {
-    wire::Smp smp;
-    smp.attribute = Attribute::kAttribute;
-    smp.modifier = modifier;
-    smp.tid = TransactionId(++transaction_);
-    smp.path = wire::DirectedPath{};
-    mad::OutgoingMad out;
-    out.agent = mad::Agent::kSmpDirected;
-    out.timeout = kPatience;
-    out.payload.resize(wire::kMadBytes);
-    smp.Encode(std::span<uint8_t, wire::kMadBytes>(out.payload.data(), wire::kMadBytes));
-    const absl::Status sent = transport_->Send(out);
-    EXPECT_TRUE(sent.ok()) << sent;
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(came_.wait_for(lock, kPatience, [this] { return read_.has_value(); }));
-    if (!read_) return {};
-    const mad::IncomingMad answer = *std::exchange(read_, std::nullopt);
-    const auto read = wire::Smp::Decode(
-        std::span<const uint8_t>(answer.payload).template first<wire::kMadBytes>());
-    EXPECT_TRUE(read && answer.kind == mad::IncomingMad::Kind::kReceived);
-    return read ? Attribute::Decode(read->data) : Attribute();
+    constexpr Duration kWait = std::chrono::milliseconds(100);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < end) {
+      wire::Smp smp;
+      smp.attribute = Attribute::kAttribute;
+      smp.modifier = modifier;
+      smp.tid = TransactionId(++transaction_);
+      smp.path = wire::DirectedPath{};
+      mad::OutgoingMad out;
+      out.agent = mad::Agent::kSmpDirected;
+      out.timeout = kWait;
+      out.payload.resize(wire::kMadBytes);
+      smp.Encode(std::span<uint8_t, wire::kMadBytes>(out.payload.data(), wire::kMadBytes));
+      const absl::Status sent = transport_->Send(out);
+      EXPECT_TRUE(sent.ok()) << sent;
+      const std::optional<mad::IncomingMad> answer = AwaitRead();
+      if (!answer || answer->kind != mad::IncomingMad::Kind::kReceived) continue;
+      const auto read = wire::Smp::Decode(
+          std::span<const uint8_t>(answer->payload).template first<wire::kMadBytes>());
+      EXPECT_TRUE(read);
+      return read ? Attribute::Decode(read->data) : Attribute();
+    }
+    ADD_FAILURE() << "the own adapter does not respond";
+    return {};
   }
   void Answer(const mad::IncomingMad& report) {
     mad::OutgoingMad out{report.agent, report.from, {}, report.payload};
@@ -137,14 +142,20 @@ class SaClient {
   void Stop() { transport_->Stop(); }
 
  private:
+  std::optional<mad::IncomingMad> AwaitRead() {
+    std::unique_lock lock(mutex_);
+    came_.wait_for(lock, kPatience, [this] { return read_.has_value(); });
+    return std::exchange(read_, std::nullopt);
+  }
   void Take(std::span<mad::Incoming> burst) {
     for (mad::Incoming& what : burst)
       if (auto* mad = std::get_if<mad::IncomingMad>(&what)) TakeMad(mad);
   }
   void TakeMad(mad::IncomingMad* mad) {
     // An SM asks every port whether an SM is there: what is no response is not for us.
-    const bool is_read =
-        mad->agent == mad::Agent::kSmpDirected && (mad->payload[3] & wire::kResponseBit) != 0;
+    const bool is_read = mad->agent == mad::Agent::kSmpDirected &&
+                         (mad->kind != mad::IncomingMad::Kind::kReceived ||
+                          (mad->payload[3] & wire::kResponseBit) != 0);
     if (!is_read && mad->agent != mad::Agent::kSubnAdm) return;
     std::lock_guard lock(mutex_);
     if (is_read)
