@@ -32,7 +32,8 @@ def tool(directory, name):
     """The path of one of the project's programs."""
     path = os.path.join(directory, name)
     if not os.access(path, os.X_OK):
-        raise RunError(f"{path} not found: run tools/build, or give --bin DIR")
+        raise RunError(f"{path} not found: run tools/build (for a *_benchmark then `cmake --build build --target "
+                       "benchmarks`), or give --bin DIR")
     return path
 
 
