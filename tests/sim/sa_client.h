@@ -104,8 +104,8 @@ class SaClient {
     }
     return answer;
   }
-  // What its own adapter says, past the SM. Asked again while the host does not respond, as one that
-  // reboots.
+  // What its own adapter says, past the SM. Asked again while the host does not respond, as one
+  // that reboots.
   template <typename Attribute>
   Attribute ReadOwn(uint32_t modifier) {
     constexpr Duration kWait = std::chrono::milliseconds(100);
@@ -153,9 +153,9 @@ class SaClient {
   }
   void TakeMad(mad::IncomingMad* mad) {
     // An SM asks every port whether an SM is there: what is no response is not for us.
-    const bool is_read = mad->agent == mad::Agent::kSmpDirected &&
-                         (mad->kind != mad::IncomingMad::Kind::kReceived ||
-                          (mad->payload[3] & wire::kResponseBit) != 0);
+    const bool is_read =
+        mad->agent == mad::Agent::kSmpDirected && (mad->kind != mad::IncomingMad::Kind::kReceived ||
+                                                   (mad->payload[3] & wire::kResponseBit) != 0);
     if (!is_read && mad->agent != mad::Agent::kSubnAdm) return;
     std::lock_guard lock(mutex_);
     if (is_read)
