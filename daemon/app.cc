@@ -206,7 +206,13 @@ int App::Run() {
   return exit_code_.value_or(0);
 }
 
+// The watchdog is fed by Report(): not without a port.
 bool App::OnTurn(const sweep::Core& core) {
+  if (const absl::Status port = core_->PortStatus(); !port.ok()) {
+    spdlog::critical("ended: {}", Message(port));
+    exit_code_ = 1;
+    return false;
+  }
   progress_->Report(core);
   exit_code_ = progress_->FindEnd(core);
   publisher_->Beat();

@@ -61,7 +61,7 @@ class App final : public Backend {
   ~App() override;
 
   // Runs until Stop() or, with `once`, until the result is known. 0: subnet up, or stopped by
-  // Stop(). 1: not up, or standby (once only).
+  // Stop(). 1: not up, or standby (once only); the port is lost or cannot show IsSM.
   int Run();
   // Any thread, including the signal thread.
   void Stop();

@@ -128,6 +128,9 @@ class Transport {
   // Between Start and Stop: kUnavailable with the reason if the port does not offer this agent.
   // Only telemetry's agents may be missing; without the others Start fails.
   [[nodiscard]] virtual absl::Status AgentStatus(Agent) const { return absl::OkStatus(); }
+  // Not OK once the port is lost for good, with the cause: its device was removed, failed, or can
+  // no longer be read. A Stop and Start may bring it back. Any thread.
+  [[nodiscard]] virtual absl::Status PortStatus() const { return absl::OkStatus(); }
   // Sets PortInfo.CapabilityMask.IsSM of the local port, for as long as `is_sm` is true.
   [[nodiscard]] virtual absl::Status SetIsSm(bool is_sm) = 0;
   virtual LocalPort local_port() const = 0;

@@ -232,7 +232,7 @@ absl::Status UmadTransport::Start(Sink sink) {
   FABRICD_CHECK(smp_.handle < 0, "started twice");
   sink_ = std::move(sink);
   stopping_ = false;
-  lost_ = false;
+  loss_ = absl::OkStatus();
   absl::Status status = OpenHandle(smp_.handle);
   if (status.ok()) status = OpenHandle(sa_.handle);
   for (const AgentRule& rule : kRules) {
@@ -314,6 +314,11 @@ absl::Status UmadTransport::AgentStatus(Agent agent) const {
   return agents_[static_cast<size_t>(agent)].refusal;
 }
 
+absl::Status UmadTransport::PortStatus() const {
+  std::lock_guard lock(loss_mutex_);
+  return loss_;
+}
+
 absl::Status UmadTransport::SetIsSm(bool is_sm) {
   std::lock_guard lock(is_sm_mutex_);
   if (is_sm == (is_sm_fd_ >= 0)) return absl::OkStatus();
@@ -362,7 +367,7 @@ void UmadTransport::Receive(const Channel& channel, size_t expected_bytes) {
       // The kernel keeps an RMPP message that did not fit, and says in `length` what it takes.
       buffer.resize(umad_size() + static_cast<size_t>(length));
     } else if (error != EINTR && error != ETIMEDOUT && error != EAGAIN) {
-      ReportLoss();
+      ReportLoss(fmt::format("reading from its umad device failed: {}", ErrorText(error)));
       break;
     }
     // As long as there is something, the next read is the question whether there is more.
@@ -412,8 +417,14 @@ void UmadTransport::Report(LocalPortEvent::Kind kind) {
   sink_(std::span(&event, 1));
 }
 
-void UmadTransport::ReportLoss() {
-  if (!lost_.exchange(true)) Report(LocalPortEvent::Kind::kDeviceRemoved);
+// A receive thread ends after this, so the port is of no further use.
+void UmadTransport::ReportLoss(std::string cause) {
+  {
+    std::lock_guard lock(loss_mutex_);
+    if (!loss_.ok()) return;
+    loss_ = Unavailable("{} port {} is lost: {}", local_.device, local_.port, cause);
+  }
+  Report(LocalPortEvent::Kind::kDeviceRemoved);
 }
 
 void UmadTransport::StartEventWatcher() {
@@ -431,20 +442,28 @@ void UmadTransport::WatchEvents() {
   while (!stopping_) {
     pollfd waits[] = {{context->async_fd, POLLIN, 0}, {stop_fd_, POLLIN, 0}};
     if (poll(waits, std::size(waits), -1) < 0 && errno != EINTR) return;
-    ibv_async_event event;
-    while (!stopping_ && ibv_get_async_event(context.get(), &event) == 0) {
-      const std::optional<LocalPortEvent::Kind> kind = KindOf(event.event_type);
-      const bool of_port = event.event_type == IBV_EVENT_DEVICE_FATAL ||
-                           event.element.port_num == local_.port.value();
-      ibv_ack_async_event(&event);
-      if (kind == LocalPortEvent::Kind::kDeviceRemoved) {
-        ReportLoss();
-      } else if (kind && of_port) {
-        Report(*kind);
-      }
+    if (!TakeEvents(context.get())) return;
+    if ((waits[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
+      if (!stopping_) ReportLoss("its verbs device has ended");
+      return;
     }
-    if ((waits[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return;
   }
+}
+
+// Reports all events that wait. False: after one of them there are no more.
+bool UmadTransport::TakeEvents(ibv_context* context) {
+  ibv_async_event event;
+  while (!stopping_ && ibv_get_async_event(context, &event) == 0) {
+    const std::optional<LocalPortEvent::Kind> kind = KindOf(event.event_type);
+    const bool of_port = event.element.port_num == local_.port.value();
+    ibv_ack_async_event(&event);
+    if (kind == LocalPortEvent::Kind::kDeviceRemoved) {
+      ReportLoss("its driver reports a fatal error (IBV_EVENT_DEVICE_FATAL)");
+      return false;
+    }
+    if (kind && of_port) Report(*kind);
+  }
+  return true;
 }
 
 }  // namespace fabricd::mad

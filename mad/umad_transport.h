@@ -31,6 +31,8 @@
 #include "mad/transport.h"
 #include "mad/umad_ports.h"
 
+struct ibv_context;
+
 namespace fabricd::mad {
 
 class UmadTransport final : public Transport {
@@ -45,6 +47,7 @@ class UmadTransport final : public Transport {
   void Stop() override;
   absl::Status Send(const OutgoingMad& mad) override;
   absl::Status AgentStatus(Agent agent) const override;
+  absl::Status PortStatus() const override;
   absl::Status SetIsSm(bool is_sm) override;
   LocalPort local_port() const override { return local_; }
 
@@ -71,7 +74,8 @@ class UmadTransport final : public Transport {
   void Receive(const Channel& channel, size_t expected_bytes);
   void Append(uint8_t* umad, int length, std::vector<Incoming>& burst);
   void Report(LocalPortEvent::Kind kind);
-  void ReportLoss();
+  void ReportLoss(std::string cause);
+  bool TakeEvents(ibv_context* context);
   void StartEventWatcher();
   void WatchEvents();
 
@@ -81,7 +85,8 @@ class UmadTransport final : public Transport {
   Channel smp_, sa_, telemetry_;
   std::array<AgentState, kAgents> agents_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> lost_{false};
+  mutable std::mutex loss_mutex_;
+  absl::Status loss_;  // The first one; OK: the port is there.
   std::vector<std::thread> threads_;
   int stop_fd_ = -1;  // Wakes the watcher of events.
   std::mutex is_sm_mutex_;

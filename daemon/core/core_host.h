@@ -28,10 +28,18 @@ class TransportNetwork final : public shell::Network {
  public:
   explicit TransportNetwork(mad::Transport& transport) : transport_(transport) {}
   absl::Status Send(mad::OutgoingMad&& mad) override { return transport_.Send(mad); }
-  absl::Status SetIsSm(bool is_sm) override { return transport_.SetIsSm(is_sm); }
+  absl::Status SetIsSm(bool is_sm) override {
+    absl::Status status = transport_.SetIsSm(is_sm);
+    if (is_sm && !status.ok() && is_sm_.ok()) is_sm_ = status;
+    return status;
+  }
+  // Not OK: this process cannot serve the subnet by its port any more. Either the port is lost, or
+  // it cannot show IsSM: other SMs would not find this one, and the kernel would accept a second.
+  absl::Status PortStatus() const { return is_sm_.ok() ? transport_.PortStatus() : is_sm_; }
 
  private:
   mad::Transport& transport_;
+  absl::Status is_sm_;  // Why IsSM could not be set.
 };
 
 class CoreHost {
@@ -55,6 +63,8 @@ class CoreHost {
   // Runs the loop until `turn` returns false. `turn` is called before the first turn and after
   // each.
   void Run(const std::function<bool(const sweep::Core&)>& turn);
+  // TransportNetwork::PortStatus(). The thread of Run().
+  absl::Status PortStatus() const { return network_.PortStatus(); }
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }

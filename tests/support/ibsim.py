@@ -223,6 +223,11 @@ def deaf_perf():
     return os.path.join(Fabricd.bin, "..", "tests", "deaf_perf.so")
 
 
+def lose_port():
+    """The preload under which a port can be lost (tests/integration/umad/lose_port.c)."""
+    return os.path.join(Fabricd.bin, "..", "tests", "lose_port.so")
+
+
 class Topology:
     """The nodes and cables of an ibsim or ibnetdiscover file, as far as a test must know them to
     choose where the SM sits and how much must come up. Read leniently, with no code

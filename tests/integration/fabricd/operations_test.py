@@ -139,6 +139,32 @@ class Ports(ibsim.Case):
         self.assertIn("127.0.0.1:%d" % port, said)
 
 
+class LostPort(ibsim.Case):
+    """What systemd restarts after: the process ends with 1 and logs the cause."""
+
+    def setUp(self):
+        super().setUp()
+        self.sim = ibsim.Ibsim(self, ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net"))
+        self.fabricd = ibsim.Fabricd(self)
+
+    def run_with(self, **more):
+        self.fabricd.start(self.sim.environment("H-0002c90200000000", preload=ibsim.lose_port(), **more))
+
+    def test_a_removed_device_ends_the_process(self):
+        gone = self.path("gone")
+        self.run_with(LOSE_DEVICE=gone)
+        self.fabricd.wait_for("subnet_up")
+        open(gone, "w").close()
+        self.fabricd.log.wait_for("ended: ibsim0 port 1 is lost: reading from its umad device failed: "
+                                  "Input/output error")
+        self.assertEqual(self.fabricd.process.wait(ibsim.PATIENCE), 1)
+
+    def test_an_issm_that_cannot_be_opened_ends_the_process(self):
+        self.run_with(LOSE_ISSM="/nonexistent/issm0")
+        self.fabricd.log.wait_for("ended: cannot open /nonexistent/issm0: No such file")
+        self.assertEqual(self.fabricd.process.wait(ibsim.PATIENCE), 1)
+
+
 class Reload(ibsim.Case):
     def setUp(self):
         super().setUp()

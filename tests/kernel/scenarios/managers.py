@@ -95,8 +95,7 @@ def issm_taken(guest):
 
 
 @scenario(Breakage(kill("sm"), "ACTIVE on HCAs"),
-          fails={"fabricd": "the device that is gone is not opened again: the devices issue",
-                 "opensm": "the device that is gone is not opened again"})
+          fails={"opensm": "the device that is gone is not opened again"})
 def driver_reset(guest):
     """The driver of the manager's own HCA resets: a fatal event, the device goes and comes back."""
     guest.plug_in(TREE)
