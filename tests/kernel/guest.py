@@ -21,6 +21,7 @@ import managers
 import vehicle
 
 GUID_BASE = 0x0253490000000000  # As the module has it.
+UMAD = pathlib.Path(__file__).resolve().parent / "umad.py"
 POWER_OFF = 0x4321FEDC
 MS_BIND = 0x1000
 WAIT_SECONDS = 20.0
@@ -75,6 +76,7 @@ class Guest:
         self.facts = {}  # What the report shows of a scenario that passed.
         self.hcas = 0
         self.namespaces = {}  # Of the HCAs that are not in the first one.
+        self.replaced = {}  # Node GUIDs of HCAs that replaced others.
 
     def breakage_point(self):
         """Here the scenario's breakage happens, if it is to be broken."""
@@ -149,11 +151,30 @@ class Guest:
 
     def guid(self, hca):
         """The GUID of its first port."""
-        return f"{GUID_BASE + 16 * hca + 1:#018x}"
+        return f"{self.replaced.get(hca, GUID_BASE + 16 * hca) + 1:#018x}"
+
+    def remove(self, hca):
+        """Unplugs an HCA that is in the first namespace."""
+        device = pathlib.Path(f"/sys/class/infiniband/simib{hca}")
+        self.console(f"remove {hca}")
+        wait_for(lambda: not device.exists(), f"{device.name} is gone", 5)
+
+    def add(self, hca, node_guid=None):
+        """Plugs in what was removed, or another one with that GUID in its place."""
+        device = pathlib.Path(f"/sys/class/infiniband/simib{hca}")
+        self.console(f"replace {hca} {node_guid:#x}" if node_guid else f"add {hca}")
+        if node_guid:
+            self.replaced[hca] = node_guid
+        wait_for(device.exists, f"{device.name} is back", 5)
+
+    def umad(self, hca, lid, *words):
+        """What tests/kernel/umad.py prints, as a value."""
+        return json.loads(run("python3", UMAD, hca, lid, *words).splitlines()[-1])
 
     def pkeys(self, hca):
-        return {path.read_text().strip()
-                for path in pathlib.Path(f"/sys/class/infiniband/simib{hca}/ports/1/pkeys").iterdir()}
+        """The table of its first port."""
+        folder = pathlib.Path(f"/sys/class/infiniband/simib{hca}/ports/1/pkeys")
+        return [(folder / str(index)).read_text().strip() for index in range(len(list(folder.iterdir())))]
 
     # ---- subnet managers
     def start_manager(self, hca=0, name="sm", manager=None, state=None, **settings):
@@ -200,7 +221,7 @@ class Guest:
         return inside(name)
 
     def ipoib_device(self, hca):
-        guid = f"{GUID_BASE + 16 * hca + 1:016x}"
+        guid = self.guid(hca).removeprefix("0x")
         wanted = ":".join(guid[i:i + 2] for i in range(0, 16, 2))
         found = []
 

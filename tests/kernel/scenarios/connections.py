@@ -32,7 +32,7 @@ def end_storm(guest, count, may_repeat=False):
     guest.processes.pop("storm").wait(60)
     result = json.loads(guest.log("storm").splitlines()[-1])
     guest.facts["slowest_ms"] = result["slowest_ms"] or 0
-    guest.facts["repeated"] = result["repeated"]
+    guest.facts.update(failed=count - result["established"], repeated=result["repeated"])
     if result["repeated"] and not may_repeat:
         raise Failure(f"of {count} connections some asked for a route twice: {result}")
     if result["failed"] or result["established"] != count:

@@ -4,7 +4,7 @@ import re
 
 from guest import Failure, run, text_of, wait_for
 from scenarios.ports import TREE
-from scenarios.registry import Breakage, lose_all_of, nothing, scenario
+from scenarios.registry import Breakage, kill, lose, lose_all_of, nothing, scenario
 
 NEW_LID = 0x20
 
@@ -110,21 +110,46 @@ def broadcast_members():
     return text_of("saquery", "-C", "simib0", "--smkey", 1, "-m")
 
 
-@scenario(Breakage(nothing, "packets lost"))
+PACKETS, BEFORE = 500, 100  # Of a ping, and of those answered before the fault. Each takes 10 ms.
+
+
+def begin_ping(guest, inside, name, address):
+    guest.start(name, *inside, "ping", "-D", "-i", "0.01", "-c", PACKETS, address)
+    wait_for(lambda: f"icmp_seq={BEFORE} " in guest.log(name), f"{BEFORE} answers of {address}")
+
+
+def ends_of_ping(guest, name):
+    """{number of a packet: when it was answered} once all are sent, and the numbers of those that were not."""
+    guest.processes.pop(name).wait(60)
+    answered = {int(number): float(when) for when, number in
+                re.findall(r"\[([\d.]+)\].* icmp_seq=(\d+) ", guest.log(name))}
+    return answered, sorted(set(range(1, PACKETS + 1)) - set(answered))
+
+
+@scenario(Breakage(kill("sm"), "to the end"),
+          Breakage(lose(2, 0.1), "not in one gap"),
+          Breakage(lose(3, 0.1), "of a path that does not have that cable"))
 def redundant_cable(guest):
-    """A cable between switches is pulled under ping: nothing is lost once the tables are repaired."""
-    inside = two_hosts(guest, places={2: "node0005 mlx5_0"})
+    """A cable between switches is pulled under ping: one gap, and nothing is lost beyond it or elsewhere."""
+    inside = two_hosts(guest, 4, places={2: "node0005 mlx5_0"})
+    guest.isolate(3, "c", "10.0.0.3")
     wait_for_answer(inside)
+    wait_for(lambda: answers(inside, "10.0.0.3"), "an answer of simib3")
     lids = [int(guest.port(hca, "lid"), 16) for hca in (1, 2)]
     node, port = guest.first_cable(*lids)
-    pinging = guest.start("ping", *inside, "ping", "-i", "0.01", "-c", "500", "10.0.0.2")
-    wait_for(lambda: "icmp_seq=100 " in guest.log("ping"), "a hundred answers")
-    if guest.is_broken:
-        guest.stop("sm", 9)
+    begin_ping(guest, inside, "across", "10.0.0.2")
+    begin_ping(guest, inside, "beside", "10.0.0.3")
+    guest.breakage_point()
     guest.console(f"unlink {node} {port}")
-    pinging.wait(30)
-    received = int(re.search(r"(\d+) received", guest.log("ping")).group(1))
-    guest.facts["lost"] = 500 - received
-    late = [number for number in range(300, 501) if f"icmp_seq={number} " not in guest.log("ping")]
-    if late:
-        raise Failure(f"{500 - received} packets lost, {len(late)} of them two seconds after the fault")
+    answered, lost = ends_of_ping(guest, "across")
+    _, elsewhere = ends_of_ping(guest, "beside")
+    guest.facts["lost"] = len(lost)
+    if not lost:
+        raise Failure("no packet was lost: the cable was on no path")
+    if lost[-1] == PACKETS:
+        raise Failure(f"{len(lost)} packets were lost, to the end")
+    if lost != list(range(lost[0], lost[-1] + 1)):
+        raise Failure(f"{len(lost)} packets were lost, not in one gap: {lost}")
+    if elsewhere:
+        raise Failure(f"{len(elsewhere)} packets were lost of a path that does not have that cable: {elsewhere}")
+    guest.facts["gap_s"] = answered[lost[-1] + 1] - answered[lost[0] - 1]

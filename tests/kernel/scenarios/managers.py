@@ -92,6 +92,7 @@ def issm_taken(guest):
     if process.poll() is not None:  # As systemd does.
         guest.start_manager(name="again")
     guest.facts["active_s"] = guest.wait_for_state("ACTIVE")
+    guest.facts["is_sm_s"] = wait_for(lambda: is_sm(guest, 0), "IsSM of simib0")
 
 
 @scenario(Breakage(kill("sm"), "ACTIVE on HCAs"),
@@ -103,10 +104,8 @@ def driver_reset(guest):
     guest.wait_for_state("ACTIVE")
     guest.breakage_point()
     guest.console("fatal 0")
-    guest.console("remove 0")
-    wait_for(lambda: not os.path.exists("/sys/class/infiniband/simib0"), "simib0 is gone", 10)
-    guest.console("add 0")
-    wait_for(lambda: os.path.exists("/sys/class/infiniband/simib0"), "simib0 is back", 10)
+    guest.remove(0)
+    guest.add(0)
     time.sleep(1)
     if process.poll() not in (None, -9):  # It may end, with a word about it: systemd starts it again.
         guest.start_manager(name="again", state="sm")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports and HCAs: they come up, go and come back, and are read."""
-import pathlib
 import re
 
 from guest import Failure, run, text_of, wait_for
@@ -48,12 +47,9 @@ def removed_hca(guest):
     guest.plug_in(TREE)
     guest.start_manager()
     guest.wait_for_state("ACTIVE")
-    guest.console("remove 2")
-    device = pathlib.Path("/sys/class/infiniband/simib2")
-    wait_for(lambda: not device.exists(), "simib2 is gone", 5)
+    guest.remove(2)
     guest.breakage_point()
-    guest.console("add 2")
-    wait_for(device.exists, "simib2 is back", 5)
+    guest.add(2)
     guest.facts["active_again_s"] = guest.wait_for_state("ACTIVE", [2])
 
 
@@ -87,8 +83,40 @@ def port_traps(guest):
     guest.breakage_point()
     for number in (129, 130, 131):
         guest.console(f"trap 1 1 {number}")
-        wait_for(lambda: re.search(rf"trap {number} from|num:{number} ", guest.manager_log()),
-                 f"the subnet manager logs trap {number}", 5)
+        wait_for_trap(guest, number)
+
+
+def wait_for_trap(guest, number):
+    """As either manager logs it."""
+    return wait_for(lambda: re.search(rf"trap {number}( from|:)|num:{number} ", guest.manager_log()),
+                    f"the subnet manager logs trap {number}", 5)
+
+
+@scenario(Breakage(lose_all_of(0), "logs trap 128"))
+def switch_trap(guest):
+    """Trap 128 of the switch that a cable is pulled from reaches the subnet manager."""
+    guest.plug_in(TREE)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    guest.breakage_point()
+    node, port = guest.place_of(2)
+    guest.console(f"unlink {node} {port}")
+    guest.facts["trap_s"] = wait_for_trap(guest, 128)
+
+
+@scenario(Breakage(nothing, "logs trap 259"))
+def switch_p_key_trap(guest):
+    """A packet of a partition that its receiver is not in ends at the switch, which sends trap 259."""
+    guest.plug_in(TREE)
+    members = "ALL=full" if guest.is_broken else f"{guest.guid(1)}=full"
+    guest.start_manager(partitions=f"Default=0x7fff, ipoib: ALL=full;\np1=0x1: {members};\n")
+    guest.wait_for_state("ACTIVE")
+    wait_for(lambda: "0x8001" in guest.pkeys(1), "P_Key 0x8001 of simib1")
+    index = guest.pkeys(1).index("0x8001")
+    result = guest.umad(1, int(guest.port(2, "lid"), 16), "counters", index)
+    if not guest.is_broken and not result["error"]:
+        raise Failure("simib2 of another partition answers")
+    guest.facts["trap_s"] = wait_for_trap(guest, 259)
 
 
 @scenario(Breakage(lose_all_of(63), "ACTIVE on HCAs"))

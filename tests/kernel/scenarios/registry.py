@@ -56,12 +56,16 @@ def console(line):
     return lambda guest: guest.console(line)
 
 
-def lose_all_of(hca):
-    """The cable of that HCA loses every packet."""
+def lose(hca, probability):
+    """The cable of that HCA loses each packet with that probability."""
     def act(guest):
         node, port = guest.place_of(hca)
-        guest.console(f"loss {node} {port} 1")
+        guest.console(f"loss {node} {port} {probability}")
     return act
+
+
+def lose_all_of(hca):
+    return lose(hca, 1)
 
 
 def nothing(_guest):

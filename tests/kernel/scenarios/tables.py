@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Subnet Administration answers: tables longer than a MAD over the kernel's RMPP, requests with a GRH."""
-import json
-import pathlib
+import signal
 
-from guest import Failure, run, text_of, wait_for
+from guest import UMAD, Failure, text_of, wait_for
 from scenarios.ports import TREE
-from scenarios.registry import Breakage, lose_all_of, nothing, scenario
-
-UMAD = pathlib.Path(__file__).resolve().parents[1] / "umad.py"
+from scenarios.registry import Breakage, kill, lose_all_of, nothing, scenario
 
 
 def ask_for_path_records(hca):
@@ -59,8 +56,50 @@ def grh_client(guest):
     guest.wait_for_state("ACTIVE")
     lid = int(guest.port(1, "sm_lid"), 16)
     words = [] if guest.is_broken else ["grh"]
-    answer = json.loads(run("python3", UMAD, 1, lid, *words))
+    answer = guest.umad(1, lid, "class", *words)
     if answer["error"]:
         raise Failure(f"SA does not answer: {answer}")
     if not answer["grh"]:
         raise Failure(f"SA answers without a GRH: {answer}")
+
+
+def sm_lid(guest):
+    return int(guest.port(1, "sm_lid"), 16)
+
+
+@scenario(Breakage(kill("sm"), "request of 8 KB"))
+def long_request(guest):
+    """A request of 8 KB, for which the manager's first buffer is too small (ENOSPC): it is answered."""
+    guest.plug_in(TREE)
+    guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    wait_for_table()
+    guest.breakage_point()
+    answer = guest.umad(1, sm_lid(guest), "paths", guest.guid(1), guest.guid(2), 250)
+    if answer["error"]:
+        raise Failure(f"a request of 8 KB: {answer}")
+    guest.facts.update(status=answer["status"], records=answer["records"])
+    if guest.umad(1, sm_lid(guest), "class")["error"]:
+        raise Failure("SA does not answer the next request")
+
+
+@scenario(Breakage(kill("sm"), r"ACTIVE on HCAs \[2\]"))
+def full_buffers(guest):
+    """4,000 requests wait in the kernel for a stopped manager; it continues, and serves the subnet at once."""
+    guest.plug_in(TREE)
+    process = guest.start_manager()
+    guest.wait_for_state("ACTIVE")
+    wait_for_table()
+    node, port = guest.place_of(2)
+    process.send_signal(signal.SIGSTOP)
+    guest.start("flood", "python3", UMAD, 1, sm_lid(guest), "flood", 4000)
+    wait_for(lambda: "sent" in guest.log("flood"), "the requests are sent")
+    guest.console(f"unlink {node} {port}")
+    guest.console(f"link {node} {port}")
+    guest.wait_for_state("INIT", [2])
+    guest.breakage_point()
+    if not guest.is_broken:
+        process.send_signal(signal.SIGCONT)
+    guest.facts["active_again_s"] = guest.wait_for_state("ACTIVE", [2])
+    if guest.umad(1, sm_lid(guest), "class")["error"]:
+        raise Failure("SA does not answer a request behind them")
