@@ -92,6 +92,7 @@ class Connector:
         self.channel, self.address = Channel(), address_of(address)
         self.start = {}
         self.established, self.failed, self.repeated = [], {}, 0
+        self.failed_at = []  # Seconds since the epoch.
         self.last = {}
         self.numbers = {uid: self.channel.create(uid) for uid in range(1, count + 1)}  # ucma keeps quiet to 0.
 
@@ -116,6 +117,7 @@ class Connector:
             self.established.append(time.monotonic() - self.start[uid])
         else:
             name = f"{event} {status}"
+            self.failed_at.append(time.time())
             self.failed[name] = self.failed.get(name, 0) + 1
 
     def run(self, over, seconds):
@@ -156,6 +158,7 @@ def main():
     connector.run(float(sys.argv[4]) if len(sys.argv) > 4 else 0, 30)
     times = sorted(connector.established)
     print(json.dumps({"established": len(times), "failed": connector.failed, "repeated": connector.repeated,
+                      "failed_at": connector.failed_at,
                       "slowest_ms": round(1000 * times[-1], 1) if times else None}))
 
 
