@@ -38,6 +38,8 @@ struct Sm {
   std::string guid2mkey_file;
   std::string prefix_routes_file;
   std::string sa_db_file;
+  std::string m_key_secret_file;
+  std::string neighbors_file;
   friend bool operator==(const Sm&, const Sm&) = default;
 };
 
@@ -63,6 +65,7 @@ struct Sweep {
   Duration light_interval = std::chrono::seconds(10);
   Duration heavy_interval{};  // 0: off.
   bool on_trap = true;
+  bool accept_foreign_ar = false;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 

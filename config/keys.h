@@ -55,6 +55,8 @@ void VisitSmKeys(Visitor& visitor, C& c) {
   visitor.Text("sm.guid2mkey_file", kResweep, c.sm.guid2mkey_file);
   visitor.Text("sm.prefix_routes_file", kRestart, c.sm.prefix_routes_file);
   visitor.Text("sm.sa_db_file", kRestart, c.sm.sa_db_file);
+  visitor.Text("sm.m_key_secret_file", kRestart, c.sm.m_key_secret_file);
+  visitor.Text("sm.neighbors_file", kRestart, c.sm.neighbors_file);
   visitor.Number("lid.lmc", kRestart, c.lid.lmc, NumberRange{0, 7});
   visitor.Flag("lid.lmc_enhanced_port0", kRestart, c.lid.lmc_enhanced_port0);
   visitor.Text("lid.guid2lid_file", kRestart, c.lid.guid2lid_file);
@@ -77,6 +79,7 @@ void VisitWireKeys(Visitor& visitor, C& c) {
   visitor.Time("sweep.heavy_interval", kResweep, c.sweep.heavy_interval,
                TimeRange{seconds(1), hours(24 * 30), true});
   visitor.Flag("sweep.on_trap", kResweep, c.sweep.on_trap);
+  visitor.Flag("sweep.accept_foreign_ar", kResweep, c.sweep.accept_foreign_ar);
 }
 
 template <typename Visitor, typename C>

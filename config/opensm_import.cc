@@ -306,7 +306,8 @@ class Importer {
   // Files that opensm.conf does not name.
   void SideFiles() {
     const std::pair<const char*, const char*> kFiles[] = {{"guid2lid", "lid.guid2lid_file"},
-                                                          {"guid2mkey", "sm.guid2mkey_file"}};
+                                                          {"guid2mkey", "sm.guid2mkey_file"},
+                                                          {"neighbors", "sm.neighbors_file"}};
     for (const auto& [name, path] : kFiles) {
       if (!files_.files.contains(name)) continue;
       out_.lines.push_back({0, name, "", "", Verdict::kNotUnderstood, ""});

@@ -14,7 +14,7 @@ namespace fabricd::config {
 struct OpensmFiles {
   std::string conf;  // Text of opensm.conf: "KEY VALUE" a line, # comments.
   // Text of files beside it, by name. Of these only their presence counts: the result refers to
-  // partitions.conf, guid2lid and guid2mkey where they are given.
+  // partitions.conf, guid2lid, guid2mkey and neighbors where they are given.
   std::map<std::string, std::string> files;
   std::string directory = "/etc/opensm";  // Where those files are.
 };

@@ -87,10 +87,12 @@ class Validator {
   void Keys() {
     const Sm& sm = config_.sm;
     // Without a key the protect bits and the lease mean nothing (IBA vol 1 §14.2.4).
-    Require(sm.m_key_protect == 0 || sm.m_key, {"sm.m_key_protect", "sm.m_key"},
-            "needs a sm.m_key other than 0");
-    Require(sm.m_key_lease_period == Duration::zero() || sm.m_key,
-            {"sm.m_key_lease_period", "sm.m_key"}, "needs a sm.m_key other than 0");
+    const bool keyed = sm.m_key || !sm.m_key_secret_file.empty();
+    Require(sm.m_key_protect == 0 || keyed, {"sm.m_key_protect", "sm.m_key"},
+            "needs a sm.m_key other than 0, or a sm.m_key_secret_file");
+    Require(sm.m_key_lease_period == Duration::zero() || keyed,
+            {"sm.m_key_lease_period", "sm.m_key"},
+            "needs a sm.m_key other than 0, or a sm.m_key_secret_file");
     Require(sm.m_key_lease_period % std::chrono::seconds(1) == Duration::zero(),
             {"sm.m_key_lease_period"}, "expected whole seconds");
   }

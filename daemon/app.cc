@@ -215,6 +215,8 @@ bool App::OnTurn(const sweep::Core& core) {
   }
   progress_->Report(core);
   exit_code_ = progress_->FindEnd(core);
+  if (const Instant now = ProcessClock::Now(); state_->m_keys().IsDue(now))
+    state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
   return !stopping_ && !exit_code_;
 }
@@ -294,6 +296,7 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
 absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how) {
   auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
+  state_->m_keys().AddTo(options->sm);
   auto verdicts = ToVerdictOptions(wanted);
   if (!verdicts.ok()) return verdicts.status();
   std::optional<policy::PartitionRequest> partitions;

@@ -98,6 +98,10 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   StoredState state;
   auto options = ToCoreOptions(config);
   if (!options.ok()) return options.status();
+  auto m_keys = MKeyRecords::Open(*store_, config.sm);
+  if (!m_keys.ok()) return m_keys.status();
+  m_keys_ = *std::move(m_keys);
+  m_keys_.AddTo(options->sm);
   state.core.options = *std::move(options);
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();

@@ -17,6 +17,7 @@
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
 #include "fabric/hosts.h"
+#include "daemon/settings/m_key_records.h"
 #include "fabric/names.h"
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
@@ -46,6 +47,7 @@ class StateOpener {
   [[nodiscard]] bool Post(std::function<void(store::Store&)> job) {
     return thread_->PostWrite([this, job = std::move(job)] { job(*store_); });
   }
+  MKeyRecords& m_keys() { return m_keys_; }
   EventLog& events() { return *events_; }
   AuditLog& audit() { return *audit_; }
   const fabric::NodeNameMap& node_name_map() const { return node_name_map_; }
@@ -65,6 +67,7 @@ class StateOpener {
   absl::StatusOr<policy::PartitionState> OpenPartitions(const std::string& path,
                                                         const StoredRows& rows);
 
+  MKeyRecords m_keys_;
   fabric::NodeNameMap node_name_map_;
   fabric::HostPatterns host_patterns_;
   std::unique_ptr<store::Store> store_;

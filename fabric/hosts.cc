@@ -206,6 +206,8 @@ void PlaceNameless(std::vector<Adapter> nameless, AdaptersByName& by_name) {
 
 bool IsAggregationNode(const Node& node) {
   constexpr uint16_t kDeviceId = 0xCF09;  // Of NVIDIA's.
+  // Switches are called Quantum too.
+  if (node.info.node_type != wire::NodeType::kChannelAdapter) return false;
   return node.info.device_id == kDeviceId || NamesAggregationNode(TrimBlanks(node.description));
 }
 

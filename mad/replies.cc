@@ -70,9 +70,9 @@ OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& respons
   return reply;
 }
 
-OutgoingMad MakeTrapRepress(const IncomingMad& trap) {
+OutgoingMad MakeTrapRepress(const IncomingMad& trap, MKey m_key) {
   OutgoingMad reply = ReplyAlongItsRoute(trap, wire::Method::kTrapRepress, wire::kStatusOk);
-  PutMKey(reply.payload, MKey{});
+  PutMKey(reply.payload, m_key);
   return reply;
 }
 

@@ -19,9 +19,10 @@ bool IsForEngine(const IncomingMad& mad);
 // (IBA vol 1 §14.2.2.4). REQUIRES: request.payload holds a whole SMP.
 OutgoingMad MakeSmpResponse(const IncomingMad& request, const wire::Smp& response);
 
-// TrapRepress of a trap: LID routed to its source, with the same transaction id and data, M_Key 0
-// (§13.4.9, §14.2.4). For a trap that came by directed route, which no node should send, it takes
+// TrapRepress of a trap: LID routed to its source, with the same transaction id and data (§13.4.9).
+// `m_key`: of the source, which drops a TrapRepress with another one and counts it as a violation
+// (§14.2.4). For a trap that came by directed route, which no node should send, it takes
 // the return path of a response. REQUIRES: trap.payload holds a whole SMP.
-OutgoingMad MakeTrapRepress(const IncomingMad& trap);
+OutgoingMad MakeTrapRepress(const IncomingMad& trap, MKey m_key);
 
 }  // namespace fabricd::mad

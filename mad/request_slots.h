@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -65,6 +66,11 @@ struct RequestSlot {
   // The directed route of the attempt.
   const wire::DirectedPath& path() const {
     return on_alternative ? *request.alternative : request.path;
+  }
+  // Of SmpRequest::other_keys, the one of the attempt; nullopt: SmpRequest::m_key.
+  std::optional<MKey> other_key() const {
+    const size_t turn = timeouts % (request.other_keys.size() + 1);
+    return turn == 0 ? std::nullopt : std::optional(request.other_keys[turn - 1]);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/ids.h"
 #include "mad/request_context.h"
@@ -23,6 +24,9 @@ struct SmpRequest {
   wire::AttributeId attribute = wire::AttributeId::kNone;
   uint32_t modifier = 0;
   MKey m_key;
+  // The port may have one of these instead: each timeout goes on to the next, and then starts over.
+  // Each is tried at least once.
+  std::vector<MKey> other_keys;
   wire::DirectedPath path;                        // Directed route (the default).
   std::optional<Lid> lid;                         // Set: LID routed instead.
   std::optional<wire::DirectedPath> alternative;  // Tried after repeated timeouts.
@@ -50,6 +54,8 @@ struct Completion {
   wire::Smp response;
   uint16_t status = 0;           // MADHeader.Status without the D bit.
   wire::DirectedPath path_used;  // Of the attempt with the response, or of the last one.
+  // One of SmpRequest::other_keys: the one that got the response.
+  std::optional<MKey> found_key;
 };
 
 }  // namespace fabricd::mad

@@ -22,7 +22,7 @@ OutgoingMad MakeMad(const RequestSlot& slot, Duration timeout) {
   smp.tid = TransactionId(slot.tid);
   smp.attribute = request.attribute;
   smp.modifier = request.modifier;
-  smp.m_key = request.m_key;
+  smp.m_key = slot.other_key().value_or(request.m_key);
   if (!request.lid) smp.path = slot.path();
   smp.data = request.data;
   OutgoingMad mad;
@@ -117,7 +117,8 @@ void TransactionEngine::Requeue(SlotIndex index) {
 
 void TransactionEngine::RepeatOrGiveUp(SlotIndex index, Done& done) {
   const RequestSlot& slot = slots_.At(index);
-  if (slot.WantsCompletion() && slot.attempts <= options_.retries) {
+  const size_t repeats = std::max<size_t>(options_.retries, slot.request.other_keys.size());
+  if (slot.WantsCompletion() && slot.attempts <= repeats) {
     Requeue(index);
     return;
   }
@@ -146,6 +147,8 @@ void TransactionEngine::OnTimeout(SlotIndex index, Done& done) {
     scheduler_.OnSuspectChange(device);
   }
   EndAttempt(index);
+  // The next attempt has another key, and the response must show which key got it.
+  if (!slot.request.other_keys.empty()) slots_.DropId(index);
   RepeatOrGiveUp(index, done);
 }
 
@@ -317,6 +320,7 @@ void TransactionEngine::CompleteWith(const RequestSlot& slot, const wire::Smp& s
   completion.response = smp;
   completion.status = smp.status;
   if (smp.path) completion.path_used = *smp.path;
+  completion.found_key = slot.other_key();
 }
 
 // ---- paths that end

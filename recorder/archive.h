@@ -87,6 +87,10 @@ class ArchiveWriter {
   void Other(std::array<T, N>& values) {
     for (T& value : values) One(value);
   }
+  template <typename A, typename B>
+  void Other(std::pair<A, B>& pair) {
+    One(pair.first), One(pair.second);
+  }
   template <typename T>
   void Other(std::optional<T>& value) {
     Number(value.has_value());
@@ -189,6 +193,10 @@ class ArchiveReader {
   template <typename T, size_t N>
   void Other(std::array<T, N>& values) {
     for (T& value : values) One(value);
+  }
+  template <typename A, typename B>
+  void Other(std::pair<A, B>& pair) {
+    One(pair.first), One(pair.second);
   }
   template <typename T>
   void Other(std::optional<T>& value) {

@@ -32,7 +32,8 @@ void Visit(A& a, mad::EngineOptions& o) {
 template <typename A>
 void Visit(A& a, sweep::SmOptions& o) {
   a(o.priority, o.sm_key, o.polling_timeout, o.polling_retries, o.gid_prefix, o.m_key,
-    o.m_key_lease_period, o.m_key_protect_bits, o.m_key_by_guid);
+    o.m_key_lease_period, o.m_key_protect_bits, o.m_key_by_guid, o.m_key_secret,
+    o.former_m_key_secrets, o.former_m_keys, o.neighbors);
 }
 template <typename A>
 void Visit(A& a, sweep::LinkOptions& o) {
@@ -41,8 +42,8 @@ void Visit(A& a, sweep::LinkOptions& o) {
 }
 template <typename A>
 void Visit(A& a, sweep::SweepOptions& o) {
-  a(o.light_interval, o.heavy_interval, o.on_trap, o.report_window, o.survey_patience,
-    o.settle_after, o.hop_patience, o.retry_min, o.retry_max);
+  a(o.light_interval, o.heavy_interval, o.accept_foreign_ar, o.on_trap, o.report_window,
+    o.survey_patience, o.settle_after, o.hop_patience, o.retry_min, o.retry_max);
 }
 template <typename A>
 void Visit(A& a, fabric::HostPatterns& patterns) {

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "mad/wire/mad_header.h"
+#include "mad/wire/node_info.h"
 #include "mad/wire/notice.h"
 #include "mad/wire/smp.h"
+#include "sweep/device/m_keys.h"
 
 namespace fabricd::recorder {
 namespace {
@@ -43,9 +47,31 @@ void KeyAliases::Replace(sweep::CoreOptions& options) {
   options.sm.m_key = MKey(AliasOf(options.sm.m_key.value()));
   // In the order of GUIDs, so that hash order has no effect.
   std::vector<std::pair<Guid, MKey*>> keys;
+  std::vector<Guid> guids;
   for (auto& [guid, key] : options.sm.m_key_by_guid) keys.emplace_back(guid, &key);
+  for (const auto& [guid, key] : keys) guids.push_back(guid);
+  for (const auto& [port, guid] : options.sm.neighbors) guids.push_back(guid);
   std::sort(keys.begin(), keys.end());
   for (const auto& [guid, key] : keys) *key = MKey(AliasOf(key->value()));
+  for (MKey& key : options.sm.former_m_keys) key = MKey(AliasOf(key.value()));
+  ReplaceSecret(options.sm.m_key_secret);
+  for (std::string& secret : options.sm.former_m_key_secrets) ReplaceSecret(secret);
+  for (const Guid guid : guids) Learn(guid);
+}
+
+void KeyAliases::ReplaceSecret(std::string& secret) {
+  if (secret.empty()) return;
+  auto known = std::find_if(secrets_.begin(), secrets_.end(),
+                            [&](const auto& each) { return each.first == secret; });
+  if (known == secrets_.end())
+    known = secrets_.insert(known, {secret, fmt::format("secret {}", secrets_.size() + 1)});
+  secret = known->second;
+}
+
+void KeyAliases::Learn(Guid port_guid) {
+  for (const auto& [secret, alias] : secrets_)
+    aliases_.try_emplace(sweep::DeriveMKey(secret, port_guid).value(),
+                         sweep::DeriveMKey(alias, port_guid).value());
 }
 
 void KeyAliases::Replace(std::span<uint8_t> mad) {
@@ -55,6 +81,10 @@ void KeyAliases::Replace(std::span<uint8_t> mad) {
   const bool is_smp = header.management_class == wire::ManagementClass::kSubnLidRouted ||
                       header.management_class == wire::ManagementClass::kSubnDirectedRoute;
   if (!is_smp) return;
+  if (header.attribute == wire::AttributeId::kNodeInfo && header.method == wire::Method::kGetResp)
+    Learn(wire::NodeInfo::Decode(std::span<const uint8_t, wire::kSmpDataBytes>(
+                                     mad.data() + kDataOffset, wire::kSmpDataBytes))
+              .port_guid);
   const auto replace = [&](size_t offset) { WriteKey(mad, offset, AliasOf(ReadKey(mad, offset))); };
   replace(kMKeyOffset);
   if (header.attribute == wire::AttributeId::kPortInfo) replace(kDataOffset);

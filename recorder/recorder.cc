@@ -147,6 +147,8 @@ int64_t Recorder::After(Instant now) {
 void Recorder::OnStart(const CoreInputs& inputs) {
   CoreInputs copy = inputs;
   aliases_.Replace(copy.options);
+  aliases_.Learn(copy.local.port_guid);
+  for (const fabric::LidRecord& record : copy.lids) aliases_.Learn(record.port_guid);
   ArchiveWriter state;
   VisitState(state, copy);
   pb::Start start;

@@ -9,6 +9,7 @@
 #include "mad/replies.h"
 #include "mad/wire/notice.h"
 #include "sweep/device/corrupt.h"
+#include "sweep/device/m_keys.h"
 
 namespace fabricd::sweep {
 
@@ -33,7 +34,11 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
                    journal_, view_, std::move(groups), std::move(aliases)),
       activities_(MakeGround(), options_, observed_, agenda_, commands_, mastership_, remediation_,
                   partitions_, programming_, journal_, view_),
-      traps_(options_, observed_, lids_, activities_.follower(), agenda_, remediation_, journal_) {}
+      traps_(options_, observed_, lids_, activities_.follower(), agenda_, remediation_, journal_) {
+  std::vector<Guid> ports;
+  for (const LidRecord& record : records) ports.push_back(record.port_guid);
+  devices_.search().SetKnownPorts(ports);
+}
 
 Core::~Core() = default;
 
@@ -103,17 +108,28 @@ void Core::On(const mad::IncomingMad& mad, Instant now) {
 void Core::OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
   const bool asked = smp.method == wire::Method::kGet || smp.method == wire::Method::kSet;
   if (smp.method == wire::Method::kTrap) {
-    effects_.send.push_back(mad::MakeTrapRepress(mad));
+    if (const auto key = RepressKey(mad.from.lid))
+      effects_.send.push_back(mad::MakeTrapRepress(mad, *key));
     if (mastership_.IsMaster()) traps_.OnTrap(wire::Notice::Decode(smp.data), now);
   } else if (asked && smp.attribute == wire::AttributeId::kSmInfo) {
     activities_.Apply(mastership_.OnRequest(mad, smp, now, effects_.send), now);
   }
 }
 
+// The M_Key of the port that sent a trap. nullopt: not known yet. A wrong key would count as a
+// violation there and start the lease that ends the port's protection, and the trap is repeated.
+std::optional<MKey> Core::RepressKey(Lid sender) const {
+  const PortRef port = lids_.table()->Owner(sender);
+  if (!port.IsNone() && devices_.Has(port.node)) return devices_.MKeyOf(port);
+  const SmOptions& sm = options_.sm;
+  if (HasDerivedMKeys(sm) || !sm.m_key_by_guid.empty()) return std::nullopt;
+  return sm.m_key;
+}
+
 void Core::OnCompletion(const mad::Completion& completion, Instant now) {
   remediation_.OnCompletion(completion, now);
   if (completion.outcome == mad::Completion::Outcome::kResponse)
-    devices_.NoteAnswer(completion.device, completion.path_used);
+    devices_.NoteAnswer(completion.device, completion.path_used, completion.found_key);
   activities_.OnCompletion(completion, now);
 }
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mad/transaction_engine.h"
@@ -76,6 +77,7 @@ class Core {
   void OnMastershipCommand(const Command& command, Instant now);
   // Refuses a command on a standby, because the master keeps `what`.
   void Refuse(uint64_t command, std::string_view what);
+  std::optional<MKey> RepressKey(Lid sender) const;
   void OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now);
   void OnCompletion(const mad::Completion& completion, Instant now);
   std::vector<mad::Completion> Pump(Instant now);

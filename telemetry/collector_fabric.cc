@@ -9,11 +9,6 @@
 namespace fabricd::telemetry {
 namespace {
 
-// Who defines the vendor attributes that are asked for (NodeInfo.VendorID). Ids and layouts above
-// 0xFF00 and of class 0x0A mean other things to other vendors. Voltaire's switches have the same
-// silicon.
-constexpr std::array<uint32_t, 2> kVendors = {0x0002C9, 0x0008F1};
-
 LinkFacts FactsOf(const fabric::Port& port) {
   LinkFacts facts;
   if (!port.IsUp()) return facts;
@@ -114,8 +109,7 @@ void Collector::UpdatePort(const fabric::Port* before, const fabric::Port& port,
 
 Absence Collector::VendorOf(const fabric::Node& node) const {
   if (!options_.vendor) return Absence::kNotAllowed;
-  return std::ranges::find(kVendors, node.info.vendor_id) != kVendors.end() ? Absence::kNone
-                                                                            : Absence::kOtherVendor;
+  return wire::HasNvidiaSmps(node.info.vendor_id) ? Absence::kNone : Absence::kOtherVendor;
 }
 
 void Collector::SetPorts(Millis now) {

@@ -45,6 +45,7 @@ std::vector<config::Fault> JudgeFiles(const config::Config& config) {
   Add(ReadMKeys(config.sm).status(), faults);
   Add(ReadPrefixRoutes(config.sm).status(), faults);
   Add(ReadSaDump(config.sm).status(), faults);
+  Add(ReadMKeySecret(config.sm).status(), faults);
   Add(ReadRoots(config.routing).status(), faults);
   JudgeLines("topology.node_name_map", config.topology.node_name_map, fabric::NodeNameMap::Parse,
              faults);

@@ -81,6 +81,20 @@ absl::StatusOr<absl::flat_hash_map<Guid, MKey>> ReadMKeys(const config::Sm& sm) 
   return keys;
 }
 
+absl::StatusOr<std::string> ReadMKeySecret(const config::Sm& sm) {
+  constexpr size_t kFewest = 16, kMost = 4096;
+  constexpr char kBlank[] = " \t\r\n";
+  if (sm.m_key_secret_file.empty()) return std::string();
+  auto text = ReadFileOf("sm.m_key_secret_file", sm.m_key_secret_file, kMost);
+  if (!text.ok()) return text.status();
+  text->erase(std::min(text->find_last_not_of(kBlank) + 1, text->size()));
+  text->erase(0, std::min(text->find_first_not_of(kBlank), text->size()));
+  if (text->size() < kFewest)
+    return InvalidArgument("sm.m_key_secret_file: {}: a secret has at least {} bytes",
+                           sm.m_key_secret_file, kFewest);
+  return text;
+}
+
 absl::StatusOr<std::vector<Guid>> ReadRoots(const config::Routing& routing) {
   std::vector<Guid> roots;
   for (const std::string& word : routing.roots) {
@@ -127,6 +141,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.sweep.light_interval = config.sweep.light_interval;
   options.sweep.heavy_interval = config.sweep.heavy_interval;
   options.sweep.on_trap = config.sweep.on_trap;
+  options.sweep.accept_foreign_ar = config.sweep.accept_foreign_ar;
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;

@@ -12,7 +12,7 @@ namespace {
 
 // What a result may refer to, and where OpenSM's packages keep it when it is not beside the
 // configuration.
-constexpr const char* kBeside[] = {"partitions.conf", "guid2lid", "guid2mkey",
+constexpr const char* kBeside[] = {"partitions.conf", "guid2lid", "guid2mkey", "neighbors",
                                    "prefix-routes.conf"};
 constexpr char kConf[] = "opensm.conf";
 // OpenSM's conf without a key for it reads this one all the same.

@@ -17,6 +17,12 @@ constexpr AttributeId VendorAttributeId(uint16_t number) {
   return static_cast<AttributeId>(number);
 }
 
+// Whether nodes of this vendor have these attributes: numbers from 0xFF00 on and class 0x0A mean
+// other things to other vendors. Voltaire's switches have the same silicon.
+constexpr bool HasNvidiaSmps(uint32_t vendor_id) {
+  return vendor_id == 0x0002C9 || vendor_id == 0x0008F1;
+}
+
 // Capability bits of a node. What adaptive routing needs is another bit on a switch (below) than on
 // an HCA (out-of-order delivery).
 struct GeneralInfo {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "fabric/aggregation_node.h"
 #include "routing/plan/no_index.h"
 #include "routing/plan/usable.h"
 
@@ -16,13 +17,6 @@ using fabric::FabricSnapshot;
 using fabric::LidTable;
 using fabric::Node;
 using fabric::Port;
-
-constexpr uint16_t kAggregationNodeDeviceId = 0xCF09;  // Of Mellanox's SHARP nodes.
-
-bool IsAggregationNode(const Node& node) {
-  return node.info.device_id == kAggregationNodeDeviceId ||
-         node.description.find("Aggregation Node") != std::string::npos;
-}
 
 // The far end of an up link that can stand in a table; nullptr otherwise.
 const Node* UpPeer(const FabricSnapshot& snapshot, const Node& node, size_t number) {
@@ -114,7 +108,7 @@ void AddEnds(SwitchGraph& graph, uint32_t at, const Node& node, const FabricSnap
     const Node* peer = UpPeer(snapshot, node, port);
     if (!peer || peer->IsSwitch()) continue;
     AddEnd(graph, at, static_cast<uint8_t>(port), node.ports[port].peer,
-           IsAggregationNode(*peer) || IsClosedSwitch(*peer), lids);
+           fabric::IsAggregationNode(*peer) || IsClosedSwitch(*peer), lids);
   }
 }
 

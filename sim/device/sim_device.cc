@@ -111,7 +111,16 @@ void SimDevice::Reset() {
   for (const PortNum number : AllPorts()) PowerUpPort(number);
 }
 
+void SimDevice::SetAdaptiveRouting(ShadowLft mode) {
+  shadow_mode_ = mode;
+  shadow_.clear();
+  if (mode == ShadowLft::kNone) return;
+  for (uint16_t block = 0; block < lft_blocks_stored(); ++block)
+    shadow_.emplace_back(LftBlock(block));
+}
+
 void SimDevice::PowerUpSwitch() {
+  SetAdaptiveRouting(ShadowLft::kNone);
   switch_info_ = wire::SwitchInfo();
   switch_info_.linear_fdb_cap = options_.linear_fdb_cap;
   switch_info_.multicast_fdb_cap = options_.multicast_fdb_cap;
@@ -167,6 +176,9 @@ uint8_t SimDevice::LftPort(Lid lid) const {
   if (lid.value() > switch_info_.linear_fdb_top || lid.value() >= lft_.size()) {
     return kLinearForwardingNoPath;
   }
+  constexpr size_t kBlock = wire::LinearForwardingTable::kEntries;
+  const size_t block = lid.value() / kBlock;
+  if (block < shadow_.size() && shadow_[block]) return shadow_[block]->port[lid.value() % kBlock];
   return lft_[lid.value()];
 }
 

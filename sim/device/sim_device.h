@@ -79,6 +79,14 @@ struct SmaEffects {
   }
 };
 
+// What a switch forwards by while it says that adaptive routing is on: as nothing is public of the
+// tables behind that, the LFT of when it was switched on.
+enum class ShadowLft : uint8_t {
+  kNone,
+  kUntilWritten,  // Each block until its next Set.
+  kForever,       // Until it is switched off.
+};
+
 struct SimPort {
   Guid guid;            // CA ports, switch port 0.
   wire::PortInfo info;  // As a Get answers it.
@@ -118,7 +126,8 @@ class SimDevice {
   PortNum ManagementPort(PortNum port) const { return IsSwitch() ? PortNum(0) : port; }
   bool OwnsLid(PortNum port, Lid lid) const;
 
-  // The egress port for a unicast LID: 255 above LinearFDBTop and where nothing was written.
+  // Where it forwards a unicast LID to: 255 above LinearFDBTop and where nothing was written. A Get
+  // shows something else where it has a shadow.
   uint8_t LftPort(Lid lid) const;
   // Where a packet for `mlid` that came in by `ingress` goes, never back there: the MFT's ports, or
   // the default multicast port where the table does not reach so far. Ports that exist, in order.
@@ -144,6 +153,10 @@ class SimDevice {
   void NotePortStateChange() { switch_info_.port_state_change = true; }
   // Registers as after power-up, LIDs and tables lost; cables stay.
   void Reset();
+
+  // ARInfo says that it is on, unless it is kNone. Lost with power.
+  void SetAdaptiveRouting(ShadowLft mode);
+  bool HasAdaptiveRouting() const { return shadow_mode_ != ShadowLft::kNone; }
 
   void SetQuirks(Quirks quirks);
   // How much later than it comes an SMP is to be given to Answer.
@@ -205,6 +218,8 @@ class SimDevice {
   std::vector<SimPort> ports_;
   std::unique_ptr<Odd> odd_;                                // Null: none.
   std::vector<uint8_t> lft_;                                // Grown to the last block written.
+  ShadowLft shadow_mode_ = ShadowLft::kNone;
+  std::vector<std::optional<wire::LinearForwardingTable>> shadow_;  // By block.
   std::map<uint32_t, wire::MulticastForwardingTable> mft_;  // By modifier.
   std::map<uint32_t, wire::SlToVlMappingTable>
       sl_to_vl_;  // By modifier (in << 8 | out; a CA's is its port).

@@ -292,6 +292,7 @@ uint16_t SimDevice::SetLft(const wire::Smp& smp, SmaEffects& effects) {
   if (!LftBlockExists(smp.modifier)) return wire::kStatusInvalidAttributeValue;
   const uint16_t block = static_cast<uint16_t>(smp.modifier);
   const wire::LinearForwardingTable wanted = wire::LinearForwardingTable::Decode(smp.data);
+  if (shadow_mode_ == ShadowLft::kUntilWritten && block < shadow_.size()) shadow_[block].reset();
   if (wanted == LftBlock(block)) return wire::kStatusOk;
   const size_t at = size_t{block} * wanted.kEntries;
   if (lft_.size() < at + wanted.kEntries) {

@@ -286,6 +286,11 @@ void SimFabric::SetQuirks(NodeIndex node, Quirks quirks) {
   nodes_.Device(node).SetQuirks(std::move(quirks));
 }
 
+void SimFabric::SetAdaptiveRouting(NodeIndex node, ShadowLft mode) {
+  FABRICD_CHECK(nodes_.Find(node) != nullptr, "no node {} in the simulated fabric", node);
+  nodes_.Device(node).SetAdaptiveRouting(mode);
+}
+
 absl::Status SimFabric::SetPerformance(NodeIndex node, const PerformanceOptions& options) {
   FABRICD_RETURN_IF_ERROR(CheckNode(node));
   nodes_.Performance(node).SetOptions(std::make_shared<const PerformanceOptions>(options));

@@ -162,6 +162,9 @@ class SimFabric {
   // Replaces those it had; Quirks() ends them. REQUIRES: the node exists.
   void SetQuirks(NodeIndex node, Quirks quirks);
 
+  // Another manager has set up adaptive routing on this switch. REQUIRES: the node exists.
+  void SetAdaptiveRouting(NodeIndex node, ShadowLft mode);
+
   // ---- counters. kNotFound of each: no such node or port (port 0 counts nothing here).
   // How the device's performance and vendor agents behave. Outlives a reboot.
   absl::Status SetPerformance(NodeIndex node, const PerformanceOptions& options);

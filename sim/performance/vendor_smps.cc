@@ -7,7 +7,7 @@
 
 namespace fabricd::sim {
 
-// Values of ArInfo are not public of any device: these are ours, AR switched off.
+// Values of ArInfo are not public of any device: these are ours.
 void PerformanceAgent::AnswerSmp(const SimDevice& device, PortNum ingress, wire::Method method,
                                  wire::Smp& smp) const {
   const PerformanceFamily family = Family(device);
@@ -35,6 +35,7 @@ void PerformanceAgent::AnswerSmp(const SimDevice& device, PortNum ingress, wire:
     smp.status = wire::kStatusInvalidAttributeValue;
     if (smp.modifier != 0) return;
     wire::ArInfo info;
+    info.enabled = device.HasAdaptiveRouting();
     info.by_sl_supported = true;
     info.group_table_copy_supported = 1;
     info.arn_supported = info.frn_supported = info.fast_recovery_supported = true;

@@ -344,7 +344,8 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
     machine_.On(CoreEvent::kEnd);
     return;
   }
-  const bool up = AllLinksActive() && outcome.complete && !IsBroken(Breakage::kNeverUp);
+  const bool done = AllLinksActive() && outcome.complete && !IsBroken(Breakage::kNeverUp);
+  const bool up = done && outcome.forwards_by_plan;
   if (IsBroken(Breakage::kErrorLogged)) journal_.Log(LogLevel::kError, "logged deliberately");
   if (up != view_.subnet_up())
     journal_.Log(up ? LogLevel::kInfo : LogLevel::kWarning, up ? "subnet up" : "subnet not up");
@@ -354,7 +355,7 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
   if (kind == SweepKind::kHeavy)
     follower_.ReportThorough(observed_.SwitchesPassedOver(), "ports were not read", now);
   StartReadBack(kind, now);
-  EndSweep(kind, !outcome.complete || !up, CoreEvent::kEnd, now);
+  EndSweep(kind, !done, CoreEvent::kEnd, now);
   // Ports that came up during the run may have been armed before they were configured.
   follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
 }

@@ -187,7 +187,7 @@ Programming::Outcome Programming::Finish(Instant now) {
     // This run did not touch the rest of the fabric, so what was pending there stays pending.
     desired_.pending().Mark(ended->undone());
     Observe(now);
-    return {true, confirmed, {}};
+    return {true, confirmed, true, {}};
   }
   NoteKeys(*ended);
   ShareMemory();
@@ -199,7 +199,24 @@ Programming::Outcome Programming::Finish(Instant now) {
     remediation_.OnApplied(planned_intent_, now);
     partitions_.OnApplied(ended->desired().keys.generation);
   }
-  return {false, complete, ended->ToLookAt()};
+  return {false, complete, NoteAdaptiveRouting(), ended->ToLookAt()};
+}
+
+// Returns false if it is not known where packets go.
+bool Programming::NoteAdaptiveRouting() {
+  constexpr char kText[] =
+      "another manager has left adaptive routing on: packets may follow that manager's tables, "
+      "also over links that are gone or in loops; switch it off by that manager, or restart the "
+      "switch";
+  ground_.problems.Remove(ProblemKind::kAdaptiveRouting);
+  bool is_on = false;
+  for (const NodeIndex index : ground_.devices.applied().adaptive_routing().On()) {
+    const fabric::Node* const node = observed_.snapshot()->node(index);
+    if (node == nullptr) continue;
+    is_on = true;
+    ground_.problems.Add(ProblemKind::kAdaptiveRouting, ProblemSubject::Of(*node), kText);
+  }
+  return !is_on || ground_.options.sweep.accept_foreign_ar;
 }
 
 // Devices hold the rows of the plan: one copy in memory is enough.

@@ -99,6 +99,8 @@ class Programming {
   struct Outcome {
     bool trees_only = false;
     bool complete = false;             // Every write was confirmed.
+    // No switch forwards by adaptive routing that another manager has set up, or that is accepted.
+    bool forwards_by_plan = false;
     std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.
   };
   // REQUIRES: done(). Records what was written.
@@ -119,6 +121,7 @@ class Programming {
   void Begin(bool trees_only);
   void AskPlan(Instant now);
   void AdvanceTrees();
+  bool NoteAdaptiveRouting();
   void NoteKeys(const Programmer& ended);
   void ShareMemory();
   void Observe(Instant now);

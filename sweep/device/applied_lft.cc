@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/device/applied_lft.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace fabricd::sweep {
+namespace {
+
+bool HasRoute(const routing::Row& row, size_t block) {
+  if (block >= row.blocks()) return false;
+  const uint8_t* const entries = row.block(block);
+  return std::any_of(entries, entries + AppliedLft::kBlock,
+                     [](uint8_t port) { return port != routing::kNoRoute; });
+}
+
+}  // namespace
 
 void AppliedLft::Forget() {
   auto flights = std::move(flights_);
+  auto trusted = std::move(trusted_);
+  const bool is_distrusted = is_distrusted_;
   *this = AppliedLft();
+  is_distrusted_ = is_distrusted;
+  trusted_ = std::move(trusted);
   std::erase_if(flights, [](const auto& entry) { return entry.second.completed; });
   for (auto& [block, flight] : flights) flight.was_known = false;
   flights_ = std::move(flights);
+}
+
+void AppliedLft::Distrust() {
+  is_distrusted_ = true;
+  trusted_.clear();
 }
 
 void AppliedLft::Complete(size_t block) {
@@ -36,7 +56,7 @@ void AppliedLft::ExpectRow(const routing::Row& row) {
 }
 
 bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
-  if (!Knows(block)) return false;
+  if (!Knows(block) || (IsDistrusted(block) && HasRoute(row, block))) return false;
   return block < row.blocks() && (row_.SharesPage(row, block * kBlock / routing::Row::kPage) ||
                                   std::memcmp(row_.block(block), row.block(block), kBlock) == 0);
 }
@@ -45,7 +65,7 @@ std::vector<uint16_t> AppliedLft::Differences(size_t blocks, const routing::Row&
   constexpr size_t kOfPage = routing::Row::kPage / kBlock;
   std::vector<uint16_t> differences;
   for (size_t block = 0; block < blocks; ++block) {
-    if (block % kOfPage == 0 && KnowsAll() && block + kOfPage <= row_.blocks() &&
+    if (block % kOfPage == 0 && KnowsAll() && !is_distrusted_ && block + kOfPage <= row_.blocks() &&
         row_.SharesPage(row, block / kOfPage))
       block += kOfPage - 1;
     else if (!Holds(block, row))
@@ -71,6 +91,10 @@ void AppliedLft::Confirm(size_t block, const std::array<uint8_t, kBlock>& bytes)
 bool AppliedLft::Answer(size_t block, const std::array<uint8_t, kBlock>& shown) {
   const auto it = flights_.find(block);
   const bool agrees = it == flights_.end() || it->second.bytes == shown;
+  if (agrees && is_distrusted_) {
+    if (trusted_.size() <= block) trusted_.resize(block + 1, false);
+    trusted_[block] = true;
+  }
   if (agrees)
     Confirm(block, shown);
   else

@@ -53,6 +53,13 @@ class AppliedLft {
   // nothing, so the block is contradicted, and is written until Confirm().
   bool Answer(size_t block, const std::array<uint8_t, kBlock>& shown);
   bool IsContradicted(size_t block) const { return contradicted_.contains(block); }
+  // What the switch shows proves nothing, so each block with a route is written once more
+  // (AdaptiveRouting). Until then it may hold anything.
+  void Distrust();
+  bool IsDistrusted(size_t block) const {
+    return is_distrusted_ && (block >= trusted_.size() || !trusted_[block]);
+  }
+  bool IsDistrusted() const { return is_distrusted_; }
   // Shares the memory of `row` where it is equal.
   void ShareMemory(const routing::Row& row) { row_.ShareEqualPages(row); }
   const routing::Row& row() const { return row_; }
@@ -68,6 +75,8 @@ class AppliedLft {
   std::vector<bool> known_;
   size_t known_count_ = 0;
   bool was_read_ = false;
+  bool is_distrusted_ = false;
+  std::vector<bool> trusted_;  // Blocks that were written since Distrust().
   std::set<size_t> contradicted_;
   struct Flight {
     bool was_known = false;

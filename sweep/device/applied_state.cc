@@ -44,6 +44,7 @@ void AppliedState::Remove(NodeIndex node) {
 void AppliedState::ForgetWritten(NodeIndex node) {
   if (node.value() < lfts_.size()) lfts_[node.value()].Forget();
   if (node.value() < mfts_.size()) mfts_[node.value()].Forget();
+  adaptive_routing_.Forget(node);
   vls_.Forget(node);
   for (auto& [port, blocks] : pkeys_) {
     if (port.node != node) continue;
@@ -78,11 +79,13 @@ routing::AppliedTables AppliedState::Tables() const {
     const AppliedLft& lft = lfts_[i];
     if (!lft.WasRead()) continue;
     tables.rows[i] = lft.row();
-    if (lft.KnowsAll()) continue;
+    if (lft.KnowsAll() && !lft.IsDistrusted()) continue;
     for (size_t block = 0; block < lft.row().blocks(); ++block) {
-      if (lft.Knows(block)) continue;
       std::array<uint8_t, AppliedLft::kBlock> nothing;
       nothing.fill(routing::kNoRoute);
+      if (lft.IsDistrusted(block))  // It forwards by other tables, perhaps.
+        tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), nothing});
+      if (lft.Knows(block)) continue;
       if (const auto* maybe = lft.MayHold(block))
         tables.unsure.push_back({NodeIndex(i), static_cast<uint16_t>(block), *maybe});
       else  // Never read: its content is unknown, and is replaced.
@@ -103,6 +106,7 @@ void AppliedState::AbandonInFlight() {
 void AppliedState::ForgetTables() {
   for (AppliedLft& lft : lfts_) lft.Forget();
   for (AppliedMft& mft : mfts_) mft.Forget();
+  adaptive_routing_.ForgetAll();
   vls_.Clear();
   // Discovery has read all P_Key tables, except contradicted ones.
   for (auto& [port, blocks] : pkeys_)

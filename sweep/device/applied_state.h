@@ -23,6 +23,7 @@
 #include "fabric/snapshot.h"
 #include "mad/wire/tables.h"
 #include "routing/transition/push_plan.h"
+#include "sweep/device/adaptive_routing.h"
 #include "sweep/device/applied_blocks.h"
 #include "sweep/device/applied_lft.h"
 #include "sweep/device/applied_mft.h"
@@ -47,6 +48,8 @@ class AppliedState {
   bool Holds(const routing::RoutingPlan& plan) const;
   // Of all switches, for OrderPush().
   routing::AppliedTables Tables() const;
+  AdaptiveRouting& adaptive_routing() { return adaptive_routing_; }
+  const AdaptiveRouting& adaptive_routing() const { return adaptive_routing_; }
   AppliedVls& vls() { return vls_; }
   // P_Key and VL tables of all ports as last read or confirmed. Rebuilt only when one has changed.
   std::shared_ptr<const fabric::TablesByPort> PortTables(const fabric::FabricSnapshot& snapshot);
@@ -120,6 +123,7 @@ class AppliedState {
 
   std::vector<AppliedLft> lfts_;  // [NodeIndex]
   std::vector<AppliedMft> mfts_;  // [NodeIndex]
+  AdaptiveRouting adaptive_routing_;
   AppliedVls vls_;
   absl::flat_hash_map<PortRef, PKeyBlocks> pkeys_, switch_keys_;
   absl::flat_hash_map<PortRef, Enforcement> requested_;

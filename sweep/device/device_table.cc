@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/device/device_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/check.h"
 #include "mad/wire/sm_info.h"
+#include "sweep/device/m_keys.h"
 
 namespace fabricd::sweep {
 
@@ -34,10 +36,18 @@ void DeviceTable::SetAlternative(NodeIndex node, const wire::DirectedPath& path)
   if (device.present && !device.alternative && !(device.path == path)) device.alternative = path;
 }
 
-void DeviceTable::NoteAnswer(mad::DeviceId id, const wire::DirectedPath& way) {
+void DeviceTable::NoteAnswer(mad::DeviceId id, const wire::DirectedPath& path,
+                             std::optional<MKey> found_key) {
   if (id >= devices_.size()) return;
   Device& device = devices_[id];
-  if (device.present && device.alternative && *device.alternative == way)
+  if (found_key) {
+    Keys* keys = &device.key.keys;
+    for (FurtherPort& further : device.further_ports)
+      if (further.path == path) keys = &further.key.keys;
+    const auto at = std::find(keys->begin(), keys->end(), *found_key);
+    if (at != keys->end()) std::rotate(keys->begin(), at, at + 1);
+  }
+  if (device.present && device.alternative && *device.alternative == path)
     std::swap(device.path, *device.alternative);
 }
 
@@ -52,7 +62,7 @@ void DeviceTable::SetPortPath(PortRef port, const wire::DirectedPath& path) {
   if (FurtherPort* further = FindFurther(port))
     further->path = path;
   else if (!(device.path == path))
-    device.further_ports.push_back({port.port, path, std::nullopt});
+    device.further_ports.push_back({port.port, path, {}});
 }
 
 const wire::DirectedPath* DeviceTable::FurtherPathTo(PortRef port) const {
@@ -62,22 +72,58 @@ const wire::DirectedPath* DeviceTable::FurtherPathTo(PortRef port) const {
   return nullptr;
 }
 
-void DeviceTable::SetMKey(PortRef port, MKey key) {
-  if (!key) return;
-  if (FurtherPort* further = FindFurther(port))
-    further->m_key = key;
-  else
-    At(port.node).m_key = key;
+DeviceTable::KeyState& DeviceTable::KeyOf(PortRef port) {
+  FurtherPort* const further = FindFurther(port);
+  return further != nullptr ? further->key : At(port.node).key;
 }
 
-MKey DeviceTable::ConfiguredMKey(Guid port_guid) const {
-  auto it = options_->m_key_by_guid.find(port_guid);
-  return it == options_->m_key_by_guid.end() ? options_->m_key : it->second;
+void DeviceTable::SetPossibleMKeys(PortRef port, Guid port_guid) {
+  KeyState& key = KeyOf(port);
+  key.port_guid = port_guid;
+  if (!key.shown) key.keys = PossibleMKeys(*options_, port_guid);
 }
 
-MKey DeviceTable::MKeyOf(NodeIndex node) const {
-  const bool read = Has(node) && devices_[node.value()].m_key.has_value();
-  return read ? *devices_[node.value()].m_key : options_->m_key;
+void DeviceTable::SetMKey(PortRef port, MKey m_key) {
+  if (!m_key) return;
+  KeyState& key = KeyOf(port);
+  key.keys = {m_key};
+  key.shown = true;
+}
+
+void DeviceTable::ExpectMKey(PortRef port, MKey m_key) {
+  Keys& keys = KeyOf(port).keys;
+  if (keys.empty()) keys = {options_->m_key};
+  // A port without a key takes any.
+  if (!m_key || std::find(keys.begin(), keys.end(), m_key) != keys.end()) return;
+  if (keys.size() >= kMostMKeys) keys.pop_back();
+  keys.insert(keys.begin() + 1, m_key);
+}
+
+MKey DeviceTable::ConfiguredMKey(Guid port_guid) const { return WantedMKey(*options_, port_guid); }
+
+// REQUIRES: Has(port.node).
+const DeviceTable::Keys& DeviceTable::KnownKeysOf(PortRef port) const {
+  const Device& device = devices_[port.node.value()];
+  for (const FurtherPort& further : device.further_ports)
+    if (further.port == port.port) return further.key.keys;
+  return device.key.keys;
+}
+
+MKey DeviceTable::MKeyOf(PortRef port) const {
+  if (!Has(port.node) || KnownKeysOf(port).empty()) return options_->m_key;
+  return KnownKeysOf(port).front();
+}
+
+std::vector<MKey> DeviceTable::OwnKeys() const { return PossibleMKeys(*options_, own_); }
+
+std::vector<MKey> DeviceTable::KeysOf(PortRef port) const {
+  return !port.IsNone() && Has(port.node) ? KnownKeysOf(port) : Keys();
+}
+
+void DeviceTable::PutKeys(const Keys& keys, mad::SmpRequest& request) const {
+  request.m_key = keys.empty() ? options_->m_key : keys.front();
+  request.other_keys.clear();
+  if (keys.size() > 1) request.other_keys.assign(keys.begin() + 1, keys.end());
 }
 
 mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
@@ -88,7 +134,7 @@ mad::SmpRequest DeviceTable::Get(NodeIndex node, wire::AttributeId attribute,
   request.method = wire::Method::kGet;
   request.attribute = attribute;
   request.modifier = modifier;
-  request.m_key = device.m_key.value_or(options_->m_key);
+  PutKeys(device.key.keys, request);
   if (attribute == wire::AttributeId::kSmInfo) wire::SmInfo{.guid = own_}.Encode(request.data);
   request.path = device.path;
   request.alternative = device.alternative;
@@ -102,7 +148,7 @@ mad::SmpRequest DeviceTable::Get(PortRef port, wire::AttributeId attribute,
   for (const FurtherPort& further : devices_[port.node.value()].further_ports) {
     if (further.port != port.port) continue;
     request.path = further.path;
-    request.m_key = further.m_key.value_or(options_->m_key);
+    PutKeys(further.key.keys, request);
     request.alternative.reset();
   }
   return request;
@@ -118,6 +164,11 @@ mad::SmpRequest DeviceTable::GetSmInfo(const wire::DirectedPath& path, mad::Devi
 }
 
 void DeviceTable::Remove(NodeIndex node) {
+  if (Has(node)) {
+    search_.NoteGone(devices_[node.value()].key.port_guid);
+    for (const FurtherPort& further : devices_[node.value()].further_ports)
+      search_.NoteGone(further.key.port_guid);
+  }
   if (node.value() < devices_.size()) devices_[node.value()] = Device();
   applied_.Remove(node);
 }

@@ -12,6 +12,7 @@
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/applied_state.h"
+#include "sweep/device/key_search.h"
 #include "sweep/interface/options.h"
 
 namespace fabricd::sweep {
@@ -26,24 +27,39 @@ class DeviceTable {
  public:
   // `own`: the port of this SM. Its Gets of SMInfo name it, because such a requester needs no
   // SM_Key (KeyProof).
-  explicit DeviceTable(const SmOptions& options, Guid own = {}) : options_(&options), own_(own) {}
+  explicit DeviceTable(const SmOptions& options, Guid own = {})
+      : options_(&options), own_(own), search_(options) {}
 
   bool Has(NodeIndex node) const;
   const wire::DirectedPath& PathTo(NodeIndex node) const;
   void SetPath(NodeIndex node, const wire::DirectedPath& path);
   void SetAlternative(NodeIndex node, const wire::DirectedPath& path);
   // A device responded along this route. If that was the alternative, it becomes the first choice.
-  void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way);
+  // `found_key`: as in mad::Completion.
+  void NoteAnswer(mad::DeviceId device, const wire::DirectedPath& way,
+                  std::optional<MKey> found_key = std::nullopt);
   // The route to a port of a CA. Each port of a CA is an end port: it has its own M_Key, P_KeyTable
   // Gets and Sets name no port (IBA vol 1 §14.2.5.7), and devices refuse PortInfo Sets through the
   // other port.
   void SetPortPath(PortRef port, const wire::DirectedPath& path);
   // Null: PathTo(port.node) leads to the port.
   const wire::DirectedPath* FurtherPathTo(PortRef port) const;
-  // The M_Key that was read from the device. Until then requests carry the configured one.
+  // The GUID of an end port, and so which M_Keys it may have. Until this is called, requests carry
+  // the configured one. Where several are possible, the others are tried after timeouts.
+  void SetPossibleMKeys(PortRef port, Guid port_guid);
+  // The M_Key that a PortInfo showed; 0: it showed none.
   void SetMKey(PortRef port, MKey key);
+  // A Set will give the port this key. Until SetMKey() shows it, the port may have either.
+  void ExpectMKey(PortRef port, MKey key);
+  // Those that it may have, the likeliest first. Empty: it was never asked.
+  std::vector<MKey> KeysOf(PortRef port) const;
+  // Of this SM's own port.
+  std::vector<MKey> OwnKeys() const;
+  // For nodes of which only the cable is known. Remove() tells it who is gone.
+  KeySearch& search() { return search_; }
   MKey ConfiguredMKey(Guid port_guid) const;
-  MKey MKeyOf(NodeIndex node) const;
+  MKey MKeyOf(NodeIndex node) const { return MKeyOf(PortRef{node, PortNum(0)}); }
+  MKey MKeyOf(PortRef port) const;
   void Remove(NodeIndex node);
 
   mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
@@ -72,24 +88,35 @@ class DeviceTable {
   const AppliedState& applied() const { return applied_; }
 
  private:
+  // The M_Keys that an end port may have. More than one: each may be the one.
+  using Keys = std::vector<MKey>;
+  struct KeyState {
+    Keys keys;
+    bool shown = false;  // By a PortInfo.
+    Guid port_guid;
+  };
   struct FurtherPort {
     PortNum port;
     wire::DirectedPath path;
-    std::optional<MKey> m_key;
+    KeyState key;
   };
   struct Device {
     bool present = false;
     wire::DirectedPath path;
     std::optional<wire::DirectedPath> alternative;
-    std::optional<MKey> m_key;
+    KeyState key;
     std::vector<FurtherPort> further_ports;  // Of a CA: those not on `path`.
   };
   Device& At(NodeIndex node);
   FurtherPort* FindFurther(PortRef port);
+  KeyState& KeyOf(PortRef port);
+  const Keys& KnownKeysOf(PortRef port) const;
+  void PutKeys(const Keys& keys, mad::SmpRequest& request) const;
 
   const SmOptions* options_;
   Guid own_;
   std::vector<Device> devices_;  // [NodeIndex]
+  KeySearch search_;
   AppliedState applied_;
 };
 

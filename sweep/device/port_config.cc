@@ -5,6 +5,7 @@
 
 #include "common/breakage.h"
 #include "mad/wire/tables.h"
+#include "sweep/device/m_keys.h"
 
 namespace fabricd::sweep {
 
@@ -49,8 +50,7 @@ void PortConfig::ConfigureEndPort(const fabric::Node& node, PortNum num, fabric:
   info.master_sm_lid = sm_lid_;
   info.master_sm_sl = 0;
   info.gid_prefix = options_.sm.gid_prefix;
-  auto key = options_.sm.m_key_by_guid.find(node.port(num).guid);
-  info.m_key = key == options_.sm.m_key_by_guid.end() ? options_.sm.m_key : key->second;
+  info.m_key = WantedMKey(options_.sm, node.port(num).guid);
   info.m_key_lease_period = options_.sm.m_key_lease_period;
   info.m_key_protect_bits = options_.sm.m_key_protect_bits;
   info.subnet_timeout = options_.link.subnet_timeout;

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "fabric/neighbors.h"
 #include "mad/transaction_engine.h"
 #include "mad/transport.h"
 #include "policy/options.h"
@@ -27,6 +30,13 @@ struct SmOptions {
   uint8_t m_key_protect_bits = 0;
   // By port GUID; a port without an entry has m_key.
   absl::flat_hash_map<Guid, MKey> m_key_by_guid;
+  // Of which each port's M_Key is derived (sweep/device/m_keys.h). Bytes; empty: none is derived.
+  std::string m_key_secret;
+  // Of before, newest first: ports may still have them, or keys that are derived of them.
+  std::vector<std::string> former_m_key_secrets;
+  std::vector<MKey> former_m_keys;
+  // As last seen. So a protected node has its key with the first request.
+  fabric::Neighbors neighbors;
 };
 
 struct LinkOptions {
@@ -43,6 +53,8 @@ struct LinkOptions {
 struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
+  // The subnet counts as up although switches forward by adaptive routing of another manager.
+  bool accept_foreign_ar = false;
   bool on_trap = true;  // A trap about a changed link or node is followed up at once.
   // How long reports of changes are collected before their switches are surveyed.
   Duration report_window = std::chrono::milliseconds(5);

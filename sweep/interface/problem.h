@@ -14,6 +14,7 @@
 namespace fabricd::sweep {
 
 enum class ProblemKind : uint8_t {
+  kAdaptiveRouting,  // Set up by another manager.
   kDuplicateGuid,
   kIllegalNodeInfo,
   kIllegalPortInfo,

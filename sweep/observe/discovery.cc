@@ -34,12 +34,27 @@ void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_
   ground_.engine.Submit(std::move(request));
 }
 
+KeySearch::Cable Discovery::CableOf(PortRef from) const {
+  const fabric::Node* const node = from.IsNone() ? nullptr : ground_.builder.node(from.node);
+  if (node == nullptr) return {};
+  return {node->port(node->IsSwitch() ? PortNum(0) : from.port).guid, from.port};
+}
+
+std::vector<MKey> Discovery::KeysBehind(PortRef from) {
+  if (from.IsNone()) return ground_.devices.OwnKeys();
+  const fabric::Node* const node = ground_.builder.node(from.node);
+  const PortRef there = node == nullptr ? PortRef() : node->port(from.port).peer;
+  return ground_.devices.search().Next(CableOf(from), ground_.devices.KeysOf(there));
+}
+
 void Discovery::SendProbe(Probe probe, Ask ask) {
   mad::SmpRequest request;
   request.method = wire::Method::kGet;
   request.attribute = wire::AttributeId::kNodeInfo;
   request.path = probe.path;
-  request.m_key = ground_.options.sm.m_key;
+  request.other_keys = KeysBehind(probe.from);
+  request.m_key = request.other_keys.front();
+  request.other_keys.erase(request.other_keys.begin());
   probe.device = kProbeDevices + static_cast<uint32_t>(probes_.size()) % kProbeDeviceCount;
   request.device = probe.device;
   if (ask == Ask::kProbe) hops_.OnSent(probe.hops);
@@ -177,7 +192,10 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
     }
   }
   Arrive(probe, info);
-  if (completion.attempts > 1) late_.insert(ground_.builder.FindIndex(info.node_guid));
+  const NodeIndex node = ground_.builder.FindIndex(info.node_guid);
+  if (completion.found_key)
+    ground_.devices.NoteAnswer(node.value(), probe.path, completion.found_key);
+  if (completion.attempts > 1 && !completion.found_key) late_.insert(node);
 }
 
 void Discovery::OnRecheck(const Probe& probe, const mad::Completion& completion) {
@@ -224,6 +242,8 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
   if (info.node_type != wire::NodeType::kSwitch)
     ground_.devices.SetPortPath({node, info.local_port}, probe.path);
   const PortRef there{node, info.local_port};
+  ground_.devices.SetPossibleMKeys(there, info.port_guid);
+  ground_.devices.search().NoteFound(CableOf(probe.from), info.port_guid);
   if (probe.from.IsNone()) {
     // The SM's end port: of a CA the port that the transport opened, of a switch port 0.
     local_ = {node, info.node_type == wire::NodeType::kSwitch ? PortNum(0) : local_port_};
@@ -337,7 +357,8 @@ void Discovery::OnRestart(NodeIndex node) {
 void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
   if (!IsOk(completion)) {
     ground_.builder.SetPortUnknown(port);
-    const bool keyed = ground_.options.sm.m_key || !ground_.options.sm.m_key_by_guid.empty();
+    const SmOptions& sm = ground_.options.sm;
+    const bool keyed = sm.m_key || !sm.m_key_by_guid.empty() || !sm.m_key_secret.empty();
     ground_.problems.Add(
         ProblemKind::kUnreadable, SubjectOf(port),
         fmt::format("no PortInfo ({}){}", WhyNot(completion),

@@ -99,6 +99,9 @@ class Discovery {
 
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
               uint32_t number = 0);
+  KeySearch::Cable CableOf(PortRef from) const;
+  // The M_Keys to try on whatever is behind that port; none: on this SM's own.
+  std::vector<MKey> KeysBehind(PortRef from);
   void SendProbe(Probe probe, Ask ask);
   void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
   void OnRecheck(const Probe& probe, const mad::Completion& completion);

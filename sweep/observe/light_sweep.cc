@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "mad/wire/sm_info.h"
 #include "mad/wire/switch_info.h"
+#include "mad/wire/vendor_smp.h"
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
 #include "sweep/interface/activity.h"
@@ -49,6 +50,10 @@ void LightSweep::Start() {
       Submit(std::move(probe), Ask::kProbe, ref);
     }
   });
+  for (const NodeIndex node : devices_.applied().adaptive_routing().On())
+    if (devices_.Has(node))
+      Submit(devices_.Get(node, wire::ArInfo::kAttribute, 0), Ask::kAdaptiveRouting,
+             {node, PortNum(0)});
   for (uint32_t i = 0; i < remote_sms_.size(); ++i) {
     const NodeIndex node = remote_sms_[i].port.node;
     if (devices_.Has(node))
@@ -73,6 +78,10 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
     case Ask::kProbe:
       if (IsOk(completion)) changed_.push_back({subject, "a silent neighbour answers"});
+      break;
+    case Ask::kAdaptiveRouting:
+      if (IsOk(completion) && !wire::ArInfo::Decode(completion.response.data).enabled)
+        Change("adaptive routing was switched off");
       break;
     case Ask::kUnread:
       if (IsOk(completion))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LightSweep: looks for changes that no trap has reported. It sends one SwitchInfo Get to each
 // switch (PortStateChange), a probe through each port that is up without a known peer, and SMInfo
-// Gets to all other SMs. It never writes.
+// Gets to all other SMs. Switches with adaptive routing are asked whether it is still on. It never
+// writes.
 //
 // Changes at hosts (such as a new SM) are reported only by their traps, and traps from behind an
 // unresponsive switch may be lost. So the hosts at a switch are probed when it responds again, or
@@ -41,7 +42,7 @@ class LightSweep {
   const std::vector<NodeIndex>& unresponsive() const { return unresponsive_; }
 
  private:
-  enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread };
+  enum class Ask : uint8_t { kSwitchInfo, kProbe, kSmInfo, kUnread, kAdaptiveRouting };
   // `number`: index into remote_sms_ or unread_.
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number = 0);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);

@@ -36,6 +36,8 @@ wire::SmpData IdentityIn(const wire::PortInfo& info) {
 
 void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& tables) {
   if (!node.IsSwitch()) return;
+  const auto adaptive = devices_.applied().adaptive_routing().Of(node.index);
+  if (adaptive == AdaptiveRouting::State::kOn) return;  // What it shows proves nothing.
   const size_t blocks = devices_.applied().Lft(node.index).row().blocks();
   for (size_t block = 0; block < blocks; ++block)
     tables.push_back({{node.index, PortNum(0)}, static_cast<uint16_t>(block), Kind::kForwarding});

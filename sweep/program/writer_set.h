@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "sweep/write/adaptive_routing_reader.h"
 #include "sweep/write/guid_writer.h"
 #include "sweep/write/lft_writer.h"
 #include "sweep/write/mft_writer.h"
@@ -27,7 +28,8 @@ class WriterSet {
         mft_(ground, restarts_),
         port_info_(ground, p_keys_.keys(), mft_, restarts_),
         lft_(ground),
-        vls_(ground) {}
+        vls_(ground),
+        adaptive_(ground, queue) {}
 
   void List(ProgramStage stage, WorkQueue& queue);
   void OnAnswer(const WorkItem& item, const mad::Completion& completion);
@@ -46,7 +48,9 @@ class WriterSet {
  private:
   // In the order in which they list. What forwards is read first; what a switch has lost is
   // forgotten before its other tables are listed.
-  auto All() { return std::tie(lft_, switch_info_, p_keys_, guids_, port_info_, mft_, vls_); }
+  auto All() {
+    return std::tie(lft_, switch_info_, p_keys_, guids_, port_info_, mft_, vls_, adaptive_);
+  }
 
   RestartWatch restarts_;
   SwitchInfoWriter switch_info_;
@@ -56,6 +60,7 @@ class WriterSet {
   PortInfoWriter port_info_;
   LftWriter lft_;
   VlWriter vls_;
+  AdaptiveRoutingReader adaptive_;
 };
 
 }  // namespace fabricd::sweep

@@ -151,7 +151,7 @@ std::optional<OrderedRequest> LftWriter::Write(const routing::TableWrite& write)
     return std::nullopt;
   }
   // The block may already have this content: it was perhaps unknown when the write was listed.
-  const bool same = lft.Knows(write.block) &&
+  const bool same = lft.Knows(write.block) && !lft.IsDistrusted(write.block) &&
                     std::equal(table.port.begin(), table.port.end(), lft.row().block(write.block));
   if (same) {
     push_.OnAnswer(write.node, write.block, true);

@@ -179,6 +179,8 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
     ground_.devices.applied().NoteRequestedEnforcement(
         item.ref(),
         {wish->info.partition_enforcement_inbound, wish->info.partition_enforcement_outbound});
+  if (!node.IsSwitch() || item.port == PortNum(0))
+    ground_.devices.ExpectMKey(item.ref(), ground_.devices.ConfiguredMKey(port.guid));
   return ground_.devices.Set(item.ref(), wish->modifier, wish->info);
 }
 
@@ -232,12 +234,22 @@ void PortInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& compl
   const PortRef port = item.ref();
   if (item.work == Work::kReadPort) restarts_.OnRead(port);
   if (TakeFailure(item, completion)) return;
-  const auto info = wire::PortInfo::Decode(completion.response.data);
+  auto info = wire::PortInfo::Decode(completion.response.data);
+  if (item.work == Work::kConfigurePort) RevealMKey(NodeOf(item), port, info);
   const UnexpectedChange change = FindChange(NodeOf(item), item, info);
   ground_.builder.SetPortInfo(port, info);
   if (change.restart) restarts_.OnRestart(item.node);
   if (change.link) ground_.record.rereads().NoteChanged(item.node);
   if (item.work == Work::kConfigurePort) CheckConfigured(item, info);
+}
+
+// A port that has got another M_Key hides it from the response, because the request carried the
+// former one (IBA vol 1 §14.2.4).
+void PortInfoWriter::RevealMKey(const fabric::Node& node, PortRef port,
+                                wire::PortInfo& info) const {
+  const bool is_end_port = !node.IsSwitch() || port.port == PortNum(0);
+  if (is_end_port && !info.m_key && info.m_key_protect_bits != 0)
+    info.m_key = ground_.devices.ConfiguredMKey(node.port(port.port).guid);
 }
 
 // The device will not adopt the values that it does not show, except its LID. The refusal is

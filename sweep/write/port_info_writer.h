@@ -39,6 +39,7 @@ class PortInfoWriter final : public QueuedWriter {
   mad::SmpRequest SetOf(const WorkItem& item, PortWish wish) const;
 
   bool TakeFailure(const WorkItem& item, const mad::Completion& completion);
+  void RevealMKey(const fabric::Node& node, PortRef port, wire::PortInfo& info) const;
   void CheckConfigured(const WorkItem& item, const wire::PortInfo& info);
   void NoteIgnored(PortRef port, const wire::PortInfo& wanted, const wire::PortInfo& kept);
 

@@ -45,8 +45,9 @@ void RequestSender::OnCompletion(const mad::Completion& completion) {
   using Outcome = mad::Completion::Outcome;
   if (completion.outcome == Outcome::kResponse)
     silent_.erase(RouteOf(item));
-  else if (completion.outcome == Outcome::kTimedOut && builder_.node(item.node) != nullptr)
-    silent_.insert(RouteOf(item));  // The engine has used all its retries.
+  else if (completion.outcome == Outcome::kTimedOut && builder_.node(item.node) != nullptr &&
+           item.work < Work::kReadCapabilities)  // Vendors' attributes may be dropped as unknown.
+    silent_.insert(RouteOf(item));               // The engine has used all its retries.
 }
 
 bool RequestSender::Withdraw(const WorkItem& item) {

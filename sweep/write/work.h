@@ -8,13 +8,14 @@
 
 #include "common/ids.h"
 #include "mad/wire/mad_header.h"
+#include "mad/wire/vendor_smp.h"
 
 namespace fabricd::sweep {
 
 // Each stage ends with the last response to its requests. StageSequencer defines their orders.
 enum class ProgramStage : uint8_t {
   // Unknown LFT blocks up to LinearFDBTop: another SM's, or those of a lost Set. Unknown MFT
-  // blocks. P_Keys of switch ports that must enforce partitions. Alias GUIDs.
+  // blocks. P_Keys of switch ports that must enforce partitions. Alias GUIDs. Adaptive routing.
   kReadTables,
   kSwitches,   // SwitchInfo: LinearFDBTop, LifeTimeValue, PortStateChange cleared.
   kGuids,      // GUIDInfo: alias GUIDs.
@@ -72,6 +73,9 @@ enum class Work : uint8_t {
   kReadMft,
   kSetMft,
   kSetMftTop,
+  // Attributes of vendors.
+  kReadCapabilities,     // GeneralInfo
+  kReadAdaptiveRouting,  // ARInfo
   kCount,
 };
 
@@ -99,12 +103,15 @@ constexpr wire::AttributeId AttributeOf(Work work) {
     case Work::kSetArbitration: return wire::AttributeId::kVlArbitrationTable;
     case Work::kReadMft:
     case Work::kSetMft: return wire::AttributeId::kMulticastForwardingTable;
+    case Work::kReadCapabilities: return wire::GeneralInfo::kAttribute;
+    case Work::kReadAdaptiveRouting: return wire::ArInfo::kAttribute;
     case Work::kCount: break;
   }
   return wire::AttributeId::kNone;
 }
 // Whether it is about the switch as a whole, so that `port` is no port number.
 constexpr bool IsOfSwitch(Work work) {
+  if (work == Work::kReadCapabilities || work == Work::kReadAdaptiveRouting) return true;
   switch (AttributeOf(work)) {
     case wire::AttributeId::kLinearForwardingTable:
     case wire::AttributeId::kMulticastForwardingTable:

@@ -46,7 +46,7 @@ void Answer(const IncomingMad& mad, const wire::SmpData& data) {
   const auto said = wire::Smp::Decode(Whole(reply.payload.data(), wire::kMadBytes));
   FABRICD_CHECK(said->data == data && said->returning == smp->path.has_value());
   FABRICD_CHECK(said->path == smp->path && said->m_key == smp->m_key);
-  const OutgoingMad repress = MakeTrapRepress(mad);
+  const OutgoingMad repress = MakeTrapRepress(mad, MKey());
   CheckReply(mad, repress, wire::Method::kTrapRepress);
   for (const OutgoingMad& sent : {reply, repress}) {
     FABRICD_CHECK(sent.agent == (smp->path ? Agent::kSmpDirected : Agent::kSmpLid));

@@ -153,7 +153,7 @@ int Serve(UmadTransport& transport, Probe& probe, int traps_wanted, int gets_wan
     if (smp->method == wire::Method::kTrap) {
       const wire::Notice notice = wire::Notice::Decode(smp->data);
       fmt::print("trap {} issuer {} from {}\n", notice.trap, notice.issuer_lid, mad.from.lid);
-      answer = MakeTrapRepress(mad);
+      answer = MakeTrapRepress(mad, MKey());
       ++traps;
     } else if (smp->method == wire::Method::kGet && smp->attribute == wire::AttributeId::kSmInfo) {
       wire::SmInfo info;

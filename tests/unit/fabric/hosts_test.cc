@@ -155,6 +155,11 @@ TEST_F(FindHostsTest, AnAggregationNodeIsKnownByItsDeviceIdToo) {
   EXPECT_TRUE(Find().hosts().empty());
 }
 
+TEST_F(FindHostsTest, ASwitchNamedQuantumIsNoAggregationNode) {
+  const NodeIndex node = Add("Quantum Mellanox Technologies", 0, 41, wire::NodeType::kSwitch);
+  EXPECT_FALSE(IsAggregationNode(*builder_.node(node)));
+}
+
 TEST_F(FindHostsTest, SystemImageGuidJoinsAdaptersWithoutAHostName) {
   Add("MT25408 ConnectX Mellanox Technologies", 0xA0);
   Add("MT25408 ConnectX Mellanox Technologies", 0xA0);

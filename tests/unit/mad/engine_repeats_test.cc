@@ -37,6 +37,36 @@ TEST(EngineRepeats, TimeoutsGrowToTheCapAndKeepTheId) {
   EXPECT_EQ(gets, (MethodStatistics{.sent = 4, .received = 0, .timeouts = 4, .retries = 3}));
 }
 
+TEST(EngineRepeats, EachPossibleKeyIsTriedAndTheResponseNamesTheOneThatGotIt) {
+  EngineOptions options;
+  options.retries = 1;
+  FakeWire wire(options);
+  wire.react = [](const FakeWire::Sent& sent) {
+    return sent.smp.m_key == MKey(7) ? FakeWire::Reaction{} : Lost();
+  };
+  SmpRequest get = FakeWire::Get(0, 1);
+  get.m_key = MKey(5);
+  get.other_keys = {MKey(6), MKey(7)};
+  wire.Submit(get);
+  wire.Run();
+  std::vector<MKey> keys;
+  std::set<TransactionId> ids;
+  for (const FakeWire::Sent& sent : wire.sent) {
+    keys.push_back(sent.smp.m_key);
+    ids.insert(sent.smp.tid);
+  }
+  EXPECT_THAT(keys, ElementsAre(MKey(5), MKey(6), MKey(7)));
+  EXPECT_EQ(ids.size(), 3u) << "a late response must not name another key";
+  ASSERT_EQ(wire.done.size(), 1u);
+  EXPECT_EQ(wire.done[0].outcome, Outcome::kResponse);
+  EXPECT_EQ(wire.done[0].found_key, MKey(7));
+  get.other_keys.clear();
+  get.m_key = MKey(7);
+  wire.Submit(get);
+  wire.Run();
+  EXPECT_EQ(wire.done.at(1).found_key, std::nullopt);
+}
+
 TEST(EngineRepeats, LateResponseToTheFirstAttemptEndsTheSecond) {
   FakeWire wire;
   wire.react = [](const FakeWire::Sent& sent) {

@@ -74,7 +74,7 @@ TEST(SmpResponse, LidRoutedPartBeforeTheDirectedOne) {
   EXPECT_EQ(MakeSmpResponse(request, wire::Smp{}).to.lid, Lid(12));
 }
 
-TEST(TrapRepress, SameIdAndDataToTheSource) {
+TEST(TrapRepress, SameIdAndDataToTheSourceWithItsKey) {
   wire::Smp smp;
   smp.method = wire::Method::kTrap;
   smp.attribute = wire::AttributeId::kNotice;
@@ -84,13 +84,13 @@ TEST(TrapRepress, SameIdAndDataToTheSource) {
   for (size_t byte = 0; byte < smp.data.size(); ++byte) smp.data[byte] = static_cast<uint8_t>(byte);
   IncomingMad trap = Received(smp);
   trap.from.lid = Lid(9);
-  const OutgoingMad repress = MakeTrapRepress(trap);
+  const OutgoingMad repress = MakeTrapRepress(trap, MKey(0x0102030405060708));
   EXPECT_EQ(repress.agent, Agent::kSmpLid);
   EXPECT_EQ(repress.timeout, Duration::zero());
   EXPECT_EQ(repress.to.lid, Lid(9));
   std::vector<uint8_t> expected = trap.payload;
   expected[3] = 0x07;
-  for (size_t byte = 24; byte < 32; ++byte) expected[byte] = 0;
+  for (uint8_t byte = 0; byte < 8; ++byte) expected[24 + byte] = byte + 1;
   EXPECT_EQ(repress.payload, expected);
 }
 
@@ -101,7 +101,7 @@ TEST(TrapRepress, TakesTheReturnPathOfADirectedRouteTrap) {
   smp.path = wire::DirectedPath{1, 2};
   IncomingMad trap = Received(smp);
   trap.from.lid = Lid(9);
-  const OutgoingMad repress = MakeTrapRepress(trap);
+  const OutgoingMad repress = MakeTrapRepress(trap, MKey());
   EXPECT_EQ(repress.agent, Agent::kSmpDirected) << "the agent of its class";
   EXPECT_EQ(repress.to.lid, kPermissiveLid);
   EXPECT_EQ(repress.payload[3], 0x07);

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mad/wire/node_info.h"
 #include "mad/wire/notice.h"
 #include "mad/wire/port_info.h"
 #include "mad/wire/sm_info.h"
 #include "mad/wire/smp.h"
+#include "sweep/device/m_keys.h"
 
 namespace fabricd::recorder {
 namespace {
@@ -78,6 +80,27 @@ TEST(KeyAliases, ReplacesTheMKeyThatANoticeNames) {
   ASSERT_TRUE(Holds(bytes, kSecret));
   KeyAliases().Replace(bytes);
   EXPECT_FALSE(Holds(bytes, kSecret));
+}
+
+TEST(KeyAliases, DerivedKeysAreReplacedByThoseThatAReplayDerives) {
+  const std::string secret = "a secret of this subnet", former = "the one of before";
+  KeyAliases aliases;
+  sweep::CoreOptions options;
+  options.sm.m_key_secret = secret;
+  options.sm.former_m_key_secrets = {former};
+  aliases.Replace(options);
+  EXPECT_NE(options.sm.m_key_secret, secret);
+  EXPECT_NE(options.sm.m_key_secret, options.sm.former_m_key_secrets[0]);
+  wire::Smp answer;
+  answer.method = wire::Method::kGetResp;
+  answer.attribute = wire::AttributeId::kNodeInfo;
+  wire::NodeInfo{.port_guid = Guid(0x77)}.Encode(answer.data);
+  auto bytes = Encoded(answer);
+  aliases.Replace(bytes);
+  EXPECT_EQ(aliases.AliasOf(sweep::DeriveMKey(secret, Guid(0x77)).value()),
+            sweep::WantedMKey(options.sm, Guid(0x77)).value());
+  EXPECT_EQ(aliases.AliasOf(sweep::DeriveMKey(former, Guid(0x77)).value()),
+            sweep::PossibleMKeys(options.sm, Guid(0x77))[1].value());
 }
 
 TEST(KeyAliases, LeavesOtherMadsAlone) {

@@ -111,12 +111,15 @@ TEST(Graph, LinkWithOneEndDownDoesNotCount) {
 }
 
 TEST(Graph, AggregationNodeIsNoHost) {
-  FabricMaker maker;
-  const size_t sw = maker.AddSwitch(4);
-  maker.Cable(sw, maker.AddHost(1, "Mellanox Technologies Aggregation Node"));
-  const auto graphs = Graphs(maker.Build());
-  EXPECT_EQ(graphs[0].hosts[0], 0u);
-  EXPECT_TRUE(graphs[0].ends[1].aggregation);
+  for (const char* name :
+       {"Mellanox Technologies Aggregation Node", "Quantum Mellanox Technologies"}) {
+    FabricMaker maker;
+    const size_t sw = maker.AddSwitch(4);
+    maker.Cable(sw, maker.AddHost(1, name));
+    const auto graphs = Graphs(maker.Build());
+    EXPECT_EQ(graphs[0].hosts[0], 0u) << name;
+    EXPECT_TRUE(graphs[0].ends[1].aggregation) << name;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mad/wire/sm_info.h"
+#include "sweep/device/m_keys.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
@@ -58,6 +59,54 @@ TEST_F(DeviceTableTest, RequestsCarryPathKeyAndTheWholeValue) {
 TEST_F(DeviceTableTest, KeysAreConfiguredByPortGuid) {
   EXPECT_EQ(devices_.ConfiguredMKey(Guid(0x1000)), MKey(6));
   EXPECT_EQ(devices_.ConfiguredMKey(Guid(0x1001)), MKey(5));
+}
+
+TEST_F(DeviceTableTest, UnprovenKeysAreTriedAndTheOneThatWorkedComesFirst) {
+  options_.former_m_keys = {MKey(8), MKey(9)};
+  devices_.SetPath(node_, {1, 2});
+  devices_.SetPossibleMKeys({node_, PortNum(0)}, Guid(0x1000));
+  mad::SmpRequest get = devices_.Get(node_, AttributeId::kPortInfo, 0);
+  EXPECT_EQ(get.m_key, MKey(6));
+  EXPECT_EQ(get.other_keys, (std::vector<MKey>{MKey(5), MKey(8), MKey(9)}));
+  devices_.NoteAnswer(node_.value(), {1, 2}, MKey(9));
+  devices_.NoteAnswer(node_.value(), {1, 2}, MKey(1234));  // None that it may have.
+  get = devices_.Get(node_, AttributeId::kPortInfo, 0);
+  EXPECT_EQ(get.m_key, MKey(9));
+  EXPECT_EQ(get.other_keys, (std::vector<MKey>{MKey(6), MKey(5), MKey(8)}));
+  devices_.SetMKey({node_, PortNum(0)}, MKey(9));
+  devices_.SetPossibleMKeys({node_, PortNum(0)}, Guid(0x1000));
+  EXPECT_TRUE(devices_.Get(node_, AttributeId::kPortInfo, 0).other_keys.empty()) << "it was shown";
+}
+
+TEST_F(DeviceTableTest, APortThatIsGivenAKeyMayHaveEither) {
+  devices_.SetPath(node_, {1, 2});
+  devices_.SetMKey({node_, PortNum(0)}, MKey(9));
+  devices_.ExpectMKey({node_, PortNum(0)}, MKey(9));
+  EXPECT_TRUE(devices_.Get(node_, AttributeId::kPortInfo, 0).other_keys.empty());
+  devices_.ExpectMKey({node_, PortNum(0)}, MKey(10));
+  const mad::SmpRequest get = devices_.Get(node_, AttributeId::kPortInfo, 0);
+  EXPECT_EQ(get.m_key, MKey(9));
+  EXPECT_EQ(get.other_keys, std::vector<MKey>{MKey(10)});
+  devices_.SetMKey({node_, PortNum(0)}, MKey(10));
+  EXPECT_TRUE(devices_.Get(node_, AttributeId::kPortInfo, 0).other_keys.empty());
+}
+
+TEST_F(DeviceTableTest, ANodeThatIsRemovedIsSearchedForByItsKey) {
+  options_ = {};
+  options_.m_key_secret = "a secret of some length";
+  devices_.SetPath(node_, {1});
+  devices_.SetPossibleMKeys({node_, PortNum(1)}, Guid(2));
+  const KeySearch::Cable cable{Guid(0x10), PortNum(9)};
+  EXPECT_EQ(devices_.search().Next(cable, {}), std::vector<MKey>{MKey(0)});
+  devices_.Remove(node_);
+  EXPECT_EQ(devices_.search().Next(cable, {}),
+            std::vector<MKey>{DeriveMKey(options_.m_key_secret, Guid(2))});
+}
+
+TEST(MKeys, AreDerivedByTheDocumentedHash) {
+  // printf 'fabricd M_Key 1\x00\x02\xc9\x03\x00\x00\x12\x34' | openssl dgst -sha256 -hmac 'the
+  // secret'
+  EXPECT_EQ(DeriveMKey("the secret", Guid(0x0002c90300001234)), MKey(0x076c77f7f959a534));
 }
 
 TEST_F(DeviceTableTest, AnAnswerByTheAlternativeMakesItTheFirstChoice) {

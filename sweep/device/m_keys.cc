@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/device/m_keys.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "common/check.h"
+
+namespace fabricd::sweep {
+namespace {
+
+constexpr std::string_view kPurpose = "fabricd M_Key 1";
+
+}  // namespace
+
+MKey DeriveMKey(std::string_view secret, Guid port_guid) {
+  std::string message(kPurpose);
+  for (int shift = 56; shift >= 0; shift -= 8)
+    message.push_back(static_cast<char>(port_guid.value() >> shift));
+  std::array<uint8_t, 32> digest{};
+  const uint8_t* const made =
+      HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+           reinterpret_cast<const uint8_t*>(message.data()), message.size(), digest.data(), nullptr);
+  FABRICD_CHECK(made != nullptr, "OpenSSL has no HMAC-SHA256");
+  uint64_t key = 0;
+  for (size_t i = 0; i < sizeof(key); ++i) key = key << 8 | digest[i];
+  return MKey(key == 0 ? 1 : key);
+}
+
+bool HasDerivedMKeys(const SmOptions& options) {
+  return !options.m_key_secret.empty() || !options.former_m_key_secrets.empty();
+}
+
+MKey WantedMKey(const SmOptions& options, Guid port_guid) {
+  if (!options.m_key_secret.empty()) return DeriveMKey(options.m_key_secret, port_guid);
+  const auto own = options.m_key_by_guid.find(port_guid);
+  return own == options.m_key_by_guid.end() ? options.m_key : own->second;
+}
+
+std::vector<MKey> PossibleMKeys(const SmOptions& options, Guid port_guid) {
+  std::vector<MKey> keys;
+  const auto add = [&](MKey key) {
+    const bool is_new = std::find(keys.begin(), keys.end(), key) == keys.end();
+    if (key && is_new && keys.size() < kMostMKeys) keys.push_back(key);
+  };
+  if (port_guid) {
+    add(WantedMKey(options, port_guid));
+    const auto own = options.m_key_by_guid.find(port_guid);
+    if (own != options.m_key_by_guid.end()) add(own->second);
+  }
+  if (port_guid)
+    for (const std::string& secret : options.former_m_key_secrets)
+      add(DeriveMKey(secret, port_guid));
+  add(options.m_key);
+  for (const MKey former : options.former_m_keys) add(former);
+  if (keys.empty()) keys.push_back(MKey(0));
+  return keys;
+}
+
+}  // namespace fabricd::sweep
