@@ -66,6 +66,8 @@ struct Sweep {
   Duration heavy_interval{};  // 0: off.
   bool on_trap = true;
   bool accept_foreign_ar = false;
+  std::string audit = "repair";  // "report" or "off".
+  uint32_t audit_rate = 1000;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 

@@ -80,6 +80,8 @@ void VisitWireKeys(Visitor& visitor, C& c) {
                TimeRange{seconds(1), hours(24 * 30), true});
   visitor.Flag("sweep.on_trap", kResweep, c.sweep.on_trap);
   visitor.Flag("sweep.accept_foreign_ar", kResweep, c.sweep.accept_foreign_ar);
+  visitor.Text("sweep.audit", kResweep, c.sweep.audit);
+  visitor.Number("sweep.audit_rate", kResweep, c.sweep.audit_rate, NumberRange{1, 100'000});
 }
 
 template <typename Visitor, typename C>

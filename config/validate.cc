@@ -145,6 +145,9 @@ class Validator {
 
   void Conditions() {
     const config::Conditions& rules = config_.conditions;
+    const std::string& audit = config_.sweep.audit;
+    Require(audit == "repair" || audit == "report" || audit == "off", {"sweep.audit"},
+            fmt::format("expected repair, report or off, got '{}'", audit));
     const std::string& enforce = config_.partitions.enforce;
     Require(enforce == "both" || enforce == "in" || enforce == "out" || enforce == "off",
             {"partitions.enforce"},

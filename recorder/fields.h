@@ -41,6 +41,10 @@ void Visit(A& a, sweep::LinkOptions& o) {
     o.vl_stall_count, o.local_phy_errors, o.overrun_errors);
 }
 template <typename A>
+void Visit(A& a, sweep::AuditOptions& o) {
+  a(o.enabled, o.repairs, o.rate);
+}
+template <typename A>
 void Visit(A& a, sweep::SweepOptions& o) {
   a(o.light_interval, o.heavy_interval, o.accept_foreign_ar, o.on_trap, o.report_window,
     o.survey_patience, o.settle_after, o.hop_patience, o.retry_min, o.retry_max);
@@ -92,7 +96,7 @@ void Visit(A& a, policy::PolicyOptions& o) {
 }
 template <typename A>
 void Visit(A& a, sweep::CoreOptions& o) {
-  a(o.smp, o.sm, o.link, o.sweep, o.lmc, o.lmc_enhanced_port0, o.routing, o.policy);
+  a(o.smp, o.sm, o.link, o.sweep, o.audit, o.lmc, o.lmc_enhanced_port0, o.routing, o.policy);
 }
 
 // ---- holds

@@ -142,6 +142,8 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.sweep.heavy_interval = config.sweep.heavy_interval;
   options.sweep.on_trap = config.sweep.on_trap;
   options.sweep.accept_foreign_ar = config.sweep.accept_foreign_ar;
+  options.audit = {config.sweep.audit != "off", config.sweep.audit == "repair",
+                   config.sweep.audit_rate};
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;

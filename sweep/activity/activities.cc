@@ -141,8 +141,8 @@ void Activities::StartWhatIsWanted(Instant now) {
 }
 
 Instant Activities::NextDeadline() const {
-  Instant next =
-      std::min({mastership_.NextDeadline(), agenda_.next_retry(), follower_.NextDeadline()});
+  Instant next = std::min({mastership_.NextDeadline(), agenda_.next_retry(),
+                           follower_.NextDeadline(), MayRead() ? reads_.NextDeadline() : kNever});
   if (MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
     next = std::min(
         {next, agenda_.next_light(), agenda_.next_heavy(), programming_.planner().NextStepTime()});

@@ -11,7 +11,7 @@ void IdleReads::CancelQueued(Activity activity) {
 }
 
 void IdleReads::AddSample(bool uses_vls, std::vector<uint64_t> commands, Instant now) {
-  read_back_.AddSample(observed_.snapshot(), uses_vls, now);
+  if (ground_.options.audit.enabled) read_back_.AddSample(observed_.snapshot(), uses_vls, now);
   read_back_.Hold(std::move(commands));
 }
 
@@ -27,9 +27,20 @@ std::optional<ReadBack::Result> IdleReads::AdvanceReadBack(bool may, Instant now
     CancelQueued(Activity::kReadBack);
     return std::nullopt;
   }
-  read_back_.Feed();
+  read_back_.Feed(now);
   if (!read_back_.HasResult()) return std::nullopt;
-  return read_back_.TakeResult(now);
+  ReadBack::Result result = read_back_.TakeResult(now);
+  ReportDrifting(result.drifting);
+  return result;
+}
+
+void IdleReads::ReportDrifting(const std::vector<NodeIndex>& nodes) {
+  ground_.problems.Remove(ProblemKind::kDrifts);
+  for (const NodeIndex index : nodes)
+    if (const fabric::Node* const node = observed_.snapshot()->node(index))
+      ground_.problems.Add(ProblemKind::kDrifts, ProblemSubject::Of(*node),
+                           "what it holds differs again and again from what was written: another "
+                           "program writes to it, or it loses entries (events TableDiffers)");
 }
 
 void IdleReads::OnReadBack(const mad::Completion& completion) {

@@ -21,7 +21,7 @@ class IdleReads {
   IdleReads(const Ground& ground, const ObservedFabric& observed)
       : ground_(ground),
         observed_(observed),
-        read_back_(ground.builder, ground.devices, ground.engine) {}
+        read_back_(ground.builder, ground.devices, ground.engine, ground.options.audit) {}
 
   // ---- read-back of written tables
 
@@ -32,6 +32,8 @@ class IdleReads {
   // Call after each batch of completions. `may`: no other activity is under way.
   std::optional<ReadBack::Result> AdvanceReadBack(bool may, Instant now);
   void OnReadBack(const mad::Completion& completion);
+  // The next time that AdvanceReadBack() has work even if nothing else happens.
+  Instant NextDeadline() const { return read_back_.empty() ? kNever : read_back_.next_feed(); }
 
   // ---- VL tables
 
@@ -47,6 +49,7 @@ class IdleReads {
 
  private:
   void CancelQueued(Activity activity);
+  void ReportDrifting(const std::vector<NodeIndex>& nodes);
   void StartVlTables(bool uses_vls);
 
   const Ground ground_;

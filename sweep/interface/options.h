@@ -50,6 +50,13 @@ struct LinkOptions {
   uint8_t overrun_errors = 8;
 };
 
+// How what devices hold is compared with what was written, in idle time (sweep/program/read_back.h).
+struct AuditOptions {
+  bool enabled = true;
+  bool repairs = true;   // False: differences are only reported.
+  uint32_t rate = 1000;  // Most SMPs of samples in a second.
+};
+
 struct SweepOptions {
   Duration light_interval = std::chrono::seconds(10);  // Zero: none.
   Duration heavy_interval{};                           // Zero: none.
@@ -77,6 +84,7 @@ struct CoreOptions {
   SmOptions sm;
   LinkOptions link;
   SweepOptions sweep;
+  AuditOptions audit;
   uint8_t lmc = 0;
   bool lmc_enhanced_port0 = false;
   routing::RoutingOptions routing;

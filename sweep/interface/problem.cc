@@ -18,6 +18,7 @@ std::string WithGuid(std::string_view name, Guid guid, PortNum port) {
 std::string_view ProblemKindName(ProblemKind kind) {
   switch (kind) {
     case ProblemKind::kAdaptiveRouting: return "AdaptiveRouting";
+    case ProblemKind::kDrifts: return "Drifts";
     case ProblemKind::kDuplicateGuid: return "DuplicateGuid";
     case ProblemKind::kIllegalNodeInfo: return "IllegalNodeInfo";
     case ProblemKind::kIllegalPortInfo: return "IllegalPortInfo";

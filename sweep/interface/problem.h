@@ -15,6 +15,7 @@ namespace fabricd::sweep {
 
 enum class ProblemKind : uint8_t {
   kAdaptiveRouting,  // Set up by another manager.
+  kDrifts,
   kDuplicateGuid,
   kIllegalNodeInfo,
   kIllegalPortInfo,

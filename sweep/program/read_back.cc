@@ -20,14 +20,32 @@ wire::SmpData BytesOf(const Attribute& value) {
   return bytes;
 }
 
-// The fields of an end port's PortInfo that identify the SM and the port's place in the subnet.
-wire::SmpData IdentityIn(const wire::PortInfo& info) {
-  wire::PortInfo identity;
-  identity.lid = info.lid;
-  identity.lmc = info.lmc;
-  identity.master_sm_lid = info.master_sm_lid;
-  identity.gid_prefix = info.gid_prefix;
-  return BytesOf(identity);
+// Copies the fields that fabricd sets, but for the M_Key, which not every response shows, and for
+// states, which surveys read.
+void CopySettings(const wire::PortInfo& from, wire::PortInfo& to) {
+  to.lid = from.lid;
+  to.lmc = from.lmc;
+  to.master_sm_lid = from.master_sm_lid;
+  to.master_sm_sl = from.master_sm_sl;
+  to.gid_prefix = from.gid_prefix;
+  to.m_key_lease_period = from.m_key_lease_period;
+  to.m_key_protect_bits = from.m_key_protect_bits;
+  to.subnet_timeout = from.subnet_timeout;
+  to.neighbor_mtu = from.neighbor_mtu;
+  to.operational_vls = from.operational_vls;
+  to.link_down_default_state = from.link_down_default_state;
+  to.local_phy_errors = from.local_phy_errors;
+  to.overrun_errors = from.overrun_errors;
+  to.vl_stall_count = from.vl_stall_count;
+  to.hoq_life = from.hoq_life;
+  to.partition_enforcement_inbound = from.partition_enforcement_inbound;
+  to.partition_enforcement_outbound = from.partition_enforcement_outbound;
+}
+
+std::string HexOf(const wire::SmpData& bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 }  // namespace
@@ -43,9 +61,12 @@ void ReadBack::AddForwarding(const fabric::Node& node, std::vector<Table>& table
     tables.push_back({{node.index, PortNum(0)}, static_cast<uint16_t>(block), Kind::kForwarding});
 }
 
+// What discovery reads.
 void ReadBack::AddOthersOfEndPorts(const fabric::Node& node, std::vector<Table>& tables) const {
+  for (const auto& [port, state] : node.LinkPorts())
+    if (node.IsSwitch() && state.IsUp()) tables.push_back({port, 0, Kind::kSettings});
   for (const auto& [port, state] : node.EndPorts()) {
-    tables.push_back({port, 0, Kind::kIdentity});
+    tables.push_back({port, 0, Kind::kSettings});
     const auto* keys = devices_.applied().FindPKeys(port);
     for (size_t block = 0; keys != nullptr && block < keys->size(); ++block)
       tables.push_back({port, static_cast<uint16_t>(block), Kind::kEndPortKeys});
@@ -155,7 +176,7 @@ wire::AttributeId ReadBack::AttributeOf(Kind kind) {
     case Kind::kGuids: return wire::AttributeId::kGuidInfo;
     case Kind::kMap: return wire::AttributeId::kSlToVlMappingTable;
     case Kind::kArbitration: return wire::AttributeId::kVlArbitrationTable;
-    case Kind::kIdentity: break;
+    case Kind::kSettings: break;
   }
   return wire::AttributeId::kPortInfo;
 }
@@ -175,7 +196,7 @@ mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
       break;
     case Kind::kMap:
     case Kind::kArbitration: modifier = VlTableOf(table).Modifier(is_switch); break;
-    case Kind::kIdentity:
+    case Kind::kSettings:
       modifier = table.port.port.value();
       if (!is_switch &&
           PortConfig::KnowsExtendedSpeeds(*builder_.node(table.port.node), table.port.port))
@@ -198,9 +219,15 @@ wire::SmpData ReadBack::Canonical(Kind kind, const wire::SmpData& data) {
     case Kind::kGuids: return BytesOf(wire::GuidInfo::Decode(data));
     case Kind::kMap: return BytesOf(wire::SlToVlMappingTable::Decode(data));
     case Kind::kArbitration: return BytesOf(wire::VlArbitrationTable::Decode(data));
-    case Kind::kIdentity: return IdentityIn(wire::PortInfo::Decode(data));
+    case Kind::kSettings: return SettingsIn(wire::PortInfo::Decode(data));
   }
   return data;
+}
+
+wire::SmpData ReadBack::SettingsIn(const wire::PortInfo& info) {
+  wire::PortInfo settings;
+  CopySettings(info, settings);
+  return BytesOf(settings);
 }
 
 std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
@@ -235,16 +262,33 @@ std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
       const wire::SmpData* held = devices_.applied().vls().Find(VlTableOf(table));
       return held == nullptr ? std::nullopt : std::optional(*held);
     }
-    case Kind::kIdentity: break;
+    case Kind::kSettings: break;
   }
   const fabric::Port& port = node->port(table.port.port);
   if (!port.known) return std::nullopt;
-  return IdentityIn(port.info);
+  return SettingsIn(port.info);
 }
 
-void ReadBack::Feed() {
+// A whole second's worth may come at once.
+bool ReadBack::TakeToken(Instant now) {
+  const double rate = options_.rate;
+  const double seconds = std::chrono::duration<double>(now - tokens_at_).count();
+  tokens_ = std::min(rate, tokens_ + seconds * rate);
+  tokens_at_ = now;
+  if (tokens_ < 1) {
+    const std::chrono::duration<double> wait((1 - tokens_) / rate);
+    next_feed_ = now + std::chrono::ceil<std::chrono::milliseconds>(wait);
+    return false;
+  }
+  --tokens_;
+  return true;
+}
+
+void ReadBack::Feed(Instant now) {
+  next_feed_ = kNever;
   while (!waiting_.empty() && in_flight_.size() < kInFlight) {
     const Table table = waiting_.front();
+    if (Held(table) && !all_ && !TakeToken(now)) return;
     waiting_.pop_front();
     if (!Held(table)) continue;
     const uint32_t number = next_number_++;
@@ -299,14 +343,11 @@ void ReadBack::Take(const Table& table, const wire::SmpData& data) {
     case Kind::kArbitration:
       devices_.applied().vls().Confirm(VlTableOf(table), Canonical(table.kind, data));
       break;
-    case Kind::kIdentity: {
+    case Kind::kSettings: {
       // Updates only the compared fields. Port states are read by surveys.
       const auto read = wire::PortInfo::Decode(data);
       wire::PortInfo info = builder_.node(node)->port(table.port.port).info;
-      info.lid = read.lid;
-      info.lmc = read.lmc;
-      info.master_sm_lid = read.master_sm_lid;
-      info.gid_prefix = read.gid_prefix;
+      CopySettings(read, info);
       builder_.SetPortInfo(table.port, info);
       break;
     }
@@ -317,7 +358,7 @@ uint32_t ReadBack::EntriesDiffering(Kind kind, const wire::SmpData& a, const wir
   size_t bytes = 2;
   if (kind == Kind::kForwarding) bytes = 1;
   if (kind == Kind::kGuids) bytes = 8;
-  if (kind == Kind::kIdentity) bytes = a.size();
+  if (kind == Kind::kSettings) bytes = a.size();  // One entry.
   uint32_t entries = 0;
   if (kind == Kind::kMap) {
     const auto one = wire::SlToVlMappingTable::Decode(a),
@@ -343,24 +384,32 @@ void ReadBack::OnCompletion(const mad::Completion& completion) {
   if (!IsOk(completion) || !held) return;
   ++tables_read_;
   const wire::SmpData& data = completion.response.data;
-  if (table.kind == Kind::kIdentity) {
+  if (table.kind == Kind::kSettings) {
     const auto info = wire::PortInfo::Decode(data);
     // Surveys find a port that has restarted or is about to.
-    const auto& known = builder_.node(table.port.node)->port(table.port.port).info;
-    if (!info.lid || info.port_state != known.port_state) return;
+    const fabric::Node& node = *builder_.node(table.port.node);
+    const bool is_external = node.IsSwitch() && table.port.port != PortNum(0);
+    const auto& known = node.port(table.port.port).info;
+    if ((!info.lid && !is_external) || info.port_state != known.port_state) return;
   }
-  const uint32_t entries = EntriesDiffering(table.kind, *held, Canonical(table.kind, data));
+  const wire::SmpData shown = Canonical(table.kind, data);
+  const uint32_t entries = EntriesDiffering(table.kind, *held, shown);
   if (entries == 0 || IsBroken(Breakage::kNotReadBack)) return;
-  Take(table, data);
-  OnDifference(table, entries);
+  if (options_.repairs || all_) Take(table, data);
+  OnDifference(table, entries, *held, shown);
 }
 
-void ReadBack::OnDifference(const Table& table, uint32_t entries) {
+void ReadBack::OnDifference(const Table& table, uint32_t entries, const wire::SmpData& held,
+                            const wire::SmpData& shown) {
   const NodeIndex index = table.port.node;
   const auto first = differences_.lower_bound({index, Kind::kForwarding});
   const bool is_first = first == differences_.end() || first->first.first != index;
   Difference& difference = differences_[{index, table.kind}];
-  ++difference.blocks;
+  if (++difference.blocks == 1) {
+    difference.first = table;
+    difference.held = held;
+    difference.shown = shown;
+  }
   difference.entries += entries;
   const fabric::Node* node = snapshot_->node(index);
   if (!is_first || node == nullptr) return;
@@ -384,9 +433,14 @@ fabric::FabricEvent ReadBack::EventOf(NodeIndex index, Kind kind, const Differen
   event.node = node == nullptr ? Guid() : node->guid();
   event.message = fmt::format(
       "{} entries in {} {} blocks are not what was written: another program has written them, or "
-      "the device has lost them; they are written again",
-      difference.entries, difference.blocks, table);
+      "the device has lost them; {}",
+      difference.entries, difference.blocks, table,
+      options_.repairs || all_ ? "they are written again" : "they stay (sweep.audit: report)");
   event.facts = {{"table", table},
+                 {"port", fmt::format("{}", difference.first.port.port)},
+                 {"block", fmt::format("{}", difference.first.block)},
+                 {"held", HexOf(difference.held)},
+                 {"shown", HexOf(difference.shown)},
                  {"blocks", fmt::format("{}", difference.blocks)},
                  {"entries", fmt::format("{}", difference.entries)},
                  {"times", fmt::format("{}", times)}};
@@ -397,7 +451,8 @@ fabric::FabricEvent ReadBack::EventOf(NodeIndex index, Kind kind, const Differen
 ReadBack::Result ReadBack::TakeResult(Instant now) {
   begun_ = false;
   Result result;
-  result.all = std::exchange(all_, false);
+  const bool repairs = options_.repairs || all_;
+  result.all = all_;
   result.tables_read = std::exchange(tables_read_, 0);
   result.commands = std::exchange(commands_, {});
   for (const auto& [key, difference] : differences_)
@@ -417,6 +472,10 @@ ReadBack::Result ReadBack::TakeResult(Instant now) {
     result.events.push_back(
         EventOf(key.first, key.second, difference, paces_[key.first].times, now));
   differences_.clear();
+  for (const auto& [node, pace] : paces_)
+    if (pace.times > 1) result.drifting.push_back(node);
+  if (!repairs) result.differing.clear();
+  all_ = false;
   return result;
 }
 

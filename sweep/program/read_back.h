@@ -12,7 +12,11 @@
 // A device that keeps differing is rewritten at growing intervals. Samples skip it for kFirstWait
 // after a difference, then for twice as long each time, up to kLongestWait, until it has been
 // correct for as long. So a device whose responses prove nothing, or that another SM writes to,
-// costs at most one repair per kLongestWait. Requested heavy sweeps always read it.
+// costs at most one repair per kLongestWait. Requested heavy sweeps always read it. Until the samples
+// have found it correct for that long, a device that differed more than once is a problem.
+//
+// Samples take at most AuditOptions::rate SMPs in a second. Without `repairs`, a difference is
+// reported and the confirmed values stay, so nothing is written.
 //
 // Owned by the core.
 #pragma once
@@ -42,8 +46,9 @@ class ReadBack {
   static constexpr Duration kLongestWait = std::chrono::hours(1);
 
   // References must outlive this.
-  ReadBack(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine)
-      : builder_(builder), devices_(devices), engine_(engine) {}
+  ReadBack(fabric::SnapshotBuilder& builder, DeviceTable& devices, mad::TransactionEngine& engine,
+           const AuditOptions& options)
+      : builder_(builder), devices_(devices), engine_(engine), options_(options) {}
 
   // Adds the next tables in rotation. `lanes`: SLtoVL mappings and VL arbitration are programmed.
   void AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes, Instant now);
@@ -56,7 +61,9 @@ class ReadBack {
   // Something was added since the last TakeResult(), and all of it has been read.
   bool HasResult() const { return begun_ && empty(); }
   // Submits some requests.
-  void Feed();
+  void Feed(Instant now);
+  // When Feed() may submit more, where the rate held it up; kNever: it did not.
+  Instant next_feed() const { return next_feed_; }
   // Other work starts: tables in flight are read again later. The caller drops the requests that
   // the engine has queued.
   void Pause();
@@ -71,7 +78,8 @@ class ReadBack {
   struct Result {
     bool all = false;  // AddAll() was called.
     size_t tables_read = 0;
-    std::vector<NodeIndex> differing;         // Sorted.
+    std::vector<NodeIndex> differing;         // Sorted. To be repaired.
+    std::vector<NodeIndex> drifting;          // Sorted. They have differed more than once.
     std::vector<fabric::FabricEvent> events;  // One per device and kind of table.
     std::vector<uint64_t> commands;
   };
@@ -87,7 +95,7 @@ class ReadBack {
     kGuids,
     kMap,
     kArbitration,
-    kIdentity  // LID, LMC, MasterSMLID and GID prefix in an end port's PortInfo.
+    kSettings  // What fabricd sets in PortInfo.
   };
   struct Table {
     PortRef port;
@@ -97,6 +105,8 @@ class ReadBack {
   };
   struct Difference {
     uint32_t blocks = 0, entries = 0;
+    Table first;
+    wire::SmpData held{}, shown{};  // Of the first.
   };
   struct Pace {
     Instant until;
@@ -107,6 +117,7 @@ class ReadBack {
   static VlTable VlTableOf(const Table& table);
   static wire::AttributeId AttributeOf(Kind kind);
   static wire::SmpData Canonical(Kind kind, const wire::SmpData& data);
+  static wire::SmpData SettingsIn(const wire::PortInfo& info);
   static uint32_t EntriesDiffering(Kind kind, const wire::SmpData& a, const wire::SmpData& b);
   void AddForwarding(const fabric::Node& node, std::vector<Table>& tables);
   // All except LFTs.
@@ -118,13 +129,19 @@ class ReadBack {
   // The confirmed content. nullopt: not known, or a Set is in flight.
   std::optional<wire::SmpData> Held(const Table& table);
   void Take(const Table& table, const wire::SmpData& data);
-  void OnDifference(const Table& table, uint32_t entries);
+  void OnDifference(const Table& table, uint32_t entries, const wire::SmpData& held,
+                    const wire::SmpData& shown);
+  bool TakeToken(Instant now);
   fabric::FabricEvent EventOf(NodeIndex node, Kind kind, const Difference& difference,
                               uint32_t times, Instant now) const;
 
   fabric::SnapshotBuilder& builder_;
   DeviceTable& devices_;
   mad::TransactionEngine& engine_;
+  const AuditOptions& options_;
+  double tokens_ = 0;  // SMPs of samples that may be sent now.
+  Instant tokens_at_{};
+  Instant next_feed_ = kNever;
   std::deque<Table> waiting_;
   std::map<uint32_t, Table> in_flight_;  // By number.
   uint32_t next_number_ = 0;

@@ -44,7 +44,7 @@ class ReadBackTest : public testing::Test {
   std::vector<std::pair<NodeIndex, size_t>> Answer(size_t most = 1000) {
     std::vector<std::pair<NodeIndex, size_t>> read;
     for (size_t answered = 0; answered < most;) {
-      read_back_.Feed();
+      read_back_.Feed(now_);
       std::vector<mad::OutgoingMad> sent;
       std::vector<mad::Completion> done;
       engine_.Pump(now_, sent, done);
@@ -84,7 +84,8 @@ class ReadBackTest : public testing::Test {
   DeviceTable devices_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   mad::TransactionEngine engine_{mad::EngineOptions()};
-  ReadBack read_back_{small_.builder, devices_, engine_};
+  AuditOptions audit_;
+  ReadBack read_back_{small_.builder, devices_, engine_, audit_};
   std::map<std::pair<NodeIndex, size_t>, Entries> registers_;
   Instant now_{std::chrono::seconds(100)};
   size_t most_in_flight_ = 0;
@@ -121,14 +122,72 @@ TEST_F(ReadBackTest, ADifferenceIsRecordedAsAppliedAndTheWholeTableIsRead) {
   EXPECT_EQ(devices_.applied().Lft(node).row().block(0)[7], 9);
   EXPECT_EQ(devices_.applied().Lft(node).row().block(4)[8], 9);
   ASSERT_THAT(result.events, SizeIs(1));
-  EXPECT_THAT(result.events[0].facts, testing::Contains(testing::Pair("entries", "2")));
+  const auto& facts = result.events[0].facts;
+  EXPECT_THAT(facts, testing::Contains(testing::Pair("entries", "2")));
+  EXPECT_THAT(facts, testing::Contains(testing::Pair("block", "0")));
+  const auto bytes = [&](const char* name) {
+    return std::find_if(facts.begin(), facts.end(), [&](auto& fact) { return fact.first == name; })
+        ->second;
+  };
+  EXPECT_EQ(bytes("shown").substr(14, 2), "09");
+  EXPECT_NE(bytes("held").substr(14, 2), "09");
+}
+
+TEST_F(ReadBackTest, WithoutRepairsADifferenceIsReportedAndWhatWasWrittenStaysWanted) {
+  audit_.repairs = false;
+  const NodeIndex node = small_.switches[1];
+  const uint8_t written = devices_.applied().Lft(node).row().block(0)[7];
+  registers_[{node, 0}][7] = 9;
+  Sample();
+  Answer();
+  const ReadBack::Result result = read_back_.TakeResult(now_);
+  EXPECT_THAT(result.differing, IsEmpty());
+  EXPECT_EQ(devices_.applied().Lft(node).row().block(0)[7], written);
+  ASSERT_THAT(result.events, SizeIs(1));
+  EXPECT_THAT(result.events[0].message, testing::HasSubstr("they stay"));
+}
+
+TEST_F(ReadBackTest, SamplesKeepToTheirRate) {
+  audit_.rate = 2;
+  now_ += std::chrono::seconds(10);
+  Sample();
+  EXPECT_THAT(Answer(), SizeIs(2)) << "a second's worth at once";
+  EXPECT_GT(read_back_.next_feed(), now_);
+  EXPECT_THAT(Answer(), IsEmpty());
+  now_ = read_back_.next_feed();
+  EXPECT_THAT(Answer(), SizeIs(1));
+  now_ += std::chrono::seconds(1);
+  EXPECT_THAT(Answer(), SizeIs(1));
+  EXPECT_TRUE(read_back_.HasResult());
+  EXPECT_EQ(read_back_.next_feed(), kNever);
+}
+
+TEST_F(ReadBackTest, WhatWasAskedForIsReadAtOnce) {
+  audit_.rate = 1;
+  read_back_.AddAll(snapshot_, false);
+  EXPECT_THAT(Answer(), SizeIs(2 * kBlocks));
+}
+
+TEST_F(ReadBackTest, ADeviceThatDiffersAgainDriftsUntilItWasRightForLong) {
+  const NodeIndex node = small_.switches[0];
+  const auto sample = [&](uint8_t entry) {
+    registers_[{node, 0}][3] = entry;
+    for (int i = 0; i < 3; ++i) Sample(), Answer();
+    return read_back_.TakeResult(now_).drifting;
+  };
+  EXPECT_THAT(sample(200), IsEmpty());
+  now_ += ReadBack::kFirstWait;
+  std::vector<NodeIndex> drifting = sample(201);
+  EXPECT_THAT(drifting, ElementsAre(node));
+  now_ += 4 * ReadBack::kFirstWait;
+  EXPECT_THAT(sample(201), IsEmpty());
 }
 
 TEST_F(ReadBackTest, BlocksInFlightAreNotCompared) {
   const NodeIndex node = small_.switches[0];
   registers_[{node, 0}] = registers_[{node, 1}] = Bytes(2);
   Sample();
-  read_back_.Feed();
+  read_back_.Feed(now_);
   devices_.applied().Lft(node).MarkSent(0, Bytes(2));
   devices_.applied().Lft(node).MarkSent(1, Bytes(2));
   Answer();
