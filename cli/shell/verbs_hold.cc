@@ -18,24 +18,31 @@ CLI::App* AddWords(CLI::App* command, std::vector<std::string>& words) {
   return command;
 }
 
-void AddMaking(Grammar& grammar, const HoldVerb& verb) {
-  struct Words {
-    HoldOptions options;
-    std::string ttl, mode = "hard", dry_run = "none";
-  };
-  auto words = std::make_shared<Words>();
-  HoldOptions& options = words->options;
-  CLI::App* make = AddWords(grammar.Add(verb.verb, verb.help), options.words);
+struct MakingWords {
+  HoldOptions options;
+  std::string ttl, mode = "hard", dry_run = "none";
+};
+
+// What every verb has that makes a hold.
+void AddMakingOptions(CLI::App* make, MakingWords& words) {
+  HoldOptions& options = words.options;
   make->add_option("--reason", options.reason, "why; shown wherever the hold is")
       ->required()
       ->type_name(kTextValue);
+  make->add_option("--owner", options.owner, "in whose name; else your own")->type_name(kTextValue);
+  make->add_flag("--force", options.force, "let it pass the guards");
+  AddDryRun(make, &words.dry_run);
+}
+
+void AddMaking(Grammar& grammar, const HoldVerb& verb) {
+  auto words = std::make_shared<MakingWords>();
+  HoldOptions& options = words->options;
+  CLI::App* make = AddWords(grammar.Add(verb.verb, verb.help), options.words);
+  AddMakingOptions(make, *words);
   make->add_option("--for", words->ttl, "it ends by itself after this long: 30m, 2h, 7d")
       ->type_name(kDurationValue);
-  make->add_option("--owner", options.owner, "in whose name; else your own")->type_name(kTextValue);
   make->add_option("--request-id", options.request_id, "makes a repeated command safe")
       ->type_name(kTextValue);
-  make->add_flag("--force", options.force, "let it pass the guards");
-  AddDryRun(make, &words->dry_run);
   make->add_flag("--wait", options.wait, "until it is in effect; exit 4 at --timeout");
   if (verb.kind == pb::HOLD_KIND_DRAIN) {
     make->add_option("--mode", words->mode,
@@ -62,6 +69,18 @@ void AddLifting(Grammar& grammar, const HoldVerb& verb) {
   lift->add_flag("--wait", options->wait, "until routes and ports have followed");
   grammar.OnCall(lift, kChangeForms, [&grammar, &verb, options](Client& client) {
     return LiftHolds(client, grammar.globals(), verb, *options);
+  });
+}
+
+void AddReset(Grammar& grammar) {
+  auto words = std::make_shared<MakingWords>();
+  CLI::App* reset = AddWords(
+      grammar.Add("reset", "Take a port or link down and let it up again, and wait for it"),
+      words->options.words);
+  AddMakingOptions(reset, *words);
+  grammar.OnCall(reset, kChangeForms, [&grammar, words](Client& client) {
+    words->options.dry_run = words->dry_run == "server";
+    return ResetPorts(client, grammar.globals(), words->options);
   });
 }
 
@@ -100,6 +119,7 @@ void AddHoldVerbs(Grammar& grammar) {
     AddMaking(grammar, verb);
     AddLifting(grammar, verb);
   }
+  AddReset(grammar);
   CLI::App* holds = grammar.Add("holds", "List holds, as `get holds`");
   auto listed = std::make_shared<GetOptions>();
   listed->resource = Resource::kHold;

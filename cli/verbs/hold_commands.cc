@@ -17,6 +17,8 @@ using Remediation = pb::RemediationService::Stub;
 
 // The core judges what a hold does, and makes it durable.
 constexpr Timeout kHoldTimeout{60'000};
+// Of the disable of a reset. Long enough for its tables and ports, short enough for whoever waits.
+constexpr Timeout kResetLimit{60'000};
 
 struct Targets {
   pb::TargetKind kind = pb::TARGET_KIND_UNSPECIFIED;
@@ -69,9 +71,10 @@ void PrintHold(const Globals& globals, const google::protobuf::Message& document
   Print(sentence + "\n");
 }
 
+// `made`: the hold, unless it is a dry run.
 Result MakeHold(Client& client, const Globals& globals, const HoldVerb& verb,
                 const HoldOptions& options, const Targets& targets, const std::string& name,
-                std::vector<std::string>* ids) {
+                pb::Hold* made) {
   pb::CreateHoldRequest request;
   request.set_target(name);
   request.set_target_kind(targets.kind);
@@ -96,7 +99,7 @@ Result MakeHold(Client& client, const Globals& globals, const HoldVerb& verb,
     if (response.refusal().empty()) return {};
     return {kRefused, "would be refused: " + response.refusal()};
   }
-  ids->push_back(hold.id());
+  *made = hold;
   PrintHold(globals, response, hold.id(),
             fmt::format("{} {}{} (hold {})", TargetText(hold.target()),
                         response.existing() ? "already " : "", verb.done, hold.id()));
@@ -171,6 +174,60 @@ bool HoldIs(const pb::Hold& hold, const std::string& condition) {
   return hold.has_acknowledged();
 }
 
+// kRefused if a disable of whatever owner stands on `name`.
+Result RequireEnabled(Client& client, const Targets& targets, const std::string& name) {
+  pb::ListHoldsRequest request;
+  request.add_targets(name);
+  request.set_target_kind(targets.kind);
+  request.set_kind(pb::HOLD_KIND_DISABLE);
+  pb::ListHoldsResponse holds;
+  if (Result result = ListHolds(client, request, &holds); !result.ok()) return result;
+  if (holds.holds().empty()) return {};
+  const pb::Hold& hold = holds.holds(0);
+  return {kRefused, fmt::format("{} is disabled already: hold {} of {} ({})",
+                                TargetText(hold.target()), hold.id(), hold.owner(), hold.reason())};
+}
+
+// Polls the switch ports at which the disable was. A port that does not come up is told by its state.
+Result WaitActive(Client& client, const pb::HoldTarget& target, Timeout timeout) {
+  for (const pb::HeldPort& port : target.facing()) {
+    pb::GetPortRequest request;
+    request.set_port(fmt::format("{}/{}", port.node_guid(), port.number()));
+    std::string state = "unknown";
+    const Result result = client.Poll(
+        timeout, fmt::format("{} to be ACTIVE", TargetText(target)),
+        [&](Timeout left, bool* done) -> Result {
+          pb::GetPortResponse response;
+          Result asked = client.Call(client.topology(), &pb::TopologyService::Stub::GetPort,
+                                     request, &response, left);
+          if (!asked.ok()) return asked;
+          state = response.port().state();
+          *done = state == "ACTIVE";
+          return {};
+        });
+    if (!result.ok()) return {result.code, fmt::format("{}: it is {}", result.message, state)};
+  }
+  return {};
+}
+
+Result ResetPort(Client& client, const Globals& globals, const HoldVerb& disable,
+                 const HoldOptions& options, const Targets& targets, const std::string& name) {
+  if (Result result = RequireEnabled(client, targets, name); !result.ok()) return result;
+  pb::Hold hold;
+  Result result = MakeHold(client, globals, disable, options, targets, name, &hold);
+  if (!result.ok() || hold.id().empty()) return result;
+  const Timeout timeout = globals.timeout.value_or(kResetLimit);
+  const Result in_effect = WaitHolds(client, {hold.id()}, "in-effect", timeout);
+  UnholdOptions lifting;
+  lifting.owner = options.owner;
+  result = LiftHold(client, globals, disable, lifting, hold);
+  if (!in_effect.ok()) return in_effect;
+  if (!result.ok()) return result;
+  if (result = WaitActive(client, hold.target(), timeout); !result.ok()) return result;
+  if (globals.format == Format::kTable) Print(TargetText(hold.target()) + " is ACTIVE again\n");
+  return {};
+}
+
 bool AllAre(const pb::BatchGetReadinessResponse& hosts, bool wanted, pb::Readiness readiness) {
   for (const pb::HostReadiness& host : hosts.hosts()) {
     if ((host.readiness() == readiness) != wanted) return false;
@@ -218,10 +275,26 @@ Result MakeHolds(Client& client, const Globals& globals, const HoldVerb& verb,
   if (Result result = ReadTargets(options.words, &targets); !result.ok()) return result;
   Failures failures;
   std::vector<std::string> ids;
-  for (const std::string& name : targets.names)
-    failures.Add(MakeHold(client, globals, verb, options, targets, name, &ids));
+  for (const std::string& name : targets.names) {
+    pb::Hold made;
+    failures.Add(MakeHold(client, globals, verb, options, targets, name, &made));
+    if (!made.id().empty()) ids.push_back(made.id());
+  }
   if (options.wait && !ids.empty())
     failures.Add(WaitHolds(client, ids, "in-effect", globals.timeout.value_or(kLongTimeout)));
+  return failures.Take();
+}
+
+Result ResetPorts(Client& client, const Globals& globals, HoldOptions options) {
+  Targets targets;
+  if (Result result = ReadTargets(options.words, &targets); !result.ok()) return result;
+  if (targets.kind == pb::TARGET_KIND_UNSPECIFIED) targets.kind = pb::TARGET_KIND_PORT;
+  if (targets.kind != pb::TARGET_KIND_PORT && targets.kind != pb::TARGET_KIND_LINK)
+    return {kUsage, "reset takes ports and links"};
+  options.ttl = kResetLimit;
+  Failures failures;
+  for (const std::string& name : targets.names)
+    failures.Add(ResetPort(client, globals, HoldVerbs().back(), options, targets, name));
   return failures.Take();
 }
 

@@ -31,6 +31,12 @@ struct HoldOptions {
 Result MakeHolds(Client& client, const Globals& globals, const HoldVerb& verb,
                  const HoldOptions& options);
 
+// Bounces the link of each port: a disable, with the guards of one, that is lifted as soon as it is
+// in effect, and then waits until the link is ACTIVE again. Should this program end in between, the
+// disable expires by itself. kRefused where a disable stands already: it is not lifted.
+// `options.ttl` and `options.soft` do not count.
+Result ResetPorts(Client& client, const Globals& globals, HoldOptions options);
+
 struct UnholdOptions {
   std::vector<std::string> words;
   std::string owner;

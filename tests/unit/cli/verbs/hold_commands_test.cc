@@ -161,6 +161,34 @@ TEST_F(HoldCommandsTest, AGuardsRefusal) {
   EXPECT_THAT(fabric_.policy.holds, IsEmpty());
 }
 
+TEST_F(HoldCommandsTest, AResetIsADisableThatIsLiftedOnceItIsInEffect) {
+  ASSERT_EQ(Run({"reset", "port", "leaf1/1", "--reason", "stuck"}), 0) << error_;
+  EXPECT_EQ(out_,
+            "port/leaf1/1 disabled (hold 1)\nhold 1 in effect\n"
+            "port/leaf1/1 enabled (hold 1 lifted)\nport/leaf1/1 is ACTIVE again\n");
+  EXPECT_EQ(created_.at(0).hold.kind, policy::HoldKind::kDisable);
+  EXPECT_EQ(created_.at(0).hold.reason, "stuck");
+  ASSERT_TRUE(created_.at(0).ttl.has_value()) << "it ends by itself";
+  EXPECT_EQ(*created_.at(0).ttl, std::chrono::seconds(60));
+  EXPECT_THAT(fabric_.policy.holds, IsEmpty());
+}
+
+TEST_F(HoldCommandsTest, AResetThatDoesNotComeIntoEffectIsTakenBack) {
+  pending_ = true;
+  EXPECT_EQ(Run({"--timeout", "300ms", "reset", "leaf1/1", "--reason", "x"}), 4);
+  EXPECT_THAT(error_, HasSubstr("tables are being written"));
+  EXPECT_THAT(fabric_.policy.holds, IsEmpty());
+}
+
+TEST_F(HoldCommandsTest, AResetLeavesADisableThatStandsAlone) {
+  ASSERT_EQ(Run({"disable", "port", "leaf1/1", "--reason", "broken"}), 0) << error_;
+  EXPECT_EQ(Run({"reset", "port", "leaf1/1", "--reason", "x"}), 6);
+  EXPECT_THAT(error_, HasSubstr("is disabled already: hold 1"));
+  EXPECT_EQ(created_.size(), 1u);
+  EXPECT_EQ(fabric_.policy.holds.size(), 1u);
+  EXPECT_EQ(Run({"reset", "host", "node1", "--reason", "x"}), 2);
+}
+
 TEST_F(HoldCommandsTest, WaitingUntilItIsInEffect) {
   pending_ = true;
   EXPECT_EQ(Run({"--timeout", "300ms", "drain", "node2", "--reason", "x", "--wait"}), 4);
